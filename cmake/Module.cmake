@@ -1,0 +1,39 @@
+# tandem_module(NAME SOURCES … USES … PRIVATE …): one static library per folder of src/.
+# USES are other tandem modules, seen by includers; PRIVATE are third-party libraries that no public header shows.
+# WITH_TORCH compiles against libtorch through one precompiled header shared by all such modules.
+add_library(tandem_flags INTERFACE)
+target_include_directories(tandem_flags INTERFACE ${PROJECT_SOURCE_DIR}/include)
+# No fused multiply-add by contraction: every rank must round alike, whatever instruction set its loops were cloned for.
+target_compile_options(tandem_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -ffp-contract=off)
+if(DEFINED ENV{TANDEM_CI})
+  target_compile_options(tandem_flags INTERFACE -Werror)
+endif()
+if(TANDEM_SANITIZE)
+  target_compile_options(tandem_flags INTERFACE -fsanitize=${TANDEM_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
+  target_link_options(tandem_flags INTERFACE -fsanitize=${TANDEM_SANITIZE})
+  target_compile_definitions(tandem_flags INTERFACE TANDEM_SANITIZED)
+endif()
+
+if(TANDEM_TORCH)
+  file(WRITE ${CMAKE_BINARY_DIR}/torch_precompiled.cpp "")
+  add_library(tandem_torch_precompiled OBJECT ${CMAKE_BINARY_DIR}/torch_precompiled.cpp)
+  target_link_libraries(tandem_torch_precompiled PRIVATE tandem_flags tandem_torch)
+  target_precompile_headers(tandem_torch_precompiled PRIVATE <torch/torch.h>)
+endif()
+
+function(tandem_use_torch target)
+  target_link_libraries(${target} PUBLIC tandem_torch)
+  target_precompile_headers(${target} REUSE_FROM tandem_torch_precompiled)
+endfunction()
+
+function(tandem_module name)
+  cmake_parse_arguments(ARG "WITH_TORCH" "" "SOURCES;USES;PRIVATE;PUBLIC" ${ARGN})
+  add_library(tandem_${name} STATIC ${ARG_SOURCES})
+  target_link_libraries(tandem_${name} PUBLIC tandem_flags ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
+  foreach(other ${ARG_USES})
+    target_link_libraries(tandem_${name} PUBLIC tandem_${other})
+  endforeach()
+  if(ARG_WITH_TORCH)
+    tandem_use_torch(tandem_${name})
+  endif()
+endfunction()

@@ -1,0 +1,76 @@
+# tandem_add_unit_test and tandem_add_mpi_test: one GoogleTest program each, registered with ctest.
+#
+#   tandem_add_unit_test(NAME SOURCES … LINKS … [WITH_TORCH])            label unit, needs no launcher
+#   tandem_add_mpi_test(NAME SOURCES … LINKS … RANKS 1 2 3 4 [WITH_TORCH])  label mpi, one entry for each number of ranks
+#
+# LINKS are CMake targets. A unit test without libtorch has one ctest entry for each of its cases; with it one for each
+# program, because loading libtorch takes longer than most cases.
+include(GoogleTest)
+
+# A test that exceeds this hangs. mpirun gives up a little earlier, because it ends its ranks and ctest would not.
+set(TANDEM_TEST_SECONDS 60)
+if(TANDEM_SANITIZE)
+  set(TANDEM_TEST_SECONDS 300)
+endif()
+math(EXPR TANDEM_MPIRUN_SECONDS "${TANDEM_TEST_SECONDS} - 5")
+
+# One thread a rank, more ranks than cores allowed, no rank pinned to a core that another one uses, root allowed.
+# Open MPI 5 renamed the second variable to the third and the fourth is the fifth there.
+set(TANDEM_TEST_ENVIRONMENT
+  OMP_NUM_THREADS=1
+  OMPI_MCA_rmaps_base_oversubscribe=1
+  PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+  OMPI_MCA_hwloc_base_binding_policy=none
+  PRTE_MCA_hwloc_default_binding_policy=none
+  OMPI_ALLOW_RUN_AS_ROOT=1
+  OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+if(TANDEM_SANITIZE)
+  list(APPEND TANDEM_TEST_ENVIRONMENT
+    LSAN_OPTIONS=suppressions=${PROJECT_SOURCE_DIR}/tests/support/lsan_suppressions.txt:print_suppressions=0
+    UBSAN_OPTIONS=print_stacktrace=1)
+endif()
+
+# The command line that starts a program on a number of ranks.
+function(tandem_mpirun_command variable ranks)
+  set(${variable} ${MPIEXEC_EXECUTABLE} --timeout ${TANDEM_MPIRUN_SECONDS} ${MPIEXEC_NUMPROC_FLAG} ${ranks} PARENT_SCOPE)
+endfunction()
+
+function(tandem_add_test_program name)
+  cmake_parse_arguments(ARG "WITH_TORCH" "" "SOURCES;LINKS" ${ARGN})
+  add_executable(${name} ${ARG_SOURCES})
+  target_include_directories(${name} PRIVATE ${PROJECT_SOURCE_DIR}/tests)
+  target_compile_definitions(${name} PRIVATE TANDEM_TESTS_FOLDER="${PROJECT_SOURCE_DIR}/tests")
+  target_link_libraries(${name} PUBLIC tandem_flags ${ARG_LINKS} GTest::gtest)
+  set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/tests)
+  if(ARG_WITH_TORCH)
+    tandem_use_torch(${name})
+  endif()
+endfunction()
+
+function(tandem_add_unit_test name)
+  cmake_parse_arguments(ARG "WITH_TORCH" "" "SOURCES;LINKS" ${ARGN})
+  tandem_add_test_program(${name} ${ARGN})
+  target_link_libraries(${name} PUBLIC GTest::gtest_main)
+  if(ARG_WITH_TORCH)
+    add_test(NAME unit.${name} COMMAND ${name})
+    set_tests_properties(unit.${name} PROPERTIES
+      LABELS unit TIMEOUT ${TANDEM_TEST_SECONDS} ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT}")
+  else()
+    string(REPLACE ";" "\\;" environment "${TANDEM_TEST_ENVIRONMENT}")
+    gtest_discover_tests(${name} TEST_PREFIX unit. DISCOVERY_TIMEOUT 60 PROPERTIES
+      LABELS unit TIMEOUT ${TANDEM_TEST_SECONDS} ENVIRONMENT "${environment}")
+  endif()
+endfunction()
+
+function(tandem_add_mpi_test name)
+  cmake_parse_arguments(ARG "WITH_TORCH" "" "SOURCES;LINKS;RANKS" ${ARGN})
+  tandem_add_test_program(${name} ${ARGN})
+  target_link_libraries(${name} PUBLIC tandem_mpi_main)
+  foreach(ranks ${ARG_RANKS})
+    tandem_mpirun_command(mpirun ${ranks})
+    set(test mpi.${name}.np${ranks})
+    add_test(NAME ${test} COMMAND ${mpirun} $<TARGET_FILE:${name}>)
+    set_tests_properties(${test} PROPERTIES
+      LABELS mpi PROCESSORS ${ranks} TIMEOUT ${TANDEM_TEST_SECONDS} ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT}")
+  endforeach()
+endfunction()

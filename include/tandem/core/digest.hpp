@@ -1,0 +1,41 @@
+// What: SHA-256 (files, weights), CRC-32 (the user block) and a fast 64-bit hash (between ranks).
+// Owns: its OpenSSL context. Threads: one per object. Throws: InternalError where OpenSSL fails.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tandem {
+
+class Sha256 {
+ public:
+  Sha256();
+  ~Sha256();
+  Sha256(Sha256&&) noexcept;
+  Sha256& operator=(Sha256&&) noexcept;
+
+  void update(const void* data, std::size_t bytes);
+  // 64 lower-case hex digits; the object must not be used afterwards.
+  std::string finish();
+
+ private:
+  struct Context;
+  std::unique_ptr<Context> context_;
+};
+
+std::string sha256_hex(std::string_view data);
+// CRC-32 as in zlib and Ethernet (polynomial 0x04C11DB7, reflected).
+std::uint32_t crc32(const void* data, std::size_t bytes);
+// Not cryptographic; equal on every little-endian machine.
+std::uint64_t hash64(const void* data, std::size_t bytes, std::uint64_t seed = 0);
+
+// The order-free fingerprint of a set of image ids is the sum (modulo 2^64) of this over its
+// members.
+std::uint64_t image_id_hash(std::uint64_t image_id);
+// That sum over 0 … count-1.
+std::uint64_t image_id_hash_of_all(std::uint64_t count);
+
+}  // namespace tandem

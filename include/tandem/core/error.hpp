@@ -1,0 +1,54 @@
+// What: the exception types of tandem; each carries the process exit code of the user contract.
+// Owns: nothing. Threads: any. Throws: these types are what everything else throws.
+//
+// A message reads "subject: what was found, what was expected; what to do". Strings from outside
+// are escaped when a message is printed (core/text.hpp), not when it is composed.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace tandem {
+
+enum class ExitCode : int {
+  kDone = 0,
+  kInternal = 1,
+  kUsage = 2,
+  kBadData = 65,
+  kMissingInput = 66,
+  kUnavailable = 69,
+  kTrainingFailed = 70,
+  kCannotCreate = 73,
+  kIo = 74,
+  kStopped = 75,
+  kDisagreement = 78,
+  kStalled = 124,
+  kSignalBase = 128,  // 128 + n: ended by signal n
+};
+
+class Error : public std::runtime_error {
+ public:
+  Error(ExitCode code, const std::string& message) : std::runtime_error(message), code_(code) {}
+  ExitCode code() const { return code_; }
+
+ private:
+  ExitCode code_;
+};
+
+template <ExitCode kCode>
+class ErrorWithCode : public Error {
+ public:
+  explicit ErrorWithCode(const std::string& message) : Error(kCode, message) {}
+};
+
+using UsageError = ErrorWithCode<ExitCode::kUsage>;   // a wrong option or combination of options
+using DataError = ErrorWithCode<ExitCode::kBadData>;  // a damaged or unrecognised input file
+using MissingInputError = ErrorWithCode<ExitCode::kMissingInput>;  // an input that is not there
+using UnavailableError = ErrorWithCode<ExitCode::kUnavailable>;    // a device, backend or library
+using TrainingError = ErrorWithCode<ExitCode::kTrainingFailed>;    // non-finite loss
+using CannotCreateError = ErrorWithCode<ExitCode::kCannotCreate>;  // an output that cannot be made
+using IoError = ErrorWithCode<ExitCode::kIo>;                      // a read or write that failed
+using DisagreementError = ErrorWithCode<ExitCode::kDisagreement>;  // ranks that differ
+using InternalError = ErrorWithCode<ExitCode::kInternal>;          // a broken promise of our own
+
+}  // namespace tandem

@@ -1,0 +1,72 @@
+// What: files: an owned descriptor, whole-file helpers, and a file that appears only when it is
+// complete. Owns: the descriptor; an AtomicFile also its temporary file. Threads: one per object.
+// Throws: MissingInputError (not there), CannotCreateError (cannot make it), IoError (read or write
+// failed).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace tandem {
+
+class File {
+ public:
+  // Opens for reading; a folder, a device or a file that cannot be read is refused.
+  static File open_for_reading(const std::string& path);
+
+  File(int descriptor, std::string path);
+  ~File();
+  File(File&& other) noexcept;
+  File& operator=(File&& other) noexcept;
+
+  int descriptor() const { return descriptor_; }
+  const std::string& path() const { return path_; }
+  std::uint64_t size() const;
+  // Reads at `offset` until `bytes` are there or the file ends; returns how many were read.
+  std::size_t read_at(std::uint64_t offset, void* data, std::size_t bytes) const;
+  void write(const void* data, std::size_t bytes);
+  void write_at(std::uint64_t offset, const void* data, std::size_t bytes);
+  // fsync, then close; both checked.
+  void sync_and_close();
+
+ private:
+  int descriptor_ = -1;
+  std::string path_;
+};
+
+// The whole file; IoError if it is larger than `limit` bytes.
+std::string read_file(const std::string& path, std::uint64_t limit = std::uint64_t{1} << 30);
+bool file_exists(const std::string& path);
+bool is_folder(const std::string& path);
+// SHA-256 of a file's bytes from `offset` to its end.
+std::string sha256_of_file(const File& file, std::uint64_t offset = 0);
+
+// Bytes go to ".NAME.tmp.HOST.PID" beside `path` (O_EXCL, O_NOFOLLOW); commit() makes them durable
+// under `path`; without commit() the destructor removes them.
+class AtomicFile {
+ public:
+  explicit AtomicFile(std::string path);
+  ~AtomicFile();
+  AtomicFile(const AtomicFile&) = delete;
+  AtomicFile& operator=(const AtomicFile&) = delete;
+
+  // For libraries that must open the file by name themselves.
+  const std::string& temporary_path() const { return temporary_path_; }
+  File& file() { return file_; }
+  void write(std::string_view data) { file_.write(data.data(), data.size()); }
+  // fsync, rename, fsync of the folder.
+  void commit();
+
+ private:
+  std::string path_;
+  std::string temporary_path_;
+  File file_;
+  bool committed_ = false;
+};
+
+// A small file, written whole and durably.
+void write_file_atomically(const std::string& path, std::string_view content);
+
+}  // namespace tandem

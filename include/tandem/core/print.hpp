@@ -1,0 +1,22 @@
+// What: lines for people on standard error and standard output; each is one write, so that ranks
+// don't tear each other. Owns: nothing. Threads: any. Throws: nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tandem {
+
+// "tandem: error: …" and "tandem: warning: …" on standard error, escaped, lines of a multi-line
+// message kept.
+void print_error(std::string_view message);
+void print_warning(std::string_view message);
+// A line on standard output or standard error; control characters except newline are escaped.
+void print_line(std::string_view line);
+void print_error_line(std::string_view line);
+
+// Columns of `rows` aligned, two spaces apart; every row has as many cells as the first.
+std::string format_table(const std::vector<std::vector<std::string>>& rows);
+
+}  // namespace tandem

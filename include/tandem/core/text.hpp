@@ -1,0 +1,43 @@
+// What: strings for people: escaping, numbers in and out, the nearest known word.
+// Owns: nothing. Threads: any. Throws: UsageError from the parse functions.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tandem {
+
+// The text with control characters (C0, DEL, C1 in UTF-8) as \xNN, so that it cannot steer a
+// terminal. A newline that is wanted must be printed by the caller.
+std::string escape_for_terminal(std::string_view text);
+
+// The candidate with the smallest edit distance to `word`, or nothing where none is near
+// (at most a third of the letters, and at least two edits are allowed).
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates);
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator);
+std::vector<std::string> split(std::string_view text, char separator);
+std::string trim(std::string_view text);
+
+// "50,000"; "1.5 MB" (powers of 1000); a double with the fewest digits that read back as the same
+// double.
+std::string format_count(std::int64_t value);
+std::string format_bytes(std::uint64_t bytes);
+std::string format_real(double value);
+// printf's %.*f
+std::string format_fixed(double value, int digits);
+// "0:42", "1:02:03"
+std::string format_duration(double seconds);
+
+// A whole decimal number, and nothing else, in [lowest, highest]; `what` names it in the message of
+// the UsageError.
+std::int64_t parse_integer(std::string_view text, std::int64_t lowest, std::int64_t highest,
+                           std::string_view what);
+// A finite decimal number in [lowest, highest], in the C locale.
+double parse_real(std::string_view text, double lowest, double highest, std::string_view what);
+
+}  // namespace tandem

@@ -1,0 +1,10 @@
+// What: what this program was built from. Owns: nothing. Threads: any. Throws: nothing.
+#pragma once
+
+#include <string>
+
+namespace tandem {
+std::string version();         // "0.1.0"
+std::string source_version();  // the git commit, "unknown" outside a checkout
+std::string build_summary();   // compiler and build type
+}  // namespace tandem

@@ -1,0 +1,81 @@
+#include "tandem/core/digest.hpp"
+
+#include <openssl/evp.h>
+
+#include <boost/crc.hpp>
+#include <cstring>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/random.hpp"
+
+namespace tandem {
+
+struct Sha256::Context {
+  EVP_MD_CTX* evp = EVP_MD_CTX_new();
+  ~Context() { EVP_MD_CTX_free(evp); }
+};
+
+Sha256::Sha256() : context_(std::make_unique<Context>()) {
+  if (!context_->evp || EVP_DigestInit_ex(context_->evp, EVP_sha256(), nullptr) != 1) {
+    throw InternalError("SHA-256 is not available in this OpenSSL");
+  }
+}
+Sha256::~Sha256() = default;
+Sha256::Sha256(Sha256&&) noexcept = default;
+Sha256& Sha256::operator=(Sha256&&) noexcept = default;
+
+void Sha256::update(const void* data, std::size_t bytes) {
+  if (EVP_DigestUpdate(context_->evp, data, bytes) != 1) {
+    throw InternalError("OpenSSL failed to update a SHA-256");
+  }
+}
+
+std::string Sha256::finish() {
+  unsigned char digest[32];
+  if (EVP_DigestFinal_ex(context_->evp, digest, nullptr) != 1) {
+    throw InternalError("OpenSSL failed to finish a SHA-256");
+  }
+  constexpr char kHex[] = "0123456789abcdef";
+  std::string hex;
+  for (const unsigned char byte : digest) {
+    hex += kHex[byte >> 4];
+    hex += kHex[byte & 15];
+  }
+  return hex;
+}
+
+std::string sha256_hex(std::string_view data) {
+  Sha256 digest;
+  digest.update(data.data(), data.size());
+  return digest.finish();
+}
+
+std::uint32_t crc32(const void* data, std::size_t bytes) {
+  boost::crc_32_type crc;
+  crc.process_bytes(data, bytes);
+  return crc.checksum();
+}
+
+std::uint64_t hash64(const void* data, std::size_t bytes, std::uint64_t seed) {
+  const auto* in = static_cast<const unsigned char*>(data);
+  std::uint64_t hash = mix64(seed + bytes);
+  for (; bytes >= 8; bytes -= 8, in += 8) {
+    std::uint64_t word;
+    std::memcpy(&word, in, 8);
+    hash = mix64(hash ^ word) + 0x9E3779B97F4A7C15;
+  }
+  std::uint64_t tail = 0;
+  std::memcpy(&tail, in, bytes);
+  return mix64(hash ^ tail);
+}
+
+// The offset keeps id 0 from hashing to 0, which would make its presence invisible in a sum.
+std::uint64_t image_id_hash(std::uint64_t image_id) { return mix64(image_id + 0x9E3779B97F4A7C15); }
+
+std::uint64_t image_id_hash_of_all(std::uint64_t count) {
+  std::uint64_t sum = 0;
+  for (std::uint64_t id = 0; id < count; ++id) sum += image_id_hash(id);
+  return sum;
+}
+
+}  // namespace tandem

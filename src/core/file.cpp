@@ -1,0 +1,190 @@
+#include "tandem/core/file.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <utility>
+#include <vector>
+
+#include "tandem/core/digest.hpp"
+#include "tandem/core/error.hpp"
+
+namespace tandem {
+namespace {
+
+std::string errno_text() { return std::strerror(errno); }
+
+std::string host_name() {
+  std::array<char, 256> name{};
+  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
+}
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+}  // namespace
+
+File File::open_for_reading(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+  if (descriptor < 0) {
+    const std::string message = path + ": cannot be read: " + errno_text();
+    if (errno == ENOENT || errno == ENOTDIR) throw MissingInputError(message + "; check the path");
+    throw IoError(message);
+  }
+  File file(descriptor, path);
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) throw IoError(path + ": fstat failed: " + errno_text());
+  if (!S_ISREG(status.st_mode)) {
+    throw DataError(path + ": is " + (S_ISDIR(status.st_mode) ? "a folder" : "a special file") +
+                    ", a regular file was expected");
+  }
+  return file;
+}
+
+File::File(int descriptor, std::string path) : descriptor_(descriptor), path_(std::move(path)) {}
+
+File::~File() {
+  if (descriptor_ >= 0) ::close(descriptor_);
+}
+
+File::File(File&& other) noexcept
+    : descriptor_(std::exchange(other.descriptor_, -1)), path_(std::move(other.path_)) {}
+
+File& File::operator=(File&& other) noexcept {
+  std::swap(descriptor_, other.descriptor_);
+  std::swap(path_, other.path_);
+  return *this;
+}
+
+std::uint64_t File::size() const {
+  struct stat status {};
+  if (::fstat(descriptor_, &status) != 0) throw IoError(path_ + ": fstat failed: " + errno_text());
+  return static_cast<std::uint64_t>(status.st_size);
+}
+
+std::size_t File::read_at(std::uint64_t offset, void* data, std::size_t bytes) const {
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t got = ::pread(descriptor_, static_cast<char*>(data) + done, bytes - done,
+                                static_cast<off_t>(offset + done));
+    if (got < 0 && errno == EINTR) continue;
+    if (got < 0) {
+      throw IoError(path_ + ": reading at offset " + std::to_string(offset + done) +
+                    " failed: " + errno_text());
+    }
+    if (got == 0) break;
+    done += static_cast<std::size_t>(got);
+  }
+  return done;
+}
+
+void File::write(const void* data, std::size_t bytes) {
+  std::size_t done = 0;
+  while (done < bytes) {
+    const ssize_t put = ::write(descriptor_, static_cast<const char*>(data) + done, bytes - done);
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) {
+      throw IoError(path_ + ": writing " + std::to_string(bytes) +
+                    " bytes failed: " + errno_text());
+    }
+    done += static_cast<std::size_t>(put);
+  }
+}
+
+void File::write_at(std::uint64_t offset, const void* data, std::size_t bytes) {
+  if (::lseek(descriptor_, static_cast<off_t>(offset), SEEK_SET) < 0) {
+    throw IoError(path_ + ": seeking to " + std::to_string(offset) + " failed: " + errno_text());
+  }
+  write(data, bytes);
+}
+
+void File::sync_and_close() {
+  if (::fsync(descriptor_) != 0) throw IoError(path_ + ": fsync failed: " + errno_text());
+  if (::close(std::exchange(descriptor_, -1)) != 0) {
+    throw IoError(path_ + ": close failed: " + errno_text());
+  }
+}
+
+std::string read_file(const std::string& path, std::uint64_t limit) {
+  const File file = File::open_for_reading(path);
+  const std::uint64_t size = file.size();
+  if (size > limit) {
+    throw IoError(path + ": " + std::to_string(size) + " bytes, at most " + std::to_string(limit) +
+                  " were expected");
+  }
+  std::string content(size, '\0');
+  content.resize(file.read_at(0, content.data(), content.size()));
+  return content;
+}
+
+bool file_exists(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0;
+}
+
+bool is_folder(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+std::string sha256_of_file(const File& file, std::uint64_t offset) {
+  Sha256 digest;
+  std::vector<char> buffer(std::size_t{1} << 20);
+  while (const std::size_t got = file.read_at(offset, buffer.data(), buffer.size())) {
+    digest.update(buffer.data(), got);
+    offset += got;
+  }
+  return digest.finish();
+}
+
+AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), file_(-1, "") {
+  const std::string name = std::filesystem::path(path_).filename().string();
+  if (name.empty() || is_folder(path_)) {
+    throw CannotCreateError(path_ + ": is a folder, the name of a file was expected");
+  }
+  temporary_path_ =
+      folder_of(path_) + "/." + name + ".tmp." + host_name() + "." + std::to_string(::getpid());
+  const int descriptor =
+      ::open(temporary_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (descriptor < 0) {
+    throw CannotCreateError(path_ + ": cannot be created: " + errno_text() +
+                            "; choose a folder that exists and is writable");
+  }
+  file_ = File(descriptor, path_);
+}
+
+AtomicFile::~AtomicFile() {
+  if (!committed_) ::unlink(temporary_path_.c_str());
+}
+
+void AtomicFile::commit() {
+  file_.sync_and_close();
+  if (::rename(temporary_path_.c_str(), path_.c_str()) != 0) {
+    throw IoError(path_ + ": cannot be renamed into place: " + errno_text());
+  }
+  committed_ = true;
+  // A rename survives a power cut only once the folder itself has been written.
+  const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (folder < 0 || ::fsync(folder) != 0) {
+    const std::string reason = errno_text();
+    if (folder >= 0) ::close(folder);
+    throw IoError(folder_of(path_) + ": fsync of the folder failed: " + reason);
+  }
+  ::close(folder);
+}
+
+void write_file_atomically(const std::string& path, std::string_view content) {
+  AtomicFile file(path);
+  file.write(content);
+  file.commit();
+}
+
+}  // namespace tandem

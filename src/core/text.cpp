@@ -1,0 +1,160 @@
+#include "tandem/core/text.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdio>
+#include <numeric>
+
+#include "tandem/core/error.hpp"
+
+namespace tandem {
+namespace {
+
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0);
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substitution = diagonal + (a[i] != b[j]);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substitution});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string printf_string(const char* format, int digits, double value) {
+  char buffer[64];
+  std::snprintf(buffer, sizeof buffer, format, digits, value);
+  return buffer;
+}
+
+}  // namespace
+
+std::string escape_for_terminal(std::string_view text) {
+  std::string out;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
+    const bool c1_control = byte == 0xC2 && next >= 0x80 && next <= 0x9F;
+    if (byte >= 0x20 && byte != 0x7F && !c1_control) {
+      out += text[i];
+      continue;
+    }
+    char code[8];
+    std::snprintf(code, sizeof code, "\\x%02x", c1_control ? next : byte);
+    out += code;
+    i += c1_control;
+  }
+  return out;
+}
+
+std::optional<std::string> nearest(std::string_view word,
+                                   const std::vector<std::string>& candidates) {
+  const std::size_t limit = std::max<std::size_t>(2, word.size() / 3);
+  std::optional<std::string> best;
+  std::size_t best_distance = limit + 1;
+  for (const std::string& candidate : candidates) {
+    const std::size_t distance = edit_distance(word, candidate);
+    if (distance < best_distance) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string join(const std::vector<std::string>& parts, std::string_view separator) {
+  std::string out;
+  for (const std::string& part : parts) {
+    if (&part != &parts.front()) out += separator;
+    out += part;
+  }
+  return out;
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  while (true) {
+    const std::size_t at = text.find(separator);
+    parts.emplace_back(text.substr(0, at));
+    if (at == std::string_view::npos) return parts;
+    text.remove_prefix(at + 1);
+  }
+}
+
+std::string trim(std::string_view text) {
+  constexpr std::string_view kBlank = " \t\r\n";
+  const std::size_t first = text.find_first_not_of(kBlank);
+  if (first == std::string_view::npos) return {};
+  return std::string(text.substr(first, text.find_last_not_of(kBlank) - first + 1));
+}
+
+std::string format_count(std::int64_t value) {
+  std::string digits = std::to_string(value);
+  const std::ptrdiff_t first_digit = value < 0 ? 1 : 0;
+  for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > first_digit; at -= 3) {
+    digits.insert(static_cast<std::size_t>(at), ",");
+  }
+  return digits;
+}
+
+std::string format_bytes(std::uint64_t bytes) {
+  constexpr const char* kUnits[] = {"B", "kB", "MB", "GB", "TB"};
+  auto value = static_cast<double>(bytes);
+  std::size_t unit = 0;
+  while (value >= 1000 && unit + 1 < std::size(kUnits)) {
+    value /= 1000;
+    ++unit;
+  }
+  return format_fixed(value, unit == 0 ? 0 : 1) + " " + kUnits[unit];
+}
+
+std::string format_real(double value) {
+  char buffer[32];
+  const auto result = std::to_chars(buffer, buffer + sizeof buffer, value);
+  return std::string(buffer, result.ptr);
+}
+
+std::string format_fixed(double value, int digits) { return printf_string("%.*f", digits, value); }
+
+std::string format_duration(double seconds) {
+  const auto total = static_cast<long long>(std::max(0.0, std::round(seconds)));
+  char buffer[40];
+  if (total >= 3600) {
+    std::snprintf(buffer, sizeof buffer, "%lld:%02lld:%02lld", total / 3600, total / 60 % 60,
+                  total % 60);
+  } else {
+    std::snprintf(buffer, sizeof buffer, "%lld:%02lld", total / 60, total % 60);
+  }
+  return buffer;
+}
+
+std::int64_t parse_integer(std::string_view text, std::int64_t lowest, std::int64_t highest,
+                           std::string_view what) {
+  std::int64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < lowest ||
+      value > highest) {
+    throw UsageError(std::string(what) + ": '" + std::string(text) +
+                     "' is not a whole number from " + std::to_string(lowest) + " to " +
+                     std::to_string(highest));
+  }
+  return value;
+}
+
+double parse_real(std::string_view text, double lowest, double highest, std::string_view what) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || !std::isfinite(value) ||
+      value < lowest || value > highest) {
+    throw UsageError(std::string(what) + ": '" + std::string(text) + "' is not a number from " +
+                     format_real(lowest) + " to " + format_real(highest));
+  }
+  return value;
+}
+
+}  // namespace tandem
