@@ -1,0 +1,48 @@
+// What: a Communicator over MPI, for host memory.
+// Owns: a duplicate of the MPI communicator, freed by the destructor (before the Runtime's).
+// Threads: one at a time. Throws: InternalError naming the MPI call.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "tandem/comm/communicator.hpp"
+
+namespace tandem::comm {
+
+class MpiCommunicator final : public Communicator {
+ public:
+  // Collective. All ranks of the job.
+  static MpiCommunicator world();
+  // Collective. The ranks that share this rank's memory, in the order of this communicator.
+  MpiCommunicator node() const;
+  ~MpiCommunicator() override;
+  MpiCommunicator(MpiCommunicator&&) noexcept;
+
+  int rank() const override;
+  int size() const override;
+  std::string name() const override { return "mpi"; }
+  void barrier() override;
+
+  // Longer buffers travel in pieces of this many elements (MPI counts are ints); tests make it
+  // small.
+  void set_piece(std::size_t elements) { piece_ = elements; }
+
+ private:
+  friend class NodeMemory;
+  struct Handle;
+  explicit MpiCommunicator(std::unique_ptr<Handle> handle);
+
+  void do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) override;
+  std::unique_ptr<Pending> do_start_all_reduce(void* data, std::size_t count,
+                                               DataType type) override;
+  void do_reduce(void* data, std::size_t count, DataType type, Reduction op, int root) override;
+  void do_broadcast(void* data, std::size_t bytes, int root) override;
+  void do_gather(const void* data, std::size_t bytes, void* all,
+                 const std::vector<std::int64_t>& bytes_of) override;
+
+  std::unique_ptr<Handle> handle_;
+  std::size_t piece_ = std::size_t{1} << 28;
+};
+
+}  // namespace tandem::comm

@@ -1,0 +1,29 @@
+// What: the lifetime of MPI in this process.
+// Owns: MPI_Init_thread and MPI_Finalize; make one, in main, before every communicator, and destroy
+// it after them. Threads: the main thread. Throws: UnavailableError where MPI cannot start.
+#pragma once
+
+#include <string>
+
+namespace tandem::comm {
+
+class Runtime {
+ public:
+  // Asks for MPI_THREAD_MULTIPLE and makes failing calls return, so that they can be named.
+  Runtime();
+  ~Runtime();
+  Runtime(const Runtime&) = delete;
+  Runtime& operator=(const Runtime&) = delete;
+
+  // Ends every rank of the job; the launcher answers with `code`.
+  [[noreturn]] static void abort(int code);
+};
+
+// The MPI library's own description of itself, first line; needs no Runtime.
+std::string mpi_library_version();
+
+// This process's rank as its launcher tells it through the environment, 0 where there is no
+// launcher. Only for commands that do not use MPI: they must speak once, too.
+int launcher_rank();
+
+}  // namespace tandem::comm

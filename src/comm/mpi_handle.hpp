@@ -1,0 +1,27 @@
+// What: an owned MPI communicator. Module-private.
+#pragma once
+
+#include <mpi.h>
+
+#include "check_mpi.hpp"
+#include "tandem/comm/mpi_communicator.hpp"
+
+namespace tandem::comm {
+
+struct MpiCommunicator::Handle {
+  // Takes ownership of `communicator`.
+  explicit Handle(MPI_Comm communicator) : mpi(communicator) {
+    TANDEM_MPI(MPI_Comm_set_errhandler(mpi, MPI_ERRORS_RETURN));
+    TANDEM_MPI(MPI_Comm_rank(mpi, &rank));
+    TANDEM_MPI(MPI_Comm_size(mpi, &size));
+  }
+  ~Handle() { MPI_Comm_free(&mpi); }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
+
+  MPI_Comm mpi;
+  int rank = 0;
+  int size = 1;
+};
+
+}  // namespace tandem::comm

@@ -1,0 +1,57 @@
+#include "tandem/comm/runtime.hpp"
+
+#include <mpi.h>
+
+#include <cstdlib>
+#include <string_view>
+
+#include "check_mpi.hpp"
+#include "tandem/core/error.hpp"
+
+namespace tandem::comm {
+
+void check_mpi(int code, const char* call, const char* file, int line) {
+  if (code == MPI_SUCCESS) return;
+  char text[MPI_MAX_ERROR_STRING];
+  int length = 0;
+  MPI_Error_string(code, text, &length);
+  std::string_view name(call);
+  name = name.substr(0, name.find('('));
+  throw InternalError(std::string(name) + " failed: " + std::string(text, length) + " (" + file +
+                      ":" + std::to_string(line) + ")");
+}
+
+Runtime::Runtime() {
+  int provided = 0;
+  // Open MPI's own handler ends the process before a code could be returned, so a failure here
+  // speaks for itself.
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) {
+    throw UnavailableError("MPI could not be started; try: mpirun -np 2 hostname");
+  }
+  TANDEM_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
+  TANDEM_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
+}
+
+Runtime::~Runtime() { MPI_Finalize(); }
+
+void Runtime::abort(int code) {
+  MPI_Abort(MPI_COMM_WORLD, code);
+  std::_Exit(code);
+}
+
+std::string mpi_library_version() {
+  char text[MPI_MAX_LIBRARY_VERSION_STRING];
+  int length = 0;
+  MPI_Get_library_version(text, &length);
+  const std::string_view version(text, static_cast<std::size_t>(length));
+  return std::string(version.substr(0, version.find(',')));
+}
+
+int launcher_rank() {
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (const char* value = std::getenv(name)) return std::atoi(value);
+  }
+  return 0;
+}
+
+}  // namespace tandem::comm

@@ -1,0 +1,63 @@
+#include "tandem/comm/topology.hpp"
+
+#include <mpi.h>
+#include <sched.h>
+#include <unistd.h>
+
+#include <algorithm>
+
+#include "check_mpi.hpp"
+#include "tandem/core/digest.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::comm {
+
+int Topology::default_threads() const { return std::max(1, allowed_cpus / cpu_sharers); }
+
+Topology discover_topology(const Communicator& world, Communicator& node) {
+  Topology topology;
+  topology.rank = world.rank();
+  topology.world = world.size();
+  topology.local_rank = node.rank();
+  topology.local_size = node.size();
+
+  char host[MPI_MAX_PROCESSOR_NAME];
+  int length = 0;
+  TANDEM_MPI(MPI_Get_processor_name(host, &length));
+  topology.host.assign(host, static_cast<std::size_t>(length));
+
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (sched_getaffinity(0, sizeof mask, &mask) == 0) topology.allowed_cpus = CPU_COUNT(&mask);
+  topology.host_cpus = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
+
+  std::vector<std::uint64_t> masks(static_cast<std::size_t>(node.size()), 0);
+  const std::uint64_t mine = hash64(&mask, sizeof mask);
+  masks[static_cast<std::size_t>(node.rank())] = mine;
+  node.all_reduce(Span<std::uint64_t>(masks));
+  topology.cpu_sharers = static_cast<int>(std::count(masks.begin(), masks.end(), mine));
+  return topology;
+}
+
+std::vector<Topology> gather_topology(Communicator& world, const Topology& mine) {
+  std::string line;
+  for (const int value : {mine.rank, mine.world, mine.local_rank, mine.local_size,
+                          mine.allowed_cpus, mine.host_cpus, mine.cpu_sharers}) {
+    line += std::to_string(value) + "\n";
+  }
+  std::vector<Topology> all;
+  for (const std::string& text : world.gather_strings(line + mine.host)) {
+    const std::vector<std::string> parts = split(text, '\n');
+    Topology one;
+    std::size_t at = 0;
+    for (int* value : {&one.rank, &one.world, &one.local_rank, &one.local_size, &one.allowed_cpus,
+                       &one.host_cpus, &one.cpu_sharers}) {
+      *value = std::stoi(parts[at++]);
+    }
+    one.host = parts[at];
+    all.push_back(one);
+  }
+  return all;
+}
+
+}  // namespace tandem::comm
