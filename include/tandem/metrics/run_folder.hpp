@@ -1,0 +1,41 @@
+// What: the folder that a run leaves behind: where its files are, and the small ones that describe
+// it. Owns: nothing but names. Threads: one at a time, on rank 0. Throws: UsageError (run id),
+// CannotCreateError, IoError.
+#pragma once
+
+#include <string>
+
+#include "tandem/core/json.hpp"
+
+namespace tandem::metrics {
+
+// Throws UsageError unless `run_id` is 1 to 64 of A-Z a-z 0-9 . _ - and does not begin with a dot.
+void check_run_id(const std::string& run_id);
+// "20260314-091500-1f3a": sorts by time of start; the suffix keeps runs of one second apart.
+std::string make_run_id();
+
+class RunFolder {
+ public:
+  // Makes `runs_dir`/`run_id`; where it exists already, CannotCreateError and nothing is touched.
+  static RunFolder create(const std::string& runs_dir, const std::string& run_id);
+
+  const std::string& run_id() const { return run_id_; }
+  const std::string& path() const { return path_; }
+  std::string metrics_path() const { return path_ + "/metrics.jsonl"; }
+  std::string safetensors_path() const { return path_ + "/model/model.safetensors"; }
+  // model/cifar_net.pth for the data set cifar10, model/<data set>_net.pth otherwise.
+  std::string pth_path(const std::string& dataset_name) const;
+
+  void write_config(const std::string& ini) const;
+  void write_manifest(const Json& manifest) const;
+  // Written last: its presence says that the run has ended.
+  void write_summary(const Json& summary) const;
+
+ private:
+  RunFolder(std::string run_id, std::string path);
+
+  std::string run_id_;
+  std::string path_;
+};
+
+}  // namespace tandem::metrics

@@ -1,0 +1,54 @@
+// What: what a run reports, reduced over ranks, and the interface of whatever shows or keeps it.
+// Owns: values. Threads: that of the training loop. Throws: IoError from a sink that cannot write.
+//
+// Only rank 0 has sinks. Accuracies are fractions in [0, 1], times are seconds.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace tandem::metrics {
+
+struct StepRecord {
+  std::uint64_t step = 0;         // 1 is the first
+  std::uint64_t total_steps = 0;  // of the run
+  double epoch = 0;               // epochs done after this step
+  double loss = 0;                // mean over the global batch
+  double accuracy = 0;
+  double learning_rate = 0;
+  double images_per_second = 0;  // since the last record
+  double seconds_left = 0;       // of training, without evaluation
+};
+
+struct EpochRecord {
+  std::uint64_t step = 0;
+  double epoch = 0;
+  std::uint64_t images = 0;  // trained on in this epoch
+  double loss = 0;           // mean over these images
+  double accuracy = 0;
+  double train_seconds = 0;
+};
+
+struct EvaluationRecord {
+  std::uint64_t step = 0;
+  double epoch = 0;
+  double test_loss = 0;
+  double test_accuracy = 0;
+  std::uint64_t correct = 0;
+  std::uint64_t images = 0;
+  double seconds = 0;
+};
+
+class Sink {
+ public:
+  virtual ~Sink() = default;
+  virtual void on_step(const StepRecord& record) = 0;
+  virtual void on_epoch(const EpochRecord& record) = 0;
+  virtual void on_evaluation(const EvaluationRecord& record) = 0;
+};
+
+using Sinks = std::vector<std::unique_ptr<Sink>>;
+
+}  // namespace tandem::metrics

@@ -1,0 +1,85 @@
+#include "tandem/metrics/console.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::metrics {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr auto kRedraw = std::chrono::milliseconds(100);
+constexpr auto kPlainLine = std::chrono::seconds(10);
+constexpr int kBarWidth = 24;
+
+std::string epoch_of(double epoch, double total) {
+  return format_fixed(std::ceil(epoch - 1e-9), 0) + "/" + format_fixed(std::ceil(total), 0);
+}
+
+}  // namespace
+
+std::string progress_line(const StepRecord& record, double total_epochs) {
+  const double done = static_cast<double>(record.step) /
+                      static_cast<double>(std::max<std::uint64_t>(1, record.total_steps));
+  const int filled = static_cast<int>(done * kBarWidth);
+  std::string bar(static_cast<std::size_t>(filled), '#');
+  bar.resize(kBarWidth, '-');
+  char text[200];
+  std::snprintf(text, sizeof text,
+                "epoch %s [%s] %3.0f %%  loss %.4f  accuracy %.4f  %s images/s  %s left",
+                epoch_of(record.epoch, total_epochs).c_str(), bar.c_str(), 100 * done, record.loss,
+                record.accuracy, format_count(std::llround(record.images_per_second)).c_str(),
+                format_duration(record.seconds_left).c_str());
+  return text;
+}
+
+ConsoleSink::ConsoleSink(double total_epochs, bool live)
+    : total_epochs_(total_epochs), live_(live), last_line_(Clock::now()) {}
+
+ConsoleSink::~ConsoleSink() { erase_progress(); }
+
+void ConsoleSink::on_step(const StepRecord& record) {
+  const auto now = Clock::now();
+  if (now - last_line_ < (live_ ? Clock::duration(kRedraw) : Clock::duration(kPlainLine))) return;
+  last_line_ = now;
+  const std::string line = progress_line(record, total_epochs_);
+  if (!live_) {
+    print_error_line(line);
+    return;
+  }
+  std::fprintf(stderr, "\r%s\033[K", line.c_str());
+  std::fflush(stderr);
+  drawn_ = true;
+}
+
+void ConsoleSink::on_epoch(const EpochRecord& record) {
+  erase_progress();
+  last_line_ = Clock::now();
+  print_line("epoch " + epoch_of(record.epoch, total_epochs_) + "  step " +
+             std::to_string(record.step) + "  loss " + format_fixed(record.loss, 4) +
+             "  accuracy " + format_fixed(record.accuracy, 4) + "  " +
+             format_count(std::llround(static_cast<double>(record.images) /
+                                       std::max(1e-9, record.train_seconds))) +
+             " images/s  " + format_count(static_cast<std::int64_t>(record.images)) +
+             " images exactly once");
+}
+
+void ConsoleSink::on_evaluation(const EvaluationRecord& record) {
+  erase_progress();
+  print_line("eval " + std::to_string(record.images) + "/" + std::to_string(record.images) +
+             " exactly once  test loss " + format_fixed(record.test_loss, 4) + "  test accuracy " +
+             format_fixed(record.test_accuracy, 4) + "  (" + std::to_string(record.correct) +
+             " correct, " + format_fixed(record.seconds, 1) + " s)");
+}
+
+void ConsoleSink::erase_progress() {
+  if (!drawn_) return;
+  std::fprintf(stderr, "\r\033[K");
+  std::fflush(stderr);
+  drawn_ = false;
+}
+
+}  // namespace tandem::metrics

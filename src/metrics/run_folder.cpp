@@ -1,0 +1,99 @@
+#include "tandem/metrics/run_folder.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cerrno>
+#include <cstring>
+#include <ctime>
+#include <filesystem>
+#include <random>
+#include <utility>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+
+namespace tandem::metrics {
+namespace {
+
+constexpr std::size_t kLongestRunId = 64;
+
+void make_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0777) == 0) return;
+  const std::string reason = std::strerror(errno);
+  throw CannotCreateError(path + ": the folder cannot be created: " + reason +
+                          "; choose a writable place with --runs-dir");
+}
+
+// Data set names come from a file; only these characters reach a path.
+std::string as_file_name(std::string name) {
+  std::replace_if(
+      name.begin(), name.end(),
+      [](unsigned char c) { return !std::isalnum(c) && c != '-' && c != '_'; }, '_');
+  return name;
+}
+
+}  // namespace
+
+void check_run_id(const std::string& run_id) {
+  const bool characters_allowed = std::all_of(run_id.begin(), run_id.end(), [](unsigned char c) {
+    return c < 0x80 && (std::isalnum(c) || c == '.' || c == '_' || c == '-');
+  });
+  if (run_id.empty() || run_id.size() > kLongestRunId || !characters_allowed ||
+      run_id.front() == '.') {
+    throw UsageError("--run-id: '" + run_id +
+                     "' is not 1 to 64 letters, digits, '.', '_' or '-' without a dot in front");
+  }
+}
+
+std::string make_run_id() {
+  const std::time_t now = std::time(nullptr);
+  std::tm local{};
+  localtime_r(&now, &local);
+  char stamp[32];
+  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
+  char suffix[8];
+  std::snprintf(suffix, sizeof suffix, "-%04x", std::random_device()() & 0xFFFFU);
+  return std::string(stamp) + suffix;
+}
+
+RunFolder::RunFolder(std::string run_id, std::string path)
+    : run_id_(std::move(run_id)), path_(std::move(path)) {}
+
+RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_id) {
+  check_run_id(run_id);
+  std::error_code error;
+  std::filesystem::create_directories(runs_dir, error);
+  if (error) {
+    throw CannotCreateError("--runs-dir " + runs_dir + ": cannot be created: " + error.message());
+  }
+  const std::string path = runs_dir + "/" + run_id;
+  if (file_exists(path)) {
+    throw CannotCreateError(path +
+                            ": a run is there already and is left as it is; choose another "
+                            "--run-id, or leave it out to get a new one");
+  }
+  make_folder(path);
+  make_folder(path + "/model");
+  return RunFolder(run_id, path);
+}
+
+std::string RunFolder::pth_path(const std::string& dataset_name) const {
+  const std::string name = dataset_name == "cifar10" ? "cifar" : as_file_name(dataset_name);
+  return path_ + "/model/" + name + "_net.pth";
+}
+
+void RunFolder::write_config(const std::string& ini) const {
+  write_file_atomically(path_ + "/config.ini", ini);
+}
+
+void RunFolder::write_manifest(const Json& manifest) const {
+  write_file_atomically(path_ + "/manifest.json", manifest.dump(2) + "\n");
+}
+
+void RunFolder::write_summary(const Json& summary) const {
+  write_file_atomically(path_ + "/summary.json", summary.dump(2) + "\n");
+}
+
+}  // namespace tandem::metrics
