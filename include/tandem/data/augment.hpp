@@ -1,0 +1,57 @@
+// What: from a stored uint8 image to the floats a network sees: crop, flip, normalisation, memory
+// layout. Owns: its tables. Threads: const use from any. Throws: UsageError for an augmentation it
+// cannot read.
+//
+// The random numbers of an image are a pure function of (seed, epoch, image), so pixels do not
+// depend on ranks.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tandem/data/image_shape.hpp"
+
+namespace tandem::data {
+
+struct AugmentSpec {
+  int crop_padding =
+      0;  // random crop from the image padded by this many black pixels on each side; 0 is none
+  bool flip = false;  // mirrored left to right with probability 1/2
+
+  // "none", "standard" (crop=4,flip), or a list of "crop=N" (N from 1 to 16) and "flip".
+  static AugmentSpec parse(const std::string& text);
+  std::string text() const;
+};
+
+// What happens to one image. Output pixel (y, x) is input pixel (y + shift_y, x' + shift_x), black
+// outside, where x' is x, mirrored if `flip`.
+struct Augmentation {
+  int shift_y = 0;  // in [-crop_padding, crop_padding]
+  int shift_x = 0;
+  bool flip = false;
+};
+
+Augmentation draw_augmentation(const AugmentSpec& spec, std::uint64_t seed, std::uint64_t epoch,
+                               std::uint32_t image);
+
+enum class Layout { kPlanar, kChannelsLast };  // [C,H,W] or [H,W,C] in memory
+
+class Transform {
+ public:
+  // mean and std per channel, in [0, 1] units of pixel / 255.
+  Transform(ImageShape shape, Layout layout, const std::vector<double>& mean,
+            const std::vector<double>& std);
+
+  // (pixel / 255 - mean) / std of every pixel of `image` (C*H*W bytes, planar) into `out` (as many
+  // floats).
+  void apply(const std::uint8_t* image, Augmentation augmentation, float* out) const;
+
+ private:
+  ImageShape shape_;
+  Layout layout_;
+  std::vector<std::array<float, 256>> value_of_;  // per channel
+};
+
+}  // namespace tandem::data

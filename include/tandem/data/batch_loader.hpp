@@ -1,0 +1,79 @@
+// What: prepares batches ahead of the consumer on one background thread.
+// Owns: the thread and the queue; the image memory stays the caller's and must outlive it.
+// Threads: next() from one thread at a time. Throws: next() rethrows what went wrong in the
+// background.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <exception>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <vector>
+
+#include "tandem/core/span.hpp"
+#include "tandem/data/augment.hpp"
+#include "tandem/data/image_shape.hpp"
+#include "tandem/data/sampler.hpp"
+
+namespace tandem::data {
+
+// Images and labels in memory, planar uint8.
+struct ImagesView {
+  ImageShape shape;
+  Span<const std::uint8_t> images;  // count * C * H * W
+  Span<const std::uint8_t> labels;  // count
+};
+
+struct Batch {
+  BatchRequest request;
+  std::unique_ptr<float[]> images;  // request.images.size() normalised images
+  std::vector<std::int64_t> labels;
+  std::size_t size() const { return labels.size(); }
+};
+
+struct AugmentKey {
+  AugmentSpec spec;
+  std::uint64_t seed = 0;
+};
+
+// Makes the batch of a request: what the background thread does, callable on its own.
+Batch make_batch(const ImagesView& view, const Transform& transform, const AugmentKey& augment,
+                 BatchRequest request);
+
+class BatchLoader {
+ public:
+  static constexpr std::size_t kBatchesAhead = 3;
+
+  BatchLoader(ImagesView view, Transform transform, AugmentKey augment,
+              std::unique_ptr<Sampler> sampler);
+  // May run at any time: the thread ends after the batch that it is making.
+  ~BatchLoader();
+  BatchLoader(const BatchLoader&) = delete;
+  BatchLoader& operator=(const BatchLoader&) = delete;
+
+  // The next batch in the sampler's order; nothing after the last one.
+  std::optional<Batch> next();
+
+ private:
+  void produce();
+
+  const ImagesView view_;
+  const Transform transform_;
+  const AugmentKey augment_;
+  const std::unique_ptr<Sampler> sampler_;  // used by the background thread only
+
+  std::mutex mutex_;  // guards what follows
+  std::condition_variable changed_;
+  std::deque<Batch> ready_;
+  std::exception_ptr failure_;
+  bool finished_ = false;
+  bool stopping_ = false;
+
+  std::thread thread_;  // last: everything above exists before it starts
+};
+
+}  // namespace tandem::data

@@ -1,0 +1,35 @@
+// What: the bytes of an input file from first to last, decompressed where the file is gzip data.
+// Owns: the open file. Threads: one per object. Throws: MissingInputError, IoError; DataError where
+// gzip data is damaged or cut short.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+namespace tandem::data {
+
+class ByteStream {
+ public:
+  virtual ~ByteStream() = default;
+
+  // Reads until `bytes` are there or the stream ends; returns how many were read. The last bytes
+  // of gzip data are handed out before their checksum is known: only a read that meets the end
+  // (returns less than asked) proves them.
+  virtual std::size_t read(void* data, std::size_t bytes) = 0;
+  // The file, and the archive around it, as a message names it.
+  virtual std::string where() const = 0;
+};
+
+// Compression is recognised by content, not by name.
+std::unique_ptr<ByteStream> open_byte_stream(const std::string& path);
+
+// What bytes that are not what was expected look like, for messages: "an empty file",
+// "a web page", "gzip data", …, else the first bytes in hexadecimal.
+std::string describe_beginning(std::string_view beginning);
+// The same of the file's first bytes.
+std::string describe_file(const std::string& path);
+
+}  // namespace tandem::data

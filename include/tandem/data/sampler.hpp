@@ -1,0 +1,85 @@
+// What: which images go into which step of which epoch on which rank, as pure functions of plain
+// integers. Owns: the order of one epoch. Threads: one per object. Throws: nothing.
+//
+// A global batch is a run of consecutive images of the epoch's permutation, so it holds the same
+// images at any number of ranks. It is dealt to ranks in slices of ceil or floor of n/P, and a
+// rank's slice to its micro-batches likewise.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace tandem::data {
+
+struct Slice {
+  std::uint64_t first = 0;
+  std::uint64_t count = 0;
+};
+
+// Part `part` of `count` things cut into `parts` runs; the first count mod parts runs are one
+// longer.
+Slice slice_of(std::uint64_t count, std::uint64_t part, std::uint64_t parts);
+
+// What one batch is made of.
+struct BatchRequest {
+  std::uint64_t step = 0;          // 0 is the first of the run; in evaluation the batch's number
+  std::uint64_t epoch = 0;         // 0 is the first; keys the augmentation
+  std::uint64_t global_count = 0;  // images of the global batch, over all ranks and micro-batches
+  std::vector<std::uint32_t> images;  // this rank's; may be empty
+};
+
+// Gives one request after the other until there is no more.
+class Sampler {
+ public:
+  virtual ~Sampler() = default;
+  virtual std::optional<BatchRequest> next() = 0;
+};
+
+struct TrainingPlan {
+  std::uint32_t image_count = 0;
+  std::uint64_t global_batch = 0;  // images per optimizer step, over all ranks and micro-batches
+  std::uint64_t accumulate = 1;    // micro-batches per rank and step
+  bool drop_last = false;          // leave out the short last batch of an epoch
+  std::uint64_t seed = 0;
+  std::uint64_t steps = 0;  // of the whole run
+
+  std::uint64_t steps_per_epoch() const;
+  // Images that the global batch of `step` holds.
+  std::uint64_t images_in_step(std::uint64_t step) const;
+};
+
+// `accumulate` requests a step.
+class TrainingSampler final : public Sampler {
+ public:
+  // rank in [0, world)
+  TrainingSampler(TrainingPlan plan, int rank, int world);
+  std::optional<BatchRequest> next() override;
+
+ private:
+  TrainingPlan plan_;
+  std::uint64_t rank_;
+  std::uint64_t world_;
+  std::uint64_t step_ = 0;
+  std::uint64_t micro_batch_ = 0;
+  std::uint64_t ordered_epoch_;
+  std::vector<std::uint32_t> order_;
+};
+
+// Batches of 500 consecutive images, dealt to ranks in turn, so that a batch is the same at any
+// number of ranks.
+class EvaluationSampler final : public Sampler {
+ public:
+  static constexpr std::uint64_t kBatch = 500;
+  static std::uint64_t batch_count(std::uint64_t image_count);
+
+  EvaluationSampler(std::uint32_t image_count, int rank, int world);
+  std::optional<BatchRequest> next() override;
+
+ private:
+  std::uint32_t image_count_;
+  std::uint64_t world_;
+  std::uint64_t batch_;
+};
+
+}  // namespace tandem::data

@@ -1,0 +1,38 @@
+// What: the 512 bytes at the start of a packed file that prove the rest undamaged before the HDF5
+// library parses it. Owns: values. Threads: any. Throws: DataError for a file that is damaged or no
+// packed data set at all; IoError.
+//
+// Layout, integers little-endian: 0 magic "tandem-dataset\r\n"; 16 version 1 (u32); 20 size of the
+// block, 512 (u32); 24 length of the rest (u64); 32 SHA-256 of the rest (64 hex digits, so that
+// `tail -c +513 FILE | sha256sum` shows the same); 96 zeros; 508 CRC-32 of bytes 0 to 507 (u32).
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tandem/core/file.hpp"
+
+namespace tandem::data {
+
+constexpr std::uint64_t kUserBlockBytes = 512;
+
+struct UserBlock {
+  std::uint64_t length = 0;  // of the rest of the file, in bytes
+  std::string sha256;        // of the rest, 64 hex digits
+};
+
+std::string encode_user_block(const UserBlock& block);
+
+struct FileProof {
+  bool sealed = false;
+  std::string sha256;  // of the HDF5 part
+};
+
+// Reads the whole file. A file that begins with HDF5's signature has no user block and nothing to
+// be proved by; any other must begin with exactly the block that encode_user_block() gives for its
+// rest.
+FileProof prove_file(const File& file);
+// Whether the file begins with HDF5's signature; reads eight bytes.
+bool is_unsealed(const File& file);
+
+}  // namespace tandem::data

@@ -1,0 +1,28 @@
+// What: the complete proof of a packed file, and the seal for one that was packed by other means.
+// Owns: nothing. Threads: one at a time in a process. Throws: DataError naming the first fault,
+// MissingInputError, CannotCreateError, IoError.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tandem/data/dataset_info.hpp"
+
+namespace tandem::data {
+
+struct VerifyReport {
+  DatasetInfo info;
+  std::uint64_t file_bytes = 0;
+  std::vector<std::uint64_t> train_per_class;  // images, by label
+  std::vector<std::uint64_t> test_per_class;
+};
+
+// Digest, structure, the checksum of every chunk, every label, and mean and std computed again.
+VerifyReport verify_dataset(const std::string& path);
+
+// Verifies the file, then puts a user block before it: a new file, renamed over the old one.
+// Returns false, and changes nothing, where it has one already.
+bool seal(const std::string& path);
+
+}  // namespace tandem::data

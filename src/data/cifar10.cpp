@@ -1,0 +1,163 @@
+#include "tandem/data/cifar10.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cstring>
+#include <filesystem>
+#include <future>
+#include <utility>
+#include <vector>
+
+#include "source_file.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/data/tar_reader.hpp"
+
+namespace tandem::data {
+namespace {
+
+constexpr ImageShape kShape{3, 32, 32};
+constexpr std::size_t kRecord = 1 + 3 * 32 * 32;
+constexpr std::size_t kClasses = 10;
+constexpr std::uint64_t kTrainFiles = 5;
+constexpr char kBinaryFolder[] = "cifar-10-batches-bin";
+constexpr char kPythonFolder[] = "cifar-10-batches-py";
+constexpr char kPythonFile[] = "data_batch_1";
+// In the order of source_sha256.
+constexpr std::array<const char*, 7> kFiles = {
+    "batches.meta.txt", "data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
+    "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"};
+constexpr std::size_t kMaxMeta = 64 * 1024;
+
+bool holds_binary_form(const std::string& folder) {
+  return std::any_of(kFiles.begin(), kFiles.end(),
+                     [&](const char* name) { return file_exists(folder + "/" + name); });
+}
+
+bool holds_python_form(const std::string& folder) {
+  return file_exists(folder + "/" + kPythonFile);
+}
+
+DataError python_form_error(const std::string& path) {
+  return DataError(path +
+                   ": this is the Python (pickle) form of CIFAR-10, which is not read because a "
+                   "pickle can run code; convert it with 'python3 data/cifar10_from_python.py " +
+                   path + " OUTPUT_FOLDER' and pack OUTPUT_FOLDER");
+}
+
+class Cifar10 : public ImageSource {
+ public:
+  // `files`: in the order of kFiles.
+  Cifar10(std::vector<SourceFile> files, std::uint64_t images_per_file)
+      : files_(std::move(files)), images_per_file_(images_per_file) {
+    const SourceFile& meta = files_[0];
+    info_.name = "cifar10";
+    info_.classes = parse_class_names(
+        std::string(reinterpret_cast<const char*>(meta.bytes.get()), meta.size), meta.where);
+    if (info_.classes.size() != kClasses) {
+      throw DataError(meta.where + ": holds " + std::to_string(info_.classes.size()) +
+                      " class names, 10 are expected; check the file or fetch it again");
+    }
+    info_.shape = kShape;
+    info_.train_count = kTrainFiles * images_per_file;
+    info_.test_count = images_per_file;
+    for (std::size_t i = 1; i < files_.size(); ++i) check_labels(files_[i]);
+    // Hashing takes as long as writing, so it runs beside it.
+    digest_ = std::async(std::launch::async, [this] { return digest_of(files_); });
+  }
+
+  const DatasetInfo& info() const override { return info_; }
+  std::string source_sha256() override { return digest_.get(); }
+
+  void read(Split split, std::uint64_t first, std::uint64_t count, std::uint8_t* images,
+            std::uint8_t* labels) const override {
+    for (std::uint64_t i = first; i < first + count; ++i) {
+      const std::uint64_t file = split == Split::kTrain ? 1 + i / images_per_file_ : 6;
+      const std::uint8_t* record = files_[file].bytes.get() + i % images_per_file_ * kRecord;
+      *labels++ = record[0];
+      std::memcpy(images, record + 1, kRecord - 1);
+      images += kRecord - 1;
+    }
+  }
+
+ private:
+  static void check_labels(const SourceFile& file) {
+    for (std::size_t offset = 0; offset < file.size; offset += kRecord) {
+      if (file.bytes[offset] >= kClasses) {
+        throw fault_at(file.where, offset, "label " + std::to_string(file.bytes[offset]),
+                       "a label of 0 to 9");
+      }
+    }
+  }
+
+  std::vector<SourceFile> files_;
+  std::uint64_t images_per_file_;
+  DatasetInfo info_;
+  std::shared_future<std::string> digest_;  // last, so that it has ended before files_ goes
+};
+
+SourceFile read_member(ByteStream& stream, std::size_t index, std::uint64_t images_per_file) {
+  if (index > 0) return read_exactly(stream, kFiles[index], images_per_file * kRecord);
+  std::vector<std::uint8_t> meta(kMaxMeta);
+  meta.resize(stream.read(meta.data(), meta.size()));
+  return read_exactly(stream, kFiles[0], meta.size(), meta);
+}
+
+std::vector<SourceFile> read_folder(const std::string& folder, std::uint64_t images_per_file) {
+  std::vector<SourceFile> files;
+  for (std::size_t i = 0; i < kFiles.size(); ++i) {
+    const auto stream = open_byte_stream(folder + "/" + kFiles[i]);
+    files.push_back(read_member(*stream, i, images_per_file));
+  }
+  return files;
+}
+
+std::vector<SourceFile> read_archive(const std::string& path, std::uint64_t images_per_file) {
+  std::vector<SourceFile> files(kFiles.size());
+  TarReader archive(open_byte_stream(path));
+  while (archive.next()) {
+    const std::filesystem::path member(archive.name());
+    const std::string name = member.filename().string();
+    if (name == kPythonFile) throw python_form_error(path);
+    const auto* const found = std::find(kFiles.begin(), kFiles.end(), name);
+    if (found == kFiles.end() || member.parent_path().filename() != kBinaryFolder) continue;
+    const auto index = static_cast<std::size_t>(found - kFiles.begin());
+    if (files[index].bytes) throw DataError(archive.where() + ": is there twice, once is expected");
+    files[index] = read_member(archive, index, images_per_file);
+  }
+  for (std::size_t i = 0; i < kFiles.size(); ++i) {
+    if (!files[i].bytes) {
+      throw DataError(path + ": has no member " + kBinaryFolder + "/" + kFiles[i] +
+                      "; CIFAR-10's cifar-10-binary.tar.gz is expected");
+    }
+  }
+  return files;
+}
+
+}  // namespace
+
+bool looks_like_cifar10(const std::string& path) {
+  if (!is_folder(path)) return describe_file(path) == "gzip data";
+  const std::string binary = path + "/" + kBinaryFolder;
+  const std::string python = path + "/" + kPythonFolder;
+  return holds_binary_form(path) || holds_binary_form(binary) || holds_python_form(path) ||
+         holds_python_form(python);
+}
+
+std::unique_ptr<ImageSource> open_cifar10(const std::string& path, std::uint64_t images_per_file) {
+  if (!is_folder(path)) {
+    return std::make_unique<Cifar10>(read_archive(path, images_per_file), images_per_file);
+  }
+  for (const std::string& folder : {path, path + "/" + kBinaryFolder}) {
+    if (holds_binary_form(folder)) {
+      return std::make_unique<Cifar10>(read_folder(folder, images_per_file), images_per_file);
+    }
+  }
+  for (const std::string& folder : {path, path + "/" + kPythonFolder}) {
+    if (holds_python_form(folder)) throw python_form_error(folder);
+  }
+  throw MissingInputError(path + ": holds no " + kFiles[1] + " and no folder " + kBinaryFolder +
+                          "; give the folder into which CIFAR-10 was unpacked");
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,39 @@
+// What: mean and standard deviation of every channel over many images, from counts of the 256
+// values, so that they are exact and the order of the images does not matter. Owns: the counts.
+// Threads: one per object. Throws: nothing.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "tandem/data/image_shape.hpp"
+
+namespace tandem::data {
+
+class Moments {
+ public:
+  explicit Moments(ImageShape shape);
+
+  // `count` images, NCHW.
+  void add(const std::uint8_t* images, std::uint64_t count);
+  // Per channel, pixels scaled to [0, 1]; at least one image must have been added.
+  std::vector<double> mean() const;
+  std::vector<double> std() const;  // of the population
+
+ private:
+  // Neighbouring pixels are often equal; counting them in different tables lets the processor add
+  // them at the same time.
+  static constexpr std::size_t kTables = 4;
+  using Counts = std::array<std::uint64_t, 256>;
+
+  double mean_of(std::size_t channel) const;  // in [0, 255]
+  std::uint64_t count_of(std::size_t channel, std::size_t value) const;
+  double pixels() const { return static_cast<double>(images_) * static_cast<double>(shape_.plane()); }
+
+  ImageShape shape_;
+  std::uint64_t images_ = 0;
+  std::vector<std::array<Counts, kTables>> channels_;
+};
+
+}  // namespace tandem::data

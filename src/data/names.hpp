@@ -1,0 +1,22 @@
+// What: which names of classes and data sets are accepted, from any source. Owns: nothing.
+// Threads: any. Throws: DataError.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tandem::data {
+
+constexpr std::size_t kMaxClasses = 1000;
+constexpr std::size_t kMaxNameBytes = 100;
+
+// UTF-8 (no overlong forms, no surrogates) without control characters (C0, DEL, C1).
+bool is_clean_utf8(std::string_view text);
+// 1 to 1,000 names of 1 to 100 bytes each; `where` begins the message.
+void check_class_names(const std::vector<std::string>& names, const std::string& where);
+// 1 to 100 bytes that can be part of a file name.
+void check_dataset_name(const std::string& name, const std::string& where);
+
+}  // namespace tandem::data

@@ -1,0 +1,79 @@
+#include "tandem/data/pack.hpp"
+
+#include <memory>
+
+#include "names.hpp"
+#include "packed_writer.hpp"
+#include "source_file.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/interrupt.hpp"
+#include "tandem/data/cifar10.hpp"
+#include "tandem/data/mnist.hpp"
+#include "tandem/data/user_block.hpp"
+
+namespace tandem::data {
+namespace {
+
+constexpr char kSynthetic[] = "synthetic";
+constexpr std::uint64_t kMaxClassesFile = 1 << 20;
+
+std::string recognise(const std::string& input) {
+  if (input == kSynthetic) return input;
+  if (!file_exists(input)) {
+    throw MissingInputError(input + ": is not there; check --input");
+  }
+  const bool cifar10 = looks_like_cifar10(input);
+  const bool mnist = looks_like_mnist(input);
+  if (cifar10 && mnist) {
+    throw UsageError(input + ": holds both CIFAR-10 and MNIST; add --format cifar10 or mnist");
+  }
+  if (cifar10) return "cifar10";
+  if (mnist) return "mnist";
+  const std::string found =
+      is_folder(input) ? "a folder without their files" : describe_file(input);
+  throw DataError(input + ": is " + found +
+                  ", CIFAR-10 (folder or cifar-10-binary.tar.gz) or MNIST (folder) was expected");
+}
+
+std::unique_ptr<ImageSource> open_source(const PackRequest& request) {
+  const std::string format =
+      request.format == "auto" ? recognise(request.input) : request.format;
+  const bool has_classes = !request.classes_file.empty();
+  if (has_classes && format != "mnist") {
+    throw UsageError("--classes: the classes of " + format +
+                     " are fixed; it is for sets in MNIST's form");
+  }
+  if (format == "cifar10") return open_cifar10(request.input);
+  if (format == kSynthetic) return make_synthetic(request.images, request.seed);
+  if (format != "mnist") {
+    throw UsageError("--format: '" + format +
+                     "' is unknown, auto, cifar10, mnist or synthetic is expected");
+  }
+  return open_mnist(request.input, has_classes
+                                       ? parse_class_names(
+                                             read_file(request.classes_file, kMaxClassesFile),
+                                             request.classes_file)
+                                       : std::vector<std::string>{});
+}
+
+}  // namespace
+
+DatasetInfo pack(const PackRequest& request) {
+  const InterruptGuard interrupts;
+  if (!request.name.empty()) check_dataset_name(request.name, "--name");
+  const std::unique_ptr<ImageSource> source = open_source(request);
+  AtomicFile output(request.output);
+  DatasetInfo info = write_packed(output.temporary_path(), *source, request.name,
+                                  [&] { interrupts.check(); });
+  info.digest = sha256_of_file(output.file(), kUserBlockBytes);
+  info.sealed = true;
+  const std::string block =
+      encode_user_block({output.file().size() - kUserBlockBytes, info.digest});
+  output.file().write_at(0, block.data(), block.size());
+  interrupts.check();
+  output.commit();
+  return info;
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,206 @@
+#include "packed_attributes.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+#include "hdf5_handle.hpp"
+#include "names.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::data {
+namespace {
+
+constexpr hsize_t kMaxValues = kMaxClasses;  // of any attribute
+
+// Variable-length, because h5py shows those as str and fixed-length ones as bytes.
+Hdf5Handle string_type() {
+  Hdf5Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+  H5Tset_size(type.id(), H5T_VARIABLE);
+  H5Tset_cset(type.id(), H5T_CSET_UTF8);
+  return type;
+}
+
+void write_attribute(hid_t file, const char* name, hid_t file_type, hid_t memory_type, hid_t space,
+                     const void* values) {
+  const Hdf5Handle attribute(H5Acreate2(file, name, file_type, space, H5P_DEFAULT, H5P_DEFAULT),
+                             H5Aclose);
+  if (!attribute || H5Awrite(attribute.id(), memory_type, values) < 0) {
+    throw IoError(std::string("attribute ") + name + " cannot be written: " + hdf5_reason());
+  }
+}
+
+Hdf5Handle vector_space(hsize_t size) {
+  return Hdf5Handle(H5Screate_simple(1, &size, nullptr), H5Sclose);
+}
+
+// One attribute, opened for reading, with what all checks of it need.
+class Attribute {
+ public:
+  Attribute(hid_t file, const std::string& path, const char* name)
+      : path_(path), name_(name), id_(H5Aopen(file, name, H5P_DEFAULT), H5Aclose) {
+    if (!id_) throw fault("is missing");
+    type_ = Hdf5Handle(H5Aget_type(id_.id()), H5Tclose);
+    const Hdf5Handle space(H5Aget_space(id_.id()), H5Sclose);
+    const hssize_t count = H5Sget_simple_extent_npoints(space.id());
+    if (!type_ || count < 1 || count > static_cast<hssize_t>(kMaxValues)) {
+      throw fault("holds " + std::to_string(count) + " values, 1 to 1000 are expected");
+    }
+    count_ = static_cast<std::size_t>(count);
+  }
+
+  std::vector<std::string> strings() const {
+    require_class(H5T_STRING, "text");
+    return H5Tis_variable_str(type_.id()) > 0 ? variable_strings() : fixed_strings();
+  }
+
+  std::string string() const {
+    const std::vector<std::string> values = strings();
+    if (values.size() != 1) throw fault("holds several values, one is expected");
+    return values[0];
+  }
+
+  std::vector<double> reals() const {
+    require_class(H5T_FLOAT, "floating-point numbers");
+    std::vector<double> values(count_);
+    read(H5T_NATIVE_DOUBLE, values.data());
+    return values;
+  }
+
+  std::int64_t integer() const {
+    require_class(H5T_INTEGER, "a whole number");
+    if (count_ != 1) throw fault("holds several values, one is expected");
+    std::int64_t value = 0;
+    read(H5T_NATIVE_INT64, &value);
+    return value;
+  }
+
+  DataError fault(const std::string& text) const {
+    return DataError(path_ + ": attribute " + name_ + " " + text);
+  }
+
+ private:
+  void require_class(H5T_class_t expected, const char* description) const {
+    if (H5Tget_class(type_.id()) != expected) {
+      throw fault(std::string("has another type, ") + description + " expected");
+    }
+  }
+
+  void read(hid_t memory_type, void* values) const {
+    if (H5Aread(id_.id(), memory_type, values) < 0) {
+      throw fault("cannot be read: " + hdf5_reason());
+    }
+  }
+
+  std::vector<std::string> fixed_strings() const {
+    const std::size_t size = H5Tget_size(type_.id());
+    if (size == 0 || size > 4 * kMaxNameBytes) {
+      throw fault("holds strings of " + std::to_string(size) + " bytes, at most 100 are expected");
+    }
+    std::string buffer(size * count_, '\0');
+    read(type_.id(), buffer.data());
+    const bool space_padded = H5Tget_strpad(type_.id()) == H5T_STR_SPACEPAD;
+    std::vector<std::string> values;
+    for (std::size_t i = 0; i < count_; ++i) {
+      const char* text = buffer.data() + i * size;
+      values.emplace_back(text, strnlen(text, size));
+      if (space_padded) values.back().erase(values.back().find_last_not_of(' ') + 1);
+    }
+    return values;
+  }
+
+  std::vector<std::string> variable_strings() const {
+    const Hdf5Handle memory_type = string_type();
+    H5Tset_cset(memory_type.id(), H5Tget_cset(type_.id()));
+    const Hdf5Handle space = vector_space(count_);
+    std::vector<char*> texts(count_, nullptr);
+    read(memory_type.id(), texts.data());
+    std::vector<std::string> values;
+    for (const char* text : texts) values.emplace_back(text == nullptr ? "" : text);
+    H5Dvlen_reclaim(memory_type.id(), space.id(), H5P_DEFAULT, texts.data());
+    return values;
+  }
+
+  std::string path_;
+  std::string name_;
+  Hdf5Handle id_;
+  Hdf5Handle type_;
+  std::size_t count_ = 0;
+};
+
+void check_sha256(const Attribute& attribute, const std::string& digest) {
+  const bool hex = std::all_of(digest.begin(), digest.end(), [](char c) {
+    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
+  });
+  if (digest.size() != 64 || !hex) {
+    throw attribute.fault("is '" + digest + "', 64 lower-case hex digits are expected");
+  }
+}
+
+std::vector<double> read_reals_between(const Attribute& attribute, double lowest) {
+  const std::vector<double> values = attribute.reals();
+  for (const double value : values) {
+    if (!(value >= lowest && value <= 1)) {  // also refuses NaN
+      throw attribute.fault("holds " + format_real(value) + ", a number in [" +
+                            format_real(lowest) + ", 1] is expected (pixels scaled to [0, 1])");
+    }
+  }
+  return values;
+}
+
+}  // namespace
+
+void write_strings(hid_t file, const char* name, const std::vector<std::string>& values) {
+  const Hdf5Handle type = string_type();
+  std::vector<const char*> texts;
+  for (const std::string& value : values) texts.push_back(value.c_str());
+  write_attribute(file, name, type.id(), type.id(), vector_space(values.size()).id(), texts.data());
+}
+
+void write_string(hid_t file, const char* name, const std::string& value) {
+  const Hdf5Handle type = string_type();
+  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  const char* text = value.c_str();
+  write_attribute(file, name, type.id(), type.id(), space.id(), &text);
+}
+
+void write_reals(hid_t file, const char* name, const std::vector<double>& values) {
+  write_attribute(file, name, H5T_IEEE_F64LE, H5T_NATIVE_DOUBLE, vector_space(values.size()).id(),
+                  values.data());
+}
+
+void write_integer(hid_t file, const char* name, std::int64_t value) {
+  const Hdf5Handle space(H5Screate(H5S_SCALAR), H5Sclose);
+  write_attribute(file, name, H5T_STD_I64LE, H5T_NATIVE_INT64, space.id(), &value);
+}
+
+DatasetInfo read_attributes(hid_t file, const std::string& path) {
+  const Attribute format(file, path, "format");
+  if (const std::string found = format.string(); found != kFormatName) {
+    throw format.fault("is '" + found + "', '" + kFormatName + "' is expected");
+  }
+  const Attribute version(file, path, "version");
+  if (const std::int64_t found = version.integer(); found != kFormatVersion) {
+    throw version.fault("is " + std::to_string(found) + ", this program reads version 1");
+  }
+  const Attribute complete(file, path, "complete");
+  if (complete.integer() != 1) throw complete.fault("is not 1: the file was not written to its end");
+
+  DatasetInfo info;
+  const Attribute name(file, path, "name");
+  info.name = name.string();
+  check_dataset_name(info.name, path + ": attribute name");
+  info.classes = Attribute(file, path, "classes").strings();
+  check_class_names(info.classes, path + ": attribute classes");
+  info.mean = read_reals_between(Attribute(file, path, "mean"), 0);
+  // A channel that never changes has nothing to learn from and cannot be normalised.
+  constexpr double kSmallestDeviation = 1e-6;
+  info.std = read_reals_between(Attribute(file, path, "std"), kSmallestDeviation);
+  const Attribute source(file, path, "source_sha256");
+  info.source_sha256 = source.string();
+  check_sha256(source, info.source_sha256);
+  return info;
+}
+
+}  // namespace tandem::data

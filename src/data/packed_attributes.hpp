@@ -1,0 +1,28 @@
+// What: the root attributes of a packed file, to and from HDF5. Owns: nothing. Threads: as the HDF5
+// library. Throws: DataError naming file and attribute; IoError where one cannot be written.
+#pragma once
+
+#include <hdf5.h>
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tandem/data/dataset_info.hpp"
+
+namespace tandem::data {
+
+constexpr char kFormatName[] = "tandem-dataset";
+constexpr std::int64_t kFormatVersion = 1;
+
+void write_string(hid_t file, const char* name, const std::string& value);
+void write_strings(hid_t file, const char* name, const std::vector<std::string>& values);
+void write_reals(hid_t file, const char* name, const std::vector<double>& values);
+void write_integer(hid_t file, const char* name, std::int64_t value);
+
+// Name, classes, mean, std and source_sha256, after format, version and complete have been found
+// right. Whether mean and std have an entry per channel is for the caller to check. `path` is for
+// messages.
+DatasetInfo read_attributes(hid_t file, const std::string& path);
+
+}  // namespace tandem::data

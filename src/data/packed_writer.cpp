@@ -1,0 +1,139 @@
+#include "packed_writer.hpp"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+#include "hdf5_handle.hpp"
+#include "moments.hpp"
+#include "packed_attributes.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/data/user_block.hpp"
+
+namespace tandem::data {
+namespace {
+
+// Divides the 50,000, 60,000 and 10,000 images of the usual sets; for larger images a chunk stays
+// below the 1 MiB that HDF5 readers cache.
+constexpr hsize_t kMaxChunkImages = 250;
+constexpr hsize_t kMaxChunkBytes = hsize_t{1} << 20;
+constexpr hsize_t kChunkLabels = 10'000;
+
+hid_t checked(hid_t id, const char* what) {
+  if (id < 0) throw IoError(std::string("HDF5 cannot ") + what + ": " + hdf5_reason());
+  return id;
+}
+
+Hdf5Handle create_file(const std::string& path) {
+  const Hdf5Handle creation(checked(H5Pcreate(H5P_FILE_CREATE), "start"), H5Pclose);
+  H5Pset_userblock(creation.id(), kUserBlockBytes);
+  return Hdf5Handle(checked(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), H5P_DEFAULT),
+                            "create the file"),
+                    H5Fclose);
+}
+
+class DatasetWriter {
+ public:
+  DatasetWriter(hid_t file, const std::string& path, std::vector<hsize_t> extent,
+                hsize_t chunk_items)
+      : extent_(std::move(extent)) {
+    const Hdf5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+    std::vector<hsize_t> chunk = extent_;
+    chunk[0] = std::min(chunk[0], chunk_items);
+    H5Pset_chunk(creation.id(), rank(), chunk.data());
+    H5Pset_fletcher32(creation.id());
+    H5Pset_fill_time(creation.id(), H5D_FILL_TIME_NEVER);
+    H5Pset_obj_track_times(creation.id(), false);  // equal input gives equal bytes
+    const Hdf5Handle space(H5Screate_simple(rank(), extent_.data(), nullptr), H5Sclose);
+    id_ = Hdf5Handle(checked(H5Dcreate2(file, path.c_str(), H5T_STD_U8LE, space.id(), H5P_DEFAULT,
+                                        creation.id(), H5P_DEFAULT),
+                             "create a dataset"),
+                     H5Dclose);
+  }
+
+  void write(hsize_t first, hsize_t count, const std::uint8_t* values) {
+    std::vector<hsize_t> start(extent_.size(), 0);
+    std::vector<hsize_t> block = extent_;
+    start[0] = first;
+    block[0] = count;
+    const Hdf5Handle memory(H5Screate_simple(rank(), block.data(), nullptr), H5Sclose);
+    const Hdf5Handle target(H5Dget_space(id_.id()), H5Sclose);
+    H5Sselect_hyperslab(target.id(), H5S_SELECT_SET, start.data(), nullptr, block.data(), nullptr);
+    checked(H5Dwrite(id_.id(), H5T_NATIVE_UINT8, memory.id(), target.id(), H5P_DEFAULT, values),
+            "write images");
+  }
+
+ private:
+  int rank() const { return static_cast<int>(extent_.size()); }
+
+  std::vector<hsize_t> extent_;
+  Hdf5Handle id_;
+};
+
+// Returns the moments of the images written.
+Moments write_split(hid_t file, const std::string& group, Split split, const ImageSource& source,
+                    const std::function<void()>& between_blocks) {
+  const DatasetInfo& info = source.info();
+  const hsize_t pixels = info.shape.pixels();
+  const hsize_t block = std::clamp<hsize_t>(kMaxChunkBytes / pixels, 1, kMaxChunkImages);
+  const hsize_t count = info.count(split);
+  const Hdf5Handle made(
+      checked(H5Gcreate2(file, group.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+              "create a group"),
+      H5Gclose);
+  DatasetWriter images(file, group + "/images",
+                       {count, static_cast<hsize_t>(info.shape.channels),
+                        static_cast<hsize_t>(info.shape.height),
+                        static_cast<hsize_t>(info.shape.width)},
+                       block);
+  DatasetWriter labels(file, group + "/labels", {count}, kChunkLabels);
+  Moments moments(info.shape);
+  std::vector<std::uint8_t> pixel_values(block * pixels);
+  std::vector<std::uint8_t> label_values(count);
+  for (hsize_t first = 0; first < count; first += block) {
+    between_blocks();
+    const hsize_t size = std::min(block, count - first);
+    source.read(split, first, size, pixel_values.data(), label_values.data() + first);
+    moments.add(pixel_values.data(), size);
+    images.write(first, size, pixel_values.data());
+  }
+  labels.write(0, count, label_values.data());
+  return moments;
+}
+
+void check_deviation(const DatasetInfo& info) {
+  for (std::size_t channel = 0; channel < info.std.size(); ++channel) {
+    if (info.std[channel] > 0) continue;
+    throw DataError("channel " + std::to_string(channel) +
+                    " has one and the same value in all training images; check the input");
+  }
+}
+
+}  // namespace
+
+DatasetInfo write_packed(const std::string& path, ImageSource& source, const std::string& name,
+                         const std::function<void()>& between_blocks) {
+  const Hdf5Silence silence;
+  Hdf5Handle file = create_file(path);
+  DatasetInfo info = source.info();
+  if (!name.empty()) info.name = name;
+  const Moments moments = write_split(file.id(), "/train", Split::kTrain, source, between_blocks);
+  write_split(file.id(), "/test", Split::kTest, source, between_blocks);
+  info.mean = moments.mean();
+  info.std = moments.std();
+  check_deviation(info);
+  info.source_sha256 = source.source_sha256();
+  write_string(file.id(), "format", kFormatName);
+  write_integer(file.id(), "version", kFormatVersion);
+  write_string(file.id(), "name", info.name);
+  write_strings(file.id(), "classes", info.classes);
+  write_reals(file.id(), "mean", info.mean);
+  write_reals(file.id(), "std", info.std);
+  write_string(file.id(), "source_sha256", info.source_sha256);
+  write_integer(file.id(), "complete", 1);  // last: a file without it was not finished
+  if (file.reset() < 0) throw IoError("HDF5 cannot close the file: " + hdf5_reason());
+  return info;
+}
+
+}  // namespace tandem::data

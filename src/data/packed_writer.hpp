@@ -1,0 +1,19 @@
+// What: writes the HDF5 part of a packed file, leaving room for the user block before it.
+// Owns: nothing. Threads: one at a time. Throws: IoError; DataError for images that cannot be
+// trained on; whatever `between_blocks` and the source throw.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "tandem/data/image_source.hpp"
+
+namespace tandem::data {
+
+// Writes to `path`, an existing file, and returns the source's info with name, classes, mean, std
+// and source_sha256 filled in. `name` replaces the source's unless empty. Equal input gives equal
+// bytes. `between_blocks` is called every few hundred images and may throw to stop the work.
+DatasetInfo write_packed(const std::string& path, ImageSource& source, const std::string& name,
+                         const std::function<void()>& between_blocks);
+
+}  // namespace tandem::data

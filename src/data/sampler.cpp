@@ -1,0 +1,75 @@
+#include "tandem/data/sampler.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "tandem/core/random.hpp"
+
+namespace tandem::data {
+
+Slice slice_of(std::uint64_t count, std::uint64_t part, std::uint64_t parts) {
+  const std::uint64_t each = count / parts;
+  const std::uint64_t longer = count % parts;
+  return {part * each + std::min(part, longer), each + (part < longer ? 1 : 0)};
+}
+
+std::uint64_t TrainingPlan::steps_per_epoch() const {
+  const std::uint64_t whole = image_count / global_batch;
+  return whole + (!drop_last && image_count % global_batch != 0 ? 1 : 0);
+}
+
+std::uint64_t TrainingPlan::images_in_step(std::uint64_t step) const {
+  const std::uint64_t first = step % steps_per_epoch() * global_batch;
+  return std::min(global_batch, image_count - first);
+}
+
+TrainingSampler::TrainingSampler(TrainingPlan plan, int rank, int world)
+    : plan_(plan),
+      rank_(static_cast<std::uint64_t>(rank)),
+      world_(static_cast<std::uint64_t>(world)),
+      ordered_epoch_(~std::uint64_t{0}) {}
+
+std::optional<BatchRequest> TrainingSampler::next() {
+  if (step_ == plan_.steps) return std::nullopt;
+  BatchRequest request;
+  request.step = step_;
+  request.epoch = step_ / plan_.steps_per_epoch();
+  request.global_count = plan_.images_in_step(step_);
+  if (request.epoch != ordered_epoch_) {
+    order_ = permutation(plan_.image_count, plan_.seed, request.epoch);
+    ordered_epoch_ = request.epoch;
+  }
+  const std::uint64_t first = step_ % plan_.steps_per_epoch() * plan_.global_batch;
+  const Slice mine = slice_of(request.global_count, rank_, world_);
+  const Slice micro = slice_of(mine.count, micro_batch_, plan_.accumulate);
+  const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(first + mine.first + micro.first);
+  request.images.assign(begin, begin + static_cast<std::ptrdiff_t>(micro.count));
+  if (++micro_batch_ == plan_.accumulate) {
+    micro_batch_ = 0;
+    ++step_;
+  }
+  return request;
+}
+
+std::uint64_t EvaluationSampler::batch_count(std::uint64_t image_count) {
+  return (image_count + kBatch - 1) / kBatch;
+}
+
+EvaluationSampler::EvaluationSampler(std::uint32_t image_count, int rank, int world)
+    : image_count_(image_count),
+      world_(static_cast<std::uint64_t>(world)),
+      batch_(static_cast<std::uint64_t>(rank)) {}
+
+std::optional<BatchRequest> EvaluationSampler::next() {
+  if (batch_ >= batch_count(image_count_)) return std::nullopt;
+  BatchRequest request;
+  request.step = batch_;
+  request.global_count = std::min(kBatch, image_count_ - batch_ * kBatch);
+  request.images.resize(request.global_count);
+  std::iota(request.images.begin(), request.images.end(),
+            static_cast<std::uint32_t>(batch_ * kBatch));
+  batch_ += world_;
+  return request;
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,60 @@
+#include "source_file.hpp"
+
+#include <algorithm>
+#include <string_view>
+#include <utility>
+
+#include "names.hpp"
+#include "tandem/core/digest.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::data {
+
+DataError fault_at(const std::string& where, std::uint64_t offset, const std::string& found,
+                   const std::string& expected) {
+  return DataError(where + ": at offset " + std::to_string(offset) + ": found " + found +
+                   ", expected " + expected + "; check the file or fetch it again");
+}
+
+SourceFile read_exactly(ByteStream& stream, std::string name, std::size_t size,
+                        Span<const std::uint8_t> have) {
+  SourceFile file;
+  file.name = std::move(name);
+  file.where = stream.where();
+  file.size = size;
+  file.bytes.reset(new std::uint8_t[size]);  // not cleared, unlike a vector: it is 30 MB at a time
+  std::copy(have.begin(), have.end(), file.bytes.get());
+  const std::size_t got =
+      have.size() + stream.read(file.bytes.get() + have.size(), size - have.size());
+  const std::string expected = format_count(static_cast<std::int64_t>(size)) + " bytes in all";
+  if (got < size) {
+    const std::string_view beginning(reinterpret_cast<const char*>(file.bytes.get()),
+                                     std::min<std::size_t>(got, 64));
+    throw fault_at(file.where, got, "the end (of " + describe_beginning(beginning) + ")", expected);
+  }
+  std::uint8_t extra;
+  if (stream.read(&extra, 1) != 0) throw fault_at(file.where, size, "more data", expected);
+  return file;
+}
+
+std::string digest_of(const std::vector<SourceFile>& files) {
+  std::string lines;
+  for (const SourceFile& file : files) {
+    Sha256 digest;
+    digest.update(file.bytes.get(), file.size);
+    lines += digest.finish() + "  " + file.name + "\n";
+  }
+  return sha256_hex(lines);
+}
+
+std::vector<std::string> parse_class_names(const std::string& text, const std::string& where) {
+  std::vector<std::string> names = split(text, '\n');
+  for (std::string& name : names) {
+    if (!name.empty() && name.back() == '\r') name.pop_back();
+  }
+  while (!names.empty() && names.back().empty()) names.pop_back();
+  check_class_names(names, where);
+  return names;
+}
+
+}  // namespace tandem::data

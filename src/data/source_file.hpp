@@ -1,0 +1,38 @@
+// What: one input file, read whole. Owns: its bytes. Threads: any, for reading.
+// Throws: DataError where the file is shorter or longer than it should be; IoError.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/span.hpp"
+#include "tandem/data/byte_stream.hpp"
+
+namespace tandem::data {
+
+struct SourceFile {
+  std::string name;   // as published
+  std::string where;  // as messages name it
+  std::unique_ptr<std::uint8_t[]> bytes;
+  std::size_t size = 0;
+};
+
+// "WHERE: at offset N: found …, expected …; check or fetch the file again"
+DataError fault_at(const std::string& where, std::uint64_t offset, const std::string& found,
+                   const std::string& expected);
+
+// The stream from `have` (what was read of it before, kept) to its end, which must be at `size`.
+SourceFile read_exactly(ByteStream& stream, std::string name, std::size_t size,
+                        Span<const std::uint8_t> have = {});
+
+// SHA-256 of the lines "<SHA-256>  <name>\n" of the files, which is what sha256sum prints.
+std::string digest_of(const std::vector<SourceFile>& files);
+
+// One class a line; empty lines at the end are ignored.
+std::vector<std::string> parse_class_names(const std::string& text, const std::string& where);
+
+}  // namespace tandem::data

@@ -1,0 +1,172 @@
+#include "tandem/data/synthetic.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "shapes.hpp"
+#include "tandem/core/digest.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/random.hpp"
+
+namespace tandem::data {
+namespace {
+
+constexpr ImageShape kShape{3, 32, 32};
+constexpr std::uint64_t kMaxImages = 10'000'000;
+constexpr std::uint64_t kMinTestImages = 64;
+constexpr int kSide = 32;
+
+using Color = std::array<float, 3>;
+
+float between(CounterRandom& random, float low, float high) {
+  return low + (high - low) * static_cast<float>(random.uniform());
+}
+
+Color random_color(CounterRandom& random, float low, float high) {
+  return {between(random, low, high), between(random, low, high), between(random, low, high)};
+}
+
+// Takes a point of the image to the figure's own coordinates: rotation by up to 35 degrees either
+// way (from the tangent of half the angle, which needs no transcendental function), slant, size.
+struct Pose {
+  float center_x, center_y, inverse_size, cosine, sine, slant;
+
+  explicit Pose(CounterRandom& random) {
+    const float size = between(random, 8, 12);
+    center_x = between(random, size - 1, kSide + 1 - size);
+    center_y = between(random, size - 1, kSide + 1 - size);
+    inverse_size = 1 / size;
+    const float t = between(random, -0.315F, 0.315F);
+    cosine = (1 - t * t) / (1 + t * t);
+    sine = 2 * t / (1 + t * t);
+    slant = between(random, -0.25F, 0.25F);
+  }
+
+  bool contains(int shape, float x, float y) const {
+    const float dx = (x - center_x) * inverse_size;
+    const float dy = (y - center_y) * inverse_size;
+    const float v = cosine * dy - sine * dx;
+    return shape_contains(shape, cosine * dx + sine * dy + slant * v, v);
+  }
+};
+
+// A bar over one in three images, across the whole width or height.
+struct Occlusion {
+  bool present, upright;
+  float begin, end;
+  Color color;
+
+  explicit Occlusion(CounterRandom& random) {
+    present = random.below(3) == 0;
+    upright = random.below(2) == 0;
+    begin = between(random, 4, 25);
+    end = begin + between(random, 2, 4);
+    color = random_color(random, 0, 255);
+  }
+
+  bool covers(int row, int column) const {
+    const auto at = static_cast<float>(upright ? column : row);
+    return present && begin <= at && at < end;
+  }
+};
+
+// How much of a pixel the figure covers: 0, 1/4, … 1.
+float coverage(const Pose& pose, int shape, int row, int column) {
+  int covered = 0;
+  for (const float dy : {0.25F, 0.75F}) {
+    for (const float dx : {0.25F, 0.75F}) {
+      covered += pose.contains(shape, static_cast<float>(column) + dx,
+                               static_cast<float>(row) + dy);
+    }
+  }
+  return static_cast<float>(covered) / 4;
+}
+
+// Adds the sum of four uniform bytes, centred and scaled to standard deviation `deviation`: nearly
+// normal.
+void add_noise(CounterRandom& random, float deviation, std::array<float, 3 * kSide * kSide>& image) {
+  constexpr float kSumDeviation = 147.8F;  // 2 * sqrt((256 * 256 - 1) / 12)
+  const float scale = deviation / kSumDeviation;
+  for (std::size_t i = 0; i < image.size(); i += 2) {
+    std::uint64_t bits = random.next();
+    for (const std::size_t pixel : {i, i + 1}) {
+      int sum = 0;
+      for (int byte = 0; byte < 4; ++byte, bits >>= 8) sum += static_cast<int>(bits & 255);
+      image[pixel] += scale * (static_cast<float>(sum) - 510);
+    }
+  }
+}
+
+void draw(CounterRandom random, int shape, std::uint8_t* pixels) {
+  const Color background = random_color(random, 0, 130);
+  const Color figure = random_color(random, 110, 255);
+  const Pose pose(random);
+  const Occlusion occlusion(random);
+  const float shade_x = between(random, -1.5F, 1.5F);  // a background gradient, per pixel
+  const float shade_y = between(random, -1.5F, 1.5F);
+  const float deviation = between(random, 4, 20);
+
+  std::array<float, 3 * kSide * kSide> image;
+  for (int row = 0; row < kSide; ++row) {
+    for (int column = 0; column < kSide; ++column) {
+      const float covered = coverage(pose, shape, row, column);
+      const float shade = shade_x * static_cast<float>(column - kSide / 2) +
+                          shade_y * static_cast<float>(row - kSide / 2);
+      const bool hidden = occlusion.covers(row, column);
+      for (int c = 0; c < 3; ++c) {
+        const float behind = background[c] + shade;
+        image[(c * kSide + row) * kSide + column] =
+            hidden ? occlusion.color[c] : behind + covered * (figure[c] - behind);
+      }
+    }
+  }
+  add_noise(random, deviation, image);
+  std::transform(image.begin(), image.end(), pixels, [](float value) {
+    return static_cast<std::uint8_t>(std::min(std::max(value, 0.0F), 255.0F));
+  });
+}
+
+class Synthetic : public ImageSource {
+ public:
+  Synthetic(std::uint64_t images, std::uint64_t seed) : seed_(seed) {
+    info_.name = "synthetic";
+    info_.classes.assign(kShapeNames.begin(), kShapeNames.end());
+    info_.shape = kShape;
+    info_.train_count = images;
+    info_.test_count = std::max(images / 5, kMinTestImages);
+  }
+
+  const DatasetInfo& info() const override { return info_; }
+
+  // There is no source but the parameters.
+  std::string source_sha256() override {
+    return sha256_hex("tandem synthetic 1 images " + std::to_string(info_.train_count) + " seed " +
+                      std::to_string(seed_));
+  }
+
+  void read(Split split, std::uint64_t first, std::uint64_t count, std::uint8_t* images,
+            std::uint8_t* labels) const override {
+    for (std::uint64_t i = first; i < first + count; ++i) {
+      const auto shape = static_cast<int>(i % kShapeNames.size());
+      draw(CounterRandom{seed_, static_cast<std::uint64_t>(split), i}, shape, images);
+      images += kShape.pixels();
+      *labels++ = static_cast<std::uint8_t>(shape);
+    }
+  }
+
+ private:
+  std::uint64_t seed_;
+  DatasetInfo info_;
+};
+
+}  // namespace
+
+std::unique_ptr<ImageSource> make_synthetic(std::uint64_t images, std::uint64_t seed) {
+  if (images == 0 || images > kMaxImages) {
+    throw UsageError("--images: " + std::to_string(images) +
+                     " images cannot be made, 1 to 10,000,000 are expected");
+  }
+  return std::make_unique<Synthetic>(images, seed);
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,91 @@
+#include "tandem/data/user_block.hpp"
+
+#include <array>
+#include <cstring>
+
+#include "tandem/core/digest.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/data/byte_stream.hpp"
+
+namespace tandem::data {
+namespace {
+
+constexpr char kMagic[] = "tandem-dataset\r\n";  // 16 bytes
+constexpr std::uint32_t kVersion = 1;
+constexpr std::string_view kHdf5Signature("\x89HDF\r\n\x1a\n", 8);
+constexpr std::size_t kLengthOffset = 24;
+constexpr std::size_t kCrcOffset = kUserBlockBytes - 4;
+
+template <typename Unsigned>
+void put(std::string& block, std::size_t offset, Unsigned value) {
+  for (std::size_t i = 0; i < sizeof(value); ++i) {
+    block[offset + i] = static_cast<char>(value >> (8 * i) & 0xFF);
+  }
+}
+
+std::string read_at(const File& file, std::uint64_t offset, std::size_t bytes) {
+  std::string data(bytes, '\0');
+  data.resize(file.read_at(offset, data.data(), bytes));
+  return data;
+}
+
+[[noreturn]] void fail(const File& file, const std::string& fault) {
+  throw DataError(file.path() + ": " + fault + "; pack or copy the file again");
+}
+
+// The length of the rest that the block states; only meaningful where the block is otherwise ours.
+std::uint64_t stated_length(const std::string& block) {
+  std::uint64_t length = 0;
+  for (std::size_t i = 0; i < 8; ++i) {
+    length |= std::uint64_t{static_cast<unsigned char>(block[kLengthOffset + i])} << (8 * i);
+  }
+  return length;
+}
+
+}  // namespace
+
+std::string encode_user_block(const UserBlock& block) {
+  std::string bytes(kUserBlockBytes, '\0');
+  bytes.replace(0, 16, kMagic, 16);
+  put(bytes, 16, kVersion);
+  put(bytes, 20, static_cast<std::uint32_t>(kUserBlockBytes));
+  put(bytes, kLengthOffset, block.length);
+  bytes.replace(32, 64, block.sha256);
+  put(bytes, kCrcOffset, crc32(bytes.data(), kCrcOffset));
+  return bytes;
+}
+
+bool is_unsealed(const File& file) {
+  return read_at(file, 0, kHdf5Signature.size()) == kHdf5Signature;
+}
+
+FileProof prove_file(const File& file) {
+  if (is_unsealed(file)) return {false, sha256_of_file(file)};
+  const std::string block = read_at(file, 0, kUserBlockBytes);
+  const bool has_signature =
+      read_at(file, kUserBlockBytes, kHdf5Signature.size()) == kHdf5Signature;
+  if (block.compare(0, 16, kMagic, 16) != 0 && !has_signature) {
+    throw DataError(file.path() + ": is " + describe_beginning(block) +
+                    ", a data set packed by 'tandem pack' was expected");
+  }
+  const std::uint64_t size = file.size();
+  if (size < kUserBlockBytes) {
+    fail(file, "ends at offset " + std::to_string(size) + ", inside the 512 bytes of its header");
+  }
+  const UserBlock stated{stated_length(block), block.substr(32, 64)};
+  if (block != encode_user_block(stated)) {
+    fail(file, "the 512 bytes at offset 0 are damaged (not the header of a packed data set)");
+  }
+  if (size - kUserBlockBytes != stated.length) {
+    fail(file, "has " + std::to_string(size) + " bytes, its header states " +
+                   std::to_string(kUserBlockBytes + stated.length));
+  }
+  const std::string found = sha256_of_file(file, kUserBlockBytes);
+  if (found != stated.sha256) {
+    fail(file, "is damaged: the SHA-256 from offset 512 on is " + found + ", its header states " +
+                   stated.sha256);
+  }
+  return {true, found};
+}
+
+}  // namespace tandem::data

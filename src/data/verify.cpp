@@ -1,0 +1,85 @@
+#include "tandem/data/verify.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "moments.hpp"
+#include "tandem/core/digest.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/interrupt.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/data/packed_file.hpp"
+#include "tandem/data/user_block.hpp"
+
+namespace tandem::data {
+namespace {
+
+constexpr std::uint64_t kBlockBytes = std::uint64_t{8} << 20;
+
+// Reads all images of a split, which tests the checksum of every chunk.
+Moments read_split(const PackedFile& file, Split split, std::vector<std::uint64_t>& per_class) {
+  const DatasetInfo& info = file.info();
+  const std::uint64_t pixels = info.shape.pixels();
+  const std::uint64_t block = std::max<std::uint64_t>(kBlockBytes / pixels, 1);
+  std::vector<std::uint8_t> images(block * pixels);
+  std::vector<std::uint8_t> labels(block);
+  Moments moments(info.shape);
+  per_class.assign(info.classes.size(), 0);
+  for (std::uint64_t first = 0; first < info.count(split); first += block) {
+    const std::uint64_t count = std::min(block, info.count(split) - first);
+    file.read(split, first, count, images.data(), labels.data());
+    moments.add(images.data(), count);
+    for (std::uint64_t i = 0; i < count; ++i) ++per_class[labels[i]];
+  }
+  return moments;
+}
+
+void compare(const std::string& path, const char* attribute, const std::vector<double>& stated,
+             const std::vector<double>& found) {
+  constexpr double kTolerance = 1e-5;  // leaves room for mean and std computed in float32
+  for (std::size_t channel = 0; channel < stated.size(); ++channel) {
+    if (std::abs(stated[channel] - found[channel]) <= kTolerance) continue;
+    throw DataError(path + ": attribute " + attribute + "[" + std::to_string(channel) + "] is " +
+                    format_real(stated[channel]) + ", the training images give " +
+                    format_real(found[channel]));
+  }
+}
+
+}  // namespace
+
+VerifyReport verify_dataset(const std::string& path) {
+  const PackedFile file(path);
+  VerifyReport report;
+  report.info = file.info();
+  report.file_bytes = File::open_for_reading(path).size();
+  const Moments moments = read_split(file, Split::kTrain, report.train_per_class);
+  read_split(file, Split::kTest, report.test_per_class);
+  compare(path, "mean", report.info.mean, moments.mean());
+  compare(path, "std", report.info.std, moments.std());
+  return report;
+}
+
+bool seal(const std::string& path) {
+  const InterruptGuard interrupts;
+  if (verify_dataset(path).info.sealed) return false;
+  const File input = File::open_for_reading(path);
+  AtomicFile output(path);
+  const std::string room(kUserBlockBytes, '\0');
+  output.write(room);
+  Sha256 digest;
+  std::vector<char> buffer(std::size_t{1} << 20);
+  std::uint64_t length = 0;
+  while (const std::size_t got = input.read_at(length, buffer.data(), buffer.size())) {
+    interrupts.check();
+    digest.update(buffer.data(), got);
+    output.file().write(buffer.data(), got);
+    length += got;
+  }
+  const std::string block = encode_user_block({length, digest.finish()});
+  output.file().write_at(0, block.data(), block.size());
+  output.commit();
+  return true;
+}
+
+}  // namespace tandem::data
