@@ -1,0 +1,31 @@
+// What: the arithmetic of the forward pass: fp32, or bfloat16 by autocast with fp32 master weights.
+// Owns: AutocastScope owns the calling thread's autocast state while it lives. Threads: a scope
+// stays on its thread. Throws: UsageError from parse_precision.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tandem::model {
+
+enum class Precision { kFp32, kBf16 };
+
+std::vector<std::string> precision_names();
+Precision parse_precision(const std::string& name);
+std::string precision_name(Precision precision);
+
+// Surrounds forward and loss, not backward. With kFp32 it turns autocast off, so scopes nest.
+class AutocastScope {
+ public:
+  explicit AutocastScope(Precision precision);
+  // Restores; the outermost scope also drops the cached bfloat16 copies of weights, which the next
+  // update makes stale.
+  ~AutocastScope();
+  AutocastScope(const AutocastScope&) = delete;
+  AutocastScope& operator=(const AutocastScope&) = delete;
+
+ private:
+  bool enabled_before_;
+};
+
+}  // namespace tandem::model

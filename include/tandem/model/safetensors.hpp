@@ -1,0 +1,32 @@
+// What: reads and writes safetensors files (https://github.com/huggingface/safetensors): an 8-byte
+// little-endian length, a JSON header of that length, then the tensors' bytes without holes. Owns:
+// nothing. Threads: any. Throws: DataError (a file that is not exactly that), MissingInputError,
+// CannotCreateError, IoError.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tandem/model/state_dict.hpp"
+
+namespace tandem::model {
+
+struct SafetensorsFile {
+  std::vector<NamedTensor>
+      tensors;  // in the order of the header; is_buffer is not stored: always false
+  std::map<std::string, std::string> metadata;  // "__metadata__"
+};
+
+// Names must be unique and not "__metadata__"; strings must be UTF-8. Tensors of F64, F32, F16,
+// BF16, I64, I32, I16, I8, U8 or BOOL on any device. Appears under `path` only when it is complete;
+// equal content gives equal bytes.
+void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
+                       const std::map<std::string, std::string>& metadata = {});
+
+// New tensors on the CPU. Nothing that the file claims is believed before it is checked against the
+// file's size, so a damaged or hostile file takes no more memory than its own size (the header, a
+// small multiple of its own).
+SafetensorsFile read_safetensors(const std::string& path);
+
+}  // namespace tandem::model

@@ -1,0 +1,20 @@
+// What: the makers in the registry's table, each in the .cpp of its network. Private to the module.
+// Owns: nothing. Threads: any. Throws: UsageError where the shape does not fit.
+#pragma once
+
+#include <cstdint>
+
+#include "tandem/model/network.hpp"
+
+namespace tandem::model {
+
+NetworkPtr make_mlp(InputShape shape, std::int64_t classes);
+NetworkPtr make_lenet(InputShape shape, std::int64_t classes);
+NetworkPtr make_simple(InputShape shape, std::int64_t classes);
+NetworkPtr make_resnet9(InputShape shape, std::int64_t classes);
+NetworkPtr make_resnet18(InputShape shape, std::int64_t classes);
+
+// Throws unless height and width are at least `pixels`.
+void require_smallest_image(const char* network, InputShape shape, std::int64_t pixels);
+
+}  // namespace tandem::model
