@@ -1,0 +1,58 @@
+// What: everything that decides how a run trains, validated, and the batch arithmetic that follows
+// from it. Owns: values. Threads: any. Throws: nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "tandem/data/augment.hpp"
+#include "tandem/data/sampler.hpp"
+#include "tandem/model/precision.hpp"
+#include "tandem/train/optimizer.hpp"
+#include "tandem/train/schedule.hpp"
+
+namespace tandem::train {
+
+struct TrainConfig {
+  std::string data;               // the packed data set
+  std::string model = "simple";   // a name of the model registry
+  std::uint64_t batch_size = 64;  // images per rank and micro-batch; not used where the next is set
+  std::uint64_t global_batch_size = 0;  // images per step over all ranks; 0: from batch_size
+  bool drop_last = false;               // leave out an epoch's short last batch
+  std::uint64_t accumulate = 1;         // micro-batches per rank and step
+  double epochs = 10;                   // may be fractional
+  std::uint64_t max_steps = 0;          // 0: no limit
+  OptimizerOptions optimizer;
+  double learning_rate = 0.05;
+  double lr_reference_batch =
+      0;  // learning_rate is meant for this global batch and scaled; 0: as it is
+  ScheduleOptions schedule;
+  double label_smoothing = 0;  // in [0, 1)
+  double clip_norm = 0;        // global gradient norm; 0: no limit
+  model::Precision precision = model::Precision::kFp32;
+  data::AugmentSpec augment;
+  bool channels_last = true;
+  int threads = 0;       // per rank; 0: the CPUs this rank may use without crowding another
+  double bucket_mb = 0;  // gradient bucket, 2^20 bytes; 0: one bucket
+  std::uint64_t seed = 1;
+  std::uint64_t eval_every = 1;  // epochs; 0: never
+  std::uint64_t log_every = 10;  // steps; 0: never
+};
+
+// What a configuration means for a data set and a number of ranks.
+struct BatchArithmetic {
+  std::uint64_t global_batch = 0;
+  std::uint64_t steps_per_epoch = 0;
+  std::uint64_t total_steps = 0;
+  double learning_rate = 0;  // after scaling
+
+  // `image_count` > 0, `world` >= 1.
+  static BatchArithmetic of(const TrainConfig& config, std::uint64_t image_count, int world);
+  // "global batch 1024 = 256 x 4 ranks x accumulate 1; lr 0.4; 49 steps/epoch"
+  std::string describe(const TrainConfig& config, int world) const;
+};
+
+data::TrainingPlan training_plan(const TrainConfig& config, const BatchArithmetic& arithmetic,
+                                 std::uint64_t image_count);
+
+}  // namespace tandem::train

@@ -1,0 +1,42 @@
+// What: exact loss and accuracy over a split, on any number of ranks.
+// Owns: nothing; what it is made of must outlive it. Threads: one at a time.
+// Throws: InternalError (on rank 0) where an image was not used exactly once.
+//
+// The split is cut into batches of 500 consecutive images. A batch's loss is summed by whichever
+// rank holds it, and rank 0 adds the batches in their order, so the result does not depend on the
+// number of ranks.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tandem/comm/communicator.hpp"
+#include "tandem/data/batch_loader.hpp"
+#include "tandem/model/network.hpp"
+#include "tandem/model/precision.hpp"
+
+namespace tandem::train {
+
+struct Evaluation {
+  double loss = 0;  // mean
+  double accuracy = 0;
+  std::int64_t correct = 0;
+  std::int64_t images = 0;
+  std::vector<std::int64_t> class_images;   // by label
+  std::vector<std::int64_t> class_correct;  // by label
+  double seconds = 0;
+};
+
+struct EvaluationSettings {
+  data::Transform transform;
+  data::Layout layout;
+  model::Precision precision;
+  std::size_t classes;
+};
+
+// Collective. Broadcasts rank 0's buffers first and leaves the network in evaluation mode. Complete
+// on rank 0 alone.
+Evaluation evaluate(comm::Communicator& comm, model::Network& network,
+                    const data::ImagesView& images, const EvaluationSettings& settings);
+
+}  // namespace tandem::train

@@ -1,0 +1,35 @@
+// What: a packed data set in memory, one copy per host where the host can share one.
+// Owns: the memory. Threads: any may read. Throws: AgreedError on every rank where any rank cannot
+// read the file, or where the file is not the same on all hosts.
+#pragma once
+
+#include <string>
+
+#include "tandem/comm/mpi_communicator.hpp"
+#include "tandem/comm/node_memory.hpp"
+#include "tandem/comm/topology.hpp"
+#include "tandem/data/batch_loader.hpp"
+#include "tandem/data/dataset_info.hpp"
+
+namespace tandem::train {
+
+class ImageStore {
+ public:
+  // Collective. One rank a host proves and reads the file, after rank 0 has parsed an unsealed one
+  // in a child process.
+  ImageStore(const std::string& path, comm::MpiCommunicator& world, comm::MpiCommunicator& node,
+             const comm::Topology& topology);
+
+  const data::DatasetInfo& info() const { return info_; }
+  data::ImagesView view(data::Split split) const;
+  // False: every rank keeps a copy of its own, because some host could not share that much.
+  bool shared() const { return memory_.shared(); }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  data::DatasetInfo info_;
+  std::size_t bytes_;
+  comm::NodeMemory memory_;
+};
+
+}  // namespace tandem::train

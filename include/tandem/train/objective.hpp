@@ -1,0 +1,40 @@
+// What: the loss and the count of correct answers of one batch.
+// Owns: nothing. Threads: any. Throws: what libtorch throws.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "tandem/data/batch_loader.hpp"
+
+namespace tandem::train {
+
+// Sums that ranks add up; doubles and integers, so that a mean is the same at any number of ranks.
+struct Totals {
+  double loss = 0;  // summed over images
+  std::int64_t correct = 0;
+  std::int64_t images = 0;
+  std::uint64_t id_hash = 0;  // order-free fingerprint of the image ids (core/digest.hpp)
+
+  void add(const Totals& other);
+};
+
+// Float [N, C, H, W] over the batch's own memory, which must outlive it.
+torch::Tensor as_tensor(const data::Batch& batch, data::ImageShape shape, data::Layout layout);
+// int64 [N], likewise.
+torch::Tensor labels_of(const data::Batch& batch);
+
+// Cross entropy with label smoothing (Szegedy et al., arXiv 1512.00567, as
+// torch.nn.functional.cross_entropy), summed over the batch; logits [N, classes] of any precision,
+// computed in fp32.
+torch::Tensor summed_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels,
+                                   double label_smoothing);
+
+// The class of each row of logits: the first of its largest entries.
+std::vector<std::int64_t> predicted_classes(const torch::Tensor& logits);
+
+std::uint64_t id_hash_of(const data::BatchRequest& request);
+
+}  // namespace tandem::train

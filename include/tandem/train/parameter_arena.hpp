@@ -1,0 +1,51 @@
+// What: all parameters of a network in one flat array and all their gradients in another, both
+// fp32. Owns: the two arrays; the network's parameters and their .grad become views of them, so it
+// must outlive neither use. Threads: one at a time. Throws: InternalError where a view has been
+// replaced.
+//
+// Parameters lie in reverse registration order, roughly the order in which backward finishes their
+// gradients, each at a 64-byte boundary. The padding stays zero.
+#pragma once
+
+#include <torch/torch.h>
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "tandem/core/span.hpp"
+
+namespace tandem::train {
+
+class ParameterArena {
+ public:
+  struct Slot {
+    std::string name;
+    torch::Tensor parameter;
+    std::size_t offset;  // in floats, a multiple of kAlignment
+    std::size_t count;   // floats without padding
+  };
+  static constexpr std::size_t kAlignment = 16;  // floats: 64 bytes
+
+  // Moves the parameters of `network` into the arena. With `channels_last` filters lie as [out,
+  // height, width, in].
+  ParameterArena(torch::nn::Module& network, bool channels_last);
+
+  const std::vector<Slot>& slots() const { return slots_; }
+  Span<float> values() { return {values_.data_ptr<float>(), size_}; }
+  Span<float> gradients() { return {gradients_.data_ptr<float>(), size_}; }
+  std::size_t parameter_count() const;
+
+  // libtorch's own zero_grad would set the gradients to none and so detach the views.
+  void zero_gradients();
+  // Throws where some code has replaced a parameter's data or gradient by a tensor of its own.
+  void check_views() const;
+
+ private:
+  std::vector<Slot> slots_;
+  std::size_t size_ = 0;  // floats, padding included
+  torch::Tensor values_;
+  torch::Tensor gradients_;
+};
+
+}  // namespace tandem::train

@@ -1,0 +1,74 @@
+// What: sums the gradients of all ranks while backward still runs.
+// Owns: hooks on the parameters, removed by its destructor; the arena and the communicator must
+// outlive it. Threads: that of backward (on CPU the caller's). Throws: InternalError naming a
+// parameter that got no gradient.
+//
+// A bucket is a slice of the arena. It is ready when each of its parameters has its gradient, and
+// buckets start strictly in index order, so that the order of collectives is a function of the
+// configuration alone.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tandem/comm/communicator.hpp"
+#include "tandem/train/parameter_arena.hpp"
+
+namespace tandem::train {
+
+struct Bucket {
+  std::size_t first_slot;
+  std::size_t slot_count;
+  std::size_t offset;  // floats
+  std::size_t count;   // floats, padding included
+};
+
+// Consecutive slots until a bucket holds at least `bucket_bytes`; 0 bytes: one bucket for all.
+std::vector<Bucket> make_buckets(const std::vector<ParameterArena::Slot>& slots,
+                                 std::size_t arena_floats, std::size_t bucket_bytes);
+
+class Reducer {
+ public:
+  Reducer(ParameterArena& arena, comm::Communicator& comm, std::size_t bucket_bytes);
+  ~Reducer();
+  Reducer(const Reducer&) = delete;
+  Reducer& operator=(const Reducer&) = delete;
+
+  // Before the backward pass whose end completes the gradients of this step. `expect_gradients` is
+  // false on a rank that has no image in it: it takes part with what the arena holds.
+  void prepare(bool expect_gradients);
+  // After it: starts what has not started, waits for all. Then every gradient is the sum over the
+  // ranks.
+  void finish();
+
+  const std::vector<Bucket>& buckets() const { return buckets_; }
+  // Seconds that finish() has spent, over all steps: exchange that backward did not hide, and
+  // waiting for other ranks.
+  double exchange_seconds() const { return exchange_seconds_; }
+
+ private:
+  struct Hooks;
+  void mark_ready(std::size_t slot);
+  void start_ready_buckets();
+  void start_bucket(std::size_t bucket);
+
+  ParameterArena& arena_;
+  comm::Communicator& comm_;
+  std::vector<Bucket> buckets_;
+  std::vector<std::size_t> bucket_of_slot_;
+
+  bool armed_ = false;
+  bool expect_gradients_ = false;
+  std::vector<int> gradients_seen_;         // per slot
+  std::vector<std::size_t> slots_missing_;  // per bucket
+  std::size_t next_bucket_ = 0;
+  std::vector<std::unique_ptr<comm::Pending>> in_flight_;
+  double exchange_seconds_ = 0;
+
+  std::unique_ptr<Hooks> hooks_;
+};
+
+}  // namespace tandem::train

@@ -1,0 +1,20 @@
+// What: makes and keeps the ranks' networks the same.
+// Owns: nothing. Threads: one at a time. Throws: what the communicator throws.
+#pragma once
+
+#include <torch/torch.h>
+
+#include "tandem/comm/communicator.hpp"
+#include "tandem/train/parameter_arena.hpp"
+
+namespace tandem::train {
+
+// Collective. Rank 0's parameters and buffers reach every rank.
+void broadcast_weights(comm::Communicator& comm, ParameterArena& arena, torch::nn::Module& network);
+
+// Collective. Rank 0's buffers (BatchNorm's statistics) are the model's: training never reads them,
+// so they travel before every evaluation, digest and export, at no other time, and are never
+// averaged.
+void broadcast_buffers(comm::Communicator& comm, torch::nn::Module& network);
+
+}  // namespace tandem::train

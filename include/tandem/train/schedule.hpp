@@ -1,0 +1,37 @@
+// What: the learning rate of each step, as a pure function.
+// Owns: nothing. Threads: any. Throws: nothing.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tandem::train {
+
+struct ScheduleOptions {
+  std::string name = "constant";  // constant, step, cosine, triangle
+  double warmup_epochs = 0;  // linear rise from 0; triangle: to its peak (0: a quarter of the run)
+  double step_epochs = 30;   // step: epochs between two drops
+  double step_gamma = 0.1;   // step: factor of each drop
+};
+
+class Schedule {
+ public:
+  // `peak` is the learning rate that the schedule rises to or starts from.
+  Schedule(const ScheduleOptions& options, double peak, std::uint64_t steps_per_epoch,
+           std::uint64_t total_steps);
+
+  // Of step 0 … total_steps - 1. During warm-up peak * (step + 1) / warm-up steps. Afterwards, with
+  // s steps since the warm-up of S in all: cosine peak * (1 + cos(pi s / S)) / 2
+  // (torch.optim.lr_scheduler.CosineAnnealingLR), triangle peak * (S - s) / S, step peak *
+  // gamma^floor(step / drop) (StepLR).
+  double at(std::uint64_t step) const;
+
+ private:
+  ScheduleOptions options_;
+  double peak_;
+  double warmup_steps_;
+  double drop_steps_;
+  double total_steps_;
+};
+
+}  // namespace tandem::train

@@ -1,0 +1,67 @@
+#include "tandem/train/config.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::train {
+
+BatchArithmetic BatchArithmetic::of(const TrainConfig& config, std::uint64_t image_count,
+                                    int world) {
+  BatchArithmetic result;
+  result.global_batch =
+      config.global_batch_size > 0
+          ? config.global_batch_size
+          : config.batch_size * static_cast<std::uint64_t>(world) * config.accumulate;
+  result.steps_per_epoch = training_plan(config, result, image_count).steps_per_epoch();
+  if (result.steps_per_epoch == 0) {
+    throw UsageError("--drop-last: the global batch of " + std::to_string(result.global_batch) +
+                     " is larger than the " + std::to_string(image_count) +
+                     " training images, so no step would be left; lower --batch-size");
+  }
+  result.total_steps = static_cast<std::uint64_t>(
+      std::ceil(config.epochs * static_cast<double>(result.steps_per_epoch) - 1e-9));
+  if (config.max_steps > 0) result.total_steps = std::min(result.total_steps, config.max_steps);
+  result.learning_rate = config.learning_rate;
+  if (config.lr_reference_batch > 0) {
+    result.learning_rate *= static_cast<double>(result.global_batch) / config.lr_reference_batch;
+  }
+  return result;
+}
+
+std::string BatchArithmetic::describe(const TrainConfig& config, int world) const {
+  std::string text = "global batch " + std::to_string(global_batch);
+  const std::string ranks = std::to_string(world) + (world == 1 ? " rank" : " ranks");
+  const std::string accumulate = "accumulate " + std::to_string(config.accumulate);
+  if (config.global_batch_size > 0) {
+    const auto parts = static_cast<std::uint64_t>(world) * config.accumulate;
+    const std::uint64_t least = global_batch / parts;
+    const std::uint64_t most = (global_batch + parts - 1) / parts;
+    text += " dealt to " + ranks + " x " + accumulate + ", " + std::to_string(least) +
+            (least == most ? "" : " or " + std::to_string(most)) + " images each";
+  } else {
+    text += " = " + std::to_string(config.batch_size) + " x " + ranks + " x " + accumulate;
+  }
+  text += "; lr " + format_real(learning_rate);
+  if (config.lr_reference_batch > 0) {
+    text += " (" + format_real(config.learning_rate) + " at " +
+            format_real(config.lr_reference_batch) + ", linear)";
+  }
+  return text + "; " + std::to_string(steps_per_epoch) + " steps/epoch";
+}
+
+data::TrainingPlan training_plan(const TrainConfig& config, const BatchArithmetic& arithmetic,
+                                 std::uint64_t image_count) {
+  data::TrainingPlan plan;
+  plan.image_count = static_cast<std::uint32_t>(image_count);
+  plan.global_batch = arithmetic.global_batch;
+  plan.accumulate = config.accumulate;
+  plan.drop_last = config.drop_last;
+  plan.seed = config.seed;
+  plan.steps = arithmetic.total_steps;
+  return plan;
+}
+
+}  // namespace tandem::train

@@ -1,0 +1,91 @@
+#include "tandem/train/image_store.hpp"
+
+#include <optional>
+
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/data/packed_file.hpp"
+#include "tandem/data/probe.hpp"
+
+namespace tandem::train {
+namespace {
+
+using data::DatasetInfo;
+using data::Split;
+
+std::string to_text(const DatasetInfo& info) {
+  return Json{{"name", info.name},
+              {"classes", info.classes},
+              {"shape", {info.shape.channels, info.shape.height, info.shape.width}},
+              {"mean", info.mean},
+              {"std", info.std},
+              {"source_sha256", info.source_sha256},
+              {"digest", info.digest},
+              {"train_count", info.train_count},
+              {"test_count", info.test_count},
+              {"sealed", info.sealed}}
+      .dump();
+}
+
+DatasetInfo from_text(const std::string& text) {
+  const Json json = Json::parse(text);
+  DatasetInfo info;
+  info.name = json["name"];
+  info.classes = json["classes"].get<std::vector<std::string>>();
+  info.shape = {json["shape"][0], json["shape"][1], json["shape"][2]};
+  info.mean = json["mean"].get<std::vector<double>>();
+  info.std = json["std"].get<std::vector<double>>();
+  info.source_sha256 = json["source_sha256"];
+  info.digest = json["digest"];
+  info.train_count = json["train_count"];
+  info.test_count = json["test_count"];
+  info.sealed = json["sealed"];
+  return info;
+}
+
+// The first rank of each host opens the file and tells the others what it holds.
+DatasetInfo open_everywhere(const std::string& path, comm::MpiCommunicator& world,
+                            comm::MpiCommunicator& node, const comm::Topology& topology,
+                            std::optional<data::PackedFile>& file) {
+  comm::agree_on_rank_0(world, [&] { data::probe_in_child(path); });
+  comm::agree(world, topology.host, [&] {
+    if (node.rank() == 0) file.emplace(path);
+  });
+  const DatasetInfo info = from_text(node.broadcast_string(file ? to_text(file->info()) : ""));
+  comm::require_equal(world, {{"data set " + path, info.digest}});
+  return info;
+}
+
+std::size_t images_of(const DatasetInfo& info) { return info.train_count + info.test_count; }
+
+}  // namespace
+
+ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
+                       comm::MpiCommunicator& node, const comm::Topology& topology)
+    : bytes_(0), memory_([&] {
+        std::optional<data::PackedFile> file;
+        info_ = open_everywhere(path, world, node, topology, file);
+        bytes_ = images_of(info_) * (info_.shape.pixels() + 1);
+        comm::NodeMemory memory(world, node, bytes_);
+        comm::agree(world, topology.host, [&] {
+          if (!memory.fills()) return;
+          if (!file) file.emplace(path);
+          std::uint8_t* images = memory.data();
+          std::uint8_t* labels = images + images_of(info_) * info_.shape.pixels();
+          file->read(Split::kTrain, 0, info_.train_count, images, labels);
+          file->read(Split::kTest, 0, info_.test_count,
+                     images + info_.train_count * info_.shape.pixels(), labels + info_.train_count);
+        });
+        return memory;
+      }()) {}
+
+data::ImagesView ImageStore::view(Split split) const {
+  const std::size_t pixels = info_.shape.pixels();
+  const std::size_t first = split == Split::kTrain ? 0 : info_.train_count;
+  const std::size_t count = info_.count(split);
+  const std::uint8_t* images = memory_.data();
+  const std::uint8_t* labels = images + images_of(info_) * pixels;
+  return {info_.shape, {images + first * pixels, count * pixels}, {labels + first, count}};
+}
+
+}  // namespace tandem::train

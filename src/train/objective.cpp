@@ -1,0 +1,60 @@
+#include "tandem/train/objective.hpp"
+
+#include <algorithm>
+
+#include "tandem/core/digest.hpp"
+
+namespace tandem::train {
+
+void Totals::add(const Totals& other) {
+  loss += other.loss;
+  correct += other.correct;
+  images += other.images;
+  id_hash += other.id_hash;
+}
+
+torch::Tensor as_tensor(const data::Batch& batch, data::ImageShape shape, data::Layout layout) {
+  const std::int64_t channels = shape.channels;
+  const std::int64_t height = shape.height;
+  const std::int64_t width = shape.width;
+  const std::int64_t image = channels * height * width;
+  const std::vector<std::int64_t> strides =
+      layout == data::Layout::kPlanar
+          ? std::vector<std::int64_t>{image, height * width, width, 1}
+          : std::vector<std::int64_t>{image, 1, width * channels, channels};
+  return torch::from_blob(batch.images.get(),
+                          {static_cast<std::int64_t>(batch.size()), channels, height, width},
+                          strides, torch::kFloat32);
+}
+
+torch::Tensor labels_of(const data::Batch& batch) {
+  // from_blob wants a mutable pointer and the result is only read.
+  return torch::from_blob(const_cast<std::int64_t*>(batch.labels.data()),
+                          {static_cast<std::int64_t>(batch.size())}, torch::kInt64);
+}
+
+torch::Tensor summed_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels,
+                                   double label_smoothing) {
+  return at::cross_entropy_loss(logits.to(torch::kFloat32), labels, {}, at::Reduction::Sum, -100,
+                                label_smoothing);
+}
+
+std::vector<std::int64_t> predicted_classes(const torch::Tensor& logits) {
+  const torch::Tensor rows = logits.detach().to(torch::kFloat32).contiguous();
+  const std::int64_t classes = rows.size(1);
+  const float* row = rows.data_ptr<float>();
+  std::vector<std::int64_t> predicted(static_cast<std::size_t>(rows.size(0)));
+  for (std::int64_t& each : predicted) {
+    each = std::max_element(row, row + classes) - row;
+    row += classes;
+  }
+  return predicted;
+}
+
+std::uint64_t id_hash_of(const data::BatchRequest& request) {
+  std::uint64_t sum = 0;
+  for (const std::uint32_t image : request.images) sum += image_id_hash(image);
+  return sum;
+}
+
+}  // namespace tandem::train

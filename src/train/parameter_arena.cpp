@@ -1,0 +1,73 @@
+#include "tandem/train/parameter_arena.hpp"
+
+#include <algorithm>
+
+#include "tandem/core/error.hpp"
+
+namespace tandem::train {
+namespace {
+
+std::vector<std::int64_t> strides_in_arena(const torch::Tensor& parameter, bool channels_last) {
+  if (channels_last && parameter.dim() == 4) {
+    const auto channels = parameter.size(1);
+    const auto width = parameter.size(3);
+    return {channels * parameter.size(2) * width, 1, width * channels, channels};
+  }
+  return torch::empty(parameter.sizes(), torch::kMeta).strides().vec();
+}
+
+torch::Tensor aligned_zeros(std::size_t floats) {
+  return torch::zeros({static_cast<std::int64_t>(floats)}, torch::kFloat32);
+}
+
+}  // namespace
+
+ParameterArena::ParameterArena(torch::nn::Module& network, bool channels_last) {
+  torch::NoGradGuard no_grad;
+  for (const auto& item : network.named_parameters()) {
+    const auto count = static_cast<std::size_t>(item.value().numel());
+    slots_.push_back({item.key(), item.value(), 0, count});
+  }
+  std::reverse(slots_.begin(), slots_.end());
+  for (Slot& slot : slots_) {
+    slot.offset = size_;
+    size_ += (slot.count + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  values_ = aligned_zeros(size_);
+  gradients_ = aligned_zeros(size_);
+  for (Slot& slot : slots_) {
+    const auto strides = strides_in_arena(slot.parameter, channels_last);
+    const auto offset = static_cast<std::int64_t>(slot.offset);
+    const auto value = values_.as_strided(slot.parameter.sizes(), strides, offset);
+    value.copy_(slot.parameter);
+    slot.parameter.set_data(value);
+    slot.parameter.mutable_grad() = gradients_.as_strided(slot.parameter.sizes(), strides, offset);
+  }
+}
+
+std::size_t ParameterArena::parameter_count() const {
+  std::size_t count = 0;
+  for (const Slot& slot : slots_) count += slot.count;
+  return count;
+}
+
+void ParameterArena::zero_gradients() {
+  const Span<float> all = gradients();
+  std::fill(all.begin(), all.end(), 0.0F);
+}
+
+void ParameterArena::check_views() const {
+  for (const Slot& slot : slots_) {
+    const bool value_here =
+        slot.parameter.data_ptr<float>() == values_.data_ptr<float>() + slot.offset;
+    const bool gradient_here =
+        slot.parameter.grad().defined() &&
+        slot.parameter.grad().data_ptr<float>() == gradients_.data_ptr<float>() + slot.offset;
+    if (!value_here || !gradient_here) {
+      throw InternalError("parameter " + slot.name + ": its " + (value_here ? "gradient" : "data") +
+                          " was replaced and is no longer part of the arena");
+    }
+  }
+}
+
+}  // namespace tandem::train

@@ -1,0 +1,118 @@
+#include "tandem/train/reducer.hpp"
+
+#include <torch/csrc/autograd/function.h>
+#include <torch/csrc/autograd/utils/lambda_post_hook.h>
+#include <torch/csrc/autograd/variable.h>
+
+#include <chrono>
+#include <utility>
+
+#include "tandem/core/error.hpp"
+
+namespace tandem::train {
+
+std::vector<Bucket> make_buckets(const std::vector<ParameterArena::Slot>& slots,
+                                 std::size_t arena_floats, std::size_t bucket_bytes) {
+  std::vector<Bucket> buckets;
+  for (std::size_t slot = 0; slot < slots.size(); ++slot) {
+    const std::size_t end = slot + 1 < slots.size() ? slots[slot + 1].offset : arena_floats;
+    const bool full = !buckets.empty() && bucket_bytes > 0 &&
+                      buckets.back().count * sizeof(float) >= bucket_bytes;
+    if (buckets.empty() || full) buckets.push_back({slot, 0, slots[slot].offset, 0});
+    ++buckets.back().slot_count;
+    buckets.back().count = end - buckets.back().offset;
+  }
+  return buckets;
+}
+
+// The accumulators are kept alive here: autograd itself holds them weakly.
+struct Reducer::Hooks {
+  struct Hook {
+    std::shared_ptr<torch::autograd::Node> accumulator;
+    std::uintptr_t key;
+  };
+  std::vector<Hook> installed;
+  ~Hooks() {
+    for (const Hook& hook : installed) hook.accumulator->del_post_hook(hook.key);
+  }
+};
+
+Reducer::Reducer(ParameterArena& arena, comm::Communicator& comm, std::size_t bucket_bytes)
+    : arena_(arena),
+      comm_(comm),
+      buckets_(make_buckets(arena.slots(), arena.gradients().size(), bucket_bytes)),
+      gradients_seen_(arena.slots().size(), 0),
+      slots_missing_(buckets_.size(), 0),
+      hooks_(std::make_unique<Hooks>()) {
+  for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
+    bucket_of_slot_.insert(bucket_of_slot_.end(), buckets_[bucket].slot_count, bucket);
+  }
+  for (std::size_t slot = 0; slot < arena.slots().size(); ++slot) {
+    auto accumulator = torch::autograd::impl::grad_accumulator(arena.slots()[slot].parameter);
+    const std::uintptr_t key =
+        accumulator->add_post_hook(std::make_unique<torch::autograd::utils::LambdaPostHook>(
+            [this, slot](const torch::autograd::variable_list& outputs,
+                         const torch::autograd::variable_list&) {
+              mark_ready(slot);
+              return outputs;
+            }));
+    hooks_->installed.push_back({std::move(accumulator), key});
+  }
+}
+
+Reducer::~Reducer() = default;
+
+void Reducer::prepare(bool expect_gradients) {
+  armed_ = true;
+  expect_gradients_ = expect_gradients;
+  next_bucket_ = 0;
+  std::fill(gradients_seen_.begin(), gradients_seen_.end(), 0);
+  for (std::size_t i = 0; i < buckets_.size(); ++i) slots_missing_[i] = buckets_[i].slot_count;
+}
+
+void Reducer::mark_ready(std::size_t slot) {
+  if (!armed_) return;  // an earlier micro-batch: more will be added
+  if (++gradients_seen_[slot] > 1) {
+    throw InternalError("parameter " + arena_.slots()[slot].name +
+                        " got its gradient twice in one step");
+  }
+  --slots_missing_[bucket_of_slot_[slot]];
+  for (const auto& pending : in_flight_) pending->test();  // MPI advances only while it is called
+  start_ready_buckets();
+}
+
+void Reducer::start_ready_buckets() {
+  // The last bucket is complete only when backward is; finish() exchanges it in the foreground.
+  while (next_bucket_ + 1 < buckets_.size() && slots_missing_[next_bucket_] == 0) {
+    start_bucket(next_bucket_++);
+  }
+}
+
+void Reducer::start_bucket(std::size_t bucket) {
+  if (comm_.size() == 1) return;
+  const Bucket& slice = buckets_[bucket];
+  in_flight_.push_back(
+      comm_.start_all_reduce(arena_.gradients().subspan(slice.offset, slice.count)));
+}
+
+void Reducer::finish() {
+  const auto begin = std::chrono::steady_clock::now();
+  armed_ = false;
+  for (std::size_t slot = 0; expect_gradients_ && slot < gradients_seen_.size(); ++slot) {
+    if (gradients_seen_[slot] == 0) {
+      throw InternalError("parameter " + arena_.slots()[slot].name +
+                          " got no gradient: the network's output does not depend on it");
+    }
+  }
+  while (next_bucket_ + 1 < buckets_.size()) start_bucket(next_bucket_++);
+  for (const auto& pending : in_flight_) pending->wait();
+  in_flight_.clear();
+  if (comm_.size() > 1) {
+    const Bucket& last = buckets_.back();
+    comm_.all_reduce(arena_.gradients().subspan(last.offset, last.count));
+  }
+  exchange_seconds_ +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace tandem::train

@@ -1,0 +1,215 @@
+#include "tandem/train/trainer.hpp"
+
+#include <chrono>
+#include <cmath>
+#include <string>
+#include <utility>
+
+#include "tandem/core/digest.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/random.hpp"
+
+namespace tandem::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::uint64_t kWarmupSteps = 5;  // left out of images_per_second …
+constexpr std::uint64_t kFewSteps = 10;    // … unless there are fewer than this
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+// What the images of an epoch, as far as it was run, must add up to.
+Totals expected_accounting(const data::TrainingPlan& plan, std::uint64_t last_step) {
+  const std::uint64_t epoch = last_step / plan.steps_per_epoch();
+  Totals expected;
+  for (std::uint64_t step = epoch * plan.steps_per_epoch(); step <= last_step; ++step) {
+    expected.images += static_cast<std::int64_t>(plan.images_in_step(step));
+  }
+  if (static_cast<std::uint64_t>(expected.images) == plan.image_count) {
+    expected.id_hash = image_id_hash_of_all(plan.image_count);
+    return expected;
+  }
+  const auto order = permutation(plan.image_count, plan.seed, epoch);
+  for (std::int64_t i = 0; i < expected.images; ++i) {
+    expected.id_hash += image_id_hash(order[static_cast<std::size_t>(i)]);
+  }
+  return expected;
+}
+
+}  // namespace
+
+Trainer::Trainer(TrainerParts parts, TrainerSettings settings)
+    : parts_(std::move(parts)), settings_(settings) {}
+
+TrainResult Trainer::run() {
+  const data::TrainingPlan& plan = settings_.plan;
+  parts_.network.train();
+  for (std::uint64_t step = 0; step < plan.steps; ++step) {
+    const auto begin = Clock::now();
+    Totals totals;
+    try {
+      totals = train_step(step);
+    } catch (const Error& error) {
+      throw Error(error.code(), "step " + std::to_string(step + 1) + ": " + error.what());
+    }
+    count_time(step, seconds_since(begin));
+    epoch_totals_.add(totals);
+
+    const bool last = step + 1 == plan.steps;
+    const bool log_due = settings_.log_every > 0 && (step + 1) % settings_.log_every == 0;
+    if (log_due || (last && settings_.log_every > 0)) log_step(step, totals);
+    const bool epoch_ends = (step + 1) % plan.steps_per_epoch() == 0;
+    if (epoch_ends || last) finish_epoch(step);
+    const std::uint64_t epochs_done = (step + 1) / plan.steps_per_epoch();
+    const bool evaluation_due = settings_.eval_every > 0 &&
+                                (last || (epoch_ends && epochs_done % settings_.eval_every == 0));
+    if (evaluation_due) run_evaluation(step);
+  }
+  result_.exchange_seconds = parts_.reducer.exchange_seconds();
+  return result_;
+}
+
+Totals Trainer::train_step(std::uint64_t step) {
+  parts_.arena.zero_gradients();
+  Totals totals;
+  for (std::uint64_t micro = 0; micro < settings_.plan.accumulate; ++micro) {
+    const data::Batch batch = next_batch();
+    // Only the last micro-batch completes gradients; it may be the one that has no image.
+    const bool completes = micro + 1 == settings_.plan.accumulate;
+    if (completes) parts_.reducer.prepare(batch.size() > 0);
+    if (batch.size() > 0) totals.add(forward_backward(batch));
+  }
+  parts_.reducer.finish();
+  if (settings_.clip_norm > 0) clip_gradients();
+  parts_.optimizer.step(parts_.arena.values(), parts_.arena.gradients(), parts_.schedule.at(step));
+  return totals;
+}
+
+Totals Trainer::forward_backward(const data::Batch& batch) {
+  const torch::Tensor images = as_tensor(batch, settings_.shape, settings_.layout);
+  torch::Tensor logits;
+  {
+    const model::AutocastScope autocast(settings_.precision);
+    logits = parts_.network.forward(images);
+  }
+  const torch::Tensor loss =
+      summed_cross_entropy(logits, labels_of(batch), settings_.label_smoothing);
+  // The gradient of sum / n over the global batch; the exchange adds up, so the mean needs no
+  // further scaling.
+  loss.backward(torch::full({}, 1.0 / static_cast<double>(batch.request.global_count)));
+
+  Totals totals;
+  totals.loss = loss.item<float>();
+  const std::vector<std::int64_t> predicted = predicted_classes(logits);
+  for (std::size_t i = 0; i < batch.size(); ++i) totals.correct += predicted[i] == batch.labels[i];
+  totals.images = static_cast<std::int64_t>(batch.size());
+  totals.id_hash = id_hash_of(batch.request);
+  return totals;
+}
+
+data::Batch Trainer::next_batch() {
+  const auto begin = Clock::now();
+  std::optional<data::Batch> batch = parts_.loader.next();
+  if (!batch) throw InternalError("the loader ended before the plan did");
+  result_.data_seconds += seconds_since(begin);
+  return std::move(*batch);
+}
+
+// torch.nn.utils.clip_grad_norm_, on the gradient of the whole job: equal on every rank.
+void Trainer::clip_gradients() {
+  const Span<float> gradients = parts_.arena.gradients();
+  double squares = 0;
+  for (const float value : gradients) squares += static_cast<double>(value) * value;
+  const double factor = settings_.clip_norm / (std::sqrt(squares) + 1e-6);
+  if (factor >= 1) return;
+  for (float& value : gradients) value *= static_cast<float>(factor);
+}
+
+Totals Trainer::reduce(Totals totals) {
+  parts_.comm.reduce(Span<double>(&totals.loss, 1));
+  std::int64_t counts[2] = {totals.correct, totals.images};
+  parts_.comm.reduce(Span<std::int64_t>(counts, 2));
+  parts_.comm.reduce(Span<std::uint64_t>(&totals.id_hash, 1));
+  totals.correct = counts[0];
+  totals.images = counts[1];
+  return totals;
+}
+
+double Trainer::epochs_after(std::uint64_t step) const {
+  return static_cast<double>(step + 1) / static_cast<double>(settings_.plan.steps_per_epoch());
+}
+
+void Trainer::count_time(std::uint64_t step, double seconds) {
+  const std::uint64_t images = settings_.plan.images_in_step(step);
+  result_.steps = step + 1;
+  result_.epochs = epochs_after(step);
+  result_.images_seen += images;
+  result_.train_seconds += seconds;
+  epoch_seconds_ += seconds;
+  log_seconds_ += seconds;
+  log_images_ += images;
+  if (step >= kWarmupSteps || settings_.plan.steps < kFewSteps) {
+    steady_seconds_ += seconds;
+    steady_images_ += images;
+    result_.images_per_second = static_cast<double>(steady_images_) / steady_seconds_;
+  }
+}
+
+void Trainer::log_step(std::uint64_t step, Totals totals) {
+  totals = reduce(totals);
+  metrics::StepRecord record;
+  record.step = step + 1;
+  record.total_steps = settings_.plan.steps;
+  record.epoch = epochs_after(step);
+  record.loss = totals.loss / static_cast<double>(totals.images);
+  record.accuracy = static_cast<double>(totals.correct) / static_cast<double>(totals.images);
+  record.learning_rate = parts_.schedule.at(step);
+  record.images_per_second = static_cast<double>(log_images_) / log_seconds_;
+  record.seconds_left = result_.train_seconds / static_cast<double>(step + 1) *
+                        static_cast<double>(settings_.plan.steps - step - 1);
+  log_seconds_ = 0;
+  log_images_ = 0;
+  for (const auto& sink : parts_.sinks) sink->on_step(record);
+}
+
+void Trainer::finish_epoch(std::uint64_t step) {
+  parts_.arena.check_views();
+  const Totals totals = reduce(std::exchange(epoch_totals_, Totals{}));
+  const double seconds = std::exchange(epoch_seconds_, 0.0);
+  if (parts_.comm.rank() != 0) return;
+  const Totals expected = expected_accounting(settings_.plan, step);
+  if (totals.images != expected.images || totals.id_hash != expected.id_hash) {
+    throw InternalError("epoch " + std::to_string(step / settings_.plan.steps_per_epoch() + 1) +
+                        " used " + std::to_string(totals.images) + " images; " +
+                        std::to_string(expected.images) + ", each exactly once, were expected");
+  }
+  metrics::EpochRecord record;
+  record.step = step + 1;
+  record.epoch = epochs_after(step);
+  record.images = static_cast<std::uint64_t>(totals.images);
+  record.loss = totals.loss / static_cast<double>(totals.images);
+  record.accuracy = static_cast<double>(totals.correct) / static_cast<double>(totals.images);
+  record.train_seconds = seconds;
+  result_.train_loss = record.loss;
+  for (const auto& sink : parts_.sinks) sink->on_epoch(record);
+}
+
+void Trainer::run_evaluation(std::uint64_t step) {
+  const Evaluation evaluation = parts_.evaluate();
+  parts_.network.train();
+  if (parts_.comm.rank() != 0) return;
+  metrics::EvaluationRecord record;
+  record.step = step + 1;
+  record.epoch = epochs_after(step);
+  record.test_loss = evaluation.loss;
+  record.test_accuracy = evaluation.accuracy;
+  record.correct = static_cast<std::uint64_t>(evaluation.correct);
+  record.images = static_cast<std::uint64_t>(evaluation.images);
+  record.seconds = evaluation.seconds;
+  result_.last_evaluation = evaluation;
+  for (const auto& sink : parts_.sinks) sink->on_evaluation(record);
+}
+
+}  // namespace tandem::train
