@@ -1,0 +1,45 @@
+// What: this process as one rank of a job: its communicators and its place.
+// Owns: the communicators; lives between the Runtime and everything that communicates. Threads: the
+// main thread. Throws: InternalError.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tandem/app/options.hpp"
+#include "tandem/comm/mpi_communicator.hpp"
+#include "tandem/comm/topology.hpp"
+
+namespace tandem::app {
+
+struct Job {
+  comm::MpiCommunicator world = comm::MpiCommunicator::world();
+  comm::MpiCommunicator node = world.node();
+  comm::Topology topology = comm::discover_topology(world, node);
+
+  bool is_root() const { return topology.rank == 0; }
+  // A line, or a warning, from rank 0 alone.
+  void say(const std::string& line) const;
+  void warn(const std::string& message) const;
+};
+
+// Collective. Rank 0 reads environment, files and recipe and every rank gets the result; the
+// command lines of all ranks must agree, and so must the program's version.
+Options resolve_together(Job& job, const std::string& command, const OptionTable& table,
+                         const std::vector<std::string>& arguments);
+
+// Threads for this rank: `asked`, else OMP_NUM_THREADS, else what the affinity mask allows. Sets
+// libtorch's pools.
+int use_threads(int asked, const comm::Topology& topology);
+
+// Collective. On rank 0 a table of rank, host, local rank, device, CPUs and threads, and warnings
+// about binding.
+struct RankTable {
+  std::string text;
+  std::vector<std::string> warnings;
+  std::vector<comm::Topology> ranks;
+  std::vector<int> threads;
+};
+RankTable make_rank_table(Job& job, int threads);
+
+}  // namespace tandem::app

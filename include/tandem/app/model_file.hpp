@@ -1,0 +1,47 @@
+// What: a trained network on disk with all that is needed to use it, and back.
+// Owns: nothing. Threads: the main thread. Throws: DataError, MissingInputError, UsageError;
+// load_model: AgreedError.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tandem/app/job.hpp"
+#include "tandem/data/dataset_info.hpp"
+#include "tandem/model/network.hpp"
+#include "tandem/model/safetensors.hpp"
+
+namespace tandem::app {
+
+// The "__metadata__" of a model.safetensors (docs/formats.md).
+struct ModelDescription {
+  std::string model;
+  std::string dataset;  // its name
+  std::string dataset_digest;
+  data::ImageShape shape;
+  std::vector<std::string> classes;
+  std::vector<double> mean;
+  std::vector<double> std;
+
+  std::map<std::string, std::string> to_metadata() const;
+  // `path` is named in the DataError of a field that is missing or malformed.
+  static ModelDescription from_metadata(const std::map<std::string, std::string>& metadata,
+                                        const std::string& path);
+};
+
+// The model.safetensors that `checkpoint` means: the file itself, or that of a run folder.
+std::string find_model_file(const std::string& checkpoint);
+
+struct ModelFile {
+  ModelDescription description;
+  std::vector<model::NamedTensor> tensors;
+};
+ModelFile read_model_file(const std::string& checkpoint);
+
+// The network that a description names, with initial weights.
+model::NetworkPtr make_untrained(const ModelDescription& description);
+// The network that a file describes, with its weights.
+model::NetworkPtr build_network(const ModelFile& file);
+
+}  // namespace tandem::app

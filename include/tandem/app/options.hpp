@@ -1,0 +1,101 @@
+// What: the options of a command as one table, and their values from command line, environment,
+// file and recipe. Owns: values. Threads: any. Throws: UsageError that lists every fault at once;
+// MissingInputError for a file.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace tandem::app {
+
+struct OptionSpec {
+  std::string name;           // "batch-size"
+  std::string placeholder;    // "N"; empty: a switch, which also has a --no- form
+  std::string default_value;  // "" : not set; switches: "true" or "false"
+  std::string help;           // one sentence, with the unit
+  std::string group;          // heading in --help
+};
+using OptionTable = std::vector<OptionSpec>;
+
+// Where a value came from, weakest first.
+enum class Origin { kDefault, kRecipe, kConfigFile, kEnvironment, kCommandLine };
+std::string origin_name(Origin origin);
+
+struct OptionValue {
+  std::string text;
+  Origin origin = Origin::kDefault;
+};
+
+// Values by option name, read with range checks. Faults are collected, so that a user sees all of
+// them at once.
+class Options {
+ public:
+  Options(const OptionTable& table, std::map<std::string, OptionValue> values,
+          std::vector<std::string> positional = {});
+
+  const OptionTable& table() const { return table_; }
+  const OptionValue& value(const std::string& name) const;
+  bool is_set(const std::string& name) const { return !value(name).text.empty(); }
+  const std::vector<std::string>& positional() const { return positional_; }
+
+  std::string text(const std::string& name) const { return value(name).text; }
+  bool flag(const std::string& name);
+  std::uint64_t count(const std::string& name, std::uint64_t lowest, std::uint64_t highest);
+  double real(const std::string& name, double lowest, double highest);
+  // One of `choices`; the message suggests the nearest.
+  std::string choice(const std::string& name, const std::vector<std::string>& choices);
+  // Parses by `parse`, whose UsageError becomes one of the faults.
+  template <typename Parse>
+  auto parsed(const std::string& name, const Parse& parse) -> decltype(parse(std::string())) {
+    try {
+      return parse(text(name));
+    } catch (const std::exception& error) {
+      add_fault(error.what());
+      return {};
+    }
+  }
+  void require(const std::string& name);
+  void add_fault(const std::string& fault) { faults_.push_back(fault); }
+  // Throws UsageError with all faults, if there are any.
+  void throw_faults(const std::string& command) const;
+
+ private:
+  OptionTable table_;
+  std::map<std::string, OptionValue> values_;
+  std::vector<std::string> positional_;
+  std::vector<std::string> faults_;
+};
+
+// What one command line says, not yet merged with anything. Unknown options suggest the nearest
+// one.
+struct CommandLine {
+  std::map<std::string, std::string> values;  // by option name; switches "true" or "false"
+  std::vector<std::string> positional;
+  bool help = false;
+};
+CommandLine parse_command_line(const std::string& command, const OptionTable& table,
+                               const std::vector<std::string>& arguments, bool allow_positional);
+
+// TANDEM_BATCH_SIZE and so on for every option of the table; an unknown TANDEM_ variable is not a
+// fault.
+std::map<std::string, std::string> read_environment(const OptionTable& table);
+// An INI file of "name = value" lines; an unknown name is a fault.
+std::map<std::string, std::string> read_config_file(const OptionTable& table,
+                                                    const std::string& path);
+
+// Command line > environment > file > recipe > default. `command_line` may name --config and
+// --recipe, if the table has them.
+Options resolve(const OptionTable& table, const CommandLine& command_line);
+
+// "--name  value  origin" lines.
+std::string describe_options(const Options& options);
+// Help text: usage line, grouped options with defaults, an example; at most 100 columns.
+std::string help_text(const std::string& usage, const std::string& purpose,
+                      const OptionTable& table, const std::string& example);
+
+// The file of recipe NAME, or NAME itself where it is a path; UsageError suggests the nearest.
+std::string find_recipe(const std::string& name);
+
+}  // namespace tandem::app

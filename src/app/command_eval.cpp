@@ -1,0 +1,130 @@
+// tandem eval: exact loss and accuracy of a trained model on any number of ranks.
+#include "tandem/app/commands.hpp"
+#include "tandem/app/model_file.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/train/evaluator.hpp"
+#include "tandem/train/image_store.hpp"
+#include "tandem/train/parameter_arena.hpp"
+#include "tandem/train/replicate.hpp"
+
+namespace tandem::app {
+namespace {
+
+void require_fit(const ModelDescription& model, const data::DatasetInfo& data) {
+  if (model.shape != data.shape || model.classes.size() != data.classes.size()) {
+    throw DataError("--checkpoint: the model was trained on " + model.dataset + " with " +
+                    std::to_string(model.classes.size()) + " classes and another image size than " +
+                    data.name + "; evaluate it on the data it was made for");
+  }
+}
+
+// Only rank 0 needs the file; the others build the network that it describes and receive the
+// weights.
+ModelFile read_on_rank_0(Job& job, const std::string& checkpoint) {
+  ModelFile file;
+  std::string metadata;
+  comm::agree_on_rank_0(job.world, [&] {
+    file = read_model_file(checkpoint);
+    metadata = Json(file.description.to_metadata()).dump();
+  });
+  metadata = job.world.broadcast_string(metadata);
+  if (!job.is_root()) {
+    file.description = ModelDescription::from_metadata(
+        Json::parse(metadata).get<std::map<std::string, std::string>>(), checkpoint);
+  }
+  return file;
+}
+
+Json to_json(const train::Evaluation& result, const data::DatasetInfo& info) {
+  Json classes = Json::object();
+  for (std::size_t i = 0; i < info.classes.size(); ++i) {
+    const auto images = static_cast<double>(result.class_images[i]);
+    classes[info.classes[i]] =
+        images > 0 ? Json(static_cast<double>(result.class_correct[i]) / images) : Json(nullptr);
+  }
+  return {{"test_loss", result.loss},  {"test_accuracy", result.accuracy},
+          {"correct", result.correct}, {"images", result.images},
+          {"class_accuracy", classes}, {"seconds", result.seconds}};
+}
+
+std::string to_text(const train::Evaluation& result, const data::DatasetInfo& info) {
+  std::vector<std::vector<std::string>> rows{{"class", "images", "correct", "accuracy"}};
+  for (std::size_t i = 0; i < info.classes.size(); ++i) {
+    const std::int64_t images = result.class_images[i];
+    rows.push_back(
+        {info.classes[i], std::to_string(images), std::to_string(result.class_correct[i]),
+         images > 0
+             ? format_fixed(
+                   static_cast<double>(result.class_correct[i]) / static_cast<double>(images), 4)
+             : "-"});
+  }
+  return format_table(rows) + "\neval " + std::to_string(result.images) + "/" +
+         std::to_string(result.images) + " exactly once  test loss " + format_real(result.loss) +
+         "  test accuracy " + format_real(result.accuracy) + "  (" +
+         std::to_string(result.correct) + " correct, " + format_fixed(result.seconds, 1) + " s)";
+}
+
+int run(Job& job, const Arguments& arguments) {
+  Options options = resolve_together(job, "eval", eval_command().options, arguments);
+  std::string precision;
+  bool json = false;
+  bool channels_last = true;
+  int threads = 0;
+  comm::agree(job.world, job.topology.host, [&] {
+    options.require("data");
+    options.require("checkpoint");
+    precision = options.choice("precision", model::precision_names());
+    channels_last = options.flag("channels-last");
+    threads = static_cast<int>(options.count("threads", 0, 1024));
+    json = options.flag("json");
+    options.throw_faults("eval");
+    use_threads(threads, job.topology);
+  });
+
+  ModelFile file = read_on_rank_0(job, options.text("checkpoint"));
+  const train::ImageStore images(options.text("data"), job.world, job.node, job.topology);
+  const data::DatasetInfo& info = images.info();
+  model::NetworkPtr network;
+  comm::agree(job.world, job.topology.host, [&] {
+    require_fit(file.description, info);
+    network = job.is_root() ? build_network(file) : make_untrained(file.description);
+  });
+  train::ParameterArena arena(*network, channels_last);
+  train::broadcast_weights(job.world, arena, *network);
+
+  const data::Layout layout = channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
+  // Pixels are normalised as in training, also where this data set's own mean differs.
+  const data::Transform transform(info.shape, layout, file.description.mean, file.description.std);
+  const train::Evaluation result =
+      train::evaluate(job.world, *network, images.view(data::Split::kTest),
+                      {transform, layout, model::parse_precision(precision), info.classes.size()});
+  if (job.is_root()) {
+    print_line(json ? to_json(result, info).dump() : to_text(result, info));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command eval_command() {
+  return {"eval",
+          "--data FILE.h5 --checkpoint PATH",
+          "exact test loss and accuracy, in all and per class",
+          "mpirun -np 2 tandem eval --data synthetic.h5 --checkpoint runs/demo",
+          {{"data", "FILE.h5", "", "packed data set", "input"},
+           {"checkpoint", "PATH", "", "run folder or model.safetensors", "input"},
+           {"precision", "NAME", "fp32", "fp32, or bf16 autocast", "execution"},
+           {"channels-last", "", "true", "keep images and filters as height, width, channels",
+            "execution"},
+           {"threads", "N", "0", "per rank; 0: OMP_NUM_THREADS, else the CPUs it may use alone",
+            "execution"},
+           {"json", "", "false", "one JSON object on standard output", "reporting"}},
+          nullptr,
+          run};
+}
+
+}  // namespace tandem::app

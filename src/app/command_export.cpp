@@ -1,0 +1,54 @@
+// tandem export: a trained model as a file for other software.
+#include "tandem/app/commands.hpp"
+#include "tandem/app/model_file.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/model/pth_file.hpp"
+#include "tandem/model/safetensors.hpp"
+
+namespace tandem::app {
+namespace {
+
+bool ends_with(const std::string& text, const std::string& ending) {
+  return text.size() > ending.size() &&
+         text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+int run(const Arguments& arguments) {
+  Options options = resolve_alone(export_command(), arguments, false);
+  options.require("checkpoint");
+  options.require("output");
+  const std::string output = options.text("output");
+  const bool to_pth = ends_with(output, ".pth");
+  if (!output.empty() && !to_pth && !ends_with(output, ".safetensors")) {
+    options.add_fault("--output: '" + output + "' ends neither in .pth nor in .safetensors");
+  }
+  options.throw_faults("export");
+
+  const ModelFile file = read_model_file(options.text("checkpoint"));
+  const model::NetworkPtr network = build_network(file);
+  if (to_pth) {
+    model::write_pth(output, model::state_dict(*network));
+  } else {
+    model::write_safetensors(output, model::state_dict(*network), file.description.to_metadata());
+  }
+  print_line(output + ": " + file.description.model + ", " + std::to_string(file.tensors.size()) +
+             " tensors");
+  return 0;
+}
+
+}  // namespace
+
+Command export_command() {
+  return {
+      "export",
+      "--checkpoint PATH --output FILE",
+      "write a trained model as .pth or .safetensors",
+      "tandem export --checkpoint runs/demo --output net.pth",
+      {{"checkpoint", "PATH", "", "run folder or model.safetensors", "input"},
+       {"output", "FILE", "", ".pth for torch.load(weights_only=True), or .safetensors", "output"}},
+      run,
+      nullptr};
+}
+
+}  // namespace tandem::app

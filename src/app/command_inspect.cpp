@@ -1,0 +1,121 @@
+// tandem inspect: what a data set, a model file or a run folder holds.
+#include "tandem/app/commands.hpp"
+#include "tandem/app/model_file.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/data/packed_file.hpp"
+#include "tandem/data/probe.hpp"
+
+namespace tandem::app {
+namespace {
+
+Json shape_of(const data::ImageShape& shape) { return {shape.channels, shape.height, shape.width}; }
+
+Json inspect_dataset(const std::string& path) {
+  data::probe_in_child(path);
+  const data::PackedFile file(path);
+  const data::DatasetInfo& info = file.info();
+  return {{"kind", "data set"},
+          {"name", info.name},
+          {"train_images", info.train_count},
+          {"test_images", info.test_count},
+          {"shape", shape_of(info.shape)},
+          {"classes", info.classes},
+          {"mean", info.mean},
+          {"std", info.std},
+          {"digest", info.digest},
+          {"source_sha256", info.source_sha256},
+          {"sealed", info.sealed}};
+}
+
+Json inspect_model(const std::string& path) {
+  const ModelFile file = read_model_file(path);
+  Json tensors = Json::object();
+  std::int64_t values = 0;
+  for (const model::NamedTensor& tensor : file.tensors) {
+    tensors[tensor.name] = tensor.tensor.sizes().vec();
+    values += tensor.tensor.numel();
+  }
+  return {{"kind", "model"},
+          {"model", file.description.model},
+          {"data_set", file.description.dataset},
+          {"data_set_digest", file.description.dataset_digest},
+          {"shape", shape_of(file.description.shape)},
+          {"classes", file.description.classes},
+          {"values", values},
+          {"tensors", tensors}};
+}
+
+Json parse_file(const std::string& path) {
+  try {
+    return Json::parse(read_file(path));
+  } catch (const Json::exception& error) {
+    throw DataError(path + ": is not JSON: " + error.what());
+  }
+}
+
+Json inspect_run(const std::string& path) {
+  if (!file_exists(path + "/config.ini")) {
+    throw DataError(path + ": is a folder without config.ini; a run folder was expected");
+  }
+  Json run{{"kind", "run"}, {"finished", file_exists(path + "/summary.json")}};
+  for (const std::string name : {"manifest", "summary"}) {
+    const std::string file = path + "/" + name + ".json";
+    if (file_exists(file)) run[name] = parse_file(file);
+  }
+  return run;
+}
+
+bool is_safetensors(const std::string& path) {
+  const std::string ending = ".safetensors";
+  return path.size() > ending.size() &&
+         path.compare(path.size() - ending.size(), ending.size(), ending) == 0;
+}
+
+// One "key  value" line per entry, nested objects with their path.
+void add_rows(const Json& json, const std::string& prefix,
+              std::vector<std::vector<std::string>>& rows) {
+  for (const auto& [key, value] : json.items()) {
+    if (value.is_object()) {
+      add_rows(value, prefix + key + ".", rows);
+    } else {
+      rows.push_back({prefix + key, value.is_string() ? value.get<std::string>() : value.dump()});
+    }
+  }
+}
+
+int run(const Arguments& arguments) {
+  Options options = resolve_alone(inspect_command(), arguments, true);
+  const bool json = options.flag("json");
+  if (options.positional().size() != 1) options.add_fault("one PATH is expected");
+  options.throw_faults("inspect");
+  const std::string& path = options.positional().front();
+  const Json found = is_folder(path)        ? inspect_run(path)
+                     : is_safetensors(path) ? inspect_model(path)
+                                            : inspect_dataset(path);
+  if (json) {
+    print_line(found.dump());
+    return 0;
+  }
+  std::vector<std::vector<std::string>> rows;
+  add_rows(found, "", rows);
+  print_line(format_table(rows));
+  return 0;
+}
+
+}  // namespace
+
+Command inspect_command() {
+  return {"inspect",
+          "PATH",
+          "what a data set, a model or a run folder holds",
+          "tandem inspect synthetic.h5",
+          {{"json", "", "false", "one JSON object on standard output", "reporting"}},
+          run,
+          nullptr};
+}
+
+}  // namespace tandem::app

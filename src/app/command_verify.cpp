@@ -1,0 +1,72 @@
+// tandem verify: proves packed data sets and model files whole.
+#include "tandem/app/commands.hpp"
+#include "tandem/app/model_file.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/data/probe.hpp"
+#include "tandem/data/verify.hpp"
+
+namespace tandem::app {
+namespace {
+
+bool is_model(const std::string& path) {
+  constexpr std::string_view kEnding = ".safetensors";
+  return is_folder(path) ||
+         (path.size() > kEnding.size() &&
+          path.compare(path.size() - kEnding.size(), kEnding.size(), kEnding) == 0);
+}
+
+void verify_model(const std::string& path) {
+  const ModelFile file = read_model_file(path);
+  build_network(file);
+  print_line(path + ": whole; " + file.description.model + " for " + file.description.dataset +
+             ", " + std::to_string(file.tensors.size()) + " tensors");
+}
+
+void verify_data(const std::string& path, bool seal) {
+  data::probe_in_child(path);
+  const data::VerifyReport report = data::verify_dataset(path);
+  print_line(path + ": whole; " + report.info.name + ", " +
+             format_count(static_cast<std::int64_t>(report.info.train_count)) + " train and " +
+             format_count(static_cast<std::int64_t>(report.info.test_count)) +
+             " test images, digest " + report.info.digest.substr(0, 16));
+  if (report.info.sealed) return;
+  if (seal) {
+    data::seal(path);
+    print_line(path + ": sealed");
+  } else {
+    print_warning(path + " has no seal, so damage to it cannot be noticed; tandem verify --seal " +
+                  path + " adds one");
+  }
+}
+
+int run(const Arguments& arguments) {
+  Options options = resolve_alone(verify_command(), arguments, true);
+  const bool seal = options.flag("seal");
+  if (options.positional().empty()) options.add_fault("FILE is missing");
+  options.throw_faults("verify");
+  for (const std::string& path : options.positional()) {
+    if (is_model(path)) {
+      verify_model(path);
+    } else {
+      verify_data(path, seal);
+    }
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command verify_command() {
+  return {"verify",
+          "FILE... [--seal]",
+          "check packed data sets and models completely",
+          "tandem verify synthetic.h5",
+          {{"seal", "", "false", "add the seal to a data set that was packed by other software",
+            "what to do"}},
+          run,
+          nullptr};
+}
+
+}  // namespace tandem::app

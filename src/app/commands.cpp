@@ -1,0 +1,15 @@
+#include "tandem/app/commands.hpp"
+
+namespace tandem::app {
+
+std::vector<Command> all_commands() {
+  return {pack_command(),   verify_command(),  train_command(), eval_command(),
+          export_command(), inspect_command(), info_command()};
+}
+
+Options resolve_alone(const Command& command, const Arguments& arguments, bool allow_positional) {
+  return resolve(command.options,
+                 parse_command_line(command.name, command.options, arguments, allow_positional));
+}
+
+}  // namespace tandem::app

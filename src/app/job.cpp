@@ -1,0 +1,113 @@
+#include "tandem/app/job.hpp"
+
+#include <ATen/Parallel.h>
+
+#include <cstdlib>
+#include <set>
+
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/core/version.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr int kMostThreads = 1024;
+
+std::string to_text(const Options& options) {
+  Json json;
+  for (const OptionSpec& spec : options.table()) {
+    const OptionValue& value = options.value(spec.name);
+    json[spec.name] = {value.text, static_cast<int>(value.origin)};
+  }
+  // Options come from outside and may hold any bytes; invalid UTF-8 is replaced rather than refused
+  // here.
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::map<std::string, OptionValue> from_text(const std::string& text) {
+  std::map<std::string, OptionValue> values;
+  const Json json = Json::parse(text);
+  for (const auto& [name, value] : json.items()) {
+    values[name] = {value[0].get<std::string>(), static_cast<Origin>(value[1].get<int>())};
+  }
+  return values;
+}
+
+// Each rank's own command line, option by option, so that a difference can be named.
+comm::Fields fields_of(const OptionTable& table, const CommandLine& line) {
+  comm::Fields fields{{"program version", version() + " " + source_version()}};
+  for (const OptionSpec& spec : table) {
+    const auto found = line.values.find(spec.name);
+    fields.emplace_back("--" + spec.name, found == line.values.end() ? "" : found->second);
+  }
+  fields.emplace_back("arguments", join(line.positional, " "));
+  return fields;
+}
+
+}  // namespace
+
+void Job::say(const std::string& line) const {
+  if (is_root()) print_line(line);
+}
+
+void Job::warn(const std::string& message) const {
+  if (is_root()) print_warning(message);
+}
+
+Options resolve_together(Job& job, const std::string& command, const OptionTable& table,
+                         const std::vector<std::string>& arguments) {
+  CommandLine line;
+  comm::agree(job.world, job.topology.host,
+              [&] { line = parse_command_line(command, table, arguments, false); });
+  comm::require_equal(job.world, fields_of(table, line));
+  std::string resolved;
+  comm::agree_on_rank_0(job.world, [&] { resolved = to_text(resolve(table, line)); });
+  return Options(table, from_text(job.world.broadcast_string(resolved)), line.positional);
+}
+
+int use_threads(int asked, const comm::Topology& topology) {
+  int threads = asked > 0 ? asked : topology.default_threads();
+  const char* environment = std::getenv("OMP_NUM_THREADS");
+  if (asked == 0 && environment != nullptr) {
+    threads = static_cast<int>(parse_integer(environment, 1, kMostThreads, "OMP_NUM_THREADS"));
+  }
+  at::set_num_threads(threads);
+  return threads;
+}
+
+RankTable make_rank_table(Job& job, int threads) {
+  RankTable table;
+  table.ranks = comm::gather_topology(job.world, job.topology);
+  for (const std::string& text : job.world.gather_strings(std::to_string(threads))) {
+    table.threads.push_back(std::stoi(text));
+  }
+  std::vector<std::vector<std::string>> rows{
+      {"rank", "host", "local rank", "device", "cpus", "threads"}};
+  std::set<std::string> seen;
+  for (std::size_t i = 0; i < table.ranks.size(); ++i) {
+    const comm::Topology& rank = table.ranks[i];
+    rows.push_back({std::to_string(rank.rank), rank.host, std::to_string(rank.local_rank), "cpu",
+                    std::to_string(rank.allowed_cpus) + " of " + std::to_string(rank.host_cpus),
+                    std::to_string(table.threads[i])});
+    if (rank.allowed_cpus == 1 && rank.host_cpus > rank.local_size && seen.insert("bound").second) {
+      table.warnings.push_back(
+          "rank " + std::to_string(rank.rank) + " is bound to 1 of " +
+          std::to_string(rank.host_cpus) + " CPUs of " + rank.host +
+          " (Open MPI's default for -np 2); to use more, start with mpirun --bind-to none");
+    }
+    if (table.threads[i] * rank.cpu_sharers > rank.allowed_cpus && seen.insert("crowd").second) {
+      table.warnings.push_back(
+          std::to_string(rank.cpu_sharers) + (rank.cpu_sharers == 1 ? " rank" : " ranks") + " of " +
+          rank.host + " share " + std::to_string(rank.allowed_cpus) +
+          (rank.allowed_cpus == 1 ? " CPU" : " CPUs") + " with " +
+          std::to_string(table.threads[i]) + " threads each; lower -np or --threads");
+    }
+  }
+  table.text = format_table(rows);
+  return table;
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,105 @@
+// tandem: the command table, and the only place where errors become messages and exit codes.
+#include <malloc.h>
+
+#include <algorithm>
+
+#include "tandem/app/commands.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/comm/runtime.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/core/version.hpp"
+
+namespace tandem::app {
+namespace {
+
+std::string overview() {
+  std::vector<std::vector<std::string>> rows;
+  for (const Command& command : all_commands())
+    rows.push_back({"  " + command.name, command.purpose});
+  return "usage: tandem COMMAND [options]     tandem COMMAND --help     tandem --version\n\n"
+         "Trains image classifiers on several ranks: mpirun -np 2 tandem train --data FILE.h5\n\n"
+         "commands:\n" +
+         format_table(rows);
+}
+
+Command find_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command& command : all_commands()) {
+    if (command.name == name) return command;
+    names.push_back(command.name);
+  }
+  const auto suggestion = nearest(name, names);
+  throw UsageError(
+      "'" + name + "' is not a command" +
+      (suggestion ? "; did you mean " + *suggestion + "?" : "; tandem --help lists them"));
+}
+
+int to_exit_code(const std::exception& error) {
+  const auto* ours = dynamic_cast<const Error*>(&error);
+  return static_cast<int>(ours != nullptr ? ours->code() : ExitCode::kInternal);
+}
+
+int run_in_job(const Command& command, const Arguments& arguments) {
+  const comm::Runtime runtime;
+  int rank = 0;
+  int world = 1;
+  std::string host;
+  try {
+    Job job;
+    rank = job.topology.rank;
+    world = job.topology.world;
+    host = job.topology.host;
+    return command.run_in_job(job, arguments);
+  } catch (const comm::AgreedError& error) {
+    if (rank == 0) print_error(error.what());
+    return to_exit_code(error);
+  } catch (const std::exception& error) {
+    const std::string who = "rank " + std::to_string(rank) + " (" + host + "): ";
+    print_error(world > 1 ? who + error.what() : error.what());
+    if (world > 1) comm::Runtime::abort(to_exit_code(error));
+    return to_exit_code(error);
+  }
+}
+
+int run(const Arguments& arguments) {
+  const bool speaks = comm::launcher_rank() == 0;  // what needs no MPI is done and said once
+  const std::string first = arguments.empty() ? "--help" : arguments.front();
+  if (first == "--help" || first == "-h" || first == "help") {
+    if (speaks) print_line(overview());
+    return static_cast<int>(arguments.empty() ? ExitCode::kUsage : ExitCode::kDone);
+  }
+  if (first == "--version") {
+    if (speaks)
+      print_line("tandem " + version() + " (" + source_version() + ", " + build_summary() + ")");
+    return 0;
+  }
+  try {
+    const Command command = find_command(first);
+    const Arguments rest(arguments.begin() + 1, arguments.end());
+    if (std::find(rest.begin(), rest.end(), "--help") != rest.end()) {
+      if (speaks) {
+        print_line(help_text("tandem " + command.name + " " + command.usage, command.purpose + ".",
+                             command.options, command.example));
+      }
+      return 0;
+    }
+    if (command.run_in_job != nullptr) return run_in_job(command, rest);
+    return speaks ? command.run_alone(rest) : 0;
+  } catch (const std::exception& error) {
+    if (speaks) print_error(error.what());
+    return to_exit_code(error);
+  }
+}
+
+}  // namespace
+}  // namespace tandem::app
+
+int main(int argc, char** argv) {
+  // Activations are larger than malloc's mmap threshold, which would map, fault in and unmap them
+  // in every step.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  return tandem::app::run({argv + 1, argv + argc});
+}

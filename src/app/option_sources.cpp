@@ -1,0 +1,222 @@
+// Where option values come from. The only file that knows Boost.ProgramOptions.
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "tandem/app/options.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/text.hpp"
+
+namespace po = boost::program_options;
+
+namespace tandem::app {
+namespace {
+
+// What people who come from torchrun and DDP scripts type, and what plays its part here.
+const char* launcher_hint(const std::string& name) {
+  static constexpr std::pair<const char*, const char*> kHints[] = {
+      {"nodes", "the launcher places ranks: mpirun --hostfile, or sbatch --nodes"},
+      {"nnodes", "the launcher places ranks: mpirun --hostfile, or sbatch --nodes"},
+      {"gpus", "the launcher starts one rank per device: mpirun -np N"},
+      {"nproc-per-node", "the launcher starts the ranks: mpirun -np N"},
+      {"node-rank", "MPI numbers the ranks; start one mpirun, not one command per machine"},
+      {"rank", "MPI numbers the ranks"},
+      {"world-size", "MPI counts the ranks: mpirun -np N"},
+      {"master-addr", "MPI connects the ranks; no address is needed"},
+      {"master-port", "MPI connects the ranks; no port is needed"},
+      {"replica-batch-size", "it is called --batch-size here (images per rank and step)"},
+  };
+  for (const auto& [word, hint] : kHints) {
+    if (name == word) return hint;
+  }
+  return nullptr;
+}
+
+std::vector<std::string> option_names(const OptionTable& table) {
+  std::vector<std::string> names;
+  for (const OptionSpec& spec : table) {
+    names.push_back(spec.name);
+    if (spec.placeholder.empty()) names.push_back("no-" + spec.name);
+  }
+  names.emplace_back("help");
+  return names;
+}
+
+std::string unknown_option(const std::string& name, const OptionTable& table) {
+  if (const char* hint = launcher_hint(name)) return "--" + name + " is not an option: " + hint;
+  const auto suggestion = nearest(name, option_names(table));
+  return "--" + name + " is not an option" +
+         (suggestion ? "; did you mean --" + *suggestion + "?" : "");
+}
+
+po::options_description describe(const OptionTable& table) {
+  po::options_description description;
+  auto add = description.add_options();
+  for (const OptionSpec& spec : table) {
+    if (spec.placeholder.empty()) {
+      add(spec.name.c_str(), po::bool_switch());
+      add(("no-" + spec.name).c_str(), po::bool_switch());
+    } else {
+      add(spec.name.c_str(), po::value<std::string>());
+    }
+  }
+  add("help", po::bool_switch());
+  return description;
+}
+
+// torchrun accepts --batch_size for --batch-size, so its users type it.
+std::string with_dashes(const std::string& argument) {
+  if (argument.rfind("--", 0) != 0) return argument;
+  std::string result = argument;
+  const auto end =
+      result.begin() + static_cast<std::ptrdiff_t>(std::min(result.find('='), result.size()));
+  std::replace(result.begin(), end, '_', '-');
+  return result;
+}
+
+void store(const po::option& option, const OptionTable& table, CommandLine& result) {
+  const auto by_name = [&](const std::string& name) {
+    return std::find_if(table.begin(), table.end(),
+                        [&](const OptionSpec& spec) { return spec.name == name; });
+  };
+  const auto spec = by_name(option.string_key);
+  if (option.string_key == "help") {
+    result.help = true;
+  } else if (spec == table.end()) {
+    result.values[option.string_key.substr(3)] = "false";  // "no-…"
+  } else {
+    result.values[option.string_key] = spec->placeholder.empty() ? "true" : option.value.at(0);
+  }
+}
+
+std::string explain(const po::error& error, const std::string& command) {
+  return std::string(error.what()) + "; tandem " + command + " --help lists every option";
+}
+
+}  // namespace
+
+CommandLine parse_command_line(const std::string& command, const OptionTable& table,
+                               const std::vector<std::string>& arguments, bool allow_positional) {
+  std::vector<std::string> words;
+  std::transform(arguments.begin(), arguments.end(), std::back_inserter(words), with_dashes);
+  const po::options_description description = describe(table);
+  CommandLine result;
+  std::vector<std::string> faults;
+  try {
+    // Abbreviations are off: they would change meaning whenever an option is added.
+    const auto style = po::command_line_style::allow_long |
+                       po::command_line_style::long_allow_adjacent |
+                       po::command_line_style::long_allow_next;
+    const auto parsed =
+        po::command_line_parser(words).options(description).style(style).allow_unregistered().run();
+    for (const po::option& option : parsed.options) {
+      if (option.position_key >= 0 || option.string_key.empty()) {
+        const std::string& word = option.original_tokens.at(0);
+        if (allow_positional && word.rfind('-', 0) != 0) {
+          result.positional.push_back(word);
+        } else {
+          faults.push_back("'" + word + "' was not expected; options begin with --");
+        }
+      } else if (option.unregistered) {
+        faults.push_back(unknown_option(option.string_key, table));
+      } else {
+        store(option, table, result);
+      }
+    }
+  } catch (const po::error& error) {
+    throw UsageError(explain(error, command));
+  }
+  if (!faults.empty() && !result.help) {
+    throw UsageError(join(faults, "\n  ") + "\n  tandem " + command + " --help lists every option");
+  }
+  return result;
+}
+
+std::map<std::string, std::string> read_environment(const OptionTable& table) {
+  std::map<std::string, std::string> values;
+  for (const OptionSpec& spec : table) {
+    std::string variable = "TANDEM_" + spec.name;
+    std::transform(variable.begin(), variable.end(), variable.begin(), [](unsigned char c) {
+      return c == '-' ? '_' : static_cast<char>(std::toupper(c));
+    });
+    if (const char* value = std::getenv(variable.c_str())) values[spec.name] = value;
+  }
+  return values;
+}
+
+std::map<std::string, std::string> read_config_file(const OptionTable& table,
+                                                    const std::string& path) {
+  constexpr std::uint64_t kLargestConfig = std::uint64_t{1} << 20;
+  std::istringstream text(read_file(path, kLargestConfig));
+  std::map<std::string, std::string> values;
+  std::vector<std::string> faults;
+  try {
+    const auto parsed = po::parse_config_file(text, po::options_description(), true);
+    for (const po::option& option : parsed.options) {
+      const bool known = std::any_of(table.begin(), table.end(), [&](const OptionSpec& spec) {
+        return spec.name == option.string_key;
+      });
+      if (known) {
+        values[option.string_key] = option.value.at(0);
+      } else {
+        faults.push_back(path + ": " + unknown_option(option.string_key, table));
+      }
+    }
+  } catch (const po::error& error) {
+    throw UsageError(path + ": " + error.what() + "; lines of the form name = value are expected");
+  }
+  if (!faults.empty()) throw UsageError(join(faults, "\n  "));
+  return values;
+}
+
+std::string find_recipe(const std::string& name) {
+  namespace fs = std::filesystem;
+  if (name.find('/') != std::string::npos || fs::path(name).extension() == ".conf") return name;
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  const fs::path folder = program.parent_path().parent_path() / "share" / "tandem" / "recipes";
+  const fs::path recipe = folder / (name + ".conf");
+  if (fs::exists(recipe)) return recipe.string();
+  std::vector<std::string> known;
+  for (const auto& entry : fs::directory_iterator(folder, error)) {
+    if (entry.path().extension() == ".conf") known.push_back(entry.path().stem().string());
+  }
+  std::sort(known.begin(), known.end());
+  const auto suggestion = nearest(name, known);
+  throw UsageError("--recipe: '" + name + "' is not one of " + join(known, ", ") +
+                   (suggestion ? "; did you mean " + *suggestion + "?" : ""));
+}
+
+Options resolve(const OptionTable& table, const CommandLine& command_line) {
+  std::map<std::string, OptionValue> values;
+  for (const OptionSpec& spec : table) values[spec.name] = {spec.default_value, Origin::kDefault};
+  const auto overlay = [&](const std::map<std::string, std::string>& layer, Origin origin) {
+    for (const auto& [name, text] : layer) values[name] = {text, origin};
+  };
+  const auto environment = read_environment(table);
+  // --recipe and --config may themselves come from a stronger layer.
+  const auto strongest = [&](const std::string& name) -> std::string {
+    if (command_line.values.count(name) > 0) return command_line.values.at(name);
+    return environment.count(name) > 0 ? environment.at(name) : "";
+  };
+  std::map<std::string, std::string> file;
+  if (const std::string path = strongest("config"); !path.empty()) {
+    file = read_config_file(table, path);
+  }
+  std::string recipe = strongest("recipe");
+  if (recipe.empty() && file.count("recipe") > 0) recipe = file.at("recipe");
+  if (!recipe.empty()) overlay(read_config_file(table, find_recipe(recipe)), Origin::kRecipe);
+  overlay(file, Origin::kConfigFile);
+  overlay(environment, Origin::kEnvironment);
+  overlay(command_line.values, Origin::kCommandLine);
+  return Options(table, std::move(values), command_line.positional);
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,127 @@
+#include "tandem/app/options.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+
+std::string origin_name(Origin origin) {
+  switch (origin) {
+    case Origin::kDefault:
+      return "default";
+    case Origin::kRecipe:
+      return "recipe";
+    case Origin::kConfigFile:
+      return "config file";
+    case Origin::kEnvironment:
+      return "environment";
+    case Origin::kCommandLine:
+      return "command line";
+  }
+  return "";
+}
+
+Options::Options(const OptionTable& table, std::map<std::string, OptionValue> values,
+                 std::vector<std::string> positional)
+    : table_(table), values_(std::move(values)), positional_(std::move(positional)) {}
+
+const OptionValue& Options::value(const std::string& name) const {
+  const auto found = values_.find(name);
+  if (found == values_.end()) throw InternalError("option --" + name + " is in no table");
+  return found->second;
+}
+
+bool Options::flag(const std::string& name) {
+  const std::string& given = text(name);
+  if (given == "true" || given == "1" || given == "yes" || given == "on") return true;
+  if (given == "false" || given == "0" || given == "no" || given == "off") return false;
+  add_fault("--" + name + ": '" + given + "' is not true or false");
+  return false;
+}
+
+std::uint64_t Options::count(const std::string& name, std::uint64_t lowest, std::uint64_t highest) {
+  return static_cast<std::uint64_t>(parsed(name, [&](const std::string& given) {
+    return parse_integer(given, static_cast<std::int64_t>(lowest),
+                         static_cast<std::int64_t>(highest), "--" + name);
+  }));
+}
+
+double Options::real(const std::string& name, double lowest, double highest) {
+  return parsed(name, [&](const std::string& given) {
+    return parse_real(given, lowest, highest, "--" + name);
+  });
+}
+
+std::string Options::choice(const std::string& name, const std::vector<std::string>& choices) {
+  const std::string given = text(name);
+  if (std::find(choices.begin(), choices.end(), given) != choices.end()) return given;
+  const auto suggestion = nearest(given, choices);
+  add_fault("--" + name + ": '" + given + "' is not one of " + join(choices, ", ") +
+            (suggestion ? "; did you mean " + *suggestion + "?" : ""));
+  return choices.front();
+}
+
+void Options::require(const std::string& name) {
+  if (!is_set(name)) add_fault("--" + name + " is missing");
+}
+
+void Options::throw_faults(const std::string& command) const {
+  if (faults_.empty()) return;
+  throw UsageError(join(faults_, "\n  ") + "\n  tandem " + command + " --help lists every option");
+}
+
+std::string describe_options(const Options& options) {
+  std::string text;
+  std::size_t name_width = 0;
+  std::size_t value_width = 0;
+  for (const OptionSpec& spec : options.table()) {
+    name_width = std::max(name_width, spec.name.size());
+    value_width = std::max(value_width, options.text(spec.name).size());
+  }
+  value_width = std::min<std::size_t>(value_width, 40);
+  for (const OptionSpec& spec : options.table()) {
+    const OptionValue& value = options.value(spec.name);
+    std::string line = spec.name;
+    line.resize(name_width + 2, ' ');
+    line += value.text.empty() ? "-" : value.text;
+    if (line.size() < name_width + 2 + value_width) line.resize(name_width + 2 + value_width, ' ');
+    text += (text.empty() ? "" : "\n") + line + "  " + origin_name(value.origin);
+  }
+  return text;
+}
+
+std::string help_text(const std::string& usage, const std::string& purpose,
+                      const OptionTable& table, const std::string& example) {
+  constexpr std::size_t kColumn = 30;
+  constexpr std::size_t kWidth = 98;
+  std::string text = "usage: " + usage + "\n\n" + purpose + "\n";
+  std::string group;
+  for (const OptionSpec& spec : table) {
+    if (spec.group != group) text += "\n" + spec.group + ":\n";
+    group = spec.group;
+    std::string line = "  --" + (spec.placeholder.empty() ? "[no-]" + spec.name
+                                                          : spec.name + " " + spec.placeholder);
+    std::string help = spec.help;
+    if (!spec.default_value.empty()) {
+      const bool is_switch = spec.placeholder.empty();
+      const std::string shown =
+          is_switch ? (spec.default_value == "true" ? "on" : "off") : spec.default_value;
+      help += " [" + shown + "]";
+    }
+    line.resize(std::max(line.size() + 2, kColumn), ' ');
+    for (const std::string& word : split(help, ' ')) {
+      if (line.size() + word.size() > kWidth) {
+        text += trim("|" + line).substr(1) + "\n";
+        line.assign(kColumn, ' ');
+      }
+      line += word + " ";
+    }
+    text += trim("|" + line).substr(1) + "\n";
+  }
+  return text + "\nexample:\n  " + example;
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,89 @@
+#include "run_report.hpp"
+
+#include <chrono>
+
+#include "tandem/comm/runtime.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/core/version.hpp"
+#include "tandem/model/torch_compat.hpp"
+
+namespace tandem::app {
+namespace {
+
+std::string shape_text(const data::ImageShape& shape) {
+  return std::to_string(shape.channels) + "x" + std::to_string(shape.height) + "x" +
+         std::to_string(shape.width);
+}
+
+std::string count_text(std::uint64_t count) {
+  return format_count(static_cast<std::int64_t>(count));
+}
+
+}  // namespace
+
+std::string banner(const Options& options, const train::ImageStore& images,
+                   const train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
+                   const RankTable& ranks, std::size_t parameters, std::size_t buckets) {
+  const data::DatasetInfo& info = images.info();
+  const auto world = static_cast<int>(ranks.ranks.size());
+  return describe_options(options) + "\n\n" + "data " + info.name + ": " +
+         count_text(info.train_count) + " train and " + count_text(info.test_count) +
+         " test images of " + shape_text(info.shape) + ", digest " + info.digest + "; " +
+         format_bytes(images.bytes()) + (images.shared() ? " once per host" : " in every rank") +
+         "\nmodel " + config.model + ": " + count_text(parameters) + " parameters, gradients in " +
+         std::to_string(buckets) + (buckets == 1 ? " bucket" : " buckets") + "\n" +
+         arithmetic.describe(config, world) + "; " + count_text(arithmetic.total_steps) +
+         " steps\n\n" + ranks.text + "\n";
+}
+
+Json make_manifest(const std::string& run_id, const train::ImageStore& images,
+                   const RankTable& ranks, const std::string& command_line) {
+  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
+  Json rank_list = Json::array();
+  for (std::size_t i = 0; i < ranks.ranks.size(); ++i) {
+    rank_list.push_back({{"rank", ranks.ranks[i].rank},
+                         {"host", ranks.ranks[i].host},
+                         {"local_rank", ranks.ranks[i].local_rank},
+                         {"device", "cpu"},
+                         {"threads", ranks.threads[i]}});
+  }
+  const data::DatasetInfo& info = images.info();
+  return {
+      {"run_id", run_id},
+      {"versions",
+       {{"tandem", version()},
+        {"source", source_version()},
+        {"libtorch", model::torch_version()},
+        {"mpi", comm::mpi_library_version()}}},
+      {"command_line", command_line},
+      {"data",
+       {{"name", info.name}, {"digest", info.digest}, {"source_sha256", info.source_sha256}}},
+      {"ranks", rank_list},
+      {"segments", Json::array({{{"started", now.count()}, {"world_size", ranks.ranks.size()}}})}};
+}
+
+Json make_summary(const std::string& run_id, const train::TrainResult& result, int world,
+                  const std::string& weights_sha256) {
+  Json summary{{"run_id", run_id},
+               {"exit_reason", "completed"},
+               {"world_size", world},
+               {"steps", result.steps},
+               {"epochs", result.epochs},
+               {"images_seen", result.images_seen},
+               {"train_seconds", result.train_seconds},
+               {"data_seconds", result.data_seconds},
+               {"exchange_seconds", result.exchange_seconds},
+               {"images_per_second", result.images_per_second},
+               {"train_loss", result.train_loss},
+               {"test_loss", nullptr},
+               {"test_accuracy", nullptr},
+               {"test_accuracy_tta", nullptr},
+               {"weights_sha256", weights_sha256}};
+  if (result.last_evaluation) {
+    summary["test_loss"] = result.last_evaluation->loss;
+    summary["test_accuracy"] = result.last_evaluation->accuracy;
+  }
+  return summary;
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,28 @@
+// What: what a training run says before its first step and leaves behind after its last.
+// Module-private. Owns: nothing. Threads: the main thread, rank 0. Throws: IoError.
+#pragma once
+
+#include <string>
+
+#include "tandem/app/job.hpp"
+#include "tandem/app/model_file.hpp"
+#include "tandem/app/train_options.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/metrics/run_folder.hpp"
+#include "tandem/train/image_store.hpp"
+#include "tandem/train/trainer.hpp"
+
+namespace tandem::app {
+
+// Options, data set, batch arithmetic, ranks.
+std::string banner(const Options& options, const train::ImageStore& images,
+                   const train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
+                   const RankTable& ranks, std::size_t parameters, std::size_t buckets);
+
+Json make_manifest(const std::string& run_id, const train::ImageStore& images,
+                   const RankTable& ranks, const std::string& command_line);
+
+Json make_summary(const std::string& run_id, const train::TrainResult& result, int world,
+                  const std::string& weights_sha256);
+
+}  // namespace tandem::app

@@ -1,0 +1,172 @@
+#include "tandem/app/train_options.hpp"
+
+#include <algorithm>
+
+#include "tandem/core/text.hpp"
+#include "tandem/metrics/run_folder.hpp"
+#include "tandem/model/registry.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr std::uint64_t kMostImages = std::uint64_t{1} << 31;
+constexpr double kHuge = 1e9;
+
+bool is_global_batch_stronger(const Options& options) {
+  return options.is_set("global-batch-size") &&
+         (!options.is_set("batch-size") ||
+          options.value("global-batch-size").origin > options.value("batch-size").origin);
+}
+
+void read_batch(Options& options, train::TrainConfig& config) {
+  const bool both = options.is_set("global-batch-size") && options.is_set("batch-size") &&
+                    options.value("global-batch-size").origin == options.value("batch-size").origin;
+  if (both) {
+    options.add_fault(
+        "--batch-size (images per rank) and --global-batch-size (images over all ranks) exclude "
+        "each other; give one");
+  }
+  if (is_global_batch_stronger(options)) {
+    config.global_batch_size = options.count("global-batch-size", 1, kMostImages);
+  } else if (options.is_set("batch-size")) {
+    config.batch_size = options.count("batch-size", 1, kMostImages);
+  }
+  config.accumulate = options.count("accumulate", 1, 65536);
+  config.drop_last = options.flag("drop-last");
+}
+
+void read_optimizer(Options& options, train::TrainConfig& config) {
+  config.optimizer.name = options.choice("optimizer", {"sgd", "adamw"});
+  config.optimizer.momentum = options.real("momentum", 0, 1);
+  config.optimizer.nesterov = options.flag("nesterov");
+  config.optimizer.weight_decay = options.real("weight-decay", 0, kHuge);
+  config.optimizer.beta1 = options.real("beta1", 0, 0.999999);
+  config.optimizer.beta2 = options.real("beta2", 0, 0.999999);
+  config.optimizer.epsilon = options.real("epsilon", 0, 1);
+  if (config.optimizer.nesterov && config.optimizer.momentum == 0) {
+    options.add_fault("--nesterov needs a --momentum above 0");
+  }
+  config.learning_rate = options.real("lr", 0, kHuge);
+  config.lr_reference_batch = options.real("lr-reference-batch", 0, kHuge);
+  config.schedule.name = options.choice("schedule", {"constant", "step", "cosine", "triangle"});
+  config.schedule.warmup_epochs = options.real("warmup-epochs", 0, kHuge);
+  config.schedule.step_epochs = options.real("step-epochs", 1e-6, kHuge);
+  config.schedule.step_gamma = options.real("step-gamma", 0, 1);
+  config.label_smoothing = options.real("label-smoothing", 0, 0.999999);
+  config.clip_norm = options.real("clip-norm", 0, kHuge);
+}
+
+void read_reporting(Options& options, TrainReporting& reporting) {
+  reporting.run_id = options.text("run-id");
+  if (!reporting.run_id.empty()) {
+    options.parsed("run-id", [](const std::string& id) {
+      metrics::check_run_id(id);
+      return 0;
+    });
+  }
+  reporting.runs_dir = options.text("runs-dir");
+  reporting.quiet = options.flag("quiet");
+  reporting.progress = options.flag("progress");
+  reporting.json = options.flag("json");
+  reporting.print_config = options.flag("print-config");
+}
+
+}  // namespace
+
+OptionTable train_option_table() {
+  const std::string models = join(model::network_names(), ", ");
+  return {
+      {"data", "FILE.h5", "", "packed data set, made by tandem pack", "what to train"},
+      {"recipe", "NAME|FILE", "", "a set of defaults: mnist-lenet, cifar10-simple, …",
+       "what to train"},
+      {"config", "FILE", "", "options from a file of name = value lines", "what to train"},
+      {"model", "NAME", "simple", models, "what to train"},
+      {"seed", "N", "1", "of initial weights, order and augmentation", "what to train"},
+      {"augment", "SPEC", "none", "none, standard (crop=4,flip), or a list of crop=N and flip",
+       "what to train"},
+
+      {"batch-size", "N", "", "images per rank and step; 64 where neither size is given", "batch"},
+      {"global-batch-size", "N", "", "images per step over all ranks, instead of the above",
+       "batch"},
+      {"accumulate", "N", "1", "micro-batches per rank and step", "batch"},
+      {"drop-last", "", "false", "leave out the short last batch of an epoch", "batch"},
+
+      {"epochs", "X", "10", "how long to train; may be a fraction", "duration"},
+      {"max-steps", "N", "0", "end after N steps; 0: no limit", "duration"},
+
+      {"optimizer", "NAME", "sgd", "sgd, adamw", "optimizer"},
+      {"lr", "X", "0.05", "peak learning rate", "optimizer"},
+      {"lr-reference-batch", "N", "0",
+       "scale the learning rate by global batch / N; 0: take it as it is", "optimizer"},
+      {"momentum", "X", "0.9", "of sgd", "optimizer"},
+      {"nesterov", "", "false", "Nesterov momentum, of sgd", "optimizer"},
+      {"weight-decay", "X", "0", "of all parameters", "optimizer"},
+      {"beta1", "X", "0.9", "of adamw", "optimizer"},
+      {"beta2", "X", "0.999", "of adamw", "optimizer"},
+      {"epsilon", "X", "1e-8", "of adamw", "optimizer"},
+      {"schedule", "NAME", "constant", "constant, step, cosine, triangle", "optimizer"},
+      {"warmup-epochs", "X", "0", "linear rise of the learning rate; triangle: up to its peak",
+       "optimizer"},
+      {"step-epochs", "X", "30", "schedule step: epochs between two drops", "optimizer"},
+      {"step-gamma", "X", "0.1", "schedule step: factor of a drop", "optimizer"},
+      {"label-smoothing", "X", "0", "share of a label given to all classes alike", "optimizer"},
+      {"clip-norm", "X", "0", "limit of the global gradient norm; 0: none", "optimizer"},
+
+      {"precision", "NAME", "fp32", "fp32, or bf16 autocast with fp32 weights", "execution"},
+      {"channels-last", "", "true", "keep images and filters as height, width, channels",
+       "execution"},
+      {"threads", "N", "0", "per rank; 0: OMP_NUM_THREADS, else the CPUs it may use alone",
+       "execution"},
+      {"bucket-mb", "X", "0", "gradient bucket in MB; 0: one bucket, exchanged after backward",
+       "execution"},
+
+      {"run-id", "ID", "", "name of the run's folder; made from the time where not given",
+       "reporting"},
+      {"runs-dir", "DIR", "runs", "where run folders are", "reporting"},
+      {"eval-every", "N", "1", "epochs between evaluations; 0: never", "reporting"},
+      {"log-every", "N", "10", "steps between lines of metrics.jsonl; 0: never", "reporting"},
+      {"progress", "", "true", "progress line on a terminal, step lines in a log", "reporting"},
+      {"quiet", "", "false", "warnings and errors only", "reporting"},
+      {"json", "", "false", "summary.json as the last line on standard output", "reporting"},
+      {"print-config", "", "false", "print every value and where it came from, and stop",
+       "reporting"},
+  };
+}
+
+TrainRequest read_train_options(Options& options) {
+  TrainRequest request;
+  train::TrainConfig& config = request.config;
+  options.require("data");
+  config.data = options.text("data");
+  config.model = options.choice("model", model::network_names());
+  config.seed = options.count("seed", 0, std::uint64_t{1} << 62);
+  config.augment = options.parsed("augment", data::AugmentSpec::parse);
+  config.epochs = options.real("epochs", 1e-6, 1e6);
+  config.max_steps = options.count("max-steps", 0, std::uint64_t{1} << 40);
+  read_batch(options, config);
+  read_optimizer(options, config);
+  config.precision = model::parse_precision(options.choice("precision", model::precision_names()));
+  config.channels_last = options.flag("channels-last");
+  config.threads = static_cast<int>(options.count("threads", 0, 1024));
+  config.bucket_mb = options.real("bucket-mb", 0, 4096);
+  config.eval_every = options.count("eval-every", 0, std::uint64_t{1} << 40);
+  config.log_every = options.count("log-every", 0, std::uint64_t{1} << 40);
+  read_reporting(options, request.reporting);
+  options.throw_faults("train");
+  return request;
+}
+
+std::string to_ini(const Options& options) {
+  const std::vector<std::string> left_out{"run-id", "config", "recipe", "print-config"};
+  std::string text = "# tandem train --config of this file repeats the run.\n";
+  for (const OptionSpec& spec : options.table()) {
+    const bool superseded =
+        spec.name == (is_global_batch_stronger(options) ? "batch-size" : "global-batch-size");
+    const std::string& value = options.value(spec.name).text;
+    const bool named = std::find(left_out.begin(), left_out.end(), spec.name) != left_out.end();
+    if (!value.empty() && !named && !superseded) text += spec.name + " = " + value + "\n";
+  }
+  return text;
+}
+
+}  // namespace tandem::app
