@@ -62,8 +62,8 @@ class MpiPending final : public Pending {
  public:
   explicit MpiPending(std::vector<MPI_Request> requests) : requests_(std::move(requests)) {}
   ~MpiPending() override {
-    // A destructor that runs because something failed must not throw; MPI says the rest at the next
-    // call.
+    if (freeing_could_hang()) return;
+    // A destructor must not throw; MPI says the rest at the next call.
     MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   }
   void wait() override {

@@ -3,10 +3,16 @@
 
 #include <mpi.h>
 
+#include <exception>
+
 #include "check_mpi.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 
 namespace tandem::comm {
+
+// Freeing is collective. A rank on its way out of an error must not wait for ranks that know
+// nothing of it; main() then ends the job, and MPI_Finalize or MPI_Abort cleans up.
+inline bool freeing_could_hang() { return std::uncaught_exceptions() > 0; }
 
 struct MpiCommunicator::Handle {
   // Takes ownership of `communicator`.
@@ -15,7 +21,9 @@ struct MpiCommunicator::Handle {
     TANDEM_MPI(MPI_Comm_rank(mpi, &rank));
     TANDEM_MPI(MPI_Comm_size(mpi, &size));
   }
-  ~Handle() { MPI_Comm_free(&mpi); }
+  ~Handle() {
+    if (!freeing_could_hang()) MPI_Comm_free(&mpi);
+  }
   Handle(const Handle&) = delete;
   Handle& operator=(const Handle&) = delete;
 
