@@ -93,6 +93,12 @@ MpiCommunicator MpiCommunicator::world() {
   return MpiCommunicator(std::make_unique<Handle>(mpi));
 }
 
+MpiCommunicator MpiCommunicator::self() {
+  MPI_Comm mpi = MPI_COMM_NULL;
+  TANDEM_MPI(MPI_Comm_dup(MPI_COMM_SELF, &mpi));
+  return MpiCommunicator(std::make_unique<Handle>(mpi));
+}
+
 MpiCommunicator MpiCommunicator::node() const {
   MPI_Comm mpi = MPI_COMM_NULL;
   TANDEM_MPI(MPI_Comm_split_type(handle_->mpi, MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &mpi));

@@ -125,8 +125,7 @@ class Mnist : public ImageSource {
 
   void check_counts(std::size_t images, std::size_t labels, std::uint64_t offset) const {
     if (dimensions_[images][0] == dimensions_[labels][0]) return;
-    throw fault_at(files_[labels].where, offset,
-                   std::to_string(dimensions_[labels][0]) + " labels",
+    throw fault_at(files_[labels].where, offset, std::to_string(dimensions_[labels][0]) + " labels",
                    std::to_string(dimensions_[images][0]) + " as there are images");
   }
 
@@ -158,7 +157,8 @@ std::unique_ptr<ImageSource> open_mnist(const std::string& path, std::vector<std
     throw DataError(path + ": is " + describe_file(path) +
                     ", the folder of MNIST's four files is expected");
   }
-  const std::string folder = !holds_files(path) && holds_files(path + "/raw") ? path + "/raw" : path;
+  const std::string folder =
+      !holds_files(path) && holds_files(path + "/raw") ? path + "/raw" : path;
   return std::make_unique<Mnist>(folder, classes.empty() ? digits() : std::move(classes));
 }
 

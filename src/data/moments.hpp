@@ -29,7 +29,9 @@ class Moments {
 
   double mean_of(std::size_t channel) const;  // in [0, 255]
   std::uint64_t count_of(std::size_t channel, std::size_t value) const;
-  double pixels() const { return static_cast<double>(images_) * static_cast<double>(shape_.plane()); }
+  double pixels() const {
+    return static_cast<double>(images_) * static_cast<double>(shape_.plane());
+  }
 
   ImageShape shape_;
   std::uint64_t images_ = 0;

@@ -1,6 +1,10 @@
 #include "tandem/data/pack.hpp"
 
+#include <fcntl.h>
+
 #include <memory>
+#include <utility>
+#include <vector>
 
 #include "names.hpp"
 #include "packed_writer.hpp"
@@ -37,8 +41,7 @@ std::string recognise(const std::string& input) {
 }
 
 std::unique_ptr<ImageSource> open_source(const PackRequest& request) {
-  const std::string format =
-      request.format == "auto" ? recognise(request.input) : request.format;
+  const std::string format = request.format == "auto" ? recognise(request.input) : request.format;
   const bool has_classes = !request.classes_file.empty();
   if (has_classes && format != "mnist") {
     throw UsageError("--classes: the classes of " + format +
@@ -50,11 +53,30 @@ std::unique_ptr<ImageSource> open_source(const PackRequest& request) {
     throw UsageError("--format: '" + format +
                      "' is unknown, auto, cifar10, mnist or synthetic is expected");
   }
-  return open_mnist(request.input, has_classes
-                                       ? parse_class_names(
-                                             read_file(request.classes_file, kMaxClassesFile),
-                                             request.classes_file)
-                                       : std::vector<std::string>{});
+  std::vector<std::string> classes;
+  if (has_classes) {
+    classes =
+        parse_class_names(read_file(request.classes_file, kMaxClassesFile), request.classes_file);
+  }
+  return open_mnist(request.input, std::move(classes));
+}
+
+void require_variation(const DatasetInfo& info, const std::string& input) {
+  for (std::size_t channel = 0; channel < info.std.size(); ++channel) {
+    if (info.std[channel] > 0) continue;
+    throw DataError(input + ": channel " + std::to_string(channel) +
+                    " has the same value in all training images, real images were expected");
+  }
+}
+
+// Puts the user block before the HDF5 part that the file holds; returns the digest of that part.
+std::string seal_in_place(File& file) {
+  // Hashing and the disk take turns otherwise: let it begin now what commit() will wait for.
+  ::sync_file_range(file.descriptor(), 0, 0, SYNC_FILE_RANGE_WRITE);
+  const UserBlock block{file.size() - kUserBlockBytes, sha256_of_file(file, kUserBlockBytes)};
+  const std::string bytes = encode_user_block(block);
+  file.write_at(0, bytes.data(), bytes.size());
+  return block.sha256;
 }
 
 }  // namespace
@@ -64,13 +86,11 @@ DatasetInfo pack(const PackRequest& request) {
   if (!request.name.empty()) check_dataset_name(request.name, "--name");
   const std::unique_ptr<ImageSource> source = open_source(request);
   AtomicFile output(request.output);
-  DatasetInfo info = write_packed(output.temporary_path(), *source, request.name,
-                                  [&] { interrupts.check(); });
-  info.digest = sha256_of_file(output.file(), kUserBlockBytes);
+  DatasetInfo info =
+      write_packed(output.temporary_path(), *source, request.name, [&] { interrupts.check(); });
+  require_variation(info, request.input);
+  info.digest = seal_in_place(output.file());
   info.sealed = true;
-  const std::string block =
-      encode_user_block({output.file().size() - kUserBlockBytes, info.digest});
-  output.file().write_at(0, block.data(), block.size());
   interrupts.check();
   output.commit();
   return info;

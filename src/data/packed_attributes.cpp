@@ -185,7 +185,8 @@ DatasetInfo read_attributes(hid_t file, const std::string& path) {
     throw version.fault("is " + std::to_string(found) + ", this program reads version 1");
   }
   const Attribute complete(file, path, "complete");
-  if (complete.integer() != 1) throw complete.fault("is not 1: the file was not written to its end");
+  if (complete.integer() != 1)
+    throw complete.fault("is not 1: the file was not written to its end");
 
   DatasetInfo info;
   const Attribute name(file, path, "name");

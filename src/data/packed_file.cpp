@@ -47,8 +47,8 @@ void read_range(const Hdf5Handle& dataset, std::size_t rank, std::uint64_t first
   if (H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, start.data(), nullptr, extent.data(),
                           nullptr) < 0 ||
       H5Dread(dataset.id(), H5T_NATIVE_UINT8, memory.id(), space.id(), H5P_DEFAULT, values) < 0) {
-    throw DataError(what + " " + std::to_string(first) + " to " + std::to_string(first + count - 1) +
-                    " cannot be read: " + hdf5_reason());
+    throw DataError(what + " " + std::to_string(first) + " to " +
+                    std::to_string(first + count - 1) + " cannot be read: " + hdf5_reason());
   }
 }
 
@@ -109,9 +109,8 @@ void PackedFile::read(Split split, std::uint64_t first, std::uint64_t count, std
                       std::uint8_t* labels) const {
   const std::uint64_t available = info().count(split);
   if (first > available || count > available - first) {
-    throw InternalError("images " + std::to_string(first) + " to " +
-                        std::to_string(first + count) + " of " + std::to_string(available) +
-                        " were asked of a packed file");
+    throw InternalError("images " + std::to_string(first) + " to " + std::to_string(first + count) +
+                        " of " + std::to_string(available) + " were asked of a packed file");
   }
   if (count == 0) return;
   const Hdf5Silence silence;

@@ -82,11 +82,11 @@ Moments write_split(hid_t file, const std::string& group, Split split, const Ima
       checked(H5Gcreate2(file, group.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
               "create a group"),
       H5Gclose);
-  DatasetWriter images(file, group + "/images",
-                       {count, static_cast<hsize_t>(info.shape.channels),
-                        static_cast<hsize_t>(info.shape.height),
-                        static_cast<hsize_t>(info.shape.width)},
-                       block);
+  DatasetWriter images(
+      file, group + "/images",
+      {count, static_cast<hsize_t>(info.shape.channels), static_cast<hsize_t>(info.shape.height),
+       static_cast<hsize_t>(info.shape.width)},
+      block);
   DatasetWriter labels(file, group + "/labels", {count}, kChunkLabels);
   Moments moments(info.shape);
   std::vector<std::uint8_t> pixel_values(block * pixels);
@@ -102,18 +102,10 @@ Moments write_split(hid_t file, const std::string& group, Split split, const Ima
   return moments;
 }
 
-void check_deviation(const DatasetInfo& info) {
-  for (std::size_t channel = 0; channel < info.std.size(); ++channel) {
-    if (info.std[channel] > 0) continue;
-    throw DataError("channel " + std::to_string(channel) +
-                    " has one and the same value in all training images; check the input");
-  }
-}
-
 }  // namespace
 
 DatasetInfo write_packed(const std::string& path, ImageSource& source, const std::string& name,
-                         const std::function<void()>& between_blocks) {
+                         const std::function<void()>& between_blocks) try {
   const Hdf5Silence silence;
   Hdf5Handle file = create_file(path);
   DatasetInfo info = source.info();
@@ -122,7 +114,6 @@ DatasetInfo write_packed(const std::string& path, ImageSource& source, const std
   write_split(file.id(), "/test", Split::kTest, source, between_blocks);
   info.mean = moments.mean();
   info.std = moments.std();
-  check_deviation(info);
   info.source_sha256 = source.source_sha256();
   write_string(file.id(), "format", kFormatName);
   write_integer(file.id(), "version", kFormatVersion);
@@ -134,6 +125,8 @@ DatasetInfo write_packed(const std::string& path, ImageSource& source, const std
   write_integer(file.id(), "complete", 1);  // last: a file without it was not finished
   if (file.reset() < 0) throw IoError("HDF5 cannot close the file: " + hdf5_reason());
   return info;
+} catch (const IoError& error) {
+  throw IoError(path + ": " + error.what());
 }
 
 }  // namespace tandem::data

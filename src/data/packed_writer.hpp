@@ -1,6 +1,6 @@
 // What: writes the HDF5 part of a packed file, leaving room for the user block before it.
-// Owns: nothing. Threads: one at a time. Throws: IoError; DataError for images that cannot be
-// trained on; whatever `between_blocks` and the source throw.
+// Owns: nothing. Threads: one at a time. Throws: IoError; whatever `between_blocks` and the source
+// throw.
 #pragma once
 
 #include <functional>

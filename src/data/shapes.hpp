@@ -6,8 +6,8 @@
 
 namespace tandem::data {
 
-constexpr std::array<const char*, 10> kShapeNames = {"disc", "ring", "square",   "triangle", "cross",
-                                                     "star", "bar",  "crescent", "chevron",  "dots"};
+constexpr std::array<const char*, 10> kShapeNames = {
+    "disc", "ring", "square", "triangle", "cross", "star", "bar", "crescent", "chevron", "dots"};
 
 // Whether the point belongs to figure `shape` (an index into kShapeNames), which fills about
 // [-1, 1] x [-1, 1]; x grows to the right, y downwards.

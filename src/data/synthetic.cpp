@@ -75,8 +75,8 @@ float coverage(const Pose& pose, int shape, int row, int column) {
   int covered = 0;
   for (const float dy : {0.25F, 0.75F}) {
     for (const float dx : {0.25F, 0.75F}) {
-      covered += pose.contains(shape, static_cast<float>(column) + dx,
-                               static_cast<float>(row) + dy);
+      covered +=
+          pose.contains(shape, static_cast<float>(column) + dx, static_cast<float>(row) + dy);
     }
   }
   return static_cast<float>(covered) / 4;
@@ -84,7 +84,8 @@ float coverage(const Pose& pose, int shape, int row, int column) {
 
 // Adds the sum of four uniform bytes, centred and scaled to standard deviation `deviation`: nearly
 // normal.
-void add_noise(CounterRandom& random, float deviation, std::array<float, 3 * kSide * kSide>& image) {
+void add_noise(CounterRandom& random, float deviation,
+               std::array<float, 3 * kSide * kSide>& image) {
   constexpr float kSumDeviation = 147.8F;  // 2 * sqrt((256 * 256 - 1) / 12)
   const float scale = deviation / kSumDeviation;
   for (std::size_t i = 0; i < image.size(); i += 2) {
@@ -98,6 +99,7 @@ void add_noise(CounterRandom& random, float deviation, std::array<float, 3 * kSi
 }
 
 void draw(CounterRandom random, int shape, std::uint8_t* pixels) {
+  // A figure is brighter than what is behind it, in nearly all images.
   const Color background = random_color(random, 0, 130);
   const Color figure = random_color(random, 110, 255);
   const Pose pose(random);

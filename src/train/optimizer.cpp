@@ -71,7 +71,7 @@ class Sgd final : public Optimizer {
 };
 
 struct AdamFactors {
-  float keep, beta1, beta2, step_size, root_of_correction2, epsilon;
+  float keep, new_first, beta2, new_second, step_size, root_of_correction2, epsilon;
 };
 
 TANDEM_CLONES void adamw_loop(float* __restrict value, const float* __restrict gradient,
@@ -79,8 +79,8 @@ TANDEM_CLONES void adamw_loop(float* __restrict value, const float* __restrict g
                               AdamFactors factors) {
   for (std::size_t i = 0; i < size; ++i) {
     const float decayed = value[i] * factors.keep;
-    first[i] += (1 - factors.beta1) * (gradient[i] - first[i]);
-    second[i] = factors.beta2 * second[i] + (1 - factors.beta2) * gradient[i] * gradient[i];
+    first[i] += factors.new_first * (gradient[i] - first[i]);
+    second[i] = factors.beta2 * second[i] + factors.new_second * gradient[i] * gradient[i];
     const float denominator = std::sqrt(second[i]) / factors.root_of_correction2 + factors.epsilon;
     value[i] = decayed - factors.step_size * first[i] / denominator;
   }
@@ -96,8 +96,9 @@ class AdamW final : public Optimizer {
     const double correction1 = 1 - std::pow(options_.beta1, static_cast<double>(steps_));
     const double correction2 = 1 - std::pow(options_.beta2, static_cast<double>(steps_));
     const AdamFactors factors{static_cast<float>(1 - learning_rate * options_.weight_decay),
-                              static_cast<float>(options_.beta1),
+                              static_cast<float>(1 - options_.beta1),
                               static_cast<float>(options_.beta2),
+                              static_cast<float>(1 - options_.beta2),
                               static_cast<float>(learning_rate / correction1),
                               static_cast<float>(std::sqrt(correction2)),
                               static_cast<float>(options_.epsilon)};

@@ -14,6 +14,8 @@ class MpiCommunicator final : public Communicator {
  public:
   // Collective. All ranks of the job.
   static MpiCommunicator world();
+  // This rank alone.
+  static MpiCommunicator self();
   // Collective. The ranks that share this rank's memory, in the order of this communicator.
   MpiCommunicator node() const;
   ~MpiCommunicator() override;

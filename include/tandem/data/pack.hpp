@@ -15,9 +15,9 @@ namespace tandem::data {
 struct PackRequest {
   std::string input;  // a folder, an archive, or the word "synthetic"
   std::string output;
-  std::string format = "auto";  // auto, cifar10, mnist or synthetic
-  std::string name;             // empty: that of the format
-  std::string classes_file;     // one class a line; empty: those of the format
+  std::string format = "auto";                     // auto, cifar10, mnist or synthetic
+  std::string name;                                // empty: that of the format
+  std::string classes_file;                        // one class a line; empty: those of the format
   std::uint64_t images = kDefaultSyntheticImages;  // of the built-in data set
   std::uint64_t seed = 0;                          // likewise
 };

@@ -11,7 +11,6 @@ namespace tandem::data {
 
 // Opens the packed file in a child process that may take `limit` and 2 GiB of memory. Returns at
 // once for a file with a user block, which PackedFile proves before it is parsed.
-void probe_in_child(const std::string& path,
-                    std::chrono::seconds limit = std::chrono::seconds(60));
+void probe_in_child(const std::string& path, std::chrono::seconds limit = std::chrono::seconds(60));
 
 }  // namespace tandem::data

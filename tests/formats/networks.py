@@ -1,0 +1,121 @@
+"""tandem's networks in PyTorch, written independently of the C++ ones: the same names, shapes and logits."""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+
+class Mlp(nn.Module):
+    def __init__(self, shape, classes):
+        super().__init__()
+        channels, height, width = shape
+        self.fc1 = nn.Linear(channels * height * width, 512)
+        self.fc2 = nn.Linear(512, 512)
+        self.fc3 = nn.Linear(512, classes)
+
+    def forward(self, x):
+        x = F.relu(self.fc1(torch.flatten(x, 1)))
+        return self.fc3(F.relu(self.fc2(x)))
+
+
+class LeNet(nn.Module):
+    def __init__(self, shape, classes, padding):
+        super().__init__()
+        channels, height, width = shape
+        self.conv1 = nn.Conv2d(channels, 6, 5, padding=padding)
+        self.pool = nn.MaxPool2d(2, 2)
+        self.conv2 = nn.Conv2d(6, 16, 5)
+        with torch.no_grad():
+            features = self.features(torch.zeros(1, channels, height, width)).shape[1]
+        self.fc1 = nn.Linear(features, 120)
+        self.fc2 = nn.Linear(120, 84)
+        self.fc3 = nn.Linear(84, classes)
+
+    def features(self, x):
+        x = self.pool(F.relu(self.conv1(x)))
+        x = self.pool(F.relu(self.conv2(x)))
+        return torch.flatten(x, 1)
+
+    def forward(self, x):
+        x = F.relu(self.fc1(self.features(x)))
+        return self.fc3(F.relu(self.fc2(x)))
+
+
+class ConvBnRelu(nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.conv = nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)
+        self.bn = nn.BatchNorm2d(outputs)
+
+    def forward(self, x):
+        return F.relu(self.bn(self.conv(x)))
+
+
+class ResNet9(nn.Module):
+    def __init__(self, shape, classes):
+        super().__init__()
+        self.prep = ConvBnRelu(shape[0], 64)
+        self.layer1 = ConvBnRelu(64, 128)
+        self.res1 = nn.Sequential(ConvBnRelu(128, 128), ConvBnRelu(128, 128))
+        self.layer2 = ConvBnRelu(128, 256)
+        self.layer3 = ConvBnRelu(256, 512)
+        self.res3 = nn.Sequential(ConvBnRelu(512, 512), ConvBnRelu(512, 512))
+        self.linear = nn.Linear(512, classes, bias=False)
+
+    def forward(self, x):
+        x = F.max_pool2d(self.layer1(self.prep(x)), 2)
+        x = x + self.res1(x)
+        x = F.max_pool2d(self.layer2(x), 2)
+        x = F.max_pool2d(self.layer3(x), 2)
+        x = x + self.res3(x)
+        return self.linear(F.adaptive_max_pool2d(x, 1).flatten(1)) * 0.125
+
+
+class BasicBlock(nn.Module):
+    def __init__(self, inputs, outputs, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, padding=1, bias=False)
+        self.bn2 = nn.BatchNorm2d(outputs)
+        self.downsample = None
+        if stride != 1 or inputs != outputs:
+            self.downsample = nn.Sequential(
+                nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+
+    def forward(self, x):
+        shortcut = x if self.downsample is None else self.downsample(x)
+        x = F.relu(self.bn1(self.conv1(x)))
+        return F.relu(self.bn2(self.conv2(x)) + shortcut)
+
+
+class ResNet18(nn.Module):
+    def __init__(self, shape, classes):
+        super().__init__()
+        self.conv1 = nn.Conv2d(shape[0], 64, 3, 1, padding=1, bias=False)
+        self.bn1 = nn.BatchNorm2d(64)
+        self.layer1 = nn.Sequential(BasicBlock(64, 64, 1), BasicBlock(64, 64, 1))
+        self.layer2 = nn.Sequential(BasicBlock(64, 128, 2), BasicBlock(128, 128, 1))
+        self.layer3 = nn.Sequential(BasicBlock(128, 256, 2), BasicBlock(256, 256, 1))
+        self.layer4 = nn.Sequential(BasicBlock(256, 512, 2), BasicBlock(512, 512, 1))
+        self.fc = nn.Linear(512, classes)
+
+    def forward(self, x):
+        x = F.relu(self.bn1(self.conv1(x)))
+        x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
+        return self.fc(F.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
+def make_network(name, shape, classes):
+    """shape: (channels, height, width)."""
+    if name == "mlp":
+        return Mlp(shape, classes)
+    if name == "lenet":
+        return LeNet(shape, classes, padding=2 if min(shape[1:]) < 32 else 0)
+    if name == "simple":
+        return LeNet(shape, classes, padding=0)
+    if name == "resnet9":
+        return ResNet9(shape, classes)
+    if name == "resnet18":
+        return ResNet18(shape, classes)
+    raise SystemExit(f"no network is called '{name}'")

@@ -1,0 +1,72 @@
+#include "tandem/core/digest.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <set>
+#include <string>
+
+namespace tandem {
+namespace {
+
+// FIPS 180-2, appendix B.
+TEST(Sha256, KnownVectors) {
+  EXPECT_EQ(sha256_hex(""), "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
+  EXPECT_EQ(sha256_hex("abc"), "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
+  EXPECT_EQ(sha256_hex(std::string(1000000, 'a')),
+            "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
+}
+
+TEST(Sha256, PiecesGiveTheDigestOfTheWhole) {
+  Sha256 digest;
+  digest.update("a", 1);
+  digest.update("", 0);
+  digest.update("bc", 2);
+  EXPECT_EQ(digest.finish(), sha256_hex("abc"));
+}
+
+TEST(Crc32, CheckValueOfTheStandard) {
+  EXPECT_EQ(crc32("123456789", 9), 0xCBF43926U);
+  EXPECT_EQ(crc32("", 0), 0U);
+}
+
+TEST(Hash64, DependsOnEveryByteLengthAndSeed) {
+  const std::string text = "0123456789abcdefXYZ";
+  std::set<std::uint64_t> hashes{hash64(text.data(), text.size()),
+                                 hash64(text.data(), text.size(), 1)};
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    std::string changed = text;
+    changed[i] ^= 1;
+    hashes.insert(hash64(changed.data(), changed.size()));
+    hashes.insert(hash64(text.data(), i));
+  }
+  EXPECT_EQ(hashes.size(), 2 + 2 * text.size());
+}
+
+TEST(Hash64, TellsZeroBytesApart) {
+  const std::string zeros(32, '\0');
+  std::set<std::uint64_t> hashes;
+  for (std::size_t length = 0; length <= zeros.size(); ++length) {
+    hashes.insert(hash64(zeros.data(), length));
+  }
+  EXPECT_EQ(hashes.size(), zeros.size() + 1);
+}
+
+TEST(ImageIdHash, SumIsThatOfAllIds) {
+  std::uint64_t sum = 0;
+  for (std::uint64_t id = 0; id < 1000; ++id) sum += image_id_hash(id);
+  EXPECT_EQ(image_id_hash_of_all(1000), sum);
+  EXPECT_EQ(image_id_hash_of_all(0), 0U);
+}
+
+// One image twice and another missing leaves the count right; the hash must still tell.
+TEST(ImageIdHash, TellsADuplicateFromTheWhole) {
+  const std::uint64_t all = image_id_hash_of_all(100);
+  for (std::uint64_t missing = 0; missing < 100; ++missing) {
+    const std::uint64_t twice = (missing + 1) % 100;
+    EXPECT_NE(all - image_id_hash(missing) + image_id_hash(twice), all);
+  }
+}
+
+}  // namespace
+}  // namespace tandem

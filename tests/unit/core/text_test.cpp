@@ -1,0 +1,114 @@
+#include "tandem/core/text.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/print.hpp"
+
+namespace tandem {
+namespace {
+
+TEST(EscapeForTerminal, ControlCharactersBecomeHex) {
+  EXPECT_EQ(escape_for_terminal("a\x1b[31mb"), "a\\x1b[31mb");
+  EXPECT_EQ(escape_for_terminal(std::string("\0\n\r\x7f", 4)), "\\x00\\x0a\\x0d\\x7f");
+  EXPECT_EQ(escape_for_terminal("\xc2\x9b"
+                                "31m"),
+            "\\x9b31m");
+}
+
+TEST(EscapeForTerminal, OtherTextIsLeftAlone) {
+  EXPECT_EQ(escape_for_terminal("caf\xc3\xa9 \xe2\x82\xac"), "caf\xc3\xa9 \xe2\x82\xac");
+}
+
+TEST(Nearest, FindsATypingErrorAndNothingFarFetched) {
+  const std::vector<std::string> options{"batch-size", "bucket-mb", "epochs", "lr"};
+  EXPECT_EQ(nearest("batchsize", options), "batch-size");
+  EXPECT_EQ(nearest("epoch", options), "epochs");
+  EXPECT_EQ(nearest("checkpoint", options), std::nullopt);
+  EXPECT_EQ(nearest("epochs", {}), std::nullopt);
+}
+
+TEST(Split, KeepsEmptyParts) {
+  EXPECT_EQ(split("a,,b,", ','), (std::vector<std::string>{"a", "", "b", ""}));
+  EXPECT_EQ(split("", ','), (std::vector<std::string>{""}));
+}
+
+TEST(Join, PutsTheSeparatorBetween) {
+  EXPECT_EQ(join({"a", "b", "c"}, ", "), "a, b, c");
+  EXPECT_EQ(join({"a"}, ", "), "a");
+  EXPECT_EQ(join({}, ", "), "");
+}
+
+TEST(Trim, RemovesBlanksAtBothEnds) {
+  EXPECT_EQ(trim(" \ta b\r\n"), "a b");
+  EXPECT_EQ(trim(" \n"), "");
+}
+
+TEST(FormatCount, GroupsThousands) {
+  EXPECT_EQ(format_count(0), "0");
+  EXPECT_EQ(format_count(999), "999");
+  EXPECT_EQ(format_count(50000), "50,000");
+  EXPECT_EQ(format_count(-1234567), "-1,234,567");
+  EXPECT_EQ(format_count(-123), "-123");
+}
+
+TEST(FormatBytes, UsesPowersOfThousand) {
+  EXPECT_EQ(format_bytes(999), "999 B");
+  EXPECT_EQ(format_bytes(1500), "1.5 kB");
+  EXPECT_EQ(format_bytes(153600000), "153.6 MB");
+}
+
+TEST(FormatReal, IsTheShortestThatReadsBack) {
+  EXPECT_EQ(format_real(0.1), "0.1");
+  EXPECT_EQ(std::stod(format_real(1.0 / 3)), 1.0 / 3);
+  EXPECT_EQ(format_fixed(0.98765, 2), "0.99");
+}
+
+TEST(FormatDuration, HasHoursOnlyWhereNeeded) {
+  EXPECT_EQ(format_duration(42.4), "0:42");
+  EXPECT_EQ(format_duration(59.6), "1:00");
+  EXPECT_EQ(format_duration(3723), "1:02:03");
+  EXPECT_EQ(format_duration(-1), "0:00");
+}
+
+TEST(ParseInteger, TakesWholeNumbersInRangeOnly) {
+  EXPECT_EQ(parse_integer("64", 1, 100, "--batch-size"), 64);
+  EXPECT_EQ(parse_integer("-5", -5, 5, "x"), -5);
+  for (const char* wrong :
+       {"", "0", "101", "6.4", "64 ", " 64", "+64", "0x40", "64k", "9999999999999999999"}) {
+    EXPECT_THROW(parse_integer(wrong, 1, 100, "--batch-size"), UsageError) << wrong;
+  }
+}
+
+TEST(ParseInteger, MessageNamesOptionValueAndRange) {
+  try {
+    parse_integer("many", 1, 100, "--batch-size");
+    FAIL() << "UsageError was expected";
+  } catch (const UsageError& error) {
+    const std::string message = error.what();
+    for (const char* part : {"--batch-size", "'many'", "1 to 100"}) {
+      EXPECT_NE(message.find(part), std::string::npos) << message;
+    }
+  }
+}
+
+TEST(ParseReal, TakesFiniteNumbersInRangeOnly) {
+  EXPECT_DOUBLE_EQ(parse_real("1e-3", 0, 1, "--lr"), 0.001);
+  EXPECT_DOUBLE_EQ(parse_real(".5", 0, 1, "--lr"), 0.5);
+  for (const char* wrong : {"", "nan", "inf", "1.5", "-0.1", "0,5", "0.5x", "1e999"}) {
+    EXPECT_THROW(parse_real(wrong, 0, 1, "--lr"), UsageError) << wrong;
+  }
+}
+
+TEST(FormatTable, AlignsColumnsByCharacters) {
+  EXPECT_EQ(format_table({{"rank", "host"}, {"0", "n\xc3\xb6rd"}, {"10", "b"}}),
+            "rank  host\n0     n\xc3\xb6rd\n10    b");
+}
+
+}  // namespace
+}  // namespace tandem

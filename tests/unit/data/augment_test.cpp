@@ -1,0 +1,107 @@
+#include "tandem/data/augment.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <numeric>
+
+#include "tandem/core/error.hpp"
+
+namespace tandem::data {
+namespace {
+
+constexpr ImageShape kShape{2, 3, 4};
+
+std::vector<std::uint8_t> counting_image() {
+  std::vector<std::uint8_t> image(kShape.pixels());
+  std::iota(image.begin(), image.end(), 1);
+  return image;
+}
+
+// Written from the definition in the header, without the speed of the real one.
+std::vector<float> reference(const std::vector<std::uint8_t>& image, Augmentation what,
+                             Layout layout, const std::vector<double>& mean,
+                             const std::vector<double>& std) {
+  std::vector<float> out(kShape.pixels());
+  for (int c = 0; c < kShape.channels; ++c) {
+    for (int y = 0; y < kShape.height; ++y) {
+      for (int x = 0; x < kShape.width; ++x) {
+        const int from_y = y + what.shift_y;
+        const int from_x = (what.flip ? kShape.width - 1 - x : x) + what.shift_x;
+        const bool inside =
+            from_y >= 0 && from_y < kShape.height && from_x >= 0 && from_x < kShape.width;
+        const double pixel = inside ? image[static_cast<std::size_t>(
+                                          (c * kShape.height + from_y) * kShape.width + from_x)]
+                                    : 0;
+        const int to = layout == Layout::kPlanar ? (c * kShape.height + y) * kShape.width + x
+                                                 : (y * kShape.width + x) * kShape.channels + c;
+        const auto channel = static_cast<std::size_t>(c);
+        out[static_cast<std::size_t>(to)] =
+            static_cast<float>((pixel / 255 - mean[channel]) / std[channel]);
+      }
+    }
+  }
+  return out;
+}
+
+TEST(Transform, CropsFlipsAndNormalisesInBothLayouts) {
+  const std::vector<double> mean{0.4, 0.5};
+  const std::vector<double> std{0.2, 0.3};
+  const auto image = counting_image();
+  for (const Layout layout : {Layout::kPlanar, Layout::kChannelsLast}) {
+    const Transform transform(kShape, layout, mean, std);
+    for (int shift_y = -4; shift_y <= 4; ++shift_y) {
+      for (int shift_x = -4; shift_x <= 4; ++shift_x) {
+        for (const bool flip : {false, true}) {
+          const Augmentation what{shift_y, shift_x, flip};
+          std::vector<float> out(kShape.pixels());
+          transform.apply(image.data(), what, out.data());
+          const auto expected = reference(image, what, layout, mean, std);
+          for (std::size_t i = 0; i < out.size(); ++i) {
+            ASSERT_NEAR(out[i], expected[i], 1e-5)
+                << "shift " << shift_y << "," << shift_x << " flip " << flip << " at " << i;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(DrawAugmentation, IsAPureFunctionOfItsKey) {
+  const AugmentSpec spec = AugmentSpec::parse("standard");
+  std::map<int, int> rows;
+  std::map<int, int> columns;
+  int flips = 0;
+  int changed = 0;
+  for (std::uint32_t image = 0; image < 9000; ++image) {
+    const Augmentation drawn = draw_augmentation(spec, 1, 2, image);
+    const Augmentation again = draw_augmentation(spec, 1, 2, image);
+    EXPECT_TRUE(drawn.shift_y == again.shift_y && drawn.shift_x == again.shift_x &&
+                drawn.flip == again.flip);
+    const Augmentation other_epoch = draw_augmentation(spec, 1, 3, image);
+    changed += drawn.shift_y != other_epoch.shift_y || drawn.shift_x != other_epoch.shift_x;
+    ++rows[drawn.shift_y];
+    ++columns[drawn.shift_x];
+    flips += drawn.flip;
+  }
+  EXPECT_EQ(rows.size(), 9U);
+  EXPECT_EQ(columns.size(), 9U);
+  EXPECT_EQ(rows.begin()->first, -4);
+  // 1,000 of each are expected; the standard deviation is 30.
+  for (const auto& [shift, count] : rows) EXPECT_NEAR(count, 1000, 150) << shift;
+  EXPECT_NEAR(flips, 4500, 240);
+  EXPECT_GT(changed, 8000);
+}
+
+TEST(AugmentSpec, ReadsWhatItWrites) {
+  for (const char* text : {"none", "standard", "flip", "crop=2", "crop=2,flip"}) {
+    EXPECT_EQ(AugmentSpec::parse(text).text(), text);
+  }
+  EXPECT_EQ(AugmentSpec::parse("crop=4,flip").text(), "standard");
+  for (const char* text : {"", "crop", "crop=", "crop=0", "crop=17", "crop=4;flip", "flipp"}) {
+    EXPECT_THROW(AugmentSpec::parse(text), UsageError) << text;
+  }
+}
+
+}  // namespace
+}  // namespace tandem::data

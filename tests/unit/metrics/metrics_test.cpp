@@ -1,0 +1,95 @@
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "support/temp_dir.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/metrics/console.hpp"
+#include "tandem/metrics/json_lines.hpp"
+#include "tandem/metrics/run_folder.hpp"
+
+namespace tandem::metrics {
+namespace {
+
+using tandem::testing::TempDir;
+
+TEST(JsonLines, WritesOneObjectALine) {
+  const TempDir folder;
+  JsonLinesSink sink(folder / "metrics.jsonl");
+  StepRecord step;
+  step.step = 3;
+  step.epoch = 0.5;
+  step.loss = 1.25;
+  step.accuracy = 0.1;
+  step.learning_rate = 0.05;
+  step.images_per_second = 100;
+  sink.on_step(step);
+  sink.on_epoch({4, 1.0, 50, 1.5, 0.2, 2.5});
+  sink.on_evaluation({4, 1.0, 1.75, 0.25, 5, 20, 0.5});
+  std::istringstream lines(read_file(folder / "metrics.jsonl"));
+  std::vector<Json> found;
+  for (std::string line; std::getline(lines, line);) found.push_back(Json::parse(line));
+  ASSERT_EQ(found.size(), 3U);
+  for (const Json& line : found) {
+    for (const char* key : {"event", "step", "epoch", "time"}) EXPECT_TRUE(line.contains(key));
+  }
+  EXPECT_EQ(found[0]["event"], "step");
+  EXPECT_EQ(found[0]["step"], 3);
+  EXPECT_EQ(found[0]["loss"], 1.25);
+  EXPECT_EQ(found[0]["lr"], 0.05);
+  EXPECT_EQ(found[0]["images_per_second"], 100);
+  EXPECT_EQ(found[1]["event"], "epoch");
+  EXPECT_EQ(found[2]["event"], "eval");
+  EXPECT_EQ(found[2]["test_loss"], 1.75);
+  EXPECT_EQ(found[2]["test_accuracy"], 0.25);
+}
+
+TEST(JsonLines, NeverAppendsToAnotherRun) {
+  const TempDir folder;
+  const JsonLinesSink first(folder / "metrics.jsonl");
+  EXPECT_THROW(JsonLinesSink(folder / "metrics.jsonl"), CannotCreateError);
+}
+
+TEST(RunFolder, RefusesRunIdsThatLeaveTheFolder) {
+  for (const char* id : {"", ".", "..", ".hidden", "a/b", "../x", "a b", "a\n", "\xC3\xA4"}) {
+    EXPECT_THROW(check_run_id(id), UsageError) << id;
+  }
+  EXPECT_THROW(check_run_id(std::string(65, 'a')), UsageError);
+  for (const char* id : {"a", "Run-1.2_3", "20260314-091500-1f3a"})
+    EXPECT_NO_THROW(check_run_id(id));
+  EXPECT_NO_THROW(check_run_id(make_run_id()));
+}
+
+TEST(RunFolder, LeavesAnExistingRunAsItIs) {
+  const TempDir folder;
+  const auto run = RunFolder::create(folder / "runs/deep", "one");
+  run.write_config("a = 1\n");
+  EXPECT_THROW(RunFolder::create(folder / "runs/deep", "one"), CannotCreateError);
+  EXPECT_EQ(read_file(run.path() + "/config.ini"), "a = 1\n");
+}
+
+TEST(RunFolder, NamesTheModelFileAfterTheDataSet) {
+  const TempDir folder;
+  const auto run = RunFolder::create(folder / "runs", "one");
+  EXPECT_EQ(run.pth_path("cifar10"), run.path() + "/model/cifar_net.pth");
+  EXPECT_EQ(run.pth_path("mnist"), run.path() + "/model/mnist_net.pth");
+  EXPECT_EQ(run.pth_path("../../x"), run.path() + "/model/______x_net.pth");
+}
+
+TEST(ProgressLine, SaysWhereTheRunIs) {
+  StepRecord record;
+  record.step = 250;
+  record.total_steps = 1000;
+  record.epoch = 2.5;
+  record.loss = 1.5;
+  record.accuracy = 0.4321;
+  record.images_per_second = 12345.6;
+  record.seconds_left = 62;
+  EXPECT_EQ(progress_line(record, 10),
+            "epoch 3/10 [######------------------]  25 %  loss 1.5000  accuracy 0.4321  "
+            "12,346 images/s  1:02 left");
+}
+
+}  // namespace
+}  // namespace tandem::metrics

@@ -1,0 +1,202 @@
+#include "tandem/model/registry.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "tandem/core/error.hpp"
+#include "tandem/model/precision.hpp"
+#include "tandem/model/state_dict.hpp"
+
+namespace tandem::model {
+namespace {
+
+constexpr InputShape kCifar{3, 32, 32};
+constexpr InputShape kMnist{1, 28, 28};
+
+std::int64_t parameter_count(const torch::nn::Module& module) {
+  std::int64_t count = 0;
+  for (const torch::Tensor& parameter : module.parameters()) count += parameter.numel();
+  return count;
+}
+
+torch::Tensor random_images(InputShape shape, std::int64_t count) {
+  return torch::randn({count, shape.channels, shape.height, shape.width});
+}
+
+std::string usage_message(const std::string& name, InputShape shape, std::int64_t classes) {
+  try {
+    make_network(name, shape, classes);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+struct Expectation {
+  const char* name;
+  InputShape shape;
+  std::int64_t parameters;
+};
+
+std::string case_name(const ::testing::TestParamInfo<Expectation>& info) {
+  return std::string(info.param.name) + "_" + std::to_string(info.param.shape.channels) + "x" +
+         std::to_string(info.param.shape.height) + "x" + std::to_string(info.param.shape.width);
+}
+
+class EveryShape : public ::testing::TestWithParam<Expectation> {
+ protected:
+  NetworkPtr make() const { return make_network(GetParam().name, GetParam().shape, 10); }
+};
+
+// Counts by hand from the layers; resnet9 and resnet18 agree with the published 6.57 M and 11.17 M.
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, EveryShape,
+    ::testing::Values(
+        Expectation{"mlp", kCifar, 1'841'162}, Expectation{"mlp", kMnist, 669'706},
+        Expectation{"mlp", {2, 5, 3}, 283'658}, Expectation{"lenet", kCifar, 62'006},
+        Expectation{"lenet", kMnist, 61'706}, Expectation{"lenet", {3, 48, 36}, 117'686},
+        Expectation{"simple", kCifar, 62'006}, Expectation{"simple", kMnist, 44'426},
+        Expectation{"simple", {1, 20, 16}, 17'546}, Expectation{"resnet9", kCifar, 6'573'120},
+        Expectation{"resnet9", kMnist, 6'571'968}, Expectation{"resnet9", {3, 16, 40}, 6'573'120},
+        Expectation{"resnet18", kCifar, 11'173'962}, Expectation{"resnet18", kMnist, 11'172'810},
+        Expectation{"resnet18", {3, 9, 64}, 11'173'962}),
+    case_name);
+
+TEST_P(EveryShape, HasItsNumberOfParameters) {
+  EXPECT_EQ(parameter_count(*make()), GetParam().parameters);
+}
+
+TEST_P(EveryShape, GivesOneLogitPerImageAndClass) {
+  const NetworkPtr network = make_network(GetParam().name, GetParam().shape, 7);
+  const torch::Tensor logits = network->forward(random_images(GetParam().shape, 3));
+  EXPECT_EQ(logits.sizes(), (std::vector<std::int64_t>{3, 7}));
+  EXPECT_EQ(logits.scalar_type(), torch::kFloat32);
+  EXPECT_TRUE(torch::isfinite(logits).all().item<bool>());
+}
+
+TEST_P(EveryShape, DoesNotDependOnTheMemoryFormat) {
+  const torch::NoGradGuard no_grad;
+  const NetworkPtr network = make();
+  network->eval();
+  const torch::Tensor images = random_images(GetParam().shape, 4);
+  const torch::Tensor expected = network->forward(images);
+  const torch::Tensor found =
+      network->forward(images.contiguous(torch::MemoryFormat::ChannelsLast));
+  EXPECT_TRUE(torch::allclose(found, expected, 1e-4, 1e-5)) << (found - expected).abs().max();
+}
+
+TEST_P(EveryShape, LeavesItsInputAlone) {
+  const NetworkPtr network = make();
+  const torch::Tensor images = random_images(GetParam().shape, 2);
+  const torch::Tensor before = images.clone();
+  network->forward(images);
+  EXPECT_TRUE(torch::equal(images, before));
+}
+
+class EveryNetwork : public ::testing::TestWithParam<std::string> {
+ protected:
+  NetworkPtr make() const { return make_network(GetParam(), kCifar, 10); }
+};
+
+INSTANTIATE_TEST_SUITE_P(Registry, EveryNetwork, ::testing::ValuesIn(network_names()),
+                         [](const auto& info) { return info.param; });
+
+TEST_P(EveryNetwork, GivesEveryParameterAGradient) {
+  const NetworkPtr network = make();
+  const torch::Tensor logits = network->forward(random_images(kCifar, 4));
+  torch::nn::functional::cross_entropy(logits, torch::arange(4)).backward();
+  for (const auto& parameter : network->named_parameters()) {
+    ASSERT_TRUE(parameter.value().grad().defined()) << parameter.key();
+    EXPECT_GT(parameter.value().grad().count_nonzero().item<std::int64_t>(), 0) << parameter.key();
+  }
+}
+
+TEST_P(EveryNetwork, RunsInBfloat16) {
+  const NetworkPtr network = make();
+  torch::Tensor logits;
+  {
+    const AutocastScope scope(Precision::kBf16);
+    logits = network->forward(random_images(kCifar, 4));
+    EXPECT_EQ(logits.scalar_type(), torch::kBFloat16);
+  }
+  logits.to(torch::kFloat32).sum().backward();
+  for (const auto& parameter : network->named_parameters()) {
+    EXPECT_EQ(parameter.value().grad().scalar_type(), torch::kFloat32) << parameter.key();
+  }
+}
+
+TEST_P(EveryNetwork, IsInitialisedByTheSeedAlone) {
+  torch::manual_seed(5);
+  const std::string first = weights_sha256(*make());
+  const std::string second = weights_sha256(*make());
+  torch::manual_seed(5);
+  EXPECT_EQ(weights_sha256(*make()), first);
+  EXPECT_NE(second, first);
+}
+
+// PyTorch: weights and biases of convolutions and linear layers uniform in ±1/sqrt(fan in),
+// BatchNorm 1 and 0.
+TEST_P(EveryNetwork, HasPyTorchsInitialisation) {
+  const NetworkPtr network = make();
+  for (const auto& module : network->named_modules()) {
+    const auto own = module.value()->named_parameters(/*recurse=*/false);
+    if (!own.contains("weight")) continue;
+    const torch::Tensor weight = own["weight"].detach();
+    if (weight.dim() == 1) {
+      EXPECT_TRUE(torch::equal(weight, torch::ones_like(weight))) << module.key();
+      EXPECT_EQ(own["bias"].count_nonzero().item<std::int64_t>(), 0) << module.key();
+      continue;
+    }
+    const double bound = 1 / std::sqrt(static_cast<double>(weight[0].numel()));
+    EXPECT_NEAR(weight.abs().max().item<double>(), bound, 0.05 * bound) << module.key();
+    EXPECT_LE(weight.abs().max().item<double>(), bound * 1.000001) << module.key();
+    EXPECT_NEAR(weight.std().item<double>(), bound / std::sqrt(3), 0.15 * bound) << module.key();
+    if (!own.contains("bias")) continue;
+    EXPECT_LE(own["bias"].detach().abs().max().item<double>(), bound * 1.000001) << module.key();
+    EXPECT_GT(own["bias"].detach().abs().max().item<double>(), bound / 2) << module.key();
+  }
+}
+
+TEST(Registry, HasEveryNetworkOfTheContract) {
+  EXPECT_EQ(network_names(),
+            (std::vector<std::string>{"mlp", "lenet", "simple", "resnet9", "resnet18"}));
+}
+
+TEST(Registry, SuggestsTheNearestName) {
+  const std::string message = usage_message("resnt18", kCifar, 10);
+  EXPECT_NE(message.find("did you mean 'resnet18'?"), std::string::npos) << message;
+  EXPECT_NE(message.find("mlp, lenet, simple, resnet9, resnet18"), std::string::npos) << message;
+  EXPECT_EQ(usage_message("transformer", kCifar, 10).find("did you mean"), std::string::npos);
+}
+
+TEST(Registry, RefusesShapesThatDoNotFit) {
+  EXPECT_NE(usage_message("simple", {3, 15, 32}, 10).find("15x32"), std::string::npos);
+  EXPECT_NE(usage_message("simple", {3, 32, 15}, 10).find("at least 16x16"), std::string::npos);
+  EXPECT_NE(usage_message("lenet", {1, 11, 11}, 10).find("at least 12x12"), std::string::npos);
+  EXPECT_NE(usage_message("resnet9", {3, 7, 8}, 10).find("at least 8x8"), std::string::npos);
+  EXPECT_NE(usage_message("resnet18", {3, 8, 7}, 10).find("at least 8x8"), std::string::npos);
+  for (const std::string& name : network_names()) {
+    EXPECT_NE(usage_message(name, {0, 32, 32}, 10), "no error") << name;
+    EXPECT_NE(usage_message(name, {3, 0, 32}, 10), "no error") << name;
+    EXPECT_NE(usage_message(name, {3, 32, -1}, 10), "no error") << name;
+    EXPECT_NE(usage_message(name, kCifar, 0), "no error") << name;
+  }
+}
+
+TEST(Registry, TakesTheSmallestShapesItPromises) {
+  const auto logits = [](const char* name, InputShape shape) {
+    const NetworkPtr network = make_network(name, shape, 4);
+    network->eval();
+    return network->forward(random_images(shape, 1)).sizes().vec();
+  };
+  const std::vector<std::int64_t> expected{1, 4};
+  EXPECT_EQ(logits("mlp", {1, 1, 1}), expected);
+  EXPECT_EQ(logits("lenet", {1, 12, 12}), expected);
+  EXPECT_EQ(logits("simple", {1, 16, 16}), expected);
+  EXPECT_EQ(logits("resnet9", {1, 8, 8}), expected);
+  EXPECT_EQ(logits("resnet18", {1, 8, 8}), expected);
+}
+
+}  // namespace
+}  // namespace tandem::model

@@ -1,0 +1,52 @@
+#include "tandem/train/objective.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/golden.hpp"
+
+namespace tandem::train {
+namespace {
+
+TEST(SummedCrossEntropy, FollowsPyTorch) {
+  const Json fixtures = testing::read_golden("losses.json");
+  ASSERT_GE(fixtures["cases"].size(), 2U);
+  for (const Json& one : fixtures["cases"]) {
+    const auto rows = one["logits"].get<std::vector<std::vector<float>>>();
+    const auto labels = one["labels"].get<std::vector<std::int64_t>>();
+    torch::Tensor logits = torch::empty(
+        {static_cast<std::int64_t>(rows.size()), static_cast<std::int64_t>(rows[0].size())});
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      logits[static_cast<std::int64_t>(i)].copy_(torch::tensor(rows[i]));
+    }
+    logits.requires_grad_();
+    const torch::Tensor loss =
+        summed_cross_entropy(logits, torch::tensor(labels), one["label_smoothing"]);
+    EXPECT_NEAR(loss.item<double>(), one["expected_loss"].get<double>(), 1e-4) << one["name"];
+    loss.backward();
+    const auto gradient = one["expected_gradient"].get<std::vector<std::vector<float>>>();
+    for (std::size_t i = 0; i < gradient.size(); ++i) {
+      EXPECT_TRUE(torch::allclose(logits.grad()[static_cast<std::int64_t>(i)],
+                                  torch::tensor(gradient[i]), 1e-5, 1e-6))
+          << one["name"] << ", row " << i;
+    }
+  }
+}
+
+TEST(PredictedClasses, TakesTheFirstOfEqualLogits) {
+  const auto logits = torch::tensor({{1.0F, 3.0F, 3.0F}, {5.0F, 5.0F, 1.0F}, {0.0F, 1.0F, 2.0F}});
+  EXPECT_EQ(predicted_classes(logits), (std::vector<std::int64_t>{1, 0, 2}));
+}
+
+TEST(AsTensor, ShowsBothLayoutsAsTheSameImage) {
+  data::Batch batch;
+  batch.labels = {0};
+  batch.images.reset(new float[8]{0, 1, 2, 3, 4, 5, 6, 7});
+  const auto planar = as_tensor(batch, {2, 2, 2}, data::Layout::kPlanar);
+  EXPECT_EQ(planar[0][1][0][1].item<float>(), 5.0F);
+  const auto channels_last = as_tensor(batch, {2, 2, 2}, data::Layout::kChannelsLast);
+  EXPECT_EQ(channels_last[0][1][0][1].item<float>(), 3.0F);
+  EXPECT_TRUE(channels_last.is_contiguous(at::MemoryFormat::ChannelsLast));
+}
+
+}  // namespace
+}  // namespace tandem::train

@@ -1,0 +1,80 @@
+#include "tandem/train/parameter_arena.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdint>
+
+#include "tandem/core/error.hpp"
+#include "tandem/model/registry.hpp"
+
+namespace tandem::train {
+namespace {
+
+model::NetworkPtr small_network() {
+  torch::manual_seed(3);
+  return model::make_network("simple", {3, 32, 32}, 10);
+}
+
+torch::Tensor loss_of(model::Network& network) {
+  torch::manual_seed(4);
+  return network.forward(torch::randn({2, 3, 32, 32})).square().sum();
+}
+
+class Arena : public ::testing::TestWithParam<bool> {};
+
+TEST_P(Arena, HoldsTheSameNumbersAsTheNetworkDid) {
+  const auto reference = small_network();
+  const auto network = small_network();
+  ParameterArena arena(*network, GetParam());
+  EXPECT_EQ(arena.parameter_count(), 62006U);
+  const auto expected = reference->named_parameters();
+  for (const auto& item : network->named_parameters()) {
+    EXPECT_TRUE(torch::equal(item.value(), expected[item.key()])) << item.key();
+  }
+  EXPECT_TRUE(torch::allclose(loss_of(*network), loss_of(*reference), 1e-5));
+}
+
+TEST_P(Arena, GradientsStayViewsOverBackwardAndZero) {
+  const auto reference = small_network();
+  const auto network = small_network();
+  ParameterArena arena(*network, GetParam());
+  for (int round = 0; round < 2; ++round) {
+    arena.zero_gradients();
+    loss_of(*network).backward();
+    arena.check_views();
+  }
+  loss_of(*reference).backward();
+  const auto expected = reference->named_parameters();
+  for (const auto& item : network->named_parameters()) {
+    EXPECT_TRUE(torch::allclose(item.value().grad(), expected[item.key()].grad(), 1e-3, 1e-5))
+        << item.key();
+  }
+  arena.zero_gradients();
+  for (const auto& item : network->named_parameters()) {
+    EXPECT_EQ(item.value().grad().abs().sum().item<float>(), 0.0F) << item.key();
+  }
+}
+
+TEST_P(Arena, AlignsEverySlotTo64BytesInReverseOrder) {
+  const auto network = small_network();
+  ParameterArena arena(*network, GetParam());
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena.values().data()) % 64, 0U);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(arena.gradients().data()) % 64, 0U);
+  EXPECT_EQ(arena.slots().front().name, "fc3.bias");
+  EXPECT_EQ(arena.slots().back().name, "conv1.weight");
+  for (const auto& slot : arena.slots()) EXPECT_EQ(slot.offset % 16, 0U) << slot.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, Arena, ::testing::Bool(),
+                         [](const auto& info) { return info.param ? "ChannelsLast" : "Planar"; });
+
+TEST(ParameterArena, NoticesThatLibtorchsZeroGradDetachedTheViews) {
+  const auto network = small_network();
+  ParameterArena arena(*network, true);
+  for (auto& parameter : network->parameters()) parameter.mutable_grad().reset();
+  EXPECT_THROW(arena.check_views(), InternalError);
+}
+
+}  // namespace
+}  // namespace tandem::train
