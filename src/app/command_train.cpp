@@ -36,10 +36,12 @@ metrics::Sinks make_sinks(const std::optional<metrics::RunFolder>& folder,
   metrics::Sinks sinks;
   if (!folder) return sinks;
   sinks.push_back(std::make_unique<metrics::JsonLinesSink>(folder->metrics_path()));
-  if (!request.reporting.quiet && request.reporting.progress) {
-    const bool terminal = isatty(STDERR_FILENO) == 1;
-    sinks.push_back(std::make_unique<metrics::ConsoleSink>(request.config.epochs, terminal));
-  }
+  if (request.reporting.quiet) return sinks;
+  const bool terminal = isatty(STDERR_FILENO) == 1;
+  const auto progress = !request.reporting.progress ? metrics::Progress::kNone
+                        : terminal                  ? metrics::Progress::kLive
+                                                    : metrics::Progress::kLines;
+  sinks.push_back(std::make_unique<metrics::ConsoleSink>(request.config.epochs, progress));
   return sinks;
 }
 

@@ -86,6 +86,7 @@ RankTable make_rank_table(Job& job, int threads) {
   }
   std::vector<std::vector<std::string>> rows{
       {"rank", "host", "local rank", "device", "cpus", "threads"}};
+  const std::size_t ranks_of_job = table.ranks.size();
   std::set<std::string> seen;
   for (std::size_t i = 0; i < table.ranks.size(); ++i) {
     const comm::Topology& rank = table.ranks[i];
@@ -94,9 +95,11 @@ RankTable make_rank_table(Job& job, int threads) {
                     std::to_string(table.threads[i])});
     if (rank.allowed_cpus == 1 && rank.host_cpus > rank.local_size && seen.insert("bound").second) {
       table.warnings.push_back(
-          "rank " + std::to_string(rank.rank) + " is bound to 1 of " +
+          "rank " + std::to_string(rank.rank) + " may use only 1 of " +
           std::to_string(rank.host_cpus) + " CPUs of " + rank.host +
-          " (Open MPI's default for -np 2); to use more, start with mpirun --bind-to none");
+          (ranks_of_job > 1 ? "; mpirun binds ranks to cores where there are two of them: start it "
+                              "with --bind-to none"
+                            : "; see taskset, or the CPUs that the job was given"));
     }
     if (table.threads[i] * rank.cpu_sharers > rank.allowed_cpus && seen.insert("crowd").second) {
       table.warnings.push_back(

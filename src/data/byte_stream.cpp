@@ -3,8 +3,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <array>
-#include <cctype>
 #include <utility>
 #include <vector>
 
@@ -121,6 +119,10 @@ std::string describe_beginning(std::string_view beginning) {
   const std::size_t text = beginning.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (text != std::string_view::npos && beginning[text] == '<') {
     return "a web page or other XML, as a failed download leaves it";
+  }
+  const std::string_view line = beginning.substr(0, beginning.find_first_of("\r\n"));
+  if (std::all_of(line.begin(), line.end(), [](char c) { return c >= ' ' && c < 127; })) {
+    return "text that begins with '" + std::string(line.substr(0, 24)) + "'";
   }
   constexpr char kHex[] = "0123456789abcdef";
   std::string bytes;

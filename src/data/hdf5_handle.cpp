@@ -16,7 +16,12 @@ std::string hdf5_reason() {
     return 1;  // the first of an upward walk is the innermost
   };
   H5Ewalk2(H5E_DEFAULT, H5E_WALK_UPWARD, keep, &reason);
-  return reason;
+  // A failed system call comes with addresses and sizes; only what strerror says is for people.
+  const std::string mark = "error message = '";
+  const std::size_t begin = reason.find(mark);
+  if (begin == std::string::npos) return reason;
+  const std::size_t text = begin + mark.size();
+  return reason.substr(text, reason.find('\'', text) - text);
 }
 
 }  // namespace tandem::data

@@ -51,13 +51,9 @@ void check_class_names(const std::vector<std::string>& names, const std::string&
   }
 }
 
-void check_dataset_name(const std::string& name, const std::string& where) {
-  if (name.empty() || name.size() > kMaxNameBytes || !is_clean_utf8(name) || name[0] == '.' ||
-      name.find('/') != std::string::npos) {
-    throw DataError(where + ": the name of the data set is '" + name +
-                    "', 1 to 100 bytes of UTF-8 without '/', leading '.' or control characters "
-                    "are expected");
-  }
+bool is_dataset_name(const std::string& name) {
+  return !name.empty() && name.size() <= kMaxNameBytes && is_clean_utf8(name) && name[0] != '.' &&
+         name.find('/') == std::string::npos;
 }
 
 }  // namespace tandem::data

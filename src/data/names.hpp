@@ -17,6 +17,8 @@ bool is_clean_utf8(std::string_view text);
 // 1 to 1,000 names of 1 to 100 bytes each; `where` begins the message.
 void check_class_names(const std::vector<std::string>& names, const std::string& where);
 // 1 to 100 bytes that can be part of a file name.
-void check_dataset_name(const std::string& name, const std::string& where);
+bool is_dataset_name(const std::string& name);
+constexpr char kDatasetNameRule[] =
+    "1 to 100 bytes of UTF-8 without '/', leading '.' or control characters are expected";
 
 }  // namespace tandem::data

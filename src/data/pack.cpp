@@ -34,10 +34,11 @@ std::string recognise(const std::string& input) {
   }
   if (cifar10) return "cifar10";
   if (mnist) return "mnist";
-  const std::string found =
-      is_folder(input) ? "a folder without their files" : describe_file(input);
-  throw DataError(input + ": is " + found +
-                  ", CIFAR-10 (folder or cifar-10-binary.tar.gz) or MNIST (folder) was expected");
+  throw DataError(
+      input +
+      (is_folder(input) ? ": holds no file of CIFAR-10 or MNIST" : ": is " + describe_file(input)) +
+      "; the folder or archive of CIFAR-10's binary form, or the folder of MNIST's four "
+      "files, was expected");
 }
 
 std::unique_ptr<ImageSource> open_source(const PackRequest& request) {
@@ -83,7 +84,9 @@ std::string seal_in_place(File& file) {
 
 DatasetInfo pack(const PackRequest& request) {
   const InterruptGuard interrupts;
-  if (!request.name.empty()) check_dataset_name(request.name, "--name");
+  if (!request.name.empty() && !is_dataset_name(request.name)) {
+    throw UsageError("--name: is '" + request.name + "', " + kDatasetNameRule);
+  }
   const std::unique_ptr<ImageSource> source = open_source(request);
   AtomicFile output(request.output);
   DatasetInfo info =

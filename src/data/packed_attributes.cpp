@@ -191,7 +191,9 @@ DatasetInfo read_attributes(hid_t file, const std::string& path) {
   DatasetInfo info;
   const Attribute name(file, path, "name");
   info.name = name.string();
-  check_dataset_name(info.name, path + ": attribute name");
+  if (!is_dataset_name(info.name)) {
+    throw name.fault("is '" + info.name + "', " + kDatasetNameRule);
+  }
   info.classes = Attribute(file, path, "classes").strings();
   check_class_names(info.classes, path + ": attribute classes");
   info.mean = read_reals_between(Attribute(file, path, "mean"), 0);

@@ -36,17 +36,19 @@ std::string progress_line(const StepRecord& record, double total_epochs) {
   return text;
 }
 
-ConsoleSink::ConsoleSink(double total_epochs, bool live)
-    : total_epochs_(total_epochs), live_(live), last_line_(Clock::now()) {}
+ConsoleSink::ConsoleSink(double total_epochs, Progress progress)
+    : total_epochs_(total_epochs), progress_(progress), last_line_(Clock::now()) {}
 
 ConsoleSink::~ConsoleSink() { erase_progress(); }
 
 void ConsoleSink::on_step(const StepRecord& record) {
+  if (progress_ == Progress::kNone) return;
+  const bool live = progress_ == Progress::kLive;
   const auto now = Clock::now();
-  if (now - last_line_ < (live_ ? Clock::duration(kRedraw) : Clock::duration(kPlainLine))) return;
+  if (now - last_line_ < (live ? Clock::duration(kRedraw) : Clock::duration(kPlainLine))) return;
   last_line_ = now;
   const std::string line = progress_line(record, total_epochs_);
-  if (!live_) {
+  if (!live) {
     print_error_line(line);
     return;
   }

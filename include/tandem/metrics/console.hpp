@@ -13,11 +13,13 @@ namespace tandem::metrics {
 // left"
 std::string progress_line(const StepRecord& record, double total_epochs);
 
+enum class Progress { kNone, kLines, kLive };
+
 class ConsoleSink final : public Sink {
  public:
-  // Epoch and evaluation lines go to standard output; `live` draws the progress line on standard
-  // error, otherwise a plain step line appears there at least every ten seconds.
-  ConsoleSink(double total_epochs, bool live);
+  // Epoch and evaluation lines go to standard output. On standard error kLive redraws the progress
+  // line, and kLines adds it plainly at least every ten seconds.
+  ConsoleSink(double total_epochs, Progress progress);
   ~ConsoleSink() override;
 
   void on_step(const StepRecord& record) override;
@@ -28,7 +30,7 @@ class ConsoleSink final : public Sink {
   void erase_progress();
 
   const double total_epochs_;
-  const bool live_;
+  const Progress progress_;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point last_line_;
 };

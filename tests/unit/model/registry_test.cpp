@@ -100,7 +100,7 @@ class EveryNetwork : public ::testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Registry, EveryNetwork, ::testing::ValuesIn(network_names()),
-                         [](const auto& info) { return info.param; });
+                         [](const auto& network) { return network.param; });
 
 TEST_P(EveryNetwork, GivesEveryParameterAGradient) {
   const NetworkPtr network = make();

@@ -1,0 +1,175 @@
+#include "tandem/app/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "support/temp_dir.hpp"
+#include "tandem/app/train_options.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+
+namespace tandem::app {
+namespace {
+
+using tandem::testing::TempDir;
+
+std::string usage_error_of(const std::vector<std::string>& arguments) {
+  try {
+    Options options = resolve(train_option_table(),
+                              parse_command_line("train", train_option_table(), arguments, false));
+    read_train_options(options);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TrainRequest request_of(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"--data", "x.h5"});
+  Options options = resolve(train_option_table(),
+                            parse_command_line("train", train_option_table(), arguments, false));
+  return read_train_options(options);
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Sets a variable for one test.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+TEST(CommandLine, SuggestsTheNearestOption) {
+  EXPECT_TRUE(contains(usage_error_of({"--batch-sise", "3"}), "did you mean --batch-size?"));
+  EXPECT_TRUE(contains(usage_error_of({"--no-nestorov"}), "did you mean --no-nesterov?"));
+}
+
+TEST(CommandLine, AcceptsUnderscoresAndEqualSigns) {
+  EXPECT_EQ(request_of({"--batch_size=32"}).config.batch_size, 32U);
+  EXPECT_EQ(request_of({"--data=a_b.h5"}).config.data, "a_b.h5");
+}
+
+TEST(CommandLine, DoesNotGuessAbbreviations) {
+  EXPECT_TRUE(contains(usage_error_of({"--batch", "3"}), "--batch is not an option"));
+}
+
+TEST(CommandLine, TellsDdpUsersWhatPlaysThePart) {
+  for (const char* option : {"--nodes", "--gpus", "--node_rank", "--master_addr", "--master_port",
+                             "--world-size", "--rank"}) {
+    EXPECT_TRUE(contains(usage_error_of({option, "1"}), "is not an option: ")) << option;
+  }
+  EXPECT_TRUE(contains(usage_error_of({"--replica_batch_size", "1"}), "--batch-size"));
+}
+
+TEST(CommandLine, RefusesStrayWords) {
+  EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5", "y.h5"}), "'y.h5' was not expected"));
+}
+
+TEST(TrainOptions, NamesAllFaultsAtOnce) {
+  const std::string message = usage_error_of(
+      {"--model", "resnet188", "--lr", "fast", "--epochs", "-1", "--augment", "spin"});
+  EXPECT_TRUE(contains(message, "--data is missing")) << message;
+  EXPECT_TRUE(contains(message, "did you mean resnet18?")) << message;
+  EXPECT_TRUE(contains(message, "--lr: 'fast' is not a number")) << message;
+  EXPECT_TRUE(contains(message, "--epochs: '-1' is not a number from")) << message;
+  EXPECT_TRUE(contains(message, "'spin' is not known")) << message;
+}
+
+TEST(TrainOptions, RefusesTrailingTextNanAndOverflow) {
+  for (const char* text : {"1x", "nan", "inf", "1e400", "", "0x10", "1,5", " 1"}) {
+    EXPECT_TRUE(contains(usage_error_of({"--data", "x", "--lr", text}), "--lr: '")) << text;
+  }
+  for (const char* text : {"1.5", "-1", "99999999999999999999", "1e3"}) {
+    EXPECT_TRUE(contains(usage_error_of({"--data", "x", "--batch-size", text}), "--batch-size: '"))
+        << text;
+  }
+}
+
+TEST(TrainOptions, TheStrongerOfTheTwoBatchSizesHolds) {
+  EXPECT_EQ(
+      request_of({"--recipe", TANDEM_RECIPES "/cifar10-simple.conf"}).config.global_batch_size,
+      128U);
+  const auto overridden =
+      request_of({"--recipe", TANDEM_RECIPES "/cifar10-simple.conf", "--batch-size", "16"}).config;
+  EXPECT_EQ(overridden.global_batch_size, 0U);
+  EXPECT_EQ(overridden.batch_size, 16U);
+  EXPECT_TRUE(
+      contains(usage_error_of({"--data", "x", "--batch-size", "1", "--global-batch-size", "2"}),
+               "give one"));
+}
+
+TEST(Resolve, CommandLineBeatsEnvironmentBeatsFileBeatsRecipeBeatsDefault) {
+  const TempDir folder;
+  write_file_atomically(folder / "r.conf", "lr = 1\nseed = 1\nepochs = 1\nmomentum = 0.1\n");
+  write_file_atomically(folder / "c.ini", "lr = 2\nseed = 2\nepochs = 2\n");
+  const Variable seed("TANDEM_SEED", "3");
+  const Variable epochs("TANDEM_EPOCHS", "3");
+  const Options options = resolve(
+      train_option_table(),
+      parse_command_line(
+          "train", train_option_table(),
+          {"--recipe", folder / "r.conf", "--config", folder / "c.ini", "--epochs", "4"}, false));
+  const auto expect = [&](const char* name, const char* text, Origin origin) {
+    EXPECT_EQ(options.text(name), text) << name;
+    EXPECT_EQ(options.value(name).origin, origin) << name;
+  };
+  expect("epochs", "4", Origin::kCommandLine);
+  expect("seed", "3", Origin::kEnvironment);
+  expect("lr", "2", Origin::kConfigFile);
+  expect("momentum", "0.1", Origin::kRecipe);
+  expect("model", "simple", Origin::kDefault);
+}
+
+TEST(ConfigFile, RefusesUnknownNamesWithTheNearest) {
+  const TempDir folder;
+  write_file_atomically(folder / "c.ini", "epoch = 3\n");
+  EXPECT_TRUE(contains(usage_error_of({"--config", folder / "c.ini"}), "did you mean --epochs?"));
+}
+
+TEST(ToIni, RepeatsTheRun) {
+  const TempDir folder;
+  Options options = resolve(
+      train_option_table(),
+      parse_command_line("train", train_option_table(),
+                         {"--data", "x.h5", "--recipe", TANDEM_RECIPES "/cifar10-simple.conf",
+                          "--seed", "9", "--run-id", "one"},
+                         false));
+  write_file_atomically(folder / "config.ini", to_ini(options));
+  Options repeated =
+      resolve(train_option_table(), parse_command_line("train", train_option_table(),
+                                                       {"--config", folder / "config.ini"}, false));
+  EXPECT_EQ(to_ini(repeated), to_ini(options));
+  EXPECT_EQ(repeated.text("seed"), "9");
+  EXPECT_EQ(repeated.text("run-id"), "");
+  EXPECT_EQ(read_train_options(repeated).config.global_batch_size, 128U);
+}
+
+TEST(Recipes, AllAreReadable) {
+  for (const char* name : {"mnist-lenet", "cifar10-simple", "cifar10-resnet18"}) {
+    EXPECT_NO_THROW(request_of({"--recipe", std::string(TANDEM_RECIPES "/") + name + ".conf"}))
+        << name;
+  }
+}
+
+TEST(HelpText, FitsItsColumns) {
+  const std::string help = help_text("tandem train", "purpose", train_option_table(), "example");
+  std::size_t start = 0;
+  while (start < help.size()) {
+    const std::size_t end = std::min(help.find('\n', start), help.size());
+    EXPECT_LE(end - start, 100U) << help.substr(start, end - start);
+    start = end + 1;
+  }
+  for (const OptionSpec& spec : train_option_table()) EXPECT_TRUE(contains(help, spec.name));
+}
+
+}  // namespace
+}  // namespace tandem::app

@@ -1,0 +1,143 @@
+// The gzip and tar readers under the sources.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "data_fixtures.hpp"
+#include "support/temp_dir.hpp"
+#include "tandem/data/byte_stream.hpp"
+#include "tandem/data/tar_reader.hpp"
+
+namespace tandem::data {
+namespace {
+
+using testing::expect_error;
+using testing::gzip;
+using testing::tar_end;
+using testing::tar_member;
+using testing::TempDir;
+using testing::write_bytes;
+
+std::string read_all(ByteStream& stream) {
+  std::string content;
+  std::string part(1000, '\0');
+  std::size_t got = 0;
+  do {
+    got = stream.read(part.data(), part.size());
+    content.append(part, 0, got);
+  } while (got == part.size());
+  return content;
+}
+
+std::string noise(std::size_t bytes) {
+  std::string text(bytes, '\0');
+  std::uint32_t state = 1;
+  for (char& byte : text) byte = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
+  return text;
+}
+
+class Archive : public ::testing::Test {
+ protected:
+  std::string write(const std::string& bytes) {
+    const std::string path = folder_ / "input";
+    write_bytes(path, bytes);
+    return path;
+  }
+  TarReader tar(const std::string& bytes) { return TarReader(open_byte_stream(write(bytes))); }
+
+  TempDir folder_;
+};
+
+TEST_F(Archive, PlainAndCompressedReadAlike) {
+  const std::string content = noise(700'001);
+  EXPECT_EQ(read_all(*open_byte_stream(write(content))), content);
+  EXPECT_EQ(read_all(*open_byte_stream(write(gzip(content)))), content);
+  EXPECT_EQ(read_all(*open_byte_stream(write(gzip("ab") + gzip("cd")))), "abcd");
+  EXPECT_EQ(read_all(*open_byte_stream(write(gzip("")))), "");
+}
+
+TEST_F(Archive, EveryTruncationOfGzipIsRefused) {
+  const std::string whole = gzip(noise(600));
+  for (std::size_t size = 2; size < whole.size(); ++size) {
+    EXPECT_THROW(read_all(*open_byte_stream(write(whole.substr(0, size)))), DataError) << size;
+  }
+}
+
+TEST_F(Archive, DamagedGzipIsRefusedWithItsOffset) {
+  std::string damaged = gzip(noise(5000));
+  damaged[damaged.size() - 6] ^= 1;  // in the checksum at the end
+  expect_error(ExitCode::kBadData, {"input", "at offset", "damaged gzip data"},
+               [&] { read_all(*open_byte_stream(write(damaged))); });
+  expect_error(ExitCode::kBadData, {"damaged gzip data"},
+               [&] { read_all(*open_byte_stream(write(gzip("x") + "trailing text"))); });
+}
+
+TEST_F(Archive, BeginningsAreNamed) {
+  EXPECT_EQ(describe_beginning(""), "an empty file");
+  EXPECT_EQ(describe_beginning(gzip("x")), "gzip data");
+  EXPECT_NE(describe_beginning("\n <!DOCTYPE html>").find("web page"), std::string::npos);
+  EXPECT_EQ(describe_beginning("hello\nworld"), "text that begins with 'hello'");
+  EXPECT_EQ(describe_beginning(std::string("\0\1\xFF", 3)), "data that begins with 00 01 ff");
+}
+
+TEST_F(Archive, MembersComeInOrderAndUnreadContentIsSkipped) {
+  TarReader reader = tar(tar_member("d/", "", '5') + tar_member("d/a", noise(1000)) +
+                         tar_member("d/b", "bee") + tar_member("empty", "") + tar_end());
+  ASSERT_TRUE(reader.next());
+  EXPECT_EQ(reader.name(), "d/a");
+  EXPECT_EQ(reader.size(), 1000U);
+  ASSERT_TRUE(reader.next());
+  EXPECT_EQ(reader.name(), "d/b");
+  EXPECT_EQ(read_all(reader), "bee");
+  ASSERT_TRUE(reader.next());
+  EXPECT_EQ(read_all(reader), "");
+  EXPECT_FALSE(reader.next());
+}
+
+TEST_F(Archive, HarmlessExtendedHeadersAreSkipped) {
+  TarReader reader = tar(tar_member("x", "28 mtime=1795261038.6991296\n", 'x') +
+                         tar_member("a", "content") + tar_end());
+  ASSERT_TRUE(reader.next());
+  EXPECT_EQ(read_all(reader), "content");
+}
+
+TEST_F(Archive, MembersThatReachOutsideAreRefused) {
+  const auto refuse = [&](const std::string& member, const std::string& part) {
+    TarReader reader = tar(member + tar_end());
+    expect_error(ExitCode::kBadData, {"at offset 0", part}, [&] { reader.next(); });
+  };
+  refuse(tar_member("/etc/passwd", "x"), "'/etc/passwd'");
+  refuse(tar_member("a/../../b", "x"), "'a/../../b'");
+  refuse(tar_member("link", "", '2'), "type '2'");
+  refuse(tar_member("link", "", '1'), "type '1'");
+  refuse(tar_member("device", "", '3'), "type '3'");
+  refuse(tar_member("x", "12 path=/a/b\n", 'x'), "renames");
+  refuse(tar_member("x", "11 size=999\n", 'x'), "resizes");
+}
+
+TEST_F(Archive, DamagedTarIsRefused) {
+  const std::string member = tar_member("a", noise(600));
+  const auto read_through = [&](const std::string& bytes) {
+    TarReader reader = tar(bytes);
+    while (reader.next()) {
+    }
+  };
+  std::string flipped = member + tar_end();
+  flipped[3] ^= 4;
+  expect_error(ExitCode::kBadData, {"wrong checksum"}, [&] { read_through(flipped); });
+  expect_error(ExitCode::kBadData, {"found the end"}, [&] { read_through(member); });
+  expect_error(ExitCode::kBadData, {"found the end", "at offset 700"},
+               [&] { read_through(member.substr(0, 700)); });
+}
+
+// The checksum at the end of the gzip data comes after the last member.
+TEST_F(Archive, EndOfArchiveProvesTheCompressedData) {
+  std::string packed = gzip(tar_member("a", "content") + tar_end());
+  packed[packed.size() - 5] ^= 1;
+  TarReader reader = tar(packed);
+  ASSERT_TRUE(reader.next());
+  EXPECT_THROW(reader.next(), DataError);
+}
+
+}  // namespace
+}  // namespace tandem::data

@@ -1,0 +1,176 @@
+#include "tandem/data/pack.hpp"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+
+#include <cmath>
+#include <csignal>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data_fixtures.hpp"
+#include "packed_writer.hpp"
+#include "support/temp_dir.hpp"
+#include "tandem/data/cifar10.hpp"
+#include "tandem/data/packed_file.hpp"
+
+namespace tandem::data {
+namespace {
+
+using testing::expect_error;
+using testing::names_in;
+using testing::read_bytes;
+using testing::TempDir;
+using testing::write_bytes;
+using testing::write_mnist;
+
+class Pack : public ::testing::Test {
+ protected:
+  PackRequest request(const std::string& input) {
+    PackRequest request;
+    request.input = input;
+    request.output = output_;
+    request.images = 20;
+    return request;
+  }
+  // Whatever goes wrong, the folder of the output stays as it was.
+  void expect_refused(ExitCode code, const std::vector<std::string>& parts,
+                      const PackRequest& wrong) {
+    write_bytes(output_, "older");
+    expect_error(code, parts, [&] { pack(wrong); });
+    EXPECT_EQ(names_in(folder_ / "out"), std::vector<std::string>{"set.h5"});
+    EXPECT_EQ(read_bytes(output_), "older");
+  }
+
+  void SetUp() override { std::filesystem::create_directory(folder_ / "out"); }
+
+  TempDir folder_;
+  std::string output_ = folder_ / "out/set.h5";
+};
+
+TEST_F(Pack, SyntheticRoundTrip) {
+  const DatasetInfo info = pack(request("synthetic"));
+  EXPECT_EQ(names_in(folder_ / "out"), std::vector<std::string>{"set.h5"});
+  const PackedFile file(output_);
+  EXPECT_EQ(file.info().digest, info.digest);
+  EXPECT_EQ(file.info().train_count, 20U);
+  EXPECT_TRUE(info.sealed);
+}
+
+TEST_F(Pack, EqualInputGivesEqualBytes) {
+  pack(request("synthetic"));
+  const std::string first = read_bytes(output_);
+  pack(request("synthetic"));
+  EXPECT_EQ(read_bytes(output_), first);
+  PackRequest other = request("synthetic");
+  other.seed = 1;
+  pack(other);
+  EXPECT_NE(read_bytes(output_), first);
+}
+
+TEST_F(Pack, MnistRoundTripWithNameAndClasses) {
+  write_mnist(folder_ / "raw", 30, 12);
+  EXPECT_EQ(pack(request(folder_ / "raw")).name, "mnist");
+  write_bytes(folder_ / "classes.txt", "a\nb\nc\nd\ne\nf\ng\nh\ni\nlong name\n\n");
+  PackRequest fashion = request(folder_.path());
+  fashion.name = "fashion";
+  fashion.classes_file = folder_ / "classes.txt";
+  pack(fashion);
+  const PackedFile file(output_);
+  EXPECT_EQ(file.info().name, "fashion");
+  EXPECT_EQ(file.info().classes.back(), "long name");
+  std::vector<std::uint8_t> images(12 * 784);
+  std::vector<std::uint8_t> labels(12);
+  file.read(Split::kTest, 0, 12, images.data(), labels.data());
+  EXPECT_EQ(std::string(images.begin(), images.end()),
+            testing::mnist_files(30, 12)[2].second.substr(16));
+  EXPECT_EQ(labels[11], 1);
+}
+
+// Against sums done pixel by pixel.
+TEST_F(Pack, MeanAndDeviationAreThoseOfTheTrainingImages) {
+  testing::write_cifar10(folder_ / "c", 3);
+  const auto source = open_cifar10(folder_ / "c", 3);
+  write_bytes(output_, "");
+  const DatasetInfo info = write_packed(output_, *source, "", [] {});
+  std::vector<std::uint8_t> images(15 * 3072);
+  std::vector<std::uint8_t> labels(15);
+  source->read(Split::kTrain, 0, 15, images.data(), labels.data());
+  for (std::size_t channel = 0; channel < 3; ++channel) {
+    std::vector<double> values;
+    for (std::size_t i = 0; i < images.size(); ++i) {
+      if (i / 1024 % 3 == channel) values.push_back(images[i] / 255.0);
+    }
+    double mean = 0;
+    for (const double value : values) mean += value / static_cast<double>(values.size());
+    double variance = 0;
+    for (const double value : values) {
+      variance += (value - mean) * (value - mean) / static_cast<double>(values.size());
+    }
+    EXPECT_NEAR(info.mean[channel], mean, 1e-12);
+    EXPECT_NEAR(info.std[channel], std::sqrt(variance), 1e-12);
+  }
+}
+
+TEST_F(Pack, UnknownInputIsRefused) {
+  expect_refused(ExitCode::kMissingInput, {"absent", "not there"}, request(folder_ / "absent"));
+  expect_refused(ExitCode::kBadData, {"holds no file of CIFAR-10 or MNIST"},
+                 request(folder_.path()));
+  write_bytes(folder_ / "page", "<html>");
+  expect_refused(ExitCode::kBadData, {"page", "web page"}, request(folder_ / "page"));
+  write_bytes(folder_ / "empty", "");
+  expect_refused(ExitCode::kBadData, {"empty", "an empty file"}, request(folder_ / "empty"));
+  write_bytes(folder_ / "short.tar.gz", testing::gzip("short"));
+  expect_refused(ExitCode::kBadData, {"short.tar.gz"}, request(folder_ / "short.tar.gz"));
+}
+
+TEST_F(Pack, BrokenInputIsRefused) {
+  write_mnist(folder_ / "raw", 3, 3);
+  write_bytes(folder_ / "raw/t10k-labels-idx1-ubyte", testing::idx({3}, "\1\2\12"));
+  expect_refused(ExitCode::kBadData, {"t10k-labels", "at offset 10", "label 10"},
+                 request(folder_ / "raw"));
+  write_mnist(folder_ / "raw", 3, 3);
+  write_bytes(folder_ / "raw/train-images-idx3-ubyte",
+              testing::idx({3, 28, 28}, std::string(3 * 784, 'x')));
+  expect_refused(ExitCode::kBadData, {"raw", "channel 0", "same value"}, request(folder_ / "raw"));
+}
+
+TEST_F(Pack, AmbiguousInputAsksForTheFormat) {
+  write_mnist(folder_ / "all", 3, 3);
+  write_bytes(folder_ / "all/data_batch_1.bin", "x");
+  expect_refused(ExitCode::kUsage, {"--format"}, request(folder_ / "all"));
+  PackRequest mnist = request(folder_ / "all");
+  mnist.format = "mnist";
+  EXPECT_EQ(pack(mnist).name, "mnist");
+}
+
+TEST_F(Pack, WrongOptionsAreRefused) {
+  PackRequest wrong = request("synthetic");
+  wrong.format = "png";
+  expect_refused(ExitCode::kUsage, {"--format", "'png'"}, wrong);
+  wrong = request("synthetic");
+  wrong.classes_file = "classes.txt";
+  expect_refused(ExitCode::kUsage, {"--classes"}, wrong);
+  wrong = request("synthetic");
+  wrong.name = "../x";
+  expect_refused(ExitCode::kUsage, {"--name", "'../x'"}, wrong);
+  wrong = request("synthetic");
+  wrong.output = folder_ / "absent/set.h5";
+  expect_refused(ExitCode::kCannotCreate, {"absent/set.h5"}, wrong);
+}
+
+// The signal is held back by the test itself, so that it is there when the work first looks.
+TEST_F(Pack, InterruptLeavesNothingBehind) {
+  sigset_t interrupt;
+  sigset_t before;
+  sigemptyset(&interrupt);
+  sigaddset(&interrupt, SIGINT);
+  pthread_sigmask(SIG_BLOCK, &interrupt, &before);
+  pthread_kill(pthread_self(), SIGINT);
+  expect_refused(static_cast<ExitCode>(128 + SIGINT), {"signal"}, request("synthetic"));
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+}  // namespace tandem::data
