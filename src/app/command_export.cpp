@@ -3,16 +3,12 @@
 #include "tandem/app/model_file.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
 #include "tandem/model/pth_file.hpp"
 #include "tandem/model/safetensors.hpp"
 
 namespace tandem::app {
 namespace {
-
-bool ends_with(const std::string& text, const std::string& ending) {
-  return text.size() > ending.size() &&
-         text.compare(text.size() - ending.size(), ending.size(), ending) == 0;
-}
 
 int run(const Arguments& arguments) {
   Options options = resolve_alone(export_command(), arguments, false);

@@ -69,12 +69,6 @@ Json inspect_run(const std::string& path) {
   return run;
 }
 
-bool is_safetensors(const std::string& path) {
-  const std::string ending = ".safetensors";
-  return path.size() > ending.size() &&
-         path.compare(path.size() - ending.size(), ending.size(), ending) == 0;
-}
-
 // One "key  value" line per entry, nested objects with their path.
 void add_rows(const Json& json, const std::string& prefix,
               std::vector<std::vector<std::string>>& rows) {
@@ -93,9 +87,9 @@ int run(const Arguments& arguments) {
   if (options.positional().size() != 1) options.add_fault("one PATH is expected");
   options.throw_faults("inspect");
   const std::string& path = options.positional().front();
-  const Json found = is_folder(path)        ? inspect_run(path)
-                     : is_safetensors(path) ? inspect_model(path)
-                                            : inspect_dataset(path);
+  const Json found = is_folder(path)                   ? inspect_run(path)
+                     : ends_with(path, ".safetensors") ? inspect_model(path)
+                                                       : inspect_dataset(path);
   if (json) {
     print_line(found.dump());
     return 0;

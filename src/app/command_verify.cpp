@@ -10,13 +10,6 @@
 namespace tandem::app {
 namespace {
 
-bool is_model(const std::string& path) {
-  constexpr std::string_view kEnding = ".safetensors";
-  return is_folder(path) ||
-         (path.size() > kEnding.size() &&
-          path.compare(path.size() - kEnding.size(), kEnding.size(), kEnding) == 0);
-}
-
 void verify_model(const std::string& path) {
   const ModelFile file = read_model_file(path);
   build_network(file);
@@ -47,7 +40,7 @@ int run(const Arguments& arguments) {
   if (options.positional().empty()) options.add_fault("FILE is missing");
   options.throw_faults("verify");
   for (const std::string& path : options.positional()) {
-    if (is_model(path)) {
+    if (is_folder(path) || ends_with(path, ".safetensors")) {
       verify_model(path);
     } else {
       verify_data(path, seal);

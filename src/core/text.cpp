@@ -93,6 +93,10 @@ std::string trim(std::string_view text) {
   return std::string(text.substr(first, text.find_last_not_of(kBlank) - first + 1));
 }
 
+bool ends_with(std::string_view text, std::string_view ending) {
+  return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
+}
+
 std::string format_count(std::int64_t value) {
   std::string digits = std::to_string(value);
   const std::ptrdiff_t first_digit = value < 0 ? 1 : 0;

@@ -67,7 +67,8 @@ void write(const std::filesystem::path& folder, const Case& one) {
   write_safetensors(stem + ".safetensors", state_dict(*network),
                     {{"model", one.network},
                      {"input_shape", one.shape_text},
-                     {"classes", std::to_string(kClasses)}});
+                     {"classes", std::to_string(kClasses)},
+                     {"weights_sha256", weights_sha256(*network)}});
   write_safetensors(stem + ".example.safetensors",
                     {{"images", images, false}, {"logits", logits, false}});
 }

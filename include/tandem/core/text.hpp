@@ -22,6 +22,7 @@ std::optional<std::string> nearest(std::string_view word,
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
 std::vector<std::string> split(std::string_view text, char separator);
 std::string trim(std::string_view text);
+bool ends_with(std::string_view text, std::string_view ending);
 
 // "50,000"; "1.5 MB" (powers of 1000); a double with the fewest digits that read back as the same
 // double.

@@ -1,6 +1,6 @@
 // What: the base class of every network: images in, one logit per class out.
-// Owns: parameters and buffers. Threads: one at a time. Throws: c10::Error where a tensor does not
-// fit.
+// Owns: parameters and buffers. Threads: one at a time.
+// Throws: c10::Error where a tensor does not fit.
 #pragma once
 
 #include <torch/torch.h>

@@ -1,7 +1,8 @@
-// What: reads and writes safetensors files (https://github.com/huggingface/safetensors): an 8-byte
-// little-endian length, a JSON header of that length, then the tensors' bytes without holes. Owns:
-// nothing. Threads: any. Throws: DataError (a file that is not exactly that), MissingInputError,
-// CannotCreateError, IoError.
+// What: reads and writes safetensors files: an 8-byte little-endian length, a JSON header of that
+// length, then the tensors' bytes without holes (https://github.com/huggingface/safetensors).
+// Owns: nothing. Threads: any.
+// Throws: DataError (a file that is not exactly that), MissingInputError, CannotCreateError,
+// IoError.
 #pragma once
 
 #include <map>
@@ -13,8 +14,8 @@
 namespace tandem::model {
 
 struct SafetensorsFile {
-  std::vector<NamedTensor>
-      tensors;  // in the order of the header; is_buffer is not stored: always false
+  // In the order of the header; is_buffer is not stored and always false.
+  std::vector<NamedTensor> tensors;
   std::map<std::string, std::string> metadata;  // "__metadata__"
 };
 

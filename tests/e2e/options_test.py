@@ -1,0 +1,96 @@
+#!/usr/bin/env python3
+"""The command line: where values come from, and what is said when they are wrong, by one rank."""
+
+import re
+import unittest
+
+from tandem import DATA, QUICK, TandemTest
+
+COMMANDS = ["pack", "verify", "train", "eval", "inspect", "info", "export", "bench"]
+
+
+class Options(TandemTest):
+    def origins(self, *arguments, ranks=1, environment={}):
+        """{option: (value, origin)} as --print-config prints them."""
+        done = self.mpirun(ranks, "train", *arguments, "--print-config", environment=environment)
+        rows = (re.split(r"\s{2,}", line.strip()) for line in done.stdout.splitlines())
+        return {row[0]: (row[1], row[2]) for row in rows if len(row) == 3}
+
+    def test_help_and_version_need_no_rank(self):
+        overview = self.tandem("--help").stdout
+        for command in COMMANDS:
+            self.assertRegex(overview, rf"(?m)^  {command} ")
+            self.assertIn(f"tandem {command}", self.tandem(command, "--help").stdout)
+        self.assertRegex(self.tandem("--version").stdout, r"^tandem \d+\.\d+\.\d+")
+        self.assertEqual(self.tandem(code=2).stdout, overview)
+
+    def test_help_is_printed_once_under_mpirun(self):
+        self.assertEqual(self.mpirun(3, "train", "--help").stdout, self.tandem("train", "--help").stdout)
+
+    def test_unknown_names_suggest_the_nearest(self):
+        self.assert_one_error(self.tandem("trian", code=2), "trian.*did you mean train")
+        done = self.mpirun(2, "train", "--data", DATA, "--batchsize", "3", code=2)
+        self.assert_one_error(done, "--batchsize.*did you mean --batch-size")
+        done = self.mpirun(2, "train", "--data", DATA, "--model", "resnet8", code=2)
+        self.assert_one_error(done, "--model.*resnet8.*did you mean resnet")
+
+    def test_all_faults_are_named_at_once(self):
+        done = self.mpirun(3, "train", "--model", "nothing", "--epochs", "-1", "--lr", "fast", "--batch-size", "0",
+                           "--precision", "fp8", code=2)
+        self.assert_one_error(done, "--data", "--model.*nothing", "--epochs.*-1", "--lr.*fast", "--batch-size.*'0'",
+                              "--precision.*fp8")
+
+    def test_both_batch_sizes_exclude_each_other(self):
+        done = self.tandem("train", "--data", DATA, "--batch-size", "8", "--global-batch-size", "8", code=2)
+        self.assert_one_error(done, "--batch-size", "--global-batch-size")
+
+    def test_precedence_is_command_line_environment_file_recipe_default(self):
+        (self.folder / "my.conf").write_text("lr = 0.4\nmomentum = 0.4\nepochs = 4\n")
+        (self.folder / "my.recipe").write_text("lr = 0.3\nmomentum = 0.3\nepochs = 3\nweight-decay = 0.3\n")
+        origins = self.origins("--data", DATA, "--recipe", "my.recipe", "--config", "my.conf", "--lr", "0.6", ranks=2,
+                               environment={"TANDEM_LR": "0.5", "TANDEM_MOMENTUM": "0.5"})
+        self.assertEqual(origins["lr"], ("0.6", "command line"))
+        self.assertEqual(origins["momentum"], ("0.5", "environment"))
+        self.assertEqual(origins["epochs"], ("4", "config file"))
+        self.assertEqual(origins["weight-decay"], ("0.3", "recipe"))
+        self.assertEqual(origins["seed"], ("1", "default"))
+
+    def test_environment_of_rank_0_holds_for_all(self):
+        script = 'if [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then export TANDEM_SEED=7; else export TANDEM_SEED=8; fi; exec "$@"'
+        done = self.mpirun_in_shell(2, script, "train", "--data", DATA, "--print-config")
+        self.assertRegex(done.stdout, r"(?m)^seed +7 +environment")
+
+    def test_shipped_recipes_are_found_by_name(self):
+        for recipe, model in (("mnist-lenet", "lenet"), ("cifar10-simple", "simple"), ("cifar10-resnet18", "resnet18")):
+            self.assertEqual(self.origins("--data", DATA, "--recipe", recipe)["model"], (model, "recipe"))
+        done = self.tandem("train", "--data", DATA, "--recipe", "cifar10-simpel", code=2)
+        self.assert_one_error(done, "--recipe.*cifar10-simpel", "cifar10-simple")
+
+    def test_file_with_an_unknown_name_is_refused(self):
+        (self.folder / "my.conf").write_text("lr = 0.4\nmomentun = 0.4\n")
+        done = self.mpirun(2, "train", "--data", DATA, "--config", "my.conf", code=2)
+        self.assert_one_error(done, "my.conf", "momentun", "momentum")
+        self.assert_one_error(self.tandem("train", "--data", DATA, "--config", "absent.conf", code=66), "absent.conf")
+
+    def test_booleans_have_a_no_form(self):
+        self.assertEqual(self.origins(*QUICK, "--nesterov", "--no-progress")["nesterov"], ("true", "command line"))
+        self.assertEqual(self.origins(*QUICK, "--nesterov", "--no-nesterov")["nesterov"], ("false", "command line"))
+
+    def test_control_characters_are_escaped(self):
+        done = self.tandem("train", "--data", "\x1b[2Jx", "--model", "\x1b]0;title\x07", code=2)
+        self.assertNotIn("\x1b", done.stderr)
+        self.assertNotIn("\x07", done.stderr)
+        done = self.mpirun(2, *["train", "--data", "\x1b[2Jx.h5"], code=66)
+        self.assertNotIn("\x1b", done.stderr)
+        self.assert_one_error(done, r"\\x1b\[2Jx\.h5")
+
+    def test_info_lists_every_rank(self):
+        shown = self.mpirun(3, "info").stdout
+        for word in ("libtorch", "Open MPI", "hdf5"):
+            self.assertEqual(shown.count(word), 1, shown)
+        for rank in range(3):
+            self.assertRegex(shown, rf"(?m)^{rank} ")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,194 @@
+#!/usr/bin/env python3
+"""tandem pack, verify and inspect: what they make, and that they refuse everything else and leave nothing behind."""
+
+import gzip
+import hashlib
+import io
+import pathlib
+import signal
+import struct
+import subprocess
+import tarfile
+import time
+import unittest
+
+import h5py
+import numpy
+
+from tandem import DATA, PROGRAM, TandemTest
+
+CLASSES = "airplane automobile bird cat deer dog frog horse ship truck".split()
+
+
+def pattern(shape, seed):
+    """Pixels that differ from place to place and from seed to seed, made and compressed in no time."""
+    size = int(numpy.prod(shape))
+    return numpy.resize(((numpy.arange(65521) + seed) * 31 % 251).astype(numpy.uint8), size).reshape(shape)
+
+
+def cifar_batch(seed):
+    """A batch file of the published form: 10,000 times a label byte and 3072 pixels."""
+    records = pattern((10000, 3073), seed)
+    records[:, 0] = numpy.arange(10000) % 10
+    return records.tobytes()
+
+
+def idx(array):
+    return struct.pack(f">BBBB{array.ndim}I", 0, 0, 8, array.ndim, *array.shape) + array.tobytes()
+
+
+class Pack(TandemTest):
+    def write_cifar(self):
+        folder = self.folder / "cifar-10-batches-bin"
+        folder.mkdir()
+        for i in range(1, 6):
+            (folder / f"data_batch_{i}.bin").write_bytes(cifar_batch(i))
+        (folder / "test_batch.bin").write_bytes(cifar_batch(0))
+        (folder / "batches.meta.txt").write_text("\n".join(CLASSES) + "\n\n")
+        return folder
+
+    def write_mnist(self, folder):
+        folder.mkdir(parents=True)
+        for name, count in (("train", 60000), ("t10k", 10000)):
+            images = pattern((count, 28, 28), count)
+            labels = (numpy.arange(count) % 10).astype(numpy.uint8)
+            (folder / f"{name}-images-idx3-ubyte.gz").write_bytes(gzip.compress(idx(images), 1))
+            (folder / f"{name}-labels-idx1-ubyte").write_bytes(idx(labels))
+        return folder
+
+    def assert_refused(self, code, *patterns, source):
+        done = self.tandem("pack", "--input", source, "--output", "out/new.h5", code=code)
+        self.assert_one_error(done, *patterns)
+        self.assertEqual(list((self.folder / "out").iterdir()), [], "nothing may be left behind")
+
+    def setUp(self):
+        super().setUp()
+        (self.folder / "out").mkdir()
+
+    def test_synthetic_is_a_function_of_its_seed(self):
+        for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+            self.tandem("pack", "--input", "synthetic", "--images", "100", "--seed", seed, "--output", f"{name}.h5")
+        a, b, c = (hashlib.sha256((self.folder / f"{name}.h5").read_bytes()).digest() for name in "abc")
+        self.assertEqual(a, b)
+        self.assertNotEqual(a, c)
+
+    def test_layout_is_the_documented_one(self):
+        with h5py.File(DATA, "r") as file:
+            self.assertEqual(file["train/images"].shape, (600, 3, 32, 32))
+            self.assertEqual(file["test/labels"].shape, (120,))
+            for name in ("train/images", "train/labels", "test/images", "test/labels"):
+                self.assertEqual(file[name].dtype, numpy.uint8)
+                self.assertTrue(file[name].fletcher32, name)
+            attributes = dict(file.attrs)
+            self.assertEqual(attributes["version"], 1)
+            self.assertEqual(attributes["complete"], 1)
+            self.assertEqual(len(attributes["classes"]), 10)
+            mean = file["train/images"][:].mean(axis=(0, 2, 3)) / 255
+            numpy.testing.assert_allclose(attributes["mean"], mean, rtol=1e-6)
+
+    def test_cifar10_folder_and_archive_hold_the_published_images(self):
+        folder = self.write_cifar()
+        with tarfile.open(self.folder / "cifar.tar.gz", "w:gz", compresslevel=1) as archive:
+            archive.add(folder, folder.name)
+        for source in (folder, "cifar.tar.gz"):
+            self.tandem("pack", "--input", source, "--output", "out/cifar.h5")
+            with h5py.File(self.folder / "out/cifar.h5", "r") as file:
+                records = numpy.frombuffer(cifar_batch(3), numpy.uint8).reshape(-1, 3073)
+                numpy.testing.assert_array_equal(file["train/labels"][20000:30000], records[:, 0])
+                numpy.testing.assert_array_equal(file["train/images"][20000:30000].reshape(10000, -1), records[:, 1:])
+                self.assertEqual(list(file.attrs["classes"]), CLASSES)
+            self.tandem("verify", "out/cifar.h5")
+            (self.folder / "out/cifar.h5").unlink()
+
+    def test_damaged_cifar10_is_refused(self):
+        folder = self.write_cifar()
+        batch = folder / "data_batch_2.bin"
+        whole = batch.read_bytes()
+        for name, content, patterns in (
+                ("truncated", whole[:-1], ["data_batch_2.bin"]),
+                ("oversized", whole + b"x", ["data_batch_2.bin"]),
+                ("empty", b"", ["data_batch_2.bin"]),
+                ("mislabelled", whole[:3073] + b"\x0a" + whole[3074:], ["data_batch_2.bin", "3073", "10"]),
+                ("HTML", b"<!DOCTYPE html><html><body>404</body></html>", ["data_batch_2.bin"])):
+            with self.subTest(name):
+                batch.write_bytes(content)
+                self.assert_refused(65, *patterns, source=folder)
+        batch.unlink()
+        with self.subTest("missing"):
+            self.assert_refused(66, "data_batch_2.bin", source=folder)
+
+    def test_mnist_mixes_plain_and_compressed_files(self):
+        folder = self.write_mnist(self.folder / "MNIST" / "raw")
+        self.tandem("pack", "--input", folder, "--output", "out/mnist.h5")
+        with h5py.File(self.folder / "out/mnist.h5", "r") as file:
+            self.assertEqual(file["train/images"].shape, (60000, 1, 28, 28))
+            numpy.testing.assert_array_equal(file["test/labels"][:], numpy.arange(10000) % 10)
+
+    def test_python_form_is_answered_with_the_converter(self):
+        folder = self.folder / "cifar-10-batches-py"
+        folder.mkdir()
+        for name in ("data_batch_1", "test_batch", "batches.meta"):
+            (folder / name).write_bytes(b"\x80\x02}q\x00.")
+        self.assert_refused(65, r"data/cifar10_from_python\.py", source=folder)
+
+    def test_missing_input_and_unusable_output(self):
+        self.assert_refused(66, "absent", source="absent")
+        done = self.tandem("pack", "--input", "synthetic", "--images", "10", "--output", "no/such/folder/x.h5", code=73)
+        self.assert_one_error(done, "no/such/folder/x.h5")
+
+    def test_archive_that_is_none_is_refused(self):
+        (self.folder / "page.tar.gz").write_bytes(b"<html>not found</html>" * 100)
+        self.assert_refused(65, "page.tar.gz", source="page.tar.gz")
+        buffer = io.BytesIO()
+        with tarfile.open(fileobj=buffer, mode="w:gz") as archive:
+            archive.addfile(tarfile.TarInfo("something/else"))
+        (self.folder / "other.tar.gz").write_bytes(buffer.getvalue())
+        self.assert_refused(65, "other.tar.gz", source="other.tar.gz")
+
+    def test_verify_finds_one_flipped_bit_and_truncation(self):
+        whole = pathlib.Path(DATA).read_bytes()
+        for offset in (0, 40, 600, len(whole) // 2, len(whole) - 1):
+            damaged = bytearray(whole)
+            damaged[offset] ^= 1
+            (self.folder / "damaged.h5").write_bytes(damaged)
+            with self.subTest(offset=offset):
+                self.assert_one_error(self.tandem("verify", "damaged.h5", code=65), "damaged.h5")
+        (self.folder / "damaged.h5").write_bytes(whole[:-1])
+        self.assert_one_error(self.tandem("verify", "damaged.h5", code=65), "damaged.h5")
+        (self.folder / "text").write_text("not a data set")
+        self.assert_one_error(self.tandem("verify", "text", code=65), "text")
+        self.assert_one_error(self.tandem("verify", "absent", code=66), "absent")
+
+    def test_file_of_a_user_can_be_sealed(self):
+        with h5py.File(DATA, "r") as source, h5py.File(self.folder / "own.h5", "w") as own:
+            for name in ("train/images", "train/labels", "test/images", "test/labels"):
+                own.create_dataset(name, data=source[name][:], chunks=True, fletcher32=True)
+            for name, value in source.attrs.items():
+                own.attrs[name] = value
+            own.attrs["classes"] = [f"class {i}" for i in range(10)]
+        done = self.tandem("verify", "own.h5")
+        self.assertRegex(done.stdout + done.stderr, "--seal")
+        self.tandem("verify", "own.h5", "--seal")
+        done = self.tandem("verify", "own.h5")
+        self.assertNotRegex(done.stdout + done.stderr, "--seal")
+        with h5py.File(self.folder / "own.h5", "r") as sealed:
+            self.assertEqual(sealed.userblock_size, 512)
+
+    def test_interrupted_pack_leaves_nothing(self):
+        process = subprocess.Popen([PROGRAM, "pack", "--input", "synthetic", "--images", "1000000", "--output",
+                                    "out/new.h5"], cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        with process:
+            while process.poll() is None and not list((self.folder / "out").iterdir()):
+                time.sleep(0.001)
+            process.terminate()
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        self.assertEqual(list((self.folder / "out").iterdir()), [])
+
+    def test_inspect_shows_the_data_set(self):
+        shown = self.tandem("inspect", DATA).stdout
+        for word in ("synthetic", "600", "120"):
+            self.assertIn(word, shown)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

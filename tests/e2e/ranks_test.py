@@ -1,0 +1,67 @@
+#!/usr/bin/env python3
+"""Ranks that train as one: the same curves at any number of ranks, and one voice where something is wrong on one of them."""
+
+import pathlib
+import shutil
+import unittest
+
+from tandem import DATA, QUICK, TandemTest, read_lines
+
+
+class Ranks(TandemTest):
+    def losses(self, run_id):
+        return [line["loss"] for line in read_lines(self.folder / "runs" / run_id / "metrics.jsonl")
+                if line["event"] == "step"]
+
+    def test_loss_curves_of_1_to_4_ranks_agree(self):
+        """50 steps over five epochs with a short last batch of 24 images each (600 = 9 * 64 + 24)."""
+        curves = []
+        for ranks in (1, 2, 3, 4):
+            self.train(ranks, f"np{ranks}", "--model", "simple", "--max-steps", "50", "--log-every", "1", "--augment",
+                       "standard", "--lr", "0.02", "--eval-every", "0")
+            curves.append(self.losses(f"np{ranks}"))
+        self.assertEqual(len(curves[0]), 50)
+        self.assertNotEqual(curves[0][0], curves[0][49])
+        for curve in curves[1:]:
+            for step, (one, other) in enumerate(zip(curves[0], curve, strict=True), start=1):
+                self.assertLess(abs(other - one) / one, 1e-4, f"step {step}")
+
+    def test_accumulation_changes_nothing_but_memory(self):
+        whole = self.train(2, "whole", "--log-every", "1")
+        parts = self.train(2, "parts", "--log-every", "1", "--accumulate", "4")
+        self.assertEqual(whole["steps"], parts["steps"])
+        for one, other in zip(self.losses("whole"), self.losses("parts"), strict=True):
+            self.assertLess(abs(other - one) / one, 1e-4)
+
+    def test_more_ranks_than_images_in_a_batch(self):
+        few = self.train(4, "few", "--global-batch-size", "3", "--log-every", "1")
+        self.train(1, "one", "--global-batch-size", "3", "--log-every", "1")
+        self.assertEqual(few["images_seen"], 9)
+        for one, other in zip(self.losses("one"), self.losses("few"), strict=True):
+            self.assertLess(abs(other - one) / one, 1e-4)
+
+    def test_data_missing_on_one_host_is_one_message(self):
+        for rank in range(3):
+            (self.folder / str(rank)).mkdir()
+            if rank != 1:
+                shutil.copy(DATA, self.folder / str(rank) / "data.h5")
+        done = self.mpirun_in_own_folders(3, "train", "--data", "data.h5", code=66)
+        self.assert_one_error(done, "rank 1", "data.h5")
+
+    def test_different_data_ends_all_ranks(self):
+        for rank in range(3):
+            (self.folder / str(rank)).mkdir()
+            self.tandem("pack", "--input", "synthetic", "--images", "100", "--seed", 1 if rank == 2 else 0, "--output",
+                        f"{rank}/data.h5")
+        done = self.mpirun_in_own_folders(3, "train", "--data", "data.h5", code=78)
+        self.assert_one_error(done, "data", r"\b2\b")
+
+    def test_damaged_data_is_one_message(self):
+        content = bytearray(pathlib.Path(DATA).read_bytes())
+        content[len(content) // 2] ^= 1
+        (self.folder / "damaged.h5").write_bytes(content)
+        self.assert_one_error(self.mpirun(3, "train", *QUICK, "--data", "damaged.h5", code=65), "damaged.h5")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

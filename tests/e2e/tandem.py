@@ -1,0 +1,64 @@
+"""What the end-to-end tests share: running the program, alone and under mpirun, in a folder of their own."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+import unittest
+
+PROGRAM = os.environ["TANDEM_E2E_PROGRAM"]
+MPIRUN = os.environ["TANDEM_E2E_MPIRUN"].split()
+DATA = os.environ["TANDEM_E2E_DATA"]  # 600 train and 120 test images of the built-in set
+
+QUICK = ["--data", DATA, "--model", "mlp", "--global-batch-size", "64", "--max-steps", "3", "--lr", "0.01"]
+
+
+class TandemTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="tandem-e2e-")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def run_command(self, command, expected_code, environment):
+        done = subprocess.run([str(word) for word in command], cwd=self.folder, text=True, capture_output=True,
+                              env={**os.environ, **environment})
+        self.assertEqual(done.returncode, expected_code, f"{command}\n{done.stdout}\n{done.stderr}")
+        return done
+
+    def tandem(self, *arguments, code=0, environment={}):
+        return self.run_command([PROGRAM, *arguments], code, environment)
+
+    def mpirun(self, ranks, *arguments, code=0, environment={}):
+        return self.run_command([*MPIRUN, "-n", ranks, PROGRAM, *arguments], code, environment)
+
+    def mpirun_in_shell(self, ranks, script, *arguments, code=0):
+        """Every rank runs the script, which finds the command line in "$@"."""
+        return self.run_command([*MPIRUN, "-n", ranks, "bash", "-c", script, "bash", PROGRAM, *arguments], code, {})
+
+    def mpirun_in_own_folders(self, ranks, *arguments, code=0):
+        """Every rank starts in the folder that is named after its number."""
+        return self.mpirun_in_shell(ranks, 'cd "$OMPI_COMM_WORLD_RANK" && exec "$@"', *arguments, code=code)
+
+    def train(self, ranks, run_id, *options):
+        """The summary of a run of QUICK and these options."""
+        done = self.mpirun(ranks, "train", *QUICK, "--run-id", run_id, "--quiet", "--json", *options)
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def evaluate(self, ranks, checkpoint, *options):
+        done = self.mpirun(ranks, "eval", "--data", DATA, "--checkpoint", checkpoint, "--json", *options)
+        return json.loads(done.stdout)
+
+    def assert_one_error(self, done, *patterns):
+        """Our program spoke once, and said this."""
+        errors = re.findall("^tandem: error: .*$", done.stderr, re.MULTILINE)
+        self.assertEqual(len(errors), 1, done.stderr)
+        for pattern in patterns:
+            self.assertRegex(done.stderr, pattern)
+        self.assertEqual(done.stdout, "")
+
+
+def read_lines(path):
+    """The objects of a .jsonl file."""
+    return [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]

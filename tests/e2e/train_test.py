@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""tandem train: the run folder and what repeats."""
+
+import hashlib
+import json
+import unittest
+
+from tandem import DATA, QUICK, TandemTest, read_lines
+
+SUMMARY_KEYS = {"run_id", "exit_reason", "world_size", "steps", "epochs", "images_seen", "train_seconds",
+                "images_per_second", "train_loss", "test_loss", "test_accuracy", "test_accuracy_tta", "weights_sha256"}
+
+
+def digest_of_weights(path):
+    """SHA-256 over the tensors of a .safetensors file, names sorted bytewise."""
+    content = path.read_bytes()
+    header_bytes = int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:8 + header_bytes])
+    header.pop("__metadata__")
+    digest = hashlib.sha256()
+    for name in sorted(header, key=lambda name: name.encode()):
+        begin, end = header[name]["data_offsets"]
+        digest.update(content[8 + header_bytes + begin:8 + header_bytes + end])
+    return digest.hexdigest()
+
+
+class Train(TandemTest):
+    def test_run_folder_is_complete(self):
+        summary = self.train(2, "a", "--log-every", "1")
+        run = self.folder / "runs" / "a"
+        files = {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()}
+        self.assertEqual(files, {"config.ini", "manifest.json", "metrics.jsonl", "summary.json", "model/model.safetensors",
+                                 "model/synthetic_net.pth"})
+        self.assertEqual(json.loads((run / "summary.json").read_text()), summary)
+        self.assertLessEqual(SUMMARY_KEYS, set(summary))
+        self.assertEqual((summary["run_id"], summary["exit_reason"], summary["world_size"], summary["steps"]),
+                         ("a", "completed", 2, 3))
+        self.assertEqual(summary["images_seen"], 3 * 64)
+        self.assertEqual(summary["weights_sha256"], digest_of_weights(run / "model/model.safetensors"))
+
+        manifest = json.loads((run / "manifest.json").read_text())
+        self.assertEqual([rank["rank"] for rank in manifest["ranks"]], [0, 1])
+        self.assertIn("train", manifest["command_line"])
+
+        lines = read_lines(run / "metrics.jsonl")
+        for line in lines:
+            self.assertLessEqual({"event", "step", "epoch", "time"}, set(line))
+        steps = [line for line in lines if line["event"] == "step"]
+        self.assertEqual([line["step"] for line in steps], [1, 2, 3])
+        for line in steps:
+            self.assertLessEqual({"loss", "accuracy", "lr", "images_per_second"}, set(line))
+        evaluation = [line for line in lines if line["event"] == "eval"][-1]
+        self.assertEqual(evaluation["test_accuracy"], summary["test_accuracy"])
+        self.assertEqual(evaluation["test_loss"], summary["test_loss"])
+
+    def test_equal_seeds_give_equal_weights(self):
+        digests = [self.train(2, run_id, "--augment", "standard", "--seed", seed)["weights_sha256"]
+                   for run_id, seed in (("a", 3), ("b", 3), ("c", 4))]
+        self.assertEqual(digests[0], digests[1])
+        self.assertNotEqual(digests[0], digests[2])
+
+    def test_config_of_a_run_repeats_it(self):
+        first = self.train(2, "a", "--optimizer", "adamw", "--schedule", "cosine", "--label-smoothing", "0.1")
+        done = self.mpirun(2, "train", "--config", "runs/a/config.ini", "--run-id", "b")
+        second = json.loads((self.folder / "runs/b/summary.json").read_text())
+        self.assertEqual(second["weights_sha256"], first["weights_sha256"], done.stdout)
+        self.assertEqual((self.folder / "runs/a/config.ini").read_text(), (self.folder / "runs/b/config.ini").read_text())
+
+    def test_without_launcher_it_is_one_rank(self):
+        done = self.tandem("train", *QUICK, "--run-id", "a", "--quiet", "--json")
+        alone = json.loads(done.stdout.splitlines()[-1])
+        self.assertEqual(alone["world_size"], 1)
+        self.assertEqual(alone["weights_sha256"], self.train(1, "b")["weights_sha256"])
+
+    def test_existing_run_is_left_alone(self):
+        self.train(2, "a")
+        before = {path: path.read_bytes() for path in (self.folder / "runs/a").rglob("*") if path.is_file()}
+        self.assert_one_error(self.mpirun(2, "train", *QUICK, "--run-id", "a", code=73), "runs/a")
+        after = {path: path.read_bytes() for path in (self.folder / "runs/a").rglob("*") if path.is_file()}
+        self.assertEqual(after, before)
+
+    def test_runs_without_an_id_sort_by_time(self):
+        for _ in range(2):
+            self.tandem("train", *QUICK, "--quiet", "--eval-every", "0")
+        runs = sorted((self.folder / "runs").iterdir(), key=lambda run: run.stat().st_mtime)
+        self.assertEqual(len(runs), 2)
+        self.assertEqual([run.name for run in runs], sorted(run.name for run in runs))
+
+    def test_unusable_places_and_names_are_refused(self):
+        (self.folder / "file").write_text("")
+        self.assert_one_error(self.mpirun(2, "train", *QUICK, "--runs-dir", "file", code=73), "file")
+        for name in ("../a", "a/b", "", "x" * 65, "a b"):
+            with self.subTest(name=name):
+                if name:
+                    self.assert_one_error(self.tandem("train", *QUICK, "--run-id", name, code=2), "--run-id")
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_no_evaluation_leaves_the_test_fields_null(self):
+        summary = self.train(1, "a", "--eval-every", "0")
+        self.assertIsNone(summary["test_loss"])
+        self.assertIsNone(summary["test_accuracy"])
+
+    def test_plain_lines_where_there_is_no_terminal(self):
+        done = self.mpirun(2, "train", *QUICK, "--run-id", "a")
+        self.assertNotIn("\r", done.stdout + done.stderr)
+        self.assertNotIn("\x1b", done.stdout + done.stderr)
+        self.assertIn("global batch 64", done.stdout)
+        self.assertIn("120/120 exactly once", done.stdout + done.stderr)
+
+    def test_quiet_run_says_nothing(self):
+        done = self.mpirun(2, "train", *QUICK, "--quiet")
+        self.assertEqual((done.stdout, done.stderr), ("", ""))
+
+    def test_export_and_inspect_read_the_run(self):
+        self.train(1, "a")
+        run = self.folder / "runs/a"
+        self.tandem("export", "--checkpoint", "runs/a", "--output", "copy.safetensors")
+        self.assertEqual(digest_of_weights(self.folder / "copy.safetensors"),
+                         digest_of_weights(run / "model/model.safetensors"))
+        self.tandem("export", "--checkpoint", "runs/a/model/model.safetensors", "--output", "copy.pth")
+        self.assertEqual((self.folder / "copy.pth").read_bytes(), (run / "model/synthetic_net.pth").read_bytes())
+        self.assertIn("mlp", self.tandem("inspect", "runs/a/model/model.safetensors").stdout)
+        self.assertIn("completed", self.tandem("inspect", "runs/a").stdout)
+
+    def test_learns(self):
+        """A linear classifier cannot, this network in this time can: well above chance on unseen images."""
+        self.tandem("pack", "--input", "synthetic", "--images", "4000", "--output", "larger.h5")
+        summary = self.train(2, "a", "--data", "larger.h5", "--model", "simple", "--max-steps", "0", "--epochs", "4",
+                             "--lr", "0.05", "--schedule", "triangle")
+        self.assertGreater(summary["test_accuracy"], 0.4)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
