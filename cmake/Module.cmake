@@ -1,6 +1,7 @@
 # tandem_module(NAME SOURCES … USES … PRIVATE …): one static library per folder of src/.
 # USES are other tandem modules, seen by includers; PRIVATE are third-party libraries that no public header shows.
-# WITH_TORCH compiles against libtorch through one precompiled header shared by all such modules.
+# WITH_TORCH compiles against libtorch through one precompiled header shared by all such modules. Loading it takes
+# seconds for every file, so those that need nothing of it are listed under TORCH_FREE instead.
 add_library(tandem_flags INTERFACE)
 target_include_directories(tandem_flags INTERFACE ${PROJECT_SOURCE_DIR}/include)
 # No fused multiply-add by contraction: every rank must round alike, whatever instruction set its loops were cloned for.
@@ -27,8 +28,11 @@ function(tandem_use_torch target)
 endfunction()
 
 function(tandem_module name)
-  cmake_parse_arguments(ARG "WITH_TORCH" "" "SOURCES;USES;PRIVATE;PUBLIC" ${ARGN})
-  add_library(tandem_${name} STATIC ${ARG_SOURCES})
+  cmake_parse_arguments(ARG "WITH_TORCH" "" "SOURCES;TORCH_FREE;USES;PRIVATE;PUBLIC" ${ARGN})
+  add_library(tandem_${name} STATIC ${ARG_SOURCES} ${ARG_TORCH_FREE})
+  if(ARG_TORCH_FREE)
+    set_source_files_properties(${ARG_TORCH_FREE} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+  endif()
   target_link_libraries(tandem_${name} PUBLIC tandem_flags ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
   foreach(other ${ARG_USES})
     target_link_libraries(tandem_${name} PUBLIC tandem_${other})

@@ -184,6 +184,7 @@ std::string find_recipe(const std::string& name) {
   const fs::path folder = program.parent_path().parent_path() / "share" / "tandem" / "recipes";
   const fs::path recipe = folder / (name + ".conf");
   if (fs::exists(recipe)) return recipe.string();
+  if (fs::is_regular_file(name, error)) return name;
   std::vector<std::string> known;
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() == ".conf") known.push_back(entry.path().stem().string());

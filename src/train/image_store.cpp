@@ -3,6 +3,8 @@
 #include <optional>
 
 #include "tandem/comm/agree.hpp"
+#include "tandem/core/digest.hpp"
+#include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/data/packed_file.hpp"
 #include "tandem/data/probe.hpp"
@@ -43,10 +45,22 @@ DatasetInfo from_text(const std::string& text) {
   return info;
 }
 
+// Every rank must be able to open the file, and sees by its first bytes, which hold the seal's
+// digest, that it is the same as elsewhere, before one rank a host reads all of it.
+std::string fingerprint(const std::string& path) {
+  constexpr std::size_t kSealBytes = 512;
+  std::string start(kSealBytes, '\0');
+  start.resize(File::open_for_reading(path).read_at(0, start.data(), start.size()));
+  return sha256_hex(start).substr(0, 16);
+}
+
 // The first rank of each host opens the file and tells the others what it holds.
 DatasetInfo open_everywhere(const std::string& path, comm::MpiCommunicator& world,
                             comm::MpiCommunicator& node, const comm::Topology& topology,
                             std::optional<data::PackedFile>& file) {
+  std::string start;
+  comm::agree(world, topology.host, [&] { start = fingerprint(path); });
+  comm::require_equal(world, {{"start of the data set " + path, start}});
   comm::agree_on_rank_0(world, [&] { data::probe_in_child(path); });
   comm::agree(world, topology.host, [&] {
     if (node.rank() == 0) file.emplace(path);

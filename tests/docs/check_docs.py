@@ -56,8 +56,17 @@ def help_of(tandem, *command):
     return subprocess.run([tandem, *command, "--help"], stdout=subprocess.PIPE, text=True, check=True).stdout
 
 
-def commands_of(tandem):
-    return re.findall(r"^  ([a-z]+)  +\S", help_of(tandem).split("commands:\n")[1], re.MULTILINE)
+class Commands(dict):
+    """The options of each command, asked of the program when they are first needed: a start of it takes a while."""
+
+    def __init__(self, tandem):
+        super().__init__()
+        self.tandem = tandem
+        self.names = re.findall(r"^  ([a-z]+)  +\S", help_of(tandem).split("commands:\n")[1], re.MULTILINE)
+
+    def __missing__(self, command):
+        self[command] = options_of(self.tandem, command)
+        return self[command]
 
 
 def options_of(tandem, command):
@@ -84,7 +93,7 @@ def spellings(options):
     return typed
 
 
-def check_command_lines(text, blocks, options):
+def check_command_lines(text, blocks, commands):
     """Faults in the `tandem …` lines of the blocks and in inline code."""
     lines = [(b.line, line) for b in blocks if b.kind() in ("sh", "console")
              for line in b.text.replace("\\\n", " ").splitlines()]
@@ -96,11 +105,11 @@ def check_command_lines(text, blocks, options):
             command, *rest = words.split()
             if not re.fullmatch(r"[a-z]+", command):
                 continue
-            if command not in options:
+            if command not in commands.names:
                 yield f"{where}: 'tandem {command}' is no command: {line.strip()}"
                 continue
             for name in re.findall(r"(?<!\S)--([a-z0-9][a-z0-9-]*)", " ".join(rest)):
-                if name not in spellings(options[command]):
+                if name not in spellings(commands[command]):
                     yield f"{where}: 'tandem {command}' has no option --{name}: {line.strip()}"
         targets = (ROOT / "Makefile.hpc").read_text()
         for target in re.findall(r"make -f Makefile\.hpc ([a-z]+)", line):
@@ -116,25 +125,26 @@ def check_links(page, text):
             yield f"the link to '{target}' leads nowhere"
 
 
-def check_reference(text, options):
+def check_reference(text, commands):
     """Each `## tandem COMMAND` section has one table row for each option: | `--name X` | default | meaning |."""
     sections = dict(re.findall(r"^## tandem ([a-z]+)\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL))
-    for command in sorted(set(sections) ^ set(options)):
+    for command in sorted(set(sections) ^ set(commands.names)):
         yield f"command '{command}' is " + ("not in --help" if command in sections else "not described")
-    for command in sorted(set(sections) & set(options)):
+    for command in sorted(set(sections) & set(commands.names)):
         rows = dict(re.findall(r"^\| `--(\S+)[^`]*` \| ([^|]*?) *\|", sections[command], re.MULTILINE))
-        for name in sorted(set(rows) ^ set(options[command])):
+        for name in sorted(set(rows) ^ set(commands[command])):
             yield f"tandem {command}: option --{name} is " + ("not in --help" if name in rows else "not described")
-        for name in sorted(set(rows) & set(options[command])):
+        for name in sorted(set(rows) & set(commands[command])):
             stated = rows[name].strip("`")
-            if stated != options[command][name]:
-                yield f"tandem {command}: --{name} states default '{stated}', --help '{options[command][name]}'"
+            if stated != commands[command][name]:
+                yield f"tandem {command}: --{name} states default '{stated}', --help '{commands[command][name]}'"
 
 
 def python_with(modules, candidates):
-    """A Python that can import all of `modules`, or None."""
+    """A Python that has all of `modules`, or None."""
+    script = "import importlib.util, sys; sys.exit(not all(map(importlib.util.find_spec, sys.argv[1:])))"
     for python in candidates:
-        if subprocess.run([python, "-c", "import " + ", ".join(modules)], stderr=subprocess.DEVNULL).returncode == 0:
+        if subprocess.run([python, "-c", script, *modules]).returncode == 0:
             return python
     return None
 
@@ -153,7 +163,7 @@ def run_blocks(page, blocks, tandem, pythons):
         commands.mkdir()
         work.mkdir()
         write_command(commands, "tandem", tandem)
-        environment = dict(os.environ, PATH=f"{commands}:{os.environ['PATH']}", TANDEM_SOURCE=str(ROOT))
+        environment = dict(os.environ, PATH=f"{commands}:{os.environ['PATH']}")
         for block in (b for b in blocks if b.kind() == "sh"):
             if block.needs():
                 python = python_with(block.needs(), pythons)
@@ -182,10 +192,10 @@ def main():
 
     text = page.read_text(encoding="utf-8")
     blocks = blocks_of(text)
-    options = {command: options_of(tandem, command) for command in commands_of(tandem)}
-    faults = [*check_command_lines(text, blocks, options), *check_links(page, text)]
+    commands = Commands(tandem)
+    faults = [*check_command_lines(text, blocks, commands), *check_links(page, text)]
     if page == REFERENCE:
-        faults += check_reference(text, options)
+        faults += check_reference(text, commands)
     # The distribution's h5py is not visible to a Python of one's own.
     pythons = [python for python in (given.python, sys.executable, "/usr/bin/python3") if python and os.path.exists(python)]
     faults += run_blocks(page, blocks, tandem, pythons)

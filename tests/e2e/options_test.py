@@ -6,7 +6,7 @@ import unittest
 
 from tandem import DATA, QUICK, TandemTest
 
-COMMANDS = ["pack", "verify", "train", "eval", "inspect", "info", "export", "bench"]
+COMMANDS = ["pack", "verify", "train", "eval", "inspect", "info", "export"]
 
 
 class Options(TandemTest):
