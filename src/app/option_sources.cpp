@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #include "tandem/app/options.hpp"
 #include "tandem/core/error.hpp"
@@ -116,8 +117,12 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
                        po::command_line_style::long_allow_next;
     const auto parsed =
         po::command_line_parser(words).options(description).style(style).allow_unregistered().run();
+    bool after_unknown = false;  // then a stray word is its value and no fault of its own
     for (const po::option& option : parsed.options) {
-      if (option.position_key >= 0 || option.string_key.empty()) {
+      const bool is_word = option.position_key >= 0 || option.string_key.empty();
+      if (is_word && std::exchange(after_unknown, false)) continue;
+      after_unknown = !is_word && option.unregistered;
+      if (is_word) {
         const std::string& word = option.original_tokens.at(0);
         if (allow_positional && word.rfind('-', 0) != 0) {
           result.positional.push_back(word);

@@ -46,8 +46,8 @@ class Options(TandemTest):
 
     def test_precedence_is_command_line_environment_file_recipe_default(self):
         (self.folder / "my.conf").write_text("lr = 0.4\nmomentum = 0.4\nepochs = 4\n")
-        (self.folder / "my.recipe").write_text("lr = 0.3\nmomentum = 0.3\nepochs = 3\nweight-decay = 0.3\n")
-        origins = self.origins("--data", DATA, "--recipe", "my.recipe", "--config", "my.conf", "--lr", "0.6", ranks=2,
+        (self.folder / "recipe.conf").write_text("lr = 0.3\nmomentum = 0.3\nepochs = 3\nweight-decay = 0.3\n")
+        origins = self.origins("--data", DATA, "--recipe", "recipe.conf", "--config", "my.conf", "--lr", "0.6", ranks=2,
                                environment={"TANDEM_LR": "0.5", "TANDEM_MOMENTUM": "0.5"})
         self.assertEqual(origins["lr"], ("0.6", "command line"))
         self.assertEqual(origins["momentum"], ("0.5", "environment"))

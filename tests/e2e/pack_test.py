@@ -177,10 +177,10 @@ class Pack(TandemTest):
     def test_interrupted_pack_leaves_nothing(self):
         process = subprocess.Popen([PROGRAM, "pack", "--input", "synthetic", "--images", "1000000", "--output",
                                     "out/new.h5"], cwd=self.folder, stderr=subprocess.PIPE, text=True)
-        with process:
-            while process.poll() is None and not list((self.folder / "out").iterdir()):
-                time.sleep(0.001)
-            process.terminate()
+        while process.poll() is None and not list((self.folder / "out").iterdir()):
+            time.sleep(0.001)
+        process.terminate()
+        process.communicate()
         self.assertEqual(process.returncode, 128 + signal.SIGTERM)
         self.assertEqual(list((self.folder / "out").iterdir()), [])
 

@@ -2,7 +2,6 @@
 """Ranks that train as one: the same curves at any number of ranks, and one voice where something is wrong on one of them."""
 
 import pathlib
-import shutil
 import unittest
 
 from tandem import DATA, QUICK, TandemTest, read_lines
@@ -39,22 +38,6 @@ class Ranks(TandemTest):
         self.assertEqual(few["images_seen"], 9)
         for one, other in zip(self.losses("one"), self.losses("few"), strict=True):
             self.assertLess(abs(other - one) / one, 1e-4)
-
-    def test_data_missing_on_one_host_is_one_message(self):
-        for rank in range(3):
-            (self.folder / str(rank)).mkdir()
-            if rank != 1:
-                shutil.copy(DATA, self.folder / str(rank) / "data.h5")
-        done = self.mpirun_in_own_folders(3, "train", "--data", "data.h5", code=66)
-        self.assert_one_error(done, "rank 1", "data.h5")
-
-    def test_different_data_ends_all_ranks(self):
-        for rank in range(3):
-            (self.folder / str(rank)).mkdir()
-            self.tandem("pack", "--input", "synthetic", "--images", "100", "--seed", 1 if rank == 2 else 0, "--output",
-                        f"{rank}/data.h5")
-        done = self.mpirun_in_own_folders(3, "train", "--data", "data.h5", code=78)
-        self.assert_one_error(done, "data", r"\b2\b")
 
     def test_damaged_data_is_one_message(self):
         content = bytearray(pathlib.Path(DATA).read_bytes())

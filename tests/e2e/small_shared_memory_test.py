@@ -1,16 +1,13 @@
 #!/usr/bin/env python3
-"""Ranks on a host whose /dev/shm has 64 MB, as in a container: they train on private copies and say so.
-
-    small_shared_memory_test.py UNSHARE…    the command that gives a program a mount namespace of its own
-"""
+"""Ranks on a host whose /dev/shm has 64 MB, as in a container: they train on private copies and say so."""
 
 import json
-import sys
+import os
 import unittest
 
 from tandem import MPIRUN, PROGRAM, TandemTest
 
-UNSHARE = sys.argv[1:]
+UNSHARE = os.environ["TANDEM_E2E_UNSHARE"].split()
 TRAIN = ["train", "--data", "large.h5", "--model", "mlp", "--max-steps", "2", "--eval-every", "0", "--json", "--quiet"]
 
 
@@ -31,4 +28,4 @@ class SmallSharedMemory(TandemTest):
 
 
 if __name__ == "__main__":
-    unittest.main(argv=sys.argv[:1], verbosity=2)
+    unittest.main(verbosity=2)
