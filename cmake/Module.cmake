@@ -19,7 +19,7 @@ if(TANDEM_TORCH)
   file(WRITE ${CMAKE_BINARY_DIR}/torch_precompiled.cpp "")
   add_library(tandem_torch_precompiled OBJECT ${CMAKE_BINARY_DIR}/torch_precompiled.cpp)
   target_link_libraries(tandem_torch_precompiled PRIVATE tandem_flags tandem_torch)
-  target_precompile_headers(tandem_torch_precompiled PRIVATE <torch/torch.h>)
+  target_precompile_headers(tandem_torch_precompiled PRIVATE ${PROJECT_SOURCE_DIR}/include/tandem/model/libtorch.hpp)
 endif()
 
 function(tandem_use_torch target)

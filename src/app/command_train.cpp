@@ -1,5 +1,4 @@
 // tandem train, from options to summary: what happens, in the order in which it happens.
-#include <torch/torch.h>
 #include <unistd.h>
 
 #include <optional>
@@ -11,6 +10,7 @@
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/console.hpp"
 #include "tandem/metrics/json_lines.hpp"
+#include "tandem/model/libtorch.hpp"
 #include "tandem/model/pth_file.hpp"
 #include "tandem/model/registry.hpp"
 #include "tandem/train/replicate.hpp"

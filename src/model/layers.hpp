@@ -2,7 +2,7 @@
 // Owns: nothing. Threads: any. Throws: c10::Error where a tensor does not fit.
 #pragma once
 
-#include <torch/torch.h>
+#include "tandem/model/libtorch.hpp"
 
 namespace tandem::model {
 

@@ -2,12 +2,12 @@
 // Owns: values. Threads: any. Throws: DataError.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <map>
 #include <string>
 #include <vector>
+
+#include "tandem/model/libtorch.hpp"
 
 namespace tandem::model {
 

@@ -3,12 +3,11 @@
 //   and logits) for every
 //                                network and data set shape
 //   model_files compare FOLDER   NAME.python.safetensors must hold the weights of NAME.safetensors
-#include <torch/torch.h>
-
 #include <filesystem>
 #include <iostream>
 
 #include "tandem/core/error.hpp"
+#include "tandem/model/libtorch.hpp"
 #include "tandem/model/pth_file.hpp"
 #include "tandem/model/registry.hpp"
 #include "tandem/model/safetensors.hpp"

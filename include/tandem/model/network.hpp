@@ -3,10 +3,10 @@
 // Throws: c10::Error where a tensor does not fit.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <memory>
+
+#include "tandem/model/libtorch.hpp"
 
 namespace tandem::model {
 

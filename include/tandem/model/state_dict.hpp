@@ -3,10 +3,10 @@
 // per module. Throws: DataError (weights that don't belong to the module).
 #pragma once
 
-#include <torch/torch.h>
-
 #include <string>
 #include <vector>
+
+#include "tandem/model/libtorch.hpp"
 
 namespace tandem::model {
 

@@ -2,12 +2,11 @@
 // Owns: nothing. Threads: any. Throws: what libtorch throws.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstdint>
 #include <vector>
 
 #include "tandem/data/batch_loader.hpp"
+#include "tandem/model/libtorch.hpp"
 
 namespace tandem::train {
 

@@ -7,13 +7,12 @@
 // gradients, each at a 64-byte boundary. The padding stays zero.
 #pragma once
 
-#include <torch/torch.h>
-
 #include <cstddef>
 #include <string>
 #include <vector>
 
 #include "tandem/core/span.hpp"
+#include "tandem/model/libtorch.hpp"
 
 namespace tandem::train {
 

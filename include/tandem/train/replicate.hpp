@@ -2,9 +2,8 @@
 // Owns: nothing. Threads: one at a time. Throws: what the communicator throws.
 #pragma once
 
-#include <torch/torch.h>
-
 #include "tandem/comm/communicator.hpp"
+#include "tandem/model/libtorch.hpp"
 #include "tandem/train/parameter_arena.hpp"
 
 namespace tandem::train {

@@ -1,9 +1,9 @@
 #include "tandem/model/precision.hpp"
 
 #include <gtest/gtest.h>
-#include <torch/torch.h>
 
 #include "tandem/core/error.hpp"
+#include "tandem/model/libtorch.hpp"
 #include "tandem/model/torch_compat.hpp"
 
 namespace tandem::model {
