@@ -14,12 +14,18 @@
 namespace tandem::app {
 namespace {
 
+std::string shape_text(const data::ImageShape& shape) {
+  return std::to_string(shape.channels) + "x" + std::to_string(shape.height) + "x" +
+         std::to_string(shape.width);
+}
+
+// Classes too: the same number in another order would give a confident figure that means nothing.
 void require_fit(const ModelDescription& model, const data::DatasetInfo& data) {
-  if (model.shape != data.shape || model.classes.size() != data.classes.size()) {
-    throw DataError("--checkpoint: the model was trained on " + model.dataset + " with " +
-                    std::to_string(model.classes.size()) + " classes and another image size than " +
-                    data.name + "; evaluate it on the data it was made for");
-  }
+  if (model.shape == data.shape && model.classes == data.classes) return;
+  throw DataError("--checkpoint: the model takes images of " + shape_text(model.shape) +
+                  " and knows the classes " + join(model.classes, ", ") + "; " + data.name +
+                  " has images of " + shape_text(data.shape) + " and the classes " +
+                  join(data.classes, ", ") + "; evaluate it on the data it was made for");
 }
 
 // Only rank 0 needs the file; the others build the network that it describes and receive the
@@ -87,6 +93,7 @@ int run(Job& job, const Arguments& arguments) {
 
   ModelFile file = read_on_rank_0(job, options.text("checkpoint"));
   const train::ImageStore images(options.text("data"), job.world, job.node, job.topology);
+  warn_about(job, options.text("data"), images);
   const data::DatasetInfo& info = images.info();
   model::NetworkPtr network;
   comm::agree(job.world, job.topology.host, [&] {

@@ -1,6 +1,6 @@
 // tandem train, from options to summary: what happens, in the order in which it happens.
-#include <unistd.h>
 
+#include <chrono>
 #include <optional>
 
 #include "run_report.hpp"
@@ -20,36 +20,18 @@ namespace {
 
 constexpr std::size_t kMegabyte = std::size_t{1} << 20;
 
-std::optional<metrics::RunFolder> create_run_folder(Job& job, const Options& options,
-                                                    const TrainReporting& reporting) {
-  std::optional<metrics::RunFolder> folder;
-  comm::agree_on_rank_0(job.world, [&] {
-    folder = metrics::RunFolder::create(
-        reporting.runs_dir, reporting.run_id.empty() ? metrics::make_run_id() : reporting.run_id);
-    folder->write_config(to_ini(options));
-  });
-  return folder;
-}
-
 metrics::Sinks make_sinks(const std::optional<metrics::RunFolder>& folder,
                           const TrainRequest& request) {
   metrics::Sinks sinks;
   if (!folder) return sinks;
   sinks.push_back(std::make_unique<metrics::JsonLinesSink>(folder->metrics_path()));
   if (request.reporting.quiet) return sinks;
-  const bool terminal = isatty(STDERR_FILENO) == 1;
+  const bool terminal = is_terminal_of_launcher();
   const auto progress = !request.reporting.progress ? metrics::Progress::kNone
                         : terminal                  ? metrics::Progress::kLive
                                                     : metrics::Progress::kLines;
   sinks.push_back(std::make_unique<metrics::ConsoleSink>(request.config.epochs, progress));
   return sinks;
-}
-
-void warn_where_images_are_private(Job& job, const train::ImageStore& images) {
-  if (images.shared()) return;
-  job.warn("a host has no room for " + format_bytes(images.bytes()) +
-           " of shared memory, so every rank keeps its own copy of the images; enlarge /dev/shm "
-           "(docker run --shm-size=1g)");
 }
 
 // Rank 0 writes the model in both forms; the weights are everywhere the same.
@@ -64,6 +46,7 @@ void export_model(Job& job, const std::optional<metrics::RunFolder>& folder,
 }
 
 int run(Job& job, const Arguments& arguments) {
+  const auto start = std::chrono::steady_clock::now();
   // 1. What is asked for, the same on every rank.
   Options options = resolve_together(job, "train", train_option_table(), arguments);
   TrainRequest request;
@@ -77,10 +60,13 @@ int run(Job& job, const Arguments& arguments) {
   comm::agree(job.world, job.topology.host,
               [&] { threads = use_threads(config.threads, job.topology); });
 
-  // 2. Where it goes and what it trains on. The folder first: it is cheap to find unusable.
-  const auto folder = create_run_folder(job, options, request.reporting);
+  // 2. Where it goes and what it trains on. That the place can be used is cheap to find out first.
+  const std::string run_id =
+      request.reporting.run_id.empty() ? metrics::make_run_id() : request.reporting.run_id;
+  comm::agree_on_rank_0(
+      job.world, [&] { metrics::RunFolder::require_free(request.reporting.runs_dir, run_id); });
   const train::ImageStore images(config.data, job.world, job.node, job.topology);
-  warn_where_images_are_private(job, images);
+  warn_about(job, config.data, images);
   const data::DatasetInfo& info = images.info();
   train::BatchArithmetic arithmetic;
   comm::agree(job.world, job.topology.host, [&] {
@@ -120,8 +106,11 @@ int run(Job& job, const Arguments& arguments) {
     print_line(banner(options, images, config, arithmetic, ranks, arena.parameter_count(),
                       reducer.buckets().size()));
   }
+  std::optional<metrics::RunFolder> folder;  // on rank 0
   metrics::Sinks sinks;
   comm::agree_on_rank_0(job.world, [&] {
+    folder = metrics::RunFolder::create(request.reporting.runs_dir, run_id);
+    folder->write_config(to_ini(options));
     folder->write_manifest(
         make_manifest(folder->run_id(), images, ranks, "tandem train " + join(arguments, " ")));
     sinks = make_sinks(folder, request);
@@ -145,6 +134,7 @@ int run(Job& job, const Arguments& arguments) {
   train::Trainer trainer(
       {job.world, *network, arena, reducer, *optimizer, schedule, loader, evaluate_test, sinks},
       settings);
+  const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - start;
   const train::TrainResult result = trainer.run();
   sinks.clear();
 
@@ -153,8 +143,8 @@ int run(Job& job, const Arguments& arguments) {
       job, folder, *network,
       {config.model, info.name, info.digest, info.shape, info.classes, info.mean, info.std});
   comm::agree_on_rank_0(job.world, [&] {
-    const Json summary =
-        make_summary(folder->run_id(), result, job.topology.world, model::weights_sha256(*network));
+    const Json summary = make_summary(folder->run_id(), result, job.topology.world,
+                                      model::weights_sha256(*network), startup.count());
     folder->write_summary(summary);
     if (!request.reporting.quiet) {
       print_line("done: " + format_count(static_cast<std::int64_t>(result.steps)) + " steps in " +

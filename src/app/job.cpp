@@ -1,44 +1,47 @@
 #include "tandem/app/job.hpp"
 
 #include <ATen/Parallel.h>
+#include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <set>
 
 #include "tandem/comm/agree.hpp"
-#include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/core/version.hpp"
+#include "tandem/model/torch_compat.hpp"
 
 namespace tandem::app {
 namespace {
 
 constexpr int kMostThreads = 1024;
 
+// Option texts may hold any byte but a null.
 std::string to_text(const Options& options) {
-  Json json;
+  std::string text;
   for (const OptionSpec& spec : options.table()) {
     const OptionValue& value = options.value(spec.name);
-    json[spec.name] = {value.text, static_cast<int>(value.origin)};
+    text += spec.name + '\0' + value.text + '\0' + std::to_string(static_cast<int>(value.origin)) +
+            '\0';
   }
-  // Options come from outside and may hold any bytes; invalid UTF-8 is replaced rather than refused
-  // here.
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text;
 }
 
 std::map<std::string, OptionValue> from_text(const std::string& text) {
   std::map<std::string, OptionValue> values;
-  const Json json = Json::parse(text);
-  for (const auto& [name, value] : json.items()) {
-    values[name] = {value[0].get<std::string>(), static_cast<Origin>(value[1].get<int>())};
+  const std::vector<std::string> parts = split(text, '\0');
+  for (std::size_t i = 0; i + 2 < parts.size(); i += 3) {
+    values[parts[i]] = {parts[i + 1], static_cast<Origin>(std::stoi(parts[i + 2]))};
   }
   return values;
 }
 
 // Each rank's own command line, option by option, so that a difference can be named.
 comm::Fields fields_of(const OptionTable& table, const CommandLine& line) {
-  comm::Fields fields{{"program version", version() + " " + source_version()}};
+  comm::Fields fields{{"program version", version() + " " + source_version()},
+                      {"libtorch version", model::torch_version()}};
   for (const OptionSpec& spec : table) {
     const auto found = line.values.find(spec.name);
     fields.emplace_back("--" + spec.name, found == line.values.end() ? "" : found->second);
@@ -68,11 +71,37 @@ Options resolve_together(Job& job, const std::string& command, const OptionTable
   return Options(table, from_text(job.world.broadcast_string(resolved)), line.positional);
 }
 
+void warn_about(const Job& job, const std::string& path, const train::ImageStore& images) {
+  if (!images.info().sealed) {
+    job.warn(path + " has no seal, so damage to it cannot be noticed; tandem verify --seal " +
+             path + " adds one");
+  }
+  if (!images.shared()) {
+    job.warn("a host has no room for " + format_bytes(images.bytes()) +
+             " of shared memory, so every rank keeps its own copy of the images; enlarge /dev/shm "
+             "(docker run --shm-size=1g)");
+  }
+}
+
+bool is_terminal_of_launcher() {
+  if (isatty(STDERR_FILENO) == 1) return true;
+  // Open MPI gives its ranks a pipe. Its own end of it is found where it runs on the same host.
+  namespace fs = std::filesystem;
+  const fs::path parent = "/proc/" + std::to_string(getppid());
+  std::error_code error;
+  const std::string program = fs::read_symlink(parent / "exe", error).filename();
+  const std::string end = fs::read_symlink(parent / "fd" / "2", error);
+  const bool is_launcher =
+      program == "mpirun" || program == "mpiexec" || program == "orterun" || program == "prterun";
+  return is_launcher && (end.rfind("/dev/pts/", 0) == 0 || end.rfind("/dev/tty", 0) == 0);
+}
+
 int use_threads(int asked, const comm::Topology& topology) {
   int threads = asked > 0 ? asked : topology.default_threads();
   const char* environment = std::getenv("OMP_NUM_THREADS");
   if (asked == 0 && environment != nullptr) {
-    threads = static_cast<int>(parse_integer(environment, 1, kMostThreads, "OMP_NUM_THREADS"));
+    threads = static_cast<int>(
+        parse_integer(split(environment, ',').front(), 1, kMostThreads, "OMP_NUM_THREADS"));
   }
   at::set_num_threads(threads);
   return threads;

@@ -2,6 +2,8 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 
 #include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
@@ -41,25 +43,27 @@ int to_exit_code(const std::exception& error) {
   return static_cast<int>(ours != nullptr ? ours->code() : ExitCode::kInternal);
 }
 
+// The rank that fails first speaks; where all fail alike, the others give it the time to end them.
+constexpr auto kTimeToBeEnded = std::chrono::milliseconds(200);
+
 int run_in_job(const Command& command, const Arguments& arguments) {
   const comm::Runtime runtime;
-  int rank = 0;
-  int world = 1;
-  std::string host;
+  const int rank = runtime.rank();
+  const int world = runtime.world();
   try {
     Job job;
-    rank = job.topology.rank;
-    world = job.topology.world;
-    host = job.topology.host;
     return command.run_in_job(job, arguments);
   } catch (const comm::AgreedError& error) {
     if (rank == 0) print_error(error.what());
     return to_exit_code(error);
   } catch (const std::exception& error) {
-    const std::string who = "rank " + std::to_string(rank) + " (" + host + "): ";
-    print_error(world > 1 ? who + error.what() : error.what());
-    if (world > 1) comm::Runtime::abort(to_exit_code(error));
-    return to_exit_code(error);
+    if (world == 1) {
+      print_error(error.what());
+      return to_exit_code(error);
+    }
+    if (rank > 0) std::this_thread::sleep_for(kTimeToBeEnded);
+    print_error("rank " + std::to_string(rank) + " (" + comm::host_name() + "): " + error.what());
+    comm::Runtime::abort(to_exit_code(error));
   }
 }
 

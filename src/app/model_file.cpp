@@ -1,5 +1,8 @@
 #include "tandem/app/model_file.hpp"
 
+#include <algorithm>
+#include <cmath>
+
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
@@ -57,8 +60,10 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
   const bool shape_fits = shape.channels >= 1 && shape.channels <= 64 && shape.height >= 1 &&
                           shape.height <= kMostPixels && shape.width >= 1 &&
                           shape.width <= kMostPixels;
-  if (!shape_fits || description.mean.size() != channels || description.std.size() != channels ||
-      description.classes.empty()) {
+  const bool spread = std::all_of(description.std.begin(), description.std.end(),
+                                  [](double each) { return std::isfinite(each) && each > 0; });
+  if (!shape_fits || !spread || description.mean.size() != channels ||
+      description.std.size() != channels || description.classes.empty()) {
     throw DataError(path +
                     ": its __metadata__ contradicts itself: input_shape, classes, mean and std do "
                     "not fit together");

@@ -63,7 +63,7 @@ Json make_manifest(const std::string& run_id, const train::ImageStore& images,
 }
 
 Json make_summary(const std::string& run_id, const train::TrainResult& result, int world,
-                  const std::string& weights_sha256) {
+                  const std::string& weights_sha256, double startup_seconds) {
   Json summary{{"run_id", run_id},
                {"exit_reason", "completed"},
                {"world_size", world},
@@ -73,6 +73,8 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
                {"train_seconds", result.train_seconds},
                {"data_seconds", result.data_seconds},
                {"exchange_seconds", result.exchange_seconds},
+               {"startup_seconds", startup_seconds},
+               {"evaluation_seconds", result.evaluation_seconds},
                {"images_per_second", result.images_per_second},
                {"train_loss", result.train_loss},
                {"test_loss", nullptr},

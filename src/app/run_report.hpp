@@ -23,6 +23,6 @@ Json make_manifest(const std::string& run_id, const train::ImageStore& images,
                    const RankTable& ranks, const std::string& command_line);
 
 Json make_summary(const std::string& run_id, const train::TrainResult& result, int world,
-                  const std::string& weights_sha256);
+                  const std::string& weights_sha256, double startup_seconds);
 
 }  // namespace tandem::app

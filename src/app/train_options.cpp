@@ -136,6 +136,14 @@ OptionTable train_option_table() {
 TrainRequest read_train_options(Options& options) {
   TrainRequest request;
   train::TrainConfig& config = request.config;
+  for (const OptionSpec& spec : options.table()) {
+    const std::string value = options.text(spec.name);
+    if (value != trim(value) || value.find_first_of("#\n") != std::string::npos) {
+      options.add_fault("--" + spec.name + ": '" + value +
+                        "' has a '#', a line break or a blank at an end, which config.ini cannot "
+                        "keep; rename it");
+    }
+  }
   options.require("data");
   config.data = options.text("data");
   config.model = options.choice("model", model::network_names());

@@ -47,9 +47,9 @@ NodeMemory::NodeMemory(MpiCommunicator& world, MpiCommunicator& node, std::size_
     void* base = nullptr;
     const int code =
         MPI_Win_allocate_shared(mine, 1, MPI_INFO_NULL, node.handle_->mpi, &base, &window_->mpi);
-    if (code != MPI_SUCCESS) window_->mpi = MPI_WIN_NULL;
     shared = on_all_ranks(code == MPI_SUCCESS);
-    if (!shared && code == MPI_SUCCESS) TANDEM_MPI(MPI_Win_free(&window_->mpi));
+    // Freeing is collective, so a window that not every rank has must stay until the program ends.
+    if (!shared) window_->mpi = MPI_WIN_NULL;
   }
   if (shared) {
     MPI_Aint size = 0;

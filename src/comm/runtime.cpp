@@ -18,7 +18,7 @@ void check_mpi(int code, const char* call, const char* file, int line) {
   std::string_view name(call);
   name = name.substr(0, name.find('('));
   throw InternalError(std::string(name) + " failed: " + std::string(text, length) + " (" + file +
-                      ":" + std::to_string(line) + ")");
+                      ":" + std::to_string(line) + "); another rank may have said why");
 }
 
 Runtime::Runtime() {
@@ -34,6 +34,18 @@ Runtime::Runtime() {
 
 Runtime::~Runtime() { MPI_Finalize(); }
 
+int Runtime::rank() const {
+  int rank = 0;
+  TANDEM_MPI(MPI_Comm_rank(MPI_COMM_WORLD, &rank));
+  return rank;
+}
+
+int Runtime::world() const {
+  int size = 1;
+  TANDEM_MPI(MPI_Comm_size(MPI_COMM_WORLD, &size));
+  return size;
+}
+
 void Runtime::abort(int code) {
   MPI_Abort(MPI_COMM_WORLD, code);
   std::_Exit(code);
@@ -45,6 +57,13 @@ std::string mpi_library_version() {
   MPI_Get_library_version(text, &length);
   const std::string_view version(text, static_cast<std::size_t>(length));
   return std::string(version.substr(0, version.find(',')));
+}
+
+std::string host_name() {
+  char host[MPI_MAX_PROCESSOR_NAME];
+  int length = 0;
+  TANDEM_MPI(MPI_Get_processor_name(host, &length));
+  return std::string(host, static_cast<std::size_t>(length));
 }
 
 int launcher_rank() {

@@ -1,12 +1,11 @@
 #include "tandem/comm/topology.hpp"
 
-#include <mpi.h>
 #include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 
-#include "check_mpi.hpp"
+#include "tandem/comm/runtime.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/text.hpp"
 
@@ -21,10 +20,7 @@ Topology discover_topology(const Communicator& world, Communicator& node) {
   topology.local_rank = node.rank();
   topology.local_size = node.size();
 
-  char host[MPI_MAX_PROCESSOR_NAME];
-  int length = 0;
-  TANDEM_MPI(MPI_Get_processor_name(host, &length));
-  topology.host.assign(host, static_cast<std::size_t>(length));
+  topology.host = host_name();
 
   cpu_set_t mask;
   CPU_ZERO(&mask);

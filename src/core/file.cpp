@@ -18,6 +18,8 @@
 namespace tandem {
 namespace {
 
+constexpr int kMostLeftovers = 100;
+
 std::string errno_text() { return std::strerror(errno); }
 
 std::string host_name() {
@@ -150,10 +152,16 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), file_(-1, "")
   if (name.empty() || is_folder(path_)) {
     throw CannotCreateError(path_ + ": is a folder, the name of a file was expected");
   }
-  temporary_path_ =
+  const std::string stem =
       folder_of(path_) + "/." + name + ".tmp." + host_name() + "." + std::to_string(::getpid());
-  const int descriptor =
-      ::open(temporary_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+  int descriptor = -1;
+  // A process id may come again, in a container soon, and find what a killed process left.
+  for (int attempt = 0; attempt < kMostLeftovers; ++attempt) {
+    temporary_path_ = attempt == 0 ? stem : stem + "." + std::to_string(attempt);
+    descriptor =
+        ::open(temporary_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);
+    if (descriptor >= 0 || errno != EEXIST) break;
+  }
   if (descriptor < 0) {
     throw CannotCreateError(path_ + ": cannot be created: " + errno_text() +
                             "; choose a folder that exists and is writable");

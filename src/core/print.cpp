@@ -3,7 +3,10 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 
+#include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem {
@@ -15,12 +18,15 @@ std::string escape_lines(std::string_view text) {
   return out;
 }
 
-void write_once(int descriptor, std::string_view text) {
+// Returns errno, 0 where all was written.
+int write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::write(descriptor, text.data(), text.size());
-    if (put <= 0) return;  // nobody is left to tell
+    if (put < 0 && errno == EINTR) continue;
+    if (put < 0) return errno;
     text.remove_prefix(static_cast<std::size_t>(put));
   }
+  return 0;
 }
 
 // Characters, not bytes: continuation bytes of UTF-8 take no column.
@@ -32,16 +38,19 @@ std::size_t width(std::string_view text) {
 }  // namespace
 
 void print_error(std::string_view message) {
-  write_once(STDERR_FILENO, "tandem: error: " + escape_lines(message));
+  write_all(STDERR_FILENO, "tandem: error: " + escape_lines(message));
 }
 
 void print_warning(std::string_view message) {
-  write_once(STDERR_FILENO, "tandem: warning: " + escape_lines(message));
+  write_all(STDERR_FILENO, "tandem: warning: " + escape_lines(message));
 }
 
-void print_line(std::string_view line) { write_once(STDOUT_FILENO, escape_lines(line)); }
+void print_line(std::string_view line) {
+  const int failure = write_all(STDOUT_FILENO, escape_lines(line));
+  if (failure != 0) throw IoError(std::string("standard output: ") + std::strerror(failure));
+}
 
-void print_error_line(std::string_view line) { write_once(STDERR_FILENO, escape_lines(line)); }
+void print_error_line(std::string_view line) { write_all(STDERR_FILENO, escape_lines(line)); }
 
 std::string format_table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths(rows.empty() ? 0 : rows.front().size());

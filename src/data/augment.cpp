@@ -70,8 +70,8 @@ void Transform::apply(const std::uint8_t* image, Augmentation augmentation, floa
   const int width = shape_.width;
   const int step = layout_ == Layout::kPlanar ? 1 : shape_.channels;  // between pixels of a row
   // Output columns [first, last) come from the image, the others are black.
-  const int first = std::max(0, -augmentation.shift_x);
-  const int last = std::min(width, width - augmentation.shift_x);
+  const int first = std::clamp(-augmentation.shift_x, 0, width);
+  const int last = std::clamp(width - augmentation.shift_x, first, width);
   for (int channel = 0; channel < shape_.channels; ++channel) {
     const auto& value_of = value_of_[static_cast<std::size_t>(channel)];
     for (int y = 0; y < height; ++y) {
@@ -79,15 +79,15 @@ void Transform::apply(const std::uint8_t* image, Augmentation augmentation, floa
       float* to = layout_ == Layout::kPlanar ? out + row * width : out + y * width * step + channel;
       const int source_y = y + augmentation.shift_y;
       const bool black_row = source_y < 0 || source_y >= height;
-      const std::uint8_t* from =
-          image + (channel * height + (black_row ? 0 : source_y)) * width + augmentation.shift_x;
+      const std::uint8_t* from = image + (channel * height + (black_row ? 0 : source_y)) * width;
       const int begin = black_row ? width : first;
       const int end = black_row ? width : last;
       // A flip writes the cropped row from its right end.
       const int direction = augmentation.flip ? -step : step;
       float* at = augmentation.flip ? to + (width - 1) * step : to;
       for (int x = 0; x < begin; ++x) at[x * direction] = value_of[0];
-      for (int x = begin; x < end; ++x) at[x * direction] = value_of[from[x]];
+      for (int x = begin; x < end; ++x)
+        at[x * direction] = value_of[from[x + augmentation.shift_x]];
       for (int x = end; x < width; ++x) at[x * direction] = value_of[0];
     }
   }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
 #include <ctime>
 #include <filesystem>
@@ -24,6 +25,11 @@ void make_folder(const std::string& path) {
   const std::string reason = std::strerror(errno);
   throw CannotCreateError(path + ": the folder cannot be created: " + reason +
                           "; choose a writable place with --runs-dir");
+}
+
+// Command lines may hold any byte; what is not UTF-8 is replaced.
+std::string to_text(const Json& json) {
+  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 // Data set names come from a file; only these characters reach a path.
@@ -48,20 +54,22 @@ void check_run_id(const std::string& run_id) {
 }
 
 std::string make_run_id() {
-  const std::time_t now = std::time(nullptr);
-  std::tm local{};
-  localtime_r(&now, &local);
+  timespec now{};
+  clock_gettime(CLOCK_REALTIME, &now);
+  std::tm utc{};
+  gmtime_r(&now.tv_sec, &utc);
   char stamp[32];
-  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &local);
-  char suffix[8];
-  std::snprintf(suffix, sizeof suffix, "-%04x", std::random_device()() & 0xFFFFU);
-  return std::string(stamp) + suffix;
+  std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &utc);
+  char rest[16];
+  std::snprintf(rest, sizeof rest, "-%03ld-%04x", now.tv_nsec / 1'000'000,
+                std::random_device()() & 0xFFFFU);
+  return std::string(stamp) + rest;
 }
 
 RunFolder::RunFolder(std::string run_id, std::string path)
     : run_id_(std::move(run_id)), path_(std::move(path)) {}
 
-RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_id) {
+void RunFolder::require_free(const std::string& runs_dir, const std::string& run_id) {
   check_run_id(run_id);
   std::error_code error;
   std::filesystem::create_directories(runs_dir, error);
@@ -74,6 +82,13 @@ RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_
                             ": a run is there already and is left as it is; choose another "
                             "--run-id, or leave it out to get a new one");
   }
+  make_folder(path);
+  std::filesystem::remove(path, error);
+}
+
+RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_id) {
+  require_free(runs_dir, run_id);
+  const std::string path = runs_dir + "/" + run_id;
   make_folder(path);
   make_folder(path + "/model");
   return RunFolder(run_id, path);
@@ -89,11 +104,11 @@ void RunFolder::write_config(const std::string& ini) const {
 }
 
 void RunFolder::write_manifest(const Json& manifest) const {
-  write_file_atomically(path_ + "/manifest.json", manifest.dump(2) + "\n");
+  write_file_atomically(path_ + "/manifest.json", to_text(manifest));
 }
 
 void RunFolder::write_summary(const Json& summary) const {
-  write_file_atomically(path_ + "/summary.json", summary.dump(2) + "\n");
+  write_file_atomically(path_ + "/summary.json", to_text(summary));
 }
 
 }  // namespace tandem::metrics

@@ -39,18 +39,27 @@ PickledDict pickle_dict(const std::vector<NamedTensor>& tensors) {
 void write_pth(const std::string& path, const std::vector<NamedTensor>& tensors) {
   const PickledDict dict = pickle_dict(tensors);
   AtomicFile file(path);
-  const std::function<std::size_t(const void*, std::size_t)> write = [&file](const void* data,
-                                                                             std::size_t bytes) {
-    file.write({static_cast<const char*>(data), bytes});
+  // libtorch's writer writes again in its destructor, where nothing may be thrown.
+  std::exception_ptr failure;
+  const std::function<std::size_t(const void*, std::size_t)> write = [&](const void* data,
+                                                                         std::size_t bytes) {
+    try {
+      if (!failure) file.write({static_cast<const char*>(data), bytes});
+    } catch (...) {
+      failure = std::current_exception();
+    }
     return bytes;
   };
-  caffe2::serialize::PyTorchStreamWriter archive(write);
-  archive.writeRecord("data.pkl", dict.pickle.data(), dict.pickle.size());
-  for (std::size_t i = 0; i < dict.storages.size(); ++i) {
-    const torch::Tensor& storage = dict.storages[i];
-    archive.writeRecord("data/" + std::to_string(i), storage.data_ptr(), storage.nbytes());
+  {
+    caffe2::serialize::PyTorchStreamWriter archive(write);
+    archive.writeRecord("data.pkl", dict.pickle.data(), dict.pickle.size());
+    for (std::size_t i = 0; i < dict.storages.size(); ++i) {
+      const torch::Tensor& storage = dict.storages[i];
+      archive.writeRecord("data/" + std::to_string(i), storage.data_ptr(), storage.nbytes());
+    }
+    archive.writeEndOfFile();
   }
-  archive.writeEndOfFile();
+  if (failure) std::rethrow_exception(failure);
   file.commit();
 }
 

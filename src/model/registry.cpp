@@ -43,8 +43,8 @@ NetworkPtr make_network(const std::string& name, InputShape shape, std::int64_t 
   }
   const std::optional<std::string> near = nearest(name, network_names());
   throw UsageError("model '" + name + "' is not known" +
-                   (near ? "; did you mean '" + *near + "'?" : ";") + " There are " +
-                   join(network_names(), ", "));
+                   (near ? "; did you mean '" + *near + "'?" : "") +
+                   " (known: " + join(network_names(), ", ") + ")");
 }
 
 void require_smallest_image(const char* network, InputShape shape, std::int64_t pixels) {

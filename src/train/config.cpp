@@ -19,7 +19,7 @@ BatchArithmetic BatchArithmetic::of(const TrainConfig& config, std::uint64_t ima
   if (result.steps_per_epoch == 0) {
     throw UsageError("--drop-last: the global batch of " + std::to_string(result.global_batch) +
                      " is larger than the " + std::to_string(image_count) +
-                     " training images, so no step would be left; lower --batch-size");
+                     " training images, so no step would be left; lower the batch size");
   }
   result.total_steps = static_cast<std::uint64_t>(
       std::ceil(config.epochs * static_cast<double>(result.steps_per_epoch) - 1e-9));
@@ -49,7 +49,8 @@ std::string BatchArithmetic::describe(const TrainConfig& config, int world) cons
     text += " (" + format_real(config.learning_rate) + " at " +
             format_real(config.lr_reference_batch) + ", linear)";
   }
-  return text + "; " + std::to_string(steps_per_epoch) + " steps/epoch";
+  return text + "; " + std::to_string(steps_per_epoch) +
+         " steps/epoch; gradient: mean over the global batch";
 }
 
 data::TrainingPlan training_plan(const TrainConfig& config, const BatchArithmetic& arithmetic,

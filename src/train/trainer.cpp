@@ -5,9 +5,11 @@
 #include <string>
 #include <utility>
 
+#include "tandem/comm/agree.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/random.hpp"
+#include "tandem/core/text.hpp"
 
 namespace tandem::train {
 namespace {
@@ -18,6 +20,10 @@ constexpr std::uint64_t kFewSteps = 10;    // … unless there are fewer than th
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+std::string at_step(std::uint64_t step, const std::exception& error) {
+  return "step " + std::to_string(step + 1) + ": " + error.what();
 }
 
 // What the images of an epoch, as far as it was run, must add up to.
@@ -51,8 +57,12 @@ TrainResult Trainer::run() {
     Totals totals;
     try {
       totals = train_step(step);
+    } catch (const comm::AgreedError& error) {
+      throw comm::AgreedError(error.code(), at_step(step, error));
     } catch (const Error& error) {
-      throw Error(error.code(), "step " + std::to_string(step + 1) + ": " + error.what());
+      throw Error(error.code(), at_step(step, error));
+    } catch (const std::exception& error) {
+      throw InternalError(at_step(step, error));
     }
     count_time(step, seconds_since(begin));
     epoch_totals_.add(totals);
@@ -82,6 +92,7 @@ Totals Trainer::train_step(std::uint64_t step) {
     if (batch.size() > 0) totals.add(forward_backward(batch));
   }
   parts_.reducer.finish();
+  require_finite_gradients(step);
   if (settings_.clip_norm > 0) clip_gradients();
   parts_.optimizer.step(parts_.arena.values(), parts_.arena.gradients(), parts_.schedule.at(step));
   return totals;
@@ -115,6 +126,17 @@ data::Batch Trainer::next_batch() {
   if (!batch) throw InternalError("the loader ended before the plan did");
   result_.data_seconds += seconds_since(begin);
   return std::move(*batch);
+}
+
+// The summed gradient has the same bits on every rank, so all of them decide alike, before the
+// update.
+void Trainer::require_finite_gradients(std::uint64_t step) const {
+  const Span<float> gradients = parts_.arena.gradients();
+  if (all_finite(gradients.data(), gradients.size())) return;
+  throw comm::AgreedError(ExitCode::kTrainingFailed,
+                          "the gradient is not finite at learning rate " +
+                              format_real(parts_.schedule.at(step)) +
+                              "; lower --lr, or limit the gradient with --clip-norm");
 }
 
 // torch.nn.utils.clip_grad_norm_, on the gradient of the whole job: equal on every rank.
@@ -209,6 +231,7 @@ void Trainer::run_evaluation(std::uint64_t step) {
   record.images = static_cast<std::uint64_t>(evaluation.images);
   record.seconds = evaluation.seconds;
   result_.last_evaluation = evaluation;
+  result_.evaluation_seconds += evaluation.seconds;
   for (const auto& sink : parts_.sinks) sink->on_evaluation(record);
 }
 

@@ -4,7 +4,7 @@
 import pathlib
 import unittest
 
-from tandem import DATA, QUICK, TandemTest, read_lines
+from tandem import DATA, MPIRUN, PROGRAM, QUICK, TandemTest, read_lines
 
 
 class Ranks(TandemTest):
@@ -44,6 +44,23 @@ class Ranks(TandemTest):
         content[len(content) // 2] ^= 1
         (self.folder / "damaged.h5").write_bytes(content)
         self.assert_one_error(self.mpirun(3, "train", *QUICK, "--data", "damaged.h5", code=65), "damaged.h5")
+
+    def test_different_options_end_all_ranks(self):
+        done = self.mpirun_in_shell(3, 'if [ "$OMPI_COMM_WORLD_RANK" = 2 ]; then set -- "$@" --seed 7; fi; exec "$@"',
+                                    "train", *QUICK, code=78)
+        self.assert_one_error(done, "--seed: rank 2 has '7', rank 0 has ''")
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_training_that_diverges_ends_all_ranks(self):
+        done = self.run_command([*MPIRUN, "-n", 2, PROGRAM, "train", *QUICK, "--lr", "1e9", "--max-steps", "9"], 70, {})
+        self.assertEqual(done.stderr.count("tandem: error: "), 1, done.stderr)
+        self.assertRegex(done.stderr, r"tandem: error: step \d: the gradient is not finite at learning rate 1e\+09")
+
+    def test_a_fault_before_the_first_step_leaves_no_run(self):
+        done = self.mpirun(2, "train", "--data", "absent.h5", "--run-id", "a", code=66)
+        self.assert_one_error(done, "absent.h5: cannot be read")
+        self.assertFalse((self.folder / "runs" / "a").exists())
+        self.train(2, "a")
 
 
 if __name__ == "__main__":

@@ -9,6 +9,7 @@
 #include "tandem/app/options.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/comm/topology.hpp"
+#include "tandem/train/image_store.hpp"
 
 namespace tandem::app {
 
@@ -27,6 +28,12 @@ struct Job {
 // command lines of all ranks must agree, and so must the program's version.
 Options resolve_together(Job& job, const std::string& command, const OptionTable& table,
                          const std::vector<std::string>& arguments);
+
+// What a user should know about the data set at `path`: no seal, no shared copy. From rank 0.
+void warn_about(const Job& job, const std::string& path, const train::ImageStore& images);
+
+// Whether standard error ends on a terminal: directly, or through an mpirun that passes it on.
+bool is_terminal_of_launcher();
 
 // Threads for this rank: `asked`, else OMP_NUM_THREADS, else what the affinity mask allows. Sets
 // libtorch's pools.

@@ -15,12 +15,19 @@ class Runtime {
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
+  // Of this process among all of the job.
+  int rank() const;
+  int world() const;
+
   // Ends every rank of the job; the launcher answers with `code`.
   [[noreturn]] static void abort(int code);
 };
 
 // The MPI library's own description of itself, first line; needs no Runtime.
 std::string mpi_library_version();
+
+// MPI's name of this host; needs a Runtime.
+std::string host_name();
 
 // This process's rank as its launcher tells it through the environment, 0 where there is no
 // launcher. Only for commands that do not use MPI: they must speak once, too.

@@ -1,5 +1,7 @@
 // What: lines for people on standard error and standard output; each is one write, so that ranks
-// don't tear each other. Owns: nothing. Threads: any. Throws: nothing.
+// don't tear each other. Owns: nothing. Threads: any.
+// Throws: IoError where standard output cannot be written; nobody is left to tell of standard
+// error.
 #pragma once
 
 #include <string>

@@ -18,7 +18,7 @@ class Span {
   Span(const std::vector<std::remove_const_t<T>>& values)
       : data_(values.data()), size_(values.size()) {}
   template <typename U = T, typename = std::enable_if_t<std::is_const_v<U>>>
-  Span(Span<std::remove_const_t<T>> other) : data_(other.data()), size_(other.size()) {}
+  Span(Span<std::remove_const_t<U>> other) : data_(other.data()), size_(other.size()) {}
 
   T* data() const { return data_; }
   std::size_t size() const { return size_; }

@@ -11,11 +11,14 @@ namespace tandem::metrics {
 
 // Throws UsageError unless `run_id` is 1 to 64 of A-Z a-z 0-9 . _ - and does not begin with a dot.
 void check_run_id(const std::string& run_id);
-// "20260314-091500-1f3a": sorts by time of start; the suffix keeps runs of one second apart.
+// "20260314-091500-123-1f3a": UTC to the millisecond, so that ids sort by time of start; the last
+// part keeps runs of one millisecond apart.
 std::string make_run_id();
 
 class RunFolder {
  public:
+  // Finds out whether create() would work, without leaving anything behind but `runs_dir` itself.
+  static void require_free(const std::string& runs_dir, const std::string& run_id);
   // Makes `runs_dir`/`run_id`; where it exists already, CannotCreateError and nothing is touched.
   static RunFolder create(const std::string& runs_dir, const std::string& run_id);
 

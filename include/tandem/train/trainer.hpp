@@ -1,7 +1,7 @@
 // What: the training loop: forward, backward, exchange, update, report.
 // Owns: nothing; its parts must outlive it. Threads: one, the same on every rank.
-// Throws: what its parts throw, with the step in front; InternalError where an epoch's images were
-// not used exactly once.
+// Throws: what its parts throw, with the step in front; AgreedError (70) on every rank where the
+// gradient is not finite; InternalError where an epoch's images were not used exactly once.
 //
 // It knows nothing of MPI, HDF5 or files.
 #pragma once
@@ -52,9 +52,10 @@ struct TrainResult {
   std::uint64_t steps = 0;
   double epochs = 0;
   std::uint64_t images_seen = 0;
-  double train_seconds = 0;      // steps only: data, forward, backward, exchange, update
-  double data_seconds = 0;       // of these, waiting for the loader
-  double exchange_seconds = 0;   // of these, exchange that backward did not hide
+  double train_seconds = 0;     // steps only: data, forward, backward, exchange, update
+  double data_seconds = 0;      // of these, waiting for the loader
+  double exchange_seconds = 0;  // of these, exchange that backward did not hide
+  double evaluation_seconds = 0;
   double images_per_second = 0;  // without the first five steps where there are at least ten
   double train_loss = 0;         // mean over the last epoch, or what was run of it
   std::optional<Evaluation> last_evaluation;
@@ -71,6 +72,7 @@ class Trainer {
   Totals train_step(std::uint64_t step);
   Totals forward_backward(const data::Batch& batch);
   data::Batch next_batch();
+  void require_finite_gradients(std::uint64_t step) const;
   void clip_gradients();
   void log_step(std::uint64_t step, Totals totals);
   void finish_epoch(std::uint64_t step);

@@ -50,8 +50,9 @@ TEST(Transform, CropsFlipsAndNormalisesInBothLayouts) {
   const auto image = counting_image();
   for (const Layout layout : {Layout::kPlanar, Layout::kChannelsLast}) {
     const Transform transform(kShape, layout, mean, std);
-    for (int shift_y = -4; shift_y <= 4; ++shift_y) {
-      for (int shift_x = -4; shift_x <= 4; ++shift_x) {
+    // Also by more than the image is wide, as a crop of a small image may be.
+    for (int shift_y = -6; shift_y <= 6; ++shift_y) {
+      for (int shift_x = -6; shift_x <= 6; ++shift_x) {
         for (const bool flip : {false, true}) {
           const Augmentation what{shift_y, shift_x, flip};
           std::vector<float> out(kShape.pixels());

@@ -1,6 +1,7 @@
 #include "tandem/model/precision.hpp"
 
 #include <gtest/gtest.h>
+#include <torch/version.h>
 
 #include "tandem/core/error.hpp"
 #include "tandem/model/libtorch.hpp"

@@ -21,7 +21,7 @@ TEST(BatchArithmetic, MultipliesPerRankBatches) {
   EXPECT_DOUBLE_EQ(result.learning_rate, 0.8);
   EXPECT_EQ(result.describe(config, 4),
             "global batch 2048 = 256 x 4 ranks x accumulate 2; lr 0.8 (0.1 at 256, linear); "
-            "25 steps/epoch");
+            "25 steps/epoch; gradient: mean over the global batch");
 }
 
 TEST(BatchArithmetic, KeepsTheGlobalBatchAtAnyNumberOfRanks) {
@@ -32,7 +32,7 @@ TEST(BatchArithmetic, KeepsTheGlobalBatchAtAnyNumberOfRanks) {
   }
   EXPECT_EQ(BatchArithmetic::of(config, 1000, 3).describe(config, 3),
             "global batch 128 dealt to 3 ranks x accumulate 1, 42 or 43 images each; lr 0.05; "
-            "8 steps/epoch");
+            "8 steps/epoch; gradient: mean over the global batch");
 }
 
 TEST(BatchArithmetic, CountsFractionsOfEpochsAndLimits) {
