@@ -60,7 +60,7 @@ std::string make_run_id() {
   gmtime_r(&now.tv_sec, &utc);
   char stamp[32];
   std::strftime(stamp, sizeof stamp, "%Y%m%d-%H%M%S", &utc);
-  char rest[16];
+  char rest[32];
   std::snprintf(rest, sizeof rest, "-%03ld-%04x", now.tv_nsec / 1'000'000,
                 std::random_device()() & 0xFFFFU);
   return std::string(stamp) + rest;
