@@ -62,7 +62,9 @@ TEST_F(Safetensors, KeepsEveryTypeNameShapeAndBit) {
     EXPECT_EQ(file.tensors[i].name, tensors[i].name);
     ASSERT_EQ(found.scalar_type(), expected.scalar_type()) << tensors[i].name;
     ASSERT_EQ(found.sizes(), expected.sizes()) << tensors[i].name;
-    EXPECT_EQ(std::memcmp(found.data_ptr(), expected.data_ptr(), expected.nbytes()), 0)
+    // A tensor without values has no memory to compare.
+    EXPECT_TRUE(expected.numel() == 0 ||
+                std::memcmp(found.data_ptr(), expected.data_ptr(), expected.nbytes()) == 0)
         << tensors[i].name;
   }
   EXPECT_TRUE(file.metadata.empty());
