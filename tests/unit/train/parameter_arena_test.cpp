@@ -67,7 +67,7 @@ TEST_P(Arena, AlignsEverySlotTo64BytesInReverseOrder) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, Arena, ::testing::Bool(),
-                         [](const auto& info) { return info.param ? "ChannelsLast" : "Planar"; });
+                         [](const auto& layout) { return layout.param ? "ChannelsLast" : "Planar"; });
 
 TEST(ParameterArena, NoticesThatLibtorchsZeroGradDetachedTheViews) {
   const auto network = small_network();
