@@ -1,7 +1,8 @@
 # tandem_module(NAME SOURCES … USES … PRIVATE …): one static library per folder of src/.
 # USES are other tandem modules, seen by includers; PRIVATE are third-party libraries that no public header shows.
-# WITH_TORCH compiles against libtorch through one precompiled header shared by all such modules. Loading it takes
-# seconds for every file, so those that need nothing of it are listed under TORCH_FREE instead.
+# WITH_TORCH compiles against libtorch through one precompiled header shared by all such modules. GCC instantiates the
+# templates that it left pending anew for every file, which takes seconds. So files that need nothing of libtorch are
+# listed under TORCH_FREE instead, and with TANDEM_UNITY the others are compiled several at a time.
 add_library(tandem_flags INTERFACE)
 target_include_directories(tandem_flags INTERFACE ${PROJECT_SOURCE_DIR}/include)
 # No fused multiply-add by contraction: every rank must round alike, whatever instruction set its loops were cloned for.
@@ -26,13 +27,14 @@ endif()
 function(tandem_use_torch target)
   target_link_libraries(${target} PUBLIC tandem_torch)
   target_precompile_headers(${target} REUSE_FROM tandem_torch_precompiled)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ${TANDEM_UNITY} UNITY_BUILD_BATCH_SIZE 5)
 endfunction()
 
 function(tandem_module name)
   cmake_parse_arguments(ARG "WITH_TORCH" "" "SOURCES;TORCH_FREE;USES;PRIVATE;PUBLIC" ${ARGN})
   add_library(tandem_${name} STATIC ${ARG_SOURCES} ${ARG_TORCH_FREE})
   if(ARG_TORCH_FREE)
-    set_source_files_properties(${ARG_TORCH_FREE} PROPERTIES SKIP_PRECOMPILE_HEADERS ON)
+    set_source_files_properties(${ARG_TORCH_FREE} PROPERTIES SKIP_PRECOMPILE_HEADERS ON SKIP_UNITY_BUILD_INCLUSION ON)
   endif()
   target_link_libraries(tandem_${name} PUBLIC tandem_flags ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
   foreach(other ${ARG_USES})

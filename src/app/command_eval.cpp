@@ -1,6 +1,7 @@
 // tandem eval: exact loss and accuracy of a trained model on any number of ranks.
 #include "tandem/app/commands.hpp"
 #include "tandem/app/model_file.hpp"
+#include "tandem/app/train_options.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/json.hpp"
@@ -14,17 +15,12 @@
 namespace tandem::app {
 namespace {
 
-std::string shape_text(const data::ImageShape& shape) {
-  return std::to_string(shape.channels) + "x" + std::to_string(shape.height) + "x" +
-         std::to_string(shape.width);
-}
-
 // Classes too: the same number in another order would give a confident figure that means nothing.
 void require_fit(const ModelDescription& model, const data::DatasetInfo& data) {
   if (model.shape == data.shape && model.classes == data.classes) return;
-  throw DataError("--checkpoint: the model takes images of " + shape_text(model.shape) +
+  throw DataError("--checkpoint: the model takes images of " + model.shape.text() +
                   " and knows the classes " + join(model.classes, ", ") + "; " + data.name +
-                  " has images of " + shape_text(data.shape) + " and the classes " +
+                  " has images of " + data.shape.text() + " and the classes " +
                   join(data.classes, ", ") + "; evaluate it on the data it was made for");
 }
 
@@ -74,7 +70,7 @@ std::string to_text(const train::Evaluation& result, const data::DatasetInfo& in
          std::to_string(result.correct) + " correct, " + format_fixed(result.seconds, 1) + " s)";
 }
 
-int run(Job& job, const Arguments& arguments) {
+int run_eval(Job& job, const Arguments& arguments) {
   Options options = resolve_together(job, "eval", eval_command().options, arguments);
   std::string precision;
   bool json = false;
@@ -124,14 +120,12 @@ Command eval_command() {
           "mpirun -np 2 tandem eval --data synthetic.h5 --checkpoint runs/demo",
           {{"data", "FILE.h5", "", "packed data set", "input"},
            {"checkpoint", "PATH", "", "run folder or model.safetensors", "input"},
-           {"precision", "NAME", "fp32", "fp32, or bf16 autocast", "execution"},
-           {"channels-last", "", "true", "keep images and filters as height, width, channels",
-            "execution"},
-           {"threads", "N", "0", "per rank; 0: OMP_NUM_THREADS, else the CPUs it may use alone",
-            "execution"},
+           precision_option(),
+           channels_last_option(),
+           threads_option(),
            {"json", "", "false", "one JSON object on standard output", "reporting"}},
           nullptr,
-          run};
+          run_eval};
 }
 
 }  // namespace tandem::app

@@ -10,7 +10,7 @@
 namespace tandem::app {
 namespace {
 
-int run(const Arguments& arguments) {
+int run_export(const Arguments& arguments) {
   Options options = resolve_alone(export_command(), arguments, false);
   options.require("checkpoint");
   options.require("output");
@@ -43,7 +43,7 @@ Command export_command() {
       "tandem export --checkpoint runs/demo --output net.pth",
       {{"checkpoint", "PATH", "", "run folder or model.safetensors", "input"},
        {"output", "FILE", "", ".pth for torch.load(weights_only=True), or .safetensors", "output"}},
-      run,
+      run_export,
       nullptr};
 }
 

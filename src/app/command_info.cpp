@@ -31,7 +31,7 @@ std::vector<std::vector<std::string>> program_rows() {
           {"shared memory", shared_memory()}};
 }
 
-int run(Job& job, const Arguments& arguments) {
+int run_info(Job& job, const Arguments& arguments) {
   Options options = resolve_together(job, "info", info_command().options, arguments);
   bool json = false;
   int threads = 1;
@@ -72,7 +72,7 @@ Command info_command() {
           "mpirun -np 2 tandem info",
           {{"json", "", "false", "one JSON object on standard output", "reporting"}},
           nullptr,
-          run};
+          run_info};
 }
 
 }  // namespace tandem::app

@@ -81,7 +81,7 @@ void add_rows(const Json& json, const std::string& prefix,
   }
 }
 
-int run(const Arguments& arguments) {
+int run_inspect(const Arguments& arguments) {
   Options options = resolve_alone(inspect_command(), arguments, true);
   const bool json = options.flag("json");
   if (options.positional().size() != 1) options.add_fault("one PATH is expected");
@@ -108,7 +108,7 @@ Command inspect_command() {
           "what a data set, a model or a run folder holds",
           "tandem inspect synthetic.h5",
           {{"json", "", "false", "one JSON object on standard output", "reporting"}},
-          run,
+          run_inspect,
           nullptr};
 }
 

@@ -7,7 +7,7 @@
 namespace tandem::app {
 namespace {
 
-int run(const Arguments& arguments) {
+int run_pack(const Arguments& arguments) {
   Options options = resolve_alone(pack_command(), arguments, false);
   data::PackRequest request;
   options.require("input");
@@ -25,8 +25,7 @@ int run(const Arguments& arguments) {
   print_line(request.output + ": " + info.name + ", " +
              format_count(static_cast<std::int64_t>(info.train_count)) + " train and " +
              format_count(static_cast<std::int64_t>(info.test_count)) + " test images of " +
-             std::to_string(info.shape.channels) + "x" + std::to_string(info.shape.height) + "x" +
-             std::to_string(info.shape.width) + ", digest " + info.digest.substr(0, 16));
+             info.shape.text() + ", digest " + info.digest.substr(0, 16));
   return 0;
 }
 
@@ -46,7 +45,7 @@ Command pack_command() {
            {"images", "N", default_images, "training images of the built-in set", "input"},
            {"seed", "N", "0", "of the built-in set", "input"},
            {"output", "FILE.h5", "", "appears only when it is complete", "output"}},
-          run,
+          run_pack,
           nullptr};
 }
 

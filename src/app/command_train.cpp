@@ -45,7 +45,7 @@ void export_model(Job& job, const std::optional<metrics::RunFolder>& folder,
   });
 }
 
-int run(Job& job, const Arguments& arguments) {
+int run_train(Job& job, const Arguments& arguments) {
   const auto start = std::chrono::steady_clock::now();
   // 1. What is asked for, the same on every rank.
   Options options = resolve_together(job, "train", train_option_table(), arguments);
@@ -166,7 +166,7 @@ Command train_command() {
           "mpirun -np 2 tandem train --data synthetic.h5 --epochs 2",
           train_option_table(),
           nullptr,
-          run};
+          run_train};
 }
 
 }  // namespace tandem::app

@@ -6,6 +6,7 @@
 #include "tandem/core/text.hpp"
 #include "tandem/data/probe.hpp"
 #include "tandem/data/verify.hpp"
+#include "unsealed.hpp"
 
 namespace tandem::app {
 namespace {
@@ -29,12 +30,11 @@ void verify_data(const std::string& path, bool seal) {
     data::seal(path);
     print_line(path + ": sealed");
   } else {
-    print_warning(path + " has no seal, so damage to it cannot be noticed; tandem verify --seal " +
-                  path + " adds one");
+    print_warning(unsealed_warning(path));
   }
 }
 
-int run(const Arguments& arguments) {
+int run_verify(const Arguments& arguments) {
   Options options = resolve_alone(verify_command(), arguments, true);
   const bool seal = options.flag("seal");
   if (options.positional().empty()) options.add_fault("FILE is missing");
@@ -58,7 +58,7 @@ Command verify_command() {
           "tandem verify synthetic.h5",
           {{"seal", "", "false", "add the seal to a data set that was packed by other software",
             "what to do"}},
-          run,
+          run_verify,
           nullptr};
 }
 

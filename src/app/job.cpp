@@ -12,6 +12,7 @@
 #include "tandem/core/text.hpp"
 #include "tandem/core/version.hpp"
 #include "tandem/model/torch_compat.hpp"
+#include "unsealed.hpp"
 
 namespace tandem::app {
 namespace {
@@ -72,10 +73,7 @@ Options resolve_together(Job& job, const std::string& command, const OptionTable
 }
 
 void warn_about(const Job& job, const std::string& path, const train::ImageStore& images) {
-  if (!images.info().sealed) {
-    job.warn(path + " has no seal, so damage to it cannot be noticed; tandem verify --seal " +
-             path + " adds one");
-  }
+  if (!images.info().sealed) job.warn(unsealed_warning(path));
   if (!images.shared()) {
     job.warn("a host has no room for " + format_bytes(images.bytes()) +
              " of shared memory, so every rank keeps its own copy of the images; enlarge /dev/shm "

@@ -58,11 +58,12 @@ int run_in_job(const Command& command, const Arguments& arguments) {
     return to_exit_code(error);
   } catch (const std::exception& error) {
     if (world == 1) {
-      print_error(error.what());
+      print_error(message_of(error));
       return to_exit_code(error);
     }
     if (rank > 0) std::this_thread::sleep_for(kTimeToBeEnded);
-    print_error("rank " + std::to_string(rank) + " (" + comm::host_name() + "): " + error.what());
+    print_error("rank " + std::to_string(rank) + " (" + comm::host_name() + "): " +
+                message_of(error));
     comm::Runtime::abort(to_exit_code(error));
   }
 }
@@ -92,7 +93,7 @@ int run(const Arguments& arguments) {
     if (command.run_in_job != nullptr) return run_in_job(command, rest);
     return speaks ? command.run_alone(rest) : 0;
   } catch (const std::exception& error) {
-    if (speaks) print_error(error.what());
+    if (speaks) print_error(message_of(error));
     return to_exit_code(error);
   }
 }

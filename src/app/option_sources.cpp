@@ -200,6 +200,18 @@ std::string find_recipe(const std::string& name) {
                    (suggestion ? "; did you mean " + *suggestion + "?" : ""));
 }
 
+// A file of options is one layer: it cannot name the file of another, but that a configuration may
+// name the recipe that it changes.
+void require_no_other_file(const std::map<std::string, std::string>& values,
+                           const std::string& path, const std::vector<std::string>& refused) {
+  for (const std::string& name : refused) {
+    if (values.count(name) > 0) {
+      throw UsageError(path + ": " + name + " = " + values.at(name) +
+                       " cannot stand in this file; give --" + name + " on the command line");
+    }
+  }
+}
+
 Options resolve(const OptionTable& table, const CommandLine& command_line) {
   std::map<std::string, OptionValue> values;
   for (const OptionSpec& spec : table) values[spec.name] = {spec.default_value, Origin::kDefault};
@@ -215,10 +227,16 @@ Options resolve(const OptionTable& table, const CommandLine& command_line) {
   std::map<std::string, std::string> file;
   if (const std::string path = strongest("config"); !path.empty()) {
     file = read_config_file(table, path);
+    require_no_other_file(file, path, {"config"});
   }
   std::string recipe = strongest("recipe");
   if (recipe.empty() && file.count("recipe") > 0) recipe = file.at("recipe");
-  if (!recipe.empty()) overlay(read_config_file(table, find_recipe(recipe)), Origin::kRecipe);
+  if (!recipe.empty()) {
+    const std::string path = find_recipe(recipe);
+    const auto values_of_recipe = read_config_file(table, path);
+    require_no_other_file(values_of_recipe, path, {"recipe", "config"});
+    overlay(values_of_recipe, Origin::kRecipe);
+  }
   overlay(file, Origin::kConfigFile);
   overlay(environment, Origin::kEnvironment);
   overlay(command_line.values, Origin::kCommandLine);

@@ -10,11 +10,6 @@
 namespace tandem::app {
 namespace {
 
-std::string shape_text(const data::ImageShape& shape) {
-  return std::to_string(shape.channels) + "x" + std::to_string(shape.height) + "x" +
-         std::to_string(shape.width);
-}
-
 std::string count_text(std::uint64_t count) {
   return format_count(static_cast<std::int64_t>(count));
 }
@@ -28,7 +23,7 @@ std::string banner(const Options& options, const train::ImageStore& images,
   const auto world = static_cast<int>(ranks.ranks.size());
   return describe_options(options) + "\n\n" + "data " + info.name + ": " +
          count_text(info.train_count) + " train and " + count_text(info.test_count) +
-         " test images of " + shape_text(info.shape) + ", digest " + info.digest + "; " +
+         " test images of " + info.shape.text() + ", digest " + info.digest + "; " +
          format_bytes(images.bytes()) + (images.shared() ? " once per host" : " in every rank") +
          "\nmodel " + config.model + ": " + count_text(parameters) + " parameters, gradients in " +
          std::to_string(buckets) + (buckets == 1 ? " bucket" : " buckets") + "\n" +

@@ -28,7 +28,7 @@ void read_batch(Options& options, train::TrainConfig& config) {
   }
   if (is_global_batch_stronger(options)) {
     config.global_batch_size = options.count("global-batch-size", 1, kMostImages);
-  } else if (options.is_set("batch-size")) {
+  } else {
     config.batch_size = options.count("batch-size", 1, kMostImages);
   }
   config.accumulate = options.count("accumulate", 1, 65536);
@@ -73,6 +73,20 @@ void read_reporting(Options& options, TrainReporting& reporting) {
 
 }  // namespace
 
+OptionSpec precision_option() {
+  return {"precision", "NAME", "fp32", "fp32, or bf16 autocast with fp32 weights", "execution"};
+}
+
+OptionSpec channels_last_option() {
+  return {"channels-last", "", "true", "keep images and filters as height, width, channels",
+          "execution"};
+}
+
+OptionSpec threads_option() {
+  return {"threads", "N", "0", "per rank; 0: OMP_NUM_THREADS, else the CPUs it may use alone",
+          "execution"};
+}
+
 OptionTable train_option_table() {
   const std::string models = join(model::network_names(), ", ");
   return {
@@ -85,7 +99,7 @@ OptionTable train_option_table() {
       {"augment", "SPEC", "none", "none, standard (crop=4,flip), or a list of crop=N and flip",
        "what to train"},
 
-      {"batch-size", "N", "", "images per rank and step; 64 where neither size is given", "batch"},
+      {"batch-size", "N", "64", "images per rank and step", "batch"},
       {"global-batch-size", "N", "", "images per step over all ranks, instead of the above",
        "batch"},
       {"accumulate", "N", "1", "micro-batches per rank and step", "batch"},
@@ -112,11 +126,9 @@ OptionTable train_option_table() {
       {"label-smoothing", "X", "0", "share of a label given to all classes alike", "optimizer"},
       {"clip-norm", "X", "0", "limit of the global gradient norm; 0: none", "optimizer"},
 
-      {"precision", "NAME", "fp32", "fp32, or bf16 autocast with fp32 weights", "execution"},
-      {"channels-last", "", "true", "keep images and filters as height, width, channels",
-       "execution"},
-      {"threads", "N", "0", "per rank; 0: OMP_NUM_THREADS, else the CPUs it may use alone",
-       "execution"},
+      precision_option(),
+      channels_last_option(),
+      threads_option(),
       {"bucket-mb", "X", "0", "gradient bucket in MB; 0: one bucket, exchanged after backward",
        "execution"},
 

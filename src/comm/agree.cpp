@@ -22,7 +22,7 @@ std::optional<Failure> run(const std::function<void()>& step) {
   } catch (const Error& error) {
     return Failure{error.code(), error.what()};
   } catch (const std::exception& error) {
-    return Failure{ExitCode::kInternal, error.what()};
+    return Failure{ExitCode::kInternal, message_of(error)};
   }
 }
 

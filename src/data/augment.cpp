@@ -33,12 +33,6 @@ AugmentSpec AugmentSpec::parse(const std::string& text) {
   return spec;
 }
 
-std::string AugmentSpec::text() const {
-  if (crop_padding == 0) return flip ? "flip" : "none";
-  if (crop_padding == kStandardPadding && flip) return "standard";
-  return "crop=" + std::to_string(crop_padding) + (flip ? ",flip" : "");
-}
-
 Augmentation draw_augmentation(const AugmentSpec& spec, std::uint64_t seed, std::uint64_t epoch,
                                std::uint32_t image) {
   Augmentation drawn;

@@ -1,6 +1,7 @@
 #include "tandem/metrics/run_folder.hpp"
 
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cctype>
@@ -69,7 +70,10 @@ std::string make_run_id() {
 RunFolder::RunFolder(std::string run_id, std::string path)
     : run_id_(std::move(run_id)), path_(std::move(path)) {}
 
-void RunFolder::require_free(const std::string& runs_dir, const std::string& run_id) {
+namespace {
+
+// The path of the run, which nothing has yet.
+std::string free_path(const std::string& runs_dir, const std::string& run_id) {
   check_run_id(run_id);
   std::error_code error;
   std::filesystem::create_directories(runs_dir, error);
@@ -82,13 +86,19 @@ void RunFolder::require_free(const std::string& runs_dir, const std::string& run
                             ": a run is there already and is left as it is; choose another "
                             "--run-id, or leave it out to get a new one");
   }
+  return path;
+}
+
+}  // namespace
+
+void RunFolder::require_free(const std::string& runs_dir, const std::string& run_id) {
+  const std::string path = free_path(runs_dir, run_id);
   make_folder(path);
-  std::filesystem::remove(path, error);
+  ::rmdir(path.c_str());
 }
 
 RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_id) {
-  require_free(runs_dir, run_id);
-  const std::string path = runs_dir + "/" + run_id;
+  const std::string path = free_path(runs_dir, run_id);
   make_folder(path);
   make_folder(path + "/model");
   return RunFolder(run_id, path);

@@ -17,10 +17,6 @@ Precision parse_precision(const std::string& name) {
                    join(precision_names(), " or "));
 }
 
-std::string precision_name(Precision precision) {
-  return precision == Precision::kBf16 ? "bf16" : "fp32";
-}
-
 AutocastScope::AutocastScope(Precision precision) : enabled_before_(cpu_autocast_enabled()) {
   set_cpu_autocast_enabled(precision == Precision::kBf16);
   at::autocast::increment_nesting();

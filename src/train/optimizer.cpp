@@ -1,18 +1,9 @@
 #include "tandem/train/optimizer.hpp"
 
 #include <cmath>
-#include <cstring>
 
+#include "cpu_clones.hpp"
 #include "tandem/core/error.hpp"
-
-// The loops are compiled for several instruction sets and chosen at load time. Contraction to fused
-// multiply-adds is off for the whole project, so every clone rounds alike. Sanitizers start too
-// late for the choosing.
-#if defined(__x86_64__) && !defined(TANDEM_SANITIZED)
-#define TANDEM_CLONES __attribute__((target_clones("avx512f", "avx2", "default")))
-#else
-#define TANDEM_CLONES
-#endif
 
 namespace tandem::train {
 namespace {
@@ -115,19 +106,6 @@ class AdamW final : public Optimizer {
 };
 
 }  // namespace
-
-// A float is finite unless all bits of its exponent are set. Integers, because the compiler turns
-// this loop into vector instructions, and a sum of floats not.
-TANDEM_CLONES bool all_finite(const float* values, std::size_t size) {
-  constexpr std::uint32_t kExponent = 0x7F800000;
-  std::uint32_t found = 0;
-  for (std::size_t i = 0; i < size; ++i) {
-    std::uint32_t bits;
-    std::memcpy(&bits, values + i, sizeof bits);
-    found |= (bits & kExponent) == kExponent ? 1U : 0U;
-  }
-  return found == 0;
-}
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, std::size_t size) {
   if (options.name == "sgd") return std::make_unique<Sgd>(options, size);

@@ -18,7 +18,7 @@ std::vector<Bucket> make_buckets(const std::vector<ParameterArena::Slot>& slots,
     const std::size_t end = slot + 1 < slots.size() ? slots[slot + 1].offset : arena_floats;
     const bool full = !buckets.empty() && bucket_bytes > 0 &&
                       buckets.back().count * sizeof(float) >= bucket_bytes;
-    if (buckets.empty() || full) buckets.push_back({slot, 0, slots[slot].offset, 0});
+    if (buckets.empty() || full) buckets.push_back({0, slots[slot].offset, 0});
     ++buckets.back().slot_count;
     buckets.back().count = end - buckets.back().offset;
   }

@@ -10,6 +10,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/train/finite.hpp"
 
 namespace tandem::train {
 namespace {
@@ -23,7 +24,7 @@ double seconds_since(Clock::time_point begin) {
 }
 
 std::string at_step(std::uint64_t step, const std::exception& error) {
-  return "step " + std::to_string(step + 1) + ": " + error.what();
+  return "step " + std::to_string(step + 1) + ": " + message_of(error);
 }
 
 // What the images of an epoch, as far as it was run, must add up to.
@@ -131,8 +132,7 @@ data::Batch Trainer::next_batch() {
 // The summed gradient has the same bits on every rank, so all of them decide alike, before the
 // update.
 void Trainer::require_finite_gradients(std::uint64_t step) const {
-  const Span<float> gradients = parts_.arena.gradients();
-  if (all_finite(gradients.data(), gradients.size())) return;
+  if (all_finite(parts_.arena.gradients())) return;
   throw comm::AgreedError(ExitCode::kTrainingFailed,
                           "the gradient is not finite at learning rate " +
                               format_real(parts_.schedule.at(step)) +
@@ -151,11 +151,13 @@ void Trainer::clip_gradients() {
 
 Totals Trainer::reduce(Totals totals) {
   parts_.comm.reduce(Span<double>(&totals.loss, 1));
-  std::int64_t counts[2] = {totals.correct, totals.images};
-  parts_.comm.reduce(Span<std::int64_t>(counts, 2));
-  parts_.comm.reduce(Span<std::uint64_t>(&totals.id_hash, 1));
-  totals.correct = counts[0];
-  totals.images = counts[1];
+  // Unsigned, because the hashes wrap around.
+  std::uint64_t counts[3] = {static_cast<std::uint64_t>(totals.correct),
+                             static_cast<std::uint64_t>(totals.images), totals.id_hash};
+  parts_.comm.reduce(Span<std::uint64_t>(counts, 3));
+  totals.correct = static_cast<std::int64_t>(counts[0]);
+  totals.images = static_cast<std::int64_t>(counts[1]);
+  totals.id_hash = counts[2];
   return totals;
 }
 

@@ -1,6 +1,8 @@
 // That the ranks train as one: the mathematics of the whole loop, without files or options.
 #include <gtest/gtest.h>
 
+#include <torch/nn/utils/clip_grad.h>
+
 #include <cmath>
 
 #include "support/mpi_test.hpp"
@@ -42,6 +44,7 @@ struct Images {
 struct Outcome {
   std::vector<double> losses;  // by step, on rank 0
   std::string weights;         // SHA-256
+  std::vector<torch::Tensor> parameters;
   TrainResult result;
   bool ranks_equal_at_every_step = true;
 };
@@ -113,6 +116,7 @@ Outcome train_on(comm::Communicator& comm, const TrainConfig& config, const Imag
                   settings);
   outcome.result = trainer.run();
   broadcast_buffers(comm, *network);
+  outcome.parameters = network->parameters();
   outcome.weights = model::weights_sha256(*network);
   return outcome;
 }
@@ -147,6 +151,48 @@ void expect_like_one_rank(const TrainConfig& config, std::size_t images = 1001) 
 }
 
 TEST(Training, FollowsTheLossCurveOfOneRankFor50Steps) { expect_like_one_rank(base_config()); }
+
+// The parameters after one step of plain SGD as libtorch does it, on the whole global batch at once.
+std::vector<torch::Tensor> one_plain_step(const TrainConfig& config, const Images& images) {
+  torch::manual_seed(config.seed);
+  const auto network = model::make_network(config.model, {1, 28, 28}, kClasses);
+  const auto arithmetic = BatchArithmetic::of(config, images.labels.size(), 1);
+  const auto plan = training_plan(config, arithmetic, images.labels.size());
+  data::BatchLoader loader(
+      images.view(), data::Transform(kShape, data::Layout::kPlanar, {0.4}, {0.3}),
+      {config.augment, config.seed}, std::make_unique<data::TrainingSampler>(plan, 0, 1));
+  const data::Batch batch = loader.next().value();
+  const auto logits = network->forward(as_tensor(batch, kShape, data::Layout::kPlanar));
+  at::cross_entropy_loss(logits, labels_of(batch), {}, at::Reduction::Mean, -100,
+                         config.label_smoothing)
+      .backward();
+  const auto parameters = network->parameters();
+  const double norm = torch::nn::utils::clip_grad_norm_(parameters, config.clip_norm);
+  EXPECT_GT(norm, config.clip_norm) << "nothing was clipped";
+  const torch::NoGradGuard no_grad;
+  for (const auto& parameter : parameters) {
+    parameter.sub_(parameter.grad(), config.learning_rate);
+  }
+  return parameters;
+}
+
+TEST(Training, TakesTheStepThatPlainLibtorchTakes) {
+  auto world = comm::MpiCommunicator::world();
+  TrainConfig config = base_config();
+  config.max_steps = 1;
+  config.label_smoothing = 0.1;
+  config.clip_norm = 0.2;
+  config.learning_rate = 1;
+  config.optimizer.momentum = 0;
+  const Images set(1001);
+  const auto expected = one_plain_step(config, set);
+  const Outcome outcome = train_on(world, config, set);
+  ASSERT_EQ(outcome.parameters.size(), expected.size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    const double largest = (outcome.parameters[i] - expected[i]).abs().max().item<double>();
+    EXPECT_LT(largest, 1e-6) << "parameter " << i;
+  }
+}
 
 TEST(Training, BucketsChangeNothing) {
   TrainConfig config = base_config();

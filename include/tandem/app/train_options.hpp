@@ -11,6 +11,11 @@ namespace tandem::app {
 
 OptionTable train_option_table();
 
+// Those that evaluation has too.
+OptionSpec precision_option();
+OptionSpec channels_last_option();
+OptionSpec threads_option();
+
 // What is reported and where, beside what is trained.
 struct TrainReporting {
   std::string run_id;  // empty: a new one is made

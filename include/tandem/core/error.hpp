@@ -5,6 +5,7 @@
 // are escaped when a message is printed (core/text.hpp), not when it is composed.
 #pragma once
 
+#include <exception>
 #include <stdexcept>
 #include <string>
 
@@ -50,5 +51,8 @@ using CannotCreateError = ErrorWithCode<ExitCode::kCannotCreate>;  // an output 
 using IoError = ErrorWithCode<ExitCode::kIo>;                      // a read or write that failed
 using DisagreementError = ErrorWithCode<ExitCode::kDisagreement>;  // ranks that differ
 using InternalError = ErrorWithCode<ExitCode::kInternal>;          // a broken promise of our own
+
+// The message of any exception, without the backtrace that libtorch appends to its own.
+std::string message_of(const std::exception& error);
 
 }  // namespace tandem

@@ -22,7 +22,6 @@ struct AugmentSpec {
 
   // "none", "standard" (crop=4,flip), or a list of "crop=N" (N from 1 to 16) and "flip".
   static AugmentSpec parse(const std::string& text);
-  std::string text() const;
 };
 
 // What happens to one image. Output pixel (y, x) is input pixel (y + shift_y, x' + shift_x), black

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <string>
 
 namespace tandem::data {
 
@@ -15,6 +16,10 @@ struct ImageShape {
   // Values of one channel.
   std::size_t plane() const {
     return static_cast<std::size_t>(height) * static_cast<std::size_t>(width);
+  }
+  // "3x32x32"
+  std::string text() const {
+    return std::to_string(channels) + "x" + std::to_string(height) + "x" + std::to_string(width);
   }
 };
 

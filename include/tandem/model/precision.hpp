@@ -12,7 +12,6 @@ enum class Precision { kFp32, kBf16 };
 
 std::vector<std::string> precision_names();
 Precision parse_precision(const std::string& name);
-std::string precision_name(Precision precision);
 
 // Surrounds forward and loss, not backward. With kFp32 it turns autocast off, so scopes nest.
 class AutocastScope {

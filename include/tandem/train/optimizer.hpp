@@ -37,7 +37,4 @@ class Optimizer {
 // `options.name` is "sgd" or "adamw"; `size` in floats.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, std::size_t size);
 
-// Whether none of `size` values is infinite or not a number.
-bool all_finite(const float* values, std::size_t size);
-
 }  // namespace tandem::train

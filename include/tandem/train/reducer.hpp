@@ -20,7 +20,6 @@
 namespace tandem::train {
 
 struct Bucket {
-  std::size_t first_slot;
   std::size_t slot_count;
   std::size_t offset;  // floats
   std::size_t count;   // floats, padding included

@@ -131,6 +131,14 @@ TEST(Resolve, CommandLineBeatsEnvironmentBeatsFileBeatsRecipeBeatsDefault) {
   expect("model", "simple", Origin::kDefault);
 }
 
+TEST(Resolve, RefusesAFileThatNamesAnother) {
+  const TempDir folder;
+  write_file_atomically(folder / "r.conf", "recipe = mnist-lenet\n");
+  write_file_atomically(folder / "c.ini", "config = other.ini\n");
+  EXPECT_TRUE(contains(usage_error_of({"--recipe", folder / "r.conf"}), "give --recipe on the"));
+  EXPECT_TRUE(contains(usage_error_of({"--config", folder / "c.ini"}), "give --config on the"));
+}
+
 TEST(ConfigFile, RefusesUnknownNamesWithTheNearest) {
   const TempDir folder;
   write_file_atomically(folder / "c.ini", "epoch = 3\n");

@@ -27,7 +27,6 @@ TEST(Buckets, CoverTheArenaWithoutGaps) {
     std::size_t slot = 0;
     for (const Bucket& bucket : make_buckets(slots, floats, bytes)) {
       EXPECT_EQ(bucket.offset, offset);
-      EXPECT_EQ(bucket.first_slot, slot);
       EXPECT_EQ(bucket.offset % ParameterArena::kAlignment, 0U);
       offset += bucket.count;
       slot += bucket.slot_count;
