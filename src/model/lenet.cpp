@@ -1,6 +1,7 @@
 // LeNet-5 (LeCun et al. 1998) with ReLU and max-pooling, under two names:
 //   lenet   pads images below 32 pixels by 2, so that MNIST's 28x28 give the 16x5x5 features of the
 //   original simple  the CNN of PyTorch's CIFAR-10 tutorial: the same layers, never padded
+#include "convolution.hpp"
 #include "layers.hpp"
 #include "networks.hpp"
 
@@ -22,9 +23,9 @@ class LeNet : public Network {
     using torch::nn::Conv2dOptions;
     const std::int64_t features =
         16 * features_of(shape.height, padding) * features_of(shape.width, padding);
-    conv1_ = register_module(
-        "conv1", torch::nn::Conv2d(Conv2dOptions(shape.channels, 6, kKernel).padding(padding)));
-    conv2_ = register_module("conv2", torch::nn::Conv2d(Conv2dOptions(6, 16, kKernel)));
+    conv1_ = register_module("conv1",
+                             Conv2d(Conv2dOptions(shape.channels, 6, kKernel).padding(padding)));
+    conv2_ = register_module("conv2", Conv2d(Conv2dOptions(6, 16, kKernel)));
     fc1_ = register_module("fc1", torch::nn::Linear(features, 120));
     fc2_ = register_module("fc2", torch::nn::Linear(120, 84));
     fc3_ = register_module("fc3", torch::nn::Linear(84, classes));
@@ -40,7 +41,7 @@ class LeNet : public Network {
   }
 
  private:
-  torch::nn::Conv2d conv1_{nullptr}, conv2_{nullptr};
+  Conv2d conv1_{nullptr}, conv2_{nullptr};
   torch::nn::Linear fc1_{nullptr}, fc2_{nullptr}, fc3_{nullptr};
 };
 

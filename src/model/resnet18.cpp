@@ -1,14 +1,14 @@
 // ResNet-18 (He et al. 2015) in its CIFAR variant: a 3x3 stem with stride 1 and no max-pool,
 // everything else and all names as in torchvision, so that weights move between the two wherever
 // their shapes agree.
+#include "convolution.hpp"
 #include "networks.hpp"
 
 namespace tandem::model {
 namespace {
 
-torch::nn::Conv2d conv(std::int64_t in, std::int64_t out, std::int64_t kernel,
-                       std::int64_t stride) {
-  return torch::nn::Conv2d(
+Conv2d conv(std::int64_t in, std::int64_t out, std::int64_t kernel, std::int64_t stride) {
+  return Conv2d(
       torch::nn::Conv2dOptions(in, out, kernel).stride(stride).padding(kernel / 2).bias(false));
 }
 
@@ -33,7 +33,7 @@ class BasicBlockImpl : public torch::nn::Module {
   }
 
  private:
-  torch::nn::Conv2d conv1_{nullptr}, conv2_{nullptr};
+  Conv2d conv1_{nullptr}, conv2_{nullptr};
   torch::nn::BatchNorm2d bn1_{nullptr}, bn2_{nullptr};
   torch::nn::Sequential downsample_{nullptr};  // empty where the shapes already agree
 };
@@ -65,7 +65,7 @@ class ResNet18 : public Network {
   }
 
  private:
-  torch::nn::Conv2d conv1_{nullptr};
+  Conv2d conv1_{nullptr};
   torch::nn::BatchNorm2d bn1_{nullptr};
   torch::nn::Sequential layer1_{nullptr}, layer2_{nullptr}, layer3_{nullptr}, layer4_{nullptr};
   torch::nn::Linear fc_{nullptr};

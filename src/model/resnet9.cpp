@@ -2,6 +2,7 @@
 // few epochs.
 //   prep 64 · layer1 128, halved, + res1 · layer2 256, halved · layer3 512, halved, + res3 · global
 //   max · linear x 0.125
+#include "convolution.hpp"
 #include "layers.hpp"
 #include "networks.hpp"
 
@@ -14,15 +15,15 @@ constexpr double kLogitScale = 0.125;
 class ConvBnImpl : public torch::nn::Module {
  public:
   ConvBnImpl(std::int64_t in, std::int64_t out) {
-    conv_ = register_module(
-        "conv", torch::nn::Conv2d(torch::nn::Conv2dOptions(in, out, 3).padding(1).bias(false)));
+    conv_ = register_module("conv",
+                            Conv2d(torch::nn::Conv2dOptions(in, out, 3).padding(1).bias(false)));
     bn_ = register_module("bn", torch::nn::BatchNorm2d(out));
   }
 
   torch::Tensor forward(const torch::Tensor& x) { return bn_->forward(conv_->forward(x)); }
 
  private:
-  torch::nn::Conv2d conv_{nullptr};
+  Conv2d conv_{nullptr};
   torch::nn::BatchNorm2d bn_{nullptr};
 };
 TORCH_MODULE(ConvBn);

@@ -19,8 +19,8 @@ import tempfile
 WORK = [
     ("simple", "bf16", 100, 1.5),
     ("simple", "fp32", 100, None),
-    ("resnet9", "bf16", 4, 1.0),
-    ("resnet18", "bf16", 4, 1.0),
+    ("resnet9", "bf16", 5, 1.0),
+    ("resnet18", "bf16", 5, 1.0),
 ]
 IMAGES_PER_RANK = 128
 WARM_UP = 5

@@ -1,0 +1,39 @@
+#include "convolution.hpp"
+
+#include <variant>
+
+#include "tandem/model/precision.hpp"
+#include "tandem/model/torch_compat.hpp"
+
+namespace tandem::model {
+namespace {
+
+// Also backwards: the gradient passes through bfloat16 on its way.
+torch::Tensor rounded(const torch::Tensor& x) { return x.to(torch::kBFloat16).to(torch::kFloat32); }
+
+}  // namespace
+
+bool has_bf16_instructions() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bf16") > 0;  // processors with AMX have it too
+#else
+  return true;
+#endif
+}
+
+torch::Tensor Conv2dImpl::forward(const torch::Tensor& x) {
+  if (cpu_autocast_enabled() && !has_bf16_instructions()) return forward_rounded(x);
+  return torch::nn::Conv2dImpl::forward(x);
+}
+
+torch::Tensor Conv2dImpl::forward_rounded(const torch::Tensor& x) {
+  const AutocastScope without_autocast(Precision::kFp32);
+  using std::get;  // libtorch 1.13 has a variant, and a get, of its own
+  const auto& padding = get<torch::ExpandingArray<2>>(options.padding());
+  const torch::Tensor no_bias;
+  return torch::conv2d(rounded(x), rounded(weight), bias.defined() ? rounded(bias) : no_bias,
+                       options.stride(), padding, options.dilation(), options.groups())
+      .to(torch::kBFloat16);
+}
+
+}  // namespace tandem::model
