@@ -62,8 +62,8 @@ int run_in_job(const Command& command, const Arguments& arguments) {
       return to_exit_code(error);
     }
     if (rank > 0) std::this_thread::sleep_for(kTimeToBeEnded);
-    print_error("rank " + std::to_string(rank) + " (" + comm::host_name() + "): " +
-                message_of(error));
+    print_error("rank " + std::to_string(rank) + " (" + comm::host_name() +
+                "): " + message_of(error));
     comm::Runtime::abort(to_exit_code(error));
   }
 }

@@ -1,9 +1,9 @@
 // What: TANDEM_CLONES, put before a function with a plain loop over an array.
 // Owns: nothing. Threads: any. Throws: nothing.
 //
-// Such loops are compiled for several instruction sets and chosen at load time. Contraction to fused
-// multiply-adds is off for the whole project, so every clone rounds alike. Sanitizers start too late
-// for the choosing.
+// Such loops are compiled for several instruction sets and chosen at load time. Contraction to
+// fused multiply-adds is off for the whole project, so every clone rounds alike. Sanitizers start
+// too late for the choosing.
 #pragma once
 
 #if defined(__x86_64__) && !defined(TANDEM_SANITIZED)

@@ -1,6 +1,5 @@
 // That the ranks train as one: the mathematics of the whole loop, without files or options.
 #include <gtest/gtest.h>
-
 #include <torch/nn/utils/clip_grad.h>
 
 #include <cmath>
@@ -152,7 +151,8 @@ void expect_like_one_rank(const TrainConfig& config, std::size_t images = 1001) 
 
 TEST(Training, FollowsTheLossCurveOfOneRankFor50Steps) { expect_like_one_rank(base_config()); }
 
-// The parameters after one step of plain SGD as libtorch does it, on the whole global batch at once.
+// The parameters after one step of plain SGD as libtorch does it, on the whole global batch at
+// once.
 std::vector<torch::Tensor> one_plain_step(const TrainConfig& config, const Images& images) {
   torch::manual_seed(config.seed);
   const auto network = model::make_network(config.model, {1, 28, 28}, kClasses);

@@ -66,8 +66,9 @@ TEST_P(Arena, AlignsEverySlotTo64BytesInReverseOrder) {
   for (const auto& slot : arena.slots()) EXPECT_EQ(slot.offset % 16, 0U) << slot.name;
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, Arena, ::testing::Bool(),
-                         [](const auto& layout) { return layout.param ? "ChannelsLast" : "Planar"; });
+INSTANTIATE_TEST_SUITE_P(Layouts, Arena, ::testing::Bool(), [](const auto& layout) {
+  return layout.param ? "ChannelsLast" : "Planar";
+});
 
 TEST(ParameterArena, NoticesThatLibtorchsZeroGradDetachedTheViews) {
   const auto network = small_network();
