@@ -8,7 +8,7 @@ target_include_directories(tandem_flags INTERFACE ${PROJECT_SOURCE_DIR}/include)
 # No fused multiply-add by contraction: every rank must round alike, whatever instruction set its loops were cloned for.
 target_compile_options(tandem_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -ffp-contract=off)
 # Not with sanitizers: their instrumentation makes GCC warn of what cannot happen.
-if(DEFINED ENV{TANDEM_CI} AND NOT TANDEM_SANITIZE)
+if("$ENV{TANDEM_CI}" STREQUAL "1" AND NOT TANDEM_SANITIZE)
   target_compile_options(tandem_flags INTERFACE -Werror)
 endif()
 if(TANDEM_SANITIZE)
@@ -18,7 +18,7 @@ if(TANDEM_SANITIZE)
 endif()
 
 if(TANDEM_TORCH)
-  file(WRITE ${CMAKE_BINARY_DIR}/torch_precompiled.cpp "")
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/torch_precompiled.cpp CONTENT "")  # once; a new one would be compiled anew
   add_library(tandem_torch_precompiled OBJECT ${CMAKE_BINARY_DIR}/torch_precompiled.cpp)
   target_link_libraries(tandem_torch_precompiled PRIVATE tandem_flags tandem_torch)
   target_precompile_headers(tandem_torch_precompiled PRIVATE ${PROJECT_SOURCE_DIR}/include/tandem/model/libtorch.hpp)

@@ -2,6 +2,7 @@
 #include "tandem/app/commands.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/data/limits.hpp"
 #include "tandem/data/pack.hpp"
 
 namespace tandem::app {
@@ -17,8 +18,14 @@ int run_pack(const Arguments& arguments) {
   request.format = options.choice("format", {"auto", "cifar10", "mnist", "synthetic"});
   request.name = options.text("name");
   request.classes_file = options.text("classes");
-  request.images = options.count("images", 1, 10'000'000);
+  request.images = options.count("images", 1, data::kMaxImages);
   request.seed = options.count("seed", 0, std::uint64_t{1} << 62);
+  const bool is_synthetic = request.input == "synthetic" || request.format == "synthetic";
+  for (const char* name : {"images", "seed"}) {
+    if (!is_synthetic && options.value(name).origin != Origin::kDefault) {
+      options.add_fault("--" + std::string(name) + " is for --input synthetic only");
+    }
+  }
   options.throw_faults("pack");
 
   const data::DatasetInfo info = data::pack(request);

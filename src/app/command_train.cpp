@@ -6,6 +6,7 @@
 #include "run_report.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
+#include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/console.hpp"
@@ -13,6 +14,7 @@
 #include "tandem/model/libtorch.hpp"
 #include "tandem/model/pth_file.hpp"
 #include "tandem/model/registry.hpp"
+#include "tandem/train/finite.hpp"
 #include "tandem/train/replicate.hpp"
 
 namespace tandem::app {
@@ -32,6 +34,16 @@ metrics::Sinks make_sinks(const std::optional<metrics::RunFolder>& folder,
                                                     : metrics::Progress::kLines;
   sinks.push_back(std::make_unique<metrics::ConsoleSink>(request.config.epochs, progress));
   return sinks;
+}
+
+// The last update is followed by no other gradient that would tell.
+void require_finite_weights(Job& job, train::ParameterArena& arena) {
+  comm::agree(job.world, job.topology.host, [&] {
+    if (train::all_finite(arena.values())) return;
+    throw TrainingError(
+        "after the last step a weight is not finite, and no model is written; lower --lr, or limit "
+        "the gradient with --clip-norm");
+  });
 }
 
 // Rank 0 writes the model in both forms; the weights are everywhere the same.
@@ -61,8 +73,9 @@ int run_train(Job& job, const Arguments& arguments) {
               [&] { threads = use_threads(config.threads, job.topology); });
 
   // 2. Where it goes and what it trains on. That the place can be used is cheap to find out first.
-  const std::string run_id =
-      request.reporting.run_id.empty() ? metrics::make_run_id() : request.reporting.run_id;
+  const std::string run_id = request.reporting.run_id.empty()
+                                 ? job.world.broadcast_string(metrics::make_run_id())
+                                 : request.reporting.run_id;
   comm::agree_on_rank_0(
       job.world, [&] { metrics::RunFolder::require_free(request.reporting.runs_dir, run_id); });
   const train::ImageStore images(config.data, job.world, job.node, job.topology);
@@ -139,6 +152,7 @@ int run_train(Job& job, const Arguments& arguments) {
   sinks.clear();
 
   // 7. Leave the model and the summary.
+  require_finite_weights(job, arena);
   export_model(
       job, folder, *network,
       {config.model, info.name, info.digest, info.shape, info.classes, info.mean, info.std});

@@ -27,22 +27,28 @@ std::string to_text(const Options& options) {
     text += spec.name + '\0' + value.text + '\0' + std::to_string(static_cast<int>(value.origin)) +
             '\0';
   }
+  for (const std::string& fault : options.faults()) text += '\0' + fault + '\0' + "0" + '\0';
   return text;
 }
 
-std::map<std::string, OptionValue> from_text(const std::string& text) {
+Options from_text(const std::string& text, const OptionTable& table,
+                  const std::vector<std::string>& positional) {
   std::map<std::string, OptionValue> values;
+  std::vector<std::string> faults;
   const std::vector<std::string> parts = split(text, '\0');
   for (std::size_t i = 0; i + 2 < parts.size(); i += 3) {
-    values[parts[i]] = {parts[i + 1], static_cast<Origin>(std::stoi(parts[i + 2]))};
+    if (parts[i].empty()) {
+      faults.push_back(parts[i + 1]);
+    } else {
+      values[parts[i]] = {parts[i + 1], static_cast<Origin>(std::stoi(parts[i + 2]))};
+    }
   }
-  return values;
+  return Options(table, std::move(values), positional, std::move(faults));
 }
 
 // Each rank's own command line, option by option, so that a difference can be named.
 comm::Fields fields_of(const OptionTable& table, const CommandLine& line) {
-  comm::Fields fields{{"program version", version() + " " + source_version()},
-                      {"libtorch version", model::torch_version()}};
+  comm::Fields fields;
   for (const OptionSpec& spec : table) {
     const auto found = line.values.find(spec.name);
     fields.emplace_back("--" + spec.name, found == line.values.end() ? "" : found->second);
@@ -66,10 +72,13 @@ Options resolve_together(Job& job, const std::string& command, const OptionTable
   CommandLine line;
   comm::agree(job.world, job.topology.host,
               [&] { line = parse_command_line(command, table, arguments, false); });
+  comm::require_equal(job.world, {{"command", command},
+                                  {"program version", version() + " " + source_version()},
+                                  {"libtorch version", model::torch_version()}});
   comm::require_equal(job.world, fields_of(table, line));
   std::string resolved;
   comm::agree_on_rank_0(job.world, [&] { resolved = to_text(resolve(table, line)); });
-  return Options(table, from_text(job.world.broadcast_string(resolved)), line.positional);
+  return from_text(job.world.broadcast_string(resolved), table, line.positional);
 }
 
 void warn_about(const Job& job, const std::string& path, const train::ImageStore& images) {
@@ -113,7 +122,6 @@ RankTable make_rank_table(Job& job, int threads) {
   }
   std::vector<std::vector<std::string>> rows{
       {"rank", "host", "local rank", "device", "cpus", "threads"}};
-  const std::size_t ranks_of_job = table.ranks.size();
   std::set<std::string> seen;
   for (std::size_t i = 0; i < table.ranks.size(); ++i) {
     const comm::Topology& rank = table.ranks[i];
@@ -124,9 +132,8 @@ RankTable make_rank_table(Job& job, int threads) {
       table.warnings.push_back(
           "rank " + std::to_string(rank.rank) + " may use only 1 of " +
           std::to_string(rank.host_cpus) + " CPUs of " + rank.host +
-          (ranks_of_job > 1 ? "; mpirun binds ranks to cores where there are two of them: start it "
-                              "with --bind-to none"
-                            : "; see taskset, or the CPUs that the job was given"));
+          "; mpirun binds ranks to cores where there are at most two of them: start it with "
+          "--bind-to none, or see the CPUs that the job was given");
     }
     if (table.threads[i] * rank.cpu_sharers > rank.allowed_cpus && seen.insert("crowd").second) {
       table.warnings.push_back(

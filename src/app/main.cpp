@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <thread>
 
 #include "tandem/app/commands.hpp"
@@ -45,6 +46,7 @@ int to_exit_code(const std::exception& error) {
 
 // The rank that fails first speaks; where all fail alike, the others give it the time to end them.
 constexpr auto kTimeToBeEnded = std::chrono::milliseconds(200);
+constexpr int kMostTurns = 10;
 
 int run_in_job(const Command& command, const Arguments& arguments) {
   const comm::Runtime runtime;
@@ -61,7 +63,7 @@ int run_in_job(const Command& command, const Arguments& arguments) {
       print_error(message_of(error));
       return to_exit_code(error);
     }
-    if (rank > 0) std::this_thread::sleep_for(kTimeToBeEnded);
+    std::this_thread::sleep_for(std::min(rank, kMostTurns) * kTimeToBeEnded);
     print_error("rank " + std::to_string(rank) + " (" + comm::host_name() +
                 "): " + message_of(error));
     comm::Runtime::abort(to_exit_code(error));
@@ -70,17 +72,17 @@ int run_in_job(const Command& command, const Arguments& arguments) {
 
 int run(const Arguments& arguments) {
   const bool speaks = comm::launcher_rank() == 0;  // what needs no MPI is done and said once
-  const std::string first = arguments.empty() ? "--help" : arguments.front();
-  if (first == "--help" || first == "-h" || first == "help") {
-    if (speaks) print_line(overview());
-    return static_cast<int>(arguments.empty() ? ExitCode::kUsage : ExitCode::kDone);
-  }
-  if (first == "--version") {
-    if (speaks)
-      print_line("tandem " + version() + " (" + source_version() + ", " + build_summary() + ")");
-    return 0;
-  }
   try {
+    const std::string first = arguments.empty() ? "--help" : arguments.front();
+    if (first == "--help" || first == "-h" || first == "help") {
+      if (speaks) print_line(overview());
+      return static_cast<int>(arguments.empty() ? ExitCode::kUsage : ExitCode::kDone);
+    }
+    if (first == "--version") {
+      if (speaks)
+        print_line("tandem " + version() + " (" + source_version() + ", " + build_summary() + ")");
+      return 0;
+    }
     const Command command = find_command(first);
     const Arguments rest(arguments.begin() + 1, arguments.end());
     if (std::find(rest.begin(), rest.end(), "--help") != rest.end()) {
@@ -106,5 +108,6 @@ int main(int argc, char** argv) {
   // in every step.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write, with a message
   return tandem::app::run({argv + 1, argv + argc});
 }

@@ -7,11 +7,17 @@
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/version.hpp"
+#include "tandem/data/limits.hpp"
 #include "tandem/model/registry.hpp"
 #include "tandem/model/state_dict.hpp"
 
 namespace tandem::app {
 namespace {
+
+constexpr char kFormat[] = "tandem-model";
+constexpr int kMostSide = 1'000'000;  // so that their product fits
+
+bool is_between_1_and(int highest, int value) { return value >= 1 && value <= highest; }
 
 model::InputShape input_shape(const data::ImageShape& shape) {
   return {shape.channels, shape.height, shape.width};
@@ -20,7 +26,7 @@ model::InputShape input_shape(const data::ImageShape& shape) {
 }  // namespace
 
 std::map<std::string, std::string> ModelDescription::to_metadata() const {
-  return {{"format", "tandem-model"},
+  return {{"format", kFormat},
           {"tandem_version", version()},
           {"model", model},
           {"dataset", dataset},
@@ -41,6 +47,10 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
     }
     return found->second;
   };
+  if (field("format") != kFormat) {
+    throw DataError(path + ": its format is '" + field("format") + "', '" + kFormat +
+                    "' was expected");
+  }
   ModelDescription description;
   description.model = field("model");
   description.dataset = field("dataset");
@@ -56,14 +66,14 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
   }
   const data::ImageShape& shape = description.shape;
   const auto channels = static_cast<std::size_t>(shape.channels);
-  constexpr int kMostPixels = 4096;
-  const bool shape_fits = shape.channels >= 1 && shape.channels <= 64 && shape.height >= 1 &&
-                          shape.height <= kMostPixels && shape.width >= 1 &&
-                          shape.width <= kMostPixels;
+  const bool shape_fits =
+      is_between_1_and(kMostSide, shape.channels) && is_between_1_and(kMostSide, shape.height) &&
+      is_between_1_and(kMostSide, shape.width) && shape.pixels() <= data::kMaxPixels;
   const bool spread = std::all_of(description.std.begin(), description.std.end(),
                                   [](double each) { return std::isfinite(each) && each > 0; });
   if (!shape_fits || !spread || description.mean.size() != channels ||
-      description.std.size() != channels || description.classes.empty()) {
+      description.std.size() != channels || description.classes.empty() ||
+      description.classes.size() > data::kMaxClasses) {
     throw DataError(path +
                     ": its __metadata__ contradicts itself: input_shape, classes, mean and std do "
                     "not fit together");
@@ -75,9 +85,9 @@ std::string find_model_file(const std::string& checkpoint) {
   if (!is_folder(checkpoint)) return checkpoint;
   const std::string path = checkpoint + "/model/model.safetensors";
   if (!file_exists(path)) {
-    throw MissingInputError("--checkpoint " + checkpoint +
-                            ": the folder holds no model/model.safetensors; it is written when a "
-                            "run ends");
+    throw MissingInputError(checkpoint +
+                            ": the folder holds no model/model.safetensors; give the folder of a "
+                            "run that has ended, which writes it");
   }
   return path;
 }
@@ -85,7 +95,7 @@ std::string find_model_file(const std::string& checkpoint) {
 ModelFile read_model_file(const std::string& checkpoint) {
   const std::string path = find_model_file(checkpoint);
   model::SafetensorsFile file = model::read_safetensors(path);
-  return {ModelDescription::from_metadata(file.metadata, path), std::move(file.tensors)};
+  return {path, ModelDescription::from_metadata(file.metadata, path), std::move(file.tensors)};
 }
 
 model::NetworkPtr make_untrained(const ModelDescription& description) {
@@ -94,9 +104,13 @@ model::NetworkPtr make_untrained(const ModelDescription& description) {
 }
 
 model::NetworkPtr build_network(const ModelFile& file) {
-  model::NetworkPtr network = make_untrained(file.description);
-  model::load_state_dict(*network, file.tensors);
-  return network;
+  try {
+    model::NetworkPtr network = make_untrained(file.description);
+    model::load_state_dict(*network, file.tensors);
+    return network;
+  } catch (const Error& error) {  // a name or shape that no network has, tensors that don't fit
+    throw DataError(file.path + ": " + error.what());
+  }
 }
 
 }  // namespace tandem::app

@@ -31,6 +31,7 @@ const char* launcher_hint(const std::string& name) {
       {"rank", "MPI numbers the ranks"},
       {"world-size", "MPI counts the ranks: mpirun -np N"},
       {"master-addr", "MPI connects the ranks; no address is needed"},
+      {"device", "this version computes on CPU cores"},
       {"master-port", "MPI connects the ranks; no port is needed"},
       {"replica-batch-size", "it is called --batch-size here (images per rank and step)"},
   };
@@ -68,7 +69,6 @@ po::options_description describe(const OptionTable& table) {
       add(spec.name.c_str(), po::value<std::string>());
     }
   }
-  add("help", po::bool_switch());
   return description;
 }
 
@@ -88,9 +88,7 @@ void store(const po::option& option, const OptionTable& table, CommandLine& resu
                         [&](const OptionSpec& spec) { return spec.name == name; });
   };
   const auto spec = by_name(option.string_key);
-  if (option.string_key == "help") {
-    result.help = true;
-  } else if (spec == table.end()) {
+  if (spec == table.end()) {
     result.values[option.string_key.substr(3)] = "false";  // "no-…"
   } else {
     result.values[option.string_key] = spec->placeholder.empty() ? "true" : option.value.at(0);
@@ -138,30 +136,37 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
   } catch (const po::error& error) {
     throw UsageError(explain(error, command));
   }
-  if (!faults.empty() && !result.help) {
-    throw UsageError(join(faults, "\n  ") + "\n  tandem " + command + " --help lists every option");
-  }
+  result.faults = std::move(faults);
   return result;
+}
+
+std::string environment_variable(const std::string& option) {
+  std::string variable = "TANDEM_" + option;
+  std::transform(variable.begin(), variable.end(), variable.begin(), [](unsigned char c) {
+    return c == '-' ? '_' : static_cast<char>(std::toupper(c));
+  });
+  return variable;
 }
 
 std::map<std::string, std::string> read_environment(const OptionTable& table) {
   std::map<std::string, std::string> values;
   for (const OptionSpec& spec : table) {
-    std::string variable = "TANDEM_" + spec.name;
-    std::transform(variable.begin(), variable.end(), variable.begin(), [](unsigned char c) {
-      return c == '-' ? '_' : static_cast<char>(std::toupper(c));
-    });
+    const std::string variable = environment_variable(spec.name);
     if (const char* value = std::getenv(variable.c_str())) values[spec.name] = value;
   }
   return values;
 }
 
 std::map<std::string, std::string> read_config_file(const OptionTable& table,
-                                                    const std::string& path) {
+                                                    const std::string& path,
+                                                    std::vector<std::string>& faults) {
   constexpr std::uint64_t kLargestConfig = std::uint64_t{1} << 20;
-  std::istringstream text(read_file(path, kLargestConfig));
   std::map<std::string, std::string> values;
-  std::vector<std::string> faults;
+  if (File::open_for_reading(path).size() > kLargestConfig) {
+    faults.push_back(path + ": is larger than 1 MiB, lines of the form name = value were expected");
+    return values;
+  }
+  std::istringstream text(read_file(path));
   try {
     const auto parsed = po::parse_config_file(text, po::options_description(), true);
     for (const po::option& option : parsed.options) {
@@ -175,9 +180,8 @@ std::map<std::string, std::string> read_config_file(const OptionTable& table,
       }
     }
   } catch (const po::error& error) {
-    throw UsageError(path + ": " + error.what() + "; lines of the form name = value are expected");
+    faults.push_back(path + ": " + error.what() + "; lines of the form name = value are expected");
   }
-  if (!faults.empty()) throw UsageError(join(faults, "\n  "));
   return values;
 }
 
@@ -200,17 +204,22 @@ std::string find_recipe(const std::string& name) {
                    (suggestion ? "; did you mean " + *suggestion + "?" : ""));
 }
 
+namespace {
+
 // A file of options is one layer: it cannot name the file of another, but that a configuration may
 // name the recipe that it changes.
 void require_no_other_file(const std::map<std::string, std::string>& values,
-                           const std::string& path, const std::vector<std::string>& refused) {
+                           const std::string& path, const std::vector<std::string>& refused,
+                           std::vector<std::string>& faults) {
   for (const std::string& name : refused) {
     if (values.count(name) > 0) {
-      throw UsageError(path + ": " + name + " = " + values.at(name) +
+      faults.push_back(path + ": " + name + " = " + values.at(name) +
                        " cannot stand in this file; give --" + name + " on the command line");
     }
   }
 }
+
+}  // namespace
 
 Options resolve(const OptionTable& table, const CommandLine& command_line) {
   std::map<std::string, OptionValue> values;
@@ -224,23 +233,24 @@ Options resolve(const OptionTable& table, const CommandLine& command_line) {
     if (command_line.values.count(name) > 0) return command_line.values.at(name);
     return environment.count(name) > 0 ? environment.at(name) : "";
   };
+  std::vector<std::string> faults = command_line.faults;
   std::map<std::string, std::string> file;
   if (const std::string path = strongest("config"); !path.empty()) {
-    file = read_config_file(table, path);
-    require_no_other_file(file, path, {"config"});
+    file = read_config_file(table, path, faults);
+    require_no_other_file(file, path, {"config"}, faults);
   }
   std::string recipe = strongest("recipe");
   if (recipe.empty() && file.count("recipe") > 0) recipe = file.at("recipe");
   if (!recipe.empty()) {
     const std::string path = find_recipe(recipe);
-    const auto values_of_recipe = read_config_file(table, path);
-    require_no_other_file(values_of_recipe, path, {"recipe", "config"});
+    const auto values_of_recipe = read_config_file(table, path, faults);
+    require_no_other_file(values_of_recipe, path, {"recipe", "config"}, faults);
     overlay(values_of_recipe, Origin::kRecipe);
   }
   overlay(file, Origin::kConfigFile);
   overlay(environment, Origin::kEnvironment);
   overlay(command_line.values, Origin::kCommandLine);
-  return Options(table, std::move(values), command_line.positional);
+  return Options(table, std::move(values), command_line.positional, std::move(faults));
 }
 
 }  // namespace tandem::app

@@ -25,8 +25,11 @@ std::string origin_name(Origin origin) {
 }
 
 Options::Options(const OptionTable& table, std::map<std::string, OptionValue> values,
-                 std::vector<std::string> positional)
-    : table_(table), values_(std::move(values)), positional_(std::move(positional)) {}
+                 std::vector<std::string> positional, std::vector<std::string> faults)
+    : table_(table),
+      values_(std::move(values)),
+      positional_(std::move(positional)),
+      faults_(std::move(faults)) {}
 
 const OptionValue& Options::value(const std::string& name) const {
   const auto found = values_.find(name);
@@ -34,11 +37,18 @@ const OptionValue& Options::value(const std::string& name) const {
   return found->second;
 }
 
+std::string Options::where_from(const std::string& name) const {
+  const Origin origin = value(name).origin;
+  if (origin == Origin::kCommandLine || origin == Origin::kDefault) return "";
+  return " (from the " + origin_name(origin) +
+         (origin == Origin::kEnvironment ? ": " + environment_variable(name) : "") + ")";
+}
+
 bool Options::flag(const std::string& name) {
   const std::string& given = text(name);
   if (given == "true" || given == "1" || given == "yes" || given == "on") return true;
   if (given == "false" || given == "0" || given == "no" || given == "off") return false;
-  add_fault("--" + name + ": '" + given + "' is not true or false");
+  add_fault("--" + name + ": '" + given + "' is not true or false" + where_from(name));
   return false;
 }
 
@@ -60,7 +70,7 @@ std::string Options::choice(const std::string& name, const std::vector<std::stri
   if (std::find(choices.begin(), choices.end(), given) != choices.end()) return given;
   const auto suggestion = nearest(given, choices);
   add_fault("--" + name + ": '" + given + "' is not one of " + join(choices, ", ") +
-            (suggestion ? "; did you mean " + *suggestion + "?" : ""));
+            (suggestion ? "; did you mean " + *suggestion + "?" : "") + where_from(name));
   return choices.front();
 }
 

@@ -136,7 +136,8 @@ OptionTable train_option_table() {
        "reporting"},
       {"runs-dir", "DIR", "runs", "where run folders are", "reporting"},
       {"eval-every", "N", "1", "epochs between evaluations; 0: never", "reporting"},
-      {"log-every", "N", "10", "steps between lines of metrics.jsonl; 0: never", "reporting"},
+      {"log-every", "N", "10", "steps between lines of metrics.jsonl and of progress; 0: never",
+       "reporting"},
       {"progress", "", "true", "progress line on a terminal, step lines in a log", "reporting"},
       {"quiet", "", "false", "warnings and errors only", "reporting"},
       {"json", "", "false", "summary.json as the last line on standard output", "reporting"},
@@ -150,6 +151,9 @@ TrainRequest read_train_options(Options& options) {
   train::TrainConfig& config = request.config;
   for (const OptionSpec& spec : options.table()) {
     const std::string value = options.text(spec.name);
+    if (value.empty() && options.value(spec.name).origin != Origin::kDefault) {
+      options.add_fault("--" + spec.name + " is empty; leave it out, or give a value");
+    }
     if (value != trim(value) || value.find_first_of("#\n") != std::string::npos) {
       options.add_fault("--" + spec.name + ": '" + value +
                         "' has a '#', a line break or a blank at an end, which config.ini cannot "

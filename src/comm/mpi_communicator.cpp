@@ -1,9 +1,11 @@
 #include "tandem/comm/mpi_communicator.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "mpi_handle.hpp"
+#include "tandem/core/error.hpp"
 
 namespace tandem::comm {
 namespace {
@@ -145,11 +147,14 @@ void MpiCommunicator::do_gather(const void* data, std::size_t bytes, void* all,
                                 const std::vector<std::int64_t>& bytes_of) {
   std::vector<int> counts;
   std::vector<int> offsets;
-  int offset = 0;
+  std::int64_t offset = 0;
   for (const std::int64_t each : bytes_of) {
     counts.push_back(static_cast<int>(each));
-    offsets.push_back(offset);
-    offset += static_cast<int>(each);
+    offsets.push_back(static_cast<int>(offset));
+    offset += each;
+    if (offset > std::numeric_limits<int>::max()) {
+      throw InternalError("texts of more than 2 GiB were gathered");
+    }
   }
   TANDEM_MPI(MPI_Gatherv(data, static_cast<int>(bytes), MPI_BYTE, all, counts.data(),
                          offsets.data(), MPI_BYTE, 0, handle_->mpi));

@@ -2,9 +2,12 @@
 
 #include <sys/statvfs.h>
 
+#include <new>
 #include <vector>
 
 #include "mpi_handle.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
 
 namespace tandem::comm {
 
@@ -59,7 +62,12 @@ NodeMemory::NodeMemory(MpiCommunicator& world, MpiCommunicator& node, std::size_
     window_->data = static_cast<std::uint8_t*>(base);
     window_->fills = node.rank() == 0;
   } else {
-    window_->own.resize(bytes);
+    try {
+      window_->own.resize(bytes);
+    } catch (const std::bad_alloc&) {
+      throw UnavailableError("no memory for " + format_bytes(bytes) +
+                             " of images on this host; ask for more, or start fewer ranks on it");
+    }
     window_->data = window_->own.data();
   }
 }

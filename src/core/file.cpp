@@ -152,6 +152,11 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), file_(-1, "")
   if (name.empty() || is_folder(path_)) {
     throw CannotCreateError(path_ + ": is a folder, the name of a file was expected");
   }
+  std::error_code error;
+  const auto status = std::filesystem::symlink_status(path_, error);
+  if (std::filesystem::is_other(status)) {
+    throw CannotCreateError(path_ + ": is a device or pipe, the name of a file was expected");
+  }
   const std::string stem =
       folder_of(path_) + "/." + name + ".tmp." + host_name() + "." + std::to_string(::getpid());
   int descriptor = -1;

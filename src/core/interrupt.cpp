@@ -10,7 +10,12 @@ namespace tandem {
 
 InterruptGuard::InterruptGuard() {
   sigemptyset(&held_);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) sigaddset(&held_, signal);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    // A blocked signal is kept even where it is ignored, as nohup does with SIGHUP.
+    struct sigaction now {};
+    sigaction(signal, nullptr, &now);
+    if (now.sa_handler != SIG_IGN) sigaddset(&held_, signal);
+  }
   pthread_sigmask(SIG_BLOCK, &held_, &before_);
 }
 

@@ -7,9 +7,10 @@
 #include <string_view>
 #include <vector>
 
+#include "tandem/data/limits.hpp"
+
 namespace tandem::data {
 
-constexpr std::size_t kMaxClasses = 1000;
 constexpr std::size_t kMaxNameBytes = 100;
 
 // UTF-8 (no overlong forms, no surrogates) without control characters (C0, DEL, C1).

@@ -13,6 +13,7 @@
 #include "tandem/core/file.hpp"
 #include "tandem/core/interrupt.hpp"
 #include "tandem/data/cifar10.hpp"
+#include "tandem/data/limits.hpp"
 #include "tandem/data/mnist.hpp"
 #include "tandem/data/user_block.hpp"
 
@@ -64,10 +65,27 @@ std::unique_ptr<ImageSource> open_source(const PackRequest& request) {
 
 void require_variation(const DatasetInfo& info, const std::string& input) {
   for (std::size_t channel = 0; channel < info.std.size(); ++channel) {
-    if (info.std[channel] > 0) continue;
+    if (info.std[channel] >= kSmallestDeviation) continue;
     throw DataError(input + ": channel " + std::to_string(channel) +
                     " has the same value in all training images, real images were expected");
   }
+}
+
+// An older packed file may be replaced, but a slip of the hand must not destroy something else.
+void require_replaceable(const std::string& path) {
+  if (!file_exists(path) || is_folder(path)) return;
+  const File file = File::open_for_reading(path);
+  std::array<char, kUserBlockBytes + 8> start{};
+  const std::size_t size = file.read_at(0, start.data(), start.size());
+  constexpr std::string_view kSignature("\x89HDF\r\n\x1a\n", 8);
+  const std::string_view bytes(start.data(), size);
+  if (bytes.substr(0, 8) == kSignature ||
+      (size == start.size() && bytes.substr(kUserBlockBytes) == kSignature)) {
+    return;
+  }
+  throw CannotCreateError(path +
+                          ": is there already and is no packed data set; choose another --output, "
+                          "or remove it first");
 }
 
 // Puts the user block before the HDF5 part that the file holds; returns the digest of that part.
@@ -88,6 +106,7 @@ DatasetInfo pack(const PackRequest& request) {
     throw UsageError("--name: is '" + request.name + "', " + kDatasetNameRule);
   }
   const std::unique_ptr<ImageSource> source = open_source(request);
+  require_replaceable(request.output);
   AtomicFile output(request.output);
   DatasetInfo info =
       write_packed(output.temporary_path(), *source, request.name, [&] { interrupts.check(); });

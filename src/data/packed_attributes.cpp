@@ -8,6 +8,7 @@
 #include "names.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/data/limits.hpp"
 
 namespace tandem::data {
 namespace {
@@ -197,8 +198,6 @@ DatasetInfo read_attributes(hid_t file, const std::string& path) {
   info.classes = Attribute(file, path, "classes").strings();
   check_class_names(info.classes, path + ": attribute classes");
   info.mean = read_reals_between(Attribute(file, path, "mean"), 0);
-  // A channel that never changes has nothing to learn from and cannot be normalised.
-  constexpr double kSmallestDeviation = 1e-6;
   info.std = read_reals_between(Attribute(file, path, "std"), kSmallestDeviation);
   const Attribute source(file, path, "source_sha256");
   info.source_sha256 = source.string();

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "tandem/core/error.hpp"
+#include "tandem/data/limits.hpp"
 
 namespace tandem::data {
 namespace {

@@ -11,9 +11,6 @@
 
 namespace tandem::data {
 
-constexpr std::uint64_t kMaxImages = 10'000'000;
-constexpr std::uint64_t kMaxPixels = 1'000'000;  // of one image, C * H * W
-
 struct SplitDatasets {
   Hdf5Handle images;  // uint8 [count, C, H, W]
   Hdf5Handle labels;  // uint8 [count]

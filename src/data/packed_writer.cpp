@@ -9,6 +9,7 @@
 #include "packed_attributes.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/data/limits.hpp"
 #include "tandem/data/user_block.hpp"
 
 namespace tandem::data {
@@ -104,11 +105,25 @@ Moments write_split(hid_t file, const std::string& group, Split split, const Ima
 
 }  // namespace
 
+namespace {
+
+// The limits that readers hold files to.
+void require_within_limits(const DatasetInfo& info) {
+  const std::uint64_t most = std::max(info.train_count, info.test_count);
+  if (most > kMaxImages || info.shape.pixels() > kMaxPixels) {
+    throw DataError("found " + std::to_string(most) + " images of " + info.shape.text() +
+                    ", at most 10,000,000 images of 1,000,000 values each can be packed");
+  }
+}
+
+}  // namespace
+
 DatasetInfo write_packed(const std::string& path, ImageSource& source, const std::string& name,
                          const std::function<void()>& between_blocks) try {
   const Hdf5Silence silence;
   Hdf5Handle file = create_file(path);
   DatasetInfo info = source.info();
+  require_within_limits(info);
   if (!name.empty()) info.name = name;
   const Moments moments = write_split(file.id(), "/train", Split::kTrain, source, between_blocks);
   write_split(file.id(), "/test", Split::kTest, source, between_blocks);

@@ -7,12 +7,12 @@
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/random.hpp"
+#include "tandem/data/limits.hpp"
 
 namespace tandem::data {
 namespace {
 
 constexpr ImageShape kShape{3, 32, 32};
-constexpr std::uint64_t kMaxImages = 10'000'000;
 constexpr std::uint64_t kMinTestImages = 64;
 constexpr int kSide = 32;
 

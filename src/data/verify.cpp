@@ -62,7 +62,8 @@ VerifyReport verify_dataset(const std::string& path) {
 
 bool seal(const std::string& path) {
   const InterruptGuard interrupts;
-  if (verify_dataset(path).info.sealed) return false;
+  const DatasetInfo proven = verify_dataset(path).info;
+  if (proven.sealed) return false;
   const File input = File::open_for_reading(path);
   AtomicFile output(path);
   const std::string room(kUserBlockBytes, '\0');
@@ -76,7 +77,11 @@ bool seal(const std::string& path) {
     output.file().write(buffer.data(), got);
     length += got;
   }
-  const std::string block = encode_user_block({length, digest.finish()});
+  const UserBlock seal{length, digest.finish()};
+  if (seal.sha256 != proven.digest) {
+    throw DataError(path + ": changed while it was sealed; it is left as it was");
+  }
+  const std::string block = encode_user_block(seal);
   output.file().write_at(0, block.data(), block.size());
   output.commit();
   return true;

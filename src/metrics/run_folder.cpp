@@ -78,7 +78,8 @@ std::string free_path(const std::string& runs_dir, const std::string& run_id) {
   std::error_code error;
   std::filesystem::create_directories(runs_dir, error);
   if (error) {
-    throw CannotCreateError("--runs-dir " + runs_dir + ": cannot be created: " + error.message());
+    throw CannotCreateError("--runs-dir " + runs_dir + ": cannot be created: " + error.message() +
+                            "; choose a writable place");
   }
   const std::string path = runs_dir + "/" + run_id;
   if (file_exists(path)) {

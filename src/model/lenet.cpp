@@ -1,6 +1,6 @@
-// LeNet-5 (LeCun et al. 1998) with ReLU and max-pooling, under two names:
-//   lenet   pads images below 32 pixels by 2, so that MNIST's 28x28 give the 16x5x5 features of the
-//   original simple  the CNN of PyTorch's CIFAR-10 tutorial: the same layers, never padded
+// LeNet-5 (LeCun et al. 1998) with ReLU and max-pooling, under two names. `lenet` pads images below
+// 32 pixels by 2, so that MNIST's 28x28 give the 16x5x5 features of the original. `simple` is the
+// CNN of PyTorch's CIFAR-10 tutorial: the same layers, never padded.
 #include "convolution.hpp"
 #include "layers.hpp"
 #include "networks.hpp"

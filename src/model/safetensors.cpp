@@ -72,6 +72,11 @@ std::string read_header_text(const File& file, std::uint64_t file_bytes) {
     throw DataError(file.path() + ": found " + std::to_string(file_bytes) +
                     " bytes, expected a safetensors file; it is damaged, get it anew");
   }
+  if (std::memcmp(&length, "PK\x03\x04", 4) == 0) {
+    throw DataError(file.path() +
+                    ": is a zip archive such as PyTorch's .pth, which is never loaded; give the "
+                    "run folder or its model/model.safetensors");
+  }
   if (length > std::min(file_bytes - kLengthBytes, kMostHeaderBytes)) {
     throw DataError(file.path() + ": found a header length of " + std::to_string(length) +
                     " bytes at offset 0, expected at most " +

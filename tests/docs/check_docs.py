@@ -182,6 +182,16 @@ def run_blocks(page, blocks, tandem, pythons):
                 return
 
 
+def check_exit_codes(text):
+    """Each code that the program can throw has a row in the table of exit codes."""
+    source = (REFERENCE.parents[1] / "include/tandem/core/error.hpp").read_text(encoding="utf-8")
+    known = set(re.findall(r"ErrorWithCode<ExitCode::(\w+)>", source))
+    rows = set(re.findall(r"^\| (\d+) \|", text, re.MULTILINE))
+    for name, code in re.findall(r"(k\w+) = (\d+),", source):
+        if name in known and code not in rows:
+            yield f"exit code {code} ({name}) is not described"
+
+
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("page", type=pathlib.Path)
@@ -195,7 +205,7 @@ def main():
     commands = Commands(tandem)
     faults = [*check_command_lines(text, blocks, commands), *check_links(page, text)]
     if page == REFERENCE:
-        faults += check_reference(text, commands)
+        faults += [*check_reference(text, commands), *check_exit_codes(text)]
     # The distribution's h5py is not visible to a Python of one's own.
     pythons = [python for python in (given.python, sys.executable, "/usr/bin/python3") if python and os.path.exists(python)]
     faults += run_blocks(page, blocks, tandem, pythons)

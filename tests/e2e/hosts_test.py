@@ -30,7 +30,9 @@ class Hosts(TandemTest):
         return self.run_command([*TWO_HOSTS, "bash", "-c", script, "bash", PROGRAM, *arguments], code, {})
 
     def losses(self, run):
-        return [line["loss"] for line in read_lines(run / "metrics.jsonl") if line["event"] == "step"]
+        losses = [line["loss"] for line in read_lines(run / "metrics.jsonl") if line["event"] == "step"]
+        self.assertTrue(losses)
+        return losses
 
     def test_two_hosts_train_as_one(self):
         self.on_two_hosts(*TRAIN, "--run-id", "a", "--quiet")

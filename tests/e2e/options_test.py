@@ -40,6 +40,16 @@ class Options(TandemTest):
         self.assert_one_error(done, "--data", "--model.*nothing", "--epochs.*-1", "--lr.*fast", "--batch-size.*'0'",
                               "--precision.*fp8")
 
+    def test_unknown_names_and_wrong_values_are_named_together(self):
+        (self.folder / "c.ini").write_text("modle = mlp\nlr = abc\n")
+        done = self.mpirun(2, "train", "--data", DATA, "--config", "c.ini", "--epochs", "x", "--sede", "1", code=2)
+        self.assert_one_error(done, "--sede is not an option; did you mean --seed", "c.ini: --modle is not an option",
+                              r"--lr: .*\(from the config file\)", "--epochs: 'x'")
+
+    def test_the_variable_that_is_wrong_is_named(self):
+        done = self.tandem("train", *QUICK[:4], code=2, environment={"TANDEM_EPOCHS": "x"})
+        self.assert_one_error(done, "--epochs: .*from the environment: TANDEM_EPOCHS")
+
     def test_both_batch_sizes_exclude_each_other(self):
         done = self.tandem("train", "--data", DATA, "--batch-size", "8", "--global-batch-size", "8", code=2)
         self.assert_one_error(done, "--batch-size", "--global-batch-size")

@@ -9,15 +9,20 @@ from tandem import DATA, MPIRUN, PROGRAM, QUICK, TandemTest, read_lines
 
 class Ranks(TandemTest):
     def losses(self, run_id):
-        return [line["loss"] for line in read_lines(self.folder / "runs" / run_id / "metrics.jsonl")
-                if line["event"] == "step"]
+        losses = [line["loss"] for line in read_lines(self.folder / "runs" / run_id / "metrics.jsonl")
+                  if line["event"] == "step"]
+        self.assertTrue(losses)
+        return losses
 
     def test_loss_curves_of_1_to_4_ranks_agree(self):
-        """50 steps over five epochs with a short last batch of 24 images each (600 = 9 * 64 + 24)."""
+        """50 steps over five epochs with a short last batch of 24 images each (600 = 9 * 64 + 24).
+
+        The learning rate is one at which training itself does not amplify the last bit of a sum: at 0.02 and momentum
+        0.9 a difference of 1e-7 in the first step has been seen to grow to 1e-4 by step 30."""
         curves = []
         for ranks in (1, 2, 3, 4):
             self.train(ranks, f"np{ranks}", "--model", "simple", "--max-steps", "50", "--log-every", "1", "--augment",
-                       "standard", "--lr", "0.02", "--eval-every", "0")
+                       "standard", "--lr", "0.01", "--eval-every", "0")
             curves.append(self.losses(f"np{ranks}"))
         self.assertEqual(len(curves[0]), 50)
         self.assertNotEqual(curves[0][0], curves[0][49])

@@ -89,11 +89,16 @@ class Train(TandemTest):
     def test_unusable_places_and_names_are_refused(self):
         (self.folder / "file").write_text("")
         self.assert_one_error(self.mpirun(2, "train", *QUICK, "--runs-dir", "file", code=73), "file")
-        for name in ("../a", "a/b", "", "x" * 65, "a b"):
+        for name in ("../a", "a/b", "x" * 65, "a b"):
             with self.subTest(name=name):
-                if name:
-                    self.assert_one_error(self.tandem("train", *QUICK, "--run-id", name, code=2), "--run-id")
+                self.assert_one_error(self.tandem("train", *QUICK, "--run-id", name, code=2), "--run-id")
         self.assertFalse((self.folder / "runs").exists())
+
+    def test_weights_that_the_last_step_ruined_are_not_exported(self):
+        done = self.mpirun(2, "train", *QUICK, "--run-id", "a", "--max-steps", "1", "--lr", "1e9",
+                           "--lr-reference-batch", "1e-30", "--eval-every", "0", "--quiet", code=70)
+        self.assert_one_error(done, "not finite")
+        self.assertEqual(list((self.folder / "runs/a/model").iterdir()), [])
 
     def test_no_evaluation_leaves_the_test_fields_null(self):
         summary = self.train(1, "a", "--eval-every", "0")

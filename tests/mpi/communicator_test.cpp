@@ -52,13 +52,16 @@ TYPED_TEST(TypedCollectives, StartedSumsFinishInAnyInterleaving) {
   auto first = values_of_rank<TypeParam>(1001, comm.rank());
   auto second = values_of_rank<TypeParam>(37, comm.rank());
   auto blocking = first;
+  auto blocking_second = second;
   auto pending_first = comm.start_all_reduce(Span<TypeParam>(first));
   auto pending_second = comm.start_all_reduce(Span<TypeParam>(second));
   comm.all_reduce(Span<TypeParam>(blocking));
   pending_second->wait();
   while (!pending_first->test()) {
   }
+  comm.all_reduce(Span<TypeParam>(blocking_second));
   EXPECT_EQ(first, blocking);
+  EXPECT_EQ(second, blocking_second);
 }
 
 TYPED_TEST(TypedCollectives, ReduceFillsTheRootAlone) {

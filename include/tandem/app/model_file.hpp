@@ -34,6 +34,7 @@ struct ModelDescription {
 std::string find_model_file(const std::string& checkpoint);
 
 struct ModelFile {
+  std::string path;
   ModelDescription description;
   std::vector<model::NamedTensor> tensors;
 };
@@ -41,7 +42,7 @@ ModelFile read_model_file(const std::string& checkpoint);
 
 // The network that a description names, with initial weights.
 model::NetworkPtr make_untrained(const ModelDescription& description);
-// The network that a file describes, with its weights.
+// The network that a file describes, with its weights; DataError where these do not fit together.
 model::NetworkPtr build_network(const ModelFile& file);
 
 }  // namespace tandem::app

@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "tandem/core/error.hpp"
+
 namespace tandem::app {
 
 struct OptionSpec {
@@ -33,7 +35,7 @@ struct OptionValue {
 class Options {
  public:
   Options(const OptionTable& table, std::map<std::string, OptionValue> values,
-          std::vector<std::string> positional = {});
+          std::vector<std::string> positional = {}, std::vector<std::string> faults = {});
 
   const OptionTable& table() const { return table_; }
   const OptionValue& value(const std::string& name) const;
@@ -51,39 +53,46 @@ class Options {
   auto parsed(const std::string& name, const Parse& parse) -> decltype(parse(std::string())) {
     try {
       return parse(text(name));
-    } catch (const std::exception& error) {
-      add_fault(error.what());
+    } catch (const UsageError& error) {
+      add_fault(error.what() + where_from(name));
       return {};
     }
   }
   void require(const std::string& name);
   void add_fault(const std::string& fault) { faults_.push_back(fault); }
+  const std::vector<std::string>& faults() const { return faults_; }
   // Throws UsageError with all faults, if there are any.
   void throw_faults(const std::string& command) const;
 
  private:
+  // " (from TANDEM_LR)", for values that were not typed.
+  std::string where_from(const std::string& name) const;
+
   OptionTable table_;
   std::map<std::string, OptionValue> values_;
   std::vector<std::string> positional_;
   std::vector<std::string> faults_;
 };
 
-// What one command line says, not yet merged with anything. Unknown options suggest the nearest
-// one.
+// What one command line says, not yet merged with anything. An unknown option is a fault that
+// suggests the nearest one.
 struct CommandLine {
   std::map<std::string, std::string> values;  // by option name; switches "true" or "false"
   std::vector<std::string> positional;
-  bool help = false;
+  std::vector<std::string> faults;  // reported with those of the values
 };
 CommandLine parse_command_line(const std::string& command, const OptionTable& table,
                                const std::vector<std::string>& arguments, bool allow_positional);
 
+// "TANDEM_BATCH_SIZE" for "batch-size".
+std::string environment_variable(const std::string& option);
 // TANDEM_BATCH_SIZE and so on for every option of the table; an unknown TANDEM_ variable is not a
 // fault.
 std::map<std::string, std::string> read_environment(const OptionTable& table);
-// An INI file of "name = value" lines; an unknown name is a fault.
+// An INI file of "name = value" lines; what is wrong with it is added to `faults`.
 std::map<std::string, std::string> read_config_file(const OptionTable& table,
-                                                    const std::string& path);
+                                                    const std::string& path,
+                                                    std::vector<std::string>& faults);
 
 // Command line > environment > file > recipe > default. `command_line` may name --config and
 // --recipe, if the table has them.

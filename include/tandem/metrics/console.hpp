@@ -9,8 +9,7 @@
 
 namespace tandem::metrics {
 
-// "epoch  3/10 [########----------------]  34 %  loss 1.234  accuracy 0.5678  12,345 images/s  0:42
-// left"
+// "epoch 3/10 [########----------------]  34 %  loss 1.2345  accuracy 0.5678  12,345 images/s  …"
 std::string progress_line(const StepRecord& record, double total_epochs);
 
 enum class Progress { kNone, kLines, kLive };

@@ -24,8 +24,7 @@ struct TrainConfig {
   std::uint64_t max_steps = 0;          // 0: no limit
   OptimizerOptions optimizer;
   double learning_rate = 0.05;
-  double lr_reference_batch =
-      0;  // learning_rate is meant for this global batch and scaled; 0: as it is
+  double lr_reference_batch = 0;  // the learning rate is meant for this global batch; 0: for any
   ScheduleOptions schedule;
   double label_smoothing = 0;  // in [0, 1)
   double clip_norm = 0;        // global gradient norm; 0: no limit

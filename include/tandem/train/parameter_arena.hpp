@@ -1,7 +1,7 @@
 // What: all parameters of a network in one flat array and all their gradients in another, both
-// fp32. Owns: the two arrays; the network's parameters and their .grad become views of them, so it
-// must outlive neither use. Threads: one at a time. Throws: InternalError where a view has been
-// replaced.
+// fp32. Owns: the two arrays; the network's parameters and their .grad become views of them, so
+// both are kept alive by either. Threads: one at a time. Throws: InternalError where a view has
+// been replaced.
 //
 // Parameters lie in reverse registration order, roughly the order in which backward finishes their
 // gradients, each at a 64-byte boundary. The padding stays zero.

@@ -134,6 +134,14 @@ TEST(AtomicFile, FolderThatIsMissingOrInTheWayIsNamed) {
   }
 }
 
+TEST(AtomicFile, LeavesPipesAndDevicesAlone) {
+  const testing::TempDir folder;
+  const std::string pipe = folder / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(AtomicFile{pipe}, CannotCreateError);
+  EXPECT_TRUE(std::filesystem::is_fifo(pipe));
+}
+
 TEST(File, FullDeviceIsAnIoError) {
   const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
   ASSERT_GE(full, 0);

@@ -37,10 +37,11 @@ class Pack : public ::testing::Test {
   // Whatever goes wrong, the folder of the output stays as it was.
   void expect_refused(ExitCode code, const std::vector<std::string>& parts,
                       const PackRequest& wrong) {
-    write_bytes(output_, "older");
+    const std::string older = "\x89HDF\r\n\x1a\n of an older data set";
+    write_bytes(output_, older);
     expect_error(code, parts, [&] { pack(wrong); });
     EXPECT_EQ(names_in(folder_ / "out"), std::vector<std::string>{"set.h5"});
-    EXPECT_EQ(read_bytes(output_), "older");
+    EXPECT_EQ(read_bytes(output_), older);
   }
 
   void SetUp() override { std::filesystem::create_directory(folder_ / "out"); }
@@ -161,6 +162,18 @@ TEST_F(Pack, WrongOptionsAreRefused) {
 }
 
 // The signal is held back by the test itself, so that it is there when the work first looks.
+TEST_F(Pack, ReplacesPackedDataSetsOnly) {
+  pack(request("synthetic"));
+  PackRequest again = request("synthetic");
+  again.seed = 7;
+  const DatasetInfo second = pack(again);
+  EXPECT_EQ(PackedFile(output_).info().digest, second.digest);
+  write_bytes(output_, "notes that somebody wrote");
+  expect_error(ExitCode::kCannotCreate, {"set.h5", "no packed data set"},
+               [&] { pack(request("synthetic")); });
+  EXPECT_EQ(read_bytes(output_), "notes that somebody wrote");
+}
+
 TEST_F(Pack, InterruptLeavesNothingBehind) {
   sigset_t interrupt;
   sigset_t before;
