@@ -4,11 +4,14 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <future>
+#include <memory>
 #include <utility>
 #include <vector>
 
 #include "source_file.hpp"
+#include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/data/tar_reader.hpp"
@@ -45,35 +48,46 @@ DataError python_form_error(const std::string& path) {
                    path + " OUTPUT_FOLDER' and pack OUTPUT_FOLDER");
 }
 
+// Files are read when their images are asked for, in their order, and let go after the last of
+// them, so that two of them are in memory at a time, or all, where an archive has them in any
+// order.
 class Cifar10 : public ImageSource {
  public:
-  // `files`: in the order of kFiles.
-  Cifar10(std::vector<SourceFile> files, std::uint64_t images_per_file)
-      : files_(std::move(files)), images_per_file_(images_per_file) {
-    const SourceFile& meta = files_[0];
+  using FilePtr = std::shared_ptr<const SourceFile>;
+  using ReadFile = std::function<FilePtr(std::size_t index)>;
+
+  // `read_file` gives each file of kFiles.
+  Cifar10(ReadFile read_file, std::uint64_t images_per_file)
+      : read_file_(std::move(read_file)), images_per_file_(images_per_file) {
+    const FilePtr meta = file(0);
     info_.name = "cifar10";
     info_.classes = parse_class_names(
-        std::string(reinterpret_cast<const char*>(meta.bytes.get()), meta.size), meta.where);
+        std::string(reinterpret_cast<const char*>(meta->bytes.get()), meta->size), meta->where);
     if (info_.classes.size() != kClasses) {
-      throw DataError(meta.where + ": holds " + std::to_string(info_.classes.size()) +
+      throw DataError(meta->where + ": holds " + std::to_string(info_.classes.size()) +
                       " class names, 10 are expected; check the file or fetch it again");
     }
     info_.shape = kShape;
     info_.train_count = kTrainFiles * images_per_file;
     info_.test_count = images_per_file;
-    for (std::size_t i = 1; i < files_.size(); ++i) check_labels(files_[i]);
-    // Hashing takes as long as writing, so it runs beside it.
-    digest_ = std::async(std::launch::async, [this] { return digest_of(files_); });
   }
 
   const DatasetInfo& info() const override { return info_; }
-  std::string source_sha256() override { return digest_.get(); }
+
+  std::string source_sha256() override {
+    std::string lines;
+    for (std::size_t i = 0; i < kFiles.size(); ++i) {
+      if (!digest_lines_[i].valid()) file(i);
+      lines += digest_lines_[i].get();
+    }
+    return sha256_hex(lines);
+  }
 
   void read(Split split, std::uint64_t first, std::uint64_t count, std::uint8_t* images,
             std::uint8_t* labels) const override {
     for (std::uint64_t i = first; i < first + count; ++i) {
-      const std::uint64_t file = split == Split::kTrain ? 1 + i / images_per_file_ : 6;
-      const std::uint8_t* record = files_[file].bytes.get() + i % images_per_file_ * kRecord;
+      const std::uint64_t index = split == Split::kTrain ? 1 + i / images_per_file_ : 6;
+      const std::uint8_t* record = file(index)->bytes.get() + i % images_per_file_ * kRecord;
       *labels++ = record[0];
       std::memcpy(images, record + 1, kRecord - 1);
       images += kRecord - 1;
@@ -90,10 +104,26 @@ class Cifar10 : public ImageSource {
     }
   }
 
-  std::vector<SourceFile> files_;
-  std::uint64_t images_per_file_;
+  // The file in use; another one than before is read, checked, and hashed beside its use.
+  const FilePtr& file(std::size_t index) const {
+    if (current_ && index == current_index_) return current_;
+    current_ = nullptr;
+    current_ = read_file_(index);
+    current_index_ = index;
+    if (digest_lines_[index].valid()) return current_;
+    if (index > 0) check_labels(*current_);
+    // The future keeps the function, so the file must leave it.
+    const auto hash = [kept = current_]() mutable { return digest_line(*std::exchange(kept, {})); };
+    digest_lines_[index] = std::async(std::launch::async, hash).share();
+    return current_;
+  }
+
+  const ReadFile read_file_;
+  const std::uint64_t images_per_file_;
   DatasetInfo info_;
-  std::shared_future<std::string> digest_;  // last, so that it has ended before files_ goes
+  mutable FilePtr current_;
+  mutable std::size_t current_index_ = 0;
+  mutable std::array<std::shared_future<std::string>, kFiles.size()> digest_lines_;
 };
 
 SourceFile read_member(ByteStream& stream, std::size_t index, std::uint64_t images_per_file) {
@@ -103,13 +133,13 @@ SourceFile read_member(ByteStream& stream, std::size_t index, std::uint64_t imag
   return read_exactly(stream, kFiles[0], meta.size(), meta);
 }
 
-std::vector<SourceFile> read_folder(const std::string& folder, std::uint64_t images_per_file) {
-  std::vector<SourceFile> files;
-  for (std::size_t i = 0; i < kFiles.size(); ++i) {
-    const auto stream = open_byte_stream(folder + "/" + kFiles[i]);
-    files.push_back(read_member(*stream, i, images_per_file));
-  }
-  return files;
+std::unique_ptr<ImageSource> open_folder(const std::string& folder, std::uint64_t images_per_file) {
+  for (const char* name : kFiles) open_byte_stream(folder + "/" + name);  // that none is missing
+  const auto read_file = [folder, images_per_file](std::size_t index) {
+    const auto stream = open_byte_stream(folder + "/" + kFiles[index]);
+    return std::make_shared<const SourceFile>(read_member(*stream, index, images_per_file));
+  };
+  return std::make_unique<Cifar10>(read_file, images_per_file);
 }
 
 std::vector<SourceFile> read_archive(const std::string& path, std::uint64_t images_per_file) {
@@ -146,11 +176,16 @@ bool looks_like_cifar10(const std::string& path) {
 
 std::unique_ptr<ImageSource> open_cifar10(const std::string& path, std::uint64_t images_per_file) {
   if (!is_folder(path)) {
-    return std::make_unique<Cifar10>(read_archive(path, images_per_file), images_per_file);
+    std::vector<Cifar10::FilePtr> files;
+    for (SourceFile& file : read_archive(path, images_per_file)) {
+      files.push_back(std::make_shared<const SourceFile>(std::move(file)));
+    }
+    const auto read_file = [files](std::size_t index) { return files[index]; };
+    return std::make_unique<Cifar10>(read_file, images_per_file);
   }
   for (const std::string& folder : {path, path + "/" + kBinaryFolder}) {
     if (holds_binary_form(folder)) {
-      return std::make_unique<Cifar10>(read_folder(folder, images_per_file), images_per_file);
+      return open_folder(folder, images_per_file);
     }
   }
   for (const std::string& folder : {path, path + "/" + kPythonFolder}) {

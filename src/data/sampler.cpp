@@ -18,6 +18,10 @@ std::uint64_t TrainingPlan::steps_per_epoch() const {
   return whole + (!drop_last && image_count % global_batch != 0 ? 1 : 0);
 }
 
+std::uint64_t TrainingPlan::parts_of_rank(int world) const {
+  return virtual_ranks > 0 ? virtual_ranks / static_cast<std::uint64_t>(world) : accumulate;
+}
+
 std::uint64_t TrainingPlan::images_in_step(std::uint64_t step) const {
   const std::uint64_t first = step % steps_per_epoch() * global_batch;
   return std::min(global_batch, image_count - first);
@@ -27,6 +31,7 @@ TrainingSampler::TrainingSampler(TrainingPlan plan, int rank, int world)
     : plan_(plan),
       rank_(static_cast<std::uint64_t>(rank)),
       world_(static_cast<std::uint64_t>(world)),
+      step_(plan.first_step),
       ordered_epoch_(~std::uint64_t{0}) {}
 
 std::optional<BatchRequest> TrainingSampler::next() {
@@ -40,12 +45,19 @@ std::optional<BatchRequest> TrainingSampler::next() {
     ordered_epoch_ = request.epoch;
   }
   const std::uint64_t first = step_ % plan_.steps_per_epoch() * plan_.global_batch;
-  const Slice mine = slice_of(request.global_count, rank_, world_);
-  const Slice micro = slice_of(mine.count, micro_batch_, plan_.accumulate);
-  const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(first + mine.first + micro.first);
-  request.images.assign(begin, begin + static_cast<std::ptrdiff_t>(micro.count));
-  if (++micro_batch_ == plan_.accumulate) {
-    micro_batch_ = 0;
+  const std::uint64_t parts = plan_.parts_of_rank(static_cast<int>(world_));
+  Slice slice;
+  if (plan_.virtual_ranks > 0) {
+    slice = slice_of(request.global_count, rank_ * parts + part_, plan_.virtual_ranks);
+  } else {
+    const Slice mine = slice_of(request.global_count, rank_, world_);
+    slice = slice_of(mine.count, part_, parts);
+    slice.first += mine.first;
+  }
+  const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(first + slice.first);
+  request.images.assign(begin, begin + static_cast<std::ptrdiff_t>(slice.count));
+  if (++part_ == parts) {
+    part_ = 0;
     ++step_;
   }
   return request;

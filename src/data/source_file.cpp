@@ -37,13 +37,15 @@ SourceFile read_exactly(ByteStream& stream, std::string name, std::size_t size,
   return file;
 }
 
+std::string digest_line(const SourceFile& file) {
+  Sha256 digest;
+  digest.update(file.bytes.get(), file.size);
+  return digest.finish() + "  " + file.name + "\n";
+}
+
 std::string digest_of(const std::vector<SourceFile>& files) {
   std::string lines;
-  for (const SourceFile& file : files) {
-    Sha256 digest;
-    digest.update(file.bytes.get(), file.size);
-    lines += digest.finish() + "  " + file.name + "\n";
-  }
+  for (const SourceFile& file : files) lines += digest_line(file);
   return sha256_hex(lines);
 }
 

@@ -29,7 +29,9 @@ DataError fault_at(const std::string& where, std::uint64_t offset, const std::st
 SourceFile read_exactly(ByteStream& stream, std::string name, std::size_t size,
                         Span<const std::uint8_t> have = {});
 
-// SHA-256 of the lines "<SHA-256>  <name>\n" of the files, which is what sha256sum prints.
+// "<SHA-256>  <name>\n", which is what sha256sum prints.
+std::string digest_line(const SourceFile& file);
+// SHA-256 of these lines.
 std::string digest_of(const std::vector<SourceFile>& files);
 
 // One class a line; empty lines at the end are ignored.

@@ -3,7 +3,8 @@
 //
 // A global batch is a run of consecutive images of the epoch's permutation, so it holds the same
 // images at any number of ranks. It is dealt to ranks in slices of ceil or floor of n/P, and a
-// rank's slice to its micro-batches likewise.
+// rank's slice to its micro-batches likewise; or, with virtual ranks, to so many shards, of which
+// each rank has equally many consecutive ones.
 #pragma once
 
 #include <cstdint>
@@ -38,18 +39,22 @@ class Sampler {
 
 struct TrainingPlan {
   std::uint32_t image_count = 0;
-  std::uint64_t global_batch = 0;  // images per optimizer step, over all ranks and micro-batches
-  std::uint64_t accumulate = 1;    // micro-batches per rank and step
-  bool drop_last = false;          // leave out the short last batch of an epoch
+  std::uint64_t global_batch = 0;   // images per optimizer step, over all ranks and micro-batches
+  std::uint64_t accumulate = 1;     // micro-batches per rank and step
+  std::uint64_t virtual_ranks = 0;  // shards of a global batch, whatever the ranks; 0: none
+  bool drop_last = false;           // leave out the short last batch of an epoch
   std::uint64_t seed = 0;
-  std::uint64_t steps = 0;  // of the whole run
+  std::uint64_t steps = 0;       // of the whole run
+  std::uint64_t first_step = 0;  // where a resumed run goes on
 
   std::uint64_t steps_per_epoch() const;
+  // How many requests a step has on each of `world` ranks: micro-batches, or shards.
+  std::uint64_t parts_of_rank(int world) const;
   // Images that the global batch of `step` holds.
   std::uint64_t images_in_step(std::uint64_t step) const;
 };
 
-// `accumulate` requests a step.
+// plan.parts_of_rank(world) requests a step.
 class TrainingSampler final : public Sampler {
  public:
   // rank in [0, world)
@@ -60,8 +65,8 @@ class TrainingSampler final : public Sampler {
   TrainingPlan plan_;
   std::uint64_t rank_;
   std::uint64_t world_;
-  std::uint64_t step_ = 0;
-  std::uint64_t micro_batch_ = 0;
+  std::uint64_t step_;
+  std::uint64_t part_ = 0;
   std::uint64_t ordered_epoch_;
   std::vector<std::uint32_t> order_;
 };

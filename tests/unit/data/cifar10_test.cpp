@@ -31,7 +31,7 @@ class Cifar10 : public ::testing::Test {
   std::unique_ptr<ImageSource> open(const std::string& path) { return open_cifar10(path, kImages); }
   // Opens the folder after `name` got other content.
   void expect_refused(ExitCode code, const std::vector<std::string>& parts) {
-    expect_error(code, parts, [&] { open(batches_); });
+    expect_error(code, parts, [&] { open(batches_)->source_sha256(); });
   }
 
   TempDir folder_;

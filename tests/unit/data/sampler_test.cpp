@@ -45,7 +45,8 @@ std::vector<std::vector<std::uint32_t>> images_by_step(const TrainingPlan& plan,
       EXPECT_EQ(request->global_count, plan.images_in_step(request->step));
       EXPECT_EQ(request->epoch, request->step / plan.steps_per_epoch());
     }
-    EXPECT_EQ(requests, plan.steps * plan.accumulate);  // equal on every rank
+    // Equal on every rank.
+    EXPECT_EQ(requests, (plan.steps - plan.first_step) * plan.parts_of_rank(world));
   }
   return steps;
 }
@@ -74,6 +75,38 @@ TEST(TrainingSampler, GivesTheSameGlobalBatchesInTheSameOrderAtAnyNumberOfRanks)
   for (int world = 2; world <= 8; ++world) EXPECT_EQ(images_by_step(plan, world), expected);
   plan.accumulate = 3;
   for (int world = 1; world <= 4; ++world) EXPECT_EQ(images_by_step(plan, world), expected);
+}
+
+TEST(TrainingSampler, GoesOnInTheMiddleAsIfItHadNeverStopped) {
+  TrainingPlan plan = plan_of(97, 10, 3);
+  const auto whole = images_by_step(plan, 3);
+  plan.first_step = 14;  // in the second epoch
+  auto rest = images_by_step(plan, 3);
+  for (std::size_t step = 0; step < plan.steps; ++step) {
+    EXPECT_EQ(rest[step], step < 14 ? std::vector<std::uint32_t>{} : whole[step]) << step;
+  }
+}
+
+// What a shard holds is a function of its number alone.
+TEST(TrainingSampler, CutsVirtualRanksAlikeAtAnyNumberOfRanks) {
+  TrainingPlan plan = plan_of(97, 10, 2);
+  plan.virtual_ranks = 8;
+  const auto shards_of = [&](int world) {
+    std::vector<std::vector<std::vector<std::uint32_t>>> steps(plan.steps);
+    for (int rank = 0; rank < world; ++rank) {
+      TrainingSampler sampler(plan, rank, world);
+      while (const auto request = sampler.next()) {
+        steps.at(request->step).push_back(request->images);
+      }
+    }
+    return steps;
+  };
+  const auto alone = shards_of(1);
+  EXPECT_EQ(alone[0].size(), 8U);
+  EXPECT_EQ(alone[0][1].size(), 2U);  // 10 images: two shards of 2, six of 1
+  EXPECT_EQ(alone[0][2].size(), 1U);
+  for (const int world : {2, 4, 8}) EXPECT_EQ(shards_of(world), alone) << world;
+  EXPECT_EQ(images_by_step(plan, 4), images_by_step(plan_of(97, 10, 2), 1));
 }
 
 TEST(TrainingSampler, ShufflesEachEpochAnewAndBySeed) {
