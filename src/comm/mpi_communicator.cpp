@@ -143,6 +143,15 @@ void MpiCommunicator::do_broadcast(void* data, std::size_t bytes, int root) {
   });
 }
 
+void MpiCommunicator::do_swap(int partner, const void* mine, void* theirs, std::size_t bytes) {
+  const auto* from = static_cast<const char*>(mine);
+  for_each_piece(theirs, bytes, 1, piece_, [&](void* at, int n) {
+    const std::ptrdiff_t offset = static_cast<char*>(at) - static_cast<char*>(theirs);
+    TANDEM_MPI(MPI_Sendrecv(from + offset, n, MPI_BYTE, partner, 0, at, n, MPI_BYTE, partner, 0,
+                            handle_->mpi, MPI_STATUS_IGNORE));
+  });
+}
+
 void MpiCommunicator::do_gather(const void* data, std::size_t bytes, void* all,
                                 const std::vector<std::int64_t>& bytes_of) {
   std::vector<int> counts;

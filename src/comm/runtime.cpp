@@ -1,7 +1,9 @@
 #include "tandem/comm/runtime.hpp"
 
 #include <mpi.h>
+#include <sys/prctl.h>
 
+#include <csignal>
 #include <cstdlib>
 #include <string_view>
 
@@ -66,11 +68,25 @@ std::string host_name() {
   return std::string(host, static_cast<std::size_t>(length));
 }
 
-int launcher_rank() {
+namespace {
+
+// nullptr where no launcher started this process.
+const char* launcher_rank_text() {
   for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    if (const char* value = std::getenv(name)) return std::atoi(value);
+    if (const char* value = std::getenv(name)) return value;
   }
-  return 0;
+  return nullptr;
+}
+
+}  // namespace
+
+void die_with_launcher() {
+  if (launcher_rank_text() != nullptr) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+}
+
+int launcher_rank() {
+  const char* text = launcher_rank_text();
+  return text == nullptr ? 0 : std::atoi(text);
 }
 
 }  // namespace tandem::comm

@@ -77,6 +77,12 @@ void ConsoleSink::on_evaluation(const EvaluationRecord& record) {
              " correct, " + format_fixed(record.seconds, 1) + " s)");
 }
 
+void ConsoleSink::on_note(const NoteRecord& record) {
+  if (record.event != "warning") return;
+  erase_progress();
+  print_warning(record.text);
+}
+
 void ConsoleSink::erase_progress() {
   if (!drawn_) return;
   std::fprintf(stderr, "\r\033[K");

@@ -5,14 +5,15 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <sstream>
 
 #include "tandem/core/error.hpp"
 
 namespace tandem::metrics {
 namespace {
 
-File create(const std::string& path) {
-  const int flags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
+File open_to_append(const std::string& path) {
+  const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
   const int descriptor = ::open(path.c_str(), flags, 0666);
   if (descriptor < 0) {
     throw CannotCreateError(path + ": cannot be created: " + std::strerror(errno));
@@ -27,7 +28,20 @@ Json line_for(const char* event, std::uint64_t step, double epoch) {
 
 }  // namespace
 
-JsonLinesSink::JsonLinesSink(const std::string& path) : file_(create(path)) {}
+JsonLinesSink::JsonLinesSink(const std::string& path) : file_(open_to_append(path)) {}
+
+void JsonLinesSink::drop_after(const std::string& path, std::uint64_t step) {
+  if (!file_exists(path)) return;
+  std::istringstream lines(read_file(path));
+  std::string kept;
+  for (std::string line; std::getline(lines, line) && !lines.eof();) {
+    const Json json = Json::parse(line, nullptr, false);
+    const bool is_ours =
+        json.is_object() && json.contains("step") && json["step"].is_number_unsigned();
+    if (is_ours && json["step"].get<std::uint64_t>() <= step) kept += line + "\n";
+  }
+  write_file_atomically(path, kept);
+}
 
 void JsonLinesSink::on_step(const StepRecord& record) {
   Json line = line_for("step", record.step, record.epoch);
@@ -56,8 +70,14 @@ void JsonLinesSink::on_evaluation(const EvaluationRecord& record) {
   write(line);
 }
 
+void JsonLinesSink::on_note(const NoteRecord& record) {
+  Json line = line_for(record.event.c_str(), record.step, record.epoch);
+  line["text"] = record.text;
+  write(line);
+}
+
 void JsonLinesSink::write(const Json& line) {
-  const std::string text = line.dump() + "\n";
+  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
   file_.write(text.data(), text.size());
 }
 

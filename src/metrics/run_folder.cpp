@@ -33,6 +33,12 @@ std::string to_text(const Json& json) {
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
+Json read_json(const std::string& path) {
+  if (!file_exists(path)) return nullptr;
+  const Json json = Json::parse(read_file(path), nullptr, false);
+  return json.is_object() ? json : Json(nullptr);
+}
+
 // Data set names come from a file; only these characters reach a path.
 std::string as_file_name(std::string name) {
   std::replace_if(
@@ -68,7 +74,7 @@ std::string make_run_id() {
 }
 
 RunFolder::RunFolder(std::string run_id, std::string path)
-    : run_id_(std::move(run_id)), path_(std::move(path)) {}
+    : run_id_(std::move(run_id)), path_(std::move(path)), lock_(path_) {}
 
 namespace {
 
@@ -84,8 +90,8 @@ std::string free_path(const std::string& runs_dir, const std::string& run_id) {
   const std::string path = runs_dir + "/" + run_id;
   if (file_exists(path)) {
     throw CannotCreateError(path +
-                            ": a run is there already and is left as it is; choose another "
-                            "--run-id, or leave it out to get a new one");
+                            ": a run is there already and is left as it is; go on with it by "
+                            "--resume auto, or choose another --run-id");
   }
   return path;
 }
@@ -105,6 +111,18 @@ RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_
   return RunFolder(run_id, path);
 }
 
+bool RunFolder::exists(const std::string& runs_dir, const std::string& run_id) {
+  check_run_id(run_id);
+  return is_folder(runs_dir + "/" + run_id);
+}
+
+RunFolder RunFolder::open(const std::string& runs_dir, const std::string& run_id) {
+  check_run_id(run_id);
+  RunFolder folder(run_id, runs_dir + "/" + run_id);
+  if (!is_folder(folder.path_ + "/model")) make_folder(folder.path_ + "/model");
+  return folder;
+}
+
 std::string RunFolder::pth_path(const std::string& dataset_name) const {
   const std::string name = dataset_name == "cifar10" ? "cifar" : as_file_name(dataset_name);
   return path_ + "/model/" + name + "_net.pth";
@@ -116,6 +134,16 @@ void RunFolder::write_config(const std::string& ini) const {
 
 void RunFolder::write_manifest(const Json& manifest) const {
   write_file_atomically(path_ + "/manifest.json", to_text(manifest));
+}
+
+Json RunFolder::read_manifest() const { return read_json(path_ + "/manifest.json"); }
+
+Json RunFolder::read_summary() const { return read_json(summary_path()); }
+
+void RunFolder::remove_summary() const {
+  if (::unlink(summary_path().c_str()) != 0 && errno != ENOENT) {
+    throw IoError(summary_path() + ": cannot be removed: " + std::strerror(errno));
+  }
 }
 
 void RunFolder::write_summary(const Json& summary) const {

@@ -5,6 +5,8 @@
 #include <numeric>
 
 #include "safetensors_header.hpp"
+#include "safetensors_seal.hpp"
+#include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
@@ -113,19 +115,27 @@ torch::Tensor read_tensor(const File& file, const SafetensorsEntry& entry, std::
 
 }  // namespace
 
-void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
-                       const std::map<std::string, std::string>& metadata) {
+void write_safetensors(const std::string& path, std::vector<NamedTensor> tensors,
+                       std::map<std::string, std::string> metadata) {
+  for (NamedTensor& each : tensors) each.tensor = each.tensor.detach().cpu().contiguous();
+  add_unsealed_digests(metadata, tensors);
   const std::vector<std::size_t> order = data_order(tensors);
   const std::string header = make_header(tensors, order, metadata);
   const std::uint64_t length = header.size();
 
   AtomicFile file(path);
-  file.file().write(&length, sizeof length);
-  file.write(header);
+  Sha256 digest;
+  const auto write = [&](const void* data, std::size_t bytes) {
+    digest.update(data, bytes);
+    file.file().write(data, bytes);
+  };
+  write(&length, sizeof length);
+  write(header.data(), header.size());
   for (const std::size_t i : order) {
-    const torch::Tensor row_major = tensors[i].tensor.detach().cpu().contiguous();
-    file.file().write(row_major.data_ptr(), row_major.nbytes());
+    write(tensors[i].tensor.data_ptr(), tensors[i].tensor.nbytes());
   }
+  const std::string seal = digest.finish();
+  file.file().write_at(kLengthBytes + find_seal(header), seal.data(), seal.size());
   file.commit();
 }
 
@@ -137,6 +147,7 @@ SafetensorsFile read_safetensors(const std::string& path) {
   SafetensorsHeader header = parse_safetensors_header(path, text, file_bytes - data_at);
 
   SafetensorsFile result;
+  result.sealed = verify_seal(file, text, header);
   result.metadata = std::move(header.metadata);
   for (const SafetensorsEntry& entry : header.entries) {
     result.tensors.push_back({entry.name, read_tensor(file, entry, data_at), false});

@@ -80,6 +80,11 @@ class Communicator {
   void broadcast(Span<T> values, int root = 0) {
     do_broadcast(values.data(), values.size() * sizeof(T), root);
   }
+  // Sends `mine` to `partner`, who does the same at the same time; both of one size.
+  template <typename T>
+  void swap(int partner, Span<const T> mine, Span<T> theirs) {
+    do_swap(partner, mine.data(), theirs.data(), mine.size() * sizeof(T));
+  }
   virtual void barrier() = 0;
 
   // One value, for readability at the call.
@@ -98,6 +103,7 @@ class Communicator {
                                                        DataType type) = 0;
   virtual void do_reduce(void* data, std::size_t count, DataType type, Reduction op, int root) = 0;
   virtual void do_broadcast(void* data, std::size_t bytes, int root) = 0;
+  virtual void do_swap(int partner, const void* mine, void* theirs, std::size_t bytes) = 0;
   // On rank 0 `bytes_of[r]` bytes of each rank, one after the other, into `all`.
   virtual void do_gather(const void* data, std::size_t bytes, void* all,
                          const std::vector<std::int64_t>& bytes_of) = 0;

@@ -40,6 +40,7 @@ class MpiCommunicator final : public Communicator {
                                                DataType type) override;
   void do_reduce(void* data, std::size_t count, DataType type, Reduction op, int root) override;
   void do_broadcast(void* data, std::size_t bytes, int root) override;
+  void do_swap(int partner, const void* mine, void* theirs, std::size_t bytes) override;
   void do_gather(const void* data, std::size_t bytes, void* all,
                  const std::vector<std::int64_t>& bytes_of) override;
 

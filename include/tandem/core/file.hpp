@@ -9,6 +9,8 @@
 #include <string>
 #include <string_view>
 
+#include "tandem/core/digest.hpp"
+
 namespace tandem {
 
 class File {
@@ -40,8 +42,8 @@ class File {
 std::string read_file(const std::string& path, std::uint64_t limit = std::uint64_t{1} << 30);
 bool file_exists(const std::string& path);
 bool is_folder(const std::string& path);
-// SHA-256 of a file's bytes from `offset` to its end.
-std::string sha256_of_file(const File& file, std::uint64_t offset = 0);
+// SHA-256 of what `digest` has seen and a file's bytes from `offset` to its end.
+std::string sha256_of_file(const File& file, std::uint64_t offset = 0, Sha256 digest = {});
 
 // Bytes go to ".NAME.tmp.HOST.PID" beside `path` (O_EXCL, O_NOFOLLOW); commit() makes them durable
 // under `path`; without commit() the destructor removes them.

@@ -24,6 +24,7 @@ class ConsoleSink final : public Sink {
   void on_step(const StepRecord& record) override;
   void on_epoch(const EpochRecord& record) override;
   void on_evaluation(const EvaluationRecord& record) override;
+  void on_note(const NoteRecord& record) override;
 
  private:
   void erase_progress();

@@ -1,11 +1,12 @@
 // What: the folder that a run leaves behind: where its files are, and the small ones that describe
-// it. Owns: nothing but names. Threads: one at a time, on rank 0. Throws: UsageError (run id),
+// it. Owns: the lock on it. Threads: one at a time, on rank 0. Throws: UsageError (run id),
 // CannotCreateError, IoError.
 #pragma once
 
 #include <string>
 
 #include "tandem/core/json.hpp"
+#include "tandem/metrics/run_lock.hpp"
 
 namespace tandem::metrics {
 
@@ -21,24 +22,36 @@ class RunFolder {
   static void require_free(const std::string& runs_dir, const std::string& run_id);
   // Makes `runs_dir`/`run_id`; where it exists already, CannotCreateError and nothing is touched.
   static RunFolder create(const std::string& runs_dir, const std::string& run_id);
+  static bool exists(const std::string& runs_dir, const std::string& run_id);
+  // An earlier run's folder, to go on in.
+  static RunFolder open(const std::string& runs_dir, const std::string& run_id);
 
   const std::string& run_id() const { return run_id_; }
   const std::string& path() const { return path_; }
   std::string metrics_path() const { return path_ + "/metrics.jsonl"; }
+  std::string summary_path() const { return path_ + "/summary.json"; }
+  std::string checkpoints_path() const { return path_ + "/checkpoints"; }
   std::string safetensors_path() const { return path_ + "/model/model.safetensors"; }
   // model/cifar_net.pth for the data set cifar10, model/<data set>_net.pth otherwise.
   std::string pth_path(const std::string& dataset_name) const;
 
   void write_config(const std::string& ini) const;
   void write_manifest(const Json& manifest) const;
+  // What an earlier segment wrote; null where there is none that can be read.
+  Json read_manifest() const;
+  Json read_summary() const;
   // Written last: its presence says that the run has ended.
   void write_summary(const Json& summary) const;
+  void remove_summary() const;
+  // Why no lock keeps other runs out; empty: one does.
+  const std::string& lock_warning() const { return lock_.warning(); }
 
  private:
   RunFolder(std::string run_id, std::string path);
 
   std::string run_id_;
   std::string path_;
+  RunLock lock_;
 };
 
 }  // namespace tandem::metrics

@@ -41,12 +41,21 @@ struct EvaluationRecord {
   double seconds = 0;
 };
 
+// Anything else worth a line of metrics.jsonl.
+struct NoteRecord {
+  std::string event;  // "checkpoint", "resume", "warning"
+  std::uint64_t step = 0;
+  double epoch = 0;
+  std::string text;
+};
+
 class Sink {
  public:
   virtual ~Sink() = default;
   virtual void on_step(const StepRecord& record) = 0;
   virtual void on_epoch(const EpochRecord& record) = 0;
   virtual void on_evaluation(const EvaluationRecord& record) = 0;
+  virtual void on_note(const NoteRecord& record) = 0;
 };
 
 using Sinks = std::vector<std::unique_ptr<Sink>>;

@@ -16,18 +16,20 @@ namespace tandem::model {
 struct SafetensorsFile {
   // In the order of the header; is_buffer is not stored and always false.
   std::vector<NamedTensor> tensors;
-  std::map<std::string, std::string> metadata;  // "__metadata__"
+  std::map<std::string, std::string> metadata;  // "__metadata__", without our digests
+  bool sealed = false;                          // it carries its SHA-256, and is whole
 };
 
 // Names must be unique and not "__metadata__"; strings must be UTF-8. Tensors of F64, F32, F16,
 // BF16, I64, I32, I16, I8, U8 or BOOL on any device. Appears under `path` only when it is complete;
-// equal content gives equal bytes.
-void write_safetensors(const std::string& path, const std::vector<NamedTensor>& tensors,
-                       const std::map<std::string, std::string>& metadata = {});
+// equal content gives equal bytes. The metadata gets a digest of the file and one of each tensor
+// (docs/formats.md).
+void write_safetensors(const std::string& path, std::vector<NamedTensor> tensors,
+                       std::map<std::string, std::string> metadata = {});
 
-// New tensors on the CPU. Nothing that the file claims is believed before it is checked against the
-// file's size, so a damaged or hostile file takes no more memory than its own size (the header, a
-// small multiple of its own).
+// New tensors on the CPU. A file that carries its digest is proven by it first. Nothing that the
+// file claims is believed before it is checked against the file's size, so a damaged or hostile
+// file takes no more memory than its own size (the header, a small multiple of its own).
 SafetensorsFile read_safetensors(const std::string& path);
 
 }  // namespace tandem::model

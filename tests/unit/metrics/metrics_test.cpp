@@ -45,12 +45,6 @@ TEST(JsonLines, WritesOneObjectALine) {
   EXPECT_EQ(found[2]["test_accuracy"], 0.25);
 }
 
-TEST(JsonLines, NeverAppendsToAnotherRun) {
-  const TempDir folder;
-  const JsonLinesSink first(folder / "metrics.jsonl");
-  EXPECT_THROW(JsonLinesSink(folder / "metrics.jsonl"), CannotCreateError);
-}
-
 TEST(RunFolder, RefusesRunIdsThatLeaveTheFolder) {
   for (const char* id : {"", ".", "..", ".hidden", "a/b", "../x", "a b", "a\n", "\xC3\xA4"}) {
     EXPECT_THROW(check_run_id(id), UsageError) << id;

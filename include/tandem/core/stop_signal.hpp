@@ -1,0 +1,32 @@
+// What: turns SIGTERM, SIGINT and SIGUSR1 into a request to stop, which the program asks for where
+// stopping is safe. Owns: the process's handlers for them, restored by the destructor; one object
+// at a time. Threads: received() from any; make and destroy it where no other thread handles
+// signals. Throws: InternalError for a second object.
+//
+// Slurm sends SIGTERM twice within 3 ms, so a repeated signal ends the process at once only two
+// seconds after the first.
+#pragma once
+
+#include <array>
+#include <csignal>
+
+namespace tandem {
+
+class StopSignal {
+ public:
+  // `announcement` is written to standard error when the first signal arrives; nullptr: nothing. It
+  // must outlive the object.
+  explicit StopSignal(const char* announcement = nullptr);
+  ~StopSignal();
+  StopSignal(const StopSignal&) = delete;
+  StopSignal& operator=(const StopSignal&) = delete;
+
+  // The number of the first signal since the object was made; 0: none.
+  static int received();
+
+ private:
+  static constexpr std::array<int, 3> kSignals{SIGTERM, SIGINT, SIGUSR1};
+  std::array<struct sigaction, 3> before_{};
+};
+
+}  // namespace tandem

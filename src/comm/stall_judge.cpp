@@ -1,0 +1,76 @@
+#include "tandem/comm/stall_judge.hpp"
+
+#include <algorithm>
+#include <tuple>
+
+namespace tandem::comm {
+namespace {
+
+constexpr double kSuspended = 1.0;  // a longer gap between two looks is no stall of anybody
+constexpr double kSilent = 1.0;     // beats come several times a second
+
+}  // namespace
+
+const char* phase_name(Phase phase) {
+  switch (phase) {
+    case Phase::kStartUp:
+      return "start-up";
+    case Phase::kData:
+      return "data";
+    case Phase::kCompute:
+      return "compute";
+    case Phase::kExchange:
+      return "exchange";
+    case Phase::kUpdate:
+      return "update";
+    case Phase::kEvaluation:
+      return "evaluation";
+    case Phase::kCheckpoint:
+      return "checkpoint";
+    case Phase::kEnd:
+      return "end";
+  }
+  return "";
+}
+
+void StallJudge::update(const std::vector<RankView>& ranks, double now) {
+  if (seen_.empty()) {
+    for (const RankView& rank : ranks) seen_.push_back({rank.reports, rank.beats, now, now});
+    last_look_ = now;
+  }
+  const double gap = now - last_look_;
+  last_look_ = now;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    Seen& seen = seen_[i];
+    if (gap > kSuspended) {
+      seen.report_at += gap;
+      seen.beat_at += gap;
+    }
+    if (ranks[i].reports != seen.reports) seen.report_at = now;
+    if (ranks[i].beats != seen.beats) seen.beat_at = now;
+    seen.reports = ranks[i].reports;
+    seen.beats = ranks[i].beats;
+  }
+}
+
+std::optional<Stall> StallJudge::look(const std::vector<RankView>& ranks, double now) {
+  update(ranks, now);
+  std::optional<Stall> worst;
+  const auto blame_order = [](const Stall& stall) {
+    return std::make_tuple(!stall.is_silent, stall.culprit.step, stall.culprit.phase);
+  };
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i].phase == Phase::kEnd) continue;
+    Stall stall{ranks[i], now - seen_[i].report_at, now - seen_[i].beat_at >= kSilent, false};
+    if (stall.seconds <= 0) continue;
+    if (!worst || blame_order(stall) < blame_order(*worst)) worst = stall;
+  }
+  if (!worst) return worst;
+  const bool all_wait = std::all_of(ranks.begin(), ranks.end(), [&](const RankView& rank) {
+    return rank.phase == Phase::kExchange && rank.step == worst->culprit.step;
+  });
+  worst->is_elsewhere = !sees_all_ && all_wait && !worst->is_silent;
+  return worst;
+}
+
+}  // namespace tandem::comm

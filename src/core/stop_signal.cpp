@@ -1,0 +1,67 @@
+#include "tandem/core/stop_signal.hpp"
+
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <cstdint>
+#include <cstring>
+#include <ctime>
+
+#include "tandem/core/error.hpp"
+
+namespace tandem {
+namespace {
+
+constexpr std::int64_t kMillisecondsToInsist = 2000;
+
+// A handler can reach nothing but such.
+std::atomic<bool> installed{false};
+std::atomic<int> first_signal{0};
+std::atomic<std::int64_t> first_at{0};  // milliseconds
+std::atomic<const char*> announcement_text{nullptr};
+static_assert(std::atomic<std::int64_t>::is_always_lock_free, "used in a signal handler");
+
+std::int64_t now_in_milliseconds() {
+  timespec now{};
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * std::int64_t{1000} + now.tv_nsec / 1'000'000;
+}
+
+void on_signal(int signal) {
+  const int errno_before = errno;
+  int none = 0;
+  if (first_signal.compare_exchange_strong(none, signal)) {
+    first_at = now_in_milliseconds();
+    if (const char* text = announcement_text) {
+      [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, std::strlen(text));
+    }
+  } else if (now_in_milliseconds() - first_at >= kMillisecondsToInsist) {
+    // Ends the process as the signal would have, when this handler returns.
+    std::signal(signal, SIG_DFL);
+    std::raise(signal);
+  }
+  errno = errno_before;
+}
+
+}  // namespace
+
+StopSignal::StopSignal(const char* announcement) {
+  if (installed.exchange(true)) throw InternalError("a second StopSignal was made");
+  first_signal = 0;
+  announcement_text = announcement;
+  struct sigaction action {};
+  action.sa_handler = on_signal;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &before_[i]);
+}
+
+StopSignal::~StopSignal() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+  installed = false;
+}
+
+int StopSignal::received() { return first_signal; }
+
+}  // namespace tandem

@@ -1,0 +1,58 @@
+#include "tandem/metrics/run_lock.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+
+#include "tandem/core/error.hpp"
+
+namespace tandem::metrics {
+namespace {
+
+File open_lock(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
+  if (descriptor < 0) {
+    throw CannotCreateError(path + ": cannot be opened: " + std::strerror(errno));
+  }
+  return File(descriptor, path);
+}
+
+std::string holder_of(const File& file) {
+  std::string text(200, '\0');
+  text.resize(file.read_at(0, text.data(), text.size()));
+  return text.substr(0, text.find('\n'));
+}
+
+std::string describe_self() {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return "process " + std::to_string(::getpid()) + " on " + host.data() + "\n";
+}
+
+}  // namespace
+
+RunLock::RunLock(const std::string& folder) : file_(open_lock(folder + "/run.lock")) {
+  struct flock whole_file {};
+  whole_file.l_type = F_WRLCK;
+  whole_file.l_whence = SEEK_SET;
+  if (::fcntl(file_.descriptor(), F_OFD_SETLK, &whole_file) != 0) {
+    if (errno == EAGAIN || errno == EACCES) {
+      throw CannotCreateError(folder + ": another run works in this folder (" + holder_of(file_) +
+                              "); wait for it, or choose another --run-id");
+    }
+    warning_ = folder + ": cannot be locked: " + std::strerror(errno) +
+               "; see to it yourself that no two runs work in it";
+    return;
+  }
+  // For the message above only; the lock itself is what counts.
+  const std::string self = describe_self();
+  if (::ftruncate(file_.descriptor(), 0) != 0) {
+    throw CannotCreateError(file_.path() + ": cannot be written: " + std::strerror(errno));
+  }
+  file_.write_at(0, self.data(), self.size());
+}
+
+}  // namespace tandem::metrics

@@ -1,0 +1,87 @@
+#include "safetensors_seal.hpp"
+
+#include <cstdio>
+
+#include "tandem/core/digest.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/json.hpp"
+
+namespace tandem::model {
+namespace {
+
+constexpr char kFileDigest[] = "sha256";
+constexpr char kTensorDigests[] = "hash64";
+constexpr std::size_t kDigits = 64;
+constexpr std::uint64_t kLengthBytes = 8;
+
+std::string hex_of(const void* data, std::size_t bytes) {
+  char text[17];
+  std::snprintf(text, sizeof text, "%016llx", static_cast<unsigned long long>(hash64(data, bytes)));
+  return text;
+}
+
+// ": tensor 'conv1.weight' is damaged", as far as the tensors' own digests tell.
+std::string describe_damage(const File& file, const SafetensorsHeader& header,
+                            std::uint64_t data_at) {
+  const Json digests = Json::parse(header.metadata.at(kTensorDigests), nullptr, false);
+  for (const SafetensorsEntry& entry : header.entries) {
+    std::string bytes(entry.end - entry.begin, '\0');
+    file.read_at(data_at + entry.begin, bytes.data(), bytes.size());
+    const std::string found = hex_of(bytes.data(), bytes.size());
+    if (!digests.is_object() || digests.value(entry.name, Json()) != Json(found)) {
+      return "tensor '" + entry.name + "' is damaged";
+    }
+  }
+  return "its header is damaged";
+}
+
+}  // namespace
+
+void add_unsealed_digests(Metadata& metadata, const std::vector<NamedTensor>& tensors) {
+  Json digests = Json::object();
+  for (const NamedTensor& each : tensors) {
+    digests[each.name] = hex_of(each.tensor.data_ptr(), each.tensor.nbytes());
+  }
+  metadata[kTensorDigests] =
+      digests.dump(-1, ' ', false, Json::error_handler_t::replace);  // names are checked later
+  metadata[kFileDigest] = std::string(kDigits, '0');
+}
+
+std::size_t find_seal(const std::string& header_text) {
+  // Within a string of the header a quote is escaped, so this cannot be part of one.
+  const std::string key = std::string("\"") + kFileDigest + "\":\"";
+  const std::size_t at = header_text.find(key);
+  return at == std::string::npos ? at : at + key.size();
+}
+
+bool verify_seal(const File& file, const std::string& header_text, SafetensorsHeader& header) {
+  const auto sealed = header.metadata.find(kFileDigest);
+  if (sealed == header.metadata.end()) return false;
+  const std::size_t at = find_seal(header_text);
+  const bool well_formed = at != std::string::npos && at + kDigits <= header_text.size() &&
+                           header_text.compare(at, kDigits, sealed->second) == 0 &&
+                           header.metadata.count(kTensorDigests) > 0;
+  if (!well_formed) {
+    throw DataError(
+        file.path() +
+        ": its digests are not as tandem writes them; the file is damaged, get it anew");
+  }
+  std::string zeroed = header_text;
+  zeroed.replace(at, kDigits, kDigits, '0');
+  const std::uint64_t length = header_text.size();
+  const std::uint64_t data_at = kLengthBytes + length;
+  Sha256 digest;
+  digest.update(&length, sizeof length);
+  digest.update(zeroed.data(), zeroed.size());
+  const std::string found = sha256_of_file(file, data_at, std::move(digest));
+  if (found != sealed->second) {
+    throw DataError(file.path() + ": " + describe_damage(file, header, data_at) +
+                    ": found SHA-256 " + found + ", expected " + sealed->second +
+                    "; get the file anew");
+  }
+  header.metadata.erase(kFileDigest);
+  header.metadata.erase(kTensorDigests);
+  return true;
+}
+
+}  // namespace tandem::model

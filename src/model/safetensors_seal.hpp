@@ -1,0 +1,32 @@
+// What: the digests that a safetensors file carries about itself. Private to the module.
+// Owns: nothing. Threads: any. Throws: DataError (damaged), IoError.
+//
+// The format allows no bytes after the tensors, so the digests stand in "__metadata__":
+//   sha256  of the whole file, with these 64 digits themselves taken as '0'
+//   hash64  of each tensor's bytes (core/digest.hpp), as JSON, to name what is damaged
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "safetensors_header.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/model/state_dict.hpp"
+
+namespace tandem::model {
+
+using Metadata = std::map<std::string, std::string>;
+
+// Adds both fields to the metadata of `tensors`, row-major and on the CPU, in any order; sha256 is
+// still all zeros.
+void add_unsealed_digests(Metadata& metadata, const std::vector<NamedTensor>& tensors);
+
+// Where in `header_text` the digits of sha256 begin; npos where it has none.
+std::size_t find_seal(const std::string& header_text);
+
+// Throws where the file is not the one that was sealed. Returns whether it has a seal, and takes
+// the two fields out of `header`.
+bool verify_seal(const File& file, const std::string& header_text, SafetensorsHeader& header);
+
+}  // namespace tandem::model

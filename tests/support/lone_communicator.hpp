@@ -1,0 +1,36 @@
+// What: a communicator of one rank that needs no MPI: every collective leaves things as they are.
+// Owns: nothing. Threads: any. Throws: nothing.
+#pragma once
+
+#include <cstring>
+
+#include "tandem/comm/communicator.hpp"
+
+namespace tandem::testing {
+
+class LoneCommunicator final : public comm::Communicator {
+ public:
+  int rank() const override { return 0; }
+  int size() const override { return 1; }
+  std::string name() const override { return "lone"; }
+  void barrier() override {}
+
+ private:
+  struct Done final : comm::Pending {
+    void wait() override {}
+    bool test() override { return true; }
+  };
+  void do_all_reduce(void*, std::size_t, comm::DataType, comm::Reduction) override {}
+  std::unique_ptr<comm::Pending> do_start_all_reduce(void*, std::size_t, comm::DataType) override {
+    return std::make_unique<Done>();
+  }
+  void do_reduce(void*, std::size_t, comm::DataType, comm::Reduction, int) override {}
+  void do_broadcast(void*, std::size_t, int) override {}
+  void do_swap(int, const void*, void*, std::size_t) override {}
+  void do_gather(const void* data, std::size_t bytes, void* all,
+                 const std::vector<std::int64_t>&) override {
+    std::memcpy(all, data, bytes);
+  }
+};
+
+}  // namespace tandem::testing
