@@ -3,30 +3,37 @@
 #include <chrono>
 #include <optional>
 
+#include "run_keeper.hpp"
 #include "run_report.hpp"
+#include "run_start.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
+#include "tandem/comm/rank_board.hpp"
+#include "tandem/comm/runtime.hpp"
+#include "tandem/comm/watchdog.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
+#include "tandem/core/stop_signal.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/console.hpp"
 #include "tandem/metrics/json_lines.hpp"
 #include "tandem/model/libtorch.hpp"
 #include "tandem/model/pth_file.hpp"
 #include "tandem/model/registry.hpp"
-#include "tandem/train/finite.hpp"
+#include "tandem/train/reducer.hpp"
 #include "tandem/train/replicate.hpp"
+#include "tandem/train/shard_reducer.hpp"
 
 namespace tandem::app {
 namespace {
 
 constexpr std::size_t kMegabyte = std::size_t{1} << 20;
+constexpr char kStopping[] =
+    "\ntandem: stopping after this step; press again after 2 s to end at once\n";
 
-metrics::Sinks make_sinks(const std::optional<metrics::RunFolder>& folder,
-                          const TrainRequest& request) {
+metrics::Sinks make_sinks(const metrics::RunFolder& folder, const TrainRequest& request) {
   metrics::Sinks sinks;
-  if (!folder) return sinks;
-  sinks.push_back(std::make_unique<metrics::JsonLinesSink>(folder->metrics_path()));
+  sinks.push_back(std::make_unique<metrics::JsonLinesSink>(folder.metrics_path()));
   if (request.reporting.quiet) return sinks;
   const bool terminal = is_terminal_of_launcher();
   const auto progress = !request.reporting.progress ? metrics::Progress::kNone
@@ -36,14 +43,52 @@ metrics::Sinks make_sinks(const std::optional<metrics::RunFolder>& folder,
   return sinks;
 }
 
-// The last update is followed by no other gradient that would tell.
-void require_finite_weights(Job& job, train::ParameterArena& arena) {
-  comm::agree(job.world, job.topology.host, [&] {
-    if (train::all_finite(arena.values())) return;
-    throw TrainingError(
-        "after the last step a weight is not finite, and no model is written; lower --lr, or limit "
-        "the gradient with --clip-norm");
-  });
+// Rank 0: a new folder, or that of the run that goes on, without what will be done again.
+metrics::RunFolder open_folder(RunStart& start) {
+  if (!start.folder) return metrics::RunFolder::create(start.runs_dir, start.run_id);
+  const train::CheckpointStore store(start.folder->checkpoints_path());
+  store.sweep();
+  store.supersede_after(start.state.step);
+  metrics::JsonLinesSink::drop_after(start.folder->metrics_path(), start.state.step);
+  start.folder->remove_summary();
+  return std::move(*start.folder);
+}
+
+// Rank 0: what a person should know of how the run begins.
+void report_start(const RunStart& start, const metrics::RunFolder& folder,
+                  std::uint64_t steps_per_epoch, int world, const metrics::Sinks& sinks,
+                  bool quiet) {
+  if (!folder.lock_warning().empty()) print_warning(folder.lock_warning());
+  if (!start.refused.empty()) print_warning("checkpoints were refused:\n  " + start.refused);
+  if (!start.resumes) return;
+  const std::string text = describe_resume(start, steps_per_epoch, world);
+  if (!quiet) print_line(text);
+  const double epoch = static_cast<double>(start.state.step) / static_cast<double>(steps_per_epoch);
+  for (const auto& sink : sinks) sink->on_note({"resume", start.state.step, epoch, text});
+}
+
+// A run that goes on keeps its global batch, whatever the number of ranks would make of it.
+void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config) {
+  if (!start.resumes || config.global_batch_size > 0) return;
+  const std::uint64_t now =
+      config.batch_size * config.parts_of_batch(static_cast<std::uint64_t>(job.topology.world));
+  config.global_batch_size = start.global_batch;
+  if (now != start.global_batch) {
+    job.say("the run keeps its global batch of " + std::to_string(start.global_batch) + "; " +
+            std::to_string(config.batch_size) + " images per rank would make " +
+            std::to_string(now));
+  }
+}
+
+std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::TrainConfig& config,
+                                                       train::ParameterArena& arena,
+                                                       model::Network& network) {
+  if (config.virtual_ranks > 0) {
+    return std::make_unique<train::ShardReducer>(arena, network, job.world);
+  }
+  const auto bucket_bytes =
+      static_cast<std::size_t>(config.bucket_mb * static_cast<double>(kMegabyte));
+  return std::make_unique<train::Reducer>(arena, job.world, bucket_bytes);
 }
 
 // Rank 0 writes the model in both forms; the weights are everywhere the same.
@@ -57,8 +102,21 @@ void export_model(Job& job, const std::optional<metrics::RunFolder>& folder,
   });
 }
 
+comm::WatchdogSettings watchdog_settings(Job& job, const Safekeeping& safekeeping) {
+  comm::WatchdogSettings settings;
+  settings.warn_seconds = safekeeping.stall_warn_seconds;
+  settings.abort_seconds = safekeeping.stall_abort_seconds;
+  settings.host = job.topology.host;
+  settings.sees_all = job.topology.local_size == job.topology.world;
+  settings.warn = print_warning;
+  settings.report_end = print_error;
+  return settings;
+}
+
 int run_train(Job& job, const Arguments& arguments) {
-  const auto start = std::chrono::steady_clock::now();
+  const auto began = std::chrono::steady_clock::now();
+  const StopSignal stop_signal(job.is_root() ? kStopping : nullptr);
+  comm::die_with_launcher();
   // 1. What is asked for, the same on every rank.
   Options options = resolve_together(job, "train", train_option_table(), arguments);
   TrainRequest request;
@@ -67,17 +125,19 @@ int run_train(Job& job, const Arguments& arguments) {
     job.say(describe_options(options));
     return 0;
   }
-  const train::TrainConfig& config = request.config;
+  train::TrainConfig& config = request.config;
   int threads = 1;
   comm::agree(job.world, job.topology.host,
               [&] { threads = use_threads(config.threads, job.topology); });
 
-  // 2. Where it goes and what it trains on. That the place can be used is cheap to find out first.
-  const std::string run_id = request.reporting.run_id.empty()
-                                 ? job.world.broadcast_string(metrics::make_run_id())
-                                 : request.reporting.run_id;
-  comm::agree_on_rank_0(
-      job.world, [&] { metrics::RunFolder::require_free(request.reporting.runs_dir, run_id); });
+  // From here on a rank that hangs is noticed.
+  comm::RankBoard board(job.world, job.node, job.topology);
+  const comm::Watchdog watchdog(board, watchdog_settings(job, request.safekeeping));
+
+  // 2. Where it goes, from where, and what it trains on. That the place can be used is cheap to
+  // find out first.
+  RunStart start = find_start(job, request.reporting);
+  keep_global_batch(job, start, config);
   const train::ImageStore images(config.data, job.world, job.node, job.topology);
   warn_about(job, config.data, images);
   const data::DatasetInfo& info = images.info();
@@ -85,6 +145,13 @@ int run_train(Job& job, const Arguments& arguments) {
   comm::agree(job.world, job.topology.host, [&] {
     arithmetic = train::BatchArithmetic::of(config, info.train_count, job.topology.world);
   });
+  require_same_run(job, start, options, info.digest, arithmetic.global_batch);
+  if (const auto summary = summary_if_complete(job, start, arithmetic.total_steps)) {
+    job.say(request.reporting.json ? summary->dump()
+                                   : start.run_id + " is complete:\n" + summary->dump(2) +
+                                         "\nmore --epochs or --max-steps would go on with it");
+    return 0;
+  }
 
   // 3. The network: rank 0's weights on every rank, parameters and gradients in one arena.
   torch::manual_seed(config.seed);
@@ -98,16 +165,16 @@ int run_train(Job& job, const Arguments& arguments) {
   train::broadcast_weights(job.world, arena, *network);
 
   // 4. What a step is made of.
-  const auto bucket_bytes =
-      static_cast<std::size_t>(config.bucket_mb * static_cast<double>(kMegabyte));
-  train::Reducer reducer(arena, job.world, bucket_bytes);
+  const auto exchange = make_exchange(job, config, arena, *network);
   const auto optimizer = train::make_optimizer(config.optimizer, arena.values().size());
+  restore_state(job, start, *network, arena, *optimizer);
   const train::Schedule schedule(config.schedule, arithmetic.learning_rate,
                                  arithmetic.steps_per_epoch, arithmetic.total_steps);
   const data::Layout layout =
       config.channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
   const data::Transform transform(info.shape, layout, info.mean, info.std);
-  const data::TrainingPlan plan = train::training_plan(config, arithmetic, info.train_count);
+  data::TrainingPlan plan = train::training_plan(config, arithmetic, info.train_count);
+  plan.first_step = start.state.step;
   data::BatchLoader loader(
       images.view(data::Split::kTrain), transform, {config.augment, config.seed},
       std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world));
@@ -117,21 +184,47 @@ int run_train(Job& job, const Arguments& arguments) {
   for (const std::string& warning : ranks.warnings) job.warn(warning);
   if (!request.reporting.quiet && job.is_root()) {
     print_line(banner(options, images, config, arithmetic, ranks, arena.parameter_count(),
-                      reducer.buckets().size()));
+                      exchange->describe()));
   }
   std::optional<metrics::RunFolder> folder;  // on rank 0
   metrics::Sinks sinks;
   comm::agree_on_rank_0(job.world, [&] {
-    folder = metrics::RunFolder::create(request.reporting.runs_dir, run_id);
+    folder = open_folder(start);
     folder->write_config(to_ini(options));
-    folder->write_manifest(
-        make_manifest(folder->run_id(), images, ranks, "tandem train " + join(arguments, " ")));
-    sinks = make_sinks(folder, request);
+    folder->write_manifest(make_manifest(folder->run_id(), images, ranks,
+                                         "tandem train " + join(arguments, " "), start.state.step,
+                                         folder->read_manifest()));
+    sinks = make_sinks(*folder, request);
+    report_start(start, *folder, arithmetic.steps_per_epoch, job.topology.world, sinks,
+                 request.reporting.quiet);
   });
 
-  // 6. Train.
+  // 6. Keep it safe.
+  const ModelDescription description{config.model, info.name, info.digest, info.shape,
+                                     info.classes, info.mean, info.std};
+  std::map<std::string, std::string> kept = description.to_metadata();
+  kept["global_batch"] = std::to_string(arithmetic.global_batch);
+  kept["world_size"] = std::to_string(job.topology.world);
+  kept["options"] = options_to_keep(options);
+  const auto is_stop_asked = [&board] {
+    board.touch();  // it is asked between the batches of an evaluation
+    return StopSignal::received() != 0;
+  };
+  train::BoundaryRules rules;
+  rules.every = request.safekeeping.checkpoint_every;
+  rules.stop_after_seconds = request.safekeeping.stop_after_seconds;
+  rules.start = began;
+  rules.first_step = start.state.step;
+  rules.total_steps = arithmetic.total_steps;
+  rules.steps_per_epoch = arithmetic.steps_per_epoch;
+  rules.is_stop_asked = is_stop_asked;
+  RunKeeper keeper({job.world, *network, arena, *optimizer}, request.safekeeping, rules,
+                   folder ? folder->checkpoints_path() : "", std::move(kept), sinks,
+                   start.state.result.best_accuracy);
+
+  // 7. Train.
   const train::EvaluationSettings evaluation{transform, layout, config.precision,
-                                             info.classes.size()};
+                                             info.classes.size(), is_stop_asked};
   train::TrainerSettings settings;
   settings.plan = plan;
   settings.shape = info.shape;
@@ -139,36 +232,37 @@ int run_train(Job& job, const Arguments& arguments) {
   settings.precision = config.precision;
   settings.label_smoothing = config.label_smoothing;
   settings.clip_norm = config.clip_norm;
+  settings.skip_nonfinite = request.safekeeping.skip_nonfinite;
   settings.eval_every = config.eval_every;
   settings.log_every = config.log_every;
   const auto evaluate_test = [&] {
-    return train::evaluate(job.world, *network, images.view(data::Split::kTest), evaluation);
+    const train::Evaluation result =
+        train::evaluate(job.world, *network, images.view(data::Split::kTest), evaluation);
+    keeper.consider(result);
+    return result;
   };
   train::Trainer trainer(
-      {job.world, *network, arena, reducer, *optimizer, schedule, loader, evaluate_test, sinks},
-      settings);
-  const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - start;
+      {job.world, *network, arena, *exchange, *optimizer, schedule, loader, evaluate_test, sinks,
+       [&](std::uint64_t step) { return keeper.decide(step); },
+       [&](const train::TrainingState& state) { keeper.save(state); }, &board},
+      settings, start.state);
+  const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - began;
   const train::TrainResult result = trainer.run();
+  board.report(result.steps, comm::Phase::kEnd);
+  const std::string lost = keeper.finish();
   sinks.clear();
 
-  // 7. Leave the model and the summary.
-  require_finite_weights(job, arena);
-  export_model(
-      job, folder, *network,
-      {config.model, info.name, info.digest, info.shape, info.classes, info.mean, info.std});
+  // 8. Leave the model and the summary.
+  if (!result.stopped) export_model(job, folder, *network, description);
   comm::agree_on_rank_0(job.world, [&] {
     const Json summary = make_summary(folder->run_id(), result, job.topology.world,
                                       model::weights_sha256(*network), startup.count());
     folder->write_summary(summary);
-    if (!request.reporting.quiet) {
-      print_line("done: " + format_count(static_cast<std::int64_t>(result.steps)) + " steps in " +
-                 format_fixed(result.train_seconds, 1) + " s, " +
-                 format_count(static_cast<std::int64_t>(result.images_per_second)) + " images/s; " +
-                 folder->path());
-    }
+    if (!request.reporting.quiet) print_line(describe_end(result, folder->path()));
     if (request.reporting.json) print_line(summary.dump());
+    if (!lost.empty()) throw IoError("the last checkpoint could not be written: " + lost);
   });
-  return 0;
+  return static_cast<int>(result.stopped ? ExitCode::kStopped : ExitCode::kDone);
 }
 
 }  // namespace

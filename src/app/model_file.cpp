@@ -10,6 +10,8 @@
 #include "tandem/data/limits.hpp"
 #include "tandem/model/registry.hpp"
 #include "tandem/model/state_dict.hpp"
+#include "tandem/train/checkpoint_store.hpp"
+#include "tandem/train/snapshot.hpp"
 
 namespace tandem::app {
 namespace {
@@ -47,9 +49,9 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
     }
     return found->second;
   };
-  if (field("format") != kFormat) {
-    throw DataError(path + ": its format is '" + field("format") + "', '" + kFormat +
-                    "' was expected");
+  if (field("format") != kFormat && field("format") != train::kCheckpointFormat) {
+    throw DataError(path + ": its format is '" + field("format") + "', '" + kFormat + "' or '" +
+                    train::kCheckpointFormat + "' was expected");
   }
   ModelDescription description;
   description.model = field("model");
@@ -83,18 +85,28 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
 
 std::string find_model_file(const std::string& checkpoint) {
   if (!is_folder(checkpoint)) return checkpoint;
-  const std::string path = checkpoint + "/model/model.safetensors";
-  if (!file_exists(path)) {
-    throw MissingInputError(checkpoint +
-                            ": the folder holds no model/model.safetensors; give the folder of a "
-                            "run that has ended, which writes it");
+  const train::CheckpointStore store(checkpoint + "/checkpoints");
+  std::vector<std::string> places{store.best_path(), checkpoint + "/model/model.safetensors"};
+  if (const auto steps = store.steps(); !steps.empty()) {
+    places.push_back(store.path_of(steps.front()));
   }
-  return path;
+  const auto path = std::find_if(places.begin(), places.end(), file_exists);
+  if (path == places.end()) {
+    throw MissingInputError(checkpoint +
+                            ": the folder holds neither a model/model.safetensors nor a "
+                            "checkpoint; give the folder of a run that has saved one");
+  }
+  return *path;
 }
 
 ModelFile read_model_file(const std::string& checkpoint) {
   const std::string path = find_model_file(checkpoint);
   model::SafetensorsFile file = model::read_safetensors(path);
+  file.tensors.erase(std::remove_if(file.tensors.begin(), file.tensors.end(),
+                                    [](const model::NamedTensor& each) {
+                                      return train::is_optimizer_tensor(each.name);
+                                    }),
+                     file.tensors.end());
   return {path, ModelDescription::from_metadata(file.metadata, path), std::move(file.tensors)};
 }
 

@@ -18,21 +18,21 @@ std::string count_text(std::uint64_t count) {
 
 std::string banner(const Options& options, const train::ImageStore& images,
                    const train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
-                   const RankTable& ranks, std::size_t parameters, std::size_t buckets) {
+                   const RankTable& ranks, std::size_t parameters, const std::string& exchange) {
   const data::DatasetInfo& info = images.info();
   const auto world = static_cast<int>(ranks.ranks.size());
   return describe_options(options) + "\n\n" + "data " + info.name + ": " +
          count_text(info.train_count) + " train and " + count_text(info.test_count) +
          " test images of " + info.shape.text() + ", digest " + info.digest + "; " +
          format_bytes(images.bytes()) + (images.shared() ? " once per host" : " in every rank") +
-         "\nmodel " + config.model + ": " + count_text(parameters) + " parameters, gradients in " +
-         std::to_string(buckets) + (buckets == 1 ? " bucket" : " buckets") + "\n" +
-         arithmetic.describe(config, world) + "; " + count_text(arithmetic.total_steps) +
+         "\nmodel " + config.model + ": " + count_text(parameters) + " parameters, " + exchange +
+         "\n" + arithmetic.describe(config, world) + "; " + count_text(arithmetic.total_steps) +
          " steps\n\n" + ranks.text + "\n";
 }
 
 Json make_manifest(const std::string& run_id, const train::ImageStore& images,
-                   const RankTable& ranks, const std::string& command_line) {
+                   const RankTable& ranks, const std::string& command_line,
+                   std::uint64_t first_step, const Json& earlier) {
   const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   Json rank_list = Json::array();
   for (std::size_t i = 0; i < ranks.ranks.size(); ++i) {
@@ -43,24 +43,26 @@ Json make_manifest(const std::string& run_id, const train::ImageStore& images,
                          {"threads", ranks.threads[i]}});
   }
   const data::DatasetInfo& info = images.info();
-  return {
-      {"run_id", run_id},
-      {"versions",
-       {{"tandem", version()},
-        {"source", source_version()},
-        {"libtorch", model::torch_version()},
-        {"mpi", comm::mpi_library_version()}}},
-      {"command_line", command_line},
-      {"data",
-       {{"name", info.name}, {"digest", info.digest}, {"source_sha256", info.source_sha256}}},
-      {"ranks", rank_list},
-      {"segments", Json::array({{{"started", now.count()}, {"world_size", ranks.ranks.size()}}})}};
+  Json segments = earlier.is_object() ? earlier.value("segments", Json::array()) : Json::array();
+  segments.push_back(
+      {{"started", now.count()}, {"first_step", first_step}, {"world_size", ranks.ranks.size()}});
+  return {{"run_id", run_id},
+          {"versions",
+           {{"tandem", version()},
+            {"source", source_version()},
+            {"libtorch", model::torch_version()},
+            {"mpi", comm::mpi_library_version()}}},
+          {"command_line", command_line},
+          {"data",
+           {{"name", info.name}, {"digest", info.digest}, {"source_sha256", info.source_sha256}}},
+          {"ranks", rank_list},
+          {"segments", segments}};
 }
 
 Json make_summary(const std::string& run_id, const train::TrainResult& result, int world,
                   const std::string& weights_sha256, double startup_seconds) {
   Json summary{{"run_id", run_id},
-               {"exit_reason", "completed"},
+               {"exit_reason", result.stopped ? "stopped" : "completed"},
                {"world_size", world},
                {"steps", result.steps},
                {"epochs", result.epochs},
@@ -72,6 +74,7 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
                {"evaluation_seconds", result.evaluation_seconds},
                {"images_per_second", result.images_per_second},
                {"train_loss", result.train_loss},
+               {"skipped_steps", result.skipped_steps},
                {"test_loss", nullptr},
                {"test_accuracy", nullptr},
                {"test_accuracy_tta", nullptr},
@@ -81,6 +84,14 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
     summary["test_accuracy"] = result.last_evaluation->accuracy;
   }
   return summary;
+}
+
+std::string describe_end(const train::TrainResult& result, const std::string& folder) {
+  const std::string what = format_count(static_cast<std::int64_t>(result.steps)) + " steps in " +
+                           format_fixed(result.train_seconds, 1) + " s, " +
+                           format_count(static_cast<std::int64_t>(result.images_per_second)) +
+                           " images/s; " + folder;
+  return result.stopped ? "stopped, --resume auto goes on: " + what : "done: " + what;
 }
 
 }  // namespace tandem::app

@@ -17,12 +17,17 @@ namespace tandem::app {
 // Options, data set, batch arithmetic, ranks.
 std::string banner(const Options& options, const train::ImageStore& images,
                    const train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
-                   const RankTable& ranks, std::size_t parameters, std::size_t buckets);
+                   const RankTable& ranks, std::size_t parameters, const std::string& exchange);
 
+// With the segments that `earlier`, a manifest or null, lists, and this one.
 Json make_manifest(const std::string& run_id, const train::ImageStore& images,
-                   const RankTable& ranks, const std::string& command_line);
+                   const RankTable& ranks, const std::string& command_line,
+                   std::uint64_t first_step, const Json& earlier);
 
 Json make_summary(const std::string& run_id, const train::TrainResult& result, int world,
                   const std::string& weights_sha256, double startup_seconds);
+
+// "done: 785 steps in 13.7 s, …", or that it stopped and how it goes on.
+std::string describe_end(const train::TrainResult& result, const std::string& folder);
 
 }  // namespace tandem::app

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/run_folder.hpp"
 #include "tandem/model/registry.hpp"
@@ -33,6 +34,16 @@ void read_batch(Options& options, train::TrainConfig& config) {
   }
   config.accumulate = options.count("accumulate", 1, 65536);
   config.drop_last = options.flag("drop-last");
+  config.virtual_ranks = options.count("virtual-ranks", 0, 65536);
+  if ((config.virtual_ranks & (config.virtual_ranks - 1)) != 0 && config.virtual_ranks != 0) {
+    options.add_fault("--virtual-ranks: " + std::to_string(config.virtual_ranks) +
+                      " is not a power of two");
+  }
+  if (config.virtual_ranks > 0 && config.accumulate > 1) {
+    options.add_fault(
+        "--virtual-ranks and --accumulate exclude each other: the shards are the "
+        "accumulation");
+  }
 }
 
 void read_optimizer(Options& options, train::TrainConfig& config) {
@@ -65,10 +76,47 @@ void read_reporting(Options& options, TrainReporting& reporting) {
     });
   }
   reporting.runs_dir = options.text("runs-dir");
+  reporting.resume = options.text("resume");
   reporting.quiet = options.flag("quiet");
   reporting.progress = options.flag("progress");
   reporting.json = options.flag("json");
   reporting.print_config = options.flag("print-config");
+}
+
+// "HH:MM:SS", "MM:SS" or seconds.
+double parse_time(const std::string& text) {
+  constexpr std::int64_t kMostHours = 100'000;
+  double seconds = 0;
+  const std::vector<std::string> parts = split(text, ':');
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::int64_t highest = i == 0 ? kMostHours : 59;
+    seconds = seconds * 60 +
+              static_cast<double>(parse_integer(parts[i], 0, highest, "--max-time, a HH:MM:SS,"));
+  }
+  if (parts.size() > 3 || seconds == 0) {
+    throw UsageError("--max-time: '" + text + "' is not a HH:MM:SS above 0");
+  }
+  return seconds;
+}
+
+void read_safekeeping(Options& options, Safekeeping& safekeeping) {
+  safekeeping.checkpoint_every =
+      options.parsed("checkpoint-every", train::CheckpointInterval::parse);
+  safekeeping.keep.last = options.count("keep-checkpoints", 1, 1'000'000);
+  safekeeping.keep.every = options.count("keep-every", 0, std::uint64_t{1} << 40);
+  safekeeping.save_best = options.flag("save-best");
+  safekeeping.drift_check_every = options.count("drift-check-every", 0, std::uint64_t{1} << 40);
+  safekeeping.skip_nonfinite = options.choice("on-nonfinite", {"abort", "skip"}) == "skip";
+  safekeeping.stall_warn_seconds = options.real("stall-warn", 0, kHuge);
+  safekeeping.stall_abort_seconds = options.real("stall-abort", 0, kHuge);
+  const double margin = options.real("stop-margin", 0, kHuge);
+  if (!options.is_set("max-time")) return;
+  const double most = options.parsed("max-time", parse_time);
+  safekeeping.stop_after_seconds = most - margin;
+  if (most > 0 && most <= margin) {
+    options.add_fault("--max-time: leaves nothing after the --stop-margin of " +
+                      format_real(margin) + " seconds");
+  }
 }
 
 }  // namespace
@@ -103,10 +151,17 @@ OptionTable train_option_table() {
       {"global-batch-size", "N", "", "images per step over all ranks, instead of the above",
        "batch"},
       {"accumulate", "N", "1", "micro-batches per rank and step", "batch"},
+      {"virtual-ranks", "V", "0",
+       "cut each global batch into V shards and sum them so that the result does not depend on the "
+       "number of ranks, bit for bit; a power of two; 0: off",
+       "batch"},
       {"drop-last", "", "false", "leave out the short last batch of an epoch", "batch"},
 
       {"epochs", "X", "10", "how long to train; may be a fraction", "duration"},
       {"max-steps", "N", "0", "end after N steps; 0: no limit", "duration"},
+      {"max-time", "HH:MM:SS", "", "stop, resumable, before this much time has passed", "duration"},
+      {"stop-margin", "S", "30", "seconds that --max-time leaves for the last step and checkpoint",
+       "duration"},
 
       {"optimizer", "NAME", "sgd", "sgd, adamw", "optimizer"},
       {"lr", "X", "0.05", "peak learning rate", "optimizer"},
@@ -131,6 +186,26 @@ OptionTable train_option_table() {
       threads_option(),
       {"bucket-mb", "X", "0", "gradient bucket in MB; 0: one bucket, exchanged after backward",
        "execution"},
+
+      {"resume", "MODE", "none",
+       "none; auto: go on from the run's newest valid checkpoint; or the path of a checkpoint",
+       "safekeeping"},
+      {"checkpoint-every", "N[UNIT]", "1epochs",
+       "UNIT is steps (where left out), epochs, s or m; 0: at a stop and at the end only",
+       "safekeeping"},
+      {"keep-checkpoints", "K", "3", "newest checkpoints that are kept", "safekeeping"},
+      {"keep-every", "N", "0", "also keep checkpoints of steps divisible by N; 0: none",
+       "safekeeping"},
+      {"save-best", "", "false", "keep the best evaluation's state as best.safetensors",
+       "safekeeping"},
+      {"drift-check-every", "N", "0",
+       "steps between comparisons of all ranks' weights; 0: at checkpoints only", "safekeeping"},
+      {"on-nonfinite", "MODE", "abort",
+       "abort, or skip: leave out an update whose loss or gradient is not finite", "safekeeping"},
+      {"stall-warn", "S", "60", "warn of a rank that has not advanced for S seconds; 0: never",
+       "safekeeping"},
+      {"stall-abort", "S", "600", "end the job (124) when it has not for S seconds; 0: never",
+       "safekeeping"},
 
       {"run-id", "ID", "", "name of the run's folder; made from the time where not given",
        "reporting"},
@@ -176,12 +251,13 @@ TrainRequest read_train_options(Options& options) {
   config.eval_every = options.count("eval-every", 0, std::uint64_t{1} << 40);
   config.log_every = options.count("log-every", 0, std::uint64_t{1} << 40);
   read_reporting(options, request.reporting);
+  read_safekeeping(options, request.safekeeping);
   options.throw_faults("train");
   return request;
 }
 
 std::string to_ini(const Options& options) {
-  const std::vector<std::string> left_out{"run-id", "config", "recipe", "print-config"};
+  const std::vector<std::string> left_out{"run-id", "config", "recipe", "resume", "print-config"};
   std::string text = "# tandem train --config of this file repeats the run.\n";
   for (const OptionSpec& spec : options.table()) {
     const bool superseded =

@@ -8,13 +8,22 @@
 
 namespace tandem::train {
 
+std::uint64_t TrainConfig::parts_of_batch(std::uint64_t world) const {
+  return virtual_ranks > 0 ? virtual_ranks : world * accumulate;
+}
+
 BatchArithmetic BatchArithmetic::of(const TrainConfig& config, std::uint64_t image_count,
                                     int world) {
+  const auto ranks = static_cast<std::uint64_t>(world);
+  if (config.virtual_ranks % ranks != 0) {
+    throw UsageError("--virtual-ranks: " + std::to_string(config.virtual_ranks) +
+                     " shards cannot be dealt evenly to " + std::to_string(world) +
+                     " ranks; start 1, 2, 4, … ranks, a number that divides them");
+  }
   BatchArithmetic result;
-  result.global_batch =
-      config.global_batch_size > 0
-          ? config.global_batch_size
-          : config.batch_size * static_cast<std::uint64_t>(world) * config.accumulate;
+  result.global_batch = config.global_batch_size > 0
+                            ? config.global_batch_size
+                            : config.batch_size * config.parts_of_batch(ranks);
   result.steps_per_epoch = training_plan(config, result, image_count).steps_per_epoch();
   if (result.steps_per_epoch == 0) {
     throw UsageError("--drop-last: the global batch of " + std::to_string(result.global_batch) +
@@ -33,10 +42,12 @@ BatchArithmetic BatchArithmetic::of(const TrainConfig& config, std::uint64_t ima
 
 std::string BatchArithmetic::describe(const TrainConfig& config, int world) const {
   std::string text = "global batch " + std::to_string(global_batch);
-  const std::string ranks = std::to_string(world) + (world == 1 ? " rank" : " ranks");
+  const std::string ranks = config.virtual_ranks > 0
+                                ? std::to_string(config.virtual_ranks) + " virtual ranks"
+                                : std::to_string(world) + (world == 1 ? " rank" : " ranks");
   const std::string accumulate = "accumulate " + std::to_string(config.accumulate);
   if (config.global_batch_size > 0) {
-    const auto parts = static_cast<std::uint64_t>(world) * config.accumulate;
+    const std::uint64_t parts = config.parts_of_batch(static_cast<std::uint64_t>(world));
     const std::uint64_t least = global_batch / parts;
     const std::uint64_t most = (global_batch + parts - 1) / parts;
     text += " dealt to " + ranks + " x " + accumulate + ", " + std::to_string(least) +
@@ -59,6 +70,7 @@ data::TrainingPlan training_plan(const TrainConfig& config, const BatchArithmeti
   plan.image_count = static_cast<std::uint32_t>(image_count);
   plan.global_batch = arithmetic.global_batch;
   plan.accumulate = config.accumulate;
+  plan.virtual_ranks = config.virtual_ranks;
   plan.drop_last = config.drop_last;
   plan.seed = config.seed;
   plan.steps = arithmetic.total_steps;

@@ -65,13 +65,19 @@ Evaluation evaluate(comm::Communicator& comm, model::Network& network,
   data::BatchLoader loader(images, settings.transform, {},
                            std::make_unique<data::EvaluationSampler>(
                                static_cast<std::uint32_t>(image_count), comm.rank(), comm.size()));
+  bool interrupted = false;
   while (const auto batch = loader.next()) {
+    interrupted = settings.is_interrupted && settings.is_interrupted();
+    if (interrupted) break;
     const model::AutocastScope autocast(settings.precision);
     counts.add(*batch, network.forward(as_tensor(*batch, images.shape, settings.layout)));
   }
+  Evaluation result;
+  const auto interruptions = comm.all_reduce_value<std::int64_t>(interrupted ? 1 : 0);
+  if (interruptions > 0) return result;
   counts.reduce(comm);
 
-  Evaluation result;
+  result.completed = true;
   if (comm.rank() != 0) return result;
   require_exactly_once(counts, image_count);
   for (const double loss : counts.batch_loss) result.loss += loss;

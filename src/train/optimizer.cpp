@@ -54,10 +54,19 @@ class Sgd final : public Optimizer {
     } else {
       sgd_momentum(values.data(), gradients.data(), velocity_.data(), values.size(), factors);
     }
+    ++steps_;
   }
+
+  std::vector<StateArray> state() override {
+    if (velocity_.empty()) return {};
+    return {{"velocity", Span<float>(velocity_)}};
+  }
+  std::uint64_t steps() const override { return steps_; }
+  void set_steps(std::uint64_t steps) override { steps_ = steps; }
 
  private:
   const OptimizerOptions options_;
+  std::uint64_t steps_ = 0;
   // PyTorch's first step sets the velocity to the gradient, which is what a velocity of zero gives.
   std::vector<float> velocity_;
 };
@@ -97,6 +106,12 @@ class AdamW final : public Optimizer {
     adamw_loop(values.data(), gradients.data(), first_.data(), second_.data(), values.size(),
                factors);
   }
+
+  std::vector<StateArray> state() override {
+    return {{"first_moment", Span<float>(first_)}, {"second_moment", Span<float>(second_)}};
+  }
+  std::uint64_t steps() const override { return steps_; }
+  void set_steps(std::uint64_t steps) override { steps_ = steps; }
 
  private:
   const OptimizerOptions options_;

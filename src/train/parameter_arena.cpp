@@ -56,6 +56,13 @@ void ParameterArena::zero_gradients() {
   std::fill(all.begin(), all.end(), 0.0F);
 }
 
+torch::Tensor ParameterArena::view_like(const Slot& slot, Span<float> flat) const {
+  const torch::Tensor all =
+      torch::from_blob(flat.data(), {static_cast<std::int64_t>(flat.size())}, torch::kFloat32);
+  return all.as_strided(slot.parameter.sizes(), slot.parameter.strides(),
+                        static_cast<std::int64_t>(slot.offset));
+}
+
 void ParameterArena::check_views() const {
   for (const Slot& slot : slots_) {
     const bool value_here =

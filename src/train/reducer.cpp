@@ -62,9 +62,16 @@ Reducer::Reducer(ParameterArena& arena, comm::Communicator& comm, std::size_t bu
 
 Reducer::~Reducer() = default;
 
-void Reducer::prepare(bool expect_gradients) {
-  armed_ = true;
-  expect_gradients_ = expect_gradients;
+std::string Reducer::describe() const {
+  return "gradients in " + std::to_string(buckets_.size()) +
+         (buckets_.size() == 1 ? " bucket" : " buckets");
+}
+
+void Reducer::begin_part(std::uint64_t part, std::uint64_t parts, bool has_images) {
+  if (part == 0) arena_.zero_gradients();
+  armed_ = part + 1 == parts;
+  if (!armed_) return;
+  expect_gradients_ = has_images;
   next_bucket_ = 0;
   std::fill(gradients_seen_.begin(), gradients_seen_.end(), 0);
   for (std::size_t i = 0; i < buckets_.size(); ++i) slots_missing_[i] = buckets_[i].slot_count;

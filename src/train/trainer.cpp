@@ -1,5 +1,6 @@
 #include "tandem/train/trainer.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -47,13 +48,19 @@ Totals expected_accounting(const data::TrainingPlan& plan, std::uint64_t last_st
 
 }  // namespace
 
-Trainer::Trainer(TrainerParts parts, TrainerSettings settings)
-    : parts_(std::move(parts)), settings_(settings) {}
+Trainer::Trainer(TrainerParts parts, TrainerSettings settings, TrainingState state)
+    : parts_(std::move(parts)),
+      settings_(settings),
+      state_(std::move(state)),
+      exchange_seconds_before_(state_.result.exchange_seconds) {}
 
 TrainResult Trainer::run() {
   const data::TrainingPlan& plan = settings_.plan;
+  if (std::exchange(state_.evaluation_due, false)) run_evaluation(state_.step - 1);
   parts_.network.train();
-  for (std::uint64_t step = 0; step < plan.steps; ++step) {
+  if (stops_here()) return result_;
+  while (state_.step < plan.steps) {
+    const std::uint64_t step = state_.step;
     const auto begin = Clock::now();
     Totals totals;
     try {
@@ -65,35 +72,69 @@ TrainResult Trainer::run() {
     } catch (const std::exception& error) {
       throw InternalError(at_step(step, error));
     }
+    ++state_.step;
     count_time(step, seconds_since(begin));
-    epoch_totals_.add(totals);
+    state_.epoch_totals.add(totals);
 
     const bool last = step + 1 == plan.steps;
     const bool log_due = settings_.log_every > 0 && (step + 1) % settings_.log_every == 0;
     if (log_due || (last && settings_.log_every > 0)) log_step(step, totals);
     const bool epoch_ends = (step + 1) % plan.steps_per_epoch() == 0;
-    if (epoch_ends || last) finish_epoch(step);
+    if (epoch_ends || last) finish_epoch(step, epoch_ends);
     const std::uint64_t epochs_done = (step + 1) / plan.steps_per_epoch();
     const bool evaluation_due = settings_.eval_every > 0 &&
                                 (last || (epoch_ends && epochs_done % settings_.eval_every == 0));
     if (evaluation_due) run_evaluation(step);
+    if (stops_here()) break;
   }
-  result_.exchange_seconds = parts_.reducer.exchange_seconds();
   return result_;
 }
 
-Totals Trainer::train_step(std::uint64_t step) {
-  parts_.arena.zero_gradients();
-  Totals totals;
-  for (std::uint64_t micro = 0; micro < settings_.plan.accumulate; ++micro) {
-    const data::Batch batch = next_batch();
-    // Only the last micro-batch completes gradients; it may be the one that has no image.
-    const bool completes = micro + 1 == settings_.plan.accumulate;
-    if (completes) parts_.reducer.prepare(batch.size() > 0);
-    if (batch.size() > 0) totals.add(forward_backward(batch));
+// True where the run ends before its last step.
+bool Trainer::stops_here() {
+  result_.exchange_seconds = exchange_seconds_before_ + parts_.exchange.exchange_seconds();
+  if (!parts_.decide) return false;
+  const Boundary decision = parts_.decide(state_.step);
+  if (decision != Boundary::kGoOn) {
+    enter(comm::Phase::kCheckpoint);
+    parts_.save(gather_state());
   }
-  parts_.reducer.finish();
-  require_finite_gradients(step);
+  const bool complete = state_.step == settings_.plan.steps && !state_.evaluation_due;
+  result_.stopped = decision == Boundary::kSaveAndStop && !complete;
+  return result_.stopped;
+}
+
+TrainingState Trainer::gather_state() {
+  TrainingState state = state_;
+  state.epoch_totals = reduce(state_.epoch_totals);
+  return state;
+}
+
+// The step under way, or the last one done for what follows it.
+void Trainer::enter(comm::Phase phase) {
+  if (parts_.progress == nullptr) return;
+  const bool after_step = phase == comm::Phase::kEvaluation || phase == comm::Phase::kCheckpoint;
+  parts_.progress->report(state_.step + (after_step ? 0 : 1), phase);
+}
+
+Totals Trainer::train_step(std::uint64_t step) {
+  Totals totals;
+  const std::uint64_t parts = settings_.plan.parts_of_rank(parts_.comm.size());
+  for (std::uint64_t part = 0; part < parts; ++part) {
+    enter(comm::Phase::kData);
+    const data::Batch batch = next_batch();
+    enter(comm::Phase::kCompute);
+    parts_.exchange.begin_part(part, parts, batch.size() > 0);
+    if (batch.size() > 0) totals.add(forward_backward(batch));
+    parts_.exchange.end_part();
+  }
+  enter(comm::Phase::kExchange);
+  parts_.exchange.finish();
+  enter(comm::Phase::kUpdate);
+  if (!is_gradient_finite(step, totals)) {
+    totals.loss = 0;  // on every rank: a mean over the epoch is to stay a number
+    return totals;
+  }
   if (settings_.clip_norm > 0) clip_gradients();
   parts_.optimizer.step(parts_.arena.values(), parts_.arena.gradients(), parts_.schedule.at(step));
   return totals;
@@ -130,13 +171,25 @@ data::Batch Trainer::next_batch() {
 }
 
 // The summed gradient has the same bits on every rank, so all of them decide alike, before the
-// update.
-void Trainer::require_finite_gradients(std::uint64_t step) const {
-  if (all_finite(parts_.arena.gradients())) return;
-  throw comm::AgreedError(ExitCode::kTrainingFailed,
-                          "the gradient is not finite at learning rate " +
-                              format_real(parts_.schedule.at(step)) +
-                              "; lower --lr, or limit the gradient with --clip-norm");
+// update. False: the update is to be left out.
+bool Trainer::is_gradient_finite(std::uint64_t step, const Totals& totals) {
+  if (all_finite(parts_.arena.gradients())) return true;
+  const std::int64_t none = parts_.comm.size();
+  const std::int64_t mine = std::isfinite(totals.loss) ? none : parts_.comm.rank();
+  const auto first = parts_.comm.all_reduce_value<std::int64_t>(mine, comm::Reduction::kMin);
+  const std::string what =
+      (first == none ? "the gradient" : "the loss of rank " + std::to_string(first)) +
+      " is not finite at learning rate " + format_real(parts_.schedule.at(step));
+  if (!settings_.skip_nonfinite) {
+    throw comm::AgreedError(ExitCode::kTrainingFailed,
+                            what + "; lower --lr, or limit the gradient with --clip-norm");
+  }
+  ++result_.skipped_steps;
+  for (const auto& sink : parts_.sinks) {
+    sink->on_note({"warning", step + 1, epochs_after(step),
+                   "step " + std::to_string(step + 1) + ": " + what + "; its update is left out"});
+  }
+  return false;
 }
 
 // torch.nn.utils.clip_grad_norm_, on the gradient of the whole job: equal on every rank.
@@ -171,13 +224,14 @@ void Trainer::count_time(std::uint64_t step, double seconds) {
   result_.epochs = epochs_after(step);
   result_.images_seen += images;
   result_.train_seconds += seconds;
-  epoch_seconds_ += seconds;
+  state_.epoch_seconds += seconds;
   log_seconds_ += seconds;
   log_images_ += images;
-  if (step >= kWarmupSteps || settings_.plan.steps < kFewSteps) {
-    steady_seconds_ += seconds;
-    steady_images_ += images;
-    result_.images_per_second = static_cast<double>(steady_images_) / steady_seconds_;
+  const std::uint64_t first = settings_.plan.first_step;
+  if (step - first >= kWarmupSteps || settings_.plan.steps - first < kFewSteps) {
+    state_.steady_seconds += seconds;
+    state_.steady_images += images;
+    result_.images_per_second = static_cast<double>(state_.steady_images) / state_.steady_seconds;
   }
 }
 
@@ -198,10 +252,15 @@ void Trainer::log_step(std::uint64_t step, Totals totals) {
   for (const auto& sink : parts_.sinks) sink->on_step(record);
 }
 
-void Trainer::finish_epoch(std::uint64_t step) {
+// Also where the run ends within an epoch; a longer run may go on with it.
+void Trainer::finish_epoch(std::uint64_t step, bool epoch_ends) {
   parts_.arena.check_views();
-  const Totals totals = reduce(std::exchange(epoch_totals_, Totals{}));
-  const double seconds = std::exchange(epoch_seconds_, 0.0);
+  const Totals totals = reduce(state_.epoch_totals);
+  const double seconds = state_.epoch_seconds;
+  if (epoch_ends) {
+    state_.epoch_totals = {};
+    state_.epoch_seconds = 0;
+  }
   if (parts_.comm.rank() != 0) return;
   const Totals expected = expected_accounting(settings_.plan, step);
   if (totals.images != expected.images || totals.id_hash != expected.id_hash) {
@@ -221,8 +280,11 @@ void Trainer::finish_epoch(std::uint64_t step) {
 }
 
 void Trainer::run_evaluation(std::uint64_t step) {
+  enter(comm::Phase::kEvaluation);
   const Evaluation evaluation = parts_.evaluate();
   parts_.network.train();
+  state_.evaluation_due = !evaluation.completed;
+  if (!evaluation.completed) return;
   if (parts_.comm.rank() != 0) return;
   metrics::EvaluationRecord record;
   record.step = step + 1;
@@ -233,6 +295,7 @@ void Trainer::run_evaluation(std::uint64_t step) {
   record.images = static_cast<std::uint64_t>(evaluation.images);
   record.seconds = evaluation.seconds;
   result_.last_evaluation = evaluation;
+  result_.best_accuracy = std::max(result_.best_accuracy, evaluation.accuracy);
   result_.evaluation_seconds += evaluation.seconds;
   for (const auto& sink : parts_.sinks) sink->on_evaluation(record);
 }

@@ -30,7 +30,8 @@ class Train(TandemTest):
         run = self.folder / "runs" / "a"
         files = {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()}
         self.assertEqual(files, {"config.ini", "manifest.json", "metrics.jsonl", "summary.json", "model/model.safetensors",
-                                 "model/synthetic_net.pth"})
+                                 "model/synthetic_net.pth", "run.lock", "checkpoints/latest",
+                                 "checkpoints/step-00000003.safetensors"})
         self.assertEqual(json.loads((run / "summary.json").read_text()), summary)
         self.assertLessEqual(SUMMARY_KEYS, set(summary))
         self.assertEqual((summary["run_id"], summary["exit_reason"], summary["world_size"], summary["steps"]),

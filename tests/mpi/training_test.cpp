@@ -5,132 +5,11 @@
 #include <cmath>
 
 #include "support/mpi_test.hpp"
-#include "tandem/comm/mpi_communicator.hpp"
-#include "tandem/core/digest.hpp"
-#include "tandem/core/random.hpp"
-#include "tandem/model/registry.hpp"
-#include "tandem/model/state_dict.hpp"
-#include "tandem/train/config.hpp"
-#include "tandem/train/replicate.hpp"
-#include "tandem/train/trainer.hpp"
+#include "tandem/comm/agree.hpp"
+#include "train_on.hpp"
 
 namespace tandem::train {
 namespace {
-
-constexpr data::ImageShape kShape{1, 28, 28};
-constexpr std::size_t kClasses = 10;
-
-// Blobs whose place tells the class.
-struct Images {
-  std::vector<std::uint8_t> pixels;
-  std::vector<std::uint8_t> labels;
-
-  explicit Images(std::size_t count) : pixels(count * kShape.pixels()), labels(count) {
-    for (std::size_t i = 0; i < count; ++i) {
-      CounterRandom random{17, i};
-      labels[i] = static_cast<std::uint8_t>(random.below(kClasses));
-      for (std::size_t p = 0; p < kShape.pixels(); ++p) {
-        const bool lit = p / 78 == labels[i];
-        pixels[i * kShape.pixels() + p] = static_cast<std::uint8_t>(random.below(100) + 100 * lit);
-      }
-    }
-  }
-  data::ImagesView view() const {
-    return {kShape, {pixels.data(), pixels.size()}, {labels.data(), labels.size()}};
-  }
-};
-
-struct Outcome {
-  std::vector<double> losses;  // by step, on rank 0
-  std::string weights;         // SHA-256
-  std::vector<torch::Tensor> parameters;
-  TrainResult result;
-  bool ranks_equal_at_every_step = true;
-};
-
-// Keeps the losses; on every rank, to compare weights at every logged step, a probe runs in the
-// optimizer.
-class LossSink final : public metrics::Sink {
- public:
-  explicit LossSink(std::vector<double>& losses) : losses_(losses) {}
-  void on_step(const metrics::StepRecord& record) override { losses_.push_back(record.loss); }
-  void on_epoch(const metrics::EpochRecord&) override {}
-  void on_evaluation(const metrics::EvaluationRecord&) override {}
-
- private:
-  std::vector<double>& losses_;
-};
-
-class ProbingOptimizer final : public Optimizer {
- public:
-  ProbingOptimizer(std::unique_ptr<Optimizer> inner, comm::Communicator& comm, bool& equal)
-      : inner_(std::move(inner)), comm_(comm), equal_(equal) {}
-  void step(Span<float> values, Span<const float> gradients, double rate) override {
-    inner_->step(values, gradients, rate);
-    const std::uint64_t mine = hash64(values.data(), values.size() * sizeof(float));
-    const auto lowest = comm_.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMin);
-    const auto highest = comm_.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMax);
-    equal_ = equal_ && lowest == highest;
-  }
-
- private:
-  std::unique_ptr<Optimizer> inner_;
-  comm::Communicator& comm_;
-  bool& equal_;
-};
-
-Outcome train_on(comm::Communicator& comm, const TrainConfig& config, const Images& images,
-                 int seed_offset = 0) {
-  const auto count = images.labels.size();
-  const auto arithmetic = BatchArithmetic::of(config, count, comm.size());
-  // Unlike initial weights: only the broadcast makes the ranks equal.
-  torch::manual_seed(config.seed + static_cast<std::uint64_t>(comm.rank() + seed_offset));
-  const auto network = model::make_network(config.model, {1, 28, 28}, kClasses);
-  ParameterArena arena(*network, config.channels_last);
-  broadcast_weights(comm, arena, *network);
-  Reducer reducer(arena, comm, static_cast<std::size_t>(config.bucket_mb * (1 << 20)));
-  Outcome outcome;
-  ProbingOptimizer optimizer(make_optimizer(config.optimizer, arena.values().size()), comm,
-                             outcome.ranks_equal_at_every_step);
-  const Schedule schedule(config.schedule, arithmetic.learning_rate, arithmetic.steps_per_epoch,
-                          arithmetic.total_steps);
-  const auto layout = config.channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
-  const data::Transform transform(kShape, layout, {0.4}, {0.3});
-  const auto plan = training_plan(config, arithmetic, count);
-  data::BatchLoader loader(images.view(), transform, {config.augment, config.seed},
-                           std::make_unique<data::TrainingSampler>(plan, comm.rank(), comm.size()));
-  metrics::Sinks sinks;
-  if (comm.rank() == 0) sinks.push_back(std::make_unique<LossSink>(outcome.losses));
-  TrainerSettings settings;
-  settings.plan = plan;
-  settings.shape = kShape;
-  settings.layout = layout;
-  settings.clip_norm = config.clip_norm;
-  settings.label_smoothing = config.label_smoothing;
-  settings.eval_every = config.eval_every;
-  settings.log_every = 1;
-  const EvaluationSettings evaluation{transform, layout, config.precision, kClasses};
-  Trainer trainer({comm, *network, arena, reducer, optimizer, schedule, loader,
-                   [&] { return evaluate(comm, *network, images.view(), evaluation); }, sinks},
-                  settings);
-  outcome.result = trainer.run();
-  broadcast_buffers(comm, *network);
-  outcome.parameters = network->parameters();
-  outcome.weights = model::weights_sha256(*network);
-  return outcome;
-}
-
-TrainConfig base_config() {
-  TrainConfig config;
-  config.model = "lenet";
-  config.global_batch_size = 24;
-  config.max_steps = 50;
-  config.epochs = 100;
-  config.eval_every = 0;
-  config.learning_rate = 0.02;
-  config.augment = data::AugmentSpec::parse("standard");
-  return config;
-}
 
 void expect_same_curve(const Outcome& found, const Outcome& expected) {
   ASSERT_EQ(found.losses.size(), expected.losses.size());
@@ -244,6 +123,29 @@ TEST(Training, TwoRunsGiveTheSameWeights) {
   EXPECT_EQ(first.weights, second.weights);
   config.seed = 2;
   EXPECT_NE(train_on(world, config, set).weights, first.weights);
+}
+
+TEST(Training, AnUpdateThatIsNotFiniteIsRefusedOrLeftOut) {
+  auto world = comm::MpiCommunicator::world();
+  TrainConfig config = base_config();
+  config.learning_rate = 1e8;  // the second step's logits overflow
+  config.max_steps = 6;
+  const Images set(100);
+  try {
+    train_on(world, config, set);
+    FAIL() << "trained on with infinities";
+  } catch (const comm::AgreedError& error) {
+    EXPECT_EQ(error.code(), ExitCode::kTrainingFailed);
+    EXPECT_NE(std::string(error.what()).find("is not finite at learning rate"), std::string::npos)
+        << error.what();
+  }
+  const Outcome skipped = train_on(world, config, set, 0, true);
+  EXPECT_EQ(skipped.result.steps, 6U);
+  EXPECT_GT(skipped.result.skipped_steps, 0U);
+  EXPECT_LT(skipped.result.skipped_steps, 6U);
+  for (const torch::Tensor& parameter : skipped.parameters) {
+    EXPECT_TRUE(parameter.isfinite().all().item<bool>());
+  }
 }
 
 TEST(Training, RanksStayEqualWithBatchNorm) {

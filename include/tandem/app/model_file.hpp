@@ -30,7 +30,8 @@ struct ModelDescription {
                                         const std::string& path);
 };
 
-// The model.safetensors that `checkpoint` means: the file itself, or that of a run folder.
+// The file that `checkpoint` means: itself, or a run folder's best checkpoint, model or newest
+// checkpoint.
 std::string find_model_file(const std::string& checkpoint);
 
 struct ModelFile {

@@ -5,6 +5,8 @@
 #include <string>
 
 #include "tandem/app/options.hpp"
+#include "tandem/train/boundary_policy.hpp"
+#include "tandem/train/checkpoint_store.hpp"
 #include "tandem/train/config.hpp"
 
 namespace tandem::app {
@@ -20,15 +22,29 @@ OptionSpec threads_option();
 struct TrainReporting {
   std::string run_id;  // empty: a new one is made
   std::string runs_dir;
+  std::string resume;  // "none", "auto" or the path of a checkpoint
   bool quiet = false;
   bool progress = true;
   bool json = false;
   bool print_config = false;
 };
 
+// When the state is saved, compared and given up.
+struct Safekeeping {
+  train::CheckpointInterval checkpoint_every;
+  train::CheckpointStore::Keep keep;
+  bool save_best = false;
+  std::uint64_t drift_check_every = 0;  // steps; 0: never
+  double stop_after_seconds = 0;        // 0: never
+  bool skip_nonfinite = false;
+  double stall_warn_seconds = 60;    // 0: never
+  double stall_abort_seconds = 600;  // 0: never
+};
+
 struct TrainRequest {
   train::TrainConfig config;
   TrainReporting reporting;
+  Safekeeping safekeeping;
 };
 
 // Reads every option; throws once, with all that is wrong.

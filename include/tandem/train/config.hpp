@@ -1,5 +1,5 @@
 // What: everything that decides how a run trains, validated, and the batch arithmetic that follows
-// from it. Owns: values. Threads: any. Throws: nothing.
+// from it. Owns: values. Threads: any. Throws: UsageError.
 #pragma once
 
 #include <cstdint>
@@ -20,6 +20,7 @@ struct TrainConfig {
   std::uint64_t global_batch_size = 0;  // images per step over all ranks; 0: from batch_size
   bool drop_last = false;               // leave out an epoch's short last batch
   std::uint64_t accumulate = 1;         // micro-batches per rank and step
+  std::uint64_t virtual_ranks = 0;      // shards that make the result independent of the ranks
   double epochs = 10;                   // may be fractional
   std::uint64_t max_steps = 0;          // 0: no limit
   OptimizerOptions optimizer;
@@ -36,6 +37,9 @@ struct TrainConfig {
   std::uint64_t seed = 1;
   std::uint64_t eval_every = 1;  // epochs; 0: never
   std::uint64_t log_every = 10;  // steps; 0: never
+
+  // Into how many parts a global batch is cut, over all ranks.
+  std::uint64_t parts_of_batch(std::uint64_t world) const;
 };
 
 // What a configuration means for a data set and a number of ranks.
@@ -45,7 +49,7 @@ struct BatchArithmetic {
   std::uint64_t total_steps = 0;
   double learning_rate = 0;  // after scaling
 
-  // `image_count` > 0, `world` >= 1.
+  // `image_count` > 0, `world` >= 1. Throws UsageError where the ranks cannot share the work so.
   static BatchArithmetic of(const TrainConfig& config, std::uint64_t image_count, int world);
   // "global batch 1024 = 256 x 4 ranks x accumulate 1; lr 0.4; 49 steps/epoch"
   std::string describe(const TrainConfig& config, int world) const;

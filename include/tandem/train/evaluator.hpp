@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "tandem/comm/communicator.hpp"
@@ -25,6 +26,7 @@ struct Evaluation {
   std::vector<std::int64_t> class_images;   // by label
   std::vector<std::int64_t> class_correct;  // by label
   double seconds = 0;
+  bool completed = false;  // on every rank; false: given up, nothing else is set
 };
 
 struct EvaluationSettings {
@@ -32,10 +34,11 @@ struct EvaluationSettings {
   data::Layout layout;
   model::Precision precision;
   std::size_t classes;
+  std::function<bool()> is_interrupted = nullptr;  // asked between batches; may be empty
 };
 
 // Collective. Broadcasts rank 0's buffers first and leaves the network in evaluation mode. Complete
-// on rank 0 alone.
+// on rank 0 alone. Given up on every rank where it was interrupted on one.
 Evaluation evaluate(comm::Communicator& comm, model::Network& network,
                     const data::ImagesView& images, const EvaluationSettings& settings);
 

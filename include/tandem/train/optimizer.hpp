@@ -26,12 +26,22 @@ struct OptimizerOptions {
   double epsilon = 1e-8;    // adamw
 };
 
+// One of an optimizer's arrays, laid out as the parameters are.
+struct StateArray {
+  std::string name;  // "velocity"
+  Span<float> values;
+};
+
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
   // values -= update(gradients); both of the size given to make_optimizer, in the same order at
   // each call.
   virtual void step(Span<float> values, Span<const float> gradients, double learning_rate) = 0;
+  // All that it remembers, beside the number of its steps.
+  virtual std::vector<StateArray> state() = 0;
+  virtual std::uint64_t steps() const = 0;
+  virtual void set_steps(std::uint64_t steps) = 0;
 };
 
 // `options.name` is "sgd" or "adamw"; `size` in floats.

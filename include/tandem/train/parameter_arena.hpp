@@ -35,6 +35,9 @@ class ParameterArena {
   Span<float> gradients() { return {gradients_.data_ptr<float>(), size_}; }
   std::size_t parameter_count() const;
 
+  // What belongs to a parameter in another array of the arena's layout; a view of that array.
+  torch::Tensor view_like(const Slot& slot, Span<float> flat) const;
+
   // libtorch's own zero_grad would set the gradients to none and so detach the views.
   void zero_gradients();
   // Throws where some code has replaced a parameter's data or gradient by a tensor of its own.

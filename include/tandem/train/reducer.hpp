@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "tandem/comm/communicator.hpp"
+#include "tandem/train/gradient_exchange.hpp"
 #include "tandem/train/parameter_arena.hpp"
 
 namespace tandem::train {
@@ -29,24 +30,23 @@ struct Bucket {
 std::vector<Bucket> make_buckets(const std::vector<ParameterArena::Slot>& slots,
                                  std::size_t arena_floats, std::size_t bucket_bytes);
 
-class Reducer {
+class Reducer final : public GradientExchange {
  public:
   Reducer(ParameterArena& arena, comm::Communicator& comm, std::size_t bucket_bytes);
-  ~Reducer();
+  ~Reducer() override;
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
 
-  // Before the backward pass whose end completes the gradients of this step. `expect_gradients` is
-  // false on a rank that has no image in it: it takes part with what the arena holds.
-  void prepare(bool expect_gradients);
-  // After it: starts what has not started, waits for all. Then every gradient is the sum over the
-  // ranks.
-  void finish();
+  // The last part completes the gradients of this step. A rank that has no image in it takes part
+  // with what the arena holds.
+  void begin_part(std::uint64_t part, std::uint64_t parts, bool has_images) override;
+  void end_part() override {}
+  // Starts what has not started, waits for all.
+  void finish() override;
 
   const std::vector<Bucket>& buckets() const { return buckets_; }
-  // Seconds that finish() has spent, over all steps: exchange that backward did not hide, and
-  // waiting for other ranks.
-  double exchange_seconds() const { return exchange_seconds_; }
+  std::string describe() const override;
+  double exchange_seconds() const override { return exchange_seconds_; }
 
  private:
   struct Hooks;

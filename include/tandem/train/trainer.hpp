@@ -8,32 +8,41 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 
 #include "tandem/comm/communicator.hpp"
+#include "tandem/comm/progress.hpp"
 #include "tandem/data/batch_loader.hpp"
 #include "tandem/metrics/sink.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/train/evaluator.hpp"
+#include "tandem/train/gradient_exchange.hpp"
 #include "tandem/train/objective.hpp"
 #include "tandem/train/optimizer.hpp"
 #include "tandem/train/parameter_arena.hpp"
-#include "tandem/train/reducer.hpp"
 #include "tandem/train/schedule.hpp"
+#include "tandem/train/training_state.hpp"
 
 namespace tandem::train {
+
+// What to do between two steps, the same on every rank.
+enum class Boundary { kGoOn, kSave, kSaveAndStop };
 
 struct TrainerParts {
   comm::Communicator& comm;
   model::Network& network;
   ParameterArena& arena;
-  Reducer& reducer;
+  GradientExchange& exchange;
   Optimizer& optimizer;
   const Schedule& schedule;
-  data::BatchLoader& loader;             // gives plan.accumulate batches a step
+  data::BatchLoader& loader;             // gives plan.parts_of_rank(world) batches a step
   std::function<Evaluation()> evaluate;  // collective
   metrics::Sinks& sinks;                 // empty but on rank 0
+  // Both collective, after each step, with the steps done; may be empty.
+  std::function<Boundary(std::uint64_t step)> decide = nullptr;
+  std::function<void(const TrainingState&)> save =
+      nullptr;                         // the state is complete on rank 0 alone
+  comm::Progress* progress = nullptr;  // told of each phase; may be absent
 };
 
 struct TrainerSettings {
@@ -43,40 +52,34 @@ struct TrainerSettings {
   model::Precision precision = model::Precision::kFp32;
   double label_smoothing = 0;
   double clip_norm = 0;          // 0: no limit
+  bool skip_nonfinite = false;   // leave out an update whose gradient is not finite; else throw
   std::uint64_t eval_every = 1;  // epochs; 0: never
   std::uint64_t log_every = 10;  // steps; 0: never
 };
 
-// Complete on rank 0 alone.
-struct TrainResult {
-  std::uint64_t steps = 0;
-  double epochs = 0;
-  std::uint64_t images_seen = 0;
-  double train_seconds = 0;     // steps only: data, forward, backward, exchange, update
-  double data_seconds = 0;      // of these, waiting for the loader
-  double exchange_seconds = 0;  // of these, exchange that backward did not hide
-  double evaluation_seconds = 0;
-  double images_per_second = 0;  // without the first five steps where there are at least ten
-  double train_loss = 0;         // mean over the last epoch, or what was run of it
-  std::optional<Evaluation> last_evaluation;
-};
-
 class Trainer {
  public:
-  Trainer(TrainerParts parts, TrainerSettings settings);
+  // Goes on from `state`, whose step is the plan's first.
+  Trainer(TrainerParts parts, TrainerSettings settings, TrainingState state = {});
 
-  // Collective. Trains for settings.plan.steps steps.
+  Trainer(const Trainer&) = delete;
+  Trainer& operator=(const Trainer&) = delete;
+
+  // Collective. Trains up to settings.plan.steps steps, or until it is asked to stop.
   TrainResult run();
 
  private:
   Totals train_step(std::uint64_t step);
   Totals forward_backward(const data::Batch& batch);
   data::Batch next_batch();
-  void require_finite_gradients(std::uint64_t step) const;
+  bool is_gradient_finite(std::uint64_t step, const Totals& totals);
   void clip_gradients();
   void log_step(std::uint64_t step, Totals totals);
-  void finish_epoch(std::uint64_t step);
+  void finish_epoch(std::uint64_t step, bool epoch_ends);
   void run_evaluation(std::uint64_t step);
+  bool stops_here();
+  void enter(comm::Phase phase);
+  TrainingState gather_state();
   Totals reduce(Totals totals);
   double epochs_after(std::uint64_t step) const;
   void count_time(std::uint64_t step, double seconds);
@@ -84,14 +87,12 @@ class Trainer {
   TrainerParts parts_;
   const TrainerSettings settings_;
 
-  Totals epoch_totals_;  // of this rank
-  double epoch_seconds_ = 0;
-  TrainResult result_;
-  // Since the last record, and after the first steps: what the two rates are made of.
+  TrainingState state_;  // its totals are this rank's
+  TrainResult& result_ = state_.result;
+  const double exchange_seconds_before_;
+  // Since the last record.
   double log_seconds_ = 0;
   std::uint64_t log_images_ = 0;
-  double steady_seconds_ = 0;
-  std::uint64_t steady_images_ = 0;
 };
 
 }  // namespace tandem::train

@@ -47,6 +47,21 @@ TEST(BatchArithmetic, CountsFractionsOfEpochsAndLimits) {
   EXPECT_EQ(BatchArithmetic::of(config, 1000, 1).total_steps, 3U);
 }
 
+TEST(BatchArithmetic, VirtualRanksCountInsteadOfRanks) {
+  TrainConfig config;
+  config.batch_size = 32;
+  config.virtual_ranks = 4;
+  for (const int world : {1, 2, 4}) {
+    EXPECT_EQ(BatchArithmetic::of(config, 1000, world).global_batch, 128U);
+  }
+  EXPECT_EQ(BatchArithmetic::of(config, 1000, 2).describe(config, 2),
+            "global batch 128 = 32 x 4 virtual ranks x accumulate 1; lr 0.05; 8 steps/epoch; "
+            "gradient: mean over the global batch");
+  for (const int world : {3, 8}) {
+    EXPECT_THROW(BatchArithmetic::of(config, 1000, world), UsageError) << world;
+  }
+}
+
 TEST(BatchArithmetic, RefusesToDropTheOnlyBatch) {
   TrainConfig config;
   config.global_batch_size = 2000;

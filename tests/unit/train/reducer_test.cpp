@@ -69,6 +69,7 @@ class RecordingCommunicator final : public comm::Communicator {
   }
   void do_reduce(void*, std::size_t, comm::DataType, comm::Reduction, int) override {}
   void do_broadcast(void*, std::size_t, int) override {}
+  void do_swap(int, const void*, void*, std::size_t) override {}
   void do_gather(const void*, std::size_t, void*, const std::vector<std::int64_t>&) override {}
 };
 
@@ -84,7 +85,7 @@ std::vector<std::pair<const float*, std::size_t>> collectives_of(
     const std::vector<torch::Tensor>& order, bool expect = true) {
   comm.started.clear();
   arena.zero_gradients();
-  reducer.prepare(expect);
+  reducer.begin_part(0, 1, expect);
   for (const torch::Tensor& parameter : order) (parameter * 2).sum().backward();
   reducer.finish();
   return comm.started;
@@ -112,7 +113,7 @@ TEST(Reducer, StartsAReadyBucketWhileBackwardStillRuns) {
   RecordingCommunicator comm;
   Reducer reducer(arena, comm, 1);
   arena.zero_gradients();
-  reducer.prepare(true);
+  reducer.begin_part(0, 1, true);
   layers.c.sum().backward();  // c is first in the arena
   EXPECT_EQ(comm.started.size(), 1U);
   layers.a.sum().backward();  // a is last: b is missing before it
@@ -151,7 +152,7 @@ TEST(Reducer, LeavesNoHookBehind) {
   RecordingCommunicator comm;
   {
     Reducer reducer(arena, comm, 1);
-    reducer.prepare(true);
+    reducer.begin_part(0, 1, true);
   }
   layers.c.sum().backward();  // the first bucket's, which a hook would start
   EXPECT_TRUE(comm.started.empty());

@@ -1,0 +1,53 @@
+// What: decides between two steps whether to save and whether to stop, alike on every rank.
+// Owns: values. Threads: one, the same on every rank. Throws: UsageError from parse.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "tandem/comm/communicator.hpp"
+#include "tandem/train/trainer.hpp"
+
+namespace tandem::train {
+
+struct CheckpointInterval {
+  enum class Unit { kSteps, kEpochs, kSeconds };
+  std::uint64_t count = 1;  // 0: never
+  Unit unit = Unit::kEpochs;
+
+  // "500", "500steps", "2epochs", "30s", "10m".
+  static CheckpointInterval parse(const std::string& text);
+};
+
+struct BoundaryRules {
+  CheckpointInterval every;
+  double stop_after_seconds = 0;  // since `start`, by rank 0's clock; 0: never
+  std::chrono::steady_clock::time_point start;
+  std::uint64_t first_step = 0;  // nothing to save there
+  std::uint64_t total_steps = 0;
+  std::uint64_t steps_per_epoch = 1;
+  std::function<bool()> is_stop_asked;  // on any rank
+};
+
+class BoundaryPolicy {
+ public:
+  BoundaryPolicy(comm::Communicator& comm, BoundaryRules rules);
+
+  // Collective: one small all-reduce, because signals and clocks are known to one rank alone.
+  Boundary decide(std::uint64_t step);
+  // Makes the next decision save; on rank 0.
+  void ask_to_save() { save_asked_ = true; }
+
+ private:
+  Boundary decide_alone(std::uint64_t step);
+  bool is_save_due(std::uint64_t step) const;
+
+  comm::Communicator& comm_;
+  const BoundaryRules rules_;
+  std::chrono::steady_clock::time_point last_save_;
+  bool save_asked_ = false;
+};
+
+}  // namespace tandem::train

@@ -1,0 +1,59 @@
+// What: the folder checkpoints/ of a run: names, order, what is kept, what is valid.
+// Owns: nothing but names. Threads: one at a time, on rank 0. Throws: DataError (a damaged
+// checkpoint), IoError, CannotCreateError.
+//
+// A checkpoint is a sealed safetensors file (docs/formats.md) named after its step. `latest` holds
+// the name of the newest one, for people; nothing here believes it.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tandem/model/safetensors.hpp"
+#include "tandem/train/training_state.hpp"
+
+namespace tandem::train {
+
+// "format" in the metadata of a checkpoint.
+constexpr char kCheckpointFormat[] = "tandem-checkpoint";
+
+struct Checkpoint {
+  std::vector<model::NamedTensor> tensors;      // train/snapshot.hpp
+  std::map<std::string, std::string> metadata;  // of the run, beside what is in `state`
+  TrainingState state;
+};
+
+// Reads and proves a checkpoint: its digest, that its values are finite, its state.
+Checkpoint read_checkpoint(const std::string& path);
+
+class CheckpointStore {
+ public:
+  struct Keep {
+    std::uint64_t last = 3;   // newest ones, at least 1
+    std::uint64_t every = 0;  // and all whose step is a multiple of this; 0: none
+  };
+
+  explicit CheckpointStore(std::string folder);
+
+  std::string path_of(std::uint64_t step) const;
+  std::string best_path() const;
+  // Newest first.
+  std::vector<std::uint64_t> steps() const;
+  // Removes what a killed process left half written.
+  void sweep() const;
+  // Durable and read back before older ones go. With `is_best` it is best.safetensors too.
+  void write(const Checkpoint& checkpoint, bool is_best, Keep keep) const;
+  // Moves every checkpoint after `step` to superseded-N/; returns how many.
+  std::size_t supersede_after(std::uint64_t step) const;
+
+ private:
+  void rotate(Keep keep) const;
+  void link_best(std::uint64_t step) const;
+
+  std::string folder_;
+};
+
+}  // namespace tandem::train

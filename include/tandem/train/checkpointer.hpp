@@ -1,0 +1,61 @@
+// What: saves the state of training: all ranks prove that they hold the same, rank 0 copies it, and
+// a background thread writes the copy while training goes on.
+// Owns: the copy and the write in progress; what it is made of must outlive it. Threads: one, the
+// same on every rank. Throws: what drift_check.hpp throws. A write that fails is reported, not
+// thrown: training goes on, and finish() says at the end whether the last one was kept.
+#pragma once
+
+#include <functional>
+#include <future>
+#include <map>
+#include <string>
+
+#include "tandem/comm/communicator.hpp"
+#include "tandem/model/network.hpp"
+#include "tandem/train/checkpoint_store.hpp"
+#include "tandem/train/optimizer.hpp"
+#include "tandem/train/parameter_arena.hpp"
+#include "tandem/train/training_state.hpp"
+
+namespace tandem::train {
+
+class Checkpointer {
+ public:
+  struct Parts {
+    comm::Communicator& comm;
+    model::Network& network;
+    ParameterArena& arena;
+    Optimizer& optimizer;
+  };
+  struct Reports {
+    std::function<void(std::uint64_t step, const std::string& path)> on_written;
+    std::function<void(std::uint64_t step, const std::string& message)> on_failed;
+  };
+
+  // `metadata` goes into every checkpoint. The reports are called on rank 0, by save() and
+  // finish().
+  Checkpointer(Parts parts, CheckpointStore store, CheckpointStore::Keep keep,
+               std::map<std::string, std::string> metadata, Reports reports);
+
+  // The next checkpoint becomes best.safetensors too; on rank 0.
+  void mark_best() { is_best_ = true; }
+  // Collective. Waits for the write before, if that still runs.
+  void save(const TrainingState& state);
+  // On rank 0: waits for the last write; why it failed, or nothing. Elsewhere nothing.
+  std::string finish();
+
+ private:
+  void collect();
+
+  Parts parts_;
+  const CheckpointStore store_;
+  const CheckpointStore::Keep keep_;
+  const std::map<std::string, std::string> metadata_;
+  const Reports reports_;
+  bool is_best_ = false;
+  std::uint64_t step_ = 0;
+  std::string last_failure_;
+  std::future<void> write_;  // last: its destructor waits, and the write uses the above
+};
+
+}  // namespace tandem::train

@@ -1,0 +1,21 @@
+// What: proves that all ranks hold the same weights and optimizer state, bit for bit.
+// Owns: nothing. Threads: one, the same on every rank. Throws: AgreedError (78) naming the first
+// tensor that differs and the ranks that differ from the others; AgreedError (70) where the state
+// is not finite.
+#pragma once
+
+#include "tandem/comm/communicator.hpp"
+#include "tandem/model/network.hpp"
+#include "tandem/train/optimizer.hpp"
+#include "tandem/train/parameter_arena.hpp"
+
+namespace tandem::train {
+
+// Collective. Costs one hash of the state and two small all-reduces. Buffers are left out: they are
+// rank 0's by definition (train/replicate.hpp).
+void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer);
+
+// Collective. That no weight and no optimizer value is infinite or not a number.
+void require_finite_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer);
+
+}  // namespace tandem::train

@@ -1,0 +1,29 @@
+// What: how the gradients of a step's parts, on all ranks, become one sum in the arena.
+// Owns: nothing. Threads: one, the same calls on every rank but for `has_images`.
+// Throws: InternalError naming a parameter that got no gradient.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace tandem::train {
+
+class GradientExchange {
+ public:
+  virtual ~GradientExchange() = default;
+
+  // Around the forward and backward pass of each part (micro-batch or shard) of this rank, in their
+  // order; a part without images runs neither.
+  virtual void begin_part(std::uint64_t part, std::uint64_t parts, bool has_images) = 0;
+  virtual void end_part() = 0;
+  // After the last part: every gradient is the sum over all parts of all ranks.
+  virtual void finish() = 0;
+
+  // "gradients in 3 buckets"
+  virtual std::string describe() const = 0;
+  // Seconds that finish() has spent, over all steps: exchange that backward did not hide, and
+  // waiting for other ranks.
+  virtual double exchange_seconds() const = 0;
+};
+
+}  // namespace tandem::train

@@ -1,0 +1,51 @@
+// What: sums the gradients of a fixed number of shards so that no bit depends on how many ranks
+// share them (--virtual-ranks).
+// Owns: a few arrays of the arena's size; arena, network and communicator must outlive it.
+// Threads: one, the same on every rank. Throws: InternalError.
+//
+// The sum is a binary tree over the numbers of the shards. A rank holds 2^k consecutive ones, a
+// subtree; ranks then meet at distances 1, 2, 4, … (recursive doubling), and a + b = b + a exactly,
+// so it is the same tree at any number of ranks. BatchNorm's buffers change by shard 0 alone.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "tandem/comm/communicator.hpp"
+#include "tandem/model/network.hpp"
+#include "tandem/train/gradient_exchange.hpp"
+#include "tandem/train/parameter_arena.hpp"
+
+namespace tandem::train {
+
+class ShardReducer final : public GradientExchange {
+ public:
+  // The communicator's size is a power of two.
+  ShardReducer(ParameterArena& arena, model::Network& network, comm::Communicator& comm);
+
+  void begin_part(std::uint64_t part, std::uint64_t parts, bool has_images) override;
+  void end_part() override;
+  void finish() override;
+  std::string describe() const override { return "gradients summed over shards, in a fixed tree"; }
+  double exchange_seconds() const override { return exchange_seconds_; }
+
+ private:
+  // The sum of 2^level shards.
+  struct Subtree {
+    int level;
+    std::vector<float> sum;
+  };
+  std::vector<float> take_array();
+
+  ParameterArena& arena_;
+  model::Network& network_;
+  comm::Communicator& comm_;
+  std::uint64_t part_ = 0;
+  std::uint64_t parts_ = 1;
+  std::vector<Subtree> waiting_;            // for the sibling that comes later
+  std::vector<std::vector<float>> unused_;  // arrays to use again
+  std::vector<torch::Tensor> buffers_;      // as they were before a shard other than 0
+  double exchange_seconds_ = 0;
+};
+
+}  // namespace tandem::train

@@ -1,0 +1,44 @@
+// What: where a run stands between two steps, beside its tensors, and what it has measured so far.
+// Owns: values. Threads: any. Throws: DataError from from_json.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "tandem/core/json.hpp"
+#include "tandem/train/evaluator.hpp"
+#include "tandem/train/objective.hpp"
+
+namespace tandem::train {
+
+// Complete on rank 0 alone. Over all segments of a run that was resumed.
+struct TrainResult {
+  std::uint64_t steps = 0;
+  double epochs = 0;
+  std::uint64_t images_seen = 0;
+  double train_seconds = 0;     // steps only: data, forward, backward, exchange, update
+  double data_seconds = 0;      // of these, waiting for the loader
+  double exchange_seconds = 0;  // of these, exchange that backward did not hide
+  double evaluation_seconds = 0;
+  double images_per_second = 0;  // without the first five steps of a segment of at least ten
+  double train_loss = 0;         // mean over the last epoch, or what was run of it
+  std::optional<Evaluation> last_evaluation;
+  std::uint64_t skipped_steps = 0;  // updates left out because they were not finite
+  double best_accuracy = 0;         // of all evaluations
+  bool stopped = false;             // before the last step, because it was asked to
+};
+
+struct TrainingState {
+  std::uint64_t step = 0;       // steps done
+  Totals epoch_totals;          // of the epoch that is under way
+  double epoch_seconds = 0;     // likewise
+  bool evaluation_due = false;  // the evaluation after this step was interrupted
+  double steady_seconds = 0;    // what images_per_second is made of
+  std::uint64_t steady_images = 0;
+  TrainResult result;
+
+  Json to_json() const;
+  static TrainingState from_json(const Json& json);
+};
+
+}  // namespace tandem::train

@@ -1,0 +1,44 @@
+#include "run_keeper.hpp"
+
+#include <utility>
+
+#include "tandem/train/drift_check.hpp"
+
+namespace tandem::app {
+
+RunKeeper::RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping& safekeeping,
+                     const train::BoundaryRules& rules, const std::string& checkpoints,
+                     std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
+                     double best_accuracy)
+    : parts_(parts),
+      safekeeping_(safekeeping),
+      steps_per_epoch_(rules.steps_per_epoch),
+      sinks_(sinks),
+      best_accuracy_(best_accuracy),
+      policy_(parts.comm, rules),
+      checkpointer_(
+          parts, train::CheckpointStore(checkpoints), safekeeping.keep, std::move(metadata),
+          {[this](std::uint64_t step, const std::string& path) { note("checkpoint", step, path); },
+           [this](std::uint64_t step, const std::string& why) { note("warning", step, why); }}) {}
+
+train::Boundary RunKeeper::decide(std::uint64_t step) {
+  const std::uint64_t every = safekeeping_.drift_check_every;
+  if (every > 0 && step % every == 0) {
+    train::require_equal_state(parts_.comm, parts_.arena, parts_.optimizer);
+  }
+  return policy_.decide(step);
+}
+
+void RunKeeper::consider(const train::Evaluation& evaluation) {
+  if (!safekeeping_.save_best || evaluation.accuracy <= best_accuracy_) return;
+  best_accuracy_ = evaluation.accuracy;
+  checkpointer_.mark_best();
+  policy_.ask_to_save();
+}
+
+void RunKeeper::note(const char* event, std::uint64_t step, const std::string& text) {
+  const double epoch = static_cast<double>(step) / static_cast<double>(steps_per_epoch_);
+  for (const auto& sink : sinks_) sink->on_note({event, step, epoch, text});
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,48 @@
+// What: keeps a run safe as its options ask: when its state is saved, compared over the ranks, and
+// when it stops. Module-private. Owns: the checkpoint in progress; what it is made of must outlive
+// it. Threads: the main thread, the same calls on every rank. Throws: what train/checkpointer.hpp
+// and train/drift_check.hpp throw.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "tandem/app/train_options.hpp"
+#include "tandem/comm/communicator.hpp"
+#include "tandem/metrics/sink.hpp"
+#include "tandem/train/boundary_policy.hpp"
+#include "tandem/train/checkpointer.hpp"
+
+namespace tandem::app {
+
+class RunKeeper {
+ public:
+  // `checkpoints` is the folder on rank 0; `best_accuracy` what earlier segments have reached.
+  RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping& safekeeping,
+            const train::BoundaryRules& rules, const std::string& checkpoints,
+            std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
+            double best_accuracy);
+  RunKeeper(const RunKeeper&) = delete;
+  RunKeeper& operator=(const RunKeeper&) = delete;
+
+  // Collective: what to do after `step` steps.
+  train::Boundary decide(std::uint64_t step);
+  void save(const train::TrainingState& state) { checkpointer_.save(state); }
+  // Has the state saved at the next decision if it is the best one and --save-best asks for it.
+  void consider(const train::Evaluation& evaluation);
+  // Waits for the last checkpoint; on rank 0 why it could not be written, or nothing.
+  std::string finish() { return checkpointer_.finish(); }
+
+ private:
+  void note(const char* event, std::uint64_t step, const std::string& text);
+
+  train::Checkpointer::Parts parts_;
+  const Safekeeping safekeeping_;
+  const std::uint64_t steps_per_epoch_;
+  metrics::Sinks& sinks_;
+  double best_accuracy_;
+  train::BoundaryPolicy policy_;
+  train::Checkpointer checkpointer_;
+};
+
+}  // namespace tandem::app

@@ -1,0 +1,84 @@
+#include "tandem/train/boundary_policy.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::train {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr std::int64_t kMostCount = std::int64_t{1} << 40;
+
+double elapsed_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+}  // namespace
+
+CheckpointInterval CheckpointInterval::parse(const std::string& text) {
+  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+  const std::string unit = text.substr(digits);
+  CheckpointInterval interval;
+  std::uint64_t factor = 1;
+  if (unit.empty() || unit == "steps") {
+    interval.unit = Unit::kSteps;
+  } else if (unit == "epochs") {
+    interval.unit = Unit::kEpochs;
+  } else if (unit == "s" || unit == "m") {
+    interval.unit = Unit::kSeconds;
+    factor = unit == "m" ? 60 : 1;
+  } else {
+    throw UsageError("--checkpoint-every: '" + text +
+                     "' is not a number of steps, epochs, s or m, such as 500steps or 10m");
+  }
+  const std::int64_t count =
+      parse_integer(text.substr(0, digits), 0, kMostCount, "--checkpoint-every");
+  interval.count = static_cast<std::uint64_t>(count) * factor;
+  return interval;
+}
+
+BoundaryPolicy::BoundaryPolicy(comm::Communicator& comm, BoundaryRules rules)
+    : comm_(comm), rules_(std::move(rules)), last_save_(Clock::now()) {}
+
+Boundary BoundaryPolicy::decide(std::uint64_t step) {
+  const auto mine = static_cast<std::int64_t>(decide_alone(step));
+  const auto decision =
+      static_cast<Boundary>(comm_.all_reduce_value<std::int64_t>(mine, comm::Reduction::kMax));
+  if (decision != Boundary::kGoOn) {
+    last_save_ = Clock::now();
+    save_asked_ = false;
+  }
+  return decision;
+}
+
+Boundary BoundaryPolicy::decide_alone(std::uint64_t step) {
+  static_assert(Boundary::kGoOn < Boundary::kSave && Boundary::kSave < Boundary::kSaveAndStop,
+                "the highest wish of any rank counts");
+  const bool is_rank_0 = comm_.rank() == 0;
+  const bool time_is_up = is_rank_0 && rules_.stop_after_seconds > 0 &&
+                          elapsed_since(rules_.start) >= rules_.stop_after_seconds;
+  if (rules_.is_stop_asked() || time_is_up) return Boundary::kSaveAndStop;
+  return is_rank_0 && is_save_due(step) ? Boundary::kSave : Boundary::kGoOn;
+}
+
+bool BoundaryPolicy::is_save_due(std::uint64_t step) const {
+  if (save_asked_) return true;
+  if (step == rules_.first_step) return false;
+  if (step == rules_.total_steps) return true;
+  const std::uint64_t count = rules_.every.count;
+  if (count == 0) return false;
+  switch (rules_.every.unit) {
+    case CheckpointInterval::Unit::kSteps:
+      return step % count == 0;
+    case CheckpointInterval::Unit::kEpochs:
+      return step % (count * rules_.steps_per_epoch) == 0;
+    case CheckpointInterval::Unit::kSeconds:
+      return elapsed_since(last_save_) >= static_cast<double>(count);
+  }
+  return false;
+}
+
+}  // namespace tandem::train

@@ -1,0 +1,159 @@
+#include "tandem/train/checkpoint_store.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/train/finite.hpp"
+
+namespace tandem::train {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr char kPrefix[] = "step-";
+constexpr char kSuffix[] = ".safetensors";
+
+// The step of "step-00001234.safetensors"; nothing for any other name.
+std::optional<std::uint64_t> step_of(const std::string& name) {
+  const std::string prefix = kPrefix;
+  if (name.rfind(prefix, 0) != 0 || !ends_with(name, kSuffix)) return std::nullopt;
+  const std::string digits =
+      name.substr(prefix.size(), name.size() - prefix.size() - std::strlen(kSuffix));
+  const bool are_digits = !digits.empty() && digits.size() <= 18 &&
+                          digits.find_first_not_of("0123456789") == std::string::npos;
+  if (!are_digits) return std::nullopt;
+  return std::stoull(digits);
+}
+
+void require_finite(const std::string& path, const std::vector<model::NamedTensor>& tensors) {
+  for (const model::NamedTensor& each : tensors) {
+    if (each.tensor.scalar_type() != torch::kFloat32) continue;
+    const Span<const float> values(each.tensor.data_ptr<float>(),
+                                   static_cast<std::size_t>(each.tensor.numel()));
+    if (!all_finite(values)) {
+      throw DataError(path + ": tensor '" + each.name + "' holds values that are not finite");
+    }
+  }
+}
+
+}  // namespace
+
+Checkpoint read_checkpoint(const std::string& path) {
+  model::SafetensorsFile file = model::read_safetensors(path);
+  const auto format = file.metadata.find("format");
+  const auto state = file.metadata.find("state");
+  if (!file.sealed || format == file.metadata.end() || format->second != kCheckpointFormat ||
+      state == file.metadata.end()) {
+    throw DataError(path + ": is no checkpoint of tandem; one is runs/ID/checkpoints/step-N" +
+                    std::string(kSuffix));
+  }
+  require_finite(path, file.tensors);
+  Checkpoint checkpoint;
+  try {
+    checkpoint.state = TrainingState::from_json(Json::parse(state->second));
+  } catch (const std::exception& error) {
+    throw DataError(path + ": " + error.what());
+  }
+  file.metadata.erase("format");
+  file.metadata.erase("state");
+  checkpoint.tensors = std::move(file.tensors);
+  checkpoint.metadata = std::move(file.metadata);
+  return checkpoint;
+}
+
+CheckpointStore::CheckpointStore(std::string folder) : folder_(std::move(folder)) {}
+
+std::string CheckpointStore::path_of(std::uint64_t step) const {
+  char name[48];
+  std::snprintf(name, sizeof name, "/%s%08llu%s", kPrefix, static_cast<unsigned long long>(step),
+                kSuffix);
+  return folder_ + name;
+}
+
+std::string CheckpointStore::best_path() const { return folder_ + "/best" + kSuffix; }
+
+std::vector<std::uint64_t> CheckpointStore::steps() const {
+  std::vector<std::uint64_t> steps;
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_, error)) {
+    if (const auto step = step_of(entry.path().filename())) steps.push_back(*step);
+  }
+  std::sort(steps.rbegin(), steps.rend());
+  return steps;
+}
+
+void CheckpointStore::sweep() const {
+  std::error_code error;
+  for (const auto& entry : fs::directory_iterator(folder_, error)) {
+    const std::string name = entry.path().filename();
+    if (name.front() == '.' && name.find(".tmp.") != std::string::npos) {
+      fs::remove(entry.path(), error);
+    }
+  }
+}
+
+void CheckpointStore::write(const Checkpoint& checkpoint, bool is_best, Keep keep) const {
+  std::error_code error;
+  fs::create_directories(folder_, error);  // a failure is that of the file
+  const std::string path = path_of(checkpoint.state.step);
+  std::map<std::string, std::string> metadata = checkpoint.metadata;
+  metadata["format"] = kCheckpointFormat;
+  metadata["state"] = checkpoint.state.to_json().dump();
+  model::write_safetensors(path, checkpoint.tensors, metadata);
+  read_checkpoint(path);
+  write_file_atomically(folder_ + "/latest", fs::path(path).filename().string() + "\n");
+  if (is_best) link_best(checkpoint.state.step);
+  rotate(keep);
+}
+
+// A second name for the same file, so that it stays when the first name goes.
+void CheckpointStore::link_best(std::uint64_t step) const {
+  const std::string best = best_path();
+  const std::string temporary = folder_ + "/.best.tmp." + std::to_string(::getpid());
+  ::unlink(temporary.c_str());
+  if (::link(path_of(step).c_str(), temporary.c_str()) != 0 ||
+      ::rename(temporary.c_str(), best.c_str()) != 0) {
+    throw IoError(best + ": cannot be written: " + std::strerror(errno));
+  }
+}
+
+void CheckpointStore::rotate(Keep keep) const {
+  const std::vector<std::uint64_t> all = steps();
+  for (std::size_t i = keep.last; i < all.size(); ++i) {
+    if (keep.every > 0 && all[i] % keep.every == 0) continue;
+    if (::unlink(path_of(all[i]).c_str()) != 0) {
+      throw IoError(path_of(all[i]) + ": cannot be removed: " + std::strerror(errno));
+    }
+  }
+}
+
+std::size_t CheckpointStore::supersede_after(std::uint64_t step) const {
+  std::vector<std::uint64_t> later = steps();
+  later.erase(std::remove_if(later.begin(), later.end(),
+                             [step](std::uint64_t each) { return each <= step; }),
+              later.end());
+  if (later.empty()) return 0;
+  int number = 1;
+  while (is_folder(folder_ + "/superseded-" + std::to_string(number))) ++number;
+  const fs::path target = folder_ + "/superseded-" + std::to_string(number);
+  try {
+    fs::create_directory(target);
+    for (const std::uint64_t each : later) {
+      const fs::path path = path_of(each);
+      fs::rename(path, target / path.filename());
+    }
+  } catch (const fs::filesystem_error& error) {
+    throw IoError(target.string() +
+                  ": later checkpoints cannot be moved there: " + error.code().message());
+  }
+  return later.size();
+}
+
+}  // namespace tandem::train

@@ -1,0 +1,70 @@
+#include "tandem/train/checkpointer.hpp"
+
+#include <memory>
+#include <utility>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/train/drift_check.hpp"
+#include "tandem/train/replicate.hpp"
+#include "tandem/train/snapshot.hpp"
+
+namespace tandem::train {
+namespace {
+
+std::uint64_t bytes_of(const std::vector<model::NamedTensor>& tensors) {
+  std::uint64_t bytes = 0;
+  for (const model::NamedTensor& each : tensors) bytes += each.tensor.nbytes();
+  return bytes;
+}
+
+}  // namespace
+
+Checkpointer::Checkpointer(Parts parts, CheckpointStore store, CheckpointStore::Keep keep,
+                           std::map<std::string, std::string> metadata, Reports reports)
+    : parts_(parts),
+      store_(std::move(store)),
+      keep_(keep),
+      metadata_(std::move(metadata)),
+      reports_(std::move(reports)) {}
+
+void Checkpointer::save(const TrainingState& state) {
+  require_equal_state(parts_.comm, parts_.arena, parts_.optimizer);
+  require_finite_state(parts_.comm, parts_.arena, parts_.optimizer);
+  broadcast_buffers(parts_.comm, parts_.network);
+  if (parts_.comm.rank() != 0) return;
+  collect();
+  auto checkpoint = std::make_shared<Checkpoint>();
+  checkpoint->tensors = take_snapshot(parts_.network, parts_.arena, parts_.optimizer);
+  checkpoint->metadata = metadata_;
+  checkpoint->metadata["optimizer_steps"] = std::to_string(parts_.optimizer.steps());
+  checkpoint->state = state;
+  step_ = state.step;
+  write_ =
+      std::async(std::launch::async, [this, checkpoint, is_best = std::exchange(is_best_, false)] {
+        store_.write(*checkpoint, is_best, keep_);
+      });
+}
+
+// What became of the write in progress.
+void Checkpointer::collect() {
+  if (!write_.valid()) return;
+  try {
+    write_.get();
+    last_failure_.clear();
+    reports_.on_written(step_, store_.path_of(step_));
+  } catch (const std::exception& error) {
+    const std::uint64_t bytes =
+        bytes_of(state_tensors(parts_.network, parts_.arena, parts_.optimizer));
+    last_failure_ = std::string(message_of(error)) + "; a checkpoint needs " + format_bytes(bytes) +
+                    ", free them or choose another --runs-dir";
+    reports_.on_failed(step_, last_failure_);
+  }
+}
+
+std::string Checkpointer::finish() {
+  collect();
+  return last_failure_;
+}
+
+}  // namespace tandem::train

@@ -1,0 +1,96 @@
+#include "tandem/train/drift_check.hpp"
+
+#include <algorithm>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/digest.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/train/finite.hpp"
+
+namespace tandem::train {
+namespace {
+
+// Weights first, then each array of the optimizer, in the arena's layout.
+std::vector<StateArray> arrays_of(ParameterArena& arena, Optimizer& optimizer) {
+  std::vector<StateArray> arrays{{"", arena.values()}};
+  for (StateArray& each : optimizer.state()) {
+    arrays.push_back({"optimizer." + each.name + ".", each.values});
+  }
+  return arrays;
+}
+
+std::uint64_t hash_of(Span<const float> values) {
+  return hash64(values.data(), values.size() * sizeof(float));
+}
+
+// The hash that most ranks have; of equally common ones that of the lowest rank.
+std::string most_common(const std::vector<std::string>& hashes) {
+  std::map<std::string, int> count;
+  for (const std::string& hash : hashes) ++count[hash];
+  return *std::max_element(
+      hashes.begin(), hashes.end(),
+      [&count](const std::string& a, const std::string& b) { return count[a] < count[b]; });
+}
+
+// "tensor 'fc1.weight' of rank 1 …"; each rank's text holds one hash a tensor.
+std::string describe_difference(const std::vector<std::string>& names,
+                                const std::vector<std::string>& hashes_by_rank) {
+  std::vector<std::vector<std::string>> table;
+  for (const std::string& text : hashes_by_rank) table.push_back(split(text, ' '));
+  for (std::size_t tensor = 0; tensor < names.size(); ++tensor) {
+    std::vector<std::string> hashes;
+    for (const auto& row : table) hashes.push_back(row.at(tensor));
+    const std::string common = most_common(hashes);
+    std::vector<std::string> ranks;
+    for (std::size_t rank = 0; rank < hashes.size(); ++rank) {
+      if (hashes[rank] != common) ranks.push_back(std::to_string(rank));
+    }
+    if (ranks.empty()) continue;
+    return "tensor '" + names[tensor] + "' of " + (ranks.size() == 1 ? "rank " : "ranks ") +
+           join(ranks, ", ") +
+           " differs from that of the others, all should be equal bit for bit; suspect its memory "
+           "or processor, and resume from the last checkpoint elsewhere";
+  }
+  return "the ranks' states differ";
+}
+
+}  // namespace
+
+void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer) {
+  const std::vector<StateArray> arrays = arrays_of(arena, optimizer);
+  std::uint64_t mine = 0;
+  for (const StateArray& each : arrays) mine = hash64(&mine, sizeof mine, hash_of(each.values));
+  const auto lowest = comm.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMin);
+  const auto highest = comm.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMax);
+  if (lowest == highest) return;
+
+  std::vector<std::string> names;
+  std::vector<std::string> hashes;
+  for (const StateArray& each : arrays) {
+    for (const ParameterArena::Slot& slot : arena.slots()) {
+      names.push_back(each.name + slot.name);
+      hashes.push_back(std::to_string(hash_of(each.values.subspan(slot.offset, slot.count))));
+    }
+  }
+  const std::vector<std::string> all = comm.gather_strings(join(hashes, " "));
+  comm::agree_on_rank_0(comm, [&] { throw DisagreementError(describe_difference(names, all)); });
+}
+
+void require_finite_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer) {
+  bool finite = true;
+  for (const StateArray& each : arrays_of(arena, optimizer)) {
+    finite = finite && all_finite(each.values);
+  }
+  comm::agree_on_rank_0(comm, [&] {
+    if (!finite) {
+      throw TrainingError(
+          "a weight or the optimizer's state is not finite, and such a state is not saved; lower "
+          "--lr, or limit the gradient with --clip-norm");
+    }
+  });
+}
+
+}  // namespace tandem::train

@@ -1,0 +1,71 @@
+#include "tandem/train/shard_reducer.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "cpu_clones.hpp"
+
+namespace tandem::train {
+namespace {
+
+TANDEM_CLONES void add_to(float* __restrict sum, const float* __restrict other, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i) sum[i] += other[i];
+}
+
+}  // namespace
+
+ShardReducer::ShardReducer(ParameterArena& arena, model::Network& network, comm::Communicator& comm)
+    : arena_(arena), network_(network), comm_(comm) {}
+
+std::vector<float> ShardReducer::take_array() {
+  if (unused_.empty()) return std::vector<float>(arena_.gradients().size());
+  std::vector<float> array = std::move(unused_.back());
+  unused_.pop_back();
+  return array;
+}
+
+void ShardReducer::begin_part(std::uint64_t part, std::uint64_t parts, bool) {
+  part_ = part;
+  parts_ = parts;
+  arena_.zero_gradients();
+  const bool is_shard_0 = comm_.rank() == 0 && part == 0;
+  if (is_shard_0) return;
+  const torch::NoGradGuard no_grad;
+  for (const torch::Tensor& buffer : network_.buffers()) buffers_.push_back(buffer.clone());
+}
+
+void ShardReducer::end_part() {
+  const torch::NoGradGuard no_grad;
+  const std::vector<torch::Tensor> buffers = network_.buffers();
+  for (std::size_t i = 0; i < buffers_.size(); ++i) buffers[i].copy_(buffers_[i]);
+  buffers_.clear();
+
+  const Span<float> mine = arena_.gradients();
+  int level = 0;
+  while (!waiting_.empty() && waiting_.back().level == level) {
+    add_to(mine.data(), waiting_.back().sum.data(), mine.size());
+    unused_.push_back(std::move(waiting_.back().sum));
+    waiting_.pop_back();
+    ++level;
+  }
+  if (part_ + 1 == parts_) return;  // the sum of the rank stays in the arena
+  Subtree subtree{level, take_array()};
+  std::copy(mine.begin(), mine.end(), subtree.sum.begin());
+  waiting_.push_back(std::move(subtree));
+}
+
+void ShardReducer::finish() {
+  const auto begin = std::chrono::steady_clock::now();
+  const Span<float> mine = arena_.gradients();
+  for (int distance = 1; distance < comm_.size(); distance *= 2) {
+    std::vector<float> theirs = take_array();
+    comm_.swap(comm_.rank() ^ distance, Span<const float>(mine), Span<float>(theirs));
+    add_to(mine.data(), theirs.data(), mine.size());
+    unused_.push_back(std::move(theirs));
+  }
+  exchange_seconds_ +=
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+}  // namespace tandem::train

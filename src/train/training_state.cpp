@@ -1,0 +1,81 @@
+#include "tandem/train/training_state.hpp"
+
+#include "tandem/core/error.hpp"
+
+namespace tandem::train {
+namespace {
+
+Json evaluation_to_json(const std::optional<Evaluation>& evaluation) {
+  if (!evaluation) return nullptr;
+  return {{"loss", evaluation->loss},
+          {"accuracy", evaluation->accuracy},
+          {"correct", evaluation->correct},
+          {"images", evaluation->images}};
+}
+
+std::optional<Evaluation> evaluation_from_json(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  Evaluation evaluation;
+  json.at("loss").get_to(evaluation.loss);
+  json.at("accuracy").get_to(evaluation.accuracy);
+  json.at("correct").get_to(evaluation.correct);
+  json.at("images").get_to(evaluation.images);
+  return evaluation;
+}
+
+}  // namespace
+
+Json TrainingState::to_json() const {
+  return {{"step", step},
+          {"epoch_loss", epoch_totals.loss},
+          {"epoch_correct", epoch_totals.correct},
+          {"epoch_images", epoch_totals.images},
+          {"epoch_id_hash", epoch_totals.id_hash},
+          {"epoch_seconds", epoch_seconds},
+          {"evaluation_due", evaluation_due},
+          {"steady_seconds", steady_seconds},
+          {"steady_images", steady_images},
+          {"epochs", result.epochs},
+          {"images_seen", result.images_seen},
+          {"train_seconds", result.train_seconds},
+          {"data_seconds", result.data_seconds},
+          {"exchange_seconds", result.exchange_seconds},
+          {"evaluation_seconds", result.evaluation_seconds},
+          {"images_per_second", result.images_per_second},
+          {"train_loss", result.train_loss},
+          {"skipped_steps", result.skipped_steps},
+          {"best_accuracy", result.best_accuracy},
+          {"last_evaluation", evaluation_to_json(result.last_evaluation)}};
+}
+
+TrainingState TrainingState::from_json(const Json& json) {
+  TrainingState state;
+  try {
+    json.at("step").get_to(state.step);
+    json.at("epoch_loss").get_to(state.epoch_totals.loss);
+    json.at("epoch_correct").get_to(state.epoch_totals.correct);
+    json.at("epoch_images").get_to(state.epoch_totals.images);
+    json.at("epoch_id_hash").get_to(state.epoch_totals.id_hash);
+    json.at("epoch_seconds").get_to(state.epoch_seconds);
+    json.at("evaluation_due").get_to(state.evaluation_due);
+    json.at("steady_seconds").get_to(state.steady_seconds);
+    json.at("steady_images").get_to(state.steady_images);
+    json.at("epochs").get_to(state.result.epochs);
+    json.at("images_seen").get_to(state.result.images_seen);
+    json.at("train_seconds").get_to(state.result.train_seconds);
+    json.at("data_seconds").get_to(state.result.data_seconds);
+    json.at("exchange_seconds").get_to(state.result.exchange_seconds);
+    json.at("evaluation_seconds").get_to(state.result.evaluation_seconds);
+    json.at("images_per_second").get_to(state.result.images_per_second);
+    json.at("train_loss").get_to(state.result.train_loss);
+    json.at("skipped_steps").get_to(state.result.skipped_steps);
+    json.at("best_accuracy").get_to(state.result.best_accuracy);
+    state.result.last_evaluation = evaluation_from_json(json.at("last_evaluation"));
+    state.result.steps = state.step;
+  } catch (const Json::exception& error) {
+    throw DataError(std::string("the state of the run is malformed: ") + error.what());
+  }
+  return state;
+}
+
+}  // namespace tandem::train

@@ -1,0 +1,45 @@
+#!/usr/bin/env python3
+"""A run whose checkpoints no longer fit: it trains on, says so, keeps what it has, and ends with 74."""
+
+import json
+import os
+import unittest
+
+from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines
+
+UNSHARE = os.environ["TANDEM_E2E_UNSHARE"].split()
+TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64", "--lr", "0.01", "--run-id", "a",
+         "--log-every", "1", "--checkpoint-every", "2"]
+
+
+class FullDisk(TandemTest):
+    def run_on_small_disk(self, kilobytes, script, *arguments, code):
+        """The checkpoints' folder is a disk of its own, in a mount namespace; `script` uses it before it goes."""
+        folder = self.folder / "runs/a/checkpoints"
+        folder.mkdir(parents=True, exist_ok=True)
+        words = f'mount -t tmpfs -o size={kilobytes}k tmpfs {folder} && {script}'
+        return self.run_command([*UNSHARE, "bash", "-c", words, "bash", *MPIRUN, "-n", "2", PROGRAM, *arguments], code, {})
+
+    def test_training_goes_on_and_the_loss_is_told(self):
+        done = self.run_on_small_disk(64, '"$@"; code=$?; ls -A runs/a/checkpoints > left; exit $code', *TRAIN,
+                                      "--max-steps", "6", "--resume", "auto", code=74)
+        self.assertRegex(done.stderr, r"warning: .*step-00000002\.safetensors.*No space left on device.*checkpoint needs ")
+        self.assertRegex(done.stderr, r"error: the last checkpoint could not be written: .*step-00000006")
+        self.assertEqual((self.folder / "left").read_text(), "", "a temporary file stayed")
+        lines = read_lines(self.folder / "runs/a/metrics.jsonl")
+        self.assertEqual([line["step"] for line in lines if line["event"] == "step"], [1, 2, 3, 4, 5, 6])
+        self.assertEqual([line["step"] for line in lines if line["event"] == "warning"], [2, 4, 6])
+        summary = json.loads((self.folder / "runs/a/summary.json").read_text())
+        self.assertEqual((summary["exit_reason"], summary["steps"]), ("completed", 6))
+
+    def test_what_was_written_before_stays_whole(self):
+        """Room for one checkpoint and a half."""
+        self.run_on_small_disk(800, '"$@"; code=$?; cp -r runs/a/checkpoints kept; exit $code', *TRAIN, "--max-steps", "4",
+                               "--resume", "auto", "--keep-checkpoints", "1", code=74)
+        self.assertEqual(sorted(path.name for path in (self.folder / "kept").iterdir()),
+                         ["latest", "step-00000002.safetensors"])
+        self.tandem("verify", "kept/step-00000002.safetensors")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

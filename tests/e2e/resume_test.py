@@ -1,0 +1,212 @@
+#!/usr/bin/env python3
+"""tandem train --resume: nothing is lost, nothing is repeated, and what is damaged is refused."""
+
+import json
+import os
+import signal
+import subprocess
+import time
+import unittest
+
+from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines
+
+# 600 images make 9.375 batches of 64, so that most steps lie in the middle of an epoch.
+TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64", "--lr", "0.01", "--augment", "standard",
+         "--epochs", "1000", "--log-every", "1", "--quiet", "--eval-every", "2"]
+
+
+class Resume(TandemTest):
+    def run_to(self, steps, run_id, *options, ranks=2, code=0):
+        return self.mpirun(ranks, *TRAIN, "--run-id", run_id, "--max-steps", steps, "--json", *options, code=code)
+
+    def summary(self, run_id):
+        return json.loads((self.folder / "runs" / run_id / "summary.json").read_text())
+
+    def digest(self, run_id):
+        return self.summary(run_id)["weights_sha256"]
+
+    def checkpoint(self, run_id, step):
+        return self.folder / "runs" / run_id / "checkpoints" / f"step-{step:08}.safetensors"
+
+    def steps_kept(self, run_id):
+        names = (self.folder / "runs" / run_id / "checkpoints").glob("step-*.safetensors")
+        return sorted(int(path.stem.removeprefix("step-")) for path in names)
+
+    def numbers(self, run_id):
+        """What metrics.jsonl says, without times."""
+        lines = read_lines(self.folder / "runs" / run_id / "metrics.jsonl")
+        numbers = [(line["event"], line["step"], line.get("loss"), line.get("lr"), line.get("test_loss"))
+                   for line in lines if line["event"] in ("step", "eval")]
+        self.assertTrue(numbers)
+        return numbers
+
+    def flip_a_bit(self, path):
+        content = bytearray(path.read_bytes())
+        content[len(content) * 2 // 3] ^= 4
+        path.write_bytes(content)
+
+    def stop_at(self, step, run_id, *options, number=signal.SIGUSR1, to_a_rank=False):
+        """Starts or goes on with a run, signals mpirun or a rank at this step; mpirun's code, and all words."""
+        command = [*MPIRUN, "-n", 2, PROGRAM, *TRAIN, "--run-id", run_id, *options]
+        process = subprocess.Popen([str(word) for word in command], cwd=self.folder, text=True, stdout=subprocess.PIPE,
+                                   stderr=subprocess.PIPE)
+        metrics = self.folder / "runs" / run_id / "metrics.jsonl"
+        while process.poll() is None and not (metrics.exists() and f'"step":{step},' in metrics.read_text()):
+            time.sleep(0.005)
+        if to_a_rank:
+            ranks = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
+            os.kill(int(ranks[-1]), number)
+        else:
+            process.send_signal(number)
+        output, errors = process.communicate()
+        return process.returncode, output + errors
+
+    def test_parts_equal_the_whole(self):
+        for name, *options in (("sgd", "--momentum", "0.9"), ("adamw", "--optimizer", "adamw", "--accumulate", "2")):
+            with self.subTest(name):
+                self.run_to(24, f"{name}-whole", *options)
+                for steps in (5, 16, 24):
+                    self.run_to(steps, f"{name}-parts", "--resume", "auto", "--eval-every", "0", *options)
+                self.assertEqual(self.digest(f"{name}-parts"), self.digest(f"{name}-whole"))
+                for field in ("steps", "epochs", "images_seen", "train_loss"):
+                    self.assertAlmostEqual(self.summary(f"{name}-parts")[field], self.summary(f"{name}-whole")[field],
+                                           places=12, msg=field)
+                steps = [line for line in self.numbers(f"{name}-whole") if line[0] == "step"]
+                self.assertEqual(self.numbers(f"{name}-parts"), steps)
+
+    def test_a_signal_stops_and_auto_goes_on_to_the_same_end(self):
+        options = ["--max-steps", "300", "--schedule", "cosine", "--checkpoint-every", "0", "--resume", "auto"]
+        for step in (20, 60):
+            code, words = self.stop_at(step, "parts", *options)
+            self.assertEqual(code, 75, words)
+            self.assertEqual(words.count("stopping after this step"), 1, words)
+            self.assertEqual(self.summary("parts")["exit_reason"], "stopped")
+            self.assertFalse(list((self.folder / "runs/parts/model").iterdir()))
+        self.run_to(300, "parts", *options)
+        self.run_to(300, "whole", *options)
+        self.assertEqual(self.digest("parts"), self.digest("whole"))
+        self.assertEqual(self.numbers("parts"), self.numbers("whole"))
+        segments = json.loads((self.folder / "runs/parts/manifest.json").read_text())["segments"]
+        self.assertEqual(len(segments), 3)
+
+    def test_term_to_the_launcher_is_in_time_too(self):
+        """mpirun itself then returns 1, whatever the ranks returned."""
+        _, words = self.stop_at(10, "a", "--max-steps", "100000", number=signal.SIGTERM)
+        self.assertEqual(self.summary("a")["exit_reason"], "stopped", words)
+        self.assertEqual(self.steps_kept("a")[-1], self.summary("a")["steps"])
+
+    def test_killed_runs_go_on_from_the_last_checkpoint(self):
+        options = ["--max-steps", "120", "--checkpoint-every", "7steps", "--resume", "auto"]
+        code, _ = self.stop_at(40, "killed", *options, number=signal.SIGKILL, to_a_rank=True)
+        self.assertEqual(code, 128 + signal.SIGKILL)
+        self.assertFalse((self.folder / "runs/killed/summary.json").exists())
+        self.run_to(120, "killed", *options)
+        self.run_to(120, "whole", *options)
+        self.assertEqual(self.digest("killed"), self.digest("whole"))
+        self.assertEqual(self.numbers("killed"), self.numbers("whole"))
+
+    def test_another_number_of_ranks_keeps_batch_and_images(self):
+        self.run_to(6, "a", "--eval-every", "0")
+        done = self.mpirun(3, *[word for word in TRAIN if word != "--quiet"], "--run-id", "a", "--max-steps", "20",
+                           "--resume", "auto")
+        self.assertIn("2 ranks then, 3 now: the same global batch of 64", done.stdout)
+        self.run_to(20, "b")
+        self.assertEqual(len(self.numbers("a")), len(self.numbers("b")))
+        for one, other in zip(self.numbers("a"), self.numbers("b"), strict=True):
+            self.assertEqual(one[:2], other[:2])
+            self.assertAlmostEqual(one[2] or one[4], other[2] or other[4], places=4)
+
+    def test_virtual_ranks_change_ranks_without_changing_a_bit(self):
+        options = ["--virtual-ranks", "4", "--threads", "1", "--momentum", "0.9"]
+        self.run_to(20, "whole", *options, ranks=1)
+        for ranks, steps in ((4, 6), (1, 11), (2, 20)):
+            self.run_to(steps, "parts", "--resume", "auto", "--eval-every", "0", *options, ranks=ranks)
+        self.assertEqual(self.digest("parts"), self.digest("whole"))
+        self.assertEqual(self.numbers("parts"), [line for line in self.numbers("whole") if line[0] == "step"])
+        self.assert_one_error(self.run_to(4, "three", *options, ranks=3, code=2), "--virtual-ranks.*4 shards.*3 ranks")
+
+    def test_the_checkpoints_global_batch_holds(self):
+        words = [*TRAIN[:5], "--run-id", "a", "--epochs", "1000", "--resume", "auto"]
+        self.mpirun(2, *words, "--batch-size", "16", "--max-steps", "3")
+        done = self.mpirun(1, *words, "--batch-size", "16", "--max-steps", "6")
+        self.assertIn("the run keeps its global batch of 32; 16 images per rank would make 16", done.stdout)
+
+    def test_newest_valid_checkpoint_is_taken(self):
+        self.run_to(20, "a", "--checkpoint-every", "5steps")
+        self.assertEqual(self.steps_kept("a"), [10, 15, 20])
+        self.flip_a_bit(self.checkpoint("a", 20))
+        with self.checkpoint("a", 15).open("r+b") as file:
+            file.truncate(1000)
+        done = self.run_to(30, "a", "--resume", "auto", "--checkpoint-every", "10steps")
+        self.assertRegex(done.stderr, r"(?s)refused:.*step-00000020.*tensor '.*' is damaged.*step-00000015")
+        self.run_to(30, "b")
+        self.assertEqual(self.digest("a"), self.digest("b"))
+        self.assertEqual(self.numbers("a"), [line for line in self.numbers("b")])
+
+    def test_no_valid_checkpoint_is_no_silent_restart(self):
+        self.run_to(4, "a", "--checkpoint-every", "2steps")
+        for step in self.steps_kept("a"):
+            self.flip_a_bit(self.checkpoint("a", step))
+        before = self.summary("a")
+        done = self.run_to(8, "a", "--resume", "auto", code=65)
+        self.assert_one_error(done, "no checkpoint of the run is valid")
+        self.assertEqual(self.summary("a"), before)
+
+    def test_an_older_checkpoint_supersedes_later_ones(self):
+        self.run_to(12, "a", "--checkpoint-every", "4steps")
+        self.mpirun(2, *TRAIN, "--max-steps", "12", "--resume", self.checkpoint("a", 4), "--checkpoint-every", "0")
+        self.assertEqual(self.steps_kept("a"), [4, 12])
+        superseded = self.folder / "runs/a/checkpoints/superseded-1"
+        self.assertEqual(sorted(os.listdir(superseded)), ["step-00000008.safetensors", "step-00000012.safetensors"])
+
+    def test_a_complete_run_is_left_alone(self):
+        self.run_to(4, "a")
+        files = {path: path.stat().st_mtime_ns for path in (self.folder / "runs/a").rglob("*")}
+        done = self.run_to(4, "a", "--resume", "auto")
+        self.assertEqual(json.loads(done.stdout.splitlines()[-1]), self.summary("a"))
+        after = {path: path.stat().st_mtime_ns for path in files}
+        after.pop(self.folder / "runs/a/run.lock")
+        self.assertEqual(after, {path: time for path, time in files.items() if path.name != "run.lock"})
+
+    def test_what_must_agree_is_named(self):
+        self.run_to(3, "a")
+        done = self.run_to(6, "a", "--resume", "auto", "--seed", "2", "--lr", "0.02", "--momentum", "0.90", code=78)
+        self.assert_one_error(done, "--seed: the run has '1', now '2'", "--lr: the run has '0.01', now '0.02'")
+        self.assertNotIn("--momentum", done.stderr)
+        done = self.run_to(6, "a", "--resume", "auto", "--global-batch-size", "32", code=78)
+        self.assert_one_error(done, "global batch: the run has '64', now '32'")
+
+    def test_none_is_the_default_and_points_to_auto(self):
+        self.run_to(3, "a")
+        self.assert_one_error(self.run_to(6, "a", code=73), "--resume auto")
+        self.assert_one_error(self.mpirun(2, *TRAIN, "--resume", "auto", code=2), "--run-id")
+
+    def test_a_second_run_in_the_folder_is_kept_out(self):
+        self.run_to(3, "a")
+        first = subprocess.Popen([*MPIRUN, "-n", "1", PROGRAM, *TRAIN, "--run-id", "a", "--resume", "auto"],
+                                 cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        self.addCleanup(first.communicate)
+        self.addCleanup(first.terminate)
+        while '"step":9,' not in (self.folder / "runs/a/metrics.jsonl").read_text():
+            self.assertIsNone(first.poll())
+            time.sleep(0.01)
+        self.assert_one_error(self.run_to(6, "a", "--resume", "auto", code=73), r"another run works .*process \d+ on ")
+
+    def test_max_time_stops_in_time(self):
+        start = time.monotonic()
+        self.mpirun(2, *TRAIN, "--run-id", "a", "--max-time", "00:00:05", "--stop-margin", "2", code=75)
+        self.assertLess(time.monotonic() - start, 5 + 2)  # mpirun starts before the program's clock does
+        self.assertEqual(self.summary("a")["exit_reason"], "stopped")
+
+    def test_best_and_every_nth_are_kept(self):
+        self.run_to(30, "a", "--checkpoint-every", "2steps", "--keep-checkpoints", "2", "--keep-every", "10", "--save-best",
+                    "--eval-every", "1", "--lr", "0.05")
+        self.assertEqual(self.steps_kept("a"), [10, 20, 28, 30])
+        evaluation = json.loads(self.mpirun(2, "eval", "--data", DATA, "--checkpoint", "runs/a", "--json").stdout)
+        best = max(line["test_accuracy"] for line in read_lines(self.folder / "runs/a/metrics.jsonl")
+                   if line["event"] == "eval")
+        self.assertEqual(evaluation["test_accuracy"], best)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,81 @@
+#!/usr/bin/env python3
+"""A rank that stops advancing ends the job soon, by name; a job that was suspended as a whole goes on."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+from tandem import DATA, MPIRUN, PROGRAM, TandemTest
+
+TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64", "--epochs", "100000", "--log-every", "1",
+         "--eval-every", "0", "--quiet"]
+
+
+class Stall(TandemTest):
+    def start(self, run_id, ranks, *options):
+        command = [*MPIRUN, "-n", str(ranks), PROGRAM, *TRAIN, "--run-id", run_id, *options]
+        process = subprocess.Popen(command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        metrics = self.folder / "runs" / run_id / "metrics.jsonl"
+        while not (metrics.exists() and '"step":5,' in metrics.read_text()):
+            self.assertIsNone(process.poll())
+            time.sleep(0.01)
+        return process
+
+    def processes(self, parent):
+        """By rank."""
+        found = {}
+        for line in subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True).stdout.split():
+            environment = open(f"/proc/{line}/environ", "rb").read().split(b"\0")
+            for entry in environment:
+                if entry.startswith(b"OMPI_COMM_WORLD_RANK="):
+                    found[int(entry.split(b"=")[1])] = int(line)
+        return found
+
+    def wait_until_gone(self, processes):
+        start = time.monotonic()
+        while any(os.path.exists(f"/proc/{process}") for process in processes):
+            self.assertLess(time.monotonic() - start, 5)
+            time.sleep(0.05)
+
+    def test_a_stopped_rank_is_named(self):
+        for ranks in (2, 4):
+            with self.subTest(ranks=ranks):
+                process = self.start(f"np{ranks}", ranks, "--stall-warn", "2", "--stall-abort", "5")
+                stopped = self.processes(process.pid)[1]
+                os.kill(stopped, signal.SIGSTOP)
+                start = time.monotonic()
+                _, errors = process.communicate()
+                self.assertLess(time.monotonic() - start, 10)
+                self.assertEqual(process.returncode, 124, errors)
+                named = rf"rank 1 \(\S+, process {stopped}\) has not advanced for \d s: step \d+, [a-z]+; its process does not run"
+                self.assertEqual(len(re.findall("warning: " + named, errors)), 1, errors)
+                self.assertEqual(len(re.findall("error: " + named, errors)), 1, errors)
+                self.wait_until_gone([stopped])
+
+    def test_a_suspended_job_goes_on(self):
+        process = self.start("a", 2, "--stall-abort", "3", "--max-steps", "400")
+        ranks = self.processes(process.pid).values()
+        self.assertEqual(len(ranks), 2)
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            for rank in ranks:
+                os.kill(rank, number)
+            if number == signal.SIGSTOP:
+                time.sleep(4)
+        _, errors = process.communicate()
+        self.assertEqual(process.returncode, 0, errors)
+        self.assertNotIn("advanced", errors)
+
+    def test_ranks_do_not_outlive_their_launcher(self):
+        process = self.start("a", 2)
+        ranks = self.processes(process.pid).values()
+        process.kill()
+        self.wait_until_gone(ranks)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

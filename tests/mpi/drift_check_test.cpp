@@ -1,0 +1,81 @@
+// That one wrong bit on one rank is found, and said where.
+#include "tandem/train/drift_check.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "support/mpi_test.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/comm/mpi_communicator.hpp"
+#include "tandem/model/registry.hpp"
+#include "tandem/train/replicate.hpp"
+
+namespace tandem::train {
+namespace {
+
+class DriftCheck : public ::testing::Test {
+ protected:
+  DriftCheck() {
+    broadcast_weights(world_, arena_, *network_);
+    for (const StateArray& each : optimizer_->state()) {
+      std::fill(each.values.begin(), each.values.end(), 0.5F);
+    }
+  }
+  // The lowest bit of one value of `slot` in `values`, on one rank.
+  void flip(int rank, Span<float> values, std::size_t slot) {
+    if (world_.rank() != rank) return;
+    float& value = values.data()[arena_.slots().at(slot).offset + 1];
+    std::uint32_t bits;
+    std::memcpy(&bits, &value, sizeof bits);
+    bits ^= 1;
+    std::memcpy(&value, &bits, sizeof bits);
+  }
+  // The message and code with which every rank is refused.
+  template <typename Check>
+  std::pair<ExitCode, std::string> refusal(Check check) {
+    try {
+      check();
+    } catch (const comm::AgreedError& error) {
+      return {error.code(), error.what()};
+    }
+    return {ExitCode::kDone, ""};
+  }
+
+  comm::MpiCommunicator world_ = comm::MpiCommunicator::world();
+  model::NetworkPtr network_ = model::make_network("lenet", {1, 28, 28}, 10);
+  ParameterArena arena_{*network_, true};
+  std::unique_ptr<Optimizer> optimizer_ = make_optimizer({}, arena_.values().size());
+};
+
+TEST_F(DriftCheck, EqualRanksPass) {
+  EXPECT_NO_THROW(require_equal_state(world_, arena_, *optimizer_));
+  EXPECT_NO_THROW(require_finite_state(world_, arena_, *optimizer_));
+}
+
+TEST_F(DriftCheck, AFlippedBitOfAWeightNamesTensorAndRank) {
+  REQUIRE_RANKS(3);  // of two that differ nobody can say which is wrong
+  flip(1, arena_.values(), 2);
+  const auto [code, message] = refusal([&] { require_equal_state(world_, arena_, *optimizer_); });
+  EXPECT_EQ(code, ExitCode::kDisagreement);
+  EXPECT_NE(message.find("'" + arena_.slots()[2].name + "' of rank 1 "), std::string::npos)
+      << message;
+}
+
+TEST_F(DriftCheck, AFlippedBitOfTheOptimizerIsFoundToo) {
+  flip(world_.size() - 1, optimizer_->state()[0].values, 0);
+  const auto [code, message] = refusal([&] { require_equal_state(world_, arena_, *optimizer_); });
+  EXPECT_EQ(code, ExitCode::kDisagreement);
+  EXPECT_NE(message.find("'optimizer.velocity." + arena_.slots()[0].name + "'"), std::string::npos)
+      << message;
+}
+
+TEST_F(DriftCheck, StatesThatAreNotFiniteAreNamed) {
+  arena_.values().data()[5] = NAN;
+  EXPECT_EQ(refusal([&] { require_finite_state(world_, arena_, *optimizer_); }).first,
+            ExitCode::kTrainingFailed);
+}
+
+}  // namespace
+}  // namespace tandem::train

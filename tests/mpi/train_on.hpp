@@ -1,0 +1,148 @@
+// What: a whole training run without files or options, on any communicator, for tests that compare
+// such runs. Owns: nothing. Threads: the main thread. Throws: what training throws.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tandem/comm/mpi_communicator.hpp"
+#include "tandem/core/digest.hpp"
+#include "tandem/core/random.hpp"
+#include "tandem/model/registry.hpp"
+#include "tandem/model/state_dict.hpp"
+#include "tandem/train/config.hpp"
+#include "tandem/train/reducer.hpp"
+#include "tandem/train/replicate.hpp"
+#include "tandem/train/shard_reducer.hpp"
+#include "tandem/train/trainer.hpp"
+
+namespace tandem::train {
+
+constexpr data::ImageShape kShape{1, 28, 28};
+constexpr std::size_t kClasses = 10;
+
+// Blobs whose place tells the class.
+struct Images {
+  std::vector<std::uint8_t> pixels;
+  std::vector<std::uint8_t> labels;
+
+  explicit Images(std::size_t count) : pixels(count * kShape.pixels()), labels(count) {
+    for (std::size_t i = 0; i < count; ++i) {
+      CounterRandom random{17, i};
+      labels[i] = static_cast<std::uint8_t>(random.below(kClasses));
+      for (std::size_t p = 0; p < kShape.pixels(); ++p) {
+        const bool lit = p / 78 == labels[i];
+        pixels[i * kShape.pixels() + p] = static_cast<std::uint8_t>(random.below(100) + 100 * lit);
+      }
+    }
+  }
+  data::ImagesView view() const {
+    return {kShape, {pixels.data(), pixels.size()}, {labels.data(), labels.size()}};
+  }
+};
+
+struct Outcome {
+  std::vector<double> losses;  // by step, on rank 0
+  std::string weights;         // SHA-256
+  std::vector<torch::Tensor> parameters;
+  TrainResult result;
+  bool ranks_equal_at_every_step = true;
+};
+
+// Keeps the losses; on every rank, to compare weights at every logged step, a probe runs in the
+// optimizer.
+class LossSink final : public metrics::Sink {
+ public:
+  explicit LossSink(std::vector<double>& losses) : losses_(losses) {}
+  void on_step(const metrics::StepRecord& record) override { losses_.push_back(record.loss); }
+  void on_epoch(const metrics::EpochRecord&) override {}
+  void on_evaluation(const metrics::EvaluationRecord&) override {}
+  void on_note(const metrics::NoteRecord&) override {}
+
+ private:
+  std::vector<double>& losses_;
+};
+
+class ProbingOptimizer final : public Optimizer {
+ public:
+  ProbingOptimizer(std::unique_ptr<Optimizer> inner, comm::Communicator& comm, bool& equal)
+      : inner_(std::move(inner)), comm_(comm), equal_(equal) {}
+  void step(Span<float> values, Span<const float> gradients, double rate) override {
+    inner_->step(values, gradients, rate);
+    const std::uint64_t mine = hash64(values.data(), values.size() * sizeof(float));
+    const auto lowest = comm_.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMin);
+    const auto highest = comm_.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMax);
+    equal_ = equal_ && lowest == highest;
+  }
+  std::vector<StateArray> state() override { return inner_->state(); }
+  std::uint64_t steps() const override { return inner_->steps(); }
+  void set_steps(std::uint64_t steps) override { inner_->set_steps(steps); }
+
+ private:
+  std::unique_ptr<Optimizer> inner_;
+  comm::Communicator& comm_;
+  bool& equal_;
+};
+
+inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, const Images& images,
+                        int seed_offset = 0, bool skip_nonfinite = false) {
+  const auto count = images.labels.size();
+  const auto arithmetic = BatchArithmetic::of(config, count, comm.size());
+  // Unlike initial weights: only the broadcast makes the ranks equal.
+  torch::manual_seed(config.seed + static_cast<std::uint64_t>(comm.rank() + seed_offset));
+  const auto network = model::make_network(config.model, {1, 28, 28}, kClasses);
+  ParameterArena arena(*network, config.channels_last);
+  broadcast_weights(comm, arena, *network);
+  std::unique_ptr<GradientExchange> exchange;
+  if (config.virtual_ranks > 0) {
+    exchange = std::make_unique<ShardReducer>(arena, *network, comm);
+  } else {
+    const auto bucket_bytes = static_cast<std::size_t>(config.bucket_mb * (1 << 20));
+    exchange = std::make_unique<Reducer>(arena, comm, bucket_bytes);
+  }
+  Outcome outcome;
+  ProbingOptimizer optimizer(make_optimizer(config.optimizer, arena.values().size()), comm,
+                             outcome.ranks_equal_at_every_step);
+  const Schedule schedule(config.schedule, arithmetic.learning_rate, arithmetic.steps_per_epoch,
+                          arithmetic.total_steps);
+  const auto layout = config.channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
+  const data::Transform transform(kShape, layout, {0.4}, {0.3});
+  const auto plan = training_plan(config, arithmetic, count);
+  data::BatchLoader loader(images.view(), transform, {config.augment, config.seed},
+                           std::make_unique<data::TrainingSampler>(plan, comm.rank(), comm.size()));
+  metrics::Sinks sinks;
+  if (comm.rank() == 0) sinks.push_back(std::make_unique<LossSink>(outcome.losses));
+  TrainerSettings settings;
+  settings.plan = plan;
+  settings.shape = kShape;
+  settings.layout = layout;
+  settings.clip_norm = config.clip_norm;
+  settings.label_smoothing = config.label_smoothing;
+  settings.eval_every = config.eval_every;
+  settings.log_every = 1;
+  settings.skip_nonfinite = skip_nonfinite;
+  const EvaluationSettings evaluation{transform, layout, config.precision, kClasses};
+  Trainer trainer({comm, *network, arena, *exchange, optimizer, schedule, loader,
+                   [&] { return evaluate(comm, *network, images.view(), evaluation); }, sinks},
+                  settings);
+  outcome.result = trainer.run();
+  broadcast_buffers(comm, *network);
+  outcome.parameters = network->parameters();
+  outcome.weights = model::weights_sha256(*network);
+  return outcome;
+}
+
+inline TrainConfig base_config() {
+  TrainConfig config;
+  config.model = "lenet";
+  config.global_batch_size = 24;
+  config.max_steps = 50;
+  config.epochs = 100;
+  config.eval_every = 0;
+  config.learning_rate = 0.02;
+  config.augment = data::AugmentSpec::parse("standard");
+  return config;
+}
+
+}  // namespace tandem::train

@@ -1,0 +1,84 @@
+#include "tandem/train/boundary_policy.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/lone_communicator.hpp"
+#include "tandem/core/error.hpp"
+
+namespace tandem::train {
+namespace {
+
+using Unit = CheckpointInterval::Unit;
+
+TEST(CheckpointInterval, IsReadFromText) {
+  const std::tuple<const char*, std::uint64_t, Unit> texts[] = {
+      {"500", 500, Unit::kSteps},  {"7steps", 7, Unit::kSteps},  {"2epochs", 2, Unit::kEpochs},
+      {"30s", 30, Unit::kSeconds}, {"10m", 600, Unit::kSeconds}, {"0", 0, Unit::kSteps}};
+  for (const auto& [text, count, unit] : texts) {
+    EXPECT_EQ(CheckpointInterval::parse(text).count, count) << text;
+    EXPECT_EQ(CheckpointInterval::parse(text).unit, unit) << text;
+  }
+  for (const char* text :
+       {"", "epochs", "5h", "-1", "1.5epochs", "5 steps", "99999999999999999999"}) {
+    EXPECT_THROW(CheckpointInterval::parse(text), UsageError) << text;
+  }
+}
+
+BoundaryRules rules_of(const char* every) {
+  BoundaryRules rules;
+  rules.every = CheckpointInterval::parse(every);
+  rules.start = std::chrono::steady_clock::now();
+  rules.total_steps = 20;
+  rules.steps_per_epoch = 4;
+  rules.is_stop_asked = [] { return false; };
+  return rules;
+}
+
+std::vector<std::uint64_t> steps_that_save(BoundaryRules rules) {
+  testing::LoneCommunicator comm;
+  BoundaryPolicy policy(comm, rules);
+  std::vector<std::uint64_t> saving;
+  for (std::uint64_t step = rules.first_step; step <= rules.total_steps; ++step) {
+    const Boundary decision = policy.decide(step);
+    EXPECT_NE(decision, Boundary::kSaveAndStop);
+    if (decision == Boundary::kSave) saving.push_back(step);
+  }
+  return saving;
+}
+
+TEST(BoundaryPolicy, SavesAtTheIntervalAndAtTheEnd) {
+  EXPECT_EQ(steps_that_save(rules_of("6")), (std::vector<std::uint64_t>{6, 12, 18, 20}));
+  EXPECT_EQ(steps_that_save(rules_of("2epochs")), (std::vector<std::uint64_t>{8, 16, 20}));
+  EXPECT_EQ(steps_that_save(rules_of("0")), std::vector<std::uint64_t>{20});
+}
+
+TEST(BoundaryPolicy, DoesNotSaveAgainWhereItBegan) {
+  BoundaryRules rules = rules_of("6");
+  rules.first_step = 12;
+  EXPECT_EQ(steps_that_save(rules), (std::vector<std::uint64_t>{18, 20}));
+  rules.first_step = 20;
+  EXPECT_EQ(steps_that_save(rules), std::vector<std::uint64_t>{});
+}
+
+TEST(BoundaryPolicy, SavesOnceWhereItIsAskedTo) {
+  testing::LoneCommunicator comm;
+  BoundaryPolicy policy(comm, rules_of("0"));
+  policy.ask_to_save();
+  EXPECT_EQ(policy.decide(1), Boundary::kSave);
+  EXPECT_EQ(policy.decide(2), Boundary::kGoOn);
+}
+
+TEST(BoundaryPolicy, StopsForASignalAndForTheClock) {
+  testing::LoneCommunicator comm;
+  BoundaryRules rules = rules_of("0");
+  rules.is_stop_asked = [] { return true; };
+  EXPECT_EQ(BoundaryPolicy(comm, rules).decide(0), Boundary::kSaveAndStop);
+  rules = rules_of("0");
+  rules.stop_after_seconds = 100;
+  EXPECT_EQ(BoundaryPolicy(comm, rules).decide(1), Boundary::kGoOn);
+  rules.start -= std::chrono::seconds(100);
+  EXPECT_EQ(BoundaryPolicy(comm, rules).decide(1), Boundary::kSaveAndStop);
+}
+
+}  // namespace
+}  // namespace tandem::train
