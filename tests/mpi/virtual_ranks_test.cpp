@@ -23,7 +23,7 @@ void expect_same_bits(const TrainConfig& config, std::size_t images) {
   auto self = comm::MpiCommunicator::self();
   const Images set(images);
   const Outcome together = train_on(world, config, set);
-  const Outcome alone = train_on(self, config, set, -world.rank());
+  const Outcome alone = train_on(self, config, set);
   EXPECT_EQ(together.weights, alone.weights);
   EXPECT_TRUE(together.ranks_equal_at_every_step);
   if (world.rank() == 0) {
