@@ -65,7 +65,7 @@ std::uint64_t hash64(const void* data, std::size_t bytes, std::uint64_t seed) {
     hash = mix64(hash ^ word) + 0x9E3779B97F4A7C15;
   }
   std::uint64_t tail = 0;
-  std::memcpy(&tail, in, bytes);
+  if (bytes > 0) std::memcpy(&tail, in, bytes);  // nothing may have no address
   return mix64(hash ^ tail);
 }
 
