@@ -1,7 +1,12 @@
 #include "tandem/data/cifar10.hpp"
 
+#include <fcntl.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -48,9 +53,8 @@ DataError python_form_error(const std::string& path) {
                    path + " OUTPUT_FOLDER' and pack OUTPUT_FOLDER");
 }
 
-// Files are read when their images are asked for, in their order, and let go after the last of
-// them, so that two of them are in memory at a time, or all, where an archive has them in any
-// order.
+// Files are read when their images are asked for, and let go after the last of them, so that two of
+// them are in memory at a time: one in use, one being hashed.
 class Cifar10 : public ImageSource {
  public:
   using FilePtr = std::shared_ptr<const SourceFile>;
@@ -142,8 +146,51 @@ std::unique_ptr<ImageSource> open_folder(const std::string& folder, std::uint64_
   return std::make_unique<Cifar10>(read_file, images_per_file);
 }
 
-std::vector<SourceFile> read_archive(const std::string& path, std::uint64_t images_per_file) {
-  std::vector<SourceFile> files(kFiles.size());
+// An archive has its members in any order, so they wait in a file without a name and not in memory.
+class Spool {
+ public:
+  Spool() : file_(open_nameless()) {}
+
+  bool holds(std::size_t index) const { return members_[index].size > 0; }
+  void put(std::size_t index, SourceFile member) {
+    offsets_[index] = end_;
+    file_.write_at(end_, member.bytes.get(), member.size);
+    end_ += member.size;
+    member.bytes.reset();
+    members_[index] = std::move(member);
+  }
+  std::shared_ptr<const SourceFile> get(std::size_t index) const {
+    const SourceFile& member = members_[index];
+    auto file = std::make_shared<SourceFile>();
+    file->name = member.name;
+    file->where = member.where;
+    file->size = member.size;
+    file->bytes = std::make_unique<std::uint8_t[]>(member.size);
+    file_.read_at(offsets_[index], file->bytes.get(), member.size);
+    return file;
+  }
+
+ private:
+  static File open_nameless() {
+    const std::string folder = std::filesystem::temp_directory_path();
+    std::string path = folder + "/tandem-pack-XXXXXX";
+    const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
+    if (descriptor < 0) {
+      throw CannotCreateError(folder + ": a temporary file cannot be made there: " +
+                              std::strerror(errno) + "; set TMPDIR to a writable folder");
+    }
+    ::unlink(path.c_str());
+    return File(descriptor, path);
+  }
+
+  File file_;
+  std::uint64_t end_ = 0;
+  std::array<SourceFile, kFiles.size()> members_;  // without their bytes
+  std::array<std::uint64_t, kFiles.size()> offsets_{};
+};
+
+std::shared_ptr<const Spool> read_archive(const std::string& path, std::uint64_t images_per_file) {
+  auto spool = std::make_shared<Spool>();
   TarReader archive(open_byte_stream(path));
   while (archive.next()) {
     const std::filesystem::path member(archive.name());
@@ -152,16 +199,18 @@ std::vector<SourceFile> read_archive(const std::string& path, std::uint64_t imag
     const auto* const found = std::find(kFiles.begin(), kFiles.end(), name);
     if (found == kFiles.end() || member.parent_path().filename() != kBinaryFolder) continue;
     const auto index = static_cast<std::size_t>(found - kFiles.begin());
-    if (files[index].bytes) throw DataError(archive.where() + ": is there twice, once is expected");
-    files[index] = read_member(archive, index, images_per_file);
+    if (spool->holds(index)) {
+      throw DataError(archive.where() + ": is there twice, once is expected");
+    }
+    spool->put(index, read_member(archive, index, images_per_file));
   }
   for (std::size_t i = 0; i < kFiles.size(); ++i) {
-    if (!files[i].bytes) {
+    if (!spool->holds(i)) {
       throw DataError(path + ": has no member " + kBinaryFolder + "/" + kFiles[i] +
                       "; CIFAR-10's cifar-10-binary.tar.gz is expected");
     }
   }
-  return files;
+  return spool;
 }
 
 }  // namespace
@@ -176,11 +225,8 @@ bool looks_like_cifar10(const std::string& path) {
 
 std::unique_ptr<ImageSource> open_cifar10(const std::string& path, std::uint64_t images_per_file) {
   if (!is_folder(path)) {
-    std::vector<Cifar10::FilePtr> files;
-    for (SourceFile& file : read_archive(path, images_per_file)) {
-      files.push_back(std::make_shared<const SourceFile>(std::move(file)));
-    }
-    const auto read_file = [files](std::size_t index) { return files[index]; };
+    const auto spool = read_archive(path, images_per_file);
+    const auto read_file = [spool](std::size_t index) { return spool->get(index); };
     return std::make_unique<Cifar10>(read_file, images_per_file);
   }
   for (const std::string& folder : {path, path + "/" + kBinaryFolder}) {
