@@ -206,10 +206,7 @@ int run_train(Job& job, const Arguments& arguments) {
   kept["global_batch"] = std::to_string(arithmetic.global_batch);
   kept["world_size"] = std::to_string(job.topology.world);
   kept["options"] = options_to_keep(options);
-  const auto is_stop_asked = [&board] {
-    board.touch();  // it is asked between the batches of an evaluation
-    return StopSignal::received() != 0;
-  };
+  const auto is_stop_asked = [] { return StopSignal::received() != 0; };
   train::BoundaryRules rules;
   rules.every = request.safekeeping.checkpoint_every;
   rules.stop_after_seconds = request.safekeeping.stop_after_seconds;
@@ -223,8 +220,12 @@ int run_train(Job& job, const Arguments& arguments) {
                    start.state.result.best_accuracy);
 
   // 7. Train.
+  const auto between_batches = [&] {
+    board.touch();
+    return is_stop_asked();
+  };
   const train::EvaluationSettings evaluation{transform, layout, config.precision,
-                                             info.classes.size(), is_stop_asked};
+                                             info.classes.size(), between_batches};
   train::TrainerSettings settings;
   settings.plan = plan;
   settings.shape = info.shape;

@@ -31,8 +31,8 @@ const char* launcher_hint(const std::string& name) {
       {"rank", "MPI numbers the ranks"},
       {"world-size", "MPI counts the ranks: mpirun -np N"},
       {"master-addr", "MPI connects the ranks; no address is needed"},
-      {"device", "this version computes on CPU cores"},
       {"master-port", "MPI connects the ranks; no port is needed"},
+      {"device", "this version computes on CPU cores"},
       {"replica-batch-size", "it is called --batch-size here (images per rank and step)"},
   };
   for (const auto& [word, hint] : kHints) {
@@ -97,6 +97,19 @@ void store(const po::option& option, const OptionTable& table, CommandLine& resu
 
 std::string explain(const po::error& error, const std::string& command) {
   return std::string(error.what()) + "; tandem " + command + " --help lists every option";
+}
+
+// A file of options is one layer: it cannot name the file of another, but that a configuration may
+// name the recipe that it changes.
+void require_no_other_file(const std::map<std::string, std::string>& values,
+                           const std::string& path, const std::vector<std::string>& refused,
+                           std::vector<std::string>& faults) {
+  for (const std::string& name : refused) {
+    if (values.count(name) > 0) {
+      faults.push_back(path + ": " + name + " = " + values.at(name) +
+                       " cannot stand in this file; give --" + name + " on the command line");
+    }
+  }
 }
 
 }  // namespace
@@ -203,23 +216,6 @@ std::string find_recipe(const std::string& name) {
   throw UsageError("--recipe: '" + name + "' is not one of " + join(known, ", ") +
                    (suggestion ? "; did you mean " + *suggestion + "?" : ""));
 }
-
-namespace {
-
-// A file of options is one layer: it cannot name the file of another, but that a configuration may
-// name the recipe that it changes.
-void require_no_other_file(const std::map<std::string, std::string>& values,
-                           const std::string& path, const std::vector<std::string>& refused,
-                           std::vector<std::string>& faults) {
-  for (const std::string& name : refused) {
-    if (values.count(name) > 0) {
-      faults.push_back(path + ": " + name + " = " + values.at(name) +
-                       " cannot stand in this file; give --" + name + " on the command line");
-    }
-  }
-}
-
-}  // namespace
 
 Options resolve(const OptionTable& table, const CommandLine& command_line) {
   std::map<std::string, OptionValue> values;

@@ -4,7 +4,6 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -13,6 +12,7 @@
 #include <vector>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/host.hpp"
 
 namespace tandem {
 namespace {
@@ -20,11 +20,6 @@ namespace {
 constexpr int kMostLeftovers = 100;
 
 std::string errno_text() { return std::strerror(errno); }
-
-std::string host_name() {
-  std::array<char, 256> name{};
-  return gethostname(name.data(), name.size() - 1) == 0 ? name.data() : "localhost";
-}
 
 std::string folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
@@ -155,8 +150,8 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), file_(-1, "")
   if (std::filesystem::is_other(status)) {
     throw CannotCreateError(path_ + ": is a device or pipe, the name of a file was expected");
   }
-  const std::string stem =
-      folder_of(path_) + "/." + name + ".tmp." + host_name() + "." + std::to_string(::getpid());
+  const std::string stem = folder_of(path_) + "/." + name + ".tmp." + kernel_host_name() + "." +
+                           std::to_string(::getpid());
   int descriptor = -1;
   // A process id may come again, in a container soon, and find what a killed process left.
   for (int attempt = 0; attempt < kMostLeftovers; ++attempt) {

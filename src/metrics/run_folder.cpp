@@ -47,6 +47,24 @@ std::string as_file_name(std::string name) {
   return name;
 }
 
+// The path of the run, which nothing has yet.
+std::string free_path(const std::string& runs_dir, const std::string& run_id) {
+  check_run_id(run_id);
+  std::error_code error;
+  std::filesystem::create_directories(runs_dir, error);
+  if (error) {
+    throw CannotCreateError("--runs-dir " + runs_dir + ": cannot be created: " + error.message() +
+                            "; choose a writable place");
+  }
+  const std::string path = runs_dir + "/" + run_id;
+  if (file_exists(path)) {
+    throw CannotCreateError(path +
+                            ": a run is there already and is left as it is; go on with it by "
+                            "--resume auto, or choose another --run-id");
+  }
+  return path;
+}
+
 }  // namespace
 
 void check_run_id(const std::string& run_id) {
@@ -75,28 +93,6 @@ std::string make_run_id() {
 
 RunFolder::RunFolder(std::string run_id, std::string path)
     : run_id_(std::move(run_id)), path_(std::move(path)), lock_(path_) {}
-
-namespace {
-
-// The path of the run, which nothing has yet.
-std::string free_path(const std::string& runs_dir, const std::string& run_id) {
-  check_run_id(run_id);
-  std::error_code error;
-  std::filesystem::create_directories(runs_dir, error);
-  if (error) {
-    throw CannotCreateError("--runs-dir " + runs_dir + ": cannot be created: " + error.message() +
-                            "; choose a writable place");
-  }
-  const std::string path = runs_dir + "/" + run_id;
-  if (file_exists(path)) {
-    throw CannotCreateError(path +
-                            ": a run is there already and is left as it is; go on with it by "
-                            "--resume auto, or choose another --run-id");
-  }
-  return path;
-}
-
-}  // namespace
 
 void RunFolder::require_free(const std::string& runs_dir, const std::string& run_id) {
   const std::string path = free_path(runs_dir, run_id);
@@ -133,10 +129,10 @@ void RunFolder::write_config(const std::string& ini) const {
 }
 
 void RunFolder::write_manifest(const Json& manifest) const {
-  write_file_atomically(path_ + "/manifest.json", to_text(manifest));
+  write_file_atomically(manifest_path(), to_text(manifest));
 }
 
-Json RunFolder::read_manifest() const { return read_json(path_ + "/manifest.json"); }
+Json RunFolder::read_manifest() const { return read_json(manifest_path()); }
 
 Json RunFolder::read_summary() const { return read_json(summary_path()); }
 
@@ -147,7 +143,7 @@ void RunFolder::remove_summary() const {
 }
 
 void RunFolder::write_summary(const Json& summary) const {
-  write_file_atomically(path_ + "/summary.json", to_text(summary));
+  write_file_atomically(summary_path(), to_text(summary));
 }
 
 }  // namespace tandem::metrics

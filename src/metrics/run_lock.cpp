@@ -3,11 +3,11 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <cstring>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/host.hpp"
 
 namespace tandem::metrics {
 namespace {
@@ -27,9 +27,7 @@ std::string holder_of(const File& file) {
 }
 
 std::string describe_self() {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  return "process " + std::to_string(::getpid()) + " on " + host.data() + "\n";
+  return "process " + std::to_string(::getpid()) + " on " + kernel_host_name() + "\n";
 }
 
 }  // namespace

@@ -17,7 +17,6 @@ namespace {
 static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
               "the format and this code are little-endian");
 
-constexpr std::uint64_t kLengthBytes = 8;
 constexpr std::uint64_t kMostHeaderBytes = 100'000'000;  // the limit of the reference reader
 
 // Where in the file each tensor's bytes go: wide elements first, so that every tensor is aligned

@@ -11,6 +11,9 @@
 
 namespace tandem::model {
 
+// Of the length field before the header.
+constexpr std::uint64_t kLengthBytes = 8;
+
 // "F32" for torch::kFloat32; nullptr where the format has no name that we allow.
 const char* safetensors_dtype_name(torch::ScalarType type);
 

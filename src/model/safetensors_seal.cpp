@@ -12,7 +12,6 @@ namespace {
 constexpr char kFileDigest[] = "sha256";
 constexpr char kTensorDigests[] = "hash64";
 constexpr std::size_t kDigits = 64;
-constexpr std::uint64_t kLengthBytes = 8;
 
 std::string hex_of(const void* data, std::size_t bytes) {
   char text[17];

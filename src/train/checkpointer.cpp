@@ -40,6 +40,7 @@ void Checkpointer::save(const TrainingState& state) {
   checkpoint->metadata["optimizer_steps"] = std::to_string(parts_.optimizer.steps());
   checkpoint->state = state;
   step_ = state.step;
+  bytes_ = bytes_of(checkpoint->tensors);
   write_ =
       std::async(std::launch::async, [this, checkpoint, is_best = std::exchange(is_best_, false)] {
         store_.write(*checkpoint, is_best, keep_);
@@ -54,9 +55,7 @@ void Checkpointer::collect() {
     last_failure_.clear();
     reports_.on_written(step_, store_.path_of(step_));
   } catch (const std::exception& error) {
-    const std::uint64_t bytes =
-        bytes_of(state_tensors(parts_.network, parts_.arena, parts_.optimizer));
-    last_failure_ = std::string(message_of(error)) + "; a checkpoint needs " + format_bytes(bytes) +
+    last_failure_ = message_of(error) + "; a checkpoint needs " + format_bytes(bytes_) +
                     ", free them or choose another --runs-dir";
     reports_.on_failed(step_, last_failure_);
   }

@@ -9,16 +9,15 @@
 #include "tandem/core/digest.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/train/finite.hpp"
+#include "tandem/train/snapshot.hpp"
 
 namespace tandem::train {
 namespace {
 
-// Weights first, then each array of the optimizer, in the arena's layout.
+// Weights first, without a name, then each array of the optimizer, in the arena's layout.
 std::vector<StateArray> arrays_of(ParameterArena& arena, Optimizer& optimizer) {
-  std::vector<StateArray> arrays{{"", arena.values()}};
-  for (StateArray& each : optimizer.state()) {
-    arrays.push_back({"optimizer." + each.name + ".", each.values});
-  }
+  std::vector<StateArray> arrays = optimizer.state();
+  arrays.insert(arrays.begin(), {"", arena.values()});
   return arrays;
 }
 
@@ -71,7 +70,7 @@ void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimi
   std::vector<std::string> hashes;
   for (const StateArray& each : arrays) {
     for (const ParameterArena::Slot& slot : arena.slots()) {
-      names.push_back(each.name + slot.name);
+      names.push_back(each.name.empty() ? slot.name : optimizer_tensor_name(each.name, slot.name));
       hashes.push_back(std::to_string(hash_of(each.values.subspan(slot.offset, slot.count))));
     }
   }
@@ -80,12 +79,9 @@ void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimi
 }
 
 void require_finite_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer) {
-  bool finite = true;
-  for (const StateArray& each : arrays_of(arena, optimizer)) {
-    finite = finite && all_finite(each.values);
-  }
   comm::agree_on_rank_0(comm, [&] {
-    if (!finite) {
+    for (const StateArray& each : arrays_of(arena, optimizer)) {
+      if (all_finite(each.values)) continue;
       throw TrainingError(
           "a weight or the optimizer's state is not finite, and such a state is not saved; lower "
           "--lr, or limit the gradient with --clip-norm");

@@ -43,7 +43,13 @@ class Sgd final : public Optimizer {
   Sgd(const OptimizerOptions& options, std::size_t size)
       : options_(options), velocity_(options.momentum == 0 ? 0 : size) {}
 
-  void step(Span<float> values, Span<const float> gradients, double learning_rate) override {
+  std::vector<StateArray> state() override {
+    if (velocity_.empty()) return {};
+    return {{"velocity", Span<float>(velocity_)}};
+  }
+
+ private:
+  void update(Span<float> values, Span<const float> gradients, double learning_rate) override {
     const SgdFactors factors{static_cast<float>(learning_rate),
                              static_cast<float>(options_.momentum),
                              static_cast<float>(options_.weight_decay)};
@@ -54,19 +60,9 @@ class Sgd final : public Optimizer {
     } else {
       sgd_momentum(values.data(), gradients.data(), velocity_.data(), values.size(), factors);
     }
-    ++steps_;
   }
 
-  std::vector<StateArray> state() override {
-    if (velocity_.empty()) return {};
-    return {{"velocity", Span<float>(velocity_)}};
-  }
-  std::uint64_t steps() const override { return steps_; }
-  void set_steps(std::uint64_t steps) override { steps_ = steps; }
-
- private:
   const OptimizerOptions options_;
-  std::uint64_t steps_ = 0;
   // PyTorch's first step sets the velocity to the gradient, which is what a velocity of zero gives.
   std::vector<float> velocity_;
 };
@@ -92,10 +88,14 @@ class AdamW final : public Optimizer {
   AdamW(const OptimizerOptions& options, std::size_t size)
       : options_(options), first_(size), second_(size) {}
 
-  void step(Span<float> values, Span<const float> gradients, double learning_rate) override {
-    ++steps_;
-    const double correction1 = 1 - std::pow(options_.beta1, static_cast<double>(steps_));
-    const double correction2 = 1 - std::pow(options_.beta2, static_cast<double>(steps_));
+  std::vector<StateArray> state() override {
+    return {{"first_moment", Span<float>(first_)}, {"second_moment", Span<float>(second_)}};
+  }
+
+ private:
+  void update(Span<float> values, Span<const float> gradients, double learning_rate) override {
+    const double correction1 = 1 - std::pow(options_.beta1, static_cast<double>(steps()));
+    const double correction2 = 1 - std::pow(options_.beta2, static_cast<double>(steps()));
     const AdamFactors factors{static_cast<float>(1 - learning_rate * options_.weight_decay),
                               static_cast<float>(1 - options_.beta1),
                               static_cast<float>(options_.beta2),
@@ -107,15 +107,7 @@ class AdamW final : public Optimizer {
                factors);
   }
 
-  std::vector<StateArray> state() override {
-    return {{"first_moment", Span<float>(first_)}, {"second_moment", Span<float>(second_)}};
-  }
-  std::uint64_t steps() const override { return steps_; }
-  void set_steps(std::uint64_t steps) override { steps_ = steps; }
-
- private:
   const OptimizerOptions options_;
-  std::uint64_t steps_ = 0;
   std::vector<float> first_;
   std::vector<float> second_;
 };

@@ -16,7 +16,7 @@ std::vector<model::NamedTensor> optimizer_tensors(const ParameterArena& arena,
   std::vector<model::NamedTensor> tensors;
   for (const StateArray& array : optimizer.state()) {
     for (const ParameterArena::Slot& slot : arena.slots()) {
-      tensors.push_back({kOptimizerPrefix + array.name + "." + slot.name,
+      tensors.push_back({optimizer_tensor_name(array.name, slot.name),
                          arena.view_like(slot, array.values), false});
     }
   }
@@ -25,19 +25,17 @@ std::vector<model::NamedTensor> optimizer_tensors(const ParameterArena& arena,
 
 }  // namespace
 
-bool is_optimizer_tensor(const std::string& name) { return name.rfind(kOptimizerPrefix, 0) == 0; }
-
-std::vector<model::NamedTensor> state_tensors(const model::Network& network,
-                                              const ParameterArena& arena, Optimizer& optimizer) {
-  std::vector<model::NamedTensor> tensors = model::state_dict(network);
-  for (auto& each : optimizer_tensors(arena, optimizer)) tensors.push_back(std::move(each));
-  return tensors;
+std::string optimizer_tensor_name(const std::string& array, const std::string& parameter) {
+  return kOptimizerPrefix + array + "." + parameter;
 }
+
+bool is_optimizer_tensor(const std::string& name) { return name.rfind(kOptimizerPrefix, 0) == 0; }
 
 std::vector<model::NamedTensor> take_snapshot(const model::Network& network,
                                               const ParameterArena& arena, Optimizer& optimizer) {
   const torch::NoGradGuard no_grad;
-  std::vector<model::NamedTensor> tensors = state_tensors(network, arena, optimizer);
+  std::vector<model::NamedTensor> tensors = model::state_dict(network);
+  for (auto& each : optimizer_tensors(arena, optimizer)) tensors.push_back(std::move(each));
   for (model::NamedTensor& each : tensors) each.tensor = each.tensor.clone();
   return tensors;
 }

@@ -68,18 +68,17 @@ class ProbingOptimizer final : public Optimizer {
  public:
   ProbingOptimizer(std::unique_ptr<Optimizer> inner, comm::Communicator& comm, bool& equal)
       : inner_(std::move(inner)), comm_(comm), equal_(equal) {}
-  void step(Span<float> values, Span<const float> gradients, double rate) override {
+  std::vector<StateArray> state() override { return inner_->state(); }
+
+ private:
+  void update(Span<float> values, Span<const float> gradients, double rate) override {
     inner_->step(values, gradients, rate);
     const std::uint64_t mine = hash64(values.data(), values.size() * sizeof(float));
     const auto lowest = comm_.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMin);
     const auto highest = comm_.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMax);
     equal_ = equal_ && lowest == highest;
   }
-  std::vector<StateArray> state() override { return inner_->state(); }
-  std::uint64_t steps() const override { return inner_->steps(); }
-  void set_steps(std::uint64_t steps) override { inner_->set_steps(steps); }
 
- private:
   std::unique_ptr<Optimizer> inner_;
   comm::Communicator& comm_;
   bool& equal_;

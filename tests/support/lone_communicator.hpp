@@ -1,4 +1,5 @@
 // What: a communicator of one rank that needs no MPI: every collective leaves things as they are.
+// Tests that watch collectives derive from it.
 // Owns: nothing. Threads: any. Throws: nothing.
 #pragma once
 
@@ -8,14 +9,14 @@
 
 namespace tandem::testing {
 
-class LoneCommunicator final : public comm::Communicator {
+class LoneCommunicator : public comm::Communicator {
  public:
   int rank() const override { return 0; }
   int size() const override { return 1; }
   std::string name() const override { return "lone"; }
   void barrier() override {}
 
- private:
+ protected:
   struct Done final : comm::Pending {
     void wait() override {}
     bool test() override { return true; }

@@ -29,6 +29,7 @@ class RunFolder {
   const std::string& run_id() const { return run_id_; }
   const std::string& path() const { return path_; }
   std::string metrics_path() const { return path_ + "/metrics.jsonl"; }
+  std::string manifest_path() const { return path_ + "/manifest.json"; }
   std::string summary_path() const { return path_ + "/summary.json"; }
   std::string checkpoints_path() const { return path_ + "/checkpoints"; }
   std::string safetensors_path() const { return path_ + "/model/model.safetensors"; }

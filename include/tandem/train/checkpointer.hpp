@@ -53,7 +53,8 @@ class Checkpointer {
   const std::map<std::string, std::string> metadata_;
   const Reports reports_;
   bool is_best_ = false;
-  std::uint64_t step_ = 0;
+  std::uint64_t step_ = 0;   // of the write in progress
+  std::uint64_t bytes_ = 0;  // likewise, tensors alone
   std::string last_failure_;
   std::future<void> write_;  // last: its destructor waits, and the write uses the above
 };

@@ -15,7 +15,8 @@ namespace tandem::train {
 // rank 0's by definition (train/replicate.hpp).
 void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer);
 
-// Collective. That no weight and no optimizer value is infinite or not a number.
+// Collective, on states that are equal: rank 0 looks. That no weight and no optimizer value is
+// infinite or not a number.
 void require_finite_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer);
 
 }  // namespace tandem::train

@@ -37,11 +37,20 @@ class Optimizer {
   virtual ~Optimizer() = default;
   // values -= update(gradients); both of the size given to make_optimizer, in the same order at
   // each call.
-  virtual void step(Span<float> values, Span<const float> gradients, double learning_rate) = 0;
+  void step(Span<float> values, Span<const float> gradients, double learning_rate) {
+    ++steps_;
+    update(values, gradients, learning_rate);
+  }
   // All that it remembers, beside the number of its steps.
   virtual std::vector<StateArray> state() = 0;
-  virtual std::uint64_t steps() const = 0;
-  virtual void set_steps(std::uint64_t steps) = 0;
+  std::uint64_t steps() const { return steps_; }
+  void set_steps(std::uint64_t steps) { steps_ = steps; }
+
+ private:
+  // The step's arithmetic; steps() counts it already.
+  virtual void update(Span<float> values, Span<const float> gradients, double learning_rate) = 0;
+
+  std::uint64_t steps_ = 0;
 };
 
 // `options.name` is "sgd" or "adamw"; `size` in floats.

@@ -17,11 +17,9 @@
 
 namespace tandem::train {
 
+std::string optimizer_tensor_name(const std::string& array, const std::string& parameter);
 bool is_optimizer_tensor(const std::string& name);
 
-// The same, as views of what training works on.
-std::vector<model::NamedTensor> state_tensors(const model::Network& network,
-                                              const ParameterArena& arena, Optimizer& optimizer);
 std::vector<model::NamedTensor> take_snapshot(const model::Network& network,
                                               const ParameterArena& arena, Optimizer& optimizer);
 

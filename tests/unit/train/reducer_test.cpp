@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "support/lone_communicator.hpp"
 #include "tandem/core/error.hpp"
 
 namespace tandem::train {
@@ -44,33 +45,22 @@ TEST(Buckets, FollowTheAskedSize) {
   EXPECT_EQ(make_buckets(slots, floats, 65).size(), 2U);
 }
 
-// Notes every collective; results are as for ranks that all bring zeros.
-class RecordingCommunicator final : public comm::Communicator {
+// Notes every sum; results are as for ranks that all bring zeros.
+class RecordingCommunicator final : public testing::LoneCommunicator {
  public:
-  int rank() const override { return 0; }
   int size() const override { return 2; }
-  std::string name() const override { return "recording"; }
-  void barrier() override {}
 
   std::vector<std::pair<const float*, std::size_t>> started;
 
  private:
-  struct Done final : comm::Pending {
-    void wait() override {}
-    bool test() override { return true; }
-  };
   void do_all_reduce(void* data, std::size_t count, comm::DataType, comm::Reduction) override {
     started.emplace_back(static_cast<const float*>(data), count);
   }
   std::unique_ptr<comm::Pending> do_start_all_reduce(void* data, std::size_t count,
-                                                     comm::DataType) override {
+                                                     comm::DataType type) override {
     started.emplace_back(static_cast<const float*>(data), count);
-    return std::make_unique<Done>();
+    return LoneCommunicator::do_start_all_reduce(data, count, type);
   }
-  void do_reduce(void*, std::size_t, comm::DataType, comm::Reduction, int) override {}
-  void do_broadcast(void*, std::size_t, int) override {}
-  void do_swap(int, const void*, void*, std::size_t) override {}
-  void do_gather(const void*, std::size_t, void*, const std::vector<std::int64_t>&) override {}
 };
 
 // Three layers, of which the caller chooses the order in which gradients come.

@@ -1,0 +1,25 @@
+#include "epoch_accounting.hpp"
+
+#include "tandem/core/digest.hpp"
+#include "tandem/core/random.hpp"
+
+namespace tandem::train {
+
+Totals expected_accounting(const data::TrainingPlan& plan, std::uint64_t last_step) {
+  const std::uint64_t epoch = last_step / plan.steps_per_epoch();
+  Totals expected;
+  for (std::uint64_t step = epoch * plan.steps_per_epoch(); step <= last_step; ++step) {
+    expected.images += static_cast<std::int64_t>(plan.images_in_step(step));
+  }
+  if (static_cast<std::uint64_t>(expected.images) == plan.image_count) {
+    expected.id_hash = image_id_hash_of_all(plan.image_count);
+    return expected;
+  }
+  const auto order = permutation(plan.image_count, plan.seed, epoch);
+  for (std::int64_t i = 0; i < expected.images; ++i) {
+    expected.id_hash += image_id_hash(order[static_cast<std::size_t>(i)]);
+  }
+  return expected;
+}
+
+}  // namespace tandem::train
