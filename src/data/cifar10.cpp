@@ -53,8 +53,8 @@ DataError python_form_error(const std::string& path) {
                    path + " OUTPUT_FOLDER' and pack OUTPUT_FOLDER");
 }
 
-// Files are read when their images are asked for, and let go after the last of them, so that two of
-// them are in memory at a time: one in use, one being hashed.
+// Files are read when their images are asked for, and let go after the last of them, so that one of
+// them is in memory at a time, in use and being hashed.
 class Cifar10 : public ImageSource {
  public:
   using FilePtr = std::shared_ptr<const SourceFile>;
@@ -111,6 +111,7 @@ class Cifar10 : public ImageSource {
   // The file in use; another one than before is read, checked, and hashed beside its use.
   const FilePtr& file(std::size_t index) const {
     if (current_ && index == current_index_) return current_;
+    if (digest_lines_[current_index_].valid()) digest_lines_[current_index_].wait();
     current_ = nullptr;
     current_ = read_file_(index);
     current_index_ = index;
