@@ -2,6 +2,7 @@
 #
 #   tandem_add_unit_test(NAME SOURCES … LINKS … [WITH_TORCH])            label unit, needs no launcher
 #   tandem_add_mpi_test(NAME SOURCES … LINKS … RANKS 1 2 3 4 [WITH_TORCH])  label mpi, one entry for each number of ranks
+#   tandem_add_program_test(LABEL NAME)                                  NAME_test.py, which drives bin/tandem
 #
 # LINKS are CMake targets. A unit test without libtorch has one ctest entry for each of its cases; with it one for each
 # program, because loading libtorch takes longer than most cases.
@@ -82,3 +83,26 @@ function(tandem_add_mpi_test name)
       LABELS mpi PROCESSORS ${ranks} TIMEOUT ${TANDEM_TEST_SECONDS} ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT}")
   endforeach()
 endfunction()
+
+# The small data set that all of these use; a fixture of ctest.
+set(TANDEM_PROGRAM_DATA ${PROJECT_BINARY_DIR}/tests/synthetic.h5)
+function(tandem_add_program_test label name)
+  string(JOIN " " mpirun ${MPIEXEC_EXECUTABLE} --timeout ${TANDEM_MPIRUN_SECONDS})
+  string(JOIN " " unshare ${TANDEM_UNSHARE})
+  add_test(NAME ${label}.${name} COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
+  set_tests_properties(${label}.${name} PROPERTIES
+    LABELS ${label} TIMEOUT 400 FIXTURES_REQUIRED program_data
+    ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT};PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support;TANDEM_TEST_PROGRAM=$<TARGET_FILE:tandem>;TANDEM_TEST_MPIRUN=${mpirun};TANDEM_TEST_DATA=${TANDEM_PROGRAM_DATA};TANDEM_TEST_UNSHARE=${unshare}")
+endfunction()
+
+# Hosts of our own making, with another name, other mounts, another /dev/shm: the command that gives a program namespaces
+# of its own; empty where that is not allowed. Root may have these; others may in a user namespace.
+set(TANDEM_UNSHARE unshare --mount --uts)
+execute_process(COMMAND ${TANDEM_UNSHARE} true RESULT_VARIABLE tandem_cannot_unshare ERROR_QUIET)
+if(tandem_cannot_unshare)
+  set(TANDEM_UNSHARE unshare --map-root-user --mount --uts)
+  execute_process(COMMAND ${TANDEM_UNSHARE} true RESULT_VARIABLE tandem_cannot_unshare ERROR_QUIET)
+endif()
+if(tandem_cannot_unshare)
+  set(TANDEM_UNSHARE "")
+endif()

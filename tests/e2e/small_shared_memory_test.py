@@ -7,7 +7,7 @@ import unittest
 
 from tandem import MPIRUN, PROGRAM, TandemTest
 
-UNSHARE = os.environ["TANDEM_E2E_UNSHARE"].split()
+UNSHARE = os.environ["TANDEM_TEST_UNSHARE"].split()
 TRAIN = ["train", "--data", "large.h5", "--model", "mlp", "--max-steps", "2", "--eval-every", "0", "--json", "--quiet"]
 
 

@@ -1,4 +1,4 @@
-"""What the end-to-end tests share: running the program, alone and under mpirun, in a folder of their own."""
+"""What the tests of the whole program share: running the program, alone and under mpirun, in a folder of their own."""
 
 import json
 import os
@@ -8,9 +8,9 @@ import subprocess
 import tempfile
 import unittest
 
-PROGRAM = os.environ["TANDEM_E2E_PROGRAM"]
-MPIRUN = os.environ["TANDEM_E2E_MPIRUN"].split()
-DATA = os.environ["TANDEM_E2E_DATA"]  # 600 train and 120 test images of the built-in set
+PROGRAM = os.environ["TANDEM_TEST_PROGRAM"]
+MPIRUN = os.environ["TANDEM_TEST_MPIRUN"].split()
+DATA = os.environ["TANDEM_TEST_DATA"]  # 600 train and 120 test images of the built-in set
 
 QUICK = ["--data", DATA, "--model", "mlp", "--global-batch-size", "64", "--max-steps", "3", "--lr", "0.01"]
 

@@ -7,7 +7,7 @@ import unittest
 
 from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines
 
-UNSHARE = os.environ["TANDEM_E2E_UNSHARE"].split()
+UNSHARE = os.environ["TANDEM_TEST_UNSHARE"].split()
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64", "--lr", "0.01", "--run-id", "a",
          "--log-every", "1", "--checkpoint-every", "2"]
 
