@@ -102,12 +102,13 @@ void export_model(Job& job, const std::optional<metrics::RunFolder>& folder,
   });
 }
 
+// Collective.
 comm::WatchdogSettings watchdog_settings(Job& job, const Safekeeping& safekeeping) {
   comm::WatchdogSettings settings;
   settings.warn_seconds = safekeeping.stall_warn_seconds;
   settings.abort_seconds = safekeeping.stall_abort_seconds;
-  settings.host = job.topology.host;
-  settings.sees_all = job.topology.local_size == job.topology.world;
+  settings.hosts = split(
+      job.world.broadcast_string(join(job.world.gather_strings(job.topology.host), "\n")), '\n');
   settings.warn = print_warning;
   settings.report_end = print_error;
   return settings;
@@ -132,7 +133,13 @@ int run_train(Job& job, const Arguments& arguments) {
 
   // From here on a rank that hangs is noticed.
   comm::RankBoard board(job.world, job.node, job.topology);
-  const comm::Watchdog watchdog(board, watchdog_settings(job, request.safekeeping));
+  std::optional<comm::Watchdog> watchdog;
+  const comm::WatchdogSettings supervision = watchdog_settings(job, request.safekeeping);
+  if (comm::Runtime::allows_threads()) {
+    watchdog.emplace(board, job.topology.rank, supervision);
+  } else {
+    job.warn("this MPI lets one thread call it, so nobody watches for ranks that hang");
+  }
 
   // 2. Where it goes, from where, and what it trains on. That the place can be used is cheap to
   // find out first.

@@ -3,13 +3,16 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstring>
 #include <new>
+
+#include "board_relay.hpp"
 
 namespace tandem::comm {
 
 // A line of the cache each, so that ranks do not slow each other down.
 struct alignas(64) RankBoard::Row {
-  std::atomic<std::int32_t> rank{0};
+  std::atomic<std::int32_t> table{-1};
   std::atomic<std::int32_t> process{0};
   std::atomic<std::uint64_t> step{0};
   std::atomic<std::uint32_t> phase{0};
@@ -18,40 +21,79 @@ struct alignas(64) RankBoard::Row {
 };
 
 RankBoard::RankBoard(MpiCommunicator& world, MpiCommunicator& node, const Topology& topology)
-    : memory_(world, node,
-              sizeof(Row) * static_cast<std::size_t>(topology.local_size) + alignof(Row)) {
+    : rank_(topology.rank),
+      world_(topology.world),
+      memory_(world, node, sizeof(Row) * static_cast<std::size_t>(world_) + alignof(Row)),
+      relay_(std::make_unique<BoardRelay>(world, memory_.fills())) {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
   // Every rank of the host sees the same offset: pages are mapped at multiples of their size.
   const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
   const std::size_t padding = (alignof(Row) - address % alignof(Row)) % alignof(Row);
-  auto* table = memory_.data() + padding;
-  row_count_ = memory_.shared() ? static_cast<std::size_t>(topology.local_size) : 1;
-  const std::size_t row =
-      memory_.shared() ? static_cast<std::size_t>(topology.local_rank) : std::size_t{0};
-  mine_ = new (table + row * sizeof(Row)) Row;
-  mine_->rank = topology.rank;
-  mine_->process = ::getpid();
+  auto* bytes = memory_.data() + padding;
+  if (memory_.fills()) {
+    for (int rank = 0; rank < world_; ++rank) {
+      new (bytes + static_cast<std::size_t>(rank) * sizeof(Row)) Row;
+    }
+  }
   node.barrier();  // then all rows exist
-  rows_ = std::launder(reinterpret_cast<Row*>(table));
+  rows_ = std::launder(reinterpret_cast<Row*>(bytes));
+
+  // Which ranks share a table is known by the lowest of them.
+  int lowest = rank_;
+  if (memory_.shared()) node.broadcast(Span<int>(&lowest, 1));
+  std::vector<std::int64_t> tables(static_cast<std::size_t>(world_));
+  tables[static_cast<std::size_t>(rank_)] = lowest;
+  world.all_reduce(Span<std::int64_t>(tables));
+  if (memory_.fills()) {
+    for (int rank = 0; rank < world_; ++rank) {
+      rows_[rank].table = static_cast<std::int32_t>(tables[static_cast<std::size_t>(rank)]);
+    }
+  }
+  rows_[rank_].process = ::getpid();
+  node.barrier();  // then all rows are complete
 }
 
 RankBoard::~RankBoard() = default;
 
 void RankBoard::report(std::uint64_t step, Phase phase) {
-  mine_->step.store(step, std::memory_order_relaxed);
-  mine_->phase.store(static_cast<std::uint32_t>(phase), std::memory_order_relaxed);
+  Row& mine = rows_[rank_];
+  mine.step.store(step, std::memory_order_relaxed);
+  mine.phase.store(static_cast<std::uint32_t>(phase), std::memory_order_relaxed);
   touch();
 }
 
-void RankBoard::touch() { mine_->reports.fetch_add(1, std::memory_order_relaxed); }
+void RankBoard::touch() { rows_[rank_].reports.fetch_add(1, std::memory_order_relaxed); }
 
-void RankBoard::beat() { mine_->beats.fetch_add(1, std::memory_order_relaxed); }
+void RankBoard::beat() { rows_[rank_].beats.fetch_add(1, std::memory_order_relaxed); }
+
+void RankBoard::carry() {
+  if (!relay_->has_peers()) return;
+  relay_->receive([this](const BoardRelay::Message& message) {
+    for (std::size_t at = 0; at + sizeof(RankView) <= message.size(); at += sizeof(RankView)) {
+      RankView view;
+      std::memcpy(&view, message.data() + at, sizeof view);
+      Row& row = rows_[view.rank];
+      row.process = view.process;
+      row.step = view.step;
+      row.phase = static_cast<std::uint32_t>(view.phase);
+      row.reports = view.reports;
+      row.beats = view.beats;
+    }
+  });
+  BoardRelay::Message message;
+  for (const RankView& view : view()) {
+    if (view.table != rows_[rank_].table) continue;
+    const auto* bytes = reinterpret_cast<const std::uint8_t*>(&view);
+    message.insert(message.end(), bytes, bytes + sizeof view);
+  }
+  relay_->send(message);
+}
 
 std::vector<RankView> RankBoard::view() const {
   std::vector<RankView> ranks;
-  for (std::size_t i = 0; i < row_count_; ++i) {
-    const Row& row = rows_[i];
-    ranks.push_back({row.rank, row.process, row.step, static_cast<Phase>(row.phase.load()),
+  for (int rank = 0; rank < world_; ++rank) {
+    const Row& row = rows_[rank];
+    ranks.push_back({rank, row.table, row.process, row.step, static_cast<Phase>(row.phase.load()),
                      row.reports, row.beats});
   }
   return ranks;

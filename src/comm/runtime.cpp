@@ -48,6 +48,12 @@ int Runtime::world() const {
   return size;
 }
 
+bool Runtime::allows_threads() {
+  int provided = 0;
+  TANDEM_MPI(MPI_Query_thread(&provided));
+  return provided == MPI_THREAD_MULTIPLE;
+}
+
 void Runtime::abort(int code) {
   MPI_Abort(MPI_COMM_WORLD, code);
   std::_Exit(code);

@@ -1,13 +1,12 @@
 #include "tandem/comm/stall_judge.hpp"
 
-#include <algorithm>
 #include <tuple>
 
 namespace tandem::comm {
 namespace {
 
 constexpr double kSuspended = 1.0;  // a longer gap between two looks is no stall of anybody
-constexpr double kSilent = 1.0;     // beats come several times a second
+constexpr double kSilent = 1.5;     // beats come several times a second, also between hosts
 
 }  // namespace
 
@@ -53,23 +52,31 @@ void StallJudge::update(const std::vector<RankView>& ranks, double now) {
   }
 }
 
+bool StallJudge::is_silent(std::size_t index, double now) const {
+  return now - seen_[index].beat_at >= kSilent;
+}
+
 std::optional<Stall> StallJudge::look(const std::vector<RankView>& ranks, double now) {
   update(ranks, now);
   std::optional<Stall> worst;
-  const auto blame_order = [](const Stall& stall) {
-    return std::make_tuple(!stall.is_silent, stall.culprit.step, stall.culprit.phase);
+  const int own_table = ranks[static_cast<std::size_t>(rank_)].table;
+  const auto blame_order = [own_table](const Stall& stall) {
+    const bool is_seen_silent = stall.is_silent && stall.culprit.table == own_table;
+    return std::make_tuple(!is_seen_silent, !stall.is_silent, stall.culprit.step,
+                           stall.culprit.phase);
   };
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i].phase == Phase::kEnd) continue;
-    Stall stall{ranks[i], now - seen_[i].report_at, now - seen_[i].beat_at >= kSilent, false};
+    const Stall stall{ranks[i], now - seen_[i].report_at, is_silent(i, now)};
     if (stall.seconds <= 0) continue;
     if (!worst || blame_order(stall) < blame_order(*worst)) worst = stall;
   }
   if (!worst) return worst;
-  const bool all_wait = std::all_of(ranks.begin(), ranks.end(), [&](const RankView& rank) {
-    return rank.phase == Phase::kExchange && rank.step == worst->culprit.step;
-  });
-  worst->is_elsewhere = !sees_all_ && all_wait && !worst->is_silent;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (is_silent(i, now)) continue;
+    int& who = ranks[i].table == worst->culprit.table ? worst->speaker : worst->substitute;
+    if (who < 0) who = ranks[i].rank;
+  }
   return worst;
 }
 

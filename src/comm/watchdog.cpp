@@ -15,8 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto kBetweenLooks = 100ms;
 constexpr auto kTimeForAbort = 2s;
-// The host of the rank to blame can name it, so others let it speak first.
-constexpr double kWaitForOtherHost = 3;
+// Ranks of the host in question see more, so others let them speak first.
+constexpr double kWaitForSpeaker = 2;
 
 double now_in_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -38,21 +38,16 @@ std::string describe_stall(const Stall& stall, const std::string& host) {
   const std::string place = stall.culprit.step == 0 ? std::string(phase_name(stall.culprit.phase))
                                                     : "step " + std::to_string(stall.culprit.step) +
                                                           ", " + phase_name(stall.culprit.phase);
-  const std::string time = format_fixed(stall.seconds, 0) + " s";
-  if (stall.is_elsewhere) {
-    return "every rank of " + host + " has waited for " + time + " in " + place +
-           " for a rank of another host";
-  }
-  return "rank " + std::to_string(stall.culprit.rank) + " (" + host + ", process " +
-         std::to_string(stall.culprit.process) + ") has not advanced for " + time + ": " + place +
-         (stall.is_silent ? "; its process does not run" : "");
+  std::string text = "rank " + std::to_string(stall.culprit.rank) + " (" + host + ", process " +
+                     std::to_string(stall.culprit.process) + ") has not advanced for " +
+                     format_fixed(stall.seconds, 0) + " s: " + place;
+  if (stall.is_silent) text += "; its process does not run";
+  if (stall.speaker < 0) text += ", or its host is out of reach";
+  return text;
 }
 
-Watchdog::Watchdog(RankBoard& board, WatchdogSettings settings)
-    : board_(board),
-      settings_(std::move(settings)),
-      process_(::getpid()),
-      thread_([this] { watch(); }) {}
+Watchdog::Watchdog(RankBoard& board, int rank, WatchdogSettings settings)
+    : board_(board), settings_(std::move(settings)), rank_(rank), thread_([this] { watch(); }) {}
 
 Watchdog::~Watchdog() {
   {
@@ -63,35 +58,38 @@ Watchdog::~Watchdog() {
   thread_.join();
 }
 
-// The lowest rank of the host that is not to blame for being silent.
-bool Watchdog::speaks(const std::vector<RankView>& ranks, const Stall& stall) const {
-  for (const RankView& rank : ranks) {
-    if (stall.is_silent && rank.process == stall.culprit.process) continue;
-    return rank.process == process_;
+// A host that cannot be reached falls silent, and is then named as any other.
+void Watchdog::carry() {
+  if (!carries_) return;
+  try {
+    board_.carry();
+  } catch (const std::exception& error) {
+    carries_ = false;
+    settings_.warn(std::string("the ranks of other hosts are no longer seen: ") + error.what());
   }
-  return false;
 }
 
 void Watchdog::watch() {
-  StallJudge judge(settings_.sees_all);
+  StallJudge judge(rank_);
   bool warned = false;
   std::unique_lock<std::mutex> lock(mutex_);
   while (!changed_.wait_for(lock, kBetweenLooks, [this] { return stopping_; })) {
     board_.beat();
-    const std::vector<RankView> ranks = board_.view();
-    const std::optional<Stall> stall = judge.look(ranks, now_in_seconds());
+    carry();
+    const std::optional<Stall> stall = judge.look(board_.view(), now_in_seconds());
     if (!stall || stall->seconds < 1) warned = false;
-    if (!stall || !speaks(ranks, *stall)) continue;
-    const double patience = stall->is_elsewhere ? kWaitForOtherHost : 0;
-    if (settings_.abort_seconds > 0 && stall->seconds >= settings_.abort_seconds + patience) {
-      settings_.report_end(describe_stall(*stall, settings_.host) +
-                           "; the job ends, see --stall-abort");
+    if (!stall || (stall->speaker != rank_ && stall->substitute != rank_)) continue;
+    const double seconds = stall->seconds - (stall->speaker == rank_ ? 0 : kWaitForSpeaker);
+    const auto words = [&] {
+      return describe_stall(*stall, settings_.hosts[static_cast<std::size_t>(stall->culprit.rank)]);
+    };
+    if (settings_.abort_seconds > 0 && seconds >= settings_.abort_seconds) {
+      settings_.report_end(words() + "; the job ends, see --stall-abort");
       end_job();
     }
-    if (!warned && settings_.warn_seconds > 0 &&
-        stall->seconds >= settings_.warn_seconds + patience) {
+    if (!warned && settings_.warn_seconds > 0 && seconds >= settings_.warn_seconds) {
       warned = true;
-      settings_.warn(describe_stall(*stall, settings_.host));
+      settings_.warn(words());
     }
   }
 }

@@ -7,12 +7,9 @@ import pathlib
 import shutil
 import unittest
 
-from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines
+from hosts import IN_OWN_FOLDER, TWO_HOSTS
+from tandem import DATA, PROGRAM, TandemTest, read_lines
 
-FAKE_HOST = pathlib.Path(__file__).with_name("fake_host.sh")
-# Only the loopback interface: these hosts have one, also on a machine without a network.
-TWO_HOSTS = [*MPIRUN, "--host", "n1:2,n2:1", "-n", "3", "--mca", "plm_rsh_agent", FAKE_HOST,
-             "--mca", "oob_tcp_if_include", "lo", "--mca", "btl_tcp_if_include", "lo"]
 TRAIN = ["train", "--data", "data.h5", "--model", "mlp", "--global-batch-size", "64", "--max-steps", "3", "--lr", "0.01",
          "--threads", "1", "--log-every", "1"]
 
@@ -25,9 +22,7 @@ class Hosts(TandemTest):
             shutil.copy(DATA, self.folder / host / "data.h5")
 
     def on_two_hosts(self, *arguments, code=0):
-        """Every rank starts in the folder that is named after its host."""
-        script = 'cd "$(hostname)" && exec "$@"'
-        return self.run_command([*TWO_HOSTS, "bash", "-c", script, "bash", PROGRAM, *arguments], code, {})
+        return self.run_command([*TWO_HOSTS, *IN_OWN_FOLDER, PROGRAM, *arguments], code, {})
 
     def losses(self, run):
         losses = [line["loss"] for line in read_lines(run / "metrics.jsonl") if line["event"] == "step"]

@@ -31,6 +31,7 @@ class MpiCommunicator final : public Communicator {
   void set_piece(std::size_t elements) { piece_ = elements; }
 
  private:
+  friend class BoardRelay;
   friend class NodeMemory;
   struct Handle;
   explicit MpiCommunicator(std::unique_ptr<Handle> handle);

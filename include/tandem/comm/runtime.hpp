@@ -19,6 +19,9 @@ class Runtime {
   int rank() const;
   int world() const;
 
+  // Whether several threads may call MPI at a time.
+  static bool allows_threads();
+
   // Ends every rank of the job; the launcher answers with `code`.
   [[noreturn]] static void abort(int code);
 };

@@ -1,8 +1,9 @@
-// What: decides from what ranks report whether one of them has stopped advancing, and which.
-// Owns: when it saw each of them change. Threads: one at a time. Throws: nothing.
+// What: decides from what ranks report whether one of them has stopped advancing, which, and who
+// says so. Owns: when it saw each of them change. Threads: one at a time. Throws: nothing.
 //
 // While one rank hangs, all others wait for it in an exchange, so all look alike to a clock. The
-// one to blame is the one whose process does not run; else the one that is furthest behind.
+// one to blame is the one whose process does not run, on this host first, because news of others
+// come through a rank of this one; else the one that is furthest behind.
 #pragma once
 
 #include <cstdint>
@@ -15,6 +16,7 @@ namespace tandem::comm {
 
 struct RankView {
   int rank = 0;
+  int table = 0;  // equal for ranks that see each other directly: those of a host
   int process = 0;
   std::uint64_t step = 0;
   Phase phase = Phase::kStartUp;
@@ -24,19 +26,22 @@ struct RankView {
 
 struct Stall {
   RankView culprit;
-  double seconds = 0;         // without a report
-  bool is_silent = false;     // its process does not run: stopped, or starved of its CPU
-  bool is_elsewhere = false;  // every rank seen here waits in an exchange for one of another host
+  double seconds = 0;      // without a report
+  bool is_silent = false;  // its process does not run: stopped, or starved of its CPU
+  // Of the ranks that run: the lowest of the culprit's host, which knows best; and the lowest of
+  // all others, should that host be out of reach. -1: none.
+  int speaker = -1;
+  int substitute = -1;
 };
 
 class StallJudge {
  public:
-  // `sees_all`: whether the ranks that look() gets are all of the job.
-  explicit StallJudge(bool sees_all) : sees_all_(sees_all) {}
+  // `rank`: the one that judges.
+  explicit StallJudge(int rank) : rank_(rank) {}
 
-  // Call it several times a second; `now` in seconds of a clock that does not jump. Time in which
-  // it was not called (the job was suspended) is not counted. The longest stall, if any rank has
-  // not advanced since the last look.
+  // Call it several times a second with all ranks in order; `now` in seconds of a clock that
+  // does not jump. Time in which it was not called (the job was suspended) is not counted. The
+  // longest stall, if any rank has not advanced since the last look.
   std::optional<Stall> look(const std::vector<RankView>& ranks, double now);
 
  private:
@@ -47,8 +52,9 @@ class StallJudge {
     double beat_at = 0;
   };
   void update(const std::vector<RankView>& ranks, double now);
+  bool is_silent(std::size_t index, double now) const;
 
-  const bool sees_all_;
+  const int rank_;
   std::vector<Seen> seen_;
   double last_look_ = 0;
 };

@@ -1,8 +1,8 @@
-// What: a thread that ends the job where a rank of this host stops advancing, and says which.
+// What: a thread that ends the job where a rank of it stops advancing, and says which.
 // Owns: the thread. Threads: make and destroy it on the main thread; MPI must allow calls from
 // several. Throws: nothing; it ends the job with MPI_Abort (124).
 //
-// Of the ranks of a host the lowest whose process runs speaks.
+// Every rank has one, and one of them speaks: see Stall.
 #pragma once
 
 #include <condition_variable>
@@ -10,35 +10,37 @@
 #include <mutex>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tandem/comm/rank_board.hpp"
 
 namespace tandem::comm {
 
 struct WatchdogSettings {
-  double warn_seconds = 60;    // 0: never
-  double abort_seconds = 600;  // 0: never
-  std::string host;
-  bool sees_all = true;  // the board holds every rank of the job
+  double warn_seconds = 60;        // 0: never
+  double abort_seconds = 600;      // 0: never
+  std::vector<std::string> hosts;  // by rank
   std::function<void(const std::string&)> warn;
   std::function<void(const std::string&)> report_end;  // the last words, before the job ends
 };
 
 class Watchdog {
  public:
-  Watchdog(RankBoard& board, WatchdogSettings settings);
+  // `rank`: this one.
+  Watchdog(RankBoard& board, int rank, WatchdogSettings settings);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
  private:
   void watch();
-  bool speaks(const std::vector<RankView>& ranks, const Stall& stall) const;
+  void carry();
 
   RankBoard& board_;
   const WatchdogSettings settings_;
-  const int process_;
-  std::mutex mutex_;  // guards stopping_
+  const int rank_;
+  bool carries_ = true;  // its thread's own
+  std::mutex mutex_;     // guards stopping_
   std::condition_variable changed_;
   bool stopping_ = false;
   std::thread thread_;  // last

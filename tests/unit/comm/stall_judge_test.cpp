@@ -8,7 +8,8 @@ namespace {
 // Ranks that are looked at ten times a second.
 class Ranks {
  public:
-  explicit Ranks(std::size_t count, bool sees_all = true) : judge_(sees_all), ranks_(count) {
+  // Judged by one of them.
+  explicit Ranks(std::size_t count, int judge = 0) : judge_(judge), ranks_(count), silent_(count) {
     for (std::size_t i = 0; i < count; ++i) {
       ranks_[i].rank = static_cast<int>(i);
       ranks_[i].process = static_cast<int>(100 + i);
@@ -20,13 +21,17 @@ class Ranks {
     ranks_[rank].phase = phase;
     ++ranks_[rank].reports;
   }
-  void silence(std::size_t rank) { silent_ = rank; }
+  // That many ranks on each.
+  void on_hosts_of(int count) {
+    for (RankView& rank : ranks_) rank.table = rank.rank / count * count;
+  }
+  void silence(std::size_t rank) { silent_[rank] = true; }
   // The stall after so many seconds in which nobody reports.
   std::optional<Stall> wait(double seconds) {
     std::optional<Stall> stall;
     for (double end = now_ + seconds; now_ < end; now_ += 0.1) {
       for (std::size_t i = 0; i < ranks_.size(); ++i) {
-        if (i != silent_) ++ranks_[i].beats;
+        if (!silent_[i]) ++ranks_[i].beats;
       }
       stall = judge_.look(ranks_, now_);
     }
@@ -38,7 +43,7 @@ class Ranks {
  private:
   StallJudge judge_;
   std::vector<RankView> ranks_;
-  std::size_t silent_ = ~std::size_t{0};
+  std::vector<bool> silent_;
   double now_ = 1000;
 };
 
@@ -88,15 +93,55 @@ TEST(StallJudge, TimeInWhichTheWholeJobIsSuspendedDoesNotCount) {
   EXPECT_FALSE(stall->is_silent);
 }
 
-TEST(StallJudge, KnowsThatTheCulpritIsElsewhere) {
-  Ranks ranks(2, false);
+TEST(StallJudge, TheHostOfTheCulpritSpeaksFirst) {
+  Ranks ranks(4);
+  ranks.on_hosts_of(2);
+  ranks.wait(0.5);
+  ranks.silence(2);
+  const auto stall = ranks.wait(4);
+  ASSERT_TRUE(stall);
+  EXPECT_EQ(stall->culprit.rank, 2);
+  EXPECT_EQ(stall->speaker, 3);
+  EXPECT_EQ(stall->substitute, 0);
+}
+
+// The rank that carries news between hosts is stopped, so the other host falls silent as well.
+TEST(StallJudge, WhatIsSeenDirectlyGoesBeforeWhatIsCarried) {
+  Ranks ranks(3, 1);
+  ranks.on_hosts_of(2);
+  ranks.wait(0.5);
+  ranks.at(0, 9, Phase::kExchange);
+  ranks.silence(0);
+  ranks.silence(2);
+  const auto stall = ranks.wait(4);
+  ASSERT_TRUE(stall);
+  EXPECT_EQ(stall->culprit.rank, 0);
+  EXPECT_EQ(stall->speaker, 1);
+}
+
+TEST(StallJudge, WhereAHostIsSilentAnotherSpeaks) {
+  Ranks ranks(4, 2);
+  ranks.on_hosts_of(2);
+  ranks.wait(0.5);
+  ranks.silence(0);
+  ranks.silence(1);
+  const auto stall = ranks.wait(4);
+  ASSERT_TRUE(stall);
+  EXPECT_EQ(stall->culprit.rank, 0);
+  EXPECT_EQ(stall->speaker, -1);
+  EXPECT_EQ(stall->substitute, 2);
+}
+
+TEST(StallJudge, ARankThatComputesTooLongSpeaksOfItself) {
+  Ranks ranks(2);
+  ranks.on_hosts_of(1);
   ranks.wait(0.5);
   ranks.at(0, 3, Phase::kExchange);
-  ranks.at(1, 3, Phase::kExchange);
-  EXPECT_TRUE(ranks.wait(4)->is_elsewhere);
-  ranks.at(1, 3, Phase::kExchange);
-  ranks.silence(1);
-  EXPECT_FALSE(ranks.wait(4)->is_elsewhere);
+  ranks.at(1, 3, Phase::kCompute);
+  const auto stall = ranks.wait(4);
+  ASSERT_TRUE(stall);
+  EXPECT_FALSE(stall->is_silent);
+  EXPECT_EQ(stall->speaker, 1);
 }
 
 TEST(StallJudge, ARankThatHasEndedIsNotBlamed) {

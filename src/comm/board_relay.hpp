@@ -1,0 +1,37 @@
+// What: carries small messages between hosts, from one watchdog to the others, without ever waiting
+// for one that does not take them. Module-private.
+// Owns: a communicator of its own and the messages in flight. Threads: make and destroy it on the
+// main thread, use it from the watchdog's. Throws: InternalError.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "tandem/comm/mpi_communicator.hpp"
+
+namespace tandem::comm {
+
+class BoardRelay {
+ public:
+  using Message = std::vector<std::uint8_t>;
+
+  // Collective. Members speak for the ranks of their host; there must be at least one.
+  BoardRelay(MpiCommunicator& world, bool is_member);
+  // Collective, except on the way out of an error.
+  ~BoardRelay();
+
+  // Whether there is another member to talk to.
+  bool has_peers() const;
+  // To every member that has taken the last one.
+  void send(const Message& message);
+  // Calls `take` with whatever has come in.
+  void receive(const std::function<void(const Message&)>& take);
+
+ private:
+  struct Link;
+  std::unique_ptr<Link> link_;  // on members
+};
+
+}  // namespace tandem::comm

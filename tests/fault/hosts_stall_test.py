@@ -1,0 +1,64 @@
+#!/usr/bin/env python3
+"""A rank of another host that stops advancing is named, too: by its own host, or, where that is silent, by another."""
+
+import os
+import pathlib
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+from hosts import IN_OWN_FOLDER, TWO_HOSTS
+from tandem import DATA, PROGRAM, TandemTest
+
+TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64", "--epochs", "100000", "--log-every", "1",
+         "--eval-every", "0", "--threads", "1", "--quiet", "--run-id", "a", "--stall-warn", "2", "--stall-abort", "4"]
+
+
+class HostsStall(TandemTest):
+    def start(self):
+        for host in ("n1", "n2"):
+            (self.folder / host).mkdir(exist_ok=True)
+        process = subprocess.Popen([*TWO_HOSTS, *IN_OWN_FOLDER, PROGRAM, *TRAIN], cwd=self.folder, text=True,
+                                   stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        self.addCleanup(process.communicate)
+        self.addCleanup(process.kill)
+        metrics = self.folder / "n1/runs/a/metrics.jsonl"
+        while not (metrics.exists() and '"step":20,' in metrics.read_text()):
+            self.assertIsNone(process.poll(), "ended before it trained")
+            time.sleep(0.01)
+        return process
+
+    def process_of(self, rank):
+        """Found by the folder in which it runs."""
+        for entry in pathlib.Path("/proc").iterdir():
+            try:
+                if (entry.name.isdigit() and self.folder in (entry / "cwd").readlink().parents
+                        and f"OMPI_COMM_WORLD_RANK={rank}".encode() in (entry / "environ").read_bytes().split(b"\0")):
+                    return int(entry.name)
+            except OSError:
+                pass  # gone since, or a process of another user
+        return self.fail(f"rank {rank} is not there")
+
+    def stop(self, rank, host, words):
+        job = self.start()
+        stopped = self.process_of(rank)
+        os.kill(stopped, signal.SIGSTOP)
+        start = time.monotonic()
+        _, errors = job.communicate()
+        self.assertLess(time.monotonic() - start, 4 + 5)
+        self.assertEqual(job.returncode, 124, errors)
+        named = rf"rank {rank} \({host}, process {stopped}\) has not advanced for \d s: step \d+, [a-z]+; its process does not run"
+        for kind in ("warning", "error"):
+            self.assertEqual(len(re.findall(f"{kind}: {named}{words}", errors)), 1, errors)
+
+    def test_its_own_host_names_it(self):
+        self.stop(0, "n1", "(?!, or)")
+
+    def test_another_host_names_the_only_rank_of_a_host(self):
+        self.stop(2, "n2", ", or its host is out of reach")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
