@@ -31,15 +31,20 @@ constexpr std::size_t kMegabyte = std::size_t{1} << 20;
 constexpr char kStopping[] =
     "\ntandem: stopping after this step; press again after 2 s to end at once\n";
 
-metrics::Sinks make_sinks(const metrics::RunFolder& folder, const TrainRequest& request) {
+metrics::Sinks make_sinks(const metrics::RunFolder& folder, const TrainRequest& request,
+                          const std::vector<std::string>& hosts) {
+  std::vector<std::string> rank_paths;
+  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+    rank_paths.push_back(folder.rank_metrics_path(static_cast<int>(rank)));
+  }
   metrics::Sinks sinks;
-  sinks.push_back(std::make_unique<metrics::JsonLinesSink>(folder.metrics_path()));
+  sinks.push_back(std::make_unique<metrics::JsonLinesSink>(folder.metrics_path(), rank_paths));
   if (request.reporting.quiet) return sinks;
   const bool terminal = is_terminal_of_launcher();
   const auto progress = !request.reporting.progress ? metrics::Progress::kNone
                         : terminal                  ? metrics::Progress::kLive
                                                     : metrics::Progress::kLines;
-  sinks.push_back(std::make_unique<metrics::ConsoleSink>(request.config.epochs, progress));
+  sinks.push_back(std::make_unique<metrics::ConsoleSink>(request.config.epochs, progress, hosts));
   return sinks;
 }
 
@@ -49,7 +54,9 @@ metrics::RunFolder open_folder(RunStart& start) {
   const train::CheckpointStore store(start.folder->checkpoints_path());
   store.sweep();
   store.supersede_after(start.state.step);
-  metrics::JsonLinesSink::drop_after(start.folder->metrics_path(), start.state.step);
+  for (const std::string& path : start.folder->written_metrics()) {
+    metrics::JsonLinesSink::drop_after(path, start.state.step);
+  }
   start.folder->remove_summary();
   return std::move(*start.folder);
 }
@@ -89,6 +96,25 @@ std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::Tr
   const auto bucket_bytes =
       static_cast<std::size_t>(config.bucket_mb * static_cast<double>(kMegabyte));
   return std::make_unique<train::Reducer>(arena, job.world, bucket_bytes);
+}
+
+// A run that fails says so in its folder, where that can still be written.
+train::TrainResult run_trainer(train::Trainer& trainer,
+                               const std::optional<metrics::RunFolder>& folder, int world,
+                               double startup_seconds) {
+  try {
+    return trainer.run();
+  } catch (const std::exception& error) {
+    if (folder) {
+      try {
+        folder->write_summary(make_failure_summary(folder->run_id(), trainer.result(), world,
+                                                   startup_seconds, message_of(error)));
+      } catch (const Error& unwritten) {
+        print_warning(unwritten.what());
+      }
+    }
+    throw;
+  }
 }
 
 // Rank 0 writes the model in both forms; the weights are everywhere the same.
@@ -135,9 +161,10 @@ int run_train(Job& job, const Arguments& arguments) {
   comm::RankBoard board(job.world, job.node, job.topology);
   std::optional<comm::Watchdog> watchdog;
   const comm::WatchdogSettings supervision = watchdog_settings(job, request.safekeeping);
-  if (comm::Runtime::allows_threads()) {
+  const bool watches = supervision.warn_seconds > 0 || supervision.abort_seconds > 0;
+  if (watches && comm::Runtime::allows_threads()) {
     watchdog.emplace(board, job.topology.rank, supervision);
-  } else {
+  } else if (watches) {
     job.warn("this MPI lets one thread call it, so nobody watches for ranks that hang");
   }
 
@@ -201,7 +228,7 @@ int run_train(Job& job, const Arguments& arguments) {
     folder->write_manifest(make_manifest(folder->run_id(), images, ranks,
                                          "tandem train " + join(arguments, " "), start.state.step,
                                          folder->read_manifest()));
-    sinks = make_sinks(*folder, request);
+    sinks = make_sinks(*folder, request, supervision.hosts);
     report_start(start, *folder, arithmetic.steps_per_epoch, job.topology.world, sinks,
                  request.reporting.quiet);
   });
@@ -255,7 +282,8 @@ int run_train(Job& job, const Arguments& arguments) {
        [&](const train::TrainingState& state) { keeper.save(state); }, &board},
       settings, start.state);
   const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - began;
-  const train::TrainResult result = trainer.run();
+  const train::TrainResult result =
+      run_trainer(trainer, folder, job.topology.world, startup.count());
   board.report(result.steps, comm::Phase::kEnd);
   const std::string lost = keeper.finish();
   sinks.clear();

@@ -86,6 +86,15 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
   return summary;
 }
 
+Json make_failure_summary(const std::string& run_id, const train::TrainResult& result, int world,
+                          double startup_seconds, const std::string& error) {
+  Json summary = make_summary(run_id, result, world, "", startup_seconds);
+  summary["exit_reason"] = "failed";
+  summary["weights_sha256"] = nullptr;
+  summary["error"] = error;
+  return summary;
+}
+
 std::string describe_end(const train::TrainResult& result, const std::string& folder) {
   const std::string what = format_count(static_cast<std::int64_t>(result.steps)) + " steps in " +
                            format_fixed(result.train_seconds, 1) + " s, " +

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <utility>
 
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
@@ -14,6 +15,7 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kRedraw = std::chrono::milliseconds(100);
 constexpr auto kPlainLine = std::chrono::seconds(10);
 constexpr int kBarWidth = 24;
+constexpr double kWorthTelling = 0.1;  // of a step that all ranks wait for one
 
 std::string epoch_of(double epoch, double total) {
   return format_fixed(std::ceil(epoch - 1e-9), 0) + "/" + format_fixed(std::ceil(total), 0);
@@ -36,8 +38,11 @@ std::string progress_line(const StepRecord& record, double total_epochs) {
   return text;
 }
 
-ConsoleSink::ConsoleSink(double total_epochs, Progress progress)
-    : total_epochs_(total_epochs), progress_(progress), last_line_(Clock::now()) {}
+ConsoleSink::ConsoleSink(double total_epochs, Progress progress, std::vector<std::string> hosts)
+    : total_epochs_(total_epochs),
+      progress_(progress),
+      hosts_(std::move(hosts)),
+      last_line_(Clock::now()) {}
 
 ConsoleSink::~ConsoleSink() { erase_progress(); }
 
@@ -67,6 +72,8 @@ void ConsoleSink::on_epoch(const EpochRecord& record) {
                                        std::max(1e-9, record.train_seconds))) +
              " images/s  " + format_count(static_cast<std::int64_t>(record.images)) +
              " images exactly once");
+  const auto straggler = find_straggler(record.ranks);
+  if (straggler && straggler->share >= kWorthTelling) print_line(straggler->describe(hosts_));
 }
 
 void ConsoleSink::on_evaluation(const EvaluationRecord& record) {

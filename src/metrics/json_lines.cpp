@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -26,9 +27,26 @@ Json line_for(const char* event, std::uint64_t step, double epoch) {
   return {{"event", event}, {"step", step}, {"epoch", epoch}, {"time", now.count()}};
 }
 
+// Each line is one write, so that a reader never sees half a line of a living run.
+void write(File& file, const Json& line) {
+  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  file.write(text.data(), text.size());
+}
+
+void add_straggler(Json& line, const std::vector<RankRecord>& ranks) {
+  const auto straggler = find_straggler(ranks);
+  if (!straggler) return;
+  line["slowest_rank"] = straggler->rank;
+  line["slowest_by_seconds"] = straggler->seconds;
+  line["slowest_in"] = straggler->is_in_data ? "data" : "compute";
+}
+
 }  // namespace
 
-JsonLinesSink::JsonLinesSink(const std::string& path) : file_(open_to_append(path)) {}
+JsonLinesSink::JsonLinesSink(const std::string& path, const std::vector<std::string>& rank_paths)
+    : file_(open_to_append(path)) {
+  for (const std::string& each : rank_paths) rank_files_.push_back(open_to_append(each));
+}
 
 void JsonLinesSink::drop_after(const std::string& path, std::uint64_t step) {
   if (!file_exists(path)) return;
@@ -49,7 +67,20 @@ void JsonLinesSink::on_step(const StepRecord& record) {
   line["accuracy"] = record.accuracy;
   line["lr"] = record.learning_rate;
   line["images_per_second"] = record.images_per_second;
-  write(line);
+  add_straggler(line, record.ranks);
+  write(file_, line);
+  const std::size_t ranks = std::min(record.ranks.size(), rank_files_.size());
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    const RankRecord& each = record.ranks[rank];
+    Json rank_line = line_for("step", record.step, record.epoch);
+    rank_line["images"] = each.images;
+    rank_line["loss"] = each.loss;
+    rank_line["step_seconds"] = each.step_seconds;
+    rank_line["data_seconds"] = each.data_seconds;
+    rank_line["compute_seconds"] = each.compute_seconds;
+    rank_line["comm_seconds"] = each.exchange_seconds;
+    write(rank_files_[rank], rank_line);
+  }
 }
 
 void JsonLinesSink::on_epoch(const EpochRecord& record) {
@@ -58,7 +89,8 @@ void JsonLinesSink::on_epoch(const EpochRecord& record) {
   line["loss"] = record.loss;
   line["accuracy"] = record.accuracy;
   line["train_seconds"] = record.train_seconds;
-  write(line);
+  add_straggler(line, record.ranks);
+  write(file_, line);
 }
 
 void JsonLinesSink::on_evaluation(const EvaluationRecord& record) {
@@ -67,18 +99,13 @@ void JsonLinesSink::on_evaluation(const EvaluationRecord& record) {
   line["test_accuracy"] = record.test_accuracy;
   line["images"] = record.images;
   line["seconds"] = record.seconds;
-  write(line);
+  write(file_, line);
 }
 
 void JsonLinesSink::on_note(const NoteRecord& record) {
   Json line = line_for(record.event.c_str(), record.step, record.epoch);
   line["text"] = record.text;
-  write(line);
-}
-
-void JsonLinesSink::write(const Json& line) {
-  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  file_.write(text.data(), text.size());
+  write(file_, line);
 }
 
 }  // namespace tandem::metrics

@@ -20,6 +20,8 @@ namespace tandem::metrics {
 namespace {
 
 constexpr std::size_t kLongestRunId = 64;
+constexpr char kRanks[] = "/ranks";
+constexpr const char* kFolders[] = {"/model", kRanks};
 
 void make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0777) == 0) return;
@@ -103,7 +105,7 @@ void RunFolder::require_free(const std::string& runs_dir, const std::string& run
 RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_id) {
   const std::string path = free_path(runs_dir, run_id);
   make_folder(path);
-  make_folder(path + "/model");
+  for (const char* folder : kFolders) make_folder(path + folder);
   return RunFolder(run_id, path);
 }
 
@@ -115,13 +117,30 @@ bool RunFolder::exists(const std::string& runs_dir, const std::string& run_id) {
 RunFolder RunFolder::open(const std::string& runs_dir, const std::string& run_id) {
   check_run_id(run_id);
   RunFolder folder(run_id, runs_dir + "/" + run_id);
-  if (!is_folder(folder.path_ + "/model")) make_folder(folder.path_ + "/model");
+  for (const char* each : kFolders) {
+    if (!is_folder(folder.path_ + each)) make_folder(folder.path_ + each);
+  }
   return folder;
 }
 
 std::string RunFolder::pth_path(const std::string& dataset_name) const {
   const std::string name = dataset_name == "cifar10" ? "cifar" : as_file_name(dataset_name);
   return path_ + "/model/" + name + "_net.pth";
+}
+
+std::string RunFolder::rank_metrics_path(int rank) const {
+  char name[32];
+  std::snprintf(name, sizeof name, "/rank-%04d.jsonl", rank);
+  return path_ + kRanks + name;
+}
+
+std::vector<std::string> RunFolder::written_metrics() const {
+  std::vector<std::string> paths{metrics_path()};
+  std::error_code error;
+  for (const auto& entry : std::filesystem::directory_iterator(path_ + kRanks, error)) {
+    if (entry.path().extension() == ".jsonl") paths.push_back(entry.path());
+  }
+  return paths;
 }
 
 void RunFolder::write_config(const std::string& ini) const {

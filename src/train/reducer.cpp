@@ -4,7 +4,6 @@
 #include <torch/csrc/autograd/utils/lambda_post_hook.h>
 #include <torch/csrc/autograd/variable.h>
 
-#include <chrono>
 #include <utility>
 
 #include "tandem/core/error.hpp"
@@ -103,7 +102,6 @@ void Reducer::start_bucket(std::size_t bucket) {
 }
 
 void Reducer::finish() {
-  const auto begin = std::chrono::steady_clock::now();
   armed_ = false;
   for (std::size_t slot = 0; expect_gradients_ && slot < gradients_seen_.size(); ++slot) {
     if (gradients_seen_[slot] == 0) {
@@ -118,8 +116,6 @@ void Reducer::finish() {
     const Bucket& last = buckets_.back();
     comm_.all_reduce(arena_.gradients().subspan(last.offset, last.count));
   }
-  exchange_seconds_ +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 }  // namespace tandem::train

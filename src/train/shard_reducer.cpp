@@ -1,7 +1,6 @@
 #include "tandem/train/shard_reducer.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "cpu_clones.hpp"
@@ -56,7 +55,6 @@ void ShardReducer::end_part() {
 }
 
 void ShardReducer::finish() {
-  const auto begin = std::chrono::steady_clock::now();
   const Span<float> mine = arena_.gradients();
   for (int distance = 1; distance < comm_.size(); distance *= 2) {
     std::vector<float> theirs = take_array();
@@ -64,8 +62,6 @@ void ShardReducer::finish() {
     add_to(mine.data(), theirs.data(), mine.size());
     unused_.push_back(std::move(theirs));
   }
-  exchange_seconds_ +=
-      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 }  // namespace tandem::train

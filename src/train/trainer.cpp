@@ -30,10 +30,7 @@ std::string at_step(std::uint64_t step, const std::exception& error) {
 }  // namespace
 
 Trainer::Trainer(TrainerParts parts, TrainerSettings settings, TrainingState state)
-    : parts_(std::move(parts)),
-      settings_(settings),
-      state_(std::move(state)),
-      exchange_seconds_before_(state_.result.exchange_seconds) {}
+    : parts_(std::move(parts)), settings_(settings), state_(std::move(state)) {}
 
 TrainResult Trainer::run() {
   const data::TrainingPlan& plan = settings_.plan;
@@ -43,9 +40,10 @@ TrainResult Trainer::run() {
   while (state_.step < plan.steps) {
     const std::uint64_t step = state_.step;
     const auto begin = Clock::now();
+    StepSeconds seconds;
     Totals totals;
     try {
-      totals = train_step(step);
+      totals = train_step(step, seconds);
     } catch (const comm::AgreedError& error) {
       throw comm::AgreedError(error.code(), at_step(step, error));
     } catch (const Error& error) {
@@ -54,7 +52,10 @@ TrainResult Trainer::run() {
       throw InternalError(at_step(step, error));
     }
     ++state_.step;
-    count_time(step, seconds_since(begin));
+    seconds.whole = seconds_since(begin);
+    count_time(step, seconds);
+    log_times_.add(seconds, totals);
+    epoch_times_.add(seconds, totals);
     state_.epoch_totals.add(totals);
 
     const bool last = step + 1 == plan.steps;
@@ -73,7 +74,6 @@ TrainResult Trainer::run() {
 
 // True where the run ends before its last step.
 bool Trainer::stops_here() {
-  result_.exchange_seconds = exchange_seconds_before_ + parts_.exchange.exchange_seconds();
   if (!parts_.decide) return false;
   const Boundary decision = parts_.decide(state_.step);
   if (decision != Boundary::kGoOn) {
@@ -98,19 +98,29 @@ void Trainer::enter(comm::Phase phase) {
   parts_.progress->report(state_.step + (after_step ? 0 : 1), phase);
 }
 
-Totals Trainer::train_step(std::uint64_t step) {
+Totals Trainer::train_step(std::uint64_t step, StepSeconds& seconds) {
+  // Adds the time since the last call.
+  auto last = Clock::now();
+  const auto count = [&last](double& sum) {
+    const auto now = Clock::now();
+    sum += std::chrono::duration<double>(now - last).count();
+    last = now;
+  };
   Totals totals;
   const std::uint64_t parts = settings_.plan.parts_of_rank(parts_.comm.size());
   for (std::uint64_t part = 0; part < parts; ++part) {
     enter(comm::Phase::kData);
     const data::Batch batch = next_batch();
+    count(seconds.data);
     enter(comm::Phase::kCompute);
     parts_.exchange.begin_part(part, parts, batch.size() > 0);
     if (batch.size() > 0) totals.add(forward_backward(batch));
     parts_.exchange.end_part();
+    count(seconds.compute);
   }
   enter(comm::Phase::kExchange);
   parts_.exchange.finish();
+  count(seconds.exchange);
   enter(comm::Phase::kUpdate);
   if (!is_gradient_finite(step, totals)) {
     totals.loss = 0;  // on every rank: a mean over the epoch is to stay a number
@@ -144,10 +154,8 @@ Totals Trainer::forward_backward(const data::Batch& batch) {
 }
 
 data::Batch Trainer::next_batch() {
-  const auto begin = Clock::now();
   std::optional<data::Batch> batch = parts_.loader.next();
   if (!batch) throw InternalError("the loader ended before the plan did");
-  result_.data_seconds += seconds_since(begin);
   return std::move(*batch);
 }
 
@@ -199,18 +207,20 @@ double Trainer::epochs_after(std::uint64_t step) const {
   return static_cast<double>(step + 1) / static_cast<double>(settings_.plan.steps_per_epoch());
 }
 
-void Trainer::count_time(std::uint64_t step, double seconds) {
+void Trainer::count_time(std::uint64_t step, const StepSeconds& seconds) {
   const std::uint64_t images = settings_.plan.images_in_step(step);
   result_.steps = step + 1;
   result_.epochs = epochs_after(step);
   result_.images_seen += images;
-  result_.train_seconds += seconds;
-  state_.epoch_seconds += seconds;
-  log_seconds_ += seconds;
+  result_.train_seconds += seconds.whole;
+  result_.data_seconds += seconds.data;
+  result_.exchange_seconds += seconds.exchange;
+  state_.epoch_seconds += seconds.whole;
+  log_seconds_ += seconds.whole;
   log_images_ += images;
   const std::uint64_t first = settings_.plan.first_step;
   if (step - first >= kWarmupSteps || settings_.plan.steps - first < kFewSteps) {
-    state_.steady_seconds += seconds;
+    state_.steady_seconds += seconds.whole;
     state_.steady_images += images;
     result_.images_per_second = static_cast<double>(state_.steady_images) / state_.steady_seconds;
   }
@@ -226,6 +236,7 @@ void Trainer::log_step(std::uint64_t step, Totals totals) {
   record.accuracy = static_cast<double>(totals.correct) / static_cast<double>(totals.images);
   record.learning_rate = parts_.schedule.at(step);
   record.images_per_second = static_cast<double>(log_images_) / log_seconds_;
+  record.ranks = log_times_.gather(parts_.comm);
   record.seconds_left = result_.train_seconds / static_cast<double>(step + 1) *
                         static_cast<double>(settings_.plan.steps - step - 1);
   log_seconds_ = 0;
@@ -237,6 +248,7 @@ void Trainer::log_step(std::uint64_t step, Totals totals) {
 void Trainer::finish_epoch(std::uint64_t step, bool epoch_ends) {
   parts_.arena.check_views();
   const Totals totals = reduce(state_.epoch_totals);
+  std::vector<metrics::RankRecord> ranks = epoch_times_.gather(parts_.comm);
   const double seconds = state_.epoch_seconds;
   if (epoch_ends) {
     state_.epoch_totals = {};
@@ -256,6 +268,7 @@ void Trainer::finish_epoch(std::uint64_t step, bool epoch_ends) {
   record.loss = totals.loss / static_cast<double>(totals.images);
   record.accuracy = static_cast<double>(totals.correct) / static_cast<double>(totals.images);
   record.train_seconds = seconds;
+  record.ranks = std::move(ranks);
   result_.train_loss = record.loss;
   for (const auto& sink : parts_.sinks) sink->on_epoch(record);
 }

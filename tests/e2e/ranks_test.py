@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Ranks that train as one: the same curves at any number of ranks, and one voice where something is wrong on one of them."""
 
+import json
 import pathlib
 import unittest
 
@@ -57,9 +58,14 @@ class Ranks(TandemTest):
         self.assertFalse((self.folder / "runs").exists())
 
     def test_training_that_diverges_ends_all_ranks(self):
-        done = self.run_command([*MPIRUN, "-n", 2, PROGRAM, "train", *QUICK, "--lr", "1e9", "--max-steps", "9"], 70, {})
+        done = self.run_command([*MPIRUN, "-n", 2, PROGRAM, "train", *QUICK, "--lr", "1e9", "--max-steps", "9", "--run-id",
+                                 "a"], 70, {})
         self.assertEqual(done.stderr.count("tandem: error: "), 1, done.stderr)
-        self.assertRegex(done.stderr, r"tandem: error: step \d: the (gradient|loss of rank \d) is not finite at learning rate 1e\+09")
+        words = r"step \d: the (gradient|loss of rank \d) is not finite at learning rate 1e\+09"
+        self.assertRegex(done.stderr, "tandem: error: " + words)
+        summary = json.loads((self.folder / "runs/a/summary.json").read_text())
+        self.assertEqual((summary["exit_reason"], summary["weights_sha256"]), ("failed", None))
+        self.assertRegex(summary["error"], words)
 
     def test_a_fault_before_the_first_step_leaves_no_run(self):
         done = self.mpirun(2, "train", "--data", "absent.h5", "--run-id", "a", code=66)

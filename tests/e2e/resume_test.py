@@ -104,6 +104,9 @@ class Resume(TandemTest):
         self.run_to(120, "whole", *options)
         self.assertEqual(self.digest("killed"), self.digest("whole"))
         self.assertEqual(self.numbers("killed"), self.numbers("whole"))
+        for rank in (0, 1):
+            lines = read_lines(self.folder / f"runs/killed/ranks/rank-{rank:04}.jsonl")
+            self.assertEqual([line["step"] for line in lines], list(range(1, 121)))
 
     def test_another_number_of_ranks_keeps_batch_and_images(self):
         self.run_to(6, "a", "--eval-every", "0")

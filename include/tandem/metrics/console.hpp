@@ -4,6 +4,7 @@
 
 #include <chrono>
 #include <string>
+#include <vector>
 
 #include "tandem/metrics/sink.hpp"
 
@@ -17,8 +18,8 @@ enum class Progress { kNone, kLines, kLive };
 class ConsoleSink final : public Sink {
  public:
   // Epoch and evaluation lines go to standard output. On standard error kLive redraws the progress
-  // line, and kLines adds it plainly at least every ten seconds.
-  ConsoleSink(double total_epochs, Progress progress);
+  // line, and kLines adds it plainly at least every ten seconds. `hosts`: by rank.
+  ConsoleSink(double total_epochs, Progress progress, std::vector<std::string> hosts);
   ~ConsoleSink() override;
 
   void on_step(const StepRecord& record) override;
@@ -31,6 +32,7 @@ class ConsoleSink final : public Sink {
 
   const double total_epochs_;
   const Progress progress_;
+  const std::vector<std::string> hosts_;
   bool drawn_ = false;
   std::chrono::steady_clock::time_point last_line_;
 };

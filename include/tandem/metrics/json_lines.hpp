@@ -1,8 +1,9 @@
-// What: metrics.jsonl, one JSON object a line (docs/formats.md).
-// Owns: the open file. Threads: one at a time. Throws: CannotCreateError, IoError.
+// What: metrics.jsonl and the same of each rank, one JSON object a line (docs/formats.md).
+// Owns: the open files. Threads: one at a time. Throws: CannotCreateError, IoError.
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
@@ -12,10 +13,10 @@ namespace tandem::metrics {
 
 class JsonLinesSink final : public Sink {
  public:
-  // Adds to `path`, which is made where it does not exist.
-  explicit JsonLinesSink(const std::string& path);
+  // Adds to `path`, and to one file for each rank; they are made where they do not exist.
+  JsonLinesSink(const std::string& path, const std::vector<std::string>& rank_paths);
 
-  // Rewrites the file through a temporary one: without half a line at its end, and without lines of
+  // Rewrites a file through a temporary one: without half a line at its end, and without lines of
   // steps after `step`, which a resumed run writes again.
   static void drop_after(const std::string& path, std::uint64_t step);
 
@@ -25,10 +26,8 @@ class JsonLinesSink final : public Sink {
   void on_note(const NoteRecord& record) override;
 
  private:
-  // Each line is one write, so that a reader never sees half a line of a living run.
-  void write(const Json& line);
-
   File file_;
+  std::vector<File> rank_files_;
 };
 
 }  // namespace tandem::metrics

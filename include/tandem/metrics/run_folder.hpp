@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tandem/core/json.hpp"
 #include "tandem/metrics/run_lock.hpp"
@@ -29,12 +30,17 @@ class RunFolder {
   const std::string& run_id() const { return run_id_; }
   const std::string& path() const { return path_; }
   std::string metrics_path() const { return path_ + "/metrics.jsonl"; }
+  // ranks/rank-0000.jsonl
+  std::string rank_metrics_path(int rank) const;
   std::string manifest_path() const { return path_ + "/manifest.json"; }
   std::string summary_path() const { return path_ + "/summary.json"; }
   std::string checkpoints_path() const { return path_ + "/checkpoints"; }
   std::string safetensors_path() const { return path_ + "/model/model.safetensors"; }
   // model/cifar_net.pth for the data set cifar10, model/<data set>_net.pth otherwise.
   std::string pth_path(const std::string& dataset_name) const;
+
+  // metrics.jsonl and those of ranks/ that are there.
+  std::vector<std::string> written_metrics() const;
 
   void write_config(const std::string& ini) const;
   void write_manifest(const Json& manifest) const;

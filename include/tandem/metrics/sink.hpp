@@ -9,6 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "tandem/metrics/straggler.hpp"
+
 namespace tandem::metrics {
 
 struct StepRecord {
@@ -18,8 +20,9 @@ struct StepRecord {
   double loss = 0;                // mean over the global batch
   double accuracy = 0;
   double learning_rate = 0;
-  double images_per_second = 0;  // since the last record
-  double seconds_left = 0;       // of training, without evaluation
+  double images_per_second = 0;   // since the last record
+  double seconds_left = 0;        // of training, without evaluation
+  std::vector<RankRecord> ranks;  // by rank, since the last record
 };
 
 struct EpochRecord {
@@ -29,6 +32,7 @@ struct EpochRecord {
   double loss = 0;           // mean over these images
   double accuracy = 0;
   double train_seconds = 0;
+  std::vector<RankRecord> ranks;  // by rank, over the epoch, as far as this start of the run ran it
 };
 
 struct EvaluationRecord {

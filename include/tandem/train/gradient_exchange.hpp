@@ -21,9 +21,6 @@ class GradientExchange {
 
   // "gradients in 3 buckets"
   virtual std::string describe() const = 0;
-  // Seconds that finish() has spent, over all steps: exchange that backward did not hide, and
-  // waiting for other ranks.
-  virtual double exchange_seconds() const = 0;
 };
 
 }  // namespace tandem::train

@@ -46,7 +46,6 @@ class Reducer final : public GradientExchange {
 
   const std::vector<Bucket>& buckets() const { return buckets_; }
   std::string describe() const override;
-  double exchange_seconds() const override { return exchange_seconds_; }
 
  private:
   struct Hooks;
@@ -65,7 +64,6 @@ class Reducer final : public GradientExchange {
   std::vector<std::size_t> slots_missing_;  // per bucket
   std::size_t next_bucket_ = 0;
   std::vector<std::unique_ptr<comm::Pending>> in_flight_;
-  double exchange_seconds_ = 0;
 
   std::unique_ptr<Hooks> hooks_;
 };

@@ -27,7 +27,6 @@ class ShardReducer final : public GradientExchange {
   void end_part() override;
   void finish() override;
   std::string describe() const override { return "gradients summed over shards, in a fixed tree"; }
-  double exchange_seconds() const override { return exchange_seconds_; }
 
  private:
   // The sum of 2^level shards.
@@ -45,7 +44,6 @@ class ShardReducer final : public GradientExchange {
   std::vector<Subtree> waiting_;            // for the sibling that comes later
   std::vector<std::vector<float>> unused_;  // arrays to use again
   std::vector<torch::Tensor> buffers_;      // as they were before a shard other than 0
-  double exchange_seconds_ = 0;
 };
 
 }  // namespace tandem::train

@@ -20,6 +20,7 @@
 #include "tandem/train/objective.hpp"
 #include "tandem/train/optimizer.hpp"
 #include "tandem/train/parameter_arena.hpp"
+#include "tandem/train/rank_times.hpp"
 #include "tandem/train/schedule.hpp"
 #include "tandem/train/training_state.hpp"
 
@@ -67,9 +68,11 @@ class Trainer {
 
   // Collective. Trains up to settings.plan.steps steps, or until it is asked to stop.
   TrainResult run();
+  // As far as it has come, also where run() throws.
+  const TrainResult& result() const { return result_; }
 
  private:
-  Totals train_step(std::uint64_t step);
+  Totals train_step(std::uint64_t step, StepSeconds& seconds);
   Totals forward_backward(const data::Batch& batch);
   data::Batch next_batch();
   bool is_gradient_finite(std::uint64_t step, const Totals& totals);
@@ -82,17 +85,18 @@ class Trainer {
   TrainingState gather_state();
   Totals reduce(Totals totals);
   double epochs_after(std::uint64_t step) const;
-  void count_time(std::uint64_t step, double seconds);
+  void count_time(std::uint64_t step, const StepSeconds& seconds);
 
   TrainerParts parts_;
   const TrainerSettings settings_;
 
   TrainingState state_;  // its totals are this rank's
   TrainResult& result_ = state_.result;
-  const double exchange_seconds_before_;
   // Since the last record.
   double log_seconds_ = 0;
   std::uint64_t log_images_ = 0;
+  RankTimes log_times_;
+  RankTimes epoch_times_;
 };
 
 }  // namespace tandem::train

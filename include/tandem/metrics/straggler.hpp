@@ -1,0 +1,35 @@
+// What: finds the rank for which all others wait.
+// Owns: nothing. Threads: any. Throws: nothing.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace tandem::metrics {
+
+// What one rank did in some steps; seconds are means per step.
+struct RankRecord {
+  std::uint64_t images = 0;
+  double loss = 0;              // mean over these images; 0 where there are none
+  double data_seconds = 0;      // waiting for the loader
+  double compute_seconds = 0;   // forward and backward
+  double exchange_seconds = 0;  // exchange that backward did not hide, waiting for others included
+  double step_seconds = 0;
+};
+
+struct Straggler {
+  int rank = 0;
+  double seconds = 0;       // per step, by which it is later than the median of the others
+  double share = 0;         // of these in a step
+  bool is_in_data = false;  // most of them; else in compute
+
+  // "slowest rank 1 (node8): +21 ms/step in data"
+  std::string describe(const std::vector<std::string>& hosts) const;
+};
+
+// Of ranks in rank order: the one that comes to the exchange last. Nothing where there is one rank.
+std::optional<Straggler> find_straggler(const std::vector<RankRecord>& ranks);
+
+}  // namespace tandem::metrics

@@ -1,0 +1,35 @@
+// What: how long this rank took for the parts of its steps, and the same of all ranks.
+// Owns: sums. Threads: one. Throws: InternalError from gather().
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tandem/comm/communicator.hpp"
+#include "tandem/metrics/straggler.hpp"
+#include "tandem/train/objective.hpp"
+
+namespace tandem::train {
+
+struct StepSeconds {
+  double data = 0;
+  double compute = 0;
+  double exchange = 0;
+  double whole = 0;
+};
+
+class RankTimes {
+ public:
+  // `totals`: of this rank's images.
+  void add(const StepSeconds& seconds, const Totals& totals);
+  // Collective. Every rank's mean over the steps since the last call, in rank order on every rank;
+  // begins anew.
+  std::vector<metrics::RankRecord> gather(comm::Communicator& comm);
+
+ private:
+  std::uint64_t steps_ = 0;
+  StepSeconds seconds_;
+  Totals totals_;
+};
+
+}  // namespace tandem::train

@@ -1,0 +1,52 @@
+#include "tandem/metrics/straggler.hpp"
+
+#include <algorithm>
+
+#include "tandem/core/text.hpp"
+
+namespace tandem::metrics {
+namespace {
+
+constexpr double kMilliseconds = 1000;
+
+// The exchange lets nobody go before the last one has come, so all ranks begin a step together, and
+// what they did before the exchange is what sets them apart.
+double arrival(const RankRecord& rank) { return rank.data_seconds + rank.compute_seconds; }
+
+template <typename Value>
+double median_of_others(const std::vector<RankRecord>& ranks, std::size_t without, Value value) {
+  std::vector<double> values;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (i != without) values.push_back(value(ranks[i]));
+  }
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+}  // namespace
+
+std::string Straggler::describe(const std::vector<std::string>& hosts) const {
+  return "slowest rank " + std::to_string(rank) + " (" + hosts.at(static_cast<std::size_t>(rank)) +
+         "): +" + format_fixed(seconds * kMilliseconds, seconds * kMilliseconds < 10 ? 1 : 0) +
+         " ms/step in " + (is_in_data ? "data" : "compute");
+}
+
+std::optional<Straggler> find_straggler(const std::vector<RankRecord>& ranks) {
+  if (ranks.size() < 2) return std::nullopt;
+  const auto earlier = [](const RankRecord& one, const RankRecord& other) {
+    return arrival(one) < arrival(other);
+  };
+  const auto slowest = std::max_element(ranks.begin(), ranks.end(), earlier);
+  const auto index = static_cast<std::size_t>(slowest - ranks.begin());
+  Straggler straggler;
+  straggler.rank = static_cast<int>(index);
+  straggler.seconds = arrival(*slowest) - median_of_others(ranks, index, arrival);
+  straggler.share = straggler.seconds / std::max(slowest->step_seconds, 1e-9);
+  const auto data = [](const RankRecord& rank) { return rank.data_seconds; };
+  const double in_data = slowest->data_seconds - median_of_others(ranks, index, data);
+  straggler.is_in_data = in_data > straggler.seconds / 2;
+  return straggler;
+}
+
+}  // namespace tandem::metrics
