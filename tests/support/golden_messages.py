@@ -1,0 +1,56 @@
+"""Messages word for word: what the program says on standard error against what tests/golden/fault_messages.json expects.
+
+TANDEM_UPDATE_GOLDEN=1 writes what was said into that file instead, to be read as a diff."""
+
+import json
+import os
+import pathlib
+import re
+import socket
+
+from tandem import DATA, TandemTest
+
+GOLDEN = pathlib.Path(__file__).parents[1] / "golden/fault_messages.json"
+IS_UPDATE = os.environ.get("TANDEM_UPDATE_GOLDEN") == "1"
+
+# mpirun frames what it says of its own.
+OF_MPIRUN = re.compile(r"^-{60,}\n.*?^-{60,}\n", re.MULTILINE | re.DOTALL)
+# Further lines of a message are indented.
+MESSAGE = re.compile(r"(?<![^\n])tandem: .*\n(?:  .*\n)*")
+# Where there are more ranks than CPUs, this is said too.
+OF_THE_MACHINE = re.compile(r"tandem: warning: .* (share|may use only) \d+ .*CPU.*\n")
+
+
+def read_golden():
+    return json.loads(GOLDEN.read_text()) if GOLDEN.exists() else {}
+
+
+class GoldenTest(TandemTest):
+    def tearDown(self):
+        self.assertEqual(list(self.folder.rglob(".*.tmp.*")), [], "a temporary file stayed")
+
+    def name(self):
+        return self._testMethodName.removeprefix("test_").replace("_", " ")
+
+    def without_what_varies(self, text, placeholders):
+        host = re.escape(socket.gethostname())
+        for value, placeholder in [*placeholders.items(), (f"{self.folder}/", ""), (DATA, "<data>")]:
+            text = text.replace(value, placeholder)
+        for pattern, placeholder in ((rf"process \d+ on {host}\b", "process <pid> on <host>"), (rf"\({host}\)", "(<host>)"),
+                                     (r"\b[0-9a-f]{64}\b|\b[0-9a-f]{16}\b", "<digest>"),
+                                     (r"\b\d+(?=, which the file has after the header)", "<bytes>")):
+            text = re.sub(pattern, placeholder, text)
+        return text
+
+    def assert_says(self, done, errors=1, is_output_empty=True, placeholders={}):
+        """The code and every message are those of the test's name in the golden file, and nothing else was said."""
+        words = self.without_what_varies(OF_THE_MACHINE.sub("", OF_MPIRUN.sub("", done.stderr)), placeholders)
+        messages = MESSAGE.findall(words)
+        self.assertEqual(MESSAGE.sub("", words).strip(), "", f"words that are not ours:\n{done.stderr}")
+        self.assertEqual(sum(message.startswith("tandem: error: ") for message in messages), errors, done.stderr)
+        self.assertEqual(done.stdout == "", is_output_empty, done.stdout)
+        found = {"exit_code": done.returncode, "messages": [message.rstrip("\n").split("\n") for message in messages]}
+        if IS_UPDATE:
+            golden = json.dumps({**read_golden(), self.name(): found}, indent=2, sort_keys=True, ensure_ascii=False)
+            GOLDEN.write_text(golden + "\n")
+        self.assertEqual(found, read_golden().get(self.name()), "see TANDEM_UPDATE_GOLDEN in tests/support/golden_messages.py")

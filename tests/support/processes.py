@@ -1,0 +1,54 @@
+"""The processes of a running job: which they are, and what is in their memory."""
+
+import json
+import os
+import pathlib
+import re
+import signal
+import subprocess
+
+
+def ranks_of(launcher):
+    """{rank: process} of the processes that mpirun, with this process number, has started on this host."""
+    found = {}
+    for child in subprocess.run(["pgrep", "-P", str(launcher)], capture_output=True, text=True).stdout.split():
+        rank = re.search(rb"OMPI_COMM_WORLD_RANK=(\d+)", pathlib.Path(f"/proc/{child}/environ").read_bytes())
+        if rank:
+            found[int(rank[1])] = int(child)
+    return found
+
+
+def tensor_in(checkpoint, name):
+    """The bytes of a tensor of a safetensors file."""
+    content = checkpoint.read_bytes()
+    data = 8 + int.from_bytes(content[:8], "little")
+    begin, end = json.loads(content[8:data])[name]["data_offsets"]
+    return content[data + begin:data + end]
+
+
+def flip_a_bit_in_memory(process, values):
+    """In each place where a process keeps these float32 values: the lowest bit of the one in the middle. How many places."""
+    begin = len(values) // 8 * 4
+    needle = values[begin:begin + 256]
+    os.kill(process, signal.SIGSTOP)  # or its memory would change while it is searched
+    try:
+        places = find_in_memory(process, needle)
+        with open(f"/proc/{process}/mem", "r+b", buffering=0) as memory:
+            for place in places:
+                os.pwrite(memory.fileno(), bytes([needle[0] ^ 1]), place)
+    finally:
+        os.kill(process, signal.SIGCONT)
+    return len(places)
+
+
+def find_in_memory(process, needle):
+    """The addresses of these bytes in what the process has of its own."""
+    places = []
+    with open(f"/proc/{process}/mem", "rb", buffering=0) as memory:
+        for line in pathlib.Path(f"/proc/{process}/maps").read_text().splitlines():
+            first, last, rights = re.match(r"(\w+)-(\w+) (\S+)", line).groups()
+            if rights == "rw-p":
+                start = int(first, 16)
+                content = os.pread(memory.fileno(), int(last, 16) - start, start)
+                places += [start + found.start() for found in re.finditer(re.escape(needle), content)]
+    return places
