@@ -40,6 +40,10 @@ std::string describe_ranks(const std::vector<int>& ranks) {
   return (ranks.size() == 1 ? "rank " : "ranks ") + join(names, ", ");
 }
 
+std::string describe_value(const std::string& value) {
+  return value.empty() ? "none" : "'" + value + "'";
+}
+
 std::string describe_differences(const Fields& expected, const std::vector<std::string>& found) {
   std::vector<std::string> lines;
   for (std::size_t field = 0; field < expected.size(); ++field) {
@@ -53,8 +57,8 @@ std::string describe_differences(const Fields& expected, const std::vector<std::
     }
     for (const auto& [value, ranks] : ranks_by_value) {
       lines.push_back(expected[field].first + ": " + describe_ranks(ranks) +
-                      (ranks.size() == 1 ? " has '" : " have '") + value + "', rank 0 has '" +
-                      expected[field].second + "'");
+                      (ranks.size() == 1 ? " has " : " have ") + describe_value(value) +
+                      ", rank 0 has " + describe_value(expected[field].second));
     }
   }
   return "the ranks do not agree; start every rank with the same program, options and data\n  " +

@@ -12,10 +12,12 @@
 namespace tandem::metrics {
 namespace {
 
+constexpr char kCure[] = "; make it writable, or choose another --runs-dir";
+
 File open_lock(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (descriptor < 0) {
-    throw CannotCreateError(path + ": cannot be opened: " + std::strerror(errno));
+    throw CannotCreateError(path + ": cannot be opened: " + std::strerror(errno) + kCure);
   }
   return File(descriptor, path);
 }
@@ -48,7 +50,7 @@ RunLock::RunLock(const std::string& folder) : file_(open_lock(folder + "/run.loc
   // For the message above only; the lock itself is what counts.
   const std::string self = describe_self();
   if (::ftruncate(file_.descriptor(), 0) != 0) {
-    throw CannotCreateError(file_.path() + ": cannot be written: " + std::strerror(errno));
+    throw CannotCreateError(file_.path() + ": cannot be written: " + std::strerror(errno) + kCure);
   }
   file_.write_at(0, self.data(), self.size());
 }

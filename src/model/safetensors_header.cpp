@@ -226,8 +226,8 @@ void check_cover(const std::string& path, const std::vector<SafetensorsEntry>& e
     covered = entry->end;
   }
   if (covered != data_bytes) {
-    fail(path, "", "tensors of " + std::to_string(covered) + " bytes",
-         std::to_string(data_bytes) + ", which the file has after the header");
+    fail(path, "", std::to_string(data_bytes) + " bytes after the header",
+         std::to_string(covered) + ", which its tensors take");
   }
 }
 

@@ -76,7 +76,7 @@ bool verify_seal(const File& file, const std::string& header_text, SafetensorsHe
   if (found != sealed->second) {
     throw DataError(file.path() + ": " + describe_damage(file, header, data_at) +
                     ": found SHA-256 " + found + ", expected " + sealed->second +
-                    "; get the file anew");
+                    "; get it anew, or take another checkpoint of the run");
   }
   header.metadata.erase(kFileDigest);
   header.metadata.erase(kTensorDigests);

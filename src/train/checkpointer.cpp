@@ -56,7 +56,7 @@ void Checkpointer::collect() {
     reports_.on_written(step_, store_.path_of(step_));
   } catch (const std::exception& error) {
     last_failure_ = message_of(error) + "; a checkpoint needs " + format_bytes(bytes_) +
-                    ", free them or choose another --runs-dir";
+                    "; make room, or choose another --runs-dir";
     reports_.on_failed(step_, last_failure_);
   }
 }

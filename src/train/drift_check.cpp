@@ -43,6 +43,12 @@ std::string describe_difference(const std::vector<std::string>& names,
     std::vector<std::string> hashes;
     for (const auto& row : table) hashes.push_back(row.at(tensor));
     const std::string common = most_common(hashes);
+    if (hashes.size() == 2 && hashes[0] != hashes[1]) {
+      return "tensor '" + names[tensor] +
+             "' differs between ranks 0 and 1, both should be equal bit for bit, and no majority "
+             "tells which is right; suspect the memory or processor of either, and resume from the "
+             "last checkpoint elsewhere";
+    }
     std::vector<std::string> ranks;
     for (std::size_t rank = 0; rank < hashes.size(); ++rank) {
       if (hashes[rank] != common) ranks.push_back(std::to_string(rank));

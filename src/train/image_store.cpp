@@ -60,7 +60,7 @@ DatasetInfo open_everywhere(const std::string& path, comm::MpiCommunicator& worl
                             std::optional<data::PackedFile>& file) {
   std::string start;
   comm::agree(world, topology.host, [&] { start = fingerprint(path); });
-  comm::require_equal(world, {{"start of the data set " + path, start}});
+  comm::require_equal(world, {{"SHA-256 of the beginning of the data set " + path, start}});
   comm::agree_on_rank_0(world, [&] { data::probe_in_child(path); });
   comm::agree(world, topology.host, [&] {
     if (node.rank() == 0) file.emplace(path);

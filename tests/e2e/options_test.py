@@ -4,7 +4,7 @@
 import re
 import unittest
 
-from tandem import DATA, QUICK, TandemTest
+from tandem import DATA, PROGRAM, QUICK, TandemTest
 
 COMMANDS = ["pack", "verify", "train", "eval", "inspect", "info", "export"]
 
@@ -15,6 +15,11 @@ class Options(TandemTest):
         done = self.mpirun(ranks, "train", *arguments, "--print-config", environment=environment)
         rows = (re.split(r"\s{2,}", line.strip()) for line in done.stdout.splitlines())
         return {row[0]: (row[1], row[2]) for row in rows if len(row) == 3}
+
+    def test_libraries_of_the_working_folder_are_not_loaded(self):
+        dynamic = self.run_command(["readelf", "-d", PROGRAM], 0, {}).stdout
+        run_path = re.search(r"R(?:UN)?PATH.*\[(.*)\]", dynamic)[1].split(":")
+        self.assertTrue(all(folder.startswith("/") or folder.startswith("$ORIGIN") for folder in run_path), run_path)
 
     def test_help_and_version_need_no_rank(self):
         overview = self.tandem("--help").stdout

@@ -54,7 +54,7 @@ class Ranks(TandemTest):
     def test_different_options_end_all_ranks(self):
         done = self.mpirun_in_shell(3, 'if [ "$OMPI_COMM_WORLD_RANK" = 2 ]; then set -- "$@" --seed 7; fi; exec "$@"',
                                     "train", *QUICK, code=78)
-        self.assert_one_error(done, "--seed: rank 2 has '7', rank 0 has ''")
+        self.assert_one_error(done, "--seed: rank 2 has '7', rank 0 has none")
         self.assertFalse((self.folder / "runs").exists())
 
     def test_training_that_diverges_ends_all_ranks(self):

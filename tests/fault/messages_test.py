@@ -144,6 +144,10 @@ class Messages(GoldenTest):
         self.assert_says(self.mpirun_in_shell(3, script, *TRAIN, code=78))
         self.assert_leaves_no_run()
 
+    def test_unknown_option_on_rank_1(self):
+        self.assert_says(self.mpirun_in_shell(2, on_rank_1('set -- "$@" --sede 7'), *TRAIN, code=78))
+        self.assert_leaves_no_run()
+
     def test_other_command_on_rank_1(self):
         script = on_rank_1(f'set -- "$1" eval --data "{DATA}" --checkpoint a')
         self.assert_says(self.mpirun_in_shell(2, script, *TRAIN, code=78))

@@ -8,6 +8,7 @@ import subprocess
 import time
 import unittest
 
+from processes import ranks_of
 from tandem import DATA, MPIRUN, PROGRAM, TandemTest
 
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64", "--epochs", "100000", "--log-every", "1",
@@ -26,16 +27,6 @@ class Stall(TandemTest):
             time.sleep(0.01)
         return process
 
-    def processes(self, parent):
-        """By rank."""
-        found = {}
-        for line in subprocess.run(["pgrep", "-P", str(parent)], capture_output=True, text=True).stdout.split():
-            environment = open(f"/proc/{line}/environ", "rb").read().split(b"\0")
-            for entry in environment:
-                if entry.startswith(b"OMPI_COMM_WORLD_RANK="):
-                    found[int(entry.split(b"=")[1])] = int(line)
-        return found
-
     def wait_until_gone(self, processes):
         start = time.monotonic()
         while any(os.path.exists(f"/proc/{process}") for process in processes):
@@ -46,7 +37,7 @@ class Stall(TandemTest):
         for ranks in (2, 4):
             with self.subTest(ranks=ranks):
                 process = self.start(f"np{ranks}", ranks, "--stall-warn", "2", "--stall-abort", "5")
-                stopped = self.processes(process.pid)[1]
+                stopped = ranks_of(process.pid)[1]
                 os.kill(stopped, signal.SIGSTOP)
                 start = time.monotonic()
                 _, errors = process.communicate()
@@ -59,7 +50,7 @@ class Stall(TandemTest):
 
     def test_a_suspended_job_goes_on(self):
         process = self.start("a", 2, "--stall-abort", "3", "--max-steps", "400")
-        ranks = self.processes(process.pid).values()
+        ranks = ranks_of(process.pid).values()
         self.assertEqual(len(ranks), 2)
         for number in (signal.SIGSTOP, signal.SIGCONT):
             for rank in ranks:
@@ -72,7 +63,7 @@ class Stall(TandemTest):
 
     def test_ranks_do_not_outlive_their_launcher(self):
         process = self.start("a", 2)
-        ranks = self.processes(process.pid).values()
+        ranks = ranks_of(process.pid).values()
         process.kill()
         self.wait_until_gone(ranks)
 

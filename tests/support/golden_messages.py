@@ -38,7 +38,7 @@ class GoldenTest(TandemTest):
             text = text.replace(value, placeholder)
         for pattern, placeholder in ((rf"process \d+ on {host}\b", "process <pid> on <host>"), (rf"\({host}\)", "(<host>)"),
                                      (r"\b[0-9a-f]{64}\b|\b[0-9a-f]{16}\b", "<digest>"),
-                                     (r"\b\d+(?=, which the file has after the header)", "<bytes>")):
+                                     (r"\b\d+(?= bytes after the header)", "<bytes>")):
             text = re.sub(pattern, placeholder, text)
         return text
 
