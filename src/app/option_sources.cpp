@@ -112,6 +112,16 @@ void require_no_other_file(const std::map<std::string, std::string>& values,
   }
 }
 
+// From 1 on; 0 where there is none. The parser would put the name of the section before every name
+// in it, however long it is and however many they are.
+std::size_t line_of_section(const std::string& text) {
+  const std::vector<std::string> lines = split(text, '\n');
+  const auto found = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return trim(line).rfind('[', 0) == 0;
+  });
+  return found == lines.end() ? 0 : static_cast<std::size_t>(found - lines.begin()) + 1;
+}
+
 }  // namespace
 
 CommandLine parse_command_line(const std::string& command, const OptionTable& table,
@@ -173,15 +183,23 @@ std::map<std::string, std::string> read_environment(const OptionTable& table) {
 std::map<std::string, std::string> read_config_file(const OptionTable& table,
                                                     const std::string& path,
                                                     std::vector<std::string>& faults) {
-  constexpr std::uint64_t kLargestConfig = std::uint64_t{1} << 20;
+  constexpr std::uint64_t kLargestConfig = std::uint64_t{1} << 16;
   std::map<std::string, std::string> values;
   if (File::open_for_reading(path).size() > kLargestConfig) {
-    faults.push_back(path + ": is larger than 1 MiB, lines of the form name = value were expected");
+    faults.push_back(path +
+                     ": is larger than 64 KiB, lines of the form name = value were expected");
     return values;
   }
-  std::istringstream text(read_file(path));
+  const std::string text = read_file(path);
+  if (const std::size_t line = line_of_section(text); line > 0) {
+    faults.push_back(path + ": line " + std::to_string(line) +
+                     " begins a section, and options have none; lines of the form name = value "
+                     "are expected");
+    return values;
+  }
+  std::istringstream stream(text);
   try {
-    const auto parsed = po::parse_config_file(text, po::options_description(), true);
+    const auto parsed = po::parse_config_file(stream, po::options_description(), true);
     for (const po::option& option : parsed.options) {
       const bool known = std::any_of(table.begin(), table.end(), [&](const OptionSpec& spec) {
         return spec.name == option.string_key;

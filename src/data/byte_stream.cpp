@@ -14,6 +14,10 @@ namespace tandem::data {
 namespace {
 
 constexpr std::string_view kGzipMagic("\x1f\x8b", 2);
+// A byte of deflate data becomes at most so many (https://zlib.net/zlib_tech.html); zlib itself
+// holds back less than its window.
+constexpr std::uint64_t kMostInflated = 1032;
+constexpr std::uint64_t kWindow = 32 * 1024;
 
 class PlainStream : public ByteStream {
  public:
@@ -23,6 +27,10 @@ class PlainStream : public ByteStream {
     const std::size_t got = file_.read_at(offset_, data, bytes);
     offset_ += got;
     return got;
+  }
+  std::uint64_t most_left() const override {
+    const std::uint64_t size = file_.size();
+    return size - std::min(offset_, size);
   }
   std::string where() const override { return file_.path(); }
 
@@ -52,6 +60,11 @@ class GzipStream : public ByteStream {
       done += step - zlib_.avail_out;
     }
     return done;
+  }
+  std::uint64_t most_left() const override {
+    const std::uint64_t size = file_.size();
+    const std::uint64_t unread = size - std::min(file_offset_, size) + zlib_.avail_in;
+    return unread * kMostInflated + kWindow;
   }
   std::string where() const override { return file_.path(); }
 

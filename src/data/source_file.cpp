@@ -22,10 +22,13 @@ SourceFile read_exactly(ByteStream& stream, std::string name, std::size_t size,
   file.name = std::move(name);
   file.where = stream.where();
   file.size = size;
-  file.bytes.reset(new std::uint8_t[size]);  // not cleared, unlike a vector: it is 30 MB at a time
+  // Not for what a header only claims. Not cleared, unlike a vector: it is 30 MB at a time.
+  const auto room =
+      static_cast<std::size_t>(std::min<std::uint64_t>(size, have.size() + stream.most_left()));
+  file.bytes.reset(new std::uint8_t[room]);
   std::copy(have.begin(), have.end(), file.bytes.get());
   const std::size_t got =
-      have.size() + stream.read(file.bytes.get() + have.size(), size - have.size());
+      have.size() + stream.read(file.bytes.get() + have.size(), room - have.size());
   const std::string expected = format_count(static_cast<std::int64_t>(size)) + " bytes in all";
   if (got < size) {
     const std::string_view beginning(reinterpret_cast<const char*>(file.bytes.get()),

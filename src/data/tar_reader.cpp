@@ -127,6 +127,8 @@ std::size_t TarReader::read(void* data, std::size_t bytes) {
   return step;
 }
 
+std::uint64_t TarReader::most_left() const { return std::min(left_, archive_->most_left()); }
+
 std::string TarReader::where() const { return archive_->where() + ": member " + name_; }
 
 void TarReader::read_whole(void* data, std::size_t bytes) {

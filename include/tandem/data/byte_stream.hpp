@@ -19,6 +19,8 @@ class ByteStream {
   // of gzip data are handed out before their checksum is known: only a read that meets the end
   // (returns less than asked) proves them.
   virtual std::size_t read(void* data, std::size_t bytes) = 0;
+  // No more than this can follow, whatever a header in it claims.
+  virtual std::uint64_t most_left() const = 0;
   // The file, and the archive around it, as a message names it.
   virtual std::string where() const = 0;
 };

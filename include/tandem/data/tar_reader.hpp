@@ -22,6 +22,7 @@ class TarReader : public ByteStream {
   const std::string& name() const { return name_; }
   std::uint64_t size() const { return size_; }
   std::size_t read(void* data, std::size_t bytes) override;
+  std::uint64_t most_left() const override;
   std::string where() const override;
 
  private:

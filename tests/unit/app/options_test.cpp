@@ -145,6 +145,12 @@ TEST(ConfigFile, RefusesUnknownNamesWithTheNearest) {
   EXPECT_TRUE(contains(usage_error_of({"--config", folder / "c.ini"}), "did you mean --epochs?"));
 }
 
+TEST(ConfigFile, RefusesSections) {
+  const TempDir folder;
+  write_file_atomically(folder / "c.ini", "# sections\n \t[train]\nepochs = 3\n");
+  EXPECT_TRUE(contains(usage_error_of({"--config", folder / "c.ini"}), "line 2 begins a section"));
+}
+
 TEST(ToIni, RepeatsTheRun) {
   const TempDir folder;
   Options options = resolve(
