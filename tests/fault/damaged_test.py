@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Flipped bits and missing ends in data sets and checkpoints are found, soon; a run takes the checkpoint before."""
+
+import random
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+
+from damage import Damage, assert_refused
+from tandem import TandemTest
+
+TRAIN = ["train", "--data", "data.h5", "--model", "lenet", "--global-batch-size", "16", "--lr", "0.01", "--threads", "1",
+         "--eval-every", "0", "--run-id", "a", "--quiet", "--resume", "auto"]
+USER_BLOCK = 512
+
+
+def flip(byte, bit=0):
+    return Damage("flip", 8 * byte + bit)
+
+
+def cut(size):
+    return Damage("cut", size)
+
+
+class Damaged(TandemTest):
+    def setUp(self):
+        super().setUp()
+        self.tandem("pack", "--input", "synthetic", "--images", "16", "--output", "data.h5")
+        self.data = (self.folder / "data.h5").read_bytes()
+
+    def assert_all_refused(self, content, suffix, damages):
+        def check(number, damage):
+            path = self.folder / f"damaged-{number}{suffix}"
+            path.write_bytes(damage.of(content))
+            assert_refused(self.folder, "verify", path)
+
+        with ThreadPoolExecutor(2) as pool:
+            futures = [(damage, pool.submit(check, number, damage)) for number, damage in enumerate(damages)]
+        for damage, future in futures:
+            with self.subTest(damage):
+                future.result()
+
+    def test_data_set(self):
+        size = len(self.data)
+        random_ones = [Damage.at_random(random, size) for _ in range(2)]
+        self.assert_all_refused(self.data, ".h5", [
+            flip(0), flip(USER_BLOCK - 1, 7), flip(USER_BLOCK), flip(size // 2), flip(size - 1, 7),
+            cut(0), cut(USER_BLOCK - 1), cut(size - 1), *random_ones])
+        (self.folder / "data.h5").write_bytes(flip(size // 2).of(self.data))
+        self.assert_one_error(self.tandem(*TRAIN, code=65), r"data\.h5")
+
+    def test_checkpoint(self):
+        self.tandem(*TRAIN, "--max-steps", "1")
+        first = self.checkpoint(1).read_bytes()
+        size, header = len(first), 8 + int.from_bytes(first[:8], "little")
+        random_ones = [Damage.at_random(random, size) for _ in range(2)]
+        damages = [flip(0), flip(8), flip(first.index(b'"sha256"') + 3), flip(first.index(b'"hash64"') + 3),
+                   flip(first.index(b'"sha256":"') + 20), flip(header), flip(size - 1, 7),
+                   cut(0), cut(7), cut(header), cut(size - 1), *random_ones]
+        self.assert_all_refused(first, ".safetensors", damages)
+
+        for number, damage in enumerate(damages):
+            self.checkpoint(2 + number).write_bytes(damage.of(first))
+        done = self.tandem(*TRAIN, "--max-steps", "2", "--checkpoint-every", "0")
+        self.assertIn("checkpoints were refused", done.stderr)
+        for number in range(len(damages)):
+            self.assertIn(f"step-{2 + number:08}.safetensors: ", done.stderr)
+
+    def checkpoint(self, step):
+        return self.folder / f"runs/a/checkpoints/step-{step:08}.safetensors"
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

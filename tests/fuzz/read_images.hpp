@@ -1,0 +1,27 @@
+// What: what is required of every source of images that could be opened. Owns: nothing.
+// Threads: any. Throws: DataError.
+#pragma once
+
+#include <vector>
+
+#include "tandem/data/image_source.hpp"
+#include "target.hpp"
+
+namespace tandem::fuzz {
+
+// Reads all images and labels, and the digest.
+inline void read_images(data::ImageSource& source) {
+  const data::DatasetInfo info = source.info();
+  for (const data::Split split : {data::Split::kTrain, data::Split::kTest}) {
+    const std::uint64_t count = split == data::Split::kTrain ? info.train_count : info.test_count;
+    std::vector<std::uint8_t> images(count * info.shape.pixels());
+    std::vector<std::uint8_t> labels(count);
+    source.read(split, 0, count, images.data(), labels.data());
+    for (const std::uint8_t label : labels) {
+      require(label < info.classes.size(), "every label is a class");
+    }
+  }
+  require(source.source_sha256().size() == 64, "the digest has 64 digits");
+}
+
+}  // namespace tandem::fuzz
