@@ -39,11 +39,10 @@ metrics::Sinks make_sinks(const metrics::RunFolder& folder, const TrainRequest& 
   }
   metrics::Sinks sinks;
   sinks.push_back(std::make_unique<metrics::JsonLinesSink>(folder.metrics_path(), rank_paths));
-  if (request.reporting.quiet) return sinks;
-  const bool terminal = is_terminal_of_launcher();
-  const auto progress = !request.reporting.progress ? metrics::Progress::kNone
-                        : terminal                  ? metrics::Progress::kLive
-                                                    : metrics::Progress::kLines;
+  const auto progress = request.reporting.quiet       ? metrics::Progress::kQuiet
+                        : !request.reporting.progress ? metrics::Progress::kNone
+                        : is_terminal_of_launcher()   ? metrics::Progress::kLive
+                                                      : metrics::Progress::kLines;
   sinks.push_back(std::make_unique<metrics::ConsoleSink>(request.config.epochs, progress, hosts));
   return sinks;
 }
@@ -54,6 +53,7 @@ metrics::RunFolder open_folder(RunStart& start) {
   const train::CheckpointStore store(start.folder->checkpoints_path());
   store.sweep();
   store.supersede_after(start.state.step);
+  if (start.checkpoint) store.keep_if_best(*start.checkpoint);
   for (const std::string& path : start.folder->written_metrics()) {
     metrics::JsonLinesSink::drop_after(path, start.state.step);
   }
@@ -250,8 +250,7 @@ int run_train(Job& job, const Arguments& arguments) {
   rules.steps_per_epoch = arithmetic.steps_per_epoch;
   rules.is_stop_asked = is_stop_asked;
   RunKeeper keeper({job.world, *network, arena, *optimizer}, request.safekeeping, rules,
-                   folder ? folder->checkpoints_path() : "", std::move(kept), sinks,
-                   start.state.result.best_accuracy);
+                   folder ? folder->checkpoints_path() : "", std::move(kept), sinks);
 
   // 7. Train.
   const auto between_batches = [&] {

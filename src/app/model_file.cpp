@@ -102,12 +102,16 @@ std::string find_model_file(const std::string& checkpoint) {
 ModelFile read_model_file(const std::string& checkpoint) {
   const std::string path = find_model_file(checkpoint);
   model::SafetensorsFile file = model::read_safetensors(path);
+  const ModelDescription description = ModelDescription::from_metadata(file.metadata, path);
+  if (!file.sealed && file.metadata.at("format") == train::kCheckpointFormat) {
+    throw DataError(path + ": is a checkpoint without its digest; it is damaged, take another one");
+  }
   file.tensors.erase(std::remove_if(file.tensors.begin(), file.tensors.end(),
                                     [](const model::NamedTensor& each) {
                                       return train::is_optimizer_tensor(each.name);
                                     }),
                      file.tensors.end());
-  return {path, ModelDescription::from_metadata(file.metadata, path), std::move(file.tensors)};
+  return {path, description, std::move(file.tensors)};
 }
 
 model::NetworkPtr make_untrained(const ModelDescription& description) {

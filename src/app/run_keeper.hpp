@@ -17,11 +17,10 @@ namespace tandem::app {
 
 class RunKeeper {
  public:
-  // `checkpoints` is the folder on rank 0; `best_accuracy` what earlier segments have reached.
+  // `checkpoints` is the folder, on rank 0.
   RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping& safekeeping,
             const train::BoundaryRules& rules, const std::string& checkpoints,
-            std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
-            double best_accuracy);
+            std::map<std::string, std::string> metadata, metrics::Sinks& sinks);
   RunKeeper(const RunKeeper&) = delete;
   RunKeeper& operator=(const RunKeeper&) = delete;
 
@@ -40,7 +39,8 @@ class RunKeeper {
   const Safekeeping safekeeping_;
   const std::uint64_t steps_per_epoch_;
   metrics::Sinks& sinks_;
-  double best_accuracy_;
+  double best_accuracy_;        // of what is best.safetensors, or is about to become it
+  double accuracy_before_ = 0;  // of what was best before that
   train::BoundaryPolicy policy_;
   train::Checkpointer checkpointer_;
 };

@@ -126,6 +126,20 @@ bool file_exists(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0;
 }
 
+std::vector<std::string> list_folder(const std::string& path) {
+  std::vector<std::string> paths;
+  std::error_code error;
+  std::filesystem::directory_iterator entry(path, error);
+  while (!error && entry != std::filesystem::directory_iterator()) {
+    paths.push_back(entry->path());
+    entry.increment(error);
+  }
+  if (error && error != std::errc::no_such_file_or_directory) {
+    throw IoError(path + ": cannot be listed: " + error.message() + "; check the folder");
+  }
+  return paths;
+}
+
 bool is_folder(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);

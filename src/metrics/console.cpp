@@ -47,7 +47,7 @@ ConsoleSink::ConsoleSink(double total_epochs, Progress progress, std::vector<std
 ConsoleSink::~ConsoleSink() { erase_progress(); }
 
 void ConsoleSink::on_step(const StepRecord& record) {
-  if (progress_ == Progress::kNone) return;
+  if (progress_ == Progress::kQuiet || progress_ == Progress::kNone) return;
   const bool live = progress_ == Progress::kLive;
   const auto now = Clock::now();
   if (now - last_line_ < (live ? Clock::duration(kRedraw) : Clock::duration(kPlainLine))) return;
@@ -63,6 +63,7 @@ void ConsoleSink::on_step(const StepRecord& record) {
 }
 
 void ConsoleSink::on_epoch(const EpochRecord& record) {
+  if (progress_ == Progress::kQuiet) return;
   erase_progress();
   last_line_ = Clock::now();
   print_line("epoch " + epoch_of(record.epoch, total_epochs_) + "  step " +
@@ -77,6 +78,7 @@ void ConsoleSink::on_epoch(const EpochRecord& record) {
 }
 
 void ConsoleSink::on_evaluation(const EvaluationRecord& record) {
+  if (progress_ == Progress::kQuiet) return;
   erase_progress();
   print_line("eval " + std::to_string(record.images) + "/" + std::to_string(record.images) +
              " exactly once  test loss " + format_fixed(record.test_loss, 4) + "  test accuracy " +

@@ -136,9 +136,8 @@ std::string RunFolder::rank_metrics_path(int rank) const {
 
 std::vector<std::string> RunFolder::written_metrics() const {
   std::vector<std::string> paths{metrics_path()};
-  std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(path_ + kRanks, error)) {
-    if (entry.path().extension() == ".jsonl") paths.push_back(entry.path());
+  for (const std::string& path : list_folder(path_ + kRanks)) {
+    if (std::filesystem::path(path).extension() == ".jsonl") paths.push_back(path);
   }
   return paths;
 }

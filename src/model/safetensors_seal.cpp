@@ -38,8 +38,9 @@ std::string describe_damage(const File& file, const SafetensorsHeader& header,
     file.read_at(data_at + entry->begin, bytes.data(), bytes.size());
     const std::string digest =
         Json(entry->name).dump() + ":\"" + hex_of(bytes.data(), bytes.size()) + '"';
-    if (digests.substr(0, digest.size()) != digest)
+    if (digests.substr(0, digest.size()) != digest) {
       return "tensor '" + entry->name + "' is damaged";
+    }
     skip(digest.size() + 1);  // and the comma
   }
   return "its header is damaged";
@@ -66,7 +67,11 @@ std::size_t find_seal(const std::string& header_text) {
 
 bool verify_seal(const File& file, const std::string& header_text, SafetensorsHeader& header) {
   const auto sealed = header.metadata.find(kFileDigest);
-  if (sealed == header.metadata.end()) return false;
+  if (sealed == header.metadata.end()) {
+    if (header.metadata.count(kTensorDigests) == 0) return false;
+    throw DataError(file.path() + ": has digests of tensors, and '" + kFileDigest +
+                    "' of the file is missing; the file is damaged, get it anew");
+  }
   const std::size_t at = find_seal(header_text);
   const bool well_formed = at != std::string::npos && at + kDigits <= header_text.size() &&
                            header_text.compare(at, kDigits, sealed->second) == 0 &&

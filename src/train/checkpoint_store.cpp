@@ -19,6 +19,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr char kPrefix[] = "step-";
 constexpr char kSuffix[] = ".safetensors";
+constexpr char kBest[] = "best";
 
 // The step of "step-00001234.safetensors"; nothing for any other name.
 std::optional<std::uint64_t> step_of(const std::string& name) {
@@ -61,8 +62,8 @@ Checkpoint read_checkpoint(const std::string& path) {
   } catch (const std::exception& error) {
     throw DataError(path + ": " + error.what());
   }
-  file.metadata.erase("format");
-  file.metadata.erase("state");
+  checkpoint.is_best = file.metadata.count(kBest) > 0;
+  for (const char* field : {"format", "state", kBest}) file.metadata.erase(field);
   checkpoint.tensors = std::move(file.tensors);
   checkpoint.metadata = std::move(file.metadata);
   return checkpoint;
@@ -81,46 +82,60 @@ std::string CheckpointStore::best_path() const { return folder_ + "/best" + kSuf
 
 std::vector<std::uint64_t> CheckpointStore::steps() const {
   std::vector<std::uint64_t> steps;
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder_, error)) {
-    if (const auto step = step_of(entry.path().filename())) steps.push_back(*step);
+  for (const std::string& path : list_folder(folder_)) {
+    if (const auto step = step_of(fs::path(path).filename())) steps.push_back(*step);
   }
   std::sort(steps.rbegin(), steps.rend());
   return steps;
 }
 
 void CheckpointStore::sweep() const {
-  std::error_code error;
-  for (const auto& entry : fs::directory_iterator(folder_, error)) {
-    const std::string name = entry.path().filename();
-    if (name.front() == '.' && name.find(".tmp.") != std::string::npos) {
-      fs::remove(entry.path(), error);
+  for (const std::string& path : list_folder(folder_)) {
+    const std::string name = fs::path(path).filename();
+    const bool is_ours = name.front() == '.' && name.find(".tmp.") != std::string::npos;
+    if (is_ours && ::unlink(path.c_str()) != 0) {
+      throw IoError(path + ": cannot be removed: " + std::strerror(errno));
     }
   }
 }
 
-void CheckpointStore::write(const Checkpoint& checkpoint, bool is_best, Keep keep) const {
+void CheckpointStore::write(const Checkpoint& checkpoint, Keep keep) const {
   std::error_code error;
   fs::create_directories(folder_, error);  // a failure is that of the file
   const std::string path = path_of(checkpoint.state.step);
   std::map<std::string, std::string> metadata = checkpoint.metadata;
   metadata["format"] = kCheckpointFormat;
   metadata["state"] = checkpoint.state.to_json().dump();
+  if (checkpoint.is_best) metadata[kBest] = "true";
   model::write_safetensors(path, checkpoint.tensors, metadata);
   read_checkpoint(path);
   write_file_atomically(folder_ + "/latest", fs::path(path).filename().string() + "\n");
-  if (is_best) link_best(checkpoint.state.step);
+  keep_if_best(checkpoint);
   rotate(keep);
 }
 
 // A second name for the same file, so that it stays when the first name goes.
-void CheckpointStore::link_best(std::uint64_t step) const {
+void CheckpointStore::keep_if_best(const Checkpoint& checkpoint) const {
+  if (!checkpoint.is_best) return;
   const std::string best = best_path();
   const std::string temporary = folder_ + "/.best.tmp." + std::to_string(::getpid());
   ::unlink(temporary.c_str());
-  if (::link(path_of(step).c_str(), temporary.c_str()) != 0 ||
+  if (::link(path_of(checkpoint.state.step).c_str(), temporary.c_str()) != 0 ||
       ::rename(temporary.c_str(), best.c_str()) != 0) {
-    throw IoError(best + ": cannot be written: " + std::strerror(errno));
+    const std::string reason = std::strerror(errno);
+    ::unlink(temporary.c_str());
+    throw IoError(best + ": cannot be written: " + reason);
+  }
+  ::unlink(temporary.c_str());  // rename() leaves it where both were names of this file already
+}
+
+double CheckpointStore::best_accuracy() const {
+  if (!file_exists(best_path())) return 0;
+  try {
+    const Checkpoint best = read_checkpoint(best_path());
+    return best.state.result.last_evaluation ? best.state.result.last_evaluation->accuracy : 0;
+  } catch (const DataError&) {
+    return 0;  // a damaged one is there to be replaced
   }
 }
 

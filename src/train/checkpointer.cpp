@@ -41,10 +41,8 @@ void Checkpointer::save(const TrainingState& state) {
   checkpoint->state = state;
   step_ = state.step;
   bytes_ = bytes_of(checkpoint->tensors);
-  write_ =
-      std::async(std::launch::async, [this, checkpoint, is_best = std::exchange(is_best_, false)] {
-        store_.write(*checkpoint, is_best, keep_);
-      });
+  writes_best_ = checkpoint->is_best = std::exchange(is_best_, false);
+  write_ = std::async(std::launch::async, [this, checkpoint] { store_.write(*checkpoint, keep_); });
 }
 
 // What became of the write in progress.
@@ -57,7 +55,7 @@ void Checkpointer::collect() {
   } catch (const std::exception& error) {
     last_failure_ = message_of(error) + "; a checkpoint needs " + format_bytes(bytes_) +
                     "; make room, or choose another --runs-dir";
-    reports_.on_failed(step_, last_failure_);
+    reports_.on_failed(step_, last_failure_, writes_best_);
   }
 }
 

@@ -1,6 +1,5 @@
 #include "tandem/train/trainer.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -289,7 +288,6 @@ void Trainer::run_evaluation(std::uint64_t step) {
   record.images = static_cast<std::uint64_t>(evaluation.images);
   record.seconds = evaluation.seconds;
   result_.last_evaluation = evaluation;
-  result_.best_accuracy = std::max(result_.best_accuracy, evaluation.accuracy);
   result_.evaluation_seconds += evaluation.seconds;
   for (const auto& sink : parts_.sinks) sink->on_evaluation(record);
 }

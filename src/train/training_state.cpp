@@ -44,7 +44,6 @@ Json TrainingState::to_json() const {
           {"images_per_second", result.images_per_second},
           {"train_loss", result.train_loss},
           {"skipped_steps", result.skipped_steps},
-          {"best_accuracy", result.best_accuracy},
           {"last_evaluation", evaluation_to_json(result.last_evaluation)}};
 }
 
@@ -69,7 +68,6 @@ TrainingState TrainingState::from_json(const Json& json) {
     json.at("images_per_second").get_to(state.result.images_per_second);
     json.at("train_loss").get_to(state.result.train_loss);
     json.at("skipped_steps").get_to(state.result.skipped_steps);
-    json.at("best_accuracy").get_to(state.result.best_accuracy);
     state.result.last_evaluation = evaluation_from_json(json.at("last_evaluation"));
     state.result.steps = state.step;
   } catch (const Json::exception& error) {

@@ -84,7 +84,7 @@ class Killed(TandemTest):
             code, words = run.start(plan=self.plan(name, file, error, which=0)).wait(55)
             self.assertEqual(code, 0, words)
             self.assert_same_end(run)
-            self.assertEqual(re.findall("warning|error", words), ["warning"], words)
+            self.assertEqual(re.findall("tandem: (warning|error): ", words), ["warning"], words)
             self.assertRegex(words, f"warning: .*{os.strerror(getattr(errno, error))}.*a checkpoint needs ")
 
         self.check_each(check, FAILING)

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "tandem/core/digest.hpp"
 
@@ -41,6 +42,8 @@ class File {
 // The whole file; IoError if it is larger than `limit` bytes.
 std::string read_file(const std::string& path, std::uint64_t limit = std::uint64_t{1} << 30);
 bool file_exists(const std::string& path);
+// The paths of what a folder holds, in no order; nothing where there is no such folder.
+std::vector<std::string> list_folder(const std::string& path);
 bool is_folder(const std::string& path);
 // SHA-256 of what `digest` has seen and a file's bytes from `offset` to its end.
 std::string sha256_of_file(const File& file, std::uint64_t offset = 0, Sha256 digest = {});

@@ -13,11 +13,12 @@ namespace tandem::metrics {
 // "epoch 3/10 [########----------------]  34 %  loss 1.2345  accuracy 0.5678  12,345 images/s  …"
 std::string progress_line(const StepRecord& record, double total_epochs);
 
-enum class Progress { kNone, kLines, kLive };
+enum class Progress { kQuiet, kNone, kLines, kLive };
 
 class ConsoleSink final : public Sink {
  public:
-  // Epoch and evaluation lines go to standard output. On standard error kLive redraws the progress
+  // kQuiet: warnings alone. Else epoch and evaluation lines go to standard output, and on standard
+  // error kLive redraws the progress
   // line, and kLines adds it plainly at least every ten seconds. `hosts`: by rank.
   ConsoleSink(double total_epochs, Progress progress, std::vector<std::string> hosts);
   ~ConsoleSink() override;

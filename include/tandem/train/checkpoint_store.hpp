@@ -24,6 +24,7 @@ struct Checkpoint {
   std::vector<model::NamedTensor> tensors;      // train/snapshot.hpp
   std::map<std::string, std::string> metadata;  // of the run, beside what is in `state`
   TrainingState state;
+  bool is_best = false;  // of the run so far: it is best.safetensors too
 };
 
 // Reads and proves a checkpoint: its digest, that its values are finite, its state.
@@ -44,14 +45,17 @@ class CheckpointStore {
   std::vector<std::uint64_t> steps() const;
   // Removes what a killed process left half written.
   void sweep() const;
-  // Durable and read back before older ones go. With `is_best` it is best.safetensors too.
-  void write(const Checkpoint& checkpoint, bool is_best, Keep keep) const;
+  // Durable and read back before older ones go.
+  void write(const Checkpoint& checkpoint, Keep keep) const;
+  // Makes it best.safetensors if it is the best, also where the process that wrote it died before.
+  void keep_if_best(const Checkpoint& checkpoint) const;
+  // Of the evaluation of best.safetensors; 0 where there is none that is whole.
+  double best_accuracy() const;
   // Moves every checkpoint after `step` to superseded-N/; returns how many.
   std::size_t supersede_after(std::uint64_t step) const;
 
  private:
   void rotate(Keep keep) const;
-  void link_best(std::uint64_t step) const;
 
   std::string folder_;
 };

@@ -29,7 +29,7 @@ class Checkpointer {
   };
   struct Reports {
     std::function<void(std::uint64_t step, const std::string& path)> on_written;
-    std::function<void(std::uint64_t step, const std::string& message)> on_failed;
+    std::function<void(std::uint64_t step, const std::string& message, bool is_best)> on_failed;
   };
 
   // `metadata` goes into every checkpoint. The reports are called on rank 0, by save() and
@@ -52,9 +52,10 @@ class Checkpointer {
   const CheckpointStore::Keep keep_;
   const std::map<std::string, std::string> metadata_;
   const Reports reports_;
-  bool is_best_ = false;
-  std::uint64_t step_ = 0;   // of the write in progress
-  std::uint64_t bytes_ = 0;  // likewise, tensors alone
+  bool is_best_ = false;      // what is saved next
+  bool writes_best_ = false;  // the write in progress
+  std::uint64_t step_ = 0;    // of the write in progress
+  std::uint64_t bytes_ = 0;   // likewise, tensors alone
   std::string last_failure_;
   std::future<void> write_;  // last: its destructor waits, and the write uses the above
 };

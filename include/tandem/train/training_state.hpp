@@ -24,7 +24,6 @@ struct TrainResult {
   double train_loss = 0;         // mean over the last epoch, or what was run of it
   std::optional<Evaluation> last_evaluation;
   std::uint64_t skipped_steps = 0;  // updates left out because they were not finite
-  double best_accuracy = 0;         // of all evaluations
   bool stopped = false;             // before the last step, because it was asked to
 };
 

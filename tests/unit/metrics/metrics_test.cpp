@@ -25,7 +25,7 @@ TEST(JsonLines, WritesOneObjectALine) {
   step.learning_rate = 0.05;
   step.images_per_second = 100;
   sink.on_step(step);
-  sink.on_epoch({4, 1.0, 50, 1.5, 0.2, 2.5});
+  sink.on_epoch({4, 1.0, 50, 1.5, 0.2, 2.5, {}});
   sink.on_evaluation({4, 1.0, 1.75, 0.25, 5, 20, 0.5});
   std::istringstream lines(read_file(folder / "metrics.jsonl"));
   std::vector<Json> found;

@@ -29,7 +29,9 @@ Checkpoint checkpoint_of(std::uint64_t step) {
 class CheckpointStoreTest : public ::testing::Test {
  protected:
   void write(std::uint64_t step, bool is_best = false, CheckpointStore::Keep keep = {}) {
-    store_.write(checkpoint_of(step), is_best, keep);
+    Checkpoint checkpoint = checkpoint_of(step);
+    checkpoint.is_best = is_best;
+    store_.write(checkpoint, keep);
   }
   std::string content(const std::string& path) { return read_file(path); }
   // Without the waiting of a durable write.
@@ -50,6 +52,22 @@ TEST_F(CheckpointStoreTest, ReadsBackWhatItWrites) {
   EXPECT_EQ(read.metadata, written.metadata);
   EXPECT_EQ(read.state.to_json(), written.state.to_json());
   EXPECT_EQ(content(folder_ / "checkpoints/latest"), "step-00000012.safetensors\n");
+}
+
+// As after a death between a checkpoint's own name and its second one.
+TEST_F(CheckpointStoreTest, KnowsTheBestFromTheFilesAlone) {
+  EXPECT_EQ(store_.best_accuracy(), 0);
+  Checkpoint checkpoint = checkpoint_of(8);
+  checkpoint.state.result.last_evaluation->accuracy = 0.75;
+  checkpoint.is_best = true;
+  store_.write(checkpoint, {});
+  std::filesystem::remove(store_.best_path());
+  EXPECT_EQ(store_.best_accuracy(), 0);
+  store_.keep_if_best(read_checkpoint(store_.path_of(8)));
+  EXPECT_EQ(store_.best_accuracy(), 0.75);
+  write(12);
+  store_.keep_if_best(read_checkpoint(store_.path_of(12)));
+  EXPECT_EQ(store_.best_accuracy(), 0.75) << "another one took its place";
 }
 
 TEST_F(CheckpointStoreTest, KeepsTheNewestTheBestAndEveryNth) {
@@ -102,7 +120,7 @@ TEST_F(CheckpointStoreTest, NamesTheDamagedTensor) {
 TEST_F(CheckpointStoreTest, NonFiniteValuesAreRefused) {
   Checkpoint checkpoint = checkpoint_of(5);
   checkpoint.tensors[1].tensor[1][2] = NAN;
-  EXPECT_THROW(store_.write(checkpoint, false, {}), DataError);
+  EXPECT_THROW(store_.write(checkpoint, {}), DataError);
 }
 
 TEST_F(CheckpointStoreTest, SupersedesLaterOnes) {
