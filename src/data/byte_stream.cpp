@@ -14,8 +14,8 @@ namespace tandem::data {
 namespace {
 
 constexpr std::string_view kGzipMagic("\x1f\x8b", 2);
-// A byte of deflate data becomes at most so many (https://zlib.net/zlib_tech.html); zlib itself
-// holds back less than its window.
+// A byte of deflate data becomes at most so many (https://zlib.net/zlib_tech.html), and what zlib
+// has taken in and not yet given out becomes less than its window.
 constexpr std::uint64_t kMostInflated = 1032;
 constexpr std::uint64_t kWindow = 32 * 1024;
 

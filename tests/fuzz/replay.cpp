@@ -4,8 +4,8 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cstdio>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -15,11 +15,11 @@
 
 namespace {
 
-constexpr std::chrono::seconds kLongest{5};
+constexpr int kMostSeconds = 5;  // of computing; ctest ends what waits
 
 void limit_memory() {
-#ifndef TANDEM_SANITIZED  // sanitizers map terabytes
-  constexpr rlim_t kMost = rlim_t{1} << 30;
+#ifndef TANDEM_SANITIZED                     // sanitizers map terabytes
+  constexpr rlim_t kMost = rlim_t{1} << 29;  // half of what a fuzzer allows; these inputs are known
   rlim_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   const rlim_t limit = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + kMost;
@@ -51,10 +51,10 @@ int main(int count, char** folders) {
     for (const auto& path : files_in(folders[i])) {
       std::fprintf(stderr, "%s\n", path.c_str());
       const std::vector<char> content = content_of(path);
-      const auto start = std::chrono::steady_clock::now();
+      const std::clock_t start = std::clock();
       LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(content.data()), content.size());
-      if (std::chrono::steady_clock::now() - start > kLongest) {
-        std::fprintf(stderr, "took more than %d s\n", static_cast<int>(kLongest.count()));
+      if (std::clock() - start > kMostSeconds * CLOCKS_PER_SEC) {
+        std::fprintf(stderr, "took more than %d s\n", kMostSeconds);
         return 1;
       }
       ++done;

@@ -30,10 +30,11 @@ void make_checksums_right(std::string& archive) {
     archive.replace(at + kSumAt, kSumBytes, kSumBytes, ' ');
     const unsigned sum = std::accumulate(
         header, header + kBlock, 0U,
-        [](unsigned so_far, char byte) { return so_far + static_cast<unsigned char>(byte); });
+        [](unsigned before, char byte) { return before + static_cast<unsigned char>(byte); });
     std::snprintf(&archive[at + kSumAt], kSumBytes, "%06o", sum);
     const std::string digits = archive.substr(at + kSizeAt, kSizeDigits);
     const std::uint64_t size = std::strtoull(digits.c_str(), nullptr, 8);
+    if (size > archive.size()) return;
     at += kBlock + (size + kBlock - 1) / kBlock * kBlock;
   }
 }

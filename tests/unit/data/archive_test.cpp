@@ -56,6 +56,25 @@ TEST_F(Archive, PlainAndCompressedReadAlike) {
   EXPECT_EQ(read_all(*open_byte_stream(write(gzip("")))), "");
 }
 
+TEST_F(Archive, NoMoreFollowsThanThereCanBe) {
+  const std::string content(3'000'000, '\0');  // as much as gzip can make of a byte
+  for (const std::string& bytes : {content, gzip(content)}) {
+    const auto stream = open_byte_stream(write(bytes));
+    std::string part(1009, '\0');
+    for (std::size_t left = content.size(); left > 0;
+         left -= stream->read(part.data(), part.size())) {
+      ASSERT_GE(stream->most_left(), left);
+      ASSERT_LE(stream->most_left(), bytes.size() * 1032 + 32 * 1024);
+    }
+  }
+  TarReader archive = tar(tar_member("a", "abc") + tar_member("b", "de") + tar_end());
+  ASSERT_TRUE(archive.next());
+  EXPECT_EQ(archive.most_left(), 3U);
+  char letter = 0;
+  archive.read(&letter, 1);
+  EXPECT_EQ(archive.most_left(), 2U);
+}
+
 TEST_F(Archive, EveryTruncationOfGzipIsRefused) {
   const std::string whole = gzip(noise(600));
   for (std::size_t size = 2; size < whole.size(); ++size) {
