@@ -51,7 +51,7 @@ std::vector<std::string> names_in(const std::string& folder) {
 
 std::string gzip(const std::string& bytes) {
   z_stream zlib{};
-  if (deflateInit2(&zlib, Z_BEST_SPEED, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) !=
+  if (deflateInit2(&zlib, Z_BEST_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) !=
       Z_OK) {
     throw std::runtime_error("zlib cannot be started");
   }
