@@ -7,6 +7,13 @@
 
 namespace tandem::comm {
 
+namespace {
+
+constexpr int kNews = 0;     // tags
+constexpr int kGoodbye = 1;  // the last message of a member to another
+
+}  // namespace
+
 struct BoardRelay::Link {
   struct Outgoing {
     Message message;
@@ -15,14 +22,21 @@ struct BoardRelay::Link {
 
   explicit Link(MPI_Comm mpi) : comm(mpi), outgoing(static_cast<std::size_t>(comm.size)) {}
 
-  static bool is_taken(Outgoing& each) {
+  static bool has_left(Outgoing& each) {
     int done = 0;
     TANDEM_MPI(MPI_Test(&each.request, &done, MPI_STATUS_IGNORE));
     return done != 0;
   }
+  void start(int member, const Message& message, int tag) {
+    Outgoing& each = outgoing[static_cast<std::size_t>(member)];
+    each.message = message;
+    TANDEM_MPI(MPI_Isend(each.message.data(), static_cast<int>(message.size()), MPI_BYTE, member,
+                         tag, comm.mpi, &each.request));
+  }
 
   MpiCommunicator::Handle comm;
-  std::vector<Outgoing> outgoing;  // by member; MPI reads a message until it is taken
+  std::vector<Outgoing> outgoing;  // by member; MPI reads a message until it has left
+  int goodbyes = 0;                // that have come in
 };
 
 BoardRelay::BoardRelay(MpiCommunicator& world, bool is_member) {
@@ -33,19 +47,32 @@ BoardRelay::BoardRelay(MpiCommunicator& world, bool is_member) {
 
 BoardRelay::~BoardRelay() {
   if (!link_ || !has_peers()) return;
-  if (freeing_could_hang()) {
-    link_.release();  // its messages may be in flight, and the job is about to end
-    return;
-  }
-  // All members are here, so whatever was sent is taken.
-  MPI_Barrier(link_->comm.mpi);
-  for (Link::Outgoing& each : link_->outgoing) {
-    while (!Link::is_taken(each)) {
-      receive([](const Message&) {});
-      std::this_thread::yield();
+  if (!freeing_could_hang()) {
+    try {
+      say_goodbye();
+      return;
+    } catch (const std::exception&) {
+      // MPI has failed between hosts; the job's own next call says so.
     }
   }
-  receive([](const Message&) {});
+  link_.release();  // its messages may be in flight, and MPI ends with the process
+}
+
+// Messages of one member arrive in order, so after the goodbye of each nothing is under way.
+void BoardRelay::say_goodbye() {
+  for (int member = 0; member < link_->comm.size; ++member) {
+    if (member == link_->comm.rank) continue;
+    Link::Outgoing& each = link_->outgoing[static_cast<std::size_t>(member)];
+    while (!Link::has_left(each)) receive([](const Message&) {});
+    link_->start(member, {}, kGoodbye);
+  }
+  while (link_->goodbyes + 1 < link_->comm.size) {
+    receive([](const Message&) {});
+    std::this_thread::yield();
+  }
+  for (Link::Outgoing& each : link_->outgoing) {
+    TANDEM_MPI(MPI_Wait(&each.request, MPI_STATUS_IGNORE));
+  }
 }
 
 bool BoardRelay::has_peers() const { return link_ && link_->comm.size > 1; }
@@ -53,10 +80,7 @@ bool BoardRelay::has_peers() const { return link_ && link_->comm.size > 1; }
 void BoardRelay::send(const Message& message) {
   for (int member = 0; member < link_->comm.size; ++member) {
     Link::Outgoing& each = link_->outgoing[static_cast<std::size_t>(member)];
-    if (member == link_->comm.rank || !Link::is_taken(each)) continue;
-    each.message = message;
-    TANDEM_MPI(MPI_Isend(each.message.data(), static_cast<int>(message.size()), MPI_BYTE, member, 0,
-                         link_->comm.mpi, &each.request));
+    if (member != link_->comm.rank && Link::has_left(each)) link_->start(member, message, kNews);
   }
 }
 
@@ -64,14 +88,18 @@ void BoardRelay::receive(const std::function<void(const Message&)>& take) {
   while (true) {
     int found = 0;
     MPI_Status status;
-    TANDEM_MPI(MPI_Iprobe(MPI_ANY_SOURCE, 0, link_->comm.mpi, &found, &status));
+    TANDEM_MPI(MPI_Iprobe(MPI_ANY_SOURCE, MPI_ANY_TAG, link_->comm.mpi, &found, &status));
     if (found == 0) return;
     int bytes = 0;
     TANDEM_MPI(MPI_Get_count(&status, MPI_BYTE, &bytes));
     Message message(static_cast<std::size_t>(bytes));
-    TANDEM_MPI(MPI_Recv(message.data(), bytes, MPI_BYTE, status.MPI_SOURCE, 0, link_->comm.mpi,
-                        MPI_STATUS_IGNORE));
-    take(message);
+    TANDEM_MPI(MPI_Recv(message.data(), bytes, MPI_BYTE, status.MPI_SOURCE, status.MPI_TAG,
+                        link_->comm.mpi, MPI_STATUS_IGNORE));
+    if (status.MPI_TAG == kGoodbye) {
+      ++link_->goodbyes;
+    } else {
+      take(message);
+    }
   }
 }
 

@@ -15,7 +15,7 @@ namespace tandem::comm {
 
 class BoardRelay {
  public:
-  using Message = std::vector<std::uint8_t>;
+  using Message = std::vector<std::uint8_t>;  // so small that MPI sends it at once, some kB
 
   // Collective. Members speak for the ranks of their host; there must be at least one.
   BoardRelay(MpiCommunicator& world, bool is_member);
@@ -24,13 +24,15 @@ class BoardRelay {
 
   // Whether there is another member to talk to.
   bool has_peers() const;
-  // To every member that has taken the last one.
+  // To every member to whom the last one has left.
   void send(const Message& message);
   // Calls `take` with whatever has come in.
   void receive(const std::function<void(const Message&)>& take);
 
  private:
   struct Link;
+  void say_goodbye();
+
   std::unique_ptr<Link> link_;  // on members
 };
 

@@ -72,6 +72,7 @@ void RankBoard::carry() {
     for (std::size_t at = 0; at + sizeof(RankView) <= message.size(); at += sizeof(RankView)) {
       RankView view;
       std::memcpy(&view, message.data() + at, sizeof view);
+      if (view.rank < 0 || view.rank >= world_) continue;
       Row& row = rows_[view.rank];
       row.process = view.process;
       row.step = view.step;

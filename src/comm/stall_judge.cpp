@@ -1,5 +1,6 @@
 #include "tandem/comm/stall_judge.hpp"
 
+#include <algorithm>
 #include <tuple>
 
 namespace tandem::comm {
@@ -60,6 +61,10 @@ std::optional<Stall> StallJudge::look(const std::vector<RankView>& ranks, double
   update(ranks, now);
   std::optional<Stall> worst;
   const int own_table = ranks[static_cast<std::size_t>(rank_)].table;
+  double own_report_at = 0;
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (ranks[i].table == own_table) own_report_at = std::max(own_report_at, seen_[i].report_at);
+  }
   const auto blame_order = [own_table](const Stall& stall) {
     const bool is_seen_silent = stall.is_silent && stall.culprit.table == own_table;
     return std::make_tuple(!is_seen_silent, !stall.is_silent, stall.culprit.step,
@@ -67,7 +72,11 @@ std::optional<Stall> StallJudge::look(const std::vector<RankView>& ranks, double
   };
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i].phase == Phase::kEnd) continue;
-    const Stall stall{ranks[i], now - seen_[i].report_at, is_silent(i, now)};
+    Stall stall{ranks[i], now - seen_[i].report_at, is_silent(i, now)};
+    // While ranks of this host advance, so do all others, although no news of them come.
+    if (stall.is_silent && ranks[i].table != own_table) {
+      stall.seconds = std::min(stall.seconds, now - own_report_at);
+    }
     if (stall.seconds <= 0) continue;
     if (!worst || blame_order(stall) < blame_order(*worst)) worst = stall;
   }

@@ -41,7 +41,7 @@ class StallJudge {
 
   // Call it several times a second with all ranks in order; `now` in seconds of a clock that
   // does not jump. Time in which it was not called (the job was suspended) is not counted. The
-  // longest stall, if any rank has not advanced since the last look.
+  // stall of the rank to blame, however short, if any has not advanced since the last look.
   std::optional<Stall> look(const std::vector<RankView>& ranks, double now);
 
  private:

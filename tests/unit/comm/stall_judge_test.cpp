@@ -119,6 +119,19 @@ TEST(StallJudge, WhatIsSeenDirectlyGoesBeforeWhatIsCarried) {
   EXPECT_EQ(stall->speaker, 1);
 }
 
+TEST(StallJudge, NoNewsOfAHostAreNoStallWhileOwnRanksAdvance) {
+  Ranks ranks(2);
+  ranks.on_hosts_of(1);
+  ranks.wait(0.5);
+  ranks.silence(1);
+  ranks.wait(20);
+  ranks.at(0, 2, Phase::kData);
+  const auto stall = ranks.wait(1);
+  ASSERT_TRUE(stall);
+  EXPECT_EQ(stall->culprit.rank, 1);
+  EXPECT_LT(stall->seconds, 1.2);
+}
+
 TEST(StallJudge, WhereAHostIsSilentAnotherSpeaks) {
   Ranks ranks(4, 2);
   ranks.on_hosts_of(2);
