@@ -52,8 +52,8 @@ metrics::RunFolder open_folder(RunStart& start) {
   if (!start.folder) return metrics::RunFolder::create(start.runs_dir, start.run_id);
   const train::CheckpointStore store(start.folder->checkpoints_path());
   store.sweep();
-  store.supersede_after(start.state.step);
   if (start.checkpoint) store.keep_if_best(*start.checkpoint);
+  store.supersede_after(start.state.step);
   for (const std::string& path : start.folder->written_metrics()) {
     metrics::JsonLinesSink::drop_after(path, start.state.step);
   }
@@ -109,8 +109,8 @@ train::TrainResult run_trainer(train::Trainer& trainer,
       try {
         folder->write_summary(make_failure_summary(folder->run_id(), trainer.result(), world,
                                                    startup_seconds, message_of(error)));
-      } catch (const Error& unwritten) {
-        print_warning(unwritten.what());
+      } catch (const std::exception& unwritten) {
+        print_warning(message_of(unwritten));
       }
     }
     throw;
@@ -222,6 +222,7 @@ int run_train(Job& job, const Arguments& arguments) {
   }
   std::optional<metrics::RunFolder> folder;  // on rank 0
   metrics::Sinks sinks;
+  double best_accuracy = 0;
   comm::agree_on_rank_0(job.world, [&] {
     folder = open_folder(start);
     folder->write_config(to_ini(options));
@@ -229,6 +230,9 @@ int run_train(Job& job, const Arguments& arguments) {
                                          "tandem train " + join(arguments, " "), start.state.step,
                                          folder->read_manifest()));
     sinks = make_sinks(*folder, request, supervision.hosts);
+    if (request.safekeeping.save_best) {
+      best_accuracy = train::CheckpointStore(folder->checkpoints_path()).best_accuracy();
+    }
     report_start(start, *folder, arithmetic.steps_per_epoch, job.topology.world, sinks,
                  request.reporting.quiet);
   });
@@ -250,7 +254,7 @@ int run_train(Job& job, const Arguments& arguments) {
   rules.steps_per_epoch = arithmetic.steps_per_epoch;
   rules.is_stop_asked = is_stop_asked;
   RunKeeper keeper({job.world, *network, arena, *optimizer}, request.safekeeping, rules,
-                   folder ? folder->checkpoints_path() : "", std::move(kept), sinks);
+                   folder ? folder->checkpoints_path() : "", std::move(kept), sinks, best_accuracy);
 
   // 7. Train.
   const auto between_batches = [&] {

@@ -8,20 +8,25 @@ namespace tandem::app {
 
 RunKeeper::RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping& safekeeping,
                      const train::BoundaryRules& rules, const std::string& checkpoints,
-                     std::map<std::string, std::string> metadata, metrics::Sinks& sinks)
+                     std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
+                     double best_accuracy)
     : parts_(parts),
       safekeeping_(safekeeping),
       steps_per_epoch_(rules.steps_per_epoch),
       sinks_(sinks),
-      best_accuracy_(train::CheckpointStore(checkpoints).best_accuracy()),
+      kept_accuracy_(best_accuracy),
+      best_accuracy_(best_accuracy),
       policy_(parts.comm, rules),
-      checkpointer_(
-          parts, train::CheckpointStore(checkpoints), safekeeping.keep, std::move(metadata),
-          {[this](std::uint64_t step, const std::string& path) { note("checkpoint", step, path); },
-           [this](std::uint64_t step, const std::string& why, bool is_best) {
-             if (is_best) best_accuracy_ = accuracy_before_;
-             note("warning", step, why);
-           }}) {}
+      checkpointer_(parts, train::CheckpointStore(checkpoints), safekeeping.keep,
+                    std::move(metadata),
+                    {[this](std::uint64_t step, const std::string& path, bool is_best) {
+                       if (is_best) kept_accuracy_ = best_accuracy_;
+                       note("checkpoint", step, path);
+                     },
+                     [this](std::uint64_t step, const std::string& why, bool is_best) {
+                       if (is_best) best_accuracy_ = kept_accuracy_;
+                       note("warning", step, why);
+                     }}) {}
 
 train::Boundary RunKeeper::decide(std::uint64_t step) {
   const std::uint64_t every = safekeeping_.drift_check_every;
@@ -32,8 +37,10 @@ train::Boundary RunKeeper::decide(std::uint64_t step) {
 }
 
 void RunKeeper::consider(const train::Evaluation& evaluation) {
-  if (!safekeeping_.save_best || evaluation.accuracy <= best_accuracy_) return;
-  accuracy_before_ = std::exchange(best_accuracy_, evaluation.accuracy);
+  if (!safekeeping_.save_best) return;
+  checkpointer_.settle();  // so that it is known which one is kept
+  if (evaluation.accuracy <= best_accuracy_) return;
+  best_accuracy_ = evaluation.accuracy;
   checkpointer_.mark_best();
   policy_.ask_to_save();
 }

@@ -17,10 +17,11 @@ namespace tandem::app {
 
 class RunKeeper {
  public:
-  // `checkpoints` is the folder, on rank 0.
+  // `checkpoints` is the folder, on rank 0; `best_accuracy` that of what is kept there as the best.
   RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping& safekeeping,
             const train::BoundaryRules& rules, const std::string& checkpoints,
-            std::map<std::string, std::string> metadata, metrics::Sinks& sinks);
+            std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
+            double best_accuracy);
   RunKeeper(const RunKeeper&) = delete;
   RunKeeper& operator=(const RunKeeper&) = delete;
 
@@ -39,8 +40,8 @@ class RunKeeper {
   const Safekeeping safekeeping_;
   const std::uint64_t steps_per_epoch_;
   metrics::Sinks& sinks_;
-  double best_accuracy_;        // of what is best.safetensors, or is about to become it
-  double accuracy_before_ = 0;  // of what was best before that
+  double kept_accuracy_;  // of best.safetensors
+  double best_accuracy_;  // of that, or of what is about to take its place
   train::BoundaryPolicy policy_;
   train::Checkpointer checkpointer_;
 };

@@ -65,8 +65,7 @@ void take_newest_valid(const train::CheckpointStore& store, RunStart& start) {
   if (!start.checkpoint && !refused.empty()) {
     throw DataError(
         "--resume auto: no checkpoint of the run is valid, and it is not started anew; bring back "
-        "a "
-        "copy of one, or start another run with --run-id\n  " +
+        "a copy of one, or start another run with --run-id\n  " +
         join(refused, "\n  "));
   }
   start.refused = join(refused, "\n  ");

@@ -102,6 +102,13 @@ void File::write_at(std::uint64_t offset, const void* data, std::size_t bytes) {
   write(data, bytes);
 }
 
+void File::cut(std::uint64_t bytes) {
+  if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) {
+    throw IoError(path_ + ": cannot be cut to " + std::to_string(bytes) +
+                  " bytes: " + errno_text());
+  }
+}
+
 void File::sync_and_close() {
   if (::fsync(descriptor_) != 0) throw IoError(path_ + ": fsync failed: " + errno_text());
   if (::close(std::exchange(descriptor_, -1)) != 0) {
@@ -199,6 +206,16 @@ void AtomicFile::commit() {
     throw IoError(folder_of(path_) + ": fsync of the folder failed: " + reason);
   }
   ::close(folder);
+}
+
+void remove_temporaries(const std::string& folder) {
+  for (const std::string& path : list_folder(folder)) {
+    const std::string name = std::filesystem::path(path).filename();
+    const bool is_temporary = name.front() == '.' && name.find(".tmp.") != std::string::npos;
+    if (is_temporary && ::unlink(path.c_str()) != 0) {
+      throw IoError(path + ": cannot be removed: " + errno_text());
+    }
+  }
 }
 
 void write_file_atomically(const std::string& path, std::string_view content) {

@@ -7,8 +7,10 @@
 #include <chrono>
 #include <cstring>
 #include <sstream>
+#include <utility>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/print.hpp"
 
 namespace tandem::metrics {
 namespace {
@@ -27,12 +29,6 @@ Json line_for(const char* event, std::uint64_t step, double epoch) {
   return {{"event", event}, {"step", step}, {"epoch", epoch}, {"time", now.count()}};
 }
 
-// Each line is one write, so that a reader never sees half a line of a living run.
-void write(File& file, const Json& line) {
-  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  file.write(text.data(), text.size());
-}
-
 void add_straggler(Json& line, const std::vector<RankRecord>& ranks) {
   const auto straggler = find_straggler(ranks);
   if (!straggler) return;
@@ -43,9 +39,9 @@ void add_straggler(Json& line, const std::vector<RankRecord>& ranks) {
 
 }  // namespace
 
-JsonLinesSink::JsonLinesSink(const std::string& path, const std::vector<std::string>& rank_paths)
-    : file_(open_to_append(path)) {
-  for (const std::string& each : rank_paths) rank_files_.push_back(open_to_append(each));
+JsonLinesSink::JsonLinesSink(const std::string& path, std::vector<std::string> rank_paths)
+    : file_(open_to_append(path)), rank_paths_(std::move(rank_paths)) {
+  for (const std::string& each : rank_paths_) open_to_append(each);  // that it can be
 }
 
 void JsonLinesSink::drop_after(const std::string& path, std::uint64_t step) {
@@ -69,7 +65,7 @@ void JsonLinesSink::on_step(const StepRecord& record) {
   line["images_per_second"] = record.images_per_second;
   add_straggler(line, record.ranks);
   write(file_, line);
-  const std::size_t ranks = std::min(record.ranks.size(), rank_files_.size());
+  const std::size_t ranks = std::min(record.ranks.size(), rank_paths_.size());
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const RankRecord& each = record.ranks[rank];
     Json rank_line = line_for("step", record.step, record.epoch);
@@ -79,7 +75,8 @@ void JsonLinesSink::on_step(const StepRecord& record) {
     rank_line["data_seconds"] = each.data_seconds;
     rank_line["compute_seconds"] = each.compute_seconds;
     rank_line["comm_seconds"] = each.exchange_seconds;
-    write(rank_files_[rank], rank_line);
+    File file = open_to_append(rank_paths_[rank]);  // not kept open: ranks may be many
+    write(file, rank_line);
   }
 }
 
@@ -106,6 +103,19 @@ void JsonLinesSink::on_note(const NoteRecord& record) {
   Json line = line_for(record.event.c_str(), record.step, record.epoch);
   line["text"] = record.text;
   write(file_, line);
+}
+
+void JsonLinesSink::write(File& file, const Json& line) {
+  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::uint64_t before = file.size();
+  try {
+    file.write(text.data(), text.size());
+  } catch (const IoError& error) {
+    file.cut(before);
+    if (std::exchange(has_warned_, true)) return;
+    print_warning(std::string(error.what()) +
+                  "; training goes on, and lines are missing there; make room");
+  }
 }
 
 }  // namespace tandem::metrics

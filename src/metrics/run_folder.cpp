@@ -21,6 +21,7 @@ namespace {
 
 constexpr std::size_t kLongestRunId = 64;
 constexpr char kRanks[] = "/ranks";
+constexpr char kRankFile[] = "rank-";
 constexpr const char* kFolders[] = {"/model", kRanks};
 
 void make_folder(const std::string& path) {
@@ -117,8 +118,10 @@ bool RunFolder::exists(const std::string& runs_dir, const std::string& run_id) {
 RunFolder RunFolder::open(const std::string& runs_dir, const std::string& run_id) {
   check_run_id(run_id);
   RunFolder folder(run_id, runs_dir + "/" + run_id);
+  remove_temporaries(folder.path_);
   for (const char* each : kFolders) {
     if (!is_folder(folder.path_ + each)) make_folder(folder.path_ + each);
+    remove_temporaries(folder.path_ + each);
   }
   return folder;
 }
@@ -130,14 +133,15 @@ std::string RunFolder::pth_path(const std::string& dataset_name) const {
 
 std::string RunFolder::rank_metrics_path(int rank) const {
   char name[32];
-  std::snprintf(name, sizeof name, "/rank-%04d.jsonl", rank);
+  std::snprintf(name, sizeof name, "/%s%04d.jsonl", kRankFile, rank);
   return path_ + kRanks + name;
 }
 
 std::vector<std::string> RunFolder::written_metrics() const {
   std::vector<std::string> paths{metrics_path()};
   for (const std::string& path : list_folder(path_ + kRanks)) {
-    if (std::filesystem::path(path).extension() == ".jsonl") paths.push_back(path);
+    const std::string name = std::filesystem::path(path).filename();
+    if (name.rfind(kRankFile, 0) == 0) paths.push_back(path);
   }
   return paths;
 }

@@ -89,15 +89,7 @@ std::vector<std::uint64_t> CheckpointStore::steps() const {
   return steps;
 }
 
-void CheckpointStore::sweep() const {
-  for (const std::string& path : list_folder(folder_)) {
-    const std::string name = fs::path(path).filename();
-    const bool is_ours = name.front() == '.' && name.find(".tmp.") != std::string::npos;
-    if (is_ours && ::unlink(path.c_str()) != 0) {
-      throw IoError(path + ": cannot be removed: " + std::strerror(errno));
-    }
-  }
-}
+void CheckpointStore::sweep() const { remove_temporaries(folder_); }
 
 void CheckpointStore::write(const Checkpoint& checkpoint, Keep keep) const {
   std::error_code error;
@@ -116,11 +108,12 @@ void CheckpointStore::write(const Checkpoint& checkpoint, Keep keep) const {
 
 // A second name for the same file, so that it stays when the first name goes.
 void CheckpointStore::keep_if_best(const Checkpoint& checkpoint) const {
-  if (!checkpoint.is_best) return;
+  const std::string path = path_of(checkpoint.state.step);
+  if (!checkpoint.is_best || !file_exists(path)) return;  // it went on from its second name
   const std::string best = best_path();
   const std::string temporary = folder_ + "/.best.tmp." + std::to_string(::getpid());
   ::unlink(temporary.c_str());
-  if (::link(path_of(checkpoint.state.step).c_str(), temporary.c_str()) != 0 ||
+  if (::link(path.c_str(), temporary.c_str()) != 0 ||
       ::rename(temporary.c_str(), best.c_str()) != 0) {
     const std::string reason = std::strerror(errno);
     ::unlink(temporary.c_str());
@@ -129,14 +122,19 @@ void CheckpointStore::keep_if_best(const Checkpoint& checkpoint) const {
   ::unlink(temporary.c_str());  // rename() leaves it where both were names of this file already
 }
 
-double CheckpointStore::best_accuracy() const {
-  if (!file_exists(best_path())) return 0;
+std::optional<Checkpoint> CheckpointStore::read_best() const {
+  if (!file_exists(best_path())) return std::nullopt;
   try {
-    const Checkpoint best = read_checkpoint(best_path());
-    return best.state.result.last_evaluation ? best.state.result.last_evaluation->accuracy : 0;
+    return read_checkpoint(best_path());
   } catch (const DataError&) {
-    return 0;  // a damaged one is there to be replaced
+    return std::nullopt;  // a damaged one is there to be replaced
   }
+}
+
+double CheckpointStore::best_accuracy() const {
+  const std::optional<Checkpoint> best = read_best();
+  if (!best || !best->state.result.last_evaluation) return 0;
+  return best->state.result.last_evaluation->accuracy;
 }
 
 void CheckpointStore::rotate(Keep keep) const {
@@ -150,20 +148,21 @@ void CheckpointStore::rotate(Keep keep) const {
 }
 
 std::size_t CheckpointStore::supersede_after(std::uint64_t step) const {
-  std::vector<std::uint64_t> later = steps();
-  later.erase(std::remove_if(later.begin(), later.end(),
-                             [step](std::uint64_t each) { return each <= step; }),
-              later.end());
+  std::vector<fs::path> later;
+  for (const std::uint64_t each : steps()) {
+    if (each > step) later.emplace_back(path_of(each));
+  }
+  if (file_exists(best_path())) {
+    const std::optional<Checkpoint> best = read_best();
+    if (!best || best->state.step > step) later.emplace_back(best_path());
+  }
   if (later.empty()) return 0;
   int number = 1;
   while (is_folder(folder_ + "/superseded-" + std::to_string(number))) ++number;
   const fs::path target = folder_ + "/superseded-" + std::to_string(number);
   try {
     fs::create_directory(target);
-    for (const std::uint64_t each : later) {
-      const fs::path path = path_of(each);
-      fs::rename(path, target / path.filename());
-    }
+    for (const fs::path& path : later) fs::rename(path, target / path.filename());
   } catch (const fs::filesystem_error& error) {
     throw IoError(target.string() +
                   ": later checkpoints cannot be moved there: " + error.code().message());

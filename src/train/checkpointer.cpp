@@ -33,7 +33,7 @@ void Checkpointer::save(const TrainingState& state) {
   require_finite_state(parts_.comm, parts_.arena, parts_.optimizer);
   broadcast_buffers(parts_.comm, parts_.network);
   if (parts_.comm.rank() != 0) return;
-  collect();
+  settle();
   auto checkpoint = std::make_shared<Checkpoint>();
   checkpoint->tensors = take_snapshot(parts_.network, parts_.arena, parts_.optimizer);
   checkpoint->metadata = metadata_;
@@ -45,22 +45,21 @@ void Checkpointer::save(const TrainingState& state) {
   write_ = std::async(std::launch::async, [this, checkpoint] { store_.write(*checkpoint, keep_); });
 }
 
-// What became of the write in progress.
-void Checkpointer::collect() {
+void Checkpointer::settle() {
   if (!write_.valid()) return;
   try {
     write_.get();
     last_failure_.clear();
-    reports_.on_written(step_, store_.path_of(step_));
+    reports_.on_written(step_, store_.path_of(step_), writes_best_);
   } catch (const std::exception& error) {
     last_failure_ = message_of(error) + "; a checkpoint needs " + format_bytes(bytes_) +
-                    "; make room, or choose another --runs-dir";
+                    "; see to the disk, or choose another --runs-dir";
     reports_.on_failed(step_, last_failure_, writes_best_);
   }
 }
 
 std::string Checkpointer::finish() {
-  collect();
+  settle();
   return last_failure_;
 }
 

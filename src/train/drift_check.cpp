@@ -43,17 +43,18 @@ std::string describe_difference(const std::vector<std::string>& names,
     std::vector<std::string> hashes;
     for (const auto& row : table) hashes.push_back(row.at(tensor));
     const std::string common = most_common(hashes);
-    if (hashes.size() == 2 && hashes[0] != hashes[1]) {
-      return "tensor '" + names[tensor] +
-             "' differs between ranks 0 and 1, both should be equal bit for bit, and no majority "
-             "tells which is right; suspect the memory or processor of either, and resume from the "
-             "last checkpoint elsewhere";
-    }
     std::vector<std::string> ranks;
     for (std::size_t rank = 0; rank < hashes.size(); ++rank) {
       if (hashes[rank] != common) ranks.push_back(std::to_string(rank));
     }
     if (ranks.empty()) continue;
+    if (ranks.size() * 2 >= hashes.size()) {
+      return "tensor '" + names[tensor] +
+             "' differs between ranks, where all should be equal bit for bit, and no majority "
+             "tells "
+             "which are right; suspect the memory or processor of one of them, and resume from the "
+             "last checkpoint elsewhere";
+    }
     return "tensor '" + names[tensor] + "' of " + (ranks.size() == 1 ? "rank " : "ranks ") +
            join(ranks, ", ") +
            " differs from that of the others, all should be equal bit for bit; suspect its memory "

@@ -146,6 +146,21 @@ class Resume(TandemTest):
         self.assertEqual(self.digest("a"), self.digest("b"))
         self.assertEqual(self.numbers("a"), [line for line in self.numbers("b")])
 
+    def test_an_older_best_is_gone_on_with(self):
+        """Its own name has been rotated away; what came after it moves aside."""
+        options = ["--save-best", "--keep-checkpoints", "1", "--checkpoint-every", "0"]
+        self.run_to(20, "a", *options)
+        self.run_to(30, "a", "--resume", "auto", *options, "--eval-every", "0")
+        self.assertEqual(self.steps_kept("a"), [30])
+        best = self.folder / "runs/a/checkpoints/best.safetensors"
+        self.mpirun(2, *TRAIN, "--resume", best, "--max-steps", 25, *options, "--eval-every", "0")
+        self.assertEqual(self.steps_kept("a"), [25])
+        self.assertTrue((self.folder / "runs/a/checkpoints/superseded-1/step-00000030.safetensors").exists())
+        self.run_to(40, "a", "--resume", "auto", *options)
+        self.run_to(40, "b", *options)
+        self.assertEqual(self.digest("a"), self.digest("b"))
+        self.assertEqual(self.numbers("a"), self.numbers("b"))
+
     def test_no_valid_checkpoint_is_no_silent_restart(self):
         self.run_to(4, "a", "--checkpoint-every", "2steps")
         for step in self.steps_kept("a"):

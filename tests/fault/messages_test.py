@@ -95,7 +95,8 @@ class Messages(GoldenTest):
 
     def test_folder_in_use(self):
         self.take_finished_run()
-        first = subprocess.Popen([PROGRAM, *TRAIN, "--resume", "auto", "--max-steps", "100000", "--epochs", "100000"],
+        first = subprocess.Popen([PROGRAM, *TRAIN, "--resume", "auto", "--max-steps", "100000", "--epochs", "100000",
+                                  "--keep-checkpoints", "1000000"],
                                  cwd=self.folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         self.addCleanup(first.communicate)
         self.addCleanup(first.kill)
@@ -193,7 +194,7 @@ class Messages(GoldenTest):
     def test_flipped_bit_in_rank_1s_weights(self):
         """With a learning rate of 0 the weights stay those of the first checkpoint, by which they are found in memory."""
         command = [*MPIRUN, "-n", "3", PROGRAM, *TRAIN, "--lr", "0", "--max-steps", "100000", "--epochs", "100000",
-                   "--eval-every", "0", "--drift-check-every", "1"]
+                   "--eval-every", "0", "--drift-check-every", "1", "--keep-checkpoints", "1000000"]
         process = subprocess.Popen(command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)

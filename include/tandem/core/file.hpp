@@ -31,6 +31,8 @@ class File {
   std::size_t read_at(std::uint64_t offset, void* data, std::size_t bytes) const;
   void write(const void* data, std::size_t bytes);
   void write_at(std::uint64_t offset, const void* data, std::size_t bytes);
+  // Makes it `bytes` long.
+  void cut(std::uint64_t bytes);
   // fsync, then close; both checked.
   void sync_and_close();
 
@@ -72,6 +74,9 @@ class AtomicFile {
 };
 
 // A small file, written whole and durably.
+// Removes what processes that were killed have left half written in a folder.
+void remove_temporaries(const std::string& folder);
+
 void write_file_atomically(const std::string& path, std::string_view content);
 
 }  // namespace tandem

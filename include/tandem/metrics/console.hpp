@@ -18,8 +18,8 @@ enum class Progress { kQuiet, kNone, kLines, kLive };
 class ConsoleSink final : public Sink {
  public:
   // kQuiet: warnings alone. Else epoch and evaluation lines go to standard output, and on standard
-  // error kLive redraws the progress
-  // line, and kLines adds it plainly at least every ten seconds. `hosts`: by rank.
+  // error kLive redraws the progress line, and kLines adds it plainly at least every ten seconds.
+  // `hosts`: by rank.
   ConsoleSink(double total_epochs, Progress progress, std::vector<std::string> hosts);
   ~ConsoleSink() override;
 

@@ -24,7 +24,7 @@ struct Checkpoint {
   std::vector<model::NamedTensor> tensors;      // train/snapshot.hpp
   std::map<std::string, std::string> metadata;  // of the run, beside what is in `state`
   TrainingState state;
-  bool is_best = false;  // of the run so far: it is best.safetensors too
+  bool is_best = false;  // it was the best when it was written
 };
 
 // Reads and proves a checkpoint: its digest, that its values are finite, its state.
@@ -51,11 +51,12 @@ class CheckpointStore {
   void keep_if_best(const Checkpoint& checkpoint) const;
   // Of the evaluation of best.safetensors; 0 where there is none that is whole.
   double best_accuracy() const;
-  // Moves every checkpoint after `step` to superseded-N/; returns how many.
+  // Moves every checkpoint after `step`, the best too, to superseded-N/; returns how many files.
   std::size_t supersede_after(std::uint64_t step) const;
 
  private:
   void rotate(Keep keep) const;
+  std::optional<Checkpoint> read_best() const;  // if it is whole
 
   std::string folder_;
 };

@@ -28,12 +28,12 @@ class Checkpointer {
     Optimizer& optimizer;
   };
   struct Reports {
-    std::function<void(std::uint64_t step, const std::string& path)> on_written;
+    std::function<void(std::uint64_t step, const std::string& path, bool is_best)> on_written;
     std::function<void(std::uint64_t step, const std::string& message, bool is_best)> on_failed;
   };
 
-  // `metadata` goes into every checkpoint. The reports are called on rank 0, by save() and
-  // finish().
+  // `metadata` goes into every checkpoint. The reports are called on rank 0, by save(),
+  // settle() and finish().
   Checkpointer(Parts parts, CheckpointStore store, CheckpointStore::Keep keep,
                std::map<std::string, std::string> metadata, Reports reports);
 
@@ -41,12 +41,12 @@ class Checkpointer {
   void mark_best() { is_best_ = true; }
   // Collective. Waits for the write before, if that still runs.
   void save(const TrainingState& state);
+  // Waits for the write in progress, if any, and reports what became of it.
+  void settle();
   // On rank 0: waits for the last write; why it failed, or nothing. Elsewhere nothing.
   std::string finish();
 
  private:
-  void collect();
-
   Parts parts_;
   const CheckpointStore store_;
   const CheckpointStore::Keep keep_;
