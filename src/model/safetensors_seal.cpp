@@ -26,20 +26,18 @@ std::string hex_of(const void* data, std::size_t bytes) {
 // parser can make a hundred bytes of one.
 std::string describe_damage(const File& file, const SafetensorsHeader& header,
                             std::uint64_t data_at) {
-  std::map<std::string_view, const SafetensorsEntry*> by_name;  // the order of the digests
-  for (const SafetensorsEntry& entry : header.entries) by_name.emplace(entry.name, &entry);
   std::string_view digests = header.metadata.at(kTensorDigests);
   const auto skip = [&digests](std::size_t bytes) {
     digests.remove_prefix(std::min(bytes, digests.size()));
   };
-  skip(1);  // {
-  for (const auto& [name, entry] : by_name) {
-    std::string bytes(entry->end - entry->begin, '\0');
-    file.read_at(data_at + entry->begin, bytes.data(), bytes.size());
+  skip(1);                                                // {
+  for (const SafetensorsEntry& entry : header.entries) {  // the order of the digests too
+    std::string bytes(entry.end - entry.begin, '\0');
+    file.read_at(data_at + entry.begin, bytes.data(), bytes.size());
     const std::string digest =
-        Json(entry->name).dump() + ":\"" + hex_of(bytes.data(), bytes.size()) + '"';
+        Json(entry.name).dump() + ":\"" + hex_of(bytes.data(), bytes.size()) + '"';
     if (digests.substr(0, digest.size()) != digest) {
-      return "tensor '" + entry->name + "' is damaged";
+      return "tensor '" + entry.name + "' is damaged";
     }
     skip(digest.size() + 1);  // and the comma
   }
