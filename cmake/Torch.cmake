@@ -16,6 +16,11 @@ if(NOT torch_library_dir STREQUAL c10_library_dir)
   message(FATAL_ERROR "two libtorch installations are mixed: ${TORCH_CPU_LIBRARY} and ${TORCH_C10_LIBRARY}")
 endif()
 
+# CMAKE_INSTALL_RPATH_USE_LINK_PATH leaves out what is inside the project, as the wheel in .deps is.
+if(NOT torch_library_dir IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+  list(APPEND CMAKE_INSTALL_RPATH ${torch_library_dir})
+endif()
+
 add_library(tandem_torch INTERFACE)
 target_include_directories(tandem_torch SYSTEM INTERFACE ${TORCH_INCLUDE_DIR} ${TORCH_INCLUDE_DIR}/torch/csrc/api/include)
 target_link_libraries(tandem_torch INTERFACE ${TORCH_CPU_LIBRARY} ${TORCH_C10_LIBRARY} Threads::Threads)
