@@ -2,7 +2,7 @@
 """Measures what exactness and supervision cost, and how soon a stopped run is durable.
 
 Only ratios of one run count: each pair of runs is started directly one after the other, in turn in either order, with one
-thread a rank. Prints a Markdown table, as in docs/reliability.md.
+thread a rank. Prints a Markdown table.
 
 Usage: measure_safety.py --tandem build/bin/tandem --data synthetic.h5 [--runs 5] [--only NAME]
 """
