@@ -47,46 +47,6 @@ metrics::Sinks make_sinks(const metrics::RunFolder& folder, const TrainRequest& 
   return sinks;
 }
 
-// Rank 0: a new folder, or that of the run that goes on, without what will be done again.
-metrics::RunFolder open_folder(RunStart& start) {
-  if (!start.folder) return metrics::RunFolder::create(start.runs_dir, start.run_id);
-  const train::CheckpointStore store(start.folder->checkpoints_path());
-  store.sweep();
-  if (start.checkpoint) store.keep_if_best(*start.checkpoint);
-  store.supersede_after(start.state.step);
-  for (const std::string& path : start.folder->written_metrics()) {
-    metrics::JsonLinesSink::drop_after(path, start.state.step);
-  }
-  start.folder->remove_summary();
-  return std::move(*start.folder);
-}
-
-// Rank 0: what a person should know of how the run begins.
-void report_start(const RunStart& start, const metrics::RunFolder& folder,
-                  std::uint64_t steps_per_epoch, int world, const metrics::Sinks& sinks,
-                  bool quiet) {
-  if (!folder.lock_warning().empty()) print_warning(folder.lock_warning());
-  if (!start.refused.empty()) print_warning("checkpoints were refused:\n  " + start.refused);
-  if (!start.resumes) return;
-  const std::string text = describe_resume(start, steps_per_epoch, world);
-  if (!quiet) print_line(text);
-  const double epoch = static_cast<double>(start.state.step) / static_cast<double>(steps_per_epoch);
-  for (const auto& sink : sinks) sink->on_note({"resume", start.state.step, epoch, text});
-}
-
-// A run that goes on keeps its global batch, whatever the number of ranks would make of it.
-void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config) {
-  if (!start.resumes || config.global_batch_size > 0) return;
-  const std::uint64_t now =
-      config.batch_size * config.parts_of_batch(static_cast<std::uint64_t>(job.topology.world));
-  config.global_batch_size = start.global_batch;
-  if (now != start.global_batch) {
-    job.say("the run keeps its global batch of " + std::to_string(start.global_batch) + "; " +
-            std::to_string(config.batch_size) + " images per rank would make " +
-            std::to_string(now));
-  }
-}
-
 std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::TrainConfig& config,
                                                        train::ParameterArena& arena,
                                                        model::Network& network) {

@@ -2,11 +2,14 @@
 
 #include <cstdlib>
 #include <filesystem>
+#include <utility>
 
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/metrics/json_lines.hpp"
 #include "tandem/train/snapshot.hpp"
 
 namespace tandem::app {
@@ -109,6 +112,20 @@ RunStart find_start_on_rank_0(const TrainReporting& reporting) {
   }
   if (start.checkpoint) start.state = start.checkpoint->state;
   return start;
+}
+
+// "resumed from …"
+std::string describe_resume(const RunStart& start, double epoch, int world) {
+  const auto found = start.checkpoint->metadata.find("world_size");
+  const std::string before = found == start.checkpoint->metadata.end() ? "?" : found->second;
+  std::string text = "resumed from " + start.checkpoint_path + ": step " +
+                     std::to_string(start.state.step) + ", epoch " + format_fixed(epoch, 2);
+  if (before != std::to_string(world)) {
+    text += "; " + before + " ranks then, " + std::to_string(world) +
+            " now: the same global batch of " + std::to_string(start.global_batch) +
+            " and the same images in each step, sums round differently";
+  }
+  return text;
 }
 
 std::uint64_t kept_number(const RunStart& start, const std::string& name) {
@@ -216,19 +233,41 @@ void require_same_run(Job& job, const RunStart& start, const Options& options,
   });
 }
 
-std::string describe_resume(const RunStart& start, std::uint64_t steps_per_epoch, int world) {
-  const auto found = start.checkpoint->metadata.find("world_size");
-  const std::string before = found == start.checkpoint->metadata.end() ? "?" : found->second;
-  std::string text =
-      "resumed from " + start.checkpoint_path + ": step " + std::to_string(start.state.step) +
-      ", epoch " +
-      format_fixed(static_cast<double>(start.state.step) / static_cast<double>(steps_per_epoch), 2);
-  if (before != std::to_string(world)) {
-    text += "; " + before + " ranks then, " + std::to_string(world) +
-            " now: the same global batch of " + std::to_string(start.global_batch) +
-            " and the same images in each step, sums round differently";
+void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config) {
+  if (!start.resumes || config.global_batch_size > 0) return;
+  const std::uint64_t now =
+      config.batch_size * config.parts_of_batch(static_cast<std::uint64_t>(job.topology.world));
+  config.global_batch_size = start.global_batch;
+  if (now != start.global_batch) {
+    job.say("the run keeps its global batch of " + std::to_string(start.global_batch) + "; " +
+            std::to_string(config.batch_size) + " images per rank would make " +
+            std::to_string(now));
   }
-  return text;
+}
+
+metrics::RunFolder open_folder(RunStart& start) {
+  if (!start.folder) return metrics::RunFolder::create(start.runs_dir, start.run_id);
+  const train::CheckpointStore store(start.folder->checkpoints_path());
+  store.sweep();
+  if (start.checkpoint) store.keep_if_best(*start.checkpoint);
+  store.supersede_after(start.state.step);
+  for (const std::string& path : start.folder->written_metrics()) {
+    metrics::JsonLinesSink::drop_after(path, start.state.step);
+  }
+  start.folder->remove_summary();
+  return std::move(*start.folder);
+}
+
+void report_start(const RunStart& start, const metrics::RunFolder& folder,
+                  std::uint64_t steps_per_epoch, int world, const metrics::Sinks& sinks,
+                  bool quiet) {
+  if (!folder.lock_warning().empty()) print_warning(folder.lock_warning());
+  if (!start.refused.empty()) print_warning("checkpoints were refused:\n  " + start.refused);
+  if (!start.resumes) return;
+  const double epoch = static_cast<double>(start.state.step) / static_cast<double>(steps_per_epoch);
+  const std::string text = describe_resume(start, epoch, world);
+  if (!quiet) print_line(text);
+  for (const auto& sink : sinks) sink->on_note({"resume", start.state.step, epoch, text});
 }
 
 }  // namespace tandem::app

@@ -11,6 +11,7 @@
 #include "tandem/app/train_options.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/metrics/run_folder.hpp"
+#include "tandem/metrics/sink.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/train/checkpoint_store.hpp"
 #include "tandem/train/optimizer.hpp"
@@ -54,7 +55,15 @@ std::optional<Json> summary_if_complete(Job& job, const RunStart& start, std::ui
 // What a checkpoint keeps of the options for that comparison, as JSON.
 std::string options_to_keep(const Options& options);
 
-// "resumed from …": what rank 0 says.
-std::string describe_resume(const RunStart& start, std::uint64_t steps_per_epoch, int world);
+// A run that goes on keeps its global batch, whatever the number of ranks would make of it.
+void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config);
+
+// Rank 0: a new folder, or that of the run that goes on, without what will be done again.
+metrics::RunFolder open_folder(RunStart& start);
+
+// Rank 0: what a person should know of how the run begins.
+void report_start(const RunStart& start, const metrics::RunFolder& folder,
+                  std::uint64_t steps_per_epoch, int world, const metrics::Sinks& sinks,
+                  bool quiet);
 
 }  // namespace tandem::app

@@ -10,6 +10,7 @@ import time
 import unittest
 
 from hosts import IN_OWN_FOLDER, TWO_HOSTS
+from processes import by_rank
 from tandem import DATA, PROGRAM, TandemTest
 
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64", "--epochs", "100000", "--log-every", "1",
@@ -32,14 +33,14 @@ class HostsStall(TandemTest):
 
     def process_of(self, rank):
         """Found by the folder in which it runs."""
-        for entry in pathlib.Path("/proc").iterdir():
+        ours = []
+        for entry in pathlib.Path("/proc").glob("[0-9]*"):
             try:
-                if (entry.name.isdigit() and self.folder in (entry / "cwd").readlink().parents
-                        and f"OMPI_COMM_WORLD_RANK={rank}".encode() in (entry / "environ").read_bytes().split(b"\0")):
-                    return int(entry.name)
+                if self.folder in (entry / "cwd").readlink().parents:
+                    ours.append(entry.name)
             except OSError:
                 pass  # gone since, or a process of another user
-        return self.fail(f"rank {rank} is not there")
+        return by_rank(ours)[rank]
 
     def stop(self, rank, host, words):
         job = self.start()

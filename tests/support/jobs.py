@@ -2,10 +2,11 @@
 
 import os
 import pathlib
-import re
 import signal
 import subprocess
 import time
+
+from processes import by_rank
 
 
 class Job:
@@ -31,16 +32,7 @@ class Job:
 
     def ranks(self):
         """Processes by rank, as far as they run already."""
-        found = {}
-        for process in self.processes():
-            try:
-                environment = pathlib.Path(f"/proc/{process}/environ").read_bytes()
-            except OSError:  # it has ended since
-                continue
-            rank = re.search(rb"(?:^|\0)OMPI_COMM_WORLD_RANK=(\d+)", environment)
-            if rank:
-                found[int(rank[1])] = process
-        return found
+        return by_rank(self.processes())
 
     def wait(self, seconds):
         """Exit code and words, once all processes are gone; fails where that takes longer, and ends them."""

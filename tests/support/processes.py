@@ -8,14 +8,24 @@ import signal
 import subprocess
 
 
+def by_rank(processes):
+    """{rank: process} of those that are ranks of a job, still run, and are ours to look at."""
+    found = {}
+    for process in processes:
+        try:
+            environment = pathlib.Path(f"/proc/{process}/environ").read_bytes()
+        except OSError:
+            continue
+        rank = re.search(rb"(?:^|\0)OMPI_COMM_WORLD_RANK=(\d+)", environment)
+        if rank:
+            found[int(rank[1])] = int(process)
+    return found
+
+
 def ranks_of(launcher):
     """{rank: process} of the processes that mpirun, with this process number, has started on this host."""
-    found = {}
-    for child in subprocess.run(["pgrep", "-P", str(launcher)], capture_output=True, text=True).stdout.split():
-        rank = re.search(rb"OMPI_COMM_WORLD_RANK=(\d+)", pathlib.Path(f"/proc/{child}/environ").read_bytes())
-        if rank:
-            found[int(rank[1])] = int(child)
-    return found
+    children = subprocess.run(["pgrep", "-P", str(launcher)], capture_output=True, text=True).stdout
+    return by_rank(children.split())
 
 
 def tensor_in(checkpoint, name):

@@ -1,7 +1,7 @@
 // What: proves that all ranks hold the same weights and optimizer state, bit for bit.
 // Owns: nothing. Threads: one, the same on every rank. Throws: AgreedError (78) naming the first
-// tensor that differs and the ranks that differ from the others; AgreedError (70) where the state
-// is not finite.
+// tensor that differs and, where most ranks agree, those that do not; AgreedError (70) where the
+// state is not finite.
 #pragma once
 
 #include "tandem/comm/communicator.hpp"
