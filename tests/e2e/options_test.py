@@ -6,7 +6,7 @@ import unittest
 
 from tandem import DATA, PROGRAM, QUICK, TandemTest
 
-COMMANDS = ["pack", "verify", "train", "eval", "inspect", "info", "export"]
+COMMANDS = ["pack", "verify", "train", "eval", "inspect", "info", "export", "emit"]
 
 
 class Options(TandemTest):

@@ -33,6 +33,7 @@ Command eval_command();
 Command export_command();
 Command inspect_command();
 Command info_command();
+Command emit_command();
 
 // For commands without MPI: parses and merges the command line.
 Options resolve_alone(const Command& command, const Arguments& arguments, bool allow_positional);

@@ -1,0 +1,131 @@
+// tandem emit: the line or the job script that starts a training run on given nodes.
+#include <algorithm>
+
+#include "tandem/app/commands.hpp"
+#include "tandem/app/launch.hpp"
+#include "tandem/app/train_options.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+const std::vector<std::string> kForms = {"sbatch", "mpirun", "apptainer"};
+constexpr std::uint64_t kMostNodes = 100'000;
+constexpr std::uint64_t kMostOfANode = 4'096;
+constexpr auto kDefaultImage = "tandem.sif";
+
+std::string read_form(Options& options) {
+  const auto& words = options.positional();
+  if (words.size() == 1 && std::count(kForms.begin(), kForms.end(), words[0]) == 1) return words[0];
+  options.add_fault(
+      (words.empty() ? "which form is missing" : "'" + join(words, " ") + "' is not a form") +
+      ": " + join(kForms, ", ") + "; options of `tandem train` stand after a --");
+  return "";
+}
+
+// "name" or "name:ranks", each; "" and other faults are noted.
+std::vector<std::string> read_hosts(Options& options) {
+  std::vector<std::string> hosts = split(options.text("hosts"), ',');
+  if (!options.is_set("hosts")) return {};
+  for (const std::string& host : hosts) {
+    const std::size_t colon = host.find(':');
+    if (host.empty() || colon == 0) options.add_fault("--hosts: a host has no name");
+    if (colon == std::string::npos) continue;
+    try {
+      parse_integer(host.substr(colon + 1), 1, kMostOfANode, "--hosts: ranks of a host,");
+    } catch (const UsageError& error) {
+      options.add_fault(error.what());
+    }
+  }
+  if (options.value("nodes").origin != Origin::kDefault) {
+    options.add_fault("--nodes: --hosts says how many there are");
+  }
+  return hosts;
+}
+
+Launch read_launch(Options& options, const std::string& form) {
+  Launch launch;
+  launch.nodes = options.count("nodes", 1, kMostNodes);
+  launch.gpus_per_node = options.count("gpus-per-node", 0, kMostOfANode);
+  launch.ranks_per_node = options.count("ranks-per-node", 0, kMostOfANode);
+  if (launch.ranks_per_node == 0) {
+    launch.ranks_per_node = std::max<std::uint64_t>(launch.gpus_per_node, 1);
+  } else if (launch.gpus_per_node > 0 && launch.ranks_per_node > launch.gpus_per_node) {
+    options.add_fault("--ranks-per-node: " + std::to_string(launch.ranks_per_node) +
+                      " ranks would share " + std::to_string(launch.gpus_per_node) +
+                      " GPUs; a rank drives one of its own");
+  }
+  launch.cpus_per_rank = options.count("cpus-per-rank", 0, kMostOfANode);
+  launch.most_requeues = options.count("requeues", 0, 10'000);
+  launch.time_limit = options.text("time");
+  if (launch.time_limit.find_first_not_of("0123456789-:") != std::string::npos) {
+    options.add_fault("--time: '" + launch.time_limit + "' is not like 30, 01:30:00 or 2-00:00:00");
+  }
+  if (form == "apptainer") {
+    launch.image = options.is_set("image") ? options.text("image") : kDefaultImage;
+  } else if (options.is_set("image")) {
+    options.add_fault("--image is for `tandem emit apptainer` only");
+  }
+  launch.hosts = read_hosts(options);
+  if (form == "mpirun") {
+    for (const char* name : {"time", "requeues"}) {
+      if (options.value(name).origin != Origin::kDefault) {
+        options.add_fault("--" + std::string(name) + " is for Slurm, which mpirun does not ask");
+      }
+    }
+    if (launch.hosts.empty() && launch.nodes > 1) {
+      options.add_fault("--hosts: mpirun must know the " + std::to_string(launch.nodes) +
+                        " hosts; --hosts n1,n2, or n1:4,n2:2 where they have unequal ranks");
+    }
+  } else if (!launch.hosts.empty()) {
+    options.add_fault("--hosts is for `tandem emit mpirun` only; Slurm chooses the hosts");
+  }
+  return launch;
+}
+
+// Those after the --, read as `train` will read them, so that a misspelt one is not found only in
+// the job.
+std::vector<std::string> read_words_of_train(const Arguments& words) {
+  const OptionTable table = train_option_table();
+  CommandLine line = parse_command_line("train", table, words, false);
+  line.values.emplace("data", "$TANDEM_DATA");  // where it is not among them
+  Options options = resolve(table, line);
+  read_train_options(options);
+  return words;
+}
+
+int run_emit(const Arguments& arguments) {
+  const auto separator = std::find(arguments.begin(), arguments.end(), "--");
+  Options options = resolve_alone(emit_command(), {arguments.begin(), separator}, true);
+  const std::string form = read_form(options);
+  Launch launch = read_launch(options, form);
+  if (separator != arguments.end()) {
+    launch.train_options = read_words_of_train({separator + 1, arguments.end()});
+  }
+  options.throw_faults("emit");
+  print_line(form == "mpirun" ? mpirun_line(launch) : sbatch_script(launch));
+  return 0;
+}
+
+}  // namespace
+
+Command emit_command() {
+  return {
+      "emit",
+      "sbatch|mpirun|apptainer [options] [-- OPTIONS OF train]",
+      "print what starts training on given nodes: a job script or a line",
+      "tandem emit sbatch --nodes 2 --gpus-per-node 4 -- --recipe cifar10-resnet18 > job.sbatch",
+      {{"nodes", "N", "1", "hosts of the job", "place"},
+       {"hosts", "LIST", "", "for mpirun: n1,n2, or n1:4,n2:2 with the ranks of each", "place"},
+       {"ranks-per-node", "N", "0", "0: one for each GPU, else one", "place"},
+       {"gpus-per-node", "N", "0", "GPUs to ask for", "place"},
+       {"cpus-per-rank", "N", "0", "cores of a rank; 0: not bound, and what Slurm gives", "place"},
+       {"time", "LIMIT", "", "for Slurm: 01:30:00, 2-00:00:00 or minutes", "job"},
+       {"requeues", "N", "10", "for Slurm: how often a job that was stopped early goes on", "job"},
+       {"image", "FILE", "", "for apptainer; tandem.sif where left out", "job"}},
+      run_emit,
+      nullptr};
+}
+
+}  // namespace tandem::app

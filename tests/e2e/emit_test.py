@@ -1,0 +1,54 @@
+#!/usr/bin/env python3
+"""`tandem emit`: the mpirun line starts what it says; a mistake is found before the job. Its scripts are run in tests/slurm."""
+
+import json
+import os
+import pathlib
+import unittest
+
+from hosts import FAKE_HOST
+from tandem import PROGRAM, QUICK, TandemTest
+
+
+class Emit(TandemTest):
+    def run_line(self, *arguments):
+        """The manifest of the run that the printed line starts."""
+        line = self.tandem("emit", "mpirun", *arguments, "--", *QUICK, "--run-id", "a").stdout
+        # The line has no room for what only this machine needs: both hosts are this one.
+        environment = {"PATH": f"{pathlib.Path(PROGRAM).parent}:{os.environ['PATH']}",
+                       "OMPI_MCA_plm_rsh_agent": str(FAKE_HOST),
+                       "OMPI_MCA_oob_tcp_if_include": "lo", "OMPI_MCA_btl_tcp_if_include": "lo"}
+        self.run_command(["timeout", "55", "bash", "-c", line], 0, environment)
+        return json.loads((self.folder / "runs/a/manifest.json").read_text())
+
+    def test_the_line_starts_ranks_here(self):
+        self.assertEqual(len(self.run_line("--ranks-per-node", 3)["ranks"]), 3)
+
+    def test_the_line_starts_unequal_ranks_on_hosts(self):
+        ranks = self.run_line("--hosts", "n1:2,n2")["ranks"]
+        self.assertEqual([(rank["host"], rank["local_rank"]) for rank in ranks], [("n1", 0), ("n1", 1), ("n2", 0)])
+
+    def test_scripts_can_be_read_by_bash(self):
+        for form in ("sbatch", "apptainer"):
+            script = self.tandem("emit", form, "--nodes", 2, "--", "--data", "it's here.h5").stdout
+            self.run_command(["bash", "-n", "-c", script], 0, {})
+
+    def test_mistakes_are_found_at_once(self):
+        for arguments, pattern in (
+                ([], "form is missing"), (["slurm"], "'slurm' is not a form"),
+                (["mpirun", "--nodes", 2], "--hosts: mpirun must know the 2 hosts"),
+                (["mpirun", "--hosts", "n1:x"], "--hosts: ranks of a host"),
+                (["mpirun", "--hosts", "n1,n2", "--nodes", 2], "--nodes: --hosts says"),
+                (["mpirun", "--time", "10"], "--time is for Slurm"),
+                (["sbatch", "--hosts", "n1"], "--hosts is for"),
+                (["sbatch", "--image", "a.sif"], "--image is for"),
+                (["sbatch", "--time", "soon"], "--time: 'soon'"),
+                (["sbatch", "--gpus-per-node", 2, "--ranks-per-node", 3], "3 ranks would share 2 GPUs"),
+                (["sbatch", "--", "--epohs", 3], "--epohs.*did you mean --epochs"),
+                (["sbatch", "--", "--lr", "x"], "--lr: 'x'")):
+            with self.subTest(arguments=arguments):
+                self.assert_one_error(self.tandem("emit", *arguments, code=2), pattern)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
