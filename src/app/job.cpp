@@ -141,7 +141,8 @@ RankTable make_rank_table(Job& job, int threads) {
           std::to_string(rank.cpu_sharers) + (rank.cpu_sharers == 1 ? " rank" : " ranks") + " of " +
           rank.host + " share " + std::to_string(rank.allowed_cpus) +
           (rank.allowed_cpus == 1 ? " CPU" : " CPUs") + " with " +
-          std::to_string(table.threads[i]) + " threads each; lower -np or --threads");
+          std::to_string(table.threads[i]) + (table.threads[i] == 1 ? " thread" : " threads") +
+          " each; lower -np or --threads");
     }
   }
   table.text = format_table(rows);

@@ -77,7 +77,8 @@ void take_newest_valid(const train::CheckpointStore& store, RunStart& start) {
 // Rank 0: runs/ID/checkpoints/step-N.safetensors says which run goes on.
 void take_path(const std::string& path, const TrainReporting& reporting, RunStart& start) {
   const fs::path file = fs::weakly_canonical(path);
-  if (!file_exists(path)) throw MissingInputError("--resume " + path + ": is not there");
+  if (!file_exists(path))
+    throw MissingInputError("--resume " + path + ": is not there; check the path");
   const fs::path run = file.parent_path().parent_path();
   if (file.parent_path().filename() != "checkpoints") {
     throw UsageError("--resume " + path +

@@ -40,7 +40,7 @@ File File::open_for_reading(const std::string& path) {
   if (::fstat(descriptor, &status) != 0) throw IoError(path + ": fstat failed: " + errno_text());
   if (!S_ISREG(status.st_mode)) {
     throw DataError(path + ": is " + (S_ISDIR(status.st_mode) ? "a folder" : "a special file") +
-                    ", a regular file was expected");
+                    ", a regular file was expected; check the path");
   }
   return file;
 }

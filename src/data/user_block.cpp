@@ -65,8 +65,9 @@ FileProof prove_file(const File& file) {
   const bool has_signature =
       read_at(file, kUserBlockBytes, kHdf5Signature.size()) == kHdf5Signature;
   if (block.compare(0, 16, kMagic, 16) != 0 && !has_signature) {
-    throw DataError(file.path() + ": is " + describe_beginning(block) +
-                    ", a data set packed by 'tandem pack' was expected");
+    throw DataError(
+        file.path() + ": is " + describe_beginning(block) +
+        ", a data set packed by 'tandem pack --input FOLDER --output FILE.h5' was expected");
   }
   const std::uint64_t size = file.size();
   if (size < kUserBlockBytes) {

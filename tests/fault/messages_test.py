@@ -12,7 +12,7 @@ import tempfile
 import time
 import unittest
 
-from golden_messages import IS_UPDATE, GoldenTest, read_golden
+from golden_messages import GoldenTest
 from processes import flip_a_bit_in_memory, ranks_of, tensor_in
 from tandem import DATA, MPIRUN, PROGRAM
 
@@ -32,6 +32,8 @@ def on_rank_1(words):
 
 
 class Messages(GoldenTest):
+    golden = "fault_messages.json"
+
     @classmethod
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory(prefix="tandem-fault-")
@@ -251,9 +253,7 @@ class Messages(GoldenTest):
         self.assertFalse((self.folder / "runs/a/checkpoints").exists(), "a state that is not finite was saved")
 
     def test_every_golden_message_has_its_test(self):
-        if not IS_UPDATE:
-            names = {name.removeprefix("test_").replace("_", " ") for name in dir(self) if name.startswith("test_")}
-            self.assertEqual(set(read_golden()), names - {self.name()})
+        self.assert_every_golden_message_has_its_test()
 
 
 if __name__ == "__main__":

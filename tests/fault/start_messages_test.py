@@ -1,0 +1,119 @@
+#!/usr/bin/env python3
+"""What is said to somebody who has just begun: a wrong option, a file of another kind, a machine that is too small.
+
+The sentences are in tests/golden/start_messages.json, by the names of these tests; docs/troubleshooting.md explains them."""
+
+import os
+import pathlib
+import signal
+import subprocess
+import time
+import unittest
+
+from golden_messages import GoldenTest
+from processes import ranks_of
+from tandem import DATA, MPIRUN, PROGRAM
+
+os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
+UNSHARE = os.environ["TANDEM_TEST_UNSHARE"].split()
+TRAIN = ["train", "--model", "mlp", "--max-steps", "1", "--eval-every", "0", "--quiet", "--run-id", "a"]
+
+
+class StartMessages(GoldenTest):
+    golden = "start_messages.json"
+
+    def assert_refused(self, code, *arguments):
+        self.assert_says(self.tandem(*arguments, code=code))
+        self.assertFalse((self.folder / "runs/a").exists())
+
+    def copy_of_data(self, name, size=None, flip=None):
+        content = bytearray(pathlib.Path(DATA).read_bytes()[:size])
+        if flip:
+            content[flip] ^= 1
+        (self.folder / name).write_bytes(content)
+
+    # Options.
+
+    def test_misspelt_option(self):
+        self.assert_refused(2, "train", "--data", DATA, "--modle", "simple")
+
+    def test_option_of_torchrun(self):
+        self.assert_refused(2, "train", "--data", DATA, "--nnodes", "2")
+
+    def test_no_data_set_is_named(self):
+        self.assert_refused(2, "train")
+
+    def test_both_batch_sizes(self):
+        self.assert_refused(2, "train", "--data", DATA, "--batch-size", "8", "--global-batch-size", "8")
+
+    def test_ranks_that_do_not_divide_the_shards(self):
+        self.assert_says(self.mpirun(3, *TRAIN, "--data", DATA, "--virtual-ranks", "4", code=2))
+
+    def test_recipe_that_is_not_there(self):
+        self.assert_refused(2, "train", "--data", DATA, "--recipe", "cifar10-simpel")
+
+    # Files.
+
+    def test_damaged_data_set(self):
+        self.copy_of_data("data.h5", flip=300_000)
+        self.assert_says(self.mpirun(2, *TRAIN, "--data", "data.h5", code=65))
+
+    def test_data_set_that_was_cut(self):
+        self.copy_of_data("data.h5", size=200_000)
+        self.assert_refused(65, *TRAIN, "--data", "data.h5")
+
+    def test_text_for_a_data_set(self):
+        (self.folder / "data.h5").write_text("hello\n")
+        self.assert_refused(65, *TRAIN, "--data", "data.h5")
+
+    def test_folder_for_a_data_set(self):
+        (self.folder / "data").mkdir()
+        self.assert_refused(65, *TRAIN, "--data", "data")
+
+    def test_pickles_of_cifar10(self):
+        folder = self.folder / "cifar-10-batches-py"
+        folder.mkdir()
+        (folder / "data_batch_1").write_bytes(b"\x80\x02}q")
+        (folder / "batches.meta").touch()
+        self.assert_refused(65, "pack", "--input", "cifar-10-batches-py", "--output", "data.h5")
+
+    def test_checkpoint_that_is_not_there(self):
+        self.assert_refused(66, *TRAIN, "--data", DATA, "--resume", "step-00000001.safetensors")
+
+    def test_folder_without_a_model(self):
+        (self.folder / "a").mkdir()
+        self.assert_refused(66, "eval", "--data", DATA, "--checkpoint", "a")
+
+    # Machines.
+
+    def test_more_ranks_than_processors(self):
+        command = ["taskset", "--cpu-list", "0", *MPIRUN, "-n", "2", PROGRAM, *TRAIN, "--data", DATA]
+        self.assert_says(self.run_command(command, 0, {}), errors=0, is_of_machine=True)
+
+    def test_small_shared_memory(self):
+        self.tandem("pack", "--input", "synthetic", "--images", "20000", "--output", "large.h5")  # 74 MB
+        command = [*UNSHARE, "bash", "-c", 'mount -t tmpfs -o size=64m tmpfs /dev/shm && exec "$@"', "bash", *MPIRUN,
+                   "-n", "2", PROGRAM, *TRAIN, "--data", "large.h5"]
+        self.assert_says(self.run_command(command, 0, {}), errors=0)
+
+    def test_rank_that_stops_advancing(self):
+        words = ["train", "--data", DATA, "--model", "lenet", "--epochs", "100000", "--eval-every", "0", "--quiet", "--run-id",
+                 "a", "--log-every", "1", "--stall-warn", "2", "--stall-abort", "3"]
+        job = subprocess.Popen([*MPIRUN, "-n", "2", PROGRAM, *words], cwd=self.folder, text=True, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+        self.addCleanup(job.communicate)
+        self.addCleanup(job.kill)
+        metrics = self.folder / "runs/a/metrics.jsonl"
+        while not (metrics.exists() and '"step":3,' in metrics.read_text()):
+            self.assertIsNone(job.poll())
+            time.sleep(0.01)
+        os.kill(ranks_of(job.pid)[1], signal.SIGSTOP)
+        output, errors = job.communicate()
+        self.assert_says(subprocess.CompletedProcess(job.args, job.returncode, output, errors))
+
+    def test_every_golden_message_has_its_test(self):
+        self.assert_every_golden_message_has_its_test()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
