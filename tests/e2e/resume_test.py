@@ -120,13 +120,13 @@ class Resume(TandemTest):
             self.assertAlmostEqual(one[2] or one[4], other[2] or other[4], places=4)
 
     def test_virtual_ranks_change_ranks_without_changing_a_bit(self):
-        options = ["--virtual-ranks", "4", "--threads", "1", "--momentum", "0.9"]
+        options = ["--virtual-ranks", "8", "--threads", "1", "--momentum", "0.9"]
         self.run_to(20, "whole", *options, ranks=1)
-        for ranks, steps in ((4, 6), (1, 11), (2, 20)):
+        for ranks, steps in ((8, 6), (1, 11), (4, 15), (2, 20)):
             self.run_to(steps, "parts", "--resume", "auto", "--eval-every", "0", *options, ranks=ranks)
         self.assertEqual(self.digest("parts"), self.digest("whole"))
         self.assertEqual(self.numbers("parts"), [line for line in self.numbers("whole") if line[0] == "step"])
-        self.assert_one_error(self.run_to(4, "three", *options, ranks=3, code=2), "--virtual-ranks.*4 shards.*3 ranks")
+        self.assert_one_error(self.run_to(4, "three", *options, ranks=3, code=2), "--virtual-ranks.*8 shards.*3 ranks")
 
     def test_the_checkpoints_global_batch_holds(self):
         words = [*TRAIN[:5], "--run-id", "a", "--epochs", "1000", "--resume", "auto"]
