@@ -17,6 +17,11 @@ constexpr auto kPlainLine = std::chrono::seconds(10);
 constexpr int kBarWidth = 24;
 constexpr double kWorthTelling = 0.1;  // of a step that all ranks wait for one
 
+// Of a diverged network, or where every step was left out, there is none.
+std::string loss_text(double loss) {
+  return std::isfinite(loss) ? format_fixed(loss, 4) : "not finite";
+}
+
 std::string epoch_of(double epoch, double total) {
   return format_fixed(std::ceil(epoch - 1e-9), 0) + "/" + format_fixed(std::ceil(total), 0);
 }
@@ -31,9 +36,10 @@ std::string progress_line(const StepRecord& record, double total_epochs) {
   bar.resize(kBarWidth, '-');
   char text[200];
   std::snprintf(text, sizeof text,
-                "epoch %s [%s] %3.0f %%  loss %.4f  accuracy %.4f  %s images/s  %s left",
-                epoch_of(record.epoch, total_epochs).c_str(), bar.c_str(), 100 * done, record.loss,
-                record.accuracy, format_count(std::llround(record.images_per_second)).c_str(),
+                "epoch %s [%s] %3.0f %%  loss %s  accuracy %.4f  %s images/s  %s left",
+                epoch_of(record.epoch, total_epochs).c_str(), bar.c_str(), 100 * done,
+                loss_text(record.loss).c_str(), record.accuracy,
+                format_count(std::llround(record.images_per_second)).c_str(),
                 format_duration(record.seconds_left).c_str());
   return text;
 }
@@ -67,8 +73,8 @@ void ConsoleSink::on_epoch(const EpochRecord& record) {
   erase_progress();
   last_line_ = Clock::now();
   print_line("epoch " + epoch_of(record.epoch, total_epochs_) + "  step " +
-             std::to_string(record.step) + "  loss " + format_fixed(record.loss, 4) +
-             "  accuracy " + format_fixed(record.accuracy, 4) + "  " +
+             std::to_string(record.step) + "  loss " + loss_text(record.loss) + "  accuracy " +
+             format_fixed(record.accuracy, 4) + "  " +
              format_count(std::llround(static_cast<double>(record.images) /
                                        std::max(1e-9, record.train_seconds))) +
              " images/s  " + format_count(static_cast<std::int64_t>(record.images)) +
@@ -81,7 +87,7 @@ void ConsoleSink::on_evaluation(const EvaluationRecord& record) {
   if (progress_ == Progress::kQuiet) return;
   erase_progress();
   print_line("eval " + std::to_string(record.images) + "/" + std::to_string(record.images) +
-             " exactly once  test loss " + format_fixed(record.test_loss, 4) + "  test accuracy " +
+             " exactly once  test loss " + loss_text(record.test_loss) + "  test accuracy " +
              format_fixed(record.test_accuracy, 4) + "  (" + std::to_string(record.correct) +
              " correct, " + format_fixed(record.seconds, 1) + " s)");
 }

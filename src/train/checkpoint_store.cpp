@@ -100,7 +100,12 @@ void CheckpointStore::write(const Checkpoint& checkpoint, Keep keep) const {
   metadata["state"] = checkpoint.state.to_json().dump();
   if (checkpoint.is_best) metadata[kBest] = "true";
   model::write_safetensors(path, checkpoint.tensors, metadata);
-  read_checkpoint(path);
+  try {
+    read_checkpoint(path);
+  } catch (const Error&) {
+    ::unlink(path.c_str());
+    throw;
+  }
   write_file_atomically(folder_ + "/latest", fs::path(path).filename().string() + "\n");
   keep_if_best(checkpoint);
   rotate(keep);

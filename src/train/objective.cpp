@@ -10,6 +10,7 @@ void Totals::add(const Totals& other) {
   loss += other.loss;
   correct += other.correct;
   images += other.images;
+  counted_images += other.counted_images;
   id_hash += other.id_hash;
 }
 

@@ -18,9 +18,8 @@ void RankTimes::add(const StepSeconds& seconds, const Totals& totals) {
 std::vector<metrics::RankRecord> RankTimes::gather(comm::Communicator& comm) {
   const RankTimes mine = std::exchange(*this, {});
   const double steps = std::max(1.0, static_cast<double>(mine.steps_));
-  const double images = std::max(1.0, static_cast<double>(mine.totals_.images));
   const std::array<double, 6> own = {static_cast<double>(mine.totals_.images),
-                                     mine.totals_.loss / images,
+                                     mine.totals_.mean_loss(),
                                      mine.seconds_.data / steps,
                                      mine.seconds_.compute / steps,
                                      mine.seconds_.exchange / steps,

@@ -77,7 +77,9 @@ bool Trainer::stops_here() {
   const Boundary decision = parts_.decide(state_.step);
   if (decision != Boundary::kGoOn) {
     enter(comm::Phase::kCheckpoint);
-    parts_.save(gather_state());
+    const TrainingState state = gather_state();
+    if (state.epoch_totals.images > 0) result_.train_loss = state.epoch_totals.mean_loss();
+    parts_.save(state);
   }
   const bool complete = state_.step == settings_.plan.steps && !state_.evaluation_due;
   result_.stopped = decision == Boundary::kSaveAndStop && !complete;
@@ -122,7 +124,8 @@ Totals Trainer::train_step(std::uint64_t step, StepSeconds& seconds) {
   count(seconds.exchange);
   enter(comm::Phase::kUpdate);
   if (!is_gradient_finite(step, totals)) {
-    totals.loss = 0;  // on every rank: a mean over the epoch is to stay a number
+    totals.loss = 0;  // on every rank, so that a mean over the epoch is one of what counts
+    totals.counted_images = 0;
     return totals;
   }
   if (settings_.clip_norm > 0) clip_gradients();
@@ -148,6 +151,7 @@ Totals Trainer::forward_backward(const data::Batch& batch) {
   const std::vector<std::int64_t> predicted = predicted_classes(logits);
   for (std::size_t i = 0; i < batch.size(); ++i) totals.correct += predicted[i] == batch.labels[i];
   totals.images = static_cast<std::int64_t>(batch.size());
+  totals.counted_images = totals.images;
   totals.id_hash = id_hash_of(batch.request);
   return totals;
 }
@@ -193,12 +197,14 @@ void Trainer::clip_gradients() {
 Totals Trainer::reduce(Totals totals) {
   parts_.comm.reduce(Span<double>(&totals.loss, 1));
   // Unsigned, because the hashes wrap around.
-  std::uint64_t counts[3] = {static_cast<std::uint64_t>(totals.correct),
-                             static_cast<std::uint64_t>(totals.images), totals.id_hash};
-  parts_.comm.reduce(Span<std::uint64_t>(counts, 3));
+  std::uint64_t counts[4] = {static_cast<std::uint64_t>(totals.correct),
+                             static_cast<std::uint64_t>(totals.images),
+                             static_cast<std::uint64_t>(totals.counted_images), totals.id_hash};
+  parts_.comm.reduce(Span<std::uint64_t>(counts, 4));
   totals.correct = static_cast<std::int64_t>(counts[0]);
   totals.images = static_cast<std::int64_t>(counts[1]);
-  totals.id_hash = counts[2];
+  totals.counted_images = static_cast<std::int64_t>(counts[2]);
+  totals.id_hash = counts[3];
   return totals;
 }
 
@@ -231,7 +237,7 @@ void Trainer::log_step(std::uint64_t step, Totals totals) {
   record.step = step + 1;
   record.total_steps = settings_.plan.steps;
   record.epoch = epochs_after(step);
-  record.loss = totals.loss / static_cast<double>(totals.images);
+  record.loss = totals.mean_loss();
   record.accuracy = static_cast<double>(totals.correct) / static_cast<double>(totals.images);
   record.learning_rate = parts_.schedule.at(step);
   record.images_per_second = static_cast<double>(log_images_) / log_seconds_;
@@ -264,7 +270,7 @@ void Trainer::finish_epoch(std::uint64_t step, bool epoch_ends) {
   record.step = step + 1;
   record.epoch = epochs_after(step);
   record.images = static_cast<std::uint64_t>(totals.images);
-  record.loss = totals.loss / static_cast<double>(totals.images);
+  record.loss = totals.mean_loss();
   record.accuracy = static_cast<double>(totals.correct) / static_cast<double>(totals.images);
   record.train_seconds = seconds;
   record.ranks = std::move(ranks);

@@ -1,9 +1,16 @@
 #include "tandem/train/training_state.hpp"
 
+#include <limits>
+
 #include "tandem/core/error.hpp"
 
 namespace tandem::train {
 namespace {
+
+// JSON has no number that is not finite; one is written as null.
+void get_number(const Json& json, double& number) {
+  number = json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
+}
 
 Json evaluation_to_json(const std::optional<Evaluation>& evaluation) {
   if (!evaluation) return nullptr;
@@ -16,7 +23,7 @@ Json evaluation_to_json(const std::optional<Evaluation>& evaluation) {
 std::optional<Evaluation> evaluation_from_json(const Json& json) {
   if (json.is_null()) return std::nullopt;
   Evaluation evaluation;
-  json.at("loss").get_to(evaluation.loss);
+  get_number(json.at("loss"), evaluation.loss);
   json.at("accuracy").get_to(evaluation.accuracy);
   json.at("correct").get_to(evaluation.correct);
   json.at("images").get_to(evaluation.images);
@@ -30,6 +37,7 @@ Json TrainingState::to_json() const {
           {"epoch_loss", epoch_totals.loss},
           {"epoch_correct", epoch_totals.correct},
           {"epoch_images", epoch_totals.images},
+          {"epoch_counted_images", epoch_totals.counted_images},
           {"epoch_id_hash", epoch_totals.id_hash},
           {"epoch_seconds", epoch_seconds},
           {"evaluation_due", evaluation_due},
@@ -51,9 +59,10 @@ TrainingState TrainingState::from_json(const Json& json) {
   TrainingState state;
   try {
     json.at("step").get_to(state.step);
-    json.at("epoch_loss").get_to(state.epoch_totals.loss);
+    get_number(json.at("epoch_loss"), state.epoch_totals.loss);
     json.at("epoch_correct").get_to(state.epoch_totals.correct);
     json.at("epoch_images").get_to(state.epoch_totals.images);
+    json.at("epoch_counted_images").get_to(state.epoch_totals.counted_images);
     json.at("epoch_id_hash").get_to(state.epoch_totals.id_hash);
     json.at("epoch_seconds").get_to(state.epoch_seconds);
     json.at("evaluation_due").get_to(state.evaluation_due);
@@ -66,7 +75,7 @@ TrainingState TrainingState::from_json(const Json& json) {
     json.at("exchange_seconds").get_to(state.result.exchange_seconds);
     json.at("evaluation_seconds").get_to(state.result.evaluation_seconds);
     json.at("images_per_second").get_to(state.result.images_per_second);
-    json.at("train_loss").get_to(state.result.train_loss);
+    get_number(json.at("train_loss"), state.result.train_loss);
     json.at("skipped_steps").get_to(state.result.skipped_steps);
     state.result.last_evaluation = evaluation_from_json(json.at("last_evaluation"));
     state.result.steps = state.step;

@@ -14,6 +14,7 @@ TEST(RankTimes, GivesEveryRankTheMeansOfAll) {
   const double mine = comm.rank() + 1;
   Totals totals;
   totals.images = 4;
+  totals.counted_images = 4;
   totals.loss = 4 * mine;
   times.add({0.1 * mine, 1, 2, 4}, totals);
   times.add({0.3 * mine, 3, 4, 8}, totals);

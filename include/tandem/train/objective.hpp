@@ -12,12 +12,15 @@ namespace tandem::train {
 
 // Sums that ranks add up; doubles and integers, so that a mean is the same at any number of ranks.
 struct Totals {
-  double loss = 0;  // summed over images
+  double loss = 0;  // summed over counted_images
   std::int64_t correct = 0;
   std::int64_t images = 0;
-  std::uint64_t id_hash = 0;  // order-free fingerprint of the image ids (core/digest.hpp)
+  std::int64_t counted_images = 0;  // without those of steps that were left out
+  std::uint64_t id_hash = 0;        // order-free fingerprint of the image ids (core/digest.hpp)
 
   void add(const Totals& other);
+  // Not a number where no image counts.
+  double mean_loss() const { return loss / static_cast<double>(counted_images); }
 };
 
 // Float [N, C, H, W] over the batch's own memory, which must outlive it.

@@ -5,6 +5,7 @@
 #include <cmath>
 #include <filesystem>
 #include <fstream>
+#include <limits>
 
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
@@ -21,7 +22,7 @@ Checkpoint checkpoint_of(std::uint64_t step) {
                         {"optimizer.velocity.fc.weight", torch::ones({3, 4}), false}};
   checkpoint.metadata = {{"global_batch", "64"}};
   checkpoint.state.step = step;
-  checkpoint.state.epoch_totals = {1.25, 7, 9, ~std::uint64_t{0}};
+  checkpoint.state.epoch_totals = {1.25, 7, 9, 8, ~std::uint64_t{0}};
   checkpoint.state.result.train_loss = 0.1;
   checkpoint.state.result.last_evaluation = Evaluation{};
   return checkpoint;
@@ -124,6 +125,18 @@ TEST_F(CheckpointStoreTest, NonFiniteValuesAreRefused) {
   Checkpoint checkpoint = checkpoint_of(5);
   checkpoint.tensors[1].tensor[1][2] = NAN;
   EXPECT_THROW(store_.write(checkpoint, {}), DataError);
+  EXPECT_TRUE(store_.steps().empty()) << "what cannot be read back stays";
+}
+
+// Where the last step's update was left out, the loss that the test found may be anything.
+TEST_F(CheckpointStoreTest, LossesThatAreNotFiniteAreKept) {
+  Checkpoint checkpoint = checkpoint_of(5);
+  checkpoint.state.result.train_loss = std::nan("");
+  checkpoint.state.result.last_evaluation->loss = std::numeric_limits<double>::infinity();
+  store_.write(checkpoint, {});
+  const TrainingState read = read_checkpoint(store_.path_of(5)).state;
+  EXPECT_TRUE(std::isnan(read.result.train_loss));
+  EXPECT_FALSE(std::isfinite(read.result.last_evaluation->loss));
 }
 
 TEST_F(CheckpointStoreTest, SupersedesLaterOnes) {
