@@ -84,7 +84,7 @@ int run_eval(Job& job, const Arguments& arguments) {
     threads = static_cast<int>(options.count("threads", 0, 1024));
     json = options.flag("json");
     options.throw_faults("eval");
-    use_threads(threads, job.topology);
+    use_threads(threads, job.topology.default_threads());
   });
 
   ModelFile file = read_on_rank_0(job, options.text("checkpoint"));

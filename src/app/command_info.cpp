@@ -38,7 +38,7 @@ int run_info(Job& job, const Arguments& arguments) {
   comm::agree(job.world, job.topology.host, [&] {
     json = options.flag("json");
     options.throw_faults("info");
-    threads = use_threads(0, job.topology);
+    threads = use_threads(0, job.topology.default_threads());
   });
   const RankTable ranks = make_rank_table(job, threads);
   if (!job.is_root()) return 0;

@@ -28,8 +28,6 @@ namespace tandem::app {
 namespace {
 
 constexpr std::size_t kMegabyte = std::size_t{1} << 20;
-constexpr char kStopping[] =
-    "\ntandem: stopping after this step; press again after 2 s to end at once\n";
 
 metrics::Sinks make_sinks(const metrics::RunFolder& folder, const TrainRequest& request,
                           const std::vector<std::string>& hosts) {
@@ -83,8 +81,14 @@ void export_model(Job& job, const std::optional<metrics::RunFolder>& folder,
   train::broadcast_buffers(job.world, network);
   comm::agree_on_rank_0(job.world, [&] {
     const std::vector<model::NamedTensor> tensors = model::state_dict(network);
-    model::write_safetensors(folder->safetensors_path(), tensors, description.to_metadata());
-    model::write_pth(folder->pth_path(description.dataset), tensors);
+    try {
+      model::write_safetensors(folder->safetensors_path(), tensors, description.to_metadata());
+      model::write_pth(folder->pth_path(description.dataset), tensors);
+    } catch (const IoError& error) {
+      throw IoError(std::string(error.what()) +
+                    "; the run itself is done: see to the disk, and the same command with "
+                    "--resume auto writes the model");
+    }
   });
 }
 
@@ -102,7 +106,7 @@ comm::WatchdogSettings watchdog_settings(Job& job, const Safekeeping& safekeepin
 
 int run_train(Job& job, const Arguments& arguments) {
   const auto began = std::chrono::steady_clock::now();
-  const StopSignal stop_signal(job.is_root() ? kStopping : nullptr);
+  const StopSignal stop_signal(job.is_root());
   comm::die_with_launcher();
   // 1. What is asked for, the same on every rank.
   Options options = resolve_together(job, "train", train_option_table(), arguments);
@@ -113,9 +117,13 @@ int run_train(Job& job, const Arguments& arguments) {
     return 0;
   }
   train::TrainConfig& config = request.config;
+  // How a sum is cut among threads decides how it rounds; virtual ranks are to give the same bits
+  // on one rank of many cores as on many ranks of one.
   int threads = 1;
-  comm::agree(job.world, job.topology.host,
-              [&] { threads = use_threads(config.threads, job.topology); });
+  comm::agree(job.world, job.topology.host, [&] {
+    threads =
+        use_threads(config.threads, config.virtual_ranks > 0 ? 1 : job.topology.default_threads());
+  });
 
   // From here on a rank that hangs is noticed.
   comm::RankBoard board(job.world, job.node, job.topology);
@@ -193,7 +201,8 @@ int run_train(Job& job, const Arguments& arguments) {
     if (request.safekeeping.save_best) {
       best_accuracy = train::CheckpointStore(folder->checkpoints_path()).best_accuracy();
     }
-    report_start(start, *folder, arithmetic.steps_per_epoch, job.topology.world, sinks,
+    const Workers workers{job.topology.world, threads, config.virtual_ranks > 0};
+    report_start(start, *folder, arithmetic.steps_per_epoch, workers, sinks,
                  request.reporting.quiet);
   });
 
@@ -203,6 +212,7 @@ int run_train(Job& job, const Arguments& arguments) {
   std::map<std::string, std::string> kept = description.to_metadata();
   kept["global_batch"] = std::to_string(arithmetic.global_batch);
   kept["world_size"] = std::to_string(job.topology.world);
+  kept["threads"] = std::to_string(threads);
   kept["options"] = options_to_keep(options);
   const auto is_stop_asked = [] { return StopSignal::received() != 0; };
   train::BoundaryRules rules;

@@ -1,4 +1,6 @@
 // tandem verify: proves packed data sets and model files whole.
+#include <algorithm>
+
 #include "tandem/app/commands.hpp"
 #include "tandem/app/model_file.hpp"
 #include "tandem/core/file.hpp"
@@ -6,16 +8,31 @@
 #include "tandem/core/text.hpp"
 #include "tandem/data/probe.hpp"
 #include "tandem/data/verify.hpp"
+#include "tandem/train/checkpoint_store.hpp"
 #include "unsealed.hpp"
 
 namespace tandem::app {
 namespace {
 
+// A model or checkpoint.
 void verify_model(const std::string& path) {
   const ModelFile file = read_model_file(path);
   build_network(file);
+  if (file.is_checkpoint) train::read_checkpoint(path);
   print_line(path + ": whole; " + file.description.model + " for " + file.description.dataset +
              ", " + std::to_string(file.tensors.size()) + " tensors");
+}
+
+// All that a run has saved: the model, and each checkpoint from which it could go on.
+void verify_run(const std::string& folder) {
+  const train::CheckpointStore store(folder + "/checkpoints");
+  std::vector<std::string> paths{folder + "/model/model.safetensors", store.best_path()};
+  for (const std::uint64_t step : store.steps()) paths.push_back(store.path_of(step));
+  paths.erase(std::remove_if(paths.begin(), paths.end(),
+                             [](const std::string& path) { return !file_exists(path); }),
+              paths.end());
+  if (paths.empty()) read_model_file(folder);  // says that there is none
+  for (const std::string& path : paths) verify_model(path);
 }
 
 void verify_data(const std::string& path, bool seal) {
@@ -40,7 +57,9 @@ int run_verify(const Arguments& arguments) {
   if (options.positional().empty()) options.add_fault("FILE is missing");
   options.throw_faults("verify");
   for (const std::string& path : options.positional()) {
-    if (is_folder(path) || ends_with(path, ".safetensors")) {
+    if (is_folder(path)) {
+      verify_run(path);
+    } else if (ends_with(path, ".safetensors")) {
       verify_model(path);
     } else {
       verify_data(path, seal);

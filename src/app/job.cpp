@@ -104,8 +104,8 @@ bool is_terminal_of_launcher() {
   return is_launcher && (end.rfind("/dev/pts/", 0) == 0 || end.rfind("/dev/tty", 0) == 0);
 }
 
-int use_threads(int asked, const comm::Topology& topology) {
-  int threads = asked > 0 ? asked : topology.default_threads();
+int use_threads(int asked, int otherwise) {
+  int threads = asked > 0 ? asked : otherwise;
   const char* environment = std::getenv("OMP_NUM_THREADS");
   if (asked == 0 && environment != nullptr) {
     threads = static_cast<int>(

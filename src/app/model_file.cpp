@@ -103,7 +103,8 @@ ModelFile read_model_file(const std::string& checkpoint) {
   const std::string path = find_model_file(checkpoint);
   model::SafetensorsFile file = model::read_safetensors(path);
   const ModelDescription description = ModelDescription::from_metadata(file.metadata, path);
-  if (!file.sealed && file.metadata.at("format") == train::kCheckpointFormat) {
+  const bool is_checkpoint = file.metadata.at("format") == train::kCheckpointFormat;
+  if (!file.sealed && is_checkpoint) {
     throw DataError(path + ": is a checkpoint without its digest; it is damaged, take another one");
   }
   file.tensors.erase(std::remove_if(file.tensors.begin(), file.tensors.end(),
@@ -111,7 +112,7 @@ ModelFile read_model_file(const std::string& checkpoint) {
                                       return train::is_optimizer_tensor(each.name);
                                     }),
                      file.tensors.end());
-  return {path, description, std::move(file.tensors)};
+  return {path, description, std::move(file.tensors), is_checkpoint};
 }
 
 model::NetworkPtr make_untrained(const ModelDescription& description) {

@@ -81,8 +81,10 @@ void take_path(const std::string& path, const TrainReporting& reporting, RunStar
     throw MissingInputError("--resume " + path + ": is not there; check the path");
   const fs::path run = file.parent_path().parent_path();
   if (file.parent_path().filename() != "checkpoints") {
-    throw UsageError("--resume " + path +
-                     ": auto, none or a runs/ID/checkpoints/step-N.safetensors is expected");
+    throw UsageError(
+        "--resume " + path +
+        ": auto, none or a runs/ID/checkpoints/step-N.safetensors is expected; a run of "
+        "--run-id goes on by auto, a checkpoint elsewhere is first moved there");
   }
   if (!reporting.run_id.empty() && run.filename() != reporting.run_id) {
     throw UsageError("--resume " + path + ": belongs to the run " + run.filename().string() +
@@ -115,18 +117,29 @@ RunStart find_start_on_rank_0(const TrainReporting& reporting) {
   return start;
 }
 
-// "resumed from …"
-std::string describe_resume(const RunStart& start, double epoch, int world) {
-  const auto found = start.checkpoint->metadata.find("world_size");
-  const std::string before = found == start.checkpoint->metadata.end() ? "?" : found->second;
+// "; 1 rank then, 2 now", or nothing where that did not change.
+std::string describe_change(const RunStart& start, const std::string& kept, int now,
+                            const std::string& unit) {
+  const auto found = start.checkpoint->metadata.find(kept);
+  if (found == start.checkpoint->metadata.end()) return "";
+  const std::string& before = found->second;
+  if (before == std::to_string(now)) return "";
+  return "; " + before + " " + unit + (before == "1" ? "" : "s") + " then, " + std::to_string(now) +
+         " now";
+}
+
+// "resumed from …", and whether it goes on to the same bits.
+std::string describe_resume(const RunStart& start, double epoch, const Workers& workers) {
+  const std::string ranks = describe_change(start, "world_size", workers.ranks, "rank");
+  const std::string threads = describe_change(start, "threads", workers.threads, "thread per rank");
   std::string text = "resumed from " + start.checkpoint_path + ": step " +
-                     std::to_string(start.state.step) + ", epoch " + format_fixed(epoch, 2);
-  if (before != std::to_string(world)) {
-    text += "; " + before + " ranks then, " + std::to_string(world) +
-            " now: the same global batch of " + std::to_string(start.global_batch) +
-            " and the same images in each step, sums round differently";
-  }
-  return text;
+                     std::to_string(start.state.step) + ", epoch " + format_fixed(epoch, 2) +
+                     ranks + threads;
+  if (ranks.empty() && threads.empty()) return text;
+  text += ": the same global batch of " + std::to_string(start.global_batch) +
+          " and the same images in each step, ";
+  const bool same_bits = workers.are_virtual && threads.empty();
+  return text + (same_bits ? "and the same bits" : "sums round differently");
 }
 
 std::uint64_t kept_number(const RunStart& start, const std::string& name) {
@@ -260,13 +273,13 @@ metrics::RunFolder open_folder(RunStart& start) {
 }
 
 void report_start(const RunStart& start, const metrics::RunFolder& folder,
-                  std::uint64_t steps_per_epoch, int world, const metrics::Sinks& sinks,
-                  bool quiet) {
+                  std::uint64_t steps_per_epoch, const Workers& workers,
+                  const metrics::Sinks& sinks, bool quiet) {
   if (!folder.lock_warning().empty()) print_warning(folder.lock_warning());
   if (!start.refused.empty()) print_warning("checkpoints were refused:\n  " + start.refused);
   if (!start.resumes) return;
   const double epoch = static_cast<double>(start.state.step) / static_cast<double>(steps_per_epoch);
-  const std::string text = describe_resume(start, epoch, world);
+  const std::string text = describe_resume(start, epoch, workers);
   if (!quiet) print_line(text);
   for (const auto& sink : sinks) sink->on_note({"resume", start.state.step, epoch, text});
 }

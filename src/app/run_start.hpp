@@ -61,9 +61,15 @@ void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& conf
 // Rank 0: a new folder, or that of the run that goes on, without what will be done again.
 metrics::RunFolder open_folder(RunStart& start);
 
+// What computes, as far as sums depend on it.
+struct Workers {
+  int ranks = 1;
+  int threads = 1;  // of rank 0
+  bool are_virtual = false;
+};
 // Rank 0: what a person should know of how the run begins.
 void report_start(const RunStart& start, const metrics::RunFolder& folder,
-                  std::uint64_t steps_per_epoch, int world, const metrics::Sinks& sinks,
-                  bool quiet);
+                  std::uint64_t steps_per_epoch, const Workers& workers,
+                  const metrics::Sinks& sinks, bool quiet);
 
 }  // namespace tandem::app

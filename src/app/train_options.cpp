@@ -90,11 +90,11 @@ double parse_time(const std::string& text) {
   const std::vector<std::string> parts = split(text, ':');
   for (std::size_t i = 0; i < parts.size(); ++i) {
     const std::int64_t highest = i == 0 ? kMostHours : 59;
-    seconds = seconds * 60 +
-              static_cast<double>(parse_integer(parts[i], 0, highest, "--max-time, a HH:MM:SS,"));
+    const std::string what = "--max-time: '" + text + "' is not HH:MM:SS, MM:SS or seconds;";
+    seconds = seconds * 60 + static_cast<double>(parse_integer(parts[i], 0, highest, what));
   }
   if (parts.size() > 3 || seconds == 0) {
-    throw UsageError("--max-time: '" + text + "' is not a HH:MM:SS above 0");
+    throw UsageError("--max-time: '" + text + "' is not HH:MM:SS, MM:SS or seconds, above 0");
   }
   return seconds;
 }
@@ -115,7 +115,7 @@ void read_safekeeping(Options& options, Safekeeping& safekeeping) {
   safekeeping.stop_after_seconds = most - margin;
   if (most > 0 && most <= margin) {
     options.add_fault("--max-time: leaves nothing after the --stop-margin of " +
-                      format_real(margin) + " seconds");
+                      format_real(margin) + " seconds; give more time, or a smaller margin");
   }
 }
 
@@ -153,7 +153,8 @@ OptionTable train_option_table() {
       {"accumulate", "N", "1", "micro-batches per rank and step", "batch"},
       {"virtual-ranks", "V", "0",
        "cut each global batch into V shards and sum them so that the result does not depend on the "
-       "number of ranks, bit for bit; a power of two; 0: off",
+       "number of ranks, bit for bit at the same --threads (then 1 unless given); a power of two; "
+       "0: off",
        "batch"},
       {"drop-last", "", "false", "leave out the short last batch of an epoch", "batch"},
 

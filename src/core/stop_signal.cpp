@@ -19,7 +19,7 @@ constexpr std::int64_t kMillisecondsToInsist = 2000;
 std::atomic<bool> installed{false};
 std::atomic<int> first_signal{0};
 std::atomic<std::int64_t> first_at{0};  // milliseconds
-std::atomic<const char*> announcement_text{nullptr};
+std::atomic<bool> announces_first{false};
 static_assert(std::atomic<std::int64_t>::is_always_lock_free, "used in a signal handler");
 
 std::int64_t now_in_milliseconds() {
@@ -28,12 +28,27 @@ std::int64_t now_in_milliseconds() {
   return now.tv_sec * std::int64_t{1000} + now.tv_nsec / 1'000'000;
 }
 
+// Whoever pressed Ctrl-C reads another text than whoever finds a signal in a log.
+const char* announcement_of(int signal) {
+  switch (signal) {
+    case SIGINT:
+      return "\ntandem: stopping after this step; press again after 2 s to end at once\n";
+    case SIGTERM:
+      return "tandem: SIGTERM: stopping after this step; another after 2 s ends it at once\n";
+    case SIGUSR1:
+      return "tandem: SIGUSR1: stopping after this step; another after 2 s ends it at once\n";
+    default:
+      return "tandem: SIGHUP: stopping after this step; another after 2 s ends it at once\n";
+  }
+}
+
 void on_signal(int signal) {
   const int errno_before = errno;
   int none = 0;
   if (first_signal.compare_exchange_strong(none, signal)) {
     first_at = now_in_milliseconds();
-    if (const char* text = announcement_text) {
+    if (announces_first) {
+      const char* text = announcement_of(signal);
       [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, std::strlen(text));
     }
   } else if (now_in_milliseconds() - first_at >= kMillisecondsToInsist) {
@@ -46,15 +61,19 @@ void on_signal(int signal) {
 
 }  // namespace
 
-StopSignal::StopSignal(const char* announcement) {
+StopSignal::StopSignal(bool announces) {
   if (installed.exchange(true)) throw InternalError("a second StopSignal was made");
   first_signal = 0;
-  announcement_text = announcement;
+  announces_first = announces;
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
-  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &action, &before_[i]);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], &action, &before_[i]);
+    const bool stays_ignored = kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN;
+    if (stays_ignored) sigaction(kSignals[i], &before_[i], nullptr);
+  }
 }
 
 StopSignal::~StopSignal() {

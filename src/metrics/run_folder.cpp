@@ -104,7 +104,14 @@ void RunFolder::require_free(const std::string& runs_dir, const std::string& run
 }
 
 RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_id) {
-  const std::string path = free_path(runs_dir, run_id);
+  check_run_id(run_id);
+  const std::string path = runs_dir + "/" + run_id;
+  if (file_exists(path)) {
+    throw CannotCreateError(path +
+                            ": another run has just begun in this folder; wait for it, or "
+                            "choose another --run-id");
+  }
+  free_path(runs_dir, run_id);
   make_folder(path);
   for (const char* folder : kFolders) make_folder(path + folder);
   return RunFolder(run_id, path);

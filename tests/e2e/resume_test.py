@@ -2,6 +2,7 @@
 """tandem train --resume: nothing is lost, nothing is repeated, and what is damaged is refused."""
 
 import json
+import operator
 import os
 import signal
 import subprocess
@@ -89,6 +90,26 @@ class Resume(TandemTest):
         segments = json.loads((self.folder / "runs/parts/manifest.json").read_text())["segments"]
         self.assertEqual(len(segments), 3)
 
+    def test_the_loss_of_a_stopped_run_is_that_of_the_epoch_under_way(self):
+        code, words = self.stop_at(3, "a", "--max-steps", "100000", number=signal.SIGHUP, to_a_rank=True)
+        self.assertEqual(code, 75, words)
+        summary = self.summary("a")
+        last = summary["steps"]
+        first = (last - 1) // 10 * 10  # 600 images make ten steps, the tenth of 24 images
+        losses = [line[2] for line in self.numbers("a") if line[0] == "step"][first:]
+        images = [64] * 9 + [24]
+        mean = sum(map(operator.mul, losses, images)) / sum(images[:len(losses)])
+        self.assertAlmostEqual(summary["train_loss"], mean, places=12)
+
+    def test_nohup_keeps_it_running(self):
+        job = subprocess.Popen(["nohup", PROGRAM, *TRAIN, "--run-id", "a", "--max-steps", "60"], cwd=self.folder,
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        metrics = self.folder / "runs/a/metrics.jsonl"
+        while job.poll() is None and not (metrics.exists() and '"step":3,' in metrics.read_text()):
+            time.sleep(0.005)
+        job.send_signal(signal.SIGHUP)
+        self.assertEqual(job.wait(), 0)
+
     def test_term_to_the_launcher_is_in_time_too(self):
         """mpirun itself then returns 1, whatever the ranks returned."""
         _, words = self.stop_at(10, "a", "--max-steps", "100000", number=signal.SIGTERM)
@@ -127,6 +148,27 @@ class Resume(TandemTest):
         self.assertEqual(self.digest("parts"), self.digest("whole"))
         self.assertEqual(self.numbers("parts"), [line for line in self.numbers("whole") if line[0] == "step"])
         self.assert_one_error(self.run_to(4, "three", *options, ranks=3, code=2), "--virtual-ranks.*8 shards.*3 ranks")
+
+    def test_virtual_ranks_take_one_thread_where_nobody_says_how_many(self):
+        environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
+        digests = set()
+        for ranks in (1, 2):
+            command = [*MPIRUN, "-n", ranks, PROGRAM, *TRAIN, "--virtual-ranks", "2", "--max-steps", "4", "--run-id", ranks]
+            subprocess.run([str(word) for word in command], cwd=self.folder, env=environment, check=True)
+            digests.add(self.digest(str(ranks)))
+        self.assertEqual(len(digests), 1)
+
+    def test_what_changed_is_said(self):
+        words = [word for word in TRAIN if word != "--quiet"]
+        options = ["--run-id", "a", "--virtual-ranks", "2", "--resume", "auto", "--threads", "1"]
+        self.mpirun(1, *words, *options, "--max-steps", "2")
+        done = self.mpirun(2, *words, *options, "--max-steps", "4")
+        self.assertIn("; 1 rank then, 2 now: the same global batch of 64 and the same images in each step, and the same bits",
+                      done.stdout)
+        options[-1] = "2"
+        done = self.mpirun(2, *words, *options, "--max-steps", "6")
+        self.assertIn("; 1 thread per rank then, 2 now: the same global batch of 64 and the same images in each step, "
+                      "sums round differently", done.stdout)
 
     def test_the_checkpoints_global_batch_holds(self):
         words = [*TRAIN[:5], "--run-id", "a", "--epochs", "1000", "--resume", "auto"]

@@ -60,6 +60,7 @@ class Damaged(TandemTest):
 
         for number, damage in enumerate(damages):
             self.checkpoint(2 + number).write_bytes(damage.of(first))
+        self.assertIn("step-", self.tandem("verify", "runs/a", code=65).stderr)
         done = self.tandem(*TRAIN, "--max-steps", "2", "--checkpoint-every", "0")
         self.assertIn("checkpoints were refused", done.stderr)
         for number in range(len(damages)):

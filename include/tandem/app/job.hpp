@@ -35,9 +35,9 @@ void warn_about(const Job& job, const std::string& path, const train::ImageStore
 // Whether standard error ends on a terminal: directly, or through an mpirun that passes it on.
 bool is_terminal_of_launcher();
 
-// Threads for this rank: `asked`, else OMP_NUM_THREADS, else what the affinity mask allows. Sets
-// libtorch's pools.
-int use_threads(int asked, const comm::Topology& topology);
+// Threads for this rank: `asked` unless 0, else OMP_NUM_THREADS, else `otherwise`. Sets libtorch's
+// pools.
+int use_threads(int asked, int otherwise);
 
 // Collective. On rank 0 a table of rank, host, local rank, device, CPUs and threads, and warnings
 // about binding.

@@ -37,7 +37,8 @@ std::string find_model_file(const std::string& checkpoint);
 struct ModelFile {
   std::string path;
   ModelDescription description;
-  std::vector<model::NamedTensor> tensors;
+  std::vector<model::NamedTensor> tensors;  // without those of an optimizer
+  bool is_checkpoint = false;
 };
 ModelFile read_model_file(const std::string& checkpoint);
 

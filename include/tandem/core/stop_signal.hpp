@@ -1,7 +1,7 @@
-// What: turns SIGTERM, SIGINT and SIGUSR1 into a request to stop, which the program asks for where
-// stopping is safe. Owns: the process's handlers for them, restored by the destructor; one object
-// at a time. Threads: received() from any; make and destroy it where no other thread handles
-// signals. Throws: InternalError for a second object.
+// What: turns SIGTERM, SIGINT, SIGUSR1 and SIGHUP (unless nohup has it ignored) into a request to
+// stop, which the program asks for where stopping is safe. Owns: the process's handlers for them,
+// restored by the destructor; one object at a time. Threads: received() from any; make and destroy
+// it where no other thread handles signals. Throws: InternalError for a second object.
 //
 // Slurm sends SIGTERM twice within 3 ms, so a repeated signal ends the process at once only two
 // seconds after the first.
@@ -14,9 +14,8 @@ namespace tandem {
 
 class StopSignal {
  public:
-  // `announcement` is written to standard error when the first signal arrives; nullptr: nothing. It
-  // must outlive the object.
-  explicit StopSignal(const char* announcement = nullptr);
+  // `announces`: says on standard error that the first signal has arrived, and which.
+  explicit StopSignal(bool announces = false);
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
@@ -25,8 +24,8 @@ class StopSignal {
   static int received();
 
  private:
-  static constexpr std::array<int, 3> kSignals{SIGTERM, SIGINT, SIGUSR1};
-  std::array<struct sigaction, 3> before_{};
+  static constexpr std::array<int, 4> kSignals{SIGTERM, SIGINT, SIGUSR1, SIGHUP};
+  std::array<struct sigaction, 4> before_{};
 };
 
 }  // namespace tandem
