@@ -57,13 +57,26 @@ std::uint32_t crc32(const void* data, std::size_t bytes) {
 }
 
 std::uint64_t hash64(const void* data, std::size_t bytes, std::uint64_t seed) {
+  constexpr std::size_t kLanes = 4;  // one chain of multiplications waits for each of its own
+  constexpr std::size_t kWord = sizeof(std::uint64_t);
   const auto* in = static_cast<const unsigned char*>(data);
-  std::uint64_t hash = mix64(seed + bytes);
-  for (; bytes >= 8; bytes -= 8, in += 8) {
+  const auto take = [&in, &bytes](std::uint64_t hash) {
     std::uint64_t word;
-    std::memcpy(&word, in, 8);
-    hash = mix64(hash ^ word) + 0x9E3779B97F4A7C15;
+    std::memcpy(&word, in, kWord);
+    in += kWord;
+    bytes -= kWord;
+    return mix64(hash ^ word) + 0x9E3779B97F4A7C15;
+  };
+  std::uint64_t hash = mix64(seed + bytes);
+  if (bytes >= kLanes * kWord) {
+    std::uint64_t lanes[kLanes];
+    for (std::size_t lane = 0; lane < kLanes; ++lane) lanes[lane] = hash + lane;
+    while (bytes >= kLanes * kWord) {
+      for (std::uint64_t& lane : lanes) lane = take(lane);
+    }
+    for (const std::uint64_t lane : lanes) hash = mix64(hash ^ lane) + 0x9E3779B97F4A7C15;
   }
+  while (bytes >= kWord) hash = take(hash);
   std::uint64_t tail = 0;
   if (bytes > 0) std::memcpy(&tail, in, bytes);  // nothing may have no address
   return mix64(hash ^ tail);

@@ -102,6 +102,8 @@ void File::write_at(std::uint64_t offset, const void* data, std::size_t bytes) {
   write(data, bytes);
 }
 
+void File::start_writing_back() { ::sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE); }
+
 void File::cut(std::uint64_t bytes) {
   if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) {
     throw IoError(path_ + ": cannot be cut to " + std::to_string(bytes) +

@@ -99,13 +99,9 @@ void CheckpointStore::write(const Checkpoint& checkpoint, Keep keep) const {
   metadata["format"] = kCheckpointFormat;
   metadata["state"] = checkpoint.state.to_json().dump();
   if (checkpoint.is_best) metadata[kBest] = "true";
+  require_finite(path, checkpoint.tensors);
+  TrainingState::from_json(Json::parse(metadata["state"]));  // throws where none could resume
   model::write_safetensors(path, checkpoint.tensors, metadata);
-  try {
-    read_checkpoint(path);
-  } catch (const Error&) {
-    ::unlink(path.c_str());
-    throw;
-  }
   write_file_atomically(folder_ + "/latest", fs::path(path).filename().string() + "\n");
   keep_if_best(checkpoint);
   rotate(keep);

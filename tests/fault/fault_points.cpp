@@ -6,7 +6,8 @@
 //     gets a line "CALL PATH" of each such call, before it is made
 //   FAULT_POINTS=CALL:N:ACTION
 //     what happens at the N-th CALL (`any`: of all calls), counted from 1: `kill` or `kill-after`
-//     (SIGKILL before or after it), `ENOSPC` or `EIO` (it fails), `short` (a write writes half)
+//     (SIGKILL before or after it), `ENOSPC` or `EIO` (it fails), `short` (a write writes half),
+//     `flip` (a write writes its first bit wrongly)
 #include <dirent.h>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -74,8 +75,17 @@ mode_t mode_of(int flags, va_list rest) {
   return has_mode ? va_arg(rest, mode_t) : 0;
 }
 
-std::size_t bytes_to_write(std::size_t bytes, const std::string& action) {
-  return action == "short" ? (bytes + 1) / 2 : bytes;
+// Writes the bytes by put(data, bytes), or what is to be written in place of them.
+template <typename Put>
+ssize_t write_by(const Put& put, const void* data, std::size_t bytes, const std::string& action) {
+  std::string changed;
+  if (action == "flip") {
+    changed.assign(static_cast<const char*>(data), bytes);
+    changed.at(0) = static_cast<char>(changed.at(0) ^ 1);
+    data = changed.data();
+  }
+  if (action == "short") bytes = (bytes + 1) / 2;
+  return carry_out(action, [&] { return put(data, bytes); });
 }
 
 }  // namespace
@@ -99,15 +109,17 @@ int openat(int folder, const char* path, int flags, ...) {
 }
 
 ssize_t write(int file, const void* data, std::size_t bytes) {
-  const std::string action = plan().action_at("write", plan().path_of(file));
-  return carry_out(action,
-                   [&] { return ORIGINAL(write)(file, data, bytes_to_write(bytes, action)); });
+  const auto put = [file](const void* from, std::size_t size) {
+    return ORIGINAL(write)(file, from, size);
+  };
+  return write_by(put, data, bytes, plan().action_at("write", plan().path_of(file)));
 }
 
 ssize_t pwrite(int file, const void* data, std::size_t bytes, off_t offset) {
-  const std::string action = plan().action_at("write", plan().path_of(file));
-  return carry_out(
-      action, [&] { return ORIGINAL(pwrite)(file, data, bytes_to_write(bytes, action), offset); });
+  const auto put = [file, offset](const void* from, std::size_t size) {
+    return ORIGINAL(pwrite)(file, from, size, offset);
+  };
+  return write_by(put, data, bytes, plan().action_at("write", plan().path_of(file)));
 }
 
 ssize_t pread(int file, void* data, std::size_t bytes, off_t offset) {
@@ -116,6 +128,11 @@ ssize_t pread(int file, void* data, std::size_t bytes, off_t offset) {
 
 off_t lseek(int file, off_t offset, int whence) noexcept {
   return meet("lseek", file, [&] { return ORIGINAL(lseek)(file, offset, whence); });
+}
+
+int sync_file_range(int file, off64_t offset, off64_t bytes, unsigned flags) {
+  return meet("sync_file_range", file,
+              [&] { return ORIGINAL(sync_file_range)(file, offset, bytes, flags); });
 }
 
 int fsync(int file) {

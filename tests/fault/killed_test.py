@@ -89,6 +89,19 @@ class Killed(TandemTest):
 
         self.check_each(check, FAILING)
 
+    def test_what_reads_back_otherwise_costs_this_checkpoint_only(self):
+        """A bit of the length, of the header's second writing, of the first tensor."""
+        def check(run, which, what):
+            code, words = run.start(plan=self.plan("write", lost, "flip", which)).wait(55)
+            self.assertEqual(code, 0, words)
+            self.assert_same_end(run)
+            self.assertEqual(re.findall("tandem: (warning|error): ", words), ["warning"], words)
+            self.assertRegex(words, f"warning: .*: {what} reads back with other bytes than were written")
+            self.assertEqual([path.stem for path in run.checkpoints()], ["step-00000040", "step-00000057", "step-00000060"])
+
+        lost = ".step-00000050"
+        self.check_each(check, [(0, "the header"), (-1, "the header"), (2, "tensor '.*'")])
+
     def test_the_last_checkpoint_fails(self):
         """The ones before stay, and a rerun makes up for it."""
         run = HurtRun(self.folder, "a")

@@ -21,8 +21,9 @@ struct SafetensorsFile {
 };
 
 // Names must be unique and not "__metadata__"; strings must be UTF-8. Tensors of F64, F32, F16,
-// BF16, I64, I32, I16, I8, U8 or BOOL on any device. Appears under `path` only when it is complete;
-// equal content gives equal bytes. The metadata gets a digest of the file and one of each tensor
+// BF16, I64, I32, I16, I8, U8 or BOOL on any device. Appears under `path` only when it is complete
+// and durable, and is then read back: IoError, and no file, where it holds other bytes than these.
+// Equal content gives equal bytes. The metadata gets a digest of the file and one of each tensor
 // (docs/formats.md).
 void write_safetensors(const std::string& path, std::vector<NamedTensor> tensors,
                        std::map<std::string, std::string> metadata = {});
