@@ -7,6 +7,7 @@
 
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/host.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::comm {
@@ -70,6 +71,7 @@ void Watchdog::carry() {
 }
 
 void Watchdog::watch() {
+  name_this_thread("watchdog");
   StallJudge judge(rank_);
   bool warned = false;
   std::unique_lock<std::mutex> lock(mutex_);

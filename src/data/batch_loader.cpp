@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/host.hpp"
 
 namespace tandem::data {
 
@@ -59,6 +60,7 @@ std::optional<Batch> BatchLoader::next() {
 }
 
 void BatchLoader::produce() {
+  name_this_thread("loader");
   std::exception_ptr failure;
   try {
     while (std::optional<BatchRequest> request = sampler_->next()) {

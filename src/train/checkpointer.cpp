@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/host.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/train/drift_check.hpp"
 #include "tandem/train/replicate.hpp"
@@ -42,7 +43,10 @@ void Checkpointer::save(const TrainingState& state) {
   step_ = state.step;
   bytes_ = bytes_of(checkpoint->tensors);
   writes_best_ = checkpoint->is_best = std::exchange(is_best_, false);
-  write_ = std::async(std::launch::async, [this, checkpoint] { store_.write(*checkpoint, keep_); });
+  write_ = std::async(std::launch::async, [this, checkpoint] {
+    name_this_thread("checkpoint");
+    store_.write(*checkpoint, keep_);
+  });
 }
 
 void Checkpointer::settle() {

@@ -18,14 +18,16 @@ import time
 
 ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
-# name, ranks, network, images per rank, steps, options of one side, of the other, the least ratio that is asked for
+UNSUPERVISED = ["--stall-warn", "0", "--stall-abort", "0"]
+# name, ranks, network, images per rank, steps, options of one side, of the other, the least ratio that is asked for, and how
+# many pairs for each of --runs: many short ones, in turn, where a cost is sought that is smaller than the difference between runs.
 PAIRS = [
-    ("--virtual-ranks 2, 2 ranks, simple", 2, "simple", 128, 150, ["--virtual-ranks", "2"], [], 1 / 1.10),
-    ("--virtual-ranks 2, 2 ranks, resnet9", 2, "resnet9", 32, 12, ["--virtual-ranks", "2"], [], 1 / 1.10),
-    ("--virtual-ranks 4, 4 ranks, simple", 4, "simple", 128, 80, ["--virtual-ranks", "4"], [], 1 / 1.10),
-    ("--virtual-ranks 4, 4 ranks, resnet9", 4, "resnet9", 32, 12, ["--virtual-ranks", "4"], [], 1 / 1.10),
-    ("watchdog, 2 ranks, simple", 2, "simple", 128, 250, [], ["--stall-warn", "0", "--stall-abort", "0"], 0.99),
-    ("watchdog, 2 ranks, lenet, batch 16", 2, "lenet", 16, 1500, [], ["--stall-warn", "0", "--stall-abort", "0"], 0.99),
+    ("--virtual-ranks 2, 2 ranks, simple", 2, "simple", 128, 150, ["--virtual-ranks", "2"], [], 1 / 1.10, 1),
+    ("--virtual-ranks 2, 2 ranks, resnet9", 2, "resnet9", 32, 12, ["--virtual-ranks", "2"], [], 1 / 1.10, 1),
+    ("--virtual-ranks 4, 4 ranks, simple", 4, "simple", 128, 80, ["--virtual-ranks", "4"], [], 1 / 1.10, 1),
+    ("--virtual-ranks 4, 4 ranks, resnet9", 4, "resnet9", 32, 12, ["--virtual-ranks", "4"], [], 1 / 1.10, 1),
+    ("watchdog, 2 ranks, simple", 2, "simple", 128, 80, [], UNSUPERVISED, 0.99, 8),
+    ("watchdog, 2 ranks, lenet, batch 16", 2, "lenet", 16, 1000, [], UNSUPERVISED, 0.99, 8),
 ]
 
 
@@ -63,6 +65,29 @@ def seconds_until_durable(options):
         return (run / "checkpoints/latest").stat().st_mtime - last
 
 
+def watchdog_share(options):
+    """Of the processor time of all threads of both ranks, that of their watchdogs."""
+    with tempfile.TemporaryDirectory() as folder:
+        job = subprocess.Popen(command_of(options, folder, 2, "lenet", 16, ["--checkpoint-every", "0"]), env=ENVIRONMENT,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        time.sleep(10)
+        total, watching = 0, 0
+        for task in pathlib.Path("/proc").glob("[0-9]*/task/[0-9]*"):
+            try:
+                session = int((task / "stat").read_text().rpartition(")")[2].split()[3])
+                name, nanoseconds = (task / "comm").read_text().strip(), int((task / "schedstat").read_text().split()[0])
+            except OSError:  # it has ended since
+                continue
+            if session == job.pid and name in ("tandem", "watchdog", "loader"):
+                total += nanoseconds
+                watching += nanoseconds if name == "watchdog" else 0
+        job.send_signal(signal.SIGUSR1)
+        job.communicate()
+        if watching == 0:
+            raise SystemExit("no thread called watchdog was found")
+        return watching / total
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for name in ("tandem", "data"):
@@ -72,11 +97,11 @@ def main():
     options = parser.parse_args()
     options.data = str(pathlib.Path(options.data).resolve())
     print("| what | asked | median | least | most |\n|---|---|---|---|---|")
-    for name, ranks, network, batch, steps, one, other, asked in PAIRS:
+    for name, ranks, network, batch, steps, one, other, asked, pairs in PAIRS:
         if options.only not in name:
             continue
         ratios = []
-        for run in range(options.runs):
+        for run in range(options.runs * pairs):
             sides = [lambda: images_per_second(options, ranks, network, batch, steps, one),
                      lambda: images_per_second(options, ranks, network, batch, steps, other)]
             first = run % 2
@@ -84,6 +109,10 @@ def main():
             ratios.append(speeds[0] / speeds[1])
         print(f"| {name}: images/s with it / without | >= {asked:.2f} | {statistics.median(ratios):.3f} | {min(ratios):.3f} | "
               f"{max(ratios):.3f} |", flush=True)
+    if options.only in "watchdog share":
+        shares = [100 * watchdog_share(options) for _ in range(options.runs)]
+        print(f"| watchdog, 2 ranks, lenet, batch 16: processor time of its threads, % | | {statistics.median(shares):.3f} | "
+              f"{min(shares):.3f} | {max(shares):.3f} |", flush=True)
     if options.only in "durable":
         seconds = [seconds_until_durable(options) for _ in range(options.runs)]
         print(f"| resnet18, 2 ranks: durable after the last step, s | <= 0.8 | {statistics.median(seconds):.2f} | "

@@ -1,4 +1,4 @@
-// What: this machine as its kernel names it; needs no MPI.
+// What: how this machine is called by its kernel, and this thread by its debuggers; needs no MPI.
 // Owns: nothing. Threads: any. Throws: nothing.
 #pragma once
 
@@ -8,5 +8,7 @@ namespace tandem {
 
 // "localhost" where the kernel has no answer.
 std::string kernel_host_name();
+// As `top -H` and gdb show it; at most 15 letters.
+void name_this_thread(const char* name);
 
 }  // namespace tandem
