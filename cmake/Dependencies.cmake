@@ -18,7 +18,12 @@ find_package(HDF5 REQUIRED COMPONENTS C)
 
 if(TANDEM_TORCH)
   find_package(MPI REQUIRED COMPONENTS CXX)
-  include(cmake/Torch.cmake)
+  list(APPEND CMAKE_MODULE_PATH ${PROJECT_SOURCE_DIR}/cmake)
+  find_package(LibTorch 1.13 REQUIRED)
+  # CMAKE_INSTALL_RPATH_USE_LINK_PATH leaves out what is inside the project, as the wheel in .deps is.
+  if(NOT LibTorch_LIBRARY_DIR IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
+    list(APPEND CMAKE_INSTALL_RPATH ${LibTorch_LIBRARY_DIR})
+  endif()
 endif()
 if(TANDEM_TESTS)
   find_package(GTest REQUIRED)

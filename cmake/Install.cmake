@@ -1,0 +1,33 @@
+# What `cmake --install` puts where, below its prefix, which may be moved afterwards. Two components:
+#   program  bin/tandem, recipes, job scripts, data scripts, documentation; what the Debian package holds
+#   library  static libraries, headers and a CMake package, for find_package(tandem) and tandem::train
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME program)
+install(TARGETS tandem RUNTIME)
+install(DIRECTORY jobs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem/jobs USE_SOURCE_PERMISSIONS
+        FILES_MATCHING PATTERN *.sbatch PATTERN *.sh PATTERN site.conf PATTERN hostfile.example PATTERN *.def
+        PATTERN recipes EXCLUDE)
+install(DIRECTORY jobs/recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem)  # where the program looks, from bin
+install(DIRECTORY data DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem USE_SOURCE_PERMISSIONS
+        FILES_MATCHING PATTERN *.sh PATTERN *.py PATTERN *.md PATTERN __pycache__ EXCLUDE)
+install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
+install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
+
+set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME library)
+set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tandem)
+set(modules core comm data model metrics train)
+list(TRANSFORM modules PREPEND tandem_ OUTPUT_VARIABLE libraries)
+install(TARGETS ${libraries} EXPORT tandem ARCHIVE INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+foreach(module ${modules})
+  install(DIRECTORY include/tandem/${module} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tandem)
+endforeach()
+install(EXPORT tandem NAMESPACE tandem:: FILE tandemTargets.cmake DESTINATION ${package_folder})
+
+configure_package_config_file(cmake/tandemConfig.cmake.in ${PROJECT_BINARY_DIR}/tandemConfig.cmake
+                              INSTALL_DESTINATION ${package_folder} NO_SET_AND_CHECK_MACRO)
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/tandemConfigVersion.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/tandemConfig.cmake ${PROJECT_BINARY_DIR}/tandemConfigVersion.cmake cmake/FindLibTorch.cmake
+        DESTINATION ${package_folder})
