@@ -112,7 +112,7 @@ def check_command_lines(text, blocks, commands):
                 if name not in spellings(commands[command]):
                     yield f"{where}: 'tandem {command}' has no option --{name}: {line.strip()}"
         targets = (ROOT / "Makefile.hpc").read_text()
-        for target in re.findall(r"make -f Makefile\.hpc ([a-z]+)", line):
+        for target in re.findall(r"make -f Makefile\.hpc ([a-z-]+)", line):
             if not re.search(rf"^{target}:", targets, re.MULTILINE):
                 yield f"{where}: Makefile.hpc has no target '{target}'"
 

@@ -1,0 +1,51 @@
+# tandem in a container; docs/containers.md shows how it runs on several hosts.
+#
+#   docker build --build-arg USER_ID=$(id -u) --tag tandem:cpu .
+#   docker build --build-arg USER_ID=$(id -u) --build-arg VARIANT=cuda --tag tandem:cuda .
+#
+# `cpu` is the Debian package on the distribution's libtorch; `cuda` is built against the PyPI package of PyTorch, which
+# brings CUDA's libraries: several GB, on which this version computes with the CPU alone.
+#
+# The tests have no container engine and no image registry. `make -f Makefile.hpc package-test` runs the RUN steps of
+# `cpu` in a fresh Debian that stands for its base image, and in `cuda` looks only whether packages and files exist.
+ARG VARIANT=cpu
+
+FROM debian:bookworm AS source
+RUN apt-get update && apt-get install --yes --no-install-recommends make
+WORKDIR /src
+COPY . .
+
+FROM source AS build-cpu
+RUN make -f Makefile.hpc package && mkdir /out && cp build/tandem_*.deb /out/tandem.deb
+
+FROM source AS build-cuda
+RUN make -f Makefile.hpc install LIBTORCH=wheel WHEEL=/opt/torch PREFIX=/opt/tandem
+
+FROM debian:bookworm-slim AS cpu
+COPY --from=build-cpu /out/tandem.deb /tmp/tandem.deb
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends /tmp/tandem.deb openssh-client \
+ && rm -rf /var/lib/apt/lists/* /tmp/tandem.deb \
+ && ln -s /usr/share/tandem/jobs/ssh-into-container.sh /usr/local/bin/ssh-into-container
+
+FROM debian:bookworm-slim AS cuda
+RUN apt-get update \
+ && apt-get install --yes --no-install-recommends libboost-program-options1.74.0 libgomp1 libhdf5-103-1 libopenmpi3 libssl3 \
+    openmpi-bin openssh-client zlib1g \
+ && rm -rf /var/lib/apt/lists/* \
+ && ln -s /opt/tandem/share/tandem/jobs/ssh-into-container.sh /usr/local/bin/ssh-into-container
+# Programs and libraries find libtorch by this path.
+COPY --from=build-cuda /opt/torch/lib /opt/torch/lib
+COPY --from=build-cuda /opt/tandem /opt/tandem
+ENV PATH=/opt/tandem/bin:/usr/local/bin:/usr/bin:/bin
+ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
+
+FROM ${VARIANT}
+# Files in mounted folders belong to users by number.
+ARG USER_ID=1000
+RUN useradd --create-home --uid ${USER_ID} tandem && install -d -o tandem /scratch
+# Open MPI copies between the ranks of a host by a system call that containers often forbid.
+ENV OMPI_MCA_btl_vader_single_copy_mechanism=none
+USER tandem
+WORKDIR /scratch
+CMD ["tandem", "--help"]

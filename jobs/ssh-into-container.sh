@@ -1,0 +1,12 @@
+#!/bin/bash
+# ssh-into-container.sh HOST COMMAND…: runs COMMAND on HOST inside the container named ranks (or $TANDEM_CONTAINER), which
+# runs there already. mpirun in a container calls this in place of ssh:
+#
+#   docker exec ranks mpirun --host n1,n2 --mca plm_rsh_agent ssh-into-container tandem info
+#
+# The container needs an ssh client, and a key that lets it in to the hosts without a question.
+set -euo pipefail
+host=$1
+shift
+# As with ssh, the words are joined and read by a shell, here by one inside the container.
+exec ssh -o BatchMode=yes "$host" docker exec "${TANDEM_CONTAINER:-ranks}" bash -c "$(printf '%q' "$*")"
