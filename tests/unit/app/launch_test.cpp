@@ -23,7 +23,7 @@ TEST(MpirunLine, StartsAllRanksHere) {
   launch.ranks_per_node = 4;
   EXPECT_EQ(mpirun_line(launch),
             "mpirun -np 4 --host localhost:4 --map-by slot --bind-to none --mca "
-            "odls_base_sigkill_timeout 30 tandem train --data 'cifar 10.h5'");
+            "odls_base_sigkill_timeout 5 tandem train --data 'cifar 10.h5'");
 }
 
 TEST(MpirunLine, CountsUnequalRanksOfHosts) {
@@ -33,7 +33,7 @@ TEST(MpirunLine, CountsUnequalRanksOfHosts) {
   launch.cpus_per_rank = 8;
   EXPECT_EQ(mpirun_line(launch),
             "mpirun -np 6 --host n1:4,n2:2 --map-by slot:PE=8 --bind-to core --mca "
-            "odls_base_sigkill_timeout 30 tandem train --data 'cifar 10.h5'");
+            "odls_base_sigkill_timeout 5 tandem train --data 'cifar 10.h5'");
 }
 
 TEST(SbatchScript, AsksForWhatIsGiven) {
@@ -60,7 +60,7 @@ set -euo pipefail
 export TANDEM_RUN_ID="${TANDEM_RUN_ID:-job-$SLURM_JOB_ID}"
 
 code=0
-srun --mpi=pmix --cpus-per-task=8 tandem train --data 'cifar 10.h5' --resume auto "$@" || code=$?
+srun --mpi=pmix --kill-on-bad-exit=0 --wait=10 --cpus-per-task=8 tandem train --data 'cifar 10.h5' --resume auto "$@" || code=$?
 # 75: stopped before it was done; it goes on where it was.
 if [ "$code" = 75 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 3 ]; then
   scontrol requeue "$SLURM_JOB_ID"
@@ -71,7 +71,8 @@ exit "$code")");
 TEST(SbatchScript, WithoutOptionsAsksForTheDataSet) {
   const std::string script = sbatch_script({});
   EXPECT_NE(script.find(": \"${TANDEM_DATA:?"), std::string::npos);
-  EXPECT_NE(script.find("\nsrun --mpi=pmix tandem train --data \"$TANDEM_DATA\" --resume auto "),
+  EXPECT_NE(script.find("\nsrun --mpi=pmix --kill-on-bad-exit=0 --wait=10 tandem train --data "
+                        "\"$TANDEM_DATA\" --resume auto "),
             std::string::npos);
   EXPECT_EQ(script.find("gpus"), std::string::npos);
   EXPECT_EQ(script.find("--time"), std::string::npos);
@@ -88,7 +89,7 @@ TEST(SbatchScript, EntersAContainer) {
   launch.image = "tandem.sif";
   launch.gpus_per_node = 1;
   EXPECT_NE(sbatch_script(launch).find(
-                "srun --mpi=pmix apptainer exec --nv --env "
+                " --wait=10 apptainer exec --nv --env "
                 "OMPI_MCA_btl_vader_single_copy_mechanism=none tandem.sif tandem train"),
             std::string::npos);
 }
