@@ -1,0 +1,53 @@
+#!/bin/bash
+# Starts an mpirun again where it stopped early (75) or lost a rank, at most N times, and gives its last exit code.
+#
+#   jobs/supervise.sh 10 mpirun --bind-to none -np 4 tandem train --data cifar10.h5 --recipe cifar10-simple --run-id night
+#
+# prints, beside what mpirun prints,
+#
+#   supervise: mpirun ended with 137; start 2, of at most 11
+#
+# SIGINT, SIGTERM and SIGUSR1 stop the run with a checkpoint, and it is not started again.
+set -euo pipefail
+if [ $# -lt 2 ] || [[ ! $1 =~ ^[0-9]+$ ]]; then
+  echo "usage: supervise.sh N mpirun … tandem train --data FILE …" >&2
+  exit 2
+fi
+most_restarts=$1
+shift
+
+# Else the second start would begin another run. Options on the command line are stronger.
+export TANDEM_RESUME="${TANDEM_RESUME:-auto}"
+export TANDEM_RUN_ID="${TANDEM_RUN_ID:-supervised-$(date +%Y%m%d-%H%M%S)}"
+# Where the link to a host goes down, mpirun would wait a quarter of an hour for the kernel to notice; so it ends after
+# about 35 s, with 205.
+export OMPI_MCA_oob_tcp_keepalive_time="${OMPI_MCA_oob_tcp_keepalive_time:-20}"
+export OMPI_MCA_oob_tcp_keepalive_intvl="${OMPI_MCA_oob_tcp_keepalive_intvl:-5}"
+export OMPI_MCA_oob_tcp_keepalive_probes="${OMPI_MCA_oob_tcp_keepalive_probes:-3}"
+
+job="" signals=0
+trap 'signals=$((signals + 1)); kill -USR1 $job 2> /dev/null || :' INT TERM USR1
+
+# run COMMAND…: sets `code`. A session of its own keeps Ctrl-C from mpirun, which would kill its ranks two seconds later;
+# SIGUSR1 it passes on, and waits.
+run() {
+  setsid "$@" < /dev/null &
+  job=$!
+  local before
+  while :; do
+    before=$signals code=0
+    wait "$job" || code=$?
+    [ "$signals" != "$before" ] || break  # else only `wait` was interrupted
+  done
+}
+
+# 128 + n: a rank died of signal n. 205: mpirun lost the connection to a host.
+is_worth_another() { [ "$1" = 75 ] || [ "$1" = 205 ] || { [ "$1" -gt 128 ] && [ "$1" -lt 160 ]; }; }
+
+code=75
+for ((start = 1; signals == 0; ++start)); do
+  run "$@"
+  if [ "$signals" -gt 0 ] || [ "$start" -gt "$most_restarts" ] || ! is_worth_another "$code"; then break; fi
+  echo "supervise: $(basename "$1") ended with $code; start $((start + 1)), of at most $((most_restarts + 1))" >&2
+done
+exit "$code"

@@ -1,0 +1,112 @@
+#!/usr/bin/env python3
+"""jobs/supervise.sh: it starts mpirun again after a lost rank or an early stop, so often and no more, and heeds signals."""
+
+import json
+import os
+import pathlib
+import signal
+import time
+import unittest
+
+from jobs import Job
+from processes import by_rank
+from tandem import DATA, MPIRUN, PROGRAM, TandemTest
+
+SUPERVISE = pathlib.Path(__file__).parents[2] / "jobs/supervise.sh"
+TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", 64, "--lr", 0.01, "--threads", 1,
+         "--epochs", 100000, "--eval-every", 0, "--log-every", 1, "--checkpoint-every", "5steps", "--quiet", "--run-id", "a"]
+# Ends with the codes of the file `codes`, one for each start, and shows the variables that mpirun and tandem read.
+SCRIPTED = 'read -r code < codes; sed -i 1d codes; env | grep -E "^(OMPI_MCA_oob_tcp_keep|TANDEM_R)" | sort; exit "$code"'
+
+
+class Supervise(TandemTest):
+    def scripted(self, most, *codes, code, environment={}):
+        """What the supervisor says of a command that ends with these codes; all of them must be used up."""
+        (self.folder / "codes").write_text("".join(f"{each}\n" for each in codes))
+        done = self.run_command([SUPERVISE, most, "bash", "-c", SCRIPTED], code, environment)
+        self.assertEqual((self.folder / "codes").read_text(), "")
+        return done
+
+    def start(self, *options):
+        job = Job([SUPERVISE, 3, *MPIRUN, "-n", 2, PROGRAM, *TRAIN, *options], self.folder)
+        self.addCleanup(job.end)
+        return job
+
+    def steps(self):
+        path = self.folder / "runs/a/metrics.jsonl"
+        lines = path.read_text().split("\n")[:-1] if path.exists() else []
+        return max((json.loads(line)["step"] for line in lines), default=0)
+
+    def wait_for_steps(self, job, more):
+        goal = self.steps() + more
+        end = time.monotonic() + 30
+        while self.steps() < goal:
+            assert job.process.poll() is None and time.monotonic() < end, f"only {self.steps()} of {goal} steps"
+            time.sleep(0.01)
+
+    def ranks(self):
+        """Also those that setsid took out of the job's session."""
+        return {rank: process for rank, process in by_rank(path.name for path in pathlib.Path("/proc").glob("[0-9]*")).items()
+                if os.readlink(f"/proc/{process}/cwd") == str(self.folder)}
+
+    def end_of(self, job):
+        words, _ = job.process.communicate(timeout=55)
+        self.assertEqual(self.ranks(), {})
+        return job.process.returncode, words
+
+    def test_what_is_worth_another_start(self):
+        for codes, most, expected in (([0], 3, 0), ([75, 0], 3, 0), ([137, 205, 139, 0], 3, 0), ([75, 75, 75], 2, 75),
+                                      ([75], 0, 75), ([78], 3, 78), ([137, 1], 3, 1), ([124], 3, 124), ([110], 3, 110)):
+            with self.subTest(codes=codes, most=most):
+                words = self.scripted(most, *codes, code=expected).stderr.splitlines()
+                self.assertEqual(words, [f"supervise: bash ended with {code}; start {number}, of at most {most + 1}"
+                                         for number, code in enumerate(codes[:-1], 2)])
+
+    def test_the_command_finds_what_it_needs_to_go_on(self):
+        """The name of a run that has none stays the same from start to start."""
+        lines = self.scripted(1, 75, 0, code=0).stdout.splitlines()
+        self.assertEqual(lines[:5], lines[5:])
+        self.assertEqual([line.split("=")[0] for line in lines[:5]],
+                         ["OMPI_MCA_oob_tcp_keepalive_intvl", "OMPI_MCA_oob_tcp_keepalive_probes",
+                          "OMPI_MCA_oob_tcp_keepalive_time", "TANDEM_RESUME", "TANDEM_RUN_ID"])
+        self.assertIn("TANDEM_RESUME=auto", lines)
+        self.assertIn("TANDEM_RUN_ID=mine", self.scripted(0, 0, code=0, environment={"TANDEM_RUN_ID": "mine"}).stdout)
+
+    def test_a_wrong_call_is_answered(self):
+        for arguments in ([], ["3"], ["mpirun", "true"], ["-1", "true"]):
+            self.assertIn("usage: supervise.sh N mpirun", self.run_command([SUPERVISE, *arguments], 2, {}).stderr)
+
+    def test_a_lost_rank_and_an_early_stop_lead_to_the_same_end(self):
+        self.mpirun(2, *[word if word != "a" else "whole" for word in TRAIN], "--max-steps", 300)
+        job = self.start("--max-steps", 300)
+        self.wait_for_steps(job, 20)
+        os.kill(self.ranks()[1], signal.SIGKILL)
+        self.wait_for_steps(job, 20)
+        os.kill(self.ranks()[0], signal.SIGUSR1)
+        code, words = self.end_of(job)
+        self.assertEqual(code, 0, words)
+        self.assertIn("supervise: mpiexec ended with 137; start 2, of at most 4", words)
+        self.assertIn("supervise: mpiexec ended with 75; start 3, of at most 4", words)
+        digests = [json.loads((self.folder / f"runs/{name}/summary.json").read_text())["weights_sha256"]
+                   for name in ("a", "whole")]
+        self.assertEqual(digests[0], digests[1])
+
+    def test_a_signal_to_the_supervisor_saves_and_ends_it(self):
+        for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):
+            with self.subTest(number):
+                job = self.start("--checkpoint-every", 0)
+                self.wait_for_steps(job, 5)
+                if number == signal.SIGINT:
+                    os.killpg(job.process.pid, number)  # as Ctrl-C does
+                else:
+                    job.process.send_signal(number)
+                code, words = self.end_of(job)
+                self.assertEqual(code, 75, words)
+                self.assertNotIn("supervise:", words)
+                summary = json.loads((self.folder / "runs/a/summary.json").read_text())
+                self.assertEqual(summary["exit_reason"], "stopped")
+                self.assertTrue((self.folder / f"runs/a/checkpoints/step-{summary['steps']:08}.safetensors").exists())
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
