@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""The scripts of jobs/ under Slurm: they train as mpirun does, where they are told to, and leave what they say."""
+
+import shutil
+import unittest
+
+from slurm_test import JOBS, SlurmTest
+from tandem import DATA
+
+SHORT = ["--model", "lenet", "--global-batch-size", 64, "--lr", 0.01, "--max-steps", 12, "--eval-every", 0,
+         "--virtual-ranks", 4]
+
+
+class Scripts(SlurmTest):
+    def test_every_launcher_trains_to_the_same_bits(self):
+        """srun on two nodes, mpirun in a job, a container and an emitted script, against mpirun without Slurm."""
+        self.mpirun(1, "train", "--data", DATA, *SHORT, "--run-id", "alone")
+        emitted = self.folder / "emitted.sbatch"
+        emitted.write_text(self.tandem("emit", "sbatch", "--nodes", 2, "--ranks-per-node", 2, "--cpus-per-rank", 1,
+                                       "--", "--data", DATA).stdout)
+        # A stand-in for Apptainer, which Debian has not: it shows what it was asked for and enters nothing.
+        path = self.stand_in("apptainer", 'echo "apptainer $*"; while [ "$1" != tandem ]; do shift; done; exec "$@"')
+        two_nodes = ["--nodes=2", "--ntasks-per-node=2"]
+        jobs = {"cpu": self.submit("cpu", *two_nodes, train=SHORT),
+                "mpirun": self.submit("mpirun", *two_nodes, train=SHORT),
+                "apptainer": self.submit("apptainer", train=SHORT, environment={"PATH": path, "TANDEM_IMAGE": "a.sif"}),
+                "emitted": self.submit_file(emitted, train=SHORT)}
+        for name, job in jobs.items():
+            with self.subTest(name):
+                self.assert_ends(job)
+                self.assertIn("done: 12 steps in", job.words())
+                self.assertEqual(self.summary(f"job-{job.number}")["weights_sha256"], self.summary("alone")["weights_sha256"])
+                hosts = self.hosts(f"job-{job.number}")
+                self.assertEqual([len(hosts), len(set(hosts))], [2, 1] if name == "apptainer" else [4, 2], hosts)
+        self.assertIn("apptainer exec --env OMPI_MCA_btl_vader_single_copy_mechanism=none a.sif tandem train --data",
+                      jobs["apptainer"].words())
+
+    def test_unequal_nodes_have_the_ranks_that_are_asked_for(self):
+        for ranks, options, expected in (
+                (None, [], ["n3"] * 4 + ["n4"] * 4 + ["n1"] * 2 + ["n2"] * 2),
+                ("1 3", ["--nodes=2", "--nodelist=n2,n3"], ["n3"] * 3 + ["n2"])):
+            with self.subTest(ranks):
+                job = self.submit("unequal-nodes", *options, train=["--model", "lenet", "--global-batch-size", 48,
+                                                                    "--max-steps", 2, "--eval-every", 0],
+                                  environment={"RANKS_OF_NODES": ranks} if ranks else {})
+                self.assert_ends(job)
+                self.assertEqual(self.hosts(f"job-{job.number}"), expected)
+        job = self.submit("unequal-nodes", "--nodes=1")
+        self.assert_ends(job, 2)
+        self.assertIn("RANKS_OF_NODES names 4 nodes, the job has 1", job.words())
+
+    def test_an_array_has_a_folder_for_each_seed(self):
+        job = self.submit("array", "--array=3,5", train=SHORT)
+        runs = {seed: f"job-{job.number}-seed-{seed}" for seed in (3, 5)}
+        for seed, run_id in runs.items():
+            job.wait_for((self.folder / "runs" / run_id / "summary.json").exists)
+            self.assertEqual(self.summary(run_id)["exit_reason"], "completed")
+            self.assertRegex((self.folder / "runs" / run_id / "config.ini").read_text(), rf"(?m)^seed = {seed}$")
+        self.assertEqual(sorted(path.name for path in (self.folder / "runs").iterdir()), sorted(runs.values()))
+
+    def test_ranks_see_gpus_as_they_are_asked_for(self):
+        """GPUs in name only. Which of them a rank may use is Slurm's part and shown by a stand-in before the program."""
+        path = self.stand_in("tandem", 'echo "rank $SLURM_PROCID sees ${CUDA_VISIBLE_DEVICES-nothing}"')
+        for script, options, expected in (
+                ("gpu-single-node", ["--gpus-per-node=2", "--ntasks-per-node=2"], ["0,1", "0,1"]),
+                ("gpu-single-node", ["--gpus-per-node=0", "--gpus-per-task=1", "--ntasks-per-node=2"], ["0", "1"]),
+                ("gpu-multi-node", ["--gpus-per-node=2", "--ntasks-per-node=2"], ["0,1"] * 4),
+                ("unequal-nodes", ["--gpus=12"], ["0,1,2,3"] * 8 + ["0,1"] * 4)):
+            with self.subTest(script=script, options=options):
+                job = self.submit(script, *options, environment={"PATH": path})
+                self.assert_ends(job)
+                self.assertEqual(sorted(job.words().splitlines()),
+                                 sorted(f"rank {rank} sees {gpus}" for rank, gpus in enumerate(expected)))
+
+    def test_a_second_job_in_the_same_folder_ends_with_73(self):
+        first = self.submit("cpu", environment={"TANDEM_RUN_ID": "one"})
+        self.wait_for_steps(first, run_id="one")
+        second = self.submit("cpu", environment={"TANDEM_RUN_ID": "one"})
+        self.assert_ends(second, 73)
+        self.assertRegex(second.words(), r"runs/one: another run works in this folder \(process \d+ on n\d\)")
+        self.assertEqual(first["JobState"], "RUNNING")
+
+    def test_site_conf_names_partition_and_program(self):
+        """The way of the documentation: an own copy of jobs/, its site.conf edited, read, and a script submitted."""
+        shutil.copytree(JOBS, self.folder / "jobs")
+        site = self.folder / "jobs/site.conf"
+        edited = site.read_text().replace("#export SBATCH_PARTITION=your-partition", "export SBATCH_PARTITION=high") \
+                                 .replace("#export PATH=$HOME/tandem/build/bin:$PATH", f"export PATH={self.folder}/bin:$PATH")
+        self.assertEqual(edited.count("\nexport "), 3)
+        site.write_text(edited)
+        self.stand_in("tandem", 'echo "in $PWD: $*"')
+        (self.folder / "elsewhere").mkdir()
+        for folder, before in (("elsewhere", "source ../jobs/site.conf && "), (".", "")):
+            with self.subTest(folder):
+                number = self.slurm.command("bash", "-c", f"{before}sbatch --parsable {self.folder}/jobs/cpu.sbatch --epochs 3",
+                                            cwd=self.folder / folder, environment={"TANDEM_DATA": "d.h5"}).strip()
+                job = self.slurm.job(number, self.folder / folder)
+                self.assert_ends(job)
+                self.assertEqual(job["Partition"], "high" if before else "low")
+                self.assertEqual(job.words(), f"in {(self.folder / folder).resolve()}: train --data d.h5 --resume auto --epochs 3\n" * 2)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
