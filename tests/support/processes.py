@@ -53,12 +53,30 @@ def flip_a_bit_in_memory(process, values):
 
 def find_in_memory(process, needle):
     """The addresses of these bytes in what the process has of its own."""
-    places = []
+    return [place for is_shared, _, place in search_memory(process, needle) if not is_shared]
+
+
+def copies_in_memory(process, needle):
+    """The places of these bytes in memory; those in what several processes share are the same for all of them."""
+    return {(file if is_shared else process, place) for is_shared, file, place in search_memory(process, needle)}
+
+
+def search_memory(process, needle):
+    """Whether it is shared, file, and address or place in the shared file of each finding in what can be written."""
+    found = []
     with open(f"/proc/{process}/mem", "rb", buffering=0) as memory:
         for line in pathlib.Path(f"/proc/{process}/maps").read_text().splitlines():
-            first, last, rights = re.match(r"(\w+)-(\w+) (\S+)", line).groups()
-            if rights == "rw-p":
+            first, last, rights, offset, *file = re.match(r"(\w+)-(\w+) (\S+) (\w+) (\S+) (\d+)", line).groups()
+            if rights in ("rw-p", "rw-s"):
                 start = int(first, 16)
                 content = os.pread(memory.fileno(), int(last, 16) - start, start)
-                places += [start + found.start() for found in re.finditer(re.escape(needle), content)]
-    return places
+                base = int(offset, 16) if rights == "rw-s" else start
+                found += [(rights == "rw-s", tuple(file), base + place) for place in places_in(content, needle)]
+    return found
+
+
+def places_in(content, needle):
+    place = content.find(needle)
+    while place >= 0:
+        yield place
+        place = content.find(needle, place + 1)
