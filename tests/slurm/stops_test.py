@@ -51,6 +51,15 @@ class Stops(SlurmTest):
                 self.assertEqual(summary["exit_reason"], "stopped")
                 self.finish(job, f"job-{job.number}", summary["steps"] + 3)
 
+    def test_scancel_leaves_mpirun_the_time_to_save(self):
+        """A stand-in for a program that needs two seconds for its checkpoint."""
+        path = self.stand_in("tandem", "trap 'sleep 2; touch saved; exit 75' TERM USR1; touch ready; sleep 60 & wait")
+        job = self.submit("mpirun", "--ntasks-per-node=1", environment={"PATH": path})
+        job.wait_for((self.folder / "ready").exists)
+        self.slurm.command("scancel", job.number)
+        job.wait()
+        self.assertTrue((self.folder / "saved").exists(), job.everything())
+
     def test_a_stopped_job_goes_back_into_the_queue_until_it_is_done(self):
         # Each step takes all images, so that signals come long before the end.
         train = [*TRAIN, "--global-batch-size", 600, "--max-steps", 300]
@@ -108,6 +117,12 @@ class Stops(SlurmTest):
         self.assert_ends(job, 137, seconds=15)
         self.assertEqual(processes_of(job), {})
         self.finish(job, f"job-{job.number}", self.steps(f"job-{job.number}") + 20)
+
+    def test_ranks_that_end_one_after_the_other_keep_their_code(self):
+        """A stand-in whose ranks stop a second apart: srun waits for the later one."""
+        path = self.stand_in("tandem", 'sleep "$SLURM_PROCID"; exit 75')
+        job = self.submit("cpu", "--nodes=2", "--ntasks-per-node=1", environment={"PATH": path})
+        self.assert_ends(job, 75)
 
     def test_a_rank_that_fails_alone_keeps_its_code(self):
         """A rank that stands still: another one ends the job with 124, and srun does not make 137 or 143 of it."""
