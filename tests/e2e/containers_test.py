@@ -1,15 +1,18 @@
 #!/usr/bin/env python3
-"""The commands of docs/containers.md, word for word, on two hosts made of namespaces; docker and ssh are stand-ins."""
+"""The commands of docs/containers.md, word for word, on two hosts made of namespaces; docker and ssh are stand-ins.
+
+The `mpirun` that one of them signals is the only one there is: these containers have no process numbers of their own, but
+this test has."""
 
 import json
 import re
 import shutil
 import subprocess
 import time
-import unittest
 
 from container_hosts import ContainerHosts
 from dockerfile import ROOT
+from network import run_tests
 from tandem import DATA, PROGRAM, TandemTest
 
 SECONDS = 90  # for each command, where other tests run beside it
@@ -80,4 +83,4 @@ class Containers(TandemTest):
 
 
 if __name__ == "__main__":
-    unittest.main(verbosity=2)
+    run_tests()
