@@ -77,8 +77,10 @@ class Supervise(TandemTest):
             self.assertIn("usage: supervise.sh N mpirun", self.run_command([SUPERVISE, *arguments], 2, {}).stderr)
 
     def test_a_lost_rank_and_an_early_stop_lead_to_the_same_end(self):
-        self.mpirun(2, *[word if word != "a" else "whole" for word in TRAIN], "--max-steps", 300)
-        job = self.start("--max-steps", 300)
+        # Each step takes all images, so that the kill and the signal come long before the end.
+        steps = ["--global-batch-size", 600, "--max-steps", 120]
+        self.mpirun(2, *[word if word != "a" else "whole" for word in TRAIN], *steps)
+        job = self.start(*steps)
         self.wait_for_steps(job, 20)
         os.kill(self.ranks()[1], signal.SIGKILL)
         self.wait_for_steps(job, 20)

@@ -71,6 +71,14 @@ def wait_until(condition, seconds, complaint):
     return found
 
 
+def namespace_of(process, kind):
+    """None where the process has ended."""
+    try:
+        return os.stat(f"/proc/{process}/ns/{kind}").st_ino
+    except OSError:
+        return None
+
+
 class Slurm:
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)
@@ -118,11 +126,14 @@ class Slurm:
                                                  stdout=words, stderr=words, env=self.environment, start_new_session=True))
 
     def stop(self):
-        """Ends the daemons and, with the nodes, every process of every job."""
+        """Ends the daemons and, with the nodes, every process of every job; no file is written afterwards."""
+        nodes = {namespace_of(daemon.pid, "pid_for_children") for daemon in self.daemons} - {namespace_of("self", "pid"), None}
         for daemon in reversed(self.daemons):
             daemon.kill()
             daemon.wait()
         self.daemons.clear()
+        wait_until(lambda: not any(namespace_of(path.name, "pid") in nodes for path in pathlib.Path("/proc").glob("[0-9]*")),
+                   10, lambda: "a process has outlived its node")
 
     def logs(self):
         """The last words of every daemon."""
