@@ -1,5 +1,7 @@
 #include "tandem/train/trainer.hpp"
 
+#include <malloc.h>
+
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -36,6 +38,7 @@ TrainResult Trainer::run() {
   if (std::exchange(state_.evaluation_due, false)) run_evaluation(state_.step - 1);
   parts_.network.train();
   if (stops_here()) return result_;
+  const std::uint64_t first = state_.step;
   while (state_.step < plan.steps) {
     const std::uint64_t step = state_.step;
     const auto begin = Clock::now();
@@ -62,6 +65,9 @@ TrainResult Trainer::run() {
     if (log_due || (last && settings_.log_every > 0)) log_step(step, totals);
     const bool epoch_ends = (step + 1) % plan.steps_per_epoch() == 0;
     if (epoch_ends || last) finish_epoch(step, epoch_ends);
+    // Small blocks that stay, most of them made in the first steps, may lie in what was a
+    // gradient's; it then fits no more, and would stay too.
+    if (step == first + kWarmupSteps || epoch_ends) ::malloc_trim(0);
     const std::uint64_t epochs_done = (step + 1) / plan.steps_per_epoch();
     const bool evaluation_due = settings_.eval_every > 0 &&
                                 (last || (epoch_ends && epochs_done % settings_.eval_every == 0));

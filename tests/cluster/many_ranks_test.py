@@ -14,10 +14,8 @@ import unittest
 from processes import ranks_of
 from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines
 
-TRAIN = ["train", "--data", DATA, "--model", "mlp", "--global-batch-size", "64", "--lr", "0.01", "--threads", "1",
-         "--log-every", "1", "--quiet"]
-STEPS = 8
-ENDLESS = ["--epochs", "100000"]
+TRAIN = ["train", "--data", DATA, "--model", "mlp", "--lr", "0.01", "--threads", "1", "--log-every", "1", "--quiet"]
+STEPS = 12
 
 
 def own_bytes(process):
@@ -52,34 +50,33 @@ class ManyRanks(TandemTest):
         lines = read_lines(self.folder / "runs" / run_id / "metrics.jsonl")
         return [line["loss"] for line in lines if line["event"] == "step"][:STEPS]
 
-    def test_64_ranks_train_as_2_do_and_need_no_more_memory_each(self):
-        """The heap of a rank differs from that of the next by up to three freed gradients of 6 MB, so that 16 ranks, in jobs
-        of two, are the measure. That of the windows is counted in each rank that uses it."""
-        pairs = {f"pair-{number}": self.start(2, f"pair-{number}", *ENDLESS) for number in range(8)}
-        memory = {2: [bytes for run_id, job in pairs.items() for bytes in self.memory_of_ranks(job, 2, run_id)]}
-        for job in pairs.values():
-            job.send_signal(signal.SIGUSR1)
-            self.end(job, 75)
-        for ranks in (8, 32):
-            job = self.start(ranks, f"np{ranks}", *ENDLESS)
-            memory[ranks] = self.memory_of_ranks(job, ranks, f"np{ranks}")
-            job.send_signal(signal.SIGUSR1)
-            self.end(job, 75)
-        job = self.start(64, "np64", "--max-steps", str(STEPS + 4))
-        memory[64] = self.memory_of_ranks(job, 64, "np64")
-        self.end(job, 0)
+    def test_64_ranks_need_no_more_memory_each_than_2(self):
+        """With as many images for each rank, and without checkpoints, of which rank 0 keeps a copy. The heap of one rank differs
+        from that of the next by a freed gradient of 6 MB or two, so that several jobs of 2 are the measure."""
+        options = ["--batch-size", "8", "--checkpoint-every", "0", "--eval-every", "0", "--epochs", "100000"]
+        memory = {}
+        for ranks, jobs in ((2, 4), (32, 1), (64, 1)):
+            started = {f"np{ranks}-{number}": self.start(ranks, f"np{ranks}-{number}", *options) for number in range(jobs)}
+            memory[ranks] = [bytes for run_id, job in started.items() for bytes in self.memory_of_ranks(job, ranks, run_id)]
+            for job in started.values():
+                job.send_signal(signal.SIGUSR1)
+                self.end(job, 75)
         for ranks, each in memory.items():
-            print(f"{ranks} ranks: {statistics.mean(each) / 1e6:.1f} MB each, {min(each) / 1e6:.1f} to {max(each) / 1e6:.1f}")
-            self.assertLess(abs(statistics.mean(each) / statistics.mean(memory[2]) - 1), 0.05)
-        self.assertEqual(len(self.losses("pair-0")), STEPS)
-        for run_id in ("np8", "np32", "np64"):
-            for few, many in zip(self.losses("pair-0"), self.losses(run_id), strict=True):
-                self.assertLess(abs(many - few) / few, 1e-4, run_id)
+            print(f"{ranks} ranks: {statistics.median(each) / 1e6:.1f} MB, {min(each) / 1e6:.1f} to {max(each) / 1e6:.1f}")
+            self.assertLess(statistics.median(each), 1.05 * statistics.median(memory[2]))
+            self.assertLess(max(each), 1.05 * max(memory[2]))
+
+    def test_64_ranks_train_as_2_do(self):
+        for ranks in (2, 64):
+            self.end(self.start(ranks, f"np{ranks}", "--global-batch-size", "64", "--max-steps", str(STEPS)), 0)
+        self.assertEqual(len(self.losses("np2")), STEPS)
+        for few, many in zip(self.losses("np2"), self.losses("np64"), strict=True):
+            self.assertLess(abs(many - few) / few, 1e-4)
 
     def test_32_virtual_ranks_on_32_ranks_and_on_2(self):
         weights = set()
         for ranks in (2, 32):
-            job = self.start(ranks, f"np{ranks}", "--virtual-ranks", "32", "--max-steps", str(STEPS))
+            job = self.start(ranks, f"np{ranks}", "--global-batch-size", "64", "--virtual-ranks", "32", "--max-steps", str(STEPS))
             self.end(job, 0)
             weights.add(json.loads((self.folder / f"runs/np{ranks}/summary.json").read_text())["weights_sha256"])
         self.assertEqual(len(weights), 1)
