@@ -87,8 +87,8 @@ void require_bytes(const File& file, std::uint64_t offset, const void* expected,
     if (file.read_at(offset + at, found.data(), part) != part ||
         std::memcmp(found.data(), static_cast<const char*>(expected) + at, part) != 0) {
       throw IoError(file.path() + ": " + what +
-                    " reads back with other bytes than were written; see to the disk and the "
-                    "memory of this host");
+                    " reads back with other bytes than were written, by the disk or the memory of "
+                    "this host");
     }
   }
 }
