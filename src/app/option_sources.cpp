@@ -229,6 +229,10 @@ std::string find_recipe(const std::string& name) {
   for (const auto& entry : fs::directory_iterator(folder, error)) {
     if (entry.path().extension() == ".conf") known.push_back(entry.path().stem().string());
   }
+  if (known.empty()) {
+    throw UsageError("--recipe: '" + name + "' is no file, and " + folder.string() +
+                     " holds no recipes; install tandem as a whole, or give the path of a recipe");
+  }
   std::sort(known.begin(), known.end());
   const auto suggestion = nearest(name, known);
   throw UsageError("--recipe: '" + name + "' is not one of " + join(known, ", ") +

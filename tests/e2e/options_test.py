@@ -2,6 +2,7 @@
 """The command line: where values come from, and what is said when they are wrong, by one rank."""
 
 import re
+import shutil
 import unittest
 
 from tandem import DATA, PROGRAM, QUICK, TandemTest
@@ -74,6 +75,13 @@ class Options(TandemTest):
         script = 'if [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then export TANDEM_SEED=7; else export TANDEM_SEED=8; fi; exec "$@"'
         done = self.mpirun_in_shell(2, script, "train", "--data", DATA, "--print-config")
         self.assertRegex(done.stdout, r"(?m)^seed +7 +environment")
+
+    def test_a_program_without_its_recipes_says_so(self):
+        alone = self.folder / "bin/tandem"
+        alone.parent.mkdir()
+        shutil.copy(PROGRAM, alone)
+        done = self.run_command([alone, "train", "--data", DATA, "--recipe", "mnist-lenet"], 2, {})
+        self.assert_one_error(done, "mnist-lenet' is no file, and .*/share/tandem/recipes holds no recipes")
 
     def test_shipped_recipes_are_found_by_name(self):
         for recipe, model in (("mnist-lenet", "lenet"), ("cifar10-simple", "simple"), ("cifar10-resnet18", "resnet18")):
