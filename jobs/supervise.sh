@@ -7,7 +7,7 @@
 #
 #   supervise: mpirun ended with 137; start 2, of at most 11
 #
-# SIGINT, SIGTERM and SIGUSR1 stop the run with a checkpoint, and it is not started again.
+# SIGINT, SIGTERM, SIGHUP and SIGUSR1 stop the run with a checkpoint, and it is not started again.
 set -euo pipefail
 if [ $# -lt 2 ] || [[ ! $1 =~ ^[0-9]+$ ]]; then
   echo "usage: supervise.sh N mpirun … tandem train --data FILE …" >&2
@@ -26,23 +26,32 @@ export OMPI_MCA_oob_tcp_keepalive_intvl="${OMPI_MCA_oob_tcp_keepalive_intvl:-5}"
 export OMPI_MCA_oob_tcp_keepalive_probes="${OMPI_MCA_oob_tcp_keepalive_probes:-3}"
 
 job="" signals=0
-trap 'signals=$((signals + 1)); kill -USR1 $job 2> /dev/null || :' INT TERM USR1
+trap 'signals=$((signals + 1)); kill -USR1 $job 2> /dev/null || :' INT TERM HUP USR1
 
 # run COMMAND…: sets `code`. A session of its own keeps Ctrl-C from mpirun, which would kill its ranks two seconds later;
 # SIGUSR1 it passes on, and waits.
 run() {
   setsid "$@" < /dev/null &
   job=$!
+  [ "$signals" = 0 ] || kill -USR1 "$job" 2> /dev/null || :  # a signal that came before mpirun had a number
   local before
   while :; do
     before=$signals code=0
     wait "$job" || code=$?
     [ "$signals" != "$before" ] || break  # else only `wait` was interrupted
   done
+  job=""
 }
 
-# 128 + n: a rank died of signal n. 205: mpirun lost the connection to a host.
-is_worth_another() { [ "$1" = 75 ] || [ "$1" = 205 ] || { [ "$1" -gt 128 ] && [ "$1" -lt 160 ]; }; }
+# 128 + n: a rank died of signal n. 205: mpirun lost the connection to a host. 134 is left out: mpirun also means by it that
+# it finds no such program, and an abort() comes again.
+is_worth_another() {
+  case $1 in
+    75 | 205) ;;
+    134) return 1 ;;
+    *) [ "$1" -gt 128 ] && [ "$1" -lt 160 ] ;;
+  esac
+}
 
 code=75
 for ((start = 1; signals == 0; ++start)); do

@@ -130,14 +130,15 @@ std::string sbatch_script(const Launch& launch) {
       "#SBATCH --open-mode=append\n"
       "set -euo pipefail\n";
   if (!gives(launch.train_options, "--data")) {
-    script += ": \"${TANDEM_DATA:?name the packed data set}\"\n";
+    script += ": \"${TANDEM_DATA:?export it before sbatch; it names the packed data set}\"\n";
   }
-  script += "export TANDEM_RUN_ID=\"${TANDEM_RUN_ID:-job-$SLURM_JOB_ID}\"\n\n";
+  script += "export TANDEM_RUN_ID=\"${TANDEM_RUN_ID:-job-$SLURM_JOB_ID}\"\n";
+  script += "trap : USR1  # where it comes to this shell too, which has to outlive it\n\n";
   script += "code=0\n" + join(srun, " ") + " || code=$?\n";
   script += "# 75: stopped before it was done; it goes on where it was.\n";
   script += "if [ \"$code\" = 75 ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt " +
             std::to_string(launch.most_requeues) + " ]; then\n";
-  script += "  scontrol requeue \"$SLURM_JOB_ID\"\nfi\nexit \"$code\"";
+  script += "  scontrol requeue \"$SLURM_JOB_ID\" || exit \"$code\"\nfi\nexit \"$code\"";
   return script;
 }
 

@@ -45,9 +45,18 @@ class Scripts(SlurmTest):
                                   environment={"RANKS_OF_NODES": ranks} if ranks else {})
                 self.assert_ends(job)
                 self.assertEqual(self.hosts(f"job-{job.number}"), expected)
-        job = self.submit("unequal-nodes", "--nodes=1")
-        self.assert_ends(job, 2)
-        self.assertIn("RANKS_OF_NODES names 4 nodes, the job has 1", job.words())
+        for ranks, words in ((None, "RANKS_OF_NODES names 4 nodes, the job has 1"),
+                             ("a 2", "RANKS_OF_NODES is 'a 2', numbers such as")):
+            job = self.submit("unequal-nodes", "--nodes=1", environment={"RANKS_OF_NODES": ranks} if ranks else {})
+            self.assert_ends(job, 2)
+            self.assertIn(words, job.words())
+
+    def test_what_is_missing_is_named(self):
+        for environment, words in (({"TANDEM_SITE": ""}, "source jobs/site.conf before sbatch"),
+                                   ({"TANDEM_DATA": ""}, "TANDEM_DATA: export it before sbatch")):
+            job = self.submit("cpu", environment=environment)
+            self.assertNotEqual(job.wait(), 0)
+            self.assertIn(words, job.words())
 
     def test_an_array_has_a_folder_for_each_seed(self):
         job = self.submit("array", "--array=3,5", train=SHORT)

@@ -28,7 +28,7 @@ class Stops(SlurmTest):
         return summary["steps"]
 
     def test_usr1_saves_and_ends_with_75(self):
-        for script, options, to in (("cpu", ["--nodes=2", "--ntasks-per-node=1"], []),
+        for script, options, to in (("cpu", ["--nodes=2", "--ntasks-per-node=1"], ["--full"]),
                                     ("mpirun", ["--nodes=2", "--ntasks-per-node=1"], ["--batch"])):
             with self.subTest(script):
                 job = self.submit(script, *options)

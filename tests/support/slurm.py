@@ -181,9 +181,15 @@ class SlurmJob:
         self.slurm.command("scancel", f"--signal={name}", *options, self.number)
 
     def begin_now(self):
-        """A job that was requeued waits two minutes before it may start; this one need not."""
+        """A job that was requeued waits two minutes before it may start; this one two seconds, because slurmd counts in
+        seconds, and refuses a start in the one in which the job was stopped."""
         self.wait_for_state("PENDING")
-        self.slurm.command("scontrol", "update", f"JobId={self.number}", "StartTime=now")
+        self.slurm.command("scontrol", "update", f"JobId={self.number}", "StartTime=now+2")
+
+    def end(self):
+        """Cancels what is left of it, and waits until none of its processes writes into its folder."""
+        self.slurm.command("scancel", "--quiet", self.number, check=False)
+        self.wait_for(lambda: self.slurm.command("squeue", "--noheader", f"--jobs={self.number}", check=False) == "")
 
     def wait(self, seconds=60):
         """Its exit code, once it is over."""

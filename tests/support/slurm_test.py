@@ -32,7 +32,7 @@ class SlurmTest(TandemTest):
         path_variable = f"{pathlib.Path(PROGRAM).parent}:{os.environ['PATH']}"
         job = self.slurm.submit(*options, path, *train, cwd=self.folder,
                                 environment={"PATH": path_variable, "TANDEM_DATA": DATA, **environment})
-        self.addCleanup(self.slurm.command, "scancel", "--quiet", job.number, check=False)
+        self.addCleanup(job.end)
         return job
 
     def stand_in(self, name, script):

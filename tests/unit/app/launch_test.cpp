@@ -58,12 +58,13 @@ TEST(SbatchScript, AsksForWhatIsGiven) {
 #SBATCH --open-mode=append
 set -euo pipefail
 export TANDEM_RUN_ID="${TANDEM_RUN_ID:-job-$SLURM_JOB_ID}"
+trap : USR1  # where it comes to this shell too, which has to outlive it
 
 code=0
 srun --mpi=pmix --kill-on-bad-exit=0 --wait=10 --cpus-per-task=8 tandem train --data 'cifar 10.h5' --resume auto "$@" || code=$?
 # 75: stopped before it was done; it goes on where it was.
 if [ "$code" = 75 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 3 ]; then
-  scontrol requeue "$SLURM_JOB_ID"
+  scontrol requeue "$SLURM_JOB_ID" || exit "$code"
 fi
 exit "$code")");
 }
