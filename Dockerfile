@@ -37,7 +37,7 @@ RUN apt-get update \
 # Programs and libraries find libtorch by this path.
 COPY --from=build-cuda /opt/torch/lib /opt/torch/lib
 COPY --from=build-cuda /opt/tandem /opt/tandem
-ENV PATH=/opt/tandem/bin:/usr/local/bin:/usr/bin:/bin
+ENV PATH=/opt/tandem/bin:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility
 
 FROM ${VARIANT}

@@ -4,9 +4,10 @@
 #
 #   docker exec ranks mpirun --host n1,n2 --mca plm_rsh_agent ssh-into-container tandem info
 #
-# The container needs an ssh client, and a key that lets it in to the hosts without a question.
+# The container needs an ssh client, and a key that lets it in to the hosts without a question, as $TANDEM_SSH_USER or, where
+# that is not set, under the name that the user has in the container.
 set -euo pipefail
 host=$1
 shift
 # As with ssh, the words are joined and read by a shell, here by one inside the container.
-exec ssh -o BatchMode=yes "$host" docker exec "${TANDEM_CONTAINER:-ranks}" bash -c "$(printf '%q' "$*")"
+exec ssh -o BatchMode=yes ${TANDEM_SSH_USER:+-l "$TANDEM_SSH_USER"} "$host" docker exec "${TANDEM_CONTAINER:-ranks}" bash -c "$(printf '%q' "$*")"

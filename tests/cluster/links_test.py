@@ -58,6 +58,7 @@ class Links(NetworkTest):
         before = self.retransmissions()
         self.network.link("n2", "down")
         while self.retransmissions() < before + 2:
+            self.assertIsNone(job.poll(), "ended while the link was down")
             time.sleep(0.01)
         self.network.link("n2", "up")
         _, errors = job.communicate()

@@ -20,7 +20,7 @@ class Chroot:
     def run(self, script, user="root", folder="/", environment={}):
         """Standard output and error of a bash script; it must succeed."""
         home = "/root" if user == "root" else f"/home/{user}"
-        command = ["unshare", "--mount", "--pid", "--fork", "--uts", "bash", "-euc", IN_CHROOT, self.root,
+        command = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--uts", "bash", "-euc", IN_CHROOT, self.root,
                    "setpriv", f"--reuid={user}", f"--regid={user}", "--init-groups", "env", "-i", f"--chdir={folder}",
                    "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", f"HOME={home}",
                    *(f"{name}={value}" for name, value in environment.items()), "bash", "-euo", "pipefail", "-c", script]

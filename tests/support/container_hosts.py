@@ -35,7 +35,7 @@ class ContainerHosts:
         (folder / "state/environment").write_text("".join(f"{name}={value}\n" for name, value in environment.items()))
         names = folder / "state/names"
         names.write_text("127.0.0.1 localhost\n" + "".join(f"{address} {host}\n" for host, address in ADDRESSES.items()))
-        self.processes = {}
+        self.processes, self.networks = {}, set()
         try:
             for host in ADDRESSES:
                 self.start(host, names)
@@ -49,6 +49,7 @@ class ContainerHosts:
                                    stdout=subprocess.PIPE, text=True)
         self.processes[host] = process
         assert process.stdout.readline() == "ready\n", f"{host} did not start"
+        self.networks.add(os.stat(f"/proc/{process.pid}/ns/net").st_ino)
         (self.folder / "state" / host).write_text(f"{process.pid}\n")
 
     def link(self):
@@ -69,15 +70,14 @@ class ContainerHosts:
 
     def command(self, host, line):
         """What runs a line of shell on a host, as its user would type it, in the folder of that host's name."""
-        return [self.folder / "host/bin/ssh", host, f"cd {self.folder / host} && {line}"]
+        return ["env", "USER=me", self.folder / "host/bin/ssh", host, f"cd {self.folder / host} && {line}"]
 
     def inside(self):
         """The processes on these hosts, but for those that keep them."""
-        networks = {os.stat(f"/proc/{process.pid}/ns/net").st_ino for process in self.processes.values()}
         found = []
         for entry in pathlib.Path("/proc").glob("[0-9]*"):
             try:
-                if (entry / "ns/net").stat().st_ino in networks:
+                if (entry / "ns/net").stat().st_ino in self.networks:
                     found.append(int(entry.name))
             except OSError:  # it has ended since
                 continue

@@ -19,9 +19,9 @@ in_container() {
   mkdir "$root/home" "$root/scratch"
   for path in /* /home/*; do
     case $path in /home | /scratch | '/home/*') continue ;; esac
-    if [ -L "$path" ] || [ ! -d "$path" ]; then
+    if [ -L "$path" ]; then
       cp -a "$path" "$root$path"
-    else
+    elif [ -d "$path" ]; then
       mkdir "$root$path"
       mount --rbind "$path" "$root$path"
     fi
@@ -43,7 +43,7 @@ verb=$1
 shift
 case $verb in
   run)
-    name='' network='' size=64m volumes=()
+    name='' network='' size=64m volumes=() environment=()
     while [[ $1 == --* ]]; do
       case $1 in
         --detach | --init | --rm) ;;
@@ -51,6 +51,7 @@ case $verb in
         --network) network=$2 && shift ;;
         --shm-size=*) size=${1#*=} ;;
         --volume) volumes+=("$2") && shift ;;
+        --env) environment+=("$2") && shift ;;
         *) refuse "no option $1" ;;
       esac
       shift
@@ -64,12 +65,13 @@ case $verb in
     read -r process < <(exec setsid unshare --mount --ipc bash -euo pipefail -c 'in_container "$@"' bash \
       "$state.root" "$size" "${volumes[@]}" -- "$@") || refuse "$name did not start"
     echo "$process" > "$state"
+    printf '%s\n' "${environment[@]}" > "$state.environment"
     echo "$process"
     ;;
   exec)
     state=$work/state/$(hostname).$1
     shift
-    mapfile -t environment < "$work/state/environment"
+    mapfile -t environment < <(cat "$work/state/environment" "$state.environment")
     exec nsenter --target "$(cat "$state")" --mount --ipc --root env -i --chdir=/scratch HOME=/home/tandem \
       PATH="$work/image/bin:/usr/sbin:/usr/bin:/sbin:/bin" "${environment[@]}" "$@"
     ;;
