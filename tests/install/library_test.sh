@@ -23,7 +23,8 @@ cp -r "$source/examples/own-loop" "$work/own-loop"
 "$cmake" -S "$work/own-loop" -B "$work/build" -G Ninja -DCMAKE_CXX_COMPILER="$compiler" \
   -DCMAKE_PREFIX_PATH="$work/moved;$prefixes"
 "$cmake" --build "$work/build"
-! grep -n -e "$source/" -e "$build/" "$work/build/build.ninja" || fail "the example was built with files of the source tree"
+# The wheel's libtorch may lie in the source tree, and is no file of it.
+! sed "s|$source/.deps/||g" "$work/build/build.ninja" | grep -n -e "$source/" -e "$build/" || fail "the example was built with files of the source tree"
 
 cd "$work"
 moved/bin/tandem pack --input synthetic --images 2000 --output data.h5
