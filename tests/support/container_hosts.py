@@ -2,13 +2,12 @@
 systems of its own. docker and ssh are stand-ins (fake_docker.sh, fake_ssh.sh), which enter the namespaces and do no more."""
 
 import json
-import os
 import pathlib
 import shutil
-import signal
 import subprocess
 
 from dockerfile import ROOT, Dockerfile
+from processes import kill_all, namespace_of
 
 SUPPORT = pathlib.Path(__file__).parent
 ADDRESSES = {"n1": "10.10.0.1", "n2": "10.10.0.2"}
@@ -49,7 +48,7 @@ class ContainerHosts:
                                    stdout=subprocess.PIPE, text=True)
         self.processes[host] = process
         assert process.stdout.readline() == "ready\n", f"{host} did not start"
-        self.networks.add(os.stat(f"/proc/{process.pid}/ns/net").st_ino)
+        self.networks.add(namespace_of(process.pid, "net"))
         (self.folder / "state" / host).write_text(f"{process.pid}\n")
 
     def link(self):
@@ -74,21 +73,11 @@ class ContainerHosts:
 
     def inside(self):
         """The processes on these hosts, but for those that keep them."""
-        found = []
-        for entry in pathlib.Path("/proc").glob("[0-9]*"):
-            try:
-                if (entry / "ns/net").stat().st_ino in self.networks:
-                    found.append(int(entry.name))
-            except OSError:  # it has ended since
-                continue
-        return sorted(set(found) - {process.pid for process in self.processes.values()})
+        found = {int(path.name) for path in pathlib.Path("/proc").glob("[0-9]*") if namespace_of(path.name, "net") in self.networks}
+        return sorted(found - {process.pid for process in self.processes.values()})
 
     def end(self):
-        for process in self.inside():
-            try:
-                os.kill(process, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        kill_all(self.inside())
         for process in self.processes.values():
             process.kill()
             process.communicate()

@@ -1,7 +1,7 @@
 #!/bin/bash
-# ssh [-o OPTION]… [-l USER] HOST COMMAND…: stands in for ssh where hosts are namespaces (container_hosts.py). It enters those of HOST
-# and leaves the caller's environment behind; it knows no keys, and nothing of its own goes over the network.
-# The user of the hosts is me, that of the container is not.
+# ssh [-o OPTION]… [-l USER] HOST COMMAND…: stands in for ssh where hosts are namespaces (container_hosts.py). It
+# enters those of HOST and leaves the caller's environment behind; it knows no keys, and nothing of its own goes over the
+# network. The user of the hosts is me, that of the container is not.
 set -euo pipefail
 work=$(cd "$(dirname "$0")/../.." && pwd)
 user=${USER:-tandem}

@@ -2,11 +2,10 @@
 
 import os
 import pathlib
-import signal
 import subprocess
 import time
 
-from processes import by_rank
+from processes import by_rank, kill_all
 
 
 class Job:
@@ -49,10 +48,6 @@ class Job:
             self.end()
 
     def end(self):
-        for process in self.processes():
-            try:
-                os.kill(process, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        kill_all(self.processes())
         if self.process.poll() is None:
             self.process.communicate()

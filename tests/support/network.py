@@ -6,12 +6,12 @@ makes are gone with its first process, however that ends, and meet those of no o
 import json
 import os
 import pathlib
-import signal
 import subprocess
 import sys
 import time
 import unittest
 
+from processes import kill_all, namespace_of
 from tandem import DATA, MPIRUN, PROGRAM, TandemTest
 
 SUPPORT = pathlib.Path(__file__).parent
@@ -37,7 +37,7 @@ class Host:
         self.first = subprocess.Popen(["unshare", "--net", "--uts", "--mount", SUPPORT / "host.sh", name, folder, *SHARED],
                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         assert self.first.stdout.readline() == "ready\n", f"host {name} cannot be made"
-        self.namespace = os.readlink(f"/proc/{self.first.pid}/ns/net")
+        self.namespace = namespace_of(self.first.pid, "net")
 
     def enter(self, *command):
         """The words that run a command on this host, in the shared folder."""
@@ -58,7 +58,7 @@ class Host:
     def processes(self):
         """Those that run here, but for the first."""
         return [process for process in running_processes()
-                if process != self.first.pid and namespace_of(process) == self.namespace]
+                if process != self.first.pid and namespace_of(process, "net") == self.namespace]
 
 
 class Network:
@@ -121,11 +121,7 @@ class Network:
         return [process for host in self.hosts.values() for process in host.processes()]
 
     def kill_processes(self):
-        for process in self.processes():
-            try:
-                os.kill(process, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
+        kill_all(self.processes())
 
     def wait_until_idle(self, seconds):
         """Until no process is left on any host."""
@@ -177,13 +173,6 @@ def running_processes():
         if state != "Z":
             found.append(int(stat.parent.name))
     return found
-
-
-def namespace_of(process):
-    try:
-        return os.readlink(f"/proc/{process}/ns/net")
-    except OSError:
-        return None
 
 
 def words_of(process):

@@ -22,6 +22,23 @@ def by_rank(processes):
     return found
 
 
+def kill_all(processes):
+    """Also where some have ended since they were listed."""
+    for process in processes:
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+
+
+def namespace_of(process, kind):
+    """Which one it is in, such as that of its "net"; None where it has ended."""
+    try:
+        return os.stat(f"/proc/{process}/ns/{kind}").st_ino
+    except OSError:
+        return None
+
+
 def ranks_of(launcher):
     """{rank: process} of the processes that mpirun, with this process number, has started on this host."""
     children = subprocess.run(["pgrep", "-P", str(launcher)], capture_output=True, text=True).stdout

@@ -13,6 +13,8 @@ import socket
 import subprocess
 import time
 
+from processes import namespace_of
+
 NODES = {"n1": 2, "n2": 2, "n3": 4, "n4": 4}  # CPUs and GPUs of each
 # Every daemon dies with the test, even where that is killed.
 WITH_TEST = ["setpriv", "--pdeathsig", "KILL"]
@@ -69,14 +71,6 @@ def wait_until(condition, seconds, complaint):
         assert time.monotonic() < end, f"not in {seconds} s: {complaint()}"
         time.sleep(0.05)
     return found
-
-
-def namespace_of(process, kind):
-    """None where the process has ended."""
-    try:
-        return os.stat(f"/proc/{process}/ns/{kind}").st_ino
-    except OSError:
-        return None
 
 
 class Slurm:
