@@ -13,6 +13,7 @@
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/core/version.hpp"
+#include "tandem/model/tensor_memory.hpp"
 
 namespace tandem::app {
 namespace {
@@ -104,10 +105,11 @@ int run(const Arguments& arguments) {
 }  // namespace tandem::app
 
 int main(int argc, char** argv) {
-  // Activations are larger than malloc's mmap threshold, which would map, fault in and unmap them
-  // in every step.
+  // What oneDNN needs for a moment is larger than malloc's mmap threshold, which would map, fault
+  // in and unmap it in every step.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write, with a message
+  const tandem::model::TensorMemory memory;
   return tandem::app::run({argv + 1, argv + argc});
 }

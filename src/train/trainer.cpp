@@ -1,7 +1,5 @@
 #include "tandem/train/trainer.hpp"
 
-#include <malloc.h>
-
 #include <chrono>
 #include <cmath>
 #include <string>
@@ -11,6 +9,7 @@
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/model/tensor_memory.hpp"
 #include "tandem/train/finite.hpp"
 
 namespace tandem::train {
@@ -65,13 +64,13 @@ TrainResult Trainer::run() {
     if (log_due || (last && settings_.log_every > 0)) log_step(step, totals);
     const bool epoch_ends = (step + 1) % plan.steps_per_epoch() == 0;
     if (epoch_ends || last) finish_epoch(step, epoch_ends);
-    // Small blocks that stay, most of them made in the first steps, may lie in what was a
-    // gradient's; it then fits no more, and would stay too.
-    if (step == first + kWarmupSteps || epoch_ends) ::malloc_trim(0);
     const std::uint64_t epochs_done = (step + 1) / plan.steps_per_epoch();
     const bool evaluation_due = settings_.eval_every > 0 &&
                                 (last || (epoch_ends && epochs_done % settings_.eval_every == 0));
     if (evaluation_due) run_evaluation(step);
+    // The first steps make more than the others do, and a short batch has shapes of its own.
+    const bool shapes_change = plan.images_in_step(step) != plan.images_in_step(step + 1);
+    if (step == first + kWarmupSteps || shapes_change) model::release_unused_memory();
     if (stops_here()) break;
   }
   return result_;
@@ -286,7 +285,9 @@ void Trainer::finish_epoch(std::uint64_t step, bool epoch_ends) {
 
 void Trainer::run_evaluation(std::uint64_t step) {
   enter(comm::Phase::kEvaluation);
+  model::release_unused_memory();  // around what has shapes of its own
   const Evaluation evaluation = parts_.evaluate();
+  model::release_unused_memory();
   parts_.network.train();
   state_.evaluation_due = !evaluation.completed;
   if (!evaluation.completed) return;

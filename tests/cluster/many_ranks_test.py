@@ -14,7 +14,7 @@ import unittest
 from processes import ranks_of
 from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines
 
-TRAIN = ["train", "--data", DATA, "--model", "mlp", "--lr", "0.01", "--threads", "1", "--log-every", "1", "--quiet"]
+TRAIN = ["train", "--model", "mlp", "--lr", "0.01", "--threads", "1", "--log-every", "1", "--quiet"]
 STEPS = 12
 
 
@@ -25,9 +25,9 @@ def own_bytes(process):
 
 
 class ManyRanks(TandemTest):
-    def start(self, ranks, run_id, *options):
-        job = subprocess.Popen([*MPIRUN, "-n", str(ranks), PROGRAM, *TRAIN, "--run-id", run_id, *options], cwd=self.folder,
-                               text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    def start(self, ranks, run_id, *options, data=DATA):
+        job = subprocess.Popen([*MPIRUN, "-n", str(ranks), PROGRAM, *TRAIN, "--data", data, "--run-id", run_id, *options],
+                               cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(job.communicate)
         self.addCleanup(job.kill)
         return job
@@ -50,20 +50,25 @@ class ManyRanks(TandemTest):
         lines = read_lines(self.folder / "runs" / run_id / "metrics.jsonl")
         return [line["loss"] for line in lines if line["event"] == "step"][:STEPS]
 
-    def test_64_ranks_need_no_more_memory_each_than_2(self):
-        """With as many images for each rank, and without checkpoints, of which rank 0 keeps a copy. The heap of one rank differs
-        from that of the next by a freed gradient of 6 MB or two, so the median is compared, and that of several jobs of 2."""
-        options = ["--batch-size", "8", "--checkpoint-every", "0", "--eval-every", "0", "--epochs", "100000"]
-        memory = {}
-        for ranks, jobs in ((2, 4), (32, 1), (64, 1)):
-            started = {f"np{ranks}-{number}": self.start(ranks, f"np{ranks}-{number}", *options) for number in range(jobs)}
-            memory[ranks] = [bytes for run_id, job in started.items() for bytes in self.memory_of_ranks(job, ranks, run_id)]
-            for job in started.values():
-                job.send_signal(signal.SIGUSR1)
-                self.end(job, 75)
-        for ranks, each in memory.items():
-            print(f"{ranks} ranks: {statistics.median(each) / 1e6:.1f} MB, {min(each) / 1e6:.1f} to {max(each) / 1e6:.1f}")
-            self.assertLess(statistics.median(each), 1.05 * statistics.median(memory[2]))
+    def test_64_ranks_need_as_much_memory_each_as_2(self):
+        """Without checkpoints, of which rank 0 keeps a copy, and of so few images that it hardly matters that they are counted
+        for the rank that reads them. With 64 ranks an epoch is longer than the run."""
+        data = self.folder / "data.h5"
+        subprocess.run([PROGRAM, "pack", "--input", "synthetic", "--images", str(64 * (STEPS + 6)), "--output", data],
+                       check=True, stdout=subprocess.DEVNULL)
+        options = ["--batch-size", "1", "--checkpoint-every", "0", "--eval-every", "0", "--epochs", "100000"]
+        medians = {}
+        for ranks in (2, 32, 64):
+            job = self.start(ranks, f"np{ranks}", *options, data=data)
+            memory = self.memory_of_ranks(job, ranks, f"np{ranks}")
+            job.send_signal(signal.SIGUSR1)
+            self.end(job, 75)
+            medians[ranks] = statistics.median(memory)
+            print(f"{ranks} ranks: {medians[ranks] / 1e6:.1f} MB, {min(memory) / 1e6:.1f} to {max(memory) / 1e6:.1f}")
+            # Rank 0 keeps the run's records.
+            self.assertLess(sorted(memory)[-2], 1.05 * min(memory))
+        for ranks in (32, 64):
+            self.assertLess(abs(medians[ranks] / medians[2] - 1), 0.05)
 
     def test_64_ranks_train_as_2_do(self):
         for ranks in (2, 64):
