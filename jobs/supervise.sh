@@ -9,8 +9,13 @@
 #
 # SIGINT, SIGTERM, SIGHUP and SIGUSR1 stop the run with a checkpoint, and it is not started again.
 set -euo pipefail
+case ${1:-} in --help | -h)
+  sed -n '2,/^set/ s/^# \{0,1\}//p' "$0"
+  exit
+  ;;
+esac
 if [ $# -lt 2 ] || [[ ! $1 =~ ^[0-9]+$ ]]; then
-  echo "usage: supervise.sh N mpirun … tandem train --data FILE …" >&2
+  echo "usage: supervise.sh N mpirun … tandem train --data FILE …; supervise.sh --help" >&2
   exit 2
 fi
 most_restarts=$1

@@ -1,5 +1,7 @@
 // tandem emit: the line or the job script that starts a training run on given nodes.
 #include <algorithm>
+#include <filesystem>
+#include <regex>
 
 #include "tandem/app/commands.hpp"
 #include "tandem/app/launch.hpp"
@@ -33,7 +35,8 @@ std::vector<std::string> read_hosts(Options& options) {
     if (host.empty() || colon == 0) options.add_fault("--hosts: a host has no name");
     if (colon == std::string::npos) continue;
     try {
-      parse_integer(host.substr(colon + 1), 1, kMostOfANode, "--hosts: ranks of a host,");
+      parse_integer(host.substr(colon + 1), 1, kMostOfANode,
+                    "--hosts: ranks of '" + host.substr(0, colon) + "'");
     } catch (const UsageError& error) {
       options.add_fault(error.what());
     }
@@ -42,6 +45,23 @@ std::vector<std::string> read_hosts(Options& options) {
     options.add_fault("--nodes: --hosts says how many there are");
   }
   return hosts;
+}
+
+// sbatch reads more forms. Of two numbers it takes the second for seconds, which nobody means.
+void check_time(Options& options) {
+  const std::string time = options.text("time");
+  constexpr std::size_t kLongest = 32;
+  if (time.size() > kLongest) {
+    options.add_fault("--time is longer than " + std::to_string(kLongest) + " characters");
+    return;
+  }
+  if (time.empty() || std::regex_match(time, std::regex("[0-9]+(:[0-9]+:[0-9]+)?"))) return;
+  if (std::regex_match(time, std::regex("[0-9]+-[0-9]+(:[0-9]+){0,2}"))) return;
+  const bool two = std::regex_match(time, std::regex("[0-9]+:[0-9]+"));
+  options.add_fault("--time: '" + time + "' is " +
+                    (two ? "minutes and seconds to Slurm; write " + time +
+                               ":00 for hours and minutes, or the minutes alone"
+                         : std::string("not like 30 (minutes), 01:30:00 or 2-00:00:00")));
 }
 
 Launch read_launch(Options& options, const std::string& form) {
@@ -59,9 +79,7 @@ Launch read_launch(Options& options, const std::string& form) {
   launch.cpus_per_rank = options.count("cpus-per-rank", 0, kMostOfANode);
   launch.most_requeues = options.count("requeues", 0, 10'000);
   launch.time_limit = options.text("time");
-  if (launch.time_limit.find_first_not_of("0123456789-:") != std::string::npos) {
-    options.add_fault("--time: '" + launch.time_limit + "' is not like 30, 01:30:00 or 2-00:00:00");
-  }
+  check_time(options);
   if (form == "apptainer") {
     launch.image = options.is_set("image") ? options.text("image") : kDefaultImage;
   } else if (options.is_set("image")) {
@@ -95,13 +113,49 @@ std::vector<std::string> read_words_of_train(const Arguments& words) {
   return words;
 }
 
+void refuse_options_of_train(const Arguments& words) {
+  const auto has = [](const OptionTable& table, std::string word) {
+    word = word.substr(0, word.find('='));
+    std::replace(word.begin(), word.end(), '_', '-');
+    return std::any_of(table.begin(), table.end(), [&](const OptionSpec& spec) {
+      return word == "--" + spec.name || word == "--no-" + spec.name;
+    });
+  };
+  for (const std::string& word : words) {
+    if (has(emit_command().options, word) || !has(train_option_table(), word)) continue;
+    throw UsageError(word.substr(0, word.find('=')) +
+                     " belongs to `tandem train`, whose options stand after a --: tandem emit " +
+                     words.front() + " … -- " + word + " …");
+  }
+}
+
+// A job that starts again has to find its own run.
+void check_resume(const Launch& launch, Options& options) {
+  const std::string mode = launch.resume_mode();
+  if (mode == "none" && launch.most_requeues > 0) {
+    options.add_fault(
+        "--resume none: a job that goes back into the queue would find its own run there; leave "
+        "it out, or give --requeues 0");
+  } else if (mode != "none" && mode != "auto") {
+    options.add_fault("--resume " + mode +
+                      ": a job that starts again would go back to it; leave it out, and export "
+                      "TANDEM_RUN_ID with the name of the run that is to go on");
+  }
+}
+
 int run_emit(const Arguments& arguments) {
   const auto separator = std::find(arguments.begin(), arguments.end(), "--");
+  refuse_options_of_train({arguments.begin(), separator});
   Options options = resolve_alone(emit_command(), {arguments.begin(), separator}, true);
   const std::string form = read_form(options);
   Launch launch = read_launch(options, form);
   if (separator != arguments.end()) {
     launch.train_options = read_words_of_train({separator + 1, arguments.end()});
+  }
+  if (form == "mpirun") {
+    launch.program = std::filesystem::read_symlink("/proc/self/exe");
+  } else {
+    check_resume(launch, options);
   }
   options.throw_faults("emit");
   print_line(form == "mpirun" ? mpirun_line(launch) : sbatch_script(launch));

@@ -42,7 +42,7 @@ std::vector<std::string> program(const Launch& launch) {
     words.insert(words.end(), {"--env", "OMPI_MCA_btl_vader_single_copy_mechanism=none",
                                shell_word(launch.image)});
   }
-  words.insert(words.end(), {"tandem", "train"});
+  words.insert(words.end(), {shell_word(launch.program), "train"});
   return words;
 }
 
@@ -65,6 +65,17 @@ std::string directive(const std::string& name, std::uint64_t count) {
 }
 
 }  // namespace
+
+std::string Launch::resume_mode() const {
+  std::string mode = "auto";
+  const std::string option = "--resume";
+  for (std::size_t i = 0; i < train_options.size(); ++i) {
+    const std::string& word = train_options[i];
+    if (word == option && i + 1 < train_options.size()) mode = train_options[i + 1];
+    if (word.rfind(option + "=", 0) == 0) mode = word.substr(option.size() + 1);
+  }
+  return mode;
+}
 
 std::string shell_word(const std::string& word) {
   constexpr auto kPlain =
@@ -91,6 +102,13 @@ std::string mpirun_line(const Launch& launch) {
       "--mca",
       "odls_base_sigkill_timeout",
       kSecondsBeforeKill};
+  // Where the link to a host goes down, mpirun would wait a quarter of an hour for the kernel to
+  // notice.
+  if (!launch.hosts.empty()) {
+    words.insert(words.end(),
+                 {"--mca", "oob_tcp_keepalive_time", "20", "--mca", "oob_tcp_keepalive_intvl", "5",
+                  "--mca", "oob_tcp_keepalive_probes", "3"});
+  }
   for (const auto& more : {program(launch), options_of(launch)}) {
     words.insert(words.end(), more.begin(), more.end());
   }
@@ -125,16 +143,21 @@ std::string sbatch_script(const Launch& launch) {
   script += directive("gpus-per-node", launch.gpus_per_node);
   if (!launch.time_limit.empty()) script += "#SBATCH --time=" + launch.time_limit + "\n";
   script += std::string("#SBATCH --signal=USR1@") + kSecondsBeforeLimit + "\n";
+  const bool resumes = launch.resume_mode() == "auto";
+  script += resumes ? "#SBATCH --requeue\n" : "#SBATCH --no-requeue\n";
   script +=
-      "#SBATCH --requeue\n"
       "#SBATCH --open-mode=append\n"
-      "set -euo pipefail\n";
+      "set -euo pipefail\n"
+      "# Modules and paths of the site, where it has such a file.\n"
+      "# shellcheck source=/dev/null\n"
+      "[ -z \"${TANDEM_SITE:-}\" ] || source \"$TANDEM_SITE\"\n";
   if (!gives(launch.train_options, "--data")) {
     script += ": \"${TANDEM_DATA:?export it before sbatch; it names the packed data set}\"\n";
   }
   script += "export TANDEM_RUN_ID=\"${TANDEM_RUN_ID:-job-$SLURM_JOB_ID}\"\n";
   script += "trap : USR1  # where it comes to this shell too, which has to outlive it\n\n";
   script += "code=0\n" + join(srun, " ") + " || code=$?\n";
+  if (!resumes || launch.most_requeues == 0) return script + "exit \"$code\"";
   script += "# 75: stopped before it was done; it goes on where it was.\n";
   script += "if [ \"$code\" = 75 ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt " +
             std::to_string(launch.most_requeues) + " ]; then\n";

@@ -10,6 +10,7 @@
 #include <sstream>
 #include <utility>
 
+#include "option_hints.hpp"
 #include "tandem/app/options.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -19,44 +20,6 @@ namespace po = boost::program_options;
 
 namespace tandem::app {
 namespace {
-
-// What people who come from torchrun and DDP scripts type, and what plays its part here.
-const char* launcher_hint(const std::string& name) {
-  static constexpr std::pair<const char*, const char*> kHints[] = {
-      {"nodes", "the launcher places ranks: mpirun --hostfile, or sbatch --nodes"},
-      {"nnodes", "the launcher places ranks: mpirun --hostfile, or sbatch --nodes"},
-      {"gpus", "the launcher starts one rank per device: mpirun -np N"},
-      {"nproc-per-node", "the launcher starts the ranks: mpirun -np N"},
-      {"node-rank", "MPI numbers the ranks; start one mpirun, not one command per machine"},
-      {"rank", "MPI numbers the ranks"},
-      {"world-size", "MPI counts the ranks: mpirun -np N"},
-      {"master-addr", "MPI connects the ranks; no address is needed"},
-      {"master-port", "MPI connects the ranks; no port is needed"},
-      {"device", "this version computes on CPU cores"},
-      {"replica-batch-size", "it is called --batch-size here (images per rank and step)"},
-  };
-  for (const auto& [word, hint] : kHints) {
-    if (name == word) return hint;
-  }
-  return nullptr;
-}
-
-std::vector<std::string> option_names(const OptionTable& table) {
-  std::vector<std::string> names;
-  for (const OptionSpec& spec : table) {
-    names.push_back(spec.name);
-    if (spec.placeholder.empty()) names.push_back("no-" + spec.name);
-  }
-  names.emplace_back("help");
-  return names;
-}
-
-std::string unknown_option(const std::string& name, const OptionTable& table) {
-  if (const char* hint = launcher_hint(name)) return "--" + name + " is not an option: " + hint;
-  const auto suggestion = nearest(name, option_names(table));
-  return "--" + name + " is not an option" +
-         (suggestion ? "; did you mean --" + *suggestion + "?" : "");
-}
 
 po::options_description describe(const OptionTable& table) {
   po::options_description description;
@@ -95,8 +58,16 @@ void store(const po::option& option, const OptionTable& table, CommandLine& resu
   }
 }
 
-std::string explain(const po::error& error, const std::string& command) {
-  return std::string(error.what()) + "; tandem " + command + " --help lists every option";
+std::string explain(const po::error& error, const OptionTable& table, const std::string& command) {
+  std::string text = error.what();
+  const auto* syntax = dynamic_cast<const po::invalid_command_line_syntax*>(&error);
+  if (syntax != nullptr && syntax->kind() == po::invalid_syntax::missing_parameter) {
+    for (const OptionSpec& spec : table) {
+      if ("--" + spec.name != syntax->get_option_name()) continue;
+      text = "--" + spec.name + " needs a value, " + spec.placeholder + " (" + spec.help + ")";
+    }
+  }
+  return text + "; tandem " + command + " --help lists every option";
 }
 
 // A file of options is one layer: it cannot name the file of another, but that a configuration may
@@ -157,7 +128,7 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
       }
     }
   } catch (const po::error& error) {
-    throw UsageError(explain(error, command));
+    throw UsageError(explain(error, table, command));
   }
   result.faults = std::move(faults);
   return result;

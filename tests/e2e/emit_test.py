@@ -15,8 +15,7 @@ class Emit(TandemTest):
         """The manifest of the run that the printed line starts."""
         line = self.tandem("emit", "mpirun", *arguments, "--", *QUICK, "--run-id", "a").stdout
         # The line has no room for what only this machine needs: both hosts are this one.
-        environment = {"PATH": f"{pathlib.Path(PROGRAM).parent}:{os.environ['PATH']}",
-                       "OMPI_MCA_plm_rsh_agent": str(FAKE_HOST),
+        environment = {"OMPI_MCA_plm_rsh_agent": str(FAKE_HOST),
                        "OMPI_MCA_oob_tcp_if_include": "lo", "OMPI_MCA_btl_tcp_if_include": "lo"}
         self.run_command(["timeout", "55", "bash", "-c", line], 0, environment)
         return json.loads((self.folder / "runs/a/manifest.json").read_text())
@@ -37,12 +36,18 @@ class Emit(TandemTest):
         for arguments, pattern in (
                 ([], "form is missing"), (["slurm"], "'slurm' is not a form"),
                 (["mpirun", "--nodes", 2], "--hosts: mpirun must know the 2 hosts"),
-                (["mpirun", "--hosts", "n1:x"], "--hosts: ranks of a host"),
+                (["mpirun", "--hosts", "n1:x"], "--hosts: ranks of 'n1': 'x'"),
                 (["mpirun", "--hosts", "n1,n2", "--nodes", 2], "--nodes: --hosts says"),
                 (["mpirun", "--time", "10"], "--time is for Slurm"),
                 (["sbatch", "--hosts", "n1"], "--hosts is for"),
                 (["sbatch", "--image", "a.sif"], "--image is for"),
-                (["sbatch", "--time", "soon"], "--time: 'soon'"),
+                (["sbatch", "--time", "soon"], "--time: 'soon' is not like"),
+                (["sbatch", "--time", "01:00"], "--time: '01:00' is minutes and seconds to Slurm; write 01:00:00"),
+                (["sbatch", "--gpus", 2], "--gpus is not an option; did you mean --gpus-per-node"),
+                (["sbatch", "--epochs", 3], "--epochs belongs to `tandem train`.*tandem emit sbatch … -- --epochs"),
+                (["sbatch", "--no_progress"], "--no_progress belongs to `tandem train`"),
+                (["sbatch", "--", "--resume", "auto", "--resume", "a/checkpoints/step-5.safetensors"], "--resume a/checkpoints/step-5"),
+                (["sbatch", "--", "--resume", "none"], "--resume none: a job that goes back"),
                 (["sbatch", "--gpus-per-node", 2, "--ranks-per-node", 3], "3 ranks would share 2 GPUs"),
                 (["sbatch", "--", "--epohs", 3], "--epohs.*did you mean --epochs"),
                 (["sbatch", "--", "--lr", "x"], "--lr: 'x'")):

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The command line: where values come from, and what is said when they are wrong, by one rank."""
 
+import pathlib
 import re
 import shutil
 import unittest
@@ -39,6 +40,27 @@ class Options(TandemTest):
         self.assert_one_error(done, "--batchsize.*did you mean --batch-size")
         done = self.mpirun(2, "train", "--data", DATA, "--model", "resnet8", code=2)
         self.assert_one_error(done, "--model.*resnet8.*did you mean resnet")
+
+    def test_words_of_other_programs_lead_to_ours(self):
+        for command, word, answer in (("train", "learning-rate", "; here it is --lr"), ("train", "amp", "; here it is --precision bf16"),
+                                      ("train", "nproc_per_node", ": .*mpirun -np N"), ("train", "drop", r"; did you mean --drop-last\?"),
+                                      ("emit", "gpus", r"; did you mean --gpus-per-node\?"),
+                                      # These have no such option.
+                                      ("eval", "arch", ""), ("pack", "output-dir", ""), ("emit", "learning-rate", "")):
+            with self.subTest(command=command, word=word):
+                done = self.tandem(command, f"--{word}", "1", code=2)
+                self.assert_one_error(done, rf"--{word.replace('_', '-')} is not an option{answer}\n")
+
+    def test_every_option_that_is_recommended_exists(self):
+        known = set(re.findall(r"--(?:\[no-\])?([a-z0-9-]+)", self.tandem("train", "--help").stdout))
+        source = pathlib.Path(__file__).parents[2].joinpath("src/app/option_hints.cpp").read_text()
+        table = source[source.index("kOtherNames"):source.index("kAnswers")]
+        recommended = re.findall(r'", "([a-z-]+)', table)
+        self.assertGreater(len(recommended), 10)
+        self.assertLessEqual(set(recommended), known)
+
+    def test_an_option_without_its_value_says_which(self):
+        self.assert_one_error(self.tandem("train", "--data", DATA, "--resume", code=2), r"--resume needs a value, MODE \(none; auto")
 
     def test_all_faults_are_named_at_once(self):
         done = self.mpirun(3, "train", "--model", "nothing", "--epochs", "-1", "--lr", "fast", "--batch-size", "0",

@@ -17,7 +17,11 @@ struct Launch {
   std::string time_limit;           // as sbatch reads it; empty: the partition's
   std::uint64_t most_requeues = 0;
   std::string image;                       // of Apptainer; empty: the program itself
+  std::string program = "tandem";          // where it is
   std::vector<std::string> train_options;  // go to `tandem train`
+
+  // What --resume says among them: "auto" where they don't give it.
+  std::string resume_mode() const;
 };
 
 // One line, to be pasted into a shell.

@@ -33,7 +33,9 @@ TEST(MpirunLine, CountsUnequalRanksOfHosts) {
   launch.cpus_per_rank = 8;
   EXPECT_EQ(mpirun_line(launch),
             "mpirun -np 6 --host n1:4,n2:2 --map-by slot:PE=8 --bind-to core --mca "
-            "odls_base_sigkill_timeout 5 tandem train --data 'cifar 10.h5'");
+            "odls_base_sigkill_timeout 5 --mca oob_tcp_keepalive_time 20 --mca "
+            "oob_tcp_keepalive_intvl 5 --mca oob_tcp_keepalive_probes 3 tandem train --data "
+            "'cifar 10.h5'");
 }
 
 TEST(SbatchScript, AsksForWhatIsGiven) {
@@ -57,6 +59,9 @@ TEST(SbatchScript, AsksForWhatIsGiven) {
 #SBATCH --requeue
 #SBATCH --open-mode=append
 set -euo pipefail
+# Modules and paths of the site, where it has such a file.
+# shellcheck source=/dev/null
+[ -z "${TANDEM_SITE:-}" ] || source "$TANDEM_SITE"
 export TANDEM_RUN_ID="${TANDEM_RUN_ID:-job-$SLURM_JOB_ID}"
 trap : USR1  # where it comes to this shell too, which has to outlive it
 
@@ -83,6 +88,7 @@ TEST(SbatchScript, LeavesAResumeThatIsGiven) {
   Launch launch = with_data();
   launch.train_options.push_back("--resume=none");
   EXPECT_EQ(sbatch_script(launch).find("--resume auto"), std::string::npos);
+  EXPECT_NE(sbatch_script(launch).find("#SBATCH --no-requeue\n"), std::string::npos);
 }
 
 TEST(SbatchScript, EntersAContainer) {

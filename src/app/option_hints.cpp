@@ -1,0 +1,99 @@
+#include "option_hints.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+// Theirs, and our option, with its value where only one fits.
+constexpr std::pair<const char*, const char*> kOtherNames[] = {
+    {"amp", "precision bf16"},   {"arch", "model"},
+    {"checkpoint", "resume"},    {"fp16", "precision bf16"},
+    {"grad-clip", "clip-norm"},  {"gradient-accumulation-steps", "accumulate"},
+    {"learning-rate", "lr"},     {"lr-scheduler", "schedule"},
+    {"max-epochs", "epochs"},    {"max-grad-norm", "clip-norm"},
+    {"num-epochs", "epochs"},    {"output-dir", "runs-dir"},
+    {"print-freq", "log-every"}, {"replica-batch-size", "batch-size"},
+    {"save-dir", "runs-dir"},    {"scheduler", "schedule"},
+    {"wd", "weight-decay"},
+};
+
+// Theirs, and what has no option here.
+constexpr std::pair<const char*, const char*> kAnswers[] = {
+    {"backend", "gradients travel by MPI"},
+    {"device", "this version computes on CPU cores"},
+    {"dist-backend", "gradients travel by MPI"},
+    {"dist-url", "MPI connects the ranks; no address is needed"},
+    {"evaluate", "tandem eval tests a model"},
+    {"gpus", "the launcher starts one rank per device: mpirun -np N"},
+    {"init-method", "MPI connects the ranks; no address is needed"},
+    {"local-rank", "MPI numbers the ranks"},
+    {"master-addr", "MPI connects the ranks; no address is needed"},
+    {"master-port", "MPI connects the ranks; no port is needed"},
+    {"max-restarts", "jobs/supervise.sh N starts an mpirun again, jobs/requeue.sbatch a job"},
+    {"nnodes", "the launcher places ranks: mpirun --hostfile, or sbatch --nodes"},
+    {"node-rank", "MPI numbers the ranks; start one mpirun, not one command per machine"},
+    {"nodes", "the launcher places ranks: mpirun --hostfile, or sbatch --nodes"},
+    {"nproc-per-node", "the launcher starts the ranks: mpirun -np N"},
+    {"num-workers", "images are in memory, and a thread of each rank prepares the next batch"},
+    {"rank", "MPI numbers the ranks"},
+    {"rdzv-backend", "MPI connects the ranks: mpirun -np N"},
+    {"rdzv-endpoint", "MPI connects the ranks; no address is needed"},
+    {"standalone", "MPI connects the ranks: mpirun -np N"},
+    {"workers", "images are in memory, and a thread of each rank prepares the next batch"},
+    {"world-size", "MPI counts the ranks: mpirun -np N"},
+};
+
+template <typename Table>
+const char* look_up(const Table& table, const std::string& name) {
+  const auto found = std::find_if(std::begin(table), std::end(table),
+                                  [&](const auto& entry) { return name == entry.first; });
+  return found == std::end(table) ? nullptr : found->second;
+}
+
+bool has(const OptionTable& table, const std::string& name) {
+  return std::any_of(table.begin(), table.end(),
+                     [&](const OptionSpec& spec) { return spec.name == name; });
+}
+
+std::vector<std::string> option_names(const OptionTable& table) {
+  std::vector<std::string> names;
+  for (const OptionSpec& spec : table) {
+    names.push_back(spec.name);
+    if (spec.placeholder.empty()) names.push_back("no-" + spec.name);
+  }
+  names.emplace_back("help");
+  return names;
+}
+
+// The only option whose first words these are; "" where there is none, or more than one.
+std::string begun_by(const std::string& name, const OptionTable& table) {
+  std::string found;
+  for (const OptionSpec& spec : table) {
+    if (spec.name.rfind(name + "-", 0) != 0) continue;
+    if (!found.empty()) return "";
+    found = spec.name;
+  }
+  return found;
+}
+
+}  // namespace
+
+std::string unknown_option(const std::string& name, const OptionTable& table) {
+  const std::string unknown = "--" + name + " is not an option";
+  const char* ours = look_up(kOtherNames, name);
+  if (ours != nullptr && has(table, split(ours, ' ').front())) {
+    return unknown + "; here it is --" + ours;
+  }
+  const std::string begun = begun_by(name, table);
+  if (!begun.empty()) return unknown + "; did you mean --" + begun + "?";
+  if (const char* answer = look_up(kAnswers, name)) return unknown + ": " + answer;
+  const auto suggestion = nearest(name, option_names(table));
+  return unknown + (suggestion ? "; did you mean --" + *suggestion + "?" : "");
+}
+
+}  // namespace tandem::app
