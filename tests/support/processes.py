@@ -1,5 +1,6 @@
 """The processes of a running job: which they are, and what is in their memory."""
 
+import contextlib
 import json
 import os
 import pathlib
@@ -53,29 +54,35 @@ def tensor_in(checkpoint, name):
     return content[data + begin:data + end]
 
 
+@contextlib.contextmanager
+def suspended(process):
+    """Its memory would else change, or go, while it is looked at."""
+    os.kill(process, signal.SIGSTOP)
+    try:
+        for task in pathlib.Path(f"/proc/{process}/task").iterdir():
+            while (task / "stat").read_text().rpartition(")")[2].split()[0] not in "Tt":
+                pass
+        yield
+    finally:
+        os.kill(process, signal.SIGCONT)
+
+
 def flip_a_bit_in_memory(process, values):
     """In each place where a process keeps these float32 values: the lowest bit of the one in the middle. How many places."""
     begin = len(values) // 8 * 4
     needle = values[begin:begin + 256]
-    os.kill(process, signal.SIGSTOP)  # or its memory would change while it is searched
-    try:
-        places = find_in_memory(process, needle)
+    with suspended(process):
+        places = [place for is_shared, _, place in search_memory(process, needle) if not is_shared]
         with open(f"/proc/{process}/mem", "r+b", buffering=0) as memory:
             for place in places:
                 os.pwrite(memory.fileno(), bytes([needle[0] ^ 1]), place)
-    finally:
-        os.kill(process, signal.SIGCONT)
     return len(places)
-
-
-def find_in_memory(process, needle):
-    """The addresses of these bytes in what the process has of its own."""
-    return [place for is_shared, _, place in search_memory(process, needle) if not is_shared]
 
 
 def copies_in_memory(process, needle):
     """The places of these bytes in memory; those in what several processes share are the same for all of them."""
-    return {(file if is_shared else process, place) for is_shared, file, place in search_memory(process, needle)}
+    with suspended(process):
+        return {(file if is_shared else process, place) for is_shared, file, place in search_memory(process, needle)}
 
 
 def search_memory(process, needle):
