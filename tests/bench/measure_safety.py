@@ -18,7 +18,7 @@ import time
 
 ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
-# The defaults, said so that both sides have as many words: the place of the stack, and so the speed, depends on their number.
+# The defaults, said so that both sides have as many words: their number moves the stack, which may change the speed.
 SUPERVISED = ["--stall-warn", "60", "--stall-abort", "600"]
 UNSUPERVISED = ["--stall-warn", "0", "--stall-abort", "0"]
 # name, ranks, network, images per rank, steps, options of one side, of the other, the least ratio that is asked for, and how
