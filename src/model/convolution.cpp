@@ -22,7 +22,7 @@ bool has_bf16_instructions() {
 }
 
 torch::Tensor Conv2dImpl::forward(const torch::Tensor& x) {
-  if (cpu_autocast_enabled() && !has_bf16_instructions()) return forward_rounded(x);
+  if (autocast_on(torch::kCPU).enabled && !has_bf16_instructions()) return forward_rounded(x);
   return torch::nn::Conv2dImpl::forward(x);
 }
 

@@ -18,13 +18,29 @@ std::string torch_version() {
 }
 
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
-bool cpu_autocast_enabled() { return at::autocast::is_autocast_enabled(at::kCPU); }
-void set_cpu_autocast_enabled(bool enabled) {
-  at::autocast::set_autocast_enabled(at::kCPU, enabled);
+Autocast autocast_on(torch::DeviceType device) {
+  return {at::autocast::is_autocast_enabled(device), at::autocast::get_autocast_dtype(device)};
+}
+void set_autocast_on(torch::DeviceType device, Autocast autocast) {
+  at::autocast::set_autocast_enabled(device, autocast.enabled);
+  at::autocast::set_autocast_dtype(device, autocast.type);
 }
 #else
-bool cpu_autocast_enabled() { return at::autocast::is_cpu_enabled(); }
-void set_cpu_autocast_enabled(bool enabled) { at::autocast::set_cpu_enabled(enabled); }
+Autocast autocast_on(torch::DeviceType device) {
+  if (device == torch::kCPU) {
+    return {at::autocast::is_cpu_enabled(), at::autocast::get_autocast_cpu_dtype()};
+  }
+  return {at::autocast::is_enabled(), at::autocast::get_autocast_gpu_dtype()};
+}
+void set_autocast_on(torch::DeviceType device, Autocast autocast) {
+  if (device == torch::kCPU) {
+    at::autocast::set_cpu_enabled(autocast.enabled);
+    at::autocast::set_autocast_cpu_dtype(autocast.type);
+  } else {
+    at::autocast::set_enabled(autocast.enabled);
+    at::autocast::set_autocast_gpu_dtype(autocast.type);
+  }
+}
 #endif
 
 }  // namespace tandem::model

@@ -4,13 +4,19 @@
 
 #include <string>
 
+#include "tandem/model/libtorch.hpp"
+
 namespace tandem::model {
 
 // Of the library that is loaded, as it names itself: "1.13.0" for Debian's 1.13.1 package.
 std::string torch_version();
 
-// Autocast to bfloat16 on the CPU.
-bool cpu_autocast_enabled();
-void set_cpu_autocast_enabled(bool enabled);
+// Autocast of operations on `device`, which is the CPU or CUDA, to `type`.
+struct Autocast {
+  bool enabled = false;
+  torch::Dtype type = torch::kBFloat16;
+};
+Autocast autocast_on(torch::DeviceType device);
+void set_autocast_on(torch::DeviceType device, Autocast autocast);
 
 }  // namespace tandem::model

@@ -15,9 +15,10 @@ torch::ScalarType result_type(torch::nn::Linear& layer) {
 }
 
 TEST(Precision, IsReadFromItsName) {
-  EXPECT_EQ(precision_names(), (std::vector<std::string>{"fp32", "bf16"}));
+  EXPECT_EQ(precision_names(), (std::vector<std::string>{"fp32", "bf16", "fp16"}));
   EXPECT_EQ(parse_precision("fp32"), Precision::kFp32);
   EXPECT_EQ(parse_precision("bf16"), Precision::kBf16);
+  EXPECT_EQ(parse_precision("fp16"), Precision::kFp16);
   EXPECT_THROW(parse_precision("BF16"), UsageError);
   EXPECT_THROW(parse_precision(""), UsageError);
 }
@@ -62,7 +63,7 @@ TEST(AutocastScope, RestoresWhenAnExceptionPasses) {
     throw UsageError("");
   } catch (const UsageError&) {
   }
-  EXPECT_FALSE(cpu_autocast_enabled());
+  EXPECT_FALSE(autocast_on(torch::kCPU).enabled);
 }
 
 TEST(AutocastScope, GradientsOfFloatWeightsAreFloat) {
