@@ -104,7 +104,7 @@ int run_eval(Job& job, const Arguments& arguments) {
   const data::Transform transform(info.shape, layout, file.description.mean, file.description.std);
   const train::Evaluation result =
       train::evaluate(job.world, *network, images.view(data::Split::kTest),
-                      {transform, layout, model::parse_precision(precision), info.classes.size()});
+                      {transform, model::parse_precision(precision), info.classes.size()});
   if (job.is_root()) {
     print_line(json ? to_json(result, info).dump() : to_text(result, info));
   }

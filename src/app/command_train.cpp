@@ -177,9 +177,10 @@ int run_train(Job& job, const Arguments& arguments) {
   const data::Transform transform(info.shape, layout, info.mean, info.std);
   data::TrainingPlan plan = train::training_plan(config, arithmetic, info.train_count);
   plan.first_step = start.state.step;
-  data::BatchLoader loader(
+  train::LoadedBatches batches(
       images.view(data::Split::kTrain), transform, {config.augment, config.seed},
       std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world));
+  const auto math = train::make_step_math(arena, *optimizer, config.clip_norm);
 
   // 5. Say what is about to happen.
   const RankTable ranks = make_rank_table(job, threads);
@@ -231,15 +232,12 @@ int run_train(Job& job, const Arguments& arguments) {
     board.touch();
     return is_stop_asked();
   };
-  const train::EvaluationSettings evaluation{transform, layout, config.precision,
-                                             info.classes.size(), between_batches};
+  const train::EvaluationSettings evaluation{transform, config.precision, info.classes.size(),
+                                             torch::kCPU, between_batches};
   train::TrainerSettings settings;
   settings.plan = plan;
-  settings.shape = info.shape;
-  settings.layout = layout;
   settings.precision = config.precision;
   settings.label_smoothing = config.label_smoothing;
-  settings.clip_norm = config.clip_norm;
   settings.skip_nonfinite = request.safekeeping.skip_nonfinite;
   settings.eval_every = config.eval_every;
   settings.log_every = config.log_every;
@@ -250,7 +248,7 @@ int run_train(Job& job, const Arguments& arguments) {
     return result;
   };
   train::Trainer trainer(
-      {job.world, *network, arena, *exchange, *optimizer, schedule, loader, evaluate_test, sinks,
+      {job.world, *network, arena, *exchange, *math, schedule, batches, evaluate_test, sinks,
        [&](std::uint64_t step) { return keeper.decide(step); },
        [&](const train::TrainingState& state) { keeper.save(state); }, &board},
       settings, start.state);

@@ -9,15 +9,18 @@
 #include "tandem/core/digest.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/train/finite.hpp"
+#include "tandem/train/host_copy.hpp"
 #include "tandem/train/snapshot.hpp"
 
 namespace tandem::train {
 namespace {
 
-// Weights first, without a name, then each array of the optimizer, in the arena's layout.
+// Weights first, without a name, then each array of the optimizer, in the arena's layout and the
+// host's memory.
 std::vector<StateArray> arrays_of(ParameterArena& arena, Optimizer& optimizer) {
   std::vector<StateArray> arrays = optimizer.state();
-  arrays.insert(arrays.begin(), {"", arena.values()});
+  arrays.insert(arrays.begin(), {"", arena.flat_values()});
+  for (StateArray& each : arrays) each.values = on_host(each.values);
   return arrays;
 }
 
@@ -68,7 +71,8 @@ std::string describe_difference(const std::vector<std::string>& names,
 void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer) {
   const std::vector<StateArray> arrays = arrays_of(arena, optimizer);
   std::uint64_t mine = 0;
-  for (const StateArray& each : arrays) mine = hash64(&mine, sizeof mine, hash_of(each.values));
+  for (const StateArray& each : arrays)
+    mine = hash64(&mine, sizeof mine, hash_of(floats_of(each.values)));
   const auto lowest = comm.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMin);
   const auto highest = comm.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMax);
   if (lowest == highest) return;
@@ -78,7 +82,8 @@ void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimi
   for (const StateArray& each : arrays) {
     for (const ParameterArena::Slot& slot : arena.slots()) {
       names.push_back(each.name.empty() ? slot.name : optimizer_tensor_name(each.name, slot.name));
-      hashes.push_back(std::to_string(hash_of(each.values.subspan(slot.offset, slot.count))));
+      hashes.push_back(
+          std::to_string(hash_of(floats_of(each.values).subspan(slot.offset, slot.count))));
     }
   }
   const std::vector<std::string> all = comm.gather_strings(join(hashes, " "));
@@ -88,7 +93,7 @@ void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimi
 void require_finite_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer) {
   comm::agree_on_rank_0(comm, [&] {
     for (const StateArray& each : arrays_of(arena, optimizer)) {
-      if (all_finite(each.values)) continue;
+      if (all_finite(floats_of(each.values))) continue;
       throw TrainingError(
           "a weight or the optimizer's state is not finite, and such a state is not saved; lower "
           "--lr, or limit the gradient with --clip-norm");

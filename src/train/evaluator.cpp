@@ -5,6 +5,8 @@
 
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/train/batch_source.hpp"
+#include "tandem/train/host_copy.hpp"
 #include "tandem/train/objective.hpp"
 #include "tandem/train/replicate.hpp"
 
@@ -21,14 +23,15 @@ struct Counts {
   Counts(std::size_t batches, std::size_t classes)
       : batch_loss(batches), class_images(classes), class_correct(classes) {}
 
-  void add(const data::Batch& batch, const torch::Tensor& logits) {
-    batch_loss[batch.request.step] =
-        summed_cross_entropy(logits, labels_of(batch), 0).item<double>();
+  // Both on the host.
+  void add(const TensorBatch& batch, const torch::Tensor& logits) {
+    batch_loss[batch.request.step] = summed_cross_entropy(logits, batch.labels, 0).item<double>();
     const std::vector<std::int64_t> predicted = predicted_classes(logits);
+    const auto* labels = batch.labels.data_ptr<std::int64_t>();
     for (std::size_t i = 0; i < batch.size(); ++i) {
-      const auto label = static_cast<std::size_t>(batch.labels[i]);
+      const auto label = static_cast<std::size_t>(labels[i]);
       ++class_images[label];
-      class_correct[label] += predicted[i] == batch.labels[i];
+      class_correct[label] += predicted[i] == labels[i];
     }
     accounting[0] += batch.size();
     accounting[1] += id_hash_of(batch.request);
@@ -62,15 +65,16 @@ Evaluation evaluate(comm::Communicator& comm, model::Network& network,
 
   const std::size_t image_count = images.labels.size();
   Counts counts(data::EvaluationSampler::batch_count(image_count), settings.classes);
-  data::BatchLoader loader(images, settings.transform, {},
-                           std::make_unique<data::EvaluationSampler>(
-                               static_cast<std::uint32_t>(image_count), comm.rank(), comm.size()));
+  LoadedBatches batches(images, settings.transform, {},
+                        std::make_unique<data::EvaluationSampler>(
+                            static_cast<std::uint32_t>(image_count), comm.rank(), comm.size()));
   bool interrupted = false;
-  while (const auto batch = loader.next()) {
+  while (const auto batch = batches.next()) {
     interrupted = settings.is_interrupted && settings.is_interrupted();
     if (interrupted) break;
-    const model::AutocastScope autocast(settings.precision);
-    counts.add(*batch, network.forward(as_tensor(*batch, images.shape, settings.layout)));
+    const model::AutocastScope autocast(settings.precision, settings.device.type());
+    const torch::Tensor logits = network.forward(batch->images.to(settings.device));
+    counts.add(*batch, on_host(logits));
   }
   Evaluation result;
   const auto interruptions = comm.all_reduce_value<std::int64_t>(interrupted ? 1 : 0);

@@ -14,26 +14,6 @@ void Totals::add(const Totals& other) {
   id_hash += other.id_hash;
 }
 
-torch::Tensor as_tensor(const data::Batch& batch, data::ImageShape shape, data::Layout layout) {
-  const std::int64_t channels = shape.channels;
-  const std::int64_t height = shape.height;
-  const std::int64_t width = shape.width;
-  const std::int64_t image = channels * height * width;
-  const std::vector<std::int64_t> strides =
-      layout == data::Layout::kPlanar
-          ? std::vector<std::int64_t>{image, height * width, width, 1}
-          : std::vector<std::int64_t>{image, 1, width * channels, channels};
-  return torch::from_blob(batch.images.get(),
-                          {static_cast<std::int64_t>(batch.size()), channels, height, width},
-                          strides, torch::kFloat32);
-}
-
-torch::Tensor labels_of(const data::Batch& batch) {
-  // from_blob wants a mutable pointer and the result is only read.
-  return torch::from_blob(const_cast<std::int64_t*>(batch.labels.data()),
-                          {static_cast<std::int64_t>(batch.size())}, torch::kInt64);
-}
-
 torch::Tensor summed_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels,
                                    double label_smoothing) {
   return at::cross_entropy_loss(logits.to(torch::kFloat32), labels, {}, at::Reduction::Sum, -100,

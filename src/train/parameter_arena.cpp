@@ -16,14 +16,17 @@ std::vector<std::int64_t> strides_in_arena(const torch::Tensor& parameter, bool 
   return torch::empty(parameter.sizes(), torch::kMeta).strides().vec();
 }
 
-torch::Tensor aligned_zeros(std::size_t floats) {
-  return torch::zeros({static_cast<std::int64_t>(floats)}, torch::kFloat32);
+torch::Tensor aligned_zeros(std::size_t floats, torch::Device device) {
+  return torch::zeros({static_cast<std::int64_t>(floats)},
+                      torch::TensorOptions(device).dtype(torch::kFloat32));
 }
 
 }  // namespace
 
-ParameterArena::ParameterArena(torch::nn::Module& network, bool channels_last) {
+ParameterArena::ParameterArena(torch::nn::Module& network, bool channels_last,
+                               torch::Device device) {
   torch::NoGradGuard no_grad;
+  network.to(device);
   for (const auto& item : network.named_parameters()) {
     const auto count = static_cast<std::size_t>(item.value().numel());
     slots_.push_back({item.key(), item.value(), 0, count});
@@ -33,8 +36,8 @@ ParameterArena::ParameterArena(torch::nn::Module& network, bool channels_last) {
     slot.offset = size_;
     size_ += (slot.count + kAlignment - 1) / kAlignment * kAlignment;
   }
-  values_ = aligned_zeros(size_);
-  gradients_ = aligned_zeros(size_);
+  values_ = aligned_zeros(size_, device);
+  gradients_ = aligned_zeros(size_, device);
   for (Slot& slot : slots_) {
     const auto strides = strides_in_arena(slot.parameter, channels_last);
     const auto offset = static_cast<std::int64_t>(slot.offset);
@@ -52,15 +55,13 @@ std::size_t ParameterArena::parameter_count() const {
 }
 
 void ParameterArena::zero_gradients() {
-  const Span<float> all = gradients();
-  std::fill(all.begin(), all.end(), 0.0F);
+  const torch::NoGradGuard no_grad;
+  gradients_.zero_();
 }
 
-torch::Tensor ParameterArena::view_like(const Slot& slot, Span<float> flat) const {
-  const torch::Tensor all =
-      torch::from_blob(flat.data(), {static_cast<std::int64_t>(flat.size())}, torch::kFloat32);
-  return all.as_strided(slot.parameter.sizes(), slot.parameter.strides(),
-                        static_cast<std::int64_t>(slot.offset));
+torch::Tensor ParameterArena::view_like(const Slot& slot, const torch::Tensor& flat) const {
+  return flat.as_strided(slot.parameter.sizes(), slot.parameter.strides(),
+                         static_cast<std::int64_t>(slot.offset));
 }
 
 void ParameterArena::check_views() const {

@@ -6,14 +6,15 @@
 
 namespace tandem::train {
 
-void RankTimes::add(const StepSeconds& seconds, const Totals& totals) {
+void RankTimes::add(const StepSeconds& seconds) {
   ++steps_;
   seconds_.data += seconds.data;
   seconds_.compute += seconds.compute;
   seconds_.exchange += seconds.exchange;
   seconds_.whole += seconds.whole;
-  totals_.add(totals);
 }
+
+void RankTimes::add(const Totals& totals) { totals_.add(totals); }
 
 std::vector<metrics::RankRecord> RankTimes::gather(comm::Communicator& comm) {
   const RankTimes mine = std::exchange(*this, {});

@@ -1,12 +1,21 @@
 #include "tandem/train/replicate.hpp"
 
 #include "tandem/core/error.hpp"
+#include "tandem/train/host_copy.hpp"
 
 namespace tandem::train {
 
+void broadcast_tensor(comm::Communicator& comm, const torch::Tensor& tensor) {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor host = on_host(tensor);
+  comm.broadcast(Span<std::uint8_t>(static_cast<std::uint8_t*>(host.data_ptr()),
+                                    static_cast<std::size_t>(host.nbytes())));
+  if (!tensor.is_cpu()) tensor.copy_(host);
+}
+
 void broadcast_weights(comm::Communicator& comm, ParameterArena& arena,
                        torch::nn::Module& network) {
-  comm.broadcast(arena.values());
+  broadcast_tensor(comm, arena.flat_values());
   broadcast_buffers(comm, network);
 }
 
@@ -16,8 +25,7 @@ void broadcast_buffers(comm::Communicator& comm, torch::nn::Module& network) {
     if (!buffer.is_contiguous()) {
       throw InternalError("buffer " + item.key() + " is not contiguous and cannot be broadcast");
     }
-    comm.broadcast(Span<std::uint8_t>(static_cast<std::uint8_t*>(buffer.data_ptr()),
-                                      static_cast<std::size_t>(buffer.nbytes())));
+    broadcast_tensor(comm, buffer);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/train/host_copy.hpp"
 #include "tandem/train/replicate.hpp"
 
 namespace tandem::train {
@@ -36,7 +37,10 @@ std::vector<model::NamedTensor> take_snapshot(const model::Network& network,
   const torch::NoGradGuard no_grad;
   std::vector<model::NamedTensor> tensors = model::state_dict(network);
   for (auto& each : optimizer_tensors(arena, optimizer)) tensors.push_back(std::move(each));
-  for (model::NamedTensor& each : tensors) each.tensor = each.tensor.clone();
+  for (model::NamedTensor& each : tensors) {
+    // A copy from a GPU is one already.
+    each.tensor = each.tensor.is_cpu() ? each.tensor.clone() : on_host(each.tensor);
+  }
   return tensors;
 }
 
@@ -72,7 +76,7 @@ void restore_snapshot(const std::vector<model::NamedTensor>& tensors, model::Net
 void broadcast_state(comm::Communicator& comm, model::Network& network, ParameterArena& arena,
                      Optimizer& optimizer) {
   broadcast_weights(comm, arena, network);
-  for (const StateArray& array : optimizer.state()) comm.broadcast(array.values);
+  for (const StateArray& array : optimizer.state()) broadcast_tensor(comm, array.values);
 }
 
 }  // namespace tandem::train

@@ -1,7 +1,7 @@
 #include "tandem/train/trainer.hpp"
 
 #include <chrono>
-#include <cmath>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -10,7 +10,6 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/tensor_memory.hpp"
-#include "tandem/train/finite.hpp"
 
 namespace tandem::train {
 namespace {
@@ -42,9 +41,8 @@ TrainResult Trainer::run() {
     const std::uint64_t step = state_.step;
     const auto begin = Clock::now();
     StepSeconds seconds;
-    Totals totals;
     try {
-      totals = train_step(step, seconds);
+      train_step(step, seconds);
     } catch (const comm::AgreedError& error) {
       throw comm::AgreedError(error.code(), at_step(step, error));
     } catch (const Error& error) {
@@ -55,14 +53,14 @@ TrainResult Trainer::run() {
     ++state_.step;
     seconds.whole = seconds_since(begin);
     count_time(step, seconds);
-    log_times_.add(seconds, totals);
-    epoch_times_.add(seconds, totals);
-    state_.epoch_totals.add(totals);
+    log_times_.add(seconds);
+    epoch_times_.add(seconds);
 
     const bool last = step + 1 == plan.steps;
-    const bool log_due = settings_.log_every > 0 && (step + 1) % settings_.log_every == 0;
-    if (log_due || (last && settings_.log_every > 0)) log_step(step, totals);
+    const bool log_due = settings_.log_every > 0 && (last || (step + 1) % settings_.log_every == 0);
     const bool epoch_ends = (step + 1) % plan.steps_per_epoch() == 0;
+    if (parts_.math.reads_at_once() || log_due || epoch_ends || last) collect();
+    if (log_due) log_step(step, last_);
     if (epoch_ends || last) finish_epoch(step, epoch_ends);
     const std::uint64_t epochs_done = (step + 1) / plan.steps_per_epoch();
     const bool evaluation_due = settings_.eval_every > 0 &&
@@ -82,6 +80,7 @@ bool Trainer::stops_here() {
   const Boundary decision = parts_.decide(state_.step);
   if (decision != Boundary::kGoOn) {
     enter(comm::Phase::kCheckpoint);
+    collect();
     const TrainingState state = gather_state();
     if (state.epoch_totals.images > 0) result_.train_loss = state.epoch_totals.mean_loss();
     parts_.save(state);
@@ -93,6 +92,7 @@ bool Trainer::stops_here() {
 
 TrainingState Trainer::gather_state() {
   TrainingState state = state_;
+  state.loss_scale = parts_.math.loss_scale();
   state.epoch_totals = reduce(state_.epoch_totals);
   return state;
 }
@@ -104,7 +104,7 @@ void Trainer::enter(comm::Phase phase) {
   parts_.progress->report(state_.step + (after_step ? 0 : 1), phase);
 }
 
-Totals Trainer::train_step(std::uint64_t step, StepSeconds& seconds) {
+void Trainer::train_step(std::uint64_t step, StepSeconds& seconds) {
   // Adds the time since the last call.
   auto last = Clock::now();
   const auto count = [&last](double& sum) {
@@ -112,15 +112,14 @@ Totals Trainer::train_step(std::uint64_t step, StepSeconds& seconds) {
     sum += std::chrono::duration<double>(now - last).count();
     last = now;
   };
-  Totals totals;
   const std::uint64_t parts = settings_.plan.parts_of_rank(parts_.comm.size());
   for (std::uint64_t part = 0; part < parts; ++part) {
     enter(comm::Phase::kData);
-    const data::Batch batch = next_batch();
+    const TensorBatch batch = next_batch();
     count(seconds.data);
     enter(comm::Phase::kCompute);
     parts_.exchange.begin_part(part, parts, batch.size() > 0);
-    if (batch.size() > 0) totals.add(forward_backward(batch));
+    if (batch.size() > 0) forward_backward(batch);
     parts_.exchange.end_part();
     count(seconds.compute);
   }
@@ -128,75 +127,61 @@ Totals Trainer::train_step(std::uint64_t step, StepSeconds& seconds) {
   parts_.exchange.finish();
   count(seconds.exchange);
   enter(comm::Phase::kUpdate);
-  if (!is_gradient_finite(step, totals)) {
-    totals.loss = 0;  // on every rank, so that a mean over the epoch is one of what counts
-    totals.counted_images = 0;
-    return totals;
-  }
-  if (settings_.clip_norm > 0) clip_gradients();
-  parts_.optimizer.step(parts_.arena.values(), parts_.arena.gradients(), parts_.schedule.at(step));
-  return totals;
+  parts_.math.update(step, parts_.schedule.at(step));
 }
 
-Totals Trainer::forward_backward(const data::Batch& batch) {
-  const torch::Tensor images = as_tensor(batch, settings_.shape, settings_.layout);
+void Trainer::forward_backward(const TensorBatch& batch) {
   torch::Tensor logits;
   {
-    const model::AutocastScope autocast(settings_.precision);
-    logits = parts_.network.forward(images);
+    const model::AutocastScope autocast(settings_.precision, batch.images.device().type());
+    logits = parts_.network.forward(batch.images);
   }
-  const torch::Tensor loss =
-      summed_cross_entropy(logits, labels_of(batch), settings_.label_smoothing);
+  const torch::Tensor loss = summed_cross_entropy(logits, batch.labels, settings_.label_smoothing);
   // The gradient of sum / n over the global batch; the exchange adds up, so the mean needs no
   // further scaling.
-  loss.backward(torch::full({}, 1.0 / static_cast<double>(batch.request.global_count)));
-
-  Totals totals;
-  totals.loss = loss.item<float>();
-  const std::vector<std::int64_t> predicted = predicted_classes(logits);
-  for (std::size_t i = 0; i < batch.size(); ++i) totals.correct += predicted[i] == batch.labels[i];
-  totals.images = static_cast<std::int64_t>(batch.size());
-  totals.counted_images = totals.images;
-  totals.id_hash = id_hash_of(batch.request);
-  return totals;
+  loss.backward(parts_.math.gradient_of_sum(batch.request.global_count));
+  parts_.math.count(batch, loss, logits);
 }
 
-data::Batch Trainer::next_batch() {
-  std::optional<data::Batch> batch = parts_.loader.next();
-  if (!batch) throw InternalError("the loader ended before the plan did");
+TensorBatch Trainer::next_batch() {
+  std::optional<TensorBatch> batch = parts_.batches.next();
+  if (!batch) throw InternalError("the batches ended before the plan did");
   return std::move(*batch);
 }
 
-// The summed gradient has the same bits on every rank, so all of them decide alike, before the
-// update. False: the update is to be left out.
-bool Trainer::is_gradient_finite(std::uint64_t step, const Totals& totals) {
-  if (all_finite(parts_.arena.gradients())) return true;
+// What the steps since the last call came to.
+void Trainer::collect() {
+  const StepOutcome outcome = parts_.math.collect();
+  if (outcome.skipped > 0) note_skipped(outcome);
+  log_times_.add(outcome.sums);
+  epoch_times_.add(outcome.sums);
+  state_.epoch_totals.add(outcome.sums);
+  last_ = outcome.last;
+}
+
+// The summed gradient has the same bits on every rank, so all of them decide alike.
+void Trainer::note_skipped(const StepOutcome& outcome) {
+  result_.skipped_steps += outcome.skipped;
+  if (outcome.healthy) return;  // the scale of the loss is being found
   const std::int64_t none = parts_.comm.size();
-  const std::int64_t mine = std::isfinite(totals.loss) ? none : parts_.comm.rank();
+  const std::int64_t mine = outcome.finite_loss ? none : parts_.comm.rank();
   const auto first = parts_.comm.all_reduce_value<std::int64_t>(mine, comm::Reduction::kMin);
+  const std::uint64_t step = outcome.first_skipped;
   const std::string what =
+      "step " + std::to_string(step + 1) + ": " +
       (first == none ? "the gradient" : "the loss of rank " + std::to_string(first)) +
       " is not finite at learning rate " + format_real(parts_.schedule.at(step));
   if (!settings_.skip_nonfinite) {
     throw comm::AgreedError(ExitCode::kTrainingFailed,
                             what + "; lower --lr, or limit the gradient with --clip-norm");
   }
-  ++result_.skipped_steps;
+  const std::string left_out =
+      outcome.skipped == 1
+          ? "; its update is left out"
+          : "; its update is left out, and " + std::to_string(outcome.skipped - 1) + " after it";
   for (const auto& sink : parts_.sinks) {
-    sink->on_note({"warning", step + 1, epochs_after(step),
-                   "step " + std::to_string(step + 1) + ": " + what + "; its update is left out"});
+    sink->on_note({"warning", step + 1, epochs_after(step), what + left_out});
   }
-  return false;
-}
-
-// torch.nn.utils.clip_grad_norm_, on the gradient of the whole job: equal on every rank.
-void Trainer::clip_gradients() {
-  const Span<float> gradients = parts_.arena.gradients();
-  double squares = 0;
-  for (const float value : gradients) squares += static_cast<double>(value) * value;
-  const double factor = settings_.clip_norm / (std::sqrt(squares) + 1e-6);
-  if (factor >= 1) return;
-  for (float& value : gradients) value *= static_cast<float>(factor);
 }
 
 Totals Trainer::reduce(Totals totals) {

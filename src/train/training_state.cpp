@@ -43,6 +43,8 @@ Json TrainingState::to_json() const {
           {"evaluation_due", evaluation_due},
           {"steady_seconds", steady_seconds},
           {"steady_images", steady_images},
+          {"loss_scale", loss_scale.scale},
+          {"loss_scale_steps", loss_scale.good_steps},
           {"epochs", result.epochs},
           {"images_seen", result.images_seen},
           {"train_seconds", result.train_seconds},
@@ -68,6 +70,8 @@ TrainingState TrainingState::from_json(const Json& json) {
     json.at("evaluation_due").get_to(state.evaluation_due);
     json.at("steady_seconds").get_to(state.steady_seconds);
     json.at("steady_images").get_to(state.steady_images);
+    // Checkpoints of 0.1.0 before fp16 have neither.
+    state.loss_scale = {json.value("loss_scale", 0.0), json.value("loss_scale_steps", 0)};
     json.at("epochs").get_to(state.result.epochs);
     json.at("images_seen").get_to(state.result.images_seen);
     json.at("train_seconds").get_to(state.result.train_seconds);

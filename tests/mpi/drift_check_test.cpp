@@ -10,6 +10,7 @@
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/model/registry.hpp"
+#include "tandem/train/host_copy.hpp"
 #include "tandem/train/replicate.hpp"
 
 namespace tandem::train {
@@ -20,7 +21,7 @@ class DriftCheck : public ::testing::Test {
   DriftCheck() {
     broadcast_weights(world_, arena_, *network_);
     for (const StateArray& each : optimizer_->state()) {
-      std::fill(each.values.begin(), each.values.end(), 0.5F);
+      each.values.fill_(0.5);
     }
   }
   // The lowest bit of one value of `slot` in `values`, on one rank.
@@ -64,7 +65,7 @@ TEST_F(DriftCheck, AFlippedBitOfAWeightNamesTensorAndRank) {
 }
 
 TEST_F(DriftCheck, AFlippedBitOfTheOptimizerIsFoundToo) {
-  flip(world_.size() - 1, optimizer_->state()[0].values, 0);
+  flip(world_.size() - 1, floats_of(optimizer_->state()[0].values), 0);
   const auto [code, message] = refusal([&] { require_equal_state(world_, arena_, *optimizer_); });
   EXPECT_EQ(code, ExitCode::kDisagreement);
   EXPECT_NE(message.find("'optimizer.velocity." + arena_.slots()[0].name + "'"), std::string::npos)

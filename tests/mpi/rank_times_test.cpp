@@ -16,8 +16,10 @@ TEST(RankTimes, GivesEveryRankTheMeansOfAll) {
   totals.images = 4;
   totals.counted_images = 4;
   totals.loss = 4 * mine;
-  times.add({0.1 * mine, 1, 2, 4}, totals);
-  times.add({0.3 * mine, 3, 4, 8}, totals);
+  times.add(StepSeconds{0.1 * mine, 1, 2, 4});
+  times.add(StepSeconds{0.3 * mine, 3, 4, 8});
+  times.add(totals);
+  times.add(totals);
   const auto ranks = times.gather(comm);
   ASSERT_EQ(ranks.size(), static_cast<std::size_t>(comm.size()));
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
@@ -29,7 +31,7 @@ TEST(RankTimes, GivesEveryRankTheMeansOfAll) {
     EXPECT_DOUBLE_EQ(ranks[rank].exchange_seconds, 3);
     EXPECT_DOUBLE_EQ(ranks[rank].step_seconds, 6);
   }
-  times.add({1, 1, 1, 1}, {});
+  times.add(StepSeconds{1, 1, 1, 1});
   EXPECT_EQ(times.gather(comm).front().images, 0U) << "what was gathered counts again";
 }
 

@@ -69,23 +69,28 @@ class ProbingOptimizer final : public Optimizer {
   ProbingOptimizer(std::unique_ptr<Optimizer> inner, comm::Communicator& comm, bool& equal)
       : inner_(std::move(inner)), comm_(comm), equal_(equal) {}
   std::vector<StateArray> state() override { return inner_->state(); }
-
- private:
-  void update(Span<float> values, Span<const float> gradients, double rate) override {
-    inner_->step(values, gradients, rate);
-    const std::uint64_t mine = hash64(values.data(), values.size() * sizeof(float));
+  std::uint64_t steps() const override { return inner_->steps(); }
+  void set_steps(std::uint64_t steps) override { inner_->set_steps(steps); }
+  void step(const torch::Tensor& values, const torch::Tensor& gradients, double rate,
+            const torch::Tensor& left_out) override {
+    inner_->step(values, gradients, rate, left_out);
+    const std::uint64_t mine = hash64(values.data_ptr<float>(), values.nbytes());
     const auto lowest = comm_.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMin);
     const auto highest = comm_.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMax);
     equal_ = equal_ && lowest == highest;
   }
 
+ private:
   std::unique_ptr<Optimizer> inner_;
   comm::Communicator& comm_;
   bool& equal_;
 };
 
+// The parts for CPUs, or those for GPUs, on the CPU.
+enum class Form { kHost, kDevice };
+
 inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, const Images& images,
-                        int seed_offset = 0, bool skip_nonfinite = false) {
+                        int seed_offset = 0, bool skip_nonfinite = false, Form form = Form::kHost) {
   const auto count = images.labels.size();
   const auto arithmetic = BatchArithmetic::of(config, count, comm.size());
   // Unlike initial weights: only the broadcast makes the ranks equal.
@@ -101,28 +106,39 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
     exchange = std::make_unique<Reducer>(arena, comm, bucket_bytes);
   }
   Outcome outcome;
-  ProbingOptimizer optimizer(make_optimizer(config.optimizer, arena.values().size()), comm,
-                             outcome.ranks_equal_at_every_step);
+  const bool on_device = form == Form::kDevice;
+  const std::size_t size = arena.values().size();
+  ProbingOptimizer optimizer(on_device ? make_device_optimizer(config.optimizer, size, torch::kCPU)
+                                       : make_optimizer(config.optimizer, size),
+                             comm, outcome.ranks_equal_at_every_step);
   const Schedule schedule(config.schedule, arithmetic.learning_rate, arithmetic.steps_per_epoch,
                           arithmetic.total_steps);
   const auto layout = config.channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
   const data::Transform transform(kShape, layout, {0.4}, {0.3});
   const auto plan = training_plan(config, arithmetic, count);
-  data::BatchLoader loader(images.view(), transform, {config.augment, config.seed},
-                           std::make_unique<data::TrainingSampler>(plan, comm.rank(), comm.size()));
+  auto sampler = std::make_unique<data::TrainingSampler>(plan, comm.rank(), comm.size());
+  const data::AugmentKey augment{config.augment, config.seed};
+  std::unique_ptr<BatchSource> batches;
+  std::unique_ptr<StepMath> math;
+  if (on_device) {
+    batches = std::make_unique<DeviceBatches>(images.view(), PixelMoments{{0.4}, {0.3}}, augment,
+                                              std::move(sampler), torch::kCPU);
+    math = make_device_step_math(arena, optimizer, config.clip_norm, config.precision);
+  } else {
+    batches =
+        std::make_unique<LoadedBatches>(images.view(), transform, augment, std::move(sampler));
+    math = make_step_math(arena, optimizer, config.clip_norm);
+  }
   metrics::Sinks sinks;
   if (comm.rank() == 0) sinks.push_back(std::make_unique<LossSink>(outcome.losses));
   TrainerSettings settings;
   settings.plan = plan;
-  settings.shape = kShape;
-  settings.layout = layout;
-  settings.clip_norm = config.clip_norm;
   settings.label_smoothing = config.label_smoothing;
   settings.eval_every = config.eval_every;
   settings.log_every = 1;
   settings.skip_nonfinite = skip_nonfinite;
-  const EvaluationSettings evaluation{transform, layout, config.precision, kClasses};
-  Trainer trainer({comm, *network, arena, *exchange, optimizer, schedule, loader,
+  const EvaluationSettings evaluation{transform, config.precision, kClasses};
+  Trainer trainer({comm, *network, arena, *exchange, *math, schedule, *batches,
                    [&] { return evaluate(comm, *network, images.view(), evaluation); }, sinks},
                   settings);
   outcome.result = trainer.run();

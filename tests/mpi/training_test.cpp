@@ -37,12 +37,12 @@ std::vector<torch::Tensor> one_plain_step(const TrainConfig& config, const Image
   const auto network = model::make_network(config.model, {1, 28, 28}, kClasses);
   const auto arithmetic = BatchArithmetic::of(config, images.labels.size(), 1);
   const auto plan = training_plan(config, arithmetic, images.labels.size());
-  data::BatchLoader loader(
-      images.view(), data::Transform(kShape, data::Layout::kPlanar, {0.4}, {0.3}),
-      {config.augment, config.seed}, std::make_unique<data::TrainingSampler>(plan, 0, 1));
-  const data::Batch batch = loader.next().value();
-  const auto logits = network->forward(as_tensor(batch, kShape, data::Layout::kPlanar));
-  at::cross_entropy_loss(logits, labels_of(batch), {}, at::Reduction::Mean, -100,
+  LoadedBatches batches(images.view(), data::Transform(kShape, data::Layout::kPlanar, {0.4}, {0.3}),
+                        {config.augment, config.seed},
+                        std::make_unique<data::TrainingSampler>(plan, 0, 1));
+  const TensorBatch batch = batches.next().value();
+  const auto logits = network->forward(batch.images);
+  at::cross_entropy_loss(logits, batch.labels, {}, at::Reduction::Mean, -100,
                          config.label_smoothing)
       .backward();
   const auto parameters = network->parameters();

@@ -46,6 +46,7 @@ class Transform {
   // (pixel / 255 - mean) / std of every pixel of `image` (C*H*W bytes, planar) into `out` (as many
   // floats).
   void apply(const std::uint8_t* image, Augmentation augmentation, float* out) const;
+  Layout layout() const { return layout_; }
 
  private:
   ImageShape shape_;

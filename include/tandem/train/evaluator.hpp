@@ -31,9 +31,9 @@ struct Evaluation {
 
 struct EvaluationSettings {
   data::Transform transform;
-  data::Layout layout;
   model::Precision precision;
   std::size_t classes;
+  torch::Device device = torch::kCPU;              // the network's
   std::function<bool()> is_interrupted = nullptr;  // asked between batches; may be empty
 };
 

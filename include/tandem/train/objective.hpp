@@ -23,11 +23,6 @@ struct Totals {
   double mean_loss() const { return loss / static_cast<double>(counted_images); }
 };
 
-// Float [N, C, H, W] over the batch's own memory, which must outlive it.
-torch::Tensor as_tensor(const data::Batch& batch, data::ImageShape shape, data::Layout layout);
-// int64 [N], likewise.
-torch::Tensor labels_of(const data::Batch& batch);
-
 // Cross entropy with label smoothing (Szegedy et al., arXiv 1512.00567, as
 // torch.nn.functional.cross_entropy), summed over the batch; logits [N, classes] of any precision,
 // computed in fp32.

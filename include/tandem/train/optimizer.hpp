@@ -3,8 +3,8 @@
 // Throws: nothing.
 //
 // Update rules: torch.optim.SGD and torch.optim.AdamW of PyTorch 2.11 (torch/optim/sgd.py,
-// adamw.py). Rounding does not depend on the instruction set, so ranks on unlike processors stay
-// equal.
+// adamw.py). On a CPU rounding does not depend on the instruction set, so ranks on unlike
+// processors stay equal; a GPU has libtorch's fused kernels.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/core/span.hpp"
+#include "tandem/model/libtorch.hpp"
 
 namespace tandem::train {
 
@@ -26,34 +26,31 @@ struct OptimizerOptions {
   double epsilon = 1e-8;    // adamw
 };
 
-// One of an optimizer's arrays, laid out as the parameters are.
+// One of an optimizer's arrays, flat and laid out as the parameters are.
 struct StateArray {
   std::string name;  // "velocity"
-  Span<float> values;
+  torch::Tensor values;
 };
 
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  // values -= update(gradients); both of the size given to make_optimizer, in the same order at
-  // each call.
-  void step(Span<float> values, Span<const float> gradients, double learning_rate) {
-    ++steps_;
-    update(values, gradients, learning_rate);
-  }
+  // values -= update(gradients); both flat, fp32 and as make_optimizer was told, in the same order
+  // at each call. `left_out`: nothing, or a float on the device; where it is 1, nothing changes.
+  virtual void step(const torch::Tensor& values, const torch::Tensor& gradients,
+                    double learning_rate, const torch::Tensor& left_out = {}) = 0;
   // All that it remembers, beside the number of its steps.
   virtual std::vector<StateArray> state() = 0;
-  std::uint64_t steps() const { return steps_; }
-  void set_steps(std::uint64_t steps) { steps_ = steps; }
-
- private:
-  // The step's arithmetic; steps() counts it already.
-  virtual void update(Span<float> values, Span<const float> gradients, double learning_rate) = 0;
-
-  std::uint64_t steps_ = 0;
+  // Without those that were left out; on a GPU this waits for it.
+  virtual std::uint64_t steps() const = 0;
+  virtual void set_steps(std::uint64_t steps) = 0;
 };
 
-// `options.name` is "sgd" or "adamw"; `size` in floats.
+// `options.name` is "sgd" or "adamw"; `size` in floats, on the host.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, std::size_t size);
+// The same on `device`, with libtorch's fused kernels, which read nothing back. Throws
+// UnavailableError where libtorch is older than 2.4.
+std::unique_ptr<Optimizer> make_device_optimizer(const OptimizerOptions& options, std::size_t size,
+                                                 torch::Device device);
 
 }  // namespace tandem::train

@@ -26,17 +26,22 @@ class ParameterArena {
   };
   static constexpr std::size_t kAlignment = 16;  // floats: 64 bytes
 
-  // Moves the parameters of `network` into the arena. With `channels_last` filters lie as [out,
-  // height, width, in].
-  ParameterArena(torch::nn::Module& network, bool channels_last);
+  // Moves the parameters of `network` into the arena, and its buffers to the arena's device. With
+  // `channels_last` filters lie as [out, height, width, in].
+  ParameterArena(torch::nn::Module& network, bool channels_last,
+                 torch::Device device = torch::kCPU);
 
   const std::vector<Slot>& slots() const { return slots_; }
+  // Flat, float [size]. The spans are the same memory, for those who can reach the device's.
+  const torch::Tensor& flat_values() const { return values_; }
+  const torch::Tensor& flat_gradients() const { return gradients_; }
   Span<float> values() { return {values_.data_ptr<float>(), size_}; }
   Span<float> gradients() { return {gradients_.data_ptr<float>(), size_}; }
+  torch::Device device() const { return values_.device(); }
   std::size_t parameter_count() const;
 
   // What belongs to a parameter in another array of the arena's layout; a view of that array.
-  torch::Tensor view_like(const Slot& slot, Span<float> flat) const;
+  torch::Tensor view_like(const Slot& slot, const torch::Tensor& flat) const;
 
   // libtorch's own zero_grad would set the gradients to none and so detach the views.
   void zero_gradients();

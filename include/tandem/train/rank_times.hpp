@@ -20,8 +20,8 @@ struct StepSeconds {
 
 class RankTimes {
  public:
-  // `totals`: of this rank's images.
-  void add(const StepSeconds& seconds, const Totals& totals);
+  void add(const StepSeconds& seconds);
+  void add(const Totals& totals);  // of this rank's images
   // Collective. Every rank's mean over the steps since the last call, in rank order on every rank;
   // begins anew.
   std::vector<metrics::RankRecord> gather(comm::Communicator& comm);

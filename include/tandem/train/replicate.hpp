@@ -8,6 +8,9 @@
 
 namespace tandem::train {
 
+// Collective. Rank 0's elements, through the host's memory; the tensor is contiguous.
+void broadcast_tensor(comm::Communicator& comm, const torch::Tensor& tensor);
+
 // Collective. Rank 0's parameters and buffers reach every rank.
 void broadcast_weights(comm::Communicator& comm, ParameterArena& arena, torch::nn::Module& network);
 

@@ -11,17 +11,17 @@
 
 #include "tandem/comm/communicator.hpp"
 #include "tandem/comm/progress.hpp"
-#include "tandem/data/batch_loader.hpp"
 #include "tandem/metrics/sink.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/model/precision.hpp"
+#include "tandem/train/batch_source.hpp"
 #include "tandem/train/evaluator.hpp"
 #include "tandem/train/gradient_exchange.hpp"
 #include "tandem/train/objective.hpp"
-#include "tandem/train/optimizer.hpp"
 #include "tandem/train/parameter_arena.hpp"
 #include "tandem/train/rank_times.hpp"
 #include "tandem/train/schedule.hpp"
+#include "tandem/train/step_math.hpp"
 #include "tandem/train/training_state.hpp"
 
 namespace tandem::train {
@@ -34,9 +34,9 @@ struct TrainerParts {
   model::Network& network;
   ParameterArena& arena;
   GradientExchange& exchange;
-  Optimizer& optimizer;
+  StepMath& math;
   const Schedule& schedule;
-  data::BatchLoader& loader;             // gives plan.parts_of_rank(world) batches a step
+  BatchSource& batches;                  // gives plan.parts_of_rank(world) batches a step
   std::function<Evaluation()> evaluate;  // collective
   metrics::Sinks& sinks;                 // empty but on rank 0
   // Both collective, after each step, with the steps done; may be empty.
@@ -48,11 +48,8 @@ struct TrainerParts {
 
 struct TrainerSettings {
   data::TrainingPlan plan;
-  data::ImageShape shape;
-  data::Layout layout = data::Layout::kChannelsLast;
   model::Precision precision = model::Precision::kFp32;
   double label_smoothing = 0;
-  double clip_norm = 0;          // 0: no limit
   bool skip_nonfinite = false;   // leave out an update whose gradient is not finite; else throw
   std::uint64_t eval_every = 1;  // epochs; 0: never
   std::uint64_t log_every = 10;  // steps; 0: never
@@ -72,11 +69,11 @@ class Trainer {
   const TrainResult& result() const { return result_; }
 
  private:
-  Totals train_step(std::uint64_t step, StepSeconds& seconds);
-  Totals forward_backward(const data::Batch& batch);
-  data::Batch next_batch();
-  bool is_gradient_finite(std::uint64_t step, const Totals& totals);
-  void clip_gradients();
+  void train_step(std::uint64_t step, StepSeconds& seconds);
+  void forward_backward(const TensorBatch& batch);
+  TensorBatch next_batch();
+  void collect();
+  void note_skipped(const StepOutcome& outcome);
   void log_step(std::uint64_t step, Totals totals);
   void finish_epoch(std::uint64_t step, bool epoch_ends);
   void run_evaluation(std::uint64_t step);
@@ -92,6 +89,7 @@ class Trainer {
 
   TrainingState state_;  // its totals are this rank's
   TrainResult& result_ = state_.result;
+  Totals last_;  // of the last step that was collected
   // Since the last record.
   double log_seconds_ = 0;
   std::uint64_t log_images_ = 0;

@@ -7,6 +7,7 @@
 
 #include "tandem/core/json.hpp"
 #include "tandem/train/evaluator.hpp"
+#include "tandem/train/loss_scale.hpp"
 #include "tandem/train/objective.hpp"
 
 namespace tandem::train {
@@ -34,6 +35,7 @@ struct TrainingState {
   bool evaluation_due = false;  // the evaluation after this step was interrupted
   double steady_seconds = 0;    // what images_per_second is made of
   std::uint64_t steady_images = 0;
+  LossScale loss_scale;  // of fp16
   TrainResult result;
 
   Json to_json() const;

@@ -37,16 +37,5 @@ TEST(PredictedClasses, TakesTheFirstOfEqualLogits) {
   EXPECT_EQ(predicted_classes(logits), (std::vector<std::int64_t>{1, 0, 2}));
 }
 
-TEST(AsTensor, ShowsBothLayoutsAsTheSameImage) {
-  data::Batch batch;
-  batch.labels = {0};
-  batch.images.reset(new float[8]{0, 1, 2, 3, 4, 5, 6, 7});
-  const auto planar = as_tensor(batch, {2, 2, 2}, data::Layout::kPlanar);
-  EXPECT_EQ(planar[0][1][0][1].item<float>(), 5.0F);
-  const auto channels_last = as_tensor(batch, {2, 2, 2}, data::Layout::kChannelsLast);
-  EXPECT_EQ(channels_last[0][1][0][1].item<float>(), 3.0F);
-  EXPECT_TRUE(channels_last.is_contiguous(at::MemoryFormat::ChannelsLast));
-}
-
 }  // namespace
 }  // namespace tandem::train

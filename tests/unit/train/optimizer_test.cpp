@@ -16,7 +16,15 @@ namespace {
 constexpr float kRoundings = 4;
 constexpr float kRounding = 0x1p-24F;
 
-TEST(Optimizer, FollowsPyTorch) {
+// A tensor over memory of the test's; from_blob wants a mutable pointer.
+torch::Tensor flat(const std::vector<float>& values) {
+  return torch::from_blob(const_cast<float*>(values.data()),
+                          {static_cast<std::int64_t>(values.size())}, torch::kFloat32);
+}
+
+using Make = std::unique_ptr<Optimizer> (*)(const OptimizerOptions&, std::size_t);
+
+void expect_to_follow_pytorch(Make make) {
   const Json fixtures = testing::read_golden("optimizers.json");
   ASSERT_GE(fixtures["cases"].size(), 6U);
   for (const Json& one : fixtures["cases"]) {
@@ -29,13 +37,13 @@ TEST(Optimizer, FollowsPyTorch) {
     options.beta2 = one["beta2"];
     options.epsilon = one["epsilon"];
     auto values = one["initial"].get<std::vector<float>>();
-    const auto optimizer = make_optimizer(options, values.size());
+    const auto optimizer = make(options, values.size());
     std::vector<float> largest(values.size(), 0.0F);
     for (std::size_t step = 0; step < one["gradients"].size(); ++step) {
       const auto gradients = one["gradients"][step].get<std::vector<float>>();
       const float rate = one["lrs"][step];
       const auto before = values;
-      optimizer->step(Span<float>(values), Span<const float>(gradients), one["lrs"][step]);
+      optimizer->step(flat(values), flat(gradients), one["lrs"][step]);
       const auto expected = one["expected"][step].get<std::vector<float>>();
       for (std::size_t i = 0; i < values.size(); ++i) {
         largest[i] = std::max({largest[i], std::abs(before[i]), std::abs(values[i] - before[i]),
@@ -47,6 +55,36 @@ TEST(Optimizer, FollowsPyTorch) {
   }
 }
 
+TEST(Optimizer, FollowsPyTorch) { expect_to_follow_pytorch(make_optimizer); }
+
+#ifdef TANDEM_TEST_DEVICE_FORM
+std::unique_ptr<Optimizer> make_device_form(const OptimizerOptions& options, std::size_t size) {
+  return make_device_optimizer(options, size, torch::kCPU);
+}
+
+TEST(DeviceOptimizer, FollowsPyTorch) { expect_to_follow_pytorch(make_device_form); }
+
+TEST(DeviceOptimizer, AStepThatIsLeftOutChangesAndCountsNothing) {
+  for (const char* name : {"sgd", "adamw"}) {
+    OptimizerOptions options;
+    options.name = name;
+    options.weight_decay = 0.1;
+    const auto optimizer = make_device_form(options, 16);
+    const torch::Tensor values = torch::ones({16});
+    optimizer->step(values, torch::ones({16}), 0.1, torch::zeros({}));
+    std::vector<torch::Tensor> before{values.clone()};
+    for (const StateArray& each : optimizer->state()) before.push_back(each.values.clone());
+    optimizer->step(values, torch::full({16}, NAN), 0.1, torch::ones({}));
+    EXPECT_TRUE(torch::equal(values, before[0])) << name;
+    EXPECT_FALSE(torch::equal(values, torch::ones({16}))) << name;
+    for (std::size_t i = 0; i < optimizer->state().size(); ++i) {
+      EXPECT_TRUE(torch::equal(optimizer->state()[i].values, before[i + 1])) << name;
+    }
+    EXPECT_EQ(optimizer->steps(), 1U) << name;
+  }
+}
+#endif
+
 TEST(Optimizer, LeavesPaddingZero) {
   for (const char* name : {"sgd", "adamw"}) {
     OptimizerOptions options;
@@ -55,9 +93,7 @@ TEST(Optimizer, LeavesPaddingZero) {
     std::vector<float> values(16, 0.0F);
     const std::vector<float> gradients(16, 0.0F);
     const auto optimizer = make_optimizer(options, values.size());
-    for (int step = 0; step < 3; ++step) {
-      optimizer->step(Span<float>(values), Span<const float>(gradients), 0.1);
-    }
+    for (int step = 0; step < 3; ++step) optimizer->step(flat(values), flat(gradients), 0.1);
     EXPECT_EQ(values, std::vector<float>(16, 0.0F)) << name;
   }
 }

@@ -1,0 +1,145 @@
+#include <cmath>
+#include <utility>
+
+#include "tandem/train/step_math.hpp"
+
+namespace tandem::train {
+namespace {
+
+// torch.amp.GradScaler of PyTorch 2.11 (torch/amp/grad_scaler.py).
+constexpr double kFirstScale = 65536;
+constexpr double kGrowth = 2;
+constexpr double kBackoff = 0.5;
+constexpr int kGrowthInterval = 2000;
+
+// Places of the sums on the device.
+enum { kLoss, kCorrect, kCounted, kSkipped, kFirstSkipped, kBadLosses, kSums };
+
+class DeviceStepMath final : public StepMath {
+ public:
+  DeviceStepMath(ParameterArena& arena, Optimizer& optimizer, double clip_norm,
+                 model::Precision precision, LossScale scale)
+      : arena_(arena),
+        optimizer_(optimizer),
+        clip_norm_(clip_norm),
+        scales_(precision == model::Precision::kFp16),
+        scale_(torch::full({1}, scale.scale > 0 ? scale.scale : kFirstScale, floats())),
+        good_steps_(torch::full({1}, scale.good_steps, floats().dtype(torch::kInt32))),
+        one_(torch::ones({}, floats())),
+        step_loss_(torch::zeros({}, doubles())),
+        step_correct_(torch::zeros({}, doubles())),
+        sums_(torch::zeros({kSums}, doubles())),
+        last_(torch::zeros({2}, doubles())) {}
+
+  bool reads_at_once() const override { return false; }
+
+  torch::Tensor gradient_of_sum(std::uint64_t global_count) override {
+    const double mean = 1.0 / static_cast<double>(global_count);
+    return scales_ ? scale_.squeeze(0) * mean : one_ * mean;
+  }
+
+  void count(const TensorBatch& batch, const torch::Tensor& loss,
+             const torch::Tensor& logits) override {
+    const torch::NoGradGuard no_grad;
+    step_loss_ += loss.detach();
+    step_correct_ += (logits.detach().argmax(1) == batch.labels).sum();
+    step_.images += static_cast<std::int64_t>(batch.size());
+    step_.id_hash += id_hash_of(batch.request);
+  }
+
+  void update(std::uint64_t step, double learning_rate) override {
+    const torch::NoGradGuard no_grad;
+    const torch::Tensor& gradients = arena_.flat_gradients();
+    if (scales_) gradients.mul_(1 / scale_);
+    const torch::Tensor left_out = gradients.isfinite().all().logical_not().to(torch::kFloat32);
+    if (clip_norm_ > 0) {
+      const torch::Tensor norm = gradients.norm(2, torch::kFloat64);
+      gradients.mul_((clip_norm_ / (norm + 1e-6)).clamp_max(1).to(torch::kFloat32));
+    }
+    optimizer_.step(arena_.flat_values(), gradients, learning_rate, left_out);
+    if (scales_) {
+      at::_amp_update_scale_(scale_, good_steps_, left_out.unsqueeze(0), kGrowth, kBackoff,
+                             kGrowthInterval);
+    }
+    add_up(step, left_out);
+  }
+
+  StepOutcome collect() override {
+    const torch::Tensor sums = sums_.cpu();
+    const torch::Tensor last = last_.cpu();
+    const auto* sum = sums.data_ptr<double>();
+    StepOutcome outcome = std::exchange(outcome_, {});
+    outcome.sums.loss = sum[kLoss];
+    outcome.sums.correct = static_cast<std::int64_t>(sum[kCorrect]);
+    outcome.sums.counted_images = static_cast<std::int64_t>(sum[kCounted]);
+    outcome.skipped = static_cast<std::uint64_t>(sum[kSkipped]);
+    outcome.first_skipped = static_cast<std::uint64_t>(sum[kFirstSkipped]);
+    outcome.finite_loss = sum[kBadLosses] == 0;
+    outcome.healthy = outcome.skipped == 0 || (scales_ && scale_.item<float>() >= 1);
+    outcome.last.loss = last[0].item<double>();
+    outcome.last.correct = static_cast<std::int64_t>(last[1].item<double>());
+    if (std::isnan(outcome.last.loss)) {  // left out
+      outcome.last.loss = 0;
+      outcome.last.counted_images = 0;
+    }
+    sums_.zero_();
+    return outcome;
+  }
+
+  LossScale loss_scale() const override {
+    if (!scales_) return {};
+    return {scale_.item<float>(), good_steps_.item<int>()};
+  }
+
+ private:
+  torch::TensorOptions floats() const {
+    return torch::TensorOptions(arena_.device()).dtype(torch::kFloat32);
+  }
+  torch::TensorOptions doubles() const { return floats().dtype(torch::kFloat64); }
+
+  // What was left out counts as nothing; its loss may be no number, so nothing is multiplied by 0.
+  void add_up(std::uint64_t step, const torch::Tensor& left_out) {
+    const torch::Tensor kept = left_out == 0;
+    const auto images = static_cast<double>(step_.images);
+    const torch::Tensor is_first = left_out.logical_and(sums_[kSkipped] == 0);
+    const torch::Tensor zero = torch::zeros_like(step_loss_);
+    sums_[kFirstSkipped] = torch::where(
+        is_first, torch::full_like(step_loss_, static_cast<double>(step)), sums_[kFirstSkipped]);
+    sums_[kLoss] += torch::where(kept, step_loss_, zero);
+    sums_[kCorrect] += step_correct_;
+    sums_[kCounted] += kept * images;
+    sums_[kSkipped] += left_out;
+    sums_[kBadLosses] += step_loss_.isfinite().logical_not();
+    last_[0] = torch::where(kept, step_loss_, torch::full_like(step_loss_, NAN));
+    last_[1] = step_correct_;
+    step_loss_.zero_();
+    step_correct_.zero_();
+    step_.counted_images = step_.images;
+    outcome_.sums.add(step_);
+    outcome_.last = std::exchange(step_, {});
+  }
+
+  ParameterArena& arena_;
+  Optimizer& optimizer_;
+  const double clip_norm_;
+  const bool scales_;
+  torch::Tensor scale_;       // float [1]
+  torch::Tensor good_steps_;  // int32 [1]
+  const torch::Tensor one_;
+  torch::Tensor step_loss_;  // of the step under way
+  torch::Tensor step_correct_;
+  torch::Tensor sums_;
+  torch::Tensor last_;  // loss, not a number if it was left out, and correct answers
+  Totals step_;         // what the host knows of the step under way
+  StepOutcome outcome_;
+};
+
+}  // namespace
+
+std::unique_ptr<StepMath> make_device_step_math(ParameterArena& arena, Optimizer& optimizer,
+                                                double clip_norm, model::Precision precision,
+                                                LossScale scale) {
+  return std::make_unique<DeviceStepMath>(arena, optimizer, clip_norm, precision, scale);
+}
+
+}  // namespace tandem::train

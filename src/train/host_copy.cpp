@@ -1,0 +1,17 @@
+#include "tandem/train/host_copy.hpp"
+
+#include "tandem/core/error.hpp"
+
+namespace tandem::train {
+
+torch::Tensor on_host(const torch::Tensor& tensor) { return tensor.to(torch::kCPU); }
+
+Span<float> floats_of(const torch::Tensor& flat) {
+  if (!flat.is_cpu() || !flat.is_contiguous()) {
+    throw InternalError("memory of the host was expected, a tensor on " + flat.device().str() +
+                        " was found");
+  }
+  return {flat.data_ptr<float>(), static_cast<std::size_t>(flat.numel())};
+}
+
+}  // namespace tandem::train

@@ -1,0 +1,47 @@
+#include "optimizer_loops.hpp"
+
+#include <cmath>
+
+#include "cpu_clones.hpp"
+
+namespace tandem::train {
+
+TANDEM_CLONES void sgd_plain(float* __restrict value, const float* __restrict gradient,
+                             std::size_t size, SgdFactors factors) {
+  for (std::size_t i = 0; i < size; ++i) {
+    const float change = gradient[i] + factors.weight_decay * value[i];
+    value[i] -= factors.learning_rate * change;
+  }
+}
+
+TANDEM_CLONES void sgd_momentum(float* __restrict value, const float* __restrict gradient,
+                                float* __restrict velocity, std::size_t size, SgdFactors factors) {
+  for (std::size_t i = 0; i < size; ++i) {
+    const float change = gradient[i] + factors.weight_decay * value[i];
+    velocity[i] = factors.momentum * velocity[i] + change;
+    value[i] -= factors.learning_rate * velocity[i];
+  }
+}
+
+TANDEM_CLONES void sgd_nesterov(float* __restrict value, const float* __restrict gradient,
+                                float* __restrict velocity, std::size_t size, SgdFactors factors) {
+  for (std::size_t i = 0; i < size; ++i) {
+    const float change = gradient[i] + factors.weight_decay * value[i];
+    velocity[i] = factors.momentum * velocity[i] + change;
+    value[i] -= factors.learning_rate * (change + factors.momentum * velocity[i]);
+  }
+}
+
+TANDEM_CLONES void adamw(float* __restrict value, const float* __restrict gradient,
+                         float* __restrict first, float* __restrict second, std::size_t size,
+                         AdamFactors factors) {
+  for (std::size_t i = 0; i < size; ++i) {
+    const float decayed = value[i] * factors.keep;
+    first[i] += factors.new_first * (gradient[i] - first[i]);
+    second[i] = factors.beta2 * second[i] + factors.new_second * gradient[i] * gradient[i];
+    const float denominator = std::sqrt(second[i]) / factors.root_of_correction2 + factors.epsilon;
+    value[i] = decayed - factors.step_size * first[i] / denominator;
+  }
+}
+
+}  // namespace tandem::train

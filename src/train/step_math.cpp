@@ -1,0 +1,75 @@
+#include "tandem/train/step_math.hpp"
+
+#include <cmath>
+#include <utility>
+
+#include "tandem/train/finite.hpp"
+#include "tandem/train/host_copy.hpp"
+
+namespace tandem::train {
+namespace {
+
+class HostStepMath final : public StepMath {
+ public:
+  HostStepMath(ParameterArena& arena, Optimizer& optimizer, double clip_norm)
+      : arena_(arena), optimizer_(optimizer), clip_norm_(clip_norm) {}
+
+  bool reads_at_once() const override { return true; }
+
+  torch::Tensor gradient_of_sum(std::uint64_t global_count) override {
+    return torch::full({}, 1.0 / static_cast<double>(global_count));
+  }
+
+  void count(const TensorBatch& batch, const torch::Tensor& loss,
+             const torch::Tensor& logits) override {
+    const std::vector<std::int64_t> predicted = predicted_classes(logits);
+    const auto* labels = batch.labels.data_ptr<std::int64_t>();
+    for (std::size_t i = 0; i < batch.size(); ++i) step_.correct += predicted[i] == labels[i];
+    step_.loss += loss.item<float>();
+    step_.images += static_cast<std::int64_t>(batch.size());
+    step_.id_hash += id_hash_of(batch.request);
+  }
+
+  void update(std::uint64_t step, double learning_rate) override {
+    step_.counted_images = step_.images;
+    if (all_finite(floats_of(arena_.flat_gradients()))) {
+      if (clip_norm_ > 0) clip();
+      optimizer_.step(arena_.flat_values(), arena_.flat_gradients(), learning_rate);
+    } else {
+      if (outcome_.skipped++ == 0) outcome_.first_skipped = step;
+      outcome_.finite_loss = outcome_.finite_loss && std::isfinite(step_.loss);
+      outcome_.healthy = false;
+      step_.loss = 0;  // on every rank, so that a mean over the epoch is one of what counts
+      step_.counted_images = 0;
+    }
+    outcome_.sums.add(step_);
+    outcome_.last = std::exchange(step_, {});
+  }
+
+  StepOutcome collect() override { return std::exchange(outcome_, {}); }
+
+ private:
+  void clip() {
+    const Span<float> gradients = floats_of(arena_.flat_gradients());
+    double squares = 0;
+    for (const float value : gradients) squares += static_cast<double>(value) * value;
+    const double factor = clip_norm_ / (std::sqrt(squares) + 1e-6);
+    if (factor >= 1) return;
+    for (float& value : gradients) value *= static_cast<float>(factor);
+  }
+
+  ParameterArena& arena_;
+  Optimizer& optimizer_;
+  const double clip_norm_;
+  Totals step_;  // under way
+  StepOutcome outcome_;
+};
+
+}  // namespace
+
+std::unique_ptr<StepMath> make_step_math(ParameterArena& arena, Optimizer& optimizer,
+                                         double clip_norm) {
+  return std::make_unique<HostStepMath>(arena, optimizer, clip_norm);
+}
+
+}  // namespace tandem::train

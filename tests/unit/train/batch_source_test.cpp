@@ -1,0 +1,100 @@
+#include "tandem/train/batch_source.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tandem/core/random.hpp"
+
+namespace tandem::train {
+namespace {
+
+struct Pictures {
+  data::ImageShape shape;
+  std::vector<std::uint8_t> pixels;
+  std::vector<std::uint8_t> labels;
+
+  Pictures(data::ImageShape of, std::size_t count)
+      : shape(of), pixels(count * of.pixels()), labels(count) {
+    CounterRandom random{5, count};
+    for (std::uint8_t& each : pixels) each = static_cast<std::uint8_t>(random.below(256));
+    for (std::uint8_t& each : labels) each = static_cast<std::uint8_t>(random.below(10));
+  }
+  data::ImagesView view() const {
+    return {shape, {pixels.data(), pixels.size()}, {labels.data(), labels.size()}};
+  }
+};
+
+// Two epochs of batches of 7, of which rank 1 of 2 has 3 or 4 and once none.
+std::unique_ptr<data::Sampler> sampler() {
+  data::TrainingPlan plan;
+  plan.image_count = 22;
+  plan.global_batch = 7;
+  plan.seed = 9;
+  plan.steps = 8;
+  return std::make_unique<data::TrainingSampler>(plan, 1, 2);
+}
+
+PixelMoments moments_of(data::ImageShape shape) {
+  if (shape.channels == 1) return {{0.1307}, {0.3081}};
+  return {{0.4914, 0.4822, 0.4465}, {0.247, 0.2435, 0.2616}};
+}
+
+struct Case {
+  const char* name;
+  data::ImageShape shape;
+  const char* augment;
+};
+
+class DeviceForm : public ::testing::TestWithParam<Case> {};
+
+TEST_P(DeviceForm, HasThePixelsOfTheLoaderBitForBit) {
+  const auto& [name, shape, augment] = GetParam();
+  const Pictures pictures(shape, 22);
+  const data::AugmentKey key{data::AugmentSpec::parse(augment), 3};
+  const PixelMoments moments = moments_of(shape);
+  for (const auto layout : {data::Layout::kChannelsLast, data::Layout::kPlanar}) {
+    LoadedBatches loaded(pictures.view(), data::Transform(shape, layout, moments.mean, moments.std),
+                         key, sampler());
+    DeviceBatches device(pictures.view(), moments, key, sampler(), torch::kCPU);
+    int batches = 0;
+    while (const auto expected = loaded.next()) {
+      const auto found = device.next();
+      ASSERT_TRUE(found);
+      EXPECT_EQ(found->request.images, expected->request.images);
+      EXPECT_TRUE(torch::equal(found->images, expected->images)) << name << ", batch " << batches;
+      EXPECT_TRUE(torch::equal(found->labels, expected->labels)) << name << ", batch " << batches;
+      EXPECT_TRUE(found->images.is_contiguous(at::MemoryFormat::ChannelsLast));
+      ++batches;
+    }
+    EXPECT_EQ(batches, 8);
+    EXPECT_FALSE(device.next());
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, DeviceForm,
+                         ::testing::Values(Case{"Colour", {3, 32, 32}, "standard"},
+                                           Case{"Grey", {1, 28, 28}, "none"},
+                                           Case{"NotSquare", {3, 5, 9}, "crop=2,flip"},
+                                           Case{"ShiftedOutOfSight", {3, 4, 4}, "crop=16"},
+                                           Case{"Mirrored", {1, 6, 7}, "flip"}),
+                         [](const auto& each) { return each.param.name; });
+
+TEST(LoadedBatches, ShowsBothLayoutsAsTheSameImages) {
+  const Pictures pictures({3, 6, 5}, 22);
+  const auto batches = [&](data::Layout layout) {
+    const PixelMoments moments = moments_of(pictures.shape);
+    return LoadedBatches(pictures.view(),
+                         data::Transform(pictures.shape, layout, moments.mean, moments.std), {},
+                         sampler())
+        .next()
+        .value();
+  };
+  const TensorBatch planar = batches(data::Layout::kPlanar);  // outlives its loader
+  const TensorBatch last = batches(data::Layout::kChannelsLast);
+  EXPECT_TRUE(planar.images.is_contiguous());
+  EXPECT_TRUE(last.images.is_contiguous(at::MemoryFormat::ChannelsLast));
+  EXPECT_TRUE(torch::equal(planar.images, last.images));
+  EXPECT_TRUE(torch::equal(planar.labels, last.labels));
+}
+
+}  // namespace
+}  // namespace tandem::train
