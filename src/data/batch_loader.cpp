@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "tandem/core/error.hpp"
-#include "tandem/core/host.hpp"
 
 namespace tandem::data {
 
@@ -34,51 +33,12 @@ BatchLoader::BatchLoader(ImagesView view, Transform transform, AugmentKey augmen
       transform_(std::move(transform)),
       augment_(augment),
       sampler_(std::move(sampler)),
-      thread_([this] { produce(); }) {}
-
-BatchLoader::~BatchLoader() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    stopping_ = true;
-  }
-  changed_.notify_all();
-  thread_.join();
-}
-
-std::optional<Batch> BatchLoader::next() {
-  std::unique_lock<std::mutex> lock(mutex_);
-  changed_.wait(lock, [this] { return !ready_.empty() || finished_; });
-  if (ready_.empty()) {
-    if (failure_) std::rethrow_exception(failure_);
-    return std::nullopt;
-  }
-  Batch batch = std::move(ready_.front());
-  ready_.pop_front();
-  lock.unlock();
-  changed_.notify_all();
-  return batch;
-}
-
-void BatchLoader::produce() {
-  name_this_thread("loader");
-  std::exception_ptr failure;
-  try {
-    while (std::optional<BatchRequest> request = sampler_->next()) {
-      Batch batch = make_batch(view_, transform_, augment_, std::move(*request));
-      std::unique_lock<std::mutex> lock(mutex_);
-      changed_.wait(lock, [this] { return ready_.size() < kBatchesAhead || stopping_; });
-      if (stopping_) return;
-      ready_.push_back(std::move(batch));
-      lock.unlock();
-      changed_.notify_all();
-    }
-  } catch (...) {
-    failure = std::current_exception();
-  }
-  const std::lock_guard<std::mutex> lock(mutex_);
-  failure_ = failure;
-  finished_ = true;
-  changed_.notify_all();
-}
+      batches_(
+          [this]() -> std::optional<Batch> {
+            std::optional<BatchRequest> request = sampler_->next();
+            if (!request) return std::nullopt;
+            return make_batch(view_, transform_, augment_, std::move(*request));
+          },
+          kBatchesAhead, "loader") {}
 
 }  // namespace tandem::data

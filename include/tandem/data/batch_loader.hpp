@@ -4,19 +4,15 @@
 // background.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
-#include <deque>
-#include <exception>
 #include <memory>
-#include <mutex>
 #include <optional>
-#include <thread>
 #include <vector>
 
 #include "tandem/core/span.hpp"
 #include "tandem/data/augment.hpp"
 #include "tandem/data/image_shape.hpp"
+#include "tandem/data/prefetcher.hpp"
 #include "tandem/data/sampler.hpp"
 
 namespace tandem::data {
@@ -50,30 +46,15 @@ class BatchLoader {
 
   BatchLoader(ImagesView view, Transform transform, AugmentKey augment,
               std::unique_ptr<Sampler> sampler);
-  // May run at any time: the thread ends after the batch that it is making.
-  ~BatchLoader();
-  BatchLoader(const BatchLoader&) = delete;
-  BatchLoader& operator=(const BatchLoader&) = delete;
-
   // The next batch in the sampler's order; nothing after the last one.
-  std::optional<Batch> next();
+  std::optional<Batch> next() { return batches_.next(); }
 
  private:
-  void produce();
-
   const ImagesView view_;
   const Transform transform_;
   const AugmentKey augment_;
   const std::unique_ptr<Sampler> sampler_;  // used by the background thread only
-
-  std::mutex mutex_;  // guards what follows
-  std::condition_variable changed_;
-  std::deque<Batch> ready_;
-  std::exception_ptr failure_;
-  bool finished_ = false;
-  bool stopping_ = false;
-
-  std::thread thread_;  // last: everything above exists before it starts
+  Prefetcher<Batch> batches_;               // last: its thread uses the above
 };
 
 }  // namespace tandem::data

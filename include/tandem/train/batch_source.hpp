@@ -47,30 +47,60 @@ struct PixelMoments {
   std::vector<double> std;
 };
 
+// Crop, flip and normalisation of whole batches on a device: the pixels of data::Transform, bit for
+// bit.
+class DeviceTransform {
+ public:
+  DeviceTransform(data::ImageShape shape, const PixelMoments& moments, torch::Device device);
+  // `images`: uint8 [count, height, width, channels]; image `which[i]` of them with the
+  // augmentation `drawn[i]` becomes the i-th of the result, float [n, channels, height, width],
+  // channels last. `which`: int64 [n]; `drawn`: int64 [n, 3].
+  torch::Tensor apply(const torch::Tensor& images, const torch::Tensor& which,
+                      const torch::Tensor& drawn) const;
+  torch::Device device() const { return scale_.device(); }
+
+ private:
+  const data::ImageShape shape_;
+  torch::Tensor scale_;    // float [channels]: 1 / (255 std)
+  torch::Tensor offset_;   // float [channels]: mean / std
+  torch::Tensor rows_;     // int64 [height]: 0, 1, …
+  torch::Tensor columns_;  // int64 [width]
+};
+
 // Batches that the device cuts out of a data set in its own memory, with the same random numbers
 // and the same pixels, bit for bit, as the CPU's. Owns the copy of the data set.
-class DeviceBatches final : public BatchSource {
+class ResidentBatches final : public BatchSource {
  public:
-  DeviceBatches(const data::ImagesView& view, const PixelMoments& moments, data::AugmentKey augment,
-                std::unique_ptr<data::Sampler> sampler, torch::Device device);
+  ResidentBatches(const data::ImagesView& view, const PixelMoments& moments,
+                  data::AugmentKey augment, std::unique_ptr<data::Sampler> sampler,
+                  torch::Device device);
   std::optional<TensorBatch> next() override;
 
   // What a data set takes of the device's memory.
   static std::size_t bytes_of(const data::ImagesView& view);
 
  private:
-  torch::Tensor cut_out(const torch::Tensor& drawn) const;
-
-  const data::ImageShape shape_;
   const data::AugmentKey augment_;
   const std::unique_ptr<data::Sampler> sampler_;
-  const torch::Device device_;
+  const DeviceTransform transform_;
   torch::Tensor images_;  // uint8 [count, height, width, channels]
   torch::Tensor labels_;  // int64 [count]
-  torch::Tensor scale_;   // float [channels]: 1 / (255 std)
-  torch::Tensor offset_;  // float [channels]: mean / std
-  torch::Tensor rows_;    // int64 [height]: 0, 1, …
-  torch::Tensor columns_;
+};
+
+// The same for a data set that is larger than the device's memory: a thread gathers each batch's
+// bytes, which travel to the device while it computes the batch before. Owns the thread.
+class StreamedBatches final : public BatchSource {
+ public:
+  // `view` must outlive it.
+  StreamedBatches(const data::ImagesView& view, const PixelMoments& moments,
+                  data::AugmentKey augment, std::unique_ptr<data::Sampler> sampler,
+                  torch::Device device);
+  ~StreamedBatches() override;
+  std::optional<TensorBatch> next() override;
+
+ private:
+  struct Stream;
+  std::unique_ptr<Stream> stream_;
 };
 
 }  // namespace tandem::train

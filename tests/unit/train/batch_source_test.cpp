@@ -54,19 +54,23 @@ TEST_P(DeviceForm, HasThePixelsOfTheLoaderBitForBit) {
   for (const auto layout : {data::Layout::kChannelsLast, data::Layout::kPlanar}) {
     LoadedBatches loaded(pictures.view(), data::Transform(shape, layout, moments.mean, moments.std),
                          key, sampler());
-    DeviceBatches device(pictures.view(), moments, key, sampler(), torch::kCPU);
+    ResidentBatches resident(pictures.view(), moments, key, sampler(), torch::kCPU);
+    StreamedBatches streamed(pictures.view(), moments, key, sampler(), torch::kCPU);
     int batches = 0;
     while (const auto expected = loaded.next()) {
-      const auto found = device.next();
-      ASSERT_TRUE(found);
-      EXPECT_EQ(found->request.images, expected->request.images);
-      EXPECT_TRUE(torch::equal(found->images, expected->images)) << name << ", batch " << batches;
-      EXPECT_TRUE(torch::equal(found->labels, expected->labels)) << name << ", batch " << batches;
-      EXPECT_TRUE(found->images.is_contiguous(at::MemoryFormat::ChannelsLast));
+      for (BatchSource* form : std::initializer_list<BatchSource*>{&resident, &streamed}) {
+        const auto found = form->next();
+        ASSERT_TRUE(found);
+        EXPECT_EQ(found->request.images, expected->request.images);
+        EXPECT_TRUE(torch::equal(found->images, expected->images)) << name << ", batch " << batches;
+        EXPECT_TRUE(torch::equal(found->labels, expected->labels)) << name << ", batch " << batches;
+        EXPECT_TRUE(found->images.is_contiguous(at::MemoryFormat::ChannelsLast));
+      }
       ++batches;
     }
     EXPECT_EQ(batches, 8);
-    EXPECT_FALSE(device.next());
+    EXPECT_FALSE(resident.next());
+    EXPECT_FALSE(streamed.next());
   }
 }
 
@@ -77,6 +81,12 @@ INSTANTIATE_TEST_SUITE_P(Shapes, DeviceForm,
                                            Case{"ShiftedOutOfSight", {3, 4, 4}, "crop=16"},
                                            Case{"Mirrored", {1, 6, 7}, "flip"}),
                          [](const auto& each) { return each.param.name; });
+
+TEST(StreamedBatches, MayEndBeforeTheirLastBatch) {
+  const Pictures pictures({1, 8, 8}, 22);
+  StreamedBatches batches(pictures.view(), moments_of(pictures.shape), {}, sampler(), torch::kCPU);
+  EXPECT_TRUE(batches.next());
+}
 
 TEST(LoadedBatches, ShowsBothLayoutsAsTheSameImages) {
   const Pictures pictures({3, 6, 5}, 22);

@@ -1,0 +1,39 @@
+#include "tandem/model/cuda.hpp"
+
+#include <ATen/Context.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
+#include <dlfcn.h>
+
+#include "tandem/core/error.hpp"
+
+namespace tandem::model {
+namespace {
+
+constexpr char kLibrary[] = "libtorch_cuda.so";
+constexpr char kCure[] =
+    "; build with make -f Makefile.hpc build LIBTORCH=wheel, or give --device cpu";
+
+void load() {
+  // Its initialisers announce its kernels to libtorch.
+  if (dlopen(kLibrary, RTLD_NOW | RTLD_GLOBAL) != nullptr) return;
+  throw UnavailableError(std::string("libtorch's CUDA part cannot be loaded: ") + dlerror() +
+                         kCure);
+}
+
+}  // namespace
+
+torch::Device open_cuda(int index) {
+  load();
+  if (!at::globalContext().hasCUDA()) {
+    throw UnavailableError(std::string(kLibrary) + " is loaded and finds no GPU that it can use" +
+                           kCure);
+  }
+  const torch::Device device(torch::kCUDA, static_cast<torch::DeviceIndex>(index));
+  c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
+  at::globalContext().setAllowTF32CuBLAS(false);
+  at::globalContext().setAllowTF32CuDNN(false);
+  at::globalContext().setBenchmarkCuDNN(false);
+  return device;
+}
+
+}  // namespace tandem::model

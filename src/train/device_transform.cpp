@@ -1,0 +1,64 @@
+#include "drawn_augmentation.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/train/batch_source.hpp"
+
+namespace tandem::train {
+
+torch::Tensor draw_table(const data::BatchRequest& request, const data::AugmentKey& augment,
+                         std::size_t image_count, bool pinned) {
+  torch::Tensor drawn =
+      torch::empty({static_cast<std::int64_t>(request.images.size()), kDrawnColumns},
+                   torch::TensorOptions(torch::kInt64).pinned_memory(pinned));
+  auto* row = drawn.data_ptr<std::int64_t>();
+  for (const std::uint32_t image : request.images) {
+    if (image >= image_count) {
+      throw InternalError("image " + std::to_string(image) + " was asked for, the data set has " +
+                          std::to_string(image_count));
+    }
+    const data::Augmentation augmentation =
+        data::draw_augmentation(augment.spec, augment.seed, request.epoch, image);
+    row[kShiftY] = augmentation.shift_y;
+    row[kShiftX] = augmentation.shift_x;
+    row[kFlip] = augmentation.flip ? 1 : 0;
+    row[kImage] = image;
+    row += kDrawnColumns;
+  }
+  return drawn;
+}
+
+DeviceTransform::DeviceTransform(data::ImageShape shape, const PixelMoments& moments,
+                                 torch::Device device)
+    : shape_(shape) {
+  // The numbers of data::Transform, rounded where it rounds.
+  std::vector<float> scale;
+  std::vector<float> offset;
+  for (std::size_t channel = 0; channel < moments.std.size(); ++channel) {
+    scale.push_back(static_cast<float>(1 / (255 * moments.std[channel])));
+    offset.push_back(static_cast<float>(moments.mean[channel] / moments.std[channel]));
+  }
+  scale_ = torch::tensor(scale).to(device);
+  offset_ = torch::tensor(offset).to(device);
+  rows_ = torch::arange(shape.height, torch::kInt64).to(device);
+  columns_ = torch::arange(shape.width, torch::kInt64).to(device);
+}
+
+// data::Transform::apply for a batch: output (y, x) is input (y + shift_y, x' + shift_x), black
+// outside, where x' is x, mirrored where `flip`.
+torch::Tensor DeviceTransform::apply(const torch::Tensor& images, const torch::Tensor& which,
+                                     const torch::Tensor& drawn) const {
+  const auto column = [&drawn](int number) { return drawn.slice(1, number, number + 1); };
+  const torch::Tensor mirrored =
+      torch::where(column(kFlip) == 1, shape_.width - 1 - columns_, columns_);
+  const torch::Tensor y = rows_ + column(kShiftY);     // [n, height]
+  const torch::Tensor x = mirrored + column(kShiftX);  // [n, width]
+  const torch::Tensor inside = ((y >= 0) & (y < shape_.height)).unsqueeze(2) &
+                               ((x >= 0) & (x < shape_.width)).unsqueeze(1);  // [n, height, width]
+  const torch::Tensor pixels =
+      images.index({which.view({-1, 1, 1}), y.clamp(0, shape_.height - 1).unsqueeze(2),
+                    x.clamp(0, shape_.width - 1).unsqueeze(1)});  // [n, height, width, channels]
+  const torch::Tensor seen = pixels * inside.unsqueeze(3);
+  // Two roundings, as data::Transform has.
+  return seen.to(torch::kFloat32).mul_(scale_).sub_(offset_).permute({0, 3, 1, 2});
+}
+
+}  // namespace tandem::train

@@ -1,0 +1,18 @@
+// What: the random numbers of a batch as a table for the device. Owns: nothing. Threads: any.
+// Throws: InternalError where an image is asked for that the data set has not.
+#pragma once
+
+#include "tandem/data/batch_loader.hpp"
+#include "tandem/model/libtorch.hpp"
+
+namespace tandem::train {
+
+// Columns of the table.
+enum DrawnColumn { kShiftY, kShiftX, kFlip, kImage, kDrawnColumns };
+
+// int64 [n, kDrawnColumns], in page-locked memory where `pinned`, from which a GPU copies while
+// nobody waits.
+torch::Tensor draw_table(const data::BatchRequest& request, const data::AugmentKey& augment,
+                         std::size_t image_count, bool pinned);
+
+}  // namespace tandem::train
