@@ -247,14 +247,21 @@ int run_train(Job& job, const Arguments& arguments) {
     keeper.consider(result);
     return result;
   };
+  std::optional<train::StepProfiler> profiler;
+  if (request.reporting.profile) {
+    profiler.emplace(job.world, board, *request.reporting.profile, torch::kCPU,
+                     folder ? folder->traces_path() : "");
+  }
+  comm::Progress& progress = profiler ? static_cast<comm::Progress&>(*profiler) : board;
   train::Trainer trainer(
       {job.world, *network, arena, *exchange, *math, schedule, batches, evaluate_test, sinks,
        [&](std::uint64_t step) { return keeper.decide(step); },
-       [&](const train::TrainingState& state) { keeper.save(state); }, &board},
+       [&](const train::TrainingState& state) { keeper.save(state); }, &progress},
       settings, start.state);
   const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - began;
   const train::TrainResult result =
       run_trainer(trainer, folder, job.topology.world, startup.count());
+  if (profiler) profiler->finish();
   board.report(result.steps, comm::Phase::kEnd);
   const std::string lost = keeper.finish();
   sinks.clear();

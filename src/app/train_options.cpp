@@ -81,6 +81,9 @@ void read_reporting(Options& options, TrainReporting& reporting) {
   reporting.progress = options.flag("progress");
   reporting.json = options.flag("json");
   reporting.print_config = options.flag("print-config");
+  if (options.is_set("profile")) {
+    reporting.profile = options.parsed("profile", train::StepRange::parse);
+  }
 }
 
 // "HH:MM:SS", "MM:SS" or seconds.
@@ -213,6 +216,9 @@ OptionTable train_option_table() {
       {"runs-dir", "DIR", "runs", "where run folders are", "reporting"},
       {"eval-every", "N", "1", "epochs between evaluations; 0: never", "reporting"},
       {"log-every", "N", "10", "steps between lines of metrics.jsonl and of progress; 0: never",
+       "reporting"},
+      {"profile", "STEPS", "",
+       "write a Chrome trace per rank of a step, or of those from one to another, such as 6-10",
        "reporting"},
       {"progress", "", "true", "progress line on a terminal, step lines in a log", "reporting"},
       {"quiet", "", "false", "warnings and errors only", "reporting"},

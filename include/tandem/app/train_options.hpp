@@ -2,12 +2,14 @@
 // Owns: nothing. Threads: any. Throws: UsageError with every fault at once.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "tandem/app/options.hpp"
 #include "tandem/train/boundary_policy.hpp"
 #include "tandem/train/checkpoint_store.hpp"
 #include "tandem/train/config.hpp"
+#include "tandem/train/step_profiler.hpp"
 
 namespace tandem::app {
 
@@ -27,6 +29,7 @@ struct TrainReporting {
   bool progress = true;
   bool json = false;
   bool print_config = false;
+  std::optional<train::StepRange> profile;  // steps to trace
 };
 
 // When the state is saved, compared and given up.

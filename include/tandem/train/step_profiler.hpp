@@ -1,0 +1,55 @@
+// What: what every rank does in a few steps, operator by operator, as a Chrome trace
+// (https://ui.perfetto.dev, chrome://tracing).
+// Owns: libtorch's profiler while those steps run. Threads: the one that trains.
+// Throws: what the communicator throws; IoError, CannotCreateError on rank 0, as AgreedError on
+// every rank.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tandem/comm/communicator.hpp"
+#include "tandem/comm/progress.hpp"
+#include "tandem/model/libtorch.hpp"
+
+namespace tandem::train {
+
+// Steps of a run, 1 is the first; both included.
+struct StepRange {
+  std::uint64_t first = 0;
+  std::uint64_t last = 0;
+
+  // "8" is one step, "6-10" are five. Throws UsageError.
+  static StepRange parse(const std::string& text);
+};
+
+// Stands between the trainer, who reports its phases, and whoever is told of them.
+class StepProfiler final : public comm::Progress {
+ public:
+  // The same range on every rank. `folder`, on rank 0: where rank-0000.json … are written; made if
+  // it is not there.
+  StepProfiler(comm::Communicator& comm, comm::Progress& next, StepRange steps,
+               torch::Device device, std::string folder);
+  ~StepProfiler() override;
+
+  // Collective with the first phase after the range: finishes.
+  void report(std::uint64_t step, comm::Phase phase) override;
+  void touch() override { next_.touch(); }
+  // Collective. Writes what was recorded, also of a run that ended within the range; nothing where
+  // that is done.
+  void finish();
+
+ private:
+  struct Recording;
+
+  comm::Communicator& comm_;
+  comm::Progress& next_;
+  const StepRange steps_;
+  const torch::Device device_;
+  const std::string folder_;
+  std::unique_ptr<Recording> recording_;  // while the steps of the range run
+  bool done_ = false;
+};
+
+}  // namespace tandem::train

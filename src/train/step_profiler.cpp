@@ -1,0 +1,149 @@
+#include "tandem/train/step_profiler.hpp"
+
+#include <ATen/record_function.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
+#include <torch/version.h>
+
+#include <filesystem>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::train {
+namespace {
+
+namespace profiler = torch::autograd::profiler;
+using torch::profiler::impl::ActivityType;
+using torch::profiler::impl::ProfilerConfig;
+using torch::profiler::impl::ProfilerState;
+
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+double microseconds_at(const profiler::KinetoEvent& event) {
+  return static_cast<double>(event.startNs()) / 1e3;
+}
+double duration_of(const profiler::KinetoEvent& event) {
+  return static_cast<double>(event.durationNs()) / 1e3;
+}
+#else
+double microseconds_at(const profiler::KinetoEvent& event) {
+  return static_cast<double>(event.startUs());
+}
+double duration_of(const profiler::KinetoEvent& event) {
+  return static_cast<double>(event.durationUs());
+}
+#endif
+
+// "X" is a complete event of the Trace Event Format, times in microseconds.
+Json to_json(const profiler::KinetoEvent& event, int rank) {
+  const bool on_cpu = event.deviceType() == c10::DeviceType::CPU;
+  const std::string track = on_cpu ? "thread " + std::to_string(event.startThreadId())
+                                   : "GPU stream " + std::to_string(event.deviceResourceId());
+  return {{"ph", "X"},
+          {"name", event.name()},
+          {"ts", microseconds_at(event)},
+          {"pid", rank},
+          {"dur", duration_of(event)},
+          {"tid", track},
+          {"cat", on_cpu ? "cpu" : "gpu"}};
+}
+
+std::string trace_of(const profiler::ProfilerResult& result, int rank) {
+  Json events = Json::array();
+  events.push_back({{"ph", "M"},
+                    {"name", "process_name"},
+                    {"pid", rank},
+                    {"args", {{"name", "rank " + std::to_string(rank)}}}});
+  for (const profiler::KinetoEvent& event : result.events()) events.push_back(to_json(event, rank));
+  return Json({{"displayTimeUnit", "ms"}, {"traceEvents", events}}).dump();
+}
+
+std::string file_of(const std::string& folder, std::size_t rank) {
+  std::string number = std::to_string(rank);
+  number.insert(0, number.size() < 4 ? 4 - number.size() : 0, '0');
+  return folder + "/rank-" + number + ".json";
+}
+
+}  // namespace
+
+StepRange StepRange::parse(const std::string& text) {
+  const std::vector<std::string> ends = split(text, '-');
+  const auto step = [](const std::string& number) {
+    return static_cast<std::uint64_t>(parse_integer(number, 1, std::int64_t{1} << 40, "--profile"));
+  };
+  if (ends.size() > 2) {
+    throw UsageError("--profile: '" + text + "' is neither a step nor two, such as 6-10");
+  }
+  const StepRange range{step(ends.front()), step(ends.back())};
+  if (range.last < range.first) {
+    throw UsageError("--profile: '" + text + "' ends before it begins");
+  }
+  return range;
+}
+
+// The phases are scopes around the operators, so that both stand in one trace.
+struct StepProfiler::Recording {
+  std::optional<at::RecordFunction> phase;
+
+  explicit Recording(bool with_gpu) {
+    const ProfilerConfig config(ProfilerState::KINETO);
+    std::set<ActivityType> activities{ActivityType::CPU};
+    if (with_gpu) activities.insert(ActivityType::CUDA);
+    profiler::prepareProfiler(config, activities);
+    profiler::enableProfiler(config, activities);
+  }
+  void enter(comm::Phase entered) {
+    phase.reset();
+    phase.emplace(at::RecordScope::USER_SCOPE);
+    if (phase->isActive()) phase->before(comm::phase_name(entered));
+  }
+  std::unique_ptr<profiler::ProfilerResult> end() {
+    phase.reset();
+    return profiler::disableProfiler();
+  }
+};
+
+StepProfiler::StepProfiler(comm::Communicator& comm, comm::Progress& next, StepRange steps,
+                           torch::Device device, std::string folder)
+    : comm_(comm), next_(next), steps_(steps), device_(device), folder_(std::move(folder)) {}
+
+StepProfiler::~StepProfiler() {
+  if (recording_) recording_->end();  // an exception passes
+}
+
+void StepProfiler::report(std::uint64_t step, comm::Phase phase) {
+  next_.report(step, phase);
+  if (done_ || step < steps_.first) return;
+  // What follows the last step, an evaluation for instance, is said of that step too.
+  const bool in_step = phase == comm::Phase::kData || phase == comm::Phase::kCompute ||
+                       phase == comm::Phase::kExchange || phase == comm::Phase::kUpdate;
+  if (step > steps_.last || (step == steps_.last && !in_step)) {
+    finish();
+    return;
+  }
+  if (!recording_) recording_ = std::make_unique<Recording>(device_.is_cuda());
+  recording_->enter(phase);
+}
+
+void StepProfiler::finish() {
+  done_ = true;
+  if (!recording_) return;
+  const auto result = recording_->end();
+  recording_.reset();
+  const std::vector<std::string> traces = comm_.gather_strings(trace_of(*result, comm_.rank()));
+  comm::agree_on_rank_0(comm_, [&] {
+    std::error_code error;
+    std::filesystem::create_directories(folder_, error);
+    if (error) throw CannotCreateError(folder_ + ": " + error.message());
+    for (std::size_t rank = 0; rank < traces.size(); ++rank) {
+      write_file_atomically(file_of(folder_, rank), traces[rank]);
+    }
+  });
+}
+
+}  // namespace tandem::train
