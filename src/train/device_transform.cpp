@@ -26,9 +26,9 @@ torch::Tensor draw_table(const data::BatchRequest& request, const data::AugmentK
   return drawn;
 }
 
-DeviceTransform::DeviceTransform(data::ImageShape shape, const PixelMoments& moments,
-                                 torch::Device device)
-    : shape_(shape) {
+DeviceTransform::DeviceTransform(data::ImageShape shape, data::Layout layout,
+                                 const PixelMoments& moments, torch::Device device)
+    : shape_(shape), layout_(layout) {
   // The numbers of data::Transform, rounded where it rounds.
   std::vector<float> scale;
   std::vector<float> offset;
@@ -58,7 +58,9 @@ torch::Tensor DeviceTransform::apply(const torch::Tensor& images, const torch::T
                     x.clamp(0, shape_.width - 1).unsqueeze(1)});  // [n, height, width, channels]
   const torch::Tensor seen = pixels * inside.unsqueeze(3);
   // Two roundings, as data::Transform has.
-  return seen.to(torch::kFloat32).mul_(scale_).sub_(offset_).permute({0, 3, 1, 2});
+  const torch::Tensor result =
+      seen.to(torch::kFloat32).mul_(scale_).sub_(offset_).permute({0, 3, 1, 2});
+  return layout_ == data::Layout::kPlanar ? result.contiguous() : result;
 }
 
 }  // namespace tandem::train

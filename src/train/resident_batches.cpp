@@ -9,10 +9,12 @@ std::size_t ResidentBatches::bytes_of(const data::ImagesView& view) {
   return view.images.size() + view.labels.size() * sizeof(std::int64_t);
 }
 
-ResidentBatches::ResidentBatches(const data::ImagesView& view, const PixelMoments& moments,
-                                 data::AugmentKey augment, std::unique_ptr<data::Sampler> sampler,
-                                 torch::Device device)
-    : augment_(augment), sampler_(std::move(sampler)), transform_(view.shape, moments, device) {
+ResidentBatches::ResidentBatches(const data::ImagesView& view, data::Layout layout,
+                                 const PixelMoments& moments, data::AugmentKey augment,
+                                 std::unique_ptr<data::Sampler> sampler, torch::Device device)
+    : augment_(augment),
+      sampler_(std::move(sampler)),
+      transform_(view.shape, layout, moments, device) {
   const auto count = static_cast<std::int64_t>(view.labels.size());
   // from_blob wants mutable pointers and the results are only read.
   const torch::Tensor planar = torch::from_blob(

@@ -32,13 +32,13 @@ struct StreamedBatches::Stream {
   std::optional<c10::Event> arrived;
   data::Prefetcher<RawBatch> raw;  // last: its thread uses the above
 
-  Stream(const data::ImagesView& images, const PixelMoments& moments, data::AugmentKey key,
-         std::unique_ptr<data::Sampler> of, torch::Device on)
+  Stream(const data::ImagesView& images, data::Layout layout, const PixelMoments& moments,
+         data::AugmentKey key, std::unique_ptr<data::Sampler> of, torch::Device on)
       : view(images),
         augment(key),
         sampler(std::move(of)),
         device(on),
-        transform(images.shape, moments, on),
+        transform(images.shape, layout, moments, on),
         raw(
             [this]() -> std::optional<RawBatch> {
               std::optional<data::BatchRequest> request = sampler->next();
@@ -101,10 +101,11 @@ struct StreamedBatches::Stream {
   }
 };
 
-StreamedBatches::StreamedBatches(const data::ImagesView& view, const PixelMoments& moments,
-                                 data::AugmentKey augment, std::unique_ptr<data::Sampler> sampler,
-                                 torch::Device device)
-    : stream_(std::make_unique<Stream>(view, moments, augment, std::move(sampler), device)) {}
+StreamedBatches::StreamedBatches(const data::ImagesView& view, data::Layout layout,
+                                 const PixelMoments& moments, data::AugmentKey augment,
+                                 std::unique_ptr<data::Sampler> sampler, torch::Device device)
+    : stream_(
+          std::make_unique<Stream>(view, layout, moments, augment, std::move(sampler), device)) {}
 
 StreamedBatches::~StreamedBatches() = default;
 

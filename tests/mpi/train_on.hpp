@@ -121,8 +121,8 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<StepMath> math;
   if (on_device) {
-    batches = std::make_unique<ResidentBatches>(images.view(), PixelMoments{{0.4}, {0.3}}, augment,
-                                                std::move(sampler), torch::kCPU);
+    batches = std::make_unique<ResidentBatches>(images.view(), layout, PixelMoments{{0.4}, {0.3}},
+                                                augment, std::move(sampler), torch::kCPU);
     math = make_device_step_math(arena, optimizer, config.clip_norm, config.precision);
   } else {
     batches =

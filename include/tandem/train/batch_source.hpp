@@ -51,16 +51,18 @@ struct PixelMoments {
 // bit.
 class DeviceTransform {
  public:
-  DeviceTransform(data::ImageShape shape, const PixelMoments& moments, torch::Device device);
+  DeviceTransform(data::ImageShape shape, data::Layout layout, const PixelMoments& moments,
+                  torch::Device device);
   // `images`: uint8 [count, height, width, channels]; image `which[i]` of them with the
-  // augmentation `drawn[i]` becomes the i-th of the result, float [n, channels, height, width],
-  // channels last. `which`: int64 [n]; `drawn`: int64 [n, 3].
+  // augmentation `drawn[i]` becomes the i-th of the result, float [n, channels, height, width] in
+  // the layout. `which`: int64 [n]; `drawn`: int64 [n, 3].
   torch::Tensor apply(const torch::Tensor& images, const torch::Tensor& which,
                       const torch::Tensor& drawn) const;
   torch::Device device() const { return scale_.device(); }
 
  private:
   const data::ImageShape shape_;
+  const data::Layout layout_;
   torch::Tensor scale_;    // float [channels]: 1 / (255 std)
   torch::Tensor offset_;   // float [channels]: mean / std
   torch::Tensor rows_;     // int64 [height]: 0, 1, …
@@ -71,7 +73,7 @@ class DeviceTransform {
 // and the same pixels, bit for bit, as the CPU's. Owns the copy of the data set.
 class ResidentBatches final : public BatchSource {
  public:
-  ResidentBatches(const data::ImagesView& view, const PixelMoments& moments,
+  ResidentBatches(const data::ImagesView& view, data::Layout layout, const PixelMoments& moments,
                   data::AugmentKey augment, std::unique_ptr<data::Sampler> sampler,
                   torch::Device device);
   std::optional<TensorBatch> next() override;
@@ -92,7 +94,7 @@ class ResidentBatches final : public BatchSource {
 class StreamedBatches final : public BatchSource {
  public:
   // `view` must outlive it.
-  StreamedBatches(const data::ImagesView& view, const PixelMoments& moments,
+  StreamedBatches(const data::ImagesView& view, data::Layout layout, const PixelMoments& moments,
                   data::AugmentKey augment, std::unique_ptr<data::Sampler> sampler,
                   torch::Device device);
   ~StreamedBatches() override;

@@ -54,8 +54,10 @@ TEST_P(DeviceForm, HasThePixelsOfTheLoaderBitForBit) {
   for (const auto layout : {data::Layout::kChannelsLast, data::Layout::kPlanar}) {
     LoadedBatches loaded(pictures.view(), data::Transform(shape, layout, moments.mean, moments.std),
                          key, sampler());
-    ResidentBatches resident(pictures.view(), moments, key, sampler(), torch::kCPU);
-    StreamedBatches streamed(pictures.view(), moments, key, sampler(), torch::kCPU);
+    ResidentBatches resident(pictures.view(), layout, moments, key, sampler(), torch::kCPU);
+    StreamedBatches streamed(pictures.view(), layout, moments, key, sampler(), torch::kCPU);
+    const auto format = layout == data::Layout::kPlanar ? at::MemoryFormat::Contiguous
+                                                        : at::MemoryFormat::ChannelsLast;
     int batches = 0;
     while (const auto expected = loaded.next()) {
       for (BatchSource* form : std::initializer_list<BatchSource*>{&resident, &streamed}) {
@@ -64,7 +66,7 @@ TEST_P(DeviceForm, HasThePixelsOfTheLoaderBitForBit) {
         EXPECT_EQ(found->request.images, expected->request.images);
         EXPECT_TRUE(torch::equal(found->images, expected->images)) << name << ", batch " << batches;
         EXPECT_TRUE(torch::equal(found->labels, expected->labels)) << name << ", batch " << batches;
-        EXPECT_TRUE(found->images.is_contiguous(at::MemoryFormat::ChannelsLast));
+        EXPECT_TRUE(found->images.is_contiguous(format));
       }
       ++batches;
     }
@@ -84,7 +86,8 @@ INSTANTIATE_TEST_SUITE_P(Shapes, DeviceForm,
 
 TEST(StreamedBatches, MayEndBeforeTheirLastBatch) {
   const Pictures pictures({1, 8, 8}, 22);
-  StreamedBatches batches(pictures.view(), moments_of(pictures.shape), {}, sampler(), torch::kCPU);
+  StreamedBatches batches(pictures.view(), data::Layout::kPlanar, moments_of(pictures.shape), {},
+                          sampler(), torch::kCPU);
   EXPECT_TRUE(batches.next());
 }
 
