@@ -8,7 +8,7 @@ std::string Communicator::broadcast_string(std::string text, int root) {
   auto length = static_cast<std::uint64_t>(text.size());
   broadcast(Span<std::uint64_t>(&length, 1), root);
   text.resize(length);
-  do_broadcast(text.data(), text.size(), root);
+  broadcast(Span<std::uint8_t>(reinterpret_cast<std::uint8_t*>(text.data()), text.size()), root);
   return text;
 }
 

@@ -22,6 +22,9 @@ MPI_Datatype mpi_type(DataType type) {
       return MPI_INT64_T;
     case DataType::kUint64:
       return MPI_UINT64_T;
+    case DataType::kBfloat16:
+      throw UnavailableError(
+          "MPI cannot add bfloat16 numbers; exchange gradients in fp32, or over NCCL");
   }
   return MPI_DATATYPE_NULL;
 }
@@ -30,6 +33,8 @@ std::size_t bytes_of_type(DataType type) {
   switch (type) {
     case DataType::kByte:
       return 1;
+    case DataType::kBfloat16:
+      return 2;
     case DataType::kFloat32:
       return 4;
     default:

@@ -36,7 +36,7 @@ struct Reducer::Hooks {
   }
 };
 
-Reducer::Reducer(ParameterArena& arena, comm::Communicator& comm, std::size_t bucket_bytes)
+Reducer::Reducer(ParameterArena& arena, comm::Collectives& comm, std::size_t bucket_bytes)
     : arena_(arena),
       comm_(comm),
       buckets_(make_buckets(arena.slots(), arena.gradients().size(), bucket_bytes)),

@@ -5,7 +5,7 @@
 
 namespace tandem::train {
 
-void broadcast_tensor(comm::Communicator& comm, const torch::Tensor& tensor) {
+void broadcast_tensor(comm::Collectives& comm, const torch::Tensor& tensor) {
   const torch::NoGradGuard no_grad;
   const torch::Tensor host = on_host(tensor);
   comm.broadcast(Span<std::uint8_t>(static_cast<std::uint8_t*>(host.data_ptr()),
@@ -13,13 +13,12 @@ void broadcast_tensor(comm::Communicator& comm, const torch::Tensor& tensor) {
   if (!tensor.is_cpu()) tensor.copy_(host);
 }
 
-void broadcast_weights(comm::Communicator& comm, ParameterArena& arena,
-                       torch::nn::Module& network) {
+void broadcast_weights(comm::Collectives& comm, ParameterArena& arena, torch::nn::Module& network) {
   broadcast_tensor(comm, arena.flat_values());
   broadcast_buffers(comm, network);
 }
 
-void broadcast_buffers(comm::Communicator& comm, torch::nn::Module& network) {
+void broadcast_buffers(comm::Collectives& comm, torch::nn::Module& network) {
   for (const auto& item : network.named_buffers()) {
     const torch::Tensor& buffer = item.value();
     if (!buffer.is_contiguous()) {

@@ -1,89 +1,60 @@
 #include <gtest/gtest.h>
 
-#include <numeric>
-
+#include "collectives_conformance.hpp"
 #include "support/mpi_test.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/comm/topology.hpp"
+#include "tandem/core/error.hpp"
 
 namespace tandem::comm {
 namespace {
 
 template <typename T>
-std::vector<T> values_of_rank(std::size_t count, int rank) {
-  std::vector<T> values(count);
-  for (std::size_t i = 0; i < count; ++i) values[i] = static_cast<T>((i % 50) + 3 * rank + 1);
-  return values;
-}
+struct HostMemory {
+  template <typename Subject>
+  HostMemory(Subject&, std::vector<T> initial) : values(std::move(initial)) {}
+  Span<T> span() { return Span<T>(values); }
+  const std::vector<T>& read() const { return values; }
+  std::vector<T> values;
+};
 
-template <typename T>
-class TypedCollectives : public ::testing::Test {};
-using NumericTypes = ::testing::Types<float, double, std::int64_t, std::uint64_t>;
-TYPED_TEST_SUITE(TypedCollectives, NumericTypes);
+struct World {
+  template <typename T>
+  using Memory = HostMemory<T>;
+  World() { comm.set_piece(kPiece); }
+  Collectives& collectives() { return comm; }
+  MpiCommunicator comm = MpiCommunicator::world();
+};
 
-// 0, 1, odd, and more than the piece that buffers are cut into.
-constexpr std::size_t kPiece = 100;
-constexpr std::size_t kSizes[] = {0, 1, 37, 100, 1001};
+struct Self {
+  template <typename T>
+  using Memory = HostMemory<T>;
+  Collectives& collectives() { return comm; }
+  MpiCommunicator comm = MpiCommunicator::self();
+};
 
-TYPED_TEST(TypedCollectives, AllReduceSumsMinsAndMaxes) {
-  auto comm = MpiCommunicator::world();
-  comm.set_piece(kPiece);
-  for (const std::size_t size : kSizes) {
-    for (const Reduction reduction : {Reduction::kSum, Reduction::kMin, Reduction::kMax}) {
-      auto values = values_of_rank<TypeParam>(size, comm.rank());
-      auto expected = values_of_rank<TypeParam>(size, 0);
-      for (int rank = 1; rank < comm.size(); ++rank) {
-        const auto other = values_of_rank<TypeParam>(size, rank);
-        for (std::size_t i = 0; i < size; ++i) {
-          expected[i] = reduction == Reduction::kSum   ? expected[i] + other[i]
-                        : reduction == Reduction::kMin ? std::min(expected[i], other[i])
-                                                       : std::max(expected[i], other[i]);
-        }
-      }
-      comm.all_reduce(Span<TypeParam>(values), reduction);
-      EXPECT_EQ(values, expected) << size;
-    }
-  }
-}
+using MpiCases =
+    ::testing::Types<Case<World, float>, Case<World, double>, Case<World, std::int64_t>,
+                     Case<World, std::uint64_t>, Case<Self, float>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Mpi, Conformance, MpiCases);
 
-TYPED_TEST(TypedCollectives, StartedSumsFinishInAnyInterleaving) {
-  auto comm = MpiCommunicator::world();
-  comm.set_piece(kPiece);
-  auto first = values_of_rank<TypeParam>(1001, comm.rank());
-  auto second = values_of_rank<TypeParam>(37, comm.rank());
-  auto blocking = first;
-  auto blocking_second = second;
-  auto pending_first = comm.start_all_reduce(Span<TypeParam>(first));
-  auto pending_second = comm.start_all_reduce(Span<TypeParam>(second));
-  comm.all_reduce(Span<TypeParam>(blocking));
-  pending_second->wait();
-  while (!pending_first->test()) {
-  }
-  comm.all_reduce(Span<TypeParam>(blocking_second));
-  EXPECT_EQ(first, blocking);
-  EXPECT_EQ(second, blocking_second);
-}
-
-TYPED_TEST(TypedCollectives, ReduceFillsTheRootAlone) {
+TEST(Communicator, ReduceFillsTheRootAlone) {
   auto comm = MpiCommunicator::world();
   comm.set_piece(kPiece);
   const int root = comm.size() - 1;
-  const auto mine = values_of_rank<TypeParam>(201, comm.rank());
+  const auto mine = from_numbers<double>(numbers_of_rank(201, comm.rank()));
   auto values = mine;
-  auto sums = mine;
-  comm.all_reduce(Span<TypeParam>(sums));
-  comm.reduce(Span<TypeParam>(values), Reduction::kSum, root);
-  EXPECT_EQ(values, comm.rank() == root ? sums : mine);
+  comm.reduce(Span<double>(values), Reduction::kSum, root);
+  EXPECT_EQ(values, comm.rank() == root
+                        ? from_numbers<double>(numbers_of_all(201, comm.size(), Reduction::kSum))
+                        : mine);
 }
 
-TYPED_TEST(TypedCollectives, BroadcastComesFromTheRoot) {
+TEST(Communicator, MpiSaysThatItCannotAddBfloat16) {
   auto comm = MpiCommunicator::world();
-  comm.set_piece(kPiece);
-  for (const int root : {0, comm.size() - 1}) {
-    auto values = values_of_rank<TypeParam>(201, comm.rank());
-    comm.broadcast(Span<TypeParam>(values), root);
-    EXPECT_EQ(values, values_of_rank<TypeParam>(201, root));
-  }
+  Bfloat16 value{};
+  EXPECT_THROW(comm.all_reduce(Span<Bfloat16>(&value, 1)), UnavailableError);
+  EXPECT_THROW(comm.start_all_reduce(Span<Bfloat16>(&value, 1)), UnavailableError);
 }
 
 TEST(Communicator, GathersTextsOfUnequalLength) {

@@ -1,6 +1,7 @@
 // What: a Communicator over MPI, for host memory.
 // Owns: a duplicate of the MPI communicator, freed by the destructor (before the Runtime's).
-// Threads: one at a time. Throws: InternalError naming the MPI call.
+// Threads: one at a time. Throws: InternalError naming the MPI call; UnavailableError for a sum of
+// bfloat16, which MPI does not know.
 #pragma once
 
 #include <memory>

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/comm/communicator.hpp"
+#include "tandem/comm/collectives.hpp"
 #include "tandem/train/gradient_exchange.hpp"
 #include "tandem/train/parameter_arena.hpp"
 
@@ -32,7 +32,7 @@ std::vector<Bucket> make_buckets(const std::vector<ParameterArena::Slot>& slots,
 
 class Reducer final : public GradientExchange {
  public:
-  Reducer(ParameterArena& arena, comm::Communicator& comm, std::size_t bucket_bytes);
+  Reducer(ParameterArena& arena, comm::Collectives& comm, std::size_t bucket_bytes);
   ~Reducer() override;
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
@@ -54,7 +54,7 @@ class Reducer final : public GradientExchange {
   void start_bucket(std::size_t bucket);
 
   ParameterArena& arena_;
-  comm::Communicator& comm_;
+  comm::Collectives& comm_;
   std::vector<Bucket> buckets_;
   std::vector<std::size_t> bucket_of_slot_;
 

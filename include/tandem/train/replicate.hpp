@@ -2,21 +2,21 @@
 // Owns: nothing. Threads: one at a time. Throws: what the communicator throws.
 #pragma once
 
-#include "tandem/comm/communicator.hpp"
+#include "tandem/comm/collectives.hpp"
 #include "tandem/model/libtorch.hpp"
 #include "tandem/train/parameter_arena.hpp"
 
 namespace tandem::train {
 
 // Collective. Rank 0's elements, through the host's memory; the tensor is contiguous.
-void broadcast_tensor(comm::Communicator& comm, const torch::Tensor& tensor);
+void broadcast_tensor(comm::Collectives& comm, const torch::Tensor& tensor);
 
 // Collective. Rank 0's parameters and buffers reach every rank.
-void broadcast_weights(comm::Communicator& comm, ParameterArena& arena, torch::nn::Module& network);
+void broadcast_weights(comm::Collectives& comm, ParameterArena& arena, torch::nn::Module& network);
 
 // Collective. Rank 0's buffers (BatchNorm's statistics) are the model's: training never reads them,
 // so they travel before every evaluation, digest and export, at no other time, and are never
 // averaged.
-void broadcast_buffers(comm::Communicator& comm, torch::nn::Module& network);
+void broadcast_buffers(comm::Collectives& comm, torch::nn::Module& network);
 
 }  // namespace tandem::train

@@ -1,0 +1,102 @@
+// What: the collectives that carry gradients and weights, in host memory (mpi) or a GPU's (nccl).
+// Owns: its connection; buffers stay the caller's and must live until the call (or its Pending) is
+// done. Threads: one thread at a time, the same on every rank. Throws: InternalError naming the
+// failed call.
+//
+// Every rank must issue the same calls in the same order with the same sizes. On a GPU a collective
+// comes after all that the compute stream was given before it, and "done" means that what the
+// stream is given next finds the result; the host waits for neither.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tandem/core/span.hpp"
+
+namespace tandem::comm {
+
+// The upper half of a float, as a GPU's gradients may be exchanged.
+struct Bfloat16 {
+  std::uint16_t bits;
+};
+
+enum class DataType { kByte, kFloat32, kFloat64, kInt64, kUint64, kBfloat16 };
+// No mean: a rank's share of the global batch is not the same on all, so each scales its own sum.
+enum class Reduction { kSum, kMin, kMax };
+
+template <typename T>
+constexpr DataType data_type_of();
+template <>
+constexpr DataType data_type_of<std::uint8_t>() {
+  return DataType::kByte;
+}
+template <>
+constexpr DataType data_type_of<float>() {
+  return DataType::kFloat32;
+}
+template <>
+constexpr DataType data_type_of<double>() {
+  return DataType::kFloat64;
+}
+template <>
+constexpr DataType data_type_of<std::int64_t>() {
+  return DataType::kInt64;
+}
+template <>
+constexpr DataType data_type_of<std::uint64_t>() {
+  return DataType::kUint64;
+}
+template <>
+constexpr DataType data_type_of<Bfloat16>() {
+  return DataType::kBfloat16;
+}
+
+// One collective in flight; to be destroyed before what started it. Its destructor waits, so that
+// the buffer may be freed after it (on a GPU: in the order of the compute stream).
+class Pending {
+ public:
+  virtual ~Pending() = default;
+  // Afterwards the caller finds the result in the buffer: at once, or on a GPU by what it then
+  // gives to the compute stream.
+  virtual void wait() = 0;
+  // Lets the collective advance; true once the result is in the buffer.
+  virtual bool test() = 0;
+};
+
+class Collectives {
+ public:
+  virtual ~Collectives() = default;
+
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+  // "mpi" or "nccl"
+  virtual std::string name() const = 0;
+
+  // In place: every rank ends with the same bits.
+  template <typename T>
+  void all_reduce(Span<T> values, Reduction reduction = Reduction::kSum) {
+    do_all_reduce(values.data(), values.size(), data_type_of<T>(), reduction);
+  }
+  // The same sum, started now and finished by the Pending.
+  template <typename T>
+  std::unique_ptr<Pending> start_all_reduce(Span<T> values) {
+    return do_start_all_reduce(values.data(), values.size(), data_type_of<T>());
+  }
+  template <typename T>
+  void broadcast(Span<T> values, int root = 0) {
+    do_broadcast(values.data(), values.size() * sizeof(T), root);
+  }
+  // Throws where the connection failed since the last call; any thread. Nothing to do for those
+  // whose calls fail themselves.
+  virtual void check() {}
+
+ private:
+  virtual void do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) = 0;
+  virtual std::unique_ptr<Pending> do_start_all_reduce(void* data, std::size_t count,
+                                                       DataType type) = 0;
+  virtual void do_broadcast(void* data, std::size_t bytes, int root) = 0;
+};
+
+}  // namespace tandem::comm
