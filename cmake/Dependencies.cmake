@@ -20,10 +20,10 @@ if(TANDEM_TORCH)
   find_package(MPI REQUIRED COMPONENTS CXX)
   list(APPEND CMAKE_MODULE_PATH ${PROJECT_SOURCE_DIR}/cmake)
   find_package(LibTorch 1.13 REQUIRED)
-  # CMAKE_INSTALL_RPATH_USE_LINK_PATH leaves out what is inside the project, as the wheel in .deps is.
-  if(NOT LibTorch_LIBRARY_DIR IN_LIST CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES)
-    list(APPEND CMAKE_INSTALL_RPATH ${LibTorch_LIBRARY_DIR})
+  if(EXISTS ${LibTorch_LIBRARY_DIR}/libtorch_cuda.so)
+    find_package(CudaHeaders)  # "with CUDA" is where they are found
   endif()
+  include(${PROJECT_SOURCE_DIR}/cmake/RunPaths.cmake)
 endif()
 if(TANDEM_TESTS)
   find_package(GTest REQUIRED)

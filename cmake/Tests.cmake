@@ -2,6 +2,7 @@
 #
 #   tandem_add_unit_test(NAME SOURCES … LINKS … [WITH_TORCH])            label unit, needs no launcher
 #   tandem_add_mpi_test(NAME SOURCES … LINKS … RANKS 1 2 3 4 [WITH_TORCH])  label mpi, one entry for each number of ranks
+#   tandem_add_gpu_test(NAME)                                            label gpu: an MPI test on real GPUs, a rank on each
 #   tandem_add_program_test(LABEL NAME)                                  NAME_test.py, which drives bin/tandem
 #
 # LINKS are CMake targets. A unit test without libtorch has one ctest entry for each of its cases; with it one for each
@@ -84,6 +85,28 @@ function(tandem_add_mpi_test name)
     add_test(NAME ${test} COMMAND ${mpirun} $<TARGET_FILE:${name}>)
     set_tests_properties(${test} PROPERTIES
       LABELS mpi PROCESSORS ${ranks} TIMEOUT ${TANDEM_TEST_SECONDS} ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT}")
+  endforeach()
+endfunction()
+
+# At most four, as many as the tests without GPUs have ranks.
+file(GLOB tandem_gpus /dev/nvidia[0-9])
+list(LENGTH tandem_gpus TANDEM_GPUS)
+if(TANDEM_GPUS GREATER 4)
+  set(TANDEM_GPUS 4)
+endif()
+
+function(tandem_add_gpu_test name)
+  if(TANDEM_GPUS EQUAL 0)
+    tandem_tests_not_run("gpu.${name}" "a GPU")
+    return()
+  endif()
+  foreach(ranks RANGE 1 ${TANDEM_GPUS})
+    tandem_mpirun_command(mpirun ${ranks})
+    set(test gpu.${name}.np${ranks})
+    add_test(NAME ${test} COMMAND ${mpirun} $<TARGET_FILE:${name}>)
+    set_tests_properties(${test} PROPERTIES
+      LABELS gpu PROCESSORS ${ranks} RESOURCE_LOCK gpu TIMEOUT ${TANDEM_TEST_SECONDS}
+      ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT};TANDEM_TEST_GPU=real")
   endforeach()
 endfunction()
 

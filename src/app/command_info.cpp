@@ -3,6 +3,7 @@
 
 #include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
+#include "tandem/comm/gpu_libraries.hpp"
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
@@ -21,10 +22,16 @@ std::string shared_memory() {
   return error ? "none (" + error.message() + ")" : format_bytes(space.available) + " free";
 }
 
+std::string gpu_libraries() {
+  const std::string found = comm::gpu_libraries_found();
+  return "built " + comm::gpu_libraries_built() + (found.empty() ? "" : "; found " + found);
+}
+
 std::vector<std::vector<std::string>> program_rows() {
   return {{"tandem", version() + " (" + source_version() + ")"},
           {"build", build_summary()},
           {"libtorch", model::torch_version()},
+          {"gpu libraries", gpu_libraries()},
           {"mpi", comm::mpi_library_version()},
           {"hdf5", data::hdf5_version()},
           {"models", join(model::network_names(), ", ")},

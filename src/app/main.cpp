@@ -8,12 +8,14 @@
 
 #include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
+#include "tandem/comm/gpu_libraries.hpp"
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/core/version.hpp"
 #include "tandem/model/tensor_memory.hpp"
+#include "tandem/model/torch_compat.hpp"
 
 namespace tandem::app {
 namespace {
@@ -81,7 +83,9 @@ int run(const Arguments& arguments) {
     }
     if (first == "--version") {
       if (speaks)
-        print_line("tandem " + version() + " (" + source_version() + ", " + build_summary() + ")");
+        print_line("tandem " + version() + " (" + source_version() + ", " + build_summary() +
+                   ", libtorch " + model::torch_version() + ", " + comm::gpu_libraries_built() +
+                   ")");
       return 0;
     }
     const Command command = find_command(first);

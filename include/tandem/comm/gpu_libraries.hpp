@@ -1,0 +1,16 @@
+// What: which GPU libraries this program was built for and what this host has of them.
+// Owns: nothing. Threads: any. Throws: nothing.
+#pragma once
+
+#include <string>
+
+namespace tandem::comm {
+
+// Of the headers: "CUDA 13.0, NCCL 2.28.9", or "without CUDA".
+std::string gpu_libraries_built();
+
+// Of the libraries, which this opens: "CUDA 13.0, NCCL 2.28.9, driver for CUDA 13.0", or why they
+// cannot be used. Empty in a build without CUDA.
+std::string gpu_libraries_found();
+
+}  // namespace tandem::comm

@@ -1,0 +1,96 @@
+#include "gpu_api.hpp"
+
+#include <dlfcn.h>
+
+#include "tandem/comm/gpu_libraries.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::comm {
+namespace {
+
+constexpr const char* kNcclLibrary = "libnccl.so.2";
+
+void* open_library(const std::string& name) {
+  void* library = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
+  if (library != nullptr) return library;
+  throw UnavailableError(name + " cannot be opened: " + dlerror() +
+                         "; this program was built for " + gpu_libraries_built() +
+                         ": install that, or name its folder in LD_LIBRARY_PATH");
+}
+
+template <typename Function>
+void find(void* library, const std::string& library_name, const char* name, Function& function) {
+  function = reinterpret_cast<Function>(dlsym(library, name));
+  if (function != nullptr) return;
+  throw UnavailableError(library_name + " has no function " + name +
+                         "; this program was built for " + gpu_libraries_built() +
+                         ", and needs that or a later one");
+}
+
+// As both libraries count: 13000 is CUDA 13.0, 22809 is NCCL 2.28.9.
+std::string cuda_version(int number) {
+  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
+}
+
+std::string nccl_version(int number) {
+  return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." +
+         std::to_string(number % 100);
+}
+
+}  // namespace
+
+std::string cuda_library_name() {
+  constexpr int kMajor = CUDART_VERSION / 1000;
+  return "libcudart.so." + std::to_string(kMajor) + (kMajor < 12 ? ".0" : "");
+}
+
+std::shared_ptr<const GpuApi> load_gpu_api() {
+  auto api = std::make_shared<GpuApi>();
+  const std::string cuda_name = cuda_library_name();
+  void* cuda = open_library(cuda_name);
+  void* nccl = open_library(kNcclLibrary);
+#define TANDEM_FIND(name) find(cuda, cuda_name, #name, api->name);
+  TANDEM_CUDA_FUNCTIONS(TANDEM_FIND)
+#undef TANDEM_FIND
+#define TANDEM_FIND(name) find(nccl, kNcclLibrary, #name, api->name);
+  TANDEM_NCCL_FUNCTIONS(TANDEM_FIND)
+#undef TANDEM_FIND
+  return api;
+}
+
+std::string describe_failure(const GpuApi& api, cudaError_t result, const char* call) {
+  return std::string(call) + " failed: " + api.cudaGetErrorString(result) + " (CUDA error " +
+         std::to_string(result) + ")";
+}
+
+std::string describe_failure(const GpuApi& api, ncclComm_t comm, ncclResult_t result,
+                             const char* call) {
+  const char* last_words = api.ncclGetLastError(comm);
+  const std::string details = trim(last_words == nullptr ? "" : last_words);
+  return std::string(call) + " failed: " + api.ncclGetErrorString(result) +
+         (details.empty() ? "" : " (" + details + ")") +
+         "; another rank may have said why, and NCCL_DEBUG=WARN says more";
+}
+
+std::string gpu_libraries_built() {
+  return "CUDA " + cuda_version(CUDART_VERSION) + ", NCCL " + nccl_version(NCCL_VERSION_CODE);
+}
+
+std::string gpu_libraries_found() {
+  try {
+    const auto api = load_gpu_api();
+    int runtime = 0;
+    int driver = 0;
+    int nccl = 0;
+    check_cuda(*api, api->cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
+    check_cuda(*api, api->cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
+    check_nccl(*api, nullptr, api->ncclGetVersion(&nccl), "ncclGetVersion");
+    return "CUDA " + cuda_version(runtime) + ", NCCL " + nccl_version(nccl) +
+           (driver == 0 ? ", no driver" : ", driver for CUDA " + cuda_version(driver));
+  } catch (const Error& error) {
+    return error.what();  // as a finding
+  }
+}
+
+}  // namespace tandem::comm

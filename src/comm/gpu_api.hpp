@@ -1,0 +1,58 @@
+// What: the functions of CUDA's runtime and of NCCL that comm calls, as pointers.
+// Owns: nothing; what it points to stays loaded until the process ends, because both libraries have
+// threads of their own. Threads: any, once filled. Throws: UnavailableError from load_gpu_api().
+//
+// Module-private: only comm includes the headers of both. The members are called as the functions;
+// a test fills them with a stand-in.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <nccl.h>
+
+#include <memory>
+#include <string>
+
+#include "tandem/core/error.hpp"
+
+#define TANDEM_CUDA_FUNCTIONS(each)                                                            \
+  each(cudaGetErrorString) each(cudaRuntimeGetVersion) each(cudaDriverGetVersion)              \
+      each(cudaSetDevice) each(cudaDeviceGetStreamPriorityRange)                               \
+          each(cudaStreamCreateWithPriority) each(cudaStreamDestroy) each(cudaStreamWaitEvent) \
+              each(cudaEventCreateWithFlags) each(cudaEventRecord) each(cudaEventQuery)        \
+                  each(cudaEventDestroy)
+
+#define TANDEM_NCCL_FUNCTIONS(each)                                                          \
+  each(ncclGetErrorString) each(ncclGetLastError) each(ncclGetVersion) each(ncclGetUniqueId) \
+      each(ncclCommInitRankConfig) each(ncclCommGetAsyncError) each(ncclCommFinalize)        \
+          each(ncclCommDestroy) each(ncclCommAbort) each(ncclAllReduce) each(ncclBroadcast)
+
+namespace tandem::comm {
+
+struct GpuApi {
+#define TANDEM_MEMBER(name) decltype(&::name) name = nullptr;
+  TANDEM_CUDA_FUNCTIONS(TANDEM_MEMBER)
+  TANDEM_NCCL_FUNCTIONS(TANDEM_MEMBER)
+#undef TANDEM_MEMBER
+};
+
+// Opens both libraries, found along the program's run paths or where the system looks.
+std::shared_ptr<const GpuApi> load_gpu_api();
+
+// "libcudart.so.13"
+std::string cuda_library_name();
+
+// The call, the library's words and what to do.
+std::string describe_failure(const GpuApi& api, cudaError_t result, const char* call);
+std::string describe_failure(const GpuApi& api, ncclComm_t comm, ncclResult_t result,
+                             const char* call);
+
+template <typename Failure = InternalError>
+void check_cuda(const GpuApi& api, cudaError_t result, const char* call) {
+  if (result != cudaSuccess) throw Failure(describe_failure(api, result, call));
+}
+template <typename Failure = InternalError>
+void check_nccl(const GpuApi& api, ncclComm_t comm, ncclResult_t result, const char* call) {
+  if (result != ncclSuccess) throw Failure(describe_failure(api, comm, result, call));
+}
+
+}  // namespace tandem::comm

@@ -1,0 +1,201 @@
+#include "tandem/comm/nccl_communicator.hpp"
+
+#include <utility>
+#include <vector>
+
+#include "nccl_handle.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/comm/runtime.hpp"
+
+namespace tandem::comm {
+namespace {
+
+ncclDataType_t nccl_type(DataType type) {
+  switch (type) {
+    case DataType::kByte:
+      return ncclUint8;
+    case DataType::kFloat32:
+      return ncclFloat32;
+    case DataType::kFloat64:
+      return ncclFloat64;
+    case DataType::kInt64:
+      return ncclInt64;
+    case DataType::kUint64:
+      return ncclUint64;
+    case DataType::kBfloat16:
+      return ncclBfloat16;
+  }
+  return ncclNumTypes;
+}
+
+ncclRedOp_t nccl_op(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::kSum:
+      return ncclSum;
+    case Reduction::kMin:
+      return ncclMin;
+    case Reduction::kMax:
+      return ncclMax;
+  }
+  return ncclNumOps;
+}
+
+}  // namespace
+
+// The collectives' own stream on the GPU, and its order with the compute stream, which is kept by
+// events: a collective begins after what compute was given before it, and compute that is given
+// after wait() begins after the collective.
+class NcclCommunicator::Stream {
+ public:
+  // Throws on failure; the caller does it with all ranks together.
+  Stream(std::shared_ptr<const GpuApi> api, const NcclSettings& settings)
+      : api_(std::move(api)), compute_(static_cast<cudaStream_t>(settings.compute_stream)) {
+    const auto check = [this](cudaError_t result, const char* call) {
+      check_cuda<UnavailableError>(*api_, result, call);
+    };
+    check(api_->cudaSetDevice(settings.device), "cudaSetDevice");
+    int least = 0;
+    int greatest = 0;
+    check(api_->cudaDeviceGetStreamPriorityRange(&least, &greatest),
+          "cudaDeviceGetStreamPriorityRange");
+    // First in line: all other ranks wait for a collective. Non-blocking: else it would also wait
+    // for all that the legacy stream is given.
+    check(api_->cudaStreamCreateWithPriority(&stream_, cudaStreamNonBlocking, greatest),
+          "cudaStreamCreateWithPriority");
+    begin_ = make_event();
+  }
+  ~Stream() {
+    handle_.reset();  // its work ends before the stream does
+    for (const cudaEvent_t event : all_events_) api_->cudaEventDestroy(event);
+    api_->cudaStreamDestroy(stream_);
+  }
+  Stream(const Stream&) = delete;
+  Stream& operator=(const Stream&) = delete;
+
+  void connect(Communicator& world, const NcclSettings& settings) {
+    rank_ = world.rank();
+    size_ = world.size();
+    handle_ = std::make_unique<NcclHandle>(api_, world, settings);
+  }
+  int rank() const { return rank_; }
+  int size() const { return size_; }
+  NcclHandle& handle() { return *handle_; }
+
+  // Gives the stream what `issue(comm, stream)` starts, and an event that happens after it.
+  template <typename Issue>
+  cudaEvent_t start(const char* call, const Issue& issue) {
+    check_cuda(*api_, api_->cudaEventRecord(begin_, compute_), "cudaEventRecord");
+    check_cuda(*api_, api_->cudaStreamWaitEvent(stream_, begin_, 0), "cudaStreamWaitEvent");
+    handle_->finish_call(issue(*api_, handle_->get(), stream_), call);
+    cudaEvent_t done = nullptr;
+    if (free_events_.empty()) {
+      done = make_event();
+    } else {
+      done = free_events_.back();
+      free_events_.pop_back();
+    }
+    check_cuda(*api_, api_->cudaEventRecord(done, stream_), "cudaEventRecord");
+    return done;
+  }
+  cudaError_t let_compute_wait(cudaEvent_t done) {
+    return api_->cudaStreamWaitEvent(compute_, done, 0);
+  }
+  bool has_happened(cudaEvent_t event) {
+    const cudaError_t found = api_->cudaEventQuery(event);
+    if (found == cudaErrorNotReady) return false;
+    check_cuda(*api_, found, "cudaEventQuery");
+    return true;
+  }
+  void give_back(cudaEvent_t event) noexcept { free_events_.push_back(event); }
+  const GpuApi& api() const { return *api_; }
+
+ private:
+  cudaEvent_t make_event() {
+    all_events_.reserve(all_events_.size() + 1);
+    free_events_.reserve(all_events_.capacity());  // so that giving back cannot fail
+    cudaEvent_t event = nullptr;
+    check_cuda(*api_, api_->cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
+               "cudaEventCreateWithFlags");
+    all_events_.push_back(event);
+    return event;
+  }
+
+  const std::shared_ptr<const GpuApi> api_;
+  const cudaStream_t compute_;
+  cudaStream_t stream_ = nullptr;
+  cudaEvent_t begin_ = nullptr;
+  std::vector<cudaEvent_t> all_events_;
+  std::vector<cudaEvent_t> free_events_;
+  int rank_ = 0;
+  int size_ = 1;
+  std::unique_ptr<NcclHandle> handle_;
+};
+
+class NcclCommunicator::InFlight final : public Pending {
+ public:
+  InFlight(Stream& stream, cudaEvent_t done) : stream_(stream), done_(done) {}
+  ~InFlight() override {
+    // A failure of this call is said by the next one that is checked.
+    if (!waited_) stream_.let_compute_wait(done_);
+    stream_.give_back(done_);
+  }
+  void wait() override {
+    stream_.handle().check();
+    check_cuda(stream_.api(), stream_.let_compute_wait(done_), "cudaStreamWaitEvent");
+    waited_ = true;
+  }
+  bool test() override {
+    stream_.handle().check();
+    return stream_.has_happened(done_);
+  }
+
+ private:
+  Stream& stream_;
+  const cudaEvent_t done_;
+  bool waited_ = false;
+};
+
+NcclCommunicator::NcclCommunicator(std::shared_ptr<const GpuApi> api, Communicator& world,
+                                   const NcclSettings& settings) {
+  agree(world, host_name(), [&] { stream_ = std::make_unique<Stream>(std::move(api), settings); });
+  stream_->connect(world, settings);
+}
+
+NcclCommunicator::~NcclCommunicator() = default;
+
+int NcclCommunicator::rank() const { return stream_->rank(); }
+int NcclCommunicator::size() const { return stream_->size(); }
+void NcclCommunicator::check() { stream_->handle().check(); }
+
+void NcclCommunicator::do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) {
+  const cudaEvent_t done =
+      stream_->start("ncclAllReduce", [&](const GpuApi& api, ncclComm_t comm, cudaStream_t stream) {
+        return api.ncclAllReduce(data, data, count, nccl_type(type), nccl_op(op), comm, stream);
+      });
+  InFlight(*stream_, done).wait();
+}
+
+std::unique_ptr<Pending> NcclCommunicator::do_start_all_reduce(void* data, std::size_t count,
+                                                               DataType type) {
+  const cudaEvent_t done =
+      stream_->start("ncclAllReduce", [&](const GpuApi& api, ncclComm_t comm, cudaStream_t stream) {
+        return api.ncclAllReduce(data, data, count, nccl_type(type), ncclSum, comm, stream);
+      });
+  return std::make_unique<InFlight>(*stream_, done);
+}
+
+void NcclCommunicator::do_broadcast(void* data, std::size_t bytes, int root) {
+  const cudaEvent_t done =
+      stream_->start("ncclBroadcast", [&](const GpuApi& api, ncclComm_t comm, cudaStream_t stream) {
+        return api.ncclBroadcast(data, data, bytes, ncclUint8, root, comm, stream);
+      });
+  InFlight(*stream_, done).wait();
+}
+
+std::unique_ptr<Collectives> make_nccl(Communicator& world, const NcclSettings& settings) {
+  std::shared_ptr<const GpuApi> api;
+  agree(world, host_name(), [&] { api = load_gpu_api(); });
+  return std::make_unique<NcclCommunicator>(std::move(api), world, settings);
+}
+
+}  // namespace tandem::comm

@@ -1,0 +1,22 @@
+// In place of gpu_api.cpp, nccl_*.cpp where the build is without CUDA.
+#include "tandem/comm/agree.hpp"
+#include "tandem/comm/gpu_libraries.hpp"
+#include "tandem/comm/nccl_communicator.hpp"
+#include "tandem/comm/runtime.hpp"
+#include "tandem/core/error.hpp"
+
+namespace tandem::comm {
+
+std::string gpu_libraries_built() { return "without CUDA"; }
+std::string gpu_libraries_found() { return ""; }
+
+std::unique_ptr<Collectives> make_nccl(Communicator& world, const NcclSettings&) {
+  agree(world, host_name(), [] {
+    throw UnavailableError(
+        "NCCL cannot be used: this program was built without CUDA; build it with LIBTORCH=wheel, "
+        "or exchange gradients over MPI");
+  });
+  return nullptr;
+}
+
+}  // namespace tandem::comm

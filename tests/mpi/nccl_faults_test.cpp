@@ -1,0 +1,174 @@
+// What goes wrong between GPUs, done by the stand-in.
+#include <gtest/gtest.h>
+
+#include <chrono>
+
+#include "nccl_subject.hpp"
+#include "support/mpi_test.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/comm/runtime.hpp"
+
+namespace tandem::comm {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+class NcclFaults : public ::testing::Test {
+ protected:
+  int rank() const { return subject_.world.rank(); }
+  int last() const { return subject_.world.size() - 1; }
+  testing::NcclStandIn& stand_in() { return *subject_.stand_in; }
+
+  // The agreed failure to connect, empty where it does connect.
+  std::string failure_to_connect(ExitCode expected = ExitCode::kUnavailable) {
+    try {
+      subject_.connect();
+    } catch (const AgreedError& error) {
+      EXPECT_EQ(error.code(), expected);
+      return error.what();
+    }
+    return "";
+  }
+  std::string place() const {
+    return "rank " + std::to_string(last()) + " (" + host_name() + "): ";
+  }
+
+  NcclSubject subject_;
+};
+
+template <typename Step>
+std::string failure_of(const Step& step) {
+  try {
+    step();
+  } catch (const InternalError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST_F(NcclFaults, TheIdIsMadeOnRankZeroAlone) {
+  if (rank() != 0) stand_in().faults.returns["ncclGetUniqueId"] = ncclSystemError;
+  EXPECT_EQ(failure_to_connect(), "");
+  if (rank() == 0) stand_in().faults.returns["ncclGetUniqueId"] = ncclSystemError;
+  EXPECT_EQ(failure_to_connect().rfind("ncclGetUniqueId failed: ", 0), 0U);
+}
+
+TEST_F(NcclFaults, ARankThatDoesNotConnectEndsAllWithOneMessage) {
+  ASSERT_EQ(setenv("NCCL_TEST_SETTING", std::to_string(rank()).c_str(), 1), 0);
+  stand_in().faults.hangs_in_init = last();
+  subject_.settings.init_timeout = 0.2;
+  const auto start = Clock::now();
+  const std::string failure = failure_to_connect();
+  ASSERT_EQ(unsetenv("NCCL_TEST_SETTING"), 0);
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(4));
+  EXPECT_NE(failure.find(" within 0.2 s (--init-timeout)"), std::string::npos) << failure;
+  for (int each = 0; each <= last(); ++each) {
+    const std::string number = std::to_string(each);
+    const std::size_t line =
+        failure.find("\n  rank " + number + " waits: " + host_name() + ", GPU " + number + ", ");
+    ASSERT_NE(line, std::string::npos) << failure;
+    EXPECT_NE(failure.find("NCCL_TEST_SETTING=" + number, line), std::string::npos) << failure;
+  }
+  EXPECT_EQ(stand_in().living(), 0);
+}
+
+TEST_F(NcclFaults, AFailureToConnectIsThatOfAllRanksAtOnce) {
+  if (rank() == last()) stand_in().faults.returns["ncclCommInitRankConfig"] = ncclSystemError;
+  const std::string failure = failure_to_connect();
+  const std::string expected =
+      "ncclCommInitRankConfig failed: an error of the stand-in (its last words)";
+  EXPECT_EQ(failure.rfind((last() == 0 ? "" : place()) + expected, 0), 0U) << failure;
+  EXPECT_EQ(stand_in().living(), 0);
+}
+
+TEST_F(NcclFaults, AGpuThatCannotBeUsedIsNamed) {
+  if (rank() == last()) stand_in().faults.returns["cudaSetDevice"] = cudaErrorInvalidDevice;
+  const std::string failure = failure_to_connect();
+  EXPECT_EQ(failure.rfind((last() == 0 ? "" : place()) + "cudaSetDevice failed: ", 0), 0U)
+      << failure;
+}
+
+TEST_F(NcclFaults, ACollectiveThatFailsIsNamed) {
+  subject_.connect();
+  NcclSubject::Memory<float> memory(subject_, {1});
+  stand_in().faults.returns["ncclAllReduce"] = ncclUnhandledCudaError;
+  EXPECT_EQ(failure_of([&] {
+              subject_.nccl->start_all_reduce(memory.span());
+            }).rfind("ncclAllReduce failed: ", 0),
+            0U);
+  stand_in().faults.returns = {{"cudaStreamWaitEvent", cudaErrorLaunchFailure}};
+  EXPECT_EQ(failure_of([&] {
+              subject_.nccl->broadcast(memory.span());
+            }).rfind("cudaStreamWaitEvent failed: ", 0),
+            0U);
+  stand_in().faults.returns.clear();
+  subject_.nccl.reset();
+  EXPECT_EQ(stand_in().living(), 0);
+}
+
+TEST_F(NcclFaults, AnAsynchronousErrorIsThrownByWhateverAsksNext) {
+  subject_.connect();
+  NcclSubject::Memory<float> memory(subject_, {1});
+  {
+    const auto pending = subject_.nccl->start_all_reduce(memory.span());
+    stand_in().report_asynchronous_error(ncclRemoteError);
+    const std::string expected =
+        "an NCCL collective failed: remote process exited or there was a network error (its last "
+        "words); another rank may have said why";
+    EXPECT_EQ(failure_of([&] { pending->wait(); }).rfind(expected, 0), 0U);
+    EXPECT_EQ(failure_of([&] { pending->test(); }).rfind(expected, 0), 0U);
+    EXPECT_EQ(failure_of([&] { subject_.nccl->check(); }).rfind(expected, 0), 0U);
+  }
+  subject_.nccl.reset();
+  EXPECT_EQ(stand_in().living(), 0);
+}
+
+TEST_F(NcclFaults, ALostPeerThatIsNoticedIsAnError) {
+  REQUIRE_RANKS(2);
+  subject_.connect();
+  NcclSubject::Memory<float> memory(subject_, {1});
+  stand_in().faults.hangs_in_collective = last();
+  stand_in().faults.lost = true;
+  const auto pending = subject_.nccl->start_all_reduce(memory.span());
+  if (rank() == last()) return;
+  const auto wait_for_error = [&] {
+    while (!pending->test()) {
+    }
+  };
+  EXPECT_NE(failure_of(wait_for_error).find("remote process exited"), std::string::npos);
+}
+
+// Or is lost within a host, which NCCL does not notice. The watchdog ends such a job; nothing may
+// hang until then.
+TEST_F(NcclFaults, APeerThatHangsHoldsUpNoDestructor) {
+  subject_.connect();
+  NcclSubject::Memory<float> memory(subject_, {1});
+  stand_in().faults.hangs_in_collective = last();
+  const auto start = Clock::now();
+  EXPECT_FALSE(subject_.nccl->start_all_reduce(memory.span())->test());
+  subject_.nccl.reset();
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(10));
+  EXPECT_EQ(stand_in().living(), 0);
+}
+
+TEST_F(NcclFaults, AnEndThatHangsIsLeft) {
+  subject_.connect();
+  stand_in().report_asynchronous_error(ncclSystemError);
+  EXPECT_THROW(subject_.nccl->check(), InternalError);
+  stand_in().faults.abort_hangs = true;
+  const auto start = Clock::now();
+  subject_.nccl.reset();
+  EXPECT_LT(Clock::now() - start, std::chrono::seconds(10));
+}
+
+TEST_F(NcclFaults, AnExceptionLeavesTheConnectionAsItIs) {
+  const auto fail = [&] {
+    const NcclCommunicator nccl(stand_in().gpu().api, subject_.world, subject_.settings);
+    throw DataError("damaged");
+  };
+  EXPECT_THROW(fail(), DataError);
+  EXPECT_EQ(stand_in().living(), 1);
+}
+
+}  // namespace
+}  // namespace tandem::comm

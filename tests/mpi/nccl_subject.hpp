@@ -1,0 +1,58 @@
+// What: this rank's place in the tests of NCCL: on the stand-in, or with TANDEM_TEST_GPU=real on a
+// GPU of its own. Owns: the communicators and the stand-in. Threads: the main thread.
+// Throws: what making them throws.
+#pragma once
+
+#include <cstdlib>
+#include <optional>
+#include <string>
+
+#include "support/nccl_stand_in.hpp"
+#include "tandem/comm/mpi_communicator.hpp"
+#include "tandem/comm/nccl_communicator.hpp"
+
+namespace tandem::comm {
+
+inline bool on_real_gpu() {
+  const char* value = std::getenv("TANDEM_TEST_GPU");
+  return value != nullptr && std::string(value) == "real";
+}
+
+class NcclSubject {
+ public:
+  template <typename T>
+  struct Memory : testing::GpuMemory<T> {
+    Memory(NcclSubject& subject, std::vector<T> values)
+        : testing::GpuMemory<T>(subject.gpu(), std::move(values)) {}
+  };
+
+  NcclSubject() {
+    if (!on_real_gpu()) {
+      stand_in.emplace();
+    } else {
+      real_ = testing::real_gpu();
+      settings.device = world.rank();
+      real_.check(real_.api->cudaSetDevice(settings.device), "cudaSetDevice");  // for the memory
+    }
+    settings.gpu = "GPU " + std::to_string(world.rank());
+    settings.init_timeout = 30;
+  }
+  ~NcclSubject() { nccl.reset(); }  // before the stand-in
+
+  const testing::TestGpu& gpu() const { return stand_in ? stand_in->gpu() : real_; }
+  Collectives& collectives() {
+    if (!nccl) connect();
+    return *nccl;
+  }
+  void connect() { nccl.emplace(gpu().api, world, settings); }
+
+  MpiCommunicator world = MpiCommunicator::world();
+  std::optional<testing::NcclStandIn> stand_in;
+  NcclSettings settings;
+  std::optional<NcclCommunicator> nccl;
+
+ private:
+  testing::TestGpu real_;
+};
+
+}  // namespace tandem::comm

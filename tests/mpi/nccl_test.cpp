@@ -1,0 +1,99 @@
+// On the stand-in and, with TANDEM_TEST_GPU=real, on GPUs.
+#include <gtest/gtest.h>
+
+#include "collectives_conformance.hpp"
+#include "nccl_subject.hpp"
+#include "tandem/comm/gpu_libraries.hpp"
+
+namespace tandem::comm {
+namespace {
+
+using NcclCases = ::testing::Types<Case<NcclSubject, float>, Case<NcclSubject, Bfloat16>,
+                                   Case<NcclSubject, double>, Case<NcclSubject, std::int64_t>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(Nccl, Conformance, NcclCases);
+
+class Nccl : public ::testing::Test {
+ protected:
+  using Memory = NcclSubject::Memory<float>;
+
+  // Connected: the first collective does things that later ones do not.
+  void SetUp() override {
+    Memory memory(subject_, {1});
+    subject_.collectives().all_reduce(memory.span());
+    EXPECT_EQ(memory.read()[0], size());
+  }
+  float size() const { return static_cast<float>(subject_.world.size()); }
+
+  NcclSubject subject_;
+};
+
+TEST_F(Nccl, KnowsItsPlace) {
+  EXPECT_EQ(subject_.nccl->rank(), subject_.world.rank());
+  EXPECT_EQ(subject_.nccl->size(), subject_.world.size());
+  EXPECT_EQ(subject_.nccl->name(), "nccl");
+}
+
+TEST_F(Nccl, BeginsAfterWhatTheComputeStreamWasGiven) {
+  Memory ones(subject_, {1, 1, 1});
+  Memory values(subject_, {0, 0, 0});
+  testing::Gate gate(subject_.gpu());
+  values.copy_from(ones);
+  const auto pending = subject_.collectives().start_all_reduce(values.span());
+  EXPECT_FALSE(pending->test());
+  gate.open();
+  pending->wait();
+  EXPECT_EQ(values.read(), std::vector<float>(3, size()));
+}
+
+TEST_F(Nccl, ComputeFindsTheSumAfterWaitAndTheHostDoesNotWait) {
+  Memory values(subject_, {1, 1, 1});
+  Memory copy(subject_, {0, 0, 0});
+  testing::Gate gate(subject_.gpu());
+  const auto pending = subject_.collectives().start_all_reduce(values.span());
+  pending->wait();
+  copy.copy_from(values);
+  EXPECT_FALSE(pending->test());
+  gate.open();
+  EXPECT_EQ(copy.read(), std::vector<float>(3, size()));
+  EXPECT_TRUE(pending->test());
+}
+
+TEST_F(Nccl, ManyCollectivesKeepTheirOrder) {
+  Memory values(subject_, {1});
+  std::vector<std::unique_ptr<Pending>> in_flight;
+  float expected = 1;
+  for (int i = 0; i < 10; ++i) {
+    in_flight.push_back(subject_.collectives().start_all_reduce(values.span()));
+    expected *= size();
+  }
+  for (const auto& pending : in_flight) pending->wait();
+  EXPECT_EQ(values.read()[0], expected);
+}
+
+TEST_F(Nccl, IsDestroyedWithWorkInFlight) {
+  Memory values(subject_, {1, 1, 1});
+  {
+    testing::Gate gate(subject_.gpu());
+    subject_.collectives().start_all_reduce(values.span());
+    gate.open();
+    subject_.nccl.reset();
+  }
+  EXPECT_EQ(values.read(), std::vector<float>(3, size()));
+  if (subject_.stand_in) {
+    EXPECT_EQ(subject_.stand_in->living(), 0);
+  }
+}
+
+TEST_F(Nccl, ConnectsAgainAfterItsEnd) {
+  subject_.nccl.reset();
+  SetUp();
+}
+
+TEST(GpuLibraries, AreFoundAsTheyWereBuilt) {
+  EXPECT_EQ(gpu_libraries_built().rfind("CUDA ", 0), 0U) << gpu_libraries_built();
+  EXPECT_EQ(gpu_libraries_found().rfind(gpu_libraries_built() + ", ", 0), 0U)
+      << gpu_libraries_found();
+}
+
+}  // namespace
+}  // namespace tandem::comm
