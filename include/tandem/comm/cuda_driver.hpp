@@ -1,0 +1,44 @@
+// What: which GPUs this process sees, asked of NVIDIA's driver library alone, so that every build
+// can ask and none needs CUDA's headers or runtime.
+// Owns: nothing; the driver library stays loaded once it was. Threads: one at a time.
+// Throws: nothing; that there is no GPU is an answer.
+//
+// It starts the driver (cuInit) and makes no context: no memory of a GPU is taken. A process forked
+// afterwards must not use CUDA; ours (data/probe.hpp) parses a file and ends by _exit.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tandem::comm {
+
+struct Gpu {
+  int index = 0;       // as CUDA counts among what CUDA_VISIBLE_DEVICES leaves
+  std::string name;    // "NVIDIA H100 80GB HBM3"
+  std::string bus_id;  // "0000:3B:00.0"; slices of one GPU (MIG) have the same
+  std::string uuid;    // 32 hexadecimal digits, of the slice where it is one; may be empty
+  std::uint64_t memory_bytes = 0;
+};
+
+struct GpuView {
+  enum class State {
+    kSeen,
+    kNoDriver,  // the driver library is not on this host, or not in this container
+    kNoGpu,     // the driver works and shows none
+    kUnusable,  // the driver does not start, or is older than the program needs
+    kNotAsked,
+  };
+  State state = State::kNotAsked;
+  std::string reason;      // why there is none
+  int driver_version = 0;  // of CUDA, as CUDA counts: 12040 is 12.4; 0: unknown
+  std::vector<Gpu> gpus;
+};
+
+// `needed_version`: the oldest version of CUDA that the driver must know; 0: any.
+GpuView look_for_gpus(int needed_version);
+
+// "12.4" for 12040.
+std::string cuda_version_text(int version);
+
+}  // namespace tandem::comm

@@ -1,0 +1,153 @@
+#include "gpu_sentences.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "tandem/core/text.hpp"
+
+namespace tandem::comm {
+namespace {
+
+constexpr std::size_t kMostNamed = 8;  // hosts, GPUs
+
+std::string count_gpus(std::size_t count) {
+  return std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
+}
+
+std::string shorten(std::vector<std::string> names) {
+  if (names.size() <= kMostNamed) return join(names, ", ");
+  const std::size_t more = names.size() - kMostNamed;
+  names.resize(kMostNamed);
+  return join(names, ", ") + " and " + std::to_string(more) + " more";
+}
+
+// "sees 2 GPUs, 0 is 0000:3B:00.0, 1 is 0000:5E:00.0; CUDA_VISIBLE_DEVICES=0,1"
+std::string describe_view(const RankGpus& rank) {
+  std::vector<std::string> gpus;
+  for (const Gpu& gpu : rank.view.gpus) {
+    gpus.push_back(std::to_string(gpu.index) + " is " + gpu.bus_id);
+  }
+  return "sees " + count_gpus(gpus.size()) + ", " + shorten(gpus) + "; " +
+         describe_visibility(rank);
+}
+
+const char* cure_of(GpuView::State state) {
+  switch (state) {
+    case GpuView::State::kNoDriver:
+      return "install NVIDIA's driver, or give the container its GPUs (docker run --gpus all, "
+             "apptainer exec --nv)";
+    case GpuView::State::kUnusable:
+      return "update or repair the driver";
+    default:
+      return "ask the launcher for GPUs (--gpus-per-node)";
+  }
+}
+
+}  // namespace
+
+std::string describe_ranks(const std::vector<int>& ranks) {
+  std::vector<std::string> parts;
+  for (std::size_t first = 0; first < ranks.size();) {
+    std::size_t last = first;
+    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
+    parts.push_back(std::to_string(ranks[first]) +
+                    (last == first ? "" : "-" + std::to_string(ranks[last])));
+    first = last + 1;
+  }
+  return (ranks.size() == 1 ? "rank " : "ranks ") + shorten(parts);
+}
+
+std::string name_of(const RankGpus& rank) {
+  return "rank " + std::to_string(rank.rank) + " (" + rank.host + ")";
+}
+
+std::string describe_visibility(const RankGpus& rank) {
+  const std::string name = "CUDA_VISIBLE_DEVICES";
+  if (!rank.visible_devices) return name + " is not set";
+  if (rank.visible_devices->empty()) return name + " is empty, which hides all GPUs";
+  return name + "=" + *rank.visible_devices;
+}
+
+std::string describe_ids(const DeviceRequest& request) {
+  std::vector<std::string> ids;
+  for (const int id : request.gpu_ids) ids.push_back(std::to_string(id));
+  return "--gpu-ids " + join(ids, ",");
+}
+
+std::string ranks_without_gpu(const std::vector<RankGpus>& ranks) {
+  std::map<std::pair<std::string, std::string>, std::vector<const RankGpus*>> alike;
+  std::vector<int> without;
+  const RankGpus* first = nullptr;
+  for (const RankGpus& rank : ranks) {
+    if (!rank.view.gpus.empty()) continue;
+    if (first == nullptr) first = &rank;
+    without.push_back(rank.rank);
+    alike[{rank.view.reason, describe_visibility(rank)}].push_back(&rank);
+  }
+  if (first == nullptr) return "";
+  std::string text = "no GPU for " + describe_ranks(without) + "; " + cure_of(first->view.state) +
+                     ", or give --device cpu";
+  for (const auto& [why, group] : alike) {
+    std::vector<int> numbers;
+    std::vector<std::string> hosts;
+    for (const RankGpus* rank : group) {
+      numbers.push_back(rank->rank);
+      if (std::find(hosts.begin(), hosts.end(), rank->host) == hosts.end()) {
+        hosts.push_back(rank->host);
+      }
+    }
+    text += "\n  " + describe_ranks(numbers) + " (" + shorten(hosts) + "): " + why.first + "; " +
+            why.second;
+  }
+  return text;
+}
+
+std::string more_ranks_than_gpus(const RankGpus& rank) {
+  return "more ranks than GPUs on " + rank.host + "; start one rank for each, ask for more GPUs " +
+         "(--gpus-per-node), or test with --share-gpu\n  rank " + std::to_string(rank.rank) +
+         " is number " + std::to_string(rank.local_rank + 1) + " of " +
+         std::to_string(rank.local_size) + " ranks there and " + describe_view(rank);
+}
+
+std::string too_few_ids(const DeviceRequest& request, const RankGpus& rank) {
+  return std::to_string(request.gpu_ids.size()) + (request.gpu_ids.size() == 1 ? " id" : " ids") +
+         " for the " + std::to_string(rank.local_size) + " ranks of " + rank.host +
+         "; list one for each, or start fewer ranks there";
+}
+
+std::string id_not_visible(int id, const RankGpus& rank) {
+  return name_of(rank) + " has no GPU " + std::to_string(id) +
+         "; ids count what a rank sees, from 0, and are not needed where the launcher gives each "
+         "rank its own\n  rank " +
+         std::to_string(rank.rank) + " " + describe_view(rank);
+}
+
+std::string one_gpu_for_two(const RankGpus& one, const RankGpus& other, const Gpu& gpu) {
+  std::string text = name_of(one) + " and " + name_of(other) + " have the same GPU, " + gpu.bus_id +
+                     " " + gpu.name +
+                     "; give each its own (--gpus-per-node, --gpu-ids), or test with --share-gpu";
+  for (const RankGpus* rank : {&one, &other}) {
+    text += "\n  rank " + std::to_string(rank->rank) + " " + describe_view(*rank);
+  }
+  return text;
+}
+
+std::string slices_of_one_gpu(const RankGpus& one, const RankGpus& other, const Gpu& gpu) {
+  return name_of(one) + " and " + name_of(other) + " have slices (MIG) of one GPU, " + gpu.bus_id +
+         ", which NCCL does not connect";
+}
+
+std::string ranks_that_see_one_gpu(const std::vector<RankGpus>& ranks) {
+  std::vector<int> alone;
+  for (const RankGpus& rank : ranks) {
+    if (rank.view.gpus.size() == 1 && rank.local_size > 1) alone.push_back(rank.rank);
+  }
+  if (alone.empty()) return "";
+  return describe_ranks(alone) + (alone.size() == 1 ? " sees" : " see") +
+         " one GPU, beside other ranks of the host; NCCL is slower where a rank does not see all "
+         "GPUs of its host: --gpus-per-node in place of --gpus-per-task, and --gpu-bind=none where "
+         "the site binds them";
+}
+
+}  // namespace tandem::comm

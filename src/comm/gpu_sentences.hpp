@@ -1,0 +1,32 @@
+// What: the sentences of gpu_binding: who sees what, and what is wrong with it. Each starts with
+// what was found and ends with what to do; who asked for it stands before it.
+// Owns: nothing. Threads: any. Throws: nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tandem/comm/gpu_binding.hpp"
+
+namespace tandem::comm {
+
+// "rank 2", "ranks 0-3, 6"; of ascending numbers.
+std::string describe_ranks(const std::vector<int>& ranks);
+// "rank 2 (n1)"
+std::string name_of(const RankGpus& rank);
+// "CUDA_VISIBLE_DEVICES=0,1", "… is not set"
+std::string describe_visibility(const RankGpus& rank);
+// "--gpu-ids 1,6,3"
+std::string describe_ids(const DeviceRequest& request);
+
+// Of all ranks that see no GPU; "" where each sees one.
+std::string ranks_without_gpu(const std::vector<RankGpus>& ranks);
+std::string more_ranks_than_gpus(const RankGpus& rank);
+std::string too_few_ids(const DeviceRequest& request, const RankGpus& rank);
+std::string id_not_visible(int id, const RankGpus& rank);
+std::string one_gpu_for_two(const RankGpus& one, const RankGpus& other, const Gpu& gpu);
+std::string slices_of_one_gpu(const RankGpus& one, const RankGpus& other, const Gpu& gpu);
+// Of the ranks that see one GPU beside other ranks of their host; "" where there are none.
+std::string ranks_that_see_one_gpu(const std::vector<RankGpus>& ranks);
+
+}  // namespace tandem::comm
