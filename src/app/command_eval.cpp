@@ -1,4 +1,5 @@
 // tandem eval: exact loss and accuracy of a trained model on any number of ranks.
+#include "device_choice.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/app/model_file.hpp"
 #include "tandem/app/train_options.hpp"
@@ -76,17 +77,22 @@ int run_eval(Job& job, const Arguments& arguments) {
   bool json = false;
   bool channels_last = true;
   int threads = 0;
+  DeviceOptions device_options;
   comm::agree(job.world, job.topology.host, [&] {
     options.require("data");
     options.require("checkpoint");
     precision = options.choice("precision", model::precision_names());
     channels_last = options.flag("channels-last");
+    device_options = read_device_options(options);
     threads = static_cast<int>(options.count("threads", 0, 1024));
     json = options.flag("json");
     options.throw_faults("eval");
     use_threads(threads, job.topology.default_threads());
   });
 
+  const DeviceChoice device = choose_device(job, device_options.request);
+  require_cpu(job, device);
+  if (!json && !device.note.empty()) job.say(device.note);
   ModelFile file = read_on_rank_0(job, options.text("checkpoint"));
   const train::ImageStore images(options.text("data"), job.world, job.node, job.topology);
   warn_about(job, options.text("data"), images);
@@ -122,6 +128,9 @@ Command eval_command() {
            {"checkpoint", "PATH", "", "run folder or model.safetensors", "input"},
            precision_option(),
            channels_last_option(),
+           device_option(),
+           gpu_ids_option(),
+           share_gpu_option(),
            threads_option(),
            {"json", "", "false", "one JSON object on standard output", "reporting"}},
           nullptr,

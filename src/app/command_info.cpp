@@ -1,10 +1,14 @@
 // tandem info: what a bug report needs.
 #include <filesystem>
+#include <map>
 
+#include "cuda_build.hpp"
+#include "device_choice.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/gpu_libraries.hpp"
 #include "tandem/comm/runtime.hpp"
+#include "tandem/core/error.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
@@ -38,6 +42,45 @@ std::vector<std::vector<std::string>> program_rows() {
           {"shared memory", shared_memory()}};
 }
 
+// On rank 0. Where `train` would compute by itself; what would end it is a warning here.
+comm::GpuDecision decide(const std::vector<comm::RankGpus>& gpus) {
+  try {
+    return comm::bind_gpus({}, cuda_of_build(), gpus);
+  } catch (const UnavailableError& error) {
+    comm::GpuDecision decision;
+    decision.bindings.resize(gpus.size());
+    decision.warnings.emplace_back(error.what());
+    return decision;
+  }
+}
+
+// "built for 13.0; the driver of rank 0 knows 12.4"
+std::string describe_cuda(const comm::GpuView& view) {
+  const int built_for = cuda_of_build();
+  const std::string build =
+      built_for == 0 ? "built without" : "built for " + comm::cuda_version_text(built_for);
+  return build + (view.driver_version == 0 ? "; " + view.reason
+                                           : "; the driver of rank 0 knows " +
+                                                 comm::cuda_version_text(view.driver_version));
+}
+
+// Each GPU once, with those who see it; "" where nobody sees one.
+std::string gpu_table(const std::vector<comm::RankGpus>& ranks) {
+  std::map<std::vector<std::string>, std::vector<std::string>> seen_by;
+  for (const comm::RankGpus& rank : ranks) {
+    for (const comm::Gpu& gpu : rank.view.gpus) {
+      seen_by[{rank.host, gpu.bus_id, gpu.name, format_bytes(gpu.memory_bytes), gpu.uuid}]
+          .push_back(std::to_string(rank.rank) + " as " + std::to_string(gpu.index));
+    }
+  }
+  if (seen_by.empty()) return "";
+  std::vector<std::vector<std::string>> rows{{"host", "gpu", "name", "memory", "seen by rank"}};
+  for (const auto& [gpu, ranks_of_gpu] : seen_by) {
+    rows.push_back({gpu[0], gpu[1], gpu[2], gpu[3], join(ranks_of_gpu, ", ")});
+  }
+  return "\n\n" + format_table(rows);
+}
+
 int run_info(Job& job, const Arguments& arguments) {
   Options options = resolve_together(job, "info", info_command().options, arguments);
   bool json = false;
@@ -47,26 +90,36 @@ int run_info(Job& job, const Arguments& arguments) {
     options.throw_faults("info");
     threads = use_threads(0, job.topology.default_threads());
   });
-  const RankTable ranks = make_rank_table(job, threads);
+  const std::vector<comm::RankGpus> gpus = gather_gpus(job);
+  comm::GpuDecision decision;
+  std::vector<std::string> devices;
+  if (job.is_root()) decision = decide(gpus);
+  for (const comm::GpuBinding& binding : decision.bindings) devices.push_back(binding.text());
+  const RankTable ranks = make_rank_table(job, threads, devices);
   if (!job.is_root()) return 0;
+  std::vector<std::vector<std::string>> rows = program_rows();
+  rows.push_back({"cuda", describe_cuda(gpus.front().view)});
   if (!json) {
-    print_line(format_table(program_rows()) + "\n\n" + ranks.text);
+    print_line(format_table(rows) + "\n\n" + ranks.text + gpu_table(gpus));
   } else {
     Json object;
-    for (const auto& row : program_rows()) object[row[0]] = row[1];
+    for (const auto& row : rows) object[row[0]] = row[1];
     for (std::size_t i = 0; i < ranks.ranks.size(); ++i) {
       const comm::Topology& rank = ranks.ranks[i];
       object["ranks"].push_back({{"rank", rank.rank},
                                  {"host", rank.host},
                                  {"local_rank", rank.local_rank},
-                                 {"device", "cpu"},
+                                 {"device", ranks.devices[i]},
+                                 {"gpus", gpus_to_json(gpus[i].view.gpus)},
                                  {"allowed_cpus", rank.allowed_cpus},
                                  {"host_cpus", rank.host_cpus},
                                  {"threads", ranks.threads[i]}});
     }
     print_line(object.dump());
   }
-  for (const std::string& warning : ranks.warnings) print_warning(warning);
+  for (const auto& warnings : {ranks.warnings, decision.warnings}) {
+    for (const std::string& warning : warnings) print_warning(warning);
+  }
   return 0;
 }
 

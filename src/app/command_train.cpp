@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 
+#include "device_choice.hpp"
 #include "run_keeper.hpp"
 #include "run_report.hpp"
 #include "run_start.hpp"
@@ -136,6 +137,10 @@ int run_train(Job& job, const Arguments& arguments) {
     job.warn("this MPI lets one thread call it, so nobody watches for ranks that hang");
   }
 
+  // Before anything is read: who cannot have the GPUs that were asked for knows at once.
+  const DeviceChoice device = choose_device(job, request.device.request);
+  require_cpu(job, device);
+
   // 2. Where it goes, from where, and what it trains on. That the place can be used is cheap to
   // find out first.
   RunStart start = find_start(job, request.reporting);
@@ -183,11 +188,12 @@ int run_train(Job& job, const Arguments& arguments) {
   const auto math = train::make_step_math(arena, *optimizer, config.clip_norm);
 
   // 5. Say what is about to happen.
-  const RankTable ranks = make_rank_table(job, threads);
+  const RankTable ranks = make_rank_table(job, threads, device.devices);
   for (const std::string& warning : ranks.warnings) job.warn(warning);
   if (!request.reporting.quiet && job.is_root()) {
     print_line(banner(options, images, config, arithmetic, ranks, arena.parameter_count(),
                       exchange->describe()));
+    if (!device.note.empty()) print_line(device.note + "\n");
   }
   std::optional<metrics::RunFolder> folder;  // on rank 0
   metrics::Sinks sinks;

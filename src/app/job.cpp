@@ -115,8 +115,9 @@ int use_threads(int asked, int otherwise) {
   return threads;
 }
 
-RankTable make_rank_table(Job& job, int threads) {
+RankTable make_rank_table(Job& job, int threads, const std::vector<std::string>& devices) {
   RankTable table;
+  table.devices = devices;
   table.ranks = comm::gather_topology(job.world, job.topology);
   for (const std::string& text : job.world.gather_strings(std::to_string(threads))) {
     table.threads.push_back(std::stoi(text));
@@ -126,7 +127,8 @@ RankTable make_rank_table(Job& job, int threads) {
   std::set<std::string> seen;
   for (std::size_t i = 0; i < table.ranks.size(); ++i) {
     const comm::Topology& rank = table.ranks[i];
-    rows.push_back({std::to_string(rank.rank), rank.host, std::to_string(rank.local_rank), "cpu",
+    rows.push_back({std::to_string(rank.rank), rank.host, std::to_string(rank.local_rank),
+                    devices[i],
                     std::to_string(rank.allowed_cpus) + " of " + std::to_string(rank.host_cpus),
                     std::to_string(table.threads[i])});
     if (rank.allowed_cpus == 1 && rank.host_cpus > rank.local_size && seen.insert("bound").second) {

@@ -39,7 +39,7 @@ Json make_manifest(const std::string& run_id, const train::ImageStore& images,
     rank_list.push_back({{"rank", ranks.ranks[i].rank},
                          {"host", ranks.ranks[i].host},
                          {"local_rank", ranks.ranks[i].local_rank},
-                         {"device", "cpu"},
+                         {"device", ranks.devices[i]},
                          {"threads", ranks.threads[i]}});
   }
   const data::DatasetInfo& info = images.info();

@@ -187,6 +187,11 @@ OptionTable train_option_table() {
 
       precision_option(),
       channels_last_option(),
+      device_option(),
+      gpu_ids_option(),
+      share_gpu_option(),
+      backend_option(),
+      init_timeout_option(),
       threads_option(),
       {"bucket-mb", "X", "0", "gradient bucket in MB; 0: one bucket, exchanged after backward",
        "execution"},
@@ -253,6 +258,7 @@ TrainRequest read_train_options(Options& options) {
   read_optimizer(options, config);
   config.precision = model::parse_precision(options.choice("precision", model::precision_names()));
   config.channels_last = options.flag("channels-last");
+  request.device = read_device_options(options);
   config.threads = static_cast<int>(options.count("threads", 0, 1024));
   config.bucket_mb = options.real("bucket-mb", 0, 4096);
   config.eval_every = options.count("eval-every", 0, std::uint64_t{1} << 40);

@@ -44,6 +44,7 @@ class Options(TandemTest):
     def test_words_of_other_programs_lead_to_ours(self):
         for command, word, answer in (("train", "learning-rate", "; here it is --lr"), ("train", "amp", "; here it is --precision bf16"),
                                       ("train", "nproc_per_node", ": .*mpirun -np N"), ("train", "drop", r"; did you mean --drop-last\?"),
+                                      ("train", "gpu-idx", "; here it is --gpu-ids"), ("eval", "no-cuda", "; here it is --device cpu"),
                                       ("emit", "gpus", r"; did you mean --gpus-per-node\?"),
                                       # These have no such option.
                                       ("eval", "arch", ""), ("pack", "output-dir", ""), ("emit", "learning-rate", "")):
@@ -81,6 +82,14 @@ class Options(TandemTest):
     def test_both_batch_sizes_exclude_each_other(self):
         done = self.tandem("train", "--data", DATA, "--batch-size", "8", "--global-batch-size", "8", code=2)
         self.assert_one_error(done, "--batch-size", "--global-batch-size")
+
+    def test_devices_that_exclude_each_other_are_named_together(self):
+        for command in (["train"], ["eval", "--checkpoint", "a"]):
+            done = self.mpirun(2, *command, "--data", DATA, "--device", "cpu", "--gpu-ids", "1,x", "--share-gpu", code=2)
+            self.assert_one_error(done, "--gpu-ids: 'x' is not", "--share-gpu and --device cpu exclude each other")
+        self.assert_one_error(self.tandem("train", "--data", DATA, "--device", "gpu", code=2), "--device: 'gpu' is not one of auto, cpu")
+        self.assert_one_error(self.tandem("train", "--data", DATA, "--init-timeout", "0", code=2), "--init-timeout: '0'")
+        self.assert_one_error(self.tandem("eval", "--backend", "mpi", code=2), "--backend is not an option: only tandem train")
 
     def test_precedence_is_command_line_environment_file_recipe_default(self):
         (self.folder / "my.conf").write_text("lr = 0.4\nmomentum = 0.4\nepochs = 4\n")

@@ -40,13 +40,14 @@ bool is_terminal_of_launcher();
 int use_threads(int asked, int otherwise);
 
 // Collective. On rank 0 a table of rank, host, local rank, device, CPUs and threads, and warnings
-// about binding.
+// about binding to CPUs. `devices`: of every rank, on rank 0.
 struct RankTable {
   std::string text;
   std::vector<std::string> warnings;
   std::vector<comm::Topology> ranks;
   std::vector<int> threads;
+  std::vector<std::string> devices;
 };
-RankTable make_rank_table(Job& job, int threads);
+RankTable make_rank_table(Job& job, int threads, const std::vector<std::string>& devices);
 
 }  // namespace tandem::app

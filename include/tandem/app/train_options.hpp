@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 
+#include "tandem/app/device_options.hpp"
 #include "tandem/app/options.hpp"
 #include "tandem/train/boundary_policy.hpp"
 #include "tandem/train/checkpoint_store.hpp"
@@ -46,6 +47,7 @@ struct Safekeeping {
 
 struct TrainRequest {
   train::TrainConfig config;
+  DeviceOptions device;
   TrainReporting reporting;
   Safekeeping safekeeping;
 };

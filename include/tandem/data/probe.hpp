@@ -1,6 +1,7 @@
 // What: parses a file that nothing vouches for where a crash, a hang or a flood of memory harms
 // nobody. Owns: the child process, until it has ended. Threads: call it before others exist (it
-// forks) and before MPI_Init where that is possible; the child calls neither MPI nor exit handlers.
+// forks) and before MPI_Init where that is possible; the child calls neither MPI nor CUDA, nor exit
+// handlers.
 // Throws: what opening the file throws in the child; DataError where the child dies or is late.
 #pragma once
 

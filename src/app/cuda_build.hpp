@@ -1,0 +1,11 @@
+// What: whether this program was built to use GPUs.
+// Owns: nothing. Threads: any. Throws: nothing.
+#pragma once
+
+namespace tandem::app {
+
+// The oldest version of CUDA that a driver must know for it, as CUDA counts (13000 is 13.0);
+// 0: built without CUDA.
+int cuda_of_build();
+
+}  // namespace tandem::app

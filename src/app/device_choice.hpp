@@ -1,0 +1,33 @@
+// What: the one decision of all ranks on where they compute.
+// Owns: values. Threads: the main thread. Throws: AgreedError (69) where ranks cannot have the GPUs
+// that were asked for.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tandem/app/job.hpp"
+#include "tandem/comm/gpu_binding.hpp"
+#include "tandem/core/json.hpp"
+
+namespace tandem::app {
+
+struct DeviceChoice {
+  comm::GpuBinding mine;
+  comm::Backend backend = comm::Backend::kMpi;  // kNccl or kMpi
+  std::vector<std::string> devices;             // on rank 0: of every rank, for people
+  std::string note;                             // on rank 0: why it is the CPU; may be empty
+};
+
+// Collective. Asks the driver of every rank, unless the CPU is asked for; rank 0 decides, and
+// warns.
+DeviceChoice choose_device(Job& job, const comm::DeviceRequest& request);
+
+// Collective. On rank 0 what every rank sees, in rank order; elsewhere empty.
+std::vector<comm::RankGpus> gather_gpus(Job& job);
+Json gpus_to_json(const std::vector<comm::Gpu>& gpus);
+
+// Throws UnavailableError, on every rank, for a GPU: what trains and evaluates on it is not there.
+void require_cpu(Job& job, const DeviceChoice& choice);
+
+}  // namespace tandem::app

@@ -1,0 +1,67 @@
+#include "tandem/app/device_options.hpp"
+
+#include <algorithm>
+
+namespace tandem::app {
+namespace {
+
+constexpr double kLongestTimeout = 86'400;
+
+bool has(const Options& options, const std::string& name) {
+  return std::any_of(options.table().begin(), options.table().end(),
+                     [&](const OptionSpec& spec) { return spec.name == name; });
+}
+
+comm::DeviceKind to_device(const std::string& name) {
+  if (name == "cpu") return comm::DeviceKind::kCpu;
+  return name == "cuda" ? comm::DeviceKind::kCuda : comm::DeviceKind::kAuto;
+}
+
+comm::Backend to_backend(const std::string& name) {
+  if (name == "nccl") return comm::Backend::kNccl;
+  return name == "mpi" ? comm::Backend::kMpi : comm::Backend::kAuto;
+}
+
+}  // namespace
+
+OptionSpec device_option() {
+  return {"device", "NAME", "auto", "auto (GPUs where there is one for each rank), cpu or cuda",
+          "execution"};
+}
+
+OptionSpec gpu_ids_option() {
+  return {"gpu-ids", "LIST", "",
+          "GPUs of a host's ranks, such as 1,6,3, counted from 0 among the visible ones",
+          "execution"};
+}
+
+OptionSpec share_gpu_option() {
+  return {"share-gpu", "", "false", "several ranks may use one GPU; gradients then travel by MPI",
+          "execution"};
+}
+
+OptionSpec backend_option() {
+  return {"backend", "NAME", "auto",
+          "what carries gradients: nccl (auto: with GPUs) or mpi (auto: else)", "execution"};
+}
+
+OptionSpec init_timeout_option() {
+  return {"init-timeout", "S", "60", "seconds that NCCL may take to connect the ranks",
+          "execution"};
+}
+
+DeviceOptions read_device_options(Options& options) {
+  DeviceOptions device;
+  comm::DeviceRequest& request = device.request;
+  request.device = to_device(options.choice("device", {"auto", "cpu", "cuda"}));
+  request.gpu_ids = options.parsed("gpu-ids", comm::parse_gpu_ids);
+  request.share_gpu = options.flag("share-gpu");
+  if (has(options, "backend")) {
+    request.backend = to_backend(options.choice("backend", {"auto", "nccl", "mpi"}));
+    device.init_timeout_seconds = options.real("init-timeout", 1, kLongestTimeout);
+  }
+  for (const std::string& fault : comm::contradictions(request)) options.add_fault(fault);
+  return device;
+}
+
+}  // namespace tandem::app
