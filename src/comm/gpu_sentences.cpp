@@ -46,7 +46,7 @@ const char* cure_of(GpuView::State state) {
 
 }  // namespace
 
-std::string describe_ranks(const std::vector<int>& ranks) {
+std::string name_ranks(const std::vector<int>& ranks) {
   std::vector<std::string> parts;
   for (std::size_t first = 0; first < ranks.size();) {
     std::size_t last = first;
@@ -86,7 +86,7 @@ std::string ranks_without_gpu(const std::vector<RankGpus>& ranks) {
     alike[{rank.view.reason, describe_visibility(rank)}].push_back(&rank);
   }
   if (first == nullptr) return "";
-  std::string text = "no GPU for " + describe_ranks(without) + "; " + cure_of(first->view.state) +
+  std::string text = "no GPU for " + name_ranks(without) + "; " + cure_of(first->view.state) +
                      ", or give --device cpu";
   for (const auto& [why, group] : alike) {
     std::vector<int> numbers;
@@ -97,7 +97,7 @@ std::string ranks_without_gpu(const std::vector<RankGpus>& ranks) {
         hosts.push_back(rank->host);
       }
     }
-    text += "\n  " + describe_ranks(numbers) + " (" + shorten(hosts) + "): " + why.first + "; " +
+    text += "\n  " + name_ranks(numbers) + " (" + shorten(hosts) + "): " + why.first + "; " +
             why.second;
   }
   return text;
@@ -144,7 +144,7 @@ std::string ranks_that_see_one_gpu(const std::vector<RankGpus>& ranks) {
     if (rank.view.gpus.size() == 1 && rank.local_size > 1) alone.push_back(rank.rank);
   }
   if (alone.empty()) return "";
-  return describe_ranks(alone) + (alone.size() == 1 ? " sees" : " see") +
+  return name_ranks(alone) + (alone.size() == 1 ? " sees" : " see") +
          " one GPU, beside other ranks of the host; NCCL is slower where a rank does not see all "
          "GPUs of its host: --gpus-per-node in place of --gpus-per-task, and --gpu-bind=none where "
          "the site binds them";

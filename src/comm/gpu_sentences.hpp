@@ -11,7 +11,7 @@
 namespace tandem::comm {
 
 // "rank 2", "ranks 0-3, 6"; of ascending numbers.
-std::string describe_ranks(const std::vector<int>& ranks);
+std::string name_ranks(const std::vector<int>& ranks);
 // "rank 2 (n1)"
 std::string name_of(const RankGpus& rank);
 // "CUDA_VISIBLE_DEVICES=0,1", "… is not set"

@@ -168,6 +168,12 @@ class Gpus(GoldenTest):
         self.assertRegex(self.on_gpus(2, gpus(0), *words, code=0).stdout, r"\A--device auto takes the CPU: no rank sees a GPU")
         json.loads(self.on_gpus(2, gpus(0), *words, "--json", code=0).stdout)
 
+    def test_a_run_goes_on_elsewhere(self):
+        words = ["train", *QUICK, "--run-id", "a", "--quiet"]
+        self.on_gpus(2, gpus(2), *words, "--device", "cpu", code=0)
+        self.on_gpus(1, gpus(0), *words, "--resume", "auto", "--max-steps", "4", "--backend", "mpi", code=0)
+        self.assertIn("device = auto\n", (self.folder / "runs/a/config.ini").read_text())
+
     def test_every_golden_message_has_its_test(self):
         if "TANDEM_UPDATE_GOLDEN" not in os.environ:
             names = {name.removeprefix("test_").replace("_", " ") for name in dir(self) if name.startswith("test_")}
