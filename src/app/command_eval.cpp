@@ -1,4 +1,5 @@
 // tandem eval: exact loss and accuracy of a trained model on any number of ranks.
+#include "compute.hpp"
 #include "device_choice.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/app/model_file.hpp"
@@ -91,7 +92,7 @@ int run_eval(Job& job, const Arguments& arguments) {
   });
 
   const DeviceChoice device = choose_device(job, device_options.request);
-  require_cpu(job, device);
+  const torch::Device place = open_device(job, device, model::parse_precision(precision));
   if (!json && !device.note.empty()) job.say(device.note);
   ModelFile file = read_on_rank_0(job, options.text("checkpoint"));
   const train::ImageStore images(options.text("data"), job.world, job.node, job.topology);
@@ -102,7 +103,7 @@ int run_eval(Job& job, const Arguments& arguments) {
     require_fit(file.description, info);
     network = job.is_root() ? build_network(file) : make_untrained(file.description);
   });
-  train::ParameterArena arena(*network, channels_last);
+  train::ParameterArena arena(*network, channels_last, place);
   train::broadcast_weights(job.world, arena, *network);
 
   const data::Layout layout = channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
@@ -110,7 +111,7 @@ int run_eval(Job& job, const Arguments& arguments) {
   const data::Transform transform(info.shape, layout, file.description.mean, file.description.std);
   const train::Evaluation result =
       train::evaluate(job.world, *network, images.view(data::Split::kTest),
-                      {transform, model::parse_precision(precision), info.classes.size()});
+                      {transform, model::parse_precision(precision), info.classes.size(), place});
   if (job.is_root()) {
     print_line(json ? to_json(result, info).dump() : to_text(result, info));
   }

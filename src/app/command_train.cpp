@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 
+#include "compute.hpp"
 #include "device_choice.hpp"
 #include "run_keeper.hpp"
 #include "run_report.hpp"
@@ -48,13 +49,14 @@ metrics::Sinks make_sinks(const metrics::RunFolder& folder, const TrainRequest& 
 
 std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::TrainConfig& config,
                                                        train::ParameterArena& arena,
-                                                       model::Network& network) {
+                                                       model::Network& network,
+                                                       comm::Collectives& carrier) {
   if (config.virtual_ranks > 0) {
     return std::make_unique<train::ShardReducer>(arena, network, job.world);
   }
   const auto bucket_bytes =
       static_cast<std::size_t>(config.bucket_mb * static_cast<double>(kMegabyte));
-  return std::make_unique<train::Reducer>(arena, job.world, bucket_bytes);
+  return std::make_unique<train::Reducer>(arena, carrier, bucket_bytes);
 }
 
 // A run that fails says so in its folder, where that can still be written.
@@ -138,8 +140,8 @@ int run_train(Job& job, const Arguments& arguments) {
   }
 
   // Before anything is read: who cannot have the GPUs that were asked for knows at once.
-  const DeviceChoice device = choose_device(job, request.device.request);
-  require_cpu(job, device);
+  const DeviceChoice choice = choose_device(job, request.device.request);
+  const torch::Device device = open_device(job, choice, config.precision);
 
   // 2. Where it goes, from where, and what it trains on. That the place can be used is cheap to
   // find out first.
@@ -168,12 +170,15 @@ int run_train(Job& job, const Arguments& arguments) {
                                   {info.shape.channels, info.shape.height, info.shape.width},
                                   static_cast<std::int64_t>(info.classes.size()));
   });
-  train::ParameterArena arena(*network, config.channels_last);
+  train::ParameterArena arena(*network, config.channels_last, device);
   train::broadcast_weights(job.world, arena, *network);
 
   // 4. What a step is made of.
-  const auto exchange = make_exchange(job, config, arena, *network);
-  const auto optimizer = train::make_optimizer(config.optimizer, arena.values().size());
+  const auto carrier = make_carrier(job, choice, request.device.init_timeout_seconds, device);
+  const auto exchange =
+      make_exchange(job, config, arena, *network,
+                    carrier ? *carrier : static_cast<comm::Collectives&>(job.world));
+  const auto optimizer = make_optimizer_on(device, config.optimizer, arena.values().size());
   restore_state(job, start, *network, arena, *optimizer);
   const train::Schedule schedule(config.schedule, arithmetic.learning_rate,
                                  arithmetic.steps_per_epoch, arithmetic.total_steps);
@@ -182,18 +187,19 @@ int run_train(Job& job, const Arguments& arguments) {
   const data::Transform transform(info.shape, layout, info.mean, info.std);
   data::TrainingPlan plan = train::training_plan(config, arithmetic, info.train_count);
   plan.first_step = start.state.step;
-  train::LoadedBatches batches(
-      images.view(data::Split::kTrain), transform, {config.augment, config.seed},
-      std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world));
-  const auto math = train::make_step_math(arena, *optimizer, config.clip_norm);
+  const auto batches = make_batches(
+      images.view(data::Split::kTrain), info, config,
+      std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world), device,
+      choice.mine.gpu ? choice.mine.gpu->memory_bytes : 0);
+  const auto math = make_step_math_on(arena, *optimizer, config, start.state.loss_scale);
 
   // 5. Say what is about to happen.
-  const RankTable ranks = make_rank_table(job, threads, device.devices);
+  const RankTable ranks = make_rank_table(job, threads, choice.devices);
   for (const std::string& warning : ranks.warnings) job.warn(warning);
   if (!request.reporting.quiet && job.is_root()) {
     print_line(banner(options, images, config, arithmetic, ranks, arena.parameter_count(),
                       exchange->describe()));
-    if (!device.note.empty()) print_line(device.note + "\n");
+    if (!choice.note.empty()) print_line(choice.note + "\n");
   }
   std::optional<metrics::RunFolder> folder;  // on rank 0
   metrics::Sinks sinks;
@@ -239,7 +245,7 @@ int run_train(Job& job, const Arguments& arguments) {
     return is_stop_asked();
   };
   const train::EvaluationSettings evaluation{transform, config.precision, info.classes.size(),
-                                             torch::kCPU, between_batches};
+                                             device, between_batches};
   train::TrainerSettings settings;
   settings.plan = plan;
   settings.precision = config.precision;
@@ -255,12 +261,12 @@ int run_train(Job& job, const Arguments& arguments) {
   };
   std::optional<train::StepProfiler> profiler;
   if (request.reporting.profile) {
-    profiler.emplace(job.world, board, *request.reporting.profile, torch::kCPU,
+    profiler.emplace(job.world, board, *request.reporting.profile, device,
                      folder ? folder->traces_path() : "");
   }
   comm::Progress& progress = profiler ? static_cast<comm::Progress&>(*profiler) : board;
   train::Trainer trainer(
-      {job.world, *network, arena, *exchange, *math, schedule, batches, evaluate_test, sinks,
+      {job.world, *network, arena, *exchange, *math, schedule, *batches, evaluate_test, sinks,
        [&](std::uint64_t step) { return keeper.decide(step); },
        [&](const train::TrainingState& state) { keeper.save(state); }, &progress},
       settings, start.state);

@@ -1,13 +1,9 @@
 #include "cuda_build.hpp"
 
+#include "tandem/comm/gpu_libraries.hpp"
+
 namespace tandem::app {
 
-int cuda_of_build() {
-#ifdef TANDEM_CUDA_VERSION
-  return TANDEM_CUDA_VERSION;
-#else
-  return 0;
-#endif
-}
+int cuda_of_build() { return comm::cuda_version_built(); }
 
 }  // namespace tandem::app

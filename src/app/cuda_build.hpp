@@ -1,4 +1,5 @@
-// What: whether this program was built to use GPUs.
+// What: whether this program was built to use GPUs. In a file of its own, so that a test can build
+// a program of another answer.
 // Owns: nothing. Threads: any. Throws: nothing.
 #pragma once
 

@@ -113,12 +113,4 @@ DeviceChoice choose_device(Job& job, const comm::DeviceRequest& request) {
   return choice;
 }
 
-void require_cpu(Job& job, const DeviceChoice& choice) {
-  comm::agree(job.world, job.topology.host, [&] {
-    if (!choice.mine.gpu) return;
-    throw UnavailableError(
-        "this version finds GPUs but does not compute on them; give --device cpu");
-  });
-}
-
 }  // namespace tandem::app

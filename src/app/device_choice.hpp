@@ -27,7 +27,4 @@ DeviceChoice choose_device(Job& job, const comm::DeviceRequest& request);
 std::vector<comm::RankGpus> gather_gpus(Job& job);
 Json gpus_to_json(const std::vector<comm::Gpu>& gpus);
 
-// Throws UnavailableError, on every rank, for a GPU: what trains and evaluates on it is not there.
-void require_cpu(Job& job, const DeviceChoice& choice);
-
 }  // namespace tandem::app

@@ -169,7 +169,9 @@ RunStart find_start(Job& job, const TrainReporting& reporting) {
               {"global_batch", start.global_batch},
               {"optimizer_steps", start.optimizer_steps},
               {"step", start.state.step},
-              {"evaluation_due", start.state.evaluation_due}};
+              {"evaluation_due", start.state.evaluation_due},
+              {"loss_scale", start.state.loss_scale.scale},
+              {"loss_scale_steps", start.state.loss_scale.good_steps}};
   });
   shared = Json::parse(job.world.broadcast_string(shared.dump()));
   shared.at("run_id").get_to(start.run_id);
@@ -178,6 +180,8 @@ RunStart find_start(Job& job, const TrainReporting& reporting) {
   shared.at("optimizer_steps").get_to(start.optimizer_steps);
   shared.at("step").get_to(start.state.step);
   shared.at("evaluation_due").get_to(start.state.evaluation_due);
+  shared.at("loss_scale").get_to(start.state.loss_scale.scale);
+  shared.at("loss_scale_steps").get_to(start.state.loss_scale.good_steps);
   return start;
 }
 

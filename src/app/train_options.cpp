@@ -122,10 +122,23 @@ void read_safekeeping(Options& options, Safekeeping& safekeeping) {
   }
 }
 
+// The tree of --virtual-ranks adds on CPUs, whose sums are the same on every host.
+void keep_to_cpus(Options& options, comm::DeviceRequest& request) {
+  const bool wants_gpus = request.device == comm::DeviceKind::kCuda || !request.gpu_ids.empty() ||
+                          request.share_gpu || request.backend == comm::Backend::kNccl;
+  if (wants_gpus) {
+    options.add_fault(
+        "--virtual-ranks computes on CPUs; leave it out, or --device cuda, --gpu-ids, --share-gpu "
+        "and --backend nccl");
+  }
+  request.device = comm::DeviceKind::kCpu;
+}
+
 }  // namespace
 
 OptionSpec precision_option() {
-  return {"precision", "NAME", "fp32", "fp32, or bf16 autocast with fp32 weights", "execution"};
+  return {"precision", "NAME", "fp32", "fp32, or bf16 or (GPUs) fp16 autocast with fp32 weights",
+          "execution"};
 }
 
 OptionSpec channels_last_option() {
@@ -259,6 +272,7 @@ TrainRequest read_train_options(Options& options) {
   config.precision = model::parse_precision(options.choice("precision", model::precision_names()));
   config.channels_last = options.flag("channels-last");
   request.device = read_device_options(options);
+  if (config.virtual_ranks > 0) keep_to_cpus(options, request.device.request);
   config.threads = static_cast<int>(options.count("threads", 0, 1024));
   config.bucket_mb = options.real("bucket-mb", 0, 4096);
   config.eval_every = options.count("eval-every", 0, std::uint64_t{1} << 40);

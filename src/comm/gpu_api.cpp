@@ -45,6 +45,8 @@ std::string cuda_library_name() {
   return "libcudart.so." + std::to_string(kMajor) + (kMajor < 12 ? ".0" : "");
 }
 
+int cuda_version_built() { return CUDART_VERSION; }
+
 std::shared_ptr<const GpuApi> load_gpu_api() {
   auto api = std::make_shared<GpuApi>();
   const std::string cuda_name = cuda_library_name();

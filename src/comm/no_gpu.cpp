@@ -8,6 +8,7 @@
 namespace tandem::comm {
 
 std::string gpu_libraries_built() { return "without CUDA"; }
+int cuda_version_built() { return 0; }
 std::string gpu_libraries_found() { return ""; }
 
 std::unique_ptr<Collectives> make_nccl(Communicator& world, const NcclSettings&) {

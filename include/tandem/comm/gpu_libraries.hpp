@@ -8,6 +8,8 @@ namespace tandem::comm {
 
 // Of the headers: "CUDA 13.0, NCCL 2.28.9", or "without CUDA".
 std::string gpu_libraries_built();
+// The version of CUDA among them, as CUDA counts: 13000 is 13.0; 0: without CUDA.
+int cuda_version_built();
 
 // Of the libraries, which this opens: "CUDA 13.0, NCCL 2.28.9, driver for CUDA 13.0", or why they
 // cannot be used. Empty in a build without CUDA.

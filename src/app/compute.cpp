@@ -1,0 +1,83 @@
+#include "compute.hpp"
+
+#include <utility>
+
+#include "tandem/comm/agree.hpp"
+#include "tandem/comm/nccl_communicator.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/model/cuda.hpp"
+#include "tandem/train/staged_collectives.hpp"
+
+namespace tandem::app {
+namespace {
+
+// The rest is for activations, weights and libtorch's own.
+constexpr std::uint64_t kShareForImages = 4;
+
+}  // namespace
+
+torch::Device open_device(Job& job, const DeviceChoice& choice, model::Precision precision) {
+  torch::Device device = torch::kCPU;
+  comm::agree(job.world, job.topology.host, [&] {
+    if (choice.mine.gpu) {
+      device = model::open_cuda(choice.mine.gpu->index);
+    } else if (precision == model::Precision::kFp16) {
+      throw UsageError(
+          "--precision fp16 is for GPUs, and these ranks compute on CPUs; give --precision bf16, "
+          "or --device cuda to learn why there is no GPU");
+    }
+  });
+  return device;
+}
+
+std::unique_ptr<comm::Collectives> make_carrier(Job& job, const DeviceChoice& choice,
+                                                double init_timeout_seconds, torch::Device device) {
+  if (!choice.mine.gpu) return nullptr;
+  if (choice.backend == comm::Backend::kMpi) {
+    return std::make_unique<train::StagedCollectives>(job.world, device);
+  }
+  comm::NcclSettings settings;
+  settings.device = choice.mine.gpu->index;
+  settings.gpu = choice.mine.text();
+  settings.init_timeout = init_timeout_seconds;
+  return comm::make_nccl(job.world, settings);
+}
+
+std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
+                                                 const data::DatasetInfo& info,
+                                                 const train::TrainConfig& config,
+                                                 std::unique_ptr<data::Sampler> sampler,
+                                                 torch::Device device, std::uint64_t gpu_bytes) {
+  const data::AugmentKey augment{config.augment, config.seed};
+  const data::Layout layout =
+      config.channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
+  if (device.is_cpu()) {
+    return std::make_unique<train::LoadedBatches>(
+        view, data::Transform(info.shape, layout, info.mean, info.std), augment,
+        std::move(sampler));
+  }
+  const train::PixelMoments moments{info.mean, info.std};
+  if (train::ResidentBatches::bytes_of(view) <= gpu_bytes / kShareForImages) {
+    return std::make_unique<train::ResidentBatches>(view, layout, moments, augment,
+                                                    std::move(sampler), device);
+  }
+  return std::make_unique<train::StreamedBatches>(view, layout, moments, augment,
+                                                  std::move(sampler), device);
+}
+
+std::unique_ptr<train::Optimizer> make_optimizer_on(torch::Device device,
+                                                    const train::OptimizerOptions& options,
+                                                    std::size_t size) {
+  return device.is_cpu() ? train::make_optimizer(options, size)
+                         : train::make_device_optimizer(options, size, device);
+}
+
+std::unique_ptr<train::StepMath> make_step_math_on(train::ParameterArena& arena,
+                                                   train::Optimizer& optimizer,
+                                                   const train::TrainConfig& config,
+                                                   train::LossScale scale) {
+  if (arena.device().is_cpu()) return train::make_step_math(arena, optimizer, config.clip_norm);
+  return train::make_device_step_math(arena, optimizer, config.clip_norm, config.precision, scale);
+}
+
+}  // namespace tandem::app

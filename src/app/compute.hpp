@@ -1,0 +1,44 @@
+// What: the parts of training and evaluation whose form depends on where this rank computes.
+// Owns: nothing; what is made belongs to the caller. Threads: the main thread.
+// Throws: AgreedError (69) where a GPU, libtorch's CUDA part or NCCL cannot be used, (2) for what
+// only a GPU can.
+#pragma once
+
+#include <memory>
+
+#include "device_choice.hpp"
+#include "tandem/app/job.hpp"
+#include "tandem/comm/collectives.hpp"
+#include "tandem/model/precision.hpp"
+#include "tandem/train/batch_source.hpp"
+#include "tandem/train/config.hpp"
+#include "tandem/train/step_math.hpp"
+
+namespace tandem::app {
+
+// Collective. The CPU, or this rank's GPU, ready to compute.
+torch::Device open_device(Job& job, const DeviceChoice& choice, model::Precision precision);
+
+// Collective. What carries gradients between GPUs; nothing where ranks compute on CPUs, whose
+// gradients MPI finds where they are. The job must outlive it.
+std::unique_ptr<comm::Collectives> make_carrier(Job& job, const DeviceChoice& choice,
+                                                double init_timeout_seconds, torch::Device device);
+
+// `gpu_bytes`: the memory of this rank's GPU; a data set that takes more than a quarter of it is
+// streamed.
+std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
+                                                 const data::DatasetInfo& info,
+                                                 const train::TrainConfig& config,
+                                                 std::unique_ptr<data::Sampler> sampler,
+                                                 torch::Device device, std::uint64_t gpu_bytes);
+
+std::unique_ptr<train::Optimizer> make_optimizer_on(torch::Device device,
+                                                    const train::OptimizerOptions& options,
+                                                    std::size_t size);
+
+std::unique_ptr<train::StepMath> make_step_math_on(train::ParameterArena& arena,
+                                                   train::Optimizer& optimizer,
+                                                   const train::TrainConfig& config,
+                                                   train::LossScale scale);
+
+}  // namespace tandem::app

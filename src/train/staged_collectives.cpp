@@ -1,0 +1,113 @@
+#include "tandem/train/staged_collectives.hpp"
+
+#include <utility>
+
+#include "tandem/core/error.hpp"
+
+namespace tandem::train {
+namespace {
+
+template <typename T>
+Span<T> values_of(const torch::Tensor& bytes) {
+  return {reinterpret_cast<T*>(bytes.data_ptr<std::uint8_t>()),
+          static_cast<std::size_t>(bytes.numel()) / sizeof(T)};
+}
+
+// Calls `work` with the staged values as what they are.
+template <typename Work>
+auto with_type(comm::DataType type, const torch::Tensor& bytes, const Work& work) {
+  switch (type) {
+    case comm::DataType::kByte:
+      return work(values_of<std::uint8_t>(bytes));
+    case comm::DataType::kFloat32:
+      return work(values_of<float>(bytes));
+    case comm::DataType::kFloat64:
+      return work(values_of<double>(bytes));
+    case comm::DataType::kInt64:
+      return work(values_of<std::int64_t>(bytes));
+    case comm::DataType::kUint64:
+      return work(values_of<std::uint64_t>(bytes));
+    case comm::DataType::kBfloat16:
+      return work(values_of<comm::Bfloat16>(bytes));
+  }
+  throw InternalError("values of no known type were to be exchanged");
+}
+
+std::size_t bytes_of_one(comm::DataType type) {
+  return with_type(type, torch::empty({0}, torch::kUInt8),
+                   [](auto values) { return sizeof(*values.data()); });
+}
+
+}  // namespace
+
+class StagedCollectives::InFlight final : public comm::Pending {
+ public:
+  InFlight(std::unique_ptr<comm::Pending> host, torch::Tensor staged, torch::Tensor device)
+      : staged_(std::move(staged)), device_(std::move(device)), host_(std::move(host)) {}
+
+  void wait() override {
+    host_->wait();
+    copy_back();
+  }
+  bool test() override {
+    if (!host_->test()) return false;
+    copy_back();
+    return true;
+  }
+
+ private:
+  void copy_back() {
+    if (std::exchange(copied_, true)) return;
+    const torch::NoGradGuard no_grad;
+    device_.copy_(staged_);
+  }
+
+  torch::Tensor staged_;
+  torch::Tensor device_;
+  bool copied_ = false;
+  std::unique_ptr<comm::Pending> host_;  // last: its destructor waits, and what it fills is above
+};
+
+StagedCollectives::StagedCollectives(comm::Collectives& host, torch::Device device)
+    : host_(host), device_(device) {}
+
+torch::Tensor StagedCollectives::on_device(void* data, std::size_t bytes) const {
+  return torch::from_blob(data, {static_cast<std::int64_t>(bytes)},
+                          torch::TensorOptions(torch::kUInt8).device(device_));
+}
+
+torch::Tensor StagedCollectives::stage(void* data, std::size_t bytes) const {
+  const torch::NoGradGuard no_grad;
+  torch::Tensor staged =
+      torch::empty({static_cast<std::int64_t>(bytes)},
+                   torch::TensorOptions(torch::kUInt8).pinned_memory(device_.is_cuda()));
+  staged.copy_(on_device(data, bytes));
+  return staged;
+}
+
+void StagedCollectives::do_all_reduce(void* data, std::size_t count, comm::DataType type,
+                                      comm::Reduction op) {
+  const std::size_t bytes = count * bytes_of_one(type);
+  const torch::Tensor staged = stage(data, bytes);
+  with_type(type, staged, [&](auto values) { host_.all_reduce(values, op); });
+  const torch::NoGradGuard no_grad;
+  on_device(data, bytes).copy_(staged);
+}
+
+std::unique_ptr<comm::Pending> StagedCollectives::do_start_all_reduce(void* data, std::size_t count,
+                                                                      comm::DataType type) {
+  const std::size_t bytes = count * bytes_of_one(type);
+  torch::Tensor staged = stage(data, bytes);
+  auto started =
+      with_type(type, staged, [&](auto values) { return host_.start_all_reduce(values); });
+  return std::make_unique<InFlight>(std::move(started), std::move(staged), on_device(data, bytes));
+}
+
+void StagedCollectives::do_broadcast(void* data, std::size_t bytes, int root) {
+  const torch::Tensor staged = stage(data, bytes);
+  host_.broadcast(values_of<std::uint8_t>(staged), root);
+  const torch::NoGradGuard no_grad;
+  on_device(data, bytes).copy_(staged);
+}
+
+}  // namespace tandem::train
