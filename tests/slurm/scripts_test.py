@@ -1,9 +1,11 @@
 #!/usr/bin/env python3
 """The scripts of jobs/ under Slurm: they train as mpirun does, where they are told to, and leave what they say."""
 
+import re
 import shutil
 import unittest
 
+from gpus import PROGRAM_FOR_GPUS, device, gpus
 from slurm_test import JOBS, SlurmTest
 from tandem import DATA
 
@@ -80,6 +82,25 @@ class Scripts(SlurmTest):
                 self.assert_ends(job)
                 self.assertEqual(sorted(job.words().splitlines()),
                                  sorted(f"rank {rank} sees {gpus}" for rank, gpus in enumerate(expected)))
+
+    def test_ranks_take_gpus_as_they_are_asked_for(self):
+        """The same GPUs, listed by a driver in name only to `tandem info` in the place of `tandem train`."""
+        two, four = gpus(2), gpus(4)
+        path = self.stand_in("tandem", f"""export LD_LIBRARY_PATH='{four["LD_LIBRARY_PATH"]}' FAKE_CUDA_GPUS='{four["FAKE_CUDA_GPUS"]}'
+            case "$(hostname)" in n1|n2) FAKE_CUDA_GPUS='{two["FAKE_CUDA_GPUS"]}';; esac
+            exec '{PROGRAM_FOR_GPUS}' info""")
+        pair, quad = [[device(place, place) for place in range(count)] for count in (2, 4)]
+        for script, options, expected in (
+                ("gpu-single-node", ["--gpus-per-node=2", "--ntasks-per-node=2"], pair),
+                ("gpu-single-node", ["--gpus-per-node=0", "--gpus-per-task=1", "--ntasks-per-node=2"], [device(0, 0), device(0, 1)]),
+                ("gpu-multi-node", ["--gpus-per-node=2", "--ntasks-per-node=2"], pair * 2),
+                ("unequal-nodes", ["--gpus=12"], quad * 2 + pair * 2)):
+            with self.subTest(script=script, options=options):
+                job = self.submit(script, *options, environment={"PATH": path})
+                self.assert_ends(job)
+                taken = re.findall(r"(?m)^\d+ +n\d +\d +(cuda:\d \S+ \S+ \S+|cpu) ", job.words())
+                self.assertEqual(taken, expected, job.words())
+                self.assertEqual("see one GPU, beside other ranks" in job.words(), "--gpus-per-task=1" in options)
 
     def test_a_second_job_in_the_same_folder_ends_with_73(self):
         first = self.submit("cpu", environment={"TANDEM_RUN_ID": "one"})
