@@ -10,6 +10,7 @@
 #include <tandem/comm/runtime.hpp>
 #include <tandem/core/print.hpp>
 #include <tandem/model/safetensors.hpp>
+#include <tandem/train/batch_source.hpp>
 #include <tandem/train/drift_check.hpp>
 #include <tandem/train/evaluator.hpp>
 #include <tandem/train/image_store.hpp>
@@ -49,14 +50,13 @@ void run(comm::MpiCommunicator& world, const std::string& path, const std::strin
   comm::MpiCommunicator node = world.node();
   const train::ImageStore images(path, world, node, comm::discover_topology(world, node));
   const data::DatasetInfo& info = images.info();
-  const auto layout = data::Layout::kChannelsLast;
-  const data::Transform transform(info.shape, layout, info.mean, info.std);
+  const data::Transform transform(info.shape, data::Layout::kChannelsLast, info.mean, info.std);
 
   data::TrainingPlan plan;
   plan.image_count = static_cast<std::uint32_t>(info.train_count);
   plan.global_batch = 64;
   plan.steps = kEpochs * plan.steps_per_epoch();
-  data::BatchLoader loader(
+  train::LoadedBatches batches(
       images.view(data::Split::kTrain), transform, {data::AugmentSpec::parse("flip"), plan.seed},
       std::make_unique<data::TrainingSampler>(plan, world.rank(), world.size()));
 
@@ -67,19 +67,19 @@ void run(comm::MpiCommunicator& world, const std::string& path, const std::strin
   const auto optimizer = train::make_optimizer({}, arena.values().size());
 
   for (std::uint64_t step = 0; step < plan.steps; ++step) {
-    const data::Batch batch = loader.next().value();
+    const train::TensorBatch batch = batches.next().value();
     double loss = 0;
     gradients.begin_part(0, 1, batch.size() > 0);
     if (batch.size() > 0) {  // the last batch of an epoch may be smaller than there are ranks
-      const torch::Tensor logits = network.forward(train::as_tensor(batch, info.shape, layout));
-      const torch::Tensor mine = train::summed_cross_entropy(logits, train::labels_of(batch), 0) /
+      const torch::Tensor logits = network.forward(batch.images);
+      const torch::Tensor mine = train::summed_cross_entropy(logits, batch.labels, 0) /
                                  static_cast<double>(batch.request.global_count);
       mine.backward();
       loss = mine.item<double>();
     }
     gradients.finish();
     const double done = static_cast<double>(step) / static_cast<double>(plan.steps);
-    optimizer->step(arena.values(), arena.gradients(), kPeakRate * (1 - done));
+    optimizer->step(arena.flat_values(), arena.flat_gradients(), kPeakRate * (1 - done));
     if ((step + 1) % plan.steps_per_epoch() == 0) {
       loss = world.all_reduce_value(loss);
       if (world.rank() == 0)
@@ -89,7 +89,7 @@ void run(comm::MpiCommunicator& world, const std::string& path, const std::strin
 
   const train::Evaluation result =
       train::evaluate(world, network, images.view(data::Split::kTest),
-                      {transform, layout, model::Precision::kFp32, info.classes.size()});
+                      {transform, model::Precision::kFp32, info.classes.size()});
   train::require_equal_state(world, arena, *optimizer);
   comm::agree_on_rank_0(world, [&] {
     model::write_safetensors(output, model::state_dict(network));

@@ -127,9 +127,12 @@ class Gpus(GoldenTest):
         self.assertEqual(self.devices(done), ["cpu", "cpu"])
         self.assert_says(done, errors=0, is_output_empty=False)
 
-    def test_a_gpu_is_not_computed_on_yet(self):
+    def test_a_gpu_that_libtorch_cannot_use(self):
+        """It is one in name only, and the distribution's libtorch has no CUDA part at all."""
         done = self.run_command([PROGRAM_FOR_GPUS, *TRAIN], 69, gpus(1))
-        self.assert_one_error(done, "this version finds GPUs but does not compute on them; give --device cpu")
+        self.assert_one_error(done, "libtorch's CUDA part cannot be loaded: .*; build with make .*, or give --device cpu|"
+                              "libtorch_cuda.so is loaded and finds no GPU that it can use; .*, or give --device cpu")
+        self.assertEqual(list(self.folder.glob("runs")), [])
 
     # The CPU, and why.
 
