@@ -16,11 +16,13 @@ if(TANDEM_SANITIZE)
 endif()
 math(EXPR TANDEM_MPIRUN_SECONDS "${TANDEM_TEST_SECONDS} - 5")
 
-# One thread a rank, more ranks than cores allowed, no rank pinned to a core that another one uses, root allowed.
+# One thread a rank, more ranks than cores allowed, no rank pinned to a core that another one uses, root allowed, and no
+# GPU, where the machine has one.
 # Open MPI 5 renamed the second variable to the third and the fourth is the fifth there.
 set(TANDEM_TEST_ENVIRONMENT
   OMP_NUM_THREADS=1
   GTEST_COLOR=no
+  CUDA_VISIBLE_DEVICES=
   OMPI_MCA_rmaps_base_oversubscribe=1
   PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
   OMPI_MCA_hwloc_base_binding_policy=none
@@ -106,7 +108,8 @@ function(tandem_add_gpu_test name)
     add_test(NAME ${test} COMMAND ${mpirun} $<TARGET_FILE:${name}>)
     set_tests_properties(${test} PROPERTIES
       LABELS gpu PROCESSORS ${ranks} RESOURCE_LOCK gpu TIMEOUT ${TANDEM_TEST_SECONDS}
-      ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT};TANDEM_TEST_GPU=real")
+      ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT};TANDEM_TEST_GPU=real"
+      ENVIRONMENT_MODIFICATION CUDA_VISIBLE_DEVICES=unset:)
   endforeach()
 endfunction()
 

@@ -43,7 +43,17 @@ std::size_t bytes_of_one(comm::DataType type) {
 class StagedCollectives::InFlight final : public comm::Pending {
  public:
   InFlight(std::unique_ptr<comm::Pending> host, torch::Tensor staged, torch::Tensor device)
-      : staged_(std::move(staged)), device_(std::move(device)), host_(std::move(host)) {}
+      : host_(std::move(host)), staged_(std::move(staged)), device_(std::move(device)) {}
+  ~InFlight() override {
+    host_.reset();  // waits
+    try {
+      copy_back();
+    } catch (const c10::Error&) {
+      // A destructor must not throw; CUDA says at the next call what is wrong with the device.
+    }
+  }
+  InFlight(const InFlight&) = delete;
+  InFlight& operator=(const InFlight&) = delete;
 
   void wait() override {
     host_->wait();
@@ -62,10 +72,10 @@ class StagedCollectives::InFlight final : public comm::Pending {
     device_.copy_(staged_);
   }
 
+  std::unique_ptr<comm::Pending> host_;
   torch::Tensor staged_;
   torch::Tensor device_;
   bool copied_ = false;
-  std::unique_ptr<comm::Pending> host_;  // last: its destructor waits, and what it fills is above
 };
 
 StagedCollectives::StagedCollectives(comm::Collectives& host, torch::Device device)

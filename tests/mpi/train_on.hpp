@@ -2,6 +2,7 @@
 // such runs. Owns: nothing. Threads: the main thread. Throws: what training throws.
 #pragma once
 
+#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
@@ -9,12 +10,15 @@
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/random.hpp"
+#include "tandem/model/cuda.hpp"
 #include "tandem/model/registry.hpp"
 #include "tandem/model/state_dict.hpp"
 #include "tandem/train/config.hpp"
+#include "tandem/train/host_copy.hpp"
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/replicate.hpp"
 #include "tandem/train/shard_reducer.hpp"
+#include "tandem/train/staged_collectives.hpp"
 #include "tandem/train/trainer.hpp"
 
 namespace tandem::train {
@@ -74,7 +78,8 @@ class ProbingOptimizer final : public Optimizer {
   void step(const torch::Tensor& values, const torch::Tensor& gradients, double rate,
             const torch::Tensor& left_out) override {
     inner_->step(values, gradients, rate, left_out);
-    const std::uint64_t mine = hash64(values.data_ptr<float>(), values.nbytes());
+    const torch::Tensor host = on_host(values);
+    const std::uint64_t mine = hash64(host.data_ptr<float>(), host.nbytes());
     const auto lowest = comm_.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMin);
     const auto highest = comm_.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMax);
     equal_ = equal_ && lowest == highest;
@@ -86,8 +91,14 @@ class ProbingOptimizer final : public Optimizer {
   bool& equal_;
 };
 
-// The parts for CPUs, or those for GPUs, on the CPU.
+// The parts for CPUs, or those for GPUs: on the CPU, or where TANDEM_TEST_GPU is "real" on one.
 enum class Form { kHost, kDevice };
+
+inline torch::Device place_of(Form form, int rank) {
+  const char* gpu = std::getenv("TANDEM_TEST_GPU");
+  const bool real = gpu != nullptr && std::string(gpu) == "real";
+  return form == Form::kDevice && real ? model::open_cuda(rank) : torch::Device(torch::kCPU);
+}
 
 inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, const Images& images,
                         int seed_offset = 0, bool skip_nonfinite = false, Form form = Form::kHost) {
@@ -96,19 +107,22 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   // Unlike initial weights: only the broadcast makes the ranks equal.
   torch::manual_seed(config.seed + static_cast<std::uint64_t>(comm.rank() + seed_offset));
   const auto network = model::make_network(config.model, {1, 28, 28}, kClasses);
-  ParameterArena arena(*network, config.channels_last);
+  const torch::Device place = place_of(form, comm.rank());
+  ParameterArena arena(*network, config.channels_last, place);
   broadcast_weights(comm, arena, *network);
+  const bool on_device = form == Form::kDevice;
+  StagedCollectives staged(comm, place);
   std::unique_ptr<GradientExchange> exchange;
   if (config.virtual_ranks > 0) {
     exchange = std::make_unique<ShardReducer>(arena, *network, comm);
   } else {
     const auto bucket_bytes = static_cast<std::size_t>(config.bucket_mb * (1 << 20));
-    exchange = std::make_unique<Reducer>(arena, comm, bucket_bytes);
+    exchange = std::make_unique<Reducer>(
+        arena, on_device ? static_cast<comm::Collectives&>(staged) : comm, bucket_bytes);
   }
   Outcome outcome;
-  const bool on_device = form == Form::kDevice;
   const std::size_t size = arena.values().size();
-  ProbingOptimizer optimizer(on_device ? make_device_optimizer(config.optimizer, size, torch::kCPU)
+  ProbingOptimizer optimizer(on_device ? make_device_optimizer(config.optimizer, size, place)
                                        : make_optimizer(config.optimizer, size),
                              comm, outcome.ranks_equal_at_every_step);
   const Schedule schedule(config.schedule, arithmetic.learning_rate, arithmetic.steps_per_epoch,
@@ -122,7 +136,7 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   std::unique_ptr<StepMath> math;
   if (on_device) {
     batches = std::make_unique<ResidentBatches>(images.view(), layout, PixelMoments{{0.4}, {0.3}},
-                                                augment, std::move(sampler), torch::kCPU);
+                                                augment, std::move(sampler), place);
     math = make_device_step_math(arena, optimizer, config.clip_norm, config.precision);
   } else {
     batches =
@@ -137,7 +151,7 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   settings.eval_every = config.eval_every;
   settings.log_every = 1;
   settings.skip_nonfinite = skip_nonfinite;
-  const EvaluationSettings evaluation{transform, config.precision, kClasses};
+  const EvaluationSettings evaluation{transform, config.precision, kClasses, place};
   Trainer trainer({comm, *network, arena, *exchange, *math, schedule, *batches,
                    [&] { return evaluate(comm, *network, images.view(), evaluation); }, sinks},
                   settings);
