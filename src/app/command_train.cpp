@@ -175,9 +175,10 @@ int run_train(Job& job, const Arguments& arguments) {
 
   // 4. What a step is made of.
   const auto carrier = make_carrier(job, choice, request.device.init_timeout_seconds, device);
-  const auto exchange =
-      make_exchange(job, config, arena, *network,
-                    carrier ? *carrier : static_cast<comm::Collectives&>(job.world));
+  comm::Collectives& gradients = carrier ? *carrier : static_cast<comm::Collectives&>(job.world);
+  settle_bucket_size(job, start, options, config, arithmetic, gradients, arena, *network,
+                     info.shape);
+  const auto exchange = make_exchange(job, config, arena, *network, gradients);
   const auto optimizer = make_optimizer_on(device, config.optimizer, arena.values().size());
   restore_state(job, start, *network, arena, *optimizer);
   const train::Schedule schedule(config.schedule, arithmetic.learning_rate,
@@ -226,6 +227,7 @@ int run_train(Job& job, const Arguments& arguments) {
   kept["global_batch"] = std::to_string(arithmetic.global_batch);
   kept["world_size"] = std::to_string(job.topology.world);
   kept["threads"] = std::to_string(threads);
+  kept["bucket_mb"] = format_real(config.bucket_mb);
   kept["options"] = options_to_keep(options);
   const auto is_stop_asked = [] { return StopSignal::received() != 0; };
   train::BoundaryRules rules;

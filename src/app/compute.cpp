@@ -1,11 +1,14 @@
 #include "compute.hpp"
 
+#include <algorithm>
 #include <utility>
 
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/nccl_communicator.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
 #include "tandem/model/cuda.hpp"
+#include "tandem/train/bucket_choice.hpp"
 #include "tandem/train/staged_collectives.hpp"
 
 namespace tandem::app {
@@ -13,6 +16,7 @@ namespace {
 
 // The rest is for activations, weights and libtorch's own.
 constexpr std::uint64_t kShareForImages = 4;
+constexpr double kLargestBucket = 4096;
 
 }  // namespace
 
@@ -63,6 +67,27 @@ std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
   }
   return std::make_unique<train::StreamedBatches>(view, layout, moments, augment,
                                                   std::move(sampler), device);
+}
+
+void settle_bucket_size(Job& job, const RunStart& start, Options& options,
+                        train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
+                        comm::Collectives& carrier, train::ParameterArena& arena,
+                        model::Network& network, data::ImageShape shape) {
+  if (!config.measure_bucket) return;
+  if (!start.bucket_mb.empty()) {
+    config.bucket_mb =
+        parse_real(start.bucket_mb, 0, kLargestBucket, start.checkpoint_path + ": bucket_mb");
+  } else if (config.virtual_ranks == 0) {
+    train::Rehearsal rehearsal;
+    const auto ranks = static_cast<std::uint64_t>(job.topology.world);
+    rehearsal.images =
+        std::max<std::uint64_t>(1, arithmetic.global_batch / (ranks * config.accumulate));
+    rehearsal.shape = shape;
+    rehearsal.precision = config.precision;
+    rehearsal.channels_last = config.channels_last;
+    config.bucket_mb = train::measure_bucket_mb(job.world, carrier, arena, network, rehearsal);
+  }
+  options.settle("bucket-mb", format_real(config.bucket_mb));
 }
 
 std::unique_ptr<train::Optimizer> make_optimizer_on(torch::Device device,

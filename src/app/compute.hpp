@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "device_choice.hpp"
+#include "run_start.hpp"
 #include "tandem/app/job.hpp"
 #include "tandem/comm/collectives.hpp"
 #include "tandem/model/precision.hpp"
@@ -31,6 +32,13 @@ std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
                                                  const train::TrainConfig& config,
                                                  std::unique_ptr<data::Sampler> sampler,
                                                  torch::Device device, std::uint64_t gpu_bytes);
+
+// Collective. Where --bucket-mb is auto, the size that the run was measured to need when it began,
+// or which is measured now; `options` and `config` then have the number.
+void settle_bucket_size(Job& job, const RunStart& start, Options& options,
+                        train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
+                        comm::Collectives& carrier, train::ParameterArena& arena,
+                        model::Network& network, data::ImageShape shape);
 
 std::unique_ptr<train::Optimizer> make_optimizer_on(torch::Device device,
                                                     const train::OptimizerOptions& options,

@@ -163,11 +163,15 @@ RunStart find_start(Job& job, const TrainReporting& reporting) {
     if (start.resumes) {
       start.global_batch = kept_number(start, "global_batch");
       start.optimizer_steps = kept_number(start, "optimizer_steps");
+      const auto& metadata = start.checkpoint->metadata;
+      const auto bucket = metadata.find("bucket_mb");
+      if (bucket != metadata.end()) start.bucket_mb = bucket->second;
     }
     shared = {{"run_id", start.run_id},
               {"resumes", start.resumes},
               {"global_batch", start.global_batch},
               {"optimizer_steps", start.optimizer_steps},
+              {"bucket_mb", start.bucket_mb},
               {"step", start.state.step},
               {"evaluation_due", start.state.evaluation_due},
               {"loss_scale", start.state.loss_scale.scale},
@@ -178,6 +182,7 @@ RunStart find_start(Job& job, const TrainReporting& reporting) {
   shared.at("resumes").get_to(start.resumes);
   shared.at("global_batch").get_to(start.global_batch);
   shared.at("optimizer_steps").get_to(start.optimizer_steps);
+  shared.at("bucket_mb").get_to(start.bucket_mb);
   shared.at("step").get_to(start.state.step);
   shared.at("evaluation_due").get_to(start.state.evaluation_due);
   shared.at("loss_scale").get_to(start.state.loss_scale.scale);

@@ -206,7 +206,8 @@ OptionTable train_option_table() {
       backend_option(),
       init_timeout_option(),
       threads_option(),
-      {"bucket-mb", "X", "0", "gradient bucket in MB; 0: one bucket, exchanged after backward",
+      {"bucket-mb", "X|auto", "0",
+       "gradient bucket in MB; 0: one bucket, exchanged after backward; auto: measured at the start",
        "execution"},
 
       {"resume", "MODE", "none",
@@ -274,7 +275,8 @@ TrainRequest read_train_options(Options& options) {
   request.device = read_device_options(options);
   if (config.virtual_ranks > 0) keep_to_cpus(options, request.device.request);
   config.threads = static_cast<int>(options.count("threads", 0, 1024));
-  config.bucket_mb = options.real("bucket-mb", 0, 4096);
+  config.measure_bucket = options.text("bucket-mb") == "auto";
+  if (!config.measure_bucket) config.bucket_mb = options.real("bucket-mb", 0, 4096);
   config.eval_every = options.count("eval-every", 0, std::uint64_t{1} << 40);
   config.log_every = options.count("log-every", 0, std::uint64_t{1} << 40);
   read_reporting(options, request.reporting);

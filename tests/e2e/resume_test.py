@@ -29,6 +29,10 @@ class Resume(TandemTest):
     def checkpoint(self, run_id, step):
         return self.folder / "runs" / run_id / "checkpoints" / f"step-{step:08}.safetensors"
 
+    def metadata(self, run_id, step):
+        content = self.checkpoint(run_id, step).read_bytes()
+        return json.loads(content[8:8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+
     def steps_kept(self, run_id):
         names = (self.folder / "runs" / run_id / "checkpoints").glob("step-*.safetensors")
         return sorted(int(path.stem.removeprefix("step-")) for path in names)
@@ -61,6 +65,20 @@ class Resume(TandemTest):
             process.send_signal(number)
         output, errors = process.communicate()
         return process.returncode, output + errors
+
+    def test_a_measured_bucket_size_is_written_down_and_kept(self):
+        config = self.folder / "runs/a/config.ini"
+        self.run_to(2, "a", "--bucket-mb", "auto")
+        measured = self.metadata("a", 2)["bucket_mb"]
+        self.assertIn(measured, ("0", "1", "2", "4"))
+        self.assertIn(f"\nbucket-mb = {measured}\n", config.read_text())
+        self.run_to(2, "b", "--bucket-mb", measured)
+        self.assertEqual(self.digest("a"), self.digest("b"))
+
+        self.run_to(3, "b", "--bucket-mb", "3", "--resume", "auto")
+        self.run_to(4, "b", "--bucket-mb", "auto", "--resume", "auto")
+        self.assertEqual(self.metadata("b", 4)["bucket_mb"], "3")
+        self.assertIn("\nbucket-mb = 3\n", (self.folder / "runs/b/config.ini").read_text())
 
     def test_parts_equal_the_whole(self):
         for name, *options in (("sgd", "--momentum", "0.9"), ("adamw", "--optimizer", "adamw", "--accumulate", "2")):

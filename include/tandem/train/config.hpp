@@ -32,8 +32,9 @@ struct TrainConfig {
   model::Precision precision = model::Precision::kFp32;
   data::AugmentSpec augment;
   bool channels_last = true;
-  int threads = 0;       // per rank; 0: the CPUs this rank may use without crowding another
-  double bucket_mb = 0;  // gradient bucket, 2^20 bytes; 0: one bucket
+  int threads = 0;              // per rank; 0: the CPUs this rank may use without crowding another
+  double bucket_mb = 0;         // gradient bucket, 2^20 bytes; 0: one bucket
+  bool measure_bucket = false;  // and take the size that is fastest, where the run has none yet
   std::uint64_t seed = 1;
   std::uint64_t eval_every = 1;  // epochs; 0: never
   std::uint64_t log_every = 10;  // steps; 0: never

@@ -1,0 +1,86 @@
+// That the size of buckets is the faster one, the same on every rank, and that looking for it
+// leaves no trace.
+#include "tandem/train/bucket_choice.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "support/mpi_test.hpp"
+#include "tandem/comm/mpi_communicator.hpp"
+#include "tandem/model/registry.hpp"
+#include "tandem/model/state_dict.hpp"
+
+namespace tandem::train {
+namespace {
+
+constexpr std::chrono::milliseconds kSlow{30};
+
+// MPI with a delay: of the exchange after backward, which every size ends with, in proportion to
+// its bytes, or of each exchange that is started before.
+class Delayed final : public comm::Collectives {
+ public:
+  enum class Slow { kLargeOnes, kStartedOnes };
+  Delayed(comm::Collectives& mpi, Slow slow) : mpi_(mpi), slow_(slow) {}
+  int rank() const override { return mpi_.rank(); }
+  int size() const override { return mpi_.size(); }
+  std::string name() const override { return "delayed"; }
+
+ private:
+  static Span<float> floats(void* data, std::size_t count) {
+    return {static_cast<float*>(data), count};
+  }
+  void do_all_reduce(void* data, std::size_t count, comm::DataType, comm::Reduction) override {
+    constexpr std::size_t kLarge = 1 << 20;  // floats
+    if (slow_ == Slow::kLargeOnes && count > kLarge) std::this_thread::sleep_for(kSlow);
+    mpi_.all_reduce(floats(data, count));
+  }
+  std::unique_ptr<comm::Pending> do_start_all_reduce(void* data, std::size_t count,
+                                                     comm::DataType) override {
+    if (slow_ == Slow::kStartedOnes) std::this_thread::sleep_for(kSlow);
+    return mpi_.start_all_reduce(floats(data, count));
+  }
+  void do_broadcast(void* data, std::size_t bytes, int root) override {
+    mpi_.broadcast(Span<std::uint8_t>(static_cast<std::uint8_t*>(data), bytes), root);
+  }
+
+  comm::Collectives& mpi_;
+  const Slow slow_;
+};
+
+class BucketChoice : public ::testing::Test {
+ protected:
+  double choose(Delayed::Slow slow) {
+    Delayed carrier(world_, slow);
+    Rehearsal rehearsal;
+    rehearsal.images = 4;
+    rehearsal.shape = {3, 16, 16};
+    return measure_bucket_mb(world_, carrier, arena_, *network_, rehearsal);
+  }
+  comm::MpiCommunicator world_ = comm::MpiCommunicator::world();
+  // 26 MB of gradients, and BatchNorm.
+  model::NetworkPtr network_ = model::make_network("resnet9", {3, 16, 16}, 10);
+  ParameterArena arena_{*network_, true};
+};
+
+TEST_F(BucketChoice, TakesOneBucketWhereEachMoreCosts) {
+  EXPECT_EQ(choose(Delayed::Slow::kStartedOnes), 0);
+}
+
+TEST_F(BucketChoice, TakesSmallerBucketsWhereALargeOneCosts) {
+  const double chosen = choose(Delayed::Slow::kLargeOnes);
+  EXPECT_EQ(chosen > 0, world_.size() > 1) << chosen;
+  EXPECT_EQ(world_.all_reduce_value(chosen, comm::Reduction::kMin),
+            world_.all_reduce_value(chosen, comm::Reduction::kMax));
+}
+
+TEST_F(BucketChoice, LeavesWeightsAndBuffersAsTheyWere) {
+  const std::string before = model::weights_sha256(*network_);
+  choose(Delayed::Slow::kStartedOnes);
+  EXPECT_EQ(model::weights_sha256(*network_), before);
+  EXPECT_EQ(arena_.flat_gradients().abs().sum().item<float>(), 0);
+}
+
+}  // namespace
+}  // namespace tandem::train
