@@ -29,10 +29,17 @@ torch::Device open_cuda(int index) {
                            kCure);
   }
   const torch::Device device(torch::kCUDA, static_cast<torch::DeviceIndex>(index));
-  c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
+  try {
+    c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
+    torch::ones({1}, device).add_(1).item<float>();  // a kernel that runs, where others would fail
+  } catch (const c10::Error& error) {
+    throw UnavailableError("GPU " + std::to_string(index) +
+                           " cannot be used: " + error.what_without_backtrace() + kCure);
+  }
   at::globalContext().setAllowTF32CuBLAS(false);
   at::globalContext().setAllowTF32CuDNN(false);
   at::globalContext().setBenchmarkCuDNN(false);
+  at::globalContext().setDeterministicCuDNN(true);
   return device;
 }
 

@@ -1,14 +1,28 @@
 #include "tandem/model/torch_compat.hpp"
 
-#include <ATen/Version.h>
 #include <ATen/autocast_mode.h>
 #include <torch/version.h>
+#if __has_include(<caffe2/core/common.h>)
+#include <caffe2/core/common.h>
+#define TANDEM_HAS_BUILD_OPTIONS
+#else
+#include <ATen/Version.h>
+#endif
 
 namespace tandem::model {
 
+// The header's TORCH_VERSION is that of the build; the library lists its own among its build
+// options.
+#ifdef TANDEM_HAS_BUILD_OPTIONS
 std::string torch_version() {
-  // The header's TORCH_VERSION is that of the build; the library has no function for its own, but
-  // lists it here.
+  const auto& options = caffe2::GetBuildOptions();
+  const auto found = options.find("TORCH_VERSION");
+  return found == options.end() ? TORCH_VERSION : found->second;
+}
+#else
+// show_config() asks for CUDA, which is then absent for good where its library comes later; so it
+// is for libtorch without CUDA.
+std::string torch_version() {
   const std::string settings = at::show_config();
   const std::string key = "TORCH_VERSION=";
   const std::size_t at = settings.find(key);
@@ -16,6 +30,7 @@ std::string torch_version() {
   const std::size_t begin = at + key.size();
   return settings.substr(begin, settings.find_first_of(", \n", begin) - begin);
 }
+#endif
 
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
 Autocast autocast_on(torch::DeviceType device) {

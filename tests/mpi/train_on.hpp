@@ -102,12 +102,12 @@ inline torch::Device place_of(Form form, int rank) {
 
 inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, const Images& images,
                         int seed_offset = 0, bool skip_nonfinite = false, Form form = Form::kHost) {
+  const torch::Device place = place_of(form, comm.rank());
   const auto count = images.labels.size();
   const auto arithmetic = BatchArithmetic::of(config, count, comm.size());
   // Unlike initial weights: only the broadcast makes the ranks equal.
   torch::manual_seed(config.seed + static_cast<std::uint64_t>(comm.rank() + seed_offset));
   const auto network = model::make_network(config.model, {1, 28, 28}, kClasses);
-  const torch::Device place = place_of(form, comm.rank());
   ParameterArena arena(*network, config.channels_last, place);
   broadcast_weights(comm, arena, *network);
   const bool on_device = form == Form::kDevice;
