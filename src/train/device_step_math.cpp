@@ -1,4 +1,3 @@
-#include <cmath>
 #include <utility>
 
 #include "tandem/train/step_math.hpp"
@@ -29,7 +28,7 @@ class DeviceStepMath final : public StepMath {
         step_loss_(torch::zeros({}, doubles())),
         step_correct_(torch::zeros({}, doubles())),
         sums_(torch::zeros({kSums}, doubles())),
-        last_(torch::zeros({2}, doubles())) {}
+        last_(torch::zeros({3}, doubles())) {}
 
   bool reads_at_once() const override { return false; }
 
@@ -76,12 +75,11 @@ class DeviceStepMath final : public StepMath {
     outcome.first_skipped = static_cast<std::uint64_t>(sum[kFirstSkipped]);
     outcome.finite_loss = sum[kBadLosses] == 0;
     outcome.healthy = outcome.skipped == 0 || (scales_ && scale_.item<float>() >= 1);
-    outcome.last.loss = last[0].item<double>();
-    outcome.last.correct = static_cast<std::int64_t>(last[1].item<double>());
-    if (std::isnan(outcome.last.loss)) {  // left out
-      outcome.last.loss = 0;
-      outcome.last.counted_images = 0;
-    }
+    const auto* of_last = last.data_ptr<double>();
+    outcome.last.loss = of_last[0];
+    outcome.last.correct = static_cast<std::int64_t>(of_last[1]);
+    outcome.last.images = static_cast<std::int64_t>(of_last[2]);
+    outcome.last.counted_images = outcome.last.images;
     sums_.zero_();
     return outcome;
   }
@@ -110,13 +108,14 @@ class DeviceStepMath final : public StepMath {
     sums_[kCounted] += kept * images;
     sums_[kSkipped] += left_out;
     sums_[kBadLosses] += step_loss_.isfinite().logical_not();
-    last_[0] = torch::where(kept, step_loss_, torch::full_like(step_loss_, NAN));
-    last_[1] = step_correct_;
+    const torch::Tensor of_step =
+        torch::stack({step_loss_, step_correct_, torch::full_like(step_loss_, images)});
+    last_.copy_(torch::where(kept, of_step, last_));
     step_loss_.zero_();
     step_correct_.zero_();
     step_.counted_images = step_.images;
     outcome_.sums.add(step_);
-    outcome_.last = std::exchange(step_, {});
+    step_ = {};
   }
 
   ParameterArena& arena_;
@@ -129,7 +128,7 @@ class DeviceStepMath final : public StepMath {
   torch::Tensor step_loss_;  // of the step under way
   torch::Tensor step_correct_;
   torch::Tensor sums_;
-  torch::Tensor last_;  // loss, not a number if it was left out, and correct answers
+  torch::Tensor last_;  // of the last step that was not left out: loss, correct answers, images
   Totals step_;         // what the host knows of the step under way
   StepOutcome outcome_;
 };

@@ -22,7 +22,7 @@ ResidentBatches::ResidentBatches(const data::ImagesView& view, data::Layout layo
       {count, view.shape.channels, view.shape.height, view.shape.width}, torch::kUInt8);
   // The channels of a pixel side by side, so that what is cut out lies as channels-last filters
   // want it.
-  images_ = planar.to(device).permute({0, 2, 3, 1}).contiguous();
+  images_ = planar.permute({0, 2, 3, 1}).contiguous().to(device);
   labels_ = torch::from_blob(const_cast<std::uint8_t*>(view.labels.data()), {count}, torch::kUInt8)
                 .to(torch::kInt64)
                 .to(device);

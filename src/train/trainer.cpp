@@ -17,6 +17,8 @@ namespace {
 using Clock = std::chrono::steady_clock;
 constexpr std::uint64_t kWarmupSteps = 5;  // left out of images_per_second …
 constexpr std::uint64_t kFewSteps = 10;    // … unless there are fewer than this
+// A gradient that is not finite is to be known soon, also where nothing is logged.
+constexpr std::uint64_t kMostStepsAhead = 100;
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -39,6 +41,9 @@ TrainResult Trainer::run() {
   const std::uint64_t first = state_.step;
   while (state_.step < plan.steps) {
     const std::uint64_t step = state_.step;
+    const bool last = step + 1 == plan.steps;
+    const bool log_due = settings_.log_every > 0 && (last || (step + 1) % settings_.log_every == 0);
+    const bool epoch_ends = (step + 1) % plan.steps_per_epoch() == 0;
     const auto begin = Clock::now();
     StepSeconds seconds;
     try {
@@ -50,16 +55,15 @@ TrainResult Trainer::run() {
     } catch (const std::exception& error) {
       throw InternalError(at_step(step, error));
     }
+    // On a GPU this waits for it, so it belongs to the time of the steps.
+    const bool far_ahead = (step + 1) % kMostStepsAhead == 0;
+    if (parts_.math.reads_at_once() || log_due || epoch_ends || last || far_ahead) collect();
     ++state_.step;
     seconds.whole = seconds_since(begin);
     count_time(step, seconds);
     log_times_.add(seconds);
     epoch_times_.add(seconds);
 
-    const bool last = step + 1 == plan.steps;
-    const bool log_due = settings_.log_every > 0 && (last || (step + 1) % settings_.log_every == 0);
-    const bool epoch_ends = (step + 1) % plan.steps_per_epoch() == 0;
-    if (parts_.math.reads_at_once() || log_due || epoch_ends || last) collect();
     if (log_due) log_step(step, last_);
     if (epoch_ends || last) finish_epoch(step, epoch_ends);
     const std::uint64_t epochs_done = (step + 1) / plan.steps_per_epoch();
@@ -80,7 +84,12 @@ bool Trainer::stops_here() {
   const Boundary decision = parts_.decide(state_.step);
   if (decision != Boundary::kGoOn) {
     enter(comm::Phase::kCheckpoint);
+    const auto begin = Clock::now();
     collect();
+    const double waited = seconds_since(begin);  // for steps that a GPU had still to do
+    result_.train_seconds += waited;
+    state_.epoch_seconds += waited;
+    log_seconds_ += waited;
     const TrainingState state = gather_state();
     if (state.epoch_totals.images > 0) result_.train_loss = state.epoch_totals.mean_loss();
     parts_.save(state);

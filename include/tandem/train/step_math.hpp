@@ -20,7 +20,7 @@ namespace tandem::train {
 // Of the steps since the last one was collected.
 struct StepOutcome {
   Totals sums;  // this rank's
-  Totals last;  // of the last step alone
+  Totals last;  // of the last step alone; on a device of the last that was not left out
   // Updates that were left out because the gradient was not finite: the same on every rank.
   std::uint64_t skipped = 0;
   std::uint64_t first_skipped = 0;  // a step's number, 0 is the run's first; if skipped > 0
