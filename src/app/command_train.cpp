@@ -191,7 +191,7 @@ int run_train(Job& job, const Arguments& arguments) {
   const auto batches = make_batches(
       images.view(data::Split::kTrain), info, config,
       std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world), device,
-      choice.mine.gpu ? choice.mine.gpu->memory_bytes : 0);
+      memory_of_gpu(choice, request.device.request, job.topology));
   const auto math = make_step_math_on(arena, *optimizer, config, start.state.loss_scale);
 
   // 5. Say what is about to happen.

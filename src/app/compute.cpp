@@ -5,6 +5,7 @@
 
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/nccl_communicator.hpp"
+#include "tandem/comm/runtime.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/cuda.hpp"
@@ -47,6 +48,14 @@ std::unique_ptr<comm::Collectives> make_carrier(Job& job, const DeviceChoice& ch
   return comm::make_nccl(job.world, settings);
 }
 
+std::uint64_t memory_of_gpu(const DeviceChoice& choice, const comm::DeviceRequest& request,
+                            const comm::Topology& topology) {
+  if (!choice.mine.gpu) return 0;
+  // How many ranks share this very one is rank 0's to know; all of the host is the most.
+  const auto ranks = static_cast<std::uint64_t>(request.share_gpu ? topology.local_size : 1);
+  return choice.mine.gpu->memory_bytes / ranks;
+}
+
 std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
                                                  const data::DatasetInfo& info,
                                                  const train::TrainConfig& config,
@@ -73,6 +82,15 @@ void settle_bucket_size(Job& job, const RunStart& start, Options& options,
                         train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
                         comm::Collectives& carrier, train::ParameterArena& arena,
                         model::Network& network, data::ImageShape shape) {
+  // With a GPU hooks run on a thread of autograd's, where a carrier over MPI calls MPI.
+  const bool hooks_call_mpi = !arena.device().is_cpu() && carrier.name() != "nccl";
+  if (hooks_call_mpi && !comm::Runtime::allows_threads() &&
+      (config.measure_bucket || config.bucket_mb > 0)) {
+    job.warn("this MPI lets one thread call it, so gradients are exchanged after backward");
+    config.measure_bucket = false;
+    config.bucket_mb = 0;
+    options.settle("bucket-mb", "0");
+  }
   if (!config.measure_bucket) return;
   if (!start.bucket_mb.empty()) {
     config.bucket_mb =

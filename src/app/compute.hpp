@@ -25,8 +25,11 @@ torch::Device open_device(Job& job, const DeviceChoice& choice, model::Precision
 std::unique_ptr<comm::Collectives> make_carrier(Job& job, const DeviceChoice& choice,
                                                 double init_timeout_seconds, torch::Device device);
 
-// `gpu_bytes`: the memory of this rank's GPU; a data set that takes more than a quarter of it is
-// streamed.
+// Of this rank's GPU, or of its share of one; 0: none.
+std::uint64_t memory_of_gpu(const DeviceChoice& choice, const comm::DeviceRequest& request,
+                            const comm::Topology& topology);
+
+// A data set that takes more than a quarter of `gpu_bytes` is streamed.
 std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
                                                  const data::DatasetInfo& info,
                                                  const train::TrainConfig& config,

@@ -17,7 +17,7 @@ constexpr std::pair<const char*, const char*> kOtherNames[] = {
     {"cuda", "device cuda"},
     {"device-ids", "gpu-ids"},
     {"dist-backend", "backend"},
-    {"fp16", "precision bf16"},
+    {"fp16", "precision fp16"},
     {"gpu-idx", "gpu-ids"},
     {"grad-clip", "clip-norm"},
     {"gradient-accumulation-steps", "accumulate"},

@@ -113,7 +113,8 @@ GpuView look_for_gpus(int needed_version) {
   if (error == kErrorNoDevice || (error == kSuccess && count == 0)) {
     return without(view, GpuView::State::kNoGpu, "the CUDA driver shows no GPU");
   }
-  if (view.driver_version < needed_version) {
+  // Any driver of the same major version serves (CUDA's minor version compatibility).
+  if (view.driver_version < needed_version / 1000 * 1000) {
     return without(view, GpuView::State::kUnusable,
                    "the CUDA driver is too old: it knows CUDA " +
                        cuda_version_text(view.driver_version) + ", this program needs " +

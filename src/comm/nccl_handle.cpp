@@ -16,6 +16,8 @@ using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
 constexpr auto kBetweenLooks = 1ms;
+// NCCL gives a collective to the GPU within microseconds, and backward goes on only afterwards.
+constexpr int kQuickLooks = 2000;
 // How often the connecting ranks tell each other how far they are.
 constexpr auto kRound = 50ms;
 // How long a healthy communicator may take to end, and how long anybody waits for an end.
@@ -41,8 +43,12 @@ ncclResult_t state_of(const GpuApi& api, ncclComm_t comm) {
 // Looks until the communicator is no longer busy, or until the deadline.
 ncclResult_t settle(const GpuApi& api, ncclComm_t comm, Clock::time_point deadline) {
   ncclResult_t state = state_of(api, comm);
-  while (state == ncclInProgress && Clock::now() < deadline) {
-    std::this_thread::sleep_for(kBetweenLooks);
+  for (int look = 0; state == ncclInProgress && Clock::now() < deadline; ++look) {
+    if (look < kQuickLooks) {
+      std::this_thread::yield();
+    } else {
+      std::this_thread::sleep_for(kBetweenLooks);
+    }
     state = state_of(api, comm);
   }
   return state;
