@@ -207,7 +207,8 @@ OptionTable train_option_table() {
       init_timeout_option(),
       threads_option(),
       {"bucket-mb", "X|auto", "0",
-       "gradient bucket in MB; 0: one bucket, exchanged after backward; auto: measured at the start",
+       "gradient bucket in MB; 0: one bucket, exchanged after backward; auto: measured at the "
+       "start",
        "execution"},
 
       {"resume", "MODE", "none",
