@@ -264,7 +264,7 @@ int run_train(Job& job, const Arguments& arguments) {
   std::optional<train::StepProfiler> profiler;
   if (request.reporting.profile) {
     profiler.emplace(job.world, board, *request.reporting.profile, device,
-                     folder ? folder->traces_path() : "");
+                     [&](int rank) { return folder->rank_trace_path(rank); });
   }
   comm::Progress& progress = profiler ? static_cast<comm::Progress&>(*profiler) : board;
   train::Trainer trainer(

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include "tandem/comm/cuda_driver.hpp"
 #include "tandem/comm/gpu_libraries.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
@@ -28,11 +29,7 @@ void find(void* library, const std::string& library_name, const char* name, Func
                          ", and needs that or a later one");
 }
 
-// As both libraries count: 13000 is CUDA 13.0, 22809 is NCCL 2.28.9.
-std::string cuda_version(int number) {
-  return std::to_string(number / 1000) + "." + std::to_string(number % 1000 / 10);
-}
-
+// As NCCL counts: 22809 is 2.28.9.
 std::string nccl_version(int number) {
   return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." +
          std::to_string(number % 100);
@@ -76,7 +73,7 @@ std::string describe_failure(const GpuApi& api, ncclComm_t comm, ncclResult_t re
 }
 
 std::string gpu_libraries_built() {
-  return "CUDA " + cuda_version(CUDART_VERSION) + ", NCCL " + nccl_version(NCCL_VERSION_CODE);
+  return "CUDA " + cuda_version_text(CUDART_VERSION) + ", NCCL " + nccl_version(NCCL_VERSION_CODE);
 }
 
 std::string gpu_libraries_found() {
@@ -88,8 +85,8 @@ std::string gpu_libraries_found() {
     check_cuda(*api, api->cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
     check_cuda(*api, api->cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
     check_nccl(*api, nullptr, api->ncclGetVersion(&nccl), "ncclGetVersion");
-    return "CUDA " + cuda_version(runtime) + ", NCCL " + nccl_version(nccl) +
-           (driver == 0 ? ", no driver" : ", driver for CUDA " + cuda_version(driver));
+    return "CUDA " + cuda_version_text(runtime) + ", NCCL " + nccl_version(nccl) +
+           (driver == 0 ? ", no driver" : ", driver for CUDA " + cuda_version_text(driver));
   } catch (const Error& error) {
     return error.what();  // as a finding
   }

@@ -29,19 +29,6 @@ MPI_Datatype mpi_type(DataType type) {
   return MPI_DATATYPE_NULL;
 }
 
-std::size_t bytes_of_type(DataType type) {
-  switch (type) {
-    case DataType::kByte:
-      return 1;
-    case DataType::kBfloat16:
-      return 2;
-    case DataType::kFloat32:
-      return 4;
-    default:
-      return 8;
-  }
-}
-
 MPI_Op mpi_op(Reduction reduction) {
   switch (reduction) {
     case Reduction::kSum:

@@ -97,6 +97,7 @@ class NcclCommunicator::Stream {
     check_cuda(*api_, api_->cudaEventRecord(done, stream_), "cudaEventRecord");
     return done;
   }
+  cudaEvent_t start_all_reduce(void* data, std::size_t count, DataType type, Reduction op);
   cudaError_t let_compute_wait(cudaEvent_t done) {
     return api_->cudaStreamWaitEvent(compute_, done, 0);
   }
@@ -167,21 +168,21 @@ int NcclCommunicator::rank() const { return stream_->rank(); }
 int NcclCommunicator::size() const { return stream_->size(); }
 void NcclCommunicator::check() { stream_->handle().check(); }
 
+cudaEvent_t NcclCommunicator::Stream::start_all_reduce(void* data, std::size_t count, DataType type,
+                                                       Reduction op) {
+  return start("ncclAllReduce", [&](const GpuApi& api, ncclComm_t comm, cudaStream_t stream) {
+    return api.ncclAllReduce(data, data, count, nccl_type(type), nccl_op(op), comm, stream);
+  });
+}
+
 void NcclCommunicator::do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) {
-  const cudaEvent_t done =
-      stream_->start("ncclAllReduce", [&](const GpuApi& api, ncclComm_t comm, cudaStream_t stream) {
-        return api.ncclAllReduce(data, data, count, nccl_type(type), nccl_op(op), comm, stream);
-      });
-  InFlight(*stream_, done).wait();
+  InFlight(*stream_, stream_->start_all_reduce(data, count, type, op)).wait();
 }
 
 std::unique_ptr<Pending> NcclCommunicator::do_start_all_reduce(void* data, std::size_t count,
                                                                DataType type) {
-  const cudaEvent_t done =
-      stream_->start("ncclAllReduce", [&](const GpuApi& api, ncclComm_t comm, cudaStream_t stream) {
-        return api.ncclAllReduce(data, data, count, nccl_type(type), ncclSum, comm, stream);
-      });
-  return std::make_unique<InFlight>(*stream_, done);
+  return std::make_unique<InFlight>(*stream_,
+                                    stream_->start_all_reduce(data, count, type, Reduction::kSum));
 }
 
 void NcclCommunicator::do_broadcast(void* data, std::size_t bytes, int root) {

@@ -46,12 +46,22 @@ Augmentation draw_augmentation(const AugmentSpec& spec, std::uint64_t seed, std:
   return drawn;
 }
 
+std::vector<Normalisation> normalisation_of(const std::vector<double>& mean,
+                                            const std::vector<double>& std) {
+  std::vector<Normalisation> channels;
+  for (std::size_t channel = 0; channel < std.size(); ++channel) {
+    channels.push_back({static_cast<float>(1 / (255 * std[channel])),
+                        static_cast<float>(mean[channel] / std[channel])});
+  }
+  return channels;
+}
+
 Transform::Transform(ImageShape shape, Layout layout, const std::vector<double>& mean,
                      const std::vector<double>& std)
     : shape_(shape), layout_(layout), value_of_(static_cast<std::size_t>(shape.channels)) {
+  const std::vector<Normalisation> channels = normalisation_of(mean, std);
   for (std::size_t channel = 0; channel < value_of_.size(); ++channel) {
-    const auto scale = static_cast<float>(1 / (255 * std[channel]));
-    const auto offset = static_cast<float>(mean[channel] / std[channel]);
+    const auto [scale, offset] = channels.at(channel);
     for (int pixel = 0; pixel < 256; ++pixel) {
       value_of_[channel][static_cast<std::size_t>(pixel)] =
           static_cast<float>(pixel) * scale - offset;

@@ -68,6 +68,13 @@ std::string free_path(const std::string& runs_dir, const std::string& run_id) {
   return path;
 }
 
+// "/rank-0001.jsonl"
+std::string rank_file(int rank, const char* extension) {
+  char name[32];
+  std::snprintf(name, sizeof name, "/%s%04d%s", kRankFile, rank, extension);
+  return name;
+}
+
 }  // namespace
 
 void check_run_id(const std::string& run_id) {
@@ -139,9 +146,11 @@ std::string RunFolder::pth_path(const std::string& dataset_name) const {
 }
 
 std::string RunFolder::rank_metrics_path(int rank) const {
-  char name[32];
-  std::snprintf(name, sizeof name, "/%s%04d.jsonl", kRankFile, rank);
-  return path_ + kRanks + name;
+  return path_ + kRanks + rank_file(rank, ".jsonl");
+}
+
+std::string RunFolder::rank_trace_path(int rank) const {
+  return path_ + "/traces" + rank_file(rank, ".json");
 }
 
 std::vector<std::string> RunFolder::written_metrics() const {

@@ -1,6 +1,7 @@
 #include <torch/version.h>
 
 #include "tandem/core/error.hpp"
+#include "tandem/train/host_copy.hpp"
 #include "tandem/train/optimizer.hpp"
 
 #if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
@@ -13,10 +14,6 @@ namespace tandem::train {
 
 #ifdef TANDEM_FUSED_OPTIMIZERS
 namespace {
-
-torch::Tensor zeros(std::size_t size, torch::Device device) {
-  return torch::zeros({static_cast<std::int64_t>(size)}, device);
-}
 
 // Counts its steps on the device, which alone knows what was left out.
 class DeviceOptimizer : public Optimizer {
@@ -47,7 +44,7 @@ class DeviceSgd final : public DeviceOptimizer {
  public:
   DeviceSgd(const OptimizerOptions& options, std::size_t size, torch::Device device)
       : DeviceOptimizer(options, device),
-        velocity_(zeros(options.momentum == 0 ? 0 : size, device)) {}
+        velocity_(flat_zeros(options.momentum == 0 ? 0 : size, device)) {}
 
   std::vector<StateArray> state() override {
     if (options_.momentum == 0) return {};
@@ -71,8 +68,8 @@ class DeviceAdamW final : public DeviceOptimizer {
  public:
   DeviceAdamW(const OptimizerOptions& options, std::size_t size, torch::Device device)
       : DeviceOptimizer(options, device),
-        first_(zeros(size, device)),
-        second_(zeros(size, device)) {}
+        first_(flat_zeros(size, device)),
+        second_(flat_zeros(size, device)) {}
 
   std::vector<StateArray> state() override {
     return {{"first_moment", first_}, {"second_moment", second_}};

@@ -29,12 +29,11 @@ torch::Tensor draw_table(const data::BatchRequest& request, const data::AugmentK
 DeviceTransform::DeviceTransform(data::ImageShape shape, data::Layout layout,
                                  const PixelMoments& moments, torch::Device device)
     : shape_(shape), layout_(layout) {
-  // The numbers of data::Transform, rounded where it rounds.
   std::vector<float> scale;
   std::vector<float> offset;
-  for (std::size_t channel = 0; channel < moments.std.size(); ++channel) {
-    scale.push_back(static_cast<float>(1 / (255 * moments.std[channel])));
-    offset.push_back(static_cast<float>(moments.mean[channel] / moments.std[channel]));
+  for (const data::Normalisation& channel : data::normalisation_of(moments.mean, moments.std)) {
+    scale.push_back(channel.scale);
+    offset.push_back(channel.offset);
   }
   scale_ = torch::tensor(scale).to(device);
   offset_ = torch::tensor(offset).to(device);

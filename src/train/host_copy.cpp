@@ -4,6 +4,11 @@
 
 namespace tandem::train {
 
+torch::Tensor flat_zeros(std::size_t size, torch::Device device) {
+  return torch::zeros({static_cast<std::int64_t>(size)},
+                      torch::TensorOptions(device).dtype(torch::kFloat32));
+}
+
 torch::Tensor on_host(const torch::Tensor& tensor) { return tensor.to(torch::kCPU); }
 
 Span<float> floats_of(const torch::Tensor& flat) {

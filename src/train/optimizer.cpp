@@ -4,13 +4,10 @@
 
 #include "optimizer_loops.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/train/host_copy.hpp"
 
 namespace tandem::train {
 namespace {
-
-torch::Tensor zeros(std::size_t size) {
-  return torch::zeros({static_cast<std::int64_t>(size)}, torch::kFloat32);
-}
 
 // Counts its steps on the host, which knows before each whether it is left out.
 class HostOptimizer : public Optimizer {
@@ -42,7 +39,7 @@ class HostOptimizer : public Optimizer {
 class Sgd final : public HostOptimizer {
  public:
   Sgd(const OptimizerOptions& options, std::size_t size)
-      : HostOptimizer(options), velocity_(zeros(options.momentum == 0 ? 0 : size)) {}
+      : HostOptimizer(options), velocity_(flat_zeros(options.momentum == 0 ? 0 : size)) {}
 
   std::vector<StateArray> state() override {
     if (options_.momentum == 0) return {};
@@ -71,7 +68,7 @@ class Sgd final : public HostOptimizer {
 class AdamW final : public HostOptimizer {
  public:
   AdamW(const OptimizerOptions& options, std::size_t size)
-      : HostOptimizer(options), first_(zeros(size)), second_(zeros(size)) {}
+      : HostOptimizer(options), first_(flat_zeros(size)), second_(flat_zeros(size)) {}
 
   std::vector<StateArray> state() override {
     return {{"first_moment", first_}, {"second_moment", second_}};

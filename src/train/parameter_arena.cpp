@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "tandem/core/error.hpp"
+#include "tandem/train/host_copy.hpp"
 
 namespace tandem::train {
 namespace {
@@ -14,11 +15,6 @@ std::vector<std::int64_t> strides_in_arena(const torch::Tensor& parameter, bool 
     return {channels * parameter.size(2) * width, 1, width * channels, channels};
   }
   return torch::empty(parameter.sizes(), torch::kMeta).strides().vec();
-}
-
-torch::Tensor aligned_zeros(std::size_t floats, torch::Device device) {
-  return torch::zeros({static_cast<std::int64_t>(floats)},
-                      torch::TensorOptions(device).dtype(torch::kFloat32));
 }
 
 }  // namespace
@@ -36,8 +32,8 @@ ParameterArena::ParameterArena(torch::nn::Module& network, bool channels_last,
     slot.offset = size_;
     size_ += (slot.count + kAlignment - 1) / kAlignment * kAlignment;
   }
-  values_ = aligned_zeros(size_, device);
-  gradients_ = aligned_zeros(size_, device);
+  values_ = flat_zeros(size_, device);
+  gradients_ = flat_zeros(size_, device);
   for (Slot& slot : slots_) {
     const auto strides = strides_in_arena(slot.parameter, channels_last);
     const auto offset = static_cast<std::int64_t>(slot.offset);

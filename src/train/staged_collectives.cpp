@@ -33,11 +33,6 @@ auto with_type(comm::DataType type, const torch::Tensor& bytes, const Work& work
   throw InternalError("values of no known type were to be exchanged");
 }
 
-std::size_t bytes_of_one(comm::DataType type) {
-  return with_type(type, torch::empty({0}, torch::kUInt8),
-                   [](auto values) { return sizeof(*values.data()); });
-}
-
 }  // namespace
 
 class StagedCollectives::InFlight final : public comm::Pending {
@@ -97,7 +92,7 @@ torch::Tensor StagedCollectives::stage(void* data, std::size_t bytes) const {
 
 void StagedCollectives::do_all_reduce(void* data, std::size_t count, comm::DataType type,
                                       comm::Reduction op) {
-  const std::size_t bytes = count * bytes_of_one(type);
+  const std::size_t bytes = count * comm::bytes_of_type(type);
   const torch::Tensor staged = stage(data, bytes);
   with_type(type, staged, [&](auto values) { host_.all_reduce(values, op); });
   const torch::NoGradGuard no_grad;
@@ -106,7 +101,7 @@ void StagedCollectives::do_all_reduce(void* data, std::size_t count, comm::DataT
 
 std::unique_ptr<comm::Pending> StagedCollectives::do_start_all_reduce(void* data, std::size_t count,
                                                                       comm::DataType type) {
-  const std::size_t bytes = count * bytes_of_one(type);
+  const std::size_t bytes = count * comm::bytes_of_type(type);
   torch::Tensor staged = stage(data, bytes);
   auto started =
       with_type(type, staged, [&](auto values) { return host_.start_all_reduce(values); });

@@ -63,12 +63,6 @@ std::string trace_of(const profiler::ProfilerResult& result, int rank) {
   return Json({{"displayTimeUnit", "ms"}, {"traceEvents", events}}).dump();
 }
 
-std::string file_of(const std::string& folder, std::size_t rank) {
-  std::string number = std::to_string(rank);
-  number.insert(0, number.size() < 4 ? 4 - number.size() : 0, '0');
-  return folder + "/rank-" + number + ".json";
-}
-
 }  // namespace
 
 StepRange StepRange::parse(const std::string& text) {
@@ -109,8 +103,8 @@ struct StepProfiler::Recording {
 };
 
 StepProfiler::StepProfiler(comm::Communicator& comm, comm::Progress& next, StepRange steps,
-                           torch::Device device, std::string folder)
-    : comm_(comm), next_(next), steps_(steps), device_(device), folder_(std::move(folder)) {}
+                           torch::Device device, std::function<std::string(int rank)> path_of)
+    : comm_(comm), next_(next), steps_(steps), device_(device), path_of_(std::move(path_of)) {}
 
 StepProfiler::~StepProfiler() {
   if (recording_) recording_->end();  // an exception passes
@@ -137,11 +131,13 @@ void StepProfiler::finish() {
   recording_.reset();
   const std::vector<std::string> traces = comm_.gather_strings(trace_of(*result, comm_.rank()));
   comm::agree_on_rank_0(comm_, [&] {
-    std::error_code error;
-    std::filesystem::create_directories(folder_, error);
-    if (error) throw CannotCreateError(folder_ + ": " + error.message());
     for (std::size_t rank = 0; rank < traces.size(); ++rank) {
-      write_file_atomically(file_of(folder_, rank), traces[rank]);
+      const std::string path = path_of_(static_cast<int>(rank));
+      const auto folder = std::filesystem::path(path).parent_path();
+      std::error_code error;
+      std::filesystem::create_directories(folder, error);
+      if (error) throw CannotCreateError(folder.string() + ": " + error.message());
+      write_file_atomically(path, traces[rank]);
     }
   });
 }

@@ -1,10 +1,7 @@
 // That the parts for GPUs, here on the CPU, train as those for CPUs do.
 #include <gtest/gtest.h>
 
-#include <cmath>
-
 #include "support/mpi_test.hpp"
-#include "tandem/comm/agree.hpp"
 #include "train_on.hpp"
 
 namespace tandem::train {
@@ -17,10 +14,7 @@ void expect_like_the_host(const TrainConfig& config, std::size_t images = 1001) 
   const Outcome host = train_on(world, config, set);
   EXPECT_TRUE(device.ranks_equal_at_every_step);
   EXPECT_EQ(device.result.images_seen, host.result.images_seen);
-  ASSERT_EQ(device.losses.size(), host.losses.size());
-  for (std::size_t i = 0; i < host.losses.size(); ++i) {
-    EXPECT_NEAR(device.losses[i], host.losses[i], 1e-4 * host.losses[i]) << "step " << i + 1;
-  }
+  expect_same_curve(device, host);
   if (world.rank() != 0) return;
   EXPECT_NEAR(device.result.train_loss, host.result.train_loss, 1e-4 * host.result.train_loss);
 }
@@ -53,14 +47,7 @@ TEST(DeviceForm, AnUpdateThatIsNotFiniteIsRefusedOrLeftOut) {
   config.learning_rate = 1e8;  // the second step's logits overflow
   config.max_steps = 6;
   const Images set(100);
-  try {
-    train_on(world, config, set, 0, false, Form::kDevice);
-    FAIL() << "trained on with infinities";
-  } catch (const comm::AgreedError& error) {
-    EXPECT_EQ(error.code(), ExitCode::kTrainingFailed);
-    EXPECT_NE(std::string(error.what()).find("is not finite at learning rate"), std::string::npos)
-        << error.what();
-  }
+  expect_nonfinite_refused(world, config, set, Form::kDevice);
   const Outcome device = train_on(world, config, set, 0, true, Form::kDevice);
   const Outcome host = train_on(world, config, set, 0, true);
   EXPECT_EQ(device.result.steps, 6U);

@@ -2,11 +2,14 @@
 // such runs. Owns: nothing. Threads: the main thread. Throws: what training throws.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "tandem/comm/agree.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/random.hpp"
@@ -160,6 +163,26 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   outcome.parameters = network->parameters();
   outcome.weights = model::weights_sha256(*network);
   return outcome;
+}
+
+inline void expect_same_curve(const Outcome& found, const Outcome& expected) {
+  ASSERT_EQ(found.losses.size(), expected.losses.size());
+  for (std::size_t i = 0; i < found.losses.size(); ++i) {
+    EXPECT_NEAR(found.losses[i], expected.losses[i], 1e-4 * expected.losses[i]) << "step " << i + 1;
+  }
+}
+
+// With a configuration whose updates soon are not finite.
+inline void expect_nonfinite_refused(comm::Communicator& comm, const TrainConfig& config,
+                                     const Images& images, Form form) {
+  try {
+    train_on(comm, config, images, 0, false, form);
+    FAIL() << "trained on with infinities";
+  } catch (const comm::AgreedError& error) {
+    EXPECT_EQ(error.code(), ExitCode::kTrainingFailed);
+    EXPECT_NE(std::string(error.what()).find("is not finite at learning rate"), std::string::npos)
+        << error.what();
+  }
 }
 
 inline TrainConfig base_config() {

@@ -23,6 +23,18 @@ struct Bfloat16 {
 };
 
 enum class DataType { kByte, kFloat32, kFloat64, kInt64, kUint64, kBfloat16 };
+constexpr std::size_t bytes_of_type(DataType type) {
+  switch (type) {
+    case DataType::kByte:
+      return 1;
+    case DataType::kBfloat16:
+      return 2;
+    case DataType::kFloat32:
+      return 4;
+    default:
+      return 8;
+  }
+}
 // No mean: a rank's share of the global batch is not the same on all, so each scales its own sum.
 enum class Reduction { kSum, kMin, kMax };
 

@@ -32,10 +32,10 @@ class RunFolder {
   std::string metrics_path() const { return path_ + "/metrics.jsonl"; }
   // ranks/rank-0000.jsonl
   std::string rank_metrics_path(int rank) const;
+  std::string rank_trace_path(int rank) const;
   std::string manifest_path() const { return path_ + "/manifest.json"; }
   std::string summary_path() const { return path_ + "/summary.json"; }
   std::string checkpoints_path() const { return path_ + "/checkpoints"; }
-  std::string traces_path() const { return path_ + "/traces"; }
   std::string safetensors_path() const { return path_ + "/model/model.safetensors"; }
   // model/cifar_net.pth for the data set cifar10, model/<data set>_net.pth otherwise.
   std::string pth_path(const std::string& dataset_name) const;

@@ -6,6 +6,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -27,10 +28,10 @@ struct StepRange {
 // Stands between the trainer, who reports its phases, and whoever is told of them.
 class StepProfiler final : public comm::Progress {
  public:
-  // The same range on every rank. `folder`, on rank 0: where rank-0000.json … are written; made if
-  // it is not there.
+  // The same range on every rank. `path_of`, called on rank 0: where a rank's trace is written; its
+  // folder is made if it is not there.
   StepProfiler(comm::Communicator& comm, comm::Progress& next, StepRange steps,
-               torch::Device device, std::string folder);
+               torch::Device device, std::function<std::string(int rank)> path_of);
   ~StepProfiler() override;
 
   // Collective with the first phase after the range: finishes.
@@ -47,7 +48,7 @@ class StepProfiler final : public comm::Progress {
   comm::Progress& next_;
   const StepRange steps_;
   const torch::Device device_;
-  const std::string folder_;
+  const std::function<std::string(int rank)> path_of_;
   std::unique_ptr<Recording> recording_;  // while the steps of the range run
   bool done_ = false;
 };
