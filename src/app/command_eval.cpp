@@ -91,8 +91,9 @@ int run_eval(Job& job, const Arguments& arguments) {
     use_threads(threads, job.topology.default_threads());
   });
 
-  const DeviceChoice device = choose_device(job, device_options.request);
-  const torch::Device place = open_device(job, device, model::parse_precision(precision));
+  DeviceChoice device = choose_device(job, device_options.request);
+  const torch::Device place =
+      open_device(job, device_options.request, device, model::parse_precision(precision));
   if (!json && !device.note.empty()) job.say(device.note);
   ModelFile file = read_on_rank_0(job, options.text("checkpoint"));
   const train::ImageStore images(options.text("data"), job.world, job.node, job.topology);

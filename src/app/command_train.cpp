@@ -140,8 +140,8 @@ int run_train(Job& job, const Arguments& arguments) {
   }
 
   // Before anything is read: who cannot have the GPUs that were asked for knows at once.
-  const DeviceChoice choice = choose_device(job, request.device.request);
-  const torch::Device device = open_device(job, choice, config.precision);
+  DeviceChoice choice = choose_device(job, request.device.request);
+  const torch::Device device = open_device(job, request.device.request, choice, config.precision);
 
   // 2. Where it goes, from where, and what it trains on. That the place can be used is cheap to
   // find out first.

@@ -21,12 +21,21 @@ constexpr double kLargestBucket = 4096;
 
 }  // namespace
 
-torch::Device open_device(Job& job, const DeviceChoice& choice, model::Precision precision) {
+torch::Device open_device(Job& job, const comm::DeviceRequest& request, DeviceChoice& choice,
+                          model::Precision precision) {
   torch::Device device = torch::kCPU;
+  try {
+    comm::agree(job.world, job.topology.host, [&] {
+      if (choice.mine.gpu) device = model::open_cuda(choice.mine.gpu->index);
+    });
+  } catch (const comm::AgreedError& error) {
+    if (error.code() != ExitCode::kUnavailable || !comm::may_take_cpu(request)) throw;
+    job.warn(std::string("--device auto takes the CPU on all ranks: ") + error.what());
+    choice.take_cpu();
+    device = torch::kCPU;
+  }
   comm::agree(job.world, job.topology.host, [&] {
-    if (choice.mine.gpu) {
-      device = model::open_cuda(choice.mine.gpu->index);
-    } else if (precision == model::Precision::kFp16) {
+    if (device.is_cpu() && precision == model::Precision::kFp16) {
       throw UsageError(
           "--precision fp16 is for GPUs, and these ranks compute on CPUs; give --precision bf16, "
           "or --device cuda to learn why there is no GPU");

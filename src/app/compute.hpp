@@ -17,8 +17,11 @@
 
 namespace tandem::app {
 
-// Collective. The CPU, or this rank's GPU, ready to compute.
-torch::Device open_device(Job& job, const DeviceChoice& choice, model::Precision precision);
+// Collective. The CPU, or this rank's GPU, ready to compute. Where a rank's GPU cannot be used
+// although the driver shows it, and the request allows that, all take the CPU, which `choice` then
+// says, too.
+torch::Device open_device(Job& job, const comm::DeviceRequest& request, DeviceChoice& choice,
+                          model::Precision precision);
 
 // Collective. What carries gradients between GPUs; nothing where ranks compute on CPUs, whose
 // gradients MPI finds where they are. The job must outlive it.

@@ -1,5 +1,6 @@
 #include "device_choice.hpp"
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "cuda_build.hpp"
@@ -71,6 +72,12 @@ comm::RankGpus look(const Job& job) {
 }
 
 }  // namespace
+
+void DeviceChoice::take_cpu() {
+  mine.gpu.reset();
+  backend = comm::Backend::kMpi;
+  std::fill(devices.begin(), devices.end(), mine.text());
+}
 
 Json gpus_to_json(const std::vector<comm::Gpu>& gpus) {
   Json list = Json::array();

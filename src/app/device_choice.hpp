@@ -17,6 +17,8 @@ struct DeviceChoice {
   comm::Backend backend = comm::Backend::kMpi;  // kNccl or kMpi
   std::vector<std::string> devices;             // on rank 0: of every rank, for people
   std::string note;                             // on rank 0: why it is the CPU; may be empty
+
+  void take_cpu();
 };
 
 // Collective. Asks the driver of every rank, unless the CPU is asked for; rank 0 decides, and

@@ -197,6 +197,8 @@ std::vector<std::string> contradictions(const DeviceRequest& request) {
   return found;
 }
 
+bool may_take_cpu(const DeviceRequest& request) { return wish_of(request).empty(); }
+
 std::string GpuBinding::text() const {
   return gpu ? "cuda:" + std::to_string(gpu->index) + " " + gpu->name + " " + gpu->bus_id : "cpu";
 }

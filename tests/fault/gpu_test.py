@@ -129,10 +129,17 @@ class Gpus(GoldenTest):
 
     def test_a_gpu_that_libtorch_cannot_use(self):
         """It is one in name only, and the distribution's libtorch has no CUDA part at all."""
-        done = self.run_command([PROGRAM_FOR_GPUS, *TRAIN], 69, gpus(1))
-        self.assert_one_error(done, "libtorch's CUDA part cannot be loaded: .*; build with make .*, or give --device cpu|"
-                              "libtorch_cuda.so is loaded and finds no GPU that it can use; .*, or give --device cpu")
+        why = ("(libtorch's CUDA part cannot be loaded: .*; build with make .*, or give --device cpu|"
+               "libtorch_cuda.so is loaded and finds no GPU that it can use; .*, or give --device cpu)")
+        done = self.run_command([PROGRAM_FOR_GPUS, *TRAIN, "--device", "cuda"], 69, gpus(1))
+        self.assert_one_error(done, why)
         self.assertEqual(list(self.folder.glob("runs")), [])
+
+        words = ["train", *QUICK, "--run-id", "a", "--quiet"]
+        done = self.on_gpus(2, gpus(2), *words, code=0)
+        self.assertRegex(done.stderr, "--device auto takes the CPU on all ranks: " + why)
+        ranks = json.loads((self.folder / "runs/a/manifest.json").read_text())["ranks"]
+        self.assertEqual([rank["device"] for rank in ranks], ["cpu", "cpu"])
 
     # The CPU, and why.
 

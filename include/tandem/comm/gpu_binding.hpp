@@ -27,6 +27,9 @@ std::vector<int> parse_gpu_ids(const std::string& text);
 // What in the request excludes each other, one sentence each.
 std::vector<std::string> contradictions(const DeviceRequest& request);
 
+// Whether ranks may compute on the CPU where there are no GPUs for them.
+bool may_take_cpu(const DeviceRequest& request);
+
 // A rank and the GPUs that it sees.
 struct RankGpus {
   int rank = 0;
