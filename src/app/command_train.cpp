@@ -195,6 +195,9 @@ int run_train(Job& job, const Arguments& arguments) {
   const auto math = make_step_math_on(arena, *optimizer, config, start.state.loss_scale);
 
   // 5. Say what is about to happen.
+  const Workers workers{job.topology.world, threads, device.is_cpu() ? "cpu" : "cuda",
+                        choice.backend == comm::Backend::kNccl ? "nccl" : "mpi",
+                        config.virtual_ranks > 0};
   const RankTable ranks = make_rank_table(job, threads, choice.devices);
   for (const std::string& warning : ranks.warnings) job.warn(warning);
   if (!request.reporting.quiet && job.is_root()) {
@@ -215,7 +218,6 @@ int run_train(Job& job, const Arguments& arguments) {
     if (request.safekeeping.save_best) {
       best_accuracy = train::CheckpointStore(folder->checkpoints_path()).best_accuracy();
     }
-    const Workers workers{job.topology.world, threads, config.virtual_ranks > 0};
     report_start(start, *folder, arithmetic.steps_per_epoch, workers, sinks,
                  request.reporting.quiet);
   });
@@ -225,8 +227,7 @@ int run_train(Job& job, const Arguments& arguments) {
                                      info.classes, info.mean, info.std};
   std::map<std::string, std::string> kept = description.to_metadata();
   kept["global_batch"] = std::to_string(arithmetic.global_batch);
-  kept["world_size"] = std::to_string(job.topology.world);
-  kept["threads"] = std::to_string(threads);
+  kept.merge(workers.to_metadata());
   kept["bucket_mb"] = format_real(config.bucket_mb);
   kept["options"] = options_to_keep(options);
   const auto is_stop_asked = [] { return StopSignal::received() != 0; };

@@ -117,31 +117,6 @@ RunStart find_start_on_rank_0(const TrainReporting& reporting) {
   return start;
 }
 
-// "; 1 rank then, 2 now", or nothing where that did not change.
-std::string describe_change(const RunStart& start, const std::string& kept, int now,
-                            const std::string& unit) {
-  const auto found = start.checkpoint->metadata.find(kept);
-  if (found == start.checkpoint->metadata.end()) return "";
-  const std::string& before = found->second;
-  if (before == std::to_string(now)) return "";
-  return "; " + before + " " + unit + (before == "1" ? "" : "s") + " then, " + std::to_string(now) +
-         " now";
-}
-
-// "resumed from …", and whether it goes on to the same bits.
-std::string describe_resume(const RunStart& start, double epoch, const Workers& workers) {
-  const std::string ranks = describe_change(start, "world_size", workers.ranks, "rank");
-  const std::string threads = describe_change(start, "threads", workers.threads, "thread per rank");
-  std::string text = "resumed from " + start.checkpoint_path + ": step " +
-                     std::to_string(start.state.step) + ", epoch " + format_fixed(epoch, 2) +
-                     ranks + threads;
-  if (ranks.empty() && threads.empty()) return text;
-  text += ": the same global batch of " + std::to_string(start.global_batch) +
-          " and the same images in each step, ";
-  const bool same_bits = workers.are_virtual && threads.empty();
-  return text + (same_bits ? "and the same bits" : "sums round differently");
-}
-
 std::uint64_t kept_number(const RunStart& start, const std::string& name) {
   constexpr std::int64_t kMost = std::int64_t{1} << 40;
   try {
@@ -288,7 +263,9 @@ void report_start(const RunStart& start, const metrics::RunFolder& folder,
   if (!start.refused.empty()) print_warning("checkpoints were refused:\n  " + start.refused);
   if (!start.resumes) return;
   const double epoch = static_cast<double>(start.state.step) / static_cast<double>(steps_per_epoch);
-  const std::string text = describe_resume(start, epoch, workers);
+  const std::string text = "resumed from " + start.checkpoint_path + ": step " +
+                           std::to_string(start.state.step) + ", epoch " + format_fixed(epoch, 2) +
+                           describe_change(start.checkpoint->metadata, workers, start.global_batch);
   if (!quiet) print_line(text);
   for (const auto& sink : sinks) sink->on_note({"resume", start.state.step, epoch, text});
 }

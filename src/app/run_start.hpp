@@ -17,6 +17,7 @@
 #include "tandem/train/optimizer.hpp"
 #include "tandem/train/parameter_arena.hpp"
 #include "tandem/train/training_state.hpp"
+#include "workers.hpp"
 
 namespace tandem::app {
 
@@ -62,12 +63,6 @@ void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& conf
 // Rank 0: a new folder, or that of the run that goes on, without what will be done again.
 metrics::RunFolder open_folder(RunStart& start);
 
-// What computes, as far as sums depend on it.
-struct Workers {
-  int ranks = 1;
-  int threads = 1;  // of rank 0
-  bool are_virtual = false;
-};
 // Rank 0: what a person should know of how the run begins.
 void report_start(const RunStart& start, const metrics::RunFolder& folder,
                   std::uint64_t steps_per_epoch, const Workers& workers,

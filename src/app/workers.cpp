@@ -1,0 +1,45 @@
+#include "workers.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr char kRanks[] = "world_size";
+constexpr char kThreads[] = "threads";
+constexpr char kDevice[] = "device";
+constexpr char kBackend[] = "backend";
+
+// "; 1 rank then, 2 now"; "" where that did not change or is not known.
+std::string change(const std::map<std::string, std::string>& metadata, const char* key,
+                   const std::string& now, const std::string& unit = "") {
+  const auto found = metadata.find(key);
+  if (found == metadata.end() || found->second == now) return "";
+  const std::string& before = found->second;
+  const std::string what = unit.empty() ? "" : " " + unit + (before == "1" ? "" : "s");
+  return "; " + before + what + " then, " + now + " now";
+}
+
+}  // namespace
+
+std::map<std::string, std::string> Workers::to_metadata() const {
+  return {{kRanks, std::to_string(ranks)},
+          {kThreads, std::to_string(threads)},
+          {kDevice, device},
+          {kBackend, backend}};
+}
+
+std::string describe_change(const std::map<std::string, std::string>& metadata, const Workers& now,
+                            std::uint64_t global_batch) {
+  const std::string ranks = change(metadata, kRanks, std::to_string(now.ranks), "rank");
+  const std::string threads =
+      change(metadata, kThreads, std::to_string(now.threads), "thread per rank");
+  // Another device mostly has another backend, too, which is no news then.
+  std::string place = change(metadata, kDevice, now.device);
+  if (place.empty()) place = change(metadata, kBackend, now.backend);
+  if (ranks.empty() && threads.empty() && place.empty()) return "";
+  const bool same_bits = now.are_virtual && threads.empty() && place.empty();
+  return ranks + threads + place + ": the same global batch of " + std::to_string(global_batch) +
+         " and the same images in each step, " +
+         (same_bits ? "and the same bits" : "sums round differently");
+}
+
+}  // namespace tandem::app

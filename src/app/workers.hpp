@@ -1,0 +1,28 @@
+// What: what computes in a run, as far as sums depend on it, and what is said where a run goes on
+// with something else.
+// Module-private. Owns: values. Threads: any. Throws: nothing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+
+namespace tandem::app {
+
+struct Workers {
+  int ranks = 1;
+  int threads = 1;      // of rank 0
+  std::string device;   // "cpu", "cuda"
+  std::string backend;  // "mpi", "nccl"
+  bool are_virtual = false;
+
+  // What a checkpoint keeps of them.
+  std::map<std::string, std::string> to_metadata() const;
+};
+
+// "; 1 rank then, 2 now: …", and whether that changes bits; "" where nothing did. `metadata` is a
+// checkpoint's; what an older one does not tell counts as unchanged.
+std::string describe_change(const std::map<std::string, std::string>& metadata, const Workers& now,
+                            std::uint64_t global_batch);
+
+}  // namespace tandem::app

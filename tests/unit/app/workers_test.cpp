@@ -1,0 +1,42 @@
+#include "workers.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tandem::app {
+namespace {
+
+constexpr char kSameImages[] = ": the same global batch of 64 and the same images in each step, ";
+
+std::string change(const Workers& before, const Workers& now) {
+  return describe_change(before.to_metadata(), now, 64);
+}
+
+TEST(Workers, SaysNothingOfTheSame) {
+  const Workers workers{2, 1, "cpu", "mpi"};
+  EXPECT_EQ(change(workers, workers), "");
+  EXPECT_EQ(describe_change({}, workers, 64), "") << "an old checkpoint";
+}
+
+TEST(Workers, NamesWhatChanged) {
+  const Workers before{2, 1, "cpu", "mpi"};
+  EXPECT_EQ(change(before, {3, 1, "cpu", "mpi"}),
+            std::string("; 2 ranks then, 3 now") + kSameImages + "sums round differently");
+  EXPECT_EQ(change(before, {2, 4, "cpu", "mpi"}), std::string("; 1 thread per rank then, 4 now") +
+                                                      kSameImages + "sums round differently");
+  EXPECT_EQ(change(before, {1, 1, "cuda", "nccl"}),
+            std::string("; 2 ranks then, 1 now; cpu then, cuda now") + kSameImages +
+                "sums round differently");
+  EXPECT_EQ(change({2, 1, "cuda", "nccl"}, {2, 1, "cuda", "mpi"}),
+            std::string("; nccl then, mpi now") + kSameImages + "sums round differently");
+}
+
+TEST(Workers, VirtualRanksKeepTheBitsOnOtherRanksButNotOnOtherDevices) {
+  const Workers before{2, 1, "cpu", "mpi", true};
+  EXPECT_EQ(change(before, {4, 1, "cpu", "mpi", true}),
+            std::string("; 2 ranks then, 4 now") + kSameImages + "and the same bits");
+  EXPECT_EQ(change(before, {2, 1, "cuda", "nccl", true}),
+            std::string("; cpu then, cuda now") + kSameImages + "sums round differently");
+}
+
+}  // namespace
+}  // namespace tandem::app
