@@ -4,7 +4,7 @@
 #   docker build --build-arg USER_ID=$(id -u) --build-arg VARIANT=cuda --tag tandem:cuda .
 #
 # `cpu` is the Debian package on the distribution's libtorch; `cuda` is built against the PyPI package of PyTorch, which
-# brings CUDA's libraries: several GB, on which this version computes with the CPU alone.
+# brings CUDA's libraries: several GB. docs/reference.md says what of them has been run on a GPU.
 #
 # The tests have no container engine and no image registry. `make -f Makefile.hpc package-test` runs the RUN steps of
 # `cpu` in a fresh Debian that stands for its base image, and in `cuda` looks only whether packages and files exist.

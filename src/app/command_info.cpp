@@ -54,14 +54,11 @@ comm::GpuDecision decide(const std::vector<comm::RankGpus>& gpus) {
   }
 }
 
-// "built for 13.0; the driver of rank 0 knows 12.4"
-std::string describe_cuda(const comm::GpuView& view) {
-  const int built_for = cuda_of_build();
-  const std::string build =
-      built_for == 0 ? "built without" : "built for " + comm::cuda_version_text(built_for);
-  return build + (view.driver_version == 0 ? "; " + view.reason
-                                           : "; the driver of rank 0 knows " +
-                                                 comm::cuda_version_text(view.driver_version));
+// "knows CUDA 12.4", and why it shows no GPU, if so.
+std::string describe_driver(const comm::GpuView& view) {
+  if (view.driver_version == 0) return view.reason;
+  return "knows CUDA " + comm::cuda_version_text(view.driver_version) +
+         (view.reason.empty() ? "" : "; " + view.reason);
 }
 
 // Each GPU once, with those who see it; "" where nobody sees one.
@@ -98,7 +95,7 @@ int run_info(Job& job, const Arguments& arguments) {
   const RankTable ranks = make_rank_table(job, threads, devices);
   if (!job.is_root()) return 0;
   std::vector<std::vector<std::string>> rows = program_rows();
-  rows.push_back({"cuda", describe_cuda(gpus.front().view)});
+  rows.push_back({"gpu driver", describe_driver(gpus.front().view)});
   if (!json) {
     print_line(format_table(rows) + "\n\n" + ranks.text + gpu_table(gpus));
   } else {

@@ -80,13 +80,10 @@ std::string gpu_libraries_found() {
   try {
     const auto api = load_gpu_api();
     int runtime = 0;
-    int driver = 0;
     int nccl = 0;
     check_cuda(*api, api->cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
-    check_cuda(*api, api->cudaDriverGetVersion(&driver), "cudaDriverGetVersion");
     check_nccl(*api, nullptr, api->ncclGetVersion(&nccl), "ncclGetVersion");
-    return "CUDA " + cuda_version_text(runtime) + ", NCCL " + nccl_version(nccl) +
-           (driver == 0 ? ", no driver" : ", driver for CUDA " + cuda_version_text(driver));
+    return "CUDA " + cuda_version_text(runtime) + ", NCCL " + nccl_version(nccl);
   } catch (const Error& error) {
     return error.what();  // as a finding
   }

@@ -14,12 +14,11 @@
 
 #include "tandem/core/error.hpp"
 
-#define TANDEM_CUDA_FUNCTIONS(each)                                                            \
-  each(cudaGetErrorString) each(cudaRuntimeGetVersion) each(cudaDriverGetVersion)              \
-      each(cudaSetDevice) each(cudaDeviceGetStreamPriorityRange)                               \
-          each(cudaStreamCreateWithPriority) each(cudaStreamDestroy) each(cudaStreamWaitEvent) \
-              each(cudaEventCreateWithFlags) each(cudaEventRecord) each(cudaEventQuery)        \
-                  each(cudaEventDestroy)
+#define TANDEM_CUDA_FUNCTIONS(each)                                                        \
+  each(cudaGetErrorString) each(cudaRuntimeGetVersion) each(cudaSetDevice)                 \
+      each(cudaDeviceGetStreamPriorityRange) each(cudaStreamCreateWithPriority)            \
+          each(cudaStreamDestroy) each(cudaStreamWaitEvent) each(cudaEventCreateWithFlags) \
+              each(cudaEventRecord) each(cudaEventQuery) each(cudaEventDestroy)
 
 #define TANDEM_NCCL_FUNCTIONS(each)                                                          \
   each(ncclGetErrorString) each(ncclGetLastError) each(ncclGetVersion) each(ncclGetUniqueId) \

@@ -11,8 +11,8 @@ std::string gpu_libraries_built();
 // The version of CUDA among them, as CUDA counts: 13000 is 13.0; 0: without CUDA.
 int cuda_version_built();
 
-// Of the libraries, which this opens: "CUDA 13.0, NCCL 2.28.9, driver for CUDA 13.0", or why they
-// cannot be used. Empty in a build without CUDA.
+// Of the libraries, which this opens: "CUDA 13.0, NCCL 2.28.9", or why they cannot be used. Empty
+// in a build without CUDA.
 std::string gpu_libraries_found();
 
 }  // namespace tandem::comm
