@@ -174,7 +174,9 @@ int run_train(Job& job, const Arguments& arguments) {
   train::broadcast_weights(job.world, arena, *network);
 
   // 4. What a step is made of.
-  const auto carrier = make_carrier(job, choice, request.device.init_timeout_seconds, device);
+  const auto carrier = make_carrier(job, request.device, choice, device);
+  std::optional<comm::Watchdog::Carrier> watched;
+  if (watchdog && carrier) watched.emplace(*watchdog, *carrier);
   comm::Collectives& gradients = carrier ? *carrier : static_cast<comm::Collectives&>(job.world);
   settle_bucket_size(job, start, options, config, arithmetic, gradients, arena, *network,
                      info.shape);
@@ -196,8 +198,7 @@ int run_train(Job& job, const Arguments& arguments) {
 
   // 5. Say what is about to happen.
   const Workers workers{job.topology.world, threads, device.is_cpu() ? "cpu" : "cuda",
-                        choice.backend == comm::Backend::kNccl ? "nccl" : "mpi",
-                        config.virtual_ranks > 0};
+                        gradients.advances_by_itself() ? "nccl" : "mpi", config.virtual_ranks > 0};
   const RankTable ranks = make_rank_table(job, threads, choice.devices);
   for (const std::string& warning : ranks.warnings) job.warn(warning);
   if (!request.reporting.quiet && job.is_root()) {

@@ -24,9 +24,10 @@ torch::Device open_device(Job& job, const comm::DeviceRequest& request, DeviceCh
                           model::Precision precision);
 
 // Collective. What carries gradients between GPUs; nothing where ranks compute on CPUs, whose
-// gradients MPI finds where they are. The job must outlive it.
-std::unique_ptr<comm::Collectives> make_carrier(Job& job, const DeviceChoice& choice,
-                                                double init_timeout_seconds, torch::Device device);
+// gradients MPI finds where they are, and for one rank, unless it asks for NCCL. The job must
+// outlive it.
+std::unique_ptr<comm::Collectives> make_carrier(Job& job, const DeviceOptions& options,
+                                                const DeviceChoice& choice, torch::Device device);
 
 // Of this rank's GPU, or of its share of one; 0: none.
 std::uint64_t memory_of_gpu(const DeviceChoice& choice, const comm::DeviceRequest& request,
@@ -39,8 +40,9 @@ std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
                                                  std::unique_ptr<data::Sampler> sampler,
                                                  torch::Device device, std::uint64_t gpu_bytes);
 
-// Collective. Where --bucket-mb is auto, the size that the run was measured to need when it began,
-// or which is measured now; `options` and `config` then have the number.
+// Collective. Where --bucket-mb is auto or not given, the size that the run had when it began; for
+// a new run what is measured now, or what suits the carrier. `options` and `config` then have the
+// number.
 void settle_bucket_size(Job& job, const RunStart& start, Options& options,
                         train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
                         comm::Collectives& carrier, train::ParameterArena& arena,

@@ -140,13 +140,16 @@ RunStart find_start(Job& job, const TrainReporting& reporting) {
       start.optimizer_steps = kept_number(start, "optimizer_steps");
       const auto& metadata = start.checkpoint->metadata;
       const auto bucket = metadata.find("bucket_mb");
-      if (bucket != metadata.end()) start.bucket_mb = bucket->second;
+      if (bucket != metadata.end()) {
+        start.bucket_mb = parse_real(bucket->second, 0, train::kLargestBucketMb,
+                                     start.checkpoint_path + ": its metadata's bucket_mb");
+      }
     }
     shared = {{"run_id", start.run_id},
               {"resumes", start.resumes},
               {"global_batch", start.global_batch},
               {"optimizer_steps", start.optimizer_steps},
-              {"bucket_mb", start.bucket_mb},
+              {"bucket_mb", start.bucket_mb ? Json(*start.bucket_mb) : Json(nullptr)},
               {"step", start.state.step},
               {"evaluation_due", start.state.evaluation_due},
               {"loss_scale", start.state.loss_scale.scale},
@@ -157,7 +160,8 @@ RunStart find_start(Job& job, const TrainReporting& reporting) {
   shared.at("resumes").get_to(start.resumes);
   shared.at("global_batch").get_to(start.global_batch);
   shared.at("optimizer_steps").get_to(start.optimizer_steps);
-  shared.at("bucket_mb").get_to(start.bucket_mb);
+  const Json& bucket = shared.at("bucket_mb");
+  if (!bucket.is_null()) start.bucket_mb = bucket.get<double>();
   shared.at("step").get_to(start.state.step);
   shared.at("evaluation_due").get_to(start.state.evaluation_due);
   shared.at("loss_scale").get_to(start.state.loss_scale.scale);

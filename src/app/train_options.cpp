@@ -206,9 +206,9 @@ OptionTable train_option_table() {
       backend_option(),
       init_timeout_option(),
       threads_option(),
-      {"bucket-mb", "X|auto", "0",
+      {"bucket-mb", "X|auto", "",
        "gradient bucket in MB; 0: one bucket, exchanged after backward; auto: measured at the "
-       "start",
+       "start; if not given: 2 over NCCL, else 0",
        "execution"},
 
       {"resume", "MODE", "none",
@@ -277,7 +277,9 @@ TrainRequest read_train_options(Options& options) {
   if (config.virtual_ranks > 0) keep_to_cpus(options, request.device.request);
   config.threads = static_cast<int>(options.count("threads", 0, 1024));
   config.measure_bucket = options.text("bucket-mb") == "auto";
-  if (!config.measure_bucket) config.bucket_mb = options.real("bucket-mb", 0, 4096);
+  if (options.is_set("bucket-mb") && !config.measure_bucket) {
+    config.bucket_mb = options.real("bucket-mb", 0, train::kLargestBucketMb);
+  }
   config.eval_every = options.count("eval-every", 0, std::uint64_t{1} << 40);
   config.log_every = options.count("log-every", 0, std::uint64_t{1} << 40);
   read_reporting(options, request.reporting);

@@ -104,18 +104,21 @@ int MpiCommunicator::size() const { return handle_->size; }
 void MpiCommunicator::barrier() { TANDEM_MPI(MPI_Barrier(handle_->mpi)); }
 
 void MpiCommunicator::do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) {
+  const MPI_Datatype mpi = mpi_type(type);
+  if (size() == 1) return;  // one rank's sum is what it has
   for_each_piece(data, count, bytes_of_type(type), piece_, [&](void* at, int n) {
-    TANDEM_MPI(MPI_Allreduce(MPI_IN_PLACE, at, n, mpi_type(type), mpi_op(op), handle_->mpi));
+    TANDEM_MPI(MPI_Allreduce(MPI_IN_PLACE, at, n, mpi, mpi_op(op), handle_->mpi));
   });
 }
 
 std::unique_ptr<Pending> MpiCommunicator::do_start_all_reduce(void* data, std::size_t count,
                                                               DataType type) {
+  const MPI_Datatype mpi = mpi_type(type);
   std::vector<MPI_Request> requests;
+  if (size() == 1) return std::make_unique<MpiPending>(std::move(requests));
   for_each_piece(data, count, bytes_of_type(type), piece_, [&](void* at, int n) {
     requests.push_back(MPI_REQUEST_NULL);
-    TANDEM_MPI(MPI_Iallreduce(MPI_IN_PLACE, at, n, mpi_type(type), MPI_SUM, handle_->mpi,
-                              &requests.back()));
+    TANDEM_MPI(MPI_Iallreduce(MPI_IN_PLACE, at, n, mpi, MPI_SUM, handle_->mpi, &requests.back()));
   });
   return std::make_unique<MpiPending>(std::move(requests));
 }

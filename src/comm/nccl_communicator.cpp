@@ -49,7 +49,9 @@ class NcclCommunicator::Stream {
  public:
   // Throws on failure; the caller does it with all ranks together.
   Stream(std::shared_ptr<const GpuApi> api, const NcclSettings& settings)
-      : api_(std::move(api)), compute_(static_cast<cudaStream_t>(settings.compute_stream)) {
+      : api_(std::move(api)),
+        device_(settings.device),
+        compute_(static_cast<cudaStream_t>(settings.compute_stream)) {
     const auto check = [this](cudaError_t result, const char* call) {
       check_cuda<UnavailableError>(*api_, result, call);
     };
@@ -84,9 +86,11 @@ class NcclCommunicator::Stream {
   // Gives the stream what `issue(comm, stream)` starts, and an event that happens after it.
   template <typename Issue>
   cudaEvent_t start(const char* call, const Issue& issue) {
+    // Backward runs on a thread of autograd's.
+    check_cuda(*api_, api_->cudaSetDevice(device_), "cudaSetDevice");
     check_cuda(*api_, api_->cudaEventRecord(begin_, compute_), "cudaEventRecord");
     check_cuda(*api_, api_->cudaStreamWaitEvent(stream_, begin_, 0), "cudaStreamWaitEvent");
-    handle_->finish_call(issue(*api_, handle_->get(), stream_), call);
+    handle_->call(call, [&](ncclComm_t comm) { return issue(*api_, comm, stream_); });
     cudaEvent_t done = nullptr;
     if (free_events_.empty()) {
       done = make_event();
@@ -122,6 +126,7 @@ class NcclCommunicator::Stream {
   }
 
   const std::shared_ptr<const GpuApi> api_;
+  const int device_;
   const cudaStream_t compute_;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t begin_ = nullptr;

@@ -1,6 +1,7 @@
 #include "nccl_handle.hpp"
 
 #include <chrono>
+#include <cstdlib>
 #include <future>
 #include <thread>
 
@@ -15,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kBetweenLooks = 1ms;
+constexpr auto kBetweenLooks = 100us;
 // NCCL gives a collective to the GPU within microseconds, and backward goes on only afterwards.
 constexpr int kQuickLooks = 2000;
 // How often the connecting ranks tell each other how far they are.
@@ -25,7 +26,7 @@ constexpr auto kTimeToFinalize = 3s;
 constexpr auto kTimeToEnd = 5s;
 
 // Ordered: the highest of all ranks decides.
-enum Progress : std::int64_t { kConnected, kConnecting, kExpired, kFailed };
+enum ConnectState : std::int64_t { kConnected, kConnecting, kExpired, kFailed };
 
 Clock::time_point after(double seconds) {
   return Clock::now() +
@@ -59,6 +60,9 @@ ncclResult_t settle(const GpuApi& api, ncclComm_t comm, Clock::time_point deadli
 NcclHandle::NcclHandle(std::shared_ptr<const GpuApi> api, Communicator& world,
                        const NcclSettings& settings)
     : api_(std::move(api)), settings_(settings) {
+  // NCCL would connect what an algorithm needs when a collective first takes it: in the midst of a
+  // step, without a deadline, and without a word of who is out of reach.
+  ::setenv("NCCL_RUNTIME_CONNECT", "0", /*overwrite=*/0);
   ncclUniqueId id{};
   agree_on_rank_0(world, [&] {
     check_nccl<UnavailableError>(*api_, nullptr, api_->ncclGetUniqueId(&id), "ncclGetUniqueId");
@@ -130,6 +134,8 @@ void NcclHandle::finish_call(ncclResult_t code, const char* call) {
 }
 
 void NcclHandle::check() {
+  const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+  if (!lock.owns_lock()) return;
   const ncclResult_t state = state_of(*api_, comm_);
   if (is_running(state)) return;
   failed_ = true;

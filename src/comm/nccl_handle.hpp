@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <memory>
+#include <mutex>
 
 #include "gpu_api.hpp"
 #include "tandem/comm/nccl_communicator.hpp"
@@ -20,16 +21,19 @@ class NcclHandle {
   NcclHandle(const NcclHandle&) = delete;
   NcclHandle& operator=(const NcclHandle&) = delete;
 
-  ncclComm_t get() const { return comm_; }
-  // Throws where `code`, which `call` returned, is a failure. Where the call goes on in the
-  // background, as the first collective does while it connects, waits for it as long as the ranks
-  // had to connect.
-  void finish_call(ncclResult_t code, const char* call);
-  // Throws what NCCL noticed since.
+  // Calls `issue(comm)`, which `call` names, and throws where that fails. NCCL gives a collective
+  // to the GPU in the background; waits for that as long as the ranks had to connect.
+  template <typename Issue>
+  void call(const char* call, const Issue& issue) {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    finish_call(issue(comm_), call);
+  }
+  // Throws what NCCL noticed since. Returns at once where another thread is in a call, which
+  // notices it itself.
   void check();
 
  private:
-  void connect(Communicator& world);
+  void finish_call(ncclResult_t code, const char* call);
   // Collective. Throws on every rank.
   void report_timeout(Communicator& world, bool connected) const;
   void end(bool healthy) noexcept;
@@ -38,6 +42,8 @@ class NcclHandle {
   const NcclSettings settings_;
   ncclComm_t comm_ = nullptr;
   std::atomic<bool> failed_{false};
+  // Asking for asynchronous errors also finishes what a call has under way.
+  std::mutex mutex_;
 };
 
 }  // namespace tandem::comm

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -16,6 +17,9 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto kBetweenLooks = 100ms;
 constexpr auto kTimeForAbort = 2s;
+// The main thread speaks of a failure itself where it can, and the ranks that see one one by one.
+constexpr int kLooksForMainThread = 10;
+constexpr int kMostTurns = 50;
 // Ranks of the host in question see more, so others let them speak first.
 constexpr double kWaitForSpeaker = 2;
 
@@ -24,13 +28,13 @@ double now_in_seconds() {
 }
 
 // MPI_Abort itself may hang where a peer does.
-[[noreturn]] void end_job() {
-  constexpr int kCode = static_cast<int>(ExitCode::kStalled);
-  std::thread([] {
+[[noreturn]] void end_job(ExitCode exit_code) {
+  const int code = static_cast<int>(exit_code);
+  std::thread([code] {
     std::this_thread::sleep_for(kTimeForAbort);
-    ::_exit(kCode);
+    ::_exit(code);
   }).detach();
-  Runtime::abort(kCode);
+  Runtime::abort(code);
 }
 
 }  // namespace
@@ -70,6 +74,28 @@ void Watchdog::carry() {
   }
 }
 
+void Watchdog::check_carrier() {
+  if (carrier_ == nullptr) return;
+  try {
+    carrier_->check();
+  } catch (const Error& error) {
+    if (++failed_looks_ < kLooksForMainThread + std::min(rank_, kMostTurns)) return;
+    settings_.report_end("rank " + std::to_string(rank_) + " (" +
+                         settings_.hosts[static_cast<std::size_t>(rank_)] + "): " + error.what());
+    end_job(error.code());
+  }
+}
+
+Watchdog::Carrier::Carrier(Watchdog& watchdog, Collectives& carrier) : watchdog_(watchdog) {
+  const std::lock_guard<std::mutex> lock(watchdog_.mutex_);
+  watchdog_.carrier_ = &carrier;
+}
+
+Watchdog::Carrier::~Carrier() {
+  const std::lock_guard<std::mutex> lock(watchdog_.mutex_);
+  watchdog_.carrier_ = nullptr;
+}
+
 void Watchdog::watch() {
   name_this_thread("watchdog");
   StallJudge judge(rank_);
@@ -78,6 +104,7 @@ void Watchdog::watch() {
   while (!changed_.wait_for(lock, kBetweenLooks, [this] { return stopping_; })) {
     board_.beat();
     carry();
+    check_carrier();
     const std::optional<Stall> stall = judge.look(board_.view(), now_in_seconds());
     if (!stall || stall->seconds < 1) warned = false;
     if (!stall || (stall->speaker != rank_ && stall->substitute != rank_)) continue;
@@ -87,7 +114,7 @@ void Watchdog::watch() {
     };
     if (settings_.abort_seconds > 0 && seconds >= settings_.abort_seconds) {
       settings_.report_end(words() + "; the job ends, see --stall-abort");
-      end_job();
+      end_job(ExitCode::kStalled);
     }
     if (!warned && settings_.warn_seconds > 0 && seconds >= settings_.warn_seconds) {
       warned = true;

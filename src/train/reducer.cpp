@@ -83,7 +83,9 @@ void Reducer::mark_ready(std::size_t slot) {
                         " got its gradient twice in one step");
   }
   --slots_missing_[bucket_of_slot_[slot]];
-  for (const auto& pending : in_flight_) pending->test();  // MPI advances only while it is called
+  if (!comm_.advances_by_itself()) {
+    for (const auto& pending : in_flight_) pending->test();
+  }
   start_ready_buckets();
 }
 
@@ -95,7 +97,6 @@ void Reducer::start_ready_buckets() {
 }
 
 void Reducer::start_bucket(std::size_t bucket) {
-  if (comm_.size() == 1) return;
   const Bucket& slice = buckets_[bucket];
   in_flight_.push_back(
       comm_.start_all_reduce(arena_.gradients().subspan(slice.offset, slice.count)));
@@ -112,10 +113,8 @@ void Reducer::finish() {
   while (next_bucket_ + 1 < buckets_.size()) start_bucket(next_bucket_++);
   for (const auto& pending : in_flight_) pending->wait();
   in_flight_.clear();
-  if (comm_.size() > 1) {
-    const Bucket& last = buckets_.back();
-    comm_.all_reduce(arena_.gradients().subspan(last.offset, last.count));
-  }
+  const Bucket& last = buckets_.back();
+  comm_.all_reduce(arena_.gradients().subspan(last.offset, last.count));
 }
 
 }  // namespace tandem::train

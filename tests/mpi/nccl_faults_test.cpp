@@ -1,7 +1,10 @@
 // What goes wrong between GPUs, done by the stand-in.
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <chrono>
+#include <cstdlib>
+#include <thread>
 
 #include "nccl_subject.hpp"
 #include "support/mpi_test.hpp"
@@ -106,6 +109,60 @@ TEST_F(NcclFaults, ACollectiveThatFailsIsNamed) {
   EXPECT_EQ(stand_in().living(), 0);
 }
 
+TEST_F(NcclFaults, ACollectiveThatIsNotLaunchedIsNamed) {
+  subject_.settings.init_timeout = 0.2;
+  subject_.connect();
+  NcclSubject::Memory<float> memory(subject_, {1});
+  stand_in().faults.launch = ncclInProgress;
+  EXPECT_EQ(failure_of([&] {
+              subject_.nccl->start_all_reduce(memory.span());
+            }).rfind("ncclAllReduce has not connected its peers for 0.2 s", 0),
+            0U);
+  subject_.nccl.reset();
+  subject_.connect();
+  stand_in().faults.launch = ncclRemoteError;
+  EXPECT_EQ(failure_of([&] {
+              subject_.nccl->start_all_reduce(memory.span());
+            }).rfind("ncclAllReduce failed: remote process exited", 0),
+            0U);
+  subject_.nccl.reset();
+  EXPECT_EQ(stand_in().living(), 0);
+}
+
+TEST_F(NcclFaults, PeersConnectAtTheStartUnlessTheUserSaysOtherwise) {
+  ASSERT_EQ(unsetenv("NCCL_RUNTIME_CONNECT"), 0);
+  subject_.connect();
+  EXPECT_STREQ(getenv("NCCL_RUNTIME_CONNECT"), "0");
+  ASSERT_EQ(setenv("NCCL_RUNTIME_CONNECT", "1", 1), 0);
+  subject_.nccl.reset();
+  subject_.connect();
+  EXPECT_STREQ(getenv("NCCL_RUNTIME_CONNECT"), "1");
+}
+
+// Where the main thread waits for a GPU. Calls that overlap are refused by the stand-in.
+TEST_F(NcclFaults, AnotherThreadMayCheckMeanwhile) {
+  subject_.connect();
+  NcclSubject::Memory<float> memory(subject_, {1});
+  std::atomic<bool> done{false};
+  std::atomic<int> noticed{0};
+  std::thread other([&] {
+    while (!done) {
+      try {
+        subject_.nccl->check();
+      } catch (const InternalError&) {
+        ++noticed;
+      }
+    }
+  });
+  for (int i = 0; i < 100; ++i) subject_.nccl->all_reduce(memory.span());
+  memory.read();  // after all of them
+  EXPECT_EQ(noticed, 0);
+  stand_in().report_asynchronous_error(ncclRemoteError);
+  while (noticed == 0) std::this_thread::yield();
+  done = true;
+  other.join();
+}
+
 TEST_F(NcclFaults, AnAsynchronousErrorIsThrownByWhateverAsksNext) {
   subject_.connect();
   NcclSubject::Memory<float> memory(subject_, {1});
@@ -129,13 +186,15 @@ TEST_F(NcclFaults, ALostPeerThatIsNoticedIsAnError) {
   NcclSubject::Memory<float> memory(subject_, {1});
   stand_in().faults.hangs_in_collective = last();
   stand_in().faults.lost = true;
-  const auto pending = subject_.nccl->start_all_reduce(memory.span());
-  if (rank() == last()) return;
-  const auto wait_for_error = [&] {
-    while (!pending->test()) {
+  const auto exchange = [&] {
+    const auto pending = subject_.nccl->start_all_reduce(memory.span());
+    while (rank() != last() && !pending->test()) {
     }
   };
-  EXPECT_NE(failure_of(wait_for_error).find("remote process exited"), std::string::npos);
+  const std::string failure = failure_of(exchange);
+  if (rank() != last()) {
+    EXPECT_NE(failure.find("remote process exited"), std::string::npos) << failure;
+  }
 }
 
 // Or is lost within a host, which NCCL does not notice. The watchdog ends such a job; nothing may

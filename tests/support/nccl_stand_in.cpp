@@ -16,6 +16,7 @@
 namespace {
 
 constexpr auto kBetweenLooks = std::chrono::microseconds(100);
+constexpr auto kTimeToLaunch = std::chrono::microseconds(200);
 
 template <typename T>
 void reduce(const std::vector<char>& all, int ranks, void* out, std::size_t count, ncclRedOp_t op) {
@@ -84,7 +85,15 @@ struct ncclComm {
   std::atomic<ncclResult_t> result{ncclInProgress};
   std::atomic<bool> aborted{false};
   std::atomic<int> unfinished{0};
-  std::thread connecting;
+  std::thread background;
+
+  // As every call does that may take a while. Busy until `what` says how it went.
+  template <typename What>
+  void in_background(const What& what) {
+    result = ncclInProgress;
+    if (background.joinable()) background.join();
+    background = std::thread(what);
+  }
 };
 
 namespace tandem::testing {
@@ -105,6 +114,7 @@ struct NcclStandIn::State {
 namespace {
 
 NcclStandIn::State* current = nullptr;
+thread_local int device_of_thread = -1;  // that a thread chose one, as each that calls CUDA must
 
 template <typename Code>
 Code returned(const char* function) {
@@ -156,8 +166,8 @@ bool exchange(const ncclComm& comm, int tag, const void* mine, std::size_t bytes
 ncclResult_t enqueue(const char* name, ncclComm_t comm, cudaStream_t stream, const void* data,
                      std::size_t bytes, std::function<void(const std::vector<char>&)> use) {
   if (const auto code = returned<ncclResult_t>(name)) return code;
-  ++comm->unfinished;
-  current->at(stream).push([=, tag = comm->tag++, faults = *current->faults] {
+  if (device_of_thread < 0 || comm->result == ncclInProgress) return ncclInvalidUsage;
+  const auto work = [=, tag = comm->tag++, faults = *current->faults] {
     std::vector<char> all;
     const bool is_culprit = current->rank == faults.hangs_in_collective;
     if (faults.lost && !is_culprit) comm->result = ncclRemoteError;
@@ -167,8 +177,17 @@ ncclResult_t enqueue(const char* name, ncclComm_t comm, cudaStream_t stream, con
       use(all);
     }
     --comm->unfinished;
+  };
+  comm->in_background([=, launched = current->faults->launch] {
+    std::this_thread::sleep_for(kTimeToLaunch);
+    if (launched == ncclSuccess) {
+      ++comm->unfinished;
+      current->at(stream).push(work);
+    }
+    ncclResult_t busy = ncclInProgress;  // unless the work has already failed
+    comm->result.compare_exchange_strong(busy, launched);
   });
-  return ncclSuccess;
+  return ncclInProgress;
 }
 
 ncclResult_t all_reduce(const void* in, void* out, std::size_t count, ncclDataType_t type,
@@ -200,7 +219,7 @@ ncclResult_t init_rank(ncclComm_t* handle, int size, ncclUniqueId id, int, ncclC
   ncclComm* comm = *handle = current->comms.back().get();
   comm->tag = kTagsEach * static_cast<int>(current->comms.size());
   comm->size = size;
-  comm->connecting = std::thread([id, tag = comm->tag++, comm, faults = *current->faults] {
+  comm->in_background([id, tag = comm->tag++, comm, faults = *current->faults] {
     if (current->rank == faults.hangs_in_init) return hang(*comm);
     std::vector<char> ids;
     if (!exchange(*comm, tag, id.internal, sizeof id.internal, ids)) return;
@@ -220,9 +239,7 @@ ncclResult_t get_async_error(ncclComm_t comm, ncclResult_t* found) {
 
 // From here on busy until all that was started has finished.
 ncclResult_t finalize(ncclComm_t comm) {
-  comm->result = ncclInProgress;
-  comm->connecting.join();
-  comm->connecting = std::thread([comm] {
+  comm->in_background([comm] {
     if (wait(*comm, [comm] { return comm->unfinished == 0; })) comm->result = ncclSuccess;
   });
   return ncclInProgress;
@@ -231,7 +248,7 @@ ncclResult_t finalize(ncclComm_t comm) {
 ncclResult_t end(ncclComm_t handle) {
   handle->aborted = true;
   while (handle->unfinished > 0) std::this_thread::sleep_for(kBetweenLooks);
-  if (handle->connecting.joinable()) handle->connecting.join();
+  if (handle->background.joinable()) handle->background.join();
   --current->living;
   return ncclSuccess;
 }
@@ -271,7 +288,10 @@ cudaError_t copy(void* to, const void* from, std::size_t bytes, cudaMemcpyKind,
 comm::GpuApi make_api() {
   comm::GpuApi api;
   api.cudaGetErrorString = [](cudaError_t) { return "an error of the stand-in"; };
-  api.cudaSetDevice = [](int) { return returned<cudaError_t>("cudaSetDevice"); };
+  api.cudaSetDevice = [](int device) {
+    device_of_thread = device;
+    return returned<cudaError_t>("cudaSetDevice");
+  };
   api.cudaDeviceGetStreamPriorityRange = [](int* least, int* greatest) {
     return *least = 0, *greatest = -5, cudaSuccess;
   };
@@ -336,7 +356,7 @@ NcclStandIn::~NcclStandIn() {
   // An end that was told to hang goes on now.
   while (living() > 0 && faults.abort_hangs) std::this_thread::sleep_for(kBetweenLooks);
   for (const auto& comm : state_->comms) {
-    if (comm->connecting.joinable()) comm->connecting.join();
+    if (comm->background.joinable()) comm->background.join();
   }
   MPI_Comm_free(&state_->mpi);
 }

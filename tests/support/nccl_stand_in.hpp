@@ -22,6 +22,8 @@ struct NcclFaults {
   int hangs_in_init = -1;        // this rank never connects
   int hangs_in_collective = -1;  // this rank takes part in none, which its peers do not notice,
   bool lost = false;             // or do, as those of a process that is gone over a network
+  // How giving a collective to the GPU ends; ncclInProgress: it does not.
+  ncclResult_t launch = ncclSuccess;
   bool abort_hangs = false;
   std::map<std::string, int> returns;  // what a function of NCCL or CUDA returns: "ncclAllReduce"
 };

@@ -85,6 +85,8 @@ class Collectives {
   virtual int size() const = 0;
   // "mpi" or "nccl"
   virtual std::string name() const = 0;
+  // False: what was started goes on only while some call is made, such as a Pending's test().
+  virtual bool advances_by_itself() const { return false; }
 
   // In place: every rank ends with the same bits.
   template <typename T>
@@ -100,8 +102,8 @@ class Collectives {
   void broadcast(Span<T> values, int root = 0) {
     do_broadcast(values.data(), values.size() * sizeof(T), root);
   }
-  // Throws where the connection failed since the last call; any thread. Nothing to do for those
-  // whose calls fail themselves.
+  // Throws where the connection failed since the last call; any thread, also while another one
+  // waits. Nothing to do for those whose calls fail themselves.
   virtual void check() {}
 
  private:

@@ -40,6 +40,7 @@ class NcclCommunicator final : public Collectives {
   int rank() const override;
   int size() const override;
   std::string name() const override { return "nccl"; }
+  bool advances_by_itself() const override { return true; }
   void check() override;
 
  private:

@@ -1,6 +1,7 @@
-// What: a thread that ends the job where a rank of it stops advancing, and says which.
-// Owns: the thread. Threads: make and destroy it on the main thread; MPI must allow calls from
-// several. Throws: nothing; it ends the job with MPI_Abort (124).
+// What: a thread that ends the job where a rank of it stops advancing, and says which, or where the
+// connection of the GPUs fails while the main thread waits for it.
+// Owns: the thread. Threads: make, use and destroy it on the main thread; MPI must allow calls from
+// several. Throws: nothing; it ends the job with MPI_Abort (124, or the failure's code).
 //
 // Every rank has one, and one of them speaks: see Stall.
 #pragma once
@@ -12,6 +13,7 @@
 #include <thread>
 #include <vector>
 
+#include "tandem/comm/collectives.hpp"
 #include "tandem/comm/rank_board.hpp"
 
 namespace tandem::comm {
@@ -32,17 +34,32 @@ class Watchdog {
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
+  // Calls carrier.check() several times a second while it lives: what waits for a GPU does not.
+  class Carrier {
+   public:
+    Carrier(Watchdog& watchdog, Collectives& carrier);
+    ~Carrier();
+    Carrier(const Carrier&) = delete;
+    Carrier& operator=(const Carrier&) = delete;
+
+   private:
+    Watchdog& watchdog_;
+  };
+
  private:
   void watch();
+  void check_carrier();
   void carry();
 
   RankBoard& board_;
   const WatchdogSettings settings_;
   const int rank_;
-  bool carries_ = true;  // its thread's own
-  std::mutex mutex_;     // guards stopping_
+  bool carries_ = true;   // its thread's own
+  int failed_looks_ = 0;  // likewise
+  std::mutex mutex_;      // guards stopping_, carrier_
   std::condition_variable changed_;
   bool stopping_ = false;
+  Collectives* carrier_ = nullptr;
   std::thread thread_;  // last
 };
 

@@ -13,6 +13,8 @@
 
 namespace tandem::train {
 
+constexpr double kLargestBucketMb = 4096;
+
 struct TrainConfig {
   std::string data;               // the packed data set
   std::string model = "simple";   // a name of the model registry
