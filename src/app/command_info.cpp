@@ -26,16 +26,11 @@ std::string shared_memory() {
   return error ? "none (" + error.message() + ")" : format_bytes(space.available) + " free";
 }
 
-std::string gpu_libraries() {
-  const std::string found = comm::gpu_libraries_found();
-  return "built " + comm::gpu_libraries_built() + (found.empty() ? "" : "; found " + found);
-}
-
 std::vector<std::vector<std::string>> program_rows() {
   return {{"tandem", version() + " (" + source_version() + ")"},
           {"build", build_summary()},
           {"libtorch", model::torch_version()},
-          {"gpu libraries", gpu_libraries()},
+          {"gpu libraries", comm::describe_gpu_libraries()},
           {"mpi", comm::mpi_library_version()},
           {"hdf5", data::hdf5_version()},
           {"models", join(model::network_names(), ", ")},

@@ -42,9 +42,17 @@ Command find_command(const std::string& name) {
       (suggestion ? "; did you mean " + *suggestion + "?" : "; tandem --help lists them"));
 }
 
-int to_exit_code(const std::exception& error) {
+struct Failure {
+  int code;
+  std::string text;
+};
+
+Failure describe(const std::exception& error) {
+  const std::string memory = model::out_of_gpu_memory(error);
+  if (!memory.empty()) return {static_cast<int>(ExitCode::kUnavailable), memory};
   const auto* ours = dynamic_cast<const Error*>(&error);
-  return static_cast<int>(ours != nullptr ? ours->code() : ExitCode::kInternal);
+  const ExitCode code = ours != nullptr ? ours->code() : ExitCode::kInternal;
+  return {static_cast<int>(code), message_of(error)};
 }
 
 // The rank that fails first speaks; where all fail alike, the others give it the time to end them.
@@ -60,16 +68,16 @@ int run_in_job(const Command& command, const Arguments& arguments) {
     return command.run_in_job(job, arguments);
   } catch (const comm::AgreedError& error) {
     if (rank == 0) print_error(error.what());
-    return to_exit_code(error);
+    return static_cast<int>(error.code());
   } catch (const std::exception& error) {
+    const Failure failure = describe(error);
     if (world == 1) {
-      print_error(message_of(error));
-      return to_exit_code(error);
+      print_error(failure.text);
+      return failure.code;
     }
     std::this_thread::sleep_for(std::min(rank, kMostTurns) * kTimeToBeEnded);
-    print_error("rank " + std::to_string(rank) + " (" + comm::host_name() +
-                "): " + message_of(error));
-    comm::Runtime::abort(to_exit_code(error));
+    print_error("rank " + std::to_string(rank) + " (" + comm::host_name() + "): " + failure.text);
+    comm::Runtime::abort(failure.code);
   }
 }
 
@@ -84,8 +92,8 @@ int run(const Arguments& arguments) {
     if (first == "--version") {
       if (speaks)
         print_line("tandem " + version() + " (" + source_version() + ", " + build_summary() +
-                   ", libtorch " + model::torch_version() + ", " + comm::gpu_libraries_built() +
-                   ")");
+                   ", libtorch " + model::torch_version() +
+                   ", GPU libraries: " + comm::describe_gpu_libraries() + ")");
       return 0;
     }
     const Command command = find_command(first);
@@ -100,8 +108,9 @@ int run(const Arguments& arguments) {
     if (command.run_in_job != nullptr) return run_in_job(command, rest);
     return speaks ? command.run_alone(rest) : 0;
   } catch (const std::exception& error) {
-    if (speaks) print_error(message_of(error));
-    return to_exit_code(error);
+    const Failure failure = describe(error);
+    if (speaks) print_error(failure.text);
+    return failure.code;
   }
 }
 

@@ -1,6 +1,7 @@
 #include "tandem/model/torch_compat.hpp"
 
 #include <ATen/autocast_mode.h>
+#include <c10/util/Exception.h>
 #include <torch/version.h>
 #if __has_include(<caffe2/core/common.h>)
 #include <caffe2/core/common.h>
@@ -9,7 +10,14 @@
 #include <ATen/Version.h>
 #endif
 
+#include "tandem/core/error.hpp"
+
 namespace tandem::model {
+
+std::string out_of_gpu_memory(const std::exception& error) {
+  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) == nullptr) return "";
+  return message_of(error) + "\ngive a smaller --batch-size, or fewer ranks on this GPU";
+}
 
 // The header's TORCH_VERSION is that of the build; the library lists its own among its build
 // options.

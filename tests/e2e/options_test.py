@@ -28,7 +28,7 @@ class Options(TandemTest):
         for command in COMMANDS:
             self.assertRegex(overview, rf"(?m)^  {command} ")
             self.assertIn(f"tandem {command}", self.tandem(command, "--help").stdout)
-        self.assertRegex(self.tandem("--version").stdout, r"^tandem \d+\.\d+\.\d+")
+        self.assertRegex(self.tandem("--version").stdout, r"^tandem \d+\.\d+\.\d+ .*libtorch \d.*, GPU libraries: built (without CUDA|CUDA .*; found CUDA )")
         self.assertEqual(self.tandem(code=2).stdout, overview)
 
     def test_help_is_printed_once_under_mpirun(self):

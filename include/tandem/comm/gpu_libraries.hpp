@@ -15,4 +15,10 @@ int cuda_version_built();
 // in a build without CUDA.
 std::string gpu_libraries_found();
 
+// "built CUDA 13.0, NCCL 2.28.9; found CUDA 13.0, NCCL 2.28.9"
+inline std::string describe_gpu_libraries() {
+  const std::string found = gpu_libraries_found();
+  return "built " + gpu_libraries_built() + (found.empty() ? "" : "; found " + found);
+}
+
 }  // namespace tandem::comm

@@ -2,6 +2,7 @@
 // Owns: nothing. Threads: autocast's state belongs to the calling thread. Throws: nothing.
 #pragma once
 
+#include <exception>
 #include <string>
 
 #include "tandem/model/libtorch.hpp"
@@ -10,6 +11,9 @@ namespace tandem::model {
 
 // Of the library that is loaded, as it names itself: "1.13.0" for Debian's 1.13.1 package.
 std::string torch_version();
+
+// What to say where libtorch's error is a GPU's want of memory; "" for any other error.
+std::string out_of_gpu_memory(const std::exception& error);
 
 // Autocast of operations on `device`, which is the CPU or CUDA, to `type`.
 struct Autocast {
