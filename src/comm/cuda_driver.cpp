@@ -114,7 +114,7 @@ GpuView look_for_gpus(int needed_version) {
     return without(view, GpuView::State::kNoGpu, "the CUDA driver shows no GPU");
   }
   // Any driver of the same major version serves (CUDA's minor version compatibility).
-  if (view.driver_version < needed_version / 1000 * 1000) {
+  if (view.driver_version > 0 && view.driver_version < needed_version / 1000 * 1000) {
     return without(view, GpuView::State::kUnusable,
                    "the CUDA driver is too old: it knows CUDA " +
                        cuda_version_text(view.driver_version) + ", this program needs " +

@@ -34,11 +34,27 @@ std::string identity(const RankGpus& rank, const Gpu& gpu) {
   return gpu.uuid.empty() ? rank.host + " " + gpu.bus_id : gpu.uuid;
 }
 
-std::optional<Refusal> bind(const DeviceRequest& request, const RankGpus& rank,
-                            GpuBinding& binding) {
+// Among the ranks of its host that see the same GPUs: its local rank, unless the launcher gave
+// ranks several GPUs of their own (--gpus-per-task=2).
+std::size_t place_of(const std::vector<RankGpus>& ranks, const RankGpus& rank) {
+  const auto seen_by = [](const RankGpus& one) {
+    std::vector<std::string> names;
+    for (const Gpu& gpu : one.view.gpus) names.push_back(identity(one, gpu));
+    return names;
+  };
+  const std::vector<std::string> seen = seen_by(rank);
+  return static_cast<std::size_t>(
+      std::count_if(ranks.begin(), ranks.end(), [&](const RankGpus& other) {
+        return other.host == rank.host && other.local_rank < rank.local_rank &&
+               seen_by(other) == seen;
+      }));
+}
+
+std::optional<Refusal> bind(const DeviceRequest& request, const std::vector<RankGpus>& ranks,
+                            const RankGpus& rank, GpuBinding& binding) {
   const std::vector<Gpu>& gpus = rank.view.gpus;
   const std::vector<int>& ids = request.gpu_ids;
-  auto at = static_cast<std::size_t>(rank.local_rank);
+  std::size_t at = ids.empty() ? place_of(ranks, rank) : static_cast<std::size_t>(rank.local_rank);
   if (!ids.empty()) {
     if (request.share_gpu) at %= ids.size();
     if (at >= ids.size()) return Refusal{too_few_ids(request, rank), false, describe_ids(request)};
@@ -118,7 +134,7 @@ std::optional<Refusal> bind_all(const DeviceRequest& request, const std::vector<
   const std::string without = ranks_without_gpu(ranks);
   if (!without.empty()) return Refusal{without, true, ""};
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (auto refusal = bind(request, ranks[i], decision.bindings[i])) return refusal;
+    if (auto refusal = bind(request, ranks, ranks[i], decision.bindings[i])) return refusal;
   }
   if (!request.share_gpu) {
     if (auto refusal = find_shared(ranks, decision.bindings)) return refusal;

@@ -1,9 +1,15 @@
+#include <algorithm>
 #include <utility>
 
 #include "drawn_augmentation.hpp"
 #include "tandem/train/batch_source.hpp"
 
 namespace tandem::train {
+namespace {
+
+constexpr std::int64_t kImagesAtOnce = 4096;
+
+}  // namespace
 
 std::size_t ResidentBatches::bytes_of(const data::ImagesView& view) {
   return view.images.size() + view.labels.size() * sizeof(std::int64_t);
@@ -21,8 +27,14 @@ ResidentBatches::ResidentBatches(const data::ImagesView& view, data::Layout layo
       const_cast<std::uint8_t*>(view.images.data()),
       {count, view.shape.channels, view.shape.height, view.shape.width}, torch::kUInt8);
   // The channels of a pixel side by side, so that what is cut out lies as channels-last filters
-  // want it.
-  images_ = planar.permute({0, 2, 3, 1}).contiguous().to(device);
+  // want it. In pieces, because a host whose ranks each make a whole copy may not have room.
+  images_ = torch::empty({count, view.shape.height, view.shape.width, view.shape.channels},
+                         torch::TensorOptions(device).dtype(torch::kUInt8));
+  for (std::int64_t first = 0; first < count; first += kImagesAtOnce) {
+    const std::int64_t images = std::min(kImagesAtOnce, count - first);
+    images_.narrow(0, first, images)
+        .copy_(planar.narrow(0, first, images).to(device).permute({0, 2, 3, 1}));
+  }
   labels_ = torch::from_blob(const_cast<std::uint8_t*>(view.labels.data()), {count}, torch::kUInt8)
                 .to(torch::kInt64)
                 .to(device);

@@ -14,6 +14,7 @@
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/train/host_copy.hpp"
 
 namespace tandem::train {
 namespace {
@@ -62,6 +63,9 @@ std::string trace_of(const profiler::ProfilerResult& result, int rank) {
   for (const profiler::KinetoEvent& event : result.events()) events.push_back(to_json(event, rank));
   return Json({{"displayTimeUnit", "ms"}, {"traceEvents", events}}).dump();
 }
+
+// The host runs ahead of a GPU, whose work is recorded when it is done.
+void wait_for(torch::Device device) { on_host(torch::zeros({}, device)); }
 
 }  // namespace
 
@@ -120,13 +124,17 @@ void StepProfiler::report(std::uint64_t step, comm::Phase phase) {
     finish();
     return;
   }
-  if (!recording_) recording_ = std::make_unique<Recording>(device_.is_cuda());
+  if (!recording_) {
+    wait_for(device_);
+    recording_ = std::make_unique<Recording>(device_.is_cuda());
+  }
   recording_->enter(phase);
 }
 
 void StepProfiler::finish() {
   done_ = true;
   if (!recording_) return;
+  wait_for(device_);
   const auto result = recording_->end();
   recording_.reset();
   const std::vector<std::string> traces = comm_.gather_strings(trace_of(*result, comm_.rank()));

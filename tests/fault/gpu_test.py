@@ -58,6 +58,9 @@ class Gpus(GoldenTest):
     def test_driver_does_not_start(self):
         self.assert_refused(1, gpus(1, FAKE_CUDA_INIT="803"), "--device", "cuda")
 
+    def test_driver_does_not_tell_its_version(self):
+        self.assert_refused(1, gpus(1, FAKE_CUDA_INIT="34", FAKE_CUDA_VERSION="0"), "--device", "cuda")
+
     def test_built_without_cuda(self):
         self.assert_refused(1, gpus(1, FAKE_CUDA_BUILD="0"), "--device", "cuda")
 
