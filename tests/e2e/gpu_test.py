@@ -1,0 +1,78 @@
+#!/usr/bin/env python3
+"""tandem train and eval on real GPUs: what they compute is what CPUs compute, with and without NCCL."""
+
+import json
+import os
+import unittest
+
+from tandem import DATA, TandemTest, read_lines
+
+os.environ.pop("CUDA_VISIBLE_DEVICES", None)  # which hides the GPUs from the other tests
+# "cpu" tries the test itself where there is no GPU; then nothing can be asked of NCCL or fp16.
+DEVICE = os.environ.get("TANDEM_TEST_DEVICE", "cuda")
+TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64", "--lr", "0.01", "--max-steps", "20",
+         "--augment", "standard", "--log-every", "1", "--quiet", "--json"]
+
+
+class Gpu(TandemTest):
+    def train(self, ranks, run_id, *options, device=DEVICE):
+        return json.loads(self.mpirun(ranks, *TRAIN, "--device", device, "--run-id", run_id, *options).stdout.splitlines()[-1])
+
+    def losses(self, run_id):
+        return [line["loss"] for line in read_lines(self.folder / "runs" / run_id / "metrics.jsonl") if line["event"] == "step"]
+
+    def assert_same_curve(self, one, other, tolerance):
+        self.assertEqual(len(self.losses(one)), 20)
+        for found, expected in zip(self.losses(one), self.losses(other), strict=True):
+            self.assertLess(abs(found - expected), tolerance * expected)
+
+    @unittest.skipIf(DEVICE == "cpu", "a trial of the test without GPUs")
+    def test_nccl_of_one_rank_gives_the_bits_of_mpi(self):
+        digests = {self.train(1, backend, "--backend", backend)["weights_sha256"] for backend in ("nccl", "mpi")}
+        self.assertEqual(len(digests), 1)
+
+    def test_the_curve_is_that_of_the_cpu(self):
+        self.train(1, "gpu")
+        self.train(1, "cpu", device="cpu")
+        self.assert_same_curve("gpu", "cpu", 1e-3)
+
+    def test_what_is_read_back_changes_nothing(self):
+        """Where the host runs ahead, a missing wait between streams would show."""
+        digests = {self.train(1, f"every-{steps}", "--log-every", steps)["weights_sha256"] for steps in (1, 0)}
+        self.assertEqual(len(digests), 1)
+
+    def test_two_ranks_share_a_gpu_as_one_with_the_double_batch(self):
+        share = [] if DEVICE == "cpu" else ["--share-gpu"]
+        self.train(2, "two", *share)
+        self.train(1, "one")
+        self.assert_same_curve("two", "one", 1e-4)
+
+    def test_each_precision_learns(self):
+        for precision in ("bf16",) if DEVICE == "cpu" else ("bf16", "fp16"):
+            with self.subTest(precision=precision):
+                self.train(1, precision, "--precision", precision, "--max-steps", "100", "--optimizer", "adamw",
+                           "--lr", "0.002", "--augment", "none")
+                losses = self.losses(precision)
+                self.assertLess(sum(losses[-10:]), 0.8 * sum(losses[:10]))
+
+    def test_a_run_goes_on_on_the_cpu_and_back(self):
+        self.train(1, "a", "--max-steps", "10")
+        for steps, device in ((15, "cpu"), (20, DEVICE)):
+            self.train(1, "a", "--max-steps", steps, "--resume", "auto", device=device)
+        self.train(1, "whole")
+        self.assert_same_curve("a", "whole", 1e-3)
+
+    def test_evaluation_agrees_with_the_cpu(self):
+        self.train(1, "a")
+        found, expected = (json.loads(self.tandem("eval", "--data", DATA, "--checkpoint", "runs/a", "--device", device,
+                                                  "--json").stdout) for device in (DEVICE, "cpu"))
+        self.assertLess(abs(found["test_loss"] - expected["test_loss"]), 1e-3 * expected["test_loss"])
+
+    def test_a_profile_has_the_gpus_kernels(self):
+        self.train(1, "a", "--profile", "5-6")
+        events = json.loads((self.folder / "runs/a/traces/rank-0000.json").read_text())["traceEvents"]
+        self.assertTrue(any("conv" in event.get("name", "") for event in events))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
