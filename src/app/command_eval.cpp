@@ -94,7 +94,6 @@ int run_eval(Job& job, const Arguments& arguments) {
   DeviceChoice device = choose_device(job, device_options.request);
   const torch::Device place =
       open_device(job, device_options.request, device, model::parse_precision(precision));
-  if (!json && !device.note.empty()) job.say(device.note);
   ModelFile file = read_on_rank_0(job, options.text("checkpoint"));
   const train::ImageStore images(options.text("data"), job.world, job.node, job.topology);
   warn_about(job, options.text("data"), images);
@@ -113,6 +112,7 @@ int run_eval(Job& job, const Arguments& arguments) {
   const train::Evaluation result =
       train::evaluate(job.world, *network, images.view(data::Split::kTest),
                       {transform, model::parse_precision(precision), info.classes.size(), place});
+  if (!json && !device.note.empty()) job.say(device.note);
   if (job.is_root()) {
     print_line(json ? to_json(result, info).dump() : to_text(result, info));
   }
