@@ -22,7 +22,7 @@ check() {
   ! grep -E "libtorch_cuda|libnccl|libcuda\.so" <<< "$needed" || fail "$program loads these even where no GPU is used"
   # An empty path is the working folder.
   [[ ":$(run_paths_of "$program"):" != *::* ]] || [ -z "$(run_paths_of "$program")" ] || fail "$program has an empty run path"
-  (cd / && "$program" --version | tee /dev/stderr | grep -qF ", $built_for)") || fail "--version does not say '$built_for'"
+  (cd / && "$program" --version | tee /dev/stderr | grep -qF ", GPU libraries: built $built_for") || fail "--version does not say '$built_for'"
 }
 
 check "$build/bin/tandem"
