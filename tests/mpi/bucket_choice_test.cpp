@@ -15,7 +15,9 @@
 namespace tandem::train {
 namespace {
 
-constexpr std::chrono::milliseconds kSlow{30};
+// Far more than steps of a machine with other work differ by; there are several small ones a step.
+constexpr std::chrono::milliseconds kSlowLarge{200};
+constexpr std::chrono::milliseconds kSlowStarted{20};
 
 // MPI with a delay: of the exchange after backward, which every size ends with, in proportion to
 // its bytes, or of each exchange that is started before.
@@ -33,12 +35,12 @@ class Delayed final : public comm::Collectives {
   }
   void do_all_reduce(void* data, std::size_t count, comm::DataType, comm::Reduction) override {
     constexpr std::size_t kLarge = 1 << 20;  // floats
-    if (slow_ == Slow::kLargeOnes && count > kLarge) std::this_thread::sleep_for(kSlow);
+    if (slow_ == Slow::kLargeOnes && count > kLarge) std::this_thread::sleep_for(kSlowLarge);
     mpi_.all_reduce(floats(data, count));
   }
   std::unique_ptr<comm::Pending> do_start_all_reduce(void* data, std::size_t count,
                                                      comm::DataType) override {
-    if (slow_ == Slow::kStartedOnes) std::this_thread::sleep_for(kSlow);
+    if (slow_ == Slow::kStartedOnes) std::this_thread::sleep_for(kSlowStarted);
     return mpi_.start_all_reduce(floats(data, count));
   }
   void do_broadcast(void* data, std::size_t bytes, int root) override {
