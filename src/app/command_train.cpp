@@ -277,7 +277,9 @@ int run_train(Job& job, const Arguments& arguments) {
   const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - began;
   const train::TrainResult result =
       run_trainer(trainer, folder, job.topology.world, startup.count());
-  if (profiler) profiler->finish();
+  if (profiler && !profiler->finish()) {
+    job.warn("--profile " + options.text("profile") + ": the run made no such step");
+  }
   board.report(result.steps, comm::Phase::kEnd);
   const std::string lost = keeper.finish();
   sinks.clear();

@@ -38,8 +38,10 @@ torch::Device open_device(Job& job, const comm::DeviceRequest& request, DeviceCh
   comm::agree(job.world, job.topology.host, [&] {
     if (device.is_cpu() && precision == model::Precision::kFp16) {
       throw UsageError(
-          "--precision fp16 is for GPUs, and these ranks compute on CPUs; give --precision bf16, "
-          "or --device cuda to learn why there is no GPU");
+          "--precision fp16 is for GPUs, and these ranks compute on CPUs; give --precision bf16" +
+          std::string(request.device == comm::DeviceKind::kCpu
+                          ? ""
+                          : ", or --device cuda to learn why there is no GPU"));
     }
   });
   return device;

@@ -1,6 +1,7 @@
 #include "option_hints.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <utility>
 #include <vector>
 
@@ -60,6 +61,13 @@ constexpr std::pair<const char*, const char*> kAnswers[] = {
     {"world-size", "MPI counts the ranks: mpirun -np N"},
 };
 
+// Values: theirs and ours.
+constexpr std::pair<const char*, const char*> kOtherValues[] = {
+    {"16", "fp16"},      {"32", "fp32"},      {"adam", "adamw"},  {"bfloat16", "bf16"},
+    {"float16", "fp16"}, {"float32", "fp32"}, {"gloo", "mpi"},    {"gpu", "cuda"},
+    {"half", "fp16"},    {"mixed", "bf16"},   {"nvidia", "cuda"},
+};
+
 template <typename Table>
 const char* look_up(const Table& table, const std::string& name) {
   const auto found = std::find_if(std::begin(table), std::end(table),
@@ -106,6 +114,20 @@ std::string unknown_option(const std::string& name, const OptionTable& table) {
   if (const char* answer = look_up(kAnswers, name)) return unknown + ": " + answer;
   const auto suggestion = nearest(name, option_names(table));
   return unknown + (suggestion ? "; did you mean --" + *suggestion + "?" : "");
+}
+
+std::optional<std::string> meant_choice(const std::string& given,
+                                        const std::vector<std::string>& choices) {
+  std::string lower = given;
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char letter) { return std::tolower(letter); });
+  const auto is_choice = [&choices](const std::string& word) {
+    return std::find(choices.begin(), choices.end(), word) != choices.end();
+  };
+  if (is_choice(lower)) return lower;
+  const char* ours = look_up(kOtherValues, lower);
+  if (ours != nullptr && is_choice(ours)) return ours;
+  return nearest(lower, choices);
 }
 
 }  // namespace tandem::app

@@ -1,8 +1,10 @@
-// What: what is said of an option that a command does not have.
+// What: what is said of an option that a command does not have, and of a word that is no value.
 // Owns: nothing. Threads: any. Throws: nothing.
 #pragma once
 
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "tandem/app/options.hpp"
 
@@ -11,5 +13,10 @@ namespace tandem::app {
 // "--name is not an option", and what plays its part here: the option that it begins or nearly is,
 // or, for the words of torchrun and DDP scripts, ours. Never one that is not in `table`.
 std::string unknown_option(const std::string& name, const OptionTable& table);
+
+// Which of `choices` was meant: the same in other letters' case, what others call it, or the
+// nearest.
+std::optional<std::string> meant_choice(const std::string& given,
+                                        const std::vector<std::string>& choices);
 
 }  // namespace tandem::app

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "option_hints.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 
@@ -68,7 +69,7 @@ double Options::real(const std::string& name, double lowest, double highest) {
 std::string Options::choice(const std::string& name, const std::vector<std::string>& choices) {
   const std::string given = text(name);
   if (std::find(choices.begin(), choices.end(), given) != choices.end()) return given;
-  const auto suggestion = nearest(given, choices);
+  const auto suggestion = meant_choice(given, choices);
   add_fault("--" + name + ": '" + given + "' is not one of " + join(choices, ", ") +
             (suggestion ? "; did you mean " + *suggestion + "?" : "") + where_from(name));
   return choices.front();

@@ -278,7 +278,13 @@ TrainRequest read_train_options(Options& options) {
   config.threads = static_cast<int>(options.count("threads", 0, 1024));
   config.measure_bucket = options.text("bucket-mb") == "auto";
   if (options.is_set("bucket-mb") && !config.measure_bucket) {
-    config.bucket_mb = options.real("bucket-mb", 0, train::kLargestBucketMb);
+    config.bucket_mb = options.parsed("bucket-mb", [](const std::string& text) {
+      try {
+        return parse_real(text, 0, train::kLargestBucketMb, "--bucket-mb");
+      } catch (const UsageError& error) {
+        throw UsageError(std::string(error.what()) + " (0: one bucket), nor auto");
+      }
+    });
   }
   config.eval_every = options.count("eval-every", 0, std::uint64_t{1} << 40);
   config.log_every = options.count("log-every", 0, std::uint64_t{1} << 40);

@@ -181,8 +181,14 @@ GpuDecision decide_without_cuda(const std::string& wish, const std::vector<RankG
 std::vector<int> parse_gpu_ids(const std::string& text) {
   std::vector<int> ids;
   if (text.empty()) return ids;
-  for (const std::string& id : split(text, ',')) {
-    ids.push_back(static_cast<int>(parse_integer(id, 0, kHighestId, "--gpu-ids")));
+  try {
+    for (const std::string& id : split(text, ',')) {
+      ids.push_back(static_cast<int>(parse_integer(id, 0, kHighestId, "--gpu-ids")));
+    }
+  } catch (const UsageError&) {
+    throw UsageError("--gpu-ids: '" + text + "' is no list of numbers from 0 to " +
+                     std::to_string(kHighestId) +
+                     ", such as 1,6,3; UUIDs go into CUDA_VISIBLE_DEVICES");
   }
   return ids;
 }
@@ -194,7 +200,10 @@ std::vector<std::string> contradictions(const DeviceRequest& request) {
     if (request.share_gpu) found.emplace_back("--share-gpu");
     if (request.backend == Backend::kNccl) found.emplace_back("--backend nccl");
     for (std::string& option : found) {
-      option += " and --device cpu exclude each other: the one needs GPUs, the other uses none";
+      option +=
+          " and --device cpu exclude each other: the one needs GPUs, the other uses none; leave "
+          "one of "
+          "them out";
     }
   }
   if (request.share_gpu && request.backend == Backend::kNccl) {

@@ -4,6 +4,7 @@
 #include <torch/csrc/autograd/profiler_kineto.h>
 #include <torch/version.h>
 
+#include <cstdlib>
 #include <filesystem>
 #include <optional>
 #include <set>
@@ -74,10 +75,14 @@ StepRange StepRange::parse(const std::string& text) {
   const auto step = [](const std::string& number) {
     return static_cast<std::uint64_t>(parse_integer(number, 1, std::int64_t{1} << 40, "--profile"));
   };
-  if (ends.size() > 2) {
-    throw UsageError("--profile: '" + text + "' is neither a step nor two, such as 6-10");
+  const UsageError refusal("--profile: '" + text + "' is neither a step nor two, such as 6-10");
+  if (ends.size() > 2) throw refusal;
+  StepRange range{1, 1};
+  try {
+    range = {step(ends.front()), step(ends.back())};
+  } catch (const UsageError&) {
+    throw refusal;  // of the whole, as it was typed
   }
-  const StepRange range{step(ends.front()), step(ends.back())};
   if (range.last < range.first) {
     throw UsageError("--profile: '" + text + "' ends before it begins");
   }
@@ -89,6 +94,8 @@ struct StepProfiler::Recording {
   std::optional<at::RecordFunction> phase;
 
   explicit Recording(bool with_gpu) {
+    // Where there is no GPU, libtorch's profiler says so as if that were an error.
+    if (!with_gpu) ::setenv("KINETO_LOG_LEVEL", "99", /*overwrite=*/0);
     const ProfilerConfig config(ProfilerState::KINETO);
     std::set<ActivityType> activities{ActivityType::CPU};
     if (with_gpu) activities.insert(ActivityType::CUDA);
@@ -131,9 +138,9 @@ void StepProfiler::report(std::uint64_t step, comm::Phase phase) {
   recording_->enter(phase);
 }
 
-void StepProfiler::finish() {
+bool StepProfiler::finish() {
+  if (!recording_) return done_;
   done_ = true;
-  if (!recording_) return;
   wait_for(device_);
   const auto result = recording_->end();
   recording_.reset();
@@ -148,6 +155,7 @@ void StepProfiler::finish() {
       write_file_atomically(path, traces[rank]);
     }
   });
+  return true;
 }
 
 }  // namespace tandem::train

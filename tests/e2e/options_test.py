@@ -28,7 +28,8 @@ class Options(TandemTest):
         for command in COMMANDS:
             self.assertRegex(overview, rf"(?m)^  {command} ")
             self.assertIn(f"tandem {command}", self.tandem(command, "--help").stdout)
-        self.assertRegex(self.tandem("--version").stdout, r"^tandem \d+\.\d+\.\d+ .*libtorch \d.*, GPU libraries: built (without CUDA|CUDA .*; found CUDA )")
+        self.assertRegex(self.tandem("--version").stdout,
+                         r"^tandem \d+\.\d+\.\d+ .*libtorch \d.*, GPU libraries: built (without CUDA|CUDA .*; found CUDA )")
         self.assertEqual(self.tandem(code=2).stdout, overview)
 
     def test_help_is_printed_once_under_mpirun(self):
@@ -86,10 +87,18 @@ class Options(TandemTest):
     def test_devices_that_exclude_each_other_are_named_together(self):
         for command in (["train"], ["eval", "--checkpoint", "a"]):
             done = self.mpirun(2, *command, "--data", DATA, "--device", "cpu", "--gpu-ids", "1,x", "--share-gpu", code=2)
-            self.assert_one_error(done, "--gpu-ids: 'x' is not", "--share-gpu and --device cpu exclude each other")
-        self.assert_one_error(self.tandem("train", "--data", DATA, "--device", "gpu", code=2), "--device: 'gpu' is not one of auto, cpu")
+            self.assert_one_error(done, "--gpu-ids: '1,x' is no list of numbers from 0 to 1023, such as 1,6,3",
+                                  "--share-gpu and --device cpu exclude each other")
         self.assert_one_error(self.tandem("train", "--data", DATA, "--init-timeout", "0", code=2), "--init-timeout: '0'")
         self.assert_one_error(self.tandem("eval", "--backend", "mpi", code=2), "--backend is not an option: only tandem train")
+
+    def test_a_word_that_is_no_value_suggests_the_one_that_was_meant(self):
+        for option, given, meant in (("device", "gpu", "cuda"), ("precision", "FP16", "fp16"), ("precision", "half", "fp16"),
+                                     ("backend", "gloo", "mpi")):
+            done = self.tandem("train", "--data", DATA, f"--{option}", given, code=2)
+            self.assert_one_error(done, f"--{option}: '{given}' is not one of .*; did you mean {meant}")
+        done = self.tandem("train", "--data", DATA, "--bucket-mb", "none", code=2)
+        self.assert_one_error(done, r"--bucket-mb: 'none' is not a number from 0 to 4096 \(0: one bucket\), nor auto")
 
     def test_precedence_is_command_line_environment_file_recipe_default(self):
         (self.folder / "my.conf").write_text("lr = 0.4\nmomentum = 0.4\nepochs = 4\n")

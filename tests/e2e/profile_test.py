@@ -40,12 +40,15 @@ class Profile(TandemTest):
         phases = [span["name"] for span in self.spans_of("short", 0) if span["name"] in PHASES]
         self.assertEqual(phases, PHASES)
 
+    def test_steps_that_are_not_made_are_said(self):
+        done = self.mpirun(1, "train", *QUICK, "--run-id", "a", "--profile", "30-40")
+        self.assertIn("warning: --profile 30-40: the run made no such step", done.stderr)
+
     def test_words_that_name_no_steps_are_refused(self):
         for steps, found in (("5-2", "ends before it begins"), ("1-2-3", "is neither a step nor two"), ("0", "0"),
-                             ("all", "all")):
+                             ("all", "'all' is neither"), ("1-", "'1-' is neither"), ("-3", "'-3' is neither")):
             done = self.tandem("train", *QUICK, "--profile", steps, code=2)
             self.assert_one_error(done, "--profile", found)
-
 
 
 if __name__ == "__main__":

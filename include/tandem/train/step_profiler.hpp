@@ -38,8 +38,8 @@ class StepProfiler final : public comm::Progress {
   void report(std::uint64_t step, comm::Phase phase) override;
   void touch() override { next_.touch(); }
   // Collective. Writes what was recorded, also of a run that ended within the range; nothing where
-  // that is done.
-  void finish();
+  // that is done. False: no step of the range was made.
+  bool finish();
 
  private:
   struct Recording;
