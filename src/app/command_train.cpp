@@ -19,6 +19,7 @@
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/console.hpp"
 #include "tandem/metrics/json_lines.hpp"
+#include "tandem/metrics/system_sampler.hpp"
 #include "tandem/model/libtorch.hpp"
 #include "tandem/model/pth_file.hpp"
 #include "tandem/model/registry.hpp"
@@ -269,10 +270,13 @@ int run_train(Job& job, const Arguments& arguments) {
                      [&](int rank) { return folder->rank_trace_path(rank); });
   }
   comm::Progress& progress = profiler ? static_cast<comm::Progress&>(*profiler) : board;
+  metrics::SystemSampler system(request.reporting.system_interval_seconds,
+                                choice.mine.gpu ? choice.mine.gpu->bus_id : "");
   train::Trainer trainer(
       {job.world, *network, arena, *exchange, *math, schedule, *batches, evaluate_test, sinks,
        [&](std::uint64_t step) { return keeper.decide(step); },
-       [&](const train::TrainingState& state) { keeper.save(state); }, &progress},
+       [&](const train::TrainingState& state) { keeper.save(state); }, &progress,
+       [&] { return system.latest(); }},
       settings, start.state);
   const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - began;
   const train::TrainResult result =

@@ -12,6 +12,7 @@ namespace {
 
 constexpr std::uint64_t kMostImages = std::uint64_t{1} << 31;
 constexpr double kHuge = 1e9;
+constexpr double kSoonest = 0.01;  // seconds between two looks at the machine
 
 bool is_global_batch_stronger(const Options& options) {
   return options.is_set("global-batch-size") &&
@@ -83,6 +84,12 @@ void read_reporting(Options& options, TrainReporting& reporting) {
   reporting.print_config = options.flag("print-config");
   if (options.is_set("profile")) {
     reporting.profile = options.parsed("profile", train::StepRange::parse);
+  }
+  reporting.system_interval_seconds = options.real("system-interval", 0, kHuge);
+  if (reporting.system_interval_seconds > 0 && reporting.system_interval_seconds < kSoonest) {
+    options.add_fault("--system-interval: " + options.text("system-interval") +
+                      " seconds would keep a CPU busy; give " + format_real(kSoonest) +
+                      " or more, or 0 for never");
   }
 }
 
@@ -240,6 +247,8 @@ OptionTable train_option_table() {
       {"profile", "STEPS", "",
        "write a Chrome trace per rank of a step, or of those from one to another, such as 6-10",
        "reporting"},
+      {"system-interval", "S", "1",
+       "seconds between samples of CPU, memory and GPU for ranks/*.jsonl; 0: never", "reporting"},
       {"progress", "", "true", "progress line on a terminal, step lines in a log", "reporting"},
       {"quiet", "", "false", "warnings and errors only", "reporting"},
       {"json", "", "false", "summary.json as the last line on standard output", "reporting"},

@@ -37,6 +37,33 @@ void add_straggler(Json& line, const std::vector<RankRecord>& ranks) {
   line["slowest_in"] = straggler->is_in_data ? "data" : "compute";
 }
 
+// Of the ranks, whose sum is that of the job.
+void add_spread(Json& line, const std::vector<RankRecord>& ranks) {
+  if (ranks.empty()) return;
+  const auto slower = [](const RankRecord& one, const RankRecord& other) {
+    return one.images_per_second < other.images_per_second;
+  };
+  const auto [least, most] = std::minmax_element(ranks.begin(), ranks.end(), slower);
+  double sum = 0;
+  for (const RankRecord& rank : ranks) sum += rank.images_per_second;
+  line["rank_images_per_second"] = {{"min", least->images_per_second},
+                                    {"mean", sum / static_cast<double>(ranks.size())},
+                                    {"max", most->images_per_second}};
+}
+
+void add_system(Json& line, const SystemUsage& system) {
+  for (std::size_t i = 0; i < kSystemValues; ++i) {
+    const double value = system.values[i];
+    if (!SystemUsage::is_present(value)) continue;
+    const SystemValueSpec& spec = kSystemValueSpecs[i];
+    if (spec.is_whole) {
+      line[spec.name] = static_cast<std::uint64_t>(value);
+    } else {
+      line[spec.name] = value;
+    }
+  }
+}
+
 }  // namespace
 
 JsonLinesSink::JsonLinesSink(const std::string& path, std::vector<std::string> rank_paths)
@@ -62,7 +89,9 @@ void JsonLinesSink::on_step(const StepRecord& record) {
   line["loss"] = record.loss;
   line["accuracy"] = record.accuracy;
   line["lr"] = record.learning_rate;
+  if (record.gradient_norm) line["grad_norm"] = *record.gradient_norm;
   line["images_per_second"] = record.images_per_second;
+  add_spread(line, record.ranks);
   add_straggler(line, record.ranks);
   write(file_, line);
   const std::size_t ranks = std::min(record.ranks.size(), rank_paths_.size());
@@ -75,6 +104,8 @@ void JsonLinesSink::on_step(const StepRecord& record) {
     rank_line["data_seconds"] = each.data_seconds;
     rank_line["compute_seconds"] = each.compute_seconds;
     rank_line["comm_seconds"] = each.exchange_seconds;
+    rank_line["images_per_second"] = each.images_per_second;
+    add_system(rank_line, each.system);
     File file = open_to_append(rank_paths_[rank]);  // not kept open: ranks may be many
     write(file, rank_line);
   }

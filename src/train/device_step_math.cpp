@@ -28,7 +28,8 @@ class DeviceStepMath final : public StepMath {
         step_loss_(torch::zeros({}, doubles())),
         step_correct_(torch::zeros({}, doubles())),
         sums_(torch::zeros({kSums}, doubles())),
-        last_(torch::zeros({3}, doubles())) {}
+        last_(torch::zeros({3}, doubles())),
+        norm_(torch::full({}, NAN, doubles())) {}
 
   bool reads_at_once() const override { return false; }
 
@@ -53,6 +54,7 @@ class DeviceStepMath final : public StepMath {
     const torch::Tensor left_out = gradients.isfinite().all().logical_not().to(torch::kFloat32);
     if (clip_norm_ > 0) {
       const torch::Tensor norm = gradients.norm(2, torch::kFloat64);
+      norm_.copy_(norm);
       gradients.mul_((clip_norm_ / (norm + 1e-6)).clamp_max(1).to(torch::kFloat32));
     }
     optimizer_.step(arena_.flat_values(), gradients, learning_rate, left_out);
@@ -80,6 +82,8 @@ class DeviceStepMath final : public StepMath {
     outcome.last.correct = static_cast<std::int64_t>(of_last[1]);
     outcome.last.images = static_cast<std::int64_t>(of_last[2]);
     outcome.last.counted_images = outcome.last.images;
+    const auto norm = norm_.item<double>();
+    if (std::isfinite(norm)) outcome.gradient_norm = norm;
     sums_.zero_();
     return outcome;
   }
@@ -129,6 +133,7 @@ class DeviceStepMath final : public StepMath {
   torch::Tensor step_correct_;
   torch::Tensor sums_;
   torch::Tensor last_;  // of the last step that was not left out: loss, correct answers, images
+  torch::Tensor norm_;  // of the last step's gradient, if it is limited
   Totals step_;         // what the host knows of the step under way
   StepOutcome outcome_;
 };

@@ -1,10 +1,15 @@
 #include "tandem/train/rank_times.hpp"
 
 #include <algorithm>
-#include <array>
 #include <utility>
 
 namespace tandem::train {
+namespace {
+
+constexpr std::size_t kTimes = 7;
+constexpr std::size_t kNumbers = kTimes + 1 + metrics::kSystemValues;  // of a rank
+
+}  // namespace
 
 void RankTimes::add(const StepSeconds& seconds) {
   ++steps_;
@@ -16,24 +21,33 @@ void RankTimes::add(const StepSeconds& seconds) {
 
 void RankTimes::add(const Totals& totals) { totals_.add(totals); }
 
-std::vector<metrics::RankRecord> RankTimes::gather(comm::Communicator& comm) {
+std::vector<metrics::RankRecord> RankTimes::gather(comm::Communicator& comm,
+                                                   const metrics::SystemUsage& system) {
   const RankTimes mine = std::exchange(*this, {});
   const double steps = std::max(1.0, static_cast<double>(mine.steps_));
-  const std::array<double, 6> own = {static_cast<double>(mine.totals_.images),
-                                     mine.totals_.mean_loss(),
-                                     mine.seconds_.data / steps,
-                                     mine.seconds_.compute / steps,
-                                     mine.seconds_.exchange / steps,
-                                     mine.seconds_.whole / steps};
-  // Each rank fills its own part of a sum.
-  std::vector<double> all(own.size() * static_cast<std::size_t>(comm.size()));
+  const auto images = static_cast<double>(mine.totals_.images);
+  const double whole = mine.seconds_.whole;
+  std::vector<double> own{images,
+                          mine.totals_.mean_loss(),
+                          mine.seconds_.data / steps,
+                          mine.seconds_.compute / steps,
+                          mine.seconds_.exchange / steps,
+                          whole / steps,
+                          whole > 0 ? images / whole : 0,
+                          system.samples};
+  own.insert(own.end(), system.values.begin(), system.values.end());
+  // Each rank fills its own part of a sum; what is absent there is not a number, and stays so.
+  std::vector<double> all(kNumbers * static_cast<std::size_t>(comm.size()));
   std::copy(own.begin(), own.end(),
-            all.begin() + static_cast<std::ptrdiff_t>(own.size()) * comm.rank());
+            all.begin() + static_cast<std::ptrdiff_t>(kNumbers) * comm.rank());
   comm.all_reduce(Span<double>(all));
   std::vector<metrics::RankRecord> ranks;
-  for (std::size_t at = 0; at < all.size(); at += own.size()) {
-    ranks.push_back({static_cast<std::uint64_t>(all[at]), all[at + 1], all[at + 2], all[at + 3],
-                     all[at + 4], all[at + 5]});
+  for (auto at = all.cbegin(); at != all.cend(); at += kNumbers) {
+    metrics::RankRecord rank{
+        static_cast<std::uint64_t>(at[0]), at[1], at[2], at[3], at[4], at[5], at[6], {}};
+    rank.system.samples = at[kTimes];
+    std::copy_n(at + kTimes + 1, metrics::kSystemValues, rank.system.values.begin());
+    ranks.push_back(rank);
   }
   return ranks;
 }

@@ -32,6 +32,7 @@ class HostStepMath final : public StepMath {
 
   void update(std::uint64_t step, double learning_rate) override {
     step_.counted_images = step_.images;
+    outcome_.gradient_norm.reset();
     if (all_finite(floats_of(arena_.flat_gradients()))) {
       if (clip_norm_ > 0) clip();
       optimizer_.step(arena_.flat_values(), arena_.flat_gradients(), learning_rate);
@@ -53,7 +54,9 @@ class HostStepMath final : public StepMath {
     const Span<float> gradients = floats_of(arena_.flat_gradients());
     double squares = 0;
     for (const float value : gradients) squares += static_cast<double>(value) * value;
-    const double factor = clip_norm_ / (std::sqrt(squares) + 1e-6);
+    const double norm = std::sqrt(squares);
+    outcome_.gradient_norm = norm;
+    const double factor = clip_norm_ / (norm + 1e-6);
     if (factor >= 1) return;
     for (float& value : gradients) value *= static_cast<float>(factor);
   }

@@ -166,6 +166,7 @@ void Trainer::collect() {
   epoch_times_.add(outcome.sums);
   state_.epoch_totals.add(outcome.sums);
   last_ = outcome.last;
+  gradient_norm_ = outcome.gradient_norm;
 }
 
 // The summed gradient has the same bits on every rank, so all of them decide alike.
@@ -239,8 +240,10 @@ void Trainer::log_step(std::uint64_t step, Totals totals) {
   record.loss = totals.mean_loss();
   record.accuracy = static_cast<double>(totals.correct) / static_cast<double>(totals.images);
   record.learning_rate = parts_.schedule.at(step);
+  record.gradient_norm = gradient_norm_;
   record.images_per_second = static_cast<double>(log_images_) / log_seconds_;
-  record.ranks = log_times_.gather(parts_.comm);
+  record.ranks =
+      log_times_.gather(parts_.comm, parts_.system ? parts_.system() : metrics::SystemUsage());
   record.seconds_left = result_.train_seconds / static_cast<double>(step + 1) *
                         static_cast<double>(settings_.plan.steps - step - 1);
   log_seconds_ = 0;

@@ -55,6 +55,28 @@ class Train(TandemTest):
         self.assertEqual(evaluation["test_accuracy"], summary["test_accuracy"])
         self.assertEqual(evaluation["test_loss"], summary["test_loss"])
 
+    def test_every_rank_tells_of_its_machine(self):
+        self.train(2, "a", "--log-every", "1", "--clip-norm", "0.5", "--system-interval", "0.01")
+        for rank in range(2):
+            lines = read_lines(self.folder / f"runs/a/ranks/rank-000{rank}.jsonl")
+            self.assertEqual([line["step"] for line in lines], [1, 2, 3])
+            for line in lines:
+                self.assertLessEqual({"cpu_percent", "rss_bytes", "threads", "step_seconds", "data_seconds", "comm_seconds"},
+                                     set(line))
+                self.assertGreater(line["rss_bytes"], 1e7)
+                self.assertGreater(line["threads"], 1)
+        for line in read_lines(self.folder / "runs/a/metrics.jsonl"):
+            if line["event"] == "step":
+                ranks = line["rank_images_per_second"]
+                self.assertTrue(0 < ranks["min"] <= ranks["mean"] <= ranks["max"], ranks)
+                self.assertGreater(line["grad_norm"], 0)
+
+    def test_no_system_metrics_where_nobody_wants_them(self):
+        self.train(1, "a", "--log-every", "1", "--system-interval", "0")
+        for line in read_lines(self.folder / "runs/a/ranks/rank-0000.jsonl"):
+            self.assertIn("step_seconds", line)
+            self.assertNotIn("cpu_percent", line)
+
     def test_equal_seeds_give_equal_weights(self):
         digests = [self.train(2, run_id, "--augment", "standard", "--seed", seed)["weights_sha256"]
                    for run_id, seed in (("a", 3), ("b", 3), ("c", 4))]

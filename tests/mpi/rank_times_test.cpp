@@ -20,7 +20,11 @@ TEST(RankTimes, GivesEveryRankTheMeansOfAll) {
   times.add(StepSeconds{0.3 * mine, 3, 4, 8});
   times.add(totals);
   times.add(totals);
-  const auto ranks = times.gather(comm);
+  metrics::SystemUsage system;
+  system.samples = 3;
+  system.values[metrics::kThreads] = mine;
+  if (comm.rank() == 1) system.values[metrics::kGpuPercent] = 50;
+  const auto ranks = times.gather(comm, system);
   ASSERT_EQ(ranks.size(), static_cast<std::size_t>(comm.size()));
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const double theirs = static_cast<double>(rank) + 1;
@@ -30,9 +34,17 @@ TEST(RankTimes, GivesEveryRankTheMeansOfAll) {
     EXPECT_DOUBLE_EQ(ranks[rank].compute_seconds, 2);
     EXPECT_DOUBLE_EQ(ranks[rank].exchange_seconds, 3);
     EXPECT_DOUBLE_EQ(ranks[rank].step_seconds, 6);
+    EXPECT_DOUBLE_EQ(ranks[rank].images_per_second, 8.0 / 12);
+    EXPECT_EQ(ranks[rank].system.samples, 3);
+    EXPECT_EQ(ranks[rank].system.values[metrics::kThreads], theirs);
+    EXPECT_EQ(metrics::SystemUsage::is_present(ranks[rank].system.values[metrics::kGpuPercent]),
+              rank == 1)
+        << "what one rank lacks is absent there alone";
   }
   times.add(StepSeconds{1, 1, 1, 1});
-  EXPECT_EQ(times.gather(comm).front().images, 0U) << "what was gathered counts again";
+  const auto next = times.gather(comm);
+  EXPECT_EQ(next.front().images, 0U) << "what was gathered counts again";
+  EXPECT_EQ(next.front().system.samples, 0);
 }
 
 }  // namespace

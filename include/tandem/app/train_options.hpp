@@ -31,6 +31,7 @@ struct TrainReporting {
   bool json = false;
   bool print_config = false;
   std::optional<train::StepRange> profile;  // steps to trace
+  double system_interval_seconds = 1;       // 0: never
 };
 
 // When the state is saved, compared and given up.

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,9 +21,10 @@ struct StepRecord {
   double loss = 0;                // mean over the global batch
   double accuracy = 0;
   double learning_rate = 0;
-  double images_per_second = 0;   // since the last record
-  double seconds_left = 0;        // of training, without evaluation
-  std::vector<RankRecord> ranks;  // by rank, since the last record
+  std::optional<double> gradient_norm;  // before it was limited; of runs that limit it
+  double images_per_second = 0;         // since the last record
+  double seconds_left = 0;              // of training, without evaluation
+  std::vector<RankRecord> ranks;        // by rank, since the last record
 };
 
 struct EpochRecord {

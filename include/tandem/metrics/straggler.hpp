@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "tandem/metrics/system_usage.hpp"
+
 namespace tandem::metrics {
 
 // What one rank did in some steps; seconds are means per step.
@@ -17,6 +19,8 @@ struct RankRecord {
   double compute_seconds = 0;   // forward and backward
   double exchange_seconds = 0;  // exchange that backward did not hide, waiting for others included
   double step_seconds = 0;
+  double images_per_second = 0;
+  SystemUsage system;  // of the machine, as of the latest sample
 };
 
 struct Straggler {

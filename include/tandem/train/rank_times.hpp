@@ -22,9 +22,10 @@ class RankTimes {
  public:
   void add(const StepSeconds& seconds);
   void add(const Totals& totals);  // of this rank's images
-  // Collective. Every rank's mean over the steps since the last call, in rank order on every rank;
-  // begins anew.
-  std::vector<metrics::RankRecord> gather(comm::Communicator& comm);
+  // Collective. Every rank's mean over the steps since the last call, and `system`, in rank order
+  // on every rank; begins anew.
+  std::vector<metrics::RankRecord> gather(comm::Communicator& comm,
+                                          const metrics::SystemUsage& system = {});
 
  private:
   std::uint64_t steps_ = 0;

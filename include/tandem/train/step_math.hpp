@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "tandem/model/precision.hpp"
 #include "tandem/train/batch_source.hpp"
@@ -21,6 +22,8 @@ namespace tandem::train {
 struct StepOutcome {
   Totals sums;  // this rank's
   Totals last;  // of the last step alone; on a device of the last that was not left out
+  // Of the last step's whole gradient, before it was limited; where it is, and was finite.
+  std::optional<double> gradient_norm;
   // Updates that were left out because the gradient was not finite: the same on every rank.
   std::uint64_t skipped = 0;
   std::uint64_t first_skipped = 0;  // a step's number, 0 is the run's first; if skipped > 0

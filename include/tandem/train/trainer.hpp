@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 
 #include "tandem/comm/communicator.hpp"
 #include "tandem/comm/progress.hpp"
@@ -44,6 +45,8 @@ struct TrainerParts {
   std::function<void(const TrainingState&)> save =
       nullptr;                         // the state is complete on rank 0 alone
   comm::Progress* progress = nullptr;  // told of each phase; may be absent
+  // What this rank last saw of its machine; may be empty.
+  std::function<metrics::SystemUsage()> system = nullptr;
 };
 
 struct TrainerSettings {
@@ -95,6 +98,7 @@ class Trainer {
   std::uint64_t log_images_ = 0;
   RankTimes log_times_;
   RankTimes epoch_times_;
+  std::optional<double> gradient_norm_;  // of the last step collected
 };
 
 }  // namespace tandem::train

@@ -34,7 +34,9 @@ TEST(JsonLines, EveryRankHasItsOwnLines) {
   JsonLinesSink sink(folder / "metrics.jsonl", {folder / "zero.jsonl", folder / "one.jsonl"});
   StepRecord record;
   record.step = 7;
-  record.ranks = {{5, 1.5, 0.25, 0.5, 0.25, 1}, {4, 2.5, 0.5, 0.5, 0, 1}};
+  record.ranks = {{5, 1.5, 0.25, 0.5, 0.25, 1, 50, {}}, {4, 2.5, 0.5, 0.5, 0, 1, 40, {}}};
+  record.ranks[1].system.values[kRssBytes] = 5'000'000'000;
+  record.ranks[1].system.values[kCpuPercent] = 99.5;
   sink.on_step(record);
   const Json one = Json::parse(read_file(folder / "one.jsonl"));
   EXPECT_EQ(one["step"], 7);
@@ -42,8 +44,16 @@ TEST(JsonLines, EveryRankHasItsOwnLines) {
   EXPECT_EQ(one["loss"], 2.5);
   EXPECT_EQ(one["data_seconds"], 0.5);
   EXPECT_EQ(one["comm_seconds"], 0);
-  EXPECT_EQ(Json::parse(read_file(folder / "zero.jsonl"))["images"], 5);
+  EXPECT_EQ(one["images_per_second"], 40);
+  EXPECT_EQ(one["rss_bytes"].dump(), "5000000000");
+  EXPECT_EQ(one["cpu_percent"], 99.5);
+  EXPECT_FALSE(one.contains("gpu_percent")) << "what is absent is left out";
+  const Json zero = Json::parse(read_file(folder / "zero.jsonl"));
+  EXPECT_EQ(zero["images"], 5);
+  EXPECT_FALSE(zero.contains("cpu_percent"));
   const Json all = Json::parse(read_file(folder / "metrics.jsonl"));
+  EXPECT_EQ(all["rank_images_per_second"], Json({{"min", 40.0}, {"mean", 45.0}, {"max", 50.0}}));
+  EXPECT_FALSE(all.contains("grad_norm"));
   EXPECT_EQ(all["slowest_rank"], 1);
   EXPECT_EQ(all["slowest_by_seconds"], 0.25);
   EXPECT_EQ(all["slowest_in"], "data");

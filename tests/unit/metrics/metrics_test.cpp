@@ -24,6 +24,7 @@ TEST(JsonLines, WritesOneObjectALine) {
   step.accuracy = 0.1;
   step.learning_rate = 0.05;
   step.images_per_second = 100;
+  step.gradient_norm = 2.5;
   sink.on_step(step);
   sink.on_epoch({4, 1.0, 50, 1.5, 0.2, 2.5, {}});
   sink.on_evaluation({4, 1.0, 1.75, 0.25, 5, 20, 0.5});
@@ -39,6 +40,7 @@ TEST(JsonLines, WritesOneObjectALine) {
   EXPECT_EQ(found[0]["loss"], 1.25);
   EXPECT_EQ(found[0]["lr"], 0.05);
   EXPECT_EQ(found[0]["images_per_second"], 100);
+  EXPECT_EQ(found[0]["grad_norm"], 2.5);
   EXPECT_EQ(found[1]["event"], "epoch");
   EXPECT_EQ(found[2]["event"], "eval");
   EXPECT_EQ(found[2]["test_loss"], 1.75);

@@ -79,6 +79,9 @@ TEST_F(DeviceStepMathTest, LimitsTheGradientToTheNorm) {
   const float limited = first_weight();
   step(*math, 1, 1e-6);  // far below it
   EXPECT_NEAR(limited - first_weight(), 0.5e-6, 1e-8);
+  EXPECT_NEAR(math->collect().gradient_norm.value_or(-1), 1e-6 * std::sqrt(count), 1e-8);
+  step(*math, 2, INFINITY);
+  EXPECT_FALSE(math->collect().gradient_norm) << "an update that was left out has no norm";
 }
 
 TEST_F(DeviceStepMathTest, HalvesTheLossScaleWhereItOverflowsAndDoublesItAfter2000GoodSteps) {

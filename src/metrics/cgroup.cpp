@@ -1,0 +1,133 @@
+#include "cgroup.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "proc_files.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::metrics {
+namespace {
+
+// Version 1 says "no limit" by the largest multiple of a page.
+constexpr std::uint64_t kNoLimit = std::uint64_t{1} << 62;
+
+bool holds(const std::vector<std::string>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+std::optional<std::uint64_t> read_number(const std::string& path) {
+  const auto text = read_kernel_file(path);
+  return text ? field_of("value " + *text, "value") : std::nullopt;  // not one of "max"
+}
+
+// The group's folder and those of the groups around it, as far as `mount` shows them. In a
+// container the kernel may name a group as the host sees it; then the mount's top is the group.
+std::vector<std::string> folders_of(const CgroupMount& mount, const std::string& group,
+                                    const std::string& root) {
+  const std::string top = mount.group == "/" ? "" : mount.group;
+  std::string below;
+  const bool is_inside = group.compare(0, top.size(), top) == 0 &&
+                         (group.size() == top.size() || group[top.size()] == '/');
+  if (is_inside) below = group.substr(top.size());
+  while (!below.empty() && below.back() == '/') below.pop_back();
+  const std::string outermost = root + mount.folder;
+  // A group outside this process's namespace is named by "/..", which is no way to its files.
+  const bool is_seen = below.find("/..") == std::string::npos && is_folder(outermost + below);
+  if (!is_seen) below.clear();
+  std::vector<std::string> folders;
+  for (; !below.empty(); below.erase(below.rfind('/'))) folders.push_back(outermost + below);
+  folders.push_back(outermost);
+  return folders;
+}
+
+}  // namespace
+
+std::vector<CgroupMount> cgroup_mounts(std::string_view mountinfo) {
+  // id parent device root folder options [fields…] - type source options (proc(5))
+  std::vector<CgroupMount> mounts;
+  for (const std::string& line : split(mountinfo, '\n')) {
+    const std::vector<std::string> words = split(line, ' ');
+    const auto dash = std::find(words.begin(), words.end(), "-");
+    if (words.size() < 5 || words.end() - dash < 4) continue;
+    const bool is_version_2 = dash[1] == "cgroup2";
+    if (!is_version_2 && dash[1] != "cgroup") continue;
+    mounts.push_back(
+        {words[3], words[4], is_version_2 ? std::vector<std::string>{} : split(dash[3], ',')});
+  }
+  return mounts;
+}
+
+std::optional<std::string> group_of(std::string_view cgroup, std::string_view controller) {
+  for (const std::string& line : split(cgroup, '\n')) {  // number:controllers:group
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const bool matches = controller.empty() ? controllers.empty() && line.substr(0, first) == "0"
+                                            : holds(split(controllers, ','), controller);
+    if (matches) return line.substr(second + 1);
+  }
+  return std::nullopt;
+}
+
+Cgroup::Cgroup(const std::string& root) {
+  const auto groups = read_kernel_file(root + "/proc/self/cgroup");
+  const auto mountinfo = read_kernel_file(root + "/proc/self/mountinfo");
+  if (!groups || !mountinfo) return;
+  const std::vector<CgroupMount> mounts = cgroup_mounts(*mountinfo);
+  const auto find = [&](std::string_view controller) -> std::optional<Hierarchy> {
+    // A controller is in one version only; where both are mounted, 1 has those it lists.
+    for (const CgroupMount& mount : mounts) {
+      if (!holds(mount.controllers, controller)) continue;
+      if (const auto group = group_of(*groups, controller)) {
+        return Hierarchy{folders_of(mount, *group, root), false};
+      }
+    }
+    for (const CgroupMount& mount : mounts) {
+      if (!mount.controllers.empty()) continue;
+      if (const auto group = group_of(*groups, "")) {
+        return Hierarchy{folders_of(mount, *group, root), true};
+      }
+    }
+    return std::nullopt;
+  };
+  memory_ = find("memory");
+  cpu_ = find("cpu");
+}
+
+CgroupCounters Cgroup::read() const {
+  CgroupCounters counters;
+  if (memory_) read_memory(*memory_, counters);
+  if (cpu_) read_cpu(*cpu_, counters);
+  return counters;
+}
+
+void Cgroup::read_memory(const Hierarchy& groups, CgroupCounters& counters) {
+  const char* usage = groups.is_version_2 ? "/memory.current" : "/memory.usage_in_bytes";
+  const char* most = groups.is_version_2 ? "/memory.max" : "/memory.limit_in_bytes";
+  const std::string* counts = nullptr;  // the group whose usage is told
+  for (const std::string& folder : groups.folders) {
+    const auto limit = read_number(folder + most);
+    const bool limits = limit && *limit < kNoLimit &&
+                        (!counters.memory_limit_bytes || *limit < *counters.memory_limit_bytes);
+    if (limits) counters.memory_limit_bytes = limit;
+    if (limits || counts == nullptr) counts = &folder;
+  }
+  if (counts != nullptr) counters.memory_bytes = read_number(*counts + usage);
+}
+
+void Cgroup::read_cpu(const Hierarchy& groups, CgroupCounters& counters) {
+  for (const std::string& folder : groups.folders) {
+    const auto stat = read_kernel_file(folder + "/cpu.stat");
+    if (!stat) continue;
+    const auto throttled =
+        field_of(*stat, groups.is_version_2 ? "throttled_usec" : "throttled_time");
+    if (!throttled) continue;
+    const double seconds = static_cast<double>(*throttled) * (groups.is_version_2 ? 1e-6 : 1e-9);
+    counters.throttled_seconds = counters.throttled_seconds.value_or(0) + seconds;
+  }
+}
+
+}  // namespace tandem::metrics

@@ -1,0 +1,52 @@
+// What: the control groups of this process, version 1 or 2: memory in use, its limit, and how long
+// a limit of CPU time held the process back. Module-private. Owns: paths. Threads: any. Throws:
+// nothing; what is not there is absent.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tandem::metrics {
+
+struct CgroupCounters {
+  std::optional<std::uint64_t> memory_bytes;
+  std::optional<std::uint64_t> memory_limit_bytes;  // the least, of the group and those around it
+  std::optional<double> throttled_seconds;          // by the limits of all of them
+};
+
+class Cgroup {
+ public:
+  // Finds the groups by /proc/self/cgroup and where they are by /proc/self/mountinfo. Tests give
+  // a folder of their own for `root`, before every path.
+  explicit Cgroup(const std::string& root = "");
+
+  CgroupCounters read() const;
+
+ private:
+  // From the process's own group to the outermost that is seen here.
+  struct Hierarchy {
+    std::vector<std::string> folders;
+    bool is_version_2 = false;
+  };
+  static void read_memory(const Hierarchy& groups, CgroupCounters& counters);
+  static void read_cpu(const Hierarchy& groups, CgroupCounters& counters);
+
+  std::optional<Hierarchy> memory_;
+  std::optional<Hierarchy> cpu_;
+};
+
+// A line of /proc/self/mountinfo that mounts control groups.
+struct CgroupMount {
+  std::string group;  // which group is seen at `folder`
+  std::string folder;
+  std::vector<std::string> controllers;  // of version 1; empty: version 2
+};
+std::vector<CgroupMount> cgroup_mounts(std::string_view mountinfo);
+
+// The group that /proc/self/cgroup names for a controller of version 1, or for "" of version 2.
+std::optional<std::string> group_of(std::string_view cgroup, std::string_view controller);
+
+}  // namespace tandem::metrics

@@ -1,0 +1,61 @@
+#include "nvml.hpp"
+
+#include <dlfcn.h>
+
+namespace tandem::metrics {
+namespace {
+
+constexpr int kSuccess = 0;
+constexpr int kTemperatureOfGpu = 0;  // NVML_TEMPERATURE_GPU
+constexpr double kMilliwatts = 1000;
+
+}  // namespace
+
+// An old driver may lack one.
+template <typename Function>
+void Nvml::find(Function*& function, const char* name) {
+  function = reinterpret_cast<Function*>(::dlsym(library_, name));
+}
+
+std::unique_ptr<Nvml> Nvml::open(const std::string& pci_bus_id, const char* library) {
+  std::unique_ptr<Nvml> nvml(new Nvml);
+  nvml->library_ = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
+  if (nvml->library_ == nullptr) return nullptr;
+  nvml->find(nvml->start_, "nvmlInit_v2");
+  nvml->find(nvml->stop_, "nvmlShutdown");
+  nvml->find(nvml->device_by_bus_id_, "nvmlDeviceGetHandleByPciBusId_v2");
+  nvml->find(nvml->utilization_, "nvmlDeviceGetUtilizationRates");
+  nvml->find(nvml->memory_, "nvmlDeviceGetMemoryInfo");
+  nvml->find(nvml->power_, "nvmlDeviceGetPowerUsage");
+  nvml->find(nvml->temperature_, "nvmlDeviceGetTemperature");
+  if (!nvml->start_ || !nvml->stop_ || !nvml->device_by_bus_id_) return nullptr;
+  nvml->is_started_ = nvml->start_() == kSuccess;
+  if (!nvml->is_started_) return nullptr;
+  if (nvml->device_by_bus_id_(pci_bus_id.c_str(), &nvml->device_) != kSuccess) return nullptr;
+  return nvml;
+}
+
+Nvml::~Nvml() {
+  if (is_started_) stop_();
+  if (library_ != nullptr) ::dlclose(library_);
+}
+
+GpuReading Nvml::read() const {
+  GpuReading reading;
+  if (Utilization busy; utilization_ && utilization_(device_, &busy) == kSuccess) {
+    reading.busy_percent = busy.gpu;
+  }
+  if (Memory memory; memory_ && memory_(device_, &memory) == kSuccess) {
+    reading.memory_bytes = memory.used;
+  }
+  if (unsigned int power = 0; power_ && power_(device_, &power) == kSuccess) {
+    reading.watts = power / kMilliwatts;
+  }
+  unsigned int celsius = 0;
+  if (temperature_ && temperature_(device_, kTemperatureOfGpu, &celsius) == kSuccess) {
+    reading.celsius = celsius;
+  }
+  return reading;
+}
+
+}  // namespace tandem::metrics

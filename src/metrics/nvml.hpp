@@ -1,0 +1,63 @@
+// What: one GPU as its driver sees it, through NVIDIA's management library, which is looked for
+// when the program runs. Module-private. Owns: the loaded library. Threads: one at a time. Throws:
+// nothing; without a driver there is no Nvml, and what a GPU does not tell is absent.
+//
+// The few functions that are called are declared here, so that no header of NVIDIA's is needed.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace tandem::metrics {
+
+struct GpuReading {
+  std::optional<double> busy_percent;
+  std::optional<std::uint64_t> memory_bytes;  // in use, by all processes
+  std::optional<double> watts;
+  std::optional<double> celsius;
+};
+
+class Nvml {
+ public:
+  // The GPU with this PCI bus id, as CUDA writes it ("0000:65:00.0"). Nothing where there is no
+  // such library or GPU. `library` is found as dlopen() finds it, LD_LIBRARY_PATH included.
+  static std::unique_ptr<Nvml> open(const std::string& pci_bus_id,
+                                    const char* library = "libnvidia-ml.so.1");
+  ~Nvml();
+  Nvml(const Nvml&) = delete;
+  Nvml& operator=(const Nvml&) = delete;
+
+  GpuReading read() const;
+
+ private:
+  using Code = int;  // nvmlReturn_t; 0 is success
+  using Device = void*;
+  struct Utilization {
+    unsigned int gpu = 0;
+    unsigned int memory = 0;
+  };
+  struct Memory {
+    unsigned long long total = 0;
+    unsigned long long free = 0;
+    unsigned long long used = 0;
+  };
+
+  Nvml() = default;
+  template <typename Function>
+  void find(Function*& function, const char* name);
+
+  void* library_ = nullptr;
+  bool is_started_ = false;
+  Device device_ = nullptr;
+  Code (*start_)() = nullptr;
+  Code (*stop_)() = nullptr;
+  Code (*device_by_bus_id_)(const char*, Device*) = nullptr;
+  Code (*utilization_)(Device, Utilization*) = nullptr;
+  Code (*memory_)(Device, Memory*) = nullptr;
+  Code (*power_)(Device, unsigned int*) = nullptr;
+  Code (*temperature_)(Device, int, unsigned int*) = nullptr;
+};
+
+}  // namespace tandem::metrics

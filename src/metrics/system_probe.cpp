@@ -1,0 +1,60 @@
+#include "system_probe.hpp"
+
+#include <optional>
+
+namespace tandem::metrics {
+namespace {
+
+constexpr double kPercent = 100;
+
+template <typename Number>
+double gauge(const std::optional<Number>& value) {
+  return value ? static_cast<double>(*value) : SystemUsage::kAbsent;
+}
+
+// A counter that went back (a process that left its control group) tells nothing.
+template <typename Number>
+double rate(const std::optional<Number>& before, const std::optional<Number>& now, double seconds) {
+  if (!before || !now || *now < *before || seconds <= 0) return SystemUsage::kAbsent;
+  return static_cast<double>(*now - *before) / seconds;
+}
+
+}  // namespace
+
+SystemProbe::SystemProbe(const std::string& gpu_bus_id)
+    : gpu_(gpu_bus_id.empty() ? nullptr : Nvml::open(gpu_bus_id)) {}
+
+SystemReading SystemProbe::read() const {
+  SystemReading reading;
+  reading.when = std::chrono::steady_clock::now();
+  reading.process = read_process();
+  reading.cgroup = cgroup_.read();
+  if (gpu_) reading.gpu = gpu_->read();
+  return reading;
+}
+
+SystemUsage usage_between(const SystemReading& before, const SystemReading& now) {
+  const double seconds = std::chrono::duration<double>(now.when - before.when).count();
+  const ProcessCounters& then = before.process;
+  const ProcessCounters& process = now.process;
+  SystemUsage usage;
+  auto& values = usage.values;
+  values[kCpuPercent] = kPercent * rate(then.cpu_seconds, process.cpu_seconds, seconds);
+  values[kRssBytes] = gauge(process.rss_bytes);
+  values[kThreads] = gauge(process.threads);
+  values[kContextSwitches] = rate(then.context_switches, process.context_switches, seconds);
+  values[kForcedSwitches] = rate(then.forced_switches, process.forced_switches, seconds);
+  values[kReadBytes] = rate(then.read_bytes, process.read_bytes, seconds);
+  values[kWriteBytes] = rate(then.write_bytes, process.write_bytes, seconds);
+  values[kCgroupBytes] = gauge(now.cgroup.memory_bytes);
+  values[kCgroupLimitBytes] = gauge(now.cgroup.memory_limit_bytes);
+  values[kThrottledPercent] =
+      kPercent * rate(before.cgroup.throttled_seconds, now.cgroup.throttled_seconds, seconds);
+  values[kGpuPercent] = gauge(now.gpu.busy_percent);
+  values[kGpuMemoryBytes] = gauge(now.gpu.memory_bytes);
+  values[kGpuWatts] = gauge(now.gpu.watts);
+  values[kGpuCelsius] = gauge(now.gpu.celsius);
+  return usage;
+}
+
+}  // namespace tandem::metrics

@@ -1,0 +1,37 @@
+// What: reads all that can be told of this process and its GPU, and makes SystemUsage of two such
+// readings. Module-private. Owns: what it reads from. Threads: one at a time. Throws: nothing.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "cgroup.hpp"
+#include "nvml.hpp"
+#include "proc_files.hpp"
+#include "tandem/metrics/system_usage.hpp"
+
+namespace tandem::metrics {
+
+struct SystemReading {
+  std::chrono::steady_clock::time_point when;
+  ProcessCounters process;
+  CgroupCounters cgroup;
+  GpuReading gpu;
+};
+
+class SystemProbe {
+ public:
+  // `gpu_bus_id` empty: the process uses no GPU.
+  explicit SystemProbe(const std::string& gpu_bus_id);
+  SystemReading read() const;
+
+ private:
+  const Cgroup cgroup_;
+  const std::unique_ptr<Nvml> gpu_;
+};
+
+// Rates are over the time between the two; `samples` is left to the caller.
+SystemUsage usage_between(const SystemReading& before, const SystemReading& now);
+
+}  // namespace tandem::metrics

@@ -1,0 +1,99 @@
+#include "cgroup.hpp"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "support/temp_dir.hpp"
+#include "tandem/core/file.hpp"
+
+namespace tandem::metrics {
+namespace {
+
+class CgroupTest : public ::testing::Test {
+ protected:
+  void put(const std::string& path, const std::string& text) {
+    const std::filesystem::path file = root_.path() + path;
+    std::filesystem::create_directories(file.parent_path());
+    write_file_atomically(file, text);
+  }
+  CgroupCounters read() const { return Cgroup(root_.path()).read(); }
+
+  const testing::TempDir root_;
+};
+
+constexpr char kMount2[] =
+    "24 1 0:22 / /proc rw - proc proc rw\n"
+    "30 23 0:26 / /sys/fs/cgroup rw,nosuid shared:9 - cgroup2 cgroup2 rw,nsdelegate\n";
+
+TEST_F(CgroupTest, Version2TakesTheLeastLimitOfAllLevels) {
+  put("/proc/self/cgroup", "0::/job/step/task\n");
+  put("/proc/self/mountinfo", kMount2);
+  put("/sys/fs/cgroup/job/step/task/memory.max", "max\n");
+  put("/sys/fs/cgroup/job/step/task/memory.current", "1000\n");
+  put("/sys/fs/cgroup/job/step/memory.max", "8000\n");
+  put("/sys/fs/cgroup/job/step/memory.current", "3000\n");
+  put("/sys/fs/cgroup/job/memory.max", "9000\n");
+  put("/sys/fs/cgroup/job/memory.current", "4000\n");
+  put("/sys/fs/cgroup/job/step/task/cpu.stat", "usage_usec 9\nthrottled_usec 250000\n");
+  put("/sys/fs/cgroup/job/cpu.stat", "usage_usec 9\nnr_throttled 2\nthrottled_usec 500000\n");
+  const CgroupCounters found = read();
+  EXPECT_EQ(found.memory_limit_bytes, 8000U);
+  EXPECT_EQ(found.memory_bytes, 3000U) << "the usage is that of the group with the limit";
+  EXPECT_DOUBLE_EQ(found.throttled_seconds.value_or(-1), 0.75);
+}
+
+TEST_F(CgroupTest, WithoutALimitTheUsageIsItsOwn) {
+  put("/proc/self/cgroup", "0::/job\n");
+  put("/proc/self/mountinfo", kMount2);
+  put("/sys/fs/cgroup/job/memory.max", "max\n");
+  put("/sys/fs/cgroup/job/memory.current", "1000\n");
+  const CgroupCounters found = read();
+  EXPECT_EQ(found.memory_limit_bytes, std::nullopt);
+  EXPECT_EQ(found.memory_bytes, 1000U);
+  EXPECT_EQ(found.throttled_seconds, std::nullopt);
+}
+
+TEST_F(CgroupTest, Version1HasAMountForEachController) {
+  put("/proc/self/cgroup",
+      "4:memory:/slurm/job_5\n3:cpu,cpuacct:/slurm/job_5\n1:name=systemd:/\n0::/\n");
+  put("/proc/self/mountinfo",
+      "32 31 0:29 / /sys/fs/cgroup/cpu,cpuacct rw - cgroup cgroup rw,cpu,cpuacct\n"
+      "35 31 0:32 / /sys/fs/cgroup/memory rw,relatime - cgroup cgroup rw,memory\n"
+      "41 31 0:38 / /sys/fs/cgroup/unified rw - cgroup2 cgroup2 rw\n");
+  put("/sys/fs/cgroup/memory/slurm/job_5/memory.limit_in_bytes", "9223372036854771712\n");
+  put("/sys/fs/cgroup/memory/slurm/job_5/memory.usage_in_bytes", "1000\n");
+  put("/sys/fs/cgroup/memory/slurm/memory.limit_in_bytes", "6000\n");
+  put("/sys/fs/cgroup/memory/slurm/memory.usage_in_bytes", "2000\n");
+  put("/sys/fs/cgroup/cpu,cpuacct/slurm/job_5/cpu.stat",
+      "nr_throttled 1\nthrottled_time 250000000\n");
+  const CgroupCounters found = read();
+  EXPECT_EQ(found.memory_limit_bytes, 6000U);
+  EXPECT_EQ(found.memory_bytes, 2000U);
+  EXPECT_DOUBLE_EQ(found.throttled_seconds.value_or(-1), 0.25);
+}
+
+TEST_F(CgroupTest, AContainerSeesItsGroupAtTheTop) {
+  put("/proc/self/cgroup", "4:memory:/docker/abc/inner\n");
+  put("/proc/self/mountinfo",
+      "35 31 0:32 /docker/abc /sys/fs/cgroup/memory ro - cgroup cgroup rw,memory\n");
+  put("/sys/fs/cgroup/memory/memory.limit_in_bytes", "5000\n");
+  put("/sys/fs/cgroup/memory/memory.usage_in_bytes", "1500\n");
+  put("/sys/fs/cgroup/memory/inner/memory.usage_in_bytes", "700\n");
+  EXPECT_EQ(read().memory_limit_bytes, 5000U);
+  put("/proc/self/cgroup", "4:memory:/docker/abcdef\n");  // of a like name, not seen here
+  EXPECT_EQ(read().memory_bytes, 1500U);
+  put("/proc/self/cgroup", "4:memory:/../other\n");
+  EXPECT_EQ(read().memory_bytes, 1500U);
+}
+
+TEST_F(CgroupTest, NoControlGroupsAreNoFault) {
+  const CgroupCounters none = read();
+  EXPECT_FALSE(none.memory_bytes || none.memory_limit_bytes || none.throttled_seconds);
+  put("/proc/self/cgroup", "nonsense\n:\n0::\n");
+  put("/proc/self/mountinfo", "- cgroup\n1 2 3 - cgroup2\n");
+  EXPECT_FALSE(read().memory_bytes);
+}
+
+}  // namespace
+}  // namespace tandem::metrics
