@@ -3,7 +3,7 @@
 #   tandem_add_unit_test(NAME SOURCES … LINKS … [WITH_TORCH])            label unit, needs no launcher
 #   tandem_add_mpi_test(NAME SOURCES … LINKS … RANKS 1 2 3 4 [WITH_TORCH])  label mpi, one entry for each number of ranks
 #   tandem_add_gpu_test(NAME)                                            label gpu: an MPI test on real GPUs, a rank on each
-#   tandem_add_program_test(LABEL NAME)                                  NAME_test.py, which drives bin/tandem
+#   tandem_add_program_test(LABEL NAME [PYTHON python])                  NAME_test.py, which drives bin/tandem
 #
 # LINKS are CMake targets. A unit test without libtorch has one ctest entry for each of its cases; with it one for each
 # program, because loading libtorch takes longer than most cases.
@@ -116,9 +116,13 @@ endfunction()
 # The small data set that all of these use; a fixture of ctest.
 set(TANDEM_PROGRAM_DATA ${PROJECT_BINARY_DIR}/tests/synthetic.h5)
 function(tandem_add_program_test label name)
+  cmake_parse_arguments(ARG "" "PYTHON" "" ${ARGN})
+  if(NOT ARG_PYTHON)
+    set(ARG_PYTHON ${Python3_EXECUTABLE})
+  endif()
   string(JOIN " " mpirun ${MPIEXEC_EXECUTABLE} --timeout ${TANDEM_MPIRUN_SECONDS})
   string(JOIN " " unshare ${TANDEM_UNSHARE})
-  add_test(NAME ${label}.${name} COMMAND ${Python3_EXECUTABLE} -B ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
+  add_test(NAME ${label}.${name} COMMAND ${ARG_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
   set_tests_properties(${label}.${name} PROPERTIES
     LABELS ${label} TIMEOUT 400 FIXTURES_REQUIRED program_data
     ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT};PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support;TANDEM_TEST_PROGRAM=$<TARGET_FILE:tandem>;TANDEM_TEST_MPIRUN=${mpirun};TANDEM_TEST_DATA=${TANDEM_PROGRAM_DATA};TANDEM_TEST_UNSHARE=${unshare}")

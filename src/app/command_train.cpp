@@ -5,6 +5,7 @@
 
 #include "compute.hpp"
 #include "device_choice.hpp"
+#include "run_board.hpp"
 #include "run_keeper.hpp"
 #include "run_report.hpp"
 #include "run_start.hpp"
@@ -20,6 +21,7 @@
 #include "tandem/metrics/console.hpp"
 #include "tandem/metrics/json_lines.hpp"
 #include "tandem/metrics/system_sampler.hpp"
+#include "tandem/metrics/tensorboard.hpp"
 #include "tandem/model/libtorch.hpp"
 #include "tandem/model/pth_file.hpp"
 #include "tandem/model/registry.hpp"
@@ -33,13 +35,15 @@ namespace {
 constexpr std::size_t kMegabyte = std::size_t{1} << 20;
 
 metrics::Sinks make_sinks(const metrics::RunFolder& folder, const TrainRequest& request,
-                          const std::vector<std::string>& hosts) {
+                          const std::vector<std::string>& hosts,
+                          std::unique_ptr<metrics::Sink> tensorboard) {
   std::vector<std::string> rank_paths;
   for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
     rank_paths.push_back(folder.rank_metrics_path(static_cast<int>(rank)));
   }
   metrics::Sinks sinks;
   sinks.push_back(std::make_unique<metrics::JsonLinesSink>(folder.metrics_path(), rank_paths));
+  sinks.push_back(std::move(tensorboard));
   const auto progress = request.reporting.quiet       ? metrics::Progress::kQuiet
                         : !request.reporting.progress ? metrics::Progress::kNone
                         : is_terminal_of_launcher()   ? metrics::Progress::kLive
@@ -213,10 +217,20 @@ int run_train(Job& job, const Arguments& arguments) {
   comm::agree_on_rank_0(job.world, [&] {
     folder = open_folder(start);
     folder->write_config(to_ini(options));
-    folder->write_manifest(make_manifest(folder->run_id(), images, ranks,
-                                         "tandem train " + join(arguments, " "), start.state.step,
-                                         folder->read_manifest()));
-    sinks = make_sinks(*folder, request, supervision.hosts);
+    const std::string command_line = "tandem train " + join(arguments, " ");
+    folder->write_manifest(make_manifest(folder->run_id(), images, ranks, command_line,
+                                         start.state.step, folder->read_manifest()));
+    const metrics::TensorBoardSettings board_settings{folder->tensorboard_path(),
+                                                      folder->run_id(),
+                                                      start.state.step,
+                                                      arithmetic.total_steps,
+                                                      request.reporting.histograms_every,
+                                                      visit_weights_of(arena)};
+    const auto describe = [&] {
+      return describe_for_tensorboard(options, command_line, images, arithmetic, ranks);
+    };
+    sinks = make_sinks(*folder, request, supervision.hosts,
+                       std::make_unique<metrics::TensorBoardSink>(board_settings, describe));
     if (request.safekeeping.save_best) {
       best_accuracy = train::CheckpointStore(folder->checkpoints_path()).best_accuracy();
     }

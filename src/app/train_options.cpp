@@ -85,6 +85,7 @@ void read_reporting(Options& options, TrainReporting& reporting) {
   if (options.is_set("profile")) {
     reporting.profile = options.parsed("profile", train::StepRange::parse);
   }
+  reporting.histograms_every = options.count("histograms-every", 0, std::uint64_t{1} << 40);
   reporting.system_interval_seconds = options.real("system-interval", 0, kHuge);
   if (reporting.system_interval_seconds > 0 && reporting.system_interval_seconds < kSoonest) {
     options.add_fault("--system-interval: " + options.text("system-interval") +
@@ -247,6 +248,8 @@ OptionTable train_option_table() {
       {"profile", "STEPS", "",
        "write a Chrome trace per rank of a step, or of those from one to another, such as 6-10",
        "reporting"},
+      {"histograms-every", "N", "0",
+       "epochs between histograms of the weights for TensorBoard; 0: never", "reporting"},
       {"system-interval", "S", "1",
        "seconds between samples of CPU, memory and GPU for ranks/*.jsonl; 0: never", "reporting"},
       {"progress", "", "true", "progress line on a terminal, step lines in a log", "reporting"},

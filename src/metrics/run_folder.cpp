@@ -22,7 +22,8 @@ namespace {
 constexpr std::size_t kLongestRunId = 64;
 constexpr char kRanks[] = "/ranks";
 constexpr char kRankFile[] = "rank-";
-constexpr const char* kFolders[] = {"/model", kRanks};
+constexpr char kTensorBoard[] = "/tensorboard";
+constexpr const char* kFolders[] = {"/model", kRanks, kTensorBoard};
 
 void make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0777) == 0) return;
@@ -144,6 +145,8 @@ std::string RunFolder::pth_path(const std::string& dataset_name) const {
   const std::string name = dataset_name == "cifar10" ? "cifar" : as_file_name(dataset_name);
   return path_ + "/model/" + name + "_net.pth";
 }
+
+std::string RunFolder::tensorboard_path() const { return path_ + kTensorBoard; }
 
 std::string RunFolder::rank_metrics_path(int rank) const {
   return path_ + kRanks + rank_file(rank, ".jsonl");

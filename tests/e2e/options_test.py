@@ -61,6 +61,10 @@ class Options(TandemTest):
         self.assertGreater(len(recommended), 10)
         self.assertLessEqual(set(recommended), known)
 
+    def test_looking_at_the_machine_without_a_pause_is_refused(self):
+        done = self.tandem("train", "--data", DATA, "--system-interval", "0.001", code=2)
+        self.assert_one_error(done, "--system-interval: 0.001 seconds.*give 0.01 or more")
+
     def test_an_option_without_its_value_says_which(self):
         self.assert_one_error(self.tandem("train", "--data", DATA, "--resume", code=2), r"--resume needs a value, MODE \(none; auto")
 

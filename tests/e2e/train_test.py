@@ -29,10 +29,12 @@ class Train(TandemTest):
         summary = self.train(2, "a", "--log-every", "1")
         run = self.folder / "runs" / "a"
         files = {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()}
-        self.assertEqual(files, {"config.ini", "manifest.json", "metrics.jsonl", "ranks/rank-0000.jsonl",
-                                 "ranks/rank-0001.jsonl", "summary.json", "model/model.safetensors",
-                                 "model/synthetic_net.pth", "run.lock", "checkpoints/latest",
-                                 "checkpoints/step-00000003.safetensors"})
+        events = {name for name in files if name.startswith("tensorboard/events.out.tfevents.")}
+        self.assertEqual(len(events), 1, files)
+        self.assertEqual(files - events, {"config.ini", "manifest.json", "metrics.jsonl", "ranks/rank-0000.jsonl",
+                                          "ranks/rank-0001.jsonl", "summary.json", "model/model.safetensors",
+                                          "model/synthetic_net.pth", "run.lock", "checkpoints/latest",
+                                          "checkpoints/step-00000003.safetensors"})
         self.assertEqual(json.loads((run / "summary.json").read_text()), summary)
         self.assertLessEqual(SUMMARY_KEYS, set(summary))
         self.assertEqual((summary["run_id"], summary["exit_reason"], summary["world_size"], summary["steps"]),

@@ -36,12 +36,13 @@ class FullDisk(TandemTest):
     def test_lines_of_metrics_that_do_not_fit_are_left_out(self):
         """The whole run folder is on the full disk; only what comes after training fails."""
         (self.folder / "small").mkdir()
-        words = ('mount -t tmpfs -o size=64k tmpfs small && "$@"; code=$?; cp small/a/metrics.jsonl small/a/ranks/*.jsonl .; '
+        words = ('mount -t tmpfs -o size=128k tmpfs small && "$@"; code=$?; cp small/a/metrics.jsonl small/a/ranks/*.jsonl .; '
                  'exit $code')
         done = self.run_command([*UNSHARE, "bash", "-c", words, "bash", *MPIRUN, "-n", "2", PROGRAM, *TRAIN, "--runs-dir", "small",
                                  "--checkpoint-every", "0", "--max-steps", "300", "--epochs", "100", "--eval-every", "0",
                                  "--quiet"], 74, {})
         self.assertEqual(len(re.findall("warning: .*lines are missing there", done.stderr)), 1, done.stderr)
+        self.assertEqual(len(re.findall("warning: .*TensorBoard will lack values", done.stderr)), 1, done.stderr)
         self.assertEqual(len(re.findall("tandem: error: ", done.stderr)), 1, done.stderr)
         for name in ("metrics", "rank-0000", "rank-0001"):
             steps = [line["step"] for line in read_lines(self.folder / f"{name}.jsonl") if line["event"] == "step"]

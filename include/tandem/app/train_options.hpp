@@ -32,6 +32,7 @@ struct TrainReporting {
   bool print_config = false;
   std::optional<train::StepRange> profile;  // steps to trace
   double system_interval_seconds = 1;       // 0: never
+  std::uint64_t histograms_every = 0;       // epochs; 0: never
 };
 
 // When the state is saved, compared and given up.

@@ -1,0 +1,87 @@
+// What: a run's event file for TensorBoard: scalars, hyper-parameters, texts, a few images and
+// histograms of weights. Owns: the open file. Threads: one at a time. Throws: CannotCreateError
+// from the constructor; a record that cannot be written later is left out with a warning.
+//
+// Written without TensorFlow or Protocol Buffers (docs/formats.md).
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "tandem/core/span.hpp"
+#include "tandem/metrics/sink.hpp"
+
+namespace tandem::metrics {
+
+class EventFile;
+class Summary;
+
+using HyperParameters =
+    std::vector<std::pair<std::string, std::variant<double, bool, std::string>>>;
+
+struct PngImage {
+  std::string tag;
+  std::string png;
+  int channels = 3;  // 1: grey
+  int height = 0;
+  int width = 0;
+};
+
+struct NamedText {
+  std::string tag;
+  std::string markdown;
+};
+
+// What a run says of itself before its first step; only its first start does.
+struct TensorBoardStart {
+  HyperParameters parameters;
+  std::vector<NamedText> texts;
+  std::vector<PngImage> images;
+};
+
+// Calls what it is given with every parameter's name and values.
+using TakeWeights = std::function<void(const std::string&, Span<const float>)>;
+using VisitWeights = std::function<void(const TakeWeights&)>;
+
+struct TensorBoardSettings {
+  std::string folder;  // exists
+  std::string run_id;
+  std::uint64_t first_step = 0;        // steps that the run has done before this start
+  std::uint64_t total_steps = 0;       // with which it is complete
+  std::uint64_t histograms_every = 0;  // epochs; 0: never
+  VisitWeights visit_weights = nullptr;
+};
+
+class TensorBoardSink final : public Sink {
+ public:
+  // `describe` is called where the folder has no event file yet.
+  TensorBoardSink(TensorBoardSettings settings, const std::function<TensorBoardStart()>& describe);
+  ~TensorBoardSink() override;
+  TensorBoardSink(const TensorBoardSink&) = delete;
+  TensorBoardSink& operator=(const TensorBoardSink&) = delete;
+
+  void on_step(const StepRecord& record) override;
+  void on_epoch(const EpochRecord& record) override;
+  void on_evaluation(const EvaluationRecord& record) override;
+  void on_note(const NoteRecord& record) override;
+
+ private:
+  void describe_run(const TensorBoardStart& start);
+  void add_ranks(const std::vector<RankRecord>& ranks, Summary& summary);
+  void write(const Summary& summary, std::uint64_t step);
+  // Where the disk is full an event is left out: metrics are not worth the end of training.
+  void append(const std::string& event);
+
+  const TensorBoardSettings settings_;
+  std::unique_ptr<EventFile> file_;
+  std::vector<double> samples_;  // by rank: the number of the last one that was written
+  std::uint64_t last_step_;
+  bool has_warned_ = false;
+};
+
+}  // namespace tandem::metrics

@@ -1,0 +1,82 @@
+#include "run_board.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <variant>
+#include <vector>
+
+#include "tandem/app/train_options.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/data/png.hpp"
+#include "tandem/train/host_copy.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr std::size_t kImages = 8;
+
+// Options that do not tell how a run trains, or that others below say for any number of ranks.
+bool is_hyper_parameter(const OptionSpec& spec) {
+  const std::vector<std::string> groups{"safekeeping", "reporting"};
+  const std::vector<std::string> names{
+      "data",    "recipe",    "config",      "batch-size", "global-batch-size",
+      "gpu-ids", "share-gpu", "init-timeout"};
+  return std::find(groups.begin(), groups.end(), spec.group) == groups.end() &&
+         std::find(names.begin(), names.end(), spec.name) == names.end();
+}
+
+std::variant<double, bool, std::string> typed(const OptionSpec& spec, const std::string& text) {
+  if (spec.placeholder.empty()) return text == "true";
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (*end == '\0' && !text.empty()) return number;
+  return text;
+}
+
+// Markdown shows indented lines as they are.
+std::string as_code(const std::string& text) {
+  return "    " + join(split(trim(text), '\n'), "\n    ");
+}
+
+}  // namespace
+
+metrics::TensorBoardStart describe_for_tensorboard(const Options& options,
+                                                   const std::string& command_line,
+                                                   const train::ImageStore& images,
+                                                   const train::BatchArithmetic& arithmetic,
+                                                   const RankTable& ranks) {
+  metrics::TensorBoardStart start;
+  const data::DatasetInfo& info = images.info();
+  start.parameters = {{"dataset", info.name},
+                      {"ranks", static_cast<double>(ranks.ranks.size())},
+                      {"global_batch", static_cast<double>(arithmetic.global_batch)},
+                      {"learning_rate", arithmetic.learning_rate}};
+  for (const OptionSpec& spec : options.table()) {
+    if (!is_hyper_parameter(spec) || !options.is_set(spec.name)) continue;
+    start.parameters.emplace_back(spec.name, typed(spec, options.text(spec.name)));
+  }
+  start.texts = {{"run/command_line", as_code(command_line)},
+                 {"run/config", as_code(to_ini(options))},
+                 {"run/ranks", as_code(ranks.text)}};
+  if (!data::has_png_form(info.shape)) return start;
+  const data::ImagesView view = images.view(data::Split::kTrain);
+  for (std::size_t i = 0; i < std::min<std::size_t>(kImages, view.labels.size()); ++i) {
+    const std::string tag = "input/" + std::to_string(i) + " " + info.classes.at(view.labels[i]);
+    const auto pixels = view.images.subspan(i * info.shape.pixels(), info.shape.pixels());
+    start.images.push_back({tag, data::encode_png(info.shape, pixels), info.shape.channels,
+                            info.shape.height, info.shape.width});
+  }
+  return start;
+}
+
+metrics::VisitWeights visit_weights_of(const train::ParameterArena& arena) {
+  return [&arena](const metrics::TakeWeights& take) {
+    const torch::Tensor flat = train::on_host(arena.flat_values());
+    const Span<float> values = train::floats_of(flat);
+    for (const train::ParameterArena::Slot& slot : arena.slots()) {
+      take(slot.name, values.subspan(slot.offset, slot.count));
+    }
+  };
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,34 @@
+// What: a file of TensorBoard's events: records, each with its length and checksums.
+// Module-private. Owns: the open file. Threads: one at a time. Throws: CannotCreateError where it
+// cannot be made; IoError where a record cannot be written, and the file is then as before it.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "tandem/core/file.hpp"
+
+namespace tandem::metrics {
+
+class EventFile {
+ public:
+  // A new file in `folder`, whose name sorts behind those of all that are there, because readers
+  // take them in this order.
+  explicit EventFile(const std::string& folder);
+
+  // One write, so that a reader never sees a part of a record for long. A reader would lose all
+  // that comes after half a record, so none is left.
+  void append(std::string_view record);
+  const std::string& path() const { return file_.path(); }
+
+ private:
+  File file_;
+};
+
+// The length, its checksum, the record, its checksum.
+std::string framed(std::string_view record);
+// TensorFlow's masking, without which the CRC of data with CRCs in it says little.
+std::uint32_t masked_crc32c(std::string_view data);
+
+}  // namespace tandem::metrics

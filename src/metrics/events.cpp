@@ -1,0 +1,190 @@
+#include "events.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <limits>
+
+namespace tandem::metrics {
+namespace {
+
+constexpr std::size_t kBuckets = 64;
+constexpr char kHparams[] = "hparams";
+
+// Numbers of fields, from the .proto files of tensorboard.
+namespace event_field {
+constexpr std::uint32_t kWallTime = 1, kStep = 2, kFileVersion = 3, kSummary = 5, kSessionLog = 7;
+}
+namespace summary_field {
+constexpr std::uint32_t kValue = 1;
+}
+namespace value_field {
+constexpr std::uint32_t kTag = 1, kSimpleValue = 2, kImage = 4, kHistogram = 5, kTensor = 8,
+                        kMetadata = 9;
+}
+
+// SummaryMetadata, which says which plugin shows a value.
+ProtoMessage metadata_of(std::string_view plugin, std::string_view content) {
+  ProtoMessage data;
+  data.bytes(1, plugin).bytes(2, content);
+  return ProtoMessage().message(1, data);
+}
+
+// google.protobuf.Value
+ProtoMessage value_of(const std::variant<double, bool, std::string>& value) {
+  ProtoMessage message;
+  if (const double* number = std::get_if<double>(&value)) {
+    message.real(2, *number);
+  } else if (const bool* flag = std::get_if<bool>(&value)) {
+    message.integer(4, *flag ? 1 : 0);
+  } else {
+    message.bytes(3, as_utf8(std::get<std::string>(value)));
+  }
+  return message;
+}
+
+// DataType of hparams: string, bool, number.
+std::uint64_t type_of(const std::variant<double, bool, std::string>& value) {
+  if (std::holds_alternative<std::string>(value)) return 1;
+  return std::holds_alternative<bool>(value) ? 2 : 3;
+}
+
+}  // namespace
+
+double unix_seconds() {
+  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+std::string version_event(double time) {
+  ProtoMessage event;
+  event.real(event_field::kWallTime, time).bytes(event_field::kFileVersion, "brain.Event:2");
+  return event.encoded();
+}
+
+std::string start_event(double time, std::uint64_t step) {
+  constexpr std::uint64_t kStart = 1;
+  ProtoMessage log;
+  log.integer(1, kStart);
+  ProtoMessage event;
+  event.real(event_field::kWallTime, time).integer(event_field::kStep, step);
+  return event.message(event_field::kSessionLog, log).encoded();
+}
+
+void Summary::scalar(const std::string& tag, double value) {
+  ProtoMessage message;
+  message.bytes(value_field::kTag, tag);
+  message.single(value_field::kSimpleValue, static_cast<float>(value));
+  message_.message(summary_field::kValue, message);
+}
+
+void Summary::text(const std::string& tag, const std::string& markdown) {
+  constexpr std::uint64_t kStringType = 7;  // DT_STRING
+  ProtoMessage dimension;
+  dimension.integer(1, 1);
+  ProtoMessage shape;
+  shape.message(2, dimension);
+  ProtoMessage tensor;
+  tensor.integer(1, kStringType).message(2, shape).bytes(8, as_utf8(markdown));
+  ProtoMessage message;
+  message.bytes(value_field::kTag, tag).message(value_field::kTensor, tensor);
+  message.message(value_field::kMetadata, metadata_of("text", ""));
+  message_.message(summary_field::kValue, message);
+}
+
+void Summary::image(const std::string& tag, const PngImage& image) {
+  ProtoMessage content;
+  content.integer(1, static_cast<std::uint64_t>(image.height));
+  content.integer(2, static_cast<std::uint64_t>(image.width));
+  content.integer(3, static_cast<std::uint64_t>(image.channels)).bytes(4, image.png);
+  ProtoMessage message;
+  message.bytes(value_field::kTag, tag).message(value_field::kImage, content);
+  message_.message(summary_field::kValue, message);
+}
+
+void Summary::histogram(const std::string& tag, Span<const float> values) {
+  const Histogram histogram = histogram_of(values);
+  if (histogram.counts.empty()) return;
+  double count = 0;
+  for (const double each : histogram.counts) count += each;
+  ProtoMessage content;
+  content.real(1, histogram.least).real(2, histogram.largest).real(3, count);
+  content.real(4, histogram.sum).real(5, histogram.sum_of_squares);
+  content.reals(6, histogram.limits).reals(7, histogram.counts);
+  ProtoMessage message;
+  message.bytes(value_field::kTag, tag).message(value_field::kHistogram, content);
+  message_.message(summary_field::kValue, message);
+}
+
+// Of version 0, which is the default and so not written.
+void Summary::hparams_value(const std::string& tag, const ProtoMessage& content) {
+  ProtoMessage message;
+  message.bytes(value_field::kTag, tag);
+  message.message(value_field::kMetadata, metadata_of(kHparams, content.encoded()));
+  message_.message(summary_field::kValue, message);
+}
+
+void Summary::hparams(const HyperParameters& parameters, const std::vector<std::string>& metrics,
+                      const std::string& run_id, double time) {
+  ProtoMessage experiment;
+  ProtoMessage session;
+  for (const auto& [name, value] : parameters) {
+    ProtoMessage info;
+    experiment.message(4, info.bytes(1, name).integer(4, type_of(value)));
+    ProtoMessage entry;  // of map<string, Value>
+    session.message(1, entry.bytes(1, name).message(2, value_of(value)));
+  }
+  for (const std::string& tag : metrics) {
+    ProtoMessage name;
+    name.bytes(2, tag);
+    ProtoMessage info;
+    experiment.message(5, info.message(1, name));
+  }
+  experiment.real(3, time);
+  session.bytes(4, run_id).real(5, time);
+  hparams_value("_hparams_/experiment", ProtoMessage().message(2, experiment));
+  hparams_value("_hparams_/session_start_info", ProtoMessage().message(3, session));
+}
+
+void Summary::hparams_end(double time) {
+  constexpr std::uint64_t kSuccess = 1;
+  ProtoMessage session;
+  session.integer(1, kSuccess).real(2, time);
+  hparams_value("_hparams_/session_end_info", ProtoMessage().message(4, session));
+}
+
+std::string Summary::event(double time, std::uint64_t step) const {
+  ProtoMessage event;
+  event.real(event_field::kWallTime, time).integer(event_field::kStep, step);
+  return event.message(event_field::kSummary, message_).encoded();
+}
+
+Histogram histogram_of(Span<const float> values) {
+  Histogram histogram;
+  double least = std::numeric_limits<double>::infinity();
+  double largest = -least;
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    least = std::min<double>(least, value);
+    largest = std::max<double>(largest, value);
+  }
+  if (least > largest) return histogram;
+  histogram.least = least;
+  histogram.largest = largest;
+  const double width = (largest - least) / static_cast<double>(kBuckets);
+  const std::size_t buckets = width > 0 ? kBuckets : 1;
+  histogram.counts.assign(buckets, 0);
+  for (const float value : values) {
+    if (!std::isfinite(value)) continue;
+    histogram.sum += value;
+    histogram.sum_of_squares += static_cast<double>(value) * value;
+    const double place = width > 0 ? (value - least) / width : 0;
+    ++histogram.counts[std::min(static_cast<std::size_t>(place), buckets - 1)];
+  }
+  for (std::size_t i = 1; i < buckets; ++i) {
+    histogram.limits.push_back(least + width * static_cast<double>(i));
+  }
+  histogram.limits.push_back(largest);
+  return histogram;
+}
+
+}  // namespace tandem::metrics

@@ -1,0 +1,40 @@
+// What: writes messages in the wire format of Protocol Buffers, as far as TensorBoard's files need
+// it. Module-private. Owns: the bytes. Threads: one per object. Throws: nothing.
+//
+// Own, because libtorch's libraries export the symbols of a Protocol Buffers of another version.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tandem::metrics {
+
+class ProtoMessage {
+ public:
+  // A field of default value may be left out by the reader's definition; here all are written.
+  ProtoMessage& integer(std::uint32_t field, std::uint64_t value);
+  ProtoMessage& real(std::uint32_t field, double value);
+  ProtoMessage& single(std::uint32_t field, float value);
+  // Of type string, where the text is UTF-8, or bytes.
+  ProtoMessage& bytes(std::uint32_t field, std::string_view value);
+  ProtoMessage& message(std::uint32_t field, const ProtoMessage& value);
+  // repeated double
+  ProtoMessage& reals(std::uint32_t field, const std::vector<double>& values);
+
+  const std::string& encoded() const { return encoded_; }
+
+ private:
+  void key(std::uint32_t field, std::uint32_t wire_type);
+  void varint(std::uint64_t value);
+  template <typename Number>
+  void fixed(Number value);
+
+  std::string encoded_;
+};
+
+// What is not UTF-8 in it replaced, because readers refuse a message with such a string.
+std::string as_utf8(const std::string& text);
+
+}  // namespace tandem::metrics

@@ -1,0 +1,138 @@
+#include "tandem/metrics/tensorboard.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+#include "event_file.hpp"
+#include "events.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/print.hpp"
+
+namespace tandem::metrics {
+namespace {
+
+// What the hyper-parameters' page shows beside them.
+const std::vector<std::string> kMeasures = {"eval/accuracy", "eval/loss", "train/loss"};
+
+// True after the last step of each `every`th epoch.
+bool is_due(double epochs_done, std::uint64_t every) {
+  const double whole = std::round(epochs_done);
+  constexpr double kRounding = 1e-9;
+  return every > 0 && whole > 0 && std::abs(epochs_done - whole) < kRounding &&
+         static_cast<std::uint64_t>(whole) % every == 0;
+}
+
+std::string rank_tag(std::size_t rank) {
+  char tag[32];
+  std::snprintf(tag, sizeof tag, "system/rank-%04zu/", rank);
+  return tag;
+}
+
+}  // namespace
+
+TensorBoardSink::TensorBoardSink(TensorBoardSettings settings,
+                                 const std::function<TensorBoardStart()>& describe)
+    : settings_(std::move(settings)), last_step_(settings_.first_step) {
+  const bool is_first = list_folder(settings_.folder).empty();
+  file_ = std::make_unique<EventFile>(settings_.folder);
+  append(version_event(unix_seconds()));
+  // What an earlier start has done after the checkpoint is done again.
+  if (!is_first) append(start_event(unix_seconds(), settings_.first_step + 1));
+  if (is_first) describe_run(describe());
+}
+
+TensorBoardSink::~TensorBoardSink() {
+  if (last_step_ < settings_.total_steps || std::uncaught_exceptions() > 0) return;
+  Summary summary;
+  summary.hparams_end(unix_seconds());
+  write(summary, last_step_);
+}
+
+void TensorBoardSink::describe_run(const TensorBoardStart& start) {
+  Summary summary;
+  summary.hparams(start.parameters, kMeasures, settings_.run_id, unix_seconds());
+  for (const NamedText& text : start.texts) summary.text(text.tag, text.markdown);
+  write(summary, 0);
+  for (const PngImage& image : start.images) {
+    Summary one;
+    one.image(image.tag, image);
+    write(one, 0);
+  }
+}
+
+void TensorBoardSink::on_step(const StepRecord& record) {
+  Summary summary;
+  summary.scalar("train/loss", record.loss);
+  summary.scalar("train/accuracy", record.accuracy);
+  summary.scalar("train/lr", record.learning_rate);
+  summary.scalar("train/images_per_second", record.images_per_second);
+  if (record.gradient_norm) summary.scalar("train/grad_norm", *record.gradient_norm);
+  add_ranks(record.ranks, summary);
+  write(summary, record.step);
+}
+
+// A rank's values are shown once for each sample of its machine.
+void TensorBoardSink::add_ranks(const std::vector<RankRecord>& ranks, Summary& summary) {
+  samples_.resize(ranks.size());
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    const RankRecord& each = ranks[rank];
+    if (each.system.samples <= samples_[rank]) continue;
+    samples_[rank] = each.system.samples;
+    const std::string tag = rank_tag(rank);
+    summary.scalar(tag + "step_seconds", each.step_seconds);
+    summary.scalar(tag + "data_seconds", each.data_seconds);
+    summary.scalar(tag + "compute_seconds", each.compute_seconds);
+    summary.scalar(tag + "comm_seconds", each.exchange_seconds);
+    for (std::size_t i = 0; i < kSystemValues; ++i) {
+      const double value = each.system.values[i];
+      if (SystemUsage::is_present(value)) summary.scalar(tag + kSystemValueSpecs[i].name, value);
+    }
+  }
+}
+
+void TensorBoardSink::on_epoch(const EpochRecord& record) {
+  Summary summary;
+  summary.scalar("train/epoch_loss", record.loss);
+  summary.scalar("train/epoch_accuracy", record.accuracy);
+  write(summary, record.step);
+  if (!settings_.visit_weights || !is_due(record.epoch, settings_.histograms_every)) return;
+  settings_.visit_weights([&](const std::string& name, Span<const float> values) {
+    Summary one;
+    one.histogram("weights/" + name, values);
+    if (!one.empty()) write(one, record.step);
+  });
+}
+
+void TensorBoardSink::on_evaluation(const EvaluationRecord& record) {
+  Summary summary;
+  summary.scalar("eval/loss", record.test_loss);
+  summary.scalar("eval/accuracy", record.test_accuracy);
+  write(summary, record.step);
+}
+
+void TensorBoardSink::on_note(const NoteRecord& record) {
+  if (record.event != "warning") return;
+  Summary summary;
+  summary.text("run/warnings", record.text);
+  write(summary, record.step);
+}
+
+void TensorBoardSink::write(const Summary& summary, std::uint64_t step) {
+  last_step_ = std::max(last_step_, step);
+  append(summary.event(unix_seconds(), step));
+}
+
+void TensorBoardSink::append(const std::string& event) {
+  try {
+    file_->append(event);
+  } catch (const IoError& error) {
+    if (std::exchange(has_warned_, true)) return;
+    print_warning(std::string(error.what()) +
+                  "; training goes on, and TensorBoard will lack values; make room");
+  }
+}
+
+}  // namespace tandem::metrics
