@@ -29,6 +29,11 @@ int write_all(int descriptor, std::string_view text) {
   return 0;
 }
 
+void write_to_standard_output(std::string_view text) {
+  const int failure = write_all(STDOUT_FILENO, text);
+  if (failure != 0) throw IoError(std::string("standard output: ") + std::strerror(failure));
+}
+
 // Characters, not bytes: continuation bytes of UTF-8 take no column.
 std::size_t width(std::string_view text) {
   return static_cast<std::size_t>(
@@ -45,10 +50,9 @@ void print_warning(std::string_view message) {
   write_all(STDERR_FILENO, "tandem: warning: " + escape_lines(message));
 }
 
-void print_line(std::string_view line) {
-  const int failure = write_all(STDOUT_FILENO, escape_lines(line));
-  if (failure != 0) throw IoError(std::string("standard output: ") + std::strerror(failure));
-}
+void print_line(std::string_view line) { write_to_standard_output(escape_lines(line)); }
+
+void print_bytes(std::string_view bytes) { write_to_standard_output(bytes); }
 
 void print_error_line(std::string_view line) { write_all(STDERR_FILENO, escape_lines(line)); }
 

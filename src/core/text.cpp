@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdio>
+#include <ctime>
 #include <numeric>
 
 #include "tandem/core/error.hpp"
@@ -135,6 +136,15 @@ std::string format_duration(double seconds) {
     std::snprintf(buffer, sizeof buffer, "%lld:%02lld", total / 60, total % 60);
   }
   return buffer;
+}
+
+std::string format_utc(double unix_seconds, const char* format) {
+  if (!(unix_seconds >= 0 && unix_seconds < 95'617'584'000)) return "";
+  const auto time = static_cast<std::time_t>(unix_seconds);
+  std::tm utc{};
+  gmtime_r(&time, &utc);
+  char text[64];
+  return std::string(text, std::strftime(text, sizeof text, format, &utc));
 }
 
 std::int64_t parse_integer(std::string_view text, std::int64_t lowest, std::int64_t highest,

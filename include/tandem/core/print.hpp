@@ -17,6 +17,9 @@ void print_warning(std::string_view message);
 // A line on standard output or standard error; control characters except newline are escaped.
 void print_line(std::string_view line);
 void print_error_line(std::string_view line);
+// Bytes on standard output just as they are, for a format that has control characters of its own;
+// what comes from outside was escaped before.
+void print_bytes(std::string_view bytes);
 
 // Columns of `rows` aligned, two spaces apart; every row has as many cells as the first.
 std::string format_table(const std::vector<std::vector<std::string>>& rows);

@@ -33,6 +33,9 @@ std::string format_real(double value);
 std::string format_fixed(double value, int digits);
 // "0:42", "1:02:03"
 std::string format_duration(double seconds);
+// A time in Unix seconds as strftime's `format` says, in UTC; empty where it is none, or lies
+// beyond the year 5000.
+std::string format_utc(double unix_seconds, const char* format);
 
 // A whole decimal number, and nothing else, in [lowest, highest]; `what` names it in the message of
 // the UsageError.

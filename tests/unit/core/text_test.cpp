@@ -110,5 +110,14 @@ TEST(FormatTable, AlignsColumnsByCharacters) {
             "rank  host\n0     n\xc3\xb6rd\n10    b");
 }
 
+TEST(FormatUtc, SaysNothingOfWhatIsNoTime) {
+  EXPECT_EQ(format_utc(1795265306.9, "%Y-%m-%d %H:%M:%S"), "2026-11-21 12:48:26");
+  EXPECT_EQ(format_utc(0, "%Y"), "1970");
+  EXPECT_EQ(format_utc(95'617'583'999, "%Y"), "4999");
+  for (const double none : {-1.0, 95'617'584'000.0, 1e300, std::nan("")}) {
+    EXPECT_EQ(format_utc(none, "%Y"), "") << none;
+  }
+}
+
 }  // namespace
 }  // namespace tandem

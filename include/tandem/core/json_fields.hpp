@@ -1,0 +1,18 @@
+// What: members of a JSON object that came from outside, where any may be absent or of another
+// type. Owns: nothing. Threads: any. Throws: nothing.
+#pragma once
+
+#include <string>
+
+#include "tandem/core/json.hpp"
+
+namespace tandem {
+
+// Null where `object` is no object or has no such member.
+const Json& member(const Json& object, const std::string& name);
+// Empty where it is no text.
+std::string text_of(const Json& object, const std::string& name);
+// Not a number where it is none.
+double number_of(const Json& object, const std::string& name);
+
+}  // namespace tandem
