@@ -8,6 +8,7 @@
 #include "tandem/core/text.hpp"
 #include "tandem/data/packed_file.hpp"
 #include "tandem/data/probe.hpp"
+#include "tandem/metrics/run_record.hpp"
 
 namespace tandem::app {
 namespace {
@@ -49,24 +50,13 @@ Json inspect_model(const std::string& path) {
           {"tensors", tensors}};
 }
 
-Json parse_file(const std::string& path) {
-  try {
-    return Json::parse(read_file(path));
-  } catch (const Json::exception& error) {
-    throw DataError(path + ": is not JSON: " + error.what());
-  }
-}
-
 Json inspect_run(const std::string& path) {
-  if (!file_exists(path + "/config.ini")) {
-    throw DataError(path + ": is a folder without config.ini; a run folder was expected");
-  }
-  Json run{{"kind", "run"}, {"finished", file_exists(path + "/summary.json")}};
-  for (const std::string name : {"manifest", "summary"}) {
-    const std::string file = path + "/" + name + ".json";
-    if (file_exists(file)) run[name] = parse_file(file);
-  }
-  return run;
+  const metrics::RunRecord run = metrics::read_run(path);
+  if (!run.faults.empty()) throw DataError(join(run.faults, "\n  "));
+  Json found{{"kind", "run"}, {"state", run.state()}, {"finished", !run.summary.is_null()}};
+  if (!run.manifest.is_null()) found["manifest"] = run.manifest;
+  if (!run.summary.is_null()) found["summary"] = run.summary;
+  return found;
 }
 
 // One "key  value" line per entry, nested objects with their path.

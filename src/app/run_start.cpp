@@ -256,7 +256,7 @@ metrics::RunFolder open_folder(RunStart& start) {
   for (const std::string& path : start.folder->written_metrics()) {
     metrics::JsonLinesSink::drop_after(path, start.state.step);
   }
-  start.folder->remove_summary();
+  start.folder->remove_results_after(start.state.step);
   return std::move(*start.folder);
 }
 

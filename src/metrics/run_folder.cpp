@@ -15,6 +15,7 @@
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/json_fields.hpp"
 
 namespace tandem::metrics {
 namespace {
@@ -41,6 +42,12 @@ Json read_json(const std::string& path) {
   if (!file_exists(path)) return nullptr;
   const Json json = Json::parse(read_file(path), nullptr, false);
   return json.is_object() ? json : Json(nullptr);
+}
+
+void remove_file(const std::string& path) {
+  if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
+    throw IoError(path + ": cannot be removed: " + std::strerror(errno));
+  }
 }
 
 // Data set names come from a file; only these characters reach a path.
@@ -177,9 +184,17 @@ Json RunFolder::read_manifest() const { return read_json(manifest_path()); }
 
 Json RunFolder::read_summary() const { return read_json(summary_path()); }
 
-void RunFolder::remove_summary() const {
-  if (::unlink(summary_path().c_str()) != 0 && errno != ENOENT) {
-    throw IoError(summary_path() + ": cannot be removed: " + std::strerror(errno));
+void RunFolder::write_evaluation(const Json& evaluation) const {
+  // Not indented: a row of counts is a line's worth.
+  write_file_atomically(evaluation_path(),
+                        evaluation.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+void RunFolder::remove_results_after(std::uint64_t step) const {
+  remove_file(summary_path());
+  remove_file(report_path());
+  if (!(number_of(read_json(evaluation_path()), "step") <= static_cast<double>(step))) {
+    remove_file(evaluation_path());
   }
 }
 

@@ -12,6 +12,7 @@
 namespace tandem::metrics {
 namespace {
 
+constexpr char kName[] = "/run.lock";
 constexpr char kCure[] = "; make it writable, or choose another --runs-dir";
 
 File open_lock(const std::string& path) {
@@ -28,16 +29,21 @@ std::string holder_of(const File& file) {
   return text.substr(0, text.find('\n'));
 }
 
+struct flock whole_file_by(short type) {
+  struct flock lock {};
+  lock.l_type = type;
+  lock.l_whence = SEEK_SET;
+  return lock;
+}
+
 std::string describe_self() {
   return "process " + std::to_string(::getpid()) + " on " + kernel_host_name() + "\n";
 }
 
 }  // namespace
 
-RunLock::RunLock(const std::string& folder) : file_(open_lock(folder + "/run.lock")) {
-  struct flock whole_file {};
-  whole_file.l_type = F_WRLCK;
-  whole_file.l_whence = SEEK_SET;
+RunLock::RunLock(const std::string& folder) : file_(open_lock(folder + kName)) {
+  struct flock whole_file = whole_file_by(F_WRLCK);
   if (::fcntl(file_.descriptor(), F_OFD_SETLK, &whole_file) != 0) {
     if (errno == EAGAIN || errno == EACCES) {
       throw CannotCreateError(folder + ": another run works in this folder (" + holder_of(file_) +
@@ -53,6 +59,15 @@ RunLock::RunLock(const std::string& folder) : file_(open_lock(folder + "/run.loc
     throw CannotCreateError(file_.path() + ": cannot be written: " + std::strerror(errno) + kCure);
   }
   file_.write_at(0, self.data(), self.size());
+}
+
+bool RunLock::is_held(const std::string& folder) {
+  const std::string path = folder + kName;
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return false;
+  const File file(descriptor, path);
+  struct flock lock = whole_file_by(F_RDLCK);
+  return ::fcntl(descriptor, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 }  // namespace tandem::metrics

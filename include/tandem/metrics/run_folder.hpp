@@ -3,6 +3,7 @@
 // CannotCreateError, IoError.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,8 @@ class RunFolder {
   std::string tensorboard_path() const;
   std::string manifest_path() const { return path_ + "/manifest.json"; }
   std::string summary_path() const { return path_ + "/summary.json"; }
+  std::string evaluation_path() const { return path_ + "/evaluation.json"; }
+  std::string report_path() const { return path_ + "/report.html"; }
   std::string checkpoints_path() const { return path_ + "/checkpoints"; }
   std::string safetensors_path() const { return path_ + "/model/model.safetensors"; }
   // model/cifar_net.pth for the data set cifar10, model/<data set>_net.pth otherwise.
@@ -52,7 +55,10 @@ class RunFolder {
   Json read_summary() const;
   // Written last: its presence says that the run has ended.
   void write_summary(const Json& summary) const;
-  void remove_summary() const;
+  // What the model answered in its last evaluation.
+  void write_evaluation(const Json& evaluation) const;
+  // Before a run goes on after `step`: the summary and the page, and an evaluation of a later step.
+  void remove_results_after(std::uint64_t step) const;
   // Why no lock keeps other runs out; empty: one does.
   const std::string& lock_warning() const { return lock_.warning(); }
 

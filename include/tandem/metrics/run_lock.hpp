@@ -15,6 +15,9 @@ class RunLock {
   // `folder` exists.
   explicit RunLock(const std::string& folder);
 
+  // Whether somebody holds the lock of `folder`, as far as its file system tells. Leaves nothing.
+  static bool is_held(const std::string& folder);
+
   // Why the folder is not locked after all: its file system has no locks. Empty: it is.
   const std::string& warning() const { return warning_; }
 

@@ -13,7 +13,9 @@ namespace {
 TEST(RunLock, KeepsASecondOneOutWhileTheFirstLives) {
   const testing::TempDir folder;
   {
+    EXPECT_FALSE(RunLock::is_held(folder.path()));
     const RunLock first(folder.path());
+    EXPECT_TRUE(RunLock::is_held(folder.path()));
     EXPECT_EQ(first.warning(), "");
     try {
       const RunLock second(folder.path());
@@ -25,6 +27,7 @@ TEST(RunLock, KeepsASecondOneOutWhileTheFirstLives) {
     }
   }
   EXPECT_TRUE(file_exists(folder / "run.lock"));
+  EXPECT_FALSE(RunLock::is_held(folder.path()));
   EXPECT_NO_THROW(RunLock(folder.path()));
 }
 

@@ -1,0 +1,191 @@
+#include "tandem/metrics/metric_lines.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string_view>
+#include <utility>
+
+#include "tandem/core/file.hpp"
+#include "tandem/core/json.hpp"
+
+namespace tandem::metrics {
+namespace {
+
+// Of a file that somebody else made: what there is of each, at most.
+constexpr std::size_t kLongestLine = 1U << 20;
+constexpr std::size_t kMostEvents = 32;
+constexpr std::size_t kMostFields = 64;
+constexpr std::size_t kMostNotes = 200;
+constexpr std::size_t kChunk = 1U << 20;
+constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+
+// The numbers and texts that an object holds itself. An event handler of the parser, because a tree
+// for each of millions of lines takes several times as long.
+class FlatObject final : public nlohmann::json_sax<Json> {
+ public:
+  bool read(std::string_view line) {
+    numbers.clear();
+    texts.clear();
+    depth_ = 0;
+    return Json::sax_parse(line.begin(), line.end(), this) && !is_array_;
+  }
+  double number(std::string_view name) const {
+    for (const auto& [key, value] : numbers) {
+      if (key == name) return value;
+    }
+    return kNone;
+  }
+  const std::string* text(std::string_view name) const {
+    for (const auto& [key, value] : texts) {
+      if (key == name) return &value;
+    }
+    return nullptr;
+  }
+
+  std::vector<std::pair<std::string, double>> numbers;
+  std::vector<std::pair<std::string, std::string>> texts;
+
+  bool null() override { return add(kNone); }
+  bool boolean(bool value) override { return add(value ? 1 : 0); }
+  bool number_integer(number_integer_t value) override { return add(static_cast<double>(value)); }
+  bool number_unsigned(number_unsigned_t value) override { return add(static_cast<double>(value)); }
+  bool number_float(number_float_t value, const string_t&) override { return add(value); }
+  bool string(string_t& value) override {
+    if (depth_ == 1) texts.emplace_back(key_, std::move(value));
+    return depth_ > 0;
+  }
+  bool binary(binary_t&) override { return true; }
+  bool start_object(std::size_t) override {
+    if (depth_ == 0) is_array_ = false;
+    ++depth_;
+    return true;
+  }
+  bool key(string_t& name) override {
+    if (depth_ == 1) key_ = std::move(name);
+    return true;
+  }
+  bool end_object() override { return leave(); }
+  bool start_array(std::size_t) override {
+    if (depth_ == 0) is_array_ = true;
+    ++depth_;
+    return true;
+  }
+  bool end_array() override { return leave(); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override {
+    return false;
+  }
+
+ private:
+  bool add(double value) {
+    if (depth_ == 1) numbers.emplace_back(key_, value);
+    return depth_ > 0;
+  }
+  bool leave() {
+    --depth_;
+    return true;
+  }
+
+  std::string key_;
+  int depth_ = 0;
+  bool is_array_ = false;
+};
+
+bool is_of_every_line(const std::string& field) {
+  return field == "step" || field == "epoch" || field == "time";
+}
+
+// False: the line is none of ours.
+bool take(const FlatObject& line, MetricLines& lines) {
+  const std::string* event = line.text("event");
+  const double step = line.number("step");
+  if (event == nullptr || !std::isfinite(step) || step < 0) return false;
+  if (const std::string* text = line.text("text")) {
+    lines.notes.push_back({*event, step, line.number("time"), *text});
+    if (lines.notes.size() < 2 * kMostNotes) return true;
+    lines.notes.erase(lines.notes.begin(), lines.notes.begin() + kMostNotes);
+    lines.earlier_notes += kMostNotes;
+    return true;
+  }
+  auto found = lines.events.find(*event);
+  if (found == lines.events.end()) {
+    if (lines.events.size() == kMostEvents) return false;
+    found = lines.events.emplace(*event, EventLines()).first;
+  }
+  EventLines& of_event = found->second;
+  const std::size_t number = of_event.step.size();
+  of_event.step.push_back(step);
+  of_event.epoch.push_back(line.number("epoch"));
+  of_event.time.push_back(line.number("time"));
+  for (const auto& [field, value] : line.numbers) {
+    if (is_of_every_line(field)) continue;
+    const auto samples = of_event.fields.find(field);
+    if (samples != of_event.fields.end()) {
+      samples->second.push_back({number, value});
+    } else if (of_event.fields.size() < kMostFields) {
+      of_event.fields[field].push_back({number, value});
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+const std::vector<Sample>& MetricLines::samples(const std::string& event,
+                                                const std::string& field) const {
+  static const std::vector<Sample> kNothing;
+  const auto of_event = events.find(event);
+  if (of_event == events.end()) return kNothing;
+  const auto found = of_event->second.fields.find(field);
+  return found == of_event->second.fields.end() ? kNothing : found->second;
+}
+
+double MetricLines::last(const std::string& event, const std::string& field) const {
+  const std::vector<Sample>& found = samples(event, field);
+  return found.empty() ? kNone : found.back().value;
+}
+
+double MetricLines::last_step() const {
+  double last = 0;
+  for (const auto& [name, lines] : events) {
+    if (!lines.step.empty()) last = std::max(last, lines.step.back());
+  }
+  return last;
+}
+
+MetricLines read_metric_lines(const std::string& path, std::uint64_t most_bytes) {
+  const File file = File::open_for_reading(path);
+  const std::uint64_t end = file.size();  // what is written from now on is left to the next reader
+  std::uint64_t at = end - std::min(end, most_bytes);
+  MetricLines lines;
+  FlatObject object;
+  std::string chunk(kChunk, '\0');
+  std::string begun;         // a line that goes on in the next chunk
+  bool is_skipped = at > 0;  // up to where the next line begins
+  while (at < end) {
+    const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(kChunk, end - at));
+    const std::size_t got = file.read_at(at, chunk.data(), wanted);
+    if (got == 0) break;
+    at += got;
+    std::string_view rest(chunk.data(), got);
+    for (std::size_t length = 0; (length = rest.find('\n')) != std::string_view::npos;) {
+      begun += rest.substr(0, length);
+      rest.remove_prefix(length + 1);
+      if (!std::exchange(is_skipped, false)) {
+        lines.refused += !object.read(begun) || !take(object, lines);
+      }
+      begun.clear();
+    }
+    begun += rest;
+    if (begun.size() <= kLongestLine) continue;
+    lines.refused += !std::exchange(is_skipped, true);
+    begun.clear();
+  }
+  if (lines.notes.size() > kMostNotes) {
+    const std::size_t more = lines.notes.size() - kMostNotes;
+    lines.notes.erase(lines.notes.begin(), lines.notes.begin() + static_cast<std::ptrdiff_t>(more));
+    lines.earlier_notes += more;
+  }
+  return lines;
+}
+
+}  // namespace tandem::metrics
