@@ -2,6 +2,8 @@
 
 #include <chrono>
 #include <memory>
+#include <numeric>
+#include <utility>
 
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
@@ -16,12 +18,16 @@ namespace {
 // What each rank counts, laid out for one reduction each.
 struct Counts {
   std::vector<double> batch_loss;  // by batch: written by one rank, zero on the others
-  std::vector<std::int64_t> class_images;
-  std::vector<std::int64_t> class_correct;
+  std::size_t classes;
+  std::vector<std::int64_t> confusion;          // by label * classes + answer
   std::vector<std::uint64_t> accounting{0, 0};  // images, hash of their ids
+  WorstAnswers worst;
 
-  Counts(std::size_t batches, std::size_t classes)
-      : batch_loss(batches), class_images(classes), class_correct(classes) {}
+  Counts(std::size_t batches, const EvaluationSettings& settings)
+      : batch_loss(batches),
+        classes(settings.classes),
+        confusion(classes * classes),
+        worst(settings.worst) {}
 
   // Both on the host.
   void add(const TensorBatch& batch, const torch::Tensor& logits) {
@@ -30,17 +36,25 @@ struct Counts {
     const auto* labels = batch.labels.data_ptr<std::int64_t>();
     for (std::size_t i = 0; i < batch.size(); ++i) {
       const auto label = static_cast<std::size_t>(labels[i]);
-      ++class_images[label];
-      class_correct[label] += predicted[i] == labels[i];
+      ++confusion[label * classes + static_cast<std::size_t>(predicted[i])];
     }
+    if (worst.is_wanted()) add_worst(batch, logits, predicted);
     accounting[0] += batch.size();
     accounting[1] += id_hash_of(batch.request);
   }
 
+  void add_worst(const TensorBatch& batch, const torch::Tensor& logits,
+                 const std::vector<std::int64_t>& predicted) {
+    const torch::Tensor losses = image_cross_entropy(logits, batch.labels).contiguous();
+    const float* loss = losses.data_ptr<float>();
+    for (std::size_t i = 0; i < batch.size(); ++i) {
+      worst.add({batch.request.images[i], predicted[i], static_cast<double>(loss[i])});
+    }
+  }
+
   void reduce(comm::Communicator& comm) {
     comm.reduce(Span<double>(batch_loss));
-    comm.reduce(Span<std::int64_t>(class_images));
-    comm.reduce(Span<std::int64_t>(class_correct));
+    comm.reduce(Span<std::int64_t>(confusion));
     comm.reduce(Span<std::uint64_t>(accounting));
   }
 };
@@ -64,7 +78,7 @@ Evaluation evaluate(comm::Communicator& comm, model::Network& network,
   broadcast_buffers(comm, network);
 
   const std::size_t image_count = images.labels.size();
-  Counts counts(data::EvaluationSampler::batch_count(image_count), settings.classes);
+  Counts counts(data::EvaluationSampler::batch_count(image_count), settings);
   LoadedBatches batches(images, settings.transform, {},
                         std::make_unique<data::EvaluationSampler>(
                             static_cast<std::uint32_t>(image_count), comm.rank(), comm.size()));
@@ -80,17 +94,23 @@ Evaluation evaluate(comm::Communicator& comm, model::Network& network,
   const auto interruptions = comm.all_reduce_value<std::int64_t>(interrupted ? 1 : 0);
   if (interruptions > 0) return result;
   counts.reduce(comm);
+  result.worst = counts.worst.gather(comm);
 
   result.completed = true;
   if (comm.rank() != 0) return result;
   require_exactly_once(counts, image_count);
   for (const double loss : counts.batch_loss) result.loss += loss;
-  for (const std::int64_t correct : counts.class_correct) result.correct += correct;
+  for (std::size_t label = 0; label < counts.classes; ++label) {
+    const auto row = counts.confusion.begin() + static_cast<std::ptrdiff_t>(label * counts.classes);
+    result.class_images.push_back(
+        std::accumulate(row, row + static_cast<std::ptrdiff_t>(counts.classes), std::int64_t{0}));
+    result.class_correct.push_back(*(row + static_cast<std::ptrdiff_t>(label)));
+    result.correct += result.class_correct.back();
+  }
+  result.confusion = std::move(counts.confusion);
   result.images = static_cast<std::int64_t>(image_count);
   result.loss /= static_cast<double>(image_count);
   result.accuracy = static_cast<double>(result.correct) / static_cast<double>(image_count);
-  result.class_images = counts.class_images;
-  result.class_correct = counts.class_correct;
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
 }

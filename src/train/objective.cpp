@@ -20,6 +20,11 @@ torch::Tensor summed_cross_entropy(const torch::Tensor& logits, const torch::Ten
                                 label_smoothing);
 }
 
+torch::Tensor image_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels) {
+  return at::cross_entropy_loss(logits.to(torch::kFloat32), labels, {}, at::Reduction::None, -100,
+                                0.0);
+}
+
 std::vector<std::int64_t> predicted_classes(const torch::Tensor& logits) {
   const torch::Tensor rows = logits.detach().to(torch::kFloat32).contiguous();
   const std::int64_t classes = rows.size(1);

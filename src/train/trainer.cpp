@@ -298,6 +298,7 @@ void Trainer::run_evaluation(std::uint64_t step) {
   record.images = static_cast<std::uint64_t>(evaluation.images);
   record.seconds = evaluation.seconds;
   result_.last_evaluation = evaluation;
+  result_.last_evaluation->step = record.step;
   result_.evaluation_seconds += evaluation.seconds;
   for (const auto& sink : parts_.sinks) sink->on_evaluation(record);
 }

@@ -154,7 +154,7 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   settings.eval_every = config.eval_every;
   settings.log_every = 1;
   settings.skip_nonfinite = skip_nonfinite;
-  const EvaluationSettings evaluation{transform, config.precision, kClasses, place};
+  const EvaluationSettings evaluation{transform, config.precision, kClasses, place, nullptr, 20};
   Trainer trainer({comm, *network, arena, *exchange, *math, schedule, *batches,
                    [&] { return evaluate(comm, *network, images.view(), evaluation); }, sinks},
                   settings);

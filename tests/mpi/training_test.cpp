@@ -2,7 +2,9 @@
 #include <gtest/gtest.h>
 #include <torch/nn/utils/clip_grad.h>
 
+#include <algorithm>
 #include <cmath>
+#include <tuple>
 
 #include "support/mpi_test.hpp"
 #include "train_on.hpp"
@@ -149,6 +151,15 @@ TEST(Training, RanksStayEqualWithBatchNorm) {
             world.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMax));
 }
 
+std::vector<std::tuple<std::uint64_t, std::int64_t, double>> values_of(
+    const std::vector<WrongAnswer>& answers) {
+  std::vector<std::tuple<std::uint64_t, std::int64_t, double>> values;
+  for (const WrongAnswer& answer : answers) {
+    values.emplace_back(answer.image, answer.predicted, answer.loss);
+  }
+  return values;
+}
+
 TEST(Evaluation, IsTheSameAtAnyNumberOfRanks) {
   auto world = comm::MpiCommunicator::world();
   auto self = comm::MpiCommunicator::self();
@@ -168,6 +179,10 @@ TEST(Evaluation, IsTheSameAtAnyNumberOfRanks) {
     EXPECT_EQ(together.result.last_evaluation->loss, single.result.last_evaluation->loss);
     EXPECT_EQ(together.result.last_evaluation->correct, single.result.last_evaluation->correct);
     EXPECT_EQ(together.result.last_evaluation->images, static_cast<std::int64_t>(count));
+    EXPECT_EQ(together.result.last_evaluation->confusion, single.result.last_evaluation->confusion);
+    EXPECT_EQ(together.result.last_evaluation->worst.size(), std::min<std::size_t>(count, 20));
+    EXPECT_EQ(values_of(together.result.last_evaluation->worst),
+              values_of(single.result.last_evaluation->worst));
   }
 }
 

@@ -15,6 +15,7 @@
 #include "tandem/data/batch_loader.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/model/precision.hpp"
+#include "tandem/train/answers.hpp"
 
 namespace tandem::train {
 
@@ -25,6 +26,9 @@ struct Evaluation {
   std::int64_t images = 0;
   std::vector<std::int64_t> class_images;   // by label
   std::vector<std::int64_t> class_correct;  // by label
+  std::vector<std::int64_t> confusion;      // images by label * classes + answer
+  std::vector<WrongAnswer> worst;           // as many as were asked for, worst first
+  std::uint64_t step = 0;                   // after which the trainer had it made
   double seconds = 0;
   bool completed = false;  // on every rank; false: given up, nothing else is set
 };
@@ -35,6 +39,7 @@ struct EvaluationSettings {
   std::size_t classes;
   torch::Device device = torch::kCPU;              // the network's
   std::function<bool()> is_interrupted = nullptr;  // asked between batches; may be empty
+  std::size_t worst = 0;                           // how many of the worst answers are wanted
 };
 
 // Collective. Broadcasts rank 0's buffers first and leaves the network in evaluation mode. Complete

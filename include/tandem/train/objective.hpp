@@ -29,6 +29,9 @@ struct Totals {
 torch::Tensor summed_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels,
                                    double label_smoothing);
 
+// The same of each image and without smoothing: float [N].
+torch::Tensor image_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels);
+
 // The class of each row of logits: the first of its largest entries.
 std::vector<std::int64_t> predicted_classes(const torch::Tensor& logits);
 
