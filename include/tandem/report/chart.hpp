@@ -1,0 +1,49 @@
+// What: curves over steps or epochs as a figure: an SVG drawing that stretches with the page, and
+// its numbers and names as text beside it, which does not. Needs no script. Owns: values. Threads:
+// any. Throws: nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tandem/report/html.hpp"
+#include "tandem/report/thin.hpp"
+
+namespace tandem::report {
+
+enum class Unit { kNumber, kBytes, kSeconds, kPercent };
+
+struct Curve {
+  std::string name;
+  Points points;
+  bool has_marks = false;  // few points, each worth seeing
+};
+
+struct Chart {
+  std::string title;
+  Unit unit = Unit::kNumber;
+  Axis axis = Axis::kStep;
+  bool is_from_zero = false;        // the lower end of y
+  bool may_be_logarithmic = false;  // where the values span so much that a linear y hides most
+  std::vector<Curve> curves;
+};
+
+// Nothing where no curve has a finite point. The points are drawn as they are: thin() them before.
+Html draw(const Chart& chart);
+
+// The places of the marks of an axis: at least two, equally far apart, round numbers.
+struct Scale {
+  double low = 0;
+  double high = 1;
+  bool is_logarithmic = false;
+  std::vector<double> marks;  // of a logarithmic scale powers of ten
+
+  double share(double value) const;  // of the way from low to high
+};
+// Wide enough for [low, high], which need not differ. `reaches_marks`: begins and ends at one.
+Scale make_scale(double low, double high, bool reaches_marks, bool is_logarithmic = false);
+
+// "1.5 MB", "25 ms", "12,345", "0.0312"
+std::string format_value(double value, Unit unit);
+
+}  // namespace tandem::report

@@ -1,0 +1,31 @@
+// What: what evaluation.json says of a model's answers, proved to fit together (docs/formats.md).
+// Owns: values. Threads: any. Throws: DataError where it is not what tandem writes.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tandem/core/json.hpp"
+
+namespace tandem::report {
+
+struct WorstImage {
+  std::uint64_t index = 0;
+  std::size_t label = 0;
+  std::size_t predicted = 0;
+  double loss = 0;     // not a number where it is not finite
+  std::string pixels;  // planar; empty where the file has none of it
+};
+
+struct Answers {
+  double step = 0;
+  std::vector<std::string> classes;
+  std::vector<std::vector<std::int64_t>> confusion;  // by label, then by answer
+  std::size_t channels = 0, height = 0, width = 0;
+  std::vector<WorstImage> worst;  // the highest loss first
+};
+
+Answers read_answers(const Json& evaluation);
+
+}  // namespace tandem::report

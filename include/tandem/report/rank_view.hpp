@@ -1,0 +1,55 @@
+// What: what the ranks of a run did, from their files: means over the run, and curves that fit a
+// drawing. One file is in memory at a time. Owns: values. Threads: any. Throws: nothing; a file
+// that cannot be read is one of the `faults`.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tandem/metrics/run_record.hpp"
+#include "tandem/report/thin.hpp"
+
+namespace tandem::report {
+
+// Seconds are means per step; what a rank's file does not have is not a number.
+struct RankRow {
+  int rank = 0;
+  double images = 0;
+  double images_per_second = 0;
+  double step_seconds = 0;
+  double data_seconds = 0;
+  double compute_seconds = 0;
+  double exchange_seconds = 0;  // the exchange itself: what the rank that comes last needs for it
+  double wait_seconds = 0;      // for ranks that come later
+  // Of each system metric the mean and the highest.
+  std::map<std::string, double> mean;
+  std::map<std::string, double> highest;
+};
+
+// A metric of the ranks over steps: a curve of each rank, or, of many, what spans them.
+struct RankCurves {
+  std::map<std::string, std::vector<std::pair<std::string, Points>>> by_metric;  // name and points
+  bool is_band = false;  // lowest, mean and highest of all ranks
+};
+
+struct RankView {
+  std::vector<RankRow> rows;
+  RankCurves curves;
+  std::vector<std::string> faults;
+};
+
+// Curves of up to this many ranks are told apart.
+constexpr std::size_t kMostRankCurves = 8;
+
+// `columns`: of a drawing over the run's steps.
+RankView read_ranks(const metrics::RunRecord& run, const Columns& columns);
+
+// A metric that the program is known to write: how it is called on the page. Others have the name
+// of their field.
+std::string metric_title(const std::string& field);
+// Whether it is one of the seconds that make a step.
+bool is_step_time(const std::string& field);
+
+}  // namespace tandem::report

@@ -1,0 +1,159 @@
+#include "tandem/report/chart.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tandem/core/text.hpp"
+
+namespace tandem::report {
+namespace {
+
+// Units of the drawing. It is stretched to whatever place the page has; lines keep their width.
+constexpr double kWidth = 2000;
+constexpr double kHeight = 800;
+constexpr double kMuch = 100;  // between the highest and the middle value, for a logarithmic y
+constexpr std::size_t kColours = 8;
+
+struct Extent {
+  double low_x = 0, high_x = 0, low_y = 0, high_y = 0;
+  bool is_empty = true;
+
+  void include(const Point& point) {
+    if (!std::isfinite(point.y)) return;
+    if (std::exchange(is_empty, false)) {
+      low_x = high_x = point.x;
+      low_y = high_y = point.y;
+    }
+    low_x = std::min(low_x, point.x);
+    high_x = std::max(high_x, point.x);
+    low_y = std::min(low_y, point.y);
+    high_y = std::max(high_y, point.y);
+  }
+};
+
+// A diverged loss, or one that falls over decades: most of it would lie on the lowest line.
+bool spans_decades(const std::vector<Curve>& curves, const Extent& extent) {
+  if (extent.low_y <= 0 || extent.high_y / extent.low_y < kMuch) return false;
+  std::vector<double> values;
+  for (const Curve& curve : curves) {
+    for (const Point& point : curve.points) {
+      if (std::isfinite(point.y)) values.push_back(point.y);
+    }
+  }
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return extent.high_y / *middle > kMuch || *middle / extent.low_y > kMuch;
+}
+
+struct Place {
+  Scale x;
+  Scale y;
+
+  std::string of(const Point& point) const {
+    return format_fixed(kWidth * x.share(point.x), 0) + "," +
+           format_fixed(kHeight * (1 - y.share(point.y)), 0);
+  }
+};
+
+std::string colour_class(std::size_t number) {
+  return "c" + std::to_string(number % kColours) + (number >= kColours ? " again" : "");
+}
+
+// One line for each stretch without a gap, and a dot for each mark, a stretch of a single point
+// included.
+Html draw_curve(const Curve& curve, const Place& place, std::size_t number) {
+  std::string line;
+  std::string dots;
+  std::size_t length = 0;  // of the stretch
+  for (std::size_t i = 0; i < curve.points.size(); ++i) {
+    if (!std::isfinite(curve.points[i].y)) {
+      length = 0;
+      continue;
+    }
+    const std::string at = place.of(curve.points[i]);
+    line += (length++ == 0 ? "M" : " ") + at;
+    const bool ends = i + 1 == curve.points.size() || !std::isfinite(curve.points[i + 1].y);
+    if (curve.has_marks || (ends && length == 1)) dots += "M" + at + "h0";
+  }
+  Html html = element("path", {{"d", line}});
+  if (!dots.empty()) html += element("path", {{"class", "dots"}, {"d", dots}});
+  return element("g", {{"class", colour_class(number)}},
+                 element("title", Html(shortened(curve.name, 80))) + html);
+}
+
+Html draw_grid(const Place& place) {
+  std::string lines;
+  for (const double mark : place.y.marks) {
+    lines += "M0," + format_fixed(kHeight * (1 - place.y.share(mark)), 0) + "h" +
+             format_fixed(kWidth, 0);
+  }
+  for (const double mark : place.x.marks) {
+    lines += "M" + format_fixed(kWidth * place.x.share(mark), 0) + ",0v" + format_fixed(kHeight, 0);
+  }
+  return element("path", {{"class", "grid"}, {"d", lines}});
+}
+
+Html label_axis(const Scale& scale, const std::string& side, Unit unit) {
+  Html labels;
+  for (const double mark : scale.marks) {
+    labels +=
+        element("span", {{"style", side + ":" + format_fixed(100 * scale.share(mark), 2) + "%"}},
+                Html(format_value(mark, unit)));
+  }
+  return labels;
+}
+
+Html name_curves(const std::vector<Curve>& curves) {
+  Html names;
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    names += element("li", {{"class", colour_class(i)}}, Html(shortened(curves[i].name, 80)));
+  }
+  return element("ul", {{"class", "key"}}, names);
+}
+
+// For who cannot see the drawing.
+std::string describe(const Chart& chart, const Extent& extent) {
+  return chart.title + ": from " + format_value(extent.low_y, chart.unit) + " to " +
+         format_value(extent.high_y, chart.unit) + " over " +
+         (chart.axis == Axis::kStep ? "steps " : "epochs ") +
+         format_value(extent.low_x, Unit::kNumber) + " to " +
+         format_value(extent.high_x, Unit::kNumber);
+}
+
+}  // namespace
+
+Html draw(const Chart& chart) {
+  Extent extent;
+  for (const Curve& curve : chart.curves) {
+    for (const Point& point : curve.points) extent.include(point);
+  }
+  if (extent.is_empty) return {};
+  const bool is_logarithmic = chart.may_be_logarithmic && spans_decades(chart.curves, extent);
+  const double low = chart.is_from_zero ? std::min(0.0, extent.low_y) : extent.low_y;
+  const Place place{
+      make_scale(extent.low_x, extent.high_x, false),
+      make_scale(is_logarithmic ? extent.low_y : low, extent.high_y, true, is_logarithmic)};
+  Html drawing = draw_grid(place);
+  for (std::size_t i = 0; i < chart.curves.size(); ++i) {
+    drawing += draw_curve(chart.curves[i], place, i);
+  }
+  const std::string view_box = "0 0 " + format_fixed(kWidth, 0) + " " + format_fixed(kHeight, 0);
+  const Html svg = element("svg",
+                           {{"viewBox", view_box},
+                            {"preserveAspectRatio", "none"},
+                            {"role", "img"},
+                            {"aria-label", describe(chart, extent)}},
+                           drawing);
+  const std::string over = chart.axis == Axis::kStep ? "over steps" : "over epochs";
+  const Html caption = element(
+      "figcaption", Html(chart.title) + Html(" ") +
+                        element("small", Html(over + (is_logarithmic ? ", logarithmic" : ""))));
+  const Html plot = element("div", {{"class", "y"}}, label_axis(place.y, "bottom", chart.unit)) +
+                    svg +
+                    element("div", {{"class", "x"}}, label_axis(place.x, "left", Unit::kNumber));
+  return element("figure",
+                 caption + element("div", {{"class", "plot"}}, plot) + name_curves(chart.curves));
+}
+
+}  // namespace tandem::report

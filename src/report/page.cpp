@@ -1,0 +1,128 @@
+#include "tandem/report/page.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+
+#include "sections.hpp"
+#include "style.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/version.hpp"
+
+namespace tandem::report {
+namespace {
+
+constexpr std::size_t kMostRunsWithRankCurves = 4;
+
+// Nothing is loaded and nothing runs, should markup ever get in.
+constexpr char kPolicy[] =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
+    "form-action 'none'";
+
+double current_time() {
+  const std::chrono::duration<double> since = std::chrono::system_clock::now().time_since_epoch();
+  return since.count();
+}
+
+std::string title_of(const std::vector<RunView>& runs) {
+  return runs.size() == 1 ? shortened(runs.front().name, 100)
+                          : std::to_string(runs.size()) + " runs";
+}
+
+Html head_of(const std::vector<RunView>& runs) {
+  return element(
+      "head",
+      element("meta", {{"charset", "utf-8"}}) +
+          element("meta",
+                  {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}}) +
+          element("meta", {{"http-equiv", "Content-Security-Policy"}, {"content", kPolicy}}) +
+          element("meta", {{"name", "referrer"}, {"content", "no-referrer"}}) +
+          element("title", Html(title_of(runs) + " – tandem")) +
+          element("style", Html::literal(kStyle)));
+}
+
+// What belongs to one run; under its name where there are several.
+Html sections_of(const RunView& run, std::size_t runs) {
+  const Html sections = rank_section(run, runs) + answers_section(run, runs) +
+                        notes_section(run, runs) + options_section(run);
+  if (runs == 1 || sections.empty()) return sections;
+  return element("div", {{"class", "run"}},
+                 element("h2", Html("Run ") + Html(shortened(run.name, 100))) + sections);
+}
+
+// Where two runs have one id, their folders tell them apart.
+void name_runs(std::vector<RunView>& runs) {
+  std::map<std::string, int> count;
+  for (const RunView& run : runs) ++count[run.record.run_id];
+  for (RunView& run : runs) {
+    run.name = count[run.record.run_id] > 1 ? run.record.path : run.record.run_id;
+  }
+}
+
+}  // namespace
+
+std::size_t columns_for(std::size_t runs) {
+  constexpr std::size_t kBytes = 1'300'000;   // of all curves
+  constexpr std::size_t kBytesOfColumn = 20;  // two points
+  constexpr std::size_t kCurvesOfRun = 9;
+  constexpr std::size_t kCurvesOfRanks = 16 * kMostRankCurves;
+  const std::size_t of_run = kCurvesOfRun + (runs <= kMostRunsWithRankCurves ? kCurvesOfRanks : 0);
+  return std::clamp<std::size_t>(kBytes / kBytesOfColumn / (runs * of_run), 100, 600);
+}
+
+std::vector<RunView> read_runs(std::vector<metrics::RunRecord> records) {
+  std::vector<RunView> runs;
+  for (metrics::RunRecord& record : records) {
+    RunView run;
+    run.record = std::move(record);
+    try {
+      if (file_exists(run.record.metrics_path())) {
+        run.lines = metrics::read_metric_lines(run.record.metrics_path());
+      }
+      const double last_step = std::max(1.0, run.lines.last_step());
+      run.ranks = read_ranks(run.record, {0, last_step, columns_for(records.size())});
+    } catch (const Error& error) {
+      run.record.faults.push_back(error.what());
+    }
+    if (records.size() > kMostRunsWithRankCurves) run.ranks.curves = {};
+    runs.push_back(std::move(run));
+  }
+  name_runs(runs);
+  return runs;
+}
+
+std::string render_page(const std::vector<RunView>& runs, double now) {
+  const bool goes_on = std::any_of(
+      runs.begin(), runs.end(), [](const RunView& run) { return run.record.state() == "running"; });
+  Html body =
+      element("header", element("h1", Html(title_of(runs))) +
+                            element("p", Html("tandem " + version() + ", read " + format_time(now) +
+                                              (goes_on ? ", while training went on" : ""))));
+  Html sections = summary_section(runs) + differences_section(runs) + curve_section(runs);
+  for (const RunView& run : runs) sections += sections_of(run, runs.size());
+  body += element("main", sections);
+  return "<!DOCTYPE html>\n" +
+         element("html", {{"xmlns", "http://www.w3.org/1999/xhtml"}, {"lang", "en"}},
+                 head_of(runs) + element("body", body))
+             .markup() +
+         "\n";
+}
+
+void write_report(const std::vector<std::string>& folders, const std::string& output) {
+  std::vector<metrics::RunRecord> records;
+  for (const std::string& folder : folders) records.push_back(metrics::read_run(folder));
+  const double read_at = current_time();
+  write_file_atomically(output, render_page(read_runs(std::move(records)), read_at));
+}
+
+void write_report_at_end(const std::string& folder, const Json& summary,
+                         const std::string& output) {
+  metrics::RunRecord record = metrics::read_run(folder);
+  record.summary = summary;
+  const double read_at = current_time();
+  write_file_atomically(output, render_page(read_runs({std::move(record)}), read_at));
+}
+
+}  // namespace tandem::report

@@ -1,0 +1,172 @@
+#include "tandem/report/run_table.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/json_fields.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/metrics/metric_lines.hpp"
+#include "tandem/metrics/run_record.hpp"
+
+namespace tandem::report {
+namespace {
+
+// Of metrics.jsonl: a table of many runs does not read all of each.
+constexpr std::uint64_t kTail = std::uint64_t{1} << 18;
+
+// ISO 8601, which every spreadsheet takes for a time; null where there is none.
+Json as_time(double unix_seconds) {
+  const std::string text = format_utc(unix_seconds, "%Y-%m-%dT%H:%M:%SZ");
+  return text.empty() ? Json() : Json(text);
+}
+
+Json as_number(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  constexpr double kLargestWhole = 9e15;
+  if (std::floor(value) != value || std::abs(value) > kLargestWhole) return value;
+  return static_cast<std::int64_t>(value);
+}
+
+Json as_text(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+metrics::MetricLines tail_of(metrics::RunRecord& run) {
+  try {
+    if (file_exists(run.metrics_path())) {
+      return metrics::read_metric_lines(run.metrics_path(), kTail);
+    }
+  } catch (const Error& error) {
+    run.faults.push_back(error.what());
+  }
+  return {};
+}
+
+Json row_of(metrics::RunRecord& run) {
+  const Json& summary = run.summary;
+  const bool has_ended = summary.is_object();
+  const metrics::MetricLines lines = has_ended ? metrics::MetricLines() : tail_of(run);
+  const auto value = [&](const char* field, double otherwise) {
+    return as_number(has_ended ? number_of(summary, field) : otherwise);
+  };
+  const auto steps = lines.events.find("step");
+  const bool has_steps = steps != lines.events.end() && !steps->second.epoch.empty();
+  const Json& ranks = member(run.manifest, "ranks");
+  return {
+      {"run", run.run_id},
+      {"state", run.state()},
+      {"started", as_time(run.started())},
+      {"ranks", ranks.is_array() ? Json(ranks.size()) : Json()},
+      {"model", as_text(run.option("model"))},
+      {"data", as_text(text_of(member(run.manifest, "data"), "name"))},
+      {"steps", value("steps", lines.last_step())},
+      {"epochs", value("epochs", has_steps ? steps->second.epoch.back() : std::nan(""))},
+      {"images_per_second", value("images_per_second", lines.last("step", "images_per_second"))},
+      {"train_loss", value("train_loss", lines.last("step", "loss"))},
+      {"test_loss", value("test_loss", lines.last("eval", "test_loss"))},
+      {"test_accuracy", value("test_accuracy", lines.last("eval", "test_accuracy"))},
+      {"train_seconds", value("train_seconds", std::nan(""))}};
+}
+
+// For people.
+std::string cell_of(const std::string& column, const Json& value) {
+  if (value.is_null()) return "-";
+  if (value.is_string()) return escape_for_terminal(value.get<std::string>());
+  const double number = value.get<double>();
+  const bool is_fraction = ends_with(column, "loss") || ends_with(column, "accuracy");
+  if (is_fraction) return format_fixed(number, 4);
+  if (column == "images_per_second" || column == "train_seconds") {
+    return format_count(std::llround(std::clamp(number, -9e15, 9e15)));
+  }
+  if (value.is_number_integer()) return format_count(value.get<std::int64_t>());
+  return format_fixed(number, 2);
+}
+
+// Whether a spreadsheet would take it for a formula (OWASP, "CSV Injection"), the full-width forms
+// of = + - @ included.
+bool looks_like_formula(const std::string& text) {
+  const std::string_view begin = std::string_view(text).substr(0, 3);
+  const bool is_full_width = begin == "\xEF\xBC\x9D" || begin == "\xEF\xBC\x8B" ||
+                             begin == "\xEF\xBC\x8D" || begin == "\xEF\xBC\xA0";
+  const std::size_t first = text.find_first_not_of(" \"'");
+  return is_full_width || (first != std::string::npos &&
+                           std::string_view("=+-@|%").find(text[first]) != std::string_view::npos);
+}
+
+}  // namespace
+
+const std::vector<std::string>& run_columns() {
+  static const std::vector<std::string> kColumns{
+      "run",          "state",  "started",           "ranks",      "model",     "data",
+      "steps",        "epochs", "images_per_second", "train_loss", "test_loss", "test_accuracy",
+      "train_seconds"};
+  return kColumns;
+}
+
+RunList list_runs(const std::string& runs_dir) {
+  if (!is_folder(runs_dir)) {
+    throw MissingInputError(runs_dir +
+                            ": is no folder; the one that holds runs is expected, which "
+                            "`tandem train --runs-dir` named");
+  }
+  RunList runs;
+  for (const std::string& path : list_folder(runs_dir)) {
+    if (!metrics::is_run_folder(path)) continue;
+    try {
+      metrics::RunRecord run = metrics::read_run(path);
+      runs.rows.push_back(row_of(run));
+      runs.faults.insert(runs.faults.end(), run.faults.begin(), run.faults.end());
+    } catch (const Error& error) {
+      runs.faults.push_back(error.what());
+    }
+  }
+  sort_runs(runs.rows, "run", false);
+  std::sort(runs.faults.begin(), runs.faults.end());
+  return runs;
+}
+
+void sort_runs(std::vector<Json>& rows, const std::string& column, bool is_descending) {
+  const auto kind = [&](const Json& row) {
+    return row.at(column).is_null() ? 2 : row.at(column).is_string() ? 1 : 0;
+  };
+  std::stable_sort(rows.begin(), rows.end(), [&](const Json& one, const Json& other) {
+    if (kind(one) != kind(other)) return kind(one) < kind(other);
+    if (kind(one) == 2) return false;
+    return is_descending ? other.at(column) < one.at(column) : one.at(column) < other.at(column);
+  });
+}
+
+std::vector<std::vector<std::string>> to_cells(const std::vector<Json>& rows) {
+  std::vector<std::vector<std::string>> cells{run_columns()};
+  for (const Json& row : rows) {
+    std::vector<std::string> line;
+    for (const std::string& column : run_columns()) line.push_back(cell_of(column, row.at(column)));
+    cells.push_back(line);
+  }
+  return cells;
+}
+
+std::string csv_field(const std::string& text) {
+  const std::string shown = (looks_like_formula(text) ? "'" : "") + escape_for_terminal(text);
+  if (shown.find_first_of(",\" '") == std::string::npos) return shown;
+  std::string quoted = "\"";
+  for (const char letter : shown) quoted += letter == '"' ? "\"\"" : std::string(1, letter);
+  return quoted + "\"";
+}
+
+std::string to_csv(const std::vector<Json>& rows) {
+  std::string file = join(run_columns(), ",") + "\r\n";
+  for (const Json& row : rows) {
+    std::vector<std::string> fields;
+    for (const std::string& column : run_columns()) {
+      const Json& value = row.at(column);
+      fields.push_back(value.is_string() ? csv_field(value.get<std::string>())
+                       : value.is_null() ? ""
+                                         : value.dump());
+    }
+    file += join(fields, ",") + "\r\n";
+  }
+  return file;
+}
+
+}  // namespace tandem::report

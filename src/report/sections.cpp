@@ -1,0 +1,49 @@
+#include "sections.hpp"
+
+#include <cmath>
+#include <set>
+
+#include "tandem/core/json_fields.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::report {
+
+Html section(const std::string& title, const Html& content) {
+  if (content.empty()) return {};
+  return element("section", element("h2", Html(title)) + content);
+}
+
+Html value_cell(double value, Unit unit) {
+  return Html(std::isnan(value) ? kDash : format_value(value, unit));
+}
+
+std::string format_time(double unix_seconds) {
+  const std::string text = format_utc(unix_seconds, "%Y-%m-%d %H:%M:%S UTC");
+  return text.empty() ? kDash : text;
+}
+
+Html dash_or(const std::string& text) { return Html(text.empty() ? kDash : shortened(text)); }
+
+std::vector<Html> names_of(const Runs& runs, const std::string& first) {
+  std::vector<Html> row{Html(first)};
+  for (const RunView& run : runs) row.push_back(Html(shortened(run.name, 80)));
+  return row;
+}
+
+std::string describe_ranks(const RunView& run) {
+  std::set<std::string> hosts;
+  const Json& ranks = member(run.record.manifest, "ranks");
+  if (!ranks.is_array()) return "";
+  for (const Json& rank : ranks) hosts.insert(text_of(rank, "host"));
+  const std::string count = std::to_string(ranks.size()) + (ranks.size() == 1 ? " rank" : " ranks");
+  return hosts.size() == 1 ? count + " on " + *hosts.begin()
+                           : count + " on " + std::to_string(hosts.size()) + " hosts";
+}
+
+std::string describe_data(const RunView& run) {
+  const Json& data = member(run.record.manifest, "data");
+  const std::string digest = text_of(data, "digest");
+  return text_of(data, "name") + (digest.empty() ? "" : ", digest " + shortened(digest, 16));
+}
+
+}  // namespace tandem::report

@@ -1,0 +1,46 @@
+// What: the parts of a page, in the order in which they stand on it. Each is empty where the runs
+// have nothing for it. Module-private. Owns: nothing. Threads: any. Throws: nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tandem/report/chart.hpp"
+#include "tandem/report/html.hpp"
+#include "tandem/report/page.hpp"
+
+namespace tandem::report {
+
+using Runs = std::vector<RunView>;
+
+// Of all runs, one column each.
+Html summary_section(const Runs& runs);
+Html differences_section(const Runs& runs);
+Html curve_section(const Runs& runs);
+
+// Of one run; `runs` share the page, and the room on it.
+Html rank_section(const RunView& run, std::size_t runs);
+Html answers_section(const RunView& run, std::size_t runs);
+Html notes_section(const RunView& run, std::size_t runs);
+Html options_section(const RunView& run);
+
+// <section><h2>title</h2>content</section>; nothing where there is no content.
+Html section(const std::string& title, const Html& content);
+// A number as a cell; a dash where it is not a number.
+Html value_cell(double value, Unit unit);
+
+// A dash where it is empty.
+Html dash_or(const std::string& text);
+// "2026-03-14 09:15:00 UTC"; a dash where it is no time.
+std::string format_time(double unix_seconds);
+
+constexpr char kDash[] = "–";
+constexpr std::size_t kMostOptions = 200;  // of a run, that the page shows
+
+// The head of a table with a column for each run.
+std::vector<Html> names_of(const Runs& runs, const std::string& first);
+// "8 ranks on 2 hosts", "synthetic, digest 0123…"; empty where the manifest does not say.
+std::string describe_ranks(const RunView& run);
+std::string describe_data(const RunView& run);
+
+}  // namespace tandem::report

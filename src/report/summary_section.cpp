@@ -1,0 +1,112 @@
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <set>
+
+#include "sections.hpp"
+#include "tandem/core/json_fields.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/report/chart.hpp"
+
+namespace tandem::report {
+namespace {
+
+using Cell = std::function<Html(const RunView&)>;
+
+// Of the summary, or of the last line that says it while there is none.
+Cell number(const std::string& field, const std::string& event, const std::string& in_lines,
+            Unit unit = Unit::kNumber) {
+  return [=](const RunView& run) {
+    const double value = number_of(run.record.summary, field);
+    const bool is_known = run.record.summary.is_object() || event.empty();
+    return value_cell(is_known ? value : run.lines.last(event, in_lines), unit);
+  };
+}
+
+Cell duration(const std::string& field) {
+  return [=](const RunView& run) {
+    const double seconds = number_of(run.record.summary, field);
+    return Html(seconds >= 0 && seconds < 1e9 ? format_duration(seconds) : kDash);
+  };
+}
+
+Cell version_of(const std::string& part) {
+  return [=](const RunView& run) {
+    return dash_or(text_of(member(run.record.manifest, "versions"), part));
+  };
+}
+
+Html state_cell(const RunView& run) {
+  const std::string state = run.record.state();
+  const bool is_known = state == "completed" || state == "stopped" || state == "failed" ||
+                        state == "running" || state == "unfinished";
+  Html cell = element("span", {{"class", "state " + (is_known ? state : "")}}, dash_or(state));
+  if (state == "unfinished") {
+    cell += Html(" no summary, and nobody is seen to work in the folder");
+  }
+  return cell;
+}
+
+Html steps_cell(const RunView& run) {
+  const double steps = number_of(run.record.summary, "steps");
+  return value_cell(std::isfinite(steps) ? steps : run.lines.last_step(), Unit::kNumber);
+}
+
+Html best_cell(const RunView& run) {
+  const auto& samples = run.lines.samples("eval", "test_accuracy");
+  const metrics::Sample* best = nullptr;
+  for (const metrics::Sample& sample : samples) {
+    if (std::isfinite(sample.value) && (best == nullptr || sample.value > best->value)) {
+      best = &sample;
+    }
+  }
+  if (best == nullptr) return Html(kDash);
+  return value_cell(best->value, Unit::kNumber) + Html(" at step ") +
+         value_cell(run.lines.events.at("eval").step[best->line], Unit::kNumber);
+}
+
+}  // namespace
+
+Html summary_section(const Runs& runs) {
+  const std::vector<std::pair<std::string, Cell>> lines{
+      {"state", state_cell},
+      {"error",
+       [](const RunView& run) {
+         const std::string error = text_of(run.record.summary, "error");
+         return error.empty() ? Html(kDash) : paragraph_text(error, 1000);
+       }},
+      {"started", [](const RunView& run) { return Html(format_time(run.record.started())); }},
+      {"data set", [](const RunView& run) { return dash_or(describe_data(run)); }},
+      {"model", [](const RunView& run) { return dash_or(run.record.option("model")); }},
+      {"ranks", [](const RunView& run) { return dash_or(describe_ranks(run)); }},
+      {"steps", steps_cell},
+      {"epochs", number("epochs", "", "")},
+      {"images per second", number("images_per_second", "step", "images_per_second")},
+      {"training loss", number("train_loss", "step", "loss")},
+      {"test loss", number("test_loss", "eval", "test_loss")},
+      {"test accuracy", number("test_accuracy", "eval", "test_accuracy")},
+      {"best test accuracy", best_cell},
+      {"time of training", duration("train_seconds")},
+      {"time of evaluations", duration("evaluation_seconds")},
+      {"time to the first step", duration("startup_seconds")},
+      {"weights",
+       [](const RunView& run) {
+         return dash_or(text_of(run.record.summary, "weights_sha256").substr(0, 16));
+       }},
+      {"tandem", version_of("tandem")},
+      {"libtorch", version_of("libtorch")},
+      {"folder", [](const RunView& run) { return Html(shortened(run.record.path)); }}};
+  std::vector<std::vector<Html>> rows{names_of(runs, "run")};
+  for (const auto& [name, cell] : lines) {
+    std::vector<Html> row{Html(name)};
+    bool says_something = false;
+    for (const RunView& run : runs) {
+      row.push_back(cell(run));
+      says_something = says_something || row.back().markup() != kDash;
+    }
+    if (says_something) rows.push_back(row);
+  }
+  return section("Summary", table(rows));
+}
+
+}  // namespace tandem::report

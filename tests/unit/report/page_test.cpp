@@ -1,0 +1,133 @@
+#include "tandem/report/page.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/temp_dir.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/metrics/run_folder.hpp"
+
+namespace tandem::report {
+namespace {
+
+using tandem::testing::TempDir;
+
+constexpr char kHostile[] = "<script>alert(1)</script>\x1b[31m\"'&";
+
+// A folder in which everything that can be a text is this one.
+std::string write_run(const TempDir& folder, const std::string& text) {
+  const auto run = metrics::RunFolder::create(folder / "runs", "one");
+  run.write_config(text + " = " + text + "\nmodel = " + text + "\n");
+  run.write_manifest(
+      {{"run_id", text},
+       {"versions", {{"tandem", text}, {"source", text}, {"libtorch", text}, {"mpi", text}}},
+       {"command_line", text},
+       {"data", {{"name", text}, {"digest", text}}},
+       {"ranks", {{{"rank", 0}, {"host", text}, {"device", text}}}},
+       {"segments", {{{"started", text}}}}});
+  run.write_summary({{"exit_reason", text}, {"error", text}, {"weights_sha256", text}});
+  run.write_evaluation(
+      {{"step", 1},
+       {"classes", {text}},
+       {"confusion", Json::parse("[[1]]")},
+       {"shape", {1, 1, 1}},
+       {"worst",
+        {{{"index", 0}, {"label", 0}, {"predicted", 0}, {"loss", 1}, {"pixels", "AA=="}}}}});
+  const Json step{{"event", "step"}, {"step", 1}, {"epoch", 1},
+                  {"time", text},    {"loss", 2}, {text, 3}};
+  const Json note{{"event", text}, {"step", 1}, {"time", 1}, {"text", text}};
+  const Json seconds{{"event", "step"}, {"step", 1}, {"step_seconds", 2}, {text, 3}};
+  write_file_atomically(run.metrics_path(), step.dump() + "\n" + note.dump() + "\nnone of ours\n");
+  write_file_atomically(run.rank_metrics_path(0), seconds.dump() + "\n");
+  return run.path();
+}
+
+std::string page_of(const std::vector<std::string>& folders) {
+  std::vector<metrics::RunRecord> records;
+  for (const std::string& folder : folders) records.push_back(metrics::read_run(folder));
+  return render_page(read_runs(std::move(records)), 1795265306);
+}
+
+std::size_t count_of(const std::string& text, const std::string& part) {
+  std::size_t count = 0;
+  for (std::size_t at = 0; (at = text.find(part, at)) != std::string::npos; ++at) ++count;
+  return count;
+}
+
+TEST(Page, ShowsEveryTextFromOutsideAsText) {
+  const TempDir first;
+  const TempDir second;
+  const std::string one = write_run(first, kHostile);
+  const std::string other = write_run(second, std::string(kHostile) + "other");
+  for (const auto& folders :
+       {std::vector<std::string>{one}, std::vector<std::string>{one, other}}) {
+    const std::string page = page_of(folders);
+    EXPECT_EQ(count_of(page, "<script"), 0U);
+    EXPECT_EQ(count_of(page, "\x1b"), 0U);
+    EXPECT_GE(count_of(page, "&lt;script&gt;alert(1)&lt;/script&gt;\\x1b[31m&quot;&#39;&amp;"), 20U)
+        << "each of them is shown";
+  }
+}
+
+TEST(Page, NeedsNothingBesideIt) {
+  const TempDir folder;
+  const std::string page = page_of({write_run(folder, "x")});
+  for (const char* part :
+       {"http://", "https://", "url(", "@import", "<link", "<script", "src=\"/"}) {
+    const std::size_t of_namespace = part == std::string("http://") ? 1 : 0;
+    EXPECT_EQ(count_of(page, part), of_namespace) << part;
+  }
+  EXPECT_EQ(count_of(page, "default-src &#39;none&#39;"), 1U);
+  EXPECT_GE(count_of(page, "src=\"data:image/png;base64,"), 1U);
+  EXPECT_EQ(count_of(page, "prefers-color-scheme: dark"), 1U);
+}
+
+TEST(Page, OfARunThatHasJustBegunSaysSo) {
+  const TempDir folder;
+  const auto run = metrics::RunFolder::create(folder / "runs", "one");
+  run.write_config("model = mlp\n");
+  const std::string page = page_of({run.path()});
+  EXPECT_EQ(count_of(page, ">running<"), 1U);
+  EXPECT_EQ(count_of(page, "while training went on"), 1U);
+  EXPECT_EQ(count_of(page, "metrics.jsonl has no numbers yet"), 1U);
+}
+
+TEST(Page, OfSeveralRunsNamesWhatDiffers) {
+  const TempDir first;
+  const TempDir second;
+  const std::string one = write_run(first, "x");
+  const std::string other = write_run(second, "x");
+  EXPECT_EQ(count_of(page_of({one, other}), "have the same options"), 1U);
+  write_file_atomically(other + "/config.ini", "x = x\nmodel = x\nlr = 0.5\n");
+  const std::string page = page_of({one, other});
+  EXPECT_EQ(count_of(page, "<th scope=\"row\">--lr</th><td>–</td><td>0.5</td>"), 1U);
+  EXPECT_EQ(count_of(page, "<th scope=\"row\">--model</th>"), 0U) << "it is the same in both";
+  EXPECT_GE(count_of(page, one), 1U) << "two runs of one id are told apart by their folders";
+}
+
+TEST(Page, OfTheEndShowsTheSummaryThatIsAboutToBeWritten) {
+  const TempDir folder;
+  const auto run = metrics::RunFolder::create(folder / "runs", "one");
+  run.write_config("model = mlp\n");
+  write_report_at_end(run.path(), {{"exit_reason", "completed"}, {"test_accuracy", 0.875}},
+                      run.report_path());
+  const std::string page = read_file(run.report_path());
+  EXPECT_EQ(count_of(page, ">completed<"), 1U);
+  EXPECT_GE(count_of(page, "0.875"), 1U);
+  EXPECT_EQ(count_of(page, "while training went on"), 0U);
+  EXPECT_FALSE(file_exists(run.summary_path()));
+}
+
+TEST(Page, IsNotWrittenWhereARunIsNotThere) {
+  const TempDir folder;
+  EXPECT_THROW(write_report({folder / "absent"}, folder / "page.html"), MissingInputError);
+  EXPECT_FALSE(file_exists(folder / "page.html"));
+}
+
+TEST(ColumnsFor, ShareTheRoomOfThePage) {
+  EXPECT_GE(columns_for(1), 400U);
+  for (std::size_t runs = 1; runs <= kMostRuns; ++runs) EXPECT_GE(columns_for(runs), 100U);
+}
+
+}  // namespace
+}  // namespace tandem::report

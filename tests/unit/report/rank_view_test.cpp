@@ -1,0 +1,115 @@
+#include "tandem/report/rank_view.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "support/temp_dir.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/metrics/json_lines.hpp"
+#include "tandem/metrics/run_folder.hpp"
+
+namespace tandem::report {
+namespace {
+
+using tandem::testing::TempDir;
+
+// As the program writes it: after `step` steps, what each rank did since the record before.
+struct WrittenRun {
+  TempDir folder;
+  std::string path;
+
+  explicit WrittenRun(const std::vector<metrics::StepRecord>& records) {
+    const auto run = metrics::RunFolder::create(folder / "runs", "one");
+    path = run.path();
+    write_file_atomically(path + "/config.ini", "");
+    std::vector<std::string> files;
+    for (std::size_t rank = 0; rank < records.front().ranks.size(); ++rank) {
+      files.push_back(run.rank_metrics_path(static_cast<int>(rank)));
+    }
+    metrics::JsonLinesSink sink(run.metrics_path(), files);
+    for (const metrics::StepRecord& record : records) sink.on_step(record);
+  }
+  RankView read() const { return read_ranks(metrics::read_run(path), {0, 30, 100}); }
+};
+
+metrics::StepRecord record_of(std::uint64_t step, const std::vector<metrics::RankRecord>& ranks) {
+  metrics::StepRecord record;
+  record.step = step;
+  record.ranks = ranks;
+  return record;
+}
+
+TEST(RankView, WeighsEachLineByItsSteps) {
+  const WrittenRun run({record_of(10, {{80, 1, 0.1, 0.2, 0.3, 0.7}}),
+                        record_of(30, {{160, 1, 0.4, 0.5, 0.6, 1.6}})});
+  const RankView view = run.read();
+  ASSERT_EQ(view.rows.size(), 1U);
+  EXPECT_DOUBLE_EQ(view.rows[0].data_seconds, (0.1 + 2 * 0.4) / 3);
+  EXPECT_DOUBLE_EQ(view.rows[0].compute_seconds, (0.2 + 2 * 0.5) / 3);
+  EXPECT_EQ(view.rows[0].images, 240);
+  EXPECT_NEAR(view.rows[0].images_per_second, 240 / (10 * 0.7 + 20 * 1.6), 1e-9);
+  EXPECT_DOUBLE_EQ(view.rows[0].exchange_seconds, (0.3 + 2 * 0.6) / 3);
+  EXPECT_EQ(view.rows[0].wait_seconds, 0) << "alone, it waits for nobody";
+}
+
+TEST(RankView, WaitingIsWhatTheLastRankDidNotNeed) {
+  // The ranks take turns in being last; the exchange itself takes 0.1 s.
+  const WrittenRun run({record_of(1, {{8, 1, 0, 0.5, 0.1, 0.6}, {8, 1, 0, 0.2, 0.4, 0.6}}),
+                        record_of(2, {{8, 1, 0, 0.3, 0.2, 0.5}, {8, 1, 0, 0.4, 0.1, 0.5}})});
+  const RankView view = run.read();
+  ASSERT_EQ(view.rows.size(), 2U);
+  EXPECT_DOUBLE_EQ(view.rows[0].exchange_seconds, 0.1);
+  EXPECT_DOUBLE_EQ(view.rows[0].wait_seconds, 0.05);
+  EXPECT_DOUBLE_EQ(view.rows[1].exchange_seconds, 0.1);
+  EXPECT_DOUBLE_EQ(view.rows[1].wait_seconds, 0.15);
+}
+
+TEST(RankView, TakesSystemMetricsWhereThereAreAny) {
+  const WrittenRun run({record_of(1, {{8, 1, 0, 0.5, 0.1, 0.6}, {8, 1, 0, 0.2, 0.4, 0.6}})});
+  const std::string file = run.path + "/ranks/rank-0001.jsonl";
+  write_file_atomically(file, read_file(file) + R"({"event":"system","step":1,"cpu_percent":50})" +
+                                  "\n" +
+                                  R"({"event":"system","step":9,"cpu_percent":100,"new_one":3})" +
+                                  "\n" + R"({"event":"system","step":9,"cpu_percent":null})" +
+                                  "\n" + R"({"event":"system","st)");
+  const RankView view = run.read();
+  EXPECT_TRUE(view.rows[0].mean.empty());
+  EXPECT_EQ(view.rows[1].mean.at("cpu_percent"), 75);
+  EXPECT_EQ(view.rows[1].highest.at("cpu_percent"), 100);
+  EXPECT_EQ(view.rows[1].mean.at("new_one"), 3);
+  EXPECT_EQ(view.curves.by_metric.at("cpu_percent").front().first, "rank 1");
+  EXPECT_EQ(view.curves.by_metric.count("loss"), 0U);
+}
+
+TEST(RankView, OfManyRanksHasTheBandThatHoldsThem) {
+  std::vector<metrics::RankRecord> ranks(kMostRankCurves + 1);
+  for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
+    ranks[rank].step_seconds = static_cast<double>(rank) + 1;
+  }
+  const RankView view = WrittenRun({record_of(5, ranks), record_of(20, ranks)}).read();
+  EXPECT_TRUE(view.curves.is_band);
+  EXPECT_EQ(view.rows.size(), ranks.size());
+  const auto& curves = view.curves.by_metric.at("step_seconds");
+  ASSERT_EQ(curves.size(), 3U);
+  const double expected[] = {1, 5, 9};
+  for (std::size_t i = 0; i < curves.size(); ++i) {
+    ASSERT_EQ(curves[i].second.size(), 2U);
+    EXPECT_EQ(curves[i].second.back().y, expected[i]);
+    EXPECT_NEAR(curves[i].second.back().x, 20, 0.5);
+  }
+}
+
+TEST(RankView, NamesAFileThatCannotBeRead) {
+  const WrittenRun run({record_of(1, {{8, 1, 0, 0.5, 0.1, 0.6}, {8, 1, 0, 0.2, 0.4, 0.6}})});
+  std::filesystem::remove(run.path + "/ranks/rank-0000.jsonl");
+  std::filesystem::create_directory(run.path + "/ranks/rank-0000.jsonl");
+  const RankView view = run.read();
+  ASSERT_EQ(view.faults.size(), 1U);
+  EXPECT_NE(view.faults.front().find("rank-0000.jsonl"), std::string::npos);
+  ASSERT_EQ(view.rows.size(), 1U);
+  EXPECT_EQ(view.rows.front().rank, 1);
+}
+
+}  // namespace
+}  // namespace tandem::report

@@ -1,0 +1,119 @@
+#include "tandem/report/run_table.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/temp_dir.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/metrics/run_folder.hpp"
+
+namespace tandem::report {
+namespace {
+
+using tandem::testing::TempDir;
+
+std::vector<std::string> column_of(const std::vector<Json>& rows, const std::string& column) {
+  std::vector<std::string> values;
+  for (const Json& row : rows) values.push_back(row.at(column).dump());
+  return values;
+}
+
+TEST(RunTable, ListsWhatARunSaysOfItself) {
+  const TempDir folder;
+  {
+    const auto run = metrics::RunFolder::create(folder / "runs", "ended");
+    run.write_config("model = mlp\n");
+    run.write_manifest({{"run_id", "ended"},
+                        {"data", {{"name", "shapes"}}},
+                        {"ranks", {1, 2, 3}},
+                        {"segments", {{{"started", 1795265306.9}}}}});
+    run.write_summary({{"exit_reason", "stopped"}, {"steps", 250}, {"test_accuracy", 0.5}});
+  }
+  const auto run = metrics::RunFolder::create(folder / "runs", "going");
+  run.write_manifest({{"run_id", "going"}});
+  write_file_atomically(run.metrics_path(),
+                        "{\"event\":\"step\",\"step\":20,\"epoch\":0.5,\"loss\":2}\n{\"eve");
+  write_file_atomically(folder / "runs/file", "");
+  std::filesystem::create_directory(folder / "runs/other");
+  const RunList list = list_runs(folder / "runs");
+  EXPECT_TRUE(list.faults.empty());
+  EXPECT_EQ(column_of(list.rows, "run"), (std::vector<std::string>{"\"ended\"", "\"going\""}));
+  EXPECT_EQ(column_of(list.rows, "state"),
+            (std::vector<std::string>{"\"stopped\"", "\"running\""}));
+  EXPECT_EQ(column_of(list.rows, "steps"), (std::vector<std::string>{"250", "20"}));
+  EXPECT_EQ(column_of(list.rows, "train_loss"), (std::vector<std::string>{"null", "2"}));
+  EXPECT_EQ(list.rows[0].at("started"), "2026-11-21T12:48:26Z");
+  EXPECT_EQ(list.rows[0].at("ranks"), 3);
+  EXPECT_EQ(list.rows[0].at("model"), "mlp");
+  for (const Json& row : list.rows) EXPECT_EQ(row.size(), run_columns().size());
+  EXPECT_THROW(list_runs(folder / "absent"), MissingInputError);
+}
+
+TEST(RunTable, NamesWhatCannotBeRead) {
+  const TempDir folder;
+  std::filesystem::create_directory(folder / "torn");
+  write_file_atomically(folder / "torn/manifest.json", "{");
+  const RunList list = list_runs(folder.path());
+  EXPECT_EQ(column_of(list.rows, "run"), (std::vector<std::string>{"\"torn\""}));
+  ASSERT_EQ(list.faults.size(), 1U);
+  EXPECT_NE(list.faults.front().find("torn/manifest.json"), std::string::npos);
+}
+
+TEST(RunTable, SortsEitherWayAndPutsMissingValuesLast) {
+  const auto sorted = [](bool is_descending) {
+    std::vector<Json> rows;
+    for (const char* value : {"null", "10", "9.5", "\"text\"", "-1"}) {
+      rows.push_back({{"steps", Json::parse(value)}});
+    }
+    sort_runs(rows, "steps", is_descending);
+    return column_of(rows, "steps");
+  };
+  EXPECT_EQ(sorted(false), (std::vector<std::string>{"-1", "9.5", "10", "\"text\"", "null"}));
+  EXPECT_EQ(sorted(true), (std::vector<std::string>{"10", "9.5", "-1", "\"text\"", "null"}));
+}
+
+TEST(Csv, QuotesAsItsStandardSays) {
+  EXPECT_EQ(csv_field("plain"), "plain");
+  EXPECT_EQ(csv_field("a,b"), "\"a,b\"");
+  EXPECT_EQ(csv_field("say \"x\""), "\"say \"\"x\"\"\"");
+  EXPECT_EQ(csv_field("a\nb\x1b"), "a\\x0ab\\x1b");
+}
+
+TEST(Csv, HoldsNoFormula) {
+  for (const char* text : {"=1+1", "+1", "-1", "@SUM(A1)", "|x", "%x", " =1", "\"=1", "'=1",
+                           "\xEF\xBC\x9D"
+                           "1"}) {
+    const std::string field = csv_field(text);
+    EXPECT_EQ(field.substr(0, 2), "\"'") << text;
+  }
+  EXPECT_EQ(csv_field("\t=1"), "\\x09=1") << "begins with a letter now";
+  EXPECT_EQ(csv_field("20261121-1"), "20261121-1");
+}
+
+TEST(Csv, LeavesNumbersAsNumbers) {
+  Json row;
+  for (const std::string& column : run_columns()) row[column] = nullptr;
+  row["run"] = "a";
+  row["train_loss"] = -1.5;
+  EXPECT_EQ(
+      to_csv({row}),
+      "run,state,started,ranks,model,data,steps,epochs,images_per_second,train_loss,test_loss,"
+      "test_accuracy,train_seconds\r\na,,,,,,,,,-1.5,,,\r\n");
+}
+
+TEST(Cells, AreForPeople) {
+  Json row;
+  for (const std::string& column : run_columns()) row[column] = nullptr;
+  row["run"] = "a\x1b";
+  row["steps"] = 12345;
+  row["train_loss"] = 1.0 / 3;
+  const auto cells = to_cells({row});
+  ASSERT_EQ(cells.size(), 2U);
+  EXPECT_EQ(cells[1][0], "a\\x1b");
+  EXPECT_EQ(cells[1][1], "-");
+  EXPECT_EQ(cells[1][6], "12,345");
+  EXPECT_EQ(cells[1][9], "0.3333");
+}
+
+}  // namespace
+}  // namespace tandem::report
