@@ -33,6 +33,7 @@ namespace tandem::app {
 namespace {
 
 constexpr std::size_t kMegabyte = std::size_t{1} << 20;
+constexpr std::size_t kWorstImages = 24;  // that the page shows
 
 metrics::Sinks make_sinks(const metrics::RunFolder& folder, const TrainRequest& request,
                           const std::vector<std::string>& hosts,
@@ -66,15 +67,17 @@ std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::Tr
 
 // A run that fails says so in its folder, where that can still be written.
 train::TrainResult run_trainer(train::Trainer& trainer,
-                               const std::optional<metrics::RunFolder>& folder, int world,
-                               double startup_seconds) {
+                               const std::optional<metrics::RunFolder>& folder,
+                               const train::ImageStore& images, int world, double startup_seconds) {
   try {
     return trainer.run();
   } catch (const std::exception& error) {
     if (folder) {
       try {
-        folder->write_summary(make_failure_summary(folder->run_id(), trainer.result(), world,
-                                                   startup_seconds, message_of(error)));
+        const Json summary = make_failure_summary(folder->run_id(), trainer.result(), world,
+                                                  startup_seconds, message_of(error));
+        leave_page(*folder, trainer.result(), images, summary);
+        folder->write_summary(summary);
       } catch (const std::exception& unwritten) {
         print_warning(message_of(unwritten));
       }
@@ -264,7 +267,7 @@ int run_train(Job& job, const Arguments& arguments) {
     return is_stop_asked();
   };
   const train::EvaluationSettings evaluation{transform, config.precision, info.classes.size(),
-                                             device, between_batches};
+                                             device,    between_batches,  kWorstImages};
   train::TrainerSettings settings;
   settings.plan = plan;
   settings.precision = config.precision;
@@ -294,7 +297,7 @@ int run_train(Job& job, const Arguments& arguments) {
       settings, start.state);
   const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - began;
   const train::TrainResult result =
-      run_trainer(trainer, folder, job.topology.world, startup.count());
+      run_trainer(trainer, folder, images, job.topology.world, startup.count());
   if (profiler && !profiler->finish()) {
     job.warn("--profile " + options.text("profile") + ": the run made no such step");
   }
@@ -302,11 +305,12 @@ int run_train(Job& job, const Arguments& arguments) {
   const std::string lost = keeper.finish();
   sinks.clear();
 
-  // 8. Leave the model and the summary.
+  // 8. Leave the model, the page and the summary.
   if (!result.stopped) export_model(job, folder, *network, description);
   comm::agree_on_rank_0(job.world, [&] {
     const Json summary = make_summary(folder->run_id(), result, job.topology.world,
                                       model::weights_sha256(*network), startup.count());
+    leave_page(*folder, result, images, summary);
     folder->write_summary(summary);
     if (!request.reporting.quiet) print_line(describe_end(result, folder->path()));
     if (request.reporting.json) print_line(summary.dump());

@@ -3,15 +3,56 @@
 #include <chrono>
 
 #include "tandem/comm/runtime.hpp"
+#include "tandem/core/base64.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/core/version.hpp"
 #include "tandem/model/torch_compat.hpp"
+#include "tandem/report/page.hpp"
 
 namespace tandem::app {
 namespace {
 
+constexpr std::size_t kMostPixels = 1'000'000;  // bytes of the worst images in evaluation.json
+
 std::string count_text(std::uint64_t count) {
   return format_count(static_cast<std::int64_t>(count));
+}
+
+// docs/formats.md
+Json make_evaluation(const train::Evaluation& evaluation, const data::DatasetInfo& info,
+                     const data::ImagesView& images) {
+  const std::size_t classes = info.classes.size();
+  Json confusion = Json::array();
+  for (std::size_t label = 0; label < classes; ++label) {
+    const auto row = evaluation.confusion.begin() + static_cast<std::ptrdiff_t>(label * classes);
+    confusion.push_back(std::vector<std::int64_t>(row, row + static_cast<std::ptrdiff_t>(classes)));
+  }
+  Json worst = Json::array();
+  std::size_t bytes = 0;
+  for (const train::WrongAnswer& answer : evaluation.worst) {
+    const std::size_t size = images.shape.pixels();
+    bytes += size;
+    const Span<const std::uint8_t> pixels = images.images.subspan(answer.image * size, size);
+    const bool has_room = bytes <= kMostPixels;
+    worst.push_back({{"index", answer.image},
+                     {"label", images.labels[answer.image]},
+                     {"predicted", answer.predicted},
+                     {"loss", answer.loss},
+                     {"pixels", has_room ? to_base64({reinterpret_cast<const char*>(pixels.data()),
+                                                      pixels.size()})
+                                         : ""}});
+  }
+  return {{"step", evaluation.step},
+          {"split", "test"},
+          {"images", evaluation.images},
+          {"test_loss", evaluation.loss},
+          {"test_accuracy", evaluation.accuracy},
+          {"classes", info.classes},
+          {"confusion", confusion},
+          {"shape", {info.shape.channels, info.shape.height, info.shape.width}},
+          {"worst", worst}};
 }
 
 }  // namespace
@@ -93,6 +134,22 @@ Json make_failure_summary(const std::string& run_id, const train::TrainResult& r
   summary["weights_sha256"] = nullptr;
   summary["error"] = error;
   return summary;
+}
+
+void leave_page(const metrics::RunFolder& folder, const train::TrainResult& result,
+                const train::ImageStore& images, const Json& summary) {
+  try {
+    const auto& evaluation = result.last_evaluation;
+    // One that an earlier start of the run made has left its file there.
+    if (evaluation && !evaluation->confusion.empty()) {
+      folder.write_evaluation(
+          make_evaluation(*evaluation, images.info(), images.view(data::Split::kTest)));
+    }
+    report::write_report_at_end(folder.path(), summary, folder.report_path());
+  } catch (const std::exception& error) {
+    print_warning(message_of(error) + "; the run is whole without it, and `tandem report " +
+                  folder.path() + " --output FILE.html` shows it");
+  }
 }
 
 std::string describe_end(const train::TrainResult& result, const std::string& folder) {

@@ -34,7 +34,7 @@ class Train(TandemTest):
         self.assertEqual(files - events, {"config.ini", "manifest.json", "metrics.jsonl", "ranks/rank-0000.jsonl",
                                           "ranks/rank-0001.jsonl", "summary.json", "model/model.safetensors",
                                           "model/synthetic_net.pth", "run.lock", "checkpoints/latest",
-                                          "checkpoints/step-00000003.safetensors"})
+                                          "checkpoints/step-00000003.safetensors", "evaluation.json", "report.html"})
         self.assertEqual(json.loads((run / "summary.json").read_text()), summary)
         self.assertLessEqual(SUMMARY_KEYS, set(summary))
         self.assertEqual((summary["run_id"], summary["exit_reason"], summary["world_size"], summary["steps"]),

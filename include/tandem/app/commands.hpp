@@ -32,6 +32,8 @@ Command train_command();
 Command eval_command();
 Command export_command();
 Command inspect_command();
+Command report_command();
+Command runs_command();
 Command info_command();
 Command emit_command();
 

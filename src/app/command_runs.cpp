@@ -1,0 +1,59 @@
+// tandem runs: the runs of a folder as a table.
+#include "tandem/app/commands.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/report/run_table.hpp"
+
+namespace tandem::app {
+namespace {
+
+// The words of a run's files may be no UTF-8.
+std::string to_line(const Json& row) {
+  return row.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+int run_runs(const Arguments& arguments) {
+  Options options = resolve_alone(runs_command(), arguments, true);
+  const bool json = options.flag("json");
+  const bool csv = options.flag("csv");
+  const bool is_descending = options.flag("descending");
+  const std::string column = options.choice("sort", report::run_columns());
+  if (json && csv) options.add_fault("--json and --csv are two forms; one is expected");
+  if (options.positional().size() > 1) {
+    options.add_fault("one DIR is expected, and " + std::to_string(options.positional().size()) +
+                      " were given");
+  }
+  options.throw_faults("runs");
+
+  const bool is_named = !options.positional().empty();
+  report::RunList runs =
+      report::list_runs(is_named ? options.positional().front() : options.text("runs-dir"));
+  for (const std::string& fault : runs.faults) print_warning(fault);
+  report::sort_runs(runs.rows, column, is_descending);
+  if (csv) {
+    print_bytes(report::to_csv(runs.rows));
+  } else if (json) {
+    for (const Json& row : runs.rows) print_line(to_line(row));
+  } else {
+    print_line(format_table(report::to_cells(runs.rows)));
+  }
+  return 0;
+}
+
+}  // namespace
+
+Command runs_command() {
+  return {"runs",
+          "[DIR] [options]",
+          "list the runs of a folder",
+          "tandem runs --sort test_accuracy --descending",
+          {{"runs-dir", "DIR", "runs", "where run folders are, unless DIR says so", "input"},
+           {"sort", "COLUMN", "run", "one of the columns that the table shows", "output"},
+           {"descending", "", "false", "the highest first", "output"},
+           {"json", "", "false", "one JSON object a line on standard output", "output"},
+           {"csv", "", "false", "for a spreadsheet, on standard output", "output"}},
+          run_runs,
+          nullptr};
+}
+
+}  // namespace tandem::app
