@@ -84,7 +84,9 @@ Html curve_section(const Runs& runs) {
                 plain) +
       charts_of(runs, "Images per second", {{"step", "images_per_second", "whole job"}},
                 from_zero) +
-      charts_of(runs, "Learning rate", {{"step", "lr", "learning rate"}}, from_zero);
+      charts_of(runs, "Learning rate", {{"step", "lr", "learning rate"}}, from_zero) +
+      charts_of(runs, "Norm of the gradient", {{"step", "grad_norm", "before it is limited"}},
+                loss);
   if (charts.empty()) {
     return section("Curves", element("p", Html("metrics.jsonl has no numbers yet.")));
   }

@@ -66,8 +66,8 @@ void name_runs(std::vector<RunView>& runs) {
 std::size_t columns_for(std::size_t runs) {
   constexpr std::size_t kBytes = 1'300'000;   // of all curves
   constexpr std::size_t kBytesOfColumn = 20;  // two points
-  constexpr std::size_t kCurvesOfRun = 9;
-  constexpr std::size_t kCurvesOfRanks = 16 * kMostRankCurves;
+  constexpr std::size_t kCurvesOfRun = 10;
+  constexpr std::size_t kCurvesOfRanks = kMostRankMetrics * kMostRankCurves;
   const std::size_t of_run = kCurvesOfRun + (runs <= kMostRunsWithRankCurves ? kCurvesOfRanks : 0);
   return std::clamp<std::size_t>(kBytes / kBytesOfColumn / (runs * of_run), 100, 600);
 }

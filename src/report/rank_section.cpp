@@ -23,7 +23,7 @@ const std::pair<const char*, double RankRow::*> kParts[] = {
 
 Unit unit_of(const std::string& field) {
   if (ends_with(field, "_seconds")) return Unit::kSeconds;
-  if (ends_with(field, "_bytes")) return Unit::kBytes;
+  if (ends_with(field, "_bytes") || ends_with(field, "_bytes_per_second")) return Unit::kBytes;
   return ends_with(field, "_percent") ? Unit::kPercent : Unit::kNumber;
 }
 

@@ -13,7 +13,6 @@ namespace tandem::report {
 namespace {
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
-constexpr std::size_t kMostMetrics = 16;
 constexpr char kStep[] = "step";
 constexpr char kComm[] = "comm_seconds";
 
@@ -25,8 +24,17 @@ const std::pair<const char*, const char*> kTitles[] = {
     {"cpu_percent", "CPU"},
     {"rss_bytes", "Memory"},
     {"threads", "Threads"},
+    {"context_switches_per_second", "CPU given up, times a second"},
+    {"forced_switches_per_second", "CPU taken away, times a second"},
+    {"read_bytes_per_second", "Read from storage, a second"},
+    {"write_bytes_per_second", "Written to storage, a second"},
+    {"cgroup_memory_bytes", "Memory of the control group"},
+    {"cgroup_memory_limit_bytes", "Limit of the control group's memory"},
+    {"throttled_percent", "Held back by the CPU limit"},
     {"gpu_percent", "GPU"},
     {"gpu_memory_bytes", "GPU memory"},
+    {"gpu_watts", "GPU power, W"},
+    {"gpu_celsius", "GPU temperature, °C"},
 };
 
 // Each line speaks of the steps since the one before it.
@@ -91,14 +99,19 @@ struct Field {
   std::string name;
 };
 
-// Those of a rank's file that are worth a curve. The images and the loss of a rank say little.
+// A rank's images and loss say little, and its images a second are those of all, because ranks
+// wait for each other.
+bool is_worth_a_curve(const std::string& field) {
+  return field != "images" && field != "loss" && field != "images_per_second";
+}
+
 std::vector<Field> fields_of(const metrics::MetricLines& lines) {
   std::vector<Field> fields;
   for (const auto& [event, of_event] : lines.events) {
     for (const auto& [name, samples] : of_event.fields) {
       const auto is_same = [&name = name](const Field& other) { return other.name == name; };
       const bool is_known = std::any_of(fields.begin(), fields.end(), is_same);
-      if (name != "images" && name != "loss" && !is_known && fields.size() < kMostMetrics) {
+      if (is_worth_a_curve(name) && !is_known && fields.size() < kMostRankMetrics) {
         fields.push_back({event, name});
       }
     }
@@ -176,7 +189,7 @@ RankView read_ranks(const metrics::RunRecord& run, const Columns& columns) {
     for (const Field& field : fields) {
       const Points points = points_of(lines, field.event, field.name, Axis::kStep);
       if (view.curves.is_band) {
-        if (bands.size() < kMostMetrics || bands.count(field.name) > 0) {
+        if (bands.size() < kMostRankMetrics || bands.count(field.name) > 0) {
           bands.try_emplace(field.name, columns).first->second.add(points);
         }
       } else {

@@ -55,11 +55,10 @@ class RunFolder:
                 for number in range(1, count + 1):
                     step = number * every
                     common = f'"step":{step},"epoch":{step / 100},"time":{START + step / 10}'
+                    sample = f',"cpu_percent":{50 + rank},"rss_bytes":{100_000_000 + step},"threads":4' if system else ""
                     file.write(f'{{"event":"step",{common},"images":{8 * every},"loss":1.5,"step_seconds":{0.003 + 0.01 * self.ranks},'
-                               f'"data_seconds":0.001,"compute_seconds":{0.01 * (rank + 1)},"comm_seconds":{0.002 + wait}}}\n')
-                    if system and number % 10 == 0:
-                        file.write(f'{{"event":"system",{common},"cpu_percent":{50 + rank},"rss_bytes":{100_000_000 + step},'
-                                   f'"threads":4}}\n')
+                               f'"data_seconds":0.001,"compute_seconds":{0.01 * (rank + 1)},"comm_seconds":{0.002 + wait},'
+                               f'"images_per_second":{8 / (0.003 + 0.01 * self.ranks)}{sample}}}\n')
         return self
 
     def write_summary(self, **fields):

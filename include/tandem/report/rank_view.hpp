@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tandem/metrics/run_record.hpp"
+#include "tandem/metrics/system_usage.hpp"
 #include "tandem/report/thin.hpp"
 
 namespace tandem::report {
@@ -42,6 +43,8 @@ struct RankView {
 
 // Curves of up to this many ranks are told apart.
 constexpr std::size_t kMostRankCurves = 8;
+// Metrics that are drawn: the four times of a step, and as many as a machine can tell.
+constexpr std::size_t kMostRankMetrics = 4 + metrics::kSystemValues;
 
 // `columns`: of a drawing over the run's steps.
 RankView read_ranks(const metrics::RunRecord& run, const Columns& columns);

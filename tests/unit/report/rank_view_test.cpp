@@ -66,13 +66,15 @@ TEST(RankView, WaitingIsWhatTheLastRankDidNotNeed) {
 }
 
 TEST(RankView, TakesSystemMetricsWhereThereAreAny) {
-  const WrittenRun run({record_of(1, {{8, 1, 0, 0.5, 0.1, 0.6}, {8, 1, 0, 0.2, 0.4, 0.6}})});
+  std::vector<metrics::RankRecord> ranks{{8, 1, 0, 0.5, 0.1, 0.6}, {8, 1, 0, 0.2, 0.4, 0.6}};
+  ranks[1].system.values[metrics::kCpuPercent] = 50;
+  const metrics::StepRecord first = record_of(1, ranks);
+  ranks[1].system.values[metrics::kCpuPercent] = 100;
+  const WrittenRun run({first, record_of(9, ranks)});
   const std::string file = run.path + "/ranks/rank-0001.jsonl";
-  write_file_atomically(file, read_file(file) + R"({"event":"system","step":1,"cpu_percent":50})" +
-                                  "\n" +
-                                  R"({"event":"system","step":9,"cpu_percent":100,"new_one":3})" +
-                                  "\n" + R"({"event":"system","step":9,"cpu_percent":null})" +
-                                  "\n" + R"({"event":"system","st)");
+  write_file_atomically(file, read_file(file) + R"({"event":"other","step":9,"new_one":3})" + "\n" +
+                                  R"({"event":"step","step":9,"cpu_percent":null})" + "\n" +
+                                  R"({"event":"step","st)");
   const RankView view = run.read();
   EXPECT_TRUE(view.rows[0].mean.empty());
   EXPECT_EQ(view.rows[1].mean.at("cpu_percent"), 75);
@@ -80,6 +82,17 @@ TEST(RankView, TakesSystemMetricsWhereThereAreAny) {
   EXPECT_EQ(view.rows[1].mean.at("new_one"), 3);
   EXPECT_EQ(view.curves.by_metric.at("cpu_percent").front().first, "rank 1");
   EXPECT_EQ(view.curves.by_metric.count("loss"), 0U);
+}
+
+TEST(RankView, HasRoomForAllThatAMachineTellsAndNamesIt) {
+  std::vector<metrics::RankRecord> ranks(1);
+  ranks.front().system.values.fill(1);
+  const RankView view = WrittenRun({record_of(1, ranks)}).read();
+  EXPECT_EQ(view.rows.front().mean.size(), std::size_t{metrics::kSystemValues});
+  for (const metrics::SystemValueSpec& spec : metrics::kSystemValueSpecs) {
+    EXPECT_EQ(view.curves.by_metric.count(spec.name), 1U) << spec.name;
+    EXPECT_NE(metric_title(spec.name), spec.name);
+  }
 }
 
 TEST(RankView, OfManyRanksHasTheBandThatHoldsThem) {
