@@ -16,7 +16,7 @@ namespace tandem::fuzz {
 
 enum Flag : unsigned {
   kZeroRuns = 1,   // a zero byte and a 16-bit little-endian number stand for that many zeros
-  kChecksums = 2,  // tar: the checksum of every header is made right
+  kChecksums = 2,  // tar, PNG: the checksum of every header or chunk is made right
   kGzip = 4,       // the file is compressed
   kLength = 8,     // safetensors: the length of the header is put before it
   kSeal = 16,      // safetensors: the SHA-256 is made right, where there is one

@@ -9,6 +9,7 @@ import pathlib
 import re
 import struct
 import tarfile
+import zlib
 
 # As in input.hpp.
 ZERO_RUNS, CHECKSUMS, GZIP, LENGTH, SEAL = 1, 2, 4, 8, 16
@@ -123,6 +124,16 @@ def safetensors_seeds():
     yield "pth", flagged(0, b"PK\3\4" + bytes(26))
 
 
+def picture_seeds():
+    golden = json.loads((pathlib.Path(__file__).resolve().parents[1] / "golden" / "pictures.json").read_text())
+    for case in golden["files"]:
+        yield case["name"], flagged(CHECKSUMS if case["name"].endswith(".png") else 0, bytes.fromhex(case["hex"]))
+    chunks = [(b"IHDR", struct.pack(">IIBBBBB", 4, 3, 8, 2, 0, 0, 0)), (b"iCCP", b"name\0\0" + bytes(9)),
+              (b"IDAT", zlib.compress((b"\1" + bytes(range(12))) * 3, 0)), (b"IEND", b"")]
+    stored = b"".join(struct.pack(">I", len(data)) + name + data + bytes(4) for name, data in chunks)
+    yield "stored.png", flagged(CHECKSUMS, b"\x89PNG\r\n\x1a\n" + stored)
+
+
 def config_seeds():
     yield "every_kind", b"# a run\nmodel = mlp\nbatch-size = 32\nlr = 1e-3\nnesterov = true\nrun-id = a b\n"
     yield "unknown", b"batch_size=32\nlearning-rate=1\nworld-size = 2\n"
@@ -132,7 +143,7 @@ def config_seeds():
 
 
 SEEDS = {"idx": idx_seeds, "cifar10": cifar10_seeds, "tar": tar_seeds, "safetensors": safetensors_seeds,
-         "config": config_seeds}
+         "config": config_seeds, "picture": picture_seeds}
 
 
 def write(folder):

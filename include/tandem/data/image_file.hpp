@@ -1,0 +1,47 @@
+// What: a picture from a PNG or JPEG file, as bytes for each pixel.
+// Owns: values. Threads: any. Throws: MissingInputError, IoError; DataError naming the file where
+// it is damaged, cut short, too large, or something else.
+//
+// Files come from anybody: nothing of a size that a file claims is allocated before the size has
+// been checked, only what pixels need is parsed (no colour profiles, no texts, no EXIF), and a JPEG
+// in which a decoder would have to guess pixels is refused. Values are those that Pillow reads,
+// except that of 16-bit grey it is the upper byte.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tandem::data {
+
+constexpr std::uint64_t kMaxPicturePixels = std::uint64_t{1} << 26;  // 67 million, of any sides
+
+// Rows from top to bottom, the channels of a pixel beside each other: grey; grey, alpha; red,
+// green, blue; red, green, blue, alpha. Alpha 0 is transparent, and colours are not multiplied.
+struct Picture {
+  int channels = 0;
+  int height = 0;
+  int width = 0;
+  std::vector<std::uint8_t> values;
+};
+
+// What a file says of its picture.
+struct PictureExtent {
+  int height = 0;
+  int width = 0;
+  bool has_colour = false;  // a palette counts as colour
+};
+
+// The content decides between PNG and JPEG, not the name.
+Picture read_picture(const std::string& path, std::uint64_t most_pixels = kMaxPicturePixels);
+// The same of bytes in memory; `where` names them in messages.
+Picture decode_picture(std::string_view bytes, const std::string& where,
+                       std::uint64_t most_pixels = kMaxPicturePixels);
+// Reads no more of the file than that takes.
+PictureExtent read_picture_extent(const std::string& path);
+
+// Whether the name ends like that of a PNG or JPEG file.
+bool is_picture_name(const std::string& path);
+
+}  // namespace tandem::data

@@ -1,0 +1,98 @@
+#include "tandem/data/image_file.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <memory>
+
+#include "picture_decoder.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/data/byte_stream.hpp"
+
+namespace tandem::data {
+namespace {
+
+constexpr std::uint64_t kMaxFileBytes = std::uint64_t{256} << 20;
+// Holds the header of nearly every file; some cameras put a preview before it.
+constexpr std::size_t kBeginning = std::size_t{64} << 10;
+
+bool begins_with(std::string_view bytes, std::string_view signature) {
+  return bytes.substr(0, signature.size()) == signature;
+}
+
+std::unique_ptr<PictureDecoder> open_decoder(std::string_view bytes, const std::string& where) {
+  if (begins_with(bytes, kPngSignature)) return open_png(bytes, where);
+  if (begins_with(bytes, kJpegSignature)) return open_jpeg(bytes, where);
+  throw DataError(where + ": is " + describe_beginning(bytes.substr(0, 64)) +
+                  ", a PNG or JPEG file was expected; convert it, or leave it out");
+}
+
+void require_fitting(const PictureExtent& extent, const std::string& where,
+                     std::uint64_t most_pixels) {
+  const auto pixels =
+      static_cast<std::uint64_t>(extent.height) * static_cast<std::uint64_t>(extent.width);
+  if (extent.height > 0 && extent.width > 0 && pixels <= most_pixels) return;
+  throw DataError(where + ": is a picture of " + std::to_string(extent.width) + " x " +
+                  std::to_string(extent.height) + " pixels, 1 to " +
+                  format_count(static_cast<std::int64_t>(most_pixels)) +
+                  " in all were expected; make it smaller");
+}
+
+std::string read_some(const File& file, std::uint64_t bytes) {
+  std::string content(bytes, '\0');
+  content.resize(file.read_at(0, content.data(), content.size()));
+  return content;
+}
+
+std::uint64_t checked_size(const File& file) {
+  const std::uint64_t size = file.size();
+  if (size > kMaxFileBytes) {
+    throw DataError(file.path() + ": has " + format_bytes(size) +
+                    ", a picture of at most 268 MB was expected; make it smaller");
+  }
+  return size;
+}
+
+}  // namespace
+
+void throw_damaged(const std::string& where, const char* format, const char* message) {
+  throw DataError(where + ": is a damaged " + format + " file (" + message +
+                  "), a whole one was expected; save or fetch it again");
+}
+
+Picture decode_picture(std::string_view bytes, const std::string& where,
+                       std::uint64_t most_pixels) {
+  const auto decoder = open_decoder(bytes, where);
+  require_fitting(decoder->extent(), where, most_pixels);
+  return decoder->decode();
+}
+
+Picture read_picture(const std::string& path, std::uint64_t most_pixels) {
+  const File file = File::open_for_reading(path);
+  return decode_picture(read_some(file, checked_size(file)), path, most_pixels);
+}
+
+PictureExtent read_picture_extent(const std::string& path) {
+  const File file = File::open_for_reading(path);
+  const std::uint64_t size = checked_size(file);
+  PictureExtent extent;
+  try {
+    extent =
+        open_decoder(read_some(file, std::min<std::uint64_t>(size, kBeginning)), path)->extent();
+  } catch (const DataError&) {
+    if (size <= kBeginning) throw;
+    extent = open_decoder(read_some(file, size), path)->extent();
+  }
+  require_fitting(extent, path, kMaxPicturePixels);
+  return extent;
+}
+
+bool is_picture_name(const std::string& path) {
+  std::string name = path;
+  std::transform(name.begin(), name.end(), name.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  return ends_with(name, ".png") || ends_with(name, ".jpg") || ends_with(name, ".jpeg");
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,157 @@
+// JPEG through libjpeg(-turbo). The only file that knows it.
+// Each of the first three needs the one before it and does not say so.
+// clang-format off
+#include <cstdio>
+#include <jpeglib.h>
+#include <jerror.h>
+// clang-format on
+
+#include <algorithm>
+#include <csetjmp>
+
+#include "picture_decoder.hpp"
+#include "tandem/core/error.hpp"
+
+namespace tandem::data {
+namespace {
+
+// A progressive file may go over the whole picture again and again with a few bytes each time.
+constexpr int kMaxScans = 100;
+
+// What libjpeg's functions find by their client pointer. Plain values, because they leave by
+// longjmp.
+struct Reading {
+  jpeg_decompress_struct info{};
+  jpeg_error_mgr errors{};
+  jpeg_progress_mgr progress{};
+  std::jmp_buf on_error{};
+  char message[JMSG_LENGTH_MAX] = "";
+};
+
+[[noreturn]] void leave(j_common_ptr info) {
+  std::longjmp(static_cast<Reading*>(info->client_data)->on_error, 1);
+}
+
+[[noreturn]] void fail(j_common_ptr info) {
+  info->err->format_message(info, static_cast<Reading*>(info->client_data)->message);
+  leave(info);
+}
+
+// libjpeg warns and makes up pixels where data is damaged or missing.
+void judge_message(j_common_ptr info, int level) {
+  if (level >= 0) return;  // of interest to whoever debugs a decoder
+  switch (info->err->msg_code) {
+    // Strange, but every pixel is there.
+    case JWRN_ADOBE_XFORM:
+    case JWRN_BOGUS_ICC:
+    case JWRN_EXTRANEOUS_DATA:
+    case JWRN_JFIF_MAJOR:
+    case JWRN_TOO_MUCH_DATA:
+      return;
+    default:
+      fail(info);
+  }
+}
+
+void ignore_output(j_common_ptr /*info*/) {}
+
+void count_scans(j_common_ptr common) {
+  const auto* info = reinterpret_cast<j_decompress_ptr>(common);
+  if (info->input_scan_number <= kMaxScans) return;
+  auto* reading = static_cast<Reading*>(common->client_data);
+  std::snprintf(reading->message, sizeof reading->message, "more than %d scans", kMaxScans);
+  leave(common);
+}
+
+bool read_header(Reading& reading, const unsigned char* bytes, std::size_t size) {
+  reading.info.err = jpeg_std_error(&reading.errors);
+  reading.errors.error_exit = fail;
+  reading.errors.emit_message = judge_message;
+  reading.errors.output_message = ignore_output;
+  reading.info.client_data = &reading;
+  if (setjmp(reading.on_error) != 0) return false;
+  jpeg_create_decompress(&reading.info);
+  reading.progress.progress_monitor = count_scans;
+  reading.info.progress = &reading.progress;
+  jpeg_mem_src(&reading.info, bytes, static_cast<unsigned long>(size));
+  jpeg_read_header(&reading.info, TRUE);
+  return true;
+}
+
+bool read_rows(Reading& reading, std::uint8_t* values, std::size_t row_bytes) {
+  if (setjmp(reading.on_error) != 0) return false;
+  jpeg_start_decompress(&reading.info);
+  while (reading.info.output_scanline < reading.info.output_height) {
+    JSAMPROW row = values + reading.info.output_scanline * row_bytes;
+    jpeg_read_scanlines(&reading.info, &row, 1);
+  }
+  jpeg_finish_decompress(&reading.info);
+  return true;
+}
+
+// Cyan, magenta, yellow, black as Adobe writes them, inverted, which Pillow assumes as well.
+void cmyk_to_rgb(Picture& picture) {
+  const std::size_t pixels = picture.values.size() / 4;
+  std::uint8_t* values = picture.values.data();
+  for (std::size_t i = 0; i < pixels; ++i) {
+    const unsigned light = values[4 * i + 3];
+    for (std::size_t c = 0; c < 3; ++c) {
+      const unsigned scaled = (255U - values[4 * i + c]) * light + 128;
+      const unsigned ink = (scaled + (scaled >> 8)) >> 8;  // divided by 255
+      values[3 * i + c] = static_cast<std::uint8_t>(light - std::min(ink, light));
+    }
+  }
+  picture.channels = 3;
+  picture.values.resize(3 * pixels);
+}
+
+class JpegDecoder : public PictureDecoder {
+ public:
+  JpegDecoder(std::string_view bytes, std::string where) : where_(std::move(where)) {
+    if (!read_header(reading_, reinterpret_cast<const unsigned char*>(bytes.data()),
+                     bytes.size())) {
+      jpeg_destroy_decompress(&reading_.info);
+      throw_damaged(where_, "JPEG", reading_.message);
+    }
+  }
+  ~JpegDecoder() override { jpeg_destroy_decompress(&reading_.info); }
+  JpegDecoder(const JpegDecoder&) = delete;
+  JpegDecoder& operator=(const JpegDecoder&) = delete;
+
+  PictureExtent extent() const override {
+    return {static_cast<int>(reading_.info.image_height),
+            static_cast<int>(reading_.info.image_width), reading_.info.num_components != 1};
+  }
+
+  Picture decode() override {
+    const int channels = reading_.info.num_components;
+    if (channels != 1 && channels != 3 && channels != 4) {
+      throw_damaged(where_, "JPEG", "its number of colour components is not 1, 3 or 4");
+    }
+    reading_.info.out_color_space = channels == 1   ? JCS_GRAYSCALE
+                                    : channels == 3 ? JCS_RGB
+                                                    : JCS_CMYK;
+    const PictureExtent found = extent();
+    Picture picture{channels, found.height, found.width, {}};
+    const std::size_t row_bytes =
+        static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(channels);
+    picture.values.resize(row_bytes * static_cast<std::size_t>(picture.height));
+    if (!read_rows(reading_, picture.values.data(), row_bytes)) {
+      throw_damaged(where_, "JPEG", reading_.message);
+    }
+    if (channels == 4) cmyk_to_rgb(picture);
+    return picture;
+  }
+
+ private:
+  Reading reading_;
+  std::string where_;
+};
+
+}  // namespace
+
+std::unique_ptr<PictureDecoder> open_jpeg(std::string_view bytes, const std::string& where) {
+  return std::make_unique<JpegDecoder>(bytes, where);
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,36 @@
+// What: one compressed picture in memory, its extent first, then its pixels; libpng and libjpeg
+// behind it. Owns: what the library allocates; the bytes stay the caller's. Threads: one per
+// object. Throws: DataError naming `where`.
+//
+// Both libraries leave by longjmp where they fail. Every call of theirs that can fail is made in a
+// function that holds plain values only, and returns false then.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "tandem/data/image_file.hpp"
+
+namespace tandem::data {
+
+class PictureDecoder {
+ public:
+  virtual ~PictureDecoder() = default;
+  virtual PictureExtent extent() const = 0;
+  // Once.
+  virtual Picture decode() = 0;
+};
+
+constexpr std::string_view kPngSignature("\x89PNG\r\n\x1a\n", 8);
+constexpr std::string_view kJpegSignature("\xff\xd8\xff", 3);
+
+// Both read the header.
+std::unique_ptr<PictureDecoder> open_png(std::string_view bytes, const std::string& where);
+std::unique_ptr<PictureDecoder> open_jpeg(std::string_view bytes, const std::string& where);
+
+// "WHERE: is a damaged FORMAT file (what the library said); …"
+[[noreturn]] void throw_damaged(const std::string& where, const char* format, const char* message);
+
+}  // namespace tandem::data

@@ -1,0 +1,136 @@
+// PNG through libpng. The only file that knows it.
+#include <png.h>
+
+#include <algorithm>
+#include <csetjmp>
+#include <cstdio>
+#include <cstring>
+
+#include "picture_decoder.hpp"
+
+namespace tandem::data {
+namespace {
+
+constexpr png_uint_32 kMaxSide = 1'000'000;
+constexpr png_alloc_size_t kMaxChunkBytes = 1 << 20;  // that libpng may allocate for one
+
+// What libpng's functions find by their user pointer. Plain values, because they leave by longjmp.
+struct Reading {
+  const unsigned char* bytes = nullptr;
+  std::size_t left = 0;
+  png_structp png = nullptr;
+  png_infop info = nullptr;
+  int passes = 1;
+  std::jmp_buf on_error{};
+  char message[160] = "";
+};
+
+[[noreturn]] void fail(png_structp png, png_const_charp message) {
+  auto* reading = static_cast<Reading*>(png_get_error_ptr(png));
+  std::snprintf(reading->message, sizeof reading->message, "%s", message);
+  std::longjmp(reading->on_error, 1);
+}
+
+void ignore_warning(png_structp /*png*/, png_const_charp /*message*/) {}
+
+void take_bytes(png_structp png, png_bytep data, png_size_t count) {
+  auto* reading = static_cast<Reading*>(png_get_io_ptr(png));
+  if (count > reading->left) png_error(png, "the file ends too early");
+  std::memcpy(data, reading->bytes, count);
+  reading->bytes += count;
+  reading->left -= count;
+}
+
+// Asks for 8 bits a channel, no palette, and transparency as alpha.
+bool read_header(Reading& reading) {
+  if (setjmp(reading.on_error) != 0) return false;
+  reading.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reading, fail, ignore_warning);
+  if (reading.png != nullptr) reading.info = png_create_info_struct(reading.png);
+  if (reading.info == nullptr) {
+    std::snprintf(reading.message, sizeof reading.message, "libpng could not be started");
+    return false;
+  }
+  png_set_user_limits(reading.png, kMaxSide, kMaxSide);
+  png_set_chunk_malloc_max(reading.png, kMaxChunkBytes);
+  // Every chunk that pixels do not need is skipped, whatever is in it.
+  png_set_keep_unknown_chunks(reading.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
+  png_set_read_fn(reading.png, &reading, take_bytes);
+  png_read_info(reading.png, reading.info);
+  png_set_expand(reading.png);
+  png_set_strip_16(reading.png);
+  reading.passes = png_set_interlace_handling(reading.png);
+  return true;
+}
+
+// The rows go to `values`, whose size fits what start_rows() found.
+bool read_rows(Reading& reading, std::uint8_t* values, std::size_t row_bytes, png_uint_32 height) {
+  if (setjmp(reading.on_error) != 0) return false;
+  for (int pass = 0; pass < reading.passes; ++pass) {
+    for (png_uint_32 row = 0; row < height; ++row) {
+      png_read_row(reading.png, values + row * row_bytes, nullptr);
+    }
+  }
+  png_read_end(reading.png, nullptr);
+  return true;
+}
+
+// libpng then knows what a row of its output is.
+bool start_rows(Reading& reading) {
+  if (setjmp(reading.on_error) != 0) return false;
+  png_read_update_info(reading.png, reading.info);
+  return true;
+}
+
+class PngDecoder : public PictureDecoder {
+ public:
+  PngDecoder(std::string_view bytes, std::string where) : where_(std::move(where)) {
+    reading_.bytes = reinterpret_cast<const unsigned char*>(bytes.data());
+    reading_.left = bytes.size();
+    if (!read_header(reading_)) {
+      destroy();
+      throw_damaged(where_, "PNG", reading_.message);
+    }
+  }
+  ~PngDecoder() override { destroy(); }
+  PngDecoder(const PngDecoder&) = delete;
+  PngDecoder& operator=(const PngDecoder&) = delete;
+
+  PictureExtent extent() const override {
+    return {static_cast<int>(png_get_image_height(reading_.png, reading_.info)),
+            static_cast<int>(png_get_image_width(reading_.png, reading_.info)),
+            (png_get_color_type(reading_.png, reading_.info) & PNG_COLOR_MASK_COLOR) != 0};
+  }
+
+  Picture decode() override {
+    if (!start_rows(reading_)) throw_damaged(where_, "PNG", reading_.message);
+    const PictureExtent found = extent();
+    Picture picture{png_get_channels(reading_.png, reading_.info), found.height, found.width, {}};
+    const std::size_t row_bytes =
+        static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(picture.channels);
+    if (png_get_rowbytes(reading_.png, reading_.info) != row_bytes) {
+      throw_damaged(where_, "PNG", "rows of an unknown form");
+    }
+    picture.values.resize(row_bytes * static_cast<std::size_t>(picture.height));
+    if (!read_rows(reading_, picture.values.data(), row_bytes,
+                   static_cast<png_uint_32>(picture.height))) {
+      throw_damaged(where_, "PNG", reading_.message);
+    }
+    return picture;
+  }
+
+ private:
+  void destroy() {
+    if (reading_.png != nullptr) png_destroy_read_struct(&reading_.png, &reading_.info, nullptr);
+  }
+
+  Reading reading_;
+  std::string where_;
+};
+
+}  // namespace
+
+std::unique_ptr<PictureDecoder> open_png(std::string_view bytes, const std::string& where) {
+  return std::make_unique<PngDecoder>(bytes, where);
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,78 @@
+#include "tandem/data/fit_picture.hpp"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "data_fixtures.hpp"
+#include "resize.hpp"
+#include "support/golden.hpp"
+
+namespace tandem::data {
+namespace {
+
+using testing::expect_error;
+using Values = std::vector<std::uint8_t>;
+
+// As in make_picture_fixtures.py.
+Picture pattern(int height, int width) {
+  Picture picture{3, height, width, Values(static_cast<std::size_t>(3 * height * width))};
+  for (std::size_t i = 0; i < picture.values.size(); ++i) {
+    picture.values[i] = static_cast<std::uint8_t>(37 * i + i / 7 * 11);
+  }
+  return picture;
+}
+
+Values fit(Picture picture, ImageShape shape) {
+  Values image(shape.pixels());
+  fit_picture(std::move(picture), shape, image.data());
+  return image;
+}
+
+TEST(FitPicture, ResizesAsPillowDoes) {
+  const Json golden = testing::read_golden("pictures.json");
+  for (const Json& each : golden.at("resizes")) {
+    const auto from = each.at("from").get<std::vector<int>>();
+    const auto to = each.at("to").get<std::vector<int>>();
+    const Picture resized = resize(pattern(from[0], from[1]), to[0], to[1]);
+    EXPECT_EQ(resized.height, to[0]);
+    EXPECT_EQ(resized.width, to[1]);
+    EXPECT_EQ(resized.values, each.at("values").get<Values>())
+        << from[0] << "x" << from[1] << " to " << to[0] << "x" << to[1];
+  }
+}
+
+TEST(FitPicture, ShrinkingTakesEveryPixelIntoAccount) {
+  // Two pixels of 0 and two of 200 become one between them, not one of them.
+  EXPECT_EQ(resize({1, 1, 4, {0, 0, 200, 200}}, 1, 1).values, Values{100});
+}
+
+TEST(FitPicture, ThePictureOfTheRightSizeKeepsItsBytes) {
+  const Picture picture = pattern(4, 5);
+  const Values image = fit(picture, {3, 4, 5});
+  for (std::size_t i = 0; i < 20; ++i) {
+    for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ(image[c * 20 + i], picture.values[3 * i + c]);
+  }
+}
+
+TEST(FitPicture, GreyAndColourBecomeEachOther) {
+  EXPECT_EQ(fit({1, 1, 2, {7, 9}}, {3, 1, 2}), (Values{7, 9, 7, 9, 7, 9}));
+  // ITU-R 601: 0.299 R + 0.587 G + 0.114 B.
+  EXPECT_EQ(fit({3, 1, 4, {255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255}}, {1, 1, 4}),
+            (Values{76, 150, 29, 255}));
+}
+
+TEST(FitPicture, TransparencyIsWhite) {
+  EXPECT_EQ(fit({2, 1, 3, {10, 255, 10, 0, 0, 128}}, {1, 1, 3}), (Values{10, 255, 127}));
+  EXPECT_EQ(fit({4, 1, 2, {1, 2, 3, 255, 1, 2, 3, 0}}, {3, 1, 2}),
+            (Values{1, 255, 2, 255, 3, 255}));
+}
+
+TEST(FitPicture, OtherNumbersOfChannelsAreRefused) {
+  expect_error(ExitCode::kUsage, {"2 channels", "1 (grey) or 3"},
+               [] { require_picture_channels(2); });
+}
+
+}  // namespace
+}  // namespace tandem::data

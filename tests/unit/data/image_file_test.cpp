@@ -1,0 +1,146 @@
+#include "tandem/data/image_file.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "data_fixtures.hpp"
+#include "support/golden.hpp"
+#include "support/temp_dir.hpp"
+#include "tandem/data/fit_picture.hpp"
+
+namespace tandem::data {
+namespace {
+
+using testing::expect_error;
+using testing::read_golden;
+using testing::TempDir;
+using testing::write_bytes;
+
+std::string from_hex(const std::string& hex) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  }
+  return bytes;
+}
+
+// The bytes of one of the golden files.
+std::string golden_file(const std::string& name) {
+  const Json golden = read_golden("pictures.json");
+  for (const Json& file : golden.at("files")) {
+    if (file.at("name") == name) return from_hex(file.at("hex").get<std::string>());
+  }
+  ADD_FAILURE() << "no golden file " << name;
+  return "";
+}
+
+// Decoders of JPEG may round differently from version to version, those of PNG may not.
+TEST(ImageFile, EveryKindOfFileGivesWhatPillowReads) {
+  const Json golden = read_golden("pictures.json");
+  for (const Json& file : golden.at("files")) {
+    const auto name = file.at("name").get<std::string>();
+    const auto extent = file.at("shape").get<std::vector<int>>();
+    const auto expected = file.at("values").get<std::vector<int>>();
+    const ImageShape shape{extent[0], extent[1], extent[2]};
+    std::vector<std::uint8_t> found(shape.pixels());
+    fit_picture(decode_picture(from_hex(file.at("hex").get<std::string>()), name), shape,
+                found.data());
+    ASSERT_EQ(found.size(), expected.size());
+    const int allowed = name.find(".jpg") == std::string::npos ? 0 : 3;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      EXPECT_LE(std::abs(found[i] - expected[i]), allowed)
+          << name << " as " << shape.text() << ", value " << i;
+    }
+  }
+}
+
+TEST(ImageFile, TheExtentIsThatOfThePicture) {
+  TempDir folder;
+  for (const char* name : {"grey.png", "colour.png", "palette.png", "grey.jpg", "cmyk.jpg"}) {
+    const std::string bytes = golden_file(name);
+    write_bytes(folder / name, bytes);
+    const PictureExtent extent = read_picture_extent(folder / name);
+    const Picture picture = read_picture(folder / name);
+    EXPECT_EQ(extent.height, picture.height) << name;
+    EXPECT_EQ(extent.width, picture.width) << name;
+    EXPECT_EQ(extent.has_colour, picture.channels >= 3) << name;
+  }
+}
+
+// A camera's preview, between the beginning and the header: 70,000 bytes of comments.
+TEST(ImageFile, TheExtentMayComeLateInTheFile) {
+  TempDir folder;
+  std::string bytes = golden_file("grey.jpg");
+  const std::string comment =
+      std::string("\xff\xfe\x88\xb8", 4) + std::string(0x88b8 - 2, 'x');  // 35,000 each
+  bytes.insert(2, comment + comment);
+  write_bytes(folder / "late.jpg", bytes);
+  EXPECT_EQ(read_picture_extent(folder / "late.jpg").width, 11);
+}
+
+TEST(ImageFile, OtherFilesAreNamed) {
+  TempDir folder;
+  write_bytes(folder / "a.png", "");
+  expect_error(ExitCode::kBadData, {"a.png", "an empty file", "PNG or JPEG"},
+               [&] { read_picture(folder / "a.png"); });
+  write_bytes(folder / "b.jpg", "GIF89a and so on");
+  expect_error(ExitCode::kBadData, {"b.jpg", "'GIF89a"}, [&] { read_picture(folder / "b.jpg"); });
+  expect_error(ExitCode::kBadData, {"is a folder"}, [&] { read_picture(folder.path()); });
+  expect_error(ExitCode::kMissingInput, {"absent.png"},
+               [&] { read_picture(folder / "absent.png"); });
+}
+
+// Wherever a file is cut, it is refused.
+TEST(ImageFile, CutFilesAreRefused) {
+  for (const char* name : {"colour.png", "interlaced.png", "colour.jpg", "progressive.jpg"}) {
+    const std::string whole = golden_file(name);
+    for (std::size_t size = 8; size < whole.size(); ++size) {
+      expect_error(ExitCode::kBadData, {"cut", "damaged", "whole one"},
+                   [&] { decode_picture(whole.substr(0, size), "cut"); });
+    }
+  }
+}
+
+TEST(ImageFile, DamagedChunksOfPngAreRefused) {
+  std::string bytes = golden_file("colour.png");
+  bytes[bytes.size() / 2] = static_cast<char>(bytes[bytes.size() / 2] ^ 1);
+  expect_error(ExitCode::kBadData, {"x.png", "damaged PNG"},
+               [&] { decode_picture(bytes, "x.png"); });
+}
+
+// Nothing is allocated for what a header only claims.
+TEST(ImageFile, TooLargePicturesAreRefused) {
+  std::string jpeg = golden_file("grey.jpg");
+  const std::size_t frame = jpeg.find(std::string("\xff\xc0", 2));
+  ASSERT_NE(frame, std::string::npos);
+  jpeg.replace(frame + 5, 4, "\xff\xdc\xff\xdc", 4);  // 65,500 x 65,500
+  expect_error(ExitCode::kBadData, {"x.jpg", "65500 x 65500", "67,108,864", "smaller"},
+               [&] { decode_picture(jpeg, "x.jpg"); });
+  const std::string png = golden_file("colour.png");  // 10 x 9
+  EXPECT_EQ(decode_picture(png, "x.png", 90).width, 10);
+  expect_error(ExitCode::kBadData, {"x.png", "10 x 9", "1 to 89"},
+               [&] { decode_picture(png, "x.png", 89); });
+}
+
+// A scan of no new data takes a few bytes and a pass over the whole picture.
+TEST(ImageFile, EndlessScansAreRefused) {
+  std::string bytes = golden_file("progressive.jpg");
+  const std::size_t last = bytes.rfind(std::string("\xff\xda", 2));
+  ASSERT_NE(last, std::string::npos);
+  const std::string scan = bytes.substr(last, bytes.size() - 2 - last);
+  for (int i = 0; i < 200; ++i) bytes.insert(last, scan);
+  expect_error(ExitCode::kBadData, {"x.jpg", "damaged JPEG"},
+               [&] { decode_picture(bytes, "x.jpg"); });
+}
+
+TEST(ImageFile, NamesOfPictures) {
+  for (const char* name : {"a.png", "b.JPG", "c/d.Jpeg"}) EXPECT_TRUE(is_picture_name(name));
+  for (const char* name : {"a.gif", "png", "a.png.txt"}) EXPECT_FALSE(is_picture_name(name));
+}
+
+}  // namespace
+}  // namespace tandem::data
