@@ -116,7 +116,8 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
       after_unknown = !is_word && option.unregistered;
       if (is_word) {
         const std::string& word = option.original_tokens.at(0);
-        if (allow_positional && word.rfind('-', 0) != 0) {
+        // A lone dash is standard input.
+        if (allow_positional && (word.rfind('-', 0) != 0 || word == "-")) {
           result.positional.push_back(word);
         } else {
           faults.push_back("'" + word + "' was not expected; options begin with --");

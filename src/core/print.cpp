@@ -34,13 +34,13 @@ void write_to_standard_output(std::string_view text) {
   if (failure != 0) throw IoError(std::string("standard output: ") + std::strerror(failure));
 }
 
+}  // namespace
+
 // Characters, not bytes: continuation bytes of UTF-8 take no column.
-std::size_t width(std::string_view text) {
+std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(
       std::count_if(text.begin(), text.end(), [](char c) { return (c & 0xC0) != 0x80; }));
 }
-
-}  // namespace
 
 void print_error(std::string_view message) {
   write_all(STDERR_FILENO, "tandem: error: " + escape_lines(message));
@@ -59,14 +59,15 @@ void print_error_line(std::string_view line) { write_all(STDERR_FILENO, escape_l
 std::string format_table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths(rows.empty() ? 0 : rows.front().size());
   for (const auto& row : rows) {
-    for (std::size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], width(row[i]));
+    for (std::size_t i = 0; i < row.size(); ++i)
+      widths[i] = std::max(widths[i], display_width(row[i]));
   }
   std::string table;
   for (const auto& row : rows) {
     std::string line;
     for (std::size_t i = 0; i < row.size(); ++i) {
       line += row[i];
-      if (i + 1 < row.size()) line.append(widths[i] - width(row[i]) + 2, ' ');
+      if (i + 1 < row.size()) line.append(widths[i] - display_width(row[i]) + 2, ' ');
     }
     table += (table.empty() ? "" : "\n") + line;
   }

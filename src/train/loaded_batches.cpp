@@ -4,6 +4,20 @@
 
 namespace tandem::train {
 
+torch::Tensor tensor_of(float* images, std::size_t count, data::ImageShape shape,
+                        data::Layout layout, const std::shared_ptr<const void>& owner) {
+  const std::int64_t channels = shape.channels;
+  const std::int64_t height = shape.height;
+  const std::int64_t width = shape.width;
+  const std::int64_t image = channels * height * width;
+  const std::vector<std::int64_t> strides =
+      layout == data::Layout::kPlanar
+          ? std::vector<std::int64_t>{image, height * width, width, 1}
+          : std::vector<std::int64_t>{image, 1, width * channels, channels};
+  return torch::from_blob(images, {static_cast<std::int64_t>(count), channels, height, width},
+                          strides, [owner](void*) {}, torch::kFloat32);
+}
+
 LoadedBatches::LoadedBatches(data::ImagesView view, data::Transform transform,
                              data::AugmentKey augment, std::unique_ptr<data::Sampler> sampler)
     : shape_(view.shape),
@@ -14,20 +28,10 @@ std::optional<TensorBatch> LoadedBatches::next() {
   std::optional<data::Batch> next = loader_.next();
   if (!next) return std::nullopt;
   const auto batch = std::make_shared<data::Batch>(std::move(*next));
-  const auto keep = [batch](void*) {};  // as long as a tensor lives
-  const std::int64_t count = static_cast<std::int64_t>(batch->size());
-  const std::int64_t channels = shape_.channels;
-  const std::int64_t height = shape_.height;
-  const std::int64_t width = shape_.width;
-  const std::int64_t image = channels * height * width;
-  const std::vector<std::int64_t> strides =
-      layout_ == data::Layout::kPlanar
-          ? std::vector<std::int64_t>{image, height * width, width, 1}
-          : std::vector<std::int64_t>{image, 1, width * channels, channels};
   TensorBatch result;
-  result.images = torch::from_blob(batch->images.get(), {count, channels, height, width}, strides,
-                                   keep, torch::kFloat32);
-  result.labels = torch::from_blob(batch->labels.data(), {count}, keep, torch::kInt64);
+  result.images = tensor_of(batch->images.get(), batch->size(), shape_, layout_, batch);
+  result.labels = torch::from_blob(batch->labels.data(), {static_cast<std::int64_t>(batch->size())},
+                                   [batch](void*) {}, torch::kInt64);
   result.request = std::move(batch->request);
   return result;
 }

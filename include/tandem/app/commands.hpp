@@ -30,6 +30,7 @@ Command pack_command();
 Command verify_command();
 Command train_command();
 Command eval_command();
+Command predict_command();
 Command export_command();
 Command inspect_command();
 Command report_command();

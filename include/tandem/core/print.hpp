@@ -21,6 +21,8 @@ void print_error_line(std::string_view line);
 // what comes from outside was escaped before.
 void print_bytes(std::string_view bytes);
 
+// The columns that UTF-8 text takes on a terminal, where a character takes one.
+std::size_t display_width(std::string_view text);
 // Columns of `rows` aligned, two spaces apart; every row has as many cells as the first.
 std::string format_table(const std::vector<std::vector<std::string>>& rows);
 

@@ -20,6 +20,11 @@ struct TensorBatch {
   std::size_t size() const { return request.images.size(); }
 };
 
+// Float [count, channels, height, width] over `count` images that lie in memory in the layout.
+// `owner` lives as long as a tensor of them; without one the memory must.
+torch::Tensor tensor_of(float* images, std::size_t count, data::ImageShape shape,
+                        data::Layout layout, const std::shared_ptr<const void>& owner = nullptr);
+
 class BatchSource {
  public:
   virtual ~BatchSource() = default;

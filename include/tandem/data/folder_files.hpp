@@ -1,0 +1,14 @@
+// What: the files of a folder and of the folders in it. Owns: nothing. Threads: any.
+// Throws: MissingInputError, IoError.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace tandem::data {
+
+// Sorted by the bytes of their paths, which begin with `folder`. What begins with a dot is left
+// out; links are followed.
+std::vector<std::string> files_below(const std::string& folder);
+
+}  // namespace tandem::data

@@ -1,0 +1,62 @@
+// What: picture files as normalised batches, decoded by several threads ahead of the consumer.
+// Owns: the batch under way and the list of files. Threads: next() from one thread at a time; the
+// list of files is asked from a thread of its own. Throws: next() rethrows what is no fault of a
+// single file, such as what the list throws.
+#pragma once
+
+#include <functional>
+#include <future>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tandem/core/error.hpp"
+#include "tandem/data/augment.hpp"
+#include "tandem/data/image_shape.hpp"
+
+namespace tandem::data {
+
+struct PictureBatch {
+  struct Fault {
+    ExitCode code;
+    std::string message;
+  };
+
+  std::vector<std::string> files;
+  std::unique_ptr<float[]> images;           // one for each file; zeros for one that cannot be read
+  std::vector<std::optional<Fault>> faults;  // by file
+
+  std::size_t size() const { return files.size(); }
+};
+
+// Gives one path after the other until there is no more.
+using NextFile = std::function<std::optional<std::string>()>;
+
+class PictureBatches {
+ public:
+  // Batches of `size` files but for the last. Pictures become images by fit_picture(), and
+  // `transform`, which is for the same shape, normalises them.
+  PictureBatches(NextFile next_file, ImageShape shape, Transform transform, std::size_t size,
+                 int threads);
+  // Waits for the batch that is being made.
+  ~PictureBatches();
+  PictureBatches(const PictureBatches&) = delete;
+  PictureBatches& operator=(const PictureBatches&) = delete;
+
+  // In the order of the list; nothing after the last one.
+  std::optional<PictureBatch> next();
+
+ private:
+  PictureBatch make() const;
+  void decode(PictureBatch& batch, std::size_t index) const;
+
+  const NextFile next_file_;
+  const ImageShape shape_;
+  const Transform transform_;
+  const std::size_t size_;
+  const int threads_;
+  std::future<PictureBatch> ahead_;
+};
+
+}  // namespace tandem::data

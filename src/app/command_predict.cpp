@@ -1,0 +1,126 @@
+// tandem predict: what a trained model sees in pictures of any size.
+#include <algorithm>
+#include <iostream>
+#include <thread>
+#include <utility>
+
+#include "picture_list.hpp"
+#include "predictions.hpp"
+#include "tandem/app/commands.hpp"
+#include "tandem/app/model_file.hpp"
+#include "tandem/app/train_options.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/data/picture_batches.hpp"
+#include "tandem/train/batch_source.hpp"
+#include "tandem/train/parameter_arena.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr std::uint64_t kMostInBatch = 100'000;
+
+// For each image of the batch. Where classes are equally likely the first of them wins, as in eval.
+std::vector<Guesses> classify(model::Network& network, const data::PictureBatch& batch,
+                              const ModelDescription& description) {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor logits = network.forward(train::tensor_of(
+      batch.images.get(), batch.size(), description.shape, data::Layout::kChannelsLast));
+  const auto [sorted, labels] =
+      torch::sort(logits, /*stable=*/true, /*dim=*/1, /*descending=*/true);
+  const torch::Tensor probabilities = torch::softmax(sorted, 1);
+  const auto value = probabilities.accessor<float, 2>();
+  const auto label = labels.accessor<std::int64_t, 2>();
+  const auto shown = static_cast<std::int64_t>(std::min(kShownClasses, description.classes.size()));
+  std::vector<Guesses> all(batch.size());
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    for (std::int64_t place = 0; place < shown; ++place) {
+      all[i].push_back({description.classes[static_cast<std::size_t>(label[row][place])],
+                        static_cast<double>(value[row][place])});
+    }
+  }
+  return all;
+}
+
+struct Request {
+  std::string checkpoint;
+  bool json = false;
+  std::size_t batch = 0;
+  int threads = 0;
+};
+
+Request read_options(Options& options) {
+  options.require("checkpoint");
+  Request request;
+  request.checkpoint = options.text("checkpoint");
+  request.json = options.flag("json");
+  request.batch = options.count("batch-size", 1, kMostInBatch);
+  const int asked = static_cast<int>(options.count("threads", 0, 1024));
+  if (options.positional().empty()) {
+    options.add_fault("no IMAGE; give files, folders, or - for a list of files on standard input");
+  }
+  options.throw_faults("predict");
+  request.threads = use_threads(asked, static_cast<int>(std::thread::hardware_concurrency()));
+  return request;
+}
+
+// Each on its own line, in the order of the files. Returns the exit code for the faults of files:
+// damage outweighs whatever else there was.
+int print_results(const data::PictureBatch& batch, const std::vector<Guesses>& guesses,
+                  const PredictionTable* table) {
+  int code = 0;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (const auto& fault = batch.faults[i]) {
+      print_error(fault->message);
+      if (code != static_cast<int>(ExitCode::kBadData)) code = static_cast<int>(fault->code);
+    } else {
+      print_line(table != nullptr ? table->line(batch.files[i], guesses[i])
+                                  : prediction_json(batch.files[i], guesses[i]));
+    }
+  }
+  return code;
+}
+
+int run_predict(const Arguments& arguments) {
+  Options options = resolve_alone(predict_command(), arguments, true);
+  const Request request = read_options(options);
+  const ModelFile file = read_model_file(request.checkpoint);
+  const ModelDescription& description = file.description;
+  const model::NetworkPtr network = build_network(file);
+  const train::ParameterArena arena(*network, /*channels_last=*/true);
+  network->eval();
+
+  PictureList list(options.positional(), std::cin);
+  const data::Transform transform(description.shape, data::Layout::kChannelsLast, description.mean,
+                                  description.std);
+  data::PictureBatches batches([&list] { return list.next(); }, description.shape, transform,
+                               request.batch, request.threads);
+  const PredictionTable table(description.classes);
+  int code = 0;
+  bool headed = request.json;
+  while (const auto batch = batches.next()) {
+    const std::vector<Guesses> guesses = classify(*network, *batch, description);
+    if (!std::exchange(headed, true)) print_line(table.header());
+    const int found = print_results(*batch, guesses, request.json ? nullptr : &table);
+    if (code != static_cast<int>(ExitCode::kBadData) && found != 0) code = found;
+  }
+  return code;
+}
+
+}  // namespace
+
+Command predict_command() {
+  return {"predict",
+          "--checkpoint PATH IMAGE...",
+          "class and probability for PNG and JPEG files of any size",
+          "tandem predict --checkpoint runs/demo photos/ cat.jpg",
+          {{"checkpoint", "PATH", "", "run folder or model.safetensors", "input"},
+           {"batch-size", "N", "256", "images that the network takes at once", "execution"},
+           threads_option(),
+           {"json", "", "false", "one JSON object a line on standard output", "reporting"}},
+          run_predict,
+          nullptr};
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,55 @@
+#include "predictions.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "tandem/core/json.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr std::array<const char*, kShownClasses> kHeadings = {"class", "second", "third"};
+constexpr char kBetween[] = "  ";
+
+}  // namespace
+
+std::string prediction_json(const std::string& file, const Guesses& guesses) {
+  Json top = Json::array();
+  for (const Guess& guess : guesses) {
+    top.push_back({{"class", guess.name}, {"probability", guess.probability}});
+  }
+  const Json object{{"file", file},
+                    {"class", guesses.front().name},
+                    {"probability", guesses.front().probability},
+                    {"top", top}};
+  constexpr int kOneLine = -1;
+  constexpr bool kAscii = true;
+  return object.dump(kOneLine, ' ', kAscii, Json::error_handler_t::replace);
+}
+
+PredictionTable::PredictionTable(const std::vector<std::string>& classes)
+    : places_(std::min(kShownClasses, classes.size())), width_(display_width(kHeadings[1])) {
+  for (const std::string& name : classes) width_ = std::max(width_, display_width(name));
+}
+
+std::string PredictionTable::header() const {
+  std::string line;
+  for (std::size_t i = 0; i < places_; ++i) line += cell(kHeadings[i]) + "p     " + kBetween;
+  return line + "file";
+}
+
+std::string PredictionTable::line(const std::string& file, const Guesses& guesses) const {
+  std::string line;
+  for (const Guess& guess : guesses) {
+    line += cell(guess.name) + format_fixed(guess.probability, 4) + kBetween;
+  }
+  return line + escape_for_terminal(file);
+}
+
+std::string PredictionTable::cell(const std::string& text) const {
+  return text + std::string(width_ - std::min(width_, display_width(text)), ' ') + kBetween;
+}
+
+}  // namespace tandem::app
