@@ -1,5 +1,6 @@
-// tandem pack: a published data set, or the built-in one, into a packed file.
+// tandem pack: a published data set, images of one's own, or the built-in set into a packed file.
 #include "tandem/app/commands.hpp"
+#include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/limits.hpp"
@@ -8,25 +9,53 @@
 namespace tandem::app {
 namespace {
 
-int run_pack(const Arguments& arguments) {
-  Options options = resolve_alone(pack_command(), arguments, false);
+// "64" or "48x64", height first as everywhere.
+void read_size(const std::string& text, data::PackRequest& request) {
+  if (text.empty()) return;
+  constexpr std::int64_t kMost = 65'536;
+  const std::vector<std::string> sides = split(text, 'x');
+  if (sides.size() > 2)
+    throw UsageError("--size: '" + text + "' is neither N nor HxW, such as 64x64");
+  request.height = static_cast<int>(parse_integer(sides.front(), 1, kMost, "--size"));
+  request.width = static_cast<int>(parse_integer(sides.back(), 1, kMost, "--size"));
+}
+
+data::PackRequest read_request(Options& options) {
   data::PackRequest request;
   options.require("input");
   options.require("output");
   request.input = options.text("input");
   request.output = options.text("output");
-  request.format = options.choice("format", {"auto", "cifar10", "mnist", "synthetic"});
+  std::vector<std::string> formats = data::pack_formats();
+  formats.insert(formats.begin(), "auto");
+  request.format = options.choice("format", formats);
   request.name = options.text("name");
   request.classes_file = options.text("classes");
+  request.test_split = options.real("test-split", 0, 0.9);
+  options.parsed("size", [&](const std::string& text) {
+    read_size(text, request);
+    return true;
+  });
+  request.channels = static_cast<int>(options.count("channels", 0, 3));
+  if (request.channels == 2)
+    options.add_fault("--channels: is 2, 1 (grey) or 3 (colour) is expected");
   request.images = options.count("images", 1, data::kMaxImages);
   request.seed = options.count("seed", 0, std::uint64_t{1} << 62);
   const bool is_synthetic = request.input == "synthetic" || request.format == "synthetic";
-  for (const char* name : {"images", "seed"}) {
-    if (!is_synthetic && options.value(name).origin != Origin::kDefault) {
-      options.add_fault("--" + std::string(name) + " is for --input synthetic only");
-    }
+  if (!is_synthetic && options.value("images").origin != Origin::kDefault) {
+    options.add_fault("--images is for --input synthetic only");
+  }
+  if (!is_synthetic && request.test_split == 0 &&
+      options.value("seed").origin != Origin::kDefault) {
+    options.add_fault("--seed is for --input synthetic and for --test-split only");
   }
   options.throw_faults("pack");
+  return request;
+}
+
+int run_pack(const Arguments& arguments) {
+  Options options = resolve_alone(pack_command(), arguments, false);
+  const data::PackRequest request = read_request(options);
 
   const data::DatasetInfo info = data::pack(request);
   print_line(request.output + ": " + info.name + ", " +
@@ -40,20 +69,24 @@ int run_pack(const Arguments& arguments) {
 
 Command pack_command() {
   const std::string default_images = std::to_string(data::kDefaultSyntheticImages);
-  return {"pack",
-          "--input PATH --output FILE.h5",
-          "pack CIFAR-10, MNIST or the built-in data set into HDF5",
-          "tandem pack --input synthetic --output synthetic.h5",
-          {{"input", "PATH", "",
-            "folder or .tar.gz as published, or the word synthetic for the built-in set", "input"},
-           {"format", "NAME", "auto", "auto, cifar10, mnist, synthetic", "input"},
-           {"name", "NAME", "", "of the data set, such as fashion-mnist", "input"},
-           {"classes", "FILE", "", "names of the classes, one a line", "input"},
-           {"images", "N", default_images, "training images of the built-in set", "input"},
-           {"seed", "N", "0", "of the built-in set", "input"},
-           {"output", "FILE.h5", "", "appears only when it is complete", "output"}},
-          run_pack,
-          nullptr};
+  return {
+      "pack",
+      "--input PATH --output FILE.h5",
+      "pack CIFAR, MNIST, images of one's own or the built-in data set into HDF5",
+      "tandem pack --input synthetic --output synthetic.h5",
+      {{"input", "PATH", "",
+        "published folder or .tar.gz, folder of pictures, .npz, or the word synthetic", "input"},
+       {"format", "NAME", "auto", "auto, " + join(data::pack_formats(), ", "), "input"},
+       {"name", "NAME", "", "of the data set, such as fashion-mnist", "input"},
+       {"classes", "FILE", "", "names of the classes, one a line", "input"},
+       {"size", "HxW", "", "of pictures, which are resized to it", "input"},
+       {"channels", "N", "0", "of pictures: 1 grey, 3 colour; 0: as they are", "input"},
+       {"test-split", "X", "0", "share of each class for testing; 0: there is a test set", "input"},
+       {"images", "N", default_images, "training images of the built-in set", "input"},
+       {"seed", "N", "0", "of the built-in set and of the test split", "input"},
+       {"output", "FILE.h5", "", "appears only when it is complete", "output"}},
+      run_pack,
+      nullptr};
 }
 
 }  // namespace tandem::app

@@ -68,9 +68,13 @@ Picture decode_picture(std::string_view bytes, const std::string& where,
   return decoder->decode();
 }
 
-Picture read_picture(const std::string& path, std::uint64_t most_pixels) {
+std::string read_picture_bytes(const std::string& path) {
   const File file = File::open_for_reading(path);
-  return decode_picture(read_some(file, checked_size(file)), path, most_pixels);
+  return read_some(file, checked_size(file));
+}
+
+Picture read_picture(const std::string& path, std::uint64_t most_pixels) {
+  return decode_picture(read_picture_bytes(path), path, most_pixels);
 }
 
 PictureExtent read_picture_extent(const std::string& path) {

@@ -2,7 +2,10 @@
 
 #include <fcntl.h>
 
+#include <array>
 #include <memory>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,9 +15,12 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/interrupt.hpp"
-#include "tandem/data/cifar10.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/data/cifar.hpp"
+#include "tandem/data/image_folder.hpp"
 #include "tandem/data/limits.hpp"
 #include "tandem/data/mnist.hpp"
+#include "tandem/data/npz.hpp"
 #include "tandem/data/user_block.hpp"
 
 namespace tandem::data {
@@ -23,44 +29,83 @@ namespace {
 constexpr char kSynthetic[] = "synthetic";
 constexpr std::uint64_t kMaxClassesFile = 1 << 20;
 
+struct Format {
+  const char* name;
+  const char* title;
+  bool (*looks_like)(const std::string&);  // null: has no input
+};
+constexpr std::array<Format, 6> kFormats = {{
+    {"cifar10", "CIFAR-10", looks_like_cifar10},
+    {"cifar100", "CIFAR-100", looks_like_cifar100},
+    {"images", "a folder of pictures for each class", looks_like_image_folder},
+    {"mnist", "MNIST", looks_like_mnist},
+    {"npz", "numpy's .npz", looks_like_npz},
+    {kSynthetic, "the built-in data set", nullptr},
+}};
+
 std::string recognise(const std::string& input) {
   if (input == kSynthetic) return input;
   if (!file_exists(input)) {
     throw MissingInputError(input + ": is not there; check --input");
   }
-  const bool cifar10 = looks_like_cifar10(input);
-  const bool mnist = looks_like_mnist(input);
-  if (cifar10 && mnist) {
-    throw UsageError(input + ": holds both CIFAR-10 and MNIST; add --format cifar10 or mnist");
+  std::vector<const Format*> found;
+  for (const Format& format : kFormats) {
+    if (format.looks_like != nullptr && format.looks_like(input)) found.push_back(&format);
   }
-  if (cifar10) return "cifar10";
-  if (mnist) return "mnist";
+  if (found.size() > 1) {
+    throw UsageError(input + ": holds both " + found[0]->title + " and " + found[1]->title +
+                     "; add --format " + found[0]->name + " or " + found[1]->name);
+  }
+  if (!found.empty()) return found[0]->name;
   throw DataError(
       input +
-      (is_folder(input) ? ": holds no file of CIFAR-10 or MNIST" : ": is " + describe_file(input)) +
-      "; the folder or archive of CIFAR-10's binary form, or the folder of MNIST's four "
-      "files, was expected");
+      (is_folder(input) ? ": holds no data set that is known" : ": is " + describe_file(input)) +
+      "; the folder or archive of CIFAR-10's or CIFAR-100's binary form, the folder of "
+      "MNIST's four files, a folder with a folder of PNG or JPEG files for each class, "
+      "or an .npz file was expected");
+}
+
+// What only some formats can do; a request that would be ignored is a mistake.
+void require_usable(const PackRequest& request, const std::string& format) {
+  const bool is_own = format == "images" || format == "npz";
+  if (!request.classes_file.empty() && format != "mnist" && format != "npz") {
+    throw UsageError("--classes: the classes of " + format +
+                     (format == "images" ? " are the names of its folders" : " are fixed") +
+                     "; it is for sets in MNIST's form and .npz files");
+  }
+  if (request.test_split > 0 && !is_own) {
+    throw UsageError("--test-split: " + format +
+                     " has a test set; it is for images and .npz files");
+  }
+  if ((request.height > 0 || request.channels > 0) && format != "images") {
+    throw UsageError("--size and --channels are for folders of pictures; images of " + format +
+                     " are packed as they are");
+  }
+}
+
+std::vector<std::string> read_classes(const std::string& path) {
+  if (path.empty()) return {};
+  return parse_class_names(read_file(path, kMaxClassesFile), path);
 }
 
 std::unique_ptr<ImageSource> open_source(const PackRequest& request) {
   const std::string format = request.format == "auto" ? recognise(request.input) : request.format;
-  const bool has_classes = !request.classes_file.empty();
-  if (has_classes && format != "mnist") {
-    throw UsageError("--classes: the classes of " + format +
-                     " are fixed; it is for sets in MNIST's form");
-  }
+  require_usable(request, format);
   if (format == "cifar10") return open_cifar10(request.input);
+  if (format == "cifar100") return open_cifar100(request.input);
   if (format == kSynthetic) return make_synthetic(request.images, request.seed);
-  if (format != "mnist") {
-    throw UsageError("--format: '" + format +
-                     "' is unknown, auto, cifar10, mnist or synthetic is expected");
+  if (format == "mnist") return open_mnist(request.input, read_classes(request.classes_file));
+  if (format == "npz") {
+    return open_npz(request.input,
+                    {read_classes(request.classes_file), request.test_split, request.seed});
   }
-  std::vector<std::string> classes;
-  if (has_classes) {
-    classes =
-        parse_class_names(read_file(request.classes_file, kMaxClassesFile), request.classes_file);
+  if (format == "images") {
+    const int threads = static_cast<int>(std::thread::hardware_concurrency());
+    return open_image_folder(request.input, {request.height, request.width, request.channels,
+                                             request.test_split, request.seed, threads});
   }
-  return open_mnist(request.input, std::move(classes));
+  throw UsageError("--format: '" + format + "' is unknown, auto, " + join(pack_formats(), ", ") +
+                   " are known");
 }
 
 void require_variation(const DatasetInfo& info, const std::string& input) {
@@ -99,6 +144,12 @@ std::string seal_in_place(File& file) {
 }
 
 }  // namespace
+
+std::vector<std::string> pack_formats() {
+  std::vector<std::string> names;
+  for (const Format& format : kFormats) names.emplace_back(format.name);
+  return names;
+}
 
 DatasetInfo pack(const PackRequest& request) {
   const InterruptGuard interrupts;

@@ -1,10 +1,10 @@
 #include "tandem/data/picture_batches.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "tandem/data/fit_picture.hpp"
+#include "tandem/data/parallel.hpp"
 
 namespace tandem::data {
 
@@ -40,16 +40,7 @@ PictureBatch PictureBatches::make() const {
   }
   batch.faults.resize(batch.size());
   batch.images.reset(new float[batch.size() * shape_.pixels()]);
-  // Pictures differ in what they take, so each thread takes the next one.
-  std::atomic<std::size_t> undone{0};
-  const auto work = [&] {
-    for (std::size_t i = undone++; i < batch.size(); i = undone++) decode(batch, i);
-  };
-  std::vector<std::future<void>> helpers;
-  const std::size_t most = std::min(static_cast<std::size_t>(threads_), batch.size());
-  for (std::size_t i = 1; i < most; ++i) helpers.push_back(std::async(std::launch::async, work));
-  work();
-  for (std::future<void>& helper : helpers) helper.get();
+  for_each_index(batch.size(), threads_, [&](std::size_t i) { decode(batch, i); });
   return batch;
 }
 

@@ -8,15 +8,18 @@ import pathlib
 import signal
 import struct
 import subprocess
+import sys
 import tarfile
 import time
 import unittest
 
 import h5py
 import numpy
+from PIL import Image
 
 from tandem import DATA, PROGRAM, TandemTest
 
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLASSES = "airplane automobile bird cat deer dog frog horse ship truck".split()
 
 
@@ -123,6 +126,122 @@ class Pack(TandemTest):
         with h5py.File(self.folder / "out/mnist.h5", "r") as file:
             self.assertEqual(file["train/images"].shape, (60000, 1, 28, 28))
             numpy.testing.assert_array_equal(file["test/labels"][:], numpy.arange(10000) % 10)
+
+    def test_cifar100_folder_and_archive_hold_the_fine_labels(self):
+        folder = self.folder / "cifar-100-binary"
+        folder.mkdir()
+        for name, count in (("train", 50000), ("test", 10000)):
+            records = pattern((count, 3074), count)
+            records[:, 0] = numpy.arange(count) % 20
+            records[:, 1] = numpy.arange(count) % 100
+            (folder / f"{name}.bin").write_bytes(records.tobytes())
+        (folder / "fine_label_names.txt").write_text("".join(f"fine {i}\n" for i in range(100)))
+        (folder / "coarse_label_names.txt").write_text("".join(f"coarse {i}\n" for i in range(20)))
+        with tarfile.open(self.folder / "cifar.tar.gz", "w:gz", compresslevel=1) as archive:
+            archive.add(folder, folder.name)
+        for source in (folder, "cifar.tar.gz"):
+            self.tandem("pack", "--input", source, "--output", "out/cifar.h5")
+            with h5py.File(self.folder / "out/cifar.h5", "r") as file:
+                self.assertEqual(file.attrs["name"], "cifar100")
+                self.assertEqual(file.attrs["classes"][42], "fine 42")
+                numpy.testing.assert_array_equal(file["train/labels"][:], numpy.arange(50000) % 100)
+                numpy.testing.assert_array_equal(file["test/images"][:].reshape(10000, -1),
+                                                 pattern((10000, 3074), 10000)[:, 2:])
+            self.tandem("verify", "out/cifar.h5")
+            (self.folder / "out/cifar.h5").unlink()
+
+    def write_pictures(self, folder, mode="RGB"):
+        """Ten pictures of two classes in several sizes, by path below the folder."""
+        images = {}
+        for i in range(10):
+            shape = (20 + i, 31 - 2 * i) + ((3,) if mode == "RGB" else ())
+            path = f"{'cat' if i < 6 else 'dog'}/{i}.{'png' if i % 2 else 'jpg'}"
+            (folder / path).parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(pattern(shape, i)).save(folder / path)
+            images[path] = numpy.asarray(Image.open(folder / path).resize((16, 24), Image.BILINEAR))
+        return images
+
+    def test_folder_of_pictures_is_resized_as_pillow_does(self):
+        images = self.write_pictures(self.folder / "pets/train")
+        self.write_pictures(self.folder / "pets/test")
+        self.tandem("pack", "--input", "pets", "--size", "24x16", "--output", "out/pets.h5")
+        self.tandem("verify", "out/pets.h5")
+        with h5py.File(self.folder / "out/pets.h5", "r") as file:
+            self.assertEqual(file.attrs["name"], "pets")
+            self.assertEqual(list(file.attrs["classes"]), ["cat", "dog"])
+            expected = numpy.stack([images[path].transpose(2, 0, 1) for path in sorted(images)])
+            for split in ("train", "test"):
+                numpy.testing.assert_array_equal(file[f"{split}/images"][:], expected)
+                numpy.testing.assert_array_equal(file[f"{split}/labels"][:], [0] * 6 + [1] * 4)
+            lines = "".join(f"{hashlib.sha256(path.read_bytes()).hexdigest()}  {path.relative_to(self.folder / 'pets')}\n"
+                            for path in sorted((self.folder / "pets").rglob("*.*")))
+            self.assertEqual(file.attrs["source_sha256"], hashlib.sha256(lines.encode()).hexdigest())
+
+    def test_one_folder_is_split_by_class(self):
+        self.write_pictures(self.folder / "pets", "L")
+        self.tandem("pack", "--input", "pets", "--size", "8", "--test-split", "0.5", "--output", "out/a.h5")
+        self.tandem("pack", "--input", "pets", "--size", "8", "--test-split", "0.5", "--output", "out/b.h5")
+        self.tandem("pack", "--input", "pets", "--size", "8", "--test-split", "0.5", "--channels", "3", "--output", "out/c.h5")
+        self.assertEqual((self.folder / "out/a.h5").read_bytes(), (self.folder / "out/b.h5").read_bytes())
+        with h5py.File(self.folder / "out/a.h5", "r") as file, h5py.File(self.folder / "out/c.h5", "r") as colour:
+            self.assertEqual(file["test/images"].shape, (5, 1, 8, 8))
+            self.assertEqual(list(file["test/labels"][:]), [0, 0, 0, 1, 1])
+            self.assertEqual(list(file["train/labels"][:]), [0, 0, 0, 1, 1])
+            numpy.testing.assert_array_equal(colour["test/images"][:, 2], file["test/images"][:, 0])
+
+    def test_folder_of_pictures_with_a_fault_is_refused(self):
+        self.write_pictures(self.folder / "pets")
+        done = self.tandem("pack", "--input", "pets", "--size", "8", "--output", "out/new.h5", code=2)
+        self.assert_one_error(done, "--test-split is missing")
+        done = self.tandem("pack", "--input", "pets", "--test-split", "0.5", "--output", "out/new.h5", code=2)
+        self.assert_one_error(done, "--size is missing", "cat/0.jpg")
+        whole = (self.folder / "pets/dog/8.jpg").read_bytes()
+        for content, words in ((whole[:-200], "damaged JPEG"), (b"<html>", "web page")):
+            (self.folder / "pets/dog/8.jpg").write_bytes(content)
+            done = self.tandem("pack", "--input", "pets", "--size", "8", "--test-split", "0.5", "--output", "out/new.h5",
+                               code=65)
+            self.assert_one_error(done, "pets/dog/8.jpg", words)
+        self.assertEqual(list((self.folder / "out").iterdir()), [])
+
+    def test_arrays_of_numpy_keep_their_pixels(self):
+        images, labels = pattern((50, 12, 10, 3), 1), numpy.arange(50) % 3
+        for name, save in (("stored", numpy.savez), ("deflated", numpy.savez_compressed)):
+            save(self.folder / f"{name}.npz", train_images=images, train_labels=labels[:, None], test_images=images[:7],
+                 test_labels=labels[:7].astype(numpy.uint8))
+            self.tandem("pack", "--input", f"{name}.npz", "--output", f"out/{name}.h5")
+            with h5py.File(self.folder / f"out/{name}.h5", "r") as file:
+                numpy.testing.assert_array_equal(file["train/images"][:], images.transpose(0, 3, 1, 2))
+                numpy.testing.assert_array_equal(file["train/labels"][:], labels)
+                self.assertEqual(len(file["test/labels"]), 7)
+                self.assertEqual(list(file.attrs["classes"]), ["0", "1", "2"])
+        (self.folder / "classes").write_text("x\ny\nz\n")
+        numpy.savez(self.folder / "one.npz", images=images[:, :, :, 0], labels=labels)
+        self.tandem("pack", "--input", "one.npz", "--test-split", "0.2", "--classes", "classes", "--output", "out/one.h5")
+        with h5py.File(self.folder / "out/one.h5", "r") as file:
+            self.assertEqual(file["train/images"].shape, (41, 1, 12, 10))  # 17, 17 and 16 give 3 each
+            self.assertEqual(list(file.attrs["classes"]), ["x", "y", "z"])
+        (self.folder / "cut.npz").write_bytes((self.folder / "deflated.npz").read_bytes()[:-100])
+        for path in (self.folder / "out").iterdir():
+            path.unlink()
+        self.assert_refused(65, "cut.npz", source="cut.npz")
+
+    def test_script_writes_arrays_that_verify_accepts(self):
+        images = pattern((60, 12, 10, 3), 1)
+        numpy.save(self.folder / "images.npy", images)
+        numpy.save(self.folder / "labels.npy", numpy.arange(60) % 4)
+        arrays = ["images.npy", "labels.npy"]
+        script = [sys.executable, "-B", ROOT / "data/write_dataset.py", "own.h5", "--train", *arrays, "--test", *arrays]
+        subprocess.run(script, check=True, cwd=self.folder, stdout=subprocess.PIPE)
+        self.tandem("verify", "own.h5", "--seal")
+        self.tandem("verify", "own.h5")
+        with h5py.File(self.folder / "own.h5", "r") as file:
+            numpy.testing.assert_array_equal(file["train/images"][:], images.transpose(0, 3, 1, 2))
+            numpy.testing.assert_allclose(file.attrs["mean"], images.mean(axis=(0, 1, 2)) / 255)
+            numpy.testing.assert_allclose(file.attrs["std"], images.std(axis=(0, 1, 2)) / 255)
+        numpy.save(self.folder / "labels.npy", numpy.arange(59))
+        done = subprocess.run(script, cwd=self.folder, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 65, done.stderr)
+        self.assertRegex(done.stderr, "60 images and 59 labels")
 
     def test_python_form_is_answered_with_the_converter(self):
         folder = self.folder / "cifar-10-batches-py"

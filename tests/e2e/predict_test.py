@@ -19,7 +19,7 @@ class Predict(TandemTest):
         with h5py.File(DATA, "r") as file:
             cls.images = file["test/images"][:].transpose(0, 2, 3, 1)
             cls.labels = file["test/labels"][:]
-            cls.classes = [name.decode() for name in file.attrs["classes"]]
+            cls.classes = list(file.attrs["classes"])
         runs = tempfile.TemporaryDirectory(prefix="tandem-predict-")
         cls.addClassCleanup(runs.cleanup)
         subprocess.run([PROGRAM, "train", *QUICK, "--model", "simple", "--lr", "0.05", "--max-steps", "150", "--quiet",

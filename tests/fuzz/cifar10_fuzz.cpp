@@ -2,7 +2,7 @@
 #include "input.hpp"
 #include "memory_file.hpp"
 #include "read_images.hpp"
-#include "tandem/data/cifar10.hpp"
+#include "tandem/data/cifar.hpp"
 
 using namespace tandem;
 

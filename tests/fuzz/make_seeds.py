@@ -9,6 +9,7 @@ import pathlib
 import re
 import struct
 import tarfile
+import zipfile
 import zlib
 
 # As in input.hpp.
@@ -134,6 +135,29 @@ def picture_seeds():
     yield "stored.png", flagged(CHECKSUMS, b"\x89PNG\r\n\x1a\n" + stored)
 
 
+def npy(kind, shape, values):
+    text = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': {shape}, }}"
+    return b"\x93NUMPY\1\0" + struct.pack("<H", len(text) + 1) + text.encode() + b"\n" + values
+
+
+def npz_seeds():
+    arrays = [npy("|u1", "(3, 2, 2)", bytes(range(12))), npy("<i8", "(3, 1)", struct.pack("<3q", 0, 2, 1)),
+              npy("|u1", "(1, 2, 2)", b"abcd"), npy("|u1", "(1,)", b"\1")]
+    yield "arrays", flagged(CHECKSUMS) + BETWEEN_FILES.join(arrays)
+    colour = [npy("|u1", "(2, 1, 2, 3)", bytes(12)), npy("<u2", "(2,)", bytes(4)),
+              npy("|u1", "(1, 1, 2, 3)", bytes(6)), npy("|i1", "(1,)", b"\xff")]
+    yield "label_below_0", flagged(CHECKSUMS) + BETWEEN_FILES.join(colour)
+    names = ("train_images", "train_labels", "test_images", "test_labels")
+    for method in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED):
+        archive = io.BytesIO()
+        with zipfile.ZipFile(archive, "w", method) as writer:
+            for name, content in zip(names, arrays):
+                # As numpy does it.
+                with writer.open(f"{name}.npy", "w", force_zip64=True) as member:
+                    member.write(content)
+        yield f"archive_{method}", flagged(0, archive.getvalue())
+
+
 def config_seeds():
     yield "every_kind", b"# a run\nmodel = mlp\nbatch-size = 32\nlr = 1e-3\nnesterov = true\nrun-id = a b\n"
     yield "unknown", b"batch_size=32\nlearning-rate=1\nworld-size = 2\n"
@@ -143,7 +167,7 @@ def config_seeds():
 
 
 SEEDS = {"idx": idx_seeds, "cifar10": cifar10_seeds, "tar": tar_seeds, "safetensors": safetensors_seeds,
-         "config": config_seeds, "picture": picture_seeds}
+         "config": config_seeds, "picture": picture_seeds, "npz": npz_seeds}
 
 
 def write(folder):

@@ -8,7 +8,7 @@
 #include "input.hpp"
 #include "memory_file.hpp"
 #include "read_images.hpp"
-#include "tandem/data/cifar10.hpp"
+#include "tandem/data/cifar.hpp"
 #include "tandem/data/tar_reader.hpp"
 
 using namespace tandem;

@@ -33,6 +33,8 @@ struct PictureExtent {
   bool has_colour = false;  // a palette counts as colour
 };
 
+// The whole file, at most 268 MB.
+std::string read_picture_bytes(const std::string& path);
 // The content decides between PNG and JPEG, not the name.
 Picture read_picture(const std::string& path, std::uint64_t most_pixels = kMaxPicturePixels);
 // The same of bytes in memory; `where` names them in messages.

@@ -1,4 +1,5 @@
-// What: turns a data set in a published form, or the built-in one, into a packed file.
+// What: turns a data set in a published form, one's own images, or the built-in set into a packed
+// file.
 // Owns: nothing. Threads: one at a time in a process; SIGINT, SIGTERM and SIGHUP end it cleanly.
 // Throws: UsageError, MissingInputError, DataError, CannotCreateError, IoError; Error 128 + n when
 // signal n arrived. In every case nothing is left behind, and an older output is left as it was.
@@ -6,6 +7,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tandem/data/dataset_info.hpp"
 #include "tandem/data/synthetic.hpp"
@@ -15,12 +17,19 @@ namespace tandem::data {
 struct PackRequest {
   std::string input;  // a folder, an archive, or the word "synthetic"
   std::string output;
-  std::string format = "auto";                     // auto, cifar10, mnist or synthetic
+  std::string format = "auto";                     // or one of pack_formats()
   std::string name;                                // empty: that of the format
   std::string classes_file;                        // one class a line; empty: those of the format
   std::uint64_t images = kDefaultSyntheticImages;  // of the built-in data set
-  std::uint64_t seed = 0;                          // likewise
+  double test_split = 0;   // of images and npz: share that becomes the test set; 0: none
+  std::uint64_t seed = 0;  // of the built-in data set, and of that share
+  int height = 0;          // of images; 0: that of all pictures
+  int width = 0;           // likewise
+  int channels = 0;        // of images; 0: 1 where every picture is grey, else 3
 };
+
+// cifar10, cifar100, images, mnist, npz and synthetic.
+std::vector<std::string> pack_formats();
 
 // The output appears under its name, sealed and durable, only when it is complete. Equal input
 // gives equal bytes.

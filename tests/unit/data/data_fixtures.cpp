@@ -139,6 +139,83 @@ void write_mnist(const std::string& folder, int train, int test) {
   }
 }
 
+namespace {
+
+std::string little_endian(std::uint64_t value, int bytes) {
+  std::string text;
+  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+  return text;
+}
+
+std::uint32_t crc_of(const std::string& bytes) {
+  return static_cast<std::uint32_t>(
+      crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
+}
+
+std::string png_chunk(const std::string& name, const std::string& data) {
+  return big_endian(static_cast<std::uint32_t>(data.size())) + name + data +
+         big_endian(crc_of(name + data));
+}
+
+// In zlib's form.
+std::string deflated_bytes(const std::string& bytes) {
+  uLongf size = compressBound(bytes.size());
+  std::string packed(size, '\0');
+  compress(reinterpret_cast<Bytef*>(packed.data()), &size,
+           reinterpret_cast<const Bytef*>(bytes.data()), bytes.size());
+  packed.resize(size);
+  return packed;
+}
+
+}  // namespace
+
+std::string png(int height, int width, int channels, const std::string& values) {
+  const auto row = static_cast<std::size_t>(width * channels);
+  std::string rows;
+  for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
+    rows += '\0' + values.substr(y * row, row);
+  }
+  const std::string header = big_endian(static_cast<std::uint32_t>(width)) +
+                             big_endian(static_cast<std::uint32_t>(height)) + '\x08' +
+                             (channels == 3 ? '\2' : '\0') + std::string(3, '\0');
+  return "\x89PNG\r\n\x1a\n" + png_chunk("IHDR", header) + png_chunk("IDAT", deflated_bytes(rows)) +
+         png_chunk("IEND", "");
+}
+
+std::string npy(const std::string& type, const std::string& shape, const std::string& values) {
+  std::string dict = "{'descr': '" + type + "', 'fortran_order': False, 'shape': " + shape + ", }";
+  dict.resize(118 - 1, ' ');
+  dict += '\n';
+  return std::string("\x93NUMPY\1\0", 8) + little_endian(dict.size(), 2) + dict + values;
+}
+
+std::string zip(const std::vector<std::pair<std::string, std::string>>& members, bool deflated) {
+  std::string archive;
+  std::string directory;
+  for (const auto& [name, content] : members) {
+    // Without zlib's own two bytes in front and four behind.
+    std::string data = content;
+    if (deflated) data = deflated_bytes(content);
+    if (deflated) data = data.substr(2, data.size() - 6);
+    const std::string common = little_endian(deflated ? 8 : 0, 2) + little_endian(0, 4) +
+                               little_endian(crc_of(content), 4);
+    const std::size_t at = archive.size();
+    // numpy writes sizes as zip64 in the local header, and plainly in the directory.
+    const std::string extra = little_endian(1, 2) + little_endian(16, 2) +
+                              little_endian(content.size(), 8) + little_endian(data.size(), 8);
+    archive += std::string("PK\3\4\x2d\0\0\0", 8) + common + std::string(8, '\xff') +
+               little_endian(name.size(), 2) + little_endian(extra.size(), 2) + name + extra + data;
+    directory += std::string("PK\1\2\x2d\3\x2d\0\0\0", 10) + common +
+                 little_endian(data.size(), 4) + little_endian(content.size(), 4) +
+                 little_endian(name.size(), 2) + std::string(12, '\0') + little_endian(at, 4) +
+                 name;
+  }
+  const std::size_t at = archive.size();
+  return archive + directory + std::string("PK\5\6\0\0\0\0", 8) + little_endian(members.size(), 2) +
+         little_endian(members.size(), 2) + little_endian(directory.size(), 4) +
+         little_endian(at, 4) + little_endian(0, 2);
+}
+
 void expect_error(ExitCode code, const std::vector<std::string>& parts,
                   const std::function<void()>& action) {
   try {

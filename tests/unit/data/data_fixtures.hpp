@@ -34,6 +34,15 @@ std::string idx(const std::vector<std::uint32_t>& dimensions, const std::string&
 std::vector<std::pair<std::string, std::string>> mnist_files(int train, int test);
 void write_mnist(const std::string& folder, int train, int test);
 
+// A PNG file of grey (1) or coloured (3) pixels of 8 bits, rows of interleaved values.
+std::string png(int height, int width, int channels, const std::string& values);
+
+// A .npy file: `type` is numpy's descr, `shape` such as "(3, 4)".
+std::string npy(const std::string& type, const std::string& shape, const std::string& values);
+// A zip archive of (name, content), as numpy.savez and savez_compressed write it.
+std::string zip(const std::vector<std::pair<std::string, std::string>>& members,
+                bool deflated = false);
+
 // Expects that `action` throws an Error of `code` whose message holds every one of `parts`.
 void expect_error(ExitCode code, const std::vector<std::string>& parts,
                   const std::function<void()>& action);

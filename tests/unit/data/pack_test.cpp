@@ -12,7 +12,7 @@
 #include "data_fixtures.hpp"
 #include "packed_writer.hpp"
 #include "support/temp_dir.hpp"
-#include "tandem/data/cifar10.hpp"
+#include "tandem/data/cifar.hpp"
 #include "tandem/data/packed_file.hpp"
 
 namespace tandem::data {
@@ -89,6 +89,38 @@ TEST_F(Pack, MnistRoundTripWithNameAndClasses) {
   EXPECT_EQ(labels[11], 1);
 }
 
+TEST_F(Pack, OwnPicturesRoundTrip) {
+  std::string values;
+  for (int i = 0; i < 27; ++i) values += static_cast<char>(9 * i);
+  for (const char* name : {"a/1.png", "a/2.png", "b/1.png", "b/2.png"}) {
+    write_bytes(folder_ / (std::string("pets/") + name), testing::png(3, 3, 3, values));
+  }
+  PackRequest own = request(folder_ / "pets");
+  own.test_split = 0.5;
+  own.height = 2;
+  own.width = 4;
+  pack(own);
+  const PackedFile file(output_);
+  EXPECT_EQ(file.info().name, "pets");
+  EXPECT_EQ(file.info().classes, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(file.info().shape, (ImageShape{3, 2, 4}));
+  EXPECT_EQ(file.info().train_count, 2U);
+  EXPECT_EQ(file.info().test_count, 2U);
+  const std::string first = read_bytes(output_);
+  pack(own);
+  EXPECT_EQ(read_bytes(output_), first);
+}
+
+TEST_F(Pack, ArraysRoundTrip) {
+  write_bytes(folder_ / "own.npz",
+              testing::zip({{"images.npy", testing::npy("|u1", "(4, 1, 2)", "abcdefgh")},
+                            {"labels.npy", testing::npy("|u1", "(4,)", std::string(4, '\0'))}}));
+  PackRequest own = request(folder_ / "own.npz");
+  own.test_split = 0.25;
+  pack(own);
+  EXPECT_EQ(PackedFile(output_).info().train_count, 3U);
+}
+
 // Against sums done pixel by pixel.
 TEST_F(Pack, MeanAndDeviationAreThoseOfTheTrainingImages) {
   testing::write_cifar10(folder_ / "c", 3);
@@ -116,8 +148,7 @@ TEST_F(Pack, MeanAndDeviationAreThoseOfTheTrainingImages) {
 
 TEST_F(Pack, UnknownInputIsRefused) {
   expect_refused(ExitCode::kMissingInput, {"absent", "not there"}, request(folder_ / "absent"));
-  expect_refused(ExitCode::kBadData, {"holds no file of CIFAR-10 or MNIST"},
-                 request(folder_.path()));
+  expect_refused(ExitCode::kBadData, {"holds no data set that is known"}, request(folder_.path()));
   write_bytes(folder_ / "page", "<html>");
   expect_refused(ExitCode::kBadData, {"page", "web page"}, request(folder_ / "page"));
   write_bytes(folder_ / "empty", "");
@@ -153,6 +184,12 @@ TEST_F(Pack, WrongOptionsAreRefused) {
   wrong = request("synthetic");
   wrong.classes_file = "classes.txt";
   expect_refused(ExitCode::kUsage, {"--classes"}, wrong);
+  wrong = request("synthetic");
+  wrong.test_split = 0.5;
+  expect_refused(ExitCode::kUsage, {"--test-split", "has a test set"}, wrong);
+  wrong = request("synthetic");
+  wrong.height = wrong.width = 8;
+  expect_refused(ExitCode::kUsage, {"--size"}, wrong);
   wrong = request("synthetic");
   wrong.name = "../x";
   expect_refused(ExitCode::kUsage, {"--name", "'../x'"}, wrong);

@@ -1,4 +1,4 @@
-#include "tandem/data/cifar10.hpp"
+#include "tandem/data/cifar.hpp"
 
 #include <gtest/gtest.h>
 
@@ -157,6 +157,96 @@ TEST_F(Cifar10, PythonFormNamesTheConverter) {
               gzip(tar_member("cifar-10-batches-py/data_batch_1", "pickle") + tar_end()));
   expect_error(ExitCode::kBadData, {"pickle", "data/cifar10_from_python.py"},
                [&] { open(folder_ / "py.tar.gz"); });
+}
+
+// Image i of file f has the coarse label (i + f) % 20 and the fine label 99 - (i + f) % 100.
+std::vector<std::pair<std::string, std::string>> cifar100_files() {
+  std::string names;
+  for (int i = 0; i < 100; ++i) names += "class " + std::to_string(i) + "\n";
+  std::vector<std::pair<std::string, std::string>> files{{"fine_label_names.txt", names}};
+  for (const int file : {0, 1}) {
+    std::string records;
+    for (int i = 0; i < (file == 0 ? 5 : 1) * kImages; ++i) {
+      records += static_cast<char>((i + file) % 20);
+      records += static_cast<char>(99 - (i + file) % 100);
+      records += std::string(3072, static_cast<char>(17 * i + file));
+    }
+    files.emplace_back(file == 0 ? "train.bin" : "test.bin", records);
+  }
+  return files;
+}
+
+class Cifar100 : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    for (const auto& [name, content] : cifar100_files())
+      write_bytes(batches_ + "/" + name, content);
+  }
+  void expect_refused(const std::vector<std::string>& parts) {
+    expect_error(ExitCode::kBadData, parts,
+                 [&] { open_cifar100(batches_, kImages)->source_sha256(); });
+  }
+
+  TempDir folder_;
+  std::string batches_ = folder_ / "cifar-100-binary";
+};
+
+TEST_F(Cifar100, ImagesHaveTheirFineLabels) {
+  const auto source = open_cifar100(folder_.path(), kImages);
+  EXPECT_EQ(source->info().name, "cifar100");
+  EXPECT_EQ(source->info().classes.at(42), "class 42");
+  EXPECT_EQ(source->info().train_count, 20U);
+  EXPECT_EQ(source->info().test_count, 4U);
+  std::vector<std::uint8_t> images(20 * 3072);
+  std::vector<std::uint8_t> labels(20);
+  source->read(Split::kTrain, 0, 20, images.data(), labels.data());
+  EXPECT_EQ(labels[0], 99);
+  EXPECT_EQ(labels[19], 80);
+  EXPECT_EQ(images[0], 0);
+  EXPECT_EQ(images[20 * 3072 - 1], static_cast<std::uint8_t>(17 * 19));
+  source->read(Split::kTest, 3, 1, images.data(), labels.data());
+  EXPECT_EQ(labels[0], 95);
+  EXPECT_EQ(images[0], 52);
+}
+
+TEST_F(Cifar100, FolderAndArchiveGiveTheSameAndAreNotTakenForCifar10) {
+  std::string archive;
+  std::string lines;
+  for (const auto& [name, content] : cifar100_files()) {
+    archive += tar_member("cifar-100-binary/" + name, content);
+    lines += sha256_hex(content) + "  " + name + "\n";
+  }
+  write_bytes(folder_ / "archive/x.tar.gz", gzip(archive + tar_end()));
+  for (const std::string& path : {folder_.path(), batches_, folder_ / "archive/x.tar.gz"}) {
+    EXPECT_TRUE(looks_like_cifar100(path)) << path;
+    EXPECT_FALSE(looks_like_cifar10(path)) << path;
+    EXPECT_EQ(open_cifar100(path, kImages)->source_sha256(), sha256_hex(lines)) << path;
+  }
+}
+
+TEST_F(Cifar100, WrongLabelsAndSizesAreRefused) {
+  const std::string whole = read_bytes(batches_ + "/test.bin");
+  std::string wrong = whole;
+  wrong[3074 + 1] = 100;
+  write_bytes(batches_ + "/test.bin", wrong);
+  expect_refused({"test.bin", "at offset 3075", "label 100", "0 to 99"});
+  wrong = whole;
+  wrong[3074] = 20;
+  write_bytes(batches_ + "/test.bin", wrong);
+  expect_refused({"test.bin", "at offset 3074", "label 20", "0 to 19"});
+  write_bytes(batches_ + "/test.bin", whole.substr(1));
+  expect_refused({"test.bin", "found the end", "12,296 bytes"});
+  std::filesystem::remove(batches_ + "/test.bin");
+  EXPECT_TRUE(looks_like_cifar100(batches_));
+  expect_error(ExitCode::kMissingInput, {"test.bin"}, [&] { open_cifar100(batches_, kImages); });
+}
+
+TEST_F(Cifar100, PythonFormIsRefused) {
+  write_bytes(folder_ / "py/cifar-100-python/train", "pickle");
+  write_bytes(folder_ / "py/cifar-100-python/meta", "pickle");
+  EXPECT_TRUE(looks_like_cifar100(folder_ / "py"));
+  expect_error(ExitCode::kBadData, {"pickle", "cifar-100-binary.tar.gz"},
+               [&] { open_cifar100(folder_ / "py", kImages); });
 }
 
 }  // namespace

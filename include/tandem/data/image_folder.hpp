@@ -1,0 +1,36 @@
+// What: a data set of one's own: a folder for each class with PNG and JPEG files in it.
+// Owns: the list of files; pictures are decoded when they are asked for. Threads: one per object;
+// it starts threads of its own. Throws: MissingInputError, IoError, UsageError; DataError naming
+// the file.
+//
+// FOLDER/train/CLASS/… and FOLDER/test/CLASS/… (or val in place of test), or FOLDER/CLASS/… of
+// which a part becomes the test set. Classes are numbered in the order of the bytes of their names.
+// Pictures become images by fit_picture(). source_sha256 is the SHA-256 of what sha256sum prints
+// for all files, by their paths from FOLDER on, sorted by bytes.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "tandem/data/image_source.hpp"
+
+namespace tandem::data {
+
+struct ImageFolderOptions {
+  int height = 0;          // 0: that of all pictures, which then must be the same
+  int width = 0;           // likewise
+  int channels = 0;        // 0: 1 where every picture is grey, else 3
+  double test_split = 0;   // share of each class that becomes the test set; 0: there is one already
+  std::uint64_t seed = 0;  // decides which
+  int threads = 1;
+};
+
+// True where a folder in `path`, or in `path`/train, holds a picture.
+bool looks_like_image_folder(const std::string& path);
+
+// Looks at the header of every file, so that a file that is no picture is named at once.
+std::unique_ptr<ImageSource> open_image_folder(const std::string& path,
+                                               const ImageFolderOptions& options);
+
+}  // namespace tandem::data

@@ -1,0 +1,30 @@
+// What: the members of an archive, which come in any order, waiting outside of memory for their
+// turn. Owns: a file without a name, in TMPDIR. Threads: one per object.
+// Throws: CannotCreateError where there is no room for the file; IoError.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "source_file.hpp"
+#include "tandem/core/file.hpp"
+
+namespace tandem::data {
+
+class Spool {
+ public:
+  explicit Spool(std::size_t members);
+
+  bool holds(std::size_t index) const { return members_[index].size > 0; }
+  void put(std::size_t index, SourceFile member);
+  std::shared_ptr<const SourceFile> get(std::size_t index) const;
+
+ private:
+  File file_;
+  std::uint64_t end_ = 0;
+  std::vector<SourceFile> members_;  // without their bytes
+  std::vector<std::uint64_t> offsets_;
+};
+
+}  // namespace tandem::data
