@@ -8,7 +8,7 @@ import unittest
 
 from tandem import DATA, PROGRAM, QUICK, TandemTest
 
-COMMANDS = ["pack", "verify", "train", "eval", "inspect", "report", "runs", "info", "export", "emit"]
+COMMANDS = ["pack", "verify", "train", "eval", "predict", "export", "inspect", "report", "runs", "info", "emit"]
 
 
 class Options(TandemTest):
