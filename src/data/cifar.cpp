@@ -21,9 +21,9 @@ namespace tandem::data {
 namespace {
 
 constexpr ImageShape kShape{3, 32, 32};
-constexpr std::size_t kPixels = 3 * 32 * 32;
+constexpr std::size_t kPixels = std::size_t{3} * 32 * 32;
 constexpr std::uint64_t kTrainPerTest = 5;  // training images for each test image
-constexpr std::size_t kMaxMeta = 64 * 1024;
+constexpr std::size_t kMaxMeta = std::size_t{64} << 10;
 
 // In what the two data sets differ.
 struct Form {
@@ -46,7 +46,7 @@ struct Form {
 };
 
 const Form& cifar10() {
-  static const Form kForm = {
+  static const Form form = {
       "CIFAR-10",
       "cifar10",
       "cifar-10-batches-bin",
@@ -59,21 +59,21 @@ const Form& cifar10() {
       {9},
       {"batches.meta.txt", "data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
        "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"}};
-  return kForm;
+  return form;
 }
 
 const Form& cifar100() {
-  static const Form kForm = {"CIFAR-100",
-                             "cifar100",
-                             "cifar-100-binary",
-                             "cifar-100-binary.tar.gz",
-                             "cifar-100-python",
-                             {"train", "meta"},
-                             "fetch the binary form, cifar-100-binary.tar.gz, and pack that",
-                             2,
-                             {19, 99},
-                             {"fine_label_names.txt", "train.bin", "test.bin"}};
-  return kForm;
+  static const Form form = {"CIFAR-100",
+                            "cifar100",
+                            "cifar-100-binary",
+                            "cifar-100-binary.tar.gz",
+                            "cifar-100-python",
+                            {"train", "meta"},
+                            "fetch the binary form, cifar-100-binary.tar.gz, and pack that",
+                            2,
+                            {19, 99},
+                            {"fine_label_names.txt", "train.bin", "test.bin"}};
+  return form;
 }
 
 // Also one that is not complete. CIFAR-100's names are common, so one of them tells nothing.

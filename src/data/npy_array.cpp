@@ -14,7 +14,7 @@ namespace {
 // numpy/lib/format.py: magic, version, length of the dict (2 or 4 bytes), the dict, the values.
 constexpr std::string_view kMagic("\x93NUMPY", 6);
 constexpr std::size_t kVersionBytes = 2;
-constexpr std::uint64_t kMaxDict = 64 * 1024;
+constexpr std::uint64_t kMaxDict = std::uint64_t{64} << 10;
 constexpr std::uint64_t kMaxBytes = std::uint64_t{1} << 36;
 constexpr std::size_t kMaxDimensions = 8;
 
@@ -69,7 +69,7 @@ class DictReader {
     if (quote != '\'' && quote != '"') fail("something that is no plain type or name");
     const std::size_t end = text_.find(quote, at_ + 1);
     if (end == std::string_view::npos) fail("a name without an end");
-    const std::string word(text_.substr(at_ + 1, end - at_ - 1));
+    std::string word(text_.substr(at_ + 1, end - at_ - 1));
     at_ = end + 1;
     return word;
   }

@@ -17,6 +17,8 @@ struct Window {
   std::vector<std::int32_t> weights;
 };
 
+int round_half_up(double value) { return static_cast<int>(std::floor(value + 0.5)); }
+
 std::vector<Window> make_windows(int from, int to) {
   const double scale = static_cast<double>(from) / to;
   const double half_width = std::max(scale, 1.0);
@@ -25,8 +27,8 @@ std::vector<Window> make_windows(int from, int to) {
   for (int i = 0; i < to; ++i) {
     Window& window = windows[static_cast<std::size_t>(i)];
     const double center = (i + 0.5) * scale;
-    window.first = std::max(static_cast<int>(center - half_width + 0.5), 0);
-    const int end = std::min(static_cast<int>(center + half_width + 0.5), from);
+    window.first = std::max(round_half_up(center - half_width), 0);
+    const int end = std::min(round_half_up(center + half_width), from);
     weights.clear();
     double sum = 0;
     for (int at = window.first; at < end; ++at) {
@@ -35,8 +37,7 @@ std::vector<Window> make_windows(int from, int to) {
       sum += weights.back();
     }
     for (const double weight : weights) {
-      window.weights.push_back(
-          static_cast<std::int32_t>(0.5 + weight / sum * (std::int32_t{1} << kWeightBits)));
+      window.weights.push_back(round_half_up(weight / sum * (std::int32_t{1} << kWeightBits)));
     }
   }
   return windows;

@@ -30,7 +30,7 @@ constexpr std::uint64_t kMostDirectoryBytes = std::uint64_t{1} << 20;
 constexpr std::uint16_t kZip64Field = 1;
 constexpr std::uint32_t kIn64 = 0xFFFFFFFF;    // stands where a size is in the zip64 field
 constexpr std::uint64_t kMostInflated = 1032;  // bytes that a byte of deflate data becomes
-constexpr std::uint64_t kWindow = 32 * 1024;
+constexpr std::uint64_t kWindow = std::uint64_t{32} << 10;
 
 std::uint64_t little_endian(std::string_view bytes, std::size_t at, std::size_t count) {
   std::uint64_t value = 0;
