@@ -1,8 +1,7 @@
 #include "picture_list.hpp"
 
 #include <algorithm>
-#include <functional>
-#include <utility>
+#include <iterator>
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -10,28 +9,36 @@
 #include "tandem/data/image_file.hpp"
 
 namespace tandem::app {
+namespace {
 
-PictureList::PictureList(std::vector<std::string> arguments, std::istream& list)
-    : arguments_(std::move(arguments)), list_(list) {}
+constexpr char kList[] = "-";
 
-std::optional<std::string> PictureList::next() {
-  for (;;) {
-    if (!of_folder_.empty()) {
-      std::string path = std::move(of_folder_.back());
-      of_folder_.pop_back();
-      return path;
-    }
-    if (argument_ == arguments_.size()) return std::nullopt;
-    const std::string& argument = arguments_[argument_];
-    if (argument == "-") {
-      if (auto line = next_line()) return line;
-      ++argument_;
+}  // namespace
+
+PictureList::PictureList(const std::vector<std::string>& arguments, std::istream& list)
+    : list_(list) {
+  for (const std::string& argument : arguments) {
+    if (argument == kList || !is_folder(argument)) {
+      paths_.push_back(argument);
       continue;
     }
-    ++argument_;
-    if (!is_folder(argument)) return argument;
-    enter_folder(argument);
+    const std::size_t before = paths_.size();
+    const std::vector<std::string> files = data::files_below(argument);
+    std::copy_if(files.begin(), files.end(), std::back_inserter(paths_), data::is_picture_name);
+    if (paths_.size() == before) {
+      throw DataError(argument +
+                      ": the folder holds no file whose name ends in .png, .jpg or .jpeg");
+    }
   }
+}
+
+std::optional<std::string> PictureList::next() {
+  while (at_ < paths_.size()) {
+    if (paths_[at_] != kList) return paths_[at_++];
+    if (auto line = next_line()) return line;
+    ++at_;
+  }
+  return std::nullopt;
 }
 
 std::optional<std::string> PictureList::next_line() {
@@ -42,18 +49,6 @@ std::optional<std::string> PictureList::next_line() {
   }
   if (list_.bad()) throw IoError("standard input: cannot be read");
   return std::nullopt;
-}
-
-void PictureList::enter_folder(const std::string& path) {
-  of_folder_ = data::files_below(path);
-  of_folder_.erase(
-      std::remove_if(of_folder_.begin(), of_folder_.end(),
-                     [](const std::string& file) { return !data::is_picture_name(file); }),
-      of_folder_.end());
-  if (of_folder_.empty()) {
-    throw DataError(path + ": the folder holds no file whose name ends in .png, .jpg or .jpeg");
-  }
-  std::reverse(of_folder_.begin(), of_folder_.end());
 }
 
 }  // namespace tandem::app

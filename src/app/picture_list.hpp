@@ -1,6 +1,6 @@
 // What: the picture files that a command line names: files, folders, and a list on standard input.
-// Owns: its place in them. Threads: one per object. Throws: MissingInputError, IoError, DataError
-// for a folder without pictures.
+// Owns: its place in them. Threads: one per object. Throws: from the constructor MissingInputError,
+// IoError, DataError for a folder without pictures; from next() IoError for the list.
 #pragma once
 
 #include <istream>
@@ -12,8 +12,9 @@ namespace tandem::app {
 
 class PictureList {
  public:
-  // An argument "-" stands for the lines of `list`, each a path.
-  PictureList(std::vector<std::string> arguments, std::istream& list);
+  // Looks into folders at once, so that a wrong one is told before the work begins. An argument "-"
+  // stands for the lines of `list`, each a path.
+  PictureList(const std::vector<std::string>& arguments, std::istream& list);
 
   // A file is given as it is, whether it is there or not; a folder as the pictures in it and in its
   // folders, sorted.
@@ -21,12 +22,10 @@ class PictureList {
 
  private:
   std::optional<std::string> next_line();
-  void enter_folder(const std::string& path);
 
-  const std::vector<std::string> arguments_;
+  std::vector<std::string> paths_;  // "-" among them
+  std::size_t at_ = 0;
   std::istream& list_;
-  std::size_t argument_ = 0;
-  std::vector<std::string> of_folder_;  // the rest of the present folder, last first
 };
 
 }  // namespace tandem::app

@@ -147,6 +147,7 @@ std::string seal_in_place(File& file) {
 
 std::vector<std::string> pack_formats() {
   std::vector<std::string> names;
+  names.reserve(kFormats.size());
   for (const Format& format : kFormats) names.emplace_back(format.name);
   return names;
 }

@@ -148,7 +148,8 @@ class Predict(TandemTest):
         self.assert_one_error(done, "--checkpoint is missing", "no IMAGE")
         done = self.tandem("predict", "--checkpoint", "absent", "x.png", code=66)
         self.assert_one_error(done, "absent")
-        done = self.tandem("predict", "--checkpoint", self.model, "images", code=65)
+        (self.folder / "x.png").write_bytes(b"not looked at")
+        done = self.tandem("predict", "--checkpoint", self.model, "x.png", "images", code=65)
         self.assert_one_error(done, r"images: the folder holds no file")
 
 
