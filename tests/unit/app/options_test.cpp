@@ -76,6 +76,15 @@ TEST(CommandLine, RefusesStrayWords) {
   EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5", "y.h5"}), "'y.h5' was not expected"));
 }
 
+TEST(CommandLine, ALoneDashIsAWord) {
+  const OptionTable table{{"json", "", "false", "", ""}};
+  const CommandLine line = parse_command_line("predict", table, {"a", "-", "--json", "-x"}, true);
+  EXPECT_EQ(line.positional, (std::vector<std::string>{"a", "-"}));
+  EXPECT_EQ(line.values.at("json"), "true");
+  ASSERT_EQ(line.faults.size(), 1U);
+  EXPECT_TRUE(contains(line.faults[0], "'-x'"));
+}
+
 TEST(TrainOptions, NamesAllFaultsAtOnce) {
   const std::string message = usage_error_of(
       {"--model", "resnet188", "--lr", "fast", "--epochs", "-1", "--augment", "spin"});
