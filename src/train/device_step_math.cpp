@@ -1,3 +1,4 @@
+#include <cmath>
 #include <utility>
 
 #include "tandem/train/step_math.hpp"

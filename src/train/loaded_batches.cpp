@@ -14,8 +14,9 @@ torch::Tensor tensor_of(float* images, std::size_t count, data::ImageShape shape
       layout == data::Layout::kPlanar
           ? std::vector<std::int64_t>{image, height * width, width, 1}
           : std::vector<std::int64_t>{image, 1, width * channels, channels};
-  return torch::from_blob(images, {static_cast<std::int64_t>(count), channels, height, width},
-                          strides, [owner](void*) {}, torch::kFloat32);
+  return torch::from_blob(
+      images, {static_cast<std::int64_t>(count), channels, height, width}, strides,
+      [owner](void*) {}, torch::kFloat32);
 }
 
 LoadedBatches::LoadedBatches(data::ImagesView view, data::Transform transform,
@@ -30,8 +31,9 @@ std::optional<TensorBatch> LoadedBatches::next() {
   const auto batch = std::make_shared<data::Batch>(std::move(*next));
   TensorBatch result;
   result.images = tensor_of(batch->images.get(), batch->size(), shape_, layout_, batch);
-  result.labels = torch::from_blob(batch->labels.data(), {static_cast<std::int64_t>(batch->size())},
-                                   [batch](void*) {}, torch::kInt64);
+  result.labels = torch::from_blob(
+      batch->labels.data(), {static_cast<std::int64_t>(batch->size())}, [batch](void*) {},
+      torch::kInt64);
   result.request = std::move(batch->request);
   return result;
 }
