@@ -5,26 +5,30 @@
 #include <cmath>
 #include <cstdio>
 #include <ctime>
-#include <numeric>
 
 #include "tandem/core/error.hpp"
 
 namespace tandem {
 namespace {
 
+// Damerau-Levenshtein, in the form that edits no letter twice: letters put in, left out, replaced, or
+// two neighbours exchanged, which is how people mistype.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), 0);
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0];
-    row[0] = i + 1;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substitution = diagonal + (a[i] != b[j]);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substitution});
+  std::vector<std::vector<std::size_t>> distance(a.size() + 1,
+                                                 std::vector<std::size_t>(b.size() + 1));
+  for (std::size_t i = 0; i <= a.size(); ++i) {
+    for (std::size_t j = 0; j <= b.size(); ++j) {
+      if (i == 0 || j == 0) {
+        distance[i][j] = i + j;
+        continue;
+      }
+      const std::size_t replaced = distance[i - 1][j - 1] + (a[i - 1] != b[j - 1]);
+      distance[i][j] = std::min({distance[i - 1][j] + 1, distance[i][j - 1] + 1, replaced});
+      const bool exchanged = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+      if (exchanged) distance[i][j] = std::min(distance[i][j], distance[i - 2][j - 2] + 1);
     }
   }
-  return row[b.size()];
+  return distance[a.size()][b.size()];
 }
 
 std::string printf_string(const char* format, int digits, double value) {
@@ -55,12 +59,15 @@ std::string escape_for_terminal(std::string_view text) {
 
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates) {
+  constexpr std::size_t kLongestWord = 64;  // of one that was typed; the work grows with it
+  if (word.size() > kLongestWord) return std::nullopt;
   const std::size_t limit = std::max<std::size_t>(2, word.size() / 3);
   std::optional<std::string> best;
   std::size_t best_distance = limit + 1;
   for (const std::string& candidate : candidates) {
     const std::size_t distance = edit_distance(word, candidate);
-    if (distance < best_distance) {
+    const bool shares_a_letter = distance < std::max(word.size(), candidate.size());
+    if (shares_a_letter && distance < best_distance) {
       best = candidate;
       best_distance = distance;
     }

@@ -33,6 +33,18 @@ TEST(Nearest, FindsATypingErrorAndNothingFarFetched) {
   EXPECT_EQ(nearest("epochs", {}), std::nullopt);
 }
 
+TEST(Nearest, TakesTwoLettersThatChangedPlacesForOneMistake) {
+  EXPECT_EQ(nearest("trian", {"brain", "train"}), "train");
+  EXPECT_EQ(nearest("rl", {"k", "lr"}), "lr");
+  EXPECT_EQ(nearest("eopchs", {"epochs"}), "epochs");
+}
+
+TEST(Nearest, WantsALetterInCommonAndEndsSoonOnLongWords) {
+  EXPECT_EQ(nearest("xy", {"lr"}), std::nullopt);
+  EXPECT_EQ(nearest("", {"lr"}), std::nullopt);
+  EXPECT_EQ(nearest(std::string(1'000'000, 'a'), {std::string(1'000'000, 'b')}), std::nullopt);
+}
+
 TEST(Split, KeepsEmptyParts) {
   EXPECT_EQ(split("a,,b,", ','), (std::vector<std::string>{"a", "", "b", ""}));
   EXPECT_EQ(split("", ','), (std::vector<std::string>{""}));
