@@ -1,5 +1,5 @@
 # What `cmake --install` puts where, below its prefix, which may be moved afterwards. Two components:
-#   program  bin/tandem, recipes, job scripts, data scripts, documentation; what the Debian package holds
+#   program  bin/tandem, its manual page and completions, recipes, job scripts, data scripts, documentation; what the Debian package holds
 #   library  static libraries, headers and a CMake package, for find_package(tandem) and tandem::train
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -16,6 +16,14 @@ install(DIRECTORY jobs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem/jobs USE_SOU
 install(DIRECTORY jobs/recipes DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem)  # where the program looks, from bin
 install(DIRECTORY data DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem USE_SOURCE_PERMISSIONS
         FILES_MATCHING PATTERN *.sh PATTERN *.py PATTERN *.md PATTERN __pycache__ EXCLUDE)
+if(NOT TANDEM_SANITIZE)
+  set(described ${PROJECT_BINARY_DIR}/share)  # by src/app/CMakeLists.txt
+  install(FILES ${described}/man/man1/tandem.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+  install(FILES ${described}/bash-completion/completions/tandem DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  # Below /usr/local and below /usr, Debian's zsh looks into one of these each.
+  install(FILES ${described}/zsh/site-functions/_tandem DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+  install(FILES ${described}/zsh/site-functions/_tandem DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
+endif()
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})

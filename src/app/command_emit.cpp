@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <regex>
 
+#include "completion.hpp"
+#include "man_page.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/app/launch.hpp"
 #include "tandem/app/train_options.hpp"
@@ -12,7 +14,8 @@
 namespace tandem::app {
 namespace {
 
-const std::vector<std::string> kForms = {"sbatch", "mpirun", "apptainer"};
+const std::vector<std::string> kForms = {"sbatch", "mpirun",          "apptainer",
+                                         "man",    "bash-completion", "zsh-completion"};
 constexpr std::uint64_t kMostNodes = 100'000;
 constexpr std::uint64_t kMostOfANode = 4'096;
 constexpr auto kDefaultImage = "tandem.sif";
@@ -20,10 +23,20 @@ constexpr auto kDefaultImage = "tandem.sif";
 std::string read_form(Options& options) {
   const auto& words = options.positional();
   if (words.size() == 1 && std::count(kForms.begin(), kForms.end(), words[0]) == 1) return words[0];
+  const auto suggestion = words.size() == 1 ? nearest(words[0], kForms) : std::nullopt;
   options.add_fault(
       (words.empty() ? "which form is missing" : "'" + join(words, " ") + "' is not a form") +
-      ": " + join(kForms, ", ") + "; options of `tandem train` stand after a --");
+      ": " + join(kForms, ", ") + "; " +
+      (suggestion ? "did you mean " + *suggestion + "?"
+                  : "options of `tandem train` stand after a --"));
   return "";
+}
+
+// What tells of the program itself, made of the same table as --help; "" for the other forms.
+std::string describe_program(const std::string& form) {
+  if (form == "man") return man_page(all_commands());
+  if (form == "bash-completion") return bash_completion(all_commands());
+  return form == "zsh-completion" ? zsh_completion(all_commands()) : "";
 }
 
 // "name" or "name:ranks", each; "" and other faults are noted.
@@ -148,6 +161,12 @@ int run_emit(const Arguments& arguments) {
   refuse_options_of_train({arguments.begin(), separator});
   Options options = resolve_alone(emit_command(), {arguments.begin(), separator}, true);
   const std::string form = read_form(options);
+  if (const std::string text = describe_program(form); !text.empty()) {
+    if (arguments.size() > 1) options.add_fault(form + " takes no options");
+    options.throw_faults("emit");
+    print_line(text);
+    return 0;
+  }
   Launch launch = read_launch(options, form);
   if (separator != arguments.end()) {
     launch.train_options = read_words_of_train({separator + 1, arguments.end()});
@@ -167,8 +186,8 @@ int run_emit(const Arguments& arguments) {
 Command emit_command() {
   return {
       "emit",
-      "sbatch|mpirun|apptainer [options] [-- OPTIONS OF train]",
-      "print what starts training on given nodes: a job script or a line",
+      "FORM [options] [-- OPTIONS OF train]",
+      "print a job script, a line for mpirun, the man page or shell completions",
       "tandem emit sbatch --nodes 2 --gpus-per-node 4 -- --recipe cifar10-resnet18 > job.sbatch",
       {{"nodes", "N", "1", "hosts of the job", "place"},
        {"hosts", "LIST", "", "for mpirun: n1,n2, or n1:4,n2:2 with the ranks of each", "place"},
@@ -179,7 +198,8 @@ Command emit_command() {
        {"requeues", "N", "10", "for Slurm: how often a job that was stopped early goes on", "job"},
        {"image", "FILE", "", "for apptainer; tandem.sif where left out", "job"}},
       run_emit,
-      nullptr};
+      nullptr,
+      kForms};
 }
 
 }  // namespace tandem::app

@@ -82,7 +82,7 @@ int run_eval(Job& job, const Arguments& arguments) {
   comm::agree(job.world, job.topology.host, [&] {
     options.require("data");
     options.require("checkpoint");
-    precision = options.choice("precision", model::precision_names());
+    precision = options.choice("precision");
     channels_last = options.flag("channels-last");
     device_options = read_device_options(options);
     threads = static_cast<int>(options.count("threads", 0, 1024));

@@ -26,9 +26,7 @@ data::PackRequest read_request(Options& options) {
   options.require("output");
   request.input = options.text("input");
   request.output = options.text("output");
-  std::vector<std::string> formats = data::pack_formats();
-  formats.insert(formats.begin(), "auto");
-  request.format = options.choice("format", formats);
+  request.format = options.choice("format");
   request.name = options.text("name");
   request.classes_file = options.text("classes");
   request.test_split = options.real("test-split", 0, 0.9);
@@ -68,6 +66,8 @@ int run_pack(const Arguments& arguments) {
 }  // namespace
 
 Command pack_command() {
+  std::vector<std::string> formats = data::pack_formats();
+  formats.insert(formats.begin(), "auto");
   const std::string default_images = std::to_string(data::kDefaultSyntheticImages);
   return {
       "pack",
@@ -76,7 +76,7 @@ Command pack_command() {
       "tandem pack --input synthetic --output synthetic.h5",
       {{"input", "PATH", "",
         "published folder or .tar.gz, folder of pictures, .npz, or the word synthetic", "input"},
-       {"format", "NAME", "auto", "auto, " + join(data::pack_formats(), ", "), "input"},
+       {"format", "NAME", "auto", join(formats, ", "), "input", formats},
        {"name", "NAME", "", "of the data set, such as fashion-mnist", "input"},
        {"classes", "FILE", "", "names of the classes, one a line", "input"},
        {"size", "HxW", "", "of pictures, which are resized to it", "input"},

@@ -33,7 +33,7 @@ Command report_command() {
   return {"report",
           "RUN_DIR... --output FILE.html",
           "show runs as one page: curves, ranks, answers, differences",
-          "tandem report runs/first runs/second --output both.html",
+          "tandem report runs/demo --output demo.html",
           {{"output", "FILE.html", "", "the page, which needs nothing beside it", "output"}},
           run_report,
           nullptr};

@@ -17,7 +17,7 @@ int run_runs(const Arguments& arguments) {
   const bool json = options.flag("json");
   const bool csv = options.flag("csv");
   const bool is_descending = options.flag("descending");
-  const std::string column = options.choice("sort", report::run_columns());
+  const std::string column = options.choice("sort");
   if (json && csv) options.add_fault("--json and --csv are two forms; one is expected");
   if (options.positional().size() > 1) {
     options.add_fault("one DIR is expected, and " + std::to_string(options.positional().size()) +
@@ -48,7 +48,8 @@ Command runs_command() {
           "list the runs of a folder",
           "tandem runs --sort test_accuracy --descending",
           {{"runs-dir", "DIR", "runs", "where run folders are, unless DIR says so", "input"},
-           {"sort", "COLUMN", "run", "one of the columns that the table shows", "output"},
+           {"sort", "COLUMN", "run", "one of the columns that the table shows", "output",
+            report::run_columns()},
            {"descending", "", "false", "the highest first", "output"},
            {"json", "", "false", "one JSON object a line on standard output", "output"},
            {"csv", "", "false", "for a spreadsheet, on standard output", "output"}},

@@ -325,7 +325,7 @@ Command train_command() {
   return {"train",
           "--data FILE.h5 [options]",
           "train a network on one or several ranks",
-          "mpirun -np 2 tandem train --data synthetic.h5 --epochs 2",
+          "mpirun -np 2 tandem train --data synthetic.h5 --epochs 2 --run-id demo",
           train_option_table(),
           nullptr,
           run_train};

@@ -26,7 +26,7 @@ comm::Backend to_backend(const std::string& name) {
 
 OptionSpec device_option() {
   return {"device", "NAME", "auto", "auto (GPUs where there is one for each rank), cpu or cuda",
-          "execution"};
+          "execution", {"auto", "cpu", "cuda"}};
 }
 
 OptionSpec gpu_ids_option() {
@@ -42,7 +42,8 @@ OptionSpec share_gpu_option() {
 
 OptionSpec backend_option() {
   return {"backend", "NAME", "auto",
-          "what carries gradients: nccl (auto: with GPUs) or mpi (auto: else)", "execution"};
+          "what carries gradients: nccl (auto: with GPUs) or mpi (auto: else)", "execution",
+          {"auto", "nccl", "mpi"}};
 }
 
 OptionSpec init_timeout_option() {
@@ -53,11 +54,11 @@ OptionSpec init_timeout_option() {
 DeviceOptions read_device_options(Options& options) {
   DeviceOptions device;
   comm::DeviceRequest& request = device.request;
-  request.device = to_device(options.choice("device", {"auto", "cpu", "cuda"}));
+  request.device = to_device(options.choice("device"));
   request.gpu_ids = options.parsed("gpu-ids", comm::parse_gpu_ids);
   request.share_gpu = options.flag("share-gpu");
   if (has(options, "backend")) {
-    request.backend = to_backend(options.choice("backend", {"auto", "nccl", "mpi"}));
+    request.backend = to_backend(options.choice("backend"));
     device.init_timeout_seconds = options.real("init-timeout", 1, kLongestTimeout);
   }
   for (const std::string& fault : comm::contradictions(request)) options.add_fault(fault);

@@ -30,12 +30,20 @@ std::string overview() {
          format_table(rows);
 }
 
+std::string help_of(const Command& command) {
+  const std::string forms =
+      command.forms.empty() ? "" : "\nFORM is one of " + join(command.forms, ", ") + ".";
+  return help_text("tandem " + command.name + " " + command.usage, command.purpose + "." + forms,
+                   command.options, command.example);
+}
+
 Command find_command(const std::string& name) {
   std::vector<std::string> names;
   for (const Command& command : all_commands()) {
     if (command.name == name) return command;
     names.push_back(command.name);
   }
+  names.insert(names.end(), {"--help", "--version"});
   const auto suggestion = nearest(name, names);
   throw UsageError(
       "'" + name + "' is not a command" +
@@ -100,8 +108,7 @@ int run(const Arguments& arguments) {
     const Arguments rest(arguments.begin() + 1, arguments.end());
     if (std::find(rest.begin(), rest.end(), "--help") != rest.end()) {
       if (speaks) {
-        print_line(help_text("tandem " + command.name + " " + command.usage, command.purpose + ".",
-                             command.options, command.example));
+        print_line(help_of(command));
       }
       return 0;
     }

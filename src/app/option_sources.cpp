@@ -188,24 +188,39 @@ std::map<std::string, std::string> read_config_file(const OptionTable& table,
   return values;
 }
 
+namespace {
+
+// Beside the program.
+std::filesystem::path recipe_folder() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return program.parent_path().parent_path() / "share" / "tandem" / "recipes";
+}
+
+}  // namespace
+
+std::vector<std::string> recipe_names() {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(recipe_folder(), error)) {
+    if (entry.path().extension() == ".conf") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
 std::string find_recipe(const std::string& name) {
   namespace fs = std::filesystem;
   if (name.find('/') != std::string::npos || fs::path(name).extension() == ".conf") return name;
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  const fs::path folder = program.parent_path().parent_path() / "share" / "tandem" / "recipes";
-  const fs::path recipe = folder / (name + ".conf");
+  const fs::path recipe = recipe_folder() / (name + ".conf");
   if (fs::exists(recipe)) return recipe.string();
+  std::error_code error;
   if (fs::is_regular_file(name, error)) return name;
-  std::vector<std::string> known;
-  for (const auto& entry : fs::directory_iterator(folder, error)) {
-    if (entry.path().extension() == ".conf") known.push_back(entry.path().stem().string());
-  }
+  const std::vector<std::string> known = recipe_names();
   if (known.empty()) {
-    throw UsageError("--recipe: '" + name + "' is no file, and " + folder.string() +
+    throw UsageError("--recipe: '" + name + "' is no file, and " + recipe_folder().string() +
                      " holds no recipes; install tandem as a whole, or give the path of a recipe");
   }
-  std::sort(known.begin(), known.end());
   const auto suggestion = nearest(name, known);
   throw UsageError("--recipe: '" + name + "' is not one of " + join(known, ", ") +
                    (suggestion ? "; did you mean " + *suggestion + "?" : ""));

@@ -66,6 +66,13 @@ double Options::real(const std::string& name, double lowest, double highest) {
   });
 }
 
+std::string Options::choice(const std::string& name) {
+  for (const OptionSpec& spec : table_) {
+    if (spec.name == name) return choice(name, spec.choices);
+  }
+  throw InternalError("option --" + name + " is in no table");
+}
+
 std::string Options::choice(const std::string& name, const std::vector<std::string>& choices) {
   const std::string given = text(name);
   if (std::find(choices.begin(), choices.end(), given) != choices.end()) return given;

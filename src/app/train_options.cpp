@@ -48,7 +48,7 @@ void read_batch(Options& options, train::TrainConfig& config) {
 }
 
 void read_optimizer(Options& options, train::TrainConfig& config) {
-  config.optimizer.name = options.choice("optimizer", {"sgd", "adamw"});
+  config.optimizer.name = options.choice("optimizer");
   config.optimizer.momentum = options.real("momentum", 0, 1);
   config.optimizer.nesterov = options.flag("nesterov");
   config.optimizer.weight_decay = options.real("weight-decay", 0, kHuge);
@@ -60,7 +60,7 @@ void read_optimizer(Options& options, train::TrainConfig& config) {
   }
   config.learning_rate = options.real("lr", 0, kHuge);
   config.lr_reference_batch = options.real("lr-reference-batch", 0, kHuge);
-  config.schedule.name = options.choice("schedule", {"constant", "step", "cosine", "triangle"});
+  config.schedule.name = options.choice("schedule");
   config.schedule.warmup_epochs = options.real("warmup-epochs", 0, kHuge);
   config.schedule.step_epochs = options.real("step-epochs", 1e-6, kHuge);
   config.schedule.step_gamma = options.real("step-gamma", 0, 1);
@@ -117,7 +117,7 @@ void read_safekeeping(Options& options, Safekeeping& safekeeping) {
   safekeeping.keep.every = options.count("keep-every", 0, std::uint64_t{1} << 40);
   safekeeping.save_best = options.flag("save-best");
   safekeeping.drift_check_every = options.count("drift-check-every", 0, std::uint64_t{1} << 40);
-  safekeeping.skip_nonfinite = options.choice("on-nonfinite", {"abort", "skip"}) == "skip";
+  safekeeping.skip_nonfinite = options.choice("on-nonfinite") == "skip";
   safekeeping.stall_warn_seconds = options.real("stall-warn", 0, kHuge);
   safekeeping.stall_abort_seconds = options.real("stall-abort", 0, kHuge);
   const double margin = options.real("stop-margin", 0, kHuge);
@@ -146,7 +146,7 @@ void keep_to_cpus(Options& options, comm::DeviceRequest& request) {
 
 OptionSpec precision_option() {
   return {"precision", "NAME", "fp32", "fp32, or bf16 or (GPUs) fp16 autocast with fp32 weights",
-          "execution"};
+          "execution", model::precision_names()};
 }
 
 OptionSpec channels_last_option() {
@@ -160,13 +160,15 @@ OptionSpec threads_option() {
 }
 
 OptionTable train_option_table() {
-  const std::string models = join(model::network_names(), ", ");
+  const std::vector<std::string> models = model::network_names();
+  const std::vector<std::string> optimizers{"sgd", "adamw"};
+  const std::vector<std::string> schedules{"constant", "step", "cosine", "triangle"};
   return {
       {"data", "FILE.h5", "", "packed data set, made by tandem pack", "what to train"},
       {"recipe", "NAME|FILE", "", "a set of defaults: mnist-lenet, cifar10-simple, …",
        "what to train"},
       {"config", "FILE", "", "options from a file of name = value lines", "what to train"},
-      {"model", "NAME", "simple", models, "what to train"},
+      {"model", "NAME", "simple", join(models, ", "), "what to train", models},
       {"seed", "N", "1", "of initial weights, order and augmentation", "what to train"},
       {"augment", "SPEC", "none", "none, standard (crop=4,flip), or a list of crop=N and flip",
        "what to train"},
@@ -188,7 +190,7 @@ OptionTable train_option_table() {
       {"stop-margin", "S", "30", "seconds that --max-time leaves for the last step and checkpoint",
        "duration"},
 
-      {"optimizer", "NAME", "sgd", "sgd, adamw", "optimizer"},
+      {"optimizer", "NAME", "sgd", join(optimizers, ", "), "optimizer", optimizers},
       {"lr", "X", "0.05", "peak learning rate", "optimizer"},
       {"lr-reference-batch", "N", "0",
        "scale the learning rate by global batch / N; 0: take it as it is", "optimizer"},
@@ -198,7 +200,7 @@ OptionTable train_option_table() {
       {"beta1", "X", "0.9", "of adamw", "optimizer"},
       {"beta2", "X", "0.999", "of adamw", "optimizer"},
       {"epsilon", "X", "1e-8", "of adamw", "optimizer"},
-      {"schedule", "NAME", "constant", "constant, step, cosine, triangle", "optimizer"},
+      {"schedule", "NAME", "constant", join(schedules, ", "), "optimizer", schedules},
       {"warmup-epochs", "X", "0", "linear rise of the learning rate; triangle: up to its peak",
        "optimizer"},
       {"step-epochs", "X", "30", "schedule step: epochs between two drops", "optimizer"},
@@ -233,7 +235,8 @@ OptionTable train_option_table() {
       {"drift-check-every", "N", "0",
        "steps between comparisons of all ranks' weights; 0: at checkpoints only", "safekeeping"},
       {"on-nonfinite", "MODE", "abort",
-       "abort, or skip: leave out an update whose loss or gradient is not finite", "safekeeping"},
+       "abort, or skip: leave out an update whose loss or gradient is not finite", "safekeeping",
+       {"abort", "skip"}},
       {"stall-warn", "S", "60", "warn of a rank that has not advanced for S seconds; 0: never",
        "safekeeping"},
       {"stall-abort", "S", "600", "end the job (124) when it has not for S seconds; 0: never",
@@ -276,14 +279,14 @@ TrainRequest read_train_options(Options& options) {
   }
   options.require("data");
   config.data = options.text("data");
-  config.model = options.choice("model", model::network_names());
+  config.model = options.choice("model");
   config.seed = options.count("seed", 0, std::uint64_t{1} << 62);
   config.augment = options.parsed("augment", data::AugmentSpec::parse);
   config.epochs = options.real("epochs", 1e-6, 1e6);
   config.max_steps = options.count("max-steps", 0, std::uint64_t{1} << 40);
   read_batch(options, config);
   read_optimizer(options, config);
-  config.precision = model::parse_precision(options.choice("precision", model::precision_names()));
+  config.precision = model::parse_precision(options.choice("precision"));
   config.channels_last = options.flag("channels-last");
   request.device = read_device_options(options);
   if (config.virtual_ranks > 0) keep_to_cpus(options, request.device.request);

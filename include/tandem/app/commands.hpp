@@ -21,6 +21,7 @@ struct Command {
   // Exactly one of the two: alone, or as one rank of a job (collective). Both return the exit code.
   int (*run_alone)(const Arguments&);
   int (*run_in_job)(Job&, const Arguments&);
+  std::vector<std::string> forms = {};  // all that its first word may be; empty: not such a list
 };
 
 // In the order of --help.

@@ -18,6 +18,7 @@ struct OptionSpec {
   std::string default_value;  // "" : not set; switches: "true" or "false"
   std::string help;           // one sentence, with the unit
   std::string group;          // heading in --help
+  std::vector<std::string> choices = {};  // all that its value may be; empty: not such a list
 };
 using OptionTable = std::vector<OptionSpec>;
 
@@ -46,7 +47,8 @@ class Options {
   bool flag(const std::string& name);
   std::uint64_t count(const std::string& name, std::uint64_t lowest, std::uint64_t highest);
   double real(const std::string& name, double lowest, double highest);
-  // One of `choices`; the message suggests the nearest.
+  // One of the option's choices, or of these; the message suggests the nearest.
+  std::string choice(const std::string& name);
   std::string choice(const std::string& name, const std::vector<std::string>& choices);
   // Parses by `parse`, whose UsageError becomes one of the faults.
   template <typename Parse>
@@ -106,6 +108,8 @@ std::string describe_options(const Options& options);
 std::string help_text(const std::string& usage, const std::string& purpose,
                       const OptionTable& table, const std::string& example);
 
+// The shipped recipes, sorted; empty where there are none beside the program.
+std::vector<std::string> recipe_names();
 // The file of recipe NAME, or NAME itself where it is a path; UsageError suggests the nearest.
 std::string find_recipe(const std::string& name);
 

@@ -1,0 +1,17 @@
+// What: what bash and zsh offer where a command line of the program is completed, from the table of
+// its commands. Owns: nothing. Threads: any. Throws: nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tandem/app/commands.hpp"
+
+namespace tandem::app {
+
+// A file for share/bash-completion/completions, which needs no other.
+std::string bash_completion(const std::vector<Command>& commands);
+// A file "_tandem" for a folder of zsh's fpath.
+std::string zsh_completion(const std::vector<Command>& commands);
+
+}  // namespace tandem::app

@@ -1,0 +1,15 @@
+// What: the manual page of the program, tandem(1), from the table of its commands.
+// Owns: nothing. Threads: any. Throws: nothing.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tandem/app/commands.hpp"
+
+namespace tandem::app {
+
+// In the man macros of roff, without a last line break.
+std::string man_page(const std::vector<Command>& commands);
+
+}  // namespace tandem::app
