@@ -6,6 +6,7 @@
 #include "compute.hpp"
 #include "device_choice.hpp"
 #include "run_board.hpp"
+#include "run_console.hpp"
 #include "run_keeper.hpp"
 #include "run_report.hpp"
 #include "run_start.hpp"
@@ -35,21 +36,17 @@ namespace {
 constexpr std::size_t kMegabyte = std::size_t{1} << 20;
 constexpr std::size_t kWorstImages = 24;  // that the page shows
 
-metrics::Sinks make_sinks(const metrics::RunFolder& folder, const TrainRequest& request,
-                          const std::vector<std::string>& hosts,
-                          std::unique_ptr<metrics::Sink> tensorboard) {
+metrics::Sinks make_sinks(const metrics::RunFolder& folder,
+                          std::unique_ptr<metrics::Sink> tensorboard,
+                          metrics::ConsoleSettings console) {
   std::vector<std::string> rank_paths;
-  for (std::size_t rank = 0; rank < hosts.size(); ++rank) {
+  for (std::size_t rank = 0; rank < console.hosts.size(); ++rank) {
     rank_paths.push_back(folder.rank_metrics_path(static_cast<int>(rank)));
   }
   metrics::Sinks sinks;
   sinks.push_back(std::make_unique<metrics::JsonLinesSink>(folder.metrics_path(), rank_paths));
   sinks.push_back(std::move(tensorboard));
-  const auto progress = request.reporting.quiet       ? metrics::Progress::kQuiet
-                        : !request.reporting.progress ? metrics::Progress::kNone
-                        : is_terminal_of_launcher()   ? metrics::Progress::kLive
-                                                      : metrics::Progress::kLines;
-  sinks.push_back(std::make_unique<metrics::ConsoleSink>(request.config.epochs, progress, hosts));
+  sinks.push_back(std::make_unique<metrics::ConsoleSink>(std::move(console)));
   return sinks;
 }
 
@@ -127,6 +124,7 @@ int run_train(Job& job, const Arguments& arguments) {
     job.say(describe_options(options));
     return 0;
   }
+  const RunConsole console(job, request.reporting);
   train::TrainConfig& config = request.config;
   // How a sum is cut among threads decides how it rounds; virtual ranks are to give the same bits
   // on one rank of many cores as on many ranks of one.
@@ -232,8 +230,13 @@ int run_train(Job& job, const Arguments& arguments) {
     const auto describe = [&] {
       return describe_for_tensorboard(options, command_line, images, arithmetic, ranks);
     };
-    sinks = make_sinks(*folder, request, supervision.hosts,
-                       std::make_unique<metrics::TensorBoardSink>(board_settings, describe));
+    metrics::ConsoleSettings seen = console.settings(supervision.hosts, choice.devices);
+    seen.total_epochs = config.epochs;
+    seen.total_steps = arithmetic.total_steps;
+    seen.steps_per_epoch = arithmetic.steps_per_epoch;
+    seen.position = [&board, first = start.state.step] { return position_on(board, first); };
+    sinks = make_sinks(*folder, std::make_unique<metrics::TensorBoardSink>(board_settings, describe),
+                       std::move(seen));
     if (request.safekeeping.save_best) {
       best_accuracy = train::CheckpointStore(folder->checkpoints_path()).best_accuracy();
     }

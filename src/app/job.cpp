@@ -1,10 +1,8 @@
 #include "tandem/app/job.hpp"
 
 #include <ATen/Parallel.h>
-#include <unistd.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <set>
 
 #include "tandem/comm/agree.hpp"
@@ -89,19 +87,6 @@ void warn_about(const Job& job, const std::string& path, const train::ImageStore
              " of shared memory, so every rank keeps its own copy of the images; enlarge /dev/shm "
              "(docker run --shm-size=1g)");
   }
-}
-
-bool is_terminal_of_launcher() {
-  if (isatty(STDERR_FILENO) == 1) return true;
-  // Open MPI gives its ranks a pipe. Its own end of it is found where it runs on the same host.
-  namespace fs = std::filesystem;
-  const fs::path parent = "/proc/" + std::to_string(getppid());
-  std::error_code error;
-  const std::string program = fs::read_symlink(parent / "exe", error).filename();
-  const std::string end = fs::read_symlink(parent / "fd" / "2", error);
-  const bool is_launcher =
-      program == "mpirun" || program == "mpiexec" || program == "orterun" || program == "prterun";
-  return is_launcher && (end.rfind("/dev/pts/", 0) == 0 || end.rfind("/dev/tty", 0) == 0);
 }
 
 int use_threads(int asked, int otherwise) {

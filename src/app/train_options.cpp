@@ -80,6 +80,7 @@ void read_reporting(Options& options, TrainReporting& reporting) {
   reporting.resume = options.text("resume");
   reporting.quiet = options.flag("quiet");
   reporting.progress = options.flag("progress");
+  reporting.log_ranks = options.parsed("log-ranks", RankChoice::parse);
   reporting.json = options.flag("json");
   reporting.print_config = options.flag("print-config");
   if (options.is_set("profile")) {
@@ -255,7 +256,12 @@ OptionTable train_option_table() {
        "epochs between histograms of the weights for TensorBoard; 0: never", "reporting"},
       {"system-interval", "S", "1",
        "seconds between samples of CPU, memory and GPU for ranks/*.jsonl; 0: never", "reporting"},
-      {"progress", "", "true", "progress line on a terminal, step lines in a log", "reporting"},
+      {"log-ranks", "0|all|LIST", "0",
+       "ranks such as 0,2,4-7 that get a line of their own at each --log-every; 0: rank 0 speaks "
+       "for all",
+       "reporting"},
+      {"progress", "", "true", "a line redrawn on a terminal; in a log one every ten seconds",
+       "reporting"},
       {"quiet", "", "false", "warnings and errors only", "reporting"},
       {"json", "", "false", "summary.json as the last line on standard output", "reporting"},
       {"print-config", "", "false", "print every value and where it came from, and stop",

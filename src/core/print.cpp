@@ -7,7 +7,9 @@
 #include <cstring>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/live_line.hpp"
 #include "tandem/core/text.hpp"
+#include "write_all.hpp"
 
 namespace tandem {
 namespace {
@@ -18,7 +20,18 @@ std::string escape_lines(std::string_view text) {
   return out;
 }
 
-// Returns errno, 0 where all was written.
+// Nobody is left to tell where standard error cannot be written.
+void write_to_standard_error(const std::string& text) {
+  write_all(STDERR_FILENO, std::string(row_cleaner(STDERR_FILENO)) + text);
+}
+
+void write_to_standard_output(std::string_view text) {
+  const int failure = write_all(STDOUT_FILENO, text);
+  if (failure != 0) throw IoError(std::string("standard output: ") + std::strerror(failure));
+}
+
+}  // namespace
+
 int write_all(int descriptor, std::string_view text) {
   while (!text.empty()) {
     const ssize_t put = ::write(descriptor, text.data(), text.size());
@@ -29,13 +42,6 @@ int write_all(int descriptor, std::string_view text) {
   return 0;
 }
 
-void write_to_standard_output(std::string_view text) {
-  const int failure = write_all(STDOUT_FILENO, text);
-  if (failure != 0) throw IoError(std::string("standard output: ") + std::strerror(failure));
-}
-
-}  // namespace
-
 // Characters, not bytes: continuation bytes of UTF-8 take no column.
 std::size_t display_width(std::string_view text) {
   return static_cast<std::size_t>(
@@ -43,18 +49,18 @@ std::size_t display_width(std::string_view text) {
 }
 
 void print_error(std::string_view message) {
-  write_all(STDERR_FILENO, "tandem: error: " + escape_lines(message));
+  write_to_standard_error("tandem: error: " + escape_lines(message));
 }
 
 void print_warning(std::string_view message) {
-  write_all(STDERR_FILENO, "tandem: warning: " + escape_lines(message));
+  write_to_standard_error("tandem: warning: " + escape_lines(message));
 }
 
-void print_line(std::string_view line) { write_to_standard_output(escape_lines(line)); }
+void print_line(std::string_view line) {
+  write_to_standard_output(std::string(row_cleaner(STDOUT_FILENO)) + escape_lines(line));
+}
 
 void print_bytes(std::string_view bytes) { write_to_standard_output(bytes); }
-
-void print_error_line(std::string_view line) { write_all(STDERR_FILENO, escape_lines(line)); }
 
 std::string format_table(const std::vector<std::vector<std::string>>& rows) {
   std::vector<std::size_t> widths(rows.empty() ? 0 : rows.front().size());

@@ -7,8 +7,10 @@
 #include <cstdint>
 #include <cstring>
 #include <ctime>
+#include <string_view>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/live_line.hpp"
 
 namespace tandem {
 namespace {
@@ -32,7 +34,7 @@ std::int64_t now_in_milliseconds() {
 const char* announcement_of(int signal) {
   switch (signal) {
     case SIGINT:
-      return "\ntandem: stopping after this step; press again after 2 s to end at once\n";
+      return "tandem: stopping after this step; press again after 2 s to end at once\n";
     case SIGTERM:
       return "tandem: SIGTERM: stopping after this step; another after 2 s ends it at once\n";
     case SIGUSR1:
@@ -42,16 +44,32 @@ const char* announcement_of(int signal) {
   }
 }
 
+// In one write. On a shared terminal the row is cleared, of the ^C as well that the terminal wrote
+// behind the live line; elsewhere a ^C may stand in the way.
+void announce(int signal) {
+  char text[128];
+  std::size_t size = 0;
+  const auto append = [&](std::string_view part) {
+    std::memcpy(text + size, part.data(), part.size());
+    size += part.size();
+  };
+  const std::string_view cleaner = row_cleaner(STDERR_FILENO);
+  append(cleaner.empty() && signal == SIGINT ? "\n" : cleaner);
+  append(announcement_of(signal));
+  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, size);
+}
+
 void on_signal(int signal) {
   const int errno_before = errno;
   int none = 0;
   if (first_signal.compare_exchange_strong(none, signal)) {
     first_at = now_in_milliseconds();
-    if (announces_first) {
-      const char* text = announcement_of(signal);
-      [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, std::strlen(text));
-    }
+    if (announces_first) announce(signal);
   } else if (now_in_milliseconds() - first_at >= kMillisecondsToInsist) {
+    for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
+      const std::string_view cleaner = row_cleaner(descriptor);
+      [[maybe_unused]] const ssize_t written = ::write(descriptor, cleaner.data(), cleaner.size());
+    }
     // Ends the process as the signal would have, when this handler returns.
     std::signal(signal, SIG_DFL);
     std::raise(signal);

@@ -2,90 +2,129 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
+#include "tandem/core/host.hpp"
+#include "tandem/core/live_line.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::metrics {
 namespace {
 
-using Clock = std::chrono::steady_clock;
-constexpr auto kRedraw = std::chrono::milliseconds(100);
-constexpr auto kPlainLine = std::chrono::seconds(10);
-constexpr int kBarWidth = 24;
-constexpr double kWorthTelling = 0.1;  // of a step that all ranks wait for one
-
-// Of a diverged network, or where every step was left out, there is none.
-std::string loss_text(double loss) {
-  return std::isfinite(loss) ? format_fixed(loss, 4) : "not finite";
-}
-
-std::string epoch_of(double epoch, double total) {
-  return format_fixed(std::ceil(epoch - 1e-9), 0) + "/" + format_fixed(std::ceil(total), 0);
-}
+using namespace std::chrono_literals;
+constexpr auto kRedraw = 250ms;
+constexpr auto kLook = 500ms;
+constexpr auto kPlainLine = 9s;  // and a look, so that ten seconds never pass
 
 }  // namespace
 
-std::string progress_line(const StepRecord& record, double total_epochs) {
-  const double done = static_cast<double>(record.step) /
-                      static_cast<double>(std::max<std::uint64_t>(1, record.total_steps));
-  const int filled = static_cast<int>(done * kBarWidth);
-  std::string bar(static_cast<std::size_t>(filled), '#');
-  bar.resize(kBarWidth, '-');
-  char text[200];
-  std::snprintf(text, sizeof text,
-                "epoch %s [%s] %3.0f %%  loss %s  accuracy %.4f  %s images/s  %s left",
-                epoch_of(record.epoch, total_epochs).c_str(), bar.c_str(), 100 * done,
-                loss_text(record.loss).c_str(), record.accuracy,
-                format_count(std::llround(record.images_per_second)).c_str(),
-                format_duration(record.seconds_left).c_str());
-  return text;
+ConsoleSink::ConsoleSink(ConsoleSettings settings)
+    : settings_(std::move(settings)), last_line_(Clock::now()) {
+  const Progress progress = settings_.progress;
+  if (progress == Progress::kLines || progress == Progress::kLive) {
+    thread_ = std::thread([this] { watch(); });
+  }
 }
 
-ConsoleSink::ConsoleSink(double total_epochs, Progress progress, std::vector<std::string> hosts)
-    : total_epochs_(total_epochs),
-      progress_(progress),
-      hosts_(std::move(hosts)),
-      last_line_(Clock::now()) {}
+ConsoleSink::~ConsoleSink() {
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    stopping_ = true;
+  }
+  changed_.notify_all();
+  if (thread_.joinable()) thread_.join();
+  if (settings_.progress == Progress::kLive) clear_live_line();
+}
 
-ConsoleSink::~ConsoleSink() { erase_progress(); }
+// Also while a step or an evaluation takes long.
+void ConsoleSink::watch() {
+  name_this_thread("console");
+  const auto pause = settings_.progress == Progress::kLive ? kRedraw : kLook;
+  std::unique_lock<std::mutex> lock(mutex_);
+  try {
+    while (!changed_.wait_for(lock, pause, [this] { return stopping_; })) refresh(Clock::now());
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+}
+
+std::unique_lock<std::mutex> ConsoleSink::begin() {
+  std::unique_lock<std::mutex> lock(mutex_);
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  return lock;
+}
+
+ProgressView ConsoleSink::view(Clock::time_point now) const {
+  const Position position = settings_.position();
+  ProgressView view;
+  view.step = std::min(std::max(position.step, latest_ ? latest_->step : 0), settings_.total_steps);
+  view.total_steps = settings_.total_steps;
+  view.epoch =
+      static_cast<double>(view.step) / static_cast<double>(settings_.steps_per_epoch);
+  view.total_epochs = settings_.total_epochs;
+  view.latest = latest_;
+  view.activity = position.activity;
+  if (latest_) {
+    const std::chrono::duration<double> since = now - latest_at_;
+    view.seconds_left = std::max(0.0, latest_->seconds_left - since.count());
+  }
+  return view;
+}
+
+void ConsoleSink::refresh(Clock::time_point now) {
+  if (settings_.progress == Progress::kLive) {
+    // One column stays free: a terminal may begin a new row behind the last one.
+    const std::size_t width = std::max<std::size_t>(settings_.columns(), 2) - 1;
+    draw_live_line(fit_progress(view(now), width, settings_.colours));
+    last_line_ = now;
+  } else if (settings_.progress == Progress::kLines && now - last_line_ >= kPlainLine) {
+    print_line(progress_in_log(view(now)));
+    last_line_ = now;
+  }
+}
+
+void ConsoleSink::print_ranks(const std::string& what, const std::vector<RankRecord>& ranks) {
+  for (const int rank : settings_.log_ranks) {
+    const auto index = static_cast<std::size_t>(rank);
+    print_line("[r" + std::to_string(rank) + "/" + std::to_string(ranks.size()) + " " +
+               settings_.hosts.at(index) + " " + settings_.devices.at(index) + "] " + what +
+               rank_text(ranks.at(index)));
+  }
+}
 
 void ConsoleSink::on_step(const StepRecord& record) {
-  if (progress_ == Progress::kQuiet || progress_ == Progress::kNone) return;
-  const bool live = progress_ == Progress::kLive;
+  if (settings_.progress == Progress::kQuiet) return;
+  const auto lock = begin();
   const auto now = Clock::now();
-  if (now - last_line_ < (live ? Clock::duration(kRedraw) : Clock::duration(kPlainLine))) return;
-  last_line_ = now;
-  const std::string line = progress_line(record, total_epochs_);
-  if (!live) {
-    print_error_line(line);
-    return;
-  }
-  std::fprintf(stderr, "\r%s\033[K", line.c_str());
-  std::fflush(stderr);
-  drawn_ = true;
+  latest_ = record;
+  latest_at_ = now;
+  print_ranks("step " + std::to_string(record.step), record.ranks);
+  if (now - last_line_ >= kRedraw || !settings_.log_ranks.empty()) refresh(now);
 }
 
 void ConsoleSink::on_epoch(const EpochRecord& record) {
-  if (progress_ == Progress::kQuiet) return;
-  erase_progress();
+  if (settings_.progress == Progress::kQuiet) return;
+  const auto lock = begin();
   last_line_ = Clock::now();
-  print_line("epoch " + epoch_of(record.epoch, total_epochs_) + "  step " +
-             std::to_string(record.step) + "  loss " + loss_text(record.loss) + "  accuracy " +
-             format_fixed(record.accuracy, 4) + "  " +
+  const std::string epoch = epoch_text(record.epoch, settings_.total_epochs);
+  print_ranks(epoch, record.ranks);
+  print_line(epoch + "  step " + std::to_string(record.step) + "  loss " + loss_text(record.loss) +
+             "  accuracy " + format_fixed(record.accuracy, 4) + "  " +
              format_count(std::llround(static_cast<double>(record.images) /
                                        std::max(1e-9, record.train_seconds))) +
              " images/s  " + format_count(static_cast<std::int64_t>(record.images)) +
              " images exactly once");
   const auto straggler = find_straggler(record.ranks);
-  if (straggler && straggler->share >= kWorthTelling) print_line(straggler->describe(hosts_));
+  if (straggler && straggler->is_worth_telling()) {
+    print_line(straggler->describe(settings_.hosts));
+  }
 }
 
 void ConsoleSink::on_evaluation(const EvaluationRecord& record) {
-  if (progress_ == Progress::kQuiet) return;
-  erase_progress();
+  if (settings_.progress == Progress::kQuiet) return;
+  const auto lock = begin();
+  last_line_ = Clock::now();
   print_line("eval " + std::to_string(record.images) + "/" + std::to_string(record.images) +
              " exactly once  test loss " + loss_text(record.test_loss) + "  test accuracy " +
              format_fixed(record.test_accuracy, 4) + "  (" + std::to_string(record.correct) +
@@ -93,16 +132,7 @@ void ConsoleSink::on_evaluation(const EvaluationRecord& record) {
 }
 
 void ConsoleSink::on_note(const NoteRecord& record) {
-  if (record.event != "warning") return;
-  erase_progress();
-  print_warning(record.text);
-}
-
-void ConsoleSink::erase_progress() {
-  if (!drawn_) return;
-  std::fprintf(stderr, "\r\033[K");
-  std::fflush(stderr);
-  drawn_ = false;
+  if (record.event == "warning") print_warning(record.text);
 }
 
 }  // namespace tandem::metrics

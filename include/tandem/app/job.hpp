@@ -32,9 +32,6 @@ Options resolve_together(Job& job, const std::string& command, const OptionTable
 // What a user should know about the data set at `path`: no seal, no shared copy. From rank 0.
 void warn_about(const Job& job, const std::string& path, const train::ImageStore& images);
 
-// Whether standard error ends on a terminal: directly, or through an mpirun that passes it on.
-bool is_terminal_of_launcher();
-
 // Threads for this rank: `asked` unless 0, else OMP_NUM_THREADS, else `otherwise`. Sets libtorch's
 // pools.
 int use_threads(int asked, int otherwise);

@@ -7,6 +7,7 @@
 
 #include "tandem/app/device_options.hpp"
 #include "tandem/app/options.hpp"
+#include "tandem/app/rank_choice.hpp"
 #include "tandem/train/boundary_policy.hpp"
 #include "tandem/train/checkpoint_store.hpp"
 #include "tandem/train/config.hpp"
@@ -28,6 +29,7 @@ struct TrainReporting {
   std::string resume;  // "none", "auto" or the path of a checkpoint
   bool quiet = false;
   bool progress = true;
+  RankChoice log_ranks;
   bool json = false;
   bool print_config = false;
   std::optional<train::StepRange> profile;  // steps to trace

@@ -14,9 +14,8 @@ namespace tandem {
 // message kept.
 void print_error(std::string_view message);
 void print_warning(std::string_view message);
-// A line on standard output or standard error; control characters except newline are escaped.
+// A line on standard output; control characters except newline are escaped.
 void print_line(std::string_view line);
-void print_error_line(std::string_view line);
 // Bytes on standard output just as they are, for a format that has control characters of its own;
 // what comes from outside was escaped before.
 void print_bytes(std::string_view bytes);

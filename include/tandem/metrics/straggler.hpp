@@ -29,6 +29,8 @@ struct Straggler {
   double share = 0;         // of these in a step
   bool is_in_data = false;  // most of them; else in compute
 
+  // So much that somebody should look at it.
+  bool is_worth_telling() const { return share >= 0.1; }
   // "slowest rank 1 (node8): +21 ms/step in data"
   std::string describe(const std::vector<std::string>& hosts) const;
 };

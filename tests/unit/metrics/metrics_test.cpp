@@ -5,7 +5,6 @@
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/metrics/console.hpp"
 #include "tandem/metrics/json_lines.hpp"
 #include "tandem/metrics/run_folder.hpp"
 
@@ -71,20 +70,6 @@ TEST(RunFolder, NamesTheModelFileAfterTheDataSet) {
   EXPECT_EQ(run.pth_path("cifar10"), run.path() + "/model/cifar_net.pth");
   EXPECT_EQ(run.pth_path("mnist"), run.path() + "/model/mnist_net.pth");
   EXPECT_EQ(run.pth_path("../../x"), run.path() + "/model/______x_net.pth");
-}
-
-TEST(ProgressLine, SaysWhereTheRunIs) {
-  StepRecord record;
-  record.step = 250;
-  record.total_steps = 1000;
-  record.epoch = 2.5;
-  record.loss = 1.5;
-  record.accuracy = 0.4321;
-  record.images_per_second = 12345.6;
-  record.seconds_left = 62;
-  EXPECT_EQ(progress_line(record, 10),
-            "epoch 3/10 [######------------------]  25 %  loss 1.5000  accuracy 0.4321  "
-            "12,346 images/s  1:02 left");
 }
 
 }  // namespace

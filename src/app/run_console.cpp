@@ -1,0 +1,70 @@
+#include "run_console.hpp"
+
+#include <algorithm>
+
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/live_line.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr int kOutput = 1;
+constexpr int kError = 2;
+
+// "gpu1" of "cuda:1 NVIDIA H100 0000:3B:00.0"
+std::string short_device(const std::string& device) {
+  const std::string cuda = "cuda:";
+  if (device.rfind(cuda, 0) != 0) return device;
+  return "gpu" + device.substr(cuda.size(), device.find(' ') - cuda.size());
+}
+
+}  // namespace
+
+RunConsole::RunConsole(Job& job, const TrainReporting& reporting) {
+  comm::agree(job.world, job.topology.host,
+              [&] { log_ranks_ = reporting.log_ranks.among(job.topology.world); });
+  const bool wants_progress = reporting.progress && !reporting.quiet;
+  if (job.is_root() && wants_progress) terminal_ = Terminal::find();
+  if (reporting.quiet) {
+    progress_ = metrics::Progress::kQuiet;
+  } else if (!reporting.progress) {
+    progress_ = metrics::Progress::kNone;
+  } else if (terminal_) {
+    progress_ = metrics::Progress::kLive;
+  }
+  int streams = 0;
+  if (terminal_ && terminal_->shows_standard_output()) streams += kOutput;
+  if (terminal_ && terminal_->shows_standard_error()) streams += kError;
+  job.world.broadcast(Span<int>(&streams, 1));
+  share_terminal((streams & kOutput) != 0, (streams & kError) != 0);
+}
+
+metrics::ConsoleSettings RunConsole::settings(const std::vector<std::string>& hosts,
+                                              const std::vector<std::string>& devices) const {
+  metrics::ConsoleSettings settings;
+  settings.progress = progress_;
+  settings.hosts = hosts;
+  std::transform(devices.begin(), devices.end(), std::back_inserter(settings.devices),
+                 short_device);
+  settings.log_ranks = log_ranks_;
+  if (terminal_) settings.columns = [this] { return terminal_->columns(); };
+  settings.colours = terminal_ && allows_colours();
+  return settings;
+}
+
+metrics::Position position_on(const comm::RankBoard& board, std::uint64_t first) {
+  const comm::RankView view = board.view().front();
+  switch (view.phase) {
+    case comm::Phase::kStartUp:
+      return {first, ""};
+    case comm::Phase::kEvaluation:
+    case comm::Phase::kCheckpoint:
+      return {view.step, comm::phase_name(view.phase)};
+    case comm::Phase::kEnd:
+      return {view.step, ""};
+    default:
+      return {view.step - 1, ""};
+  }
+}
+
+}  // namespace tandem::app

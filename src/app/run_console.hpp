@@ -1,0 +1,37 @@
+// What: how a training run shows itself: as a live line or as plain lines, decided by rank 0, which
+// knows the launcher's terminal, and known to all ranks, whose messages may come in between.
+// Owns: the terminal. Threads: the main thread. Throws: AgreedError.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tandem/app/job.hpp"
+#include "tandem/app/train_options.hpp"
+#include "tandem/comm/rank_board.hpp"
+#include "tandem/metrics/console.hpp"
+#include "terminal.hpp"
+
+namespace tandem::app {
+
+class RunConsole {
+ public:
+  // Collective.
+  RunConsole(Job& job, const TrainReporting& reporting);
+
+  // On rank 0, without what is known of the run; valid while this lives. `devices` as
+  // comm::GpuBinding::text() names them, by rank as `hosts`.
+  metrics::ConsoleSettings settings(const std::vector<std::string>& hosts,
+                                    const std::vector<std::string>& devices) const;
+
+ private:
+  std::optional<Terminal> terminal_;  // on rank 0, where it shows a live line
+  metrics::Progress progress_ = metrics::Progress::kLines;
+  std::vector<int> log_ranks_;
+};
+
+// What rank 0 does now; `first`: the step from which this start of the run goes on.
+metrics::Position position_on(const comm::RankBoard& board, std::uint64_t first);
+
+}  // namespace tandem::app

@@ -1,0 +1,88 @@
+#include "terminal.hpp"
+
+#include <fcntl.h>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <utility>
+
+namespace tandem::app {
+namespace {
+
+constexpr std::size_t kUsualColumns = 80;
+
+bool can_redraw() {
+  const char* term = std::getenv("TERM");
+  return term != nullptr && *term != '\0' && std::string(term) != "dumb";
+}
+
+// Where output is to be looked for: Open MPI's ranks have a pseudo terminal of its own for standard
+// output and a pipe for standard error, whatever it does with them, so these say nothing. Empty
+// where mpirun is on another host.
+std::string process_that_writes() {
+  if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return "/proc/self";
+  const std::string parent = "/proc/" + std::to_string(getppid());
+  std::error_code error;
+  const std::string program = std::filesystem::read_symlink(parent + "/exe", error).filename();
+  for (const char* launcher : {"mpirun", "mpiexec", "orterun", "prterun", "prte"}) {
+    if (program == launcher) return parent;
+  }
+  return "";
+}
+
+enum class End { kTerminal, kPipe, kOther };
+
+bool is_file(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+// Of a stream of this process. Opened only where it is a terminal.
+End end_of(const std::string& process, const std::string& stream, std::optional<File>& terminal) {
+  struct stat status {};
+  if (is_file("/proc/self/fd/" + stream)) return End::kOther;  // a script between may redirect it
+  const std::string path = process + "/fd/" + stream;
+  if (::stat(path.c_str(), &status) != 0) return End::kOther;
+  if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)) return End::kPipe;
+  if (!S_ISCHR(status.st_mode)) return End::kOther;
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return End::kOther;
+  File file(descriptor, path);
+  if (::isatty(descriptor) != 1) return End::kOther;
+  terminal = std::move(file);
+  return End::kTerminal;
+}
+
+}  // namespace
+
+Terminal::Terminal(File file, bool shows_standard_output, bool shows_standard_error)
+    : file_(std::move(file)),
+      shows_standard_output_(shows_standard_output),
+      shows_standard_error_(shows_standard_error) {}
+
+std::optional<Terminal> Terminal::find() {
+  const std::string process = process_that_writes();
+  if (!can_redraw() || process.empty()) return std::nullopt;
+  std::optional<File> terminal;
+  const End output = end_of(process, "1", terminal);
+  const End error = end_of(process, "2", terminal);
+  if (!terminal || output == End::kPipe || error == End::kPipe) return std::nullopt;
+  return Terminal(std::move(*terminal), output == End::kTerminal, error == End::kTerminal);
+}
+
+std::size_t Terminal::columns() const {
+  struct winsize size {};
+  const bool is_known = ::ioctl(file_.descriptor(), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
+  return is_known ? size.ws_col : kUsualColumns;
+}
+
+bool allows_colours() {
+  const char* refusal = std::getenv("NO_COLOR");
+  return refusal == nullptr || *refusal == '\0';
+}
+
+}  // namespace tandem::app

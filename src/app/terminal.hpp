@@ -1,0 +1,35 @@
+// What: the terminal on which somebody watches this job: that of the process itself, or that of an
+// mpirun on the same host, which passes its ranks' output on.
+// Owns: a descriptor of it. Threads: any. Throws: nothing.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "tandem/core/file.hpp"
+
+namespace tandem::app {
+
+class Terminal {
+ public:
+  // Nothing where no output ends on a terminal that can redraw a line (TERM), and where some of it
+  // goes into a pipe, behind which the same terminal may be (| tee).
+  static std::optional<Terminal> find();
+
+  bool shows_standard_output() const { return shows_standard_output_; }
+  bool shows_standard_error() const { return shows_standard_error_; }
+  // As of now; 80 where it does not say.
+  std::size_t columns() const;
+
+ private:
+  Terminal(File file, bool shows_standard_output, bool shows_standard_error);
+
+  File file_;
+  bool shows_standard_output_;
+  bool shows_standard_error_;
+};
+
+// NO_COLOR is absent or empty (no-color.org).
+bool allows_colours();
+
+}  // namespace tandem::app
