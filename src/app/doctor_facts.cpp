@@ -1,0 +1,112 @@
+#include "doctor_facts.hpp"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/statvfs.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+// What both srun and mpirun tell each process that they start. A batch script has the number of
+// tasks of its job in other variables, and is one process all the same.
+int launched_ranks() {
+  constexpr std::int64_t kMost = 10'000'000;
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    const char* value = std::getenv(name);
+    if (value == nullptr) continue;
+    try {
+      return static_cast<int>(parse_integer(value, 1, kMost, name));
+    } catch (const UsageError&) {  // not a number, so not of a launcher
+      return 1;
+    }
+  }
+  return 1;
+}
+
+// As the HDF5 library locks a file that it reads.
+std::string lock_error_of(const std::string& path) {
+  try {
+    const File file = File::open_for_reading(path);
+    if (::flock(file.descriptor(), LOCK_SH | LOCK_NB) == 0) return "";
+    return errno == EWOULDBLOCK ? "another program holds it for writing" : std::strerror(errno);
+  } catch (const Error&) {
+    return "";  // that it cannot be read is another finding
+  }
+}
+
+}  // namespace
+
+void look_around(const std::string& data, RankFacts& facts) {
+  facts.launched = launched_ranks();
+  struct statvfs status {};
+  facts.has_shared_memory = ::statvfs("/dev/shm", &status) == 0;
+  facts.shared_memory_bytes = std::uint64_t{status.f_bavail} * status.f_frsize;
+  const char byte = 1;
+  facts.reads_siblings = can_read_process(::getpid(), &byte);
+  if (!data.empty()) facts.lock_error = lock_error_of(data);
+}
+
+bool can_read_process(pid_t process, const void* address) {
+  char byte = 0;
+  const iovec here{&byte, 1};
+  const iovec there{const_cast<void*>(address), 1};
+  return ::process_vm_readv(process, &here, 1, &there, 1, 0) == 1;
+}
+
+Json to_json(const RankFacts& facts) {
+  return {{"rank", facts.rank},
+          {"world", facts.world},
+          {"host", facts.host},
+          {"allowed_cpus", facts.allowed_cpus},
+          {"host_cpus", facts.host_cpus},
+          {"cpu_sharers", facts.cpu_sharers},
+          {"threads", facts.threads},
+          {"versions", facts.versions},
+          {"command_line", facts.command_line},
+          {"data_digest", facts.data_digest},
+          {"data_error", facts.data_error},
+          {"gpu", facts.gpu},
+          {"nvml_error", facts.nvml_error},
+          {"launched", facts.launched},
+          {"has_shared_memory", facts.has_shared_memory},
+          {"shared_memory_bytes", facts.shared_memory_bytes},
+          {"reads_siblings", facts.reads_siblings},
+          {"lock_error", facts.lock_error},
+          {"clock_offset", facts.clock_offset}};
+}
+
+RankFacts facts_from_json(const Json& json) {
+  RankFacts facts;
+  json.at("rank").get_to(facts.rank);
+  json.at("world").get_to(facts.world);
+  json.at("host").get_to(facts.host);
+  json.at("allowed_cpus").get_to(facts.allowed_cpus);
+  json.at("host_cpus").get_to(facts.host_cpus);
+  json.at("cpu_sharers").get_to(facts.cpu_sharers);
+  json.at("threads").get_to(facts.threads);
+  json.at("versions").get_to(facts.versions);
+  json.at("command_line").get_to(facts.command_line);
+  json.at("data_digest").get_to(facts.data_digest);
+  json.at("data_error").get_to(facts.data_error);
+  json.at("gpu").get_to(facts.gpu);
+  json.at("nvml_error").get_to(facts.nvml_error);
+  json.at("launched").get_to(facts.launched);
+  json.at("has_shared_memory").get_to(facts.has_shared_memory);
+  json.at("shared_memory_bytes").get_to(facts.shared_memory_bytes);
+  json.at("reads_siblings").get_to(facts.reads_siblings);
+  json.at("lock_error").get_to(facts.lock_error);
+  json.at("clock_offset").get_to(facts.clock_offset);
+  return facts;
+}
+
+}  // namespace tandem::app

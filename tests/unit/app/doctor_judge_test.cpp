@@ -1,0 +1,173 @@
+#include "app/doctor_judge.hpp"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+namespace tandem::app {
+namespace {
+
+// Four ranks on two hosts, with which nothing is wrong.
+std::vector<RankFacts> healthy() {
+  std::vector<RankFacts> facts(4);
+  for (int rank = 0; rank < 4; ++rank) {
+    RankFacts& each = facts[static_cast<std::size_t>(rank)];
+    each.rank = rank;
+    each.world = each.launched = 4;
+    each.host = rank < 2 ? "n1" : "n2";
+    each.allowed_cpus = 8;
+    each.host_cpus = 8;
+    each.cpu_sharers = 2;
+    each.threads = 4;
+    each.versions = "1.0";
+    each.command_line = "--data x.h5";
+    each.data_digest = "abc";
+    each.gpu = rank % 2 == 0 ? "GPU-a" : "GPU-b";
+    each.has_shared_memory = true;
+    each.shared_memory_bytes = std::uint64_t{2} << 30;
+  }
+  return facts;
+}
+
+// All pairs of the healthy ranks: fast within a host, slower between hosts.
+std::vector<PairSpeed> healthy_pairs() {
+  return {{0, 1, 8e9}, {2, 3, 8e9}, {0, 2, 1e9}, {0, 3, 1e9}, {1, 2, 1e9}, {1, 3, 1e9}};
+}
+
+// The one finding, of the facts after `harm`.
+Finding found(const std::function<void(std::vector<RankFacts>&, Measurements&)>& harm) {
+  std::vector<RankFacts> facts = healthy();
+  Measurements measurements;
+  measurements.pairs = healthy_pairs();
+  harm(facts, measurements);
+  const std::vector<Finding> findings = judge(facts, measurements);
+  if (findings.size() != 1) {
+    ADD_FAILURE() << findings.size() << " findings";
+    for (const Finding& each : findings) ADD_FAILURE() << each.text();
+    return {"-", "", "", {}};
+  }
+  return findings.front();
+}
+
+void expect_in(const Finding& finding, const std::string& code, const std::vector<int>& ranks,
+               const std::vector<std::string>& parts) {
+  EXPECT_EQ(finding.code, code) << finding.text();
+  EXPECT_EQ(finding.ranks, ranks) << finding.text();
+  for (const std::string& part : parts) {
+    EXPECT_NE(finding.text().find(part), std::string::npos)
+        << "\"" << part << "\" is not in: " << finding.text();
+  }
+}
+
+TEST(DoctorJudge, FindsNothingWhereNothingIsWrong) {
+  EXPECT_TRUE(judge(healthy(), {healthy_pairs(), 0}).empty());
+  EXPECT_TRUE(judge({}, {}).empty());
+}
+
+TEST(DoctorJudge, E101ProcessesThatDoNotKnowOfEachOther) {
+  std::vector<RankFacts> alone(1, healthy().front());
+  alone.front().world = 1;
+  const std::vector<Finding> findings = judge(alone, {});
+  ASSERT_EQ(findings.size(), 1U);
+  expect_in(findings.front(), "E101", {0}, {"4 processes", "--mpi=pmix"});
+  alone.front().launched = 1;
+  EXPECT_TRUE(judge(alone, {}).empty());
+}
+
+TEST(DoctorJudge, E110TwoRanksOnOneGpu) {
+  expect_in(found([](auto& facts, auto&) { facts[3].gpu = "GPU-a"; }), "E110", {2, 3},
+            {"ranks 2, 3 on n2", "GPU-a", "--gpu-ids"});
+}
+
+TEST(DoctorJudge, W111NvmlThatDoesNotAnswer) {
+  expect_in(found([](auto& facts, auto&) { facts[1].nvml_error = "no library"; }), "W111", {1},
+            {"rank 1 on n1", "no library", "NVIDIA_DRIVER_CAPABILITIES"});
+}
+
+TEST(DoctorJudge, W120APairThatIsSlowForItsKind) {
+  expect_in(found([](auto&, Measurements& m) { m.pairs[3].bytes_per_second = 0.4e9; }), "W120",
+            {0, 3}, {"0 (n1) and 3 (n2)", "400.0 MB/s", "1.0 GB/s", "btl_tcp_if_include"});
+  // Slower than half of the pairs within a host, as all between hosts are, is no fault.
+  EXPECT_TRUE(judge(healthy(), {healthy_pairs(), 0}).empty());
+}
+
+TEST(DoctorJudge, W150OneCpuOfMany) {
+  expect_in(found([](auto& facts, auto&) {
+              for (std::size_t i : {0, 1}) {
+                facts[i].allowed_cpus = facts[i].threads = facts[i].cpu_sharers = 1;
+              }
+            }),
+            "W150", {0, 1}, {"1 of 8 CPUs of n1", "--bind-to none"});
+  std::vector<RankFacts> full = healthy();
+  for (RankFacts& each : full) {
+    each.allowed_cpus = each.threads = each.cpu_sharers = 1;
+    each.host_cpus = 2;
+  }
+  EXPECT_TRUE(judge(full, {}).empty()) << "two ranks on two CPUs leave none over";
+}
+
+TEST(DoctorJudge, W151MoreThreadsThanCpus) {
+  expect_in(found([](auto& facts, auto&) { facts[2].threads = facts[3].threads = 8; }), "W151",
+            {2, 3}, {"2 ranks of n2", "8 threads each on 8 CPUs", "--threads"});
+}
+
+TEST(DoctorJudge, E160AndE161WhatShouldBeTheSame) {
+  expect_in(found([](auto& facts, auto&) { facts[3].versions = "1.1"; }), "E160", {3},
+            {"rank 3 (n2)", "'1.1', not '1.0'"});
+  expect_in(found([](auto& facts, auto&) { facts[1].command_line = "--data y.h5"; }), "E161", {1},
+            {"rank 1 (n1)", "--data y.h5"});
+}
+
+TEST(DoctorJudge, E170DataThatDiffersOrIsMissing) {
+  expect_in(found([](auto& facts, auto&) { facts[2].data_digest = facts[3].data_digest = "xyz"; }),
+            "E170", {2, 3}, {"n2", "'xyz', not 'abc'", "tandem verify"});
+  expect_in(found([](auto& facts, auto&) {
+              facts[2].data_error = "x.h5: cannot be read";
+              facts[2].data_digest = "";
+            }),
+            "E170", {2}, {"rank 2 (n2)", "cannot be read"});
+}
+
+TEST(DoctorJudge, W171DataThatCannotBeLocked) {
+  expect_in(found([](auto& facts, auto&) { facts[0].lock_error = "No locks available"; }), "W171",
+            {0}, {"No locks available", "HDF5_USE_FILE_LOCKING=FALSE"});
+}
+
+TEST(DoctorJudge, W180LittleSharedMemory) {
+  expect_in(found([](auto& facts, auto&) {
+              facts[2].shared_memory_bytes = facts[3].shared_memory_bytes = 64 << 20;
+            }),
+            "W180", {2, 3}, {"/dev/shm of n2", "67.1 MB", "--shm-size"});
+  expect_in(found([](auto& facts, auto&) { facts[0].has_shared_memory = false; }), "W180", {0},
+            {"/dev/shm of n1 is missing"});
+  expect_in(found([](auto&, Measurements& m) { m.image_bytes = std::uint64_t{2} << 30; }), "W180",
+            {0, 1, 2, 3}, {"2.4 GB are of use"});
+}
+
+TEST(DoctorJudge, W181MemoryOfOtherRanksThatIsClosed) {
+  expect_in(found([](auto& facts, auto&) { facts[1].reads_siblings = false; }), "W181", {1},
+            {"process_vm_readv", "vader_single_copy_mechanism=none"});
+}
+
+TEST(DoctorJudge, W190ClocksThatDiffer) {
+  expect_in(found([](auto& facts, auto&) { facts[2].clock_offset = -3600; }), "W190", {2},
+            {"n2 is 3600.0 s behind that of n1", "chronyd"});
+  std::vector<RankFacts> near = healthy();
+  near[2].clock_offset = 0.9;
+  EXPECT_TRUE(judge(near, {}).empty());
+}
+
+TEST(DoctorJudge, ErrorsComeBeforeWarnings) {
+  std::vector<RankFacts> facts = healthy();
+  facts[1].threads = 99;
+  facts[3].versions = "1.1";
+  const std::vector<Finding> findings = judge(facts, {});
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].code, "E160");
+  EXPECT_TRUE(findings[0].is_error());
+  EXPECT_EQ(findings[1].code, "W151");
+  EXPECT_FALSE(findings[1].is_error());
+}
+
+}  // namespace
+}  // namespace tandem::app
