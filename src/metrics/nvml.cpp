@@ -17,10 +17,18 @@ void Nvml::find(Function*& function, const char* name) {
   function = reinterpret_cast<Function*>(::dlsym(library_, name));
 }
 
-std::unique_ptr<Nvml> Nvml::open(const std::string& pci_bus_id, const char* library) {
+std::unique_ptr<Nvml> Nvml::open(const std::string& pci_bus_id, const char* library,
+                                 std::string* why) {
+  const auto refuse = [&](const std::string& reason) {
+    if (why != nullptr) *why = reason;
+    return std::unique_ptr<Nvml>();
+  };
   std::unique_ptr<Nvml> nvml(new Nvml);
   nvml->library_ = ::dlopen(library, RTLD_NOW | RTLD_LOCAL);
-  if (nvml->library_ == nullptr) return nullptr;
+  if (nvml->library_ == nullptr) {
+    const char* reason = ::dlerror();
+    return refuse(reason != nullptr ? reason : std::string(library) + " cannot be loaded");
+  }
   nvml->find(nvml->start_, "nvmlInit_v2");
   nvml->find(nvml->stop_, "nvmlShutdown");
   nvml->find(nvml->device_by_bus_id_, "nvmlDeviceGetHandleByPciBusId_v2");
@@ -28,11 +36,15 @@ std::unique_ptr<Nvml> Nvml::open(const std::string& pci_bus_id, const char* libr
   nvml->find(nvml->memory_, "nvmlDeviceGetMemoryInfo");
   nvml->find(nvml->power_, "nvmlDeviceGetPowerUsage");
   nvml->find(nvml->temperature_, "nvmlDeviceGetTemperature");
-  if (!nvml->start_ || !nvml->stop_ || !nvml->device_by_bus_id_) return nullptr;
-  nvml->is_started_ = nvml->start_() == kSuccess;
-  if (!nvml->is_started_) return nullptr;
-  if (nvml->device_by_bus_id_(pci_bus_id.c_str(), &nvml->device_) != kSuccess) return nullptr;
-  return nvml;
+  if (!nvml->start_ || !nvml->stop_ || !nvml->device_by_bus_id_) {
+    return refuse(std::string(library) + " lacks functions that every driver has");
+  }
+  const Code started = nvml->start_();
+  nvml->is_started_ = started == kSuccess;
+  if (!nvml->is_started_) return refuse("nvmlInit answers " + std::to_string(started));
+  const Code found = nvml->device_by_bus_id_(pci_bus_id.c_str(), &nvml->device_);
+  if (found == kSuccess) return nvml;
+  return refuse("it knows no GPU " + pci_bus_id + " (answer " + std::to_string(found) + ")");
 }
 
 Nvml::~Nvml() {

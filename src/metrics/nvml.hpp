@@ -22,9 +22,11 @@ struct GpuReading {
 class Nvml {
  public:
   // The GPU with this PCI bus id, as CUDA writes it ("0000:65:00.0"). Nothing where there is no
-  // such library or GPU. `library` is found as dlopen() finds it, LD_LIBRARY_PATH included.
+  // such library or GPU; `why`, unless null, is then told the reason. `library` is found as
+  // dlopen() finds it, LD_LIBRARY_PATH included.
   static std::unique_ptr<Nvml> open(const std::string& pci_bus_id,
-                                    const char* library = "libnvidia-ml.so.1");
+                                    const char* library = "libnvidia-ml.so.1",
+                                    std::string* why = nullptr);
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;

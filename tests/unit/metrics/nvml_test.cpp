@@ -22,6 +22,19 @@ TEST(Nvml, IsAbsentWithoutDriverOrGpu) {
   EXPECT_EQ(Nvml::open("0000:65:00.0", "libc.so.6"), nullptr) << "a library without the functions";
 }
 
+TEST(Nvml, SaysWhyItIsAbsent) {
+  const auto why = [](const std::string& bus_id, const char* library) {
+    std::string reason;
+    EXPECT_EQ(Nvml::open(bus_id, library, &reason), nullptr);
+    return reason;
+  };
+  EXPECT_NE(why("0000:65:00.0", "libabsent.so.1").find("libabsent.so.1: cannot open"),
+            std::string::npos);
+  EXPECT_EQ(why("0000:65:00.0", "libc.so.6"), "libc.so.6 lacks functions that every driver has");
+  EXPECT_EQ(why("0000:66:00.0", TANDEM_FAKE_NVML).find("it knows no GPU 0000:66:00.0 (answer "),
+            0U);
+}
+
 TEST(Nvml, EndsWhatItStarted) {
   void* library = dlopen(TANDEM_FAKE_NVML, RTLD_NOW);
   ASSERT_NE(library, nullptr) << dlerror();
