@@ -4,6 +4,7 @@
 
 #include "cuda_build.hpp"
 #include "device_choice.hpp"
+#include "start_checks.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/gpu_libraries.hpp"
@@ -88,6 +89,8 @@ int run_info(Job& job, const Arguments& arguments) {
   if (job.is_root()) decision = decide(gpus);
   for (const comm::GpuBinding& binding : decision.bindings) devices.push_back(binding.text());
   const RankTable ranks = make_rank_table(job, threads, devices);
+  const RankFacts facts = look_at_start(job, threads, "");
+  warn_of_start(job, facts);
   if (!job.is_root()) return 0;
   std::vector<std::vector<std::string>> rows = program_rows();
   rows.push_back({"gpu driver", describe_driver(gpus.front().view)});
@@ -109,9 +112,7 @@ int run_info(Job& job, const Arguments& arguments) {
     }
     print_line(object.dump());
   }
-  for (const auto& warnings : {ranks.warnings, decision.warnings}) {
-    for (const std::string& warning : warnings) print_warning(warning);
-  }
+  for (const std::string& warning : decision.warnings) print_warning(warning);
   return 0;
 }
 

@@ -10,6 +10,7 @@
 #include "run_keeper.hpp"
 #include "run_report.hpp"
 #include "run_start.hpp"
+#include "start_checks.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/rank_board.hpp"
@@ -20,6 +21,7 @@
 #include "tandem/core/stop_signal.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/console.hpp"
+#include "tandem/metrics/gpu_access.hpp"
 #include "tandem/metrics/json_lines.hpp"
 #include "tandem/metrics/system_sampler.hpp"
 #include "tandem/metrics/tensorboard.hpp"
@@ -206,7 +208,11 @@ int run_train(Job& job, const Arguments& arguments) {
   const Workers workers{job.topology.world, threads, device.is_cpu() ? "cpu" : "cuda",
                         gradients.advances_by_itself() ? "nccl" : "mpi", config.virtual_ranks > 0};
   const RankTable ranks = make_rank_table(job, threads, choice.devices);
-  for (const std::string& warning : ranks.warnings) job.warn(warning);
+  RankFacts facts = look_at_start(job, threads, config.data);
+  if (choice.mine.gpu && request.reporting.system_interval_seconds > 0) {
+    facts.nvml_error = metrics::why_gpu_is_silent(choice.mine.gpu->bus_id);
+  }
+  warn_of_start(job, facts);
   if (!request.reporting.quiet && job.is_root()) {
     print_line(banner(options, images, config, arithmetic, ranks, arena.parameter_count(),
                       exchange->describe()));

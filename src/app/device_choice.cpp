@@ -60,7 +60,9 @@ std::string to_text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-comm::RankGpus look(const Job& job) {
+}  // namespace
+
+comm::RankGpus look_at_gpus(const Job& job) {
   comm::RankGpus rank;
   rank.rank = job.topology.rank;
   rank.host = job.topology.host;
@@ -70,8 +72,6 @@ comm::RankGpus look(const Job& job) {
   rank.view = comm::look_for_gpus(cuda_of_build());
   return rank;
 }
-
-}  // namespace
 
 void DeviceChoice::take_cpu() {
   mine.gpu.reset();
@@ -87,7 +87,7 @@ Json gpus_to_json(const std::vector<comm::Gpu>& gpus) {
 
 std::vector<comm::RankGpus> gather_gpus(Job& job) {
   std::vector<comm::RankGpus> ranks;
-  for (const std::string& text : job.world.gather_strings(to_text(to_json(look(job))))) {
+  for (const std::string& text : job.world.gather_strings(to_text(to_json(look_at_gpus(job))))) {
     ranks.push_back(rank_from(Json::parse(text)));
   }
   return ranks;

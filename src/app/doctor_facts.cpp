@@ -17,24 +17,17 @@
 namespace tandem::app {
 namespace {
 
-// What both srun and mpirun tell each process that they start. A batch script has the number of
-// tasks of its job in other variables, and is one process all the same.
-int launched_ranks() {
-  constexpr std::int64_t kMost = 10'000'000;
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "SLURM_STEP_NUM_TASKS"}) {
-    const char* value = std::getenv(name);
-    if (value == nullptr) continue;
-    try {
-      return static_cast<int>(parse_integer(value, 1, kMost, name));
-    } catch (const UsageError&) {  // not a number, so not of a launcher
-      return 1;
-    }
-  }
-  return 1;
+const char* variable(const char* name) { return std::getenv(name); }
+
+// HDF5 asks for no lock where it was told so.
+bool is_locking_off() {
+  const char* setting = variable("HDF5_USE_FILE_LOCKING");
+  return setting != nullptr && (std::string(setting) == "FALSE" || std::string(setting) == "0");
 }
 
 // As the HDF5 library locks a file that it reads.
 std::string lock_error_of(const std::string& path) {
+  if (is_locking_off()) return "";
   try {
     const File file = File::open_for_reading(path);
     if (::flock(file.descriptor(), LOCK_SH | LOCK_NB) == 0) return "";
@@ -51,9 +44,30 @@ void look_around(const std::string& data, RankFacts& facts) {
   struct statvfs status {};
   facts.has_shared_memory = ::statvfs("/dev/shm", &status) == 0;
   facts.shared_memory_bytes = std::uint64_t{status.f_bavail} * status.f_frsize;
-  const char byte = 1;
-  facts.reads_siblings = can_read_process(::getpid(), &byte);
   if (!data.empty()) facts.lock_error = lock_error_of(data);
+}
+
+// What the launchers tell each process that they start. A batch script has the number of tasks of
+// its job in other variables, and is one process all the same.
+int launched_ranks() {
+  constexpr std::int64_t kMost = 10'000'000;
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
+    const char* value = variable(name);
+    if (value == nullptr) continue;
+    try {
+      return static_cast<int>(parse_integer(value, 1, kMost, name));
+    } catch (const UsageError&) {  // not a number, so not of a launcher
+      return 1;
+    }
+  }
+  return 1;
+}
+
+bool is_started_without_pmi() {
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "PMIX_RANK", "PMI_RANK"}) {
+    if (variable(name) != nullptr) return false;
+  }
+  return variable("SLURM_PROCID") != nullptr && launched_ranks() > 1;
 }
 
 bool can_read_process(pid_t process, const void* address) {
@@ -61,6 +75,11 @@ bool can_read_process(pid_t process, const void* address) {
   const iovec here{&byte, 1};
   const iovec there{const_cast<void*>(address), 1};
   return ::process_vm_readv(process, &here, 1, &there, 1, 0) == 1;
+}
+
+bool is_told_not_to_read() {
+  const char* mechanism = variable("OMPI_MCA_btl_vader_single_copy_mechanism");
+  return mechanism != nullptr && std::string(mechanism) == "none";
 }
 
 Json to_json(const RankFacts& facts) {
@@ -75,12 +94,14 @@ Json to_json(const RankFacts& facts) {
           {"command_line", facts.command_line},
           {"data_digest", facts.data_digest},
           {"data_error", facts.data_error},
+          {"data_bytes", facts.data_bytes},
           {"gpu", facts.gpu},
+          {"gpu_name", facts.gpu_name},
           {"nvml_error", facts.nvml_error},
           {"launched", facts.launched},
           {"has_shared_memory", facts.has_shared_memory},
           {"shared_memory_bytes", facts.shared_memory_bytes},
-          {"reads_siblings", facts.reads_siblings},
+          {"reads_sibling", facts.reads_sibling},
           {"lock_error", facts.lock_error},
           {"clock_offset", facts.clock_offset}};
 }
@@ -98,12 +119,14 @@ RankFacts facts_from_json(const Json& json) {
   json.at("command_line").get_to(facts.command_line);
   json.at("data_digest").get_to(facts.data_digest);
   json.at("data_error").get_to(facts.data_error);
+  json.at("data_bytes").get_to(facts.data_bytes);
   json.at("gpu").get_to(facts.gpu);
+  json.at("gpu_name").get_to(facts.gpu_name);
   json.at("nvml_error").get_to(facts.nvml_error);
   json.at("launched").get_to(facts.launched);
   json.at("has_shared_memory").get_to(facts.has_shared_memory);
   json.at("shared_memory_bytes").get_to(facts.shared_memory_bytes);
-  json.at("reads_siblings").get_to(facts.reads_siblings);
+  json.at("reads_sibling").get_to(facts.reads_sibling);
   json.at("lock_error").get_to(facts.lock_error);
   json.at("clock_offset").get_to(facts.clock_offset);
   return facts;

@@ -1,11 +1,12 @@
 // What: what one rank of a job sees of its machine and its start, as plain values, for `tandem
 // doctor` to judge. Owns: values. Threads: any. Throws: nothing; what cannot be found out is a fact
-// itself.
+// itself. facts_from_json: nlohmann's exceptions, for what to_json did not make.
 #pragma once
 
 #include <sys/types.h>
 
 #include <cstdint>
+#include <limits>
 #include <string>
 
 #include "tandem/core/json.hpp"
@@ -23,31 +24,42 @@ struct RankFacts {
   int threads = 1;
 
   // Of the program and what it was given; compared between ranks.
-  std::string versions;      // of tandem and libtorch
-  std::string command_line;  // its options, in one order
-  std::string data_digest;   // empty: no --data
-  std::string data_error;    // why it cannot be read here
+  std::string versions;          // of tandem and its libraries
+  std::string command_line;      // its options, in one order
+  std::string data_digest;       // empty: no --data
+  std::string data_error;        // why it cannot be read here
+  std::uint64_t data_bytes = 0;  // of its images
 
   // Of the GPU that the rank computes with.
-  std::string gpu;         // its UUID; empty: none
-  std::string nvml_error;  // why its driver does not answer; empty: it does, or there is no GPU
+  std::string gpu;         // the same for the same GPU; empty: none
+  std::string gpu_name;    // for people
+  std::string nvml_error;  // why its driver tells nothing of it; empty: it does, or there is no GPU
 
-  // Of the machine, by look_around().
-  int launched = 1;                       // ranks that a launcher says it started
-  bool has_shared_memory = false;         // /dev/shm is there
-  std::uint64_t shared_memory_bytes = 0;  // free in it
-  bool reads_siblings = true;             // process_vm_readv is permitted
-  std::string lock_error;                 // why the data file cannot be locked
+  // Of the machine.
+  int launched = 1;               // ranks that a launcher says it started
+  bool has_shared_memory = true;  // /dev/shm is there
+  // Free in it.
+  std::uint64_t shared_memory_bytes = std::numeric_limits<std::uint64_t>::max();
+  bool reads_sibling = true;  // the memory of another rank of its host, where MPI would
+  std::string lock_error;     // why the data file cannot be locked
 
   double clock_offset = 0;  // seconds that the clock is ahead of rank 0's
 };
 
-// Fills in what a rank sees alone. `data` may be empty.
+// Fills in what a rank sees alone of its machine. `data` may be empty.
 void look_around(const std::string& data, RankFacts& facts);
+
+// As their launcher tells each of them; 1 where there is none.
+int launched_ranks();
+// Whether this is one of several processes of srun and no PMI tells them of each other, so that
+// each would be a job of its own, or end in MPI_Init. Needs no MPI.
+bool is_started_without_pmi();
 
 // Whether the memory of a process may be read, as Open MPI does between the ranks of a host:
 // `address` is of a byte in it.
 bool can_read_process(pid_t process, const void* address);
+// Whether Open MPI was told not to read it, which is the cure where it may not.
+bool is_told_not_to_read();
 
 Json to_json(const RankFacts& facts);
 // Of what to_json made.

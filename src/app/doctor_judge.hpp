@@ -1,7 +1,9 @@
-// What: what is wrong with a job, judged from the facts of its ranks, each fault with a code of its
-// own and a cure. Owns: values. Threads: any. Throws: nothing.
+// What: what is wrong with a job, judged from the facts of its ranks. Owns: values. Threads: any.
+// Throws: nothing.
 //
-// Plain values go in, so that every finding can be tested without the fault.
+// Plain values go in, so that every finding can be tested without the fault. Each code is made in
+// one place: those of launcher, program, GPUs and data in doctor_judge.cpp, those of the machines
+// in machine_judge.cpp, of which `train` and `info` make use, too.
 #pragma once
 
 #include <cstdint>
@@ -9,34 +11,33 @@
 #include <vector>
 
 #include "doctor_facts.hpp"
+#include "finding.hpp"
+#include "pair_speed.hpp"
 
 namespace tandem::app {
 
-struct Finding {
-  std::string code;  // "E…" is an error, "W…" a warning
-  std::string what;
-  std::string cure;
-  std::vector<int> ranks;  // which it is about
-
-  bool is_error() const { return code.front() == 'E'; }
-  // "E110 …; CURE"
-  std::string text() const { return code + " " + what + "; " + cure; }
-};
-
-// How fast two ranks send to each other, each in both directions at once.
-struct PairSpeed {
-  int first = 0;
-  int second = 0;
-  double bytes_per_second = 0;
-};
-
 struct Measurements {
-  std::vector<PairSpeed> pairs;   // none: not measured
-  std::uint64_t image_bytes = 0;  // of --data, held once by each host; 0: unknown
+  std::vector<PairSpeed> pairs;           // none: not measured
+  std::vector<std::string> gpu_warnings;  // of what `train` would decide about GPUs
 };
 
 // `facts` in the order of ranks. Errors come first; what many ranks or hosts have in common is one
 // finding.
 std::vector<Finding> judge(const std::vector<RankFacts>& facts, const Measurements& measurements);
+
+// E101, of a process that its launcher started among others that MPI knows nothing of.
+Finding lone_ranks(int launched, int rank);
+
+// W150 and W151.
+void judge_cpus(const std::vector<RankFacts>& facts, std::vector<Finding>& findings);
+// W180 and W181.
+void judge_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& findings);
+// W180, of images of this size that ranks could not share.
+Finding no_room_for_images(std::uint64_t bytes);
+// W190.
+void judge_clocks(const std::vector<RankFacts>& facts, std::vector<Finding>& findings);
+// W120.
+void judge_pairs(const std::vector<RankFacts>& facts, const std::vector<PairSpeed>& pairs,
+                 std::vector<Finding>& findings);
 
 }  // namespace tandem::app

@@ -3,9 +3,10 @@
 #include <ATen/Parallel.h>
 
 #include <cstdlib>
-#include <set>
 
+#include "doctor_judge.hpp"
 #include "tandem/comm/agree.hpp"
+#include "tandem/comm/runtime.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/core/version.hpp"
@@ -80,13 +81,23 @@ Options resolve_together(Job& job, const std::string& command, const OptionTable
   return from_text(job.world.broadcast_string(resolved), table, line.positional);
 }
 
+Options resolve_on_rank_0(Job& job, const std::string& command, const OptionTable& table,
+                          const std::vector<std::string>& arguments) {
+  std::string resolved;
+  comm::agree_on_rank_0(job.world, [&] {
+    resolved = to_text(resolve(table, parse_command_line(command, table, arguments, false)));
+  });
+  return from_text(job.world.broadcast_string(resolved), table, {});
+}
+
+std::string describe_versions() {
+  return version() + " " + source_version() + ", libtorch " + model::torch_version() + ", " +
+         comm::mpi_library_version();
+}
+
 void warn_about(const Job& job, const std::string& path, const train::ImageStore& images) {
   if (!images.info().sealed) job.warn(unsealed_warning(path));
-  if (!images.shared()) {
-    job.warn("a host has no room for " + format_bytes(images.bytes()) +
-             " of shared memory, so every rank keeps its own copy of the images; enlarge /dev/shm "
-             "(docker run --shm-size=1g)");
-  }
+  if (!images.shared()) job.warn(no_room_for_images(images.bytes()).text());
 }
 
 int use_threads(int asked, int otherwise) {
@@ -109,28 +120,12 @@ RankTable make_rank_table(Job& job, int threads, const std::vector<std::string>&
   }
   std::vector<std::vector<std::string>> rows{
       {"rank", "host", "local rank", "device", "cpus", "threads"}};
-  std::set<std::string> seen;
   for (std::size_t i = 0; i < table.ranks.size(); ++i) {
     const comm::Topology& rank = table.ranks[i];
     rows.push_back({std::to_string(rank.rank), rank.host, std::to_string(rank.local_rank),
                     devices[i],
                     std::to_string(rank.allowed_cpus) + " of " + std::to_string(rank.host_cpus),
                     std::to_string(table.threads[i])});
-    if (rank.allowed_cpus == 1 && rank.host_cpus > rank.local_size && seen.insert("bound").second) {
-      table.warnings.push_back(
-          "rank " + std::to_string(rank.rank) + " may use only 1 of " +
-          std::to_string(rank.host_cpus) + " CPUs of " + rank.host +
-          "; mpirun binds ranks to cores where there are at most two of them: start it with "
-          "--bind-to none, or see the CPUs that the job was given");
-    }
-    if (table.threads[i] * rank.cpu_sharers > rank.allowed_cpus && seen.insert("crowd").second) {
-      table.warnings.push_back(
-          std::to_string(rank.cpu_sharers) + (rank.cpu_sharers == 1 ? " rank" : " ranks") + " of " +
-          rank.host + " share " + std::to_string(rank.allowed_cpus) +
-          (rank.allowed_cpus == 1 ? " CPU" : " CPUs") + " with " +
-          std::to_string(table.threads[i]) + (table.threads[i] == 1 ? " thread" : " threads") +
-          " each; lower -np or --threads");
-    }
   }
   table.text = format_table(rows);
   return table;

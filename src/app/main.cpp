@@ -6,6 +6,7 @@
 #include <csignal>
 #include <thread>
 
+#include "doctor_judge.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/gpu_libraries.hpp"
@@ -111,6 +112,10 @@ int run(const Arguments& arguments) {
         print_line(help_of(command));
       }
       return 0;
+    }
+    if (command.run_in_job != nullptr && is_started_without_pmi()) {
+      if (command.run_lone != nullptr) return command.run_lone(rest);
+      if (speaks) print_warning(lone_ranks(launched_ranks(), 0).text());
     }
     if (command.run_in_job != nullptr) return run_in_job(command, rest);
     return speaks ? command.run_alone(rest) : 0;

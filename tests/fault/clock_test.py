@@ -5,6 +5,7 @@ The time of day is faked, as where a host's clock is wrong; the monotonic clock 
 
 import json
 import os
+import re
 import time
 import unittest
 
@@ -24,11 +25,20 @@ class Clocks(TandemTest):
         script = (f'offsets=({offsets}); offset=${{offsets[$OMPI_COMM_WORLD_RANK]}}; if [ "$offset" != +0h ]; then {fake}; fi; '
                   'date +%s > "clock-$OMPI_COMM_WORLD_RANK"; exec "$@"')
         done = self.mpirun_in_shell(len(hours), script, *TRAIN, "--run-id", run_id, *options, code=code)
-        self.assertNotIn("tandem: ", done.stderr)
+        warnings = re.findall("^tandem: (.*)$", done.stderr, re.MULTILINE)
+        self.assertEqual(len(warnings), len(set(hours)) - 1, done.stderr)
+        for warning in warnings:
+            self.assert_names_clock(warning.removeprefix("warning: "), hours)
         for rank, hour in enumerate(hours):
             clock = int((self.folder / f"clock-{rank}").read_text())
             self.assertAlmostEqual(clock, time.time() + hour * HOUR, delta=HOUR / 2, msg=f"the clock of rank {rank}")
         return json.loads(done.stdout.splitlines()[-1])
+
+    def assert_names_clock(self, text, hours):
+        how = "ahead of" if hours[1] > hours[0] else "behind"
+        named = re.match(rf"W190 the clock of rank 1 \(\S+\) is ([0-9.]+) s {how} that of rank 0 ", text)
+        self.assertTrue(named, text)
+        self.assertAlmostEqual(float(named[1]), abs(hours[1] - hours[0]) * HOUR, delta=1)
 
     def lines(self, run_id, event):
         return [line for line in read_lines(self.folder / "runs" / run_id / "metrics.jsonl") if line["event"] == event]
@@ -53,6 +63,13 @@ class Clocks(TandemTest):
                 self.assertEqual(self.lines(run_id, "warning"), [])
                 for line in self.lines(run_id, "step"):  # of rank 0, which writes them
                     self.assertAlmostEqual(line["time"], time.time() + hours[0] * HOUR, delta=HOUR / 2)
+
+    def test_doctor_finds_it(self):
+        fake = f'LD_PRELOAD="{FAKETIME}" FAKETIME=-1h FAKETIME_DONT_FAKE_MONOTONIC=1 DONT_FAKE_MONOTONIC=1'
+        script = f'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then export {fake}; fi; exec "$@"'
+        done = self.mpirun_in_shell(2, script, "doctor", "--json")
+        text, = [f"W190 {each['what']}" for each in json.loads(done.stdout)["findings"] if each["code"] == "W190"]
+        self.assert_names_clock(text, (0, -1))
 
     def test_a_time_limit_counts_seconds_that_pass(self):
         start = time.monotonic()

@@ -7,7 +7,7 @@ import unittest
 
 from gpus import PROGRAM_FOR_GPUS, device, gpus
 from slurm_test import JOBS, SlurmTest
-from tandem import DATA
+from tandem import DATA, PROGRAM
 
 SHORT = ["--model", "lenet", "--global-batch-size", 64, "--lr", 0.01, "--max-steps", 12, "--eval-every", 0,
          "--virtual-ranks", 4]
@@ -101,6 +101,14 @@ class Scripts(SlurmTest):
                 taken = re.findall(r"(?m)^\d+ +n\d +\d +(cuda:\d \S+ \S+ \S+|cpu) ", job.words())
                 self.assertEqual(taken, expected, job.words())
                 self.assertEqual("see one GPU, beside other ranks" in job.words(), "--gpus-per-task=1" in options)
+
+    def test_ranks_that_srun_starts_without_pmix(self):
+        """They know nothing of each other, and Open MPI would end each with words of its own."""
+        shown = self.slurm.command("srun", "--mpi=none", "--ntasks=2", PROGRAM, "doctor", check=False)
+        self.assertEqual(shown.count("E101 the launcher started 2 processes that know nothing of each other\n"), 1, shown)
+        shown = self.slurm.command("srun", "--mpi=pmix", "--ntasks=2", PROGRAM, "doctor", check=False)
+        self.assertNotIn("E101", shown)
+        self.assertRegex(shown, "2 ranks on 1 host; ranks of a host exchange at least ")
 
     def test_a_second_job_in_the_same_folder_ends_with_73(self):
         first = self.submit("cpu", environment={"TANDEM_RUN_ID": "one"})

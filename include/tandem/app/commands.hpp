@@ -22,6 +22,8 @@ struct Command {
   int (*run_alone)(const Arguments&);
   int (*run_in_job)(Job&, const Arguments&);
   std::vector<std::string> forms = {};  // all that its first word may be; empty: not such a list
+  // In place of run_in_job in each of several processes that cannot find each other by MPI.
+  int (*run_lone)(const Arguments&) = nullptr;
 };
 
 // In the order of --help.
@@ -37,6 +39,7 @@ Command inspect_command();
 Command report_command();
 Command runs_command();
 Command info_command();
+Command doctor_command();
 Command emit_command();
 
 // For commands without MPI: parses and merges the command line.

@@ -29,6 +29,14 @@ struct Job {
 Options resolve_together(Job& job, const std::string& command, const OptionTable& table,
                          const std::vector<std::string>& arguments);
 
+// Collective. Of rank 0's command line, environment and files alone, whatever the others were
+// given.
+Options resolve_on_rank_0(Job& job, const std::string& command, const OptionTable& table,
+                          const std::vector<std::string>& arguments);
+
+// What the program and its libraries are, to be compared between ranks.
+std::string describe_versions();
+
 // What a user should know about the data set at `path`: no seal, no shared copy. From rank 0.
 void warn_about(const Job& job, const std::string& path, const train::ImageStore& images);
 
@@ -36,11 +44,10 @@ void warn_about(const Job& job, const std::string& path, const train::ImageStore
 // pools.
 int use_threads(int asked, int otherwise);
 
-// Collective. On rank 0 a table of rank, host, local rank, device, CPUs and threads, and warnings
-// about binding to CPUs. `devices`: of every rank, on rank 0.
+// Collective. On rank 0 a table of rank, host, local rank, device, CPUs and threads. `devices`: of
+// every rank, on rank 0.
 struct RankTable {
   std::string text;
-  std::vector<std::string> warnings;
   std::vector<comm::Topology> ranks;
   std::vector<int> threads;
   std::vector<std::string> devices;

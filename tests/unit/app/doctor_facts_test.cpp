@@ -17,9 +17,11 @@ class DoctorFacts : public ::testing::Test {
   void SetUp() override { forget_launchers(); }
   void TearDown() override { forget_launchers(); }
   static void forget_launchers() {
-    ::unsetenv("OMPI_COMM_WORLD_SIZE");
-    ::unsetenv("SLURM_STEP_NUM_TASKS");
-    ::unsetenv("SLURM_NTASKS");
+    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "PMIX_RANK", "PMI_RANK",
+                             "PMI_SIZE", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
+                             "HDF5_USE_FILE_LOCKING", "OMPI_MCA_btl_vader_single_copy_mechanism"}) {
+      ::unsetenv(name);
+    }
   }
   static RankFacts look(const std::string& data = "") {
     RankFacts facts;
@@ -42,6 +44,27 @@ TEST_F(DoctorFacts, TheLauncherTellsHowManyItStarted) {
   EXPECT_EQ(look().launched, 1);
 }
 
+TEST_F(DoctorFacts, ProcessesOfSrunFindEachOtherByPmi) {
+  EXPECT_FALSE(is_started_without_pmi());
+  ::setenv("SLURM_PROCID", "0", 1);
+  EXPECT_FALSE(is_started_without_pmi()) << "a batch script, or a step of one task";
+  ::setenv("SLURM_STEP_NUM_TASKS", "2", 1);
+  EXPECT_TRUE(is_started_without_pmi());
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "PMI_RANK"}) {
+    ::setenv(name, "2", 1);
+    EXPECT_FALSE(is_started_without_pmi()) << name;
+    ::unsetenv(name);
+  }
+}
+
+TEST_F(DoctorFacts, TheCureForMemoryThatMayNotBeReadIsSeen) {
+  EXPECT_FALSE(is_told_not_to_read());
+  ::setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "cma", 1);
+  EXPECT_FALSE(is_told_not_to_read());
+  ::setenv("OMPI_MCA_btl_vader_single_copy_mechanism", "none", 1);
+  EXPECT_TRUE(is_told_not_to_read());
+}
+
 TEST_F(DoctorFacts, AFileThatIsHeldForWritingCannotBeLocked) {
   const std::string path = folder_ / "data.h5";
   write_file_atomically(path, "x");
@@ -50,6 +73,8 @@ TEST_F(DoctorFacts, AFileThatIsHeldForWritingCannotBeLocked) {
   ASSERT_EQ(::flock(holder.descriptor(), LOCK_EX), 0);
   EXPECT_EQ(look(path).lock_error, "another program holds it for writing");
   EXPECT_EQ(look(folder_ / "absent").lock_error, "");
+  ::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
+  EXPECT_EQ(look(path).lock_error, "") << "nobody asks for a lock";
 }
 
 TEST_F(DoctorFacts, MemoryThatIsNotThereCannotBeRead) {
@@ -71,12 +96,14 @@ TEST_F(DoctorFacts, TravelAsJson) {
   facts.command_line = "c";
   facts.data_digest = "d";
   facts.data_error = "e";
+  facts.data_bytes = 10;
   facts.gpu = "g";
+  facts.gpu_name = "cuda:0";
   facts.nvml_error = "n";
   facts.launched = 9;
-  facts.has_shared_memory = true;
+  facts.has_shared_memory = false;
   facts.shared_memory_bytes = std::uint64_t{1} << 40;
-  facts.reads_siblings = false;
+  facts.reads_sibling = false;
   facts.lock_error = "l";
   facts.clock_offset = -0.25;
   const Json json = to_json(facts);

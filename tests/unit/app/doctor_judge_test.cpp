@@ -22,16 +22,28 @@ std::vector<RankFacts> healthy() {
     each.versions = "1.0";
     each.command_line = "--data x.h5";
     each.data_digest = "abc";
-    each.gpu = rank % 2 == 0 ? "GPU-a" : "GPU-b";
-    each.has_shared_memory = true;
+    each.data_bytes = 1 << 20;
+    each.gpu = each.host + (rank % 2 == 0 ? " a" : " b");
+    each.gpu_name = "cuda:" + std::to_string(rank % 2);
     each.shared_memory_bytes = std::uint64_t{2} << 30;
   }
   return facts;
 }
 
-// All pairs of the healthy ranks: fast within a host, slower between hosts.
-std::vector<PairSpeed> healthy_pairs() {
-  return {{0, 1, 8e9}, {2, 3, 8e9}, {0, 2, 1e9}, {0, 3, 1e9}, {1, 2, 1e9}, {1, 3, 1e9}};
+// Fast within a host, slower between hosts.
+std::vector<PairSpeed> healthy_pairs() { return {{0, 1, 8e9}, {2, 3, 8e9}, {0, 2, 1e9}}; }
+
+// One rank on each of four hosts, whose links do the same.
+std::vector<RankFacts> four_hosts() {
+  std::vector<RankFacts> facts = healthy();
+  for (RankFacts& each : facts) {
+    each.host = "n" + std::to_string(each.rank + 1);
+    each.gpu.clear();
+  }
+  return facts;
+}
+std::vector<PairSpeed> pairs_of_four() {
+  return {{0, 1, 1e9}, {0, 2, 1e9}, {0, 3, 1e9}, {1, 2, 1e9}, {1, 3, 1e9}, {2, 3, 1e9}};
 }
 
 // The one finding, of the facts after `harm`.
@@ -60,7 +72,9 @@ void expect_in(const Finding& finding, const std::string& code, const std::vecto
 }
 
 TEST(DoctorJudge, FindsNothingWhereNothingIsWrong) {
-  EXPECT_TRUE(judge(healthy(), {healthy_pairs(), 0}).empty());
+  EXPECT_TRUE(judge(healthy(), {healthy_pairs(), {}}).empty());
+  EXPECT_TRUE(judge(four_hosts(), {pairs_of_four(), {}}).empty());
+  EXPECT_TRUE(judge({RankFacts{}}, {}).empty()) << "what was not looked at is no fault";
   EXPECT_TRUE(judge({}, {}).empty());
 }
 
@@ -75,8 +89,18 @@ TEST(DoctorJudge, E101ProcessesThatDoNotKnowOfEachOther) {
 }
 
 TEST(DoctorJudge, E110TwoRanksOnOneGpu) {
-  expect_in(found([](auto& facts, auto&) { facts[3].gpu = "GPU-a"; }), "E110", {2, 3},
-            {"ranks 2, 3 on n2", "GPU-a", "--gpu-ids"});
+  expect_in(found([](auto& facts, auto& measurements) {
+              facts[3].gpu = facts[2].gpu;
+              measurements.gpu_warnings = {"rank 2 and rank 3 have the same GPU"};
+            }),
+            "E110", {2, 3}, {"ranks 2, 3 on n2", "cuda:0", "--gpu-ids"});
+}
+
+TEST(DoctorJudge, W112GpusThatTrainingWouldNotTake) {
+  expect_in(found([](auto&, auto& measurements) {
+              measurements.gpu_warnings = {"more ranks than GPUs on n1\n  rank 1 sees 1"};
+            }),
+            "W112", {0}, {"more ranks than GPUs on n1   rank 1 sees 1", "tandem info"});
 }
 
 TEST(DoctorJudge, W111NvmlThatDoesNotAnswer) {
@@ -85,10 +109,43 @@ TEST(DoctorJudge, W111NvmlThatDoesNotAnswer) {
 }
 
 TEST(DoctorJudge, W120APairThatIsSlowForItsKind) {
-  expect_in(found([](auto&, Measurements& m) { m.pairs[3].bytes_per_second = 0.4e9; }), "W120",
-            {0, 3}, {"0 (n1) and 3 (n2)", "400.0 MB/s", "1.0 GB/s", "btl_tcp_if_include"});
-  // Slower than half of the pairs within a host, as all between hosts are, is no fault.
-  EXPECT_TRUE(judge(healthy(), {healthy_pairs(), 0}).empty());
+  const auto of_four = [](const std::vector<PairSpeed>& pairs) {
+    const std::vector<Finding> findings = judge(four_hosts(), {pairs, {}});
+    EXPECT_EQ(findings.size(), 1U);
+    return findings.empty() ? Finding{"-", "", "", {}} : findings.front();
+  };
+  std::vector<PairSpeed> pairs = pairs_of_four();
+  pairs[4].bytes_per_second = 0.4e9;
+  const Finding one = of_four(pairs);
+  expect_in(one, "W120", {1, 3},
+            {"1 (n2) and 3 (n4)", "400.0 MB/s", "1.0 GB/s", "btl_tcp_if_include"});
+  EXPECT_EQ(one.text().find("more pair"), std::string::npos) << one.text();
+  pairs[2].bytes_per_second = pairs[5].bytes_per_second = 0.45e9;
+  expect_in(of_four(pairs), "W120", {0, 1, 2, 3},
+            {"1 (n2) and 3 (n4)", "2 more pairs, all of them with n4"});
+}
+
+TEST(DoctorJudge, W120APairThatIsSlowByItself) {
+  expect_in(found([](auto&, Measurements& m) { m.pairs[2].bytes_per_second = 11e6; }), "W120",
+            {0, 2}, {"0 (n1) and 2 (n2)", "11.0 MB/s"});
+}
+
+TEST(DoctorJudge, RanksThatShareACpuAreNotComparedBySpeed) {
+  std::vector<RankFacts> crowded(3, healthy().front());
+  for (int rank = 0; rank < 3; ++rank) {
+    crowded[static_cast<std::size_t>(rank)].rank = rank;
+    crowded[static_cast<std::size_t>(rank)].gpu.clear();
+  }
+  const std::vector<PairSpeed> pairs{{0, 1, 8e9}, {0, 2, 8e9}, {1, 2, 1e9}};
+  EXPECT_EQ(judge(crowded, {pairs, {}}).size(), 1U);
+  for (RankFacts& each : crowded) {
+    each.allowed_cpus = each.host_cpus = 2;
+    each.cpu_sharers = 3;
+    each.threads = 1;
+  }
+  const std::vector<Finding> findings = judge(crowded, {pairs, {}});
+  ASSERT_EQ(findings.size(), 1U);
+  EXPECT_EQ(findings.front().code, "W151");
 }
 
 TEST(DoctorJudge, W150OneCpuOfMany) {
@@ -97,7 +154,7 @@ TEST(DoctorJudge, W150OneCpuOfMany) {
                 facts[i].allowed_cpus = facts[i].threads = facts[i].cpu_sharers = 1;
               }
             }),
-            "W150", {0, 1}, {"1 of 8 CPUs of n1", "--bind-to none"});
+            "W150", {0, 1}, {"ranks 0, 1 may use only 1 of 8 CPUs of n1", "--bind-to none"});
   std::vector<RankFacts> full = healthy();
   for (RankFacts& each : full) {
     each.allowed_cpus = each.threads = each.cpu_sharers = 1;
@@ -108,7 +165,7 @@ TEST(DoctorJudge, W150OneCpuOfMany) {
 
 TEST(DoctorJudge, W151MoreThreadsThanCpus) {
   expect_in(found([](auto& facts, auto&) { facts[2].threads = facts[3].threads = 8; }), "W151",
-            {2, 3}, {"2 ranks of n2", "8 threads each on 8 CPUs", "--threads"});
+            {2, 3}, {"2 ranks of n2 share 8 CPUs with 8 threads each", "--threads"});
 }
 
 TEST(DoctorJudge, E160AndE161WhatShouldBeTheSame) {
@@ -135,23 +192,30 @@ TEST(DoctorJudge, W171DataThatCannotBeLocked) {
 
 TEST(DoctorJudge, W180LittleSharedMemory) {
   expect_in(found([](auto& facts, auto&) {
+              for (RankFacts& each : facts) each.data_bytes = 100 << 20;
               facts[2].shared_memory_bytes = facts[3].shared_memory_bytes = 64 << 20;
             }),
             "W180", {2, 3}, {"/dev/shm of n2", "67.1 MB", "--shm-size"});
   expect_in(found([](auto& facts, auto&) { facts[0].has_shared_memory = false; }), "W180", {0},
             {"/dev/shm of n1 is missing"});
-  expect_in(found([](auto&, Measurements& m) { m.image_bytes = std::uint64_t{2} << 30; }), "W180",
+  expect_in(found([](auto& facts, auto&) { facts[1].data_bytes = std::uint64_t{2} << 30; }), "W180",
             {0, 1, 2, 3}, {"2.4 GB are of use"});
+  expect_in(found([](auto& facts, auto&) {
+              for (RankFacts& each : facts) each.data_bytes = 0;
+              facts[1].shared_memory_bytes = 1 << 29;
+            }),
+            "W180", {1}, {"1.1 GB are of use"});
+  expect_in(no_room_for_images(70'000'000), "W180", {}, {"no room for 70.0 MB", "--shm-size"});
 }
 
 TEST(DoctorJudge, W181MemoryOfOtherRanksThatIsClosed) {
-  expect_in(found([](auto& facts, auto&) { facts[1].reads_siblings = false; }), "W181", {1},
+  expect_in(found([](auto& facts, auto&) { facts[1].reads_sibling = false; }), "W181", {1},
             {"process_vm_readv", "vader_single_copy_mechanism=none"});
 }
 
 TEST(DoctorJudge, W190ClocksThatDiffer) {
   expect_in(found([](auto& facts, auto&) { facts[2].clock_offset = -3600; }), "W190", {2},
-            {"n2 is 3600.0 s behind that of n1", "chronyd"});
+            {"rank 2 (n2) is 3600.0 s behind that of rank 0 (n1)", "chronyd"});
   std::vector<RankFacts> near = healthy();
   near[2].clock_offset = 0.9;
   EXPECT_TRUE(judge(near, {}).empty());

@@ -1,0 +1,76 @@
+#include "data_check.hpp"
+
+#include "tandem/core/digest.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/data/packed_file.hpp"
+#include "tandem/data/probe.hpp"
+
+namespace tandem::app {
+namespace {
+
+// What is under a path, for one rank.
+struct FileView {
+  std::string start;  // SHA-256 of the first bytes, which hold the seal's digest
+  std::string digest;
+  std::string error;
+  std::uint64_t image_bytes = 0;
+};
+
+std::string digest_of_start(const std::string& path) {
+  constexpr std::size_t kSealBytes = 512;
+  std::string start(kSealBytes, '\0');
+  start.resize(File::open_for_reading(path).read_at(0, start.data(), start.size()));
+  return sha256_hex(start);
+}
+
+// Its beginning alone, which every rank can afford.
+FileView glance_at(const std::string& path) {
+  FileView view;
+  try {
+    view.start = digest_of_start(path);
+  } catch (const std::exception& error) {
+    view.error = message_of(error);
+  }
+  return view;
+}
+
+FileView read_through(const std::string& path) {
+  FileView view = glance_at(path);
+  if (!view.error.empty()) return view;
+  try {
+    data::probe_in_child(path);
+    const data::PackedFile file(path);
+    const data::DatasetInfo& info = file.info();
+    view.digest = info.digest.substr(0, 16);
+    view.image_bytes = (info.train_count + info.test_count) * (info.shape.pixels() + 1);
+  } catch (const std::exception& error) {
+    view.error = message_of(error);
+  }
+  return view;
+}
+
+std::string text_of_view(const FileView& view) {
+  return Json{view.start, view.digest, view.error, view.image_bytes}.dump(
+      -1, ' ', false, Json::error_handler_t::replace);
+}
+
+FileView view_from(const std::string& text) {
+  const Json json = Json::parse(text);
+  return {json.at(0).get<std::string>(), json.at(1).get<std::string>(),
+          json.at(2).get<std::string>(), json.at(3).get<std::uint64_t>()};
+}
+
+}  // namespace
+
+void look_at_data(Job& job, const std::string& path, RankFacts& facts) {
+  FileView mine = job.node.rank() == 0 ? read_through(path) : glance_at(path);
+  const FileView first = view_from(job.node.broadcast_string(text_of_view(mine)));
+  if (job.node.rank() != 0) mine = mine.start == first.start ? first : read_through(path);
+  facts.data_digest = mine.digest;
+  facts.data_error = mine.error;
+  facts.data_bytes = mine.image_bytes;
+}
+
+}  // namespace tandem::app

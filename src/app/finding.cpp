@@ -1,0 +1,35 @@
+#include "finding.hpp"
+
+#include <algorithm>
+
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+
+std::string name_ranks(const std::vector<int>& ranks) {
+  constexpr std::size_t kMostNamed = 4;
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < std::min(ranks.size(), kMostNamed); ++i) {
+    names.push_back(std::to_string(ranks[i]));
+  }
+  std::string text = (ranks.size() == 1 ? "rank " : "ranks ") + join(names, ", ");
+  if (ranks.size() > kMostNamed) {
+    text += " and " + std::to_string(ranks.size() - kMostNamed) + " more";
+  }
+  return text;
+}
+
+std::vector<int> ranks_where(const std::vector<RankFacts>& facts,
+                             const std::function<bool(const RankFacts&)>& holds) {
+  std::vector<int> ranks;
+  for (const RankFacts& each : facts) {
+    if (holds(each)) ranks.push_back(each.rank);
+  }
+  return ranks;
+}
+
+std::string count_of(int count, const std::string& thing) {
+  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
+}
+
+}  // namespace tandem::app

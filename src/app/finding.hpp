@@ -1,0 +1,31 @@
+// What: one fault that was found, with a code of its own and a cure, and how ranks are named in it.
+// Owns: values. Threads: any. Throws: nothing.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "doctor_facts.hpp"
+
+namespace tandem::app {
+
+struct Finding {
+  std::string code;  // "E…" is an error, "W…" a warning
+  std::string what;
+  std::string cure;
+  std::vector<int> ranks;  // which it is about
+
+  bool is_error() const { return code.front() == 'E'; }
+  // "W150 …; CURE"
+  std::string text() const { return code + " " + what + "; " + cure; }
+};
+
+// "rank 3", "ranks 0, 1 and 5 more"
+std::string name_ranks(const std::vector<int>& ranks);
+std::vector<int> ranks_where(const std::vector<RankFacts>& facts,
+                             const std::function<bool(const RankFacts&)>& holds);
+// "1 CPU", "2 CPUs"
+std::string count_of(int count, const std::string& thing);
+
+}  // namespace tandem::app

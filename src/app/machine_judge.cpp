@@ -1,0 +1,187 @@
+// The judgement of processors, memory, clocks and the network.
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "doctor_judge.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr double kMostClockSeconds = 1;
+constexpr std::uint64_t kUsualSharedMemory = std::uint64_t{1} << 30;
+constexpr std::size_t kFewestPairs = 3;  // of a kind, below which they tell nothing of each other
+// Of what the fastest quarter of like pairs does. Ranks of a host differ by caches and sockets.
+constexpr double kSlowShareOfNetwork = 0.5;
+constexpr double kSlowShareOfHost = 0.25;
+constexpr double kSlowNetwork = 25e6;  // bytes per second, a fifth of gigabit Ethernet
+
+const RankFacts& facts_of(const std::vector<RankFacts>& facts, int rank) {
+  return facts[static_cast<std::size_t>(rank)];
+}
+
+std::map<std::string, int> ranks_by_host(const std::vector<RankFacts>& facts) {
+  std::map<std::string, int> ranks;
+  for (const RankFacts& each : facts) ++ranks[each.host];
+  return ranks;
+}
+
+std::string speed_text(double bytes_per_second) {
+  return format_bytes(static_cast<std::uint64_t>(bytes_per_second)) + "/s";
+}
+
+// "; so do 2 more pairs, all of them with n3"
+std::string describe_others(const std::vector<RankFacts>& facts,
+                            const std::vector<PairSpeed>& slow) {
+  if (slow.size() < 2) return "";
+  std::string text = "; so do " + count_of(static_cast<int>(slow.size()) - 1, "more pair");
+  for (const int rank : {slow.front().first, slow.front().second}) {
+    const std::string& host = facts_of(facts, rank).host;
+    const bool in_all = std::all_of(slow.begin(), slow.end(), [&](const PairSpeed& pair) {
+      return facts_of(facts, pair.first).host == host || facts_of(facts, pair.second).host == host;
+    });
+    if (in_all) return text + ", all of them with " + host;
+  }
+  return text;
+}
+
+// The slow ones of pairs that should be alike, slowest first.
+std::vector<PairSpeed> slow_of(std::vector<PairSpeed> alike, double share, double least) {
+  std::sort(alike.begin(), alike.end(), [](const PairSpeed& a, const PairSpeed& b) {
+    return a.bytes_per_second < b.bytes_per_second;
+  });
+  const double usual =
+      alike.size() < kFewestPairs ? 0 : alike[alike.size() * 3 / 4].bytes_per_second;
+  alike.erase(std::remove_if(alike.begin(), alike.end(),
+                             [&](const PairSpeed& pair) {
+                               return pair.bytes_per_second >= std::max(share * usual, least);
+                             }),
+              alike.end());
+  return alike;
+}
+
+}  // namespace
+
+void judge_cpus(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {
+  // A host of many ranks may well give one CPU to each; then none is left over.
+  std::map<std::string, int> ranks_of = ranks_by_host(facts);
+  const auto wasteful = ranks_where(facts, [&](const RankFacts& each) {
+    return each.allowed_cpus == 1 && each.host_cpus > ranks_of[each.host];
+  });
+  if (!wasteful.empty()) {
+    const RankFacts& one = facts_of(facts, wasteful.front());
+    findings.push_back({"W150",
+                        name_ranks(wasteful) + " may use only 1 of " +
+                            std::to_string(one.host_cpus) + " CPUs of " + one.host,
+                        "mpirun binds ranks to cores where there are at most two of them: start "
+                        "it with --bind-to none or --map-by slot:PE=N, a job of Slurm with "
+                        "--cpus-per-task",
+                        wasteful});
+  }
+  const auto crowded = ranks_where(facts, [](const RankFacts& each) {
+    return each.threads * each.cpu_sharers > each.allowed_cpus;
+  });
+  if (crowded.empty()) return;
+  const RankFacts& one = facts_of(facts, crowded.front());
+  findings.push_back({"W151",
+                      count_of(one.cpu_sharers, "rank") + " of " + one.host + " share " +
+                          count_of(one.allowed_cpus, "CPU") + " with " +
+                          count_of(one.threads, "thread") + " each",
+                      "lower -np, --threads or OMP_NUM_THREADS", crowded});
+}
+
+void judge_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {
+  std::uint64_t images = 0;
+  for (const RankFacts& each : facts) images = std::max(images, each.data_bytes);
+  const std::uint64_t wanted = images > 0 ? images + images / 10 : kUsualSharedMemory;
+  const auto small = ranks_where(facts, [&](const RankFacts& each) {
+    return !each.has_shared_memory || each.shared_memory_bytes < wanted;
+  });
+  if (!small.empty()) {
+    const RankFacts& one = facts_of(facts, small.front());
+    Finding finding = no_room_for_images(wanted);
+    finding.what = "/dev/shm of " + one.host +
+                   (one.has_shared_memory ? " has " + format_bytes(one.shared_memory_bytes) +
+                                                " free, " + format_bytes(wanted) + " are of use"
+                                          : " is missing") +
+                   "; without, every rank keeps its own copy of the images";
+    finding.ranks = small;
+    findings.push_back(finding);
+  }
+  const auto barred = ranks_where(facts, [](const RankFacts& each) { return !each.reads_sibling; });
+  if (barred.empty()) return;
+  findings.push_back({"W181",
+                      name_ranks(barred) + " (" + facts_of(facts, barred.front()).host +
+                          ") may not read the memory of other ranks (process_vm_readv)",
+                      "set OMPI_MCA_btl_vader_single_copy_mechanism=none, or let the container do "
+                      "it (--cap-add=SYS_PTRACE)",
+                      barred});
+}
+
+Finding no_room_for_images(std::uint64_t bytes) {
+  return {"W180",
+          "a host has no room for " + format_bytes(bytes) +
+              " of shared memory, so every rank keeps its own copy of the images",
+          "enlarge /dev/shm (docker run --shm-size=1g)",
+          {}};
+}
+
+void judge_clocks(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {
+  const auto wrong = ranks_where(facts, [](const RankFacts& each) {
+    return std::fabs(each.clock_offset) > kMostClockSeconds;
+  });
+  if (wrong.empty()) return;
+  const RankFacts& one = facts_of(facts, wrong.front());
+  findings.push_back({"W190",
+                      "the clock of " + name_ranks(wrong) + " (" + one.host + ") is " +
+                          format_fixed(std::fabs(one.clock_offset), 1) + " s " +
+                          (one.clock_offset > 0 ? "ahead of" : "behind") + " that of rank 0 (" +
+                          facts.front().host + ")",
+                      "set it (chronyd, ntpd); training does not depend on it, times in metrics do",
+                      wrong});
+}
+
+// Pairs within a host are compared with each other, and pairs between hosts.
+void judge_pairs(const std::vector<RankFacts>& facts, const std::vector<PairSpeed>& pairs,
+                 std::vector<Finding>& findings) {
+  std::vector<PairSpeed> within;
+  std::vector<PairSpeed> between;
+  for (const PairSpeed& pair : pairs) {
+    const RankFacts& first = facts_of(facts, pair.first);
+    if (first.host != facts_of(facts, pair.second).host) {
+      between.push_back(pair);
+    } else if (first.cpu_sharers <= first.allowed_cpus) {  // else they wait for a CPU
+      within.push_back(pair);
+    }
+  }
+  const auto report = [&](const std::vector<PairSpeed>& slow, const std::string& expected,
+                          const std::string& cure) {
+    if (slow.empty()) return;
+    const PairSpeed& slowest = slow.front();
+    std::set<int> ranks;
+    for (const PairSpeed& pair : slow) ranks.insert({pair.first, pair.second});
+    findings.push_back(
+        {"W120",
+         "ranks " + std::to_string(slowest.first) + " (" + facts_of(facts, slowest.first).host +
+             ") and " + std::to_string(slowest.second) + " (" +
+             facts_of(facts, slowest.second).host + ") exchange " +
+             speed_text(slowest.bytes_per_second) + ", " + expected + describe_others(facts, slow),
+         cure,
+         {ranks.begin(), ranks.end()}});
+  };
+  const auto fastest_of = [](const std::vector<PairSpeed>& alike) {
+    double fastest = 0;
+    for (const PairSpeed& pair : alike) fastest = std::max(fastest, pair.bytes_per_second);
+    return speed_text(fastest);
+  };
+  report(slow_of(within, kSlowShareOfHost, 0), "the fastest pair of a host " + fastest_of(within),
+         "see what else runs on that host");
+  report(slow_of(between, kSlowShareOfNetwork, kSlowNetwork),
+         "the fastest pair of hosts " + fastest_of(between),
+         "see the cable and switch of these hosts, and which network carries MPI (--mca "
+         "btl_tcp_if_include)");
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,82 @@
+#include "pair_speed.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+
+namespace tandem::app {
+namespace {
+
+constexpr int kMostRounds = 63;
+constexpr std::size_t kProbeBytes = std::size_t{1} << 16;
+constexpr std::size_t kBytes = std::size_t{4} << 20;
+constexpr double kLongest = 0.5;  // seconds for one exchange of kBytes
+constexpr int kAttempts = 5;      // the best counts
+
+// Seconds of one exchange, the slower of both.
+double time_exchange(comm::Communicator& comm, int partner, Span<const std::uint8_t> mine,
+                     Span<std::uint8_t> theirs) {
+  const auto start = std::chrono::steady_clock::now();
+  comm.swap(partner, mine, theirs);
+  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
+  const double here = passed.count();
+  double there = 0;
+  comm.swap(partner, Span<const double>(&here, 1), Span<double>(&there, 1));
+  return std::max(here, there);
+}
+
+double measure_pair(comm::Communicator& comm, int partner, const std::vector<std::uint8_t>& mine,
+                    std::vector<std::uint8_t>& theirs) {
+  const Span<const std::uint8_t> out(mine);
+  const Span<std::uint8_t> in(theirs);
+  time_exchange(comm, partner, out.subspan(0, 1), in.subspan(0, 1));  // connects them
+  const double probe =
+      time_exchange(comm, partner, out.subspan(0, kProbeBytes), in.subspan(0, kProbeBytes));
+  // A network that is so slow need not be known better.
+  if (probe * (kBytes / kProbeBytes) > kLongest) return kProbeBytes / probe;
+  double best = time_exchange(comm, partner, out, in);
+  for (int i = 1; i < kAttempts; ++i) {
+    best = std::min(best, time_exchange(comm, partner, out, in));
+  }
+  return kBytes / best;
+}
+
+}  // namespace
+
+int rounds_of(int size) { return size + size % 2 - 1; }
+
+int partner_of(int place, int size, int round) {
+  // The last place of an even number stays where it is, the others move around a circle.
+  const int circle = rounds_of(size);
+  const int last = circle;
+  int partner = 0;
+  if (place == last) {
+    // The one who would meet itself.
+    partner = round % 2 == 0 ? round / 2 : (round + circle) / 2;
+  } else {
+    partner = (round - place + 2 * circle) % circle;
+    if (partner == place) partner = last;
+  }
+  return partner < size ? partner : -1;
+}
+
+std::vector<PairSpeed> measure_pairs(comm::Communicator& comm, const std::vector<int>& ranks) {
+  std::vector<PairSpeed> speeds;
+  const int size = static_cast<int>(ranks.size());
+  if (size < 2) return speeds;
+  const auto mine = std::find(ranks.begin(), ranks.end(), comm.rank());
+  const std::vector<std::uint8_t> out(kBytes, 1);
+  std::vector<std::uint8_t> in(kBytes, 0);
+  for (int round = 0; round < std::min(rounds_of(size), kMostRounds); ++round) {
+    comm.barrier();
+    if (mine == ranks.end()) continue;
+    const int place = partner_of(static_cast<int>(mine - ranks.begin()), size, round);
+    if (place < 0) continue;
+    const int partner = ranks[static_cast<std::size_t>(place)];
+    const double speed = measure_pair(comm, partner, out, in);
+    if (comm.rank() < partner) speeds.push_back({comm.rank(), partner, speed});
+  }
+  return speeds;
+}
+
+}  // namespace tandem::app

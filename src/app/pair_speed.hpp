@@ -1,0 +1,28 @@
+// What: how fast the ranks of a job send to each other, measured pair by pair.
+// Owns: values. Threads: the main thread. Throws: InternalError from the MPI call that failed.
+#pragma once
+
+#include <vector>
+
+#include "tandem/comm/communicator.hpp"
+
+namespace tandem::app {
+
+// Each sends to the other at the same time.
+struct PairSpeed {
+  int first = 0;
+  int second = 0;
+  double bytes_per_second = 0;  // in each direction
+};
+
+// Whom `place` of `size` meets in a round of the circle method, in which everybody meets everybody
+// once in rounds_of(size) rounds; -1: nobody.
+int partner_of(int place, int size, int round);
+int rounds_of(int size);
+
+// Collective over `comm`. The pairs in which this rank is the lower one, by the numbers of `ranks`,
+// which lists those that take part in ascending order; the others wait. In each round all pairs
+// measure at the same time. Of very many ranks each meets 63 others.
+std::vector<PairSpeed> measure_pairs(comm::Communicator& comm, const std::vector<int>& ranks);
+
+}  // namespace tandem::app

@@ -1,0 +1,25 @@
+// What: the facts of all ranks that cost no more than a few small messages, and what `train` and
+// `info` warn of because of them.
+// Owns: values. Threads: the main thread. Throws: InternalError from the MPI call that failed.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "doctor_facts.hpp"
+#include "tandem/app/job.hpp"
+
+namespace tandem::app {
+
+// Collective. What this rank sees of its place, its machine and its neighbours. `data` may be
+// empty.
+RankFacts look_at_start(Job& job, int threads, const std::string& data);
+
+// Collective. On rank 0 those of every rank, in rank order; elsewhere empty.
+std::vector<RankFacts> gather_facts(Job& job, const RankFacts& mine);
+
+// Collective. Rank 0 warns of what `tandem doctor` would find in these facts, a line each, but for
+// shared memory: where images are too large for it, warn_about() has said so.
+void warn_of_start(Job& job, const RankFacts& mine);
+
+}  // namespace tandem::app
