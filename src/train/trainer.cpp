@@ -8,6 +8,7 @@
 #include "epoch_accounting.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/random.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/tensor_memory.hpp"
 
@@ -19,6 +20,7 @@ constexpr std::uint64_t kWarmupSteps = 5;  // left out of images_per_second …
 constexpr std::uint64_t kFewSteps = 10;    // … unless there are fewer than this
 // A gradient that is not finite is to be known soon, also where nothing is logged.
 constexpr std::uint64_t kMostStepsAhead = 100;
+constexpr std::uint64_t kDrawStream = 0x64726177;  // apart from those of order and augmentation
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -128,6 +130,10 @@ void Trainer::train_step(std::uint64_t step, StepSeconds& seconds) {
     count(seconds.data);
     enter(comm::Phase::kCompute);
     parts_.exchange.begin_part(part, parts, batch.size() > 0);
+    // A function of what is computed, not of what was drawn before, so that a run that goes on
+    // draws what it would have; shards draw alike at any number of ranks.
+    const std::uint64_t place = static_cast<std::uint64_t>(parts_.comm.rank()) * parts + part;
+    parts_.network.draw_by(CounterRandom{kDrawStream, settings_.plan.seed, step, place}.next());
     if (batch.size() > 0) forward_backward(batch);
     parts_.exchange.end_part();
     count(seconds.compute);

@@ -9,12 +9,14 @@
 #include <string>
 #include <vector>
 
+#include "support/script_modules.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/model/cuda.hpp"
 #include "tandem/model/registry.hpp"
+#include "tandem/model/script_network.hpp"
 #include "tandem/model/state_dict.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/host_copy.hpp"
@@ -103,6 +105,19 @@ inline torch::Device place_of(Form form, int rank) {
   return form == Form::kDevice && real ? model::open_cuda(rank) : torch::Device(torch::kCPU);
 }
 
+// "plain.pt", "batch-norm.pt" and "everything.pt", which also drops, stand for TorchScript files.
+inline model::NetworkPtr network_of(const TrainConfig& config) {
+  const model::InputShape shape{kShape.channels, kShape.height, kShape.width};
+  if (!model::is_script_file(config.model)) {
+    return model::make_network(config.model, shape, kClasses);
+  }
+  const bool everything = config.model == "everything.pt";
+  const model::ScriptNetOptions options{everything || config.model == "batch-norm.pt",
+                                        everything ? 0.5 : 0};
+  return model::make_script_network(
+      config.model, model::bytes_of(model::script_net(shape, kClasses, options)), shape, kClasses);
+}
+
 inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, const Images& images,
                         int seed_offset = 0, bool skip_nonfinite = false, Form form = Form::kHost) {
   const torch::Device place = place_of(form, comm.rank());
@@ -110,7 +125,7 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   const auto arithmetic = BatchArithmetic::of(config, count, comm.size());
   // Unlike initial weights: only the broadcast makes the ranks equal.
   torch::manual_seed(config.seed + static_cast<std::uint64_t>(comm.rank() + seed_offset));
-  const auto network = model::make_network(config.model, {1, 28, 28}, kClasses);
+  const auto network = network_of(config);
   ParameterArena arena(*network, config.channels_last, place);
   broadcast_weights(comm, arena, *network);
   const bool on_device = form == Form::kDevice;

@@ -151,6 +151,40 @@ TEST(Training, RanksStayEqualWithBatchNorm) {
             world.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMax));
 }
 
+TrainConfig script_config(const char* file) {
+  TrainConfig config = base_config();
+  config.model = file;
+  config.channels_last = false;  // as the program has it for such files
+  return config;
+}
+
+TEST(ScriptTraining, FollowsTheLossCurveOfOneRank) {
+  expect_like_one_rank(script_config("plain.pt"));
+}
+
+TEST(ScriptTraining, IsAlsoThatOfOneRankInBucketsWithAccumulationAndAShortBatch) {
+  TrainConfig config = script_config("plain.pt");
+  config.bucket_mb = 0.001;
+  config.global_batch_size = 10;
+  config.max_steps = 0;
+  config.epochs = 3;
+  expect_like_one_rank(config, 21);
+}
+
+TEST(ScriptTraining, KeepsRanksEqualWithBatchNormAndDropout) {
+  auto world = comm::MpiCommunicator::world();
+  TrainConfig config = script_config("everything.pt");
+  config.max_steps = 5;
+  config.eval_every = 1;
+  const Images set(100);
+  const Outcome outcome = train_on(world, config, set);
+  EXPECT_TRUE(outcome.ranks_equal_at_every_step);
+  const std::uint64_t mine = hash64(outcome.weights.data(), outcome.weights.size());
+  EXPECT_EQ(world.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMin),
+            world.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMax));
+  EXPECT_EQ(train_on(world, config, set).weights, outcome.weights);
+}
+
 std::vector<std::tuple<std::uint64_t, std::int64_t, double>> values_of(
     const std::vector<WrongAnswer>& answers) {
   std::vector<std::tuple<std::uint64_t, std::int64_t, double>> values;

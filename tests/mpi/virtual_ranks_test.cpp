@@ -51,6 +51,13 @@ TEST(VirtualRanks, AlsoWithBatchNorm) {
   expect_same_bits(config, 40);
 }
 
+// What a shard drops follows from the shard, not from the rank that has it.
+TEST(VirtualRanks, AlsoOfATorchScriptModuleThatDrops) {
+  TrainConfig config = config_of("everything.pt", 24);
+  config.channels_last = false;
+  expect_same_bits(config, 100);
+}
+
 TEST(VirtualRanks, TrainLikeOrdinaryOnes) {
   auto world = comm::MpiCommunicator::world();
   const Images set(1001);

@@ -22,6 +22,9 @@ class Network : public torch::nn::Module {
   // images: float [N, channels, height, width], N >= 1, normalised, in any memory format.
   // Returns logits [N, classes]: float, or bfloat16 inside an AutocastScope for it.
   virtual torch::Tensor forward(torch::Tensor images) = 0;
+  // Random numbers that forward() draws from now on, for dropout, follow from `key` alone. Nothing
+  // where it draws none.
+  virtual void draw_by(std::uint64_t key) { static_cast<void>(key); }
 };
 
 using NetworkPtr = std::shared_ptr<Network>;

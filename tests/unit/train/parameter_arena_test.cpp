@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "support/script_modules.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/model/registry.hpp"
+#include "tandem/model/script_network.hpp"
 
 namespace tandem::train {
 namespace {
@@ -75,6 +77,24 @@ TEST(ParameterArena, NoticesThatLibtorchsZeroGradDetachedTheViews) {
   ParameterArena arena(*network, true);
   for (auto& parameter : network->parameters()) parameter.mutable_grad().reset();
   EXPECT_THROW(arena.check_views(), InternalError);
+}
+
+TEST(ArenaOfTorchScript, IsWhatTheModuleComputesWith) {
+  torch::manual_seed(1);
+  const model::InputShape shape{1, 8, 6};
+  const auto network = model::make_script_network(
+      "net.pt", model::bytes_of(model::script_net(shape, 3, {true, 0})), shape, 3);
+  const torch::Tensor images = torch::randn({4, 1, 8, 6});
+  const torch::Tensor before = network->forward(images);
+  ParameterArena arena(*network, /*channels_last=*/false);
+  arena.zero_gradients();
+  const torch::Tensor after = network->forward(images);
+  EXPECT_TRUE(after.allclose(before));
+  after.square().sum().backward();
+  arena.check_views();
+  EXPECT_GT(arena.flat_gradients().abs().max().item<float>(), 0);
+  arena.flat_values().zero_();
+  EXPECT_EQ(network->forward(images).abs().max().item<float>(), 0);
 }
 
 }  // namespace
