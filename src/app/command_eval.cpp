@@ -1,4 +1,6 @@
 // tandem eval: exact loss and accuracy of a trained model on any number of ranks.
+#include <utility>
+
 #include "compute.hpp"
 #include "device_choice.hpp"
 #include "tandem/app/commands.hpp"
@@ -26,21 +28,29 @@ void require_fit(const ModelDescription& model, const data::DatasetInfo& data) {
                   join(data.classes, ", ") + "; evaluate it on the data it was made for");
 }
 
-// Only rank 0 needs the file; the others build the network that it describes and receive the
-// weights.
-ModelFile read_on_rank_0(Job& job, const std::string& checkpoint) {
+struct DescribedNetwork {
   ModelFile file;
+  NetworkFile network;
+};
+
+// Only rank 0 needs the files; the others build the network that they describe and receive the
+// weights.
+DescribedNetwork read_on_rank_0(Job& job, const std::string& checkpoint) {
+  DescribedNetwork trained;
   std::string metadata;
   comm::agree_on_rank_0(job.world, [&] {
-    file = read_model_file(checkpoint);
-    metadata = Json(file.description.to_metadata()).dump();
+    trained.file = read_model_file(checkpoint);
+    trained.network = network_of(trained.file);
+    metadata = Json(trained.file.description.to_metadata()).dump();
   });
   metadata = job.world.broadcast_string(metadata);
+  trained.network.bytes = job.world.broadcast_string(std::move(trained.network.bytes));
   if (!job.is_root()) {
-    file.description = ModelDescription::from_metadata(
+    trained.file.description = ModelDescription::from_metadata(
         Json::parse(metadata).get<std::map<std::string, std::string>>(), checkpoint);
+    trained.network.path = kNetworkFile;
   }
-  return file;
+  return trained;
 }
 
 Json to_json(const train::Evaluation& result, const data::DatasetInfo& info) {
@@ -94,21 +104,27 @@ int run_eval(Job& job, const Arguments& arguments) {
   DeviceChoice device = choose_device(job, device_options.request);
   const torch::Device place =
       open_device(job, device_options.request, device, model::parse_precision(precision));
-  ModelFile file = read_on_rank_0(job, options.text("checkpoint"));
+  const DescribedNetwork trained = read_on_rank_0(job, options.text("checkpoint"));
+  const ModelDescription& description = trained.file.description;
+  // As in training, where nothing else is asked for.
+  if (description.is_script() && options.value("channels-last").origin == Origin::kDefault) {
+    channels_last = false;
+  }
   const train::ImageStore images(options.text("data"), job.world, job.node, job.topology);
   warn_about(job, options.text("data"), images);
   const data::DatasetInfo& info = images.info();
   model::NetworkPtr network;
   comm::agree(job.world, job.topology.host, [&] {
-    require_fit(file.description, info);
-    network = job.is_root() ? build_network(file) : make_untrained(file.description);
+    require_fit(description, info);
+    network = job.is_root() ? build_network(trained.file, trained.network, place)
+                            : make_untrained(description, trained.network, place);
   });
   train::ParameterArena arena(*network, channels_last, place);
   train::broadcast_weights(job.world, arena, *network);
 
   const data::Layout layout = channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
   // Pixels are normalised as in training, also where this data set's own mean differs.
-  const data::Transform transform(info.shape, layout, file.description.mean, file.description.std);
+  const data::Transform transform(info.shape, layout, description.mean, description.std);
   const train::Evaluation result =
       train::evaluate(job.world, *network, images.view(data::Split::kTest),
                       {transform, model::parse_precision(precision), info.classes.size(), place});

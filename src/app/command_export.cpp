@@ -2,10 +2,12 @@
 #include "tandem/app/commands.hpp"
 #include "tandem/app/model_file.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/pth_file.hpp"
 #include "tandem/model/safetensors.hpp"
+#include "tandem/model/script_network.hpp"
 
 namespace tandem::app {
 namespace {
@@ -16,14 +18,21 @@ int run_export(const Arguments& arguments) {
   options.require("output");
   const std::string output = options.text("output");
   const bool to_pth = ends_with(output, ".pth");
-  if (!output.empty() && !to_pth && !ends_with(output, ".safetensors")) {
-    options.add_fault("--output: '" + output + "' ends neither in .pth nor in .safetensors");
+  const bool to_pt = ends_with(output, ".pt");
+  if (!output.empty() && !to_pth && !to_pt && !ends_with(output, ".safetensors")) {
+    options.add_fault("--output: '" + output + "' ends neither in .pth nor .safetensors nor .pt");
   }
   options.throw_faults("export");
 
   const ModelFile file = read_model_file(options.text("checkpoint"));
-  const model::NetworkPtr network = build_network(file);
-  if (to_pth) {
+  if (to_pt && !file.description.is_script()) {
+    throw UsageError("--output " + output + ": " + file.description.model +
+                     " is no TorchScript; python/export_torchscript.py makes one of " + file.path);
+  }
+  const model::NetworkPtr network = build_network(file, network_of(file));
+  if (to_pt) {
+    write_file_atomically(output, model::to_script(*network));
+  } else if (to_pth) {
     model::write_pth(output, model::state_dict(*network));
   } else {
     model::write_safetensors(output, model::state_dict(*network), file.description.to_metadata());
@@ -39,10 +48,12 @@ Command export_command() {
   return {
       "export",
       "--checkpoint PATH --output FILE",
-      "write a trained model as .pth or .safetensors",
+      "write a trained model as .pth, .safetensors or .pt",
       "tandem export --checkpoint runs/demo --output net.pth",
       {{"checkpoint", "PATH", "", "run folder or model.safetensors", "input"},
-       {"output", "FILE", "", ".pth for torch.load(weights_only=True), or .safetensors", "output"}},
+       {"output", "FILE", "",
+        ".pth for torch.load(weights_only=True), .safetensors, or .pt where --model was a file",
+        "output"}},
       run_export,
       nullptr};
 }

@@ -22,10 +22,10 @@ constexpr std::uint64_t kMostInBatch = 100'000;
 
 // For each image of the batch. Where classes are equally likely the first of them wins, as in eval.
 std::vector<Guesses> classify(model::Network& network, const data::PictureBatch& batch,
-                              const ModelDescription& description) {
+                              data::Layout layout, const ModelDescription& description) {
   const torch::NoGradGuard no_grad;
   const torch::Tensor logits = network.forward(train::tensor_of(
-      batch.images.get(), batch.size(), description.shape, data::Layout::kChannelsLast));
+      batch.images.get(), batch.size(), description.shape, layout));
   const auto [sorted, labels] =
       torch::sort(logits, /*stable=*/true, /*dim=*/1, /*descending=*/true);
   const torch::Tensor probabilities = torch::softmax(sorted, 1);
@@ -87,20 +87,21 @@ int run_predict(const Arguments& arguments) {
   const Request request = read_options(options);
   const ModelFile file = read_model_file(request.checkpoint);
   const ModelDescription& description = file.description;
-  const model::NetworkPtr network = build_network(file);
-  const train::ParameterArena arena(*network, /*channels_last=*/true);
+  const model::NetworkPtr network = build_network(file, network_of(file));
+  const data::Layout layout =
+      description.is_script() ? data::Layout::kPlanar : data::Layout::kChannelsLast;
+  const train::ParameterArena arena(*network, layout == data::Layout::kChannelsLast);
   network->eval();
 
   PictureList list(options.positional(), std::cin);
-  const data::Transform transform(description.shape, data::Layout::kChannelsLast, description.mean,
-                                  description.std);
+  const data::Transform transform(description.shape, layout, description.mean, description.std);
   data::PictureBatches batches([&list] { return list.next(); }, description.shape, transform,
                                request.batch, request.threads);
   const PredictionTable table(description.classes);
   int code = 0;
   bool headed = request.json;
   while (const auto batch = batches.next()) {
-    const std::vector<Guesses> guesses = classify(*network, *batch, description);
+    const std::vector<Guesses> guesses = classify(*network, *batch, layout, description);
     if (!std::exchange(headed, true)) print_line(table.header());
     const int found = print_results(*batch, guesses, request.json ? nullptr : &table);
     if (code != static_cast<int>(ExitCode::kBadData) && found != 0) code = found;

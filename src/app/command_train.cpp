@@ -8,6 +8,7 @@
 #include "run_board.hpp"
 #include "run_console.hpp"
 #include "run_keeper.hpp"
+#include "run_network.hpp"
 #include "run_report.hpp"
 #include "run_start.hpp"
 #include "start_checks.hpp"
@@ -27,7 +28,6 @@
 #include "tandem/metrics/tensorboard.hpp"
 #include "tandem/model/libtorch.hpp"
 #include "tandem/model/pth_file.hpp"
-#include "tandem/model/registry.hpp"
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/replicate.hpp"
 #include "tandem/train/shard_reducer.hpp"
@@ -155,6 +155,7 @@ int run_train(Job& job, const Arguments& arguments) {
   // find out first.
   RunStart start = find_start(job, request.reporting);
   keep_global_batch(job, start, config);
+  const NetworkFile network_file = read_network_together(job, start, config.model);
   const train::ImageStore images(config.data, job.world, job.node, job.topology);
   warn_about(job, config.data, images);
   const data::DatasetInfo& info = images.info();
@@ -162,7 +163,8 @@ int run_train(Job& job, const Arguments& arguments) {
   comm::agree(job.world, job.topology.host, [&] {
     arithmetic = train::BatchArithmetic::of(config, info.train_count, job.topology.world);
   });
-  require_same_run(job, start, options, info.digest, arithmetic.global_batch);
+  require_same_run(job, start, options, info.digest, network_file.sha256,
+                   arithmetic.global_batch);
   if (const auto summary = summary_if_complete(job, start, arithmetic.total_steps)) {
     job.say(request.reporting.json ? summary->dump()
                                    : start.run_id + " is complete:\n" + summary->dump(2) +
@@ -171,13 +173,16 @@ int run_train(Job& job, const Arguments& arguments) {
   }
 
   // 3. The network: rank 0's weights on every rank, parameters and gradients in one arena.
-  torch::manual_seed(config.seed);
-  model::NetworkPtr network;
-  comm::agree(job.world, job.topology.host, [&] {
-    network = model::make_network(config.model,
-                                  {info.shape.channels, info.shape.height, info.shape.width},
-                                  static_cast<std::int64_t>(info.classes.size()));
-  });
+  const ModelDescription description{network_file.bytes.empty() ? config.model : kNetworkFile,
+                                     info.name,
+                                     info.digest,
+                                     info.shape,
+                                     info.classes,
+                                     info.mean,
+                                     info.std,
+                                     network_file.sha256};
+  const model::NetworkPtr network =
+      make_network_together(job, start, config, description, network_file, device);
   train::ParameterArena arena(*network, config.channels_last, device);
   train::broadcast_weights(job.world, arena, *network);
 
@@ -223,6 +228,7 @@ int run_train(Job& job, const Arguments& arguments) {
   double best_accuracy = 0;
   comm::agree_on_rank_0(job.world, [&] {
     folder = open_folder(start);
+    if (description.is_script()) folder->write_network(network_file.bytes);
     folder->write_config(to_ini(options));
     const std::string command_line = "tandem train " + join(arguments, " ");
     folder->write_manifest(make_manifest(folder->run_id(), images, ranks, command_line,
@@ -251,8 +257,6 @@ int run_train(Job& job, const Arguments& arguments) {
   });
 
   // 6. Keep it safe.
-  const ModelDescription description{config.model, info.name, info.digest, info.shape,
-                                     info.classes, info.mean, info.std};
   std::map<std::string, std::string> kept = description.to_metadata();
   kept["global_batch"] = std::to_string(arithmetic.global_batch);
   kept.merge(workers.to_metadata());

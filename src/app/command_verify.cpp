@@ -17,7 +17,7 @@ namespace {
 // A model or checkpoint.
 void verify_model(const std::string& path) {
   const ModelFile file = read_model_file(path);
-  build_network(file);
+  build_network(file, network_of(file));
   if (file.is_checkpoint) train::read_checkpoint(path);
   print_line(path + ": whole; " + file.description.model + " for " + file.description.dataset +
              ", " + std::to_string(file.tensors.size()) + " tensors");

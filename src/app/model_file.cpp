@@ -9,6 +9,7 @@
 #include "tandem/core/version.hpp"
 #include "tandem/data/limits.hpp"
 #include "tandem/model/registry.hpp"
+#include "tandem/model/script_network.hpp"
 #include "tandem/model/state_dict.hpp"
 #include "tandem/train/checkpoint_store.hpp"
 #include "tandem/train/snapshot.hpp"
@@ -28,15 +29,18 @@ model::InputShape input_shape(const data::ImageShape& shape) {
 }  // namespace
 
 std::map<std::string, std::string> ModelDescription::to_metadata() const {
-  return {{"format", kFormat},
-          {"tandem_version", version()},
-          {"model", model},
-          {"dataset", dataset},
-          {"dataset_digest", dataset_digest},
-          {"input_shape", Json({shape.channels, shape.height, shape.width}).dump()},
-          {"classes", Json(classes).dump()},
-          {"mean", Json(mean).dump()},
-          {"std", Json(std).dump()}};
+  std::map<std::string, std::string> metadata{
+      {"format", kFormat},
+      {"tandem_version", version()},
+      {"model", model},
+      {"dataset", dataset},
+      {"dataset_digest", dataset_digest},
+      {"input_shape", Json({shape.channels, shape.height, shape.width}).dump()},
+      {"classes", Json(classes).dump()},
+      {"mean", Json(mean).dump()},
+      {"std", Json(std).dump()}};
+  if (is_script()) metadata["network_sha256"] = network_sha256;
+  return metadata;
 }
 
 ModelDescription ModelDescription::from_metadata(const std::map<std::string, std::string>& metadata,
@@ -66,6 +70,8 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
   } catch (const Json::exception& error) {
     throw DataError(path + ": its __metadata__ is malformed: " + error.what());
   }
+  const auto digest = metadata.find("network_sha256");
+  if (digest != metadata.end()) description.network_sha256 = digest->second;
   const data::ImageShape& shape = description.shape;
   const auto channels = static_cast<std::size_t>(shape.channels);
   const bool shape_fits =
@@ -107,24 +113,44 @@ ModelFile read_model_file(const std::string& checkpoint) {
   if (!file.sealed && is_checkpoint) {
     throw DataError(path + ": is a checkpoint without its digest; it is damaged, take another one");
   }
-  file.tensors.erase(std::remove_if(file.tensors.begin(), file.tensors.end(),
-                                    [](const model::NamedTensor& each) {
-                                      return train::is_optimizer_tensor(each.name);
-                                    }),
-                     file.tensors.end());
+  drop_optimizer(file.tensors);
   return {path, description, std::move(file.tensors), is_checkpoint};
 }
 
-model::NetworkPtr make_untrained(const ModelDescription& description) {
-  return model::make_network(description.model, input_shape(description.shape),
-                             static_cast<std::int64_t>(description.classes.size()));
+void drop_optimizer(std::vector<model::NamedTensor>& tensors) {
+  tensors.erase(std::remove_if(tensors.begin(), tensors.end(),
+                               [](const model::NamedTensor& each) {
+                                 return train::is_optimizer_tensor(each.name);
+                               }),
+                tensors.end());
 }
 
-model::NetworkPtr build_network(const ModelFile& file) {
+NetworkFile network_of(const ModelFile& file) {
+  if (!file.description.is_script()) return {};
+  return find_network_file(file.path, file.description.network_sha256);
+}
+
+model::NetworkPtr make_untrained(const ModelDescription& description, const NetworkFile& network,
+                                 torch::Device device) {
+  const model::InputShape shape = input_shape(description.shape);
+  const auto classes = static_cast<std::int64_t>(description.classes.size());
+  if (!description.is_script()) return model::make_network(description.model, shape, classes);
+  const auto made =
+      model::make_script_network(network.path, network.bytes, shape, classes, device);
+  for (const model::NamedTensor& each : model::state_dict(*made)) {
+    if (!train::is_optimizer_tensor(each.name)) continue;
+    throw DataError(network.path + ": its '" + each.name +
+                    "' has a name that checkpoints give to the optimizer's state; rename it");
+  }
+  return made;
+}
+
+model::NetworkPtr build_network(const ModelFile& file, const NetworkFile& network,
+                                torch::Device device) {
   try {
-    model::NetworkPtr network = make_untrained(file.description);
-    model::load_state_dict(*network, file.tensors);
-    return network;
+    model::NetworkPtr made = make_untrained(file.description, network, device);
+    model::load_state_dict(*made, file.tensors);
+    return made;
   } catch (const Error& error) {  // a name or shape that no network has, tensors that don't fit
     throw DataError(file.path + ": " + error.what());
   }

@@ -203,8 +203,18 @@ std::string options_to_keep(const Options& options) {
   return kept.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+std::string kept_option(const RunStart& start, const std::string& name) {
+  const auto& metadata = start.checkpoint->metadata;
+  const auto found = metadata.find("options");
+  const Json kept =
+      found == metadata.end() ? Json() : Json::parse(found->second, nullptr, false);
+  const Json value = kept.is_object() ? kept.value(name, Json()) : Json();
+  return value.is_string() ? value.get<std::string>() : "";
+}
+
 void require_same_run(Job& job, const RunStart& start, const Options& options,
-                      const std::string& data_digest, std::uint64_t global_batch) {
+                      const std::string& data_digest, const std::string& network_sha256,
+                      std::uint64_t global_batch) {
   if (!start.resumes) return;
   comm::agree_on_rank_0(job.world, [&] {
     const auto& metadata = start.checkpoint->metadata;
@@ -220,11 +230,12 @@ void require_same_run(Job& job, const RunStart& start, const Options& options,
     };
     compare("data set digest", field("dataset_digest"), data_digest);
     compare("global batch", std::to_string(start.global_batch), std::to_string(global_batch));
-    const Json kept = Json::parse(field("options"), nullptr, false);
-    for (const char* name : kFixedOptions) {
-      const Json then = kept.is_object() ? kept.value(name, Json()) : Json();
-      compare("--" + std::string(name), then.is_string() ? then.get<std::string>() : "",
-              options.text(name));
+    // A file is what it holds, whatever its name.
+    const bool has_file = !field("network_sha256").empty() && !network_sha256.empty();
+    if (has_file) compare("SHA-256 of the network", field("network_sha256"), network_sha256);
+    for (const std::string name : kFixedOptions) {
+      if (name == "model" && has_file) continue;
+      compare("--" + name, kept_option(start, name), options.text(name));
     }
     if (differences.empty()) return;
     throw DisagreementError(

@@ -44,8 +44,10 @@ RunStart find_start(Job& job, const TrainReporting& reporting);
 
 // Collective. Compares what the run was started with and what it is to go on with; all differences
 // are named.
+// `network_sha256`: of the file that --model names; empty where it names none.
 void require_same_run(Job& job, const RunStart& start, const Options& options,
-                      const std::string& data_digest, std::uint64_t global_batch);
+                      const std::string& data_digest, const std::string& network_sha256,
+                      std::uint64_t global_batch);
 
 // Collective. The checkpoint's weights, buffers and optimizer on every rank.
 void restore_state(Job& job, const RunStart& start, model::Network& network,
@@ -56,6 +58,8 @@ std::optional<Json> summary_if_complete(Job& job, const RunStart& start, std::ui
 
 // What a checkpoint keeps of the options for that comparison, as JSON.
 std::string options_to_keep(const Options& options);
+// Of these, on rank 0, the value of one; empty where the checkpoint has none.
+std::string kept_option(const RunStart& start, const std::string& name);
 
 // A run that goes on keeps its global batch, whatever the number of ranks would make of it.
 void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config);

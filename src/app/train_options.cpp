@@ -6,6 +6,7 @@
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/run_folder.hpp"
 #include "tandem/model/registry.hpp"
+#include "tandem/model/script_network.hpp"
 
 namespace tandem::app {
 namespace {
@@ -18,6 +19,24 @@ bool is_global_batch_stronger(const Options& options) {
   return options.is_set("global-batch-size") &&
          (!options.is_set("batch-size") ||
           options.value("global-batch-size").origin > options.value("batch-size").origin);
+}
+
+void read_network(Options& options, train::TrainConfig& config) {
+  const std::string asked = options.text("model");
+  const bool is_file = model::is_script_file(asked);
+  config.model = is_file ? asked : options.choice("model");
+  // Code from elsewhere may take a tensor's rows for granted, as x.view(n, -1) does.
+  if (is_file && options.value("channels-last").origin == Origin::kDefault) {
+    options.settle("channels-last", "false");
+  }
+  config.channels_last = options.flag("channels-last");
+  config.init_from = options.text("init-from");
+  if (ends_with(config.init_from, ".pth") || ends_with(config.init_from, ".pt")) {
+    options.add_fault("--init-from: '" + config.init_from +
+                      "' is a pickle, which can run code and is not read; convert it by "
+                      "python/to_safetensors.py " +
+                      config.init_from + " --model " + asked + " --output FILE.safetensors");
+  }
 }
 
 void read_batch(Options& options, train::TrainConfig& config) {
@@ -161,7 +180,8 @@ OptionSpec threads_option() {
 }
 
 OptionTable train_option_table() {
-  const std::vector<std::string> models = model::network_names();
+  const std::string models =
+      join(model::network_names(), ", ") + ", or a TorchScript file that Python exported";
   const std::vector<std::string> optimizers{"sgd", "adamw"};
   const std::vector<std::string> schedules{"constant", "step", "cosine", "triangle"};
   return {
@@ -169,7 +189,10 @@ OptionTable train_option_table() {
       {"recipe", "NAME|FILE", "", "a set of defaults: mnist-lenet, cifar10-simple, …",
        "what to train"},
       {"config", "FILE", "", "options from a file of name = value lines", "what to train"},
-      {"model", "NAME", "simple", join(models, ", "), "what to train", models},
+      {"model", "NAME|FILE.pt", "simple", models, "what to train", model::network_names()},
+      {"init-from", "FILE", "",
+       "start from the weights of a checkpoint or another .safetensors, for fine-tuning",
+       "what to train"},
       {"seed", "N", "1", "of initial weights, order and augmentation", "what to train"},
       {"augment", "SPEC", "none", "none, standard (crop=4,flip), or a list of crop=N and flip",
        "what to train"},
@@ -285,7 +308,7 @@ TrainRequest read_train_options(Options& options) {
   }
   options.require("data");
   config.data = options.text("data");
-  config.model = options.choice("model");
+  read_network(options, config);
   config.seed = options.count("seed", 0, std::uint64_t{1} << 62);
   config.augment = options.parsed("augment", data::AugmentSpec::parse);
   config.epochs = options.real("epochs", 1e-6, 1e6);
@@ -293,7 +316,6 @@ TrainRequest read_train_options(Options& options) {
   read_batch(options, config);
   read_optimizer(options, config);
   config.precision = model::parse_precision(options.choice("precision"));
-  config.channels_last = options.flag("channels-last");
   request.device = read_device_options(options);
   if (config.virtual_ranks > 0) keep_to_cpus(options, request.device.request);
   config.threads = static_cast<int>(options.count("threads", 0, 1024));

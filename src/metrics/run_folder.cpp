@@ -176,6 +176,10 @@ void RunFolder::write_config(const std::string& ini) const {
   write_file_atomically(path_ + "/config.ini", ini);
 }
 
+void RunFolder::write_network(const std::string& bytes) const {
+  write_file_atomically(network_path(), bytes);
+}
+
 void RunFolder::write_manifest(const Json& manifest) const {
   write_file_atomically(manifest_path(), to_text(manifest));
 }

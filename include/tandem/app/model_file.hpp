@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/app/job.hpp"
+#include "tandem/app/network_file.hpp"
 #include "tandem/data/dataset_info.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/model/safetensors.hpp"
@@ -23,7 +23,10 @@ struct ModelDescription {
   std::vector<std::string> classes;
   std::vector<double> mean;
   std::vector<double> std;
+  // Of the file that the network comes from; `model` is then kNetworkFile. Else empty.
+  std::string network_sha256;
 
+  bool is_script() const { return !network_sha256.empty(); }
   std::map<std::string, std::string> to_metadata() const;
   // `path` is named in the DataError of a field that is missing or malformed.
   static ModelDescription from_metadata(const std::map<std::string, std::string>& metadata,
@@ -42,9 +45,17 @@ struct ModelFile {
 };
 ModelFile read_model_file(const std::string& checkpoint);
 
+// Takes the tensors of an optimizer out.
+void drop_optimizer(std::vector<model::NamedTensor>& tensors);
+
+// The file that the network comes from; one without bytes where it is tandem's own.
+NetworkFile network_of(const ModelFile& file);
+
 // The network that a description names, with initial weights.
-model::NetworkPtr make_untrained(const ModelDescription& description);
+model::NetworkPtr make_untrained(const ModelDescription& description, const NetworkFile& network,
+                                 torch::Device device = torch::kCPU);
 // The network that a file describes, with its weights; DataError where these do not fit together.
-model::NetworkPtr build_network(const ModelFile& file);
+model::NetworkPtr build_network(const ModelFile& file, const NetworkFile& network,
+                                torch::Device device = torch::kCPU);
 
 }  // namespace tandem::app

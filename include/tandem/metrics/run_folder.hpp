@@ -42,6 +42,8 @@ class RunFolder {
   std::string report_path() const { return path_ + "/report.html"; }
   std::string checkpoints_path() const { return path_ + "/checkpoints"; }
   std::string safetensors_path() const { return path_ + "/model/model.safetensors"; }
+  // Where --model names a file, a copy of it.
+  std::string network_path() const { return path_ + "/model/network.pt"; }
   // model/cifar_net.pth for the data set cifar10, model/<data set>_net.pth otherwise.
   std::string pth_path(const std::string& dataset_name) const;
 
@@ -49,6 +51,8 @@ class RunFolder {
   std::vector<std::string> written_metrics() const;
 
   void write_config(const std::string& ini) const;
+  // The content of the file that the network comes from.
+  void write_network(const std::string& bytes) const;
   void write_manifest(const Json& manifest) const;
   // What an earlier segment wrote; null where there is none that can be read.
   Json read_manifest() const;

@@ -17,7 +17,8 @@ constexpr double kLargestBucketMb = 4096;
 
 struct TrainConfig {
   std::string data;               // the packed data set
-  std::string model = "simple";   // a name of the model registry
+  std::string model = "simple";   // a name of the model registry, or a TorchScript file
+  std::string init_from;          // a file with the initial weights; empty: drawn at random
   std::uint64_t batch_size = 64;  // images per rank and micro-batch; not used where the next is set
   std::uint64_t global_batch_size = 0;  // images per step over all ranks; 0: from batch_size
   bool drop_last = false;               // leave out an epoch's short last batch

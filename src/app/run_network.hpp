@@ -1,0 +1,26 @@
+// What: the network that a run trains: from the registry or from a file, with its first weights.
+// Module-private. Owns: nothing. Threads: the main thread. Throws: AgreedError on every rank.
+#pragma once
+
+#include <string>
+
+#include "run_start.hpp"
+#include "tandem/app/job.hpp"
+#include "tandem/app/model_file.hpp"
+#include "tandem/train/config.hpp"
+
+namespace tandem::app {
+
+// Collective. On every rank the file that --model names; rank 0 alone reads it. A run that goes on
+// has its own copy's bytes, and the digest of the file that is named, for require_same_run(); where
+// that is there no more, the copy stands for it.
+NetworkFile read_network_together(Job& job, const RunStart& start, const std::string& model);
+
+// Collective. The network; on rank 0 with the weights that --init-from names, unless the run goes
+// on with those of a checkpoint.
+model::NetworkPtr make_network_together(Job& job, const RunStart& start,
+                                        const train::TrainConfig& config,
+                                        const ModelDescription& description,
+                                        const NetworkFile& file, torch::Device device);
+
+}  // namespace tandem::app
