@@ -1,5 +1,6 @@
 # What `cmake --install` puts where, below its prefix, which may be moved afterwards. Two components:
-#   program  bin/tandem, its manual page and completions, recipes, job scripts, data scripts, documentation; what the Debian package holds
+#   program  bin/tandem, its manual page and completions, recipes, job scripts, data and Python scripts, documentation; what
+#            the Debian package holds
 #   library  static libraries, headers and a CMake package, for find_package(tandem) and tandem::train
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
@@ -24,6 +25,8 @@ if(NOT TANDEM_SANITIZE)
   install(FILES ${described}/zsh/site-functions/_tandem DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
   install(FILES ${described}/zsh/site-functions/_tandem DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 endif()
+install(DIRECTORY python DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem USE_SOURCE_PERMISSIONS
+        FILES_MATCHING PATTERN *.py PATTERN __pycache__ EXCLUDE)
 install(FILES README.md DESTINATION ${CMAKE_INSTALL_DOCDIR})
 install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR} RENAME copyright)
 install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})

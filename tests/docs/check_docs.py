@@ -3,8 +3,8 @@
 
     check_docs.py PAGE --tandem PROGRAM [--python PYTHON]
 
-Runs every ```sh block of PAGE in order, each in a bash of its own that stops at the first failure, in one empty folder
-with `tandem` on the PATH. A block marked ```sh needs=torch,h5py finds a `python3` that has these modules; where neither
+Runs every ```sh block of PAGE in order, each in a bash of its own that stops at the first failure, in one folder
+with nothing but a link `python`, and with `tandem` on the PATH. A block marked ```sh needs=torch,h5py finds a `python3` that has these modules; where neither
 PYTHON nor this Python has them, it is reported and left out (TANDEM_CI=1: a failure). Blocks of other kinds are not run:
 ```console for what needs a network, a cluster or minutes, ```text for output.
 
@@ -163,7 +163,8 @@ def run_blocks(page, blocks, tandem, pythons):
         commands.mkdir()
         work.mkdir()
         write_command(commands, "tandem", tandem)
-        environment = dict(os.environ, PATH=f"{commands}:{os.environ['PATH']}")
+        (work / "python").symlink_to(ROOT / "python")
+        environment = dict(os.environ, PATH=f"{commands}:{os.environ['PATH']}", PYTHONDONTWRITEBYTECODE="1")
         for block in (b for b in blocks if b.kind() == "sh"):
             if block.needs():
                 python = python_with(block.needs(), pythons)

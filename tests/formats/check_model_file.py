@@ -9,12 +9,15 @@ EXAMPLE holds "images" and the "logits" that tandem computed from them in evalua
 
 import argparse
 import json
+import pathlib
 import struct
+import sys
 
 import safetensors.torch
 import torch
 
-from networks import make_network
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[2] / "python"))
+from tandem_models import make_network
 
 TOLERANCE = 1e-4
 

@@ -12,16 +12,9 @@ import numpy
 import torch
 
 from check_model_file import load_network
+from tandem_models import normalise
 
 BATCH = 500
-
-
-def normalise(images, mean, std):
-    """uint8 [N, C, H, W] to float32 with tandem's arithmetic: one factor and one offset a channel, computed in double
-    and rounded once."""
-    factor = (1.0 / (255.0 * std)).astype(numpy.float32).reshape(1, -1, 1, 1)
-    offset = (mean / std).astype(numpy.float32).reshape(1, -1, 1, 1)
-    return images.astype(numpy.float32) * factor - offset
 
 
 def main():
@@ -34,14 +27,14 @@ def main():
 
     with h5py.File(options.data, "r") as file:
         images, labels = file[options.split]["images"][:], file[options.split]["labels"][:]
-        mean, std = (numpy.asarray(file.attrs[name], numpy.float64) for name in ("mean", "std"))
+        info = {name: file.attrs[name].tolist() for name in ("mean", "std")}
         classes = len(file.attrs["classes"])
     network = load_network(options.file, options.model, images.shape[1:], classes)
 
     correct, loss = 0, 0.0
     with torch.no_grad():
         for begin in range(0, len(labels), BATCH):
-            batch = torch.from_numpy(normalise(images[begin:begin + BATCH], mean, std))
+            batch = normalise(images[begin:begin + BATCH], info)
             answers = torch.from_numpy(labels[begin:begin + BATCH].astype(numpy.int64))
             logits = network(batch)
             correct += int((logits.argmax(1) == answers).sum())

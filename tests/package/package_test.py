@@ -32,7 +32,8 @@ class Contents(unittest.TestCase):
     def test_program_recipes_and_documentation_but_no_tests(self):
         files = re.findall(r"^-.* \./(\S+)$", words_of("dpkg-deb", "--contents", PACKAGE), re.MULTILINE)
         for wanted in ("usr/bin/tandem", "usr/share/tandem/recipes/cifar10-simple.conf", "usr/share/doc/tandem/docs/reference.md",
-                       "usr/share/tandem/jobs/ssh-into-container.sh", "usr/share/tandem/data/fetch_cifar10.sh", "usr/share/man/man1/tandem.1",
+                       "usr/share/tandem/jobs/ssh-into-container.sh", "usr/share/tandem/data/fetch_cifar10.sh",
+                       "usr/share/tandem/python/tandem_models.py", "usr/share/man/man1/tandem.1",
                        "usr/share/bash-completion/completions/tandem", "usr/share/zsh/vendor-completions/_tandem"):
             self.assertIn(wanted, files)
         self.assertEqual([name for name in files if re.search(r"test|\.hpp$|\.a$", name)], [])

@@ -1,8 +1,22 @@
-"""tandem's networks in PyTorch, written independently of the C++ ones: the same names, shapes and logits."""
+"""tandem's networks in PyTorch, and its model files and checkpoints there: one file, to be copied. Needs torch and
+safetensors.
+
+    network, info = tandem_models.load("runs/first")           # a run, a model.safetensors or a checkpoint
+    logits = network(tandem_models.normalise(images, info))    # images: uint8 [N, C, H, W]
+
+The networks are written independently of the C++ ones and have the same names, shapes and logits.
+"""
+
+import json
+import pathlib
 
 import torch
 import torch.nn.functional as F
+from safetensors import safe_open
 from torch import nn
+
+OPTIMIZER = "optimizer."  # in front of the names of an optimizer's arrays
+JSON_VALUES = ("classes", "input_shape", "mean", "options", "state", "std")
 
 
 class Mlp(nn.Module):
@@ -106,6 +120,9 @@ class ResNet18(nn.Module):
         return self.fc(F.adaptive_avg_pool2d(x, 1).flatten(1))
 
 
+NETWORKS = ("mlp", "lenet", "simple", "resnet9", "resnet18")
+
+
 def make_network(name, shape, classes):
     """shape: (channels, height, width)."""
     if name == "mlp":
@@ -118,4 +135,56 @@ def make_network(name, shape, classes):
         return ResNet9(shape, classes)
     if name == "resnet18":
         return ResNet18(shape, classes)
-    raise SystemExit(f"no network is called '{name}'")
+    raise ValueError(f"no network of tandem is called '{name}', expected {', '.join(NETWORKS)}")
+
+
+def read(path):
+    """The tensors of a file by name, and what its metadata says."""
+    path = pathlib.Path(path)
+    if path.is_dir():
+        path = path / "model" / "model.safetensors"
+    with safe_open(path, "pt") as file:
+        tensors = {name: file.get_tensor(name) for name in file.keys()}
+        metadata = file.metadata() or {}
+    return tensors, {key: json.loads(value) if key in JSON_VALUES else value for key, value in metadata.items()}
+
+
+def load(path):
+    """The trained network, in evaluation mode, and the file's metadata."""
+    tensors, info = read(path)
+    network = make_network(info["model"], info["input_shape"], len(info["classes"]))
+    network.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith(OPTIMIZER)})
+    return network.eval(), info
+
+
+def normalise(images, info):
+    """uint8 [N, C, H, W] to what a network takes, with tandem's arithmetic: one factor and one offset a channel, computed
+    in double and rounded once."""
+    mean, std = (torch.tensor(info[name], dtype=torch.float64).reshape(1, -1, 1, 1) for name in ("mean", "std"))
+    return torch.as_tensor(images).float() * (1 / (255 * std)).float() - (mean / std).float()
+
+
+def make_optimizer(path, network):
+    """The optimizer of a checkpoint, with its state, over the parameters of `network`. Its learning rate is the peak; the
+    schedule is the caller's."""
+    tensors, info = read(path)
+    options = info["options"]
+    number = {name: float(options[name]) for name in ("lr", "lr-reference-batch", "momentum", "weight-decay", "beta1",
+                                                      "beta2", "epsilon")}
+    scale = float(info["global_batch"]) / number["lr-reference-batch"] if number["lr-reference-batch"] else 1
+    common = {"lr": number["lr"] * scale, "weight_decay": number["weight-decay"]}
+    if options["optimizer"] == "sgd":
+        optimizer = torch.optim.SGD(network.parameters(), momentum=number["momentum"],
+                                    nesterov=options["nesterov"] == "true", **common)
+        arrays, state = {"velocity": "momentum_buffer"}, {}
+    else:
+        optimizer = torch.optim.AdamW(network.parameters(), betas=(number["beta1"], number["beta2"]), eps=number["epsilon"],
+                                      **common)
+        arrays, state = {"first_moment": "exp_avg", "second_moment": "exp_avg_sq"}, {"step": float(info["optimizer_steps"])}
+    for name, parameter in network.named_parameters():
+        mine = {theirs: tensors[f"{OPTIMIZER}{ours}.{name}"].clone() for ours, theirs in arrays.items()
+                if f"{OPTIMIZER}{ours}.{name}" in tensors}
+        mine.update({key: torch.tensor(value) for key, value in state.items()})
+        if mine:
+            optimizer.state[parameter] = mine
+    return optimizer

@@ -1,0 +1,117 @@
+#!/usr/bin/env python3
+"""Writes weights that were trained in Python as a file for `tandem train --init-from`:
+
+    to_safetensors.py WEIGHTS.pth --model resnet18 --output FILE.safetensors [--shape 3x32x32] [--data FILE.h5]
+
+WEIGHTS.pth holds what torch.save(network.state_dict(), …) wrote, or a dict that has it under 'state_dict', 'model_state_dict'
+or 'model'; prefixes of DistributedDataParallel and torch.compile are taken off. Names and shapes are held against tandem's
+network of that name; without --model, for a TorchScript network, they are taken as they are. With --data, the packed data
+set that the weights are for, the file also says what `tandem eval` and `tandem predict` need: shape, classes, mean, std.
+Needs torch and safetensors, and h5py for --data. Exit codes: 2 usage, 65 weights that do not fit, 66 missing file.
+"""
+
+import argparse
+import hashlib
+import json
+import pickle
+import sys
+
+import torch
+from safetensors.torch import save_file
+
+import tandem_models
+
+NESTED = ("state_dict", "model_state_dict", "model")
+PREFIXES = ("module.", "_orig_mod.")
+BLOCK, DIGEST = 512, slice(32, 96)  # of a packed data set's user block
+
+
+class Unfit(Exception):
+    pass
+
+
+def read_weights(path):
+    try:
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
+        raise Unfit(f"torch.load(weights_only=True) refuses it: {str(error).splitlines()[0]}") from error
+    for key in NESTED:
+        if isinstance(content, dict) and isinstance(content.get(key), dict):
+            content = content[key]
+    if not isinstance(content, dict) or not content:
+        raise Unfit("a dict of tensors was expected; torch.save(network.state_dict(), FILE) writes one")
+    strangers = [str(name) for name, value in content.items() if not torch.is_tensor(value)]
+    if strangers:
+        raise Unfit("these are no tensors: " + ", ".join(strangers[:5]))
+    return {plain_name(name): tensor for name, tensor in content.items()}
+
+
+def plain_name(name):
+    for prefix in PREFIXES * 2:  # either may be around the other
+        name = name.removeprefix(prefix)
+    return name
+
+
+def check(weights, model, shape):
+    matrices = [tensor for tensor in weights.values() if tensor.dim() == 2]
+    if not matrices:
+        raise Unfit("no layer gives logits")
+    expected = tandem_models.make_network(model, shape, len(matrices[-1])).state_dict()
+    faults = [f"{name} is missing" for name in expected if name not in weights]
+    faults += [f"{name} is not part of {model}" for name in weights if name not in expected]
+    faults += [f"{name} is {list(weights[name].shape)}, expected {list(tensor.shape)}" for name, tensor in expected.items()
+               if name in weights and weights[name].shape != tensor.shape]
+    if faults:
+        raise Unfit(f"does not fit {model} for images of {'x'.join(map(str, shape))}: " + "; ".join(faults[:8]))
+
+
+def describe_data(path):
+    """What a model file says of the data set."""
+    import h5py
+    with open(path, "rb") as file:
+        block = file.read(BLOCK)
+        digest = hashlib.sha256(block + file.read()).hexdigest()
+    if block.startswith(b"tandem-dataset"):
+        digest = block[DIGEST].decode("ascii")
+    with h5py.File(path, "r") as file:
+        attributes = file.attrs
+        classes = [name.decode() if isinstance(name, bytes) else str(name) for name in attributes["classes"]]
+        return {"dataset": str(attributes["name"]), "dataset_digest": digest, "classes": json.dumps(classes),
+                "input_shape": json.dumps(list(file["train/images"].shape[1:])),
+                "mean": json.dumps(attributes["mean"].tolist()), "std": json.dumps(attributes["std"].tolist())}
+
+
+def convert(given):
+    weights = read_weights(given.weights)
+    metadata = describe_data(given.data) if given.data else {}
+    shape = json.loads(metadata["input_shape"]) if given.data else [int(size) for size in given.shape.split("x")]
+    if given.model:
+        check(weights, given.model, shape)
+        metadata |= {"format": "tandem-model", "model": given.model}
+    weights = {name: (tensor.float() if tensor.is_floating_point() else tensor).contiguous().clone()
+               for name, tensor in weights.items()}
+    save_file(weights, given.output, metadata=metadata)
+    print(f"{given.output}: {len(weights)} tensors of {given.model or 'a network without a name'}")
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("weights")
+    parser.add_argument("--model", choices=tandem_models.NETWORKS)
+    parser.add_argument("--output", required=True)
+    parser.add_argument("--shape", default="3x32x32", help="of an image, CxHxW; --data knows it")
+    parser.add_argument("--data")
+    given = parser.parse_args()
+    try:
+        convert(given)
+    except FileNotFoundError as error:
+        print(f"to_safetensors.py: {error.filename}: is not there", file=sys.stderr)
+        return 66
+    except Unfit as error:
+        print(f"to_safetensors.py: {given.weights}: {error}", file=sys.stderr)
+        return 65
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
