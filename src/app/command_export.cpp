@@ -45,17 +45,16 @@ int run_export(const Arguments& arguments) {
 }  // namespace
 
 Command export_command() {
-  return {
-      "export",
-      "--checkpoint PATH --output FILE",
-      "write a trained model as .pth, .safetensors or .pt",
-      "tandem export --checkpoint runs/demo --output net.pth",
-      {{"checkpoint", "PATH", "", "run folder or model.safetensors", "input"},
-       {"output", "FILE", "",
-        ".pth for torch.load(weights_only=True), .safetensors, or .pt where --model was a file",
-        "output"}},
-      run_export,
-      nullptr};
+  return {"export",
+          "--checkpoint PATH --output FILE",
+          "write a trained model as .pth, .safetensors or .pt",
+          "tandem export --checkpoint runs/demo --output net.pth",
+          {{"checkpoint", "PATH", "", "run folder or model.safetensors", "input"},
+           {"output", "FILE", "",
+            ".pth for torch.load(weights_only=True), .safetensors, or .pt where --model was a file",
+            "output"}},
+          run_export,
+          nullptr};
 }
 
 }  // namespace tandem::app

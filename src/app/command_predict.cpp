@@ -24,8 +24,8 @@ constexpr std::uint64_t kMostInBatch = 100'000;
 std::vector<Guesses> classify(model::Network& network, const data::PictureBatch& batch,
                               data::Layout layout, const ModelDescription& description) {
   const torch::NoGradGuard no_grad;
-  const torch::Tensor logits = network.forward(train::tensor_of(
-      batch.images.get(), batch.size(), description.shape, layout));
+  const torch::Tensor logits = network.forward(
+      train::tensor_of(batch.images.get(), batch.size(), description.shape, layout));
   const auto [sorted, labels] =
       torch::sort(logits, /*stable=*/true, /*dim=*/1, /*descending=*/true);
   const torch::Tensor probabilities = torch::softmax(sorted, 1);

@@ -163,8 +163,7 @@ int run_train(Job& job, const Arguments& arguments) {
   comm::agree(job.world, job.topology.host, [&] {
     arithmetic = train::BatchArithmetic::of(config, info.train_count, job.topology.world);
   });
-  require_same_run(job, start, options, info.digest, network_file.sha256,
-                   arithmetic.global_batch);
+  require_same_run(job, start, options, info.digest, network_file.sha256, arithmetic.global_batch);
   if (const auto summary = summary_if_complete(job, start, arithmetic.total_steps)) {
     job.say(request.reporting.json ? summary->dump()
                                    : start.run_id + " is complete:\n" + summary->dump(2) +
@@ -247,8 +246,9 @@ int run_train(Job& job, const Arguments& arguments) {
     seen.total_steps = arithmetic.total_steps;
     seen.steps_per_epoch = arithmetic.steps_per_epoch;
     seen.position = [&board, first = start.state.step] { return position_on(board, first); };
-    sinks = make_sinks(*folder, std::make_unique<metrics::TensorBoardSink>(board_settings, describe),
-                       std::move(seen));
+    sinks =
+        make_sinks(*folder, std::make_unique<metrics::TensorBoardSink>(board_settings, describe),
+                   std::move(seen));
     if (request.safekeeping.save_best) {
       best_accuracy = train::CheckpointStore(folder->checkpoints_path()).best_accuracy();
     }

@@ -118,7 +118,8 @@ std::string bash_completion(const std::vector<Command>& commands) {
     forms += "    " + command.name + ") if [ \"$COMP_CWORD\" = 2 ]; then _tandem_words " +
              shell_words(command.forms) + "; return; fi ;;\n";
   }
-  return "# Completion of tandem " + version() + " in bash, made by: tandem emit bash-completion\n" +
+  return "# Completion of tandem " + version() +
+         " in bash, made by: tandem emit bash-completion\n" +
          R"(_tandem_words() {
   local word
   while IFS='' read -r word; do COMPREPLY+=("$word"); done < <(compgen -W "$1" -- "$current")

@@ -25,7 +25,8 @@ comm::Backend to_backend(const std::string& name) {
 }  // namespace
 
 OptionSpec device_option() {
-  return {"device", "NAME", "auto", "auto (GPUs where there is one for each rank), cpu or cuda",
+  return {"device",    "NAME",
+          "auto",      "auto (GPUs where there is one for each rank), cpu or cuda",
           "execution", {"auto", "cpu", "cuda"}};
 }
 
@@ -41,9 +42,9 @@ OptionSpec share_gpu_option() {
 }
 
 OptionSpec backend_option() {
-  return {"backend", "NAME", "auto",
-          "what carries gradients: nccl (auto: with GPUs) or mpi (auto: else)", "execution",
-          {"auto", "nccl", "mpi"}};
+  return {"backend",   "NAME",
+          "auto",      "what carries gradients: nccl (auto: with GPUs) or mpi (auto: else)",
+          "execution", {"auto", "nccl", "mpi"}};
 }
 
 OptionSpec init_timeout_option() {

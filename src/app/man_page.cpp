@@ -102,7 +102,8 @@ std::string option_text(const OptionSpec& spec) {
 std::string command_text(const Command& command) {
   std::string text = "\n.SS " + argument("tandem " + command.name + " " + command.usage);
   text += "\n" + roff(sentence(command.purpose));
-  if (!command.forms.empty()) text += "\n.PP\nFORM is one of " + roff(join(command.forms, ", ")) + ".";
+  if (!command.forms.empty())
+    text += "\n.PP\nFORM is one of " + roff(join(command.forms, ", ")) + ".";
   std::string group;
   for (const OptionSpec& spec : command.options) {
     if (spec.group != group) text += "\n.PP\n\\fI" + roff(spec.group) + "\\fR:";
@@ -123,13 +124,15 @@ std::string man_page(const std::vector<Command>& commands) {
           "\\fBtandem\\fR [\\fICOMMAND\\fR] \\fB\\-\\-help\\fR\n.br\n" +
           "\\fBtandem\\fR \\fB\\-\\-version\\fR";
   text += section("DESCRIPTION") + "\n" +
-          roff("One program that packs a data set, trains on several ranks started by mpirun or "
-               "srun, evaluates and exports. Ranks train as one: the gradient is the mean over the "
-               "global batch at any number of ranks, and every image counts exactly once.") +
+          roff(
+              "One program that packs a data set, trains on several ranks started by mpirun or "
+              "srun, evaluates and exports. Ranks train as one: the gradient is the mean over the "
+              "global batch at any number of ranks, and every image counts exactly once.") +
           "\n.PP\n" +
-          roff("Options are long and are never abbreviated; a switch --quiet has a form "
-               "--no-quiet. Values in brackets are defaults. The strongest origin of a value wins: "
-               "command line, environment, the file of --config, recipe, default.");
+          roff(
+              "Options are long and are never abbreviated; a switch --quiet has a form "
+              "--no-quiet. Values in brackets are defaults. The strongest origin of a value wins: "
+              "command line, environment, the file of --config, recipe, default.");
   text += section("COMMANDS");
   for (const Command& command : commands) text += command_text(command);
   text += section("EXIT STATUS") + "\n" +

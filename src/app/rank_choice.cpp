@@ -41,8 +41,9 @@ std::vector<int> RankChoice::among(int world) const {
   for (int rank = 0; is_all_ && rank < world; ++rank) ranks.insert(rank);
   for (const auto& [first, last] : ranges_) {
     if (last >= world) {
-      throw UsageError("--log-ranks: rank " + std::to_string(last) + " is asked for, and the job's " +
-                       "ranks are 0 to " + std::to_string(world - 1) + "; see mpirun -np");
+      throw UsageError("--log-ranks: rank " + std::to_string(last) +
+                       " is asked for, and the job's " + "ranks are 0 to " +
+                       std::to_string(world - 1) + "; see mpirun -np");
     }
     for (int rank = first; rank <= last; ++rank) ranks.insert(rank);
   }

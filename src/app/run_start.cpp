@@ -206,8 +206,7 @@ std::string options_to_keep(const Options& options) {
 std::string kept_option(const RunStart& start, const std::string& name) {
   const auto& metadata = start.checkpoint->metadata;
   const auto found = metadata.find("options");
-  const Json kept =
-      found == metadata.end() ? Json() : Json::parse(found->second, nullptr, false);
+  const Json kept = found == metadata.end() ? Json() : Json::parse(found->second, nullptr, false);
   const Json value = kept.is_object() ? kept.value(name, Json()) : Json();
   return value.is_string() ? value.get<std::string>() : "";
 }

@@ -165,7 +165,8 @@ void keep_to_cpus(Options& options, comm::DeviceRequest& request) {
 }  // namespace
 
 OptionSpec precision_option() {
-  return {"precision", "NAME", "fp32", "fp32, or bf16 or (GPUs) fp16 autocast with fp32 weights",
+  return {"precision", "NAME",
+          "fp32",      "fp32, or bf16 or (GPUs) fp16 autocast with fp32 weights",
           "execution", model::precision_names()};
 }
 
@@ -258,8 +259,11 @@ OptionTable train_option_table() {
        "safekeeping"},
       {"drift-check-every", "N", "0",
        "steps between comparisons of all ranks' weights; 0: at checkpoints only", "safekeeping"},
-      {"on-nonfinite", "MODE", "abort",
-       "abort, or skip: leave out an update whose loss or gradient is not finite", "safekeeping",
+      {"on-nonfinite",
+       "MODE",
+       "abort",
+       "abort, or skip: leave out an update whose loss or gradient is not finite",
+       "safekeeping",
        {"abort", "skip"}},
       {"stall-warn", "S", "60", "warn of a rank that has not advanced for S seconds; 0: never",
        "safekeeping"},

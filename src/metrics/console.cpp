@@ -60,8 +60,7 @@ ProgressView ConsoleSink::view(Clock::time_point now) const {
   ProgressView view;
   view.step = std::min(std::max(position.step, latest_ ? latest_->step : 0), settings_.total_steps);
   view.total_steps = settings_.total_steps;
-  view.epoch =
-      static_cast<double>(view.step) / static_cast<double>(settings_.steps_per_epoch);
+  view.epoch = static_cast<double>(view.step) / static_cast<double>(settings_.steps_per_epoch);
   view.total_epochs = settings_.total_epochs;
   view.latest = latest_;
   view.activity = position.activity;

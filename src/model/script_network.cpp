@@ -170,8 +170,7 @@ class ScriptNetwork final : public Network {
     for (Outside& entry : outside_) {
       const torch::Tensor now = entry.owner->getSlot(entry.slot).toTensor();
       if (now.is_same(entry.inside)) continue;
-      if (now.sizes() != entry.inside.sizes() ||
-          now.scalar_type() != entry.inside.scalar_type()) {
+      if (now.sizes() != entry.inside.sizes() || now.scalar_type() != entry.inside.scalar_type()) {
         throw DataError(file_ + ": its forward() makes '" + entry.name + "' a tensor of " +
                         sizes_of(now) + ", " + sizes_of(entry.inside) +
                         " of the same type was expected: what a network keeps keeps its shape");

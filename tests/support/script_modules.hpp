@@ -53,17 +53,17 @@ inline torch::jit::Module script_net(InputShape shape, std::int64_t classes,
                            {"bias", torch::zeros({kFilters})}}));
   if (options.batch_norm) {
     net.register_module(
-        "bn",
-        script_part("BatchNorm",
-                    "def forward(self, x):\n"
-                    "  if self.training:\n"
-                    "    self.num_batches_tracked.add_(1)\n"
-                    "  return torch.batch_norm(x, self.weight, self.bias, self.running_mean,\n"
-                    "                          self.running_var, self.training, 0.1, 1e-5, False)\n",
-                    {{"weight", torch::ones({kFilters})}, {"bias", torch::zeros({kFilters})}},
-                    {{"running_mean", torch::zeros({kFilters})},
-                     {"running_var", torch::ones({kFilters})},
-                     {"num_batches_tracked", torch::zeros({}, torch::kInt64)}}));
+        "bn", script_part(
+                  "BatchNorm",
+                  "def forward(self, x):\n"
+                  "  if self.training:\n"
+                  "    self.num_batches_tracked.add_(1)\n"
+                  "  return torch.batch_norm(x, self.weight, self.bias, self.running_mean,\n"
+                  "                          self.running_var, self.training, 0.1, 1e-5, False)\n",
+                  {{"weight", torch::ones({kFilters})}, {"bias", torch::zeros({kFilters})}},
+                  {{"running_mean", torch::zeros({kFilters})},
+                   {"running_var", torch::ones({kFilters})},
+                   {"num_batches_tracked", torch::zeros({}, torch::kInt64)}}));
   }
   net.register_module("fc", script_part("Linear",
                                         "def forward(self, x):\n"

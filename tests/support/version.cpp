@@ -11,6 +11,8 @@ std::string version() {
   return version == nullptr ? "0.1.0" : version;
 }
 
+std::string source_date() { return "2026-03-14"; }
+
 std::string source_version() { return "test"; }
 
 std::string build_summary() { return "test"; }

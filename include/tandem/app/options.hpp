@@ -13,11 +13,11 @@
 namespace tandem::app {
 
 struct OptionSpec {
-  std::string name;           // "batch-size"
-  std::string placeholder;    // "N"; empty: a switch, which also has a --no- form
-  std::string default_value;  // "" : not set; switches: "true" or "false"
-  std::string help;           // one sentence, with the unit
-  std::string group;          // heading in --help
+  std::string name;                       // "batch-size"
+  std::string placeholder;                // "N"; empty: a switch, which also has a --no- form
+  std::string default_value;              // "" : not set; switches: "true" or "false"
+  std::string help;                       // one sentence, with the unit
+  std::string group;                      // heading in --help
   std::vector<std::string> choices = {};  // all that its value may be; empty: not such a list
 };
 using OptionTable = std::vector<OptionSpec>;

@@ -14,9 +14,9 @@ namespace tandem {
 // terminal. A newline that is wanted must be printed by the caller.
 std::string escape_for_terminal(std::string_view text);
 
-// The candidate that the fewest edits make of `word`, or nothing where none is near: at most a third
-// of the letters, two where they are few, and not all. An edit is a letter too many, too few or
-// another, or two that changed places.
+// The candidate that the fewest edits make of `word`, or nothing where none is near: at most a
+// third of the letters, two where they are few, and not all. An edit is a letter too many, too few
+// or another, or two that changed places.
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 

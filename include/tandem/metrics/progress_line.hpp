@@ -16,7 +16,8 @@ struct ProgressView {
   std::uint64_t total_steps = 0;
   double epoch = 0;  // done, with its fraction
   double total_epochs = 0;
-  std::optional<StepRecord> latest = std::nullopt;  // loss, accuracy, images/s and ranks come from it
+  std::optional<StepRecord> latest =
+      std::nullopt;  // loss, accuracy, images/s and ranks come from it
   double seconds_left = 0;
   std::string activity = {};  // "evaluation", where it is not steps that are made
 };

@@ -82,11 +82,10 @@ TEST(Console, IsQuietOnRequest) {
 TEST(Console, PrintsTheLinesOfRanksThatAreAskedFor) {
   ConsoleSettings settings = settings_of(Progress::kNone);
   settings.log_ranks = {1};
-  const std::string words =
-      "0 images/s  0.0 ms/step: data 0.0, compute 0.0, exchange 0.0\n";
-  EXPECT_EQ(written_by(settings, run_an_epoch),
-            "[r1/2 n2 cpu] step 3  loss 0.0000  " + words + "[r1/2 n2 cpu] epoch 1/2  no image  " +
-                words + kEpochLine + kEvalLine);
+  const std::string words = "0 images/s  0.0 ms/step: data 0.0, compute 0.0, exchange 0.0\n";
+  EXPECT_EQ(written_by(settings, run_an_epoch), "[r1/2 n2 cpu] step 3  loss 0.0000  " + words +
+                                                    "[r1/2 n2 cpu] epoch 1/2  no image  " + words +
+                                                    kEpochLine + kEvalLine);
 }
 
 TEST(Console, DrawsTheLiveLineAnewAndClearsItInTheEnd) {

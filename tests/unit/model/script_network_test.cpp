@@ -191,17 +191,17 @@ TEST(ScriptNetwork, IsWrittenWithItsWeightsAndInEvaluationMode) {
 
 TEST(ScriptNetwork, WarnsOfModesThatAreFixed) {
   EXPECT_EQ(script_warning(*network_of(net({true, 0.5}))), "");
-  const std::string warning = script_warning(*network_of(
-      script_part("Fixed",
-                  "def forward(self, x):\n"
-                  "  x = torch.mm(x.flatten(1), self.w)\n"
-                  "  if x.size(0) > 2:\n"
-                  "    x = torch.dropout(x, 0.5, True)\n"
-                  "  x = torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-5, False)\n"
-                  "  return torch.batch_norm(x, None, None, self.mean, self.var, False, 0.1, 1e-5,\n"
-                  "                          False)\n",
-                  {{"w", torch::randn({48, kClasses})}},
-                  {{"mean", torch::zeros({kClasses})}, {"var", torch::ones({kClasses})}})));
+  const std::string warning = script_warning(*network_of(script_part(
+      "Fixed",
+      "def forward(self, x):\n"
+      "  x = torch.mm(x.flatten(1), self.w)\n"
+      "  if x.size(0) > 2:\n"
+      "    x = torch.dropout(x, 0.5, True)\n"
+      "  x = torch.batch_norm(x, None, None, None, None, True, 0.1, 1e-5, False)\n"
+      "  return torch.batch_norm(x, None, None, self.mean, self.var, False, 0.1, 1e-5,\n"
+      "                          False)\n",
+      {{"w", torch::randn({48, kClasses})}},
+      {{"mean", torch::zeros({kClasses})}, {"var", torch::ones({kClasses})}})));
   EXPECT_EQ(warning.rfind("net.pt: 2 of its BatchNorm and dropout operators do the same", 0), 0U)
       << warning;
 }
