@@ -21,6 +21,9 @@ ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", 
 # The defaults, said so that both sides have as many words: their number moves the stack, which may change the speed.
 SUPERVISED = ["--stall-warn", "60", "--stall-abort", "600"]
 UNSUPERVISED = ["--stall-warn", "0", "--stall-abort", "0"]
+# Every rank's lines and samples, about once a second, beside none at all.
+METRICS = ["--system-interval", "1", "--log-every"]
+NO_METRICS = ["--system-interval", "0", "--log-every", "0"]
 # name, ranks, network, images per rank, steps, options of one side, of the other, the least ratio that is asked for, and how
 # many pairs for each of --runs: many short ones, in turn, where a cost is sought that is smaller than the difference between runs.
 PAIRS = [
@@ -30,6 +33,8 @@ PAIRS = [
     ("--virtual-ranks 4, 4 ranks, resnet9", 4, "resnet9", 32, 12, ["--virtual-ranks", "4"], [], 1 / 1.10, 1),
     ("watchdog, 2 ranks, simple", 2, "simple", 128, 80, SUPERVISED, UNSUPERVISED, 0.99, 8),
     ("watchdog, 2 ranks, lenet, batch 16", 2, "lenet", 16, 1000, SUPERVISED, UNSUPERVISED, 0.99, 8),
+    ("metrics, 2 ranks, simple", 2, "simple", 128, 120, [*METRICS, "10"], NO_METRICS, 0.99, 4),
+    ("metrics, 2 ranks, lenet, batch 16", 2, "lenet", 16, 3000, [*METRICS, "300"], NO_METRICS, 0.99, 4),
 ]
 
 
@@ -43,9 +48,15 @@ def images_per_second(options, ranks, network, batch, steps, more):
     with tempfile.TemporaryDirectory() as folder:
         command = command_of(options, folder, ranks, network, batch, ["--max-steps", str(steps), "--checkpoint-every", "0", *more])
         done = subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=False)
+        wall = time.time()
         if done.returncode != 0:
             raise SystemExit(f"{' '.join(command)}\nended with {done.returncode}\n{done.stderr}")
-        return json.loads(done.stdout.strip().splitlines()[-1])["images_per_second"]
+        summary = json.loads(done.stdout.strip().splitlines()[-1])
+        if "--system-interval" not in more:
+            return summary["images_per_second"]
+        # What is written between steps is no part of theirs, so this is by the clock.
+        manifest = json.loads(pathlib.Path(folder, "a/manifest.json").read_text())
+        return summary["images_seen"] / (wall - manifest["segments"][-1]["started"])
 
 
 def seconds_until_durable(options):
