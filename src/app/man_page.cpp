@@ -110,14 +110,14 @@ std::string command_text(const Command& command) {
     group = spec.group;
     text += option_text(spec);
   }
-  return text + "\n.PP\nExample:\n.PP\n.RS 4\n.nf\n" + roff(command.example, true) + "\n.fi\n.RE";
+  return text + "\n.PP\nExample:\n.RS 4\n.nf\n" + roff(command.example, true) + "\n.fi\n.RE";
 }
 
 }  // namespace
 
 std::string man_page(const std::vector<Command>& commands) {
   std::string text = ".\\\" Made by: tandem emit man\n";
-  text += ".TH TANDEM 1 " + argument(source_date()) + " " + argument("tandem " + version()) + " " +
+  text += ".TH TANDEM 1 \"" + source_date() + "\" " + argument("tandem " + version()) + " " +
           argument("User Commands");
   text += section("NAME") + "\ntandem \\- train image classifiers on several ranks of MPI";
   text += section("SYNOPSIS") + "\n\\fBtandem\\fR \\fICOMMAND\\fR [\\fIoptions\\fR]\n.br\n" +

