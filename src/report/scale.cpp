@@ -58,7 +58,7 @@ Scale make_scale(double low, double high, bool reaches_marks, bool is_logarithmi
   const double step = round_step((high - low) / (reaches_marks ? kSteps : kStepsWithin));
   scale.low = reaches_marks ? std::floor(low / step + 1e-9) * step : low;
   scale.high = reaches_marks ? std::ceil(high / step - 1e-9) * step : high;
-  const double first = std::ceil(scale.low / step - 1e-9);
+  const double first = std::ceil(scale.low / step - 1e-9) + 0.0;  // not -0
   for (double count = first; count * step <= scale.high + 1e-9 * step; ++count) {
     scale.marks.push_back(count * step);
   }

@@ -44,6 +44,7 @@ void expect_good(const Scale& scale, double low, double high) {
 TEST(Scale, HasRoundMarksAroundAnyRange) {
   const Scale simple = make_scale(0, 93, true);
   EXPECT_EQ(simple.marks, (std::vector<double>{0, 50, 100}));
+  EXPECT_EQ(format_value(simple.marks.front(), Unit::kNumber), "0");
   CounterRandom random{3, 1};
   for (int i = 0; i < 2000; ++i) {
     const double power = std::pow(10, static_cast<double>(random.below(180)) - 90);
