@@ -98,7 +98,7 @@ class Options(TandemTest):
 
     def test_a_word_that_is_no_value_suggests_the_one_that_was_meant(self):
         for option, given, meant in (("device", "gpu", "cuda"), ("precision", "FP16", "fp16"), ("precision", "half", "fp16"),
-                                     ("backend", "gloo", "mpi")):
+                                     ("backend", "gloo", "mpi"), ("optimizer", "sdg", "sgd")):
             done = self.tandem("train", "--data", DATA, f"--{option}", given, code=2)
             self.assert_one_error(done, f"--{option}: '{given}' is not one of .*; did you mean {meant}")
         done = self.tandem("train", "--data", DATA, "--bucket-mb", "none", code=2)
