@@ -44,7 +44,7 @@ class Help(ShellCompletion):
                 words = self.help_of(command)
                 self.assertRegex(words, rf"^usage: tandem {command} ")
                 before, example = words.split("\nexample:\n")
-                self.assertIn(f"tandem {command} ", example)
+                self.assertRegex(example, rf"tandem {command}\b")
                 self.assertEqual(len(example.splitlines()), 1)
                 # Each option stands below the heading of its group.
                 self.assertRegex(before, r"(?m)\n\n[a-z][a-z ]+:\n  --")
