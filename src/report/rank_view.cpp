@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 #include <utility>
 
 #include "band.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/json_fields.hpp"
 #include "tandem/metrics/metric_lines.hpp"
 
 namespace tandem::report {
@@ -37,15 +39,31 @@ const std::pair<const char*, const char*> kTitles[] = {
     {"gpu_celsius", "GPU temperature, °C"},
 };
 
-// Each line speaks of the steps since the one before it.
-std::vector<double> steps_of_lines(const metrics::EventLines& lines) {
+// Each line speaks of the steps since the one before it, or since the start of the run that made
+// it: `starts` are the steps that were done before each, lowest first.
+std::vector<double> steps_of_lines(const metrics::EventLines& lines,
+                                   const std::vector<double>& starts) {
   std::vector<double> steps;
   double before = 0;
   for (const double step : lines.step) {
+    const auto later = std::lower_bound(starts.begin(), starts.end(), step);
+    if (later != starts.begin()) before = std::max(before, *std::prev(later));
     steps.push_back(std::max(1.0, step - before));
     before = step;
   }
   return steps;
+}
+
+std::vector<double> starts_of(const metrics::RunRecord& run) {
+  std::vector<double> starts;
+  const Json& segments = member(run.manifest, "segments");
+  if (!segments.is_array()) return starts;
+  for (const Json& segment : segments) {
+    const double first = number_of(segment, "first_step");
+    if (std::isfinite(first)) starts.push_back(first);
+  }
+  std::sort(starts.begin(), starts.end());
+  return starts;
 }
 
 // Values of a field weighted by the steps that they speak of.
@@ -71,9 +89,10 @@ class LeastExchange {
     for (const metrics::Sample& sample : lines.samples(kStep, kComm)) {
       if (!std::isfinite(sample.value)) continue;
       const double step = found->second.step[sample.line];
-      const auto entry = least_.emplace_hint(least_.end(), step, Entry{sample.value, 0});
-      entry->second.seconds = std::min(entry->second.seconds, sample.value);
-      entry->second.steps = steps[sample.line];
+      const Entry mine{sample.value, steps[sample.line]};
+      Entry& entry = least_.emplace_hint(least_.end(), step, mine)->second;
+      entry.seconds = std::min(entry.seconds, mine.seconds);
+      entry.steps = std::min(entry.steps, mine.steps);  // more where a line of a rank was lost
     }
   }
   double mean() const {
@@ -119,12 +138,10 @@ std::vector<Field> fields_of(const metrics::MetricLines& lines) {
   return fields;
 }
 
-RankRow summarise(int rank, const metrics::MetricLines& lines, const std::vector<Field>& fields) {
+RankRow summarise(int rank, const metrics::MetricLines& lines, const std::vector<Field>& fields,
+                  const std::vector<double>& steps) {
   RankRow row;
   row.rank = rank;
-  const auto found = lines.events.find(kStep);
-  const std::vector<double> steps =
-      found == lines.events.end() ? std::vector<double>() : steps_of_lines(found->second);
   row.step_seconds = mean_per_step(lines, "step_seconds", steps);
   row.data_seconds = mean_per_step(lines, "data_seconds", steps);
   row.compute_seconds = mean_per_step(lines, "compute_seconds", steps);
@@ -171,6 +188,7 @@ RankView read_ranks(const metrics::RunRecord& run, const Columns& columns) {
   RankView view;
   LeastExchange least;
   std::map<std::string, Band> bands;
+  const std::vector<double> starts = starts_of(run);
   const std::vector<std::pair<int, std::string>> files = run.rank_metrics();
   view.curves.is_band = files.size() > kMostRankCurves;
   for (const auto& [rank, path] : files) {
@@ -182,10 +200,12 @@ RankView read_ranks(const metrics::RunRecord& run, const Columns& columns) {
       continue;
     }
     const std::vector<Field> fields = fields_of(lines);
-    view.rows.push_back(summarise(rank, lines, fields));
+    std::vector<double> steps;
     if (const auto found = lines.events.find(kStep); found != lines.events.end()) {
-      least.add(lines, steps_of_lines(found->second));
+      steps = steps_of_lines(found->second, starts);
     }
+    view.rows.push_back(summarise(rank, lines, fields, steps));
+    least.add(lines, steps);
     for (const Field& field : fields) {
       const Points points = points_of(lines, field.event, field.name, Axis::kStep);
       if (view.curves.is_band) {
@@ -201,7 +221,8 @@ RankView read_ranks(const metrics::RunRecord& run, const Columns& columns) {
   for (const auto& [field, band] : bands) view.curves.by_metric[field] = band.curves();
   const double exchange = least.mean();
   for (RankRow& row : view.rows) {
-    row.exchange_seconds = std::min(exchange, row.wait_seconds);
+    row.exchange_seconds =
+        std::isfinite(row.wait_seconds) ? std::min(exchange, row.wait_seconds) : kNone;
     row.wait_seconds -= row.exchange_seconds;
   }
   return view;

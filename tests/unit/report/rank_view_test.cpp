@@ -24,7 +24,7 @@ struct WrittenRun {
     path = run.path();
     write_file_atomically(path + "/config.ini", "");
     std::vector<std::string> files;
-    for (std::size_t rank = 0; rank < records.front().ranks.size(); ++rank) {
+    for (std::size_t rank = 0; rank < records.back().ranks.size(); ++rank) {
       files.push_back(run.rank_metrics_path(static_cast<int>(rank)));
     }
     metrics::JsonLinesSink sink(run.metrics_path(), files);
@@ -51,6 +51,23 @@ TEST(RankView, WeighsEachLineByItsSteps) {
   EXPECT_NEAR(view.rows[0].images_per_second, 240 / (10 * 0.7 + 20 * 1.6), 1e-9);
   EXPECT_DOUBLE_EQ(view.rows[0].exchange_seconds, (0.3 + 2 * 0.6) / 3);
   EXPECT_EQ(view.rows[0].wait_seconds, 0) << "alone, it waits for nobody";
+}
+
+TEST(RankView, ALineOfARestartSpeaksOfItsOwnSteps) {
+  // 1005 steps on one rank, the last five of them in no line; then five more on two.
+  const WrittenRun run({record_of(1000, {{80, 1, 0.1, 0.2, 0.3, 0.6}}),
+                        record_of(1010, {{40, 1, 0.4, 0.5, 0.9, 1.8}, {40, 1, 0, 0.5, 0.6, 1.1}}),
+                        record_of(1020, {{80, 1, 0.4, 0.5, 0.6, 1.5}, {80, 1, 0.3, 0.5, 0.7, 1.5}})});
+  const std::string silent = run.path + "/ranks/rank-0002.jsonl";
+  write_file_atomically(silent, R"({"event":"step","step":1020,"step_seconds":1})" "\n");
+  write_file_atomically(run.path + "/manifest.json",
+                        R"({"segments":[{"first_step":0},{"first_step":1005},{"odd":1},3]})");
+  const RankView view = run.read();
+  ASSERT_EQ(view.rows.size(), 3U);
+  EXPECT_TRUE(std::isnan(view.rows[2].exchange_seconds)) << "its file has none";
+  EXPECT_DOUBLE_EQ(view.rows[1].data_seconds, 10 * 0.3 / 15);
+  EXPECT_NEAR(view.rows[1].images_per_second, 120 / (5 * 1.1 + 10 * 1.5), 1e-9);
+  EXPECT_DOUBLE_EQ(view.rows[0].exchange_seconds, (1000 * 0.3 + 5 * 0.6 + 10 * 0.6) / 1015);
 }
 
 TEST(RankView, WaitingIsWhatTheLastRankDidNotNeed) {
