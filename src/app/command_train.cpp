@@ -306,7 +306,7 @@ int run_train(Job& job, const Arguments& arguments) {
       {job.world, *network, arena, *exchange, *math, schedule, *batches, evaluate_test, sinks,
        [&](std::uint64_t step) { return keeper.decide(step); },
        [&](const train::TrainingState& state) { keeper.save(state); }, &progress,
-       [&] { return system.latest(); }},
+       [&] { return system.take(); }},
       settings, start.state);
   const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - began;
   const train::TrainResult result =

@@ -22,6 +22,24 @@ std::optional<std::uint64_t> read_number(const std::string& path) {
   return text ? field_of("value " + *text, "value") : std::nullopt;  // not one of "max"
 }
 
+// The CPUs that a group may use at once; nothing where it has no limit.
+std::optional<double> cpu_limit(const std::string& folder, bool is_version_2) {
+  std::optional<std::uint64_t> quota;
+  std::optional<std::uint64_t> period;
+  if (is_version_2) {
+    const auto text = read_kernel_file(folder + "/cpu.max");  // "200000 100000", "max 100000"
+    const std::vector<std::string> words = split(text.value_or(""), ' ');
+    if (words.size() != 2) return std::nullopt;
+    quota = field_of("value " + words[0], "value");
+    period = field_of("value " + words[1], "value");
+  } else {
+    quota = read_number(folder + "/cpu.cfs_quota_us");  // -1: none
+    period = read_number(folder + "/cpu.cfs_period_us");
+  }
+  if (!quota || !period || *period == 0) return std::nullopt;
+  return static_cast<double>(*quota) / static_cast<double>(*period);
+}
+
 // The group's folder and those of the groups around it, as far as `mount` shows them. In a
 // container the kernel may name a group as the host sees it; then the mount's top is the group.
 std::vector<std::string> folders_of(const CgroupMount& mount, const std::string& group,
@@ -119,14 +137,18 @@ void Cgroup::read_memory(const Hierarchy& groups, CgroupCounters& counters) {
 }
 
 void Cgroup::read_cpu(const Hierarchy& groups, CgroupCounters& counters) {
+  std::optional<double> least;
   for (const std::string& folder : groups.folders) {
+    const auto limit = cpu_limit(folder, groups.is_version_2);
+    if (!limit || (least && *limit >= *least)) continue;
     const auto stat = read_kernel_file(folder + "/cpu.stat");
     if (!stat) continue;
-    const auto throttled =
-        field_of(*stat, groups.is_version_2 ? "throttled_usec" : "throttled_time");
-    if (!throttled) continue;
-    const double seconds = static_cast<double>(*throttled) * (groups.is_version_2 ? 1e-6 : 1e-9);
-    counters.throttled_seconds = counters.throttled_seconds.value_or(0) + seconds;
+    const auto periods = field_of(*stat, "nr_periods");
+    const auto throttled = field_of(*stat, "nr_throttled");
+    if (!periods || !throttled) continue;
+    least = limit;
+    counters.cpu_periods = periods;
+    counters.throttled_periods = throttled;
   }
 }
 

@@ -1,4 +1,4 @@
-// What: the control groups of this process, version 1 or 2: memory in use, its limit, and how long
+// What: the control groups of this process, version 1 or 2: memory in use, its limit, and how often
 // a limit of CPU time held the process back. Module-private. Owns: paths. Threads: any. Throws:
 // nothing; what is not there is absent.
 #pragma once
@@ -14,7 +14,10 @@ namespace tandem::metrics {
 struct CgroupCounters {
   std::optional<std::uint64_t> memory_bytes;
   std::optional<std::uint64_t> memory_limit_bytes;  // the least, of the group and those around it
-  std::optional<double> throttled_seconds;          // by the limits of all of them
+  // Of the least limit of CPU time among them, both or none: its periods while the group ran, and
+  // those of them in which it had to wait. Times would be sums over its CPUs.
+  std::optional<std::uint64_t> cpu_periods;
+  std::optional<std::uint64_t> throttled_periods;
 };
 
 class Cgroup {

@@ -19,6 +19,17 @@ double rate(const std::optional<Number>& before, const std::optional<Number>& no
   return static_cast<double>(*now - *before) / seconds;
 }
 
+// Of the periods of a CPU limit, which only count while something runs.
+double throttled_share(const CgroupCounters& before, const CgroupCounters& now) {
+  if (!before.cpu_periods || !now.cpu_periods || *now.cpu_periods < *before.cpu_periods ||
+      *now.throttled_periods < *before.throttled_periods) {
+    return SystemUsage::kAbsent;
+  }
+  const std::uint64_t periods = *now.cpu_periods - *before.cpu_periods;
+  const std::uint64_t throttled = *now.throttled_periods - *before.throttled_periods;
+  return periods == 0 ? 0 : static_cast<double>(throttled) / static_cast<double>(periods);
+}
+
 }  // namespace
 
 SystemProbe::SystemProbe(const std::string& gpu_bus_id)
@@ -48,8 +59,7 @@ SystemUsage usage_between(const SystemReading& before, const SystemReading& now)
   values[kWriteBytes] = rate(then.write_bytes, process.write_bytes, seconds);
   values[kCgroupBytes] = gauge(now.cgroup.memory_bytes);
   values[kCgroupLimitBytes] = gauge(now.cgroup.memory_limit_bytes);
-  values[kThrottledPercent] =
-      kPercent * rate(before.cgroup.throttled_seconds, now.cgroup.throttled_seconds, seconds);
+  values[kThrottledPercent] = kPercent * throttled_share(before.cgroup, now.cgroup);
   values[kGpuPercent] = gauge(now.gpu.busy_percent);
   values[kGpuMemoryBytes] = gauge(now.gpu.memory_bytes);
   values[kGpuWatts] = gauge(now.gpu.watts);

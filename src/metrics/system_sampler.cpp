@@ -1,63 +1,114 @@
 #include "tandem/metrics/system_sampler.hpp"
 
-#include <chrono>
+#include <condition_variable>
+#include <mutex>
+#include <system_error>
+#include <utility>
 
 #include "system_probe.hpp"
 #include "tandem/core/host.hpp"
+#include "tandem/core/print.hpp"
+#include "usage_window.hpp"
 
 namespace tandem::metrics {
+namespace {
+
+using SamplerClock = std::chrono::steady_clock;
+
+constexpr std::chrono::seconds kPatience{5};
+// For the first sample of a run that ends before one is due. Once: training waits for it.
+constexpr std::chrono::milliseconds kFirstSample{500};
+
+SystemSampler::OpenReader reader_of(const std::string& gpu_bus_id) {
+  return [gpu_bus_id] {
+    const auto probe = std::make_shared<const SystemProbe>(gpu_bus_id);
+    return [probe] { return probe->read(); };
+  };
+}
+
+}  // namespace
+
+struct SystemSampler::Shared {
+  std::mutex mutex;  // guards all of it; never held while a reading is made
+  std::condition_variable changed;
+  UsageWindow window;
+  bool is_wanted = false;  // a sample, now
+  bool was_wanted = false;
+  bool is_stopping = false;
+  bool has_ended = false;  // the thread, but for its last breath
+
+  void sample(double interval_seconds, const OpenReader& open) {
+    const Read read = open();
+    const auto interval = std::chrono::duration_cast<SamplerClock::duration>(
+        std::chrono::duration<double>(interval_seconds));
+    const auto add = [&] {
+      const SystemReading reading = read();
+      const std::lock_guard<std::mutex> lock(mutex);
+      window.add(reading);
+      changed.notify_all();
+    };
+    add();
+    while (waits_until(SamplerClock::now() + interval)) add();
+  }
+  // False: no more are wanted.
+  bool waits_until(SamplerClock::time_point due) {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait_until(lock, due, [this] { return is_stopping || is_wanted; });
+    is_wanted = false;
+    return !is_stopping;
+  }
+};
 
 SystemSampler::SystemSampler(double interval_seconds, const std::string& gpu_bus_id)
-    : interval_seconds_(interval_seconds) {
+    : SystemSampler(interval_seconds, reader_of(gpu_bus_id), kPatience) {}
+
+SystemSampler::SystemSampler(double interval_seconds, OpenReader open,
+                             std::chrono::milliseconds patience)
+    : patience_(patience) {
   if (interval_seconds == 0) return;
-  probe_ = std::make_unique<SystemProbe>(gpu_bus_id);
-  last_reading_ = std::make_unique<SystemReading>(probe_->read());
-  thread_ = std::thread([this] { run(); });
+  shared_ = std::make_shared<Shared>();
+  try {
+    thread_ = std::thread([shared = shared_, interval_seconds, open = std::move(open)] {
+      name_this_thread("system");
+      shared->sample(interval_seconds, open);
+      const std::lock_guard<std::mutex> lock(shared->mutex);
+      shared->has_ended = true;
+      shared->changed.notify_all();
+    });
+  } catch (const std::system_error& error) {
+    shared_.reset();
+    print_warning(std::string("--system-interval: no thread for it can be started (") +
+                  error.what() +
+                  "), so ranks/*.jsonl will lack CPU, memory and GPU of this rank; "
+                  "raise the limit of processes (ulimit -u), or give 0");
+  }
 }
 
 SystemSampler::~SystemSampler() {
-  if (!thread_.joinable()) return;
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    stopping_ = true;
+  if (!shared_) return;
+  std::unique_lock<std::mutex> lock(shared_->mutex);
+  shared_->is_stopping = true;
+  shared_->changed.notify_all();
+  const bool has_ended =
+      shared_->changed.wait_for(lock, patience_, [this] { return shared_->has_ended; });
+  lock.unlock();
+  if (has_ended) {
+    thread_.join();
+  } else {  // a driver that does not answer is not worth the end of a run
+    thread_.detach();
   }
-  changed_.notify_all();
-  thread_.join();
 }
 
-SystemUsage SystemSampler::latest() {
-  {
-    const std::lock_guard<std::mutex> lock(mutex_);
-    if (!probe_ || usage_.samples > 0) return usage_;
+SystemUsage SystemSampler::take() {
+  if (!shared_) return {};
+  std::unique_lock<std::mutex> lock(shared_->mutex);
+  UsageWindow& window = shared_->window;
+  if (!window.has_samples() && !std::exchange(shared_->was_wanted, true)) {
+    shared_->is_wanted = true;
+    shared_->changed.notify_all();
+    shared_->changed.wait_for(lock, kFirstSample, [&] { return window.has_samples(); });
   }
-  sample();
-  const std::lock_guard<std::mutex> lock(mutex_);
-  return usage_;
-}
-
-void SystemSampler::sample() {
-  const std::lock_guard<std::mutex> reading(reading_mutex_);
-  const SystemReading now = probe_->read();
-  SystemUsage usage = usage_between(*last_reading_, now);
-  *last_reading_ = now;
-  const std::lock_guard<std::mutex> lock(mutex_);
-  usage.samples = usage_.samples + 1;
-  usage_ = usage;
-}
-
-void SystemSampler::run() {
-  name_this_thread("system");
-  using Clock = std::chrono::steady_clock;
-  const auto interval =
-      std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(interval_seconds_));
-  auto due = Clock::now() + interval;
-  std::unique_lock<std::mutex> lock(mutex_);
-  while (!changed_.wait_until(lock, due, [this] { return stopping_; })) {
-    lock.unlock();
-    sample();
-    lock.lock();
-    due = Clock::now() + interval;
-  }
+  return window.take();
 }
 
 }  // namespace tandem::metrics

@@ -20,7 +20,7 @@ struct RankRecord {
   double exchange_seconds = 0;  // exchange that backward did not hide, waiting for others included
   double step_seconds = 0;
   double images_per_second = 0;
-  SystemUsage system = {};  // of the machine, as of the latest sample
+  SystemUsage system = {};  // of the machine
 };
 
 struct Straggler {

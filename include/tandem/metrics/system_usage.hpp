@@ -12,7 +12,7 @@
 
 namespace tandem::metrics {
 
-// Gauges are those of the sample; rates are over the time since the sample before.
+// Of the samples since a value was last asked for.
 enum SystemValue : std::size_t {
   kCpuPercent,  // 100: one CPU
   kRssBytes,    // resident memory
@@ -23,7 +23,7 @@ enum SystemValue : std::size_t {
   kWriteBytes,        // a second, to storage
   kCgroupBytes,       // memory of the control group with the least limit, or of its own
   kCgroupLimitBytes,  // that limit; absent: none
-  kThrottledPercent,  // of the time the CPU limit of a control group held the process back
+  kThrottledPercent,  // of the periods of the control groups' least CPU limit it held them back
   kGpuPercent,        // of the time the GPU was busy
   kGpuMemoryBytes,    // in use on the GPU, by all processes
   kGpuWatts,
@@ -31,26 +31,35 @@ enum SystemValue : std::size_t {
   kSystemValues,
 };
 
+// What is told of several samples.
+enum class Over {
+  kTime,     // a rate over all of their time
+  kHighest,  // a short peak of memory ends a run as well as a long one
+  kMean,
+  kLast,
+};
+
 struct SystemValueSpec {
   const char* name;  // in ranks/*.jsonl and TensorBoard
   bool is_whole;     // written without a fraction
+  Over over;
 };
 
 constexpr std::array<SystemValueSpec, kSystemValues> kSystemValueSpecs = {{
-    {"cpu_percent", false},
-    {"rss_bytes", true},
-    {"threads", true},
-    {"context_switches_per_second", false},
-    {"forced_switches_per_second", false},
-    {"read_bytes_per_second", false},
-    {"write_bytes_per_second", false},
-    {"cgroup_memory_bytes", true},
-    {"cgroup_memory_limit_bytes", true},
-    {"throttled_percent", false},
-    {"gpu_percent", false},
-    {"gpu_memory_bytes", true},
-    {"gpu_watts", false},
-    {"gpu_celsius", false},
+    {"cpu_percent", false, Over::kTime},
+    {"rss_bytes", true, Over::kHighest},
+    {"threads", true, Over::kHighest},
+    {"context_switches_per_second", false, Over::kTime},
+    {"forced_switches_per_second", false, Over::kTime},
+    {"read_bytes_per_second", false, Over::kTime},
+    {"write_bytes_per_second", false, Over::kTime},
+    {"cgroup_memory_bytes", true, Over::kHighest},
+    {"cgroup_memory_limit_bytes", true, Over::kLast},
+    {"throttled_percent", false, Over::kTime},
+    {"gpu_percent", false, Over::kMean},
+    {"gpu_memory_bytes", true, Over::kHighest},
+    {"gpu_watts", false, Over::kMean},
+    {"gpu_celsius", false, Over::kMean},
 }};
 
 struct SystemUsage {

@@ -35,12 +35,17 @@ TEST_F(CgroupTest, Version2TakesTheLeastLimitOfAllLevels) {
   put("/sys/fs/cgroup/job/step/memory.current", "3000\n");
   put("/sys/fs/cgroup/job/memory.max", "9000\n");
   put("/sys/fs/cgroup/job/memory.current", "4000\n");
-  put("/sys/fs/cgroup/job/step/task/cpu.stat", "usage_usec 9\nthrottled_usec 250000\n");
-  put("/sys/fs/cgroup/job/cpu.stat", "usage_usec 9\nnr_throttled 2\nthrottled_usec 500000\n");
+  put("/sys/fs/cgroup/job/step/task/cpu.max", "max 100000\n");
+  put("/sys/fs/cgroup/job/step/task/cpu.stat", "usage_usec 9\nnr_periods 0\nnr_throttled 0\n");
+  put("/sys/fs/cgroup/job/step/cpu.max", "150000 50000\n");
+  put("/sys/fs/cgroup/job/step/cpu.stat", "nr_periods 90\nnr_throttled 7\n");
+  put("/sys/fs/cgroup/job/cpu.max", "200000 100000\n");
+  put("/sys/fs/cgroup/job/cpu.stat", "nr_periods 40\nnr_throttled 2\nthrottled_usec 500000\n");
   const CgroupCounters found = read();
   EXPECT_EQ(found.memory_limit_bytes, 8000U);
   EXPECT_EQ(found.memory_bytes, 3000U) << "the usage is that of the group with the limit";
-  EXPECT_DOUBLE_EQ(found.throttled_seconds.value_or(-1), 0.75);
+  EXPECT_EQ(found.cpu_periods, 40U) << "two CPUs are less than three";
+  EXPECT_EQ(found.throttled_periods, 2U);
 }
 
 TEST_F(CgroupTest, WithoutALimitTheUsageIsItsOwn) {
@@ -51,7 +56,7 @@ TEST_F(CgroupTest, WithoutALimitTheUsageIsItsOwn) {
   const CgroupCounters found = read();
   EXPECT_EQ(found.memory_limit_bytes, std::nullopt);
   EXPECT_EQ(found.memory_bytes, 1000U);
-  EXPECT_EQ(found.throttled_seconds, std::nullopt);
+  EXPECT_EQ(found.cpu_periods, std::nullopt);
 }
 
 TEST_F(CgroupTest, Version1HasAMountForEachController) {
@@ -66,11 +71,17 @@ TEST_F(CgroupTest, Version1HasAMountForEachController) {
   put("/sys/fs/cgroup/memory/slurm/memory.limit_in_bytes", "6000\n");
   put("/sys/fs/cgroup/memory/slurm/memory.usage_in_bytes", "2000\n");
   put("/sys/fs/cgroup/cpu,cpuacct/slurm/job_5/cpu.stat",
-      "nr_throttled 1\nthrottled_time 250000000\n");
+      "nr_periods 5\nnr_throttled 1\nthrottled_time 250000000\n");
+  put("/sys/fs/cgroup/cpu,cpuacct/slurm/job_5/cpu.cfs_quota_us", "150000\n");
+  put("/sys/fs/cgroup/cpu,cpuacct/slurm/job_5/cpu.cfs_period_us", "100000\n");
+  put("/sys/fs/cgroup/cpu,cpuacct/slurm/cpu.stat", "nr_periods 0\nnr_throttled 0\n");
+  put("/sys/fs/cgroup/cpu,cpuacct/slurm/cpu.cfs_quota_us", "-1\n");
+  put("/sys/fs/cgroup/cpu,cpuacct/slurm/cpu.cfs_period_us", "100000\n");
   const CgroupCounters found = read();
   EXPECT_EQ(found.memory_limit_bytes, 6000U);
   EXPECT_EQ(found.memory_bytes, 2000U);
-  EXPECT_DOUBLE_EQ(found.throttled_seconds.value_or(-1), 0.25);
+  EXPECT_EQ(found.cpu_periods, 5U);
+  EXPECT_EQ(found.throttled_periods, 1U);
 }
 
 TEST_F(CgroupTest, AContainerSeesItsGroupAtTheTop) {
@@ -89,7 +100,7 @@ TEST_F(CgroupTest, AContainerSeesItsGroupAtTheTop) {
 
 TEST_F(CgroupTest, NoControlGroupsAreNoFault) {
   const CgroupCounters none = read();
-  EXPECT_FALSE(none.memory_bytes || none.memory_limit_bytes || none.throttled_seconds);
+  EXPECT_FALSE(none.memory_bytes || none.memory_limit_bytes || none.cpu_periods);
   put("/proc/self/cgroup", "nonsense\n:\n0::\n");
   put("/proc/self/mountinfo", "- cgroup\n1 2 3 - cgroup2\n");
   EXPECT_FALSE(read().memory_bytes);

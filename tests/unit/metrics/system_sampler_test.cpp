@@ -1,8 +1,10 @@
 #include "tandem/metrics/system_sampler.hpp"
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <algorithm>
+#include <future>
 #include <thread>
 
 #include "system_probe.hpp"
@@ -15,14 +17,16 @@ TEST(SystemUsage, RatesAreOverTheTimeBetween) {
   before.process.cpu_seconds = 10;
   before.process.context_switches = 100;
   before.process.read_bytes = 5000;
-  before.cgroup.throttled_seconds = 1;
+  before.cgroup.cpu_periods = 100;
+  before.cgroup.throttled_periods = 10;
   SystemReading now = before;
   now.when = before.when + std::chrono::seconds(2);
   now.process.cpu_seconds = 13;
   now.process.context_switches = 150;
   now.process.read_bytes = 4000;
   now.process.rss_bytes = 1 << 20;
-  now.cgroup.throttled_seconds = 1.5;
+  now.cgroup.cpu_periods = 120;
+  now.cgroup.throttled_periods = 15;
   now.gpu.busy_percent = 40;
   const auto values = usage_between(before, now).values;
   EXPECT_DOUBLE_EQ(values[kCpuPercent], 150);
@@ -32,26 +36,73 @@ TEST(SystemUsage, RatesAreOverTheTimeBetween) {
   EXPECT_DOUBLE_EQ(values[kThrottledPercent], 25);
   EXPECT_DOUBLE_EQ(values[kGpuPercent], 40);
   EXPECT_FALSE(SystemUsage::is_present(values[kGpuWatts]));
+  now.cgroup.cpu_periods = 100;
+  now.cgroup.throttled_periods = 10;
+  EXPECT_EQ(usage_between(before, now).values[kThrottledPercent], 0) << "nothing ran";
+  now.cgroup.cpu_periods = 99;
+  EXPECT_FALSE(SystemUsage::is_present(usage_between(before, now).values[kThrottledPercent]));
 }
 
 TEST(SystemSampler, AShortRunHasASampleToo) {
   SystemSampler sampler(1e9, "");
-  const SystemUsage first = sampler.latest();
+  const SystemUsage first = sampler.take();
   EXPECT_EQ(first.samples, 1);
   EXPECT_GT(first.values[kRssBytes], 0);
   EXPECT_TRUE(SystemUsage::is_present(first.values[kCpuPercent]));
   EXPECT_FALSE(SystemUsage::is_present(first.values[kGpuPercent]));
-  EXPECT_EQ(sampler.latest().samples, 1) << "the next one is not due for years";
+  EXPECT_EQ(sampler.take().samples, 1) << "the next one is not due for years";
 }
 
 TEST(SystemSampler, SamplesByItself) {
   SystemSampler sampler(0.001, "");
-  while (sampler.latest().samples < 5) std::this_thread::yield();
+  while (sampler.take().samples < 5) std::this_thread::yield();
+}
+
+// A driver that hangs until it is let go.
+struct HangingDriver {
+  std::promise<void> let_go;
+  std::promise<void> came_back;
+
+  SystemSampler::OpenReader opener() {
+    return [gate = let_go.get_future().share(), this] {
+      gate.wait();
+      came_back.set_value();
+      return [] { return SystemReading(); };
+    };
+  }
+};
+
+TEST(SystemSampler, ADriverThatHangsHoldsNobodyUp) {
+  HangingDriver driver;
+  {
+    SystemSampler sampler(0.001, driver.opener(), std::chrono::milliseconds(1));
+    EXPECT_EQ(sampler.take().samples, 0);
+    EXPECT_EQ(sampler.take().samples, 0);
+  }
+  driver.let_go.set_value();  // what the thread shares with the sampler is still there
+  driver.came_back.get_future().wait();
+}
+
+TEST(SystemSampler, WithoutAThreadThereAreNoSamples) {
+  pthread_attr_t normal;
+  pthread_attr_t impossible;
+  ASSERT_EQ(pthread_getattr_default_np(&normal), 0);
+  ASSERT_EQ(pthread_attr_init(&impossible), 0);
+  ASSERT_EQ(pthread_attr_setstacksize(&impossible, std::size_t{1} << 60), 0);
+  ASSERT_EQ(pthread_setattr_default_np(&impossible), 0);
+  ::testing::internal::CaptureStderr();
+  {
+    SystemSampler sampler(1, "");
+    EXPECT_EQ(pthread_setattr_default_np(&normal), 0);
+    EXPECT_EQ(sampler.take().samples, 0);
+  }
+  EXPECT_NE(::testing::internal::GetCapturedStderr().find("--system-interval"), std::string::npos);
+  pthread_attr_destroy(&impossible);
 }
 
 TEST(SystemSampler, NeverIsNever) {
   SystemSampler sampler(0, "");
-  const SystemUsage usage = sampler.latest();
+  const SystemUsage usage = sampler.take();
   EXPECT_EQ(usage.samples, 0);
   EXPECT_TRUE(std::none_of(usage.values.begin(), usage.values.end(), SystemUsage::is_present));
 }

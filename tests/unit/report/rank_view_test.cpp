@@ -55,11 +55,13 @@ TEST(RankView, WeighsEachLineByItsSteps) {
 
 TEST(RankView, ALineOfARestartSpeaksOfItsOwnSteps) {
   // 1005 steps on one rank, the last five of them in no line; then five more on two.
-  const WrittenRun run({record_of(1000, {{80, 1, 0.1, 0.2, 0.3, 0.6}}),
-                        record_of(1010, {{40, 1, 0.4, 0.5, 0.9, 1.8}, {40, 1, 0, 0.5, 0.6, 1.1}}),
-                        record_of(1020, {{80, 1, 0.4, 0.5, 0.6, 1.5}, {80, 1, 0.3, 0.5, 0.7, 1.5}})});
+  const WrittenRun run(
+      {record_of(1000, {{80, 1, 0.1, 0.2, 0.3, 0.6}}),
+       record_of(1010, {{40, 1, 0.4, 0.5, 0.9, 1.8}, {40, 1, 0, 0.5, 0.6, 1.1}}),
+       record_of(1020, {{80, 1, 0.4, 0.5, 0.6, 1.5}, {80, 1, 0.3, 0.5, 0.7, 1.5}})});
   const std::string silent = run.path + "/ranks/rank-0002.jsonl";
-  write_file_atomically(silent, R"({"event":"step","step":1020,"step_seconds":1})" "\n");
+  write_file_atomically(silent, R"({"event":"step","step":1020,"step_seconds":1})"
+                                "\n");
   write_file_atomically(run.path + "/manifest.json",
                         R"({"segments":[{"first_step":0},{"first_step":1005},{"odd":1},3]})");
   const RankView view = run.read();

@@ -1,0 +1,32 @@
+// What: readings of a machine, one after another, as what they came to since somebody last asked:
+// rates over that time, the highest or the mean of the rest. Module-private. Owns: values.
+// Threads: one at a time. Throws: nothing.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <optional>
+
+#include "system_probe.hpp"
+#include "tandem/metrics/system_usage.hpp"
+
+namespace tandem::metrics {
+
+class UsageWindow {
+ public:
+  // The first one is where rates begin, and no sample.
+  void add(const SystemReading& reading);
+  bool has_samples() const { return samples_ > 0; }
+  // Where nothing was added since the last call, the same again.
+  SystemUsage take();
+
+ private:
+  std::optional<SystemReading> begin_;  // of the time that rates are over
+  std::optional<SystemReading> last_;   // absent: nothing new
+  SystemUsage usage_;                   // means as sums
+  std::array<double, kSystemValues> counts_{};
+  double samples_ = 0;
+  SystemUsage taken_;
+};
+
+}  // namespace tandem::metrics
