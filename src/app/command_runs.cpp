@@ -7,9 +7,10 @@
 namespace tandem::app {
 namespace {
 
-// The words of a run's files may be no UTF-8.
+// The words of a run's files may be no UTF-8. In ASCII, because what is printed has control
+// characters shown in a way that is none of JSON's.
 std::string to_line(const Json& row) {
-  return row.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return row.dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
 int run_runs(const Arguments& arguments) {

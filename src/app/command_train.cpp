@@ -75,8 +75,7 @@ train::TrainResult run_trainer(train::Trainer& trainer,
       try {
         const Json summary = make_failure_summary(folder->run_id(), trainer.result(), world,
                                                   startup_seconds, message_of(error));
-        leave_page(*folder, trainer.result(), images, summary);
-        folder->write_summary(summary);
+        leave_result(*folder, trainer.result(), images, summary);
       } catch (const std::exception& unwritten) {
         print_warning(message_of(unwritten));
       }
@@ -232,12 +231,9 @@ int run_train(Job& job, const Arguments& arguments) {
     const std::string command_line = "tandem train " + join(arguments, " ");
     folder->write_manifest(make_manifest(folder->run_id(), images, ranks, command_line,
                                          start.state.step, folder->read_manifest()));
-    const metrics::TensorBoardSettings board_settings{folder->tensorboard_path(),
-                                                      folder->run_id(),
-                                                      start.state.step,
-                                                      arithmetic.total_steps,
-                                                      request.reporting.histograms_every,
-                                                      visit_weights_of(arena)};
+    const metrics::TensorBoardSettings board_settings{
+        folder->tensorboard_path(), folder->run_id(), start.state.step,
+        request.reporting.histograms_every, visit_weights_of(arena)};
     const auto describe = [&] {
       return describe_for_tensorboard(options, command_line, images, arithmetic, ranks);
     };
@@ -316,6 +312,9 @@ int run_train(Job& job, const Arguments& arguments) {
   }
   board.report(result.steps, comm::Phase::kEnd);
   const std::string lost = keeper.finish();
+  if (!result.stopped) {
+    for (const auto& sink : sinks) sink->finish();
+  }
   sinks.clear();
 
   // 8. Leave the model, the page and the summary.
@@ -323,8 +322,7 @@ int run_train(Job& job, const Arguments& arguments) {
   comm::agree_on_rank_0(job.world, [&] {
     const Json summary = make_summary(folder->run_id(), result, job.topology.world,
                                       model::weights_sha256(*network), startup.count());
-    leave_page(*folder, result, images, summary);
-    folder->write_summary(summary);
+    leave_result(*folder, result, images, summary);
     if (!request.reporting.quiet) print_line(describe_end(result, folder->path()));
     if (request.reporting.json) print_line(summary.dump());
     if (!lost.empty()) throw IoError("the last checkpoint could not be written: " + lost);

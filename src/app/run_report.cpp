@@ -1,9 +1,8 @@
 #include "run_report.hpp"
 
-#include <chrono>
-
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/base64.hpp"
+#include "tandem/core/clock.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
@@ -55,6 +54,24 @@ Json make_evaluation(const train::Evaluation& evaluation, const data::DatasetInf
           {"worst", worst}};
 }
 
+// What shows the run: evaluation.json of an evaluation that this start of it made, and report.html.
+// What cannot be written is a warning: a run that is done is not lost for it.
+void leave_page(const metrics::RunFolder& folder, const train::TrainResult& result,
+                const train::ImageStore& images, const Json& summary) {
+  try {
+    const auto& evaluation = result.last_evaluation;
+    // One that an earlier start of the run made has left its file there.
+    if (evaluation && !evaluation->confusion.empty()) {
+      folder.write_evaluation(
+          make_evaluation(*evaluation, images.info(), images.view(data::Split::kTest)));
+    }
+    report::write_report_at_end(folder.path(), summary, folder.report_path());
+  } catch (const std::exception& error) {
+    print_warning(message_of(error) + "; the run is whole without it, and `tandem report " +
+                  folder.path() + " --output FILE.html` shows it");
+  }
+}
+
 }  // namespace
 
 std::string banner(const Options& options, const train::ImageStore& images,
@@ -74,7 +91,6 @@ std::string banner(const Options& options, const train::ImageStore& images,
 Json make_manifest(const std::string& run_id, const train::ImageStore& images,
                    const RankTable& ranks, const std::string& command_line,
                    std::uint64_t first_step, const Json& earlier) {
-  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
   Json rank_list = Json::array();
   for (std::size_t i = 0; i < ranks.ranks.size(); ++i) {
     rank_list.push_back({{"rank", ranks.ranks[i].rank},
@@ -85,8 +101,9 @@ Json make_manifest(const std::string& run_id, const train::ImageStore& images,
   }
   const data::DatasetInfo& info = images.info();
   Json segments = earlier.is_object() ? earlier.value("segments", Json::array()) : Json::array();
-  segments.push_back(
-      {{"started", now.count()}, {"first_step", first_step}, {"world_size", ranks.ranks.size()}});
+  segments.push_back({{"started", unix_seconds()},
+                      {"first_step", first_step},
+                      {"world_size", ranks.ranks.size()}});
   return {{"run_id", run_id},
           {"versions",
            {{"tandem", version()},
@@ -136,20 +153,13 @@ Json make_failure_summary(const std::string& run_id, const train::TrainResult& r
   return summary;
 }
 
-void leave_page(const metrics::RunFolder& folder, const train::TrainResult& result,
-                const train::ImageStore& images, const Json& summary) {
-  try {
-    const auto& evaluation = result.last_evaluation;
-    // One that an earlier start of the run made has left its file there.
-    if (evaluation && !evaluation->confusion.empty()) {
-      folder.write_evaluation(
-          make_evaluation(*evaluation, images.info(), images.view(data::Split::kTest)));
-    }
-    report::write_report_at_end(folder.path(), summary, folder.report_path());
-  } catch (const std::exception& error) {
-    print_warning(message_of(error) + "; the run is whole without it, and `tandem report " +
-                  folder.path() + " --output FILE.html` shows it");
-  }
+void leave_result(const metrics::RunFolder& folder, const train::TrainResult& result,
+                  const train::ImageStore& images, const Json& summary) {
+  // Whoever ends a run before its time does not wait for long, and the summary is what counts.
+  const bool is_complete = summary.at("exit_reason") == "completed";
+  if (!is_complete) folder.write_summary(summary);
+  leave_page(folder, result, images, summary);
+  if (is_complete) folder.write_summary(summary);
 }
 
 std::string describe_end(const train::TrainResult& result, const std::string& folder) {

@@ -2,11 +2,11 @@
 
 #include <unistd.h>
 
-#include <chrono>
 #include <cmath>
 #include <cstdint>
 
 #include "doctor_judge.hpp"
+#include "tandem/core/clock.hpp"
 
 namespace tandem::app {
 namespace {
@@ -37,10 +37,10 @@ double clock_offset(comm::Communicator& world) {
   double smallest = 0;
   for (int i = 0; i < kAttempts; ++i) {
     world.barrier();
-    const std::chrono::duration<double> mine = std::chrono::system_clock::now().time_since_epoch();
-    double first = mine.count();
+    const double mine = unix_seconds();
+    double first = mine;
     world.broadcast(Span<double>(&first, 1));
-    const double offset = mine.count() - first;
+    const double offset = mine - first;
     if (i == 0 || std::fabs(offset) < std::fabs(smallest)) smallest = offset;
   }
   return smallest;

@@ -11,6 +11,24 @@
 namespace tandem {
 namespace {
 
+// A mark that reorders a line for whoever reads it, at the begin of a text.
+struct Mark {
+  unsigned code = 0;
+  std::size_t bytes = 0;  // 0: there is none
+};
+
+Mark mark_at(std::string_view text) {
+  if (text.substr(0, 2) == "\xD8\x9C") return {0x61C, 2};
+  if (text.size() < 3 || text[0] != '\xE2') return {};
+  const unsigned second = static_cast<unsigned char>(text[1]);
+  const unsigned third = static_cast<unsigned char>(text[2]);
+  if ((second & 0xC0U) != 0x80 || (third & 0xC0U) != 0x80) return {};
+  const unsigned code = 0x2000U | (second & 0x3FU) << 6U | (third & 0x3FU);
+  const bool reorders = code == 0x200E || code == 0x200F || (code >= 0x202A && code <= 0x202E) ||
+                        (code >= 0x2066 && code <= 0x2069);
+  return reorders ? Mark{code, 3} : Mark{};
+}
+
 // Damerau-Levenshtein, in the form that edits no letter twice: letters put in, left out, replaced,
 // or two neighbours exchanged, which is how people mistype.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -42,6 +60,13 @@ std::string printf_string(const char* format, int digits, double value) {
 std::string escape_for_terminal(std::string_view text) {
   std::string out;
   for (std::size_t i = 0; i < text.size(); ++i) {
+    if (const Mark mark = mark_at(text.substr(i)); mark.bytes > 0) {
+      char code[8];
+      std::snprintf(code, sizeof code, "\\u%04x", mark.code);
+      out += code;
+      i += mark.bytes - 1;
+      continue;
+    }
     const auto byte = static_cast<unsigned char>(text[i]);
     const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
     const bool c1_control = byte == 0xC2 && next >= 0x80 && next <= 0x9F;

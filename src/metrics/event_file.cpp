@@ -9,6 +9,7 @@
 #include <cstring>
 #include <ctime>
 #include <filesystem>
+#include <vector>
 
 #include "tandem/core/crc32c.hpp"
 #include "tandem/core/error.hpp"
@@ -28,12 +29,20 @@ void append_number(std::string& text, Number value) {
   text.append(bytes, sizeof bytes);
 }
 
+// The names of the event files that are there.
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const std::string& path : list_folder(folder)) {
+    const std::string name = std::filesystem::path(path).filename();
+    if (name.rfind(kPrefix, 0) == 0) names.push_back(name);
+  }
+  return names;
+}
+
 // Now, or a second after the newest file where a clock went back or a second has not passed.
 std::int64_t seconds_for_name(const std::string& folder) {
   std::int64_t seconds = std::time(nullptr);
-  for (const std::string& path : list_folder(folder)) {
-    const std::string name = std::filesystem::path(path).filename();
-    if (name.rfind(kPrefix, 0) != 0) continue;
+  for (const std::string& name : names_in(folder)) {
     const std::string digits = name.substr(sizeof kPrefix - 1, kSecondsDigits);
     if (digits.find_first_not_of("0123456789") != std::string::npos || digits.empty()) continue;
     seconds = std::max<std::int64_t>(seconds, std::stoll(digits) + 1);
@@ -59,6 +68,8 @@ File make_file(const std::string& folder) {
 }
 
 }  // namespace
+
+bool has_event_files(const std::string& folder) { return !names_in(folder).empty(); }
 
 std::uint32_t masked_crc32c(std::string_view data) {
   const std::uint32_t crc = crc32c(data.data(), data.size());

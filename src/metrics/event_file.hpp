@@ -26,6 +26,8 @@ class EventFile {
   File file_;
 };
 
+// Whether `folder` has an event file.
+bool has_event_files(const std::string& folder);
 // The length, its checksum, the record, its checksum.
 std::string framed(std::string_view record);
 // TensorFlow's masking, without which the CRC of data with CRCs in it says little.

@@ -1,7 +1,6 @@
 #include "events.hpp"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <limits>
 
@@ -50,10 +49,6 @@ std::uint64_t type_of(const std::variant<double, bool, std::string>& value) {
 }
 
 }  // namespace
-
-double unix_seconds() {
-  return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
-}
 
 std::string version_event(double time) {
   ProtoMessage event;

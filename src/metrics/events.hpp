@@ -13,8 +13,6 @@
 
 namespace tandem::metrics {
 
-double unix_seconds();
-
 // What an event file begins with.
 std::string version_event(double time);
 // Has readers drop what earlier files hold of `step` and later ones.

@@ -4,16 +4,21 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <chrono>
 #include <cstring>
-#include <sstream>
 #include <utility>
 
+#include "line_reader.hpp"
+#include "tandem/core/clock.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/json_fields.hpp"
 #include "tandem/core/print.hpp"
 
 namespace tandem::metrics {
 namespace {
+
+// Of the ranks' files: opening one takes a shared file system milliseconds, and systems allow a
+// process about a thousand.
+constexpr std::size_t kMostOpen = 256;
 
 File open_to_append(const std::string& path) {
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
@@ -24,9 +29,19 @@ File open_to_append(const std::string& path) {
   return File(descriptor, path);
 }
 
+// Half a line would take the next one with it.
+void append(File& file, const std::string& text) {
+  const std::uint64_t before = file.size();
+  try {
+    file.write(text.data(), text.size());
+  } catch (const IoError&) {
+    file.cut(before);
+    throw;
+  }
+}
+
 Json line_for(const char* event, std::uint64_t step, double epoch) {
-  const std::chrono::duration<double> now = std::chrono::system_clock::now().time_since_epoch();
-  return {{"event", event}, {"step", step}, {"epoch", epoch}, {"time", now.count()}};
+  return {{"event", event}, {"step", step}, {"epoch", epoch}, {"time", unix_seconds()}};
 }
 
 void add_straggler(Json& line, const std::vector<RankRecord>& ranks) {
@@ -67,21 +82,31 @@ void add_system(Json& line, const SystemUsage& system) {
 }  // namespace
 
 JsonLinesSink::JsonLinesSink(const std::string& path, std::vector<std::string> rank_paths)
-    : file_(open_to_append(path)), rank_paths_(std::move(rank_paths)) {
-  for (const std::string& each : rank_paths_) open_to_append(each);  // that it can be
+    : all_{path, open_to_append(path)} {
+  for (std::string& each : rank_paths) {
+    File file = open_to_append(each);  // each, so that it is known that it can be
+    ranks_.push_back({std::move(each), std::nullopt});
+    if (ranks_.size() <= kMostOpen) ranks_.back().file = std::move(file);
+  }
 }
 
 void JsonLinesSink::drop_after(const std::string& path, std::uint64_t step) {
   if (!file_exists(path)) return;
-  std::istringstream lines(read_file(path));
-  std::string kept;
-  for (std::string line; std::getline(lines, line) && !lines.eof();) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor < 0) throw IoError(path + ": cannot be opened: " + std::strerror(errno));
+  File file(descriptor, path);
+  const std::uint64_t size = file.size();
+  std::uint64_t kept = 0;
+  read_lines(file, 0, size, [&](std::string_view line, std::uint64_t end) {
     const Json json = Json::parse(line, nullptr, false);
-    const bool is_ours =
-        json.is_object() && json.contains("step") && json["step"].is_number_unsigned();
-    if (is_ours && json["step"].get<std::uint64_t>() <= step) kept += line + "\n";
-  }
-  write_file_atomically(path, kept);
+    // Steps go up within a file. A line that is none of ours says of none that it is to go.
+    if (number_of(json, "step") > static_cast<double>(step)) return false;
+    kept = end;
+    return true;
+  });
+  if (kept == size) return;
+  file.cut(kept);
+  file.sync_and_close();
 }
 
 void JsonLinesSink::on_step(const StepRecord& record) {
@@ -93,8 +118,8 @@ void JsonLinesSink::on_step(const StepRecord& record) {
   line["images_per_second"] = record.images_per_second;
   add_spread(line, record.ranks);
   add_straggler(line, record.ranks);
-  write(file_, line);
-  const std::size_t ranks = std::min(record.ranks.size(), rank_paths_.size());
+  write(all_, line);
+  const std::size_t ranks = std::min(record.ranks.size(), ranks_.size());
   for (std::size_t rank = 0; rank < ranks; ++rank) {
     const RankRecord& each = record.ranks[rank];
     Json rank_line = line_for("step", record.step, record.epoch);
@@ -106,8 +131,7 @@ void JsonLinesSink::on_step(const StepRecord& record) {
     rank_line["comm_seconds"] = each.exchange_seconds;
     rank_line["images_per_second"] = each.images_per_second;
     add_system(rank_line, each.system);
-    File file = open_to_append(rank_paths_[rank]);  // not kept open: ranks may be many
-    write(file, rank_line);
+    write(ranks_[rank], rank_line);
   }
 }
 
@@ -118,7 +142,7 @@ void JsonLinesSink::on_epoch(const EpochRecord& record) {
   line["accuracy"] = record.accuracy;
   line["train_seconds"] = record.train_seconds;
   add_straggler(line, record.ranks);
-  write(file_, line);
+  write(all_, line);
 }
 
 void JsonLinesSink::on_evaluation(const EvaluationRecord& record) {
@@ -127,25 +151,34 @@ void JsonLinesSink::on_evaluation(const EvaluationRecord& record) {
   line["test_accuracy"] = record.test_accuracy;
   line["images"] = record.images;
   line["seconds"] = record.seconds;
-  write(file_, line);
+  write(all_, line);
 }
 
 void JsonLinesSink::on_note(const NoteRecord& record) {
   Json line = line_for(record.event.c_str(), record.step, record.epoch);
   line["text"] = record.text;
-  write(file_, line);
+  write(all_, line);
 }
 
-void JsonLinesSink::write(File& file, const Json& line) {
+void JsonLinesSink::write(Output& output, const Json& line) {
   const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  const std::uint64_t before = file.size();
-  try {
-    file.write(text.data(), text.size());
-  } catch (const IoError& error) {
-    file.cut(before);
+  const auto warn = [&](const std::exception& error) {
     if (std::exchange(has_warned_, true)) return;
     print_warning(std::string(error.what()) +
-                  "; training goes on, and lines are missing there; make room");
+                  "; training goes on, and lines are missing there; see that the folder is there "
+                  "and has room");
+  };
+  try {
+    if (output.file) {
+      append(*output.file, text);
+    } else {
+      File file = open_to_append(output.path);
+      append(file, text);
+    }
+  } catch (const CannotCreateError& error) {
+    warn(error);
+  } catch (const IoError& error) {
+    warn(error);
   }
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <utility>
 
+#include "line_reader.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
 
@@ -12,11 +13,9 @@ namespace tandem::metrics {
 namespace {
 
 // Of a file that somebody else made: what there is of each, at most.
-constexpr std::size_t kLongestLine = 1U << 20;
 constexpr std::size_t kMostEvents = 32;
 constexpr std::size_t kMostFields = 64;
 constexpr std::size_t kMostNotes = 200;
-constexpr std::size_t kChunk = 1U << 20;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // The numbers and texts that an object holds itself. An event handler of the parser, because a tree
@@ -155,31 +154,12 @@ double MetricLines::last_step() const {
 MetricLines read_metric_lines(const std::string& path, std::uint64_t most_bytes) {
   const File file = File::open_for_reading(path);
   const std::uint64_t end = file.size();  // what is written from now on is left to the next reader
-  std::uint64_t at = end - std::min(end, most_bytes);
   MetricLines lines;
   FlatObject object;
-  std::string chunk(kChunk, '\0');
-  std::string begun;         // a line that goes on in the next chunk
-  bool is_skipped = at > 0;  // up to where the next line begins
-  while (at < end) {
-    const std::size_t wanted = static_cast<std::size_t>(std::min<std::uint64_t>(kChunk, end - at));
-    const std::size_t got = file.read_at(at, chunk.data(), wanted);
-    if (got == 0) break;
-    at += got;
-    std::string_view rest(chunk.data(), got);
-    for (std::size_t length = 0; (length = rest.find('\n')) != std::string_view::npos;) {
-      begun += rest.substr(0, length);
-      rest.remove_prefix(length + 1);
-      if (!std::exchange(is_skipped, false)) {
-        lines.refused += !object.read(begun) || !take(object, lines);
-      }
-      begun.clear();
-    }
-    begun += rest;
-    if (begun.size() <= kLongestLine) continue;
-    lines.refused += !std::exchange(is_skipped, true);
-    begun.clear();
-  }
+  read_lines(file, end - std::min(end, most_bytes), end, [&](std::string_view line, std::uint64_t) {
+    lines.refused += !object.read(line) || !take(object, lines);
+    return true;
+  });
   if (lines.notes.size() > kMostNotes) {
     const std::size_t more = lines.notes.size() - kMostNotes;
     lines.notes.erase(lines.notes.begin(), lines.notes.begin() + static_cast<std::ptrdiff_t>(more));

@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
-#include <exception>
 #include <utility>
 
 #include "event_file.hpp"
 #include "events.hpp"
+#include "tandem/core/clock.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
 
 namespace tandem::metrics {
 namespace {
+
+// Above this many ranks the values of each come less often: a file that all of them fill would grow
+// with the ranks of the run, and TensorBoard reads it whole.
+constexpr std::size_t kRanksAtFullRate = 16;
 
 // What the hyper-parameters' page shows beside them.
 const std::vector<std::string> kMeasures = {"eval/accuracy", "eval/loss", "train/loss"};
@@ -36,16 +40,19 @@ std::string rank_tag(std::size_t rank) {
 TensorBoardSink::TensorBoardSink(TensorBoardSettings settings,
                                  const std::function<TensorBoardStart()>& describe)
     : settings_(std::move(settings)), last_step_(settings_.first_step) {
-  const bool is_first = list_folder(settings_.folder).empty();
+  const bool is_first = !has_event_files(settings_.folder);
+  const bool goes_on = settings_.first_step > 0;
   file_ = std::make_unique<EventFile>(settings_.folder);
   append(version_event(unix_seconds()));
-  // What an earlier start has done after the checkpoint is done again.
-  if (!is_first) append(start_event(unix_seconds(), settings_.first_step + 1));
-  if (is_first) describe_run(describe());
+  // What an earlier start has done after the checkpoint is done again; without a checkpoint that is
+  // everything, how it described itself included.
+  if (!is_first) append(start_event(unix_seconds(), goes_on ? settings_.first_step + 1 : 0));
+  if (is_first || !goes_on) describe_run(describe());
 }
 
-TensorBoardSink::~TensorBoardSink() {
-  if (last_step_ < settings_.total_steps || std::uncaught_exceptions() > 0) return;
+TensorBoardSink::~TensorBoardSink() = default;
+
+void TensorBoardSink::finish() {
   Summary summary;
   summary.hparams_end(unix_seconds());
   write(summary, last_step_);
@@ -74,13 +81,22 @@ void TensorBoardSink::on_step(const StepRecord& record) {
   write(summary, record.step);
 }
 
-// A rank's values are shown once for each sample of its machine.
+// A rank's values are shown once for so many samples of its machine; with each so many steps where
+// there are no samples.
+bool TensorBoardSink::takes_rank(std::size_t rank, double samples, std::uint64_t every) {
+  if (samples == 0) return steps_ % every == 0;
+  double& written = samples_[rank];
+  if (written > 0 && samples < written + static_cast<double>(every)) return false;
+  written = samples;
+  return true;
+}
+
 void TensorBoardSink::add_ranks(const std::vector<RankRecord>& ranks, Summary& summary) {
   samples_.resize(ranks.size());
+  const std::uint64_t every = (ranks.size() + kRanksAtFullRate - 1) / kRanksAtFullRate;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const RankRecord& each = ranks[rank];
-    if (each.system.samples <= samples_[rank]) continue;
-    samples_[rank] = each.system.samples;
+    if (!takes_rank(rank, each.system.samples, every)) continue;
     const std::string tag = rank_tag(rank);
     summary.scalar(tag + "step_seconds", each.step_seconds);
     summary.scalar(tag + "data_seconds", each.data_seconds);
@@ -91,6 +107,7 @@ void TensorBoardSink::add_ranks(const std::vector<RankRecord>& ranks, Summary& s
       if (SystemUsage::is_present(value)) summary.scalar(tag + kSystemValueSpecs[i].name, value);
     }
   }
+  ++steps_;
 }
 
 void TensorBoardSink::on_epoch(const EpochRecord& record) {

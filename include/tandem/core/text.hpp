@@ -10,8 +10,9 @@
 
 namespace tandem {
 
-// The text with control characters (C0, DEL, C1 in UTF-8) as \xNN, so that it cannot steer a
-// terminal. A newline that is wanted must be printed by the caller.
+// The text with control characters (C0, DEL, C1 in UTF-8) as \xNN and marks that reorder a line as
+// \uNNNN, so that it cannot steer a terminal. A newline that is wanted must be printed by the
+// caller.
 std::string escape_for_terminal(std::string_view text);
 
 // The candidate that the fewest edits make of `word`, or nothing where none is near: at most a

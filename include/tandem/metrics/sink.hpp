@@ -62,6 +62,8 @@ class Sink {
   virtual void on_epoch(const EpochRecord& record) = 0;
   virtual void on_evaluation(const EvaluationRecord& record) = 0;
   virtual void on_note(const NoteRecord& record) = 0;
+  // The run is complete: neither stopped nor failed. Nothing comes after it.
+  virtual void finish() {}
 };
 
 using Sinks = std::vector<std::unique_ptr<Sink>>;

@@ -37,7 +37,7 @@ struct NamedText {
   std::string markdown;
 };
 
-// What a run says of itself before its first step; only its first start does.
+// What a run says of itself before its first step; a start that goes on with it does not.
 struct TensorBoardStart {
   HyperParameters parameters;
   std::vector<NamedText> texts;
@@ -52,14 +52,14 @@ struct TensorBoardSettings {
   std::string folder;  // exists
   std::string run_id;
   std::uint64_t first_step = 0;        // steps that the run has done before this start
-  std::uint64_t total_steps = 0;       // with which it is complete
   std::uint64_t histograms_every = 0;  // epochs; 0: never
   VisitWeights visit_weights = nullptr;
 };
 
 class TensorBoardSink final : public Sink {
  public:
-  // `describe` is called where the folder has no event file yet.
+  // `describe` is called where the run begins, which it may have done before in vain, and where the
+  // folder has no event file.
   TensorBoardSink(TensorBoardSettings settings, const std::function<TensorBoardStart()>& describe);
   ~TensorBoardSink() override;
   TensorBoardSink(const TensorBoardSink&) = delete;
@@ -69,10 +69,12 @@ class TensorBoardSink final : public Sink {
   void on_epoch(const EpochRecord& record) override;
   void on_evaluation(const EvaluationRecord& record) override;
   void on_note(const NoteRecord& record) override;
+  void finish() override;
 
  private:
   void describe_run(const TensorBoardStart& start);
   void add_ranks(const std::vector<RankRecord>& ranks, Summary& summary);
+  bool takes_rank(std::size_t rank, double samples, std::uint64_t every);
   void write(const Summary& summary, std::uint64_t step);
   // Where the disk is full an event is left out: metrics are not worth the end of training.
   void append(const std::string& event);
@@ -80,6 +82,7 @@ class TensorBoardSink final : public Sink {
   const TensorBoardSettings settings_;
   std::unique_ptr<EventFile> file_;
   std::vector<double> samples_;  // by rank: the number of the last one that was written
+  std::uint64_t steps_ = 0;      // that were reported
   std::uint64_t last_step_;
   bool has_warned_ = false;
 };

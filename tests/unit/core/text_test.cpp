@@ -23,6 +23,11 @@ TEST(EscapeForTerminal, ControlCharactersBecomeHex) {
 
 TEST(EscapeForTerminal, OtherTextIsLeftAlone) {
   EXPECT_EQ(escape_for_terminal("caf\xc3\xa9 \xe2\x82\xac"), "caf\xc3\xa9 \xe2\x82\xac");
+  EXPECT_EQ(escape_for_terminal("\xe2\x80\xae"
+                                "a\xe2\x81\xa9\xd8\x9c\xe2\x80\x8f"),
+            "\\u202ea\\u2069\\u061c\\u200f");
+  EXPECT_EQ(escape_for_terminal("\xe2\x80\x93\xe2\x80"), "\xe2\x80\x93\xe2\x80")
+      << "a dash, and half";
 }
 
 TEST(Nearest, FindsATypingErrorAndNothingFarFetched) {

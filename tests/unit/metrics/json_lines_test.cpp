@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "support/temp_dir.hpp"
 
 namespace tandem::metrics {
@@ -57,6 +60,47 @@ TEST(JsonLines, EveryRankHasItsOwnLines) {
   EXPECT_EQ(all["slowest_rank"], 1);
   EXPECT_EQ(all["slowest_by_seconds"], 0.25);
   EXPECT_EQ(all["slowest_in"], "data");
+}
+
+TEST(JsonLines, AFolderThatIsGoneEndsNoTraining) {
+  const testing::TempDir folder;
+  std::vector<std::string> files;
+  for (int rank = 0; rank < 300; ++rank) {  // so many that not all stay open
+    files.push_back(folder / ("ranks/" + std::to_string(rank)));
+  }
+  std::filesystem::create_directory(folder / "ranks");
+  JsonLinesSink sink(folder / "metrics.jsonl", files);
+  StepRecord record;
+  record.ranks.resize(files.size());
+  record.step = 1;
+  sink.on_step(record);
+  EXPECT_EQ(Json::parse(read_file(files.front()))["step"], 1);
+  EXPECT_EQ(Json::parse(read_file(files.back()))["step"], 1);
+  std::filesystem::remove_all(folder / "ranks");
+  ::testing::internal::CaptureStderr();
+  record.step = 2;
+  sink.on_step(record);
+  record.step = 3;
+  sink.on_step(record);
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_NE(said.find("training goes on"), std::string::npos);
+  const std::string whole = read_file(folder / "metrics.jsonl");
+  EXPECT_EQ(std::count(whole.begin(), whole.end(), '\n'), 3) << "what can be written is";
+}
+
+TEST(JsonLines, DropsNothingOfAFileThatIsWhole) {
+  const testing::TempDir folder;
+  const std::string path = folder / "metrics.jsonl";
+  const std::string content =
+      "odd\n{\"step\":2}\n" + std::string(3U << 20U, 'x') + "\n{\"step\":3}\n";
+  write_file_atomically(path, content);
+  JsonLinesSink::drop_after(path, 3);
+  EXPECT_EQ(read_file(path), content);
+  JsonLinesSink::drop_after(path, 2);
+  EXPECT_EQ(read_file(path), content.substr(0, content.size() - 11));
+  JsonLinesSink::drop_after(path, 1);
+  EXPECT_EQ(read_file(path), "odd\n");
 }
 
 TEST(JsonLines, NothingToDropIsNoFault) {

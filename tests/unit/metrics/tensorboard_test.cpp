@@ -46,7 +46,6 @@ class TensorBoardTest : public ::testing::Test {
     TensorBoardSettings made;
     made.folder = folder_.path();
     made.run_id = "one";
-    made.total_steps = 10;
     return made;
   }
   static TensorBoardStart start() {
@@ -90,6 +89,31 @@ TEST_F(TensorBoardTest, AResumedRunHasReadersDropWhatIsDoneAgain) {
   EXPECT_TRUE(holds(records[4], step_5_session_log_start));
 }
 
+TEST_F(TensorBoardTest, ARunThatBeginsAgainDescribesItselfAgain) {
+  { TensorBoardSink(settings(), start); }
+  TensorBoardSink(settings(), [] {
+    TensorBoardStart other;
+    other.texts = {{"run/config", "lr = 0.125"}};
+    return other;
+  });
+  const auto records = records_of(folder_.path());
+  ASSERT_EQ(records.size(), 6U);
+  EXPECT_EQ(records[4].substr(9), start_event(0, 0).substr(9)) << "all before is dropped";
+  EXPECT_TRUE(holds(records[5], "lr = 0.125"));
+}
+
+TEST_F(TensorBoardTest, WhatElseLiesInTheFolderDescribesNothing) {
+  write_file_atomically(folder_ / "notes.txt", "mine");
+  TensorBoardSettings resumed = settings();
+  resumed.first_step = 4;
+  bool is_described = false;
+  TensorBoardSink(resumed, [&] {
+    is_described = true;
+    return start();
+  });
+  EXPECT_TRUE(is_described);
+}
+
 TEST_F(TensorBoardTest, ValuesOfAStepAreOneEvent) {
   TensorBoardSink sink(settings(), start);
   StepRecord record;
@@ -107,12 +131,41 @@ TEST_F(TensorBoardTest, ValuesOfAStepAreOneEvent) {
   EXPECT_FALSE(holds(event, "grad_norm"));
   EXPECT_TRUE(holds(event, scalar("system/rank-0001/threads", 3)));
   EXPECT_FALSE(holds(event, "rank-0001/gpu_percent")) << "absent there";
-  EXPECT_FALSE(holds(event, "rank-0000")) << "never sampled";
+  EXPECT_TRUE(holds(event, scalar("system/rank-0000/step_seconds", 0))) << "never sampled";
+  EXPECT_FALSE(holds(event, "rank-0000/threads"));
   record.gradient_norm = 2;
   sink.on_step(record);
   event = records_of(folder_.path()).back();
   EXPECT_TRUE(holds(event, scalar("train/grad_norm", 2)));
   EXPECT_FALSE(holds(event, "rank-0001")) << "no new sample";
+}
+
+TEST_F(TensorBoardTest, ManyRanksComeLessOften) {
+  TensorBoardSink sink(settings(), start);
+  StepRecord record;
+  record.ranks.resize(33);
+  std::string written;
+  for (std::uint64_t step = 1; step <= 7; ++step) {
+    record.step = step;
+    record.ranks[32].system.samples = static_cast<double>(step);  // of the others there is none
+    sink.on_step(record);
+    const std::string event = records_of(folder_.path()).back();
+    written += std::string(holds(event, "rank-0032") ? "s" : "-") +
+               (holds(event, "rank-0000") ? "t" : "-");
+  }
+  EXPECT_EQ(written,
+            "st"
+            "--"
+            "--"
+            "st"
+            "--"
+            "--"
+            "st");
+}
+
+TEST_F(TensorBoardTest, ARunThatIsNotCompleteHasNoEnd) {
+  { TensorBoardSink(settings(), start).on_evaluation({10, 2.0, 1.75, 0.5, 5, 20, 0.5}); }
+  EXPECT_FALSE(holds(records_of(folder_.path()).back(), "session_end_info"));
 }
 
 TEST_F(TensorBoardTest, EpochsAndEvaluationsAndTheEnd) {
@@ -122,6 +175,7 @@ TEST_F(TensorBoardTest, EpochsAndEvaluationsAndTheEnd) {
     sink.on_evaluation({10, 2.0, 1.75, 0.5, 5, 20, 0.5});
     sink.on_note({"warning", 10, 2.0, "odd \xFF"});
     sink.on_note({"checkpoint", 10, 2.0, "path"});
+    sink.finish();
   }
   const auto records = records_of(folder_.path());
   ASSERT_EQ(records.size(), 7U);

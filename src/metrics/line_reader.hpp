@@ -1,0 +1,24 @@
+// What: the lines of a file that may be of any size, and that somebody may be writing.
+// Module-private. Owns: nothing. Threads: any. Throws: IoError.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+
+#include "tandem/core/file.hpp"
+
+namespace tandem::metrics {
+
+// A longer line is not held in memory; an empty one stands for it.
+constexpr std::size_t kLongestLine = std::size_t{1} << 20;
+
+// Takes a line without its end, and the place in the file where the next one begins. False: no more
+// are wanted.
+using TakeLine = std::function<bool(std::string_view line, std::uint64_t end)>;
+
+// The lines that begin and end in [from, to).
+void read_lines(const File& file, std::uint64_t from, std::uint64_t to, const TakeLine& take);
+
+}  // namespace tandem::metrics
