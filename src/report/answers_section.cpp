@@ -13,6 +13,7 @@ namespace tandem::report {
 namespace {
 
 constexpr std::size_t kMostInTable = 32;  // classes; of more the pairs that are mixed up most
+constexpr std::size_t kMostCells = 2400;  // of all runs of a page
 constexpr std::size_t kMostPairs = 40;
 constexpr std::size_t kMostImages = 24;
 constexpr std::size_t kImageBytes = 300'000;  // of all runs of a page
@@ -107,6 +108,11 @@ Html draw_image(const WorstImage& image, const Answers& answers) {
                                                          element("small", Html(words))));
 }
 
+bool has_room_for_table(const Answers& answers, std::size_t runs) {
+  const std::size_t classes = answers.classes.size();
+  return classes <= kMostInTable && classes * classes * runs <= kMostCells;
+}
+
 Html worst_images(const Answers& answers, std::size_t runs) {
   const bool is_visible = data::has_png_form(shape_of(answers));
   std::size_t bytes = 0;
@@ -130,8 +136,8 @@ Html answers_section(const RunView& run, std::size_t runs) {
     const Answers answers = read_answers(run.record.evaluation);
     Html words = Html("Of the test images, after step ") + value_cell(answers.step, Unit::kNumber);
     return section("Answers", element("p", words + Html(".")) +
-                                  (answers.classes.size() <= kMostInTable ? whole_table(answers)
-                                                                          : worst_pairs(answers)) +
+                                  (has_room_for_table(answers, runs) ? whole_table(answers)
+                                                                     : worst_pairs(answers)) +
                                   worst_images(answers, runs));
   } catch (const DataError& error) {
     return section("Answers", element("p", paragraph_text(error.what())));

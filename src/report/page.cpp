@@ -1,12 +1,14 @@
 #include "tandem/report/page.hpp"
 
 #include <algorithm>
-#include <chrono>
+#include <filesystem>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include "sections.hpp"
 #include "style.hpp"
+#include "tandem/core/clock.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/version.hpp"
@@ -20,11 +22,6 @@ constexpr std::size_t kMostRunsWithRankCurves = 4;
 constexpr char kPolicy[] =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'";
-
-double current_time() {
-  const std::chrono::duration<double> since = std::chrono::system_clock::now().time_since_epoch();
-  return since.count();
-}
 
 std::string title_of(const std::vector<RunView>& runs) {
   return runs.size() == 1 ? shortened(runs.front().name, 100)
@@ -52,6 +49,39 @@ Html sections_of(const RunView& run, std::size_t runs) {
                  element("h2", Html("Run ") + Html(shortened(run.name, 100))) + sections);
 }
 
+std::uint64_t bytes_of_ranks(const metrics::RunRecord& record) {
+  std::uint64_t bytes = 0;
+  for (const auto& [rank, path] : record.rank_metrics()) {
+    std::error_code error;
+    const std::uintmax_t size = std::filesystem::file_size(path, error);
+    if (!error) bytes += size;
+  }
+  return bytes;
+}
+
+void read_lines_of(RunView& run, std::size_t runs, std::uint64_t most_bytes) {
+  const std::string path = run.record.metrics_path();
+  std::uint64_t left = most_bytes;
+  if (file_exists(path)) {
+    const std::uint64_t size = File::open_for_reading(path).size();
+    if (size > most_bytes) {
+      run.record.faults.push_back(path + ": of its " + std::to_string(size) +
+                                  " bytes only the last " + std::to_string(most_bytes) +
+                                  " were read before the run ended; `tandem report` of the folder "
+                                  "shows all");
+    }
+    run.lines = metrics::read_metric_lines(path, most_bytes);
+    left -= std::min(left, size);
+  }
+  const std::uint64_t of_ranks = bytes_of_ranks(run.record);
+  if (of_ranks > left) {
+    run.ranks.left_out_bytes = static_cast<double>(of_ranks);
+    return;
+  }
+  const double last_step = std::max(1.0, run.lines.last_step());
+  run.ranks = read_ranks(run.record, {0, last_step, columns_for(runs)});
+}
+
 // Where two runs have one id, their folders tell them apart.
 void name_runs(std::vector<RunView>& runs) {
   std::map<std::string, int> count;
@@ -72,17 +102,13 @@ std::size_t columns_for(std::size_t runs) {
   return std::clamp<std::size_t>(kBytes / kBytesOfColumn / (runs * of_run), 100, 600);
 }
 
-std::vector<RunView> read_runs(std::vector<metrics::RunRecord> records) {
+std::vector<RunView> read_runs(std::vector<metrics::RunRecord> records, std::uint64_t most_bytes) {
   std::vector<RunView> runs;
   for (metrics::RunRecord& record : records) {
     RunView run;
     run.record = std::move(record);
     try {
-      if (file_exists(run.record.metrics_path())) {
-        run.lines = metrics::read_metric_lines(run.record.metrics_path());
-      }
-      const double last_step = std::max(1.0, run.lines.last_step());
-      run.ranks = read_ranks(run.record, {0, last_step, columns_for(records.size())});
+      read_lines_of(run, records.size(), most_bytes);
     } catch (const Error& error) {
       run.record.faults.push_back(error.what());
     }
@@ -113,16 +139,16 @@ std::string render_page(const std::vector<RunView>& runs, double now) {
 void write_report(const std::vector<std::string>& folders, const std::string& output) {
   std::vector<metrics::RunRecord> records;
   for (const std::string& folder : folders) records.push_back(metrics::read_run(folder));
-  const double read_at = current_time();
+  const double read_at = unix_seconds();
   write_file_atomically(output, render_page(read_runs(std::move(records)), read_at));
 }
 
-void write_report_at_end(const std::string& folder, const Json& summary,
-                         const std::string& output) {
+void write_report_at_end(const std::string& folder, const Json& summary, const std::string& output,
+                         std::uint64_t most_bytes) {
   metrics::RunRecord record = metrics::read_run(folder);
   record.summary = summary;
-  const double read_at = current_time();
-  write_file_atomically(output, render_page(read_runs({std::move(record)}), read_at));
+  const double read_at = unix_seconds();
+  write_file_atomically(output, render_page(read_runs({std::move(record)}, most_bytes), read_at));
 }
 
 }  // namespace tandem::report

@@ -35,7 +35,9 @@ Html draw_step(const RankRow& row, double longest) {
   std::size_t colour = 0;
   for (const auto& [name, part] : kParts) {
     const double seconds = row.*part;
-    const double width = seconds > 0 ? kWidth * seconds / longest : 0;
+    const double share = seconds / longest;
+    // Parts that are more than a whole step come from a file that somebody else made.
+    const double width = share > 0 ? std::min(kWidth * share, kWidth - begin) : 0;
     bars += element(
         "rect",
         {{"class", "c" + std::to_string(colour++)},
@@ -140,6 +142,12 @@ Html draw_metrics(const RankView& ranks) {
 }  // namespace
 
 Html rank_section(const RunView& run, std::size_t runs) {
+  if (run.ranks.left_out_bytes > 0) {
+    return section(
+        "Ranks", element("p", Html("With " + format_value(run.ranks.left_out_bytes, Unit::kBytes) +
+                                   " the files of the ranks were too large to be read before the "
+                                   "run ended: `tandem report` of its folder shows them.")));
+  }
   if (run.ranks.rows.empty()) return {};
   const Html words = element(
       "p", Html("Means per step. The exchange is what the rank that came last needed for it; what "

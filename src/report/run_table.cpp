@@ -15,6 +15,8 @@ namespace {
 
 // Of metrics.jsonl: a table of many runs does not read all of each.
 constexpr std::uint64_t kTail = std::uint64_t{1} << 18;
+// … but for an evaluation that lies further back.
+constexpr std::uint64_t kLongestTail = std::uint64_t{1} << 24;
 
 // ISO 8601, which every spreadsheet takes for a time; null where there is none.
 Json as_time(double unix_seconds) {
@@ -33,8 +35,13 @@ Json as_text(const std::string& text) { return text.empty() ? Json() : Json(text
 
 metrics::MetricLines tail_of(metrics::RunRecord& run) {
   try {
-    if (file_exists(run.metrics_path())) {
-      return metrics::read_metric_lines(run.metrics_path(), kTail);
+    if (!file_exists(run.metrics_path())) return {};
+    const std::uint64_t size = File::open_for_reading(run.metrics_path()).size();
+    const bool evaluates = run.option("eval-every") != "0";
+    for (std::uint64_t bytes = kTail;; bytes *= 4) {
+      metrics::MetricLines lines = metrics::read_metric_lines(run.metrics_path(), bytes);
+      const bool is_found = !lines.samples("eval", "test_accuracy").empty();
+      if (is_found || !evaluates || bytes >= std::min(size, kLongestTail)) return lines;
     }
   } catch (const Error& error) {
     run.faults.push_back(error.what());
@@ -148,7 +155,7 @@ std::vector<std::vector<std::string>> to_cells(const std::vector<Json>& rows) {
 
 std::string csv_field(const std::string& text) {
   const std::string shown = (looks_like_formula(text) ? "'" : "") + escape_for_terminal(text);
-  if (shown.find_first_of(",\" '") == std::string::npos) return shown;
+  if (shown.find_first_of(",;\" '") == std::string::npos) return shown;
   std::string quoted = "\"";
   for (const char letter : shown) quoted += letter == '"' ? "\"\"" : std::string(1, letter);
   return quoted + "\"";

@@ -40,8 +40,9 @@ std::vector<metrics::RankRecord> RankTimes::gather(comm::Communicator& comm,
   std::vector<double> all(kNumbers * static_cast<std::size_t>(comm.size()));
   std::copy(own.begin(), own.end(),
             all.begin() + static_cast<std::ptrdiff_t>(kNumbers) * comm.rank());
-  comm.all_reduce(Span<double>(all));
+  comm.reduce(Span<double>(all));
   std::vector<metrics::RankRecord> ranks;
+  if (comm.rank() != 0) return ranks;
   for (auto at = all.cbegin(); at != all.cend(); at += kNumbers) {
     metrics::RankRecord rank{
         static_cast<std::uint64_t>(at[0]), at[1], at[2], at[3], at[4], at[5], at[6], {}};

@@ -122,9 +122,6 @@ class Report(TandemTest):
         run.write_evaluation([HOSTILE, "dog"])
         with open(run.path / "ranks/rank-0000.jsonl", "a") as file:
             file.write(json.dumps({"event": "system", "step": 5, HOSTILE: 1}) + "\n")
-        for name in ("manifest", "metrics"):  # a text that is no UTF-8
-            path = next(run.path.glob(name + ".*"))
-            path.write_bytes(path.read_bytes().replace(b"synthetic", b"\xff\xfe"))
         page = self.page(folder)
         self.assertNotIn(b"<script", page.bytes)
         self.assertIn("runs/<script>\\x1b[31m&\"'", page.words())
@@ -132,6 +129,29 @@ class Report(TandemTest):
         self.assertNotIn("\u202e", page.text)
         self.assertGreater(page.words().count(SHOWN), 12)
         self.assertEqual(page.all("title")[0].text, f"{SHOWN} – tandem")
+
+    def test_texts_that_are_no_utf8(self):
+        """In JSON they are no JSON, so that the file or line is left out and named; in config.ini they are shown."""
+        run = self.run_folder("run").write_steps(20).write_note("warning", "synthetic").write_summary()
+        run.write_config(model="synthetic")
+        for name in ("manifest.json", "metrics.jsonl", "config.ini"):
+            path = run.path / name
+            before = path.read_bytes()
+            path.write_bytes(before.replace(b"synthetic", b"\xff\xfe"))
+            self.assertNotEqual(path.read_bytes(), before)
+        page = self.page("run")
+        events = "".join(page.sections()["Events"].itertext())
+        self.assertIn("manifest.json: is not one JSON object", events)
+        self.assertNotIn("warning", events)
+        self.assertIn("\ufffd\ufffd", page.words())
+
+    def test_times_are_those_of_utc_wherever_it_is_read(self):
+        self.run_folder("run").write_steps(20).write_summary()
+        tokyo = {"TZ": "Asia/Tokyo"}
+        self.tandem("report", "runs/run", "--output", "page.html", environment=tokyo)
+        self.assertIn("2026-11-21 12:43:20 UTC", Page(self.folder / "page.html").words())
+        row = json.loads(self.tandem("runs", "--json", environment=tokyo).stdout)
+        self.assertEqual(row["started"], "2026-11-21T12:43:20Z")
 
     def test_a_run_that_goes_on(self):
         run = self.run_folder("going", 2).write_steps(50).write_rank_steps(30, ranks=1)
@@ -283,6 +303,12 @@ class Runs(TandemTest):
             with self.subTest(arguments=arguments):
                 self.assertEqual("".join(row["run"] for row in self.rows(*arguments)), expected)
 
+    def test_json_is_json_whatever_a_name_holds(self):
+        name = "DEL \x7f CSI \x9b31m ESC \x1b é \u202e"
+        RunFolder(self.folder / "runs" / "d").write_summary().write_config(model=name)
+        self.assertEqual(self.rows()[-1]["model"], name)
+        self.assertTrue(self.tandem("runs", "--json").stdout.isascii())
+
     def test_spreadsheet(self):
         for name, model in (("d", "=1+1"), ("e", 'a,"b"'), ("f", HOSTILE), ("g", "+1"), ("h", "@x")):
             RunFolder(self.folder / "runs" / name).write_summary().write_config(model=model)
@@ -294,7 +320,7 @@ class Runs(TandemTest):
         head, *rows = csv.reader(io.StringIO(content.decode(), newline=""), strict=True)
         self.assertEqual(head, list(self.rows()[0]))
         models = [row[head.index("model")] for row in rows]
-        self.assertEqual(models[3:], ["'=1+1", 'a,"b"', '<script>alert(1)</script>\\x1b[31m"\'&\u202e', "'+1", "'@x"])
+        self.assertEqual(models[3:], ["'=1+1", 'a,"b"', '<script>alert(1)</script>\\x1b[31m"\'&\\u202e', "'+1", "'@x"])
         self.assertEqual(rows[1][head.index("test_accuracy")], "0.75")
         self.assertNotIn("\x1b", self.tandem("runs").stdout + self.tandem("runs", "--json").stdout)
 

@@ -8,7 +8,7 @@
 namespace tandem::train {
 namespace {
 
-TEST(RankTimes, GivesEveryRankTheMeansOfAll) {
+TEST(RankTimes, GivesRankZeroTheMeansOfAll) {
   auto comm = comm::MpiCommunicator::world();
   RankTimes times;
   const double mine = comm.rank() + 1;
@@ -25,7 +25,7 @@ TEST(RankTimes, GivesEveryRankTheMeansOfAll) {
   system.values[metrics::kThreads] = mine;
   if (comm.rank() == 1) system.values[metrics::kGpuPercent] = 50;
   const auto ranks = times.gather(comm, system);
-  ASSERT_EQ(ranks.size(), static_cast<std::size_t>(comm.size()));
+  ASSERT_EQ(ranks.size(), comm.rank() == 0 ? static_cast<std::size_t>(comm.size()) : 0U);
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const double theirs = static_cast<double>(rank) + 1;
     EXPECT_EQ(ranks[rank].images, 8U);
@@ -43,6 +43,7 @@ TEST(RankTimes, GivesEveryRankTheMeansOfAll) {
   }
   times.add(StepSeconds{1, 1, 1, 1});
   const auto next = times.gather(comm);
+  if (comm.rank() != 0) return;
   EXPECT_EQ(next.front().images, 0U) << "what was gathered counts again";
   EXPECT_EQ(next.front().system.samples, 0);
 }

@@ -3,6 +3,8 @@
 // throws (metrics/run_record.hpp), and IoError, CannotCreateError where the page cannot be written.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -28,14 +30,21 @@ constexpr std::size_t kMostRuns = 32;
 std::size_t columns_for(std::size_t runs);
 
 // Reads what belongs to `records`; of more than four runs the ranks' means, but no curves of ranks.
-std::vector<RunView> read_runs(std::vector<metrics::RunRecord> records);
+// Of each run at most `most_bytes` of lines: the last ones of metrics.jsonl, and the ranks' files
+// where all of them fit as well.
+std::vector<RunView> read_runs(
+    std::vector<metrics::RunRecord> records,
+    std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max());
 
 // `now`: Unix seconds, when the folders were read.
 std::string render_page(const std::vector<RunView>& runs, double now);
 
 // Reads the folders and writes the page whole.
 void write_report(const std::vector<std::string>& folders, const std::string& output);
-// Of a run that is about to end: `summary` is what its folder will hold.
-void write_report_at_end(const std::string& folder, const Json& summary, const std::string& output);
+// Of a run that is about to end: `summary` is what its folder will hold. All ranks wait for it, so
+// it reads no more than takes a second or two.
+constexpr std::uint64_t kMostBytesAtEnd = std::uint64_t{128} << 20;
+void write_report_at_end(const std::string& folder, const Json& summary, const std::string& output,
+                         std::uint64_t most_bytes = kMostBytesAtEnd);
 
 }  // namespace tandem::report

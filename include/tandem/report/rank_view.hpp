@@ -39,6 +39,7 @@ struct RankView {
   std::vector<RankRow> rows;
   RankCurves curves;
   std::vector<std::string> faults;
+  double left_out_bytes = 0;  // of files that nobody has read: too much for the time there is
 };
 
 // Curves of up to this many ranks are told apart.

@@ -23,7 +23,7 @@ class RankTimes {
   void add(const StepSeconds& seconds);
   void add(const Totals& totals);  // of this rank's images
   // Collective. Every rank's mean over the steps since the last call, and `system`, in rank order
-  // on every rank; begins anew.
+  // on rank 0, which alone shows and keeps them; nothing on the others. Begins anew.
   std::vector<metrics::RankRecord> gather(comm::Communicator& comm,
                                           const metrics::SystemUsage& system = {});
 

@@ -27,6 +27,8 @@ TEST(Html, MarksThatReorderALineAreShown) {
                     "b"),
             "a\\u202eb");
   EXPECT_EQ(escaped("\xE2\x80\x8B\xE2\x81\xA6\xEF\xBB\xBF"), "\\u200b\\u2066\\ufeff");
+  EXPECT_EQ(escaped("\xD8\x9C\xC2\xAD\xE1\xA0\x8E\xEF\xBF\xB9"), "\\u061c\\u00ad\\u180e\\ufff9");
+  EXPECT_EQ(escaped("\xF3\xA0\x81\xA1"), "\\ue0061") << "a tag, which nobody sees";
 }
 
 TEST(Html, WhatIsNoUtf8IsReplacedByteByByte) {

@@ -105,6 +105,50 @@ TEST(Page, OfSeveralRunsNamesWhatDiffers) {
   EXPECT_GE(count_of(page, one), 1U) << "two runs of one id are told apart by their folders";
 }
 
+TEST(Page, OfManyRunsOfManyClassesStaysSmall) {
+  const TempDir folder;
+  constexpr std::size_t kClasses = 32;
+  Json classes = Json::array();
+  for (std::size_t i = 0; i < kClasses; ++i) classes.push_back("class " + std::to_string(i));
+  const std::vector<std::vector<int>> confusion(kClasses, std::vector<int>(kClasses, 12345));
+  const std::string pixels((32 * 32 * 4), 'A');  // base64 of three planes
+  Json worst = Json::array();
+  for (int i = 0; i < 24; ++i) {
+    worst.push_back(
+        {{"index", i}, {"label", 0}, {"predicted", 1}, {"loss", 1}, {"pixels", pixels}});
+  }
+  std::string lines;
+  for (int step = 1; step <= 2000; ++step) {
+    const double value = 0.123456 * (step % 7);
+    lines += Json({{"event", "step"},
+                   {"step", step},
+                   {"epoch", step * 0.01},
+                   {"loss", value},
+                   {"accuracy", value},
+                   {"images_per_second", value},
+                   {"lr", value},
+                   {"grad_norm", value}})
+                 .dump() +
+             "\n";
+  }
+  std::vector<std::string> runs;
+  for (std::size_t i = 0; i < kMostRuns; ++i) {
+    const auto run = metrics::RunFolder::create(folder / "runs", "run-" + std::to_string(i));
+    run.write_config("model = mlp\n");
+    run.write_evaluation({{"step", 1},
+                          {"classes", classes},
+                          {"confusion", confusion},
+                          {"shape", {3, 32, 32}},
+                          {"worst", worst}});
+    write_file_atomically(run.metrics_path(), lines);
+    runs.push_back(run.path());
+  }
+  EXPECT_EQ(count_of(page_of({runs[0]}), "class=\"confusion\""), 1U);
+  const std::string page = page_of(runs);
+  EXPECT_EQ(count_of(page, "mixed up most"), kMostRuns);
+  EXPECT_LT(page.size(), 2'000'000U);
+}
+
 TEST(Page, OfTheEndShowsTheSummaryThatIsAboutToBeWritten) {
   const TempDir folder;
   const auto run = metrics::RunFolder::create(folder / "runs", "one");
@@ -116,6 +160,23 @@ TEST(Page, OfTheEndShowsTheSummaryThatIsAboutToBeWritten) {
   EXPECT_GE(count_of(page, "0.875"), 1U);
   EXPECT_EQ(count_of(page, "while training went on"), 0U);
   EXPECT_FALSE(file_exists(run.summary_path()));
+}
+
+TEST(Page, OfTheEndReadsNoMoreThanItMay) {
+  const TempDir folder;
+  const std::string path = write_run(folder, "x");
+  const std::string page = path + "/report.html";
+  const std::string ranks = path + "/ranks/rank-0000.jsonl";
+  const std::uint64_t of_run = read_file(path + "/metrics.jsonl").size();
+  const std::uint64_t of_ranks = read_file(ranks).size();
+  write_report_at_end(path, {{"exit_reason", "completed"}}, page, of_run + of_ranks);
+  EXPECT_EQ(count_of(read_file(page), "Means per step"), 1U);
+  EXPECT_EQ(count_of(read_file(page), "tandem report"), 0U);
+  write_report_at_end(path, {{"exit_reason", "completed"}}, page, of_run + of_ranks - 1);
+  EXPECT_EQ(count_of(read_file(page), "Means per step"), 0U);
+  EXPECT_EQ(count_of(read_file(page), "`tandem report` of its folder"), 1U);
+  write_report_at_end(path, {{"exit_reason", "completed"}}, page, of_run - 1);
+  EXPECT_EQ(count_of(read_file(page), "`tandem report` of the folder"), 1U);
 }
 
 TEST(Page, IsNotWrittenWhereARunIsNotThere) {

@@ -49,6 +49,25 @@ TEST(RunTable, ListsWhatARunSaysOfItself) {
   EXPECT_THROW(list_runs(folder / "absent"), MissingInputError);
 }
 
+TEST(RunTable, FindsAnEvaluationFarBack) {
+  const TempDir folder;
+  const auto run = metrics::RunFolder::create(folder / "runs", "going");
+  run.write_config("eval-every = 1\n");
+  std::string lines = R"({"event":"eval","step":1,"test_accuracy":0.75,"test_loss":1.5})"
+                      "\n";
+  std::uint64_t step = 1;
+  while (lines.size() < (std::size_t{3} << 20)) {
+    lines += R"({"event":"step","loss":2,"step":)" + std::to_string(++step) + "}\n";
+  }
+  write_file_atomically(run.metrics_path(), lines);
+  EXPECT_EQ(column_of(list_runs(folder / "runs").rows, "test_accuracy"),
+            std::vector<std::string>{"0.75"});
+  run.write_config("eval-every = 0\n");  // then nobody looks for one
+  const RunList list = list_runs(folder / "runs");
+  EXPECT_EQ(column_of(list.rows, "test_accuracy"), std::vector<std::string>{"null"});
+  EXPECT_EQ(list.rows.front().at("steps"), step);
+}
+
 TEST(RunTable, NamesWhatCannotBeRead) {
   const TempDir folder;
   std::filesystem::create_directory(folder / "torn");
@@ -75,6 +94,7 @@ TEST(RunTable, SortsEitherWayAndPutsMissingValuesLast) {
 TEST(Csv, QuotesAsItsStandardSays) {
   EXPECT_EQ(csv_field("plain"), "plain");
   EXPECT_EQ(csv_field("a,b"), "\"a,b\"");
+  EXPECT_EQ(csv_field("a;b"), "\"a;b\"") << "which separates where a comma is in numbers";
   EXPECT_EQ(csv_field("say \"x\""), "\"say \"\"x\"\"\"");
   EXPECT_EQ(csv_field("a\nb\x1b"), "a\\x0ab\\x1b");
 }
