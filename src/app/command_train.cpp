@@ -7,9 +7,11 @@
 #include "device_choice.hpp"
 #include "run_board.hpp"
 #include "run_console.hpp"
+#include "run_end.hpp"
 #include "run_keeper.hpp"
 #include "run_network.hpp"
 #include "run_report.hpp"
+#include "run_sinks.hpp"
 #include "run_start.hpp"
 #include "start_checks.hpp"
 #include "tandem/app/commands.hpp"
@@ -21,13 +23,9 @@
 #include "tandem/core/print.hpp"
 #include "tandem/core/stop_signal.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/metrics/console.hpp"
 #include "tandem/metrics/gpu_access.hpp"
-#include "tandem/metrics/json_lines.hpp"
 #include "tandem/metrics/system_sampler.hpp"
-#include "tandem/metrics/tensorboard.hpp"
 #include "tandem/model/libtorch.hpp"
-#include "tandem/model/pth_file.hpp"
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/replicate.hpp"
 #include "tandem/train/shard_reducer.hpp"
@@ -37,20 +35,6 @@ namespace {
 
 constexpr std::size_t kMegabyte = std::size_t{1} << 20;
 constexpr std::size_t kWorstImages = 24;  // that the page shows
-
-metrics::Sinks make_sinks(const metrics::RunFolder& folder,
-                          std::unique_ptr<metrics::Sink> tensorboard,
-                          metrics::ConsoleSettings console) {
-  std::vector<std::string> rank_paths;
-  for (std::size_t rank = 0; rank < console.hosts.size(); ++rank) {
-    rank_paths.push_back(folder.rank_metrics_path(static_cast<int>(rank)));
-  }
-  metrics::Sinks sinks;
-  sinks.push_back(std::make_unique<metrics::JsonLinesSink>(folder.metrics_path(), rank_paths));
-  sinks.push_back(std::move(tensorboard));
-  sinks.push_back(std::make_unique<metrics::ConsoleSink>(std::move(console)));
-  return sinks;
-}
 
 std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::TrainConfig& config,
                                                        train::ParameterArena& arena,
@@ -62,43 +46,6 @@ std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::Tr
   const auto bucket_bytes =
       static_cast<std::size_t>(config.bucket_mb * static_cast<double>(kMegabyte));
   return std::make_unique<train::Reducer>(arena, carrier, bucket_bytes);
-}
-
-// A run that fails says so in its folder, where that can still be written.
-train::TrainResult run_trainer(train::Trainer& trainer,
-                               const std::optional<metrics::RunFolder>& folder,
-                               const train::ImageStore& images, int world, double startup_seconds) {
-  try {
-    return trainer.run();
-  } catch (const std::exception& error) {
-    if (folder) {
-      try {
-        const Json summary = make_failure_summary(folder->run_id(), trainer.result(), world,
-                                                  startup_seconds, message_of(error));
-        leave_result(*folder, trainer.result(), images, summary);
-      } catch (const std::exception& unwritten) {
-        print_warning(message_of(unwritten));
-      }
-    }
-    throw;
-  }
-}
-
-// Rank 0 writes the model in both forms; the weights are everywhere the same.
-void export_model(Job& job, const std::optional<metrics::RunFolder>& folder,
-                  model::Network& network, const ModelDescription& description) {
-  train::broadcast_buffers(job.world, network);
-  comm::agree_on_rank_0(job.world, [&] {
-    const std::vector<model::NamedTensor> tensors = model::state_dict(network);
-    try {
-      model::write_safetensors(folder->safetensors_path(), tensors, description.to_metadata());
-      model::write_pth(folder->pth_path(description.dataset), tensors);
-    } catch (const IoError& error) {
-      throw IoError(std::string(error.what()) +
-                    "; the run itself is done: see to the disk, and the same command with "
-                    "--resume auto writes the model");
-    }
-  });
 }
 
 // Collective.
@@ -231,20 +178,17 @@ int run_train(Job& job, const Arguments& arguments) {
     const std::string command_line = "tandem train " + join(arguments, " ");
     folder->write_manifest(make_manifest(folder->run_id(), images, ranks, command_line,
                                          start.state.step, folder->read_manifest()));
-    const metrics::TensorBoardSettings board_settings{
-        folder->tensorboard_path(), folder->run_id(), start.state.step,
-        request.reporting.histograms_every, visit_weights_of(arena)};
-    const auto describe = [&] {
-      return describe_for_tensorboard(options, command_line, images, arithmetic, ranks);
-    };
     metrics::ConsoleSettings seen = console.settings(supervision.hosts, choice.devices);
     seen.total_epochs = config.epochs;
     seen.total_steps = arithmetic.total_steps;
     seen.steps_per_epoch = arithmetic.steps_per_epoch;
     seen.position = [&board, first = start.state.step] { return position_on(board, first); };
-    sinks =
-        make_sinks(*folder, std::make_unique<metrics::TensorBoardSink>(board_settings, describe),
-                   std::move(seen));
+    sinks = make_sinks(
+        *folder,
+        {folder->tensorboard_path(), folder->run_id(), start.state.step,
+         request.reporting.histograms_every, visit_weights_of(arena)},
+        [&] { return describe_for_tensorboard(options, command_line, images, arithmetic, ranks); },
+        std::move(seen));
     if (request.safekeeping.save_best) {
       best_accuracy = train::CheckpointStore(folder->checkpoints_path()).best_accuracy();
     }
