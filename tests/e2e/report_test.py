@@ -212,6 +212,10 @@ class Report(TandemTest):
 
 
 class TrainLeaves(TandemTest):
+    def is_summary_first(self, run_id):
+        summary, page = (self.folder / "runs" / run_id / name for name in ("summary.json", "report.html"))
+        return summary.stat().st_mtime_ns < page.stat().st_mtime_ns
+
     def answers_of(self, run_id):
         return json.loads((self.folder / "runs" / run_id / "evaluation.json").read_text())
 
@@ -239,6 +243,7 @@ class TrainLeaves(TandemTest):
                 self.assertEqual(base64.b64decode(image["pixels"]), file["test/images"][image["index"]].tobytes())
                 self.assertEqual(image["label"], file["test/labels"][image["index"]])
         self.assertEqual(len(page.all("img")), 24)
+        self.assertFalse(self.is_summary_first("a"), "it is the sign that a run is complete")
 
     def test_the_same_answers_at_any_number_of_ranks(self):
         """Of the same weights, on a test set of several batches."""
@@ -262,6 +267,7 @@ class TrainLeaves(TandemTest):
         rows = dict(row[:2] for row in Page(self.folder / "runs/a/report.html").rows("Summary"))
         self.assertEqual(rows["state"], "failed")
         self.assertIn("not finite", rows["error"])
+        self.assertTrue(self.is_summary_first("a"), "launchers do not wait for long")
 
     def test_no_evaluation_leaves_no_answers(self):
         self.train(1, "a", "--eval-every", "0")
