@@ -51,7 +51,7 @@ Scale make_scale(double low, double high, bool reaches_marks, bool is_logarithmi
   const double size = std::max(std::abs(low), std::abs(high));
   if (!(high - low > 1e-9 * size)) {
     const double room = size > 0 ? 0.1 * size : 1;
-    low -= reaches_marks ? room : 0;
+    low -= reaches_marks && low != 0 ? room : 0;  // what is never below 0 is not drawn so
     high += room;
   }
   Scale scale;

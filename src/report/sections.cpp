@@ -43,7 +43,7 @@ std::string describe_ranks(const RunView& run) {
 std::string describe_data(const RunView& run) {
   const Json& data = member(run.record.manifest, "data");
   const std::string digest = text_of(data, "digest");
-  return text_of(data, "name") + (digest.empty() ? "" : ", digest " + shortened(digest, 16));
+  return text_of(data, "name") + (digest.empty() ? "" : ", digest " + digest.substr(0, 16));
 }
 
 }  // namespace tandem::report

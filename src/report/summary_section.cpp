@@ -26,7 +26,8 @@ Cell number(const std::string& field, const std::string& event, const std::strin
 Cell duration(const std::string& field) {
   return [=](const RunView& run) {
     const double seconds = number_of(run.record.summary, field);
-    return Html(seconds >= 0 && seconds < 1e9 ? format_duration(seconds) : kDash);
+    if (!(seconds >= 0 && seconds < 1e9)) return Html(kDash);
+    return Html(seconds < 100 ? format_fixed(seconds, 1) + " s" : format_duration(seconds));
   };
 }
 
