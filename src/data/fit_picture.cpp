@@ -1,8 +1,10 @@
 #include "tandem/data/fit_picture.hpp"
 
+#include <new>
 #include <string>
 #include <utility>
 
+#include "picture_decoder.hpp"
 #include "resize.hpp"
 #include "tandem/core/error.hpp"
 
@@ -65,6 +67,16 @@ void fit_picture(Picture picture, ImageShape shape, std::uint8_t* image) {
     const std::uint8_t* from = picture.values.data() + (step == 1 ? 0 : c);
     for (std::size_t i = 0; i < shape.plane(); ++i) *image++ = from[i * step];
   }
+}
+
+void fit_file(std::string_view bytes, const std::string& where, ImageShape shape,
+              MemoryBudget& budget, std::uint8_t* image) try {
+  MemoryBudget::Share share(budget);
+  fit_picture(decode_picture(bytes, where, kMaxPicturePixels,
+                             [&](std::uint64_t memory) { share.take(memory); }),
+              shape, image);
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory(where);
 }
 
 }  // namespace tandem::data

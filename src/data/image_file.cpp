@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <memory>
+#include <new>
 
 #include "picture_decoder.hpp"
 #include "tandem/core/error.hpp"
@@ -28,17 +29,6 @@ std::unique_ptr<PictureDecoder> open_decoder(std::string_view bytes, const std::
                   ", a PNG or JPEG file was expected; convert it, or leave it out");
 }
 
-void require_fitting(const PictureExtent& extent, const std::string& where,
-                     std::uint64_t most_pixels) {
-  const auto pixels =
-      static_cast<std::uint64_t>(extent.height) * static_cast<std::uint64_t>(extent.width);
-  if (extent.height > 0 && extent.width > 0 && pixels <= most_pixels) return;
-  throw DataError(where + ": is a picture of " + std::to_string(extent.width) + " x " +
-                  std::to_string(extent.height) + " pixels, 1 to " +
-                  format_count(static_cast<std::int64_t>(most_pixels)) +
-                  " in all were expected; make it smaller");
-}
-
 std::string read_some(const File& file, std::uint64_t bytes) {
   std::string content(bytes, '\0');
   content.resize(file.read_at(0, content.data(), content.size()));
@@ -56,21 +46,21 @@ std::uint64_t checked_size(const File& file) {
 
 }  // namespace
 
-void throw_damaged(const std::string& where, const char* format, const char* message) {
-  throw DataError(where + ": is a damaged " + format + " file (" + message +
-                  "), a whole one was expected; save or fetch it again");
-}
-
-Picture decode_picture(std::string_view bytes, const std::string& where,
-                       std::uint64_t most_pixels) {
+Picture decode_picture(std::string_view bytes, const std::string& where, std::uint64_t most_pixels,
+                       const BeforeDecoding& before) try {
   const auto decoder = open_decoder(bytes, where);
   require_fitting(decoder->extent(), where, most_pixels);
+  if (before) before(decoder->memory());
   return decoder->decode();
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory(where);
 }
 
-std::string read_picture_bytes(const std::string& path) {
+std::string read_picture_bytes(const std::string& path) try {
   const File file = File::open_for_reading(path);
   return read_some(file, checked_size(file));
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory(path);
 }
 
 Picture read_picture(const std::string& path, std::uint64_t most_pixels) {

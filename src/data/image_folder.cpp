@@ -104,7 +104,7 @@ class ImageFolder : public ImageSource {
       const std::string bytes = read_picture_bytes(item.path);
       item.sha256 = sha256_hex(bytes);
       labels[i] = item.label;
-      fit_picture(decode_picture(bytes, item.path), info_.shape, images + i * info_.shape.pixels());
+      fit_file(bytes, item.path, info_.shape, budget_, images + i * info_.shape.pixels());
     });
   }
 
@@ -219,6 +219,7 @@ class ImageFolder : public ImageSource {
 
   const std::string root_;
   const int threads_;
+  mutable MemoryBudget budget_{kMemoryForPictures};
   DatasetInfo info_;
   mutable std::vector<Item> train_;  // reading fills in digests
   mutable std::vector<Item> test_;

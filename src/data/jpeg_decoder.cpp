@@ -17,6 +17,9 @@ namespace {
 
 // A progressive file may go over the whole picture again and again with a few bytes each time.
 constexpr int kMaxScans = 100;
+// Holds the coefficients of four components of the largest picture, two bytes each.
+constexpr long kMaxMemory = 640L << 20;
+constexpr std::uint64_t kBlockValues = 64;
 
 // What libjpeg's functions find by their client pointer. Plain values, because they leave by
 // longjmp.
@@ -25,6 +28,7 @@ struct Reading {
   jpeg_error_mgr errors{};
   jpeg_progress_mgr progress{};
   std::jmp_buf on_error{};
+  int code = 0;
   char message[JMSG_LENGTH_MAX] = "";
 };
 
@@ -33,7 +37,9 @@ struct Reading {
 }
 
 [[noreturn]] void fail(j_common_ptr info) {
-  info->err->format_message(info, static_cast<Reading*>(info->client_data)->message);
+  auto* reading = static_cast<Reading*>(info->client_data);
+  reading->code = info->err->msg_code;
+  info->err->format_message(info, reading->message);
   leave(info);
 }
 
@@ -71,6 +77,7 @@ bool read_header(Reading& reading, const unsigned char* bytes, std::size_t size)
   reading.info.client_data = &reading;
   if (setjmp(reading.on_error) != 0) return false;
   jpeg_create_decompress(&reading.info);
+  reading.info.mem->max_memory_to_use = kMaxMemory;
   reading.progress.progress_monitor = count_scans;
   reading.info.progress = &reading.progress;
   jpeg_mem_src(&reading.info, bytes, static_cast<unsigned long>(size));
@@ -107,11 +114,14 @@ void cmyk_to_rgb(Picture& picture) {
 
 class JpegDecoder : public PictureDecoder {
  public:
-  JpegDecoder(std::string_view bytes, std::string where) : where_(std::move(where)) {
+  JpegDecoder(std::string_view bytes, std::string where)
+      : where_(std::move(where)), file_bytes_(bytes.size()) {
     if (!read_header(reading_, reinterpret_cast<const unsigned char*>(bytes.data()),
                      bytes.size())) {
+      const PictureExtent claimed = extent();
       jpeg_destroy_decompress(&reading_.info);
-      throw_damaged(where_, "JPEG", reading_.message);
+      if (reading_.code == JERR_IMAGE_TOO_BIG) throw_too_large(claimed);
+      fail();
     }
   }
   ~JpegDecoder() override { jpeg_destroy_decompress(&reading_.info); }
@@ -123,7 +133,17 @@ class JpegDecoder : public PictureDecoder {
             static_cast<int>(reading_.info.image_width), reading_.info.num_components != 1};
   }
 
+  std::uint64_t memory() override {
+    const PictureExtent found = extent();
+    const std::uint64_t values = static_cast<std::uint64_t>(found.height) *
+                                 static_cast<std::uint64_t>(found.width) *
+                                 static_cast<std::uint64_t>(reading_.info.num_components);
+    // Several scans refine coefficients of two bytes.
+    return jpeg_has_multiple_scans(&reading_.info) != 0 ? 3 * values : values;
+  }
+
   Picture decode() override {
+    require_possible();
     const int channels = reading_.info.num_components;
     if (channels != 1 && channels != 3 && channels != 4) {
       throw_damaged(where_, "JPEG", "its number of colour components is not 1, 3 or 4");
@@ -136,16 +156,36 @@ class JpegDecoder : public PictureDecoder {
     const std::size_t row_bytes =
         static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(channels);
     picture.values.resize(row_bytes * static_cast<std::size_t>(picture.height));
-    if (!read_rows(reading_, picture.values.data(), row_bytes)) {
-      throw_damaged(where_, "JPEG", reading_.message);
-    }
+    if (!read_rows(reading_, picture.values.data(), row_bytes)) fail();
     if (channels == 4) cmyk_to_rgb(picture);
     return picture;
   }
 
  private:
+  // Huffman's codes have a bit at least, and every block has one in a scan at least.
+  void require_possible() const {
+    if (reading_.info.arith_code != 0) return;
+    const std::uint64_t pixels =
+        static_cast<std::uint64_t>(extent().height) * static_cast<std::uint64_t>(extent().width);
+    if (pixels / kBlockValues <= 8 * file_bytes_) return;
+    throw_damaged(where_, "JPEG", "so few bytes cannot hold the pixels that it claims");
+  }
+  [[noreturn]] void throw_too_large(const PictureExtent& claimed) const {
+    throw DataError(where_ + ": is a picture of " + std::to_string(claimed.width) + " x " +
+                    std::to_string(claimed.height) + " pixels, at most " +
+                    std::to_string(JPEG_MAX_DIMENSION) +
+                    " on a side were expected of a JPEG file; make it smaller");
+  }
+  [[noreturn]] void fail() const {
+    if (reading_.code == JERR_OUT_OF_MEMORY || reading_.code == JERR_NO_BACKING_STORE) {
+      throw_out_of_memory(where_);
+    }
+    throw_damaged(where_, "JPEG", reading_.message);
+  }
+
   Reading reading_;
   std::string where_;
+  std::uint64_t file_bytes_;
 };
 
 }  // namespace

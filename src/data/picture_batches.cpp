@@ -20,35 +20,49 @@ PictureBatches::PictureBatches(NextFile next_file, ImageShape shape, Transform t
 }
 
 PictureBatches::~PictureBatches() {
+  given_up_ = true;
   if (ahead_.valid()) ahead_.wait();
 }
 
 std::optional<PictureBatch> PictureBatches::next() {
+  if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
   if (!ahead_.valid()) return std::nullopt;
-  PictureBatch batch = ahead_.get();
-  if (batch.size() == 0) return std::nullopt;
-  if (batch.size() == size_) ahead_ = std::async(std::launch::async, [this] { return make(); });
-  return batch;
+  Made made = ahead_.get();
+  if (made.batch.size() == 0 && made.failure) std::rethrow_exception(made.failure);
+  if (made.batch.size() == 0) return std::nullopt;
+  failure_ = made.failure;
+  if (made.batch.size() == size_) {
+    ahead_ = std::async(std::launch::async, [this] { return make(); });
+  }
+  return std::move(made.batch);
 }
 
-PictureBatch PictureBatches::make() const {
-  PictureBatch batch;
-  while (batch.size() < size_) {
-    auto file = next_file_();
-    if (!file) break;
-    batch.files.push_back(std::move(*file));
+PictureBatches::Made PictureBatches::make() {
+  Made made;
+  PictureBatch& batch = made.batch;
+  try {
+    while (batch.size() < size_ && !given_up_) {
+      auto file = next_file_();
+      if (!file) break;
+      batch.files.push_back(std::move(*file));
+    }
+  } catch (...) {
+    made.failure = std::current_exception();  // rethrown by next()
   }
   batch.faults.resize(batch.size());
   batch.images.reset(new float[batch.size() * shape_.pixels()]);
-  for_each_index(batch.size(), threads_, [&](std::size_t i) { decode(batch, i); });
-  return batch;
+  for_each_index(batch.size(), threads_, [&](std::size_t i) {
+    if (!given_up_) decode(batch, i);
+  });
+  return made;
 }
 
-void PictureBatches::decode(PictureBatch& batch, std::size_t index) const {
+void PictureBatches::decode(PictureBatch& batch, std::size_t index) {
   float* image = batch.images.get() + index * shape_.pixels();
   try {
     std::vector<std::uint8_t> values(shape_.pixels());
-    fit_picture(read_picture(batch.files[index]), shape_, values.data());
+    const std::string& path = batch.files[index];
+    fit_file(read_picture_bytes(path), path, shape_, budget_, values.data());
     transform_.apply(values.data(), {}, image);
   } catch (const Error& error) {
     batch.faults[index] = {error.code(), error.what()};

@@ -1,6 +1,6 @@
 // What: one compressed picture in memory, its extent first, then its pixels; libpng and libjpeg
 // behind it. Owns: what the library allocates; the bytes stay the caller's. Threads: one per
-// object. Throws: DataError naming `where`.
+// object. Throws: DataError naming `where`; std::bad_alloc.
 //
 // Both libraries leave by longjmp where they fail. Every call of theirs that can fail is made in a
 // function that holds plain values only, and returns false then.
@@ -19,6 +19,8 @@ class PictureDecoder {
  public:
   virtual ~PictureDecoder() = default;
   virtual PictureExtent extent() const = 0;
+  // Bytes that decode() takes at most, of the library and of the picture.
+  virtual std::uint64_t memory() = 0;
   // Once.
   virtual Picture decode() = 0;
 };
@@ -32,5 +34,9 @@ std::unique_ptr<PictureDecoder> open_jpeg(std::string_view bytes, const std::str
 
 // "WHERE: is a damaged FORMAT file (what the library said); …"
 [[noreturn]] void throw_damaged(const std::string& where, const char* format, const char* message);
+[[noreturn]] void throw_out_of_memory(const std::string& where);
+// DataError for a picture without pixels, or with too many of them.
+void require_fitting(const PictureExtent& extent, const std::string& where,
+                     std::uint64_t most_pixels);
 
 }  // namespace tandem::data

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <csetjmp>
 #include <cstdio>
+#include <cstdlib>
 #include <cstring>
 
 #include "picture_decoder.hpp"
@@ -11,7 +12,8 @@
 namespace tandem::data {
 namespace {
 
-constexpr png_uint_32 kMaxSide = 1'000'000;
+// Deflate makes at most 258 bytes of two bits.
+constexpr std::uint64_t kMostFromByte = 1032;
 constexpr png_alloc_size_t kMaxChunkBytes = 1 << 20;  // that libpng may allocate for one
 
 // What libpng's functions find by their user pointer. Plain values, because they leave by longjmp.
@@ -21,6 +23,7 @@ struct Reading {
   png_structp png = nullptr;
   png_infop info = nullptr;
   int passes = 1;
+  bool out_of_memory = false;
   std::jmp_buf on_error{};
   char message[160] = "";
 };
@@ -30,6 +33,14 @@ struct Reading {
   std::snprintf(reading->message, sizeof reading->message, "%s", message);
   std::longjmp(reading->on_error, 1);
 }
+
+png_voidp allocate(png_structp png, png_alloc_size_t size) {
+  void* memory = std::malloc(size);
+  if (memory == nullptr) static_cast<Reading*>(png_get_mem_ptr(png))->out_of_memory = true;
+  return memory;
+}
+
+void release(png_structp /*png*/, png_voidp memory) { std::free(memory); }
 
 void ignore_warning(png_structp /*png*/, png_const_charp /*message*/) {}
 
@@ -44,13 +55,14 @@ void take_bytes(png_structp png, png_bytep data, png_size_t count) {
 // Asks for 8 bits a channel, no palette, and transparency as alpha.
 bool read_header(Reading& reading) {
   if (setjmp(reading.on_error) != 0) return false;
-  reading.png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &reading, fail, ignore_warning);
+  reading.png = png_create_read_struct_2(PNG_LIBPNG_VER_STRING, &reading, fail, ignore_warning,
+                                         &reading, allocate, release);
   if (reading.png != nullptr) reading.info = png_create_info_struct(reading.png);
   if (reading.info == nullptr) {
     std::snprintf(reading.message, sizeof reading.message, "libpng could not be started");
     return false;
   }
-  png_set_user_limits(reading.png, kMaxSide, kMaxSide);
+  png_set_user_limits(reading.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // ours come later
   png_set_chunk_malloc_max(reading.png, kMaxChunkBytes);
   // Every chunk that pixels do not need is skipped, whatever is in it.
   png_set_keep_unknown_chunks(reading.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
@@ -83,12 +95,13 @@ bool start_rows(Reading& reading) {
 
 class PngDecoder : public PictureDecoder {
  public:
-  PngDecoder(std::string_view bytes, std::string where) : where_(std::move(where)) {
+  PngDecoder(std::string_view bytes, std::string where)
+      : where_(std::move(where)), file_bytes_(bytes.size()) {
     reading_.bytes = reinterpret_cast<const unsigned char*>(bytes.data());
     reading_.left = bytes.size();
     if (!read_header(reading_)) {
       destroy();
-      throw_damaged(where_, "PNG", reading_.message);
+      fail();
     }
   }
   ~PngDecoder() override { destroy(); }
@@ -101,8 +114,15 @@ class PngDecoder : public PictureDecoder {
             (png_get_color_type(reading_.png, reading_.info) & PNG_COLOR_MASK_COLOR) != 0};
   }
 
+  // At most four values of a byte a pixel, and rows of libpng's own.
+  std::uint64_t memory() override {
+    return (static_cast<std::uint64_t>(extent().height) + kRowsOfLibpng) *
+           static_cast<std::uint64_t>(extent().width) * 4;
+  }
+
   Picture decode() override {
-    if (!start_rows(reading_)) throw_damaged(where_, "PNG", reading_.message);
+    require_possible();
+    if (!start_rows(reading_)) fail();
     const PictureExtent found = extent();
     Picture picture{png_get_channels(reading_.png, reading_.info), found.height, found.width, {}};
     const std::size_t row_bytes =
@@ -113,18 +133,31 @@ class PngDecoder : public PictureDecoder {
     picture.values.resize(row_bytes * static_cast<std::size_t>(picture.height));
     if (!read_rows(reading_, picture.values.data(), row_bytes,
                    static_cast<png_uint_32>(picture.height))) {
-      throw_damaged(where_, "PNG", reading_.message);
+      fail();
     }
     return picture;
   }
 
  private:
+  static constexpr std::uint64_t kRowsOfLibpng = 4;
+
+  // Every row has a byte for its filter. Interlacing takes more.
+  void require_possible() const {
+    const std::uint64_t row = png_get_rowbytes(reading_.png, reading_.info) + 1;
+    if (row * static_cast<std::uint64_t>(extent().height) <= kMostFromByte * file_bytes_) return;
+    throw_damaged(where_, "PNG", "so few bytes cannot hold the pixels that it claims");
+  }
+  [[noreturn]] void fail() const {
+    if (reading_.out_of_memory) throw_out_of_memory(where_);
+    throw_damaged(where_, "PNG", reading_.message);
+  }
   void destroy() {
     if (reading_.png != nullptr) png_destroy_read_struct(&reading_.png, &reading_.info, nullptr);
   }
 
   Reading reading_;
   std::string where_;
+  std::uint64_t file_bytes_;
 };
 
 }  // namespace

@@ -1,21 +1,23 @@
 // What: a picture from a PNG or JPEG file, as bytes for each pixel.
 // Owns: values. Threads: any. Throws: MissingInputError, IoError; DataError naming the file where
-// it is damaged, cut short, too large, or something else.
+// it is damaged, cut short, too large for us or for the memory, or something else.
 //
-// Files come from anybody: nothing of a size that a file claims is allocated before the size has
-// been checked, only what pixels need is parsed (no colour profiles, no texts, no EXIF), and a JPEG
-// in which a decoder would have to guess pixels is refused. Values are those that Pillow reads,
-// except that of 16-bit grey it is the upper byte.
+// Files come from anybody: nothing of a size that a file claims is allocated before it is known
+// that so few bytes can hold so many pixels, only what pixels need is parsed (no colour profiles,
+// no texts, no EXIF), and a JPEG in which a decoder would have to guess pixels is refused. Values
+// are those that Pillow reads, except that of 16-bit grey it is the upper byte.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tandem::data {
 
-constexpr std::uint64_t kMaxPicturePixels = std::uint64_t{1} << 26;  // 67 million, of any sides
+constexpr std::uint64_t kMaxPicturePixels = std::uint64_t{1} << 26;  // 67 million
+constexpr int kMaxPictureSide = 1'000'000;
 
 // Rows from top to bottom, the channels of a pixel beside each other: grey; grey, alpha; red,
 // green, blue; red, green, blue, alpha. Alpha 0 is transparent, and colours are not multiplied.
@@ -37,9 +39,12 @@ struct PictureExtent {
 std::string read_picture_bytes(const std::string& path);
 // The content decides between PNG and JPEG, not the name.
 Picture read_picture(const std::string& path, std::uint64_t most_pixels = kMaxPicturePixels);
+// Called with the bytes that decoding takes, before any of them is allocated.
+using BeforeDecoding = std::function<void(std::uint64_t)>;
 // The same of bytes in memory; `where` names them in messages.
 Picture decode_picture(std::string_view bytes, const std::string& where,
-                       std::uint64_t most_pixels = kMaxPicturePixels);
+                       std::uint64_t most_pixels = kMaxPicturePixels,
+                       const BeforeDecoding& before = nullptr);
 // Reads no more of the file than that takes.
 PictureExtent read_picture_extent(const std::string& path);
 

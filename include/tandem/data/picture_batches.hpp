@@ -4,6 +4,8 @@
 // single file, such as what the list throws.
 #pragma once
 
+#include <atomic>
+#include <exception>
 #include <functional>
 #include <future>
 #include <memory>
@@ -13,7 +15,9 @@
 
 #include "tandem/core/error.hpp"
 #include "tandem/data/augment.hpp"
+#include "tandem/data/fit_picture.hpp"
 #include "tandem/data/image_shape.hpp"
+#include "tandem/data/memory_budget.hpp"
 
 namespace tandem::data {
 
@@ -39,24 +43,32 @@ class PictureBatches {
   // `transform`, which is for the same shape, normalises them.
   PictureBatches(NextFile next_file, ImageShape shape, Transform transform, std::size_t size,
                  int threads);
-  // Waits for the batch that is being made.
+  // Waits for the pictures and the line of the list under way, not for a whole batch.
   ~PictureBatches();
   PictureBatches(const PictureBatches&) = delete;
   PictureBatches& operator=(const PictureBatches&) = delete;
 
-  // In the order of the list; nothing after the last one.
+  // In the order of the list; nothing after the last one. What the list throws comes after the
+  // files that it gave before.
   std::optional<PictureBatch> next();
 
  private:
-  PictureBatch make() const;
-  void decode(PictureBatch& batch, std::size_t index) const;
+  struct Made {
+    PictureBatch batch;
+    std::exception_ptr failure;  // of the list, after the files of the batch
+  };
+  Made make();
+  void decode(PictureBatch& batch, std::size_t index);
 
   const NextFile next_file_;
   const ImageShape shape_;
   const Transform transform_;
   const std::size_t size_;
   const int threads_;
-  std::future<PictureBatch> ahead_;
+  MemoryBudget budget_{kMemoryForPictures};
+  std::exception_ptr failure_;  // to be told after the batch that was given last
+  std::atomic<bool> given_up_{false};
+  std::future<Made> ahead_;
 };
 
 }  // namespace tandem::data

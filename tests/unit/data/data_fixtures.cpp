@@ -169,17 +169,30 @@ std::string deflated_bytes(const std::string& bytes) {
 
 }  // namespace
 
+namespace {
+
+std::string png_of_rows(std::uint32_t height, std::uint32_t width, int channels,
+                        const std::string& rows) {
+  const std::string header = big_endian(width) + big_endian(height) + '\x08' +
+                             (channels == 3 ? '\2' : '\0') + std::string(3, '\0');
+  return "\x89PNG\r\n\x1a\n" + png_chunk("IHDR", header) + png_chunk("IDAT", deflated_bytes(rows)) +
+         png_chunk("IEND", "");
+}
+
+}  // namespace
+
+std::string png_claiming(std::uint32_t height, std::uint32_t width) {
+  return png_of_rows(height, width, 3, std::string(100, '\0'));
+}
+
 std::string png(int height, int width, int channels, const std::string& values) {
   const auto row = static_cast<std::size_t>(width * channels);
   std::string rows;
   for (std::size_t y = 0; y < static_cast<std::size_t>(height); ++y) {
     rows += '\0' + values.substr(y * row, row);
   }
-  const std::string header = big_endian(static_cast<std::uint32_t>(width)) +
-                             big_endian(static_cast<std::uint32_t>(height)) + '\x08' +
-                             (channels == 3 ? '\2' : '\0') + std::string(3, '\0');
-  return "\x89PNG\r\n\x1a\n" + png_chunk("IHDR", header) + png_chunk("IDAT", deflated_bytes(rows)) +
-         png_chunk("IEND", "");
+  return png_of_rows(static_cast<std::uint32_t>(height), static_cast<std::uint32_t>(width),
+                     channels, rows);
 }
 
 std::string npy(const std::string& type, const std::string& shape, const std::string& values) {

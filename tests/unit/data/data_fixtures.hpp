@@ -36,6 +36,8 @@ void write_mnist(const std::string& folder, int train, int test);
 
 // A PNG file of grey (1) or coloured (3) pixels of 8 bits, rows of interleaved values.
 std::string png(int height, int width, int channels, const std::string& values);
+// One whose header claims more than its few bytes can hold.
+std::string png_claiming(std::uint32_t height, std::uint32_t width);
 
 // A .npy file: `type` is numpy's descr, `shape` such as "(3, 4)".
 std::string npy(const std::string& type, const std::string& shape, const std::string& values);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -112,18 +113,43 @@ TEST(ImageFile, DamagedChunksOfPngAreRefused) {
                [&] { decode_picture(bytes, "x.png"); });
 }
 
-// Nothing is allocated for what a header only claims.
-TEST(ImageFile, TooLargePicturesAreRefused) {
+// grey.jpg with other sides in its header.
+std::string jpeg_claiming(const std::string& sides) {
   std::string jpeg = golden_file("grey.jpg");
-  const std::size_t frame = jpeg.find(std::string("\xff\xc0", 2));
-  ASSERT_NE(frame, std::string::npos);
-  jpeg.replace(frame + 5, 4, "\xff\xdc\xff\xdc", 4);  // 65,500 x 65,500
+  return jpeg.replace(jpeg.find(std::string("\xff\xc0", 2)) + 5, 4, sides);
+}
+
+TEST(ImageFile, TooLargePicturesAreRefused) {
+  const std::string jpeg = jpeg_claiming("\xff\xdc\xff\xdc");
   expect_error(ExitCode::kBadData, {"x.jpg", "65500 x 65500", "67,108,864", "smaller"},
                [&] { decode_picture(jpeg, "x.jpg"); });
+  expect_error(ExitCode::kBadData, {"x.jpg: is a picture of 65535 x 65535", "65500 on a side"},
+               [&] { decode_picture(jpeg_claiming("\xff\xff\xff\xff"), "x.jpg"); });
+  expect_error(ExitCode::kBadData, {"x.png: is a picture of 1000001 x 2", "1,000,000 on a side"},
+               [&] { decode_picture(testing::png_claiming(2, 1'000'001), "x.png"); });
   const std::string png = golden_file("colour.png");  // 10 x 9
   EXPECT_EQ(decode_picture(png, "x.png", 90).width, 10);
   expect_error(ExitCode::kBadData, {"x.png", "10 x 9", "1 to 89"},
                [&] { decode_picture(png, "x.png", 89); });
+}
+
+// Sides that are allowed, in files that are too short for them: nothing is allocated.
+TEST(ImageFile, ClaimsThatAFileCannotHoldAreRefusedBeforehand) {
+  for (const std::string& file :
+       {testing::png_claiming(8192, 8192), jpeg_claiming(std::string("\x20\0\x20\0", 4))}) {
+    expect_error(ExitCode::kBadData, {"x: is a damaged", "so few bytes cannot hold the pixels"},
+                 [&] { decode_picture(file, "x"); });
+  }
+  // What deflate can at most, a picture of one colour, is taken.
+  EXPECT_EQ(decode_picture(testing::png(2000, 2000, 1, std::string(4'000'000, 'x')), "x").width,
+            2000);
+}
+
+TEST(ImageFile, MemoryThatIsNotThereIsAFaultOfTheFile) {
+  expect_error(ExitCode::kBadData, {"x.png: takes more memory than there is"}, [] {
+    decode_picture(golden_file("colour.png"), "x.png", kMaxPicturePixels,
+                   [](std::uint64_t) { throw std::bad_alloc(); });
+  });
 }
 
 // A scan takes a few bytes and a pass over the whole picture, and one that gives all bits of the

@@ -94,6 +94,36 @@ TEST_F(PictureBatchesTest, WhatTheListThrowsComesOutOfNext) {
   EXPECT_THROW(all.next(), std::runtime_error);
 }
 
+TEST_F(PictureBatchesTest, FilesBeforeAFaultOfTheListAreGiven) {
+  int given = 0;
+  PictureBatches all = batches(
+      [&]() -> std::optional<std::string> {
+        if (given++ == 2) throw std::runtime_error("the list");
+        return good_;
+      },
+      4, 1);
+  const auto batch = all.next();
+  ASSERT_TRUE(batch.has_value());
+  EXPECT_EQ(batch->size(), 2U);
+  EXPECT_THROW(all.next(), std::runtime_error);
+  EXPECT_FALSE(all.next().has_value());
+}
+
+TEST_F(PictureBatchesTest, AClaimIsAFaultOfItsFileOnly) {
+  const std::string huge = folder_ / "huge.png";
+  write_bytes(huge, testing::png_claiming(8192, 8192));
+  const auto batch = batches(list({huge, good_, huge}), 4, 2).next();
+  ASSERT_TRUE(batch.has_value());
+  EXPECT_EQ(batch->faults[0]->code, ExitCode::kBadData);
+  EXPECT_FALSE(batch->faults[1].has_value());
+}
+
+// The list would never end, and the batch would never be full.
+TEST_F(PictureBatchesTest, GivingUpEndsALongList) {
+  PictureBatches all =
+      batches([this] { return std::optional<std::string>(good_); }, std::size_t{1} << 20, 1);
+}
+
 TEST_F(PictureBatchesTest, MayBeGivenUpAtAnyTime) {
   for (int taken = 0; taken < 3; ++taken) {
     PictureBatches all = batches([this] { return std::optional<std::string>(good_); }, 3, 2);
