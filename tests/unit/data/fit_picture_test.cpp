@@ -1,6 +1,7 @@
 #include "tandem/data/fit_picture.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <string>
 #include <vector>
@@ -46,6 +47,20 @@ TEST(FitPicture, ResizesAsPillowDoes) {
 TEST(FitPicture, ShrinkingTakesEveryPixelIntoAccount) {
   // Two pixels of 0 and two of 200 become one between them, not one of them.
   EXPECT_EQ(resize({1, 1, 4, {0, 0, 200, 200}}, 1, 1).values, Values{100});
+}
+
+long peak_kilobytes() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return usage.ru_maxrss;
+}
+
+// Widened as a whole, it would take 224 MB between the two steps.
+TEST(FitPicture, ANarrowPictureCostsNoMoreThanItHas) {
+  Picture narrow{1, 1'000'000, 1, Values(1'000'000, 7)};
+  const long before = peak_kilobytes();
+  EXPECT_EQ(resize(std::move(narrow), 224, 224).values, Values(224 * 224, 7));
+  EXPECT_LT(peak_kilobytes() - before, 100'000);
 }
 
 TEST(FitPicture, ThePictureOfTheRightSizeKeepsItsBytes) {
