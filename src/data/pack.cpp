@@ -3,6 +3,7 @@
 #include <fcntl.h>
 
 #include <array>
+#include <functional>
 #include <memory>
 #include <string_view>
 #include <thread>
@@ -88,7 +89,8 @@ std::vector<std::string> read_classes(const std::string& path) {
   return parse_class_names(read_file(path, kMaxClassesFile), path);
 }
 
-std::unique_ptr<ImageSource> open_source(const PackRequest& request) {
+std::unique_ptr<ImageSource> open_source(const PackRequest& request,
+                                         const std::function<void()>& check) {
   const std::string format = request.format == "auto" ? recognise(request.input) : request.format;
   require_usable(request, format);
   if (format == "cifar10") return open_cifar10(request.input);
@@ -102,7 +104,7 @@ std::unique_ptr<ImageSource> open_source(const PackRequest& request) {
   if (format == "images") {
     const int threads = static_cast<int>(std::thread::hardware_concurrency());
     return open_image_folder(request.input, {request.height, request.width, request.channels,
-                                             request.test_split, request.seed, threads});
+                                             request.test_split, request.seed, threads, check});
   }
   throw UsageError("--format: '" + format + "' is unknown, auto, " + join(pack_formats(), ", ") +
                    " are known");
@@ -157,11 +159,11 @@ DatasetInfo pack(const PackRequest& request) {
   if (!request.name.empty() && !is_dataset_name(request.name)) {
     throw UsageError("--name: is '" + request.name + "', " + kDatasetNameRule);
   }
-  const std::unique_ptr<ImageSource> source = open_source(request);
+  const auto check = [&] { interrupts.check(); };
+  const std::unique_ptr<ImageSource> source = open_source(request, check);
   require_replaceable(request.output);
   AtomicFile output(request.output);
-  DatasetInfo info =
-      write_packed(output.temporary_path(), *source, request.name, [&] { interrupts.check(); });
+  DatasetInfo info = write_packed(output.temporary_path(), *source, request.name, check);
   require_variation(info, request.input);
   info.digest = seal_in_place(output.file());
   info.sealed = true;

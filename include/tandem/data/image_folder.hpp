@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -24,6 +25,7 @@ struct ImageFolderOptions {
   double test_split = 0;   // share of each class that becomes the test set; 0: there is one already
   std::uint64_t seed = 0;  // decides which
   int threads = 1;
+  std::function<void()> check = [] {};  // called between files; throws to end the work
 };
 
 // True where a folder in `path`, or in `path`/train, holds a picture.

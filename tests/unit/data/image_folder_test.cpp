@@ -167,6 +167,34 @@ TEST_F(ImageFolderTest, WhatIsMissingOrTooMuchIsNamed) {
   EXPECT_EQ(open(split(0.2))->info().train_count, 2U);
 }
 
+TEST_F(ImageFolderTest, ImagesThatAreTooLargeAskForASize) {
+  const std::string photo = testing::png_claiming(3000, 4000);
+  write_bytes(root_ + "/train/cat/1.png", photo);
+  write_bytes(root_ + "/test/cat/1.png", photo);
+  expect_error(ExitCode::kUsage,
+               {"--size: ", "train/cat/1.png", "3x3000x4000", "36,000,000", "at most 1,000,000"},
+               [&] { open(); });
+  ImageFolderOptions size;
+  size.height = size.width = 65'536;
+  expect_error(ExitCode::kUsage, {"--size", "65536", "at most 1,000,000"}, [&] { open(size); });
+  size.height = size.width = 1000;  // would do for grey
+  expect_error(ExitCode::kUsage, {"--size", "3x1000x1000"}, [&] { open(size); });
+  size.channels = 1;
+  EXPECT_EQ(open(size)->info().shape, (ImageShape{1, 1000, 1000}));
+}
+
+TEST_F(ImageFolderTest, LookingAtFilesMayBeEnded) {
+  write_two_splits();
+  for (int allowed = 0; allowed < 4; ++allowed) {
+    ImageFolderOptions options;
+    int calls = 0;
+    options.check = [&] {
+      if (calls++ == allowed) throw Error(ExitCode{143}, "interrupted");
+    };
+    EXPECT_THROW(open(options), Error) << allowed;
+  }
+}
+
 // The first by name, however many threads look.
 TEST_F(ImageFolderTest, BrokenPicturesAreNamedInOrder) {
   for (int i = 10; i < 40; ++i) write("train/a/" + std::to_string(i) + ".png");

@@ -1,0 +1,175 @@
+#include "class_folders.hpp"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "names.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/data/folder_files.hpp"
+#include "tandem/data/image_file.hpp"
+
+namespace tandem::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr std::size_t kMostLabels = 256;  // of one byte
+
+std::string last_name(const std::string& path) { return fs::path(path).filename().string(); }
+
+bool is_passed_over(const std::string& path) {
+  const std::string name = last_name(path);
+  return name.front() == '.' || name == "Thumbs.db" || name == "desktop.ini";
+}
+
+// What a folder holds, sorted.
+struct Content {
+  std::vector<std::string> folders;
+  std::vector<std::string> files;
+};
+
+Content content_of(const std::string& path) {
+  Content content;
+  for (std::string& each : list_folder(path)) {
+    if (is_passed_over(each)) continue;
+    (is_folder(each) ? content.folders : content.files).push_back(std::move(each));
+  }
+  std::sort(content.folders.begin(), content.folders.end());
+  std::sort(content.files.begin(), content.files.end());
+  return content;
+}
+
+bool holds_picture(const std::string& folder) {
+  std::error_code unreadable;  // then there is none that we could pack
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::skip_permission_denied,
+                                         unreadable);
+  for (; !unreadable && entry != fs::recursive_directory_iterator(); entry.increment(unreadable)) {
+    if (is_passed_over(entry->path())) {
+      entry.disable_recursion_pending();
+    } else if (is_picture_name(entry->path())) {
+      return true;
+    }
+  }
+  return false;
+}
+
+bool has_folder_with_picture(const std::string& path) {
+  std::error_code unreadable;
+  fs::directory_iterator entry(path, unreadable);
+  for (; !unreadable && entry != fs::directory_iterator(); entry.increment(unreadable)) {
+    const std::string folder = entry->path();
+    if (!is_passed_over(folder) && is_folder(folder) && holds_picture(folder)) return true;
+  }
+  return false;
+}
+
+// A class may be called train as well; then it holds pictures and no folders of them.
+bool has_train_folder(const std::string& root) { return has_folder_with_picture(root + "/train"); }
+
+// The test set beside `root`/train, empty where there is none.
+std::string find_test_folder(const std::string& root) {
+  const Content content = content_of(root);
+  std::string test;
+  for (const std::string& folder : content.folders) {
+    const std::string name = last_name(folder);
+    if (name == "train") continue;
+    if ((name != "test" && name != "val") || !test.empty()) {
+      throw DataError(folder + ": lies beside " + (test.empty() ? "train" : "train and " + test) +
+                      ", only one of test and val is taken there; move it out of " + root);
+    }
+    test = folder;
+  }
+  const auto picture = std::find_if(content.files.begin(), content.files.end(), is_picture_name);
+  if (picture != content.files.end()) {
+    throw DataError(*picture + ": lies in no folder of a class; move it into one");
+  }
+  return test;
+}
+
+void require_picture_name(const std::string& file) {
+  if (is_picture_name(file)) return;
+  throw DataError(file +
+                  ": its name does not end in .png, .jpg or .jpeg; convert the file, or "
+                  "move it out of the folder");
+}
+
+std::vector<PictureFile> pictures_in(const std::string& folder, std::uint8_t label) {
+  std::vector<PictureFile> pictures;
+  for (std::string& file : files_below(folder)) {
+    if (is_passed_over(file)) continue;
+    require_picture_name(file);
+    pictures.push_back({std::move(file), label});
+  }
+  if (pictures.empty()) {
+    throw DataError(folder +
+                    ": is the folder of a class and holds no picture; put some into it, or "
+                    "remove it");
+  }
+  return pictures;
+}
+
+// Of all folders of classes in `path`. The first call decides which classes there are.
+std::vector<PictureFile> read_classes_of(const std::string& path, std::vector<std::string>& classes,
+                                         const std::function<void()>& between) {
+  const Content content = content_of(path);
+  if (!content.files.empty()) {
+    throw DataError(content.files.front() +
+                    ": lies in no folder of a class; move it into one, or out of " + path);
+  }
+  if (content.folders.empty()) {
+    throw DataError(path + ": holds no folder; one with pictures for each class was expected");
+  }
+  const bool decides = classes.empty();
+  if (decides) {
+    for (const std::string& folder : content.folders) classes.push_back(last_name(folder));
+    check_class_names(classes, path);
+    if (classes.size() > kMostLabels) {
+      throw DataError(path + ": has " + std::to_string(classes.size()) +
+                      " folders of classes, at most 256 can be packed");
+    }
+  }
+  std::vector<PictureFile> all;
+  for (const std::string& folder : content.folders) {
+    between();
+    const auto place = std::find(classes.begin(), classes.end(), last_name(folder));
+    if (place == classes.end()) {
+      throw DataError(folder + ": is a class that the training images do not have; they have " +
+                      join(classes, ", "));
+    }
+    for (PictureFile& picture :
+         pictures_in(folder, static_cast<std::uint8_t>(place - classes.begin()))) {
+      all.push_back(std::move(picture));
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+bool holds_class_folders(const std::string& path) { return has_folder_with_picture(path); }
+
+ClassFolders find_class_folders(const std::string& root, bool splits_off_test,
+                                const std::function<void()>& between) {
+  const bool has_train = has_train_folder(root);
+  const std::string train = has_train ? root + "/train" : root;
+  const std::string test = has_train ? find_test_folder(root) : "";
+  if (!test.empty() && splits_off_test) {
+    throw UsageError("--test-split: " + root + " has a test set already, " + test +
+                     "; leave the option out, or give " + train + " as --input");
+  }
+  ClassFolders found;
+  found.train = read_classes_of(train, found.classes, between);
+  if (!test.empty()) found.test = read_classes_of(test, found.classes, between);
+  if (test.empty() && !splits_off_test) {
+    throw UsageError("--test-split is missing: " + root +
+                     (has_train ? " has no folder test beside train"
+                                : " has no folder train of classes; its folders are the classes " +
+                                      join(found.classes, ", ")) +
+                     "; give the share of each class that is for testing, such as 0.2");
+  }
+  return found;
+}
+
+}  // namespace tandem::data

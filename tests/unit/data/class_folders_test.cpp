@@ -1,0 +1,114 @@
+#include "class_folders.hpp"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "data_fixtures.hpp"
+#include "support/temp_dir.hpp"
+
+namespace tandem::data {
+namespace {
+
+using testing::expect_error;
+using testing::TempDir;
+
+// Only names matter; every file is empty.
+class ClassFoldersTest : public ::testing::Test {
+ protected:
+  void write(const std::vector<std::string>& names) {
+    for (const std::string& name : names) testing::write_bytes(root_ + "/" + name, "");
+  }
+  void make(const std::string& folder) {
+    std::filesystem::create_directories(root_ + "/" + folder);
+  }
+  ClassFolders find(bool splits_off_test = false) {
+    return find_class_folders(root_, splits_off_test, [] {});
+  }
+  // Beside two whole splits.
+  void expect_refused(const std::vector<std::string>& extra,
+                      const std::vector<std::string>& parts) {
+    write({"train/cat/1.png", "train/dog/1.png", "test/cat/1.png"});
+    write(extra);
+    expect_error(ExitCode::kBadData, parts, [&] { find(); });
+    std::filesystem::remove_all(root_);
+  }
+
+  TempDir folder_;
+  std::string root_ = folder_ / "pets";
+};
+
+TEST_F(ClassFoldersTest, PicturesMayLieDeeper) {
+  write({"train/cat/x/1.png", "train/dog/y/z/1.jpg", "test/cat/x/1.png"});
+  EXPECT_TRUE(holds_class_folders(root_));
+  const ClassFolders found = find();
+  EXPECT_EQ(found.classes, (std::vector<std::string>{"cat", "dog"}));
+  ASSERT_EQ(found.train.size(), 2U);
+  EXPECT_EQ(found.train[1].path, root_ + "/train/dog/y/z/1.jpg");
+  EXPECT_EQ(found.train[1].label, 1);
+  EXPECT_EQ(found.test.size(), 1U);
+}
+
+TEST_F(ClassFoldersTest, WhatIsMissingIsToldAsItIs) {
+  write({"train/cat/1.png"});
+  expect_error(ExitCode::kUsage, {"--test-split is missing", "no folder test beside train"},
+               [&] { find(); });
+  write({"test/cat/1.png"});
+  expect_error(ExitCode::kUsage, {"--test-split", "has a test set already"}, [&] { find(true); });
+  root_ = folder_ / "flat";
+  write({"train/1.png", "test/1.png"});
+  expect_error(ExitCode::kUsage, {"no folder train of classes", "test, train"}, [&] { find(); });
+}
+
+TEST_F(ClassFoldersTest, FoldersBesideTrainAreRefused) {
+  expect_refused({"val/cat/1.png"},
+                 {"pets/val: lies beside train and ", "only one of test and val"});
+  expect_refused({"extra/cat/1.png"}, {"pets/extra: lies beside train"});
+  expect_refused({"valid/cat/1.png"}, {"pets/valid: lies beside train"});
+  expect_refused({"1.png"}, {"pets/1.png: lies in no folder of a class"});
+}
+
+TEST_F(ClassFoldersTest, FilesBesideClassesAreRefused) {
+  expect_refused({"train/labels.csv"}, {"train/labels.csv: lies in no folder of a class"});
+  expect_refused({"test/1.png"}, {"test/1.png: lies in no folder of a class"});
+  expect_refused({"train/cat/clip.gif"}, {"clip.gif", "does not end in .png"});
+  write({"cat/1.png", "read.me"});
+  expect_error(ExitCode::kBadData, {"pets/read.me"}, [&] { find(true); });
+}
+
+TEST_F(ClassFoldersTest, ClassesWithoutPicturesAreRefused) {
+  make("train/bird");
+  expect_refused({}, {"train/bird: is the folder of a class and holds no picture"});
+  make("test/dog");
+  expect_refused({}, {"test/dog: is the folder of a class and holds no picture"});
+  expect_refused({"test/bird/1.png"}, {"test/bird", "cat, dog"});
+}
+
+TEST_F(ClassFoldersTest, WhatFileManagersLeaveIsPassedOver) {
+  write({"cat/1.png", "cat/Thumbs.db", "cat/.DS_Store", ".git/x.png", "desktop.ini"});
+  EXPECT_EQ(find(true).classes, std::vector<std::string>{"cat"});
+  EXPECT_EQ(find(true).train.size(), 1U);
+}
+
+TEST_F(ClassFoldersTest, FoldersThatCannotBeReadHoldNoPictures) {
+  write({"cat/1.png"});
+  std::filesystem::permissions(folder_.path(), std::filesystem::perms(0755));
+  std::filesystem::permissions(root_ + "/cat", std::filesystem::perms::none);
+  const bool is_root = geteuid() == 0;  // who may read everything
+  constexpr uid_t kNobody = 65534;
+  if (is_root) {
+    ASSERT_EQ(seteuid(kNobody), 0);
+  }
+  EXPECT_FALSE(holds_class_folders(root_));
+  if (is_root) {
+    ASSERT_EQ(seteuid(0), 0);
+  }
+  std::filesystem::permissions(root_ + "/cat", std::filesystem::perms::owner_all);
+  EXPECT_TRUE(holds_class_folders(root_));
+}
+
+}  // namespace
+}  // namespace tandem::data
