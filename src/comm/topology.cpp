@@ -1,12 +1,12 @@
 #include "tandem/comm/topology.hpp"
 
-#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/digest.hpp"
+#include "tandem/core/host.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::comm {
@@ -22,13 +22,12 @@ Topology discover_topology(const Communicator& world, Communicator& node) {
 
   topology.host = host_name();
 
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (sched_getaffinity(0, sizeof mask, &mask) == 0) topology.allowed_cpus = CPU_COUNT(&mask);
+  const std::vector<int> cpus = allowed_cpus();
+  topology.allowed_cpus = static_cast<int>(cpus.size());
   topology.host_cpus = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 
   std::vector<std::uint64_t> masks(static_cast<std::size_t>(node.size()), 0);
-  const std::uint64_t mine = hash64(&mask, sizeof mask);
+  const std::uint64_t mine = hash64(cpus.data(), cpus.size() * sizeof cpus.front());
   masks[static_cast<std::size_t>(node.rank())] = mine;
   node.all_reduce(Span<std::uint64_t>(masks));
   topology.cpu_sharers = static_cast<int>(std::count(masks.begin(), masks.end(), mine));

@@ -1,6 +1,7 @@
 #include "tandem/core/host.hpp"
 
 #include <pthread.h>
+#include <sched.h>
 #include <unistd.h>
 
 #include <array>
@@ -13,5 +14,16 @@ std::string kernel_host_name() {
 }
 
 void name_this_thread(const char* name) { ::pthread_setname_np(::pthread_self(), name); }
+
+std::vector<int> allowed_cpus() {
+  cpu_set_t mask;
+  CPU_ZERO(&mask);
+  if (::sched_getaffinity(0, sizeof mask, &mask) != 0) return {0};
+  std::vector<int> cpus;
+  for (std::size_t i = 0; i < CPU_SETSIZE; ++i) {
+    if (CPU_ISSET(i, &mask)) cpus.push_back(static_cast<int>(i));
+  }
+  return cpus;
+}
 
 }  // namespace tandem

@@ -6,7 +6,6 @@
 #include <functional>
 #include <memory>
 #include <string_view>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -15,6 +14,7 @@
 #include "source_file.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/host.hpp"
 #include "tandem/core/interrupt.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/cifar.hpp"
@@ -102,7 +102,7 @@ std::unique_ptr<ImageSource> open_source(const PackRequest& request,
                     {read_classes(request.classes_file), request.test_split, request.seed});
   }
   if (format == "images") {
-    const int threads = static_cast<int>(std::thread::hardware_concurrency());
+    const int threads = static_cast<int>(allowed_cpus().size());
     return open_image_folder(request.input, {request.height, request.width, request.channels,
                                              request.test_split, request.seed, threads, check});
   }

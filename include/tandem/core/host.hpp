@@ -1,8 +1,9 @@
-// What: how this machine is called by its kernel, and this thread by its debuggers; needs no MPI.
-// Owns: nothing. Threads: any. Throws: nothing.
+// What: how this machine is called by its kernel, and this thread by its debuggers, and the CPUs
+// that it may use; needs no MPI. Owns: nothing. Threads: any. Throws: nothing.
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace tandem {
 
@@ -10,5 +11,8 @@ namespace tandem {
 std::string kernel_host_name();
 // As `top -H` and gdb show it; at most 15 letters.
 void name_this_thread(const char* name);
+// The numbers of the CPUs in this thread's affinity mask, which a batch system or mpirun narrows,
+// in order; number 0 where the kernel has no answer.
+std::vector<int> allowed_cpus();
 
 }  // namespace tandem
