@@ -1,16 +1,20 @@
 // tandem predict: what a trained model sees in pictures of any size.
+#include <unistd.h>
+
 #include <algorithm>
-#include <iostream>
-#include <thread>
 #include <utility>
 
+#include "fault_code.hpp"
+#include "line_reader.hpp"
 #include "picture_list.hpp"
 #include "predictions.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/app/model_file.hpp"
 #include "tandem/app/train_options.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/host.hpp"
 #include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
 #include "tandem/data/picture_batches.hpp"
 #include "tandem/train/batch_source.hpp"
 #include "tandem/train/parameter_arena.hpp"
@@ -61,19 +65,18 @@ Request read_options(Options& options) {
     options.add_fault("no IMAGE; give files, folders, or - for a list of files on standard input");
   }
   options.throw_faults("predict");
-  request.threads = use_threads(asked, static_cast<int>(std::thread::hardware_concurrency()));
+  request.threads = use_threads(asked, static_cast<int>(allowed_cpus().size()));
   return request;
 }
 
-// Each on its own line, in the order of the files. Returns the exit code for the faults of files:
-// damage outweighs whatever else there was.
-int print_results(const data::PictureBatch& batch, const std::vector<Guesses>& guesses,
-                  const PredictionTable* table) {
-  int code = 0;
+// Each on its own line, in the order of the files. Returns the exit code for the faults of files.
+ExitCode print_results(const data::PictureBatch& batch, const std::vector<Guesses>& guesses,
+                       const PredictionTable* table) {
+  ExitCode code = ExitCode::kDone;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (const auto& fault = batch.faults[i]) {
-      print_error(fault->message);
-      if (code != static_cast<int>(ExitCode::kBadData)) code = static_cast<int>(fault->code);
+      print_error(escape_for_terminal(fault->message));  // a name may hold a newline
+      code = weightier(code, fault->code);
     } else {
       print_line(table != nullptr ? table->line(batch.files[i], guesses[i])
                                   : prediction_json(batch.files[i], guesses[i]));
@@ -81,6 +84,16 @@ int print_results(const data::PictureBatch& batch, const std::vector<Guesses>& g
   }
   return code;
 }
+
+// Where results cannot be written, nobody waits for the next line of the list.
+struct StopAtEnd {
+  explicit StopAtEnd(LineReader& reader) : lines(reader) {}
+  ~StopAtEnd() { lines.stop(); }
+  StopAtEnd(const StopAtEnd&) = delete;
+  StopAtEnd& operator=(const StopAtEnd&) = delete;
+
+  LineReader& lines;
+};
 
 int run_predict(const Arguments& arguments) {
   Options options = resolve_alone(predict_command(), arguments, true);
@@ -93,20 +106,21 @@ int run_predict(const Arguments& arguments) {
   const train::ParameterArena arena(*network, layout == data::Layout::kChannelsLast);
   network->eval();
 
-  PictureList list(options.positional(), std::cin);
+  LineReader lines(STDIN_FILENO, "standard input");
+  PictureList list(options.positional(), [&lines] { return lines.next(); });
   const data::Transform transform(description.shape, layout, description.mean, description.std);
   data::PictureBatches batches([&list] { return list.next(); }, description.shape, transform,
                                request.batch, request.threads);
+  const StopAtEnd stop{lines};
   const PredictionTable table(description.classes);
-  int code = 0;
+  ExitCode code = ExitCode::kDone;
   bool headed = request.json;
   while (const auto batch = batches.next()) {
     const std::vector<Guesses> guesses = classify(*network, *batch, layout, description);
     if (!std::exchange(headed, true)) print_line(table.header());
-    const int found = print_results(*batch, guesses, request.json ? nullptr : &table);
-    if (code != static_cast<int>(ExitCode::kBadData) && found != 0) code = found;
+    code = weightier(code, print_results(*batch, guesses, request.json ? nullptr : &table));
   }
-  return code;
+  return static_cast<int>(code);
 }
 
 }  // namespace

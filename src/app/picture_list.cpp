@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <utility>
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -15,8 +16,8 @@ constexpr char kList[] = "-";
 
 }  // namespace
 
-PictureList::PictureList(const std::vector<std::string>& arguments, std::istream& list)
-    : list_(list) {
+PictureList::PictureList(const std::vector<std::string>& arguments, NextLine list)
+    : list_(std::move(list)) {
   for (const std::string& argument : arguments) {
     if (argument == kList || !is_folder(argument)) {
       paths_.push_back(argument);
@@ -42,12 +43,16 @@ std::optional<std::string> PictureList::next() {
 }
 
 std::optional<std::string> PictureList::next_line() {
-  std::string line;
-  while (std::getline(list_, line)) {
-    if (!line.empty() && line.back() == '\r') line.pop_back();
-    if (!line.empty()) return line;
+  while (auto line = list_()) {
+    if (!line->empty() && line->back() == '\r') line->pop_back();
+    if (line->empty()) continue;
+    has_read_a_line_ = true;
+    return line;
   }
-  if (list_.bad()) throw IoError("standard input: cannot be read");
+  if (!std::exchange(has_read_a_line_, true)) {
+    throw DataError(
+        "standard input: names no file; the path of a picture on each line was expected");
+  }
   return std::nullopt;
 }
 

@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """tandem predict: pictures of any size and kind, from files, folders and lists, and what is broken among them."""
 
+import itertools
 import json
+import os
+import resource
 import struct
 import subprocess
 import tempfile
@@ -13,6 +16,27 @@ import numpy
 from PIL import Image
 
 from tandem import DATA, PROGRAM, QUICK, TandemTest
+
+
+# Of an address space, for what allocators reserve in some runs only: less than three pictures of 8192 x 8192.
+MARGIN = 512 << 20
+
+
+def virtual_peak(command, folder):
+    """Bytes of address space that a program takes: the smallest limit, in steps of 64 MiB, under which it ends well."""
+    step = 64 << 20
+    low, high = 0, 1024  # times a step
+
+    def succeeds(steps):
+        limit = steps * step
+        done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
+        return done.returncode == 0
+
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if succeeds(middle) else (middle, high)
+    return high * step
 
 
 class Predict(TandemTest):
@@ -129,13 +153,61 @@ class Predict(TandemTest):
             self.assertRegex(line, f"^tandem: error: {name}: ")
         self.predict("absent.png", "whole.jpg", code=66)
 
-    def test_a_claim_of_a_huge_picture_costs_no_memory(self):
-        Image.new("L", (1, 1)).save(self.folder / "huge.png")
+    def write_claim(self, side):
+        Image.new("RGB", (1, 1)).save(self.folder / "huge.png")
         whole = (self.folder / "huge.png").read_bytes()
-        header = b"IHDR" + struct.pack(">II", 20000, 20000) + whole[24:29]
+        header = b"IHDR" + struct.pack(">II", side, side) + whole[24:29]
         (self.folder / "huge.png").write_bytes(whole[:12] + header + struct.pack(">I", zlib.crc32(header)) + whole[33:])
+
+    def test_a_claim_of_a_huge_picture_costs_no_memory(self):
+        """Sixteen threads would take 3.2 GB for pictures of an allowed size that the file cannot hold."""
+        Image.fromarray(self.images[0]).save(self.folder / "whole.png")
+        self.write_claim(20000)
         _, errors = self.predict("huge.png", code=65)
         self.assertRegex(errors, "huge.png: is a picture of 20000 x 20000")
+        self.write_claim(8192)
+        names = ["huge.png"] * 16 + ["whole.png"] + ["huge.png"] * 16
+        command = [PROGRAM, "predict", "--checkpoint", self.model, "--json", "--threads", "16", *names]
+        needed = virtual_peak(["whole.png" if word == "huge.png" else word for word in command], self.folder)
+        done = subprocess.run(command, cwd=self.folder, text=True, capture_output=True,
+                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (needed + MARGIN, needed + MARGIN)))
+        self.assertEqual(done.returncode, 65, done.stderr)
+        self.assertEqual([json.loads(line)["file"] for line in done.stdout.splitlines()], ["whole.png"])
+        self.assertEqual(done.stderr.count("huge.png: is a damaged PNG file (so few bytes"), 32, done.stderr)
+
+    def test_the_exit_code_does_not_depend_on_the_order(self):
+        """Damage outweighs what cannot be read, which outweighs what is missing, within a batch and across."""
+        (self.folder / "damaged.png").write_bytes(b"<html>")
+        (self.folder / "loop.png").symlink_to("loop.png")
+        for names, code in ((("absent.png", "loop.png", "damaged.png"), 65), (("absent.png", "loop.png"), 74)):
+            for order in itertools.permutations(names):
+                for size in ("1", "256"):
+                    self.predict(*order, "--batch-size", size, code=code)
+
+    def test_a_list_that_cannot_be_read_or_names_nothing_is_a_fault(self):
+        folder = os.open(self.folder, os.O_RDONLY)
+        self.addCleanup(os.close, folder)
+        done = subprocess.run([PROGRAM, "predict", "--checkpoint", self.model, "-"], cwd=self.folder, stdin=folder, text=True,
+                              capture_output=True)
+        self.assertEqual(done.returncode, 74, done.stderr)
+        self.assert_one_error(done, "standard input: cannot be read: Is a directory")
+        _, errors = self.predict("-", given="\n", code=65)
+        self.assertRegex(errors, "standard input: names no file")
+
+    def test_a_name_cannot_forge_a_line(self):
+        _, errors = self.predict("x\ntandem: error: forged", code=66)
+        self.assertEqual(len(errors.splitlines()), 1, errors)
+
+    def test_nobody_waits_for_a_list_when_the_output_has_ended(self):
+        Image.fromarray(self.images[0]).save(self.folder / "whole.png")
+        process = subprocess.Popen([PROGRAM, "predict", "--checkpoint", self.model, "--batch-size", "1", "-"], cwd=self.folder,
+                                   stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdout.close()
+        process.stdin.write(b"whole.png\n")
+        process.stdin.flush()  # and stays open
+        self.assertNotEqual(process.wait(timeout=120), 0)
+        process.stdin.close()
+        process.stderr.close()
 
     def test_the_table_has_a_line_for_each_picture(self):
         self.write_test_set()

@@ -1,0 +1,13 @@
+// What: the exit code of a command that goes on after files with faults. Owns: nothing.
+// Threads: any. Throws: nothing.
+#pragma once
+
+#include "tandem/core/error.hpp"
+
+namespace tandem::app {
+
+// The weightier of two, whatever their order: damage, then what could not be read, then what is
+// missing, then no fault. Any other outweighs all of them, the higher number first.
+ExitCode weightier(ExitCode one, ExitCode other);
+
+}  // namespace tandem::app
