@@ -20,6 +20,8 @@ namespace {
 constexpr hsize_t kMaxChunkImages = 250;
 constexpr hsize_t kMaxChunkBytes = hsize_t{1} << 20;
 constexpr hsize_t kChunkLabels = 10'000;
+// Read by one call, in whole chunks, so that many threads find enough pictures in it.
+constexpr hsize_t kReadBytes = hsize_t{16} << 20;
 
 hid_t checked(hid_t id, const char* what) {
   if (id < 0) throw IoError(std::string("HDF5 cannot ") + what + ": " + hdf5_reason());
@@ -72,6 +74,16 @@ class DatasetWriter {
   Hdf5Handle id_;
 };
 
+// What the source cannot read is no fault of the output, whose name IoErrors are given.
+template <class Work>
+auto from_source(Work work) {
+  try {
+    return work();
+  } catch (const IoError& error) {
+    throw Error(error.code(), error.what());
+  }
+}
+
 // Returns the moments of the images written.
 Moments write_split(hid_t file, const std::string& group, Split split, const ImageSource& source,
                     const std::function<void()>& between_blocks) {
@@ -90,12 +102,14 @@ Moments write_split(hid_t file, const std::string& group, Split split, const Ima
       block);
   DatasetWriter labels(file, group + "/labels", {count}, kChunkLabels);
   Moments moments(info.shape);
-  std::vector<std::uint8_t> pixel_values(block * pixels);
+  const hsize_t at_once = block * std::max<hsize_t>(kReadBytes / (block * pixels), 1);
+  std::vector<std::uint8_t> pixel_values(std::min(at_once, count) * pixels);
   std::vector<std::uint8_t> label_values(count);
-  for (hsize_t first = 0; first < count; first += block) {
+  for (hsize_t first = 0; first < count; first += at_once) {
     between_blocks();
-    const hsize_t size = std::min(block, count - first);
-    source.read(split, first, size, pixel_values.data(), label_values.data() + first);
+    const hsize_t size = std::min(at_once, count - first);
+    from_source(
+        [&] { source.read(split, first, size, pixel_values.data(), label_values.data() + first); });
     moments.add(pixel_values.data(), size);
     images.write(first, size, pixel_values.data());
   }
@@ -129,7 +143,7 @@ DatasetInfo write_packed(const std::string& path, ImageSource& source, const std
   write_split(file.id(), "/test", Split::kTest, source, between_blocks);
   info.mean = moments.mean();
   info.std = moments.std();
-  info.source_sha256 = source.source_sha256();
+  info.source_sha256 = from_source([&] { return source.source_sha256(); });
   write_string(file.id(), "format", kFormatName);
   write_integer(file.id(), "version", kFormatVersion);
   write_string(file.id(), "name", info.name);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <pthread.h>
 
+#include <algorithm>
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -143,6 +144,56 @@ TEST_F(Pack, MeanAndDeviationAreThoseOfTheTrainingImages) {
     }
     EXPECT_NEAR(info.mean[channel], mean, 1e-12);
     EXPECT_NEAR(info.std[channel], std::sqrt(variance), 1e-12);
+  }
+}
+
+// Large images, so that few of them fit into a chunk.
+class LargeImages : public ImageSource {
+ public:
+  LargeImages() {
+    info_.name = "large";
+    info_.classes = {"a"};
+    info_.shape = {1, 1000, 1000};
+    info_.train_count = info_.test_count = 20;
+  }
+  const DatasetInfo& info() const override { return info_; }
+  std::string source_sha256() override { return std::string(64, '0'); }
+  void read(Split /*split*/, std::uint64_t first, std::uint64_t count, std::uint8_t* images,
+            std::uint8_t* labels) const override {
+    if (first == fails_at) throw IoError("picture.png: cannot be read");
+    most_at_once = std::max(most_at_once, count);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      std::fill_n(images + i * 1'000'000, 1'000'000, static_cast<std::uint8_t>(first + i));
+      labels[i] = 0;
+    }
+  }
+
+  std::uint64_t fails_at = 1000;
+  mutable std::uint64_t most_at_once = 0;
+
+ private:
+  DatasetInfo info_;
+};
+
+// Several threads have nothing to do with one picture.
+TEST_F(Pack, ManyLargeImagesAreReadAtOnce) {
+  LargeImages source;
+  write_bytes(output_, "");
+  const DatasetInfo info = write_packed(output_, source, "", [] {});
+  EXPECT_EQ(source.most_at_once, 16U);
+  EXPECT_NEAR(info.mean[0], 9.5 / 255, 1e-12);
+}
+
+TEST_F(Pack, WhatTheSourceCannotReadIsNoFaultOfTheOutput) {
+  LargeImages source;
+  source.fails_at = 16;
+  write_bytes(output_, "");
+  try {
+    write_packed(output_, source, "", [] {});
+    ADD_FAILURE() << "nothing was thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kIo);
+    EXPECT_STREQ(error.what(), "picture.png: cannot be read");
   }
 }
 
