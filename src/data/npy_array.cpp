@@ -151,7 +151,8 @@ std::string NpyArray::text() const {
   return "'" + header.type + "' [" + join(extents, ", ") + "]";
 }
 
-NpyArray read_npy(ByteStream& stream, std::string name) {
+NpyArray read_npy(ByteStream& stream, std::string name,
+                  const std::function<void(const NpyArray&)>& check) {
   NpyArray array;
   std::string_view dict;
   const std::vector<std::uint8_t> beginning = read_beginning(stream, dict);
@@ -171,6 +172,8 @@ NpyArray read_npy(ByteStream& stream, std::string name) {
     }
     bytes *= extent;
   }
+  array.file.where = stream.where();
+  check(array);
   array.file = read_exactly(stream, std::move(name), array.data_at + bytes, beginning);
   return array;
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,8 +33,9 @@ struct NpyArray {
 };
 
 // An array of whole numbers in C order and little-endian, or DataError. `name` is that of the
-// SourceFile.
-NpyArray read_npy(ByteStream& stream, std::string name);
+// SourceFile. `check` sees the header before the values, which may be gigabytes, are read.
+NpyArray read_npy(ByteStream& stream, std::string name,
+                  const std::function<void(const NpyArray&)>& check);
 
 // Bytes of a value of an integer type, 0 for every other type.
 std::size_t integer_bytes(const std::string& type);

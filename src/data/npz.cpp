@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 #include <filesystem>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <utility>
@@ -39,22 +40,22 @@ const ZipReader::Member* find(const ZipReader& zip, const char* name) {
   return name == nullptr ? nullptr : zip.find(std::string(name) + ".npy");
 }
 
-NpyArray read_array(const ZipReader& zip, const char* name) {
+NpyArray read_array(const ZipReader& zip, const char* name,
+                    const std::function<void(const NpyArray&)>& check) {
   const ZipReader::Member* member = find(zip, name);
   if (member == nullptr) {
     throw DataError(zip.path() + ": has no array '" + name + "'; numpy.savez(FILE, " + name +
                     "=…) writes it");
   }
-  return read_npy(*zip.open(*member), member->name);
+  return read_npy(*zip.open(*member), member->name, check);
 }
 
 // Images and labels of one split, as they are in the file.
 class Arrays {
  public:
   Arrays(const ZipReader& zip, const char* images, const char* labels)
-      : images_(read_array(zip, images)) {
-    read_shape();
-    read_labels(read_array(zip, labels));
+      : images_(read_array(zip, images, [this](const NpyArray& array) { read_shape(array); })) {
+    read_labels(read_array(zip, labels, [this](const NpyArray& array) { require_list(array); }));
   }
 
   std::uint64_t count() const { return labels_.size(); }
@@ -79,8 +80,8 @@ class Arrays {
  private:
   static bool is_channels(std::uint64_t extent) { return extent == 1 || extent == 3; }
 
-  void read_shape() {
-    const std::vector<std::uint64_t>& extent = images_.header.shape;
+  void read_shape(const NpyArray& images) {
+    const std::vector<std::uint64_t>& extent = images.header.shape;
     const bool is_grey = extent.size() == 3;
     const bool is_colour = extent.size() == 4;
     channels_last_ = is_colour && is_channels(extent[3]);
@@ -91,8 +92,8 @@ class Arrays {
           return each > kMaxPixels ? kMaxPixels + 1 : std::min(product * each, kMaxPixels + 1);
         });
     const bool fits = pixels >= 1 && pixels <= kMaxPixels;
-    if (images_.header.type != "|u1" || !(is_grey || channels_last_ || channels_first) || !fits) {
-      throw DataError(where() + ": is an array " + images_.text() +
+    if (images.header.type != "|u1" || !(is_grey || channels_last_ || channels_first) || !fits) {
+      throw DataError(images.file.where + ": is an array " + images.text() +
                       ", '|u1' (uint8) [images, height, width], [images, height, width, channels] "
                       "or [images, channels, height, width] with 1 or 3 channels was expected");
     }
@@ -102,7 +103,7 @@ class Arrays {
                               : ImageShape{side(1), side(2), side(3)};
   }
 
-  void read_labels(NpyArray array) {
+  void require_list(const NpyArray& array) const {
     const std::vector<std::uint64_t>& extent = array.header.shape;
     const std::uint64_t images = images_.header.shape[0];
     const bool is_list = extent.size() == 1 || (extent.size() == 2 && extent[1] == 1);
@@ -110,6 +111,10 @@ class Arrays {
       throw DataError(array.file.where + ": is an array " + array.text() + ", [" +
                       std::to_string(images) + "] was expected, a label for each image");
     }
+  }
+
+  void read_labels(NpyArray array) {
+    const std::uint64_t images = images_.header.shape[0];
     labels_.reserve(images);
     for (std::size_t i = 0; i < images; ++i) {
       const std::int64_t label = integer_at(array, i);
@@ -122,11 +127,11 @@ class Arrays {
     labels_file_ = std::move(array.file);
   }
 
-  NpyArray images_;
-  SourceFile labels_file_;
-  std::vector<std::uint8_t> labels_;
   ImageShape shape_;
   bool channels_last_ = false;
+  NpyArray images_;  // after what its header says
+  SourceFile labels_file_;
+  std::vector<std::uint8_t> labels_;
 };
 
 class Npz : public ImageSource {

@@ -157,7 +157,12 @@ TEST_F(NpzTest, SizesThatDoNotHoldAreRefused) {
                  {"train_images.npy", "found the end"});
   expect_refused(train_images(npy("|u1", "(3, 2, 2)", bytes_from(0, 13))),
                  {"train_images.npy", "more data"});
-  // Nothing of a size that is only claimed is allocated.
+  // What the header alone shows to be wrong is told although the values are not there.
+  expect_refused(train_images(npy("<i4", "(3000, 1000, 1000)", "")), {"'<i4'", "(uint8)"});
+  Members members = four_arrays();
+  members[1].second = npy("<i8", "(4000000000,)", "");
+  expect_refused(members, {"train_labels.npy", "[4000000000]", "[3] was expected"});
+  // What is only claimed is not there.
   expect_refused(train_images(npy("|u1", "(60000, 1000, 1000)", "")), {"found the end"});
   expect_refused(train_images(npy("|u1", "(68719476736, 68719476736)", "")), {"64 GiB"});
   expect_refused(train_images(npy("|u1", "(99999999999999999999, 1)", "")),
