@@ -18,7 +18,11 @@ std::vector<std::string> files_below(const std::string& folder) {
   while (!error && entry != fs::recursive_directory_iterator()) {
     const bool is_hidden = entry->path().filename().string().front() == '.';
     const bool is_folder = entry->is_directory(error);
-    if (error == std::errc::no_such_file_or_directory) error.clear();  // a link to nothing
+    if (error == std::errc::no_such_file_or_directory ||
+        error == std::errc::too_many_symbolic_link_levels) {
+      error.clear();  // a link to nothing, or to itself: told when the file is opened
+      entry.disable_recursion_pending();
+    }
     if (error) break;
     if (is_hidden && is_folder) entry.disable_recursion_pending();
     if (!is_hidden && !is_folder) files.push_back(entry->path().string());

@@ -52,6 +52,7 @@ void judge_message(j_common_ptr info, int level) {
     case JWRN_BOGUS_ICC:
     case JWRN_EXTRANEOUS_DATA:
     case JWRN_JFIF_MAJOR:
+    case JWRN_NOT_SEQUENTIAL:
     case JWRN_TOO_MUCH_DATA:
       return;
     default:

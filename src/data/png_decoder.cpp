@@ -62,6 +62,9 @@ bool read_header(Reading& reading) {
     std::snprintf(reading.message, sizeof reading.message, "libpng could not be started");
     return false;
   }
+  // A wrong transparency or palette changes pixels as wrong pixels do.
+  png_set_crc_action(reading.png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
+  png_set_benign_errors(reading.png, 0);
   png_set_user_limits(reading.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // ours come later
   png_set_chunk_malloc_max(reading.png, kMaxChunkBytes);
   // Every chunk that pixels do not need is skipped, whatever is in it.

@@ -138,9 +138,10 @@ TEST(FolderFiles, AreSortedWithoutHiddenOnesAndFollowLinks) {
   }
   std::filesystem::create_directory_symlink(folder / "b", folder / "link");
   std::filesystem::create_symlink("nowhere", folder / "z.png");
-  const std::vector<std::string> expected{folder / "a.png",        folder / "b/2.png",
-                                          folder / "b/c/1.png",    folder / "link/2.png",
-                                          folder / "link/c/1.png", folder / "z.png"};
+  std::filesystem::create_symlink("self.png", folder / "self.png");
+  const std::vector<std::string> expected{
+      folder / "a.png",        folder / "b/2.png",  folder / "b/c/1.png", folder / "link/2.png",
+      folder / "link/c/1.png", folder / "self.png", folder / "z.png"};
   EXPECT_EQ(files_below(folder.path()), expected);
   testing::expect_error(ExitCode::kMissingInput, {"absent"},
                         [&] { files_below(folder / "absent"); });
