@@ -243,6 +243,59 @@ class Pack(TandemTest):
         self.assertEqual(done.returncode, 65, done.stderr)
         self.assertRegex(done.stderr, "60 images and 59 labels")
 
+    def write_own(self, *options, images="images.npy", labels="labels.npy", output="own.h5"):
+        script = [sys.executable, "-B", ROOT / "data/write_dataset.py", output]
+        return subprocess.run([*script, "--train", images, labels, "--test", "images.npy", "labels.npy", *options],
+                              cwd=self.folder, text=True, capture_output=True)
+
+    def test_script_refuses_before_it_writes(self):
+        numpy.save(self.folder / "images.npy", pattern((60, 12, 10, 3), 1))
+        numpy.save(self.folder / "labels.npy", numpy.arange(60) % 4)
+        numpy.save(self.folder / "other.npy", pattern((60, 12, 11, 3), 1))
+        numpy.save(self.folder / "real.npy", numpy.zeros((60, 12, 10, 3)))
+        numpy.save(self.folder / "large.npy", pattern((60, 600, 600, 3), 1))
+        numpy.save(self.folder / "one.npy", numpy.uint8(1))
+        numpy.savez(self.folder / "archive.npz", images=numpy.zeros(3))
+        (self.folder / "page.npy").write_text("<html>")
+        (self.folder / "classes").write_text("a\nb\n" + "c" * 101 + "\nd\n")
+        (self.folder / "few").write_text("a\n")
+        (self.folder / "folder.h5").mkdir()
+        for code, words, arguments, files in (
+                (65, "the name is '../x'", ["--name", "../x"], {}),
+                (65, "the name is '\\x1b[2J'", ["--name", "\x1b[2J"], {}),
+                (65, "class 2 is 'ccc", ["--classes", "classes"], {}),
+                (65, "labels are int64 from 0 to 3", ["--classes", "few"], {}),
+                (65, "those for testing", [], {"images": "other.npy"}),
+                (65, "images are float64", [], {"images": "real.npy"}),
+                (65, "1 to 1000000 values", [], {"images": "large.npy"}),
+                (65, "a single value", [], {"images": "one.npy"}),
+                (65, "archive.npz: is an archive", [], {"images": "archive.npz"}),
+                (65, "page.npy: is no array", [], {"images": "page.npy"}),
+                (66, "absent.npy: is not there", [], {"labels": "absent.npy"}),
+                (74, "folder.h5: Is a directory", [], {"labels": "folder.h5"}),
+                (73, "folder.h5: is a folder", [], {"output": "folder.h5"}),
+                (73, "no/such/own.h5", [], {"output": "no/such/own.h5"})):
+            with self.subTest(words):
+                done = self.write_own(*arguments, **files)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn(words, done.stderr)
+                self.assertEqual(len(done.stderr.splitlines()), 1, done.stderr)
+                self.assertEqual(list(self.folder.glob("own.h5*")) + list(self.folder.glob("folder.h5.*")), [])
+
+    def test_script_that_is_ended_leaves_nothing(self):
+        """With more to write than it can have written by then."""
+        numpy.save(self.folder / "labels.npy", numpy.zeros(1_000_000, numpy.uint8))
+        numpy.lib.format.open_memmap(self.folder / "images.npy", "w+", numpy.uint8, (1_000_000, 32, 32, 3)).flush()
+        process = subprocess.Popen([sys.executable, "-B", ROOT / "data/write_dataset.py", "own.h5", "--train", "images.npy",
+                                    "labels.npy", "--test", "images.npy", "labels.npy"], cwd=self.folder,
+                                   stderr=subprocess.PIPE)
+        while process.poll() is None and not list(self.folder.glob("own.h5.tmp.*")):
+            time.sleep(0.001)
+        process.terminate()
+        process.communicate()
+        self.assertEqual(process.returncode, 128 + signal.SIGTERM)
+        self.assertEqual(list(self.folder.glob("own.h5*")), [])
+
     def test_python_form_is_answered_with_the_converter(self):
         folder = self.folder / "cifar-10-batches-py"
         folder.mkdir()
