@@ -97,8 +97,10 @@ std::size_t line_of_section(const std::string& text) {
 
 CommandLine parse_command_line(const std::string& command, const OptionTable& table,
                                const std::vector<std::string>& arguments, bool allow_positional) {
+  // What follows "--" is no option, whatever it begins with.
+  const auto end_of_options = std::find(arguments.begin(), arguments.end(), "--");
   std::vector<std::string> words;
-  std::transform(arguments.begin(), arguments.end(), std::back_inserter(words), with_dashes);
+  std::transform(arguments.begin(), end_of_options, std::back_inserter(words), with_dashes);
   const po::options_description description = describe(table);
   CommandLine result;
   std::vector<std::string> faults;
@@ -130,6 +132,14 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
     }
   } catch (const po::error& error) {
     throw UsageError(explain(error, table, command));
+  }
+  for (auto word = end_of_options; word != arguments.end(); ++word) {
+    if (word == end_of_options) continue;
+    if (allow_positional) {
+      result.positional.push_back(*word);
+    } else {
+      faults.push_back("'" + *word + "' was not expected; options begin with --");
+    }
   }
   result.faults = std::move(faults);
   return result;

@@ -85,6 +85,17 @@ TEST(CommandLine, ALoneDashIsAWord) {
   EXPECT_TRUE(contains(line.faults[0], "'-x'"));
 }
 
+TEST(CommandLine, TwoDashesEndTheOptions) {
+  const OptionTable table{{"json", "", "false", "", ""}};
+  const std::vector<std::string> words{"--json", "a", "--", "-x.png", "--no_json", "--"};
+  const CommandLine line = parse_command_line("predict", table, words, true);
+  EXPECT_EQ(line.positional, (std::vector<std::string>{"a", "-x.png", "--no_json", "--"}));
+  EXPECT_EQ(line.values.at("json"), "true");
+  EXPECT_TRUE(line.faults.empty());
+  EXPECT_TRUE(
+      contains(usage_error_of({"--data", "x.h5", "--", "y.h5"}), "'y.h5' was not expected"));
+}
+
 TEST(TrainOptions, NamesAllFaultsAtOnce) {
   const std::string message = usage_error_of(
       {"--model", "resnet188", "--lr", "fast", "--epochs", "-1", "--augment", "spin"});
