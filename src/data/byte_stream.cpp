@@ -14,6 +14,7 @@ namespace tandem::data {
 namespace {
 
 constexpr std::string_view kGzipMagic("\x1f\x8b", 2);
+constexpr std::string_view kZipMagic = "PK";
 // A byte of deflate data becomes at most so many (https://zlib.net/zlib_tech.html), and what zlib
 // has taken in and not yet given out becomes less than its window.
 constexpr std::uint64_t kMostInflated = 1032;
@@ -124,11 +125,19 @@ std::unique_ptr<ByteStream> open_byte_stream(const std::string& path) {
   return std::make_unique<PlainStream>(std::move(file));
 }
 
+bool is_gzip_file(const std::string& path) {
+  return begins_with(beginning_of(File::open_for_reading(path)), kGzipMagic);
+}
+
+bool is_zip_file(const std::string& path) {
+  return begins_with(beginning_of(File::open_for_reading(path)), kZipMagic);
+}
+
 std::string describe_beginning(std::string_view beginning) {
   if (beginning.empty()) return "an empty file";
   if (begins_with(beginning, kGzipMagic)) return "gzip data";
   if (begins_with(beginning, "\x89HDF\r\n\x1a\n")) return "an HDF5 file";
-  if (begins_with(beginning, "PK")) return "a zip archive";
+  if (begins_with(beginning, kZipMagic)) return "a zip archive";
   const std::size_t text = beginning.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (text != std::string_view::npos && beginning[text] == '<') {
     return "a web page or other XML, as a failed download leaves it";

@@ -270,12 +270,12 @@ std::unique_ptr<ImageSource> open_form(const Form& form, const std::string& path
 
 bool looks_like_cifar10(const std::string& path) {
   if (is_folder(path)) return folder_looks_like(cifar10(), path);
-  return describe_file(path) == "gzip data" && !archive_is_cifar100(path);
+  return is_gzip_file(path) && !archive_is_cifar100(path);
 }
 
 bool looks_like_cifar100(const std::string& path) {
   if (is_folder(path)) return folder_looks_like(cifar100(), path);
-  return describe_file(path) == "gzip data" && archive_is_cifar100(path);
+  return is_gzip_file(path) && archive_is_cifar100(path);
 }
 
 std::unique_ptr<ImageSource> open_cifar10(const std::string& path, std::uint64_t test_images) {

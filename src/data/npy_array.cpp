@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/little_endian.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::data {
@@ -105,6 +106,10 @@ class DictReader {
   std::string where_;
 };
 
+std::string_view as_text(const std::vector<std::uint8_t>& bytes) {
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
 void read_more(ByteStream& stream, std::vector<std::uint8_t>& bytes, std::size_t count) {
   const std::size_t before = bytes.size();
   bytes.resize(before + count);
@@ -117,8 +122,8 @@ std::vector<std::uint8_t> read_beginning(ByteStream& stream, std::string_view& d
   std::vector<std::uint8_t> bytes;
   read_more(stream, bytes, kMagic.size() + kVersionBytes);
   if (std::memcmp(bytes.data(), kMagic.data(), kMagic.size()) != 0) {
-    const std::string_view beginning(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-    throw fault_at(stream.where(), 0, describe_beginning(beginning), "an array in numpy's form");
+    throw fault_at(stream.where(), 0, describe_beginning(as_text(bytes)),
+                   "an array in numpy's form");
   }
   const unsigned version = bytes[kMagic.size()];
   if (version < 1 || version > 3) {
@@ -127,15 +132,14 @@ std::vector<std::uint8_t> read_beginning(ByteStream& stream, std::string_view& d
   const std::size_t length_bytes = version == 1 ? 2 : 4;
   const std::size_t length_at = bytes.size();
   read_more(stream, bytes, length_bytes);
-  std::uint64_t length = 0;
-  for (std::size_t i = length_bytes; i > 0; --i) length = length << 8 | bytes[length_at + i - 1];
+  const std::uint64_t length = little_endian(as_text(bytes), length_at, length_bytes);
   if (length > kMaxDict) {
     throw fault_at(stream.where(), length_at, "a header of " + std::to_string(length) + " bytes",
                    "at most 65,536");
   }
   const std::size_t dict_at = bytes.size();
   read_more(stream, bytes, static_cast<std::size_t>(length));
-  dict = {reinterpret_cast<const char*>(bytes.data()) + dict_at, static_cast<std::size_t>(length)};
+  dict = as_text(bytes).substr(dict_at, static_cast<std::size_t>(length));
   return bytes;
 }
 
@@ -191,8 +195,7 @@ std::size_t integer_bytes(const std::string& type) {
 std::int64_t integer_at(const NpyArray& array, std::size_t index) {
   const std::size_t bytes = integer_bytes(array.header.type);
   const std::uint8_t* at = array.values() + index * bytes;
-  std::uint64_t value = 0;
-  for (std::size_t i = bytes; i > 0; --i) value = value << 8 | at[i - 1];
+  std::uint64_t value = little_endian({reinterpret_cast<const char*>(at), bytes}, 0, bytes);
   const bool is_negative = array.header.type[1] == 'i' && (at[bytes - 1] & 0x80) != 0;
   if (is_negative && bytes < 8) value |= ~std::uint64_t{0} << (8 * bytes);
   return static_cast<std::int64_t>(value);

@@ -247,8 +247,7 @@ class Npz : public ImageSource {
 }  // namespace
 
 bool looks_like_npz(const std::string& path) {
-  if (is_folder(path) || describe_file(path) != "a zip archive") return false;
-  return ends_with(path, ".npz");
+  return !is_folder(path) && ends_with(path, ".npz") && is_zip_file(path);
 }
 
 std::unique_ptr<ImageSource> open_npz(const std::string& path, const NpzOptions& options) {

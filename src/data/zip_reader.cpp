@@ -8,6 +8,7 @@
 
 #include "source_file.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/little_endian.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::data {
@@ -31,14 +32,6 @@ constexpr std::uint16_t kZip64Field = 1;
 constexpr std::uint32_t kIn64 = 0xFFFFFFFF;    // stands where a size is in the zip64 field
 constexpr std::uint64_t kMostInflated = 1032;  // bytes that a byte of deflate data becomes
 constexpr std::uint64_t kWindow = std::uint64_t{32} << 10;
-
-std::uint64_t little_endian(std::string_view bytes, std::size_t at, std::size_t count) {
-  std::uint64_t value = 0;
-  for (std::size_t i = count; i > 0; --i) {
-    value = value << 8 | static_cast<unsigned char>(bytes[at + i - 1]);
-  }
-  return value;
-}
 
 // Sizes that do not fit 32 bits, in this order, each only where the entry says so.
 void read_zip64(std::string_view extra, ZipReader::Member& member) {

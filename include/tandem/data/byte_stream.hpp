@@ -28,6 +28,10 @@ class ByteStream {
 // Compression is recognised by content, not by name.
 std::unique_ptr<ByteStream> open_byte_stream(const std::string& path);
 
+// By the first bytes, whatever the name.
+bool is_gzip_file(const std::string& path);
+bool is_zip_file(const std::string& path);
+
 // What bytes that are not what was expected look like, for messages: "an empty file",
 // "a web page", "gzip data", …, else the first bytes in hexadecimal.
 std::string describe_beginning(std::string_view beginning);

@@ -1,0 +1,20 @@
+// What: whole numbers as files hold them, the lowest byte first.
+// Owns: nothing. Threads: any. Throws: nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+
+namespace tandem {
+
+// Of `count` bytes from `at` on, which are there; at most eight.
+inline std::uint64_t little_endian(std::string_view bytes, std::size_t at, std::size_t count) {
+  std::uint64_t value = 0;
+  for (std::size_t i = count; i > 0; --i) {
+    value = value << 8 | static_cast<unsigned char>(bytes[at + i - 1]);
+  }
+  return value;
+}
+
+}  // namespace tandem
