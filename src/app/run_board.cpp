@@ -7,7 +7,7 @@
 
 #include "tandem/app/train_options.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/data/png.hpp"
+#include "tandem/data/png_encoder.hpp"
 #include "tandem/train/host_copy.hpp"
 
 namespace tandem::app {

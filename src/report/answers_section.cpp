@@ -5,7 +5,7 @@
 #include "tandem/core/base64.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/data/png.hpp"
+#include "tandem/data/png_encoder.hpp"
 #include "tandem/report/chart.hpp"
 #include "tandem/report/evaluation.hpp"
 

@@ -1,4 +1,4 @@
-#include "tandem/data/png.hpp"
+#include "tandem/data/png_encoder.hpp"
 
 #include <gtest/gtest.h>
 #include <zlib.h>
