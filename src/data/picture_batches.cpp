@@ -1,8 +1,10 @@
 #include "tandem/data/picture_batches.hpp"
 
 #include <algorithm>
+#include <new>
 #include <utility>
 
+#include "picture_decoder.hpp"
 #include "tandem/data/fit_picture.hpp"
 #include "tandem/data/parallel.hpp"
 
@@ -57,13 +59,18 @@ PictureBatches::Made PictureBatches::make() {
   return made;
 }
 
+void PictureBatches::read_image(const std::string& path, float* image) try {
+  std::vector<std::uint8_t> values(shape_.pixels());
+  fit_file(read_picture_bytes(path), path, shape_, budget_, values.data());
+  transform_.apply(values.data(), {}, image);
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory(path);
+}
+
 void PictureBatches::decode(PictureBatch& batch, std::size_t index) {
   float* image = batch.images.get() + index * shape_.pixels();
   try {
-    std::vector<std::uint8_t> values(shape_.pixels());
-    const std::string& path = batch.files[index];
-    fit_file(read_picture_bytes(path), path, shape_, budget_, values.data());
-    transform_.apply(values.data(), {}, image);
+    read_image(batch.files[index], image);
   } catch (const Error& error) {
     batch.faults[index] = {error.code(), error.what()};
     std::fill_n(image, shape_.pixels(), 0.0F);

@@ -195,6 +195,8 @@ class Pack(TandemTest):
         self.assert_one_error(done, "--test-split is missing")
         done = self.tandem("pack", "--input", "pets", "--test-split", "0.5", "--output", "out/new.h5", code=2)
         self.assert_one_error(done, "--size is missing", "cat/0.jpg")
+        done = self.tandem("pack", "--input", "pets", "--size", "65536", "--test-split", "0.5", "--output", "out/new.h5", code=2)
+        self.assert_one_error(done, "--size", "65536", "at most 1,000,000")
         whole = (self.folder / "pets/dog/8.jpg").read_bytes()
         for content, words in ((whole[:-200], "damaged JPEG"), (b"<html>", "web page")):
             (self.folder / "pets/dog/8.jpg").write_bytes(content)

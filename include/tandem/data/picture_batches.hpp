@@ -59,6 +59,7 @@ class PictureBatches {
   };
   Made make();
   void decode(PictureBatch& batch, std::size_t index);
+  void read_image(const std::string& path, float* image);
 
   const NextFile next_file_;
   const ImageShape shape_;
