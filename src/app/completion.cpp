@@ -115,7 +115,8 @@ std::string bash_completion(const std::vector<Command>& commands) {
     options += "      " + command.name + ") _tandem_words " +
                shell_words(option_words(command.options)) + " ;;\n";
     if (command.forms.empty()) continue;
-    forms += "    " + command.name + ") if [ \"$COMP_CWORD\" = 2 ] && [[ $current != -* ]]; then _tandem_words " +
+    forms += "    " + command.name +
+             ") if [ \"$COMP_CWORD\" = 2 ] && [[ $current != -* ]]; then _tandem_words " +
              shell_words(command.forms) + "; return; fi ;;\n";
   }
   return "# Completion of tandem " + version() +

@@ -1,6 +1,6 @@
 // What: writes the HDF5 part of a packed file, leaving room for the user block before it.
-// Owns: nothing. Threads: one at a time. Throws: IoError naming `path`; whatever `between_blocks` and the source
-// throw.
+// Owns: nothing. Threads: one at a time. Throws: IoError naming `path`; whatever `between_blocks`
+// and the source throw.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,8 @@ namespace tandem::data {
 
 // Writes to `path`, an existing file, and returns the source's info with name, classes, mean, std
 // and source_sha256 filled in. `name` replaces the source's unless empty. Equal input gives equal
-// bytes. `between_blocks` is called every few thousand small or few large images and may throw to stop the work.
+// bytes. `between_blocks` is called every few thousand small or few large images and may throw to
+// stop the work.
 DatasetInfo write_packed(const std::string& path, ImageSource& source, const std::string& name,
                          const std::function<void()>& between_blocks);
 
