@@ -1,5 +1,6 @@
 #include "examination.hpp"
 
+#include <algorithm>
 #include <numeric>
 
 #include "cuda_build.hpp"
@@ -14,18 +15,11 @@
 namespace tandem::app {
 namespace {
 
-// The rank's own command line, options in the order of the table; other ranks' may not even parse.
-std::string command_line_of(const Arguments& arguments) {
-  const OptionTable table = doctor_command().options;
-  try {
-    const CommandLine line = parse_command_line("doctor", table, arguments, false);
-    if (!line.faults.empty()) return join(arguments, " ");
-    std::vector<std::string> words;
-    for (const auto& [name, value] : line.values) words.push_back("--" + name + "=" + value);
-    return join(words, " ");
-  } catch (const UsageError&) {
-    return join(arguments, " ");
-  }
+// The rank's own words; other ranks' may not even parse. How rank 0 shows what was found is no
+// matter of theirs.
+std::string command_line_of(Arguments arguments) {
+  arguments.erase(std::remove(arguments.begin(), arguments.end(), "--json"), arguments.end());
+  return join(arguments, " ");
 }
 
 // Collective. Programs of two versions may not send each other the same messages, so that it must
