@@ -88,7 +88,8 @@ std::string zsh_arguments(const Command& command) {
     if (spec.placeholder.empty()) {
       text += " \\\n        '--" + spec.name + help + "' '--no-" + spec.name + help + "'";
     } else {
-      text += " \\\n        '--" + spec.name + help + ":" + zsh_text(spec.placeholder) + ":" +
+      // "=": the value is the next word, or follows an equals sign.
+      text += " \\\n        '--" + spec.name + "=" + help + ":" + zsh_text(spec.placeholder) + ":" +
               zsh_action(values_of(spec)) + "'";
     }
   }
