@@ -14,7 +14,7 @@ constexpr double kMostClockSeconds = 1;
 constexpr std::uint64_t kUsualSharedMemory = std::uint64_t{1} << 30;
 constexpr std::size_t kFewestPairs = 3;  // of a kind, below which they tell nothing of each other
 // Of what the fastest quarter of like pairs does. Ranks of a host differ by caches and sockets.
-constexpr double kSlowShareOfNetwork = 0.5;
+constexpr double kSlowShareOfNetwork = 1.0 / 3;
 constexpr double kSlowShareOfHost = 0.25;
 constexpr double kSlowNetwork = 25e6;  // bytes per second, a fifth of gigabit Ethernet
 

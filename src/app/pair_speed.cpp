@@ -8,10 +8,10 @@ namespace tandem::app {
 namespace {
 
 constexpr int kMostRounds = 63;
-constexpr std::size_t kProbeBytes = std::size_t{1} << 16;
-constexpr std::size_t kBytes = std::size_t{4} << 20;
-constexpr double kLongest = 0.5;  // seconds for one exchange of kBytes
-constexpr int kAttempts = 5;      // the best counts
+constexpr std::size_t kFewestBytes = std::size_t{1} << 16;
+constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+constexpr double kLongEnough = 0.1;  // seconds of one exchange
+constexpr int kAttempts = 5;         // the best counts
 
 // Seconds of one exchange, the slower of both.
 double time_exchange(comm::Communicator& comm, int partner, Span<const std::uint8_t> mine,
@@ -25,26 +25,23 @@ double time_exchange(comm::Communicator& comm, int partner, Span<const std::uint
   return std::max(here, there);
 }
 
-// A packet that is lost, or a process that has to wait for its core, slows down one of them.
-double best_exchange(comm::Communicator& comm, int partner, Span<const std::uint8_t> mine,
-                     Span<std::uint8_t> theirs) {
-  double best = time_exchange(comm, partner, mine, theirs);
-  for (int i = 1; i < kAttempts; ++i) {
-    best = std::min(best, time_exchange(comm, partner, mine, theirs));
-  }
-  return best;
-}
-
+// Bytes per second. Where more ranks than processors poll, a short exchange tells how long one of
+// them waits for a processor, so that the amount grows until the network must be what is measured.
 double measure_pair(comm::Communicator& comm, int partner, const std::vector<std::uint8_t>& mine,
                     std::vector<std::uint8_t>& theirs) {
-  const Span<const std::uint8_t> out(mine);
-  const Span<std::uint8_t> in(theirs);
-  time_exchange(comm, partner, out.subspan(0, 1), in.subspan(0, 1));  // connects them
-  const double probe =
-      best_exchange(comm, partner, out.subspan(0, kProbeBytes), in.subspan(0, kProbeBytes));
-  // A network that is so slow need not be known better.
-  if (probe * (kBytes / kProbeBytes) > kLongest) return kProbeBytes / probe;
-  return kBytes / best_exchange(comm, partner, out, in);
+  const auto exchange = [&](std::size_t bytes) {
+    return time_exchange(comm, partner, Span<const std::uint8_t>(mine).subspan(0, bytes),
+                         Span<std::uint8_t>(theirs).subspan(0, bytes));
+  };
+  exchange(1);  // connects them
+  std::size_t bytes = kFewestBytes;
+  double best = exchange(bytes);
+  while (best < kLongEnough && bytes < kMostBytes) {
+    bytes *= 4;
+    best = exchange(bytes);
+  }
+  for (int i = 1; i < kAttempts; ++i) best = std::min(best, exchange(bytes));
+  return static_cast<double>(bytes) / best;
 }
 
 }  // namespace
@@ -71,8 +68,8 @@ std::vector<PairSpeed> measure_pairs(comm::Communicator& comm, const std::vector
   const int size = static_cast<int>(ranks.size());
   if (size < 2) return speeds;
   const auto mine = std::find(ranks.begin(), ranks.end(), comm.rank());
-  const std::vector<std::uint8_t> out(kBytes, 1);
-  std::vector<std::uint8_t> in(kBytes, 0);
+  const std::vector<std::uint8_t> out(kMostBytes, 1);
+  std::vector<std::uint8_t> in(kMostBytes, 0);
   for (int round = 0; round < std::min(rounds_of(size), kMostRounds); ++round) {
     comm.barrier();
     if (mine == ranks.end()) continue;
