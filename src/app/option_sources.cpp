@@ -111,10 +111,11 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
                        po::command_line_style::long_allow_next;
     const auto parsed =
         po::command_line_parser(words).options(description).style(style).allow_unregistered().run();
-    bool after_unknown = false;  // then a stray word is its value and no fault of its own
+    // Then a stray word is its value and no fault of its own; where words may follow, one is.
+    bool after_unknown = false;
     for (const po::option& option : parsed.options) {
       const bool is_word = option.position_key >= 0 || option.string_key.empty();
-      if (is_word && std::exchange(after_unknown, false)) continue;
+      if (is_word && std::exchange(after_unknown, !allow_positional && after_unknown)) continue;
       after_unknown = !is_word && option.unregistered;
       if (is_word) {
         const std::string& word = option.original_tokens.at(0);

@@ -8,7 +8,7 @@ import unittest
 
 from tandem import DATA, PROGRAM, QUICK, TandemTest
 
-COMMANDS = ["pack", "verify", "train", "eval", "predict", "export", "inspect", "report", "runs", "info", "emit"]
+COMMANDS = ["pack", "verify", "train", "eval", "predict", "export", "inspect", "report", "runs", "info", "doctor", "emit"]
 
 
 class Options(TandemTest):
@@ -47,6 +47,9 @@ class Options(TandemTest):
                                       ("train", "nproc_per_node", ": .*mpirun -np N"), ("train", "drop", r"; did you mean --drop-last\?"),
                                       ("train", "gpu-idx", "; here it is --gpu-ids"), ("eval", "no-cuda", "; here it is --device cpu"),
                                       ("emit", "gpus", r"; did you mean --gpus-per-node\?"),
+                                      ("emit", "nproc_per_node", "; here it is --ranks-per-node"), ("emit", "host", "; here it is --hosts"),
+                                      ("train", "host", ": MPI connects the ranks.*"), ("pack", "datapath", "; here it is --input"),
+                                      ("train", "datapath", ": tandem pack makes one file.*"),
                                       # These have no such option.
                                       ("eval", "arch", ""), ("pack", "output-dir", ""), ("emit", "learning-rate", "")):
             with self.subTest(command=command, word=word):
@@ -54,7 +57,8 @@ class Options(TandemTest):
                 self.assert_one_error(done, rf"--{word.replace('_', '-')} is not an option{answer}\n")
 
     def test_every_option_that_is_recommended_exists(self):
-        known = set(re.findall(r"--(?:\[no-\])?([a-z0-9-]+)", self.tandem("train", "--help").stdout))
+        helps = "".join(self.tandem(command, "--help").stdout for command in COMMANDS)
+        known = set(re.findall(r"(?m)^  --(?:\[no-\])?([a-z0-9-]+)", helps))
         source = pathlib.Path(__file__).parents[2].joinpath("src/app/option_hints.cpp").read_text()
         table = source[source.index("kOtherNames"):source.index("kAnswers")]
         recommended = re.findall(r'", "([a-z-]+)', table)
