@@ -15,6 +15,13 @@ const RankFacts& first_of(const Facts& facts, const std::vector<int>& ranks) {
   return facts[static_cast<std::size_t>(ranks.front())];
 }
 
+// Of several lines one.
+std::string on_one_line(const std::string& text) {
+  std::vector<std::string> lines = split(text, '\n');
+  std::transform(lines.begin(), lines.end(), lines.begin(), trim);
+  return join(lines, "; ");
+}
+
 // Names the first rank that differs from rank 0, and both values.
 void compare(const Facts& facts, const char* code, const char* what, const char* cure,
              std::string RankFacts::*value, Findings& findings) {
@@ -56,7 +63,7 @@ void judge_gpus(const Facts& facts, const std::vector<std::string>& warnings, Fi
   if (!is_shared) {
     for (const std::string& warning : warnings) {
       findings.push_back({"W112",
-                          "training would say: " + join(split(warning, '\n'), " "),
+                          "training would say: " + on_one_line(warning),
                           "tandem info shows the GPUs that each rank sees",
                           {0}});
     }
@@ -78,10 +85,13 @@ void judge_data(const Facts& facts, Findings& findings) {
       ranks_where(facts, [](const RankFacts& each) { return !each.data_error.empty(); });
   if (!blind.empty()) {
     const RankFacts& one = first_of(facts, blind);
+    const bool is_of_all = blind.size() == facts.size();
     findings.push_back(
         {"E170",
          "--data cannot be used by " + name_ranks(blind) + " (" + one.host + "): " + one.data_error,
-         "every host reads the file itself: use a path that all share, or copy it", blind});
+         is_of_all ? "name a data set that tandem pack made, and that tandem verify finds whole"
+                   : "every host reads the file itself: use a path that all share, or copy it",
+         blind});
   } else {
     compare(facts, "E170", "the digest of --data", "copy the file again, then tandem verify",
             &RankFacts::data_digest, findings);

@@ -100,7 +100,7 @@ TEST(DoctorJudge, W112GpusThatTrainingWouldNotTake) {
   expect_in(found([](auto&, auto& measurements) {
               measurements.gpu_warnings = {"more ranks than GPUs on n1\n  rank 1 sees 1"};
             }),
-            "W112", {0}, {"more ranks than GPUs on n1   rank 1 sees 1", "tandem info"});
+            "W112", {0}, {"more ranks than GPUs on n1; rank 1 sees 1", "tandem info"});
 }
 
 TEST(DoctorJudge, W111NvmlThatDoesNotAnswer) {
@@ -182,7 +182,11 @@ TEST(DoctorJudge, E170DataThatDiffersOrIsMissing) {
               facts[2].data_error = "x.h5: cannot be read";
               facts[2].data_digest = "";
             }),
-            "E170", {2}, {"rank 2 (n2)", "cannot be read"});
+            "E170", {2}, {"rank 2 (n2)", "cannot be read", "a path that all share"});
+  expect_in(found([](auto& facts, auto&) {
+              for (RankFacts& each : facts) each.data_error = "x.h5: is damaged";
+            }),
+            "E170", {0, 1, 2, 3}, {"is damaged", "tandem verify"});
 }
 
 TEST(DoctorJudge, W171DataThatCannotBeLocked) {
