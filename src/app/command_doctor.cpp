@@ -102,7 +102,7 @@ int run_lone_doctor(const Arguments& arguments) {
   Examination examination;
   examination.facts.resize(1);
   examination.facts.front().host = kernel_host_name();
-  look_around("", examination.facts.front());
+  look_around(examination.facts.front());
   if (comm::launcher_rank() == 0) print_examination(examination, json);
   return static_cast<int>(ExitCode::kDisagreement);
 }

@@ -89,7 +89,7 @@ int run_info(Job& job, const Arguments& arguments) {
   if (job.is_root()) decision = decide(gpus);
   for (const comm::GpuBinding& binding : decision.bindings) devices.push_back(binding.text());
   const RankTable ranks = make_rank_table(job, threads, devices);
-  const RankFacts facts = look_at_start(job, threads, "");
+  const RankFacts facts = look_at_start(job, threads);
   warn_of_start(job, facts);
   if (!job.is_root()) return 0;
   std::vector<std::vector<std::string>> rows = program_rows();

@@ -158,7 +158,7 @@ int run_train(Job& job, const Arguments& arguments) {
   const Workers workers{job.topology.world, threads, device.is_cpu() ? "cpu" : "cuda",
                         gradients.advances_by_itself() ? "nccl" : "mpi", config.virtual_ranks > 0};
   const RankTable ranks = make_rank_table(job, threads, choice.devices);
-  RankFacts facts = look_at_start(job, threads, config.data);
+  RankFacts facts = look_at_start(job, threads);
   if (choice.mine.gpu && request.reporting.system_interval_seconds > 0) {
     facts.nvml_error = metrics::why_gpu_is_silent(choice.mine.gpu->bus_id);
   }

@@ -71,6 +71,7 @@ void look_at_data(Job& job, const std::string& path, RankFacts& facts) {
   facts.data_digest = mine.digest;
   facts.data_error = mine.error;
   facts.data_bytes = mine.image_bytes;
+  facts.lock_error = lock_error_of(path);
 }
 
 }  // namespace tandem::app

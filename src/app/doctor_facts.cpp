@@ -12,6 +12,7 @@
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/host.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
@@ -25,7 +26,16 @@ bool is_locking_off() {
   return setting != nullptr && (std::string(setting) == "FALSE" || std::string(setting) == "0");
 }
 
-// As the HDF5 library locks a file that it reads.
+}  // namespace
+
+void look_around(RankFacts& facts) {
+  facts.launched = launched_ranks();
+  facts.allowed_cores = cores_of(allowed_cpus());
+  struct statvfs status {};
+  facts.has_shared_memory = ::statvfs("/dev/shm", &status) == 0;
+  facts.shared_memory_bytes = std::uint64_t{status.f_bavail} * status.f_frsize;
+}
+
 std::string lock_error_of(const std::string& path) {
   if (is_locking_off()) return "";
   try {
@@ -35,16 +45,6 @@ std::string lock_error_of(const std::string& path) {
   } catch (const Error&) {
     return "";  // that it cannot be read is another finding
   }
-}
-
-}  // namespace
-
-void look_around(const std::string& data, RankFacts& facts) {
-  facts.launched = launched_ranks();
-  struct statvfs status {};
-  facts.has_shared_memory = ::statvfs("/dev/shm", &status) == 0;
-  facts.shared_memory_bytes = std::uint64_t{status.f_bavail} * status.f_frsize;
-  if (!data.empty()) facts.lock_error = lock_error_of(data);
 }
 
 // What the launchers tell each process that they start. A batch script has the number of tasks of
@@ -87,6 +87,7 @@ Json to_json(const RankFacts& facts) {
           {"world", facts.world},
           {"host", facts.host},
           {"allowed_cpus", facts.allowed_cpus},
+          {"allowed_cores", facts.allowed_cores},
           {"host_cpus", facts.host_cpus},
           {"cpu_sharers", facts.cpu_sharers},
           {"threads", facts.threads},
@@ -112,6 +113,7 @@ RankFacts facts_from_json(const Json& json) {
   json.at("world").get_to(facts.world);
   json.at("host").get_to(facts.host);
   json.at("allowed_cpus").get_to(facts.allowed_cpus);
+  json.at("allowed_cores").get_to(facts.allowed_cores);
   json.at("host_cpus").get_to(facts.host_cpus);
   json.at("cpu_sharers").get_to(facts.cpu_sharers);
   json.at("threads").get_to(facts.threads);

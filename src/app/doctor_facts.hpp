@@ -19,6 +19,7 @@ struct RankFacts {
   int world = 1;
   std::string host;
   int allowed_cpus = 1;
+  int allowed_cores = 1;  // to which these belong
   int host_cpus = 1;
   int cpu_sharers = 1;  // ranks of this host with the same CPUs
   int threads = 1;
@@ -46,8 +47,12 @@ struct RankFacts {
   double clock_offset = 0;  // seconds that the clock is ahead of rank 0's
 };
 
-// Fills in what a rank sees alone of its machine. `data` may be empty.
-void look_around(const std::string& data, RankFacts& facts);
+// Fills in what a rank sees alone of its machine.
+void look_around(RankFacts& facts);
+
+// Why a file cannot be locked as the HDF5 library of others locks what it reads; ours does not. ""
+// where it can, where HDF5 was told not to, and where the file cannot be opened.
+std::string lock_error_of(const std::string& path);
 
 // As their launcher tells each of them; 1 where there is none.
 int launched_ranks();

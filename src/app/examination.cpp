@@ -113,7 +113,7 @@ Examination examine(Job& job, const std::string& data, int threads, const Argume
     result.facts = gather_versions(job, versions);
     return result;
   }
-  RankFacts mine = look_at_start(job, threads, data);
+  RankFacts mine = look_at_start(job, threads);
   mine.versions = versions;
   mine.command_line = command_line_of(arguments);
   look_at_own_gpu(look_at_gpus(job), mine);

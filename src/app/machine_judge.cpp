@@ -65,15 +65,17 @@ std::vector<PairSpeed> slow_of(std::vector<PairSpeed> alike, double share, doubl
 }  // namespace
 
 void judge_cpus(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {
-  // A host of many ranks may well give one CPU to each; then none is left over.
+  // A host of many ranks may well give one core to each; then none is left over.
   std::map<std::string, int> ranks_of = ranks_by_host(facts);
   const auto wasteful = ranks_where(facts, [&](const RankFacts& each) {
-    return each.allowed_cpus == 1 && each.host_cpus > ranks_of[each.host];
+    return each.allowed_cores == 1 && each.host_cpus > each.allowed_cpus * ranks_of[each.host];
   });
   if (!wasteful.empty()) {
     const RankFacts& one = facts_of(facts, wasteful.front());
     findings.push_back({"W150",
-                        name_ranks(wasteful) + " may use only 1 of " +
+                        name_ranks(wasteful) + " may use only " +
+                            (one.allowed_cpus == 1 ? "" : "one core, ") +
+                            std::to_string(one.allowed_cpus) + " of " +
                             std::to_string(one.host_cpus) + " CPUs of " + one.host,
                         "mpirun binds ranks to cores where there are at most two of them: start "
                         "it with --bind-to none or --map-by slot:PE=N, a job of Slurm with "

@@ -48,7 +48,7 @@ double clock_offset(comm::Communicator& world) {
 
 }  // namespace
 
-RankFacts look_at_start(Job& job, int threads, const std::string& data) {
+RankFacts look_at_start(Job& job, int threads) {
   RankFacts facts;
   facts.rank = job.topology.rank;
   facts.world = job.topology.world;
@@ -57,7 +57,7 @@ RankFacts look_at_start(Job& job, int threads, const std::string& data) {
   facts.host_cpus = job.topology.host_cpus;
   facts.cpu_sharers = job.topology.cpu_sharers;
   facts.threads = threads;
-  look_around(data, facts);
+  look_around(facts);
   facts.reads_sibling = reads_next_rank(job.node);
   facts.clock_offset = clock_offset(job.world);
   return facts;

@@ -11,9 +11,8 @@
 
 namespace tandem::app {
 
-// Collective. What this rank sees of its place, its machine and its neighbours. `data` may be
-// empty.
-RankFacts look_at_start(Job& job, int threads, const std::string& data);
+// Collective. What this rank sees of its place, its machine and its neighbours.
+RankFacts look_at_start(Job& job, int threads);
 
 // Collective. On rank 0 those of every rank, in rank order; elsewhere empty.
 std::vector<RankFacts> gather_facts(Job& job, const RankFacts& mine);

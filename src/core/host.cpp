@@ -5,6 +5,8 @@
 #include <unistd.h>
 
 #include <array>
+#include <fstream>
+#include <set>
 
 namespace tandem {
 
@@ -24,6 +26,18 @@ std::vector<int> allowed_cpus() {
     if (CPU_ISSET(i, &mask)) cpus.push_back(static_cast<int>(i));
   }
   return cpus;
+}
+
+int cores_of(const std::vector<int>& cpus, const std::string& folder) {
+  std::set<std::string> cores;
+  for (const int cpu : cpus) {
+    const std::string name = "cpu" + std::to_string(cpu);
+    std::ifstream file(folder + "/" + name + "/topology/thread_siblings_list");
+    std::string siblings;
+    std::getline(file, siblings);
+    cores.insert(siblings.empty() ? name : siblings);
+  }
+  return static_cast<int>(cores.size());
 }
 
 }  // namespace tandem

@@ -19,6 +19,7 @@ from tandem import DATA, MPIRUN, PROGRAM, TandemTest
 
 UNSHARE = os.environ["TANDEM_TEST_UNSHARE"].split()
 WITHOUT_CMA = [sys.executable, "-B", pathlib.Path(__file__).parents[1] / "support/without_cma.py"]
+TRAIN = ["train", "--model", "mlp", "--max-steps", "1", "--eval-every", "0", "--quiet"]
 ON_RANK_1 = 'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then {}; fi; exec "$@"'
 
 
@@ -145,7 +146,9 @@ class Doctor(TandemTest):
         with open(self.folder / "data.h5", "rb") as writer:
             fcntl.flock(writer, fcntl.LOCK_EX)
             finding = self.assert_finds("W171", self.doctor(2, "--data", "data.h5"), 0, [0, 1])
+            trained = self.tandem(*TRAIN, "--data", "data.h5")
         self.assertIn("another program holds it for writing", finding["what"])
+        self.assertNotIn("W171", trained.stderr, "training reads without a lock")
 
     # Memory.
 
@@ -162,8 +165,7 @@ class Doctor(TandemTest):
         self.assertNotIn("W181", self.found([*WITHOUT_CMA, *self.doctor(2)], environment={cure[1]: cure[2]}))
 
     def test_train_warns_of_what_costs_nothing(self):
-        command = [*WITHOUT_CMA, *MPIRUN, "-n", "2", PROGRAM, "train", "--data", DATA, "--model", "mlp", "--max-steps", "1",
-                   "--eval-every", "0", "--quiet"]
+        command = [*WITHOUT_CMA, *MPIRUN, "-n", "2", PROGRAM, *TRAIN, "--data", DATA]
         done = self.run_command(command, 0, {"OMP_NUM_THREADS": "8"})
         warnings = re.findall("^tandem: warning: ([EW][0-9]+) .*; .*$", done.stderr, re.MULTILINE)
         self.assertIn("W181", warnings)

@@ -23,9 +23,9 @@ class DoctorFacts : public ::testing::Test {
       ::unsetenv(name);
     }
   }
-  static RankFacts look(const std::string& data = "") {
+  static RankFacts look() {
     RankFacts facts;
-    look_around(data, facts);
+    look_around(facts);
     return facts;
   }
 
@@ -68,13 +68,13 @@ TEST_F(DoctorFacts, TheCureForMemoryThatMayNotBeReadIsSeen) {
 TEST_F(DoctorFacts, AFileThatIsHeldForWritingCannotBeLocked) {
   const std::string path = folder_ / "data.h5";
   write_file_atomically(path, "x");
-  EXPECT_EQ(look(path).lock_error, "");
+  EXPECT_EQ(lock_error_of(path), "");
   const File holder = File::open_for_reading(path);
   ASSERT_EQ(::flock(holder.descriptor(), LOCK_EX), 0);
-  EXPECT_EQ(look(path).lock_error, "another program holds it for writing");
-  EXPECT_EQ(look(folder_ / "absent").lock_error, "");
+  EXPECT_EQ(lock_error_of(path), "another program holds it for writing");
+  EXPECT_EQ(lock_error_of(folder_ / "absent"), "");
   ::setenv("HDF5_USE_FILE_LOCKING", "FALSE", 1);
-  EXPECT_EQ(look(path).lock_error, "") << "nobody asks for a lock";
+  EXPECT_EQ(lock_error_of(path), "") << "nobody asks for a lock";
 }
 
 TEST_F(DoctorFacts, MemoryThatIsNotThereCannotBeRead) {
@@ -90,6 +90,7 @@ TEST_F(DoctorFacts, TravelAsJson) {
   facts.host = "n2";
   facts.allowed_cpus = 5;
   facts.host_cpus = 6;
+  facts.allowed_cores = 2;
   facts.cpu_sharers = 7;
   facts.threads = 8;
   facts.versions = "v";

@@ -16,6 +16,7 @@ std::vector<RankFacts> healthy() {
     each.world = each.launched = 4;
     each.host = rank < 2 ? "n1" : "n2";
     each.allowed_cpus = 8;
+    each.allowed_cores = 4;
     each.host_cpus = 8;
     each.cpu_sharers = 2;
     each.threads = 4;
@@ -152,15 +153,31 @@ TEST(DoctorJudge, W150OneCpuOfMany) {
   expect_in(found([](auto& facts, auto&) {
               for (std::size_t i : {0, 1}) {
                 facts[i].allowed_cpus = facts[i].threads = facts[i].cpu_sharers = 1;
+                facts[i].allowed_cores = 1;
               }
             }),
             "W150", {0, 1}, {"ranks 0, 1 may use only 1 of 8 CPUs of n1", "--bind-to none"});
   std::vector<RankFacts> full = healthy();
   for (RankFacts& each : full) {
-    each.allowed_cpus = each.threads = each.cpu_sharers = 1;
+    each.allowed_cpus = each.allowed_cores = each.threads = each.cpu_sharers = 1;
     each.host_cpus = 2;
   }
   EXPECT_TRUE(judge(full, {}).empty()) << "two ranks on two CPUs leave none over";
+  for (RankFacts& each : full) {
+    each.allowed_cpus = 2;
+    each.host_cpus = 4;
+  }
+  EXPECT_TRUE(judge(full, {}).empty()) << "nor do they on two cores";
+}
+
+TEST(DoctorJudge, W150OneCoreOfManyWhereACoreIsTwoCpus) {
+  expect_in(found([](auto& facts, auto&) {
+              for (std::size_t i : {2, 3}) {
+                facts[i].allowed_cpus = facts[i].threads = 2;
+                facts[i].allowed_cores = facts[i].cpu_sharers = 1;
+              }
+            }),
+            "W150", {2, 3}, {"ranks 2, 3 may use only one core, 2 of 8 CPUs of n2", "--bind-to"});
 }
 
 TEST(DoctorJudge, W151MoreThreadsThanCpus) {

@@ -3,6 +3,11 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <filesystem>
+
+#include "support/temp_dir.hpp"
+#include "tandem/core/file.hpp"
+
 namespace tandem {
 namespace {
 
@@ -18,6 +23,22 @@ TEST(Host, CpusAreThoseOfTheAffinityMask) {
   CPU_ZERO(&all);
   for (const int cpu : before) CPU_SET(static_cast<std::size_t>(cpu), &all);
   ASSERT_EQ(sched_setaffinity(0, sizeof all, &all), 0);
+}
+
+TEST(Host, CpusOfOneCoreAreCountedOnce) {
+  const testing::TempDir folder;
+  const auto write = [&](int cpu, const std::string& siblings) {
+    const std::string place = folder / ("cpu" + std::to_string(cpu) + "/topology");
+    std::filesystem::create_directories(place);
+    write_file_atomically(place + "/thread_siblings_list", siblings + "\n");
+  };
+  write(0, "0,4");
+  write(4, "0,4");
+  write(1, "1,5");
+  EXPECT_EQ(cores_of({0, 4}, folder.path()), 1);
+  EXPECT_EQ(cores_of({0, 1, 4}, folder.path()), 2);
+  EXPECT_EQ(cores_of({2, 3}, folder.path()), 2) << "of which nothing is told";
+  EXPECT_GE(cores_of(allowed_cpus()), 1);
 }
 
 }  // namespace
