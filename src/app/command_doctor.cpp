@@ -13,6 +13,8 @@
 namespace tandem::app {
 namespace {
 
+constexpr double kMostSeconds = 1e9;
+
 // "ranks of a host exchange 5.1 GB/s, hosts 117.2 MB/s": the slowest pair of each kind.
 std::string describe_speeds(const Examination& examination) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
@@ -79,13 +81,16 @@ ExitCode print_examination(const Examination& examination, bool json) {
 int run_doctor(Job& job, const Arguments& arguments) {
   Options options = resolve_on_rank_0(job, "doctor", doctor_command().options, arguments);
   bool json = false;
-  int threads = 1;
+  ExaminationRequest request;
   comm::agree(job.world, job.topology.host, [&] {
     json = options.flag("json");
+    request.data = options.text("data");
+    request.stall_warn_seconds = options.real("stall-warn", 0, kMostSeconds);
+    request.stall_abort_seconds = options.real("stall-abort", 0, kMostSeconds);
     options.throw_faults("doctor");
-    threads = use_threads(0, job.topology.default_threads());
+    request.threads = use_threads(0, job.topology.default_threads());
   });
-  const Examination examination = examine(job, options.text("data"), threads, arguments);
+  const Examination examination = examine(job, request, arguments);
   std::int64_t code = 0;
   comm::agree_on_rank_0(
       job.world, [&] { code = static_cast<std::int64_t>(print_examination(examination, json)); });
@@ -111,10 +116,14 @@ int run_lone_doctor(const Arguments& arguments) {
 
 Command doctor_command() {
   return {"doctor",
-          "[--data FILE.h5] [--json]",
+          "[--data FILE.h5] [options]",
           "what is wrong with ranks, hosts, GPUs, memory, network and data, and the cure",
           "mpirun -np 2 --bind-to none tandem doctor --data synthetic.h5",
           {{"data", "FILE.h5", "", "packed data set that all hosts should have alike", "input"},
+           {"stall-warn", "S", "30", "warn of a rank that hangs for S seconds; 0: never",
+            "safekeeping"},
+           {"stall-abort", "S", "600", "end the job (124) when it does for S seconds; 0: never",
+            "safekeeping"},
            {"json", "", "false", "one JSON object on standard output", "reporting"}},
           nullptr,
           run_doctor,

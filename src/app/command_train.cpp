@@ -14,11 +14,10 @@
 #include "run_sinks.hpp"
 #include "run_start.hpp"
 #include "start_checks.hpp"
+#include "supervision.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
-#include "tandem/comm/rank_board.hpp"
 #include "tandem/comm/runtime.hpp"
-#include "tandem/comm/watchdog.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/stop_signal.hpp"
@@ -48,18 +47,6 @@ std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::Tr
   return std::make_unique<train::Reducer>(arena, carrier, bucket_bytes);
 }
 
-// Collective.
-comm::WatchdogSettings watchdog_settings(Job& job, const Safekeeping& safekeeping) {
-  comm::WatchdogSettings settings;
-  settings.warn_seconds = safekeeping.stall_warn_seconds;
-  settings.abort_seconds = safekeeping.stall_abort_seconds;
-  settings.hosts = split(
-      job.world.broadcast_string(join(job.world.gather_strings(job.topology.host), "\n")), '\n');
-  settings.warn = print_warning;
-  settings.report_end = print_error;
-  return settings;
-}
-
 int run_train(Job& job, const Arguments& arguments) {
   const auto began = std::chrono::steady_clock::now();
   const StopSignal stop_signal(job.is_root());
@@ -83,15 +70,9 @@ int run_train(Job& job, const Arguments& arguments) {
   });
 
   // From here on a rank that hangs is noticed.
-  comm::RankBoard board(job.world, job.node, job.topology);
-  std::optional<comm::Watchdog> watchdog;
-  const comm::WatchdogSettings supervision = watchdog_settings(job, request.safekeeping);
-  const bool watches = supervision.warn_seconds > 0 || supervision.abort_seconds > 0;
-  if (watches && comm::Runtime::allows_threads()) {
-    watchdog.emplace(board, job.topology.rank, supervision);
-  } else if (watches) {
-    job.warn("this MPI lets one thread call it, so nobody watches for ranks that hang");
-  }
+  Supervision supervision(job, request.safekeeping.stall_warn_seconds,
+                          request.safekeeping.stall_abort_seconds);
+  comm::RankBoard& board = supervision.board();
 
   // Before anything is read: who cannot have the GPUs that were asked for knows at once.
   DeviceChoice choice = choose_device(job, request.device.request);
@@ -134,7 +115,7 @@ int run_train(Job& job, const Arguments& arguments) {
   // 4. What a step is made of.
   const auto carrier = make_carrier(job, request.device, choice, device);
   std::optional<comm::Watchdog::Carrier> watched;
-  if (watchdog && carrier) watched.emplace(*watchdog, *carrier);
+  if (supervision.watchdog() && carrier) watched.emplace(*supervision.watchdog(), *carrier);
   comm::Collectives& gradients = carrier ? *carrier : static_cast<comm::Collectives&>(job.world);
   settle_bucket_size(job, start, options, config, arithmetic, gradients, arena, *network,
                      info.shape);
@@ -178,7 +159,7 @@ int run_train(Job& job, const Arguments& arguments) {
     const std::string command_line = "tandem train " + join(arguments, " ");
     folder->write_manifest(make_manifest(folder->run_id(), images, ranks, command_line,
                                          start.state.step, folder->read_manifest()));
-    metrics::ConsoleSettings seen = console.settings(supervision.hosts, choice.devices);
+    metrics::ConsoleSettings seen = console.settings(supervision.hosts(), choice.devices);
     seen.total_epochs = config.epochs;
     seen.total_steps = arithmetic.total_steps;
     seen.steps_per_epoch = arithmetic.steps_per_epoch;

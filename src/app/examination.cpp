@@ -7,6 +7,7 @@
 #include "data_check.hpp"
 #include "device_choice.hpp"
 #include "start_checks.hpp"
+#include "supervision.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
@@ -68,7 +69,7 @@ std::vector<std::string> gpu_warnings(const std::vector<comm::RankGpus>& ranks) 
 
 // Collective. The pairs of hosts by the first rank of each, so that no two measure over one link at
 // a time, then the pairs of ranks of each host.
-std::vector<PairSpeed> measure_all_pairs(Job& job) {
+std::vector<PairSpeed> measure_all_pairs(Job& job, comm::Progress& progress) {
   std::vector<std::int64_t> is_first(static_cast<std::size_t>(job.topology.world), 0);
   is_first[static_cast<std::size_t>(job.topology.rank)] = job.topology.local_rank == 0 ? 1 : 0;
   job.world.all_reduce(Span<std::int64_t>(is_first));
@@ -76,14 +77,15 @@ std::vector<PairSpeed> measure_all_pairs(Job& job) {
   for (std::size_t rank = 0; rank < is_first.size(); ++rank) {
     if (is_first[rank] != 0) first_ranks.push_back(static_cast<int>(rank));
   }
-  std::vector<PairSpeed> pairs = measure_pairs(job.world, first_ranks);
+  std::vector<PairSpeed> pairs = measure_pairs(job.world, first_ranks, progress, 0);
 
   std::vector<std::int64_t> world_ranks(static_cast<std::size_t>(job.node.size()), 0);
   world_ranks[static_cast<std::size_t>(job.node.rank())] = job.topology.rank;
   job.node.all_reduce(Span<std::int64_t>(world_ranks));
   std::vector<int> local_ranks(world_ranks.size());
   std::iota(local_ranks.begin(), local_ranks.end(), 0);
-  for (const PairSpeed& pair : measure_pairs(job.node, local_ranks)) {
+  const std::uint64_t rounds = first_ranks.size();  // or one fewer
+  for (const PairSpeed& pair : measure_pairs(job.node, local_ranks, progress, rounds)) {
     pairs.push_back({static_cast<int>(world_ranks[static_cast<std::size_t>(pair.first)]),
                      static_cast<int>(world_ranks[static_cast<std::size_t>(pair.second)]),
                      pair.bytes_per_second});
@@ -106,20 +108,24 @@ std::vector<PairSpeed> gather_pairs(Job& job, const std::vector<PairSpeed>& mine
 
 }  // namespace
 
-Examination examine(Job& job, const std::string& data, int threads, const Arguments& arguments) {
+Examination examine(Job& job, const ExaminationRequest& request, const Arguments& arguments) {
   Examination result;
   const std::string versions = describe_versions();
   if (!is_same_everywhere(job.world, versions)) {
     result.facts = gather_versions(job, versions);
     return result;
   }
-  RankFacts mine = look_at_start(job, threads);
+  Supervision supervision(job, request.stall_warn_seconds, request.stall_abort_seconds);
+  comm::Progress& progress = supervision.board();
+  RankFacts mine = look_at_start(job, request.threads);
   mine.versions = versions;
   mine.command_line = command_line_of(arguments);
   look_at_own_gpu(look_at_gpus(job), mine);
+  progress.report(0, comm::Phase::kData);
   const std::vector<comm::RankGpus> gpus = gather_gpus(job);
-  if (!data.empty()) look_at_data(job, data, mine);
-  result.measurements.pairs = gather_pairs(job, measure_all_pairs(job));
+  if (!request.data.empty()) look_at_data(job, request.data, mine);
+  progress.report(0, comm::Phase::kExchange);
+  result.measurements.pairs = gather_pairs(job, measure_all_pairs(job, progress));
   result.facts = gather_facts(job, mine);
   if (job.is_root()) result.measurements.gpu_warnings = gpu_warnings(gpus);
   return result;

@@ -18,9 +18,16 @@ struct Examination {
   Measurements measurements;
 };
 
-// Collective, in an order that depends on nothing but `data`, which may be empty. Where the ranks
-// run programs of different versions, on nothing is looked but these. `arguments`: of this rank.
-Examination examine(Job& job, const std::string& data, int threads, const Arguments& arguments);
+struct ExaminationRequest {
+  std::string data;  // may be empty
+  int threads = 1;
+  double stall_warn_seconds = 0;  // of a rank that hangs in what it looks at; 0: never
+  double stall_abort_seconds = 0;
+};
+
+// Collective, in an order that depends on nothing but the request. Where the ranks run programs of
+// different versions, nothing is looked at but these. `arguments`: of this rank.
+Examination examine(Job& job, const ExaminationRequest& request, const Arguments& arguments);
 
 Json pairs_to_json(const std::vector<PairSpeed>& pairs);
 

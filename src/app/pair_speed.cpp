@@ -63,20 +63,25 @@ int partner_of(int place, int size, int round) {
   return partner < size ? partner : -1;
 }
 
-std::vector<PairSpeed> measure_pairs(comm::Communicator& comm, const std::vector<int>& ranks) {
+std::vector<PairSpeed> measure_pairs(comm::Communicator& comm, const std::vector<int>& ranks,
+                                     comm::Progress& progress, std::uint64_t step) {
   std::vector<PairSpeed> speeds;
   const int size = static_cast<int>(ranks.size());
   if (size < 2) return speeds;
   const auto mine = std::find(ranks.begin(), ranks.end(), comm.rank());
-  const std::vector<std::uint8_t> out(kMostBytes, 1);
-  std::vector<std::uint8_t> in(kMostBytes, 0);
+  const std::size_t bytes = mine == ranks.end() ? 0 : kMostBytes;
+  const std::vector<std::uint8_t> out(bytes, 1);
+  std::vector<std::uint8_t> in(bytes, 0);
   for (int round = 0; round < std::min(rounds_of(size), kMostRounds); ++round) {
     comm.barrier();
+    progress.report(++step, comm::Phase::kUpdate);  // done, for those who rest
     if (mine == ranks.end()) continue;
     const int place = partner_of(static_cast<int>(mine - ranks.begin()), size, round);
     if (place < 0) continue;
     const int partner = ranks[static_cast<std::size_t>(place)];
+    progress.report(step, comm::Phase::kExchange);
     const double speed = measure_pair(comm, partner, out, in);
+    progress.report(step, comm::Phase::kUpdate);
     if (comm.rank() < partner) speeds.push_back({comm.rank(), partner, speed});
   }
   return speeds;

@@ -2,9 +2,11 @@
 // Owns: values. Threads: the main thread. Throws: InternalError from the MPI call that failed.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "tandem/comm/communicator.hpp"
+#include "tandem/comm/progress.hpp"
 
 namespace tandem::app {
 
@@ -22,7 +24,9 @@ int rounds_of(int size);
 
 // Collective over `comm`. The pairs in which this rank is the lower one, by the numbers of `ranks`,
 // which lists those that take part in ascending order; the others wait. In each round all pairs
-// measure at the same time. Of very many ranks each meets 63 others.
-std::vector<PairSpeed> measure_pairs(comm::Communicator& comm, const std::vector<int>& ranks);
+// measure at the same time. Of very many ranks each meets 63 others. Rounds are reported as the
+// steps that follow `step`, so that a pair that hangs is told from those that wait for it.
+std::vector<PairSpeed> measure_pairs(comm::Communicator& comm, const std::vector<int>& ranks,
+                                     comm::Progress& progress, std::uint64_t step);
 
 }  // namespace tandem::app

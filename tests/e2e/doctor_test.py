@@ -171,6 +171,11 @@ class Doctor(TandemTest):
         self.assertIn("W181", warnings)
         self.assertEqual(len(warnings), len(set(warnings)))
 
+    def test_train_warns_of_nothing_where_nothing_is_wrong(self):
+        done = self.mpirun(2, *TRAIN, "--data", DATA)
+        warned = re.findall("^tandem: warning: (.*)$", done.stderr, re.MULTILINE)
+        self.assertLessEqual({line.split()[0] for line in warned}, self.of_this_machine(), warned)
+
     # GPUs.
 
     def on_gpus(self, script, environment):
@@ -192,6 +197,14 @@ class Doctor(TandemTest):
         command, environment = self.on_gpus(script, gpus(1, CUDA_VISIBLE_DEVICES="0"))
         finding = self.assert_finds("W112", command, 0, [0], environment, self.of_this_machine() | {"W111"})
         self.assertIn("--device auto takes the CPU on all ranks", finding["what"])
+
+    def test_a_rank_that_hangs_is_named(self):
+        command, environment = self.on_gpus(ON_RANK_1.format("export FAKE_CUDA_HANGS=1"), gpus(2))
+        done = self.run_command([*command, "--stall-warn", "1", "--stall-abort", "2"], 124, environment)
+        self.assertEqual(done.stdout, "")
+        where = r"rank 1 \(.*, process [0-9]+\) has not advanced for \d s: start-up"
+        self.assertRegex(done.stderr, rf"(?m)^tandem: warning: {where}$")
+        self.assertRegex(done.stderr, rf"(?m)^tandem: error: {where}; the job ends, see --stall-abort$")
 
 
 if __name__ == "__main__":

@@ -3,6 +3,7 @@
  *   FAKE_CUDA_GPUS     "0000:3B:00.0 NVIDIA H100;0000:5E:00.0 NVIDIA H100": bus id and name of each; a name with MIG is a slice
  *   FAKE_CUDA_VERSION  what cuDriverGetVersion says, 13000 where it is not set
  *   FAKE_CUDA_INIT     what cuInit returns, 0 where it is not set
+ *   FAKE_CUDA_HANGS    set: cuInit does not return
  *
  * CUDA_VISIBLE_DEVICES counts as it does for CUDA: numbers, or beginnings of "GPU-…" and "MIG-…", up to the first that is
  * none. A uuid is made of host name and bus id, and of its place where it is a slice. */
@@ -66,6 +67,7 @@ static int place_of(const char* word, const struct gpu* all, int existing) {
 
 int cuInit(unsigned flags) {
   (void)flags;
+  while (getenv("FAKE_CUDA_HANGS")) pause();
   const char* error = getenv("FAKE_CUDA_INIT");
   if (error && atoi(error) != SUCCESS) return atoi(error);
   struct gpu all[MOST_GPUS];
