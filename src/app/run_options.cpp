@@ -1,0 +1,78 @@
+#include "run_options.hpp"
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/metrics/run_folder.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr double kMostSeconds = 1e9;
+constexpr double kSoonest = 0.01;  // seconds between two looks at the machine
+
+// "HH:MM:SS", "MM:SS" or seconds.
+double parse_time(const std::string& text) {
+  constexpr std::int64_t kMostHours = 100'000;
+  double seconds = 0;
+  const std::vector<std::string> parts = split(text, ':');
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::int64_t highest = i == 0 ? kMostHours : 59;
+    const std::string what = "--max-time: '" + text + "' is not HH:MM:SS, MM:SS or seconds;";
+    seconds = seconds * 60 + static_cast<double>(parse_integer(parts[i], 0, highest, what));
+  }
+  if (parts.size() > 3 || seconds == 0) {
+    throw UsageError("--max-time: '" + text + "' is not HH:MM:SS, MM:SS or seconds, above 0");
+  }
+  return seconds;
+}
+
+}  // namespace
+
+void read_reporting(Options& options, TrainReporting& reporting) {
+  reporting.run_id = options.text("run-id");
+  if (!reporting.run_id.empty()) {
+    options.parsed("run-id", [](const std::string& id) {
+      metrics::check_run_id(id);
+      return 0;
+    });
+  }
+  reporting.runs_dir = options.text("runs-dir");
+  reporting.resume = options.text("resume");
+  reporting.quiet = options.flag("quiet");
+  reporting.progress = options.flag("progress");
+  reporting.log_ranks = options.parsed("log-ranks", RankChoice::parse);
+  reporting.json = options.flag("json");
+  reporting.print_config = options.flag("print-config");
+  if (options.is_set("profile")) {
+    reporting.profile = options.parsed("profile", train::StepRange::parse);
+  }
+  reporting.histograms_every = options.count("histograms-every", 0, std::uint64_t{1} << 40);
+  reporting.system_interval_seconds = options.real("system-interval", 0, kMostSeconds);
+  if (reporting.system_interval_seconds > 0 && reporting.system_interval_seconds < kSoonest) {
+    options.add_fault("--system-interval: " + options.text("system-interval") +
+                      " seconds would keep a CPU busy; give " + format_real(kSoonest) +
+                      " or more, or 0 for never");
+  }
+}
+
+void read_safekeeping(Options& options, Safekeeping& safekeeping) {
+  safekeeping.checkpoint_every =
+      options.parsed("checkpoint-every", train::CheckpointInterval::parse);
+  safekeeping.keep.last = options.count("keep-checkpoints", 1, 1'000'000);
+  safekeeping.keep.every = options.count("keep-every", 0, std::uint64_t{1} << 40);
+  safekeeping.save_best = options.flag("save-best");
+  safekeeping.drift_check_every = options.count("drift-check-every", 0, std::uint64_t{1} << 40);
+  safekeeping.skip_nonfinite = options.choice("on-nonfinite") == "skip";
+  safekeeping.stall_warn_seconds = options.real("stall-warn", 0, kMostSeconds);
+  safekeeping.stall_abort_seconds = options.real("stall-abort", 0, kMostSeconds);
+  const double margin = options.real("stop-margin", 0, kMostSeconds);
+  if (!options.is_set("max-time")) return;
+  const double most = options.parsed("max-time", parse_time);
+  safekeeping.stop_after_seconds = most - margin;
+  if (most > 0 && most <= margin) {
+    options.add_fault("--max-time: leaves nothing after the --stop-margin of " +
+                      format_real(margin) + " seconds; give more time, or a smaller margin");
+  }
+}
+
+}  // namespace tandem::app

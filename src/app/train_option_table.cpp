@@ -1,0 +1,141 @@
+// Every option of `tandem train`, in the order of its help.
+#include "tandem/app/train_options.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/model/precision.hpp"
+#include "tandem/model/registry.hpp"
+
+namespace tandem::app {
+
+OptionSpec precision_option() {
+  return {"precision", "NAME",
+          "fp32",      "fp32, or bf16 or (GPUs) fp16 autocast with fp32 weights",
+          "execution", model::precision_names()};
+}
+
+OptionSpec channels_last_option() {
+  return {"channels-last", "", "true", "keep images and filters as height, width, channels",
+          "execution"};
+}
+
+OptionSpec threads_option() {
+  return {"threads", "N", "0", "per rank; 0: OMP_NUM_THREADS, else the CPUs it may use alone",
+          "execution"};
+}
+
+OptionTable train_option_table() {
+  const std::string models =
+      join(model::network_names(), ", ") + ", or a TorchScript file that Python exported";
+  const std::vector<std::string> optimizers{"sgd", "adamw"};
+  const std::vector<std::string> schedules{"constant", "step", "cosine", "triangle"};
+  return {
+      {"data", "FILE.h5", "", "packed data set, made by tandem pack", "what to train"},
+      {"recipe", "NAME|FILE", "", "a set of defaults: mnist-lenet, cifar10-simple, …",
+       "what to train"},
+      {"config", "FILE", "", "options from a file of name = value lines", "what to train"},
+      {"model", "NAME|FILE.pt", "simple", models, "what to train", model::network_names()},
+      {"init-from", "FILE", "",
+       "start from the weights of a checkpoint or another .safetensors, for fine-tuning",
+       "what to train"},
+      {"seed", "N", "1", "of initial weights, order and augmentation", "what to train"},
+      {"augment", "SPEC", "none", "none, standard (crop=4,flip), or a list of crop=N and flip",
+       "what to train"},
+
+      {"batch-size", "N", "64", "images per rank and step", "batch"},
+      {"global-batch-size", "N", "", "images per step over all ranks, instead of the above",
+       "batch"},
+      {"accumulate", "N", "1", "micro-batches per rank and step", "batch"},
+      {"virtual-ranks", "V", "0",
+       "cut each global batch into V shards and sum them so that the result does not depend on the "
+       "number of ranks, bit for bit at the same --threads (then 1 unless given); a power of two; "
+       "0: off",
+       "batch"},
+      {"drop-last", "", "false", "leave out the short last batch of an epoch", "batch"},
+
+      {"epochs", "X", "10", "how long to train; may be a fraction", "duration"},
+      {"max-steps", "N", "0", "end after N steps; 0: no limit", "duration"},
+      {"max-time", "HH:MM:SS", "", "stop, resumable, before this much time has passed", "duration"},
+      {"stop-margin", "S", "30", "seconds that --max-time leaves for the last step and checkpoint",
+       "duration"},
+
+      {"optimizer", "NAME", "sgd", join(optimizers, ", "), "optimizer", optimizers},
+      {"lr", "X", "0.05", "peak learning rate", "optimizer"},
+      {"lr-reference-batch", "N", "0",
+       "scale the learning rate by global batch / N; 0: take it as it is", "optimizer"},
+      {"momentum", "X", "0.9", "of sgd", "optimizer"},
+      {"nesterov", "", "false", "Nesterov momentum, of sgd", "optimizer"},
+      {"weight-decay", "X", "0", "of all parameters", "optimizer"},
+      {"beta1", "X", "0.9", "of adamw", "optimizer"},
+      {"beta2", "X", "0.999", "of adamw", "optimizer"},
+      {"epsilon", "X", "1e-8", "of adamw", "optimizer"},
+      {"schedule", "NAME", "constant", join(schedules, ", "), "optimizer", schedules},
+      {"warmup-epochs", "X", "0", "linear rise of the learning rate; triangle: up to its peak",
+       "optimizer"},
+      {"step-epochs", "X", "30", "schedule step: epochs between two drops", "optimizer"},
+      {"step-gamma", "X", "0.1", "schedule step: factor of a drop", "optimizer"},
+      {"label-smoothing", "X", "0", "share of a label given to all classes alike", "optimizer"},
+      {"clip-norm", "X", "0", "limit of the global gradient norm; 0: none", "optimizer"},
+
+      precision_option(),
+      channels_last_option(),
+      device_option(),
+      gpu_ids_option(),
+      share_gpu_option(),
+      backend_option(),
+      init_timeout_option(),
+      threads_option(),
+      {"bucket-mb", "X|auto", "",
+       "gradient bucket in MB; 0: one bucket, exchanged after backward; auto: measured at the "
+       "start; if not given: 2 over NCCL, else 0",
+       "execution"},
+
+      {"resume", "MODE", "none",
+       "none; auto: go on from the run's newest valid checkpoint; or the path of a checkpoint",
+       "safekeeping"},
+      {"checkpoint-every", "N[UNIT]", "1epochs",
+       "UNIT is steps (where left out), epochs, s or m; 0: at a stop and at the end only",
+       "safekeeping"},
+      {"keep-checkpoints", "K", "3", "newest checkpoints that are kept", "safekeeping"},
+      {"keep-every", "N", "0", "also keep checkpoints of steps divisible by N; 0: none",
+       "safekeeping"},
+      {"save-best", "", "false", "keep the best evaluation's state as best.safetensors",
+       "safekeeping"},
+      {"drift-check-every", "N", "0",
+       "steps between comparisons of all ranks' weights; 0: at checkpoints only", "safekeeping"},
+      {"on-nonfinite",
+       "MODE",
+       "abort",
+       "abort, or skip: leave out an update whose loss or gradient is not finite",
+       "safekeeping",
+       {"abort", "skip"}},
+      {"stall-warn", "S", "60", "warn of a rank that has not advanced for S seconds; 0: never",
+       "safekeeping"},
+      {"stall-abort", "S", "600", "end the job (124) when it has not for S seconds; 0: never",
+       "safekeeping"},
+
+      {"run-id", "ID", "", "name of the run's folder; made from the time where not given",
+       "reporting"},
+      {"runs-dir", "DIR", "runs", "where run folders are", "reporting"},
+      {"eval-every", "N", "1", "epochs between evaluations; 0: never", "reporting"},
+      {"log-every", "N", "10", "steps between lines of metrics.jsonl and of progress; 0: never",
+       "reporting"},
+      {"profile", "STEPS", "",
+       "write a Chrome trace per rank of a step, or of those from one to another, such as 6-10",
+       "reporting"},
+      {"histograms-every", "N", "0",
+       "epochs between histograms of the weights for TensorBoard; 0: never", "reporting"},
+      {"system-interval", "S", "1",
+       "seconds between samples of CPU, memory and GPU for ranks/*.jsonl; 0: never", "reporting"},
+      {"log-ranks", "0|all|LIST", "0",
+       "ranks such as 0,2,4-7 that get a line of their own at each --log-every; 0: rank 0 speaks "
+       "for all",
+       "reporting"},
+      {"progress", "", "true", "a line redrawn on a terminal; in a log one every ten seconds",
+       "reporting"},
+      {"quiet", "", "false", "warnings and errors only", "reporting"},
+      {"json", "", "false", "summary.json as the last line on standard output", "reporting"},
+      {"print-config", "", "false", "print every value and where it came from, and stop",
+       "reporting"},
+  };
+}
+
+}  // namespace tandem::app
