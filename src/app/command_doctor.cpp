@@ -3,7 +3,7 @@
 #include <limits>
 #include <set>
 
-#include "examination.hpp"
+#include "doctor/examination.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/host.hpp"

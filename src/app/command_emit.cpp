@@ -3,8 +3,8 @@
 #include <filesystem>
 #include <regex>
 
-#include "completion.hpp"
-#include "man_page.hpp"
+#include "options/completion.hpp"
+#include "options/man_page.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/app/launch.hpp"
 #include "tandem/app/train_options.hpp"

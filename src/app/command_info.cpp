@@ -4,7 +4,7 @@
 
 #include "cuda_build.hpp"
 #include "device_choice.hpp"
-#include "start_checks.hpp"
+#include "doctor/start_checks.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/gpu_libraries.hpp"

@@ -5,6 +5,7 @@
 
 #include "compute.hpp"
 #include "device_choice.hpp"
+#include "doctor/start_checks.hpp"
 #include "run_board.hpp"
 #include "run_console.hpp"
 #include "run_end.hpp"
@@ -13,7 +14,6 @@
 #include "run_report.hpp"
 #include "run_sinks.hpp"
 #include "run_start.hpp"
-#include "start_checks.hpp"
 #include "supervision.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"

@@ -4,7 +4,7 @@
 
 #include <cstdlib>
 
-#include "doctor_judge.hpp"
+#include "doctor/doctor_judge.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/print.hpp"

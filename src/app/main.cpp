@@ -6,7 +6,7 @@
 #include <csignal>
 #include <thread>
 
-#include "doctor_judge.hpp"
+#include "doctor/doctor_judge.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/gpu_libraries.hpp"

@@ -1,4 +1,4 @@
-#include "app/doctor_facts.hpp"
+#include "app/doctor/doctor_facts.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/file.h>

@@ -1,4 +1,4 @@
-#include "app/doctor_judge.hpp"
+#include "app/doctor/doctor_judge.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/option_hints.hpp"
+#include "app/options/option_hints.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "app/pair_speed.hpp"
+#include "app/doctor/pair_speed.hpp"
 
 #include <gtest/gtest.h>
 
