@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -93,16 +94,26 @@ bool is_of_every_line(const std::string& field) {
   return field == "step" || field == "epoch" || field == "time";
 }
 
+double steps_of_line(double step, double line_before, const std::vector<double>& starts) {
+  const auto later = std::lower_bound(starts.begin(), starts.end(), step);
+  const double start = later == starts.begin() ? 0 : *std::prev(later);
+  return std::max(1.0, step - std::max(line_before, start));
+}
+
+void keep_note(Note note, MetricLines& lines) {
+  lines.notes.push_back(std::move(note));
+  if (lines.notes.size() < 2 * kMostNotes) return;
+  lines.notes.erase(lines.notes.begin(), lines.notes.begin() + kMostNotes);
+  lines.earlier_notes += kMostNotes;
+}
+
 // False: the line is none of ours.
-bool take(const FlatObject& line, MetricLines& lines) {
+bool take(const FlatObject& line, const Reading& reading, MetricLines& lines) {
   const std::string* event = line.text("event");
   const double step = line.number("step");
   if (event == nullptr || !std::isfinite(step) || step < 0) return false;
   if (const std::string* text = line.text("text")) {
-    lines.notes.push_back({*event, step, line.number("time"), *text});
-    if (lines.notes.size() < 2 * kMostNotes) return true;
-    lines.notes.erase(lines.notes.begin(), lines.notes.begin() + kMostNotes);
-    lines.earlier_notes += kMostNotes;
+    keep_note({*event, step, line.number("time"), *text}, lines);
     return true;
   }
   auto found = lines.events.find(*event);
@@ -111,27 +122,29 @@ bool take(const FlatObject& line, MetricLines& lines) {
     found = lines.events.emplace(*event, EventLines()).first;
   }
   EventLines& of_event = found->second;
-  const std::size_t number = of_event.step.size();
-  of_event.step.push_back(step);
-  of_event.epoch.push_back(line.number("epoch"));
-  of_event.time.push_back(line.number("time"));
+  const double steps = steps_of_line(step, of_event.last_step, reading.starts);
+  of_event.last_step = step;
+  of_event.last_epoch = line.number("epoch");
+  of_event.steps += steps;
   for (const auto& [field, value] : line.numbers) {
     if (is_of_every_line(field)) continue;
-    const auto samples = of_event.fields.find(field);
-    if (samples != of_event.fields.end()) {
-      samples->second.push_back({number, value});
+    const auto series = of_event.fields.find(field);
+    if (series != of_event.fields.end()) {
+      series->second.add({step, of_event.last_epoch, value}, steps);
     } else if (of_event.fields.size() < kMostFields) {
-      of_event.fields[field].push_back({number, value});
+      of_event.fields[field].add({step, of_event.last_epoch, value}, steps);
     }
+  }
+  if (reading.see) {
+    reading.see({*event, step, steps, [&](const char* field) { return line.number(field); }});
   }
   return true;
 }
 
 }  // namespace
 
-const std::vector<Sample>& MetricLines::samples(const std::string& event,
-                                                const std::string& field) const {
-  static const std::vector<Sample> kNothing;
+const SampleSeries& MetricLines::series(const std::string& event, const std::string& field) const {
+  static const SampleSeries kNothing;
   const auto of_event = events.find(event);
   if (of_event == events.end()) return kNothing;
   const auto found = of_event->second.fields.find(field);
@@ -146,18 +159,19 @@ double MetricLines::last(const std::string& event, const std::string& field) con
 double MetricLines::last_step() const {
   double last = 0;
   for (const auto& [name, lines] : events) {
-    if (!lines.step.empty()) last = std::max(last, lines.step.back());
+    last = std::max(last, lines.last_step);
   }
   return last;
 }
 
-MetricLines read_metric_lines(const std::string& path, std::uint64_t most_bytes) {
+MetricLines read_metric_lines(const std::string& path, const Reading& reading) {
   const File file = File::open_for_reading(path);
   const std::uint64_t end = file.size();  // what is written from now on is left to the next reader
   MetricLines lines;
   FlatObject object;
-  read_lines(file, end - std::min(end, most_bytes), end, [&](std::string_view line, std::uint64_t) {
-    lines.refused += !object.read(line) || !take(object, lines);
+  const std::uint64_t begin = end - std::min(end, reading.most_bytes);
+  read_lines(file, begin, end, [&](std::string_view line, std::uint64_t) {
+    lines.refused += !object.read(line) || !take(object, reading, lines);
     return true;
   });
   if (lines.notes.size() > kMostNotes) {

@@ -70,7 +70,7 @@ void read_lines_of(RunView& run, std::size_t runs, std::uint64_t most_bytes) {
                                   " were read before the run ended; `tandem report` of the folder "
                                   "shows all");
     }
-    run.lines = metrics::read_metric_lines(path, most_bytes);
+    run.lines = metrics::read_metric_lines(path, {most_bytes});
     left -= std::min(left, size);
   }
   const std::uint64_t of_ranks = bytes_of_ranks(run.record);

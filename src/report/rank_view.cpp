@@ -39,21 +39,6 @@ const std::pair<const char*, const char*> kTitles[] = {
     {"gpu_celsius", "GPU temperature, °C"},
 };
 
-// Each line speaks of the steps since the one before it, or since the start of the run that made
-// it: `starts` are the steps that were done before each, lowest first.
-std::vector<double> steps_of_lines(const metrics::EventLines& lines,
-                                   const std::vector<double>& starts) {
-  std::vector<double> steps;
-  double before = 0;
-  for (const double step : lines.step) {
-    const auto later = std::lower_bound(starts.begin(), starts.end(), step);
-    if (later != starts.begin()) before = std::max(before, *std::prev(later));
-    steps.push_back(std::max(1.0, step - before));
-    before = step;
-  }
-  return steps;
-}
-
 std::vector<double> starts_of(const metrics::RunRecord& run) {
   std::vector<double> starts;
   const Json& segments = member(run.manifest, "segments");
@@ -66,34 +51,20 @@ std::vector<double> starts_of(const metrics::RunRecord& run) {
   return starts;
 }
 
-// Values of a field weighted by the steps that they speak of.
-double mean_per_step(const metrics::MetricLines& lines, const std::string& field,
-                     const std::vector<double>& steps) {
-  double sum = 0;
-  double weight = 0;
-  for (const metrics::Sample& sample : lines.samples(kStep, field)) {
-    if (!std::isfinite(sample.value)) continue;
-    sum += steps[sample.line] * sample.value;
-    weight += steps[sample.line];
-  }
-  return weight > 0 ? sum / weight : kNone;
-}
-
 // The least of all ranks in `comm_seconds`, line by line: what the exchange itself took, because
-// the rank that comes last waits for nobody.
+// the rank that comes last waits for nobody. Of more lines than there is room for those of steps
+// chosen by their number, the same ones of each rank.
 class LeastExchange {
  public:
-  void add(const metrics::MetricLines& lines, const std::vector<double>& steps) {
-    const auto found = lines.events.find(kStep);
-    if (found == lines.events.end()) return;
-    for (const metrics::Sample& sample : lines.samples(kStep, kComm)) {
-      if (!std::isfinite(sample.value)) continue;
-      const double step = found->second.step[sample.line];
-      const Entry mine{sample.value, steps[sample.line]};
-      Entry& entry = least_.emplace_hint(least_.end(), step, mine)->second;
-      entry.seconds = std::min(entry.seconds, mine.seconds);
-      entry.steps = std::min(entry.steps, mine.steps);  // more where a line of a rank was lost
-    }
+  void add(const metrics::PassingLine& line) {
+    if (line.event != kStep || !is_chosen(line.step)) return;
+    const double seconds = line.number(kComm);
+    if (!std::isfinite(seconds)) return;
+    const Entry mine{seconds, line.steps};
+    Entry& entry = least_.emplace_hint(least_.end(), line.step, mine)->second;
+    entry.seconds = std::min(entry.seconds, mine.seconds);
+    entry.steps = std::min(entry.steps, mine.steps);  // more where a line of a rank was lost
+    while (least_.size() > kMost) choose_half();
   }
   double mean() const {
     double sum = 0;
@@ -106,11 +77,28 @@ class LeastExchange {
   }
 
  private:
+  static constexpr std::size_t kMost = std::size_t{1} << 18;
+
   struct Entry {
     double seconds;
     double steps;
   };
+  // By the leading bits of the step times the golden ratio (Knuth 6.4): no rhythm of the lines is
+  // that of the choice.
+  bool is_chosen(double step) const {
+    constexpr double kLargest = 1e18;
+    const auto number = static_cast<std::uint64_t>(std::min(step, kLargest));
+    return number * 0x9E3779B97F4A7C15U <= last_chosen_;
+  }
+  void choose_half() {
+    last_chosen_ /= 2;
+    for (auto each = least_.begin(); each != least_.end();) {
+      each = is_chosen(each->first) ? std::next(each) : least_.erase(each);
+    }
+  }
+
   std::map<double, Entry> least_;  // by step
+  std::uint64_t last_chosen_ = std::numeric_limits<std::uint64_t>::max();
 };
 
 struct Field {
@@ -127,7 +115,7 @@ bool is_worth_a_curve(const std::string& field) {
 std::vector<Field> fields_of(const metrics::MetricLines& lines) {
   std::vector<Field> fields;
   for (const auto& [event, of_event] : lines.events) {
-    for (const auto& [name, samples] : of_event.fields) {
+    for (const auto& [name, series] : of_event.fields) {
       const auto is_same = [&name = name](const Field& other) { return other.name == name; };
       const bool is_known = std::any_of(fields.begin(), fields.end(), is_same);
       if (is_worth_a_curve(name) && !is_known && fields.size() < kMostRankMetrics) {
@@ -138,34 +126,25 @@ std::vector<Field> fields_of(const metrics::MetricLines& lines) {
   return fields;
 }
 
-RankRow summarise(int rank, const metrics::MetricLines& lines, const std::vector<Field>& fields,
-                  const std::vector<double>& steps) {
+RankRow summarise(int rank, const metrics::MetricLines& lines, const std::vector<Field>& fields) {
+  const auto per_step = [&](const char* field) {
+    return lines.series(kStep, field).mean_per_step();
+  };
   RankRow row;
   row.rank = rank;
-  row.step_seconds = mean_per_step(lines, "step_seconds", steps);
-  row.data_seconds = mean_per_step(lines, "data_seconds", steps);
-  row.compute_seconds = mean_per_step(lines, "compute_seconds", steps);
-  row.wait_seconds = mean_per_step(lines, kComm, steps);  // less the exchange, once it is known
-  double all_steps = 0;
-  for (const double each : steps) all_steps += each;
-  for (const metrics::Sample& sample : lines.samples(kStep, "images")) {
-    if (std::isfinite(sample.value)) row.images += sample.value;
-  }
-  row.images_per_second = row.images / (row.step_seconds * all_steps);
+  row.step_seconds = per_step("step_seconds");
+  row.data_seconds = per_step("data_seconds");
+  row.compute_seconds = per_step("compute_seconds");
+  row.wait_seconds = per_step(kComm);  // less the exchange, once it is known
+  row.images = lines.series(kStep, "images").sum();
+  const auto found = lines.events.find(kStep);
+  const double steps = found == lines.events.end() ? 0 : found->second.steps;
+  row.images_per_second = row.images / (row.step_seconds * steps);
   for (const Field& field : fields) {
-    if (is_step_time(field.name)) continue;
-    double sum = 0;
-    double count = 0;
-    double highest = -std::numeric_limits<double>::infinity();
-    for (const metrics::Sample& sample : lines.samples(field.event, field.name)) {
-      if (!std::isfinite(sample.value)) continue;
-      sum += sample.value;
-      ++count;
-      highest = std::max(highest, sample.value);
-    }
-    if (count == 0) continue;
-    row.mean[field.name] = sum / count;
-    row.highest[field.name] = highest;
+    const metrics::SampleSeries& series = lines.series(field.event, field.name);
+    if (is_step_time(field.name) || std::isnan(series.mean())) continue;
+    row.mean[field.name] = series.mean();
+    row.highest[field.name] = series.highest();
   }
   return row;
 }
@@ -188,24 +167,21 @@ RankView read_ranks(const metrics::RunRecord& run, const Columns& columns) {
   RankView view;
   LeastExchange least;
   std::map<std::string, Band> bands;
-  const std::vector<double> starts = starts_of(run);
+  metrics::Reading reading;
+  reading.starts = starts_of(run);
+  reading.see = [&](const metrics::PassingLine& line) { least.add(line); };
   const std::vector<std::pair<int, std::string>> files = run.rank_metrics();
   view.curves.is_band = files.size() > kMostRankCurves;
   for (const auto& [rank, path] : files) {
     metrics::MetricLines lines;
     try {
-      lines = metrics::read_metric_lines(path);
+      lines = metrics::read_metric_lines(path, reading);
     } catch (const Error& error) {
       view.faults.push_back(error.what());
       continue;
     }
     const std::vector<Field> fields = fields_of(lines);
-    std::vector<double> steps;
-    if (const auto found = lines.events.find(kStep); found != lines.events.end()) {
-      steps = steps_of_lines(found->second, starts);
-    }
-    view.rows.push_back(summarise(rank, lines, fields, steps));
-    least.add(lines, steps);
+    view.rows.push_back(summarise(rank, lines, fields));
     for (const Field& field : fields) {
       const Points points = points_of(lines, field.event, field.name, Axis::kStep);
       if (view.curves.is_band) {

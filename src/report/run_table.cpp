@@ -39,7 +39,7 @@ metrics::MetricLines tail_of(metrics::RunRecord& run) {
     const std::uint64_t size = File::open_for_reading(run.metrics_path()).size();
     const bool evaluates = run.option("eval-every") != "0";
     for (std::uint64_t bytes = kTail;; bytes *= 4) {
-      metrics::MetricLines lines = metrics::read_metric_lines(run.metrics_path(), bytes);
+      metrics::MetricLines lines = metrics::read_metric_lines(run.metrics_path(), {bytes});
       const bool is_found = !lines.samples("eval", "test_accuracy").empty();
       if (is_found || !evaluates || bytes >= std::min(size, kLongestTail)) return lines;
     }
@@ -57,7 +57,7 @@ Json row_of(metrics::RunRecord& run) {
     return as_number(has_ended ? number_of(summary, field) : otherwise);
   };
   const auto steps = lines.events.find("step");
-  const bool has_steps = steps != lines.events.end() && !steps->second.epoch.empty();
+  const double epochs = steps == lines.events.end() ? std::nan("") : steps->second.last_epoch;
   const Json& ranks = member(run.manifest, "ranks");
   return {
       {"run", run.run_id},
@@ -67,7 +67,7 @@ Json row_of(metrics::RunRecord& run) {
       {"model", as_text(run.option("model"))},
       {"data", as_text(text_of(member(run.manifest, "data"), "name"))},
       {"steps", value("steps", lines.last_step())},
-      {"epochs", value("epochs", has_steps ? steps->second.epoch.back() : std::nan(""))},
+      {"epochs", value("epochs", epochs)},
       {"images_per_second", value("images_per_second", lines.last("step", "images_per_second"))},
       {"train_loss", value("train_loss", lines.last("step", "loss"))},
       {"test_loss", value("test_loss", lines.last("eval", "test_loss"))},

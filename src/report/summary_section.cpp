@@ -63,7 +63,7 @@ Html best_cell(const RunView& run) {
   }
   if (best == nullptr) return Html(kDash);
   return value_cell(best->value, Unit::kNumber) + Html(" at step ") +
-         value_cell(run.lines.events.at("eval").step[best->line], Unit::kNumber);
+         value_cell(best->step, Unit::kNumber);
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "tandem/metrics/extremes.hpp"
+
 namespace tandem::report {
 namespace {
 
@@ -19,11 +21,8 @@ double tamed(double value) {
 Points points_of(const metrics::MetricLines& lines, const std::string& event,
                  const std::string& field, Axis axis) {
   Points points;
-  const auto found = lines.events.find(event);
-  if (found == lines.events.end()) return points;
-  const auto& places = axis == Axis::kStep ? found->second.step : found->second.epoch;
   for (const metrics::Sample& sample : lines.samples(event, field)) {
-    const double x = tamed(places[sample.line]);
+    const double x = tamed(axis == Axis::kStep ? sample.step : sample.epoch);
     if (std::isfinite(x)) points.push_back({x, tamed(sample.value)});
   }
   const auto earlier = [](const Point& one, const Point& other) { return one.x < other.x; };
@@ -39,26 +38,9 @@ std::size_t Columns::of(double x) const {
 }
 
 Points thin(const Points& points, const Columns& columns) {
-  Points thinned;
-  for (std::size_t begin = 0, end = 0; begin < points.size(); begin = end) {
-    const std::size_t column = columns.of(points[begin].x);
-    std::vector<std::size_t> kept;
-    std::size_t lowest = points.size();
-    std::size_t highest = points.size();
-    for (end = begin; end < points.size() && columns.of(points[end].x) == column; ++end) {
-      if (!std::isfinite(points[end].y)) continue;
-      if (lowest == points.size() || points[end].y < points[lowest].y) lowest = end;
-      if (highest == points.size() || points[end].y > points[highest].y) highest = end;
-    }
-    if (lowest == points.size()) lowest = highest = begin;  // nothing but a gap
-    kept = {lowest, highest};
-    if (begin == 0) kept.push_back(0);
-    if (end == points.size()) kept.push_back(end - 1);
-    std::sort(kept.begin(), kept.end());
-    kept.erase(std::unique(kept.begin(), kept.end()), kept.end());
-    for (const std::size_t at : kept) thinned.push_back(points[at]);
-  }
-  return thinned;
+  return metrics::keep_extremes(
+      points, [&](const Point& point) { return columns.of(point.x); },
+      [](const Point& point) { return point.y; });
 }
 
 }  // namespace tandem::report

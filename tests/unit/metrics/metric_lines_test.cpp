@@ -18,7 +18,7 @@ using tandem::testing::TempDir;
 MetricLines read(const std::string& content, std::uint64_t most_bytes = ~std::uint64_t{0}) {
   const TempDir folder;
   write_file_atomically(folder / "lines", content);
-  return read_metric_lines(folder / "lines", most_bytes);
+  return read_metric_lines(folder / "lines", {most_bytes});
 }
 
 std::string line_of(int step) {
@@ -42,7 +42,7 @@ TEST(MetricLines, AreWhatTheSinkWrote) {
   const MetricLines lines = read_metric_lines(folder / "metrics.jsonl");
   EXPECT_EQ(lines.refused, 0U);
   EXPECT_EQ(lines.last("step", "lr"), 0.05);
-  EXPECT_EQ(lines.events.at("step").epoch.front(), 0.25);
+  EXPECT_EQ(lines.samples("step", "lr").front().epoch, 0.25);
   ASSERT_EQ(lines.samples("step", "loss").size(), 1U) << "a loss that is not finite is still one";
   EXPECT_TRUE(std::isnan(lines.last("step", "loss")));
   EXPECT_EQ(lines.last("eval", "test_accuracy"), 0.25);
@@ -83,8 +83,8 @@ TEST(MetricLines, KeepFieldsAndEventsOfOtherVersions) {
       "\n" + line_of(2));
   EXPECT_EQ(lines.last("system", "cpu_percent"), 99.5);
   EXPECT_TRUE(lines.samples("system", "x").empty());
-  EXPECT_EQ(lines.events.at("system").step.front(), 1);
-  EXPECT_EQ(lines.samples("step", "loss").back().line, 1U);
+  EXPECT_EQ(lines.samples("system", "cpu_percent").front().step, 1);
+  EXPECT_EQ(lines.samples("step", "loss").back().step, 2);
 }
 
 TEST(MetricLines, OfTheEndOfALargeFileBeginWithAWholeOne) {
@@ -116,7 +116,38 @@ TEST(MetricLines, OfAFileThatNobodyMeantToWriteStayFew) {
   EXPECT_EQ(lines.notes.size(), 200U);
   EXPECT_EQ(lines.notes.back().step, 999);
   EXPECT_EQ(lines.earlier_notes, 800U);
-  EXPECT_EQ(lines.events.at("step").step.back(), 2) << "the lines after the long one count";
+  EXPECT_EQ(lines.events.at("step").last_step, 2) << "the lines after the long one count";
+}
+
+TEST(MetricLines, PassByEachWithTheStepsThatItSpeaksOf) {
+  const TempDir folder;
+  std::string content;
+  for (const int step : {10, 20, 30, 35}) content += line_of(step);
+  write_file_atomically(folder / "lines", content);
+  std::vector<double> seen;
+  Reading reading;
+  reading.starts = {0, 27};  // the run was started anew after 27 steps
+  reading.see = [&](const PassingLine& line) {
+    EXPECT_EQ(line.event, "step");
+    EXPECT_EQ(line.number("loss"), line.step + 0.5);
+    EXPECT_TRUE(std::isnan(line.number("absent")));
+    seen.push_back(line.steps);
+  };
+  const MetricLines lines = read_metric_lines(folder / "lines", reading);
+  EXPECT_EQ(seen, (std::vector<double>{10, 10, 3, 5}));
+  EXPECT_EQ(lines.events.at("step").steps, 28);
+  EXPECT_DOUBLE_EQ(lines.series("step", "loss").mean_per_step(),
+                   (10 * 10.5 + 10 * 20.5 + 3 * 30.5 + 5 * 35.5) / 28);
+}
+
+TEST(MetricLines, OfALongFileAreNoMoreThanADrawingNeeds) {
+  constexpr int kLines = 100'000;
+  std::string content;
+  for (int step = 1; step <= kLines; ++step) content += line_of(step == 77'777 ? 200'000 : step);
+  const MetricLines lines = read(content);
+  EXPECT_LE(lines.samples("step", "loss").size(), SampleSeries::kMost);
+  EXPECT_EQ(lines.last("step", "loss"), kLines + 0.5);
+  EXPECT_EQ(lines.series("step", "loss").highest(), 200'000.5);
 }
 
 TEST(MetricLines, OfAFileThatIsNotThereAreAnError) {

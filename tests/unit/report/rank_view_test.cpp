@@ -84,6 +84,28 @@ TEST(RankView, WaitingIsWhatTheLastRankDidNotNeed) {
   EXPECT_DOUBLE_EQ(view.rows[1].wait_seconds, 0.15);
 }
 
+TEST(RankView, TellsExchangeFromWaitingInAFileOfAnyLength) {
+  // Two ranks take turns in being last by 0.3 s; the exchange takes 0.1 s, and 0.2 s each 100
+  // steps.
+  constexpr int kLines = 300'000;
+  const WrittenRun run({record_of(1, {{8, 1, 0, 0.2, 0.1, 0.6}, {8, 1, 0, 0.5, 0.4, 0.6}})});
+  for (int rank = 0; rank < 2; ++rank) {
+    std::string lines;
+    for (int line = 1; line <= kLines; ++line) {
+      const double seconds = (line % 100 == 0 ? 0.2 : 0.1) + (line % 2 == rank ? 0.3 : 0);
+      lines += R"({"event":"step","step":)" + std::to_string(50 * line) + R"(,"comm_seconds":)" +
+               std::to_string(seconds) + "}\n";
+    }
+    write_file_atomically(run.path + "/ranks/rank-000" + std::to_string(rank) + ".jsonl", lines);
+  }
+  const RankView view = run.read();
+  ASSERT_EQ(view.rows.size(), 2U);
+  for (const RankRow& row : view.rows) {
+    EXPECT_NEAR(row.exchange_seconds, 0.101, 0.0005) << "of a part of the lines, as of all";
+    EXPECT_NEAR(row.wait_seconds, 0.15, 0.0005);
+  }
+}
+
 TEST(RankView, TakesSystemMetricsWhereThereAreAny) {
   std::vector<metrics::RankRecord> ranks{{8, 1, 0, 0.5, 0.1, 0.6}, {8, 1, 0, 0.2, 0.4, 0.6}};
   ranks[1].system.values[metrics::kCpuPercent] = 50;

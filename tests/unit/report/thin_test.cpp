@@ -100,11 +100,11 @@ TEST(Columns, HaveAPlaceForEverything) {
 
 TEST(PointsOf, AreInOrderAndWithinWhatCanBeDrawn) {
   metrics::MetricLines lines;
-  metrics::EventLines& steps = lines.events["step"];
-  steps.step = {3, 1, 2, 1e300};
-  steps.epoch = {0.3, NAN, 0.2, 1};
-  steps.time = {0, 0, 0, 0};
-  steps.fields["loss"] = {{0, 1e300}, {1, 1e-300}, {2, 5}, {3, 6}};
+  metrics::SampleSeries& loss = lines.events["step"].fields["loss"];
+  loss.add({3, 0.3, 1e300}, 1);
+  loss.add({1, NAN, 1e-300}, 1);
+  loss.add({2, 0.2, 5}, 1);
+  loss.add({1e300, 1, 6}, 1);
   const Points points = points_of(lines, "step", "loss", Axis::kStep);
   ASSERT_EQ(points.size(), 3U);
   EXPECT_EQ(points[0].x, 1);
