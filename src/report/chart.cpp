@@ -95,11 +95,15 @@ Html draw_grid(const Place& place) {
 }
 
 Html label_axis(const Scale& scale, const std::string& side, Unit unit) {
+  if (unit == Unit::kAccuracy) unit = Unit::kNumber;  // its marks are round
   Html labels;
+  std::string before;
   for (const double mark : scale.marks) {
+    const std::string text = format_value(mark, unit);
+    if (std::exchange(before, text) == text) continue;  // parts of a byte
     labels +=
         element("span", {{"style", side + ":" + format_fixed(100 * scale.share(mark), 2) + "%"}},
-                Html(format_value(mark, unit)));
+                Html(text));
   }
   return labels;
 }

@@ -67,7 +67,8 @@ Html charts_of(const Runs& runs, const std::string& title, const std::vector<Sou
 Html curve_section(const Runs& runs) {
   Chart loss;
   loss.may_be_logarithmic = true;
-  Chart plain;
+  Chart accuracy;
+  accuracy.unit = Unit::kAccuracy;
   Chart from_zero;
   from_zero.is_from_zero = true;
   const Html charts =
@@ -81,7 +82,7 @@ Html curve_section(const Runs& runs) {
                  {"epoch", "accuracy", "training, mean of an epoch"},
                  {"eval", "test_accuracy", "test"},
                  {"eval", "validation_accuracy", "validation"}},
-                plain) +
+                accuracy) +
       charts_of(runs, "Images per second", {{"step", "images_per_second", "whole job"}},
                 from_zero) +
       charts_of(runs, "Learning rate", {{"step", "lr", "learning rate"}}, from_zero) +

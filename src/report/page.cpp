@@ -42,7 +42,7 @@ Html head_of(const std::vector<RunView>& runs) {
 
 // What belongs to one run; under its name where there are several.
 Html sections_of(const RunView& run, std::size_t runs) {
-  const Html sections = rank_section(run, runs) + answers_section(run, runs) +
+  const Html sections = rank_section(run, runs) + system_section(run) + answers_section(run, runs) +
                         notes_section(run, runs) + options_section(run);
   if (runs == 1 || sections.empty()) return sections;
   return element("div", {{"class", "run"}},

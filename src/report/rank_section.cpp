@@ -1,10 +1,7 @@
 #include <algorithm>
 #include <cmath>
-#include <map>
-#include <set>
 
 #include "sections.hpp"
-#include "tandem/core/json_fields.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/report/chart.hpp"
 
@@ -20,12 +17,6 @@ const std::pair<const char*, double RankRow::*> kParts[] = {
     {"exchange", &RankRow::exchange_seconds},
     {"wait", &RankRow::wait_seconds},
 };
-
-Unit unit_of(const std::string& field) {
-  if (ends_with(field, "_seconds")) return Unit::kSeconds;
-  if (ends_with(field, "_bytes") || ends_with(field, "_bytes_per_second")) return Unit::kBytes;
-  return ends_with(field, "_percent") ? Unit::kPercent : Unit::kNumber;
-}
 
 // The whole width is the slowest rank's step.
 Html draw_step(const RankRow& row, double longest) {
@@ -65,56 +56,31 @@ Html key_of_parts() {
   return element("ul", {{"class", "key"}}, names);
 }
 
-// What the manifest says of a rank.
 Html place_of(const RunView& run, int rank) {
-  const Json& ranks = member(run.record.manifest, "ranks");
-  const auto at = static_cast<std::size_t>(rank);
-  if (!ranks.is_array() || at >= ranks.size()) return Html(kDash);
-  return Html(shortened(text_of(ranks[at], "host"), 80) + ", " +
-              shortened(text_of(ranks[at], "device"), 40));
-}
-
-std::set<std::string> system_metrics(const RankView& ranks) {
-  std::set<std::string> names;
-  for (const RankRow& row : ranks.rows) {
-    for (const auto& [name, value] : row.mean) names.insert(name);
-  }
-  return names;
-}
-
-double at_or_none(const std::map<std::string, double>& values, const std::string& name) {
-  const auto found = values.find(name);
-  return found == values.end() ? std::nan("") : found->second;
+  const std::string host = rank_text(run, rank, "host");
+  if (host.empty()) return Html(kDash);
+  return Html(shortened(host, 80) + ", " + shortened(rank_text(run, rank, "device"), 40));
 }
 
 Html table_of_ranks(const RunView& run, std::size_t most) {
-  const std::set<std::string> system = system_metrics(run.ranks);
   double longest = 0;
   for (const RankRow& row : run.ranks.rows) {
     if (row.step_seconds > longest) longest = row.step_seconds;
   }
   std::vector<Html> head;
-  for (const char* name : {"rank", "host and device", "images", "images/s", "step", "data",
-                           "compute", "exchange", "wait", "split of a step"}) {
+  for (const char* name : {"rank", "host and device", "step", "data", "compute", "exchange", "wait",
+                           "split of a step", "images", "images/s"}) {
     head.push_back(Html(name));
-  }
-  for (const std::string& name : system) {
-    head.push_back(Html(shortened(metric_title(name), 60) + ", mean"));
-    head.push_back(Html("highest"));
   }
   std::vector<std::vector<Html>> rows{head};
   for (const RankRow& row : run.ranks.rows) {
     if (rows.size() > most) break;
     std::vector<Html> cells{Html(std::to_string(row.rank)), place_of(run, row.rank),
-                            value_cell(row.images, Unit::kNumber),
-                            value_cell(row.images_per_second, Unit::kNumber),
                             value_cell(row.step_seconds, Unit::kSeconds)};
     for (const auto& [name, part] : kParts) cells.push_back(value_cell(row.*part, Unit::kSeconds));
     cells.push_back(longest > 0 ? draw_step(row, longest) : Html(kDash));
-    for (const std::string& name : system) {
-      cells.push_back(value_cell(at_or_none(row.mean, name), unit_of(name)));
-      cells.push_back(value_cell(at_or_none(row.highest, name), unit_of(name)));
-    }
+    cells.push_back(value_cell(row.images, Unit::kNumber));
+    cells.push_back(value_cell(row.images_per_second, Unit::kNumber));
     rows.push_back(cells);
   }
   Html content = table(rows, "ranks");
@@ -123,20 +89,6 @@ Html table_of_ranks(const RunView& run, std::size_t most) {
                                  " ranks are in the folder's ranks/*.jsonl."));
   }
   return content;
-}
-
-Html draw_metrics(const RankView& ranks) {
-  Html charts;
-  for (const auto& [field, curves] : ranks.curves.by_metric) {
-    Chart chart;
-    chart.title = shortened(metric_title(field), 80);
-    chart.unit = unit_of(field);
-    chart.is_from_zero = true;
-    for (const auto& [name, points] : curves) chart.curves.push_back({name, points, false});
-    charts += draw(chart);
-  }
-  if (charts.empty()) return {};
-  return element("div", {{"class", "charts"}}, charts);
 }
 
 }  // namespace
@@ -154,7 +106,7 @@ Html rank_section(const RunView& run, std::size_t runs) {
                 "the others took longer is waiting for that one."));
   return section("Ranks", words + key_of_parts() +
                               table_of_ranks(run, std::max<std::size_t>(8, kMostRows / runs)) +
-                              draw_metrics(run.ranks));
+                              draw_metrics(run.ranks, true));
 }
 
 }  // namespace tandem::report

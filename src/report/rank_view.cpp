@@ -158,6 +158,15 @@ std::string metric_title(const std::string& field) {
   return field;
 }
 
+bool stands_before(const std::string& field, const std::string& other) {
+  const auto place = [](const std::string& name) {
+    const auto is_it = [&](const auto& title) { return name == title.first; };
+    return std::find_if(std::begin(kTitles), std::end(kTitles), is_it);
+  };
+  if (place(field) != place(other)) return place(field) < place(other);
+  return field < other;
+}
+
 bool is_step_time(const std::string& field) {
   return field == "step_seconds" || field == "data_seconds" || field == "compute_seconds" ||
          field == kComm;

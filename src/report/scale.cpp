@@ -74,6 +74,9 @@ std::string format_value(double value, Unit unit) {
   if (!std::isfinite(value)) return "not finite";
   const bool is_whole = std::abs(value) >= 1000 && std::abs(value) < 1e15;
   switch (unit) {
+    case Unit::kAccuracy:
+      if (std::abs(value) <= 1) return format_fixed(value, 4);
+      break;
     case Unit::kBytes:
       return value >= 0 && value < 1e18 ? format_bytes(static_cast<std::uint64_t>(value))
                                         : significant(value);

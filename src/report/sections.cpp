@@ -5,6 +5,7 @@
 
 #include "tandem/core/json_fields.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/metrics/straggler.hpp"
 
 namespace tandem::report {
 
@@ -44,6 +45,35 @@ std::string describe_data(const RunView& run) {
   const Json& data = member(run.record.manifest, "data");
   const std::string digest = text_of(data, "digest");
   return text_of(data, "name") + (digest.empty() ? "" : ", digest " + digest.substr(0, 16));
+}
+
+std::string rank_text(const RunView& run, int rank, const char* field) {
+  const Json& ranks = member(run.record.manifest, "ranks");
+  const auto at = static_cast<std::size_t>(rank);
+  return ranks.is_array() && at < ranks.size() ? text_of(ranks[at], field) : "";
+}
+
+std::string describe_slowest_rank(const RunView& run) {
+  std::vector<metrics::RankRecord> ranks;
+  for (const RankRow& row : run.ranks.rows) {
+    metrics::RankRecord rank;
+    rank.data_seconds = row.data_seconds;
+    rank.compute_seconds = row.compute_seconds;
+    rank.step_seconds = row.step_seconds;
+    if (!std::isfinite(rank.data_seconds + rank.compute_seconds + rank.step_seconds)) return "";
+    ranks.push_back(rank);
+  }
+  const auto slowest = metrics::find_straggler(ranks);
+  if (!slowest) return "";
+  const int rank = run.ranks.rows[static_cast<std::size_t>(slowest->rank)].rank;
+  const std::string host = rank_text(run, rank, "host");
+  const std::string name =
+      "rank " + std::to_string(rank) + (host.empty() ? "" : " on " + shortened(host, 80));
+  const std::string by = format_value(slowest->seconds, Unit::kSeconds) + " a step (" +
+                         format_fixed(100 * slowest->share, 0) + " %)";
+  if (!slowest->is_worth_telling()) return "none stands out; the last is " + name + ", by " + by;
+  return name + ": +" + by + " in " + (slowest->is_in_data ? "data" : "compute") +
+         "; the others wait for it";
 }
 
 }  // namespace tandem::report

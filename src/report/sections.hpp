@@ -20,6 +20,7 @@ Html curve_section(const Runs& runs);
 
 // Of one run; `runs` share the page, and the room on it.
 Html rank_section(const RunView& run, std::size_t runs);
+Html system_section(const RunView& run);
 Html answers_section(const RunView& run, std::size_t runs);
 Html notes_section(const RunView& run, std::size_t runs);
 Html options_section(const RunView& run);
@@ -42,5 +43,14 @@ std::vector<Html> names_of(const Runs& runs, const std::string& first);
 // "8 ranks on 2 hosts", "synthetic, digest 0123…"; empty where the manifest does not say.
 std::string describe_ranks(const RunView& run);
 std::string describe_data(const RunView& run);
+// "rank 1 on n1: +12 ms a step (30 %) in compute; the others wait for it", or that none stands out;
+// empty where there are no two ranks to compare.
+std::string describe_slowest_rank(const RunView& run);
+// What the manifest says of a rank: "host" or "device".
+std::string rank_text(const RunView& run, int rank, const char* field);
+// The unit of a metric of the ranks, as its name ends.
+Unit unit_of(const std::string& field);
+// The charts of the metrics of the ranks that are step times, or of those that are not.
+Html draw_metrics(const RankView& ranks, bool is_of_step);
 
 }  // namespace tandem::report

@@ -18,12 +18,13 @@ body { margin: 0 auto; padding: 1rem; max-width: 110rem; background: var(--groun
   font: 0.95rem/1.45 system-ui, sans-serif; overflow-wrap: anywhere; }
 h1 { font-size: 1.5rem; margin: 0; } h2 { font-size: 1.15rem; margin: 2rem 0 0.6rem; } h3 { font-size: 1rem; }
 p { margin: 0.4rem 0; max-width: 70rem; } small, header p { color: var(--faint); }
-.scroll { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; max-width: max-content; }
+.scroll { overflow-x: auto; overflow-wrap: break-word; border: 1px solid var(--line); border-radius: 6px; max-width: max-content; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { padding: 0.25rem 0.6rem; text-align: left; vertical-align: top; border-bottom: 1px solid var(--line); }
 th { font-weight: 600; background: var(--box); } tr:last-child th, tr:last-child td { border-bottom: 0; }
 th, td { overflow-wrap: break-word; } td { min-width: 4rem; max-width: 30rem; }
-.ranks td:not(:nth-child(2)) { white-space: nowrap; }
+.ranks th, .ranks td { white-space: nowrap; } .system small { display: block; } .system th:first-child { white-space: normal; min-width: 9rem; }
+.scroll + .charts { margin-top: 1.2rem; } .scroll + details { margin-top: 0.5rem; } details .scroll { margin-top: 0.5rem; }
 .state { font-weight: 600; } .completed { color: var(--c2); } .failed { color: var(--c1); } .running { color: var(--c0); }
 .charts { display: grid; gap: 1.2rem 1.5rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 26rem), 1fr)); }
 .charts figure { margin: 0; min-width: 0; } figcaption { font-weight: 600; } figcaption small { font-weight: 400; }

@@ -62,41 +62,51 @@ Html best_cell(const RunView& run) {
     }
   }
   if (best == nullptr) return Html(kDash);
-  return value_cell(best->value, Unit::kNumber) + Html(" at step ") +
+  return value_cell(best->value, Unit::kAccuracy) + Html(" at step ") +
          value_cell(best->step, Unit::kNumber);
 }
 
-}  // namespace
+Html error_cell(const RunView& run) {
+  const std::string error = text_of(run.record.summary, "error");
+  return error.empty() ? Html(kDash) : paragraph_text(error, 1000);
+}
 
-Html summary_section(const Runs& runs) {
-  const std::vector<std::pair<std::string, Cell>> lines{
-      {"state", state_cell},
-      {"error",
-       [](const RunView& run) {
-         const std::string error = text_of(run.record.summary, "error");
-         return error.empty() ? Html(kDash) : paragraph_text(error, 1000);
-       }},
-      {"started", [](const RunView& run) { return Html(format_time(run.record.started())); }},
-      {"data set", [](const RunView& run) { return dash_or(describe_data(run)); }},
-      {"model", [](const RunView& run) { return dash_or(run.record.option("model")); }},
-      {"ranks", [](const RunView& run) { return dash_or(describe_ranks(run)); }},
-      {"steps", steps_cell},
-      {"epochs", number("epochs", "", "")},
-      {"images per second", number("images_per_second", "step", "images_per_second")},
-      {"training loss", number("train_loss", "step", "loss")},
-      {"test loss", number("test_loss", "eval", "test_loss")},
-      {"test accuracy", number("test_accuracy", "eval", "test_accuracy")},
-      {"best test accuracy", best_cell},
-      {"time of training", duration("train_seconds")},
-      {"time of evaluations", duration("evaluation_seconds")},
-      {"time to the first step", duration("startup_seconds")},
-      {"weights",
-       [](const RunView& run) {
-         return dash_or(text_of(run.record.summary, "weights_sha256").substr(0, 16));
-       }},
-      {"tandem", version_of("tandem")},
-      {"libtorch", version_of("libtorch")},
-      {"folder", [](const RunView& run) { return Html(shortened(run.record.path)); }}};
+Html weights_cell(const RunView& run) {
+  return dash_or(text_of(run.record.summary, "weights_sha256").substr(0, 16));
+}
+
+using Lines = std::vector<std::pair<std::string, Cell>>;
+
+// What is asked first stands first: how it ended, what it reached, what it cost.
+Lines first_lines() {
+  return {{"state", state_cell},
+          {"error", error_cell},
+          {"test accuracy", number("test_accuracy", "eval", "test_accuracy", Unit::kAccuracy)},
+          {"best test accuracy", best_cell},
+          {"slowest rank", [](const RunView& run) { return dash_or(describe_slowest_rank(run)); }},
+          {"images per second", number("images_per_second", "step", "images_per_second")},
+          {"time of training", duration("train_seconds")},
+          {"training loss", number("train_loss", "step", "loss")},
+          {"test loss", number("test_loss", "eval", "test_loss")},
+          {"steps", steps_cell},
+          {"epochs", number("epochs", "", "")},
+          {"ranks", [](const RunView& run) { return dash_or(describe_ranks(run)); }},
+          {"model", [](const RunView& run) { return dash_or(run.record.option("model")); }},
+          {"data set", [](const RunView& run) { return dash_or(describe_data(run)); }},
+          {"started", [](const RunView& run) { return Html(format_time(run.record.started())); }}};
+}
+
+Lines other_lines() {
+  return {{"time of evaluations", duration("evaluation_seconds")},
+          {"time to the first step", duration("startup_seconds")},
+          {"weights", weights_cell},
+          {"tandem", version_of("tandem")},
+          {"libtorch", version_of("libtorch")},
+          {"folder", [](const RunView& run) { return Html(shortened(run.record.path)); }}};
+}
+
+// Without the lines in which no run has anything to say.
+Html table_of(const Runs& runs, const Lines& lines) {
   std::vector<std::vector<Html>> rows{names_of(runs, "run")};
   for (const auto& [name, cell] : lines) {
     std::vector<Html> row{Html(name)};
@@ -107,7 +117,16 @@ Html summary_section(const Runs& runs) {
     }
     if (says_something) rows.push_back(row);
   }
-  return section("Summary", table(rows));
+  return table(rows);
+}
+
+}  // namespace
+
+Html summary_section(const Runs& runs) {
+  return section("Summary", table_of(runs, first_lines()) +
+                                element("details", element("summary", Html("Times, versions, "
+                                                                           "folder")) +
+                                                       table_of(runs, other_lines())));
 }
 
 }  // namespace tandem::report

@@ -16,12 +16,14 @@ import zlib
 
 import h5py
 
-from pages import Page
+from pages import XHTML, Page
 from run_folders import HOSTILE, RunFolder
 from tandem import DATA, TandemTest
 
 SHOWN = "<script>alert(1)</script>\\x1b[31m\"'&\\u202e"  # as a page shows HOSTILE
 MOST_BYTES = 2_000_000
+ORDER = ["Loss", "Accuracy", "Images per second", "Whole step", "Waiting for data", "Forward and backward",
+         "Exchange, waiting for others included", "CPU", "Memory", "Threads"]
 
 
 def lock(file):
@@ -64,7 +66,7 @@ class Report(TandemTest):
                 page = self.page(name)
                 summary = dict(row[:2] for row in page.rows("Summary"))
                 self.assertEqual(summary["state"], "completed")
-                self.assertEqual(summary["test accuracy"], "0.875")
+                self.assertEqual(summary["test accuracy"], "0.8750")
                 self.assertEqual(summary["steps"], "1,000")
                 self.assertEqual(summary["time of training"], "1:40")
                 self.assertEqual(page.column("Ranks", "rank"), [str(rank) for rank in range(ranks)])
@@ -72,17 +74,23 @@ class Report(TandemTest):
                 self.assertEqual(page.column("Ranks", "exchange"), ["2 ms"] * ranks)
                 waits = [10 * (ranks - 1 - rank) for rank in range(ranks)]
                 self.assertEqual(page.column("Ranks", "wait"), [f"{wait} ms" if wait else "0 s" for wait in waits])
-                self.assertEqual(page.column("Ranks", "CPU, mean"), [f"{50 + rank} %" for rank in range(ranks)])
+                slowest = f"rank {ranks - 1} on n1: +{10 if ranks == 2 else 40} ms a step"
+                self.assertIn(slowest if ranks > 1 else "absent", summary.get("slowest rank", "absent"))
+                self.assertEqual(page.rows("System")[:2], [["mean, and highest"] + [f"rank {rank}" for rank in range(ranks)],
+                                                           ["CPU"] + [f"{50 + rank} %" for rank in range(ranks)]])
                 charts = page.charts()
                 for title in ("Loss", "Accuracy", "Images per second", "Learning rate", "Whole step", "Waiting for data",
                               "Forward and backward", "Exchange, waiting for others included", "CPU", "Memory", "Threads"):
                     self.assertIn(title, charts)
                 self.assertIn("over steps 1 to 300", charts["Loss"])
+                self.assertEqual([title for title in charts if title in ORDER], ORDER)
+                self.assertEqual(list(page.sections()), ["Summary", "Curves", "Ranks", "System", "Options"])
 
     def test_more_ranks_than_curves(self):
         self.run_folder("many", 20).write_steps(50).write_rank_steps(50)
         page = self.page("many")
         self.assertEqual(len(page.column("Ranks", "rank")), 20)
+        self.assertEqual(page.rows("System")[1], ["CPU", "50 % rank 0", "59.5 %", "69 % rank 19", "69 %"])
         self.assertIn("highest of all ranks", page.words())
         self.assertIn("from 10 ms to 200 ms", page.charts()["Forward and backward"])
 
@@ -91,7 +99,7 @@ class Report(TandemTest):
         self.run_folder("fast", 2).write_steps(100).write_summary(test_accuracy=0.9).write_config(model="mlp", lr="0.1", seed=1)
         page = self.page("slow", "fast")
         self.assertEqual(page.rows("Summary")[0], ["run", "slow", "fast"])
-        self.assertIn(["test accuracy", "0.5", "0.9"], page.rows("Summary"))
+        self.assertIn(["test accuracy", "0.5000", "0.9000"], page.rows("Summary"))
         self.assertEqual(page.rows("Differences"), [["what differs", "slow", "fast"], ["--lr", "0.01", "0.1"],
                                                     ["ranks", "1 rank on n1", "2 ranks on n1"]])
         self.assertIn("over epochs 0.1 to 1", page.charts()["Accuracy: test"])
@@ -107,6 +115,22 @@ class Report(TandemTest):
         lines = [path.get("d") for path in page.all("path")]
         highest = max(len(line.split()) for line in lines)
         self.assertTrue(200 < highest < 1500, highest)
+
+    def test_a_spike_of_one_step_of_one_of_eight_ranks(self):
+        """Among 100,000 steps, with 14 system metrics."""
+        run = self.run_folder("eight", 8).write_steps(100_000).write_summary()
+        run.write_rank_steps(100_000, system={f"metric_{number}": number for number in range(11)})
+        path = run.path / "ranks/rank-0006.jsonl"
+        before, step, after = path.read_text().partition('"step":54321,')
+        path.write_text(before + step + after.replace('"data_seconds":0.001', '"data_seconds":7.5', 1))
+        page = self.page("eight")
+        self.assertEqual(len(page.charts()), 4 + 4 + 14)
+        self.assertIn("from 1 ms to 7.5 s over steps 1 to 100,000", page.charts()["Waiting for data"])
+        [figure] = [each for each in page.all("figure") if "".join(each.itertext()).startswith("Waiting for data")]
+        lines = {group[0].text: group[1].get("d") for group in figure.iter(XHTML + "g")}
+        peaks = [point for point in lines["rank 6"].split() if int(point.split(",")[1]) < 400]
+        self.assertEqual(len(peaks), 1, "it is one point of the line")
+        self.assertAlmostEqual(int(peaks[0].split(",")[0]) / 2000, 0.54321, delta=0.001)
 
     def test_every_text_from_outside_is_shown_and_does_nothing(self):
         folder = "<script>\x1b[31m&\"'"

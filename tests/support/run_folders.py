@@ -47,15 +47,16 @@ class RunFolder:
                                f'"test_accuracy":{min(0.95, step / 1200)},"images":120,"seconds":0.1}}\n')
         return self
 
-    def write_rank_steps(self, count, every=1, ranks=None, system=True):
-        """Rank r computes 0.01 * (r + 1) seconds and waits for the last; the exchange itself takes 0.002."""
+    def write_rank_steps(self, count, every=1, ranks=None, system=None):
+        """Rank r computes 0.01 * (r + 1) seconds and waits for the last; the exchange itself takes 0.002. `system`: further values."""
+        more = "".join(f',"{name}":{value}' for name, value in (system or {}).items())
         for rank in range(self.ranks if ranks is None else ranks):
             with open(self.path / "ranks" / f"rank-{rank:04}.jsonl", "w") as file:
                 wait = 0.01 * (self.ranks - 1 - rank)
                 for number in range(1, count + 1):
                     step = number * every
                     common = f'"step":{step},"epoch":{step / 100},"time":{START + step / 10}'
-                    sample = f',"cpu_percent":{50 + rank},"rss_bytes":{100_000_000 + step},"threads":4' if system else ""
+                    sample = f',"cpu_percent":{50 + rank},"rss_bytes":{100_000_000 + step},"threads":4{more}'
                     file.write(f'{{"event":"step",{common},"images":{8 * every},"loss":1.5,"step_seconds":{0.003 + 0.01 * self.ranks},'
                                f'"data_seconds":0.001,"compute_seconds":{0.01 * (rank + 1)},"comm_seconds":{0.002 + wait},'
                                f'"images_per_second":{8 / (0.003 + 0.01 * self.ranks)}{sample}}}\n')

@@ -11,7 +11,7 @@
 
 namespace tandem::report {
 
-enum class Unit { kNumber, kBytes, kSeconds, kPercent };
+enum class Unit { kNumber, kAccuracy, kBytes, kSeconds, kPercent };
 
 struct Curve {
   std::string name;
@@ -43,7 +43,7 @@ struct Scale {
 // Wide enough for [low, high], which need not differ. `reaches_marks`: begins and ends at one.
 Scale make_scale(double low, double high, bool reaches_marks, bool is_logarithmic = false);
 
-// "1.5 MB", "25 ms", "12,345", "0.0312"
+// "1.5 MB", "25 ms", "12,345", "0.0312"; an accuracy with four digits, "0.8160"
 std::string format_value(double value, Unit unit);
 
 }  // namespace tandem::report

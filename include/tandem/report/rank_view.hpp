@@ -53,6 +53,9 @@ RankView read_ranks(const metrics::RunRecord& run, const Columns& columns);
 // A metric that the program is known to write: how it is called on the page. Others have the name
 // of their field.
 std::string metric_title(const std::string& field);
+// Whether `field` stands before `other` on the page: the parts of a step in their order, then the
+// machine's from CPU to GPU, then those that the program does not know, by name.
+bool stands_before(const std::string& field, const std::string& other);
 // Whether it is one of the seconds that make a step.
 bool is_step_time(const std::string& field);
 

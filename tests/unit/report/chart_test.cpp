@@ -105,6 +105,17 @@ TEST(Chart, IsLogarithmicOnlyWhereALinearOneHidesMost) {
   EXPECT_FALSE(contains(draw(chart), "logarithmic")) << "of a negative value there is no logarithm";
 }
 
+TEST(Chart, MarksAnAxisWithNumbersThatDiffer) {
+  Chart chart;
+  chart.unit = Unit::kBytes;
+  chart.curves = {{"nothing is read", straight_line(0, 0), false}};
+  EXPECT_EQ(count_of(draw(chart), ">0 B<"), 1U);
+  chart.unit = Unit::kAccuracy;
+  chart.curves = {{"one", straight_line(0, 0.8), false}};
+  EXPECT_EQ(count_of(draw(chart), ">0.2<"), 1U) << "round ones";
+  EXPECT_EQ(count_of(draw(chart), "from 0.0000 to 0.8000"), 1U);
+}
+
 TEST(Chart, EscapesItsNames) {
   Chart chart;
   chart.title = "<script>\x1b";
@@ -117,6 +128,7 @@ TEST(Chart, EscapesItsNames) {
 TEST(FormatValue, IsShortAndHasItsUnit) {
   EXPECT_EQ(format_value(0.05, Unit::kNumber), "0.05");
   EXPECT_EQ(format_value(123456.7, Unit::kNumber), "123,457");
+  EXPECT_EQ(format_value(0.816, Unit::kAccuracy), "0.8160");
   EXPECT_EQ(format_value(1.5e9, Unit::kBytes), "1.5 GB");
   EXPECT_EQ(format_value(0.0215, Unit::kSeconds), "21.5 ms");
   EXPECT_EQ(format_value(2, Unit::kSeconds), "2 s");

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -14,31 +16,37 @@ using tandem::testing::TempDir;
 
 constexpr char kHostile[] = "<script>alert(1)</script>\x1b[31m\"'&";
 
-// A folder in which everything that can be a text is this one.
+// A folder in which everything that can be a text is `text` with the name of its place after it.
 std::string write_run(const TempDir& folder, const std::string& text) {
+  const auto at = [&](const char* place) { return text + place; };
   const auto run = metrics::RunFolder::create(folder / "runs", "one");
-  run.write_config(text + " = " + text + "\nmodel = " + text + "\n");
-  run.write_manifest(
-      {{"run_id", text},
-       {"versions", {{"tandem", text}, {"source", text}, {"libtorch", text}, {"mpi", text}}},
-       {"command_line", text},
-       {"data", {{"name", text}, {"digest", text}}},
-       {"ranks", {{{"rank", 0}, {"host", text}, {"device", text}}}},
-       {"segments", {{{"started", text}}}}});
-  run.write_summary({{"exit_reason", text}, {"error", text}, {"weights_sha256", text}});
+  run.write_config(at("option") + " = " + at("value") + "\nmodel = " + at("model") + "\n");
+  run.write_manifest({{"run_id", at("run id")},
+                      {"versions",
+                       {{"tandem", at("tandem")},
+                        {"source", at("source")},
+                        {"libtorch", at("libtorch")},
+                        {"mpi", at("mpi")}}},
+                      {"command_line", at("command line")},
+                      {"data", {{"name", at("data")}, {"digest", text}}},
+                      {"ranks", {{{"rank", 0}, {"host", at("host")}, {"device", at("gpu")}}}},
+                      {"segments", {{{"started", text}}}}});
+  run.write_summary(
+      {{"exit_reason", at("exit reason")}, {"error", at("error")}, {"weights_sha256", text}});
   run.write_evaluation(
       {{"step", 1},
-       {"classes", {text}},
+       {"classes", {at("class")}},
        {"confusion", Json::parse("[[1]]")},
        {"shape", {1, 1, 1}},
        {"worst",
         {{{"index", 0}, {"label", 0}, {"predicted", 0}, {"loss", 1}, {"pixels", "AA=="}}}}});
   const Json step{{"event", "step"}, {"step", 1}, {"epoch", 1},
                   {"time", text},    {"loss", 2}, {text, 3}};
-  const Json note{{"event", text}, {"step", 1}, {"time", 1}, {"text", text}};
-  const Json seconds{{"event", "step"}, {"step", 1}, {"step_seconds", 2}, {text, 3}};
+  const Json note{{"event", at("event")}, {"step", 1}, {"time", 1}, {"text", at("note")}};
+  const Json seconds{{"event", "step"}, {"step", 1}, {"step_seconds", 2}, {at("metric"), 3}};
   write_file_atomically(run.metrics_path(), step.dump() + "\n" + note.dump() + "\nnone of ours\n");
   write_file_atomically(run.rank_metrics_path(0), seconds.dump() + "\n");
+  std::filesystem::create_directory(run.rank_metrics_path(1));  // a fault, which names its path
   return run.path();
 }
 
@@ -64,9 +72,57 @@ TEST(Page, ShowsEveryTextFromOutsideAsText) {
     const std::string page = page_of(folders);
     EXPECT_EQ(count_of(page, "<script"), 0U);
     EXPECT_EQ(count_of(page, "\x1b"), 0U);
-    EXPECT_GE(count_of(page, "&lt;script&gt;alert(1)&lt;/script&gt;\\x1b[31m&quot;&#39;&amp;"), 20U)
-        << "each of them is shown";
+    const std::string shown = "&lt;script&gt;alert(1)&lt;/script&gt;\\x1b[31m&quot;&#39;&amp;";
+    for (const char* place :
+         {"option", "value", "model", "run id", "tandem", "libtorch", "command line", "data",
+          "host", "gpu", "exit reason", "error", "class", "event", "note", "metric"}) {
+      EXPECT_GE(count_of(page, shown + place), 1U) << place;
+    }
+    if (folders.size() == 1) continue;
+    for (const char* place : {"source", "mpi", "otherhost", "otheroption", "otherdata"}) {
+      EXPECT_GE(count_of(page, shown + place), 1U) << place << " differs";
+    }
+    EXPECT_GE(count_of(page, "--" + shown + "option"), 1U) << "differs";
   }
+}
+
+TEST(Page, ShowsAPathAsText) {
+  const TempDir folder;
+  const std::string path = folder / "<script>\x1b";
+  std::filesystem::rename(write_run(folder, "x"), path);
+  const std::string page = page_of({path});
+  EXPECT_EQ(count_of(page, "<script"), 0U);
+  EXPECT_EQ(count_of(page, "\x1b"), 0U);
+  EXPECT_GE(count_of(page, "&lt;script&gt;\\x1b"), 2U) << "the folder, and a fault in it";
+}
+
+TEST(Page, SaysFirstWhatIsAskedFirst) {
+  const TempDir folder;
+  const auto run = metrics::RunFolder::create(folder / "runs", "one");
+  run.write_config("model = mlp\n");
+  run.write_summary({{"exit_reason", "completed"}, {"test_accuracy", 0.816}});
+  const Json evaluation{{"event", "eval"}, {"step", 7}, {"epoch", 1}, {"test_accuracy", 0.9}};
+  write_file_atomically(run.metrics_path(), evaluation.dump() + "\n");
+  // The last of three is 20 ms later than the others, and most of that in its data.
+  const char* const seconds[] = {"0.001,\"compute_seconds\":0.01", "0.001,\"compute_seconds\":0.01",
+                                 "0.019,\"compute_seconds\":0.012"};
+  for (int rank = 0; rank < 3; ++rank) {
+    write_file_atomically(run.rank_metrics_path(rank),
+                          std::string(R"({"event":"step","step":1,"step_seconds":0.04,)") +
+                              "\"comm_seconds\":0.002,\"data_seconds\":" + seconds[rank] + "}\n");
+  }
+  const std::string page = page_of({run.path()});
+  const std::size_t accuracy = page.find("test accuracy</th><td>0.8160</td>");
+  const std::size_t best = page.find("best test accuracy</th><td>0.9000 at step 7</td>");
+  const std::size_t slowest = page.find(
+      "slowest rank</th><td>rank 2: +20 ms a step (50 %) in data; the others wait for it");
+  EXPECT_LT(accuracy, best);
+  EXPECT_LT(best, slowest);
+  EXPECT_LT(slowest, page.find("images per second"));
+  write_file_atomically(run.rank_metrics_path(2), read_file(run.rank_metrics_path(0)));
+  EXPECT_EQ(
+      count_of(page_of({run.path()}), "none stands out; the last is rank 0, by 0 s a step (0 %)"),
+      1U);
 }
 
 TEST(Page, NeedsNothingBesideIt) {
@@ -98,7 +154,7 @@ TEST(Page, OfSeveralRunsNamesWhatDiffers) {
   const std::string one = write_run(first, "x");
   const std::string other = write_run(second, "x");
   EXPECT_EQ(count_of(page_of({one, other}), "have the same options"), 1U);
-  write_file_atomically(other + "/config.ini", "x = x\nmodel = x\nlr = 0.5\n");
+  write_file_atomically(other + "/config.ini", "xoption = xvalue\nmodel = xmodel\nlr = 0.5\n");
   const std::string page = page_of({one, other});
   EXPECT_EQ(count_of(page, "<th scope=\"row\">--lr</th><td>–</td><td>0.5</td>"), 1U);
   EXPECT_EQ(count_of(page, "<th scope=\"row\">--model</th>"), 0U) << "it is the same in both";
@@ -157,7 +213,7 @@ TEST(Page, OfTheEndShowsTheSummaryThatIsAboutToBeWritten) {
                       run.report_path());
   const std::string page = read_file(run.report_path());
   EXPECT_EQ(count_of(page, ">completed<"), 1U);
-  EXPECT_GE(count_of(page, "0.875"), 1U);
+  EXPECT_GE(count_of(page, "0.8750"), 1U);
   EXPECT_EQ(count_of(page, "while training went on"), 0U);
   EXPECT_FALSE(file_exists(run.summary_path()));
 }

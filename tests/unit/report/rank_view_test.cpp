@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "support/temp_dir.hpp"
@@ -134,6 +135,15 @@ TEST(RankView, HasRoomForAllThatAMachineTellsAndNamesIt) {
     EXPECT_EQ(view.curves.by_metric.count(spec.name), 1U) << spec.name;
     EXPECT_NE(metric_title(spec.name), spec.name);
   }
+}
+
+TEST(RankView, MetricsStandInTheOrderInWhichTheyAreAskedFor) {
+  std::vector<std::string> fields{"own", "gpu_percent",     "cpu_percent",  "comm_seconds",
+                                  "a",   "compute_seconds", "step_seconds", "data_seconds"};
+  std::sort(fields.begin(), fields.end(), stands_before);
+  EXPECT_EQ(fields,
+            (std::vector<std::string>{"step_seconds", "data_seconds", "compute_seconds",
+                                      "comm_seconds", "cpu_percent", "gpu_percent", "a", "own"}));
 }
 
 TEST(RankView, OfManyRanksHasTheBandThatHoldsThem) {
