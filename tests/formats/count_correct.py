@@ -3,6 +3,9 @@
 consecutive images as `tandem eval` does. Prints the number of correct answers and the mean loss.
 
     count_correct.py DATA.h5 FILE.pth|FILE.safetensors MODEL
+
+Of FILE.safetensors everything comes from the file, as python/tandem_models.py reads it; of FILE.pth the data set tells mean and
+standard deviation.
 """
 
 import argparse
@@ -11,8 +14,8 @@ import h5py
 import numpy
 import torch
 
-from check_model_file import load_network
-from tandem_models import normalise
+import check_model_file
+import tandem_models
 
 BATCH = 500
 
@@ -29,12 +32,17 @@ def main():
         images, labels = file[options.split]["images"][:], file[options.split]["labels"][:]
         info = {name: file.attrs[name].tolist() for name in ("mean", "std")}
         classes = len(file.attrs["classes"])
-    network = load_network(options.file, options.model, images.shape[1:], classes)
+    if options.file.endswith(".safetensors"):
+        network, info = tandem_models.load(options.file)
+        if info["model"] != options.model:
+            parser.error(f"{options.file} holds {info['model']}, not {options.model}")
+    else:
+        network = check_model_file.load_network(options.file, options.model, images.shape[1:], classes)
 
     correct, loss = 0, 0.0
     with torch.no_grad():
         for begin in range(0, len(labels), BATCH):
-            batch = normalise(images[begin:begin + BATCH], info)
+            batch = tandem_models.normalise(images[begin:begin + BATCH], info)
             answers = torch.from_numpy(labels[begin:begin + BATCH].astype(numpy.int64))
             logits = network(batch)
             correct += int((logits.argmax(1) == answers).sum())
