@@ -2,12 +2,14 @@
 """Models go to Python and come back: tandem_models.py, to_safetensors.py, export_torchscript.py, and networks that Python's
 TorchScript exports."""
 
+import contextlib
 import hashlib
-import json
+import io
 import pathlib
-import subprocess
+import runpy
 import sys
 import unittest
+from unittest import mock
 
 import h5py
 import safetensors.torch
@@ -20,7 +22,6 @@ sys.path.insert(0, str(PYTHON))
 import tandem_models  # noqa: E402
 
 WHOLE = ["--global-batch-size", "600", "--max-steps", "3", "--log-every", "1", "--checkpoint-every", "1", "--epochs", "10"]
-STAY = ["--lr", "0", "--max-steps", "1"]
 
 
 def images_of(split):
@@ -52,20 +53,39 @@ class Exported(torch.nn.Module):
 
 class Python(TandemTest):
     def script(self, name, *arguments, code=0):
-        return self.run_command([sys.executable, "-B", PYTHON / name, *arguments], code, {})
+        """What a program of python/ says of a fault. It runs in this process, because another takes seconds to load torch; as
+        users start them, docs/python.md does."""
+        said = io.StringIO()
+        with mock.patch.object(sys, "argv", [name, *map(str, arguments)]), contextlib.chdir(self.folder), \
+                contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(said), \
+                self.assertRaises(SystemExit) as ended:
+            runpy.run_path(str(PYTHON / name), run_name="__main__")
+        self.assertEqual(ended.exception.code, code, said.getvalue())
+        return said.getvalue()
 
     def accuracy(self, network, info):
         images, labels = images_of("test")
         with torch.no_grad():
             return (network(tandem_models.normalise(images, info)).argmax(1) == labels).sum().item() / len(labels)
 
-    def test_a_run_is_loaded_with_the_same_answers(self):
+    def test_runs_give_the_same_answers_in_python_and_as_torchscript(self):
         for model in tandem_models.NETWORKS:
+            run = self.folder / "runs" / model
             summary = self.train(2, model, "--model", model, "--global-batch-size", "8")
-            for path in (f"runs/{model}", f"runs/{model}/checkpoints/step-00000003.safetensors"):
-                network, info = tandem_models.load(self.folder / path)
+            for path in (run, run / "checkpoints/step-00000003.safetensors"):
+                network, info = tandem_models.load(path)
                 self.assertEqual(weights_sha256(network), summary["weights_sha256"])
                 self.assertEqual(self.accuracy(network, info), summary["test_accuracy"], path)
+            network.load_state_dict(torch.load(run / "model/synthetic_net.pth", weights_only=True))
+            self.assertEqual(weights_sha256(network), summary["weights_sha256"])
+            self.script("export_torchscript.py", run, "--output", f"{model}.pt")
+            script = torch.jit.load(self.folder / f"{model}.pt")
+            self.assertFalse(script.training)
+            self.assertEqual(self.accuracy(script, info), summary["test_accuracy"])
+        again = self.train(2, "again", "--model", "resnet9.pt", "--lr", "0", "--max-steps", "1", "--global-batch-size", "4",
+                           "--eval-every", "0")
+        self.assertEqual(again["steps"], 1)
+        self.script("export_torchscript.py", "runs/absent", "--output", "net.pt", code=66)
 
     def continue_in_python(self, run_id, *options):
         """A step from a checkpoint here and there: the batch is the whole training set, so that its order says nothing."""
@@ -93,26 +113,47 @@ class Python(TandemTest):
 
     def test_weights_of_python_go_on_here(self):
         torch.manual_seed(5)
-        for model in ("mlp", "resnet18"):
-            network = tandem_models.make_network(model, (3, 32, 32), 10)
-            torch.save({"epoch": 3, "state_dict": {f"module.{name}": tensor for name, tensor in network.state_dict().items()}},
-                       self.folder / "net.pth")
-            self.script("to_safetensors.py", "net.pth", "--model", model, "--data", DATA, "--output", "net.safetensors")
-            found = self.evaluate(2, "net.safetensors")
-            with h5py.File(DATA, "r") as file:
-                info = {name: file.attrs[name].tolist() for name in ("mean", "std")}
-            self.assertEqual(found["test_accuracy"], self.accuracy(network.eval(), info))
-            self.tandem("verify", "net.safetensors")
+        network = tandem_models.make_network("resnet18", (3, 32, 32), 10)
+        torch.save({"epoch": 3, "state_dict": {f"module.{name}": tensor for name, tensor in network.state_dict().items()}},
+                   self.folder / "net.pth")
+        self.script("to_safetensors.py", "net.pth", "--model", "resnet18", "--data", DATA, "--output", "net.safetensors")
+        found = self.evaluate(2, "net.safetensors")
+        _, info = tandem_models.read(self.folder / "net.safetensors")
+        self.assertEqual(found["test_accuracy"], self.accuracy(network.eval(), info))
+        self.tandem("verify", "net.safetensors")
         torch.save(network.state_dict(), self.folder / "bare.pth")
         self.script("to_safetensors.py", "bare.pth", "--model", "resnet18", "--output", "bare.safetensors")
-        summary = self.train(2, "a", "--model", "resnet18", "--init-from", "bare.safetensors", "--lr", "0", "--max-steps", "1",
-                             "--global-batch-size", "4")
-        mine = network.state_dict()
+        self.train(2, "a", "--model", "resnet18", "--init-from", "bare.safetensors", "--lr", "0", "--max-steps", "1",
+                   "--global-batch-size", "4", "--eval-every", "0")
         moved, _ = tandem_models.read(self.folder / "runs/a")
-        for name, tensor in mine.items():  # BatchNorm's statistics move without a learning rate
+        for name, tensor in network.state_dict().items():  # BatchNorm's statistics move without a learning rate
             if "running" not in name and "tracked" not in name:
                 self.assertTrue(torch.equal(tensor, moved[name]), name)
-        self.assertEqual(summary["steps"], 1)
+
+    def test_training_of_python_goes_on_here(self):
+        """Two steps over the whole training set there, and one there and one here, make the same weights and answers."""
+        torch.manual_seed(5)
+        network = tandem_models.make_network("simple", (3, 32, 32), 10)
+        optimizer = torch.optim.SGD(network.parameters(), lr=0.1)
+        images, labels = images_of("train")
+        with h5py.File(DATA, "r") as file:
+            info = {name: file.attrs[name].tolist() for name in ("mean", "std")}
+        for step in range(2):
+            torch.save(network.state_dict(), self.folder / "net.pth")
+            optimizer.zero_grad()
+            loss = torch.nn.functional.cross_entropy(network(tandem_models.normalise(images, info)), labels)
+            loss.backward()
+            optimizer.step()
+        self.script("to_safetensors.py", "net.pth", "--model", "simple", "--output", "net.safetensors")
+        self.train(2, "a", *WHOLE, "--model", "simple", "--init-from", "net.safetensors", "--max-steps", "1", "--lr", "0.1",
+                   "--momentum", "0", "--weight-decay", "0")
+        self.assertAlmostEqual(loss.item(), read_lines(self.folder / "runs/a/metrics.jsonl")[0]["loss"], places=5)
+        before = torch.load(self.folder / "net.pth", weights_only=True)
+        after, _ = tandem_models.read(self.folder / "runs/a")
+        for name, tensor in network.state_dict().items():
+            moved = (tensor - before[name]).norm().item()
+            self.assertGreater(moved, 0, name)
+            self.assertLess((tensor - after[name]).norm().item(), 0.01 * moved, name)
 
     def test_what_does_not_fit_is_refused(self):
         torch.manual_seed(5)
@@ -123,21 +164,9 @@ class Python(TandemTest):
                                         ("text.pth", "mlp", 65, "torch.load(weights_only=True) refuses it"),
                                         ("number.pth", "mlp", 65, "these are no tensors: epoch"),
                                         ("absent.pth", "mlp", 66, "absent.pth: is not there")):
-            done = self.script("to_safetensors.py", file, "--model", model, "--output", "out.safetensors", code=code)
-            self.assertIn(part, done.stderr)
+            said = self.script("to_safetensors.py", file, "--model", model, "--output", "out.safetensors", code=code)
+            self.assertIn(part, said)
             self.assertFalse((self.folder / "out.safetensors").exists())
-
-    def test_torchscript_of_a_run_gives_the_same(self):
-        for model in tandem_models.NETWORKS:
-            summary = self.train(1, model, "--model", model, *STAY, "--global-batch-size", "4")
-            self.script("export_torchscript.py", f"runs/{model}", "--output", f"{model}.pt")
-            _, info = tandem_models.read(self.folder / "runs" / model)
-            script = torch.jit.load(self.folder / f"{model}.pt")
-            self.assertFalse(script.training)
-            self.assertEqual(self.accuracy(script, info), summary["test_accuracy"])
-        again = self.train(2, "again", "--model", f"{model}.pt", *STAY, "--global-batch-size", "4")
-        self.assertEqual(again["steps"], 1)
-        self.script("export_torchscript.py", "runs/absent", "--output", "net.pt", code=66)
 
     def export(self, name, network, make=torch.jit.script):
         path = self.folder / name
@@ -155,6 +184,9 @@ class Python(TandemTest):
         self.assertEqual(sorted(tensors), sorted(network.state_dict()))
         self.assertEqual(tensors["features.1.num_batches_tracked"].item(), 20)
         self.assertEqual(tensors["scale"].item(), 0.5)
+        kept = self.folder / "runs/a/model/network.pt"
+        self.assertEqual(hashlib.sha256(kept.read_bytes()).hexdigest(), info["network_sha256"])
+        self.assertEqual(weights_sha256(torch.jit.load(kept)), weights_sha256(network))
         network.load_state_dict(tensors)
         self.assertEqual(self.accuracy(network.eval(), info), summary["test_accuracy"])
         self.assertEqual(self.evaluate(3, trained)["test_accuracy"], summary["test_accuracy"])
@@ -196,7 +228,7 @@ class Python(TandemTest):
                  "cannot be trained: it has no"),
                 ("classes.pt", Exported(7), torch.jit.script, "[2, 10] was expected")):
             self.export(name, network, make)
-            done = self.mpirun(2, "train", "--data", DATA, "--model", name, "--run-id", "a", "--quiet", code=65)
+            done = self.tandem("train", "--data", DATA, "--model", name, "--run-id", "a", "--quiet", code=65)
             self.assertIn(part, done.stderr, name)
         torch.save(Exported().state_dict(), self.folder / "weights.pt")
         done = self.mpirun(2, "train", "--data", DATA, "--model", "weights.pt", "--run-id", "a", "--quiet", code=65)
