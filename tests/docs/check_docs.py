@@ -8,7 +8,7 @@ with nothing but a link `python`, and with `tandem` on the PATH. A block marked 
 PYTHON nor this Python has them, it is reported and left out (TANDEM_CI=1: a failure). Blocks of other kinds are not run:
 ```console for what needs a network, a cluster or minutes, ```text for output.
 
-Also checked: every option in a tandem command line of any block, every link to a file, every target of Makefile.hpc, and
+Also checked: every option in a tandem command line of any block, every link to a file and a heading, every target of Makefile.hpc, and
 in reference.md that commands, options and defaults are those that --help prints, all of them and no others.
 """
 
@@ -97,8 +97,7 @@ def check_command_lines(text, blocks, commands):
     """Faults in the `tandem …` lines of the blocks and in inline code."""
     lines = [(b.line, line) for b in blocks if b.kind() in ("sh", "console")
              for line in b.text.replace("\\\n", " ").splitlines()]
-    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    lines += [(0, code) for code in re.findall(r"`([^`\n]+)`", prose)]
+    lines += [(0, code) for code in re.findall(r"`([^`\n]+)`", without_blocks(text))]
     for number, line in lines:
         where = f"line {number}" if number else "inline code"
         for words in re.findall(r"(?:^|[\s;|$(/])tandem\s+([^|;&#]+)", line):
@@ -117,12 +116,26 @@ def check_command_lines(text, blocks, commands):
                 yield f"{where}: Makefile.hpc has no target '{target}'"
 
 
+def without_blocks(text):
+    return re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
+
+
+def anchors_of(text):
+    """The names under which GitHub makes the headings of a page known."""
+    headings = re.findall(r"^#+ +(.+?) *$", without_blocks(text), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
 def check_links(page, text):
-    prose = re.sub(r"^```.*?^```", "", text, flags=re.MULTILINE | re.DOTALL)
-    for target in re.findall(r"\]\(([^)#]+)[^)]*\)|src=\"([^\"]+)\"", prose):
-        target = "".join(target)
-        if "://" not in target and not (page.parent / target).exists():
-            yield f"the link to '{target}' leads nowhere"
+    for target in re.findall(r"\]\(([^)]+)\)|src=\"([^\"]+)\"", without_blocks(text)):
+        name, _, anchor = "".join(target).partition("#")
+        path = page.parent / name if name else page
+        if "://" in name:
+            continue
+        if not path.exists():
+            yield f"the link to '{name}' leads nowhere"
+        elif anchor and anchor not in anchors_of(path.read_text(encoding="utf-8")):
+            yield f"the link to '{name}#{anchor}' leads to no heading"
 
 
 def check_reference(text, commands):
