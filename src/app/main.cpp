@@ -2,6 +2,7 @@
 #include <malloc.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <csignal>
 #include <thread>
@@ -107,7 +108,8 @@ int run(const Arguments& arguments) {
     }
     const Command command = find_command(first);
     const Arguments rest(arguments.begin() + 1, arguments.end());
-    if (std::find(rest.begin(), rest.end(), "--help") != rest.end()) {
+    const std::array<std::string, 2> help{"--help", "-h"};
+    if (std::find_first_of(rest.begin(), rest.end(), help.begin(), help.end()) != rest.end()) {
       if (speaks) {
         print_line(help_of(command));
       }

@@ -49,6 +49,10 @@ class Help(ShellCompletion):
                 # Each option stands below the heading of its group.
                 self.assertRegex(before, r"(?m)\n\n[a-z][a-z ]+:\n  --")
 
+    def test_the_short_spelling_is_understood_everywhere(self):
+        for words in ([], ["predict"], ["emit"]):
+            self.assertEqual(self.tandem(*words, "-h").stdout, self.tandem(*words, "--help").stdout)
+
     def test_examples_run_as_pasted(self):
         """One after the other, in an empty folder with two pictures of the reader's own."""
         (self.folder / "photos").mkdir()
