@@ -24,6 +24,12 @@ std::string read_header_text(const File& file, std::uint64_t file_bytes) {
                     ": is a zip archive such as PyTorch's .pth, which is never loaded; give the "
                     "run folder or its model/model.safetensors");
   }
+  if (std::memcmp(&length, "tandem-d", sizeof length) == 0 ||
+      std::memcmp(&length, "\x89HDF\r\n\x1a\n", sizeof length) == 0) {
+    throw DataError(file.path() +
+                    ": is a packed data set, a model was expected; give the run folder or its "
+                    "model/model.safetensors");
+  }
   if (length > std::min(file_bytes - kLengthBytes, kMostHeaderBytes)) {
     throw DataError(file.path() + ": found a header length of " + std::to_string(length) +
                     " bytes at offset 0, expected at most " +

@@ -42,6 +42,13 @@ class Safetensors : public ::testing::Test {
   testing::TempDir folder_;
 };
 
+TEST_F(Safetensors, SaysThatAPackedDataSetIsNoModel) {
+  for (const std::string start : {"tandem-dataset", "\x89HDF\r\n\x1a\n"}) {
+    EXPECT_NE(refusal(start + std::string(100, 'x')).find("is a packed data set"),
+              std::string::npos);
+  }
+}
+
 TEST_F(Safetensors, KeepsEveryTypeNameShapeAndBit) {
   std::vector<NamedTensor> tensors;
   for (const auto type :
