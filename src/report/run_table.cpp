@@ -116,6 +116,11 @@ RunList list_runs(const std::string& runs_dir) {
                             ": is no folder; the one that holds runs is expected, which "
                             "`tandem train --runs-dir` named");
   }
+  if (metrics::is_run_folder(runs_dir)) {
+    throw DataError(runs_dir +
+                    ": is a run, the folder that holds runs was expected; `tandem inspect` shows "
+                    "a single one");
+  }
   RunList runs;
   for (const std::string& path : list_folder(runs_dir)) {
     if (!metrics::is_run_folder(path)) continue;

@@ -356,7 +356,8 @@ class Runs(TandemTest):
 
     def test_mistakes_are_named(self):
         for arguments, code, pattern in (
-                (["absent"], 66, "absent: is no folder"), (["--sort", "accuracy"], 2, "'accuracy' is not one of.*test_accuracy"),
+                (["absent"], 66, "absent: is no folder"), (["runs/a"], 65, "runs/a: is a run"),
+                (["--sort", "accuracy"], 2, "'accuracy' is not one of.*test_accuracy"),
                 (["--json", "--csv"], 2, "--json and --csv"), (["runs", "more"], 2, "one DIR is expected")):
             with self.subTest(arguments=arguments):
                 self.assert_one_error(self.tandem("runs", *arguments, code=code), pattern)

@@ -1,5 +1,6 @@
 // What: the runs of a folder as rows, and these as a file for a spreadsheet.
-// Owns: values. Threads: any. Throws: MissingInputError where there is no such folder, IoError.
+// Owns: values. Threads: any. Throws: MissingInputError where there is no such folder,
+// DataError where it is itself a run, IoError.
 #pragma once
 
 #include <string>
