@@ -52,10 +52,11 @@ class DeviceStepMath final : public StepMath {
     const torch::NoGradGuard no_grad;
     const torch::Tensor& gradients = arena_.flat_gradients();
     if (scales_) gradients.mul_(1 / scale_);
-    const torch::Tensor left_out = gradients.isfinite().all().logical_not().to(torch::kFloat32);
+    // Squares of floats cannot overflow in double, so it is finite where all of them are.
+    const torch::Tensor norm = gradients.norm(2, torch::kFloat64);
+    norm_.copy_(norm);
+    const torch::Tensor left_out = norm.isfinite().logical_not().to(torch::kFloat32);
     if (clip_norm_ > 0) {
-      const torch::Tensor norm = gradients.norm(2, torch::kFloat64);
-      norm_.copy_(norm);
       gradients.mul_((clip_norm_ / (norm + 1e-6)).clamp_max(1).to(torch::kFloat32));
     }
     optimizer_.step(arena_.flat_values(), gradients, learning_rate, left_out);
@@ -134,7 +135,7 @@ class DeviceStepMath final : public StepMath {
   torch::Tensor step_correct_;
   torch::Tensor sums_;
   torch::Tensor last_;  // of the last step that was not left out: loss, correct answers, images
-  torch::Tensor norm_;  // of the last step's gradient, if it is limited
+  torch::Tensor norm_;  // of the last step's gradient
   Totals step_;         // what the host knows of the step under way
   StepOutcome outcome_;
 };

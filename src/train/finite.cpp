@@ -21,7 +21,28 @@ TANDEM_CLONES bool exponents_below_highest(const float* values, std::size_t size
   return found == 0;
 }
 
+// A compiler may not change the order of a sum, so it is given as many sums as it can add at once.
+TANDEM_CLONES double squares_in_lanes(const float* values, std::size_t size) {
+  constexpr std::size_t kLanes = 16;
+  double lanes[kLanes] = {};
+  std::size_t i = 0;
+  for (; i + kLanes <= size; i += kLanes) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      const double value = values[i + lane];
+      lanes[lane] += value * value;
+    }
+  }
+  double sum = 0;
+  for (; i < size; ++i) sum += static_cast<double>(values[i]) * values[i];
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
 }  // namespace
+
+double sum_of_squares(Span<const float> values) {
+  return squares_in_lanes(values.data(), values.size());
+}
 
 bool all_finite(Span<const float> values) {
   return exponents_below_highest(values.data(), values.size());

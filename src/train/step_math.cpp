@@ -33,8 +33,11 @@ class HostStepMath final : public StepMath {
   void update(std::uint64_t step, double learning_rate) override {
     step_.counted_images = step_.images;
     outcome_.gradient_norm.reset();
-    if (all_finite(floats_of(arena_.flat_gradients()))) {
-      if (clip_norm_ > 0) clip();
+    // Squares of floats cannot overflow in double, so it is finite where all of them are.
+    const double norm = std::sqrt(sum_of_squares(floats_of(arena_.flat_gradients())));
+    if (std::isfinite(norm)) {
+      outcome_.gradient_norm = norm;
+      if (clip_norm_ > 0) clip(norm);
       optimizer_.step(arena_.flat_values(), arena_.flat_gradients(), learning_rate);
     } else {
       if (outcome_.skipped++ == 0) outcome_.first_skipped = step;
@@ -50,15 +53,10 @@ class HostStepMath final : public StepMath {
   StepOutcome collect() override { return std::exchange(outcome_, {}); }
 
  private:
-  void clip() {
-    const Span<float> gradients = floats_of(arena_.flat_gradients());
-    double squares = 0;
-    for (const float value : gradients) squares += static_cast<double>(value) * value;
-    const double norm = std::sqrt(squares);
-    outcome_.gradient_norm = norm;
+  void clip(double norm) {
     const double factor = clip_norm_ / (norm + 1e-6);
     if (factor >= 1) return;
-    for (float& value : gradients) value *= static_cast<float>(factor);
+    for (float& value : floats_of(arena_.flat_gradients())) value *= static_cast<float>(factor);
   }
 
   ParameterArena& arena_;

@@ -21,7 +21,7 @@ struct StepRecord {
   double loss = 0;                // mean over the global batch
   double accuracy = 0;
   double learning_rate = 0;
-  std::optional<double> gradient_norm;  // before it was limited; of runs that limit it
+  std::optional<double> gradient_norm;  // before it was limited; where it was finite
   double images_per_second = 0;         // since the last record
   double seconds_left = 0;              // of training, without evaluation
   std::vector<RankRecord> ranks;        // by rank, since the last record

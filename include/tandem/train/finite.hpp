@@ -1,4 +1,4 @@
-// What: whether training has run into infinities or NaN.
+// What: whether training has run into infinities or NaN, and how far it is from them.
 // Owns: nothing. Threads: any. Throws: nothing.
 #pragma once
 
@@ -8,5 +8,8 @@ namespace tandem::train {
 
 // Whether none of `values` is infinite or not a number.
 bool all_finite(Span<const float> values);
+
+// In double, added up in an order that depends on their number alone: the same on every processor.
+double sum_of_squares(Span<const float> values);
 
 }  // namespace tandem::train

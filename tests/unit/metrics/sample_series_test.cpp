@@ -50,7 +50,8 @@ TEST(SampleSeries, IsAsFineAtTheBeginAsAtTheEnd) {
   constexpr int kLines = 1'000'000;
   constexpr int kParts = 100;
   std::vector<int> of_part(kParts);
-  for (const Sample& sample : wave(kLines, 1).samples()) {
+  const SampleSeries series = wave(kLines, 1);
+  for (const Sample& sample : series.samples()) {
     ++of_part.at(static_cast<std::size_t>((sample.step - 1) / (kLines / kParts)));
   }
   // What came last may not have been thinned yet as far as the rest: in four parts of 100 at most.

@@ -22,5 +22,22 @@ TEST(AllFinite, FindsInfinitiesAndNansAnywhere) {
   }
 }
 
+TEST(SumOfSquares, CountsEveryValueOnceAndCannotOverflow) {
+  std::vector<float> values(1003);
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(i);
+  EXPECT_EQ(sum_of_squares(Span<float>(values)), 1002.0 * 1003 * 2005 / 6);
+  EXPECT_EQ(sum_of_squares({values.data(), 0}), 0);
+  EXPECT_EQ(sum_of_squares({values.data(), 4}), 14);
+  values.assign(values.size(), 3e38F);
+  EXPECT_TRUE(std::isfinite(sum_of_squares(Span<float>(values))));
+  for (const float bad : {INFINITY, -INFINITY, NAN}) {
+    for (const std::size_t place : {0U, 500U, 1002U}) {
+      values[place] = bad;
+      EXPECT_FALSE(std::isfinite(sum_of_squares(Span<float>(values)))) << bad << " at " << place;
+      values[place] = 0;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tandem::train
