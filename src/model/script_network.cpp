@@ -13,6 +13,8 @@
 #include "script_modes.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/model/tensor_memory.hpp"
+#include "tandem/model/torch_compat.hpp"
 
 namespace tandem::model {
 namespace {
@@ -20,9 +22,20 @@ namespace {
 using torch::jit::ObjectPtr;
 constexpr std::int64_t kTrialImages = 2;  // BatchNorm takes no single one where it is 1x1
 
-// TorchScript's message is a traceback, of which the last line says what happened.
+// Of what ran, TorchScript's message is a traceback, of which the last line says what happened.
 std::string reason_of(const std::exception& error) {
   return trim(split(trim(message_of(error)), '\n').back());
+}
+
+// Of a file that cannot be loaded the first line says so; what follows shows the place in it.
+std::string reason_of_load(const std::exception& error) {
+  return trim(split(trim(message_of(error)), '\n').front());
+}
+
+// The interpreter keeps of an exception only what it says.
+bool is_want_of_memory(const std::string& message) {
+  return message.find("out of memory") != std::string::npos ||
+         message.find(kTensorMemoryIsWanting) != std::string::npos;
 }
 
 std::string sizes_of(const torch::Tensor& tensor) {
@@ -41,8 +54,13 @@ torch::jit::Module load_script(const std::string& file, const std::string& bytes
   try {
     return torch::jit::load(stream, device);
   } catch (const std::exception& error) {
-    throw DataError(file + ": is no TorchScript that libtorch can read (" + reason_of(error) +
-                    "); in Python, torch.jit.script(network).save('net.pt') writes it");
+    const std::string reason = reason_of_load(error);
+    const bool is_newer = reason.find("Unknown builtin op") != std::string::npos;
+    throw DataError(file + ": is no TorchScript that libtorch can read (" + reason + "); " +
+                    (is_newer ? "this is libtorch " + torch_version() +
+                                    ", the file was written by a newer one: build with "
+                                    "LIBTORCH=wheel, or do without that operator"
+                              : "in Python, torch.jit.script(network).save('net.pt') writes it"));
   }
 }
 
@@ -50,8 +68,8 @@ torch::jit::Module load_script(const std::string& file, const std::string& bytes
 // parts that know those know these tensors too.
 class ScriptNetwork final : public Network {
  public:
-  ScriptNetwork(std::string file, torch::jit::Module script)
-      : file_(std::move(file)), script_(std::move(script)) {
+  ScriptNetwork(std::string file, torch::jit::Module script, std::int64_t classes)
+      : file_(std::move(file)), script_(std::move(script)), classes_(classes) {
     if (!script_.find_method("forward")) refuse(file_, "it has no forward()");
     if (!script_.hasattr("training")) {
       refuse(file_,
@@ -67,17 +85,21 @@ class ScriptNetwork final : public Network {
   }
 
   torch::Tensor forward(torch::Tensor images) override {
+    const std::int64_t count = images.size(0);
     torch::jit::IValue result;
     try {
       result = script_.forward({std::move(images)});
     } catch (const std::exception& error) {
-      throw DataError(file_ + ": its forward() failed: " + reason_of(error));
+      const std::string reason = reason_of(error);
+      if (is_want_of_memory(reason)) throw UnavailableError(file_ + ": " + reason);
+      throw DataError(file_ + ": its forward() failed: " + reason);
     }
     follow_assignments();
     if (!result.isTensor()) {
       throw DataError(file_ + ": its forward() returns a " + result.tagKind() +
                       ", one tensor with a logit for each image and class was expected");
     }
+    require_logits(result.toTensor(), count);
     return result.toTensor();
   }
 
@@ -107,6 +129,21 @@ class ScriptNetwork final : public Network {
     torch::Tensor registered;
     std::string name;
   };
+
+  // Whoever counts answers trusts their number. The trial asks for their type; autocast makes
+  // them short.
+  void require_logits(const torch::Tensor& logits, std::int64_t count) const {
+    const std::vector<std::int64_t> expected{count, classes_};
+    const bool is_short =
+        logits.scalar_type() == torch::kBFloat16 || logits.scalar_type() == torch::kFloat16;
+    if (logits.sizes() == expected && (is_short || logits.scalar_type() == torch::kFloat32)) return;
+    const std::string number = std::to_string(count);
+    refuse(file_, "for " + number + (count == 1 ? " image" : " images") +
+                      (is_training() ? "" : " in evaluation") + " its forward() returns " +
+                      c10::toString(logits.scalar_type()) + " " + sizes_of(logits) + ", Float [" +
+                      number + ", " + std::to_string(classes_) + "] was expected for the " +
+                      std::to_string(classes_) + " classes of the data set");
+  }
 
   void adopt(const ObjectPtr& source, torch::nn::Module& target, const std::string& prefix) {
     const auto type = source->type();
@@ -187,30 +224,23 @@ class ScriptNetwork final : public Network {
 
   const std::string file_;
   torch::jit::Module script_;
+  const std::int64_t classes_;
   std::vector<Trained> trained_;
   std::vector<Outside> outside_;
   bool has_frozen_ = false;
   std::map<const void*, std::string> addresses_;  // of trained parameters
 };
 
-void require_logits(const std::string& file, const torch::Tensor& logits, std::int64_t classes) {
-  const std::vector<std::int64_t> expected{kTrialImages, classes};
-  if (logits.sizes() == expected && logits.scalar_type() == torch::kFloat32) return;
-  refuse(file, "for " + std::to_string(kTrialImages) + " images its forward() returns " +
-                   c10::toString(logits.scalar_type()) + " " + sizes_of(logits) + ", Float [" +
-                   std::to_string(kTrialImages) + ", " + std::to_string(classes) +
-                   "] was expected for the " + std::to_string(classes) +
-                   " classes of the data set");
-}
-
 // Leaves its traces, gradients and counts, in `network`, which is to be thrown away.
 void try_out(const std::string& file, ScriptNetwork& network, InputShape shape,
-             std::int64_t classes, torch::Device device) {
+             torch::Device device) {
+  const auto images = [&](std::int64_t count) {
+    return torch::zeros({count, shape.channels, shape.height, shape.width},
+                        torch::TensorOptions(device));
+  };
   const torch::AutoGradMode with_gradients(true);
   network.train(true);
-  const torch::Tensor logits = network.forward(torch::zeros(
-      {kTrialImages, shape.channels, shape.height, shape.width}, torch::TensorOptions(device)));
-  require_logits(file, logits, classes);
+  const torch::Tensor logits = network.forward(images(kTrialImages));
   try {
     if (logits.requires_grad()) logits.sum().backward();
   } catch (const std::exception& error) {
@@ -221,6 +251,9 @@ void try_out(const std::string& file, ScriptNetwork& network, InputShape shape,
     refuse(file, "its output does not depend on the parameter '" + parameter.key() +
                      "'; leave it out, or call requires_grad_(False) on it, before it is exported");
   }
+  const torch::NoGradGuard no_grad;
+  network.train(false);
+  for (const std::int64_t count : {std::int64_t{1}, kTrialImages}) network.forward(images(count));
 }
 
 }  // namespace
@@ -233,9 +266,9 @@ NetworkPtr make_script_network(const std::string& name, const std::string& bytes
                                std::int64_t classes, torch::Device device) {
   // What is left is an interpreter that runs operator by operator, as Python does.
   torch::jit::getProfilingMode() = false;
-  ScriptNetwork trial(name, load_script(name, bytes, device));
-  try_out(name, trial, shape, classes, device);
-  auto network = std::make_shared<ScriptNetwork>(name, load_script(name, bytes, device));
+  ScriptNetwork trial(name, load_script(name, bytes, device), classes);
+  try_out(name, trial, shape, device);
+  auto network = std::make_shared<ScriptNetwork>(name, load_script(name, bytes, device), classes);
   network->train(true);
   return network;
 }

@@ -125,9 +125,9 @@ class BlockAllocator final : public c10::Allocator {
       memory = nullptr;
     }
     if (memory == nullptr) {
-      throw UnavailableError("a tensor needs " + format_bytes(bytes) +
-                             ", which the kernel does not give; use smaller batches, or fewer "
-                             "ranks on a host");
+      throw UnavailableError("a tensor needs " + format_bytes(bytes) + ", " +
+                             kTensorMemoryIsWanting +
+                             "; use smaller batches, or fewer ranks on a host");
     }
     return new (memory) Header{is_kept ? unused_ : nullptr, whole} + 1;
   }

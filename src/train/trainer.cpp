@@ -11,6 +11,7 @@
 #include "tandem/core/random.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/tensor_memory.hpp"
+#include "tandem/model/torch_compat.hpp"
 
 namespace tandem::train {
 namespace {
@@ -55,6 +56,8 @@ TrainResult Trainer::run() {
     } catch (const Error& error) {
       throw Error(error.code(), at_step(step, error));
     } catch (const std::exception& error) {
+      const std::string memory = model::out_of_gpu_memory(error);
+      if (!memory.empty()) throw UnavailableError(at_step(step, UnavailableError(memory)));
       throw InternalError(at_step(step, error));
     }
     // On a GPU this waits for it, so it belongs to the time of the steps.

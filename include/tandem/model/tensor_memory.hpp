@@ -12,6 +12,9 @@
 
 namespace tandem::model {
 
+// In the message of that error, where some other code keeps nothing else of it.
+inline constexpr const char* kTensorMemoryIsWanting = "which the kernel does not give";
+
 // While it lives, libtorch allocates by it. Tensors may end later, but not grow.
 class TensorMemory {
  public:

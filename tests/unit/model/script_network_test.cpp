@@ -264,6 +264,20 @@ TEST(ScriptNetwork, RefusesWhatFailsTheTrial) {
                              "  return y, y\n",
                              weight),
                  "its forward() returns a Tuple");
+  // Only in evaluation, or only of one image: an answer that is counted would lie outside.
+  expect_refused(script_part("I",
+                             "def forward(self, x):\n"
+                             "  y = torch.mm(x.flatten(1), self.w)\n"
+                             "  if self.training:\n"
+                             "    return y\n"
+                             "  return torch.cat([y, y], 1)\n",
+                             weight),
+                 "for 1 image in evaluation its forward() returns Float [1, 6], Float [1, 3]");
+  expect_refused(script_part("J",
+                             "def forward(self, x):\n"
+                             "  return torch.mm(x.flatten(1), self.w).squeeze(0)\n",
+                             weight),
+                 "for 1 image in evaluation its forward() returns Float [3], Float [1, 3]");
   expect_refused(script_part("G",
                              "def forward(self, x):\n"
                              "  y = torch.mm(x.flatten(1), self.w)\n"
@@ -276,6 +290,16 @@ TEST(ScriptNetwork, RefusesWhatFailsTheTrial) {
                              "  return torch.mm(x.flatten(1), self.w) + y\n",
                              weight),
                  "its forward() failed: ");
+}
+
+TEST(ScriptNetwork, RefusesAnswersThatDoNotFitTheirImages) {
+  const NetworkPtr network = network_of(script_part("K",
+                                                    "def forward(self, x):\n"
+                                                    "  y = torch.mm(x.flatten(1), self.w)\n"
+                                                    "  return y[1:] if x.size(0) > 3 else y\n",
+                                                    {{"w", torch::ones({48, kClasses})}}));
+  EXPECT_NO_THROW(network->forward(images(3)));
+  EXPECT_THROW(network->forward(images(4)), DataError);
 }
 
 }  // namespace
