@@ -139,10 +139,13 @@ def make_network(name, shape, classes):
 
 
 def read(path):
-    """The tensors of a file by name, and what its metadata says."""
+    """The tensors of a file by name, and what its metadata says. A run folder stands for the file that tandem takes of it:
+    its best checkpoint, else its model, else its newest checkpoint."""
     path = pathlib.Path(path)
     if path.is_dir():
-        path = path / "model" / "model.safetensors"
+        model = path / "model/model.safetensors"
+        places = [path / "checkpoints/best.safetensors", model, *sorted(path.glob("checkpoints/step-*.safetensors"))[-1:]]
+        path = next((place for place in places if place.exists()), model)
     with safe_open(path, "pt") as file:
         tensors = {name: file.get_tensor(name) for name in file.keys()}
         metadata = file.metadata() or {}

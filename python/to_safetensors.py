@@ -4,9 +4,9 @@
     to_safetensors.py WEIGHTS.pth --model resnet18 --output FILE.safetensors [--shape 3x32x32] [--data FILE.h5]
 
 WEIGHTS.pth holds what torch.save(network.state_dict(), …) wrote, or a dict that has it under 'state_dict', 'model_state_dict'
-or 'model'; prefixes of DistributedDataParallel and torch.compile are taken off. Names and shapes are held against tandem's
-network of that name; without --model, for a TorchScript network, they are taken as they are. With --data, the packed data
-set that the weights are for, the file also says what `tandem eval` and `tandem predict` need: shape, classes, mean, std.
+or 'model'. Names and shapes are held against tandem's network of that name, without the prefixes of DistributedDataParallel
+and torch.compile; without --model, for a TorchScript network, they are taken as they are. With --model and --data, the packed
+data set that the weights are for, the file also says what `tandem eval` and `tandem predict` need: shape, classes, mean, std.
 Needs torch and safetensors, and h5py for --data. Exit codes: 2 usage, 65 weights that do not fit, 66 missing file.
 """
 
@@ -30,7 +30,7 @@ class Unfit(Exception):
     pass
 
 
-def read_weights(path):
+def read_weights(path, is_built_in):
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError) as error:
@@ -43,13 +43,11 @@ def read_weights(path):
     strangers = [str(name) for name, value in content.items() if not torch.is_tensor(value)]
     if strangers:
         raise Unfit("these are no tensors: " + ", ".join(strangers[:5]))
-    return {plain_name(name): tensor for name, tensor in content.items()}
-
-
-def plain_name(name):
-    for prefix in PREFIXES * 2:  # either may be around the other
-        name = name.removeprefix(prefix)
-    return name
+    # A network of one's own may well have a part of such a name; a wrapper is around all of it.
+    for prefix in PREFIXES * 2 if is_built_in else ():  # either may be around the other
+        if all(name.startswith(prefix) for name in content):
+            content = {name.removeprefix(prefix): tensor for name, tensor in content.items()}
+    return content
 
 
 def check(weights, model, shape):
@@ -82,7 +80,7 @@ def describe_data(path):
 
 
 def convert(given):
-    weights = read_weights(given.weights)
+    weights = read_weights(given.weights, given.model is not None)
     metadata = describe_data(given.data) if given.data else {}
     shape = json.loads(metadata["input_shape"]) if given.data else [int(size) for size in given.shape.split("x")]
     if given.model:

@@ -7,6 +7,7 @@ import hashlib
 import io
 import pathlib
 import runpy
+import shutil
 import sys
 import unittest
 from unittest import mock
@@ -154,6 +155,31 @@ class Python(TandemTest):
             moved = (tensor - before[name]).norm().item()
             self.assertGreater(moved, 0, name)
             self.assertLess((tensor - after[name]).norm().item(), 0.01 * moved, name)
+
+    def test_a_run_folder_stands_for_the_same_file(self):
+        """Its best checkpoint, which is not its last; and before a model is written, its newest checkpoint."""
+        self.train(1, "a", *WHOLE, "--model", "lenet", "--save-best", "--lr", "0.02")
+        best = self.folder / "runs/a/checkpoints/best.safetensors"
+        best.unlink()
+        shutil.copy(sorted(best.parent.glob("step-*.safetensors"))[0], best)
+        _, info = tandem_models.load(self.folder / "runs/a")
+        self.assertEqual(info["format"], "tandem-checkpoint")
+        network, info = tandem_models.load(self.folder / "runs/a")
+        self.assertEqual(self.accuracy(network, info), self.evaluate(1, "runs/a")["test_accuracy"])
+        best.unlink()
+        (self.folder / "runs/a/model/model.safetensors").unlink()
+        network, info = tandem_models.load(self.folder / "runs/a")
+        self.assertEqual(self.accuracy(network, info), self.evaluate(1, "runs/a")["test_accuracy"])
+
+    def test_prefixes_of_wrappers_are_taken_off_and_of_parts_kept(self):
+        torch.manual_seed(5)
+        simple = tandem_models.make_network("simple", (3, 32, 32), 10).state_dict()
+        torch.save({f"_orig_mod.module.{name}": tensor for name, tensor in simple.items()}, self.folder / "wrapped.pth")
+        torch.save({f"module.{name}": tensor for name, tensor in simple.items()}, self.folder / "own.pth")
+        self.script("to_safetensors.py", "wrapped.pth", "--model", "simple", "--output", "wrapped.safetensors")
+        self.script("to_safetensors.py", "own.pth", "--output", "own.safetensors")
+        self.assertEqual(set(tandem_models.read(self.folder / "wrapped.safetensors")[0]), set(simple))
+        self.assertEqual(set(tandem_models.read(self.folder / "own.safetensors")[0]), {f"module.{name}" for name in simple})
 
     def test_what_does_not_fit_is_refused(self):
         torch.manual_seed(5)
