@@ -4,6 +4,8 @@
 import itertools
 import json
 import os
+import pathlib
+import re
 import resource
 import struct
 import subprocess
@@ -22,21 +24,16 @@ from tandem import DATA, PROGRAM, QUICK, TandemTest
 MARGIN = 512 << 20
 
 
-def virtual_peak(command, folder):
-    """Bytes of address space that a program takes: the smallest limit, in steps of 64 MiB, under which it ends well."""
-    step = 64 << 20
-    low, high = 0, 1024  # times a step
-
-    def succeeds(steps):
-        limit = steps * step
-        done = subprocess.run(command, cwd=folder, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-                              preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (limit, limit)))
-        return done.returncode == 0
-
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if succeeds(middle) else (middle, high)
-    return high * step
+def virtual_peak(command, names, folder):
+    """Bytes of address space that a program has taken once it has answered to all names of a list."""
+    process = subprocess.Popen([*command, "-"], cwd=folder, text=True, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    process.stdin.write("".join(f"{name}\n" for name in names))
+    process.stdin.flush()
+    for _ in names:
+        process.stdout.readline()
+    status = pathlib.Path(f"/proc/{process.pid}/status").read_text()
+    process.communicate()
+    return int(re.search(r"^VmPeak:\s+(\d+) kB$", status, re.MULTILINE)[1]) * 1024
 
 
 class Predict(TandemTest):
@@ -167,9 +164,9 @@ class Predict(TandemTest):
         self.assertRegex(errors, "huge.png: is a picture of 20000 x 20000")
         self.write_claim(8192)
         names = ["huge.png"] * 16 + ["whole.png"] + ["huge.png"] * 16
-        command = [PROGRAM, "predict", "--checkpoint", self.model, "--json", "--threads", "16", *names]
-        needed = virtual_peak(["whole.png" if word == "huge.png" else word for word in command], self.folder)
-        done = subprocess.run(command, cwd=self.folder, text=True, capture_output=True,
+        command = [PROGRAM, "predict", "--checkpoint", self.model, "--json", "--threads", "16", "--batch-size", str(len(names))]
+        needed = virtual_peak(command, ["whole.png"] * len(names), self.folder)
+        done = subprocess.run([*command, *names], cwd=self.folder, text=True, capture_output=True,
                               preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (needed + MARGIN, needed + MARGIN)))
         self.assertEqual(done.returncode, 65, done.stderr)
         self.assertEqual([json.loads(line)["file"] for line in done.stdout.splitlines()], ["whole.png"])
