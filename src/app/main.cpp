@@ -109,7 +109,8 @@ int run(const Arguments& arguments) {
     const Command command = find_command(first);
     const Arguments rest(arguments.begin() + 1, arguments.end());
     const std::array<std::string, 2> help{"--help", "-h"};
-    if (std::find_first_of(rest.begin(), rest.end(), help.begin(), help.end()) != rest.end()) {
+    const auto options_end = std::find(rest.begin(), rest.end(), "--");
+    if (std::find_first_of(rest.begin(), options_end, help.begin(), help.end()) != options_end) {
       if (speaks) {
         print_line(help_of(command));
       }

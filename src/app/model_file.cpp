@@ -63,7 +63,13 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
   description.dataset_digest = field("dataset_digest");
   try {
     const Json shape = Json::parse(field("input_shape"));
-    description.shape = {shape.at(0).get<int>(), shape.at(1).get<int>(), shape.at(2).get<int>()};
+    // What no int holds fits no data set either, and is refused as that.
+    const auto side = [&shape](std::size_t place) {
+      const Json& value = shape.at(place);
+      const bool is_side = value.is_number_integer() && value <= kMostSide && value >= 1;
+      return is_side ? value.get<int>() : 0;
+    };
+    description.shape = {side(0), side(1), side(2)};
     description.classes = Json::parse(field("classes")).get<std::vector<std::string>>();
     description.mean = Json::parse(field("mean")).get<std::vector<double>>();
     description.std = Json::parse(field("std")).get<std::vector<double>>();

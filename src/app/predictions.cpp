@@ -31,7 +31,9 @@ std::string prediction_json(const std::string& file, const Guesses& guesses) {
 
 PredictionTable::PredictionTable(const std::vector<std::string>& classes)
     : places_(std::min(kShownClasses, classes.size())), width_(display_width(kHeadings[1])) {
-  for (const std::string& name : classes) width_ = std::max(width_, display_width(name));
+  for (const std::string& name : classes) {
+    width_ = std::max(width_, display_width(escape_for_terminal(name)));
+  }
 }
 
 std::string PredictionTable::header() const {
@@ -43,7 +45,7 @@ std::string PredictionTable::header() const {
 std::string PredictionTable::line(const std::string& file, const Guesses& guesses) const {
   std::string line;
   for (const Guess& guess : guesses) {
-    line += cell(guess.name) + format_fixed(guess.probability, 4) + kBetween;
+    line += cell(escape_for_terminal(guess.name)) + format_fixed(guess.probability, 4) + kBetween;
   }
   return line + escape_for_terminal(file);
 }

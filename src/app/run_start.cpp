@@ -186,12 +186,12 @@ void restore_state(Job& job, const RunStart& start, model::Network& network,
 std::optional<Json> summary_if_complete(Job& job, const RunStart& start,
                                         std::uint64_t total_steps) {
   std::string text;
-  if (job.is_root() && start.resumes && start.state.step >= total_steps) {
+  comm::agree_on_rank_0(job.world, [&] {
+    if (!start.resumes || start.state.step < total_steps) return;
     const Json summary = start.folder->read_summary();
-    if (summary.is_object() && summary.value("exit_reason", "") == "completed") {
-      text = summary.dump();
-    }
-  }
+    const Json reason = summary.is_object() ? summary.value("exit_reason", Json()) : Json();
+    if (reason == "completed") text = summary.dump();
+  });
   text = job.world.broadcast_string(text);
   if (text.empty()) return std::nullopt;
   return Json::parse(text);

@@ -1,6 +1,5 @@
 // What: a trained network on disk with all that is needed to use it, and back.
-// Owns: nothing. Threads: the main thread. Throws: DataError, MissingInputError, UsageError;
-// load_model: AgreedError.
+// Owns: nothing. Threads: the main thread. Throws: DataError, MissingInputError, UsageError.
 #pragma once
 
 #include <map>

@@ -136,7 +136,9 @@ std::string man_page(const std::vector<Command>& commands) {
   text += section("COMMANDS");
   for (const Command& command : commands) text += command_text(command);
   text += section("EXIT STATUS") + "\n" +
-          roff("mpirun and srun answer with the same code, 128 + n after signal n.");
+          roff(
+              "mpirun and srun answer with the same code, 128 + n after signal n; but Open MPI's "
+              "mpirun answers a SIGINT or SIGTERM of its own with 1 (kill -USR1 stops a run).");
   for (const auto& [code, meaning] : kExitCodes) {
     text += tagged("\\fB" + std::to_string(code) + "\\fR", meaning);
   }

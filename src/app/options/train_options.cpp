@@ -33,7 +33,11 @@ void read_network(Options& options, train::TrainConfig& config) {
     options.add_fault("--init-from: '" + config.init_from +
                       "' is a pickle, which can run code and is not read; convert it by "
                       "python/to_safetensors.py " +
-                      config.init_from + " --model " + asked + " --output FILE.safetensors");
+                      config.init_from + (is_file ? "" : " --model " + asked) +
+                      " --output FILE.safetensors" +
+                      (ends_with(config.init_from, ".pt")
+                           ? "; a TorchScript file is trained on by --model " + config.init_from
+                           : ""));
   }
 }
 
