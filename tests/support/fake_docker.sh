@@ -35,8 +35,8 @@ in_container() {
     mount --bind "$source" "$root$target"
     [ "$rights" != ro ] || mount -o remount,bind,ro "$root$target"
   done
-  echo $$
-  exec chroot "$root" "$@" < /dev/null > /dev/null 2>&1
+  # Once its root is the container's, which `exec` looks for.
+  exec chroot "$root" bash -c 'echo $$; exec "$@" < /dev/null > /dev/null 2>&1' bash "$@"
 }
 
 verb=$1
