@@ -20,8 +20,6 @@ namespace {
 constexpr char kFormat[] = "tandem-model";
 constexpr int kMostSide = 1'000'000;  // so that their product fits
 
-bool is_between_1_and(int highest, int value) { return value >= 1 && value <= highest; }
-
 model::InputShape input_shape(const data::ImageShape& shape) {
   return {shape.channels, shape.height, shape.width};
 }
@@ -81,8 +79,7 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
   const data::ImageShape& shape = description.shape;
   const auto channels = static_cast<std::size_t>(shape.channels);
   const bool shape_fits =
-      is_between_1_and(kMostSide, shape.channels) && is_between_1_and(kMostSide, shape.height) &&
-      is_between_1_and(kMostSide, shape.width) && shape.pixels() <= data::kMaxPixels;
+      shape.channels > 0 && shape.height > 0 && shape.width > 0 && shape.pixels() <= data::kMaxPixels;
   const bool spread = std::all_of(description.std.begin(), description.std.end(),
                                   [](double each) { return std::isfinite(each) && each > 0; });
   if (!shape_fits || !spread || description.mean.size() != channels ||

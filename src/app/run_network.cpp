@@ -6,6 +6,7 @@
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/json_fields.hpp"
 #include "tandem/model/registry.hpp"
 #include "tandem/model/script_network.hpp"
 #include "tandem/train/snapshot.hpp"
@@ -20,7 +21,7 @@ NetworkFile network_to_go_on_with(const RunStart& start, const std::string& mode
   NetworkFile copy = read_network_file(start.folder->network_path(), digest->second);
   if (file_exists(model)) {
     copy.sha256 = read_network_file(model).sha256;
-  } else if (const std::string before = kept_option(start, "model"); before != model) {
+  } else if (const std::string before = text_of(kept_options(start), "model"); before != model) {
     throw MissingInputError("--model " + model + ": is not there; the run was started with " +
                             before + ", of which it has a copy");
   }

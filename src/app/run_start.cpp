@@ -7,6 +7,7 @@
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/json_fields.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/json_lines.hpp"
@@ -189,8 +190,7 @@ std::optional<Json> summary_if_complete(Job& job, const RunStart& start,
   comm::agree_on_rank_0(job.world, [&] {
     if (!start.resumes || start.state.step < total_steps) return;
     const Json summary = start.folder->read_summary();
-    const Json reason = summary.is_object() ? summary.value("exit_reason", Json()) : Json();
-    if (reason == "completed") text = summary.dump();
+    if (text_of(summary, "exit_reason") == "completed") text = summary.dump();
   });
   text = job.world.broadcast_string(text);
   if (text.empty()) return std::nullopt;
@@ -203,12 +203,10 @@ std::string options_to_keep(const Options& options) {
   return kept.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-std::string kept_option(const RunStart& start, const std::string& name) {
+Json kept_options(const RunStart& start) {
   const auto& metadata = start.checkpoint->metadata;
   const auto found = metadata.find("options");
-  const Json kept = found == metadata.end() ? Json() : Json::parse(found->second, nullptr, false);
-  const Json value = kept.is_object() ? kept.value(name, Json()) : Json();
-  return value.is_string() ? value.get<std::string>() : "";
+  return found == metadata.end() ? Json() : Json::parse(found->second, nullptr, false);
 }
 
 void require_same_run(Job& job, const RunStart& start, const Options& options,
@@ -232,9 +230,10 @@ void require_same_run(Job& job, const RunStart& start, const Options& options,
     // A file is what it holds, whatever its name.
     const bool has_file = !field("network_sha256").empty() && !network_sha256.empty();
     if (has_file) compare("SHA-256 of the network", field("network_sha256"), network_sha256);
+    const Json kept = kept_options(start);
     for (const std::string name : kFixedOptions) {
       if (name == "model" && has_file) continue;
-      compare("--" + name, kept_option(start, name), options.text(name));
+      compare("--" + name, text_of(kept, name), options.text(name));
     }
     if (differences.empty()) return;
     throw DisagreementError(

@@ -9,6 +9,7 @@
 
 #include "check_mpi.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/stop_signal.hpp"
 
 namespace tandem::comm {
 
@@ -55,6 +56,7 @@ bool Runtime::allows_threads() {
 }
 
 void Runtime::abort(int code) {
+  StopSignal::announce_no_more();
   MPI_Abort(MPI_COMM_WORLD, code);
   std::_Exit(code);
 }

@@ -102,6 +102,16 @@ void File::write_at(std::uint64_t offset, const void* data, std::size_t bytes) {
   write(data, bytes);
 }
 
+void File::append_whole(std::string_view record) {
+  const std::uint64_t before = size();
+  try {
+    write(record.data(), record.size());
+  } catch (const IoError&) {
+    cut(before);
+    throw;
+  }
+}
+
 void File::start_writing_back() { ::sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE); }
 
 void File::cut(std::uint64_t bytes) {

@@ -99,6 +99,8 @@ StopSignal::~StopSignal() {
   installed = false;
 }
 
+void StopSignal::announce_no_more() { announces_first = false; }
+
 int StopSignal::received() { return first_signal; }
 
 }  // namespace tandem

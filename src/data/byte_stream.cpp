@@ -1,11 +1,10 @@
 #include "tandem/data/byte_stream.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <utility>
 #include <vector>
 
+#include "inflating_stream.hpp"
 #include "source_file.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -15,10 +14,7 @@ namespace {
 
 constexpr std::string_view kGzipMagic("\x1f\x8b", 2);
 constexpr std::string_view kZipMagic = "PK";
-// A byte of deflate data becomes at most so many (https://zlib.net/zlib_tech.html), and what zlib
-// has taken in and not yet given out becomes less than its window.
-constexpr std::uint64_t kMostInflated = 1032;
-constexpr std::uint64_t kWindow = 32 * 1024;
+constexpr int kGzipOnly = 16 + MAX_WBITS;
 
 class PlainStream : public ByteStream {
  public:
@@ -40,37 +36,20 @@ class PlainStream : public ByteStream {
   std::uint64_t offset_ = 0;
 };
 
-class GzipStream : public ByteStream {
+class GzipStream : public InflatingStream {
  public:
-  explicit GzipStream(File file) : file_(std::move(file)), input_(std::size_t{1} << 18) {
-    constexpr int kGzipOnly = 16 + MAX_WBITS;
-    if (inflateInit2(&zlib_, kGzipOnly) != Z_OK) throw InternalError("zlib could not be started");
-  }
-  ~GzipStream() override { inflateEnd(&zlib_); }
-  GzipStream(const GzipStream&) = delete;
-  GzipStream& operator=(const GzipStream&) = delete;
+  explicit GzipStream(File file)
+      : InflatingStream(kGzipOnly), file_(std::move(file)), input_(std::size_t{1} << 18) {}
 
-  std::size_t read(void* data, std::size_t bytes) override {
-    constexpr std::size_t kMaxStep = std::size_t{1} << 30;  // zlib counts in 32 bits
-    std::size_t done = 0;
-    while (done < bytes && !ended_) {
-      const std::size_t step = std::min(bytes - done, kMaxStep);
-      zlib_.next_out = static_cast<Bytef*>(data) + done;
-      zlib_.avail_out = static_cast<uInt>(step);
-      inflate_some();
-      done += step - zlib_.avail_out;
-    }
-    return done;
-  }
   std::uint64_t most_left() const override {
     const std::uint64_t size = file_.size();
     const std::uint64_t unread = size - std::min(file_offset_, size) + zlib_.avail_in;
-    return unread * kMostInflated + kWindow;
+    return unread * kMostInflated + kInflateWindow;
   }
   std::string where() const override { return file_.path(); }
 
  private:
-  void inflate_some() {
+  void inflate_some() override {
     if (zlib_.avail_in == 0) refill();
     const int result = inflate(&zlib_, Z_NO_FLUSH);
     if (result == Z_STREAM_END) {
@@ -99,10 +78,8 @@ class GzipStream : public ByteStream {
 
   File file_;
   std::vector<Bytef> input_;
-  z_stream zlib_{};
   std::uint64_t file_offset_ = 0;
   bool file_ended_ = false;
-  bool ended_ = false;
 };
 
 bool begins_with(std::string_view text, std::string_view prefix) {

@@ -1,11 +1,10 @@
 #include "zip_reader.hpp"
 
-#include <zlib.h>
-
 #include <algorithm>
 #include <string_view>
 #include <utility>
 
+#include "inflating_stream.hpp"
 #include "source_file.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/little_endian.hpp"
@@ -29,9 +28,8 @@ constexpr std::uint64_t kMostComment = 0xFFFF;
 constexpr std::uint64_t kMostMembers = 1000;
 constexpr std::uint64_t kMostDirectoryBytes = std::uint64_t{1} << 20;
 constexpr std::uint16_t kZip64Field = 1;
-constexpr std::uint32_t kIn64 = 0xFFFFFFFF;    // stands where a size is in the zip64 field
-constexpr std::uint64_t kMostInflated = 1032;  // bytes that a byte of deflate data becomes
-constexpr std::uint64_t kWindow = std::uint64_t{32} << 10;
+constexpr std::uint32_t kIn64 = 0xFFFFFFFF;  // stands where a size is in the zip64 field
+constexpr int kDeflateAlone = -MAX_WBITS;
 
 // Sizes that do not fit 32 bits, in this order, each only where the entry says so.
 void read_zip64(std::string_view extra, ZipReader::Member& member) {
@@ -74,35 +72,18 @@ class StoredStream : public ByteStream {
   std::string where_;
 };
 
-class InflatedStream : public ByteStream {
+class InflatedStream : public InflatingStream {
  public:
   explicit InflatedStream(std::unique_ptr<ByteStream> packed)
-      : packed_(std::move(packed)), input_(std::size_t{1} << 16) {
-    if (inflateInit2(&zlib_, -MAX_WBITS) != Z_OK) throw InternalError("zlib could not be started");
-  }
-  ~InflatedStream() override { inflateEnd(&zlib_); }
-  InflatedStream(const InflatedStream&) = delete;
-  InflatedStream& operator=(const InflatedStream&) = delete;
+      : InflatingStream(kDeflateAlone), packed_(std::move(packed)), input_(std::size_t{1} << 16) {}
 
-  std::size_t read(void* data, std::size_t bytes) override {
-    constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // zlib counts in 32 bits
-    std::size_t done = 0;
-    while (done < bytes && !ended_) {
-      const std::size_t step = std::min(bytes - done, kMostAtOnce);
-      zlib_.next_out = static_cast<Bytef*>(data) + done;
-      zlib_.avail_out = static_cast<uInt>(step);
-      inflate_some();
-      done += step - zlib_.avail_out;
-    }
-    return done;
-  }
   std::uint64_t most_left() const override {
-    return ended_ ? 0 : (packed_->most_left() + zlib_.avail_in) * kMostInflated + kWindow;
+    return ended_ ? 0 : (packed_->most_left() + zlib_.avail_in) * kMostInflated + kInflateWindow;
   }
   std::string where() const override { return packed_->where(); }
 
  private:
-  void inflate_some() {
+  void inflate_some() override {
     if (zlib_.avail_in == 0) {
       zlib_.next_in = input_.data();
       zlib_.avail_in = static_cast<uInt>(packed_->read(input_.data(), input_.size()));
@@ -119,8 +100,6 @@ class InflatedStream : public ByteStream {
 
   std::unique_ptr<ByteStream> packed_;
   std::vector<Bytef> input_;
-  z_stream zlib_{};
-  bool ended_ = false;
 };
 
 // Lets a member pass and proves it.

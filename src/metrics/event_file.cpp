@@ -87,15 +87,6 @@ std::string framed(std::string_view record) {
 
 EventFile::EventFile(const std::string& folder) : file_(make_file(folder)) {}
 
-void EventFile::append(std::string_view record) {
-  const std::string text = framed(record);
-  const std::uint64_t before = file_.size();
-  try {
-    file_.write(text.data(), text.size());
-  } catch (const IoError&) {
-    file_.cut(before);
-    throw;
-  }
-}
+void EventFile::append(std::string_view record) { file_.append_whole(framed(record)); }
 
 }  // namespace tandem::metrics

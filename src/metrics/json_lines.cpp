@@ -29,17 +29,6 @@ File open_to_append(const std::string& path) {
   return File(descriptor, path);
 }
 
-// Half a line would take the next one with it.
-void append(File& file, const std::string& text) {
-  const std::uint64_t before = file.size();
-  try {
-    file.write(text.data(), text.size());
-  } catch (const IoError&) {
-    file.cut(before);
-    throw;
-  }
-}
-
 Json line_for(const char* event, std::uint64_t step, double epoch) {
   return {{"event", event}, {"step", step}, {"epoch", epoch}, {"time", unix_seconds()}};
 }
@@ -170,10 +159,9 @@ void JsonLinesSink::write(Output& output, const Json& line) {
   };
   try {
     if (output.file) {
-      append(*output.file, text);
+      output.file->append_whole(text);
     } else {
-      File file = open_to_append(output.path);
-      append(file, text);
+      open_to_append(output.path).append_whole(text);
     }
   } catch (const CannotCreateError& error) {
     warn(error);

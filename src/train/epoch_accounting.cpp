@@ -22,4 +22,18 @@ Totals expected_accounting(const data::TrainingPlan& plan, std::uint64_t last_st
   return expected;
 }
 
+Totals reduced(comm::Communicator& comm, Totals totals) {
+  comm.reduce(Span<double>(&totals.loss, 1));
+  // Unsigned, because the hashes wrap around.
+  std::uint64_t counts[4] = {static_cast<std::uint64_t>(totals.correct),
+                             static_cast<std::uint64_t>(totals.images),
+                             static_cast<std::uint64_t>(totals.counted_images), totals.id_hash};
+  comm.reduce(Span<std::uint64_t>(counts, 4));
+  totals.correct = static_cast<std::int64_t>(counts[0]);
+  totals.images = static_cast<std::int64_t>(counts[1]);
+  totals.counted_images = static_cast<std::int64_t>(counts[2]);
+  totals.id_hash = counts[3];
+  return totals;
+}
+
 }  // namespace tandem::train

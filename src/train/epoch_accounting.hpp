@@ -1,9 +1,11 @@
-// What: which images an epoch must have used. Private to the module.
-// Owns: nothing. Threads: any. Throws: nothing.
+// What: what the ranks have counted together, and which images an epoch must have used. Private to
+// the module. Owns: nothing. Threads: the communicator's for reduced(), else any. Throws: Error from
+// the communicator.
 #pragma once
 
 #include <cstdint>
 
+#include "tandem/comm/communicator.hpp"
 #include "tandem/data/sampler.hpp"
 #include "tandem/train/objective.hpp"
 
@@ -12,5 +14,8 @@ namespace tandem::train {
 // What the images of the epoch of `last_step`, as far as it was run, must add up to: their number
 // and the hash of their ids.
 Totals expected_accounting(const data::TrainingPlan& plan, std::uint64_t last_step);
+
+// Collective. The sum over the ranks, on rank 0.
+Totals reduced(comm::Communicator& comm, Totals totals);
 
 }  // namespace tandem::train

@@ -27,8 +27,8 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-std::string at_step(std::uint64_t step, const std::exception& error) {
-  return "step " + std::to_string(step + 1) + ": " + message_of(error);
+std::string at_step(std::uint64_t step, const std::string& message) {
+  return "step " + std::to_string(step + 1) + ": " + message;
 }
 
 }  // namespace
@@ -52,13 +52,13 @@ TrainResult Trainer::run() {
     try {
       train_step(step, seconds);
     } catch (const comm::AgreedError& error) {
-      throw comm::AgreedError(error.code(), at_step(step, error));
+      throw comm::AgreedError(error.code(), at_step(step, message_of(error)));
     } catch (const Error& error) {
-      throw Error(error.code(), at_step(step, error));
+      throw Error(error.code(), at_step(step, message_of(error)));
     } catch (const std::exception& error) {
       const std::string memory = model::out_of_gpu_memory(error);
-      if (!memory.empty()) throw UnavailableError(at_step(step, UnavailableError(memory)));
-      throw InternalError(at_step(step, error));
+      if (!memory.empty()) throw UnavailableError(at_step(step, memory));
+      throw InternalError(at_step(step, message_of(error)));
     }
     // On a GPU this waits for it, so it belongs to the time of the steps.
     const bool far_ahead = (step + 1) % kMostStepsAhead == 0;
@@ -107,7 +107,7 @@ bool Trainer::stops_here() {
 TrainingState Trainer::gather_state() {
   TrainingState state = state_;
   state.loss_scale = parts_.math.loss_scale();
-  state.epoch_totals = reduce(state_.epoch_totals);
+  state.epoch_totals = reduced(parts_.comm, state_.epoch_totals);
   return state;
 }
 
@@ -203,20 +203,6 @@ void Trainer::note_skipped(const StepOutcome& outcome) {
   }
 }
 
-Totals Trainer::reduce(Totals totals) {
-  parts_.comm.reduce(Span<double>(&totals.loss, 1));
-  // Unsigned, because the hashes wrap around.
-  std::uint64_t counts[4] = {static_cast<std::uint64_t>(totals.correct),
-                             static_cast<std::uint64_t>(totals.images),
-                             static_cast<std::uint64_t>(totals.counted_images), totals.id_hash};
-  parts_.comm.reduce(Span<std::uint64_t>(counts, 4));
-  totals.correct = static_cast<std::int64_t>(counts[0]);
-  totals.images = static_cast<std::int64_t>(counts[1]);
-  totals.counted_images = static_cast<std::int64_t>(counts[2]);
-  totals.id_hash = counts[3];
-  return totals;
-}
-
 double Trainer::epochs_after(std::uint64_t step) const {
   return static_cast<double>(step + 1) / static_cast<double>(settings_.plan.steps_per_epoch());
 }
@@ -241,7 +227,7 @@ void Trainer::count_time(std::uint64_t step, const StepSeconds& seconds) {
 }
 
 void Trainer::log_step(std::uint64_t step, Totals totals) {
-  totals = reduce(totals);
+  totals = reduced(parts_.comm, totals);
   metrics::StepRecord record;
   record.step = step + 1;
   record.total_steps = settings_.plan.steps;
@@ -263,7 +249,7 @@ void Trainer::log_step(std::uint64_t step, Totals totals) {
 // Also where the run ends within an epoch; a longer run may go on with it.
 void Trainer::finish_epoch(std::uint64_t step, bool epoch_ends) {
   parts_.arena.check_views();
-  const Totals totals = reduce(state_.epoch_totals);
+  const Totals totals = reduced(parts_.comm, state_.epoch_totals);
   std::vector<metrics::RankRecord> ranks = epoch_times_.gather(parts_.comm);
   const double seconds = state_.epoch_seconds;
   if (epoch_ends) {

@@ -162,9 +162,8 @@ class Python(TandemTest):
         best = self.folder / "runs/a/checkpoints/best.safetensors"
         best.unlink()
         shutil.copy(sorted(best.parent.glob("step-*.safetensors"))[0], best)
-        _, info = tandem_models.load(self.folder / "runs/a")
-        self.assertEqual(info["format"], "tandem-checkpoint")
         network, info = tandem_models.load(self.folder / "runs/a")
+        self.assertEqual(info["format"], "tandem-checkpoint")
         self.assertEqual(self.accuracy(network, info), self.evaluate(1, "runs/a")["test_accuracy"])
         best.unlink()
         (self.folder / "runs/a/model/model.safetensors").unlink()

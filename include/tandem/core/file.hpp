@@ -31,6 +31,9 @@ class File {
   std::size_t read_at(std::uint64_t offset, void* data, std::size_t bytes) const;
   void write(const void* data, std::size_t bytes);
   void write_at(std::uint64_t offset, const void* data, std::size_t bytes);
+  // All of it, or the file stays as long as it was, where it can be cut: half a record would take
+  // the next one with it.
+  void append_whole(std::string_view record);
   // Asks the kernel to begin with bringing what was written to the disk, so that a sync has less to
   // wait for. It reports no failure; the sync does.
   void start_writing_back();

@@ -20,6 +20,9 @@ class StopSignal {
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
 
+  // For a process that ends the job itself: the signal that the launcher then sends to every rank
+  // is no news.
+  static void announce_no_more();
   // The number of the first signal since the object was made; 0: none.
   static int received();
 

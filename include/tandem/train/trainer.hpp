@@ -83,7 +83,6 @@ class Trainer {
   bool stops_here();
   void enter(comm::Phase phase);
   TrainingState gather_state();
-  Totals reduce(Totals totals);
   double epochs_after(std::uint64_t step) const;
   void count_time(std::uint64_t step, const StepSeconds& seconds);
 

@@ -31,6 +31,15 @@ TEST(StopSignal, StartsAnewAndExistsOnce) {
   EXPECT_EQ(StopSignal::received(), 0);
 }
 
+TEST(StopSignal, IsNoNewsToAProcessThatEndsTheJobItself) {
+  const StopSignal stop(true);
+  StopSignal::announce_no_more();
+  testing::internal::CaptureStderr();
+  std::raise(SIGTERM);
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(StopSignal::received(), SIGTERM);
+}
+
 TEST(StopSignal, GivesTheHandlersBack) {
   struct sigaction before {};
   struct sigaction after {};
