@@ -21,7 +21,8 @@ math(EXPR TANDEM_MPIRUN_SECONDS "${TANDEM_TEST_SECONDS} - 5")
 # Open MPI 5 renamed the second variable to the third and the fourth is the fifth there.
 set(TANDEM_TEST_ENVIRONMENT
   OMP_NUM_THREADS=1
-  OMP_WAIT_POLICY=passive  # some tests have more threads than there are processors; they should not wait busily
+  OMP_WAIT_POLICY=passive  # tests have more threads and ranks than there are processors; they should not wait busily
+  OMPI_MCA_mpi_yield_when_idle=1
   GTEST_COLOR=no
   CUDA_VISIBLE_DEVICES=
   OMPI_MCA_rmaps_base_oversubscribe=1
