@@ -78,8 +78,8 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
   if (digest != metadata.end()) description.network_sha256 = digest->second;
   const data::ImageShape& shape = description.shape;
   const auto channels = static_cast<std::size_t>(shape.channels);
-  const bool shape_fits =
-      shape.channels > 0 && shape.height > 0 && shape.width > 0 && shape.pixels() <= data::kMaxPixels;
+  const bool shape_fits = shape.channels > 0 && shape.height > 0 && shape.width > 0 &&
+                          shape.pixels() <= data::kMaxPixels;
   const bool spread = std::all_of(description.std.begin(), description.std.end(),
                                   [](double each) { return std::isfinite(each) && each > 0; });
   if (!shape_fits || !spread || description.mean.size() != channels ||

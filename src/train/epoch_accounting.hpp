@@ -1,6 +1,6 @@
 // What: what the ranks have counted together, and which images an epoch must have used. Private to
-// the module. Owns: nothing. Threads: the communicator's for reduced(), else any. Throws: Error from
-// the communicator.
+// the module. Owns: nothing. Threads: the communicator's for reduced(), else any. Throws: Error
+// from the communicator.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""32 and 64 ranks on one host, many more than it has processors: they train as few do, and each needs as much memory as one
+"""32 and 64 ranks on one host, many more than it has processors: they train as few do, and each of 64 needs as much memory as one
 of two."""
 
 import json
@@ -58,7 +58,7 @@ class ManyRanks(TandemTest):
                        check=True, stdout=subprocess.DEVNULL)
         options = ["--batch-size", "1", "--checkpoint-every", "0", "--eval-every", "0", "--epochs", "100000"]
         medians = {}
-        for ranks in (2, 32, 64):
+        for ranks in (2, 64):
             job = self.start(ranks, f"np{ranks}", *options, data=data)
             memory = self.memory_of_ranks(job, ranks, f"np{ranks}")
             job.send_signal(signal.SIGUSR1)
@@ -67,8 +67,7 @@ class ManyRanks(TandemTest):
             print(f"{ranks} ranks: {medians[ranks] / 1e6:.1f} MB, {min(memory) / 1e6:.1f} to {max(memory) / 1e6:.1f}")
             # Rank 0 keeps the run's records.
             self.assertLess(sorted(memory)[-2], 1.05 * min(memory))
-        for ranks in (32, 64):
-            self.assertLess(abs(medians[ranks] / medians[2] - 1), 0.05)
+        self.assertLess(abs(medians[64] / medians[2] - 1), 0.05)
 
     def test_64_ranks_train_as_2_do(self):
         for ranks in (2, 64):

@@ -24,6 +24,8 @@ ON_RANK_1 = 'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then {}; fi; exec "$@"'
 
 
 class Doctor(TandemTest):
+    by_itself = None
+
     def found(self, command, code=0, environment={}):
         """{code: finding} of the JSON of a doctor. What it says for people was another run, with the same findings."""
         done = self.run_command([*command, "--json"], code, environment)
@@ -41,8 +43,10 @@ class Doctor(TandemTest):
         return [*MPIRUN, "-n", ranks, PROGRAM, "doctor", *arguments]
 
     def of_this_machine(self):
-        """What it has by itself, such as too few processors for two ranks."""
-        return set(self.found(self.doctor(2)))
+        """What it has by itself, such as too few processors for two ranks; asked once."""
+        if Doctor.by_itself is None:
+            Doctor.by_itself = set(self.found(self.doctor(2)))
+        return Doctor.by_itself
 
     def assert_finds(self, expected, command, code=0, ranks=None, environment={}, by_itself=None):
         by_itself = self.of_this_machine() if by_itself is None else by_itself

@@ -94,15 +94,15 @@ class Resume(TandemTest):
                 self.assertEqual(self.numbers(f"{name}-parts"), steps)
 
     def test_a_signal_stops_and_auto_goes_on_to_the_same_end(self):
-        options = ["--max-steps", "300", "--schedule", "cosine", "--checkpoint-every", "0", "--resume", "auto"]
+        options = ["--max-steps", "140", "--schedule", "cosine", "--checkpoint-every", "0", "--resume", "auto"]
         for step in (20, 60):
             code, words = self.stop_at(step, "parts", *options)
             self.assertEqual(code, 75, words)
             self.assertEqual(words.count("stopping after this step"), 1, words)
             self.assertEqual(self.summary("parts")["exit_reason"], "stopped")
             self.assertFalse(list((self.folder / "runs/parts/model").iterdir()))
-        self.run_to(300, "parts", *options)
-        self.run_to(300, "whole", *options)
+        self.run_to(140, "parts", *options)
+        self.run_to(140, "whole", *options)
         self.assertEqual(self.digest("parts"), self.digest("whole"))
         self.assertEqual(self.numbers("parts"), self.numbers("whole"))
         segments = json.loads((self.folder / "runs/parts/manifest.json").read_text())["segments"]
@@ -135,17 +135,17 @@ class Resume(TandemTest):
         self.assertEqual(self.steps_kept("a")[-1], self.summary("a")["steps"])
 
     def test_killed_runs_go_on_from_the_last_checkpoint(self):
-        options = ["--max-steps", "120", "--checkpoint-every", "7steps", "--resume", "auto"]
-        code, _ = self.stop_at(40, "killed", *options, number=signal.SIGKILL, to_a_rank=True)
+        options = ["--max-steps", "80", "--checkpoint-every", "7steps", "--resume", "auto"]
+        code, _ = self.stop_at(30, "killed", *options, number=signal.SIGKILL, to_a_rank=True)
         self.assertEqual(code, 128 + signal.SIGKILL)
         self.assertFalse((self.folder / "runs/killed/summary.json").exists())
-        self.run_to(120, "killed", *options)
-        self.run_to(120, "whole", *options)
+        self.run_to(80, "killed", *options)
+        self.run_to(80, "whole", *options)
         self.assertEqual(self.digest("killed"), self.digest("whole"))
         self.assertEqual(self.numbers("killed"), self.numbers("whole"))
         for rank in (0, 1):
             lines = read_lines(self.folder / f"runs/killed/ranks/rank-{rank:04}.jsonl")
-            self.assertEqual([line["step"] for line in lines], list(range(1, 121)))
+            self.assertEqual([line["step"] for line in lines], list(range(1, 81)))
 
     def test_another_number_of_ranks_keeps_batch_and_images(self):
         self.run_to(6, "a", "--eval-every", "0")
