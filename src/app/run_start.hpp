@@ -58,7 +58,7 @@ std::optional<Json> summary_if_complete(Job& job, const RunStart& start, std::ui
 
 // What a checkpoint keeps of the options for that comparison, as JSON.
 std::string options_to_keep(const Options& options);
-// Of these, on rank 0, the value of one; empty where the checkpoint has none.
+// These again, on rank 0; null or discarded where the checkpoint has none that can be read.
 Json kept_options(const RunStart& start);
 
 // A run that goes on keeps its global batch, whatever the number of ranks would make of it.

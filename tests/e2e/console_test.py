@@ -12,11 +12,16 @@ from screen import OnTerminal
 from tandem import DATA, MPIRUN, PROGRAM, TandemTest
 
 LONG = ["train", "--data", DATA, "--model", "lenet", "--epochs", "2000", "--eval-every", "1", "--checkpoint-every", "0"]
+
+
+def train_for(epochs):
+    return ["train", "--data", DATA, "--model", "lenet", "--epochs", epochs, "--log-every", "1", "--checkpoint-every", "0"]
+
+
 EPOCHS = 3
-SHORT = ["train", "--data", DATA, "--model", "lenet", "--epochs", EPOCHS, "--log-every", "1", "--checkpoint-every", "0"]
-# So that the line is drawn, and several times.
-DRAWN = [12 if word == EPOCHS else word for word in SHORT]
-LONGER = [40 if word == EPOCHS else word for word in SHORT]
+SHORT = train_for(EPOCHS)
+DRAWN = train_for(12)  # long enough for the live line to be drawn
+MANY_EPOCHS = 40  # and several times
 LIVE = re.compile(r"^(?:epoch )?\d+/\d+ .*(?:left|\d %|evaluation|checkpoint)")
 
 
@@ -48,7 +53,7 @@ class Console(TandemTest):
         for ranks, columns in ((1, 120), (2, 40), (2, 120)):
             with self.subTest(ranks=ranks, columns=columns):
                 launcher = MPIRUN + ["-n", "2"] if ranks == 2 else []
-                shown = self.on_terminal([*launcher, PROGRAM, *LONGER], columns)
+                shown = self.on_terminal([*launcher, PROGRAM, *train_for(MANY_EPOCHS)], columns)
                 # The table of ranks and its like may be wider than 40 columns; these lines wrap, the live one must not.
                 shown.screen.columns = 10_000
                 self.assertEqual(shown.finish(), 0)
@@ -57,11 +62,11 @@ class Console(TandemTest):
                 self.assertGreater(len(drawn), 3)
                 self.assertLess(max(map(len, drawn)), columns)
                 if columns == 120:
-                    whole = r"^epoch \d+/40 \[#*-*\] +\d+ %  loss \d\.\d{4}  accuracy 0\.\d{4}  [\d,]+ images/s  \d+:\d\d left"
+                    whole = rf"^epoch \d+/{MANY_EPOCHS} \[#*-*\] +\d+ %  loss \d\.\d{{4}}  accuracy 0\.\d{{4}}  [\d,]+ images/s  \d+:\d\d left"
                     self.assertTrue(any(re.match(whole, line) for line in drawn), drawn[-1])
                     self.assertEqual(any("rank" in line or re.search(r" r\d ", line) for line in drawn), ranks == 2)
                 epochs = [line for line in shown.screen.lines() if line.startswith("epoch ")]
-                self.assertEqual(len(epochs), 40)
+                self.assertEqual(len(epochs), MANY_EPOCHS)
 
     def test_the_line_follows_the_terminals_width(self):
         shown = self.on_terminal([PROGRAM, *LONG], 120)
@@ -118,7 +123,7 @@ class Console(TandemTest):
                 shown = self.on_terminal([PROGRAM, *SHORT, *words], 100, environment)
                 self.assertEqual(shown.finish(), 0)
                 self.assertNotIn(b"\x1b", shown.bytes)
-                self.assertEqual(b"epoch 3/3  step" in shown.bytes, words != ["--quiet"])
+                self.assertEqual(f"epoch {EPOCHS}/{EPOCHS}  step".encode() in shown.bytes, words != ["--quiet"])
 
     def test_a_file_gets_plain_lines_and_the_terminal_the_live_one(self):
         with open(self.folder / "log", "wb") as log:
