@@ -10,24 +10,39 @@ namespace tandem::data {
 namespace {
 constexpr std::uint64_t kAugmentStream =
     0x61756731;  // keeps these numbers apart from the permutation's
-constexpr int kStandardPadding = 4;
-constexpr int kMaxPadding = 16;
+constexpr std::uint64_t kAlternateStream = 0x616c7431;
+constexpr int kStandardShift = 4;
+constexpr int kMostShift = 16;
 }  // namespace
 
 AugmentSpec AugmentSpec::parse(const std::string& text) {
   AugmentSpec spec;
   if (text == "none") return spec;
-  if (text == "standard") return {kStandardPadding, true};
+  if (text == "standard") return {kStandardShift, Border::kBlack, Flip::kRandom};
+  const auto shift = [&spec](const std::string& part, const std::string& word, Border border) {
+    if (part.rfind(word + "=", 0) != 0) return false;
+    if (spec.most_shift > 0) throw UsageError("--augment: crop and reflect exclude each other");
+    spec.most_shift = static_cast<int>(
+        parse_integer(part.substr(word.size() + 1), 1, kMostShift, "--augment " + word));
+    spec.border = border;
+    return true;
+  };
+  const auto flip = [&spec](const std::string& part, const std::string& word, Flip kind) {
+    if (part != word) return false;
+    if (spec.flip != Flip::kNever) {
+      throw UsageError("--augment: flip and alternate-flip exclude each other");
+    }
+    spec.flip = kind;
+    return true;
+  };
   for (const std::string& part : split(text, ',')) {
-    if (part == "flip") {
-      spec.flip = true;
-    } else if (part.rfind("crop=", 0) == 0) {
-      spec.crop_padding =
-          static_cast<int>(parse_integer(part.substr(5), 1, kMaxPadding, "--augment crop"));
-    } else {
+    const bool is_known =
+        shift(part, "crop", Border::kBlack) || shift(part, "reflect", Border::kReflected) ||
+        flip(part, "flip", Flip::kRandom) || flip(part, "alternate-flip", Flip::kAlternate);
+    if (!is_known) {
       throw UsageError("--augment: '" + part +
-                       "' is not known; use none, standard, or a list of crop=N and flip, such as "
-                       "crop=4,flip");
+                       "' is not known; use none, standard, or a list of crop=N or reflect=N and "
+                       "flip or alternate-flip, such as crop=4,flip");
     }
   }
   return spec;
@@ -36,14 +51,26 @@ AugmentSpec AugmentSpec::parse(const std::string& text) {
 Augmentation draw_augmentation(const AugmentSpec& spec, std::uint64_t seed, std::uint64_t epoch,
                                std::uint32_t image) {
   Augmentation drawn;
+  drawn.border = spec.border;
   CounterRandom random{kAugmentStream, seed, epoch, image};
-  if (spec.crop_padding > 0) {
-    const auto places = static_cast<std::uint32_t>(2 * spec.crop_padding + 1);
-    drawn.shift_y = static_cast<int>(random.below(places)) - spec.crop_padding;
-    drawn.shift_x = static_cast<int>(random.below(places)) - spec.crop_padding;
+  if (spec.most_shift > 0) {
+    const auto places = static_cast<std::uint32_t>(2 * spec.most_shift + 1);
+    drawn.shift_y = static_cast<int>(random.below(places)) - spec.most_shift;
+    drawn.shift_x = static_cast<int>(random.below(places)) - spec.most_shift;
   }
-  if (spec.flip) drawn.flip = random.below(2) == 1;
+  if (spec.flip == Flip::kRandom) drawn.flip = random.below(2) == 1;
+  if (spec.flip == Flip::kAlternate) {
+    CounterRandom once{kAlternateStream, seed, image};
+    drawn.flip = (once.below(2) + epoch) % 2 == 1;
+  }
   return drawn;
+}
+
+int reflected(int place, int size) {
+  if (size == 1) return 0;
+  const int period = 2 * (size - 1);
+  const int within = (place % period + period) % period;
+  return within < size ? within : period - within;
 }
 
 std::vector<Normalisation> normalisation_of(const std::vector<double>& mean,
@@ -73,7 +100,8 @@ void Transform::apply(const std::uint8_t* image, Augmentation augmentation, floa
   const int height = shape_.height;
   const int width = shape_.width;
   const int step = layout_ == Layout::kPlanar ? 1 : shape_.channels;  // between pixels of a row
-  // Output columns [first, last) come from the image, the others are black.
+  const bool reflects = augmentation.border == Border::kReflected;
+  // Output columns [first, last) come from the image, the others are outside of it.
   const int first = std::clamp(-augmentation.shift_x, 0, width);
   const int last = std::clamp(width - augmentation.shift_x, first, width);
   for (int channel = 0; channel < shape_.channels; ++channel) {
@@ -81,18 +109,22 @@ void Transform::apply(const std::uint8_t* image, Augmentation augmentation, floa
     for (int y = 0; y < height; ++y) {
       const int row = channel * height + y;
       float* to = layout_ == Layout::kPlanar ? out + row * width : out + y * width * step + channel;
-      const int source_y = y + augmentation.shift_y;
+      const int shifted_y = y + augmentation.shift_y;
+      const int source_y = reflects ? reflected(shifted_y, height) : shifted_y;
       const bool black_row = source_y < 0 || source_y >= height;
       const std::uint8_t* from = image + (channel * height + (black_row ? 0 : source_y)) * width;
       const int begin = black_row ? width : first;
       const int end = black_row ? width : last;
+      const auto outside = [&](int x) {
+        return value_of[reflects ? from[reflected(x + augmentation.shift_x, width)] : 0];
+      };
       // A flip writes the cropped row from its right end.
       const int direction = augmentation.flip ? -step : step;
       float* at = augmentation.flip ? to + (width - 1) * step : to;
-      for (int x = 0; x < begin; ++x) at[x * direction] = value_of[0];
+      for (int x = 0; x < begin; ++x) at[x * direction] = outside(x);
       for (int x = begin; x < end; ++x)
         at[x * direction] = value_of[from[x + augmentation.shift_x]];
-      for (int x = end; x < width; ++x) at[x * direction] = value_of[0];
+      for (int x = end; x < width; ++x) at[x * direction] = outside(x);
     }
   }
 }

@@ -20,6 +20,7 @@ torch::Tensor draw_table(const data::BatchRequest& request, const data::AugmentK
     row[kShiftY] = augmentation.shift_y;
     row[kShiftX] = augmentation.shift_x;
     row[kFlip] = augmentation.flip ? 1 : 0;
+    row[kReflect] = augmentation.border == data::Border::kReflected ? 1 : 0;
     row[kImage] = image;
     row += kDrawnColumns;
   }
@@ -41,15 +42,26 @@ DeviceTransform::DeviceTransform(data::ImageShape shape, data::Layout layout,
   columns_ = torch::arange(shape.width, torch::kInt64).to(device);
 }
 
-// data::Transform::apply for a batch: output (y, x) is input (y + shift_y, x' + shift_x), black
-// outside, where x' is x, mirrored where `flip`.
+// data::reflected of each.
+torch::Tensor reflect(const torch::Tensor& places, int size) {
+  if (size == 1) return torch::zeros_like(places);
+  const int period = 2 * (size - 1);
+  const torch::Tensor within = places.remainder(period);
+  return torch::minimum(within, period - within);
+}
+
+// data::Transform::apply for a batch: output (y, x) is input (y + shift_y, x' + shift_x), black or
+// reflected outside, where x' is x, mirrored where `flip`.
 torch::Tensor DeviceTransform::apply(const torch::Tensor& images, const torch::Tensor& which,
                                      const torch::Tensor& drawn) const {
   const auto column = [&drawn](int number) { return drawn.slice(1, number, number + 1); };
   const torch::Tensor mirrored =
       torch::where(column(kFlip) == 1, shape_.width - 1 - columns_, columns_);
-  const torch::Tensor y = rows_ + column(kShiftY);     // [n, height]
-  const torch::Tensor x = mirrored + column(kShiftX);  // [n, width]
+  const auto place = [&](const torch::Tensor& shifted, int size) {
+    return torch::where(column(kReflect) == 1, reflect(shifted, size), shifted);
+  };
+  const torch::Tensor y = place(rows_ + column(kShiftY), shape_.height);    // [n, height]
+  const torch::Tensor x = place(mirrored + column(kShiftX), shape_.width);  // [n, width]
   const torch::Tensor inside = ((y >= 0) & (y < shape_.height)).unsqueeze(2) &
                                ((x >= 0) & (x < shape_.width)).unsqueeze(1);  // [n, height, width]
   const torch::Tensor pixels =

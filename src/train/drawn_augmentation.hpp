@@ -8,7 +8,7 @@
 namespace tandem::train {
 
 // Columns of the table.
-enum DrawnColumn { kShiftY, kShiftX, kFlip, kImage, kDrawnColumns };
+enum DrawnColumn { kShiftY, kShiftX, kFlip, kReflect, kImage, kDrawnColumns };
 
 // int64 [n, kDrawnColumns], in page-locked memory where `pinned`, from which a GPU copies while
 // nobody waits.

@@ -15,22 +15,33 @@
 
 namespace tandem::data {
 
-struct AugmentSpec {
-  int crop_padding =
-      0;  // random crop from the image padded by this many black pixels on each side; 0 is none
-  bool flip = false;  // mirrored left to right with probability 1/2
+enum class Border { kBlack, kReflected };         // what lies outside of an image
+enum class Flip { kNever, kRandom, kAlternate };  // left to right
 
-  // "none", "standard" (crop=4,flip), or a list of "crop=N" (N from 1 to 16) and "flip".
+struct AugmentSpec {
+  int most_shift = 0;  // random crop from the image with so many pixels of border; 0: none
+  Border border = Border::kBlack;
+  // kRandom: with probability 1/2 in each epoch; kAlternate: in every other epoch, half of the
+  // images in the even ones (Jordan, arXiv 2404.00498).
+  Flip flip = Flip::kNever;
+
+  // "none", "standard" (crop=4,flip), or a list of "crop=N" or "reflect=N" (N from 1 to 16; black
+  // or reflected border) and "flip" or "alternate-flip".
   static AugmentSpec parse(const std::string& text);
 };
 
-// What happens to one image. Output pixel (y, x) is input pixel (y + shift_y, x' + shift_x), black
-// outside, where x' is x, mirrored if `flip`.
+// What happens to one image. Output pixel (y, x) is input pixel (y + shift_y, x' + shift_x), where
+// x' is x, mirrored if `flip`. Outside it is black, or the pixel as far inside of the edge (as
+// torch.nn.functional.pad's "reflect", which does not repeat the edge).
 struct Augmentation {
-  int shift_y = 0;  // in [-crop_padding, crop_padding]
+  int shift_y = 0;  // in [-most_shift, most_shift]
   int shift_x = 0;
   bool flip = false;
+  Border border = Border::kBlack;
 };
+
+// The row or column in [0, size) that stands for any `place`: reflected at each edge.
+int reflected(int place, int size);
 
 Augmentation draw_augmentation(const AugmentSpec& spec, std::uint64_t seed, std::uint64_t epoch,
                                std::uint32_t image);

@@ -18,6 +18,17 @@ std::vector<std::uint8_t> counting_image() {
   return image;
 }
 
+// Where one is who walks from 0 and turns round at each end.
+int walked(int place, int size) {
+  int at = 0;
+  int direction = 1;
+  for (int i = 0; i < std::abs(place); ++i) {
+    if (at + direction < 0 || at + direction >= size) direction = -direction;
+    at += direction;
+  }
+  return at;
+}
+
 // Written from the definition in the header, without the speed of the real one.
 std::vector<float> reference(const std::vector<std::uint8_t>& image, Augmentation what,
                              Layout layout, const std::vector<double>& mean,
@@ -26,8 +37,12 @@ std::vector<float> reference(const std::vector<std::uint8_t>& image, Augmentatio
   for (int c = 0; c < kShape.channels; ++c) {
     for (int y = 0; y < kShape.height; ++y) {
       for (int x = 0; x < kShape.width; ++x) {
-        const int from_y = y + what.shift_y;
-        const int from_x = (what.flip ? kShape.width - 1 - x : x) + what.shift_x;
+        int from_y = y + what.shift_y;
+        int from_x = (what.flip ? kShape.width - 1 - x : x) + what.shift_x;
+        if (what.border == Border::kReflected) {
+          from_y = walked(from_y, kShape.height);
+          from_x = walked(from_x, kShape.width);
+        }
         const bool inside =
             from_y >= 0 && from_y < kShape.height && from_x >= 0 && from_x < kShape.width;
         const double pixel = inside ? image[static_cast<std::size_t>(
@@ -54,13 +69,16 @@ TEST(Transform, CropsFlipsAndNormalisesInBothLayouts) {
     for (int shift_y = -6; shift_y <= 6; ++shift_y) {
       for (int shift_x = -6; shift_x <= 6; ++shift_x) {
         for (const bool flip : {false, true}) {
-          const Augmentation what{shift_y, shift_x, flip};
-          std::vector<float> out(kShape.pixels());
-          transform.apply(image.data(), what, out.data());
-          const auto expected = reference(image, what, layout, mean, std);
-          for (std::size_t i = 0; i < out.size(); ++i) {
-            ASSERT_NEAR(out[i], expected[i], 1e-5)
-                << "shift " << shift_y << "," << shift_x << " flip " << flip << " at " << i;
+          for (const Border border : {Border::kBlack, Border::kReflected}) {
+            const Augmentation what{shift_y, shift_x, flip, border};
+            std::vector<float> out(kShape.pixels());
+            transform.apply(image.data(), what, out.data());
+            const auto expected = reference(image, what, layout, mean, std);
+            for (std::size_t i = 0; i < out.size(); ++i) {
+              ASSERT_NEAR(out[i], expected[i], 1e-5)
+                  << "shift " << shift_y << "," << shift_x << " flip " << flip << " at " << i
+                  << (border == Border::kReflected ? ", reflected" : "");
+            }
           }
         }
       }
@@ -94,17 +112,35 @@ TEST(DrawAugmentation, IsAPureFunctionOfItsKey) {
   EXPECT_GT(changed, 8000);
 }
 
-TEST(AugmentSpec, IsReadFromText) {
-  const std::tuple<const char*, int, bool> texts[] = {{"none", 0, false},
-                                                      {"standard", 4, true},
-                                                      {"flip", 0, true},
-                                                      {"crop=2", 2, false},
-                                                      {"crop=2,flip", 2, true}};
-  for (const auto& [text, padding, flip] : texts) {
-    EXPECT_EQ(AugmentSpec::parse(text).crop_padding, padding) << text;
-    EXPECT_EQ(AugmentSpec::parse(text).flip, flip) << text;
+TEST(DrawAugmentation, AlternatesFromEpochToEpoch) {
+  const AugmentSpec spec = AugmentSpec::parse("alternate-flip");
+  int flips = 0;
+  for (std::uint32_t image = 0; image < 1000; ++image) {
+    const bool first = draw_augmentation(spec, 7, 0, image).flip;
+    flips += first;
+    for (std::uint64_t epoch = 1; epoch < 5; ++epoch) {
+      ASSERT_EQ(draw_augmentation(spec, 7, epoch, image).flip, first != (epoch % 2 == 1));
+    }
   }
-  for (const char* text : {"", "crop", "crop=", "crop=0", "crop=17", "crop=4;flip", "flipp"}) {
+  EXPECT_NEAR(flips, 500, 80);
+}
+
+TEST(AugmentSpec, IsReadFromText) {
+  const std::tuple<const char*, int, Border, Flip> texts[] = {
+      {"none", 0, Border::kBlack, Flip::kNever},
+      {"standard", 4, Border::kBlack, Flip::kRandom},
+      {"flip", 0, Border::kBlack, Flip::kRandom},
+      {"crop=2", 2, Border::kBlack, Flip::kNever},
+      {"crop=2,flip", 2, Border::kBlack, Flip::kRandom},
+      {"alternate-flip,reflect=2", 2, Border::kReflected, Flip::kAlternate}};
+  for (const auto& [text, shift, border, flip] : texts) {
+    const AugmentSpec spec = AugmentSpec::parse(text);
+    EXPECT_EQ(spec.most_shift, shift) << text;
+    EXPECT_EQ(spec.border, border) << text;
+    EXPECT_EQ(spec.flip, flip) << text;
+  }
+  for (const char* text : {"", "crop", "crop=", "crop=0", "crop=17", "crop=4;flip", "flipp",
+                           "crop=4,reflect=2", "flip,alternate-flip"}) {
     EXPECT_THROW(AugmentSpec::parse(text), UsageError) << text;
   }
 }

@@ -78,6 +78,7 @@ TEST_P(DeviceForm, HasThePixelsOfTheLoaderBitForBit) {
 
 INSTANTIATE_TEST_SUITE_P(Shapes, DeviceForm,
                          ::testing::Values(Case{"Colour", {3, 32, 32}, "standard"},
+                                           Case{"Reflected", {3, 9, 7}, "reflect=5,alternate-flip"},
                                            Case{"Grey", {1, 28, 28}, "none"},
                                            Case{"NotSquare", {3, 5, 9}, "crop=2,flip"},
                                            Case{"ShiftedOutOfSight", {3, 4, 4}, "crop=16"},
