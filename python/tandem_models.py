@@ -120,7 +120,44 @@ class ResNet18(nn.Module):
         return self.fc(F.adaptive_avg_pool2d(x, 1).flatten(1))
 
 
-NETWORKS = ("mlp", "lenet", "simple", "resnet9", "resnet18")
+class ShiftNorm(nn.BatchNorm2d):
+    def __init__(self, channels):
+        super().__init__(channels, eps=1e-12, momentum=0.4)
+        self.weight = None  # it only shifts
+        self.num_batches_tracked = None
+
+
+class FastGroup(nn.Module):
+    def __init__(self, inputs, outputs):
+        super().__init__()
+        self.conv1 = nn.Conv2d(inputs, outputs, 3, padding=1, bias=False)
+        self.norm1 = ShiftNorm(outputs)
+        self.conv2 = nn.Conv2d(outputs, outputs, 3, padding=1, bias=False)
+        self.norm2 = ShiftNorm(outputs)
+
+    def forward(self, x):
+        x = F.gelu(self.norm1(F.max_pool2d(self.conv1(x), 2)))
+        return F.gelu(self.norm2(self.conv2(x)))
+
+
+class FastNet(nn.Module):
+    def __init__(self, shape, classes):
+        super().__init__()
+        channels = shape[0]
+        self.whiten = nn.Conv2d(channels, 8 * channels, 2)
+        del self.whiten.weight  # it is not trained
+        self.whiten.register_buffer("weight", torch.zeros(8 * channels, channels, 2, 2))
+        self.group1 = FastGroup(8 * channels, 64)
+        self.group2 = FastGroup(64, 256)
+        self.group3 = FastGroup(256, 256)
+        self.head = nn.Linear(256, classes, bias=False)
+
+    def forward(self, x):
+        x = self.group3(self.group2(self.group1(F.gelu(self.whiten(x)))))
+        return self.head(F.max_pool2d(x, x.shape[2:]).flatten(1)) / 256
+
+
+NETWORKS = ("mlp", "lenet", "simple", "fastnet", "resnet9", "resnet18")
 
 
 def make_network(name, shape, classes):
@@ -131,6 +168,8 @@ def make_network(name, shape, classes):
         return LeNet(shape, classes, padding=2 if min(shape[1:]) < 32 else 0)
     if name == "simple":
         return LeNet(shape, classes, padding=0)
+    if name == "fastnet":
+        return FastNet(shape, classes)
     if name == "resnet9":
         return ResNet9(shape, classes)
     if name == "resnet18":
@@ -180,6 +219,8 @@ def make_optimizer(path, network):
         optimizer = torch.optim.SGD(network.parameters(), momentum=number["momentum"],
                                     nesterov=options["nesterov"] == "true", **common)
         arrays, state = {"velocity": "momentum_buffer"}, {}
+    elif options["optimizer"] == "muon":
+        raise ValueError("PyTorch has no Muon that shares its work with SGD as tandem's does; expected sgd or adamw")
     else:
         optimizer = torch.optim.AdamW(network.parameters(), betas=(number["beta1"], number["beta2"]), eps=number["epsilon"],
                                       **common)

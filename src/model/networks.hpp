@@ -13,6 +13,7 @@ NetworkPtr make_lenet(InputShape shape, std::int64_t classes);
 NetworkPtr make_simple(InputShape shape, std::int64_t classes);
 NetworkPtr make_resnet9(InputShape shape, std::int64_t classes);
 NetworkPtr make_resnet18(InputShape shape, std::int64_t classes);
+NetworkPtr make_fastnet(InputShape shape, std::int64_t classes);
 
 // Throws unless height and width are at least `pixels`.
 void require_smallest_image(const char* network, InputShape shape, std::int64_t pixels);

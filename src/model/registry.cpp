@@ -14,10 +14,11 @@ struct Row {
   NetworkPtr (*make)(InputShape shape, std::int64_t classes);
 };
 
-constexpr std::array<Row, 5> kNetworks{{
+constexpr std::array<Row, 6> kNetworks{{
     {"mlp", make_mlp},
     {"lenet", make_lenet},
     {"simple", make_simple},
+    {"fastnet", make_fastnet},
     {"resnet9", make_resnet9},
     {"resnet18", make_resnet18},
 }};

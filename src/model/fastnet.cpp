@@ -1,0 +1,152 @@
+// fastnet: the network of Keller Jordan's CIFAR-10 speed runs (arXiv 2404.00498; KellerJordan/
+// cifar10-airbench, airbench94_muon.py), 94 % in 8 epochs.
+//   whitening 2x2, GELU · three groups of convolution, halved, BatchNorm, GELU, convolution,
+//   BatchNorm, GELU with 64, 256 and 256 filters · global max · linear / 256
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "convolution.hpp"
+#include "networks.hpp"
+
+namespace tandem::model {
+namespace {
+
+constexpr std::int64_t kWhiteningSize = 2;
+constexpr std::int64_t kWhiteningImages = 5000;
+constexpr std::int64_t kWhiteningImagesAtOnce = 250;  // 23 MB of patches
+constexpr double kWhiteningEpsilon = 5e-4;
+constexpr std::int64_t kWidths[] = {64, 256, 256};
+
+// Without a scale: it would only compete with the filters', which the optimizer keeps normal.
+class ShiftNormImpl : public torch::nn::Module {
+ public:
+  explicit ShiftNormImpl(std::int64_t channels) {
+    bias_ = register_parameter("bias", torch::zeros({channels}));
+    mean_ = register_buffer("running_mean", torch::zeros({channels}));
+    variance_ = register_buffer("running_var", torch::ones({channels}));
+  }
+
+  torch::Tensor forward(const torch::Tensor& x) {
+    constexpr double kMomentum = 0.4;
+    constexpr double kEpsilon = 1e-12;
+    return torch::batch_norm(x, {}, bias_, mean_, variance_, is_training(), kMomentum, kEpsilon,
+                             false);
+  }
+
+ private:
+  torch::Tensor bias_, mean_, variance_;
+};
+TORCH_MODULE(ShiftNorm);
+
+// 3x3, which passes its input on before it is trained.
+Conv2d make_convolution(std::int64_t in, std::int64_t out) {
+  Conv2d convolution(torch::nn::Conv2dOptions(in, out, 3).padding(1).bias(false));
+  const torch::NoGradGuard no_grad;
+  torch::nn::init::dirac_(convolution->weight.narrow(0, 0, std::min(in, out)));
+  return convolution;
+}
+
+class GroupImpl : public torch::nn::Module {
+ public:
+  GroupImpl(std::int64_t in, std::int64_t out) {
+    conv1_ = register_module("conv1", make_convolution(in, out));
+    norm1_ = register_module("norm1", ShiftNorm(out));
+    conv2_ = register_module("conv2", make_convolution(out, out));
+    norm2_ = register_module("norm2", ShiftNorm(out));
+  }
+
+  torch::Tensor forward(const torch::Tensor& x) {
+    const torch::Tensor half =
+        torch::gelu(norm1_->forward(torch::max_pool2d(conv1_->forward(x), 2)));
+    return torch::gelu(norm2_->forward(conv2_->forward(half)));
+  }
+
+ private:
+  Conv2d conv1_{nullptr}, conv2_{nullptr};
+  ShiftNorm norm1_{nullptr}, norm2_{nullptr};
+};
+TORCH_MODULE(Group);
+
+// A convolution whose filters follow from the data and stay; its bias is trained.
+class WhiteningImpl : public torch::nn::Module {
+ public:
+  explicit WhiteningImpl(std::int64_t channels) {
+    const std::int64_t patch = channels * kWhiteningSize * kWhiteningSize;
+    weight_ = register_buffer("weight",
+                              torch::randn({2 * patch, channels, kWhiteningSize, kWhiteningSize}));
+    bias_ = register_parameter("bias", torch::zeros({2 * patch}));
+  }
+
+  std::int64_t filters() const { return weight_.size(0); }
+
+  torch::Tensor forward(const torch::Tensor& x) { return torch::conv2d(x, weight_, bias_); }
+
+  // The eigenvectors of the covariance of all patches, each divided by the root of its eigenvalue,
+  // and their negatives.
+  void learn_from(const torch::Tensor& images) {
+    const std::int64_t patch = filters() / 2;
+    torch::Tensor products = torch::zeros({patch, patch}, torch::kFloat64);
+    std::int64_t count = 0;
+    for (const torch::Tensor& some : images.split(kWhiteningImagesAtOnce)) {
+      const torch::Tensor patches = some.to(torch::kFloat64)
+                                        .unfold(2, kWhiteningSize, 1)
+                                        .unfold(3, kWhiteningSize, 1)
+                                        .permute({0, 2, 3, 1, 4, 5})
+                                        .reshape({-1, patch});
+      products.addmm_(patches.t(), patches);
+      count += patches.size(0);
+    }
+    const auto [values, vectors] = at::linalg_eigh(products / static_cast<double>(count));
+    const torch::Tensor whitening =
+        (vectors.t() / (values + kWhiteningEpsilon).sqrt().unsqueeze(1)).to(torch::kFloat32);
+    const torch::NoGradGuard no_grad;
+    weight_.copy_(torch::cat({whitening, -whitening}).view(weight_.sizes()));
+  }
+
+ private:
+  torch::Tensor weight_, bias_;
+};
+TORCH_MODULE(Whitening);
+
+class FastNet : public Network {
+ public:
+  FastNet(InputShape shape, std::int64_t classes) {
+    whiten_ = register_module("whiten", Whitening(shape.channels));
+    std::int64_t channels = whiten_->filters();
+    for (std::size_t i = 0; i < groups_.size(); ++i) {
+      groups_[i] = register_module("group" + std::to_string(i + 1), Group(channels, kWidths[i]));
+      channels = kWidths[i];
+    }
+    head_ = register_module(
+        "head", torch::nn::Linear(torch::nn::LinearOptions(channels, classes).bias(false)));
+    const torch::NoGradGuard no_grad;
+    head_->weight /= head_->weight.std();
+  }
+
+  torch::Tensor forward(torch::Tensor images) override {
+    torch::Tensor x = torch::gelu(whiten_->forward(images));
+    for (Group& group : groups_) x = group->forward(x);
+    x = torch::max_pool2d(x, {x.size(2), x.size(3)}).flatten(1);
+    return head_->forward(x) / static_cast<double>(x.size(1));
+  }
+
+  std::vector<std::string> early_parameters() const override { return {"whiten.bias"}; }
+  std::int64_t images_to_learn_from() const override { return kWhiteningImages; }
+  void learn_from(const torch::Tensor& images) override { whiten_->learn_from(images); }
+
+ private:
+  Whitening whiten_{nullptr};
+  std::array<Group, 3> groups_{nullptr, nullptr, nullptr};
+  torch::nn::Linear head_{nullptr};
+};
+
+}  // namespace
+
+NetworkPtr make_fastnet(InputShape shape, std::int64_t classes) {
+  // Smaller ones end as 1x1, whose variance over a single image is none.
+  require_smallest_image("fastnet", shape, 17);
+  return std::make_shared<FastNet>(shape, classes);
+}
+
+}  // namespace tandem::model
