@@ -28,7 +28,8 @@ double Schedule::at(std::uint64_t step) const {
   const double since = now - warmup_steps_;
   const double left = std::max(1.0, total_steps_ - warmup_steps_);
   if (options_.name == "cosine") return peak_ * (1 + std::cos(kPi * since / left)) / 2;
-  if (options_.name == "triangle") return peak_ * (left - since) / left;
+  if (options_.name == "triangle" || options_.name == "linear")
+    return peak_ * (left - since) / left;
   if (options_.name == "step") {
     return peak_ * std::pow(options_.step_gamma, std::floor(now / drop_steps_));
   }

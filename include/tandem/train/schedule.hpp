@@ -22,8 +22,8 @@ class Schedule {
 
   // Of step 0 … total_steps - 1. During warm-up peak * (step + 1) / warm-up steps. Afterwards, with
   // s steps since the warm-up of S in all: cosine peak * (1 + cos(pi s / S)) / 2
-  // (torch.optim.lr_scheduler.CosineAnnealingLR), triangle peak * (S - s) / S, step peak *
-  // gamma^floor(step / drop) (StepLR).
+  // (torch.optim.lr_scheduler.CosineAnnealingLR), linear and triangle peak * (S - s) / S,
+  // step peak * gamma^floor(step / drop) (StepLR).
   double at(std::uint64_t step) const;
 
  private:

@@ -1,0 +1,33 @@
+// What: Muon for filters and matrices, SGD for the rest: the optimizer of the fastest recipe known
+// for CIFAR-10.
+// Owns: its velocity, one float a parameter. Threads: one at a time. Throws: what libtorch throws.
+//
+// Jordan et al., "Muon: An optimizer for hidden layers in neural networks" (2024), as
+// airbench94_muon.py of KellerJordan/cifar10-airbench has it: the update is made orthogonal, and
+// the filters of a convolution are kept at a root mean square norm of 1 each.
+//
+// Matrix products are libtorch's, which may round differently on processors of another kind.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tandem/train/optimizer.hpp"
+#include "tandem/train/parameter_arena.hpp"
+
+namespace tandem::train {
+
+// The nearest orthogonal matrix, roughly: three steps of Newton and Schulz's iteration in the
+// quintic form of Muon, after which singular values lie between 0.7 and 1.2 or so. `matrix`: float
+// [rows, columns].
+torch::Tensor orthogonalised(const torch::Tensor& matrix);
+
+// The parameters of more than one dimension are Muon's, as matrices of shape[0] rows, but for the
+// last of them in the network, the head. `peak`: the learning rate of its steps at their peak, to
+// which those of the others keep their ratio. `early`: names of parameters that are trained in the
+// first options.early_steps only, at a rate that falls to 0.
+std::unique_ptr<Optimizer> make_muon(const OptimizerOptions& options, const ParameterArena& arena,
+                                     double peak, const std::vector<std::string>& early);
+
+}  // namespace tandem::train

@@ -1,0 +1,150 @@
+#include "tandem/train/muon.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "tandem/train/host_copy.hpp"
+
+namespace tandem::train {
+namespace {
+
+// Of the quintic a x + b x^3 + c x^5, from Muon's authors.
+constexpr double kA = 3.4445;
+constexpr double kB = -4.7750;
+constexpr double kC = 2.0315;
+constexpr int kIterations = 3;
+constexpr double kSmallestNorm = 1e-7;
+
+enum class Kind { kMatrix, kHead, kShort };
+
+// What is updated at once: a matrix, or neighbours in the arena that are treated alike.
+struct Piece {
+  Kind kind;
+  bool early;
+  bool normal;  // its norm is kept
+  std::int64_t rows;
+  std::int64_t offset;
+  std::int64_t count;
+
+  torch::Tensor of(const torch::Tensor& flat) const { return flat.narrow(0, offset, count); }
+};
+
+std::vector<Piece> pieces_of(const ParameterArena& arena, const std::vector<std::string>& early) {
+  std::vector<Piece> pieces;
+  bool head_is_due = true;  // slots lie from the last layer to the first
+  for (const ParameterArena::Slot& slot : arena.slots()) {
+    Piece piece{Kind::kShort,
+                false,
+                false,
+                1,
+                static_cast<std::int64_t>(slot.offset),
+                static_cast<std::int64_t>(slot.count)};
+    if (slot.parameter.dim() > 1) {
+      piece.kind = std::exchange(head_is_due, false) ? Kind::kHead : Kind::kMatrix;
+      piece.normal = slot.parameter.dim() == 4;
+      piece.rows = slot.parameter.size(0);
+    }
+    piece.early = std::find(early.begin(), early.end(), slot.name) != early.end();
+    pieces.push_back(piece);
+  }
+  return pieces;
+}
+
+class Muon final : public Optimizer {
+ public:
+  Muon(const OptimizerOptions& options, const ParameterArena& arena, double peak,
+       const std::vector<std::string>& early)
+      : options_(options),
+        peak_(peak),
+        pieces_(pieces_of(arena, early)),
+        velocity_(torch::zeros_like(arena.flat_values())),
+        steps_(torch::zeros({}, torch::TensorOptions(torch::kFloat64).device(arena.device()))) {}
+
+  void step(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate,
+            const torch::Tensor& left_out) override {
+    const torch::NoGradGuard no_grad;
+    for (const Piece& piece : pieces_) {
+      const torch::Tensor value = piece.of(values);
+      const torch::Tensor velocity = piece.of(velocity_);
+      auto [new_value, new_velocity] =
+          piece.kind == Kind::kMatrix
+              ? muon(piece, value, piece.of(gradients), velocity, learning_rate)
+              : sgd(piece, value, piece.of(gradients), velocity, learning_rate / peak_);
+      if (left_out.defined()) {
+        new_value = torch::where(left_out == 1, value, new_value);
+        new_velocity = torch::where(left_out == 1, velocity, new_velocity);
+      }
+      value.copy_(new_value);
+      velocity.copy_(new_velocity);
+    }
+    if (left_out.defined()) {
+      steps_.add_(1 - left_out);
+    } else {
+      steps_.add_(1);
+    }
+  }
+
+  std::vector<StateArray> state() override { return {{"velocity", velocity_}}; }
+  std::uint64_t steps() const override {
+    return static_cast<std::uint64_t>(on_host(steps_).item<double>());
+  }
+  void set_steps(std::uint64_t steps) override { steps_.fill_(static_cast<double>(steps)); }
+
+ private:
+  using Both = std::pair<torch::Tensor, torch::Tensor>;  // value and velocity
+
+  Both muon(const Piece& piece, const torch::Tensor& value, const torch::Tensor& gradient,
+            const torch::Tensor& velocity, double rate) const {
+    const torch::Tensor new_velocity = velocity * options_.momentum + gradient;
+    const torch::Tensor direction =
+        options_.nesterov ? gradient + new_velocity * options_.momentum : new_velocity;
+    const torch::Tensor update = orthogonalised(direction.view({piece.rows, -1})).flatten();
+    const torch::Tensor kept =
+        piece.normal ? value * (std::sqrt(static_cast<double>(piece.rows)) / value.norm()) : value;
+    return {kept - update * rate, new_velocity};
+  }
+
+  // `share`: of the peak rate.
+  Both sgd(const Piece& piece, const torch::Tensor& value, const torch::Tensor& gradient,
+           const torch::Tensor& velocity, double share) const {
+    const double peak = piece.kind == Kind::kHead ? options_.head_rate : options_.bias_rate;
+    const torch::Tensor change =
+        peak > 0 ? gradient + value * (options_.weight_decay / peak) : gradient;
+    const torch::Tensor new_velocity = velocity * options_.sgd_momentum + change;
+    const torch::Tensor direction = change + new_velocity * options_.sgd_momentum;
+    if (!piece.early || options_.early_steps == 0) {
+      return {value - direction * (peak * share), new_velocity};
+    }
+    const torch::Tensor left =
+        (1 - steps_ / static_cast<double>(options_.early_steps)).clamp_min(0);
+    return {value - direction * (left * peak).to(torch::kFloat32), new_velocity};
+  }
+
+  const OptimizerOptions options_;
+  const double peak_;
+  const std::vector<Piece> pieces_;
+  const torch::Tensor velocity_;
+  const torch::Tensor steps_;  // on the device, which may leave some out without the host's knowing
+};
+
+}  // namespace
+
+torch::Tensor orthogonalised(const torch::Tensor& matrix) {
+  const bool tall = matrix.size(0) > matrix.size(1);
+  torch::Tensor x = matrix / (matrix.norm() + kSmallestNorm);
+  if (tall) x = x.t().contiguous();
+  for (int i = 0; i < kIterations; ++i) {
+    const torch::Tensor squares = x.mm(x.t());
+    const torch::Tensor factor = torch::addmm(squares, squares, squares, kB, kC);
+    x = torch::addmm(x, factor, x, kA, 1);
+  }
+  return tall ? x.t().contiguous() : x;
+}
+
+std::unique_ptr<Optimizer> make_muon(const OptimizerOptions& options, const ParameterArena& arena,
+                                     double peak, const std::vector<std::string>& early) {
+  return std::make_unique<Muon>(options, arena, peak, early);
+}
+
+}  // namespace tandem::train
