@@ -60,9 +60,11 @@ Json to_json(const train::Evaluation& result, const data::DatasetInfo& info) {
     classes[info.classes[i]] =
         images > 0 ? Json(static_cast<double>(result.class_correct[i]) / images) : Json(nullptr);
   }
+  const Json views = result.views_accuracy ? Json(*result.views_accuracy) : Json();
   return {{"test_loss", result.loss},  {"test_accuracy", result.accuracy},
           {"correct", result.correct}, {"images", result.images},
-          {"class_accuracy", classes}, {"seconds", result.seconds}};
+          {"class_accuracy", classes}, {"test_accuracy_tta", views},
+          {"seconds", result.seconds}};
 }
 
 std::string to_text(const train::Evaluation& result, const data::DatasetInfo& info) {
@@ -79,13 +81,17 @@ std::string to_text(const train::Evaluation& result, const data::DatasetInfo& in
   return format_table(rows) + "\neval " + std::to_string(result.images) + "/" +
          std::to_string(result.images) + " exactly once  test loss " + format_real(result.loss) +
          "  test accuracy " + format_real(result.accuracy) + "  (" +
-         std::to_string(result.correct) + " correct, " + format_fixed(result.seconds, 1) + " s)";
+         std::to_string(result.correct) + " correct, " + format_fixed(result.seconds, 1) + " s)" +
+         (result.views_accuracy
+              ? "  with test-time augmentation " + format_real(*result.views_accuracy)
+              : "");
 }
 
 int run_eval(Job& job, const Arguments& arguments) {
   Options options = resolve_together(job, "eval", eval_command().options, arguments);
   std::string precision;
   bool json = false;
+  bool views = false;
   bool channels_last = true;
   int threads = 0;
   DeviceOptions device_options;
@@ -97,6 +103,7 @@ int run_eval(Job& job, const Arguments& arguments) {
     device_options = read_device_options(options);
     threads = static_cast<int>(options.count("threads", 0, 1024));
     json = options.flag("json");
+    views = options.flag("tta");
     options.throw_faults("eval");
     use_threads(threads, job.topology.default_threads());
   });
@@ -125,9 +132,11 @@ int run_eval(Job& job, const Arguments& arguments) {
   const data::Layout layout = channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
   // Pixels are normalised as in training, also where this data set's own mean differs.
   const data::Transform transform(info.shape, layout, description.mean, description.std);
+  train::EvaluationSettings settings{transform, model::parse_precision(precision),
+                                     info.classes.size(), place};
+  settings.views = views;
   const train::Evaluation result =
-      train::evaluate(job.world, *network, images.view(data::Split::kTest),
-                      {transform, model::parse_precision(precision), info.classes.size(), place});
+      train::evaluate(job.world, *network, images.view(data::Split::kTest), settings);
   if (!json && !device.note.empty()) job.say(device.note);
   if (job.is_root()) {
     print_line(json ? to_json(result, info).dump() : to_text(result, info));
@@ -150,6 +159,7 @@ Command eval_command() {
            gpu_ids_option(),
            share_gpu_option(),
            threads_option(),
+           {"tta", "", "false", "also test-time augmentation, six times the work", "reporting"},
            {"json", "", "false", "one JSON object on standard output", "reporting"}},
           nullptr,
           run_eval};

@@ -109,6 +109,7 @@ int run_train(Job& job, const Arguments& arguments) {
                                      network_file.sha256};
   const model::NetworkPtr network =
       make_network_together(job, start, config, description, network_file, device);
+  let_learn_from_data(job, start, config, images, *network);
   train::ParameterArena arena(*network, config.channels_last, device);
   train::broadcast_weights(job.world, arena, *network);
 
@@ -120,7 +121,7 @@ int run_train(Job& job, const Arguments& arguments) {
   settle_bucket_size(job, start, options, config, arithmetic, gradients, arena, *network,
                      info.shape);
   const auto exchange = make_exchange(job, config, arena, *network, gradients);
-  const auto optimizer = make_optimizer_on(device, config.optimizer, arena.values().size());
+  const auto optimizer = make_optimizer_of(config, arithmetic, arena, *network);
   restore_state(job, start, *network, arena, *optimizer);
   const train::Schedule schedule(config.schedule, arithmetic.learning_rate,
                                  arithmetic.steps_per_epoch, arithmetic.total_steps);
@@ -200,16 +201,18 @@ int run_train(Job& job, const Arguments& arguments) {
     board.touch();
     return is_stop_asked();
   };
-  const train::EvaluationSettings evaluation{transform, config.precision, info.classes.size(),
-                                             device,    between_batches,  kWorstImages};
+  train::EvaluationSettings evaluation{transform, config.precision, info.classes.size(),
+                                       device,    between_batches,  kWorstImages};
   train::TrainerSettings settings;
   settings.plan = plan;
   settings.precision = config.precision;
+  settings.sums_loss = config.sums_loss;
   settings.label_smoothing = config.label_smoothing;
   settings.skip_nonfinite = request.safekeeping.skip_nonfinite;
   settings.eval_every = config.eval_every;
   settings.log_every = config.log_every;
-  const auto evaluate_test = [&] {
+  const auto evaluate_test = [&](bool last) {
+    evaluation.views = last && request.reporting.views;
     const train::Evaluation result =
         train::evaluate(job.world, *network, images.view(data::Split::kTest), evaluation);
     keeper.consider(result);

@@ -1,6 +1,7 @@
 #include "compute.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "tandem/comm/agree.hpp"
@@ -10,6 +11,7 @@
 #include "tandem/core/text.hpp"
 #include "tandem/model/cuda.hpp"
 #include "tandem/train/bucket_choice.hpp"
+#include "tandem/train/muon.hpp"
 #include "tandem/train/staged_collectives.hpp"
 
 namespace tandem::app {
@@ -122,11 +124,19 @@ void settle_bucket_size(Job& job, const RunStart& start, Options& options,
   options.settle("bucket-mb", format_real(config.bucket_mb));
 }
 
-std::unique_ptr<train::Optimizer> make_optimizer_on(torch::Device device,
-                                                    const train::OptimizerOptions& options,
-                                                    std::size_t size) {
-  return device.is_cpu() ? train::make_optimizer(options, size)
-                         : train::make_device_optimizer(options, size, device);
+std::unique_ptr<train::Optimizer> make_optimizer_of(const train::TrainConfig& config,
+                                                    const train::BatchArithmetic& arithmetic,
+                                                    const train::ParameterArena& arena,
+                                                    const model::Network& network) {
+  train::OptimizerOptions options = config.optimizer;
+  if (options.name == "muon") {
+    options.early_steps = static_cast<std::uint64_t>(
+        std::round(config.early_epochs * static_cast<double>(arithmetic.steps_per_epoch)));
+    return train::make_muon(options, arena, arithmetic.learning_rate, network.early_parameters());
+  }
+  const auto size = static_cast<std::size_t>(arena.flat_values().numel());
+  return arena.device().is_cpu() ? train::make_optimizer(options, size)
+                                 : train::make_device_optimizer(options, size, arena.device());
 }
 
 std::unique_ptr<train::StepMath> make_step_math_on(train::ParameterArena& arena,

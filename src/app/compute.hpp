@@ -48,9 +48,10 @@ void settle_bucket_size(Job& job, const RunStart& start, Options& options,
                         comm::Collectives& carrier, train::ParameterArena& arena,
                         model::Network& network, data::ImageShape shape);
 
-std::unique_ptr<train::Optimizer> make_optimizer_on(torch::Device device,
-                                                    const train::OptimizerOptions& options,
-                                                    std::size_t size);
+std::unique_ptr<train::Optimizer> make_optimizer_of(const train::TrainConfig& config,
+                                                    const train::BatchArithmetic& arithmetic,
+                                                    const train::ParameterArena& arena,
+                                                    const model::Network& network);
 
 std::unique_ptr<train::StepMath> make_step_math_on(train::ParameterArena& arena,
                                                    train::Optimizer& optimizer,

@@ -1,6 +1,7 @@
 #include "run_network.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 #include "tandem/comm/agree.hpp"
@@ -9,6 +10,7 @@
 #include "tandem/core/json_fields.hpp"
 #include "tandem/model/registry.hpp"
 #include "tandem/model/script_network.hpp"
+#include "tandem/train/batch_source.hpp"
 #include "tandem/train/snapshot.hpp"
 
 namespace tandem::app {
@@ -82,6 +84,24 @@ model::NetworkPtr make_network_together(Job& job, const RunStart& start,
                           [&] { load_initial_weights(config.init_from, config.model, *network); });
   }
   return network;
+}
+
+void let_learn_from_data(Job& job, const RunStart& start, const train::TrainConfig& config,
+                         const train::ImageStore& images, model::Network& network) {
+  if (start.resumes || !config.init_from.empty()) return;
+  comm::agree_on_rank_0(job.world, [&] {
+    const data::ImagesView view = images.view(data::Split::kTrain);
+    const auto wanted = static_cast<std::size_t>(network.images_to_learn_from());
+    data::BatchRequest request;
+    request.images.resize(std::min(wanted, view.labels.size()));
+    if (request.images.empty()) return;
+    std::iota(request.images.begin(), request.images.end(), 0);
+    const data::DatasetInfo& info = images.info();
+    const data::Transform transform(info.shape, data::Layout::kPlanar, info.mean, info.std);
+    const data::Batch batch = data::make_batch(view, transform, {}, std::move(request));
+    network.learn_from(
+        train::tensor_of(batch.images.get(), batch.size(), info.shape, transform.layout()));
+  });
 }
 
 }  // namespace tandem::app

@@ -140,6 +140,8 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
   if (result.last_evaluation) {
     summary["test_loss"] = result.last_evaluation->loss;
     summary["test_accuracy"] = result.last_evaluation->accuracy;
+    const auto& views = result.last_evaluation->views_accuracy;
+    if (views) summary["test_accuracy_tta"] = *views;
   }
   return summary;
 }

@@ -138,6 +138,7 @@ void JsonLinesSink::on_evaluation(const EvaluationRecord& record) {
   Json line = line_for("eval", record.step, record.epoch);
   line["test_loss"] = record.test_loss;
   line["test_accuracy"] = record.test_accuracy;
+  if (record.views_accuracy) line["test_accuracy_tta"] = *record.views_accuracy;
   line["images"] = record.images;
   line["seconds"] = record.seconds;
   write(all_, line);

@@ -127,6 +127,7 @@ void TensorBoardSink::on_evaluation(const EvaluationRecord& record) {
   Summary summary;
   summary.scalar("eval/loss", record.test_loss);
   summary.scalar("eval/accuracy", record.test_accuracy);
+  if (record.views_accuracy) summary.scalar("eval/accuracy_tta", *record.views_accuracy);
   write(summary, record.step);
 }
 

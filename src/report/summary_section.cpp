@@ -82,6 +82,8 @@ Lines first_lines() {
   return {{"state", state_cell},
           {"error", error_cell},
           {"test accuracy", number("test_accuracy", "eval", "test_accuracy", Unit::kAccuracy)},
+          {"with test-time augmentation",
+           number("test_accuracy_tta", "eval", "test_accuracy_tta", Unit::kAccuracy)},
           {"best test accuracy", best_cell},
           {"slowest rank", [](const RunView& run) { return dash_or(describe_slowest_rank(run)); }},
           {"images per second", number("images_per_second", "step", "images_per_second")},

@@ -61,7 +61,8 @@ std::string BatchArithmetic::describe(const TrainConfig& config, int world) cons
             format_real(config.lr_reference_batch) + ", linear)";
   }
   return text + "; " + std::to_string(steps_per_epoch) +
-         " steps/epoch; gradient: mean over the global batch";
+         " steps/epoch; gradient: " + (config.sums_loss ? "sum" : "mean") +
+         " over the global batch";
 }
 
 data::TrainingPlan training_plan(const TrainConfig& config, const BatchArithmetic& arithmetic,

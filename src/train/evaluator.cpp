@@ -11,6 +11,7 @@
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/objective.hpp"
 #include "tandem/train/replicate.hpp"
+#include "tandem/train/test_time.hpp"
 
 namespace tandem::train {
 namespace {
@@ -21,6 +22,7 @@ struct Counts {
   std::size_t classes;
   std::vector<std::int64_t> confusion;          // by label * classes + answer
   std::vector<std::uint64_t> accounting{0, 0};  // images, hash of their ids
+  std::int64_t correct_of_views = 0;
   WorstAnswers worst;
 
   Counts(std::size_t batches, const EvaluationSettings& settings)
@@ -43,6 +45,12 @@ struct Counts {
     accounting[1] += id_hash_of(batch.request);
   }
 
+  void add_views(const TensorBatch& batch, const torch::Tensor& logits) {
+    const std::vector<std::int64_t> predicted = predicted_classes(logits);
+    const auto* labels = batch.labels.data_ptr<std::int64_t>();
+    for (std::size_t i = 0; i < batch.size(); ++i) correct_of_views += predicted[i] == labels[i];
+  }
+
   void add_worst(const TensorBatch& batch, const torch::Tensor& logits,
                  const std::vector<std::int64_t>& predicted) {
     const torch::Tensor losses = image_cross_entropy(logits, batch.labels).contiguous();
@@ -56,6 +64,7 @@ struct Counts {
     comm.reduce(Span<double>(batch_loss));
     comm.reduce(Span<std::int64_t>(confusion));
     comm.reduce(Span<std::uint64_t>(accounting));
+    comm.reduce(Span<std::int64_t>(&correct_of_views, 1));
   }
 };
 
@@ -87,8 +96,12 @@ Evaluation evaluate(comm::Communicator& comm, model::Network& network,
     interrupted = settings.is_interrupted && settings.is_interrupted();
     if (interrupted) break;
     const model::AutocastScope autocast(settings.precision, settings.device.type());
-    const torch::Tensor logits = network.forward(batch->images.to(settings.device));
+    const torch::Tensor pixels = batch->images.to(settings.device);
+    const torch::Tensor logits = network.forward(pixels);
     counts.add(*batch, on_host(logits));
+    if (settings.views) {
+      counts.add_views(*batch, on_host(logits_of_views(network, pixels, logits)));
+    }
   }
   Evaluation result;
   const auto interruptions = comm.all_reduce_value<std::int64_t>(interrupted ? 1 : 0);
@@ -111,6 +124,10 @@ Evaluation evaluate(comm::Communicator& comm, model::Network& network,
   result.images = static_cast<std::int64_t>(image_count);
   result.loss /= static_cast<double>(image_count);
   result.accuracy = static_cast<double>(result.correct) / static_cast<double>(image_count);
+  if (settings.views) {
+    result.views_accuracy =
+        static_cast<double>(counts.correct_of_views) / static_cast<double>(image_count);
+  }
   result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return result;
 }

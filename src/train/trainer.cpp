@@ -157,7 +157,7 @@ void Trainer::forward_backward(const TensorBatch& batch) {
   const torch::Tensor loss = summed_cross_entropy(logits, batch.labels, settings_.label_smoothing);
   // The gradient of sum / n over the global batch; the exchange adds up, so the mean needs no
   // further scaling.
-  loss.backward(parts_.math.gradient_of_sum(batch.request.global_count));
+  loss.backward(parts_.math.gradient_of_sum(settings_.sums_loss ? 1 : batch.request.global_count));
   parts_.math.count(batch, loss, logits);
 }
 
@@ -278,7 +278,7 @@ void Trainer::finish_epoch(std::uint64_t step, bool epoch_ends) {
 void Trainer::run_evaluation(std::uint64_t step) {
   enter(comm::Phase::kEvaluation);
   model::release_unused_memory();  // around what has shapes of its own
-  const Evaluation evaluation = parts_.evaluate();
+  const Evaluation evaluation = parts_.evaluate(step + 1 == settings_.plan.steps);
   model::release_unused_memory();
   parts_.network.train();
   state_.evaluation_due = !evaluation.completed;
@@ -291,6 +291,7 @@ void Trainer::run_evaluation(std::uint64_t step) {
   record.test_accuracy = evaluation.accuracy;
   record.correct = static_cast<std::uint64_t>(evaluation.correct);
   record.images = static_cast<std::uint64_t>(evaluation.images);
+  record.views_accuracy = evaluation.views_accuracy;
   record.seconds = evaluation.seconds;
   result_.last_evaluation = evaluation;
   result_.last_evaluation->step = record.step;

@@ -170,9 +170,10 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   settings.log_every = 1;
   settings.skip_nonfinite = skip_nonfinite;
   const EvaluationSettings evaluation{transform, config.precision, kClasses, place, nullptr, 20};
-  Trainer trainer({comm, *network, arena, *exchange, *math, schedule, *batches,
-                   [&] { return evaluate(comm, *network, images.view(), evaluation); }, sinks},
-                  settings);
+  Trainer trainer(
+      {comm, *network, arena, *exchange, *math, schedule, *batches,
+       [&](bool) { return evaluate(comm, *network, images.view(), evaluation); }, sinks},
+      settings);
   outcome.result = trainer.run();
   broadcast_buffers(comm, *network);
   outcome.parameters = network->parameters();

@@ -35,6 +35,7 @@ struct TrainReporting {
   std::optional<train::StepRange> profile;  // steps to trace
   double system_interval_seconds = 1;       // 0: never
   std::uint64_t histograms_every = 0;       // epochs; 0: never
+  bool views = false;                       // test-time augmentation in the last evaluation
 };
 
 // When the state is saved, compared and given up.

@@ -44,6 +44,7 @@ struct EvaluationRecord {
   double test_accuracy = 0;
   std::uint64_t correct = 0;
   std::uint64_t images = 0;
+  std::optional<double> views_accuracy;  // with test-time augmentation, where it was asked for
   double seconds = 0;
 };
 

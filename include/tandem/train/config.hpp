@@ -26,10 +26,12 @@ struct TrainConfig {
   std::uint64_t virtual_ranks = 0;      // shards that make the result independent of the ranks
   double epochs = 10;                   // may be fractional
   std::uint64_t max_steps = 0;          // 0: no limit
-  OptimizerOptions optimizer;
+  OptimizerOptions optimizer;           // but for early_steps
+  double early_epochs = 0;              // 0: all
   double learning_rate = 0.05;
   double lr_reference_batch = 0;  // the learning rate is meant for this global batch; 0: for any
   ScheduleOptions schedule;
+  bool sums_loss = false;      // the gradient is that of the summed loss, not of its mean
   double label_smoothing = 0;  // in [0, 1)
   double clip_norm = 0;        // global gradient norm; 0: no limit
   model::Precision precision = model::Precision::kFp32;

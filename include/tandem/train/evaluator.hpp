@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <vector>
 
 #include "tandem/comm/communicator.hpp"
@@ -24,6 +25,7 @@ struct Evaluation {
   double accuracy = 0;
   std::int64_t correct = 0;
   std::int64_t images = 0;
+  std::optional<double> views_accuracy;     // with test-time augmentation, where it was asked for
   std::vector<std::int64_t> class_images;   // by label
   std::vector<std::int64_t> class_correct;  // by label
   std::vector<std::int64_t> confusion;      // images by label * classes + answer
@@ -40,6 +42,7 @@ struct EvaluationSettings {
   torch::Device device = torch::kCPU;              // the network's
   std::function<bool()> is_interrupted = nullptr;  // asked between batches; may be empty
   std::size_t worst = 0;                           // how many of the worst answers are wanted
+  bool views = false;                              // test-time augmentation, six times the work
 };
 
 // Collective. Broadcasts rank 0's buffers first and leaves the network in evaluation mode. Complete

@@ -37,9 +37,10 @@ struct TrainerParts {
   GradientExchange& exchange;
   StepMath& math;
   const Schedule& schedule;
-  BatchSource& batches;                  // gives plan.parts_of_rank(world) batches a step
-  std::function<Evaluation()> evaluate;  // collective
-  metrics::Sinks& sinks;                 // empty but on rank 0
+  BatchSource& batches;  // gives plan.parts_of_rank(world) batches a step
+  // Collective; `last`: no step follows.
+  std::function<Evaluation(bool last)> evaluate;
+  metrics::Sinks& sinks;  // empty but on rank 0
   // Both collective, after each step, with the steps done; may be empty.
   std::function<Boundary(std::uint64_t step)> decide = nullptr;
   std::function<void(const TrainingState&)> save =
@@ -52,6 +53,7 @@ struct TrainerParts {
 struct TrainerSettings {
   data::TrainingPlan plan;
   model::Precision precision = model::Precision::kFp32;
+  bool sums_loss = false;  // train by the sum over the global batch, not by its mean
   double label_smoothing = 0;
   bool skip_nonfinite = false;   // leave out an update whose gradient is not finite; else throw
   std::uint64_t eval_every = 1;  // epochs; 0: never

@@ -46,6 +46,7 @@ void read_reporting(Options& options, TrainReporting& reporting) {
   if (options.is_set("profile")) {
     reporting.profile = options.parsed("profile", train::StepRange::parse);
   }
+  reporting.views = options.flag("tta");
   reporting.histograms_every = options.count("histograms-every", 0, std::uint64_t{1} << 40);
   reporting.system_interval_seconds = options.real("system-interval", 0, kMostSeconds);
   if (reporting.system_interval_seconds > 0 && reporting.system_interval_seconds < kSoonest) {

@@ -25,8 +25,8 @@ OptionSpec threads_option() {
 OptionTable train_option_table() {
   const std::string models =
       join(model::network_names(), ", ") + ", or a TorchScript file that Python exported";
-  const std::vector<std::string> optimizers{"sgd", "adamw"};
-  const std::vector<std::string> schedules{"constant", "step", "cosine", "triangle"};
+  const std::vector<std::string> optimizers{"sgd", "adamw", "muon"};
+  const std::vector<std::string> schedules{"constant", "step", "cosine", "linear", "triangle"};
   return {
       {"data", "FILE.h5", "", "packed data set, made by tandem pack", "what to train"},
       {"recipe", "NAME|FILE", "", "a set of defaults: mnist-lenet, cifar10-simple, …",
@@ -37,7 +37,8 @@ OptionTable train_option_table() {
        "start from the weights of a checkpoint or another .safetensors, for fine-tuning",
        "what to train"},
       {"seed", "N", "1", "of initial weights, order and augmentation", "what to train"},
-      {"augment", "SPEC", "none", "none, standard (crop=4,flip), or a list of crop=N and flip",
+      {"augment", "SPEC", "none",
+       "none, standard (crop=4,flip), or a list of crop=N or reflect=N and flip or alternate-flip",
        "what to train"},
 
       {"batch-size", "N", "64", "images per rank and step", "batch"},
@@ -61,17 +62,30 @@ OptionTable train_option_table() {
       {"lr", "X", "0.05", "peak learning rate", "optimizer"},
       {"lr-reference-batch", "N", "0",
        "scale the learning rate by global batch / N; 0: take it as it is", "optimizer"},
-      {"momentum", "X", "0.9", "of sgd", "optimizer"},
-      {"nesterov", "", "false", "Nesterov momentum, of sgd", "optimizer"},
+      {"momentum", "X", "0.9", "of sgd and muon", "optimizer"},
+      {"nesterov", "", "false", "Nesterov momentum, of sgd and muon", "optimizer"},
       {"weight-decay", "X", "0", "of all parameters", "optimizer"},
       {"beta1", "X", "0.9", "of adamw", "optimizer"},
       {"beta2", "X", "0.999", "of adamw", "optimizer"},
       {"epsilon", "X", "1e-8", "of adamw", "optimizer"},
+      {"head-lr", "X", "0.67", "muon: peak rate of the last layer, which sgd updates", "optimizer"},
+      {"bias-lr", "X", "0.053", "muon: of biases and norms, which sgd updates as well",
+       "optimizer"},
+      {"sgd-momentum", "X", "0.85", "muon: Nesterov momentum of both", "optimizer"},
+      {"early-epochs", "X", "0",
+       "muon: epochs that fastnet's whitening bias is trained in, at a falling rate; 0: all",
+       "optimizer"},
       {"schedule", "NAME", "constant", join(schedules, ", "), "optimizer", schedules},
       {"warmup-epochs", "X", "0", "linear rise of the learning rate; triangle: up to its peak",
        "optimizer"},
       {"step-epochs", "X", "30", "schedule step: epochs between two drops", "optimizer"},
       {"step-gamma", "X", "0.1", "schedule step: factor of a drop", "optimizer"},
+      {"loss",
+       "mean|sum",
+       "mean",
+       "what is minimised: the mean over the global batch, or the sum",
+       "optimizer",
+       {"mean", "sum"}},
       {"label-smoothing", "X", "0", "share of a label given to all classes alike", "optimizer"},
       {"clip-norm", "X", "0", "limit of the global gradient norm; 0: none", "optimizer"},
 
@@ -117,6 +131,8 @@ OptionTable train_option_table() {
       {"runs-dir", "DIR", "runs", "where run folders are", "reporting"},
       {"eval-every", "N", "1", "epochs between evaluations; 0: never", "reporting"},
       {"log-every", "N", "10", "steps between lines of metrics.jsonl and of progress; 0: never",
+       "reporting"},
+      {"tta", "", "false", "test-time augmentation in the last evaluation, six times the work",
        "reporting"},
       {"profile", "STEPS", "",
        "write a Chrome trace per rank of a step, or of those from one to another, such as 6-10",

@@ -79,12 +79,20 @@ void read_optimizer(Options& options, train::TrainConfig& config) {
   if (config.optimizer.nesterov && config.optimizer.momentum == 0) {
     options.add_fault("--nesterov needs a --momentum above 0");
   }
+  config.optimizer.head_rate = options.real("head-lr", 0, kHuge);
+  config.optimizer.bias_rate = options.real("bias-lr", 0, kHuge);
+  config.optimizer.sgd_momentum = options.real("sgd-momentum", 0, 1);
+  config.early_epochs = options.real("early-epochs", 0, kHuge);
   config.learning_rate = options.real("lr", 0, kHuge);
+  if (config.optimizer.name == "muon" && config.learning_rate == 0) {
+    options.add_fault("--optimizer muon needs a --lr above 0");
+  }
   config.lr_reference_batch = options.real("lr-reference-batch", 0, kHuge);
   config.schedule.name = options.choice("schedule");
   config.schedule.warmup_epochs = options.real("warmup-epochs", 0, kHuge);
   config.schedule.step_epochs = options.real("step-epochs", 1e-6, kHuge);
   config.schedule.step_gamma = options.real("step-gamma", 0, 1);
+  config.sums_loss = options.choice("loss") == "sum";
   config.label_smoothing = options.real("label-smoothing", 0, 0.999999);
   config.clip_norm = options.real("clip-norm", 0, kHuge);
 }
