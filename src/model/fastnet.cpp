@@ -7,6 +7,7 @@
 #include <string>
 
 #include "convolution.hpp"
+#include "gelu.hpp"
 #include "networks.hpp"
 
 namespace tandem::model {
@@ -49,7 +50,7 @@ Conv2d make_convolution(std::int64_t in, std::int64_t out) {
 
 class GroupImpl : public torch::nn::Module {
  public:
-  GroupImpl(std::int64_t in, std::int64_t out) {
+  GroupImpl(std::int64_t in, std::int64_t out, const Gelu& gelu) : gelu_(gelu) {
     conv1_ = register_module("conv1", make_convolution(in, out));
     norm1_ = register_module("norm1", ShiftNorm(out));
     conv2_ = register_module("conv2", make_convolution(out, out));
@@ -57,14 +58,14 @@ class GroupImpl : public torch::nn::Module {
   }
 
   torch::Tensor forward(const torch::Tensor& x) {
-    const torch::Tensor half =
-        torch::gelu(norm1_->forward(torch::max_pool2d(conv1_->forward(x), 2)));
-    return torch::gelu(norm2_->forward(conv2_->forward(half)));
+    const torch::Tensor half = gelu_(norm1_->forward(torch::max_pool2d(conv1_->forward(x), 2)));
+    return gelu_(norm2_->forward(conv2_->forward(half)));
   }
 
  private:
   Conv2d conv1_{nullptr}, conv2_{nullptr};
   ShiftNorm norm1_{nullptr}, norm2_{nullptr};
+  const Gelu gelu_;
 };
 TORCH_MODULE(Group);
 
@@ -115,7 +116,8 @@ class FastNet : public Network {
     whiten_ = register_module("whiten", Whitening(shape.channels));
     std::int64_t channels = whiten_->filters();
     for (std::size_t i = 0; i < groups_.size(); ++i) {
-      groups_[i] = register_module("group" + std::to_string(i + 1), Group(channels, kWidths[i]));
+      groups_[i] =
+          register_module("group" + std::to_string(i + 1), Group(channels, kWidths[i], gelu_));
       channels = kWidths[i];
     }
     head_ = register_module(
@@ -125,7 +127,7 @@ class FastNet : public Network {
   }
 
   torch::Tensor forward(torch::Tensor images) override {
-    torch::Tensor x = torch::gelu(whiten_->forward(images));
+    torch::Tensor x = gelu_(whiten_->forward(images));
     for (Group& group : groups_) x = group->forward(x);
     x = torch::max_pool2d(x, {x.size(2), x.size(3)}).flatten(1);
     return head_->forward(x) / static_cast<double>(x.size(1));
@@ -139,6 +141,7 @@ class FastNet : public Network {
   Whitening whiten_{nullptr};
   std::array<Group, 3> groups_{nullptr, nullptr, nullptr};
   torch::nn::Linear head_{nullptr};
+  const Gelu gelu_;
 };
 
 }  // namespace

@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "cpu_clones.hpp"
+#include "tandem/kernels/cpu_clones.hpp"
 
 namespace tandem::train {
 namespace {

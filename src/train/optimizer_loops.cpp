@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "cpu_clones.hpp"
+#include "tandem/kernels/cpu_clones.hpp"
 
 namespace tandem::train {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "cpu_clones.hpp"
+#include "tandem/kernels/cpu_clones.hpp"
 
 namespace tandem::train {
 namespace {

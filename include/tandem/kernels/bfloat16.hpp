@@ -1,0 +1,25 @@
+// What: bfloat16, the upper half of a float, as plain bits.
+// Owns: nothing. Threads: any. Throws: nothing.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+
+namespace tandem::kernels {
+
+inline float float_of_bfloat16(std::uint16_t bits) {
+  const std::uint32_t wide = static_cast<std::uint32_t>(bits) << 16;
+  float value = 0;
+  std::memcpy(&value, &wide, sizeof value);
+  return value;
+}
+
+// Round to nearest, ties to even; any not-a-number becomes a quiet one.
+inline std::uint16_t bfloat16_of_float(float value) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &value, sizeof bits);
+  const std::uint32_t rounded = bits + 0x7FFFU + ((bits >> 16) & 1U);
+  return value == value ? static_cast<std::uint16_t>(rounded >> 16) : std::uint16_t{0x7FC0};
+}
+
+}  // namespace tandem::kernels

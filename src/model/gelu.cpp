@@ -1,0 +1,47 @@
+#include "gelu.hpp"
+
+#include <torch/csrc/autograd/custom_function.h>
+
+namespace tandem::model {
+namespace {
+
+std::uint16_t* bits_of(const torch::Tensor& tensor) {
+  return static_cast<std::uint16_t*>(tensor.data_ptr());
+}
+
+struct TabulatedGelu : public torch::autograd::Function<TabulatedGelu> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+                               const c10::intrusive_ptr<Gelu::Tables>& tables) {
+    const torch::Tensor in = x.is_non_overlapping_and_dense() ? x : x.contiguous();
+    torch::Tensor out = torch::empty_like(in);
+    kernels::gelu(tables->tables, bits_of(in), bits_of(out), static_cast<std::size_t>(in.numel()));
+    context->save_for_backward({in});
+    context->saved_data["tables"] = c10::IValue::make_capsule(tables);
+    return out;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const torch::Tensor in = context->get_saved_variables().front();
+    const auto tables =
+        c10::static_intrusive_pointer_cast<Gelu::Tables>(context->saved_data["tables"].toCapsule());
+    torch::Tensor gradient = gradients.front().to(torch::kBFloat16);
+    torch::Tensor out = torch::empty_like(in);
+    // In the order in which the elements of `in` lie.
+    if (gradient.strides() != in.strides()) gradient = torch::empty_like(in).copy_(gradient);
+    kernels::gelu_gradient(tables->tables, bits_of(in), bits_of(gradient), bits_of(out),
+                           static_cast<std::size_t>(in.numel()));
+    return {out, torch::Tensor()};
+  }
+};
+
+}  // namespace
+
+Gelu::Gelu() : tables_(c10::make_intrusive<Tables>()) {}
+
+torch::Tensor Gelu::operator()(const torch::Tensor& x) const {
+  const bool has_tables = x.device().is_cpu() && x.scalar_type() == torch::kBFloat16;
+  return has_tables ? TabulatedGelu::apply(x, tables_) : torch::gelu(x);
+}
+
+}  // namespace tandem::model

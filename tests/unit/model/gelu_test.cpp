@@ -1,0 +1,59 @@
+#include "model/gelu.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tandem::model {
+namespace {
+
+// Where both round to bfloat16, libtorch's arithmetic in fp32 may fall on the other side of a tie.
+void expect_near(const torch::Tensor& found, const torch::Tensor& expected) {
+  EXPECT_EQ(found.scalar_type(), expected.scalar_type());
+  EXPECT_EQ(found.strides(), expected.strides());
+  EXPECT_TRUE(
+      torch::allclose(found.to(torch::kFloat32), expected.to(torch::kFloat32), 1.0 / 128, 1e-6));
+}
+
+struct Both {
+  torch::Tensor output, gradient;
+};
+
+template <typename Function>
+Both run(const Function& function, const torch::Tensor& values, const torch::Tensor& above) {
+  const torch::Tensor x = values.detach().clone().requires_grad_();
+  const torch::Tensor output = function(x);
+  output.backward(above);
+  return {output.detach(), x.grad()};
+}
+
+TEST(GeluOfTensors, IsLibtorchs) {
+  torch::manual_seed(4);
+  const Gelu gelu;
+  const torch::Tensor planar = (torch::randn({3, 5, 4, 6}) * 2).to(torch::kBFloat16);
+  const torch::Tensor channels_last = planar.contiguous(at::MemoryFormat::ChannelsLast);
+  const torch::Tensor gapped = planar.narrow(3, 1, 3);
+  for (const torch::Tensor& values : {planar, channels_last, gapped}) {
+    // A gradient may lie in another order than what it belongs to.
+    for (const bool planar_gradient : {true, false}) {
+      const torch::Tensor dense = torch::randn(values.sizes()).to(torch::kBFloat16);
+      const torch::Tensor above =
+          planar_gradient ? dense : dense.contiguous(at::MemoryFormat::ChannelsLast);
+      const Both expected = run([](const auto& x) { return torch::gelu(x); }, values, above);
+      const Both found = run(gelu, values, above);
+      expect_near(found.output.contiguous(), expected.output.contiguous());
+      expect_near(found.gradient.contiguous(), expected.gradient.contiguous());
+    }
+  }
+}
+
+TEST(GeluOfTensors, LeavesOtherTypesToLibtorch) {
+  const torch::Tensor values = torch::randn({4, 4});
+  EXPECT_TRUE(torch::equal(Gelu()(values), torch::gelu(values)));
+}
+
+TEST(GeluOfTensors, TakesNothing) {
+  EXPECT_EQ(Gelu()(torch::empty({0, 3}, torch::kBFloat16)).sizes(),
+            (std::vector<std::int64_t>{0, 3}));
+}
+
+}  // namespace
+}  // namespace tandem::model
