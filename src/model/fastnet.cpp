@@ -41,24 +41,32 @@ class ShiftNormImpl : public torch::nn::Module {
 TORCH_MODULE(ShiftNorm);
 
 // 3x3, which passes its input on before it is trained.
-Conv2d make_convolution(std::int64_t in, std::int64_t out) {
-  Conv2d convolution(torch::nn::Conv2dOptions(in, out, 3).padding(1).bias(false));
+Conv2d make_convolution(std::int64_t in, std::int64_t out, std::int64_t padding) {
+  Conv2d convolution(torch::nn::Conv2dOptions(in, out, 3).padding(padding).bias(false));
   const torch::NoGradGuard no_grad;
   torch::nn::init::dirac_(convolution->weight.narrow(0, 0, std::min(in, out)));
   return convolution;
 }
 
+// By one pixel, so that a convolution keeps the size, but not at the right and at the bottom where
+// that is odd: pooling would leave out the last column and row, of 7x7 a quarter of the work.
+torch::Tensor padded_for_pooling(const torch::Tensor& x) {
+  const auto behind = [&x](std::int64_t dimension) { return 1 - x.size(dimension) % 2; };
+  return torch::constant_pad_nd(x, {1, behind(3), 1, behind(2)});
+}
+
 class GroupImpl : public torch::nn::Module {
  public:
   GroupImpl(std::int64_t in, std::int64_t out, const Gelu& gelu) : gelu_(gelu) {
-    conv1_ = register_module("conv1", make_convolution(in, out));
+    conv1_ = register_module("conv1", make_convolution(in, out, 0));
     norm1_ = register_module("norm1", ShiftNorm(out));
-    conv2_ = register_module("conv2", make_convolution(out, out));
+    conv2_ = register_module("conv2", make_convolution(out, out, 1));
     norm2_ = register_module("norm2", ShiftNorm(out));
   }
 
   torch::Tensor forward(const torch::Tensor& x) {
-    const torch::Tensor half = gelu_(norm1_->forward(torch::max_pool2d(conv1_->forward(x), 2)));
+    const torch::Tensor whole = conv1_->forward(padded_for_pooling(x));
+    const torch::Tensor half = gelu_(norm1_->forward(torch::max_pool2d(whole, 2)));
     return gelu_(norm2_->forward(conv2_->forward(half)));
   }
 
