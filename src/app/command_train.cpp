@@ -207,6 +207,7 @@ int run_train(Job& job, const Arguments& arguments) {
   settings.plan = plan;
   settings.precision = config.precision;
   settings.sums_loss = config.sums_loss;
+  settings.early_steps = early_steps_of(config, arithmetic);
   settings.label_smoothing = config.label_smoothing;
   settings.skip_nonfinite = request.safekeeping.skip_nonfinite;
   settings.eval_every = config.eval_every;

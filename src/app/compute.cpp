@@ -124,14 +124,20 @@ void settle_bucket_size(Job& job, const RunStart& start, Options& options,
   options.settle("bucket-mb", format_real(config.bucket_mb));
 }
 
+std::uint64_t early_steps_of(const train::TrainConfig& config,
+                             const train::BatchArithmetic& arithmetic) {
+  if (config.optimizer.name != "muon") return 0;
+  return static_cast<std::uint64_t>(
+      std::round(config.early_epochs * static_cast<double>(arithmetic.steps_per_epoch)));
+}
+
 std::unique_ptr<train::Optimizer> make_optimizer_of(const train::TrainConfig& config,
                                                     const train::BatchArithmetic& arithmetic,
                                                     const train::ParameterArena& arena,
                                                     const model::Network& network) {
   train::OptimizerOptions options = config.optimizer;
   if (options.name == "muon") {
-    options.early_steps = static_cast<std::uint64_t>(
-        std::round(config.early_epochs * static_cast<double>(arithmetic.steps_per_epoch)));
+    options.early_steps = early_steps_of(config, arithmetic);
     return train::make_muon(options, arena, arithmetic.learning_rate, network.early_parameters());
   }
   const auto size = static_cast<std::size_t>(arena.flat_values().numel());

@@ -48,6 +48,10 @@ void settle_bucket_size(Job& job, const RunStart& start, Options& options,
                         comm::Collectives& carrier, train::ParameterArena& arena,
                         model::Network& network, data::ImageShape shape);
 
+// 0: a parameter is trained to the end.
+std::uint64_t early_steps_of(const train::TrainConfig& config,
+                             const train::BatchArithmetic& arithmetic);
+
 std::unique_ptr<train::Optimizer> make_optimizer_of(const train::TrainConfig& config,
                                                     const train::BatchArithmetic& arithmetic,
                                                     const train::ParameterArena& arena,

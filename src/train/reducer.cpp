@@ -74,6 +74,11 @@ void Reducer::begin_part(std::uint64_t part, std::uint64_t parts, bool has_image
   next_bucket_ = 0;
   std::fill(gradients_seen_.begin(), gradients_seen_.end(), 0);
   for (std::size_t i = 0; i < buckets_.size(); ++i) slots_missing_[i] = buckets_[i].slot_count;
+  for (std::size_t slot = 0; slot < gradients_seen_.size(); ++slot) {
+    if (arena_.slots()[slot].parameter.requires_grad()) continue;
+    gradients_seen_[slot] = 1;  // not trained any more: its gradient stays 0
+    --slots_missing_[bucket_of_slot_[slot]];
+  }
 }
 
 void Reducer::mark_ready(std::size_t slot) {

@@ -1,5 +1,6 @@
 #include "tandem/train/trainer.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 #include <string>
@@ -45,6 +46,8 @@ TrainResult Trainer::run() {
   while (state_.step < plan.steps) {
     const std::uint64_t step = state_.step;
     const bool last = step + 1 == plan.steps;
+    const bool early_ends = settings_.early_steps > 0 && step >= settings_.early_steps;
+    if (early_ends && step == std::max(first, settings_.early_steps)) let_early_parameters_be();
     const bool log_due = settings_.log_every > 0 && (last || (step + 1) % settings_.log_every == 0);
     const bool epoch_ends = (step + 1) % plan.steps_per_epoch() == 0;
     const auto begin = Clock::now();
@@ -81,6 +84,14 @@ TrainResult Trainer::run() {
     if (stops_here()) break;
   }
   return result_;
+}
+
+// Their rate is 0 from now on, and what leads to their gradients is work.
+void Trainer::let_early_parameters_be() {
+  auto parameters = parts_.network.named_parameters();
+  for (const std::string& name : parts_.network.early_parameters()) {
+    parameters[name].set_requires_grad(false);
+  }
 }
 
 // True where the run ends before its last step.

@@ -55,9 +55,10 @@ struct TrainerSettings {
   model::Precision precision = model::Precision::kFp32;
   bool sums_loss = false;  // train by the sum over the global batch, not by its mean
   double label_smoothing = 0;
-  bool skip_nonfinite = false;   // leave out an update whose gradient is not finite; else throw
-  std::uint64_t eval_every = 1;  // epochs; 0: never
-  std::uint64_t log_every = 10;  // steps; 0: never
+  std::uint64_t early_steps = 0;  // then network.early_parameters() are let be; 0: never
+  bool skip_nonfinite = false;    // leave out an update whose gradient is not finite; else throw
+  std::uint64_t eval_every = 1;   // epochs; 0: never
+  std::uint64_t log_every = 10;   // steps; 0: never
 };
 
 class Trainer {
@@ -75,6 +76,7 @@ class Trainer {
 
  private:
   void train_step(std::uint64_t step, StepSeconds& seconds);
+  void let_early_parameters_be();
   void forward_backward(const TensorBatch& batch);
   TensorBatch next_batch();
   void collect();

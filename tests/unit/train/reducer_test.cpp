@@ -128,6 +128,24 @@ TEST(Reducer, NamesAParameterWithoutGradient) {
   }
 }
 
+TEST(Reducer, ExpectsNoGradientOfWhatIsNotTrainedAnyMore) {
+  Layers layers;
+  ParameterArena arena(layers, false);
+  RecordingCommunicator comm;
+  Reducer reducer(arena, comm, 1);
+  layers.b.set_requires_grad(false);
+  EXPECT_EQ(collectives_of(arena, reducer, comm, {layers.a, layers.c}).size(), 3U);
+  EXPECT_EQ(layers.b.grad().count_nonzero().item<std::int64_t>(), 0);
+  // It keeps none of the later buckets waiting.
+  arena.zero_gradients();
+  reducer.begin_part(0, 1, true);
+  comm.started.clear();
+  (layers.c * 2).sum().backward();
+  EXPECT_EQ(comm.started.size(), 2U);
+  (layers.a * 2).sum().backward();
+  reducer.finish();
+}
+
 TEST(Reducer, TakesPartWithoutImages) {
   Layers layers;
   ParameterArena arena(layers, false);

@@ -1,0 +1,65 @@
+#!/usr/bin/env python3
+"""--recipe cifar10-fast, on small batches of the built-in data: its parts work together, at any number of ranks and after a
+restart."""
+
+import json
+import struct
+import unittest
+
+from tandem import TandemTest, read_lines
+
+# Three steps an epoch; the whitening bias is trained in the first two of four epochs.
+FAST = ["--recipe", "cifar10-fast", "--global-batch-size", "200", "--epochs", "4", "--early-epochs", "2", "--threads", "1"]
+
+
+class FastRecipe(TandemTest):
+    def weights(self, run_id):
+        """The bytes of each tensor of the model, by name."""
+        content = (self.folder / f"runs/{run_id}/model/model.safetensors").read_bytes()
+        begin = 8 + struct.unpack("<Q", content[:8])[0]
+        header = json.loads(content[8:begin])
+        return {name: content[begin + tensor["data_offsets"][0]:begin + tensor["data_offsets"][1]]
+                for name, tensor in header.items() if name != "__metadata__"}
+
+    def test_learns_and_asks_about_six_views_in_the_end(self):
+        summary = self.train(2, "a", *FAST)
+        self.assertEqual((summary["steps"], summary["images_seen"]), (12, 2400))
+        lines = read_lines(self.folder / "runs/a/metrics.jsonl")
+        evaluations = [line for line in lines if line["event"] == "eval"]
+        self.assertEqual([("test_accuracy_tta" in line) for line in evaluations], [False, False, False, True])
+        self.assertEqual(evaluations[-1]["test_accuracy_tta"], summary["test_accuracy_tta"])
+        losses = [line["loss"] for line in lines if line["event"] == "epoch"]
+        self.assertLess(losses[-1], losses[0])
+        again = self.evaluate(1, "runs/a", "--tta", "--precision", "bf16")
+        self.assertEqual(again["test_accuracy_tta"], summary["test_accuracy_tta"])
+        self.assertEqual(again["test_accuracy"], summary["test_accuracy"])
+        self.assertIsNone(self.evaluate(1, "runs/a")["test_accuracy_tta"])
+
+    def test_curves_do_not_depend_on_the_number_of_ranks(self):
+        """The summed loss of a global batch is the same, whoever has its images; BatchNorm sees a rank's images alone, so shards
+        are the same here."""
+        shared = [*FAST, "--precision", "fp32", "--virtual-ranks", "4", "--max-steps", "5", "--eval-every", "0"]
+        summaries = [self.train(ranks, f"r{ranks}", *shared) for ranks in (1, 2, 4)]
+        self.assertEqual(len({summary["weights_sha256"] for summary in summaries}), 1)
+
+    def test_goes_on_where_it_was_stopped(self):
+        """Before and after the whitening bias is let be."""
+        whole = self.train(2, "whole", *FAST)
+        for steps in ("4", "8"):
+            with self.subTest(steps=steps):
+                run_id = f"parts-{steps}"
+                self.train(2, run_id, *FAST, "--max-steps", steps)
+                summary = self.train(2, run_id, *FAST, "--resume", "auto")
+                self.assertEqual(summary["weights_sha256"], whole["weights_sha256"])
+
+    def test_the_whitening_bias_is_let_be(self):
+        self.train(1, "whole", *FAST)
+        self.train(1, "half", *FAST, "--max-steps", "6")
+        whole, half = self.weights("whole"), self.weights("half")
+        for name in whole:
+            self.assertEqual(whole[name] == half[name], name.startswith("whiten."), name)
+        self.assertNotEqual(half["whiten.bias"].strip(b"\0"), b"")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
