@@ -1,81 +1,12 @@
 #include "tandem/comm/mpi_communicator.hpp"
 
-#include <algorithm>
 #include <limits>
 #include <utility>
 
 #include "mpi_handle.hpp"
-#include "tandem/core/error.hpp"
+#include "mpi_values.hpp"
 
 namespace tandem::comm {
-namespace {
-
-MPI_Datatype mpi_type(DataType type) {
-  switch (type) {
-    case DataType::kByte:
-      return MPI_BYTE;
-    case DataType::kFloat32:
-      return MPI_FLOAT;
-    case DataType::kFloat64:
-      return MPI_DOUBLE;
-    case DataType::kInt64:
-      return MPI_INT64_T;
-    case DataType::kUint64:
-      return MPI_UINT64_T;
-    case DataType::kBfloat16:
-      throw UnavailableError(
-          "MPI cannot add bfloat16 numbers; exchange gradients in fp32, or over NCCL");
-  }
-  return MPI_DATATYPE_NULL;
-}
-
-MPI_Op mpi_op(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::kSum:
-      return MPI_SUM;
-    case Reduction::kMin:
-      return MPI_MIN;
-    case Reduction::kMax:
-      return MPI_MAX;
-  }
-  return MPI_OP_NULL;
-}
-
-// Calls `work(address, count)` for consecutive pieces of at most `piece` elements.
-template <typename Work>
-void for_each_piece(void* data, std::size_t count, std::size_t element_bytes, std::size_t piece,
-                    const Work& work) {
-  auto* at = static_cast<char*>(data);
-  for (std::size_t done = 0; done < count; done += piece) {
-    const std::size_t now = std::min(piece, count - done);
-    work(static_cast<void*>(at + done * element_bytes), static_cast<int>(now));
-  }
-}
-
-class MpiPending final : public Pending {
- public:
-  explicit MpiPending(std::vector<MPI_Request> requests) : requests_(std::move(requests)) {}
-  ~MpiPending() override {
-    if (freeing_could_hang()) return;
-    // A destructor must not throw; MPI says the rest at the next call.
-    MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
-  }
-  void wait() override {
-    TANDEM_MPI(
-        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
-  }
-  bool test() override {
-    int done = 0;
-    TANDEM_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done,
-                           MPI_STATUSES_IGNORE));
-    return done != 0;
-  }
-
- private:
-  std::vector<MPI_Request> requests_;
-};
-
-}  // namespace
 
 MpiCommunicator::MpiCommunicator(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
 MpiCommunicator::~MpiCommunicator() = default;
@@ -99,6 +30,18 @@ MpiCommunicator MpiCommunicator::node() const {
   return MpiCommunicator(std::make_unique<Handle>(mpi));
 }
 
+MpiCommunicator MpiCommunicator::duplicate() const {
+  MPI_Comm mpi = MPI_COMM_NULL;
+  TANDEM_MPI(MPI_Comm_dup(handle_->mpi, &mpi));
+  return MpiCommunicator(std::make_unique<Handle>(mpi));
+}
+
+MpiCommunicator MpiCommunicator::split(int color) const {
+  MPI_Comm mpi = MPI_COMM_NULL;
+  TANDEM_MPI(MPI_Comm_split(handle_->mpi, color, rank(), &mpi));
+  return MpiCommunicator(std::make_unique<Handle>(mpi));
+}
+
 int MpiCommunicator::rank() const { return handle_->rank; }
 int MpiCommunicator::size() const { return handle_->size; }
 void MpiCommunicator::barrier() { TANDEM_MPI(MPI_Barrier(handle_->mpi)); }
@@ -109,18 +52,6 @@ void MpiCommunicator::do_all_reduce(void* data, std::size_t count, DataType type
   for_each_piece(data, count, bytes_of_type(type), piece_, [&](void* at, int n) {
     TANDEM_MPI(MPI_Allreduce(MPI_IN_PLACE, at, n, mpi, mpi_op(op), handle_->mpi));
   });
-}
-
-std::unique_ptr<Pending> MpiCommunicator::do_start_all_reduce(void* data, std::size_t count,
-                                                              DataType type) {
-  const MPI_Datatype mpi = mpi_type(type);
-  std::vector<MPI_Request> requests;
-  if (size() == 1) return std::make_unique<MpiPending>(std::move(requests));
-  for_each_piece(data, count, bytes_of_type(type), piece_, [&](void* at, int n) {
-    requests.push_back(MPI_REQUEST_NULL);
-    TANDEM_MPI(MPI_Iallreduce(MPI_IN_PLACE, at, n, mpi, MPI_SUM, handle_->mpi, &requests.back()));
-  });
-  return std::make_unique<MpiPending>(std::move(requests));
 }
 
 void MpiCommunicator::do_reduce(void* data, std::size_t count, DataType type, Reduction op,

@@ -2,6 +2,7 @@
 
 #include "collectives_conformance.hpp"
 #include "support/mpi_test.hpp"
+#include "tandem/comm/bare_all_reduce.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/comm/topology.hpp"
 #include "tandem/core/error.hpp"
@@ -48,6 +49,73 @@ TEST(Communicator, ReduceFillsTheRootAlone) {
   EXPECT_EQ(values, comm.rank() == root
                         ? from_numbers<double>(numbers_of_all(201, comm.size(), Reduction::kSum))
                         : mine);
+}
+
+TEST(Communicator, AStartedReduceFillsTheRoot) {
+  auto comm = MpiCommunicator::world();
+  comm.set_piece(kPiece);
+  const int root = comm.size() - 1;
+  auto values = from_numbers<float>(numbers_of_rank(201, comm.rank()));
+  comm.start_reduce(Span<float>(values), root)->wait();
+  if (comm.rank() == root) {
+    EXPECT_EQ(to_numbers(values), numbers_of_all(201, comm.size(), Reduction::kSum));
+  }
+}
+
+TEST(Communicator, AStartedBroadcastComesFromTheRoot) {
+  auto comm = MpiCommunicator::world();
+  comm.set_piece(kPiece);
+  const int root = comm.size() - 1;
+  auto values = from_numbers<double>(numbers_of_rank(201, comm.rank()));
+  const auto pending = comm.start_broadcast(Span<double>(values), root);
+  while (!pending->test()) {
+  }
+  EXPECT_EQ(to_numbers(values), numbers_of_rank(201, root));
+}
+
+TEST(Communicator, PartsGoToTheirRanksAndComeTogetherAgain) {
+  auto comm = MpiCommunicator::world();
+  constexpr std::size_t kPart = 3;
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  std::vector<Bfloat16> mine(kPart * ranks);
+  for (std::size_t i = 0; i < mine.size(); ++i) {
+    mine[i].bits = static_cast<std::uint16_t>(100 * comm.rank() + static_cast<int>(i));
+  }
+  std::vector<Bfloat16> theirs(mine.size());
+  comm.start_all_to_all(Span<const Bfloat16>(mine), Span<Bfloat16>(theirs))->wait();
+  const auto own = kPart * static_cast<std::size_t>(comm.rank());
+  for (std::size_t i = 0; i < theirs.size(); ++i) {
+    EXPECT_EQ(theirs[i].bits, 100 * (i / kPart) + own + i % kPart) << i;
+  }
+  // Every rank now knows only its own part.
+  for (std::size_t i = 0; i < kPart; ++i) mine[own + i].bits = static_cast<std::uint16_t>(own + i);
+  comm.start_all_gather(Span<Bfloat16>(mine))->wait();
+  for (std::size_t i = 0; i < mine.size(); ++i) EXPECT_EQ(mine[i].bits, i);
+}
+
+TEST(Communicator, RefusesPartsOfUnequalSize) {
+  auto comm = MpiCommunicator::world();
+  if (comm.size() == 1) return;  // any number is one part
+  std::vector<float> values(static_cast<std::size_t>(comm.size()) + 1);
+  EXPECT_THROW(comm.start_all_gather(Span<float>(values)), InternalError);
+}
+
+TEST(Communicator, SplitsByColourAndDuplicates) {
+  auto world = MpiCommunicator::world();
+  auto part = world.split(world.rank() % 2);
+  EXPECT_EQ(part.rank(), world.rank() / 2);
+  EXPECT_EQ(part.size(), (world.size() + 1 - world.rank() % 2) / 2);
+  auto again = part.duplicate();
+  EXPECT_EQ(again.rank(), part.rank());
+  EXPECT_EQ(again.all_reduce_value<std::int64_t>(1), part.size());
+}
+
+TEST(Communicator, ABareSumIsThatOfMpi) {
+  auto comm = MpiCommunicator::world();
+  auto values = from_numbers<float>(numbers_of_rank(201, comm.rank()));
+  BareAllReduce bare(comm);
+  bare(Span<float>(values));
+  EXPECT_EQ(to_numbers(values), numbers_of_all(201, comm.size(), Reduction::kSum));
 }
 
 TEST(Communicator, MpiSaysThatItCannotAddBfloat16) {

@@ -19,6 +19,11 @@ class MpiCommunicator final : public Communicator {
   static MpiCommunicator self();
   // Collective. The ranks that share this rank's memory, in the order of this communicator.
   MpiCommunicator node() const;
+  // Collective. The same ranks; what is sent here meets nothing of this communicator's.
+  MpiCommunicator duplicate() const;
+  // Collective. The ranks that bring the same `color`, 0 or more, in the order of this
+  // communicator.
+  MpiCommunicator split(int color) const;
   ~MpiCommunicator() override;
   MpiCommunicator(MpiCommunicator&&) noexcept;
 
@@ -32,6 +37,7 @@ class MpiCommunicator final : public Communicator {
   void set_piece(std::size_t elements) { piece_ = elements; }
 
  private:
+  friend class BareAllReduce;
   friend class BoardRelay;
   friend class NodeMemory;
   struct Handle;
@@ -42,6 +48,13 @@ class MpiCommunicator final : public Communicator {
                                                DataType type) override;
   void do_reduce(void* data, std::size_t count, DataType type, Reduction op, int root) override;
   void do_broadcast(void* data, std::size_t bytes, int root) override;
+  std::unique_ptr<Pending> do_start_reduce(void* data, std::size_t count, DataType type,
+                                           int root) override;
+  std::unique_ptr<Pending> do_start_broadcast(void* data, std::size_t bytes, int root) override;
+  std::unique_ptr<Pending> do_start_all_to_all(const void* mine, void* theirs, std::size_t count,
+                                               DataType type) override;
+  std::unique_ptr<Pending> do_start_all_gather(void* values, std::size_t count,
+                                               DataType type) override;
   void do_swap(int partner, const void* mine, void* theirs, std::size_t bytes) override;
   void do_gather(const void* data, std::size_t bytes, void* all,
                  const std::vector<std::int64_t>& bytes_of) override;

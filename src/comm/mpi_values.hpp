@@ -1,0 +1,99 @@
+// What: how values, sums and started calls look to MPI. Module-private.
+// Owns: a MpiPending its requests. Threads: as MpiCommunicator. Throws: as MpiCommunicator.
+#pragma once
+
+#include <mpi.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "check_mpi.hpp"
+#include "mpi_handle.hpp"
+#include "tandem/comm/collectives.hpp"
+#include "tandem/core/error.hpp"
+
+namespace tandem::comm {
+
+// Of values that are added or compared.
+inline MPI_Datatype mpi_type(DataType type) {
+  switch (type) {
+    case DataType::kByte:
+      return MPI_BYTE;
+    case DataType::kFloat32:
+      return MPI_FLOAT;
+    case DataType::kFloat64:
+      return MPI_DOUBLE;
+    case DataType::kInt64:
+      return MPI_INT64_T;
+    case DataType::kUint64:
+      return MPI_UINT64_T;
+    case DataType::kBfloat16:
+      throw UnavailableError(
+          "MPI cannot add bfloat16 numbers; exchange gradients in fp32, or over NCCL");
+  }
+  return MPI_DATATYPE_NULL;
+}
+
+// Of values that only travel; the larger the unit, the more fit into MPI's counts, which are ints.
+inline MPI_Datatype mpi_type_of_moved(DataType type) {
+  switch (bytes_of_type(type)) {
+    case 1:
+      return MPI_BYTE;
+    case 2:
+      return MPI_UINT16_T;
+    case 4:
+      return MPI_UINT32_T;
+    default:
+      return MPI_UINT64_T;
+  }
+}
+
+inline MPI_Op mpi_op(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::kSum:
+      return MPI_SUM;
+    case Reduction::kMin:
+      return MPI_MIN;
+    case Reduction::kMax:
+      return MPI_MAX;
+  }
+  return MPI_OP_NULL;
+}
+
+// Calls `work(address, count)` for consecutive pieces of at most `piece` elements.
+template <typename Work>
+void for_each_piece(void* data, std::size_t count, std::size_t element_bytes, std::size_t piece,
+                    const Work& work) {
+  auto* at = static_cast<char*>(data);
+  for (std::size_t done = 0; done < count; done += piece) {
+    const std::size_t now = std::min(piece, count - done);
+    work(static_cast<void*>(at + done * element_bytes), static_cast<int>(now));
+  }
+}
+
+class MpiPending final : public Pending {
+ public:
+  explicit MpiPending(std::vector<MPI_Request> requests) : requests_(std::move(requests)) {}
+  ~MpiPending() override {
+    if (freeing_could_hang()) return;
+    // A destructor must not throw; MPI says the rest at the next call.
+    MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
+  }
+  void wait() override {
+    TANDEM_MPI(
+        MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE));
+  }
+  bool test() override {
+    int done = 0;
+    TANDEM_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &done,
+                           MPI_STATUSES_IGNORE));
+    return done != 0;
+  }
+
+ private:
+  std::vector<MPI_Request> requests_;
+};
+
+}  // namespace tandem::comm
