@@ -1,0 +1,103 @@
+// That stages start in one order whatever the order in which the ones before them end.
+#include "tandem/comm/pipeline.hpp"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace tandem::comm {
+namespace {
+
+// Stages note their start and end when the test says so.
+class PipelineTest : public ::testing::Test {
+ protected:
+  struct Call final : Pending {
+    explicit Call(const bool& ended) : ended_(ended) {}
+    void wait() override {}
+    bool test() override { return ended_; }
+    const bool& ended_;
+  };
+  Pipeline::Stage stage(const std::string& name, const bool& ended) {
+    return [this, name, &ended] {
+      started_ += name + " ";
+      return std::make_unique<Call>(ended);
+    };
+  }
+  std::string started_;
+  bool no_ = false;
+  bool a_ = false;
+  bool b_ = false;
+};
+
+TEST_F(PipelineTest, StartsTheFirstStageAtOnceAndTheNextWhenItHasEnded) {
+  Pipeline pipeline;
+  const auto pending = pipeline.start({stage("a1", a_), stage("a2", b_)});
+  EXPECT_EQ(started_, "a1 ");
+  EXPECT_FALSE(pending->test());
+  EXPECT_EQ(started_, "a1 ");
+  a_ = true;
+  EXPECT_FALSE(pending->test());
+  EXPECT_EQ(started_, "a1 a2 ");
+  b_ = true;
+  EXPECT_TRUE(pending->test());
+  EXPECT_TRUE(pending->test());
+}
+
+TEST_F(PipelineTest, AStageWaitsForThatOfTheExchangeBefore) {
+  Pipeline pipeline;
+  const auto first = pipeline.start({stage("a1", a_), stage("a2", b_)});
+  bool yes = true;
+  const auto second = pipeline.start({stage("b1", yes), stage("b2", yes)});
+  EXPECT_FALSE(second->test());
+  EXPECT_EQ(started_, "a1 b1 ") << "b1 has ended, but a2 was not started";
+  a_ = true;
+  EXPECT_TRUE(second->test()) << "a2 was started, though it has not ended";
+  EXPECT_EQ(started_, "a1 b1 a2 b2 ");
+  EXPECT_FALSE(first->test());
+  b_ = true;
+  EXPECT_TRUE(first->test());
+}
+
+TEST_F(PipelineTest, AStageMayBeDoneAtOnce) {
+  Pipeline pipeline;
+  const auto pending = pipeline.start({stage("a1", a_), [this] {
+                                         started_ += "done ";
+                                         return nullptr;
+                                       }});
+  a_ = true;
+  EXPECT_TRUE(pending->test());
+  EXPECT_EQ(started_, "a1 done ");
+}
+
+TEST_F(PipelineTest, AskingOneAdvancesAll) {
+  Pipeline pipeline;
+  const auto first = pipeline.start({stage("a1", a_), stage("a2", no_)});
+  const auto second = pipeline.start({stage("b1", b_), stage("b2", no_)});
+  a_ = b_ = true;
+  EXPECT_FALSE(first->test());
+  EXPECT_EQ(started_, "a1 b1 a2 b2 ");
+  no_ = true;
+}
+
+TEST_F(PipelineTest, DrainsWhatWasDropped) {
+  Pipeline pipeline;
+  a_ = b_ = true;
+  pipeline.start({stage("a1", a_), stage("a2", b_)});
+  EXPECT_EQ(started_, "a1 a2 ") << "a Pending's destructor waits";
+  const auto pending = pipeline.start({stage("b1", a_), stage("b2", b_)});
+  pipeline.drain();
+  EXPECT_TRUE(pending->test());
+}
+
+TEST_F(PipelineTest, ThrowsWhatAStageThrows) {
+  Pipeline pipeline;
+  const auto pending = pipeline.start({stage("a1", a_), []() -> std::unique_ptr<Pending> {
+                                         throw std::runtime_error("the link is gone");
+                                       }});
+  a_ = true;
+  EXPECT_THROW(pending->test(), std::runtime_error);
+}
+
+}  // namespace
+}  // namespace tandem::comm
