@@ -1,32 +1,8 @@
 #include "tandem/comm/two_level_collectives.hpp"
 
-#include "tandem/core/error.hpp"
+#include "tandem/comm/with_values.hpp"
 
 namespace tandem::comm {
-namespace {
-
-// Calls `work` with the values as what they are.
-template <typename Work>
-auto with_values(void* data, std::size_t count, DataType type, const Work& work) {
-  switch (type) {
-    case DataType::kByte:
-      return work(Span<std::uint8_t>(static_cast<std::uint8_t*>(data), count));
-    case DataType::kFloat32:
-      return work(Span<float>(static_cast<float*>(data), count));
-    case DataType::kFloat64:
-      return work(Span<double>(static_cast<double*>(data), count));
-    case DataType::kInt64:
-      return work(Span<std::int64_t>(static_cast<std::int64_t*>(data), count));
-    case DataType::kUint64:
-      return work(Span<std::uint64_t>(static_cast<std::uint64_t*>(data), count));
-    case DataType::kBfloat16:
-      return work(Span<Bfloat16>(static_cast<Bfloat16*>(data), count));
-  }
-  throw InternalError("values of no known type were to be summed");
-}
-
-}  // namespace
-
 TwoLevelCollectives::TwoLevelCollectives(Communicator& world, Communicator& up, Communicator& down,
                                          Collectives* leaders)
     : world_(world), up_(up), down_(down), leaders_(leaders) {}

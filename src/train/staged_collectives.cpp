@@ -2,36 +2,12 @@
 
 #include <utility>
 
-#include "tandem/core/error.hpp"
+#include "tandem/comm/with_values.hpp"
 
 namespace tandem::train {
 namespace {
 
-template <typename T>
-Span<T> values_of(const torch::Tensor& bytes) {
-  return {reinterpret_cast<T*>(bytes.data_ptr<std::uint8_t>()),
-          static_cast<std::size_t>(bytes.numel()) / sizeof(T)};
-}
-
-// Calls `work` with the staged values as what they are.
-template <typename Work>
-auto with_type(comm::DataType type, const torch::Tensor& bytes, const Work& work) {
-  switch (type) {
-    case comm::DataType::kByte:
-      return work(values_of<std::uint8_t>(bytes));
-    case comm::DataType::kFloat32:
-      return work(values_of<float>(bytes));
-    case comm::DataType::kFloat64:
-      return work(values_of<double>(bytes));
-    case comm::DataType::kInt64:
-      return work(values_of<std::int64_t>(bytes));
-    case comm::DataType::kUint64:
-      return work(values_of<std::uint64_t>(bytes));
-    case comm::DataType::kBfloat16:
-      return work(values_of<comm::Bfloat16>(bytes));
-  }
-  throw InternalError("values of no known type were to be exchanged");
-}
+std::uint8_t* staged_bytes(const torch::Tensor& staged) { return staged.data_ptr<std::uint8_t>(); }
 
 }  // namespace
 
@@ -94,7 +70,8 @@ void StagedCollectives::do_all_reduce(void* data, std::size_t count, comm::DataT
                                       comm::Reduction op) {
   const std::size_t bytes = count * comm::bytes_of_type(type);
   const torch::Tensor staged = stage(data, bytes);
-  with_type(type, staged, [&](auto values) { host_.all_reduce(values, op); });
+  comm::with_values(staged_bytes(staged), count, type,
+                    [&](auto values) { host_.all_reduce(values, op); });
   const torch::NoGradGuard no_grad;
   on_device(data, bytes).copy_(staged);
 }
@@ -103,14 +80,14 @@ std::unique_ptr<comm::Pending> StagedCollectives::do_start_all_reduce(void* data
                                                                       comm::DataType type) {
   const std::size_t bytes = count * comm::bytes_of_type(type);
   torch::Tensor staged = stage(data, bytes);
-  auto started =
-      with_type(type, staged, [&](auto values) { return host_.start_all_reduce(values); });
+  auto started = comm::with_values(staged_bytes(staged), count, type,
+                                   [&](auto values) { return host_.start_all_reduce(values); });
   return std::make_unique<InFlight>(std::move(started), std::move(staged), on_device(data, bytes));
 }
 
 void StagedCollectives::do_broadcast(void* data, std::size_t bytes, int root) {
   const torch::Tensor staged = stage(data, bytes);
-  host_.broadcast(values_of<std::uint8_t>(staged), root);
+  host_.broadcast(Span<std::uint8_t>(staged_bytes(staged), bytes), root);
   const torch::NoGradGuard no_grad;
   on_device(data, bytes).copy_(staged);
 }

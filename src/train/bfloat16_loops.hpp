@@ -1,0 +1,26 @@
+// What: the arithmetic of gradients that travel as bfloat16, over memory of the host, in one pass.
+// Owns: nothing. Threads: any. Throws: nothing.
+//
+// A float is rounded to the nearest bfloat16, ties to the even one, as processors and libtorch do.
+#pragma once
+
+#include <cstddef>
+
+#include "tandem/comm/collectives.hpp"
+
+namespace tandem::train {
+
+// All arrays hold `size` elements and do not overlap.
+
+// rounded = value + error, rounded; `error` becomes what rounding took away. Where that is no
+// finite number nothing is kept, so that one overflow does not stay for ever.
+void round_and_keep_error(comm::Bfloat16* rounded, const float* value, float* error,
+                          std::size_t size);
+// rounded = value, rounded; what rounding took away is added to `error`, if it is finite.
+void round_and_add_error(comm::Bfloat16* rounded, const float* value, float* error,
+                         std::size_t size);
+void widen(float* value, const comm::Bfloat16* rounded, std::size_t size);
+// sum += rounded
+void add_widened(float* sum, const comm::Bfloat16* rounded, std::size_t size);
+
+}  // namespace tandem::train

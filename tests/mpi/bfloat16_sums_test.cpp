@@ -1,0 +1,244 @@
+// That gradients which travel as bfloat16 are summed alike on all ranks, rounded as is said, and
+// that over steps nothing of them is lost.
+#include "tandem/train/bfloat16_sums.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/mpi_test.hpp"
+#include "tandem/comm/mpi_communicator.hpp"
+#include "tandem/comm/two_level_collectives.hpp"
+#include "tandem/core/random.hpp"
+#include "tandem/model/libtorch.hpp"
+#include "tandem/train/device_bfloat16_sums.hpp"
+
+namespace tandem::train {
+namespace {
+
+float as_bfloat16(float value) { return static_cast<float>(c10::BFloat16(value)); }
+
+// The same on all ranks: what a rank brings in a step.
+float number(int rank, std::size_t step, std::size_t i) {
+  CounterRandom random{static_cast<std::uint64_t>(rank), step, i};
+  return static_cast<float>(random.normal());
+}
+
+class Bfloat16SumsTest : public ::testing::Test {
+ protected:
+  static constexpr std::size_t kSize = 5003;  // in no number of equal parts
+
+  void bring(std::size_t step) {
+    for (std::size_t i = 0; i < kSize; ++i) gradients_[i] = number(world_.rank(), step, i);
+  }
+  double whole(std::size_t step, std::size_t i) const {
+    double sum = 0;
+    for (int rank = 0; rank < world_.size(); ++rank) sum += number(rank, step, i);
+    return sum;
+  }
+  void sum() { sums_.all_reduce(Span<float>(gradients_)); }
+
+  comm::MpiCommunicator world_ = comm::MpiCommunicator::world();
+  comm::MpiCommunicator parts_ = world_.duplicate();
+  comm::MpiCommunicator sums_of_parts_ = world_.duplicate();
+  std::vector<float> gradients_ = std::vector<float>(kSize);
+  Bfloat16Sums sums_{world_, parts_, sums_of_parts_, Span<float>(gradients_)};
+};
+
+TEST_F(Bfloat16SumsTest, RoundsWhatEachBringsAddsInFp32InRankOrderAndRoundsTheSum) {
+  bring(0);
+  sum();
+  for (std::size_t i = 0; i < kSize; ++i) {
+    float expected = 0;
+    for (int rank = 0; rank < world_.size(); ++rank) expected += as_bfloat16(number(rank, 0, i));
+    expected = world_.size() == 1 ? number(0, 0, i) : as_bfloat16(expected);
+    ASSERT_EQ(gradients_[i], expected) << i;
+  }
+}
+
+// The same gradients in each step, of which rounding takes away the same.
+TEST_F(Bfloat16SumsTest, LosesNothingOverSteps) {
+  constexpr int kSteps = 60;
+  std::vector<double> found(kSize);
+  for (int step = 0; step < kSteps; ++step) {
+    bring(0);
+    sum();
+    for (std::size_t i = 0; i < kSize; ++i) found[i] += gradients_[i];
+  }
+  double strayed = 0;
+  for (std::size_t i = 0; i < kSize; ++i) {
+    strayed = std::max(strayed, std::abs(found[i] - kSteps * whole(0, i)));
+  }
+  // What the ranks still keep: half of a last place of each number, 1/64 below 8, and of a sum,
+  // 1/32 below 16. Without feedback it would be up to 60 times as much.
+  EXPECT_LT(strayed, world_.size() / 64.0 + 1.0 / 32);
+}
+
+TEST_F(Bfloat16SumsTest, ForgetsWhatItKept) {
+  bring(0);
+  sum();
+  const std::vector<float> first = gradients_;
+  bring(0);
+  sum();
+  EXPECT_EQ(gradients_ == first, world_.size() == 1) << "nothing was kept of the first step";
+  sums_.forget_errors();
+  bring(0);
+  sum();
+  EXPECT_EQ(gradients_, first);
+}
+
+TEST_F(Bfloat16SumsTest, AnInfinityIsSeenByAllAndDoesNotStay) {
+  bring(0);
+  if (world_.rank() == world_.size() - 1) {
+    gradients_[7] = std::numeric_limits<float>::infinity();
+  }
+  sum();
+  EXPECT_TRUE(std::isinf(gradients_[7]));
+  bring(1);
+  sum();
+  EXPECT_NEAR(gradients_[7], whole(1, 7), 0.1);
+}
+
+TEST_F(Bfloat16SumsTest, BucketsMayBeUnderWayTogetherAndAdvanceUnevenly) {
+  bring(0);
+  sum();
+  const std::vector<float> expected = gradients_;
+  sums_.forget_errors();
+  bring(0);
+  std::vector<std::unique_ptr<comm::Pending>> pending;
+  constexpr std::size_t kBucket = 160;
+  for (std::size_t at = 0; at < kSize; at += kBucket) {
+    pending.push_back(
+        sums_.start_all_reduce(Span<float>(gradients_).subspan(at, std::min(kBucket, kSize - at))));
+    if (pending.size() % 4 == static_cast<std::size_t>(world_.rank())) {
+      for (const auto& each : pending) each->test();
+    }
+  }
+  for (const auto& each : pending) each->wait();
+  EXPECT_EQ(gradients_, expected) << "a cut into buckets changes no sum";
+}
+
+TEST_F(Bfloat16SumsTest, LeavesOtherSumsToMpi) {
+  float elsewhere = 1.0F + 1.0F / 1024;  // bfloat16 has no such number
+  sums_.all_reduce(Span<float>(&elsewhere, 1));
+  EXPECT_EQ(elsewhere, static_cast<float>(world_.size()) * (1.0F + 1.0F / 1024));
+  gradients_[0] = 1.0F + static_cast<float>(world_.rank()) / 1024;
+  sums_.all_reduce(Span<float>(gradients_).subspan(0, 1), comm::Reduction::kMax);
+  EXPECT_EQ(gradients_[0], 1.0F + static_cast<float>(world_.size() - 1) / 1024);
+  double number = 0.1;
+  sums_.broadcast(Span<double>(&number, 1));
+  EXPECT_EQ(number, 0.1);
+}
+
+// Hosts of two ranks, made up of this host's: fp32 within each, bfloat16 between.
+TEST(Bfloat16SumsInTwoLevels, AddWithinHostsExactlyAndGiveAllRanksTheSameBits) {
+  auto world = comm::MpiCommunicator::world();
+  auto up = world.split(world.rank() / 2);
+  auto down = up.duplicate();
+  const bool leads = up.rank() == 0;
+  auto leaders = world.split(leads ? 0 : 1);
+  auto parts = leaders.duplicate();
+  auto sums_of_parts = leaders.duplicate();
+  std::vector<float> gradients(3001);
+  Bfloat16Sums between(leaders, parts, sums_of_parts, Span<float>(gradients));
+  comm::TwoLevelCollectives sums(world, up, down, leads ? &between : nullptr);
+  for (int step = 0; step < 3; ++step) {
+    for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = number(world.rank(), 0, i);
+    std::vector<std::unique_ptr<comm::Pending>> pending;
+    constexpr std::size_t kBucketOfFloats = 500;
+    for (std::size_t at = 0; at < gradients.size(); at += kBucketOfFloats) {
+      const std::size_t count = std::min(kBucketOfFloats, gradients.size() - at);
+      pending.push_back(sums.start_all_reduce(Span<float>(gradients).subspan(at, count)));
+      if (pending.size() % 2 == static_cast<std::size_t>(world.rank()) % 2) {
+        for (const auto& each : pending) each->test();
+      }
+    }
+    for (const auto& each : pending) each->wait();
+    std::vector<float> least = gradients;
+    std::vector<float> most = gradients;
+    world.all_reduce(Span<float>(least), comm::Reduction::kMin);
+    world.all_reduce(Span<float>(most), comm::Reduction::kMax);
+    EXPECT_EQ(least, most);
+    for (std::size_t i = 0; i < gradients.size(); ++i) {
+      double expected = 0;
+      for (int rank = 0; rank < world.size(); ++rank) expected += number(rank, 0, i);
+      // One host of one or two ranks rounds nothing.
+      ASSERT_NEAR(gradients[i], expected, world.size() <= 2 ? 1e-5 : 0.15) << i;
+    }
+  }
+}
+
+TEST_F(Bfloat16SumsTest, SaysWhatItIs) { EXPECT_EQ(sums_.name(), "mpi as bfloat16"); }
+
+// Adds bfloat16 numbers as NCCL does, on the host: through fp32 over MPI, rounded at the end.
+class AddsBfloat16 final : public comm::Collectives {
+ public:
+  explicit AddsBfloat16(comm::Collectives& mpi) : mpi_(mpi) {}
+  int rank() const override { return mpi_.rank(); }
+  int size() const override { return mpi_.size(); }
+  std::string name() const override { return "adder"; }
+  std::vector<comm::DataType> types;
+
+ private:
+  struct Done final : comm::Pending {
+    void wait() override {}
+    bool test() override { return true; }
+  };
+  void do_all_reduce(void* data, std::size_t count, comm::DataType type, comm::Reduction) override {
+    types.push_back(type);
+    if (type != comm::DataType::kBfloat16) return;
+    auto* values = static_cast<c10::BFloat16*>(data);
+    std::vector<float> wide(values, values + count);
+    mpi_.all_reduce(Span<float>(wide));
+    std::copy(wide.begin(), wide.end(), values);
+  }
+  std::unique_ptr<comm::Pending> do_start_all_reduce(void* data, std::size_t count,
+                                                     comm::DataType type) override {
+    do_all_reduce(data, count, type, comm::Reduction::kSum);
+    return std::make_unique<Done>();
+  }
+  void do_broadcast(void*, std::size_t, int) override {}
+
+  comm::Collectives& mpi_;
+};
+
+TEST(DeviceBfloat16Sums, SendBfloat16AndKeepWhatRoundingTakes) {
+  auto world = comm::MpiCommunicator::world();
+  AddsBfloat16 carrier(world);
+  const torch::Tensor gradients = torch::zeros({64});
+  DeviceBfloat16Sums sums(carrier, gradients);
+  EXPECT_EQ(sums.name(), "adder as bfloat16");
+  const Span<float> memory(gradients.data_ptr<float>(), 64);
+  // A quarter of the last place: in every fourth step it is enough.
+  const float brought = 1.0F + 1.0F / 512;
+  double sum = 0;
+  for (int step = 0; step < 8; ++step) {
+    gradients.fill_(brought);
+    const Span<float> half = memory.subspan(32, 32);
+    if (step % 2 == 0) {
+      sums.start_all_reduce(half)->wait();
+    } else {
+      sums.all_reduce(half);
+    }
+    EXPECT_EQ(memory[0], brought) << "of another bucket";
+    sum += memory[32];
+  }
+  EXPECT_NEAR(sum, 8.0 * brought * world.size(), world.size() == 1 ? 1e-6 : 0.01 * world.size());
+  for (const comm::DataType type : carrier.types) {
+    EXPECT_EQ(type == comm::DataType::kBfloat16, world.size() > 1);
+  }
+  gradients.fill_(std::numeric_limits<float>::infinity());
+  sums.all_reduce(memory);
+  gradients.fill_(1);
+  sums.all_reduce(memory);
+  EXPECT_TRUE(gradients.isfinite().all().item<bool>());
+}
+
+}  // namespace
+}  // namespace tandem::train
