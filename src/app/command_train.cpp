@@ -6,6 +6,7 @@
 #include "compute.hpp"
 #include "device_choice.hpp"
 #include "doctor/start_checks.hpp"
+#include "gradient_path.hpp"
 #include "run_board.hpp"
 #include "run_console.hpp"
 #include "run_end.hpp"
@@ -117,9 +118,11 @@ int run_train(Job& job, const Arguments& arguments) {
   const auto carrier = make_carrier(job, request.device, choice, device);
   std::optional<comm::Watchdog::Carrier> watched;
   if (supervision.watchdog() && carrier) watched.emplace(*supervision.watchdog(), *carrier);
-  comm::Collectives& gradients = carrier ? *carrier : static_cast<comm::Collectives&>(job.world);
+  GradientPath path(job, carrier.get(), arena, config);
+  comm::Collectives& gradients = path.collectives();
   settle_bucket_size(job, start, options, config, arithmetic, gradients, arena, *network,
                      info.shape);
+  path.forget_errors();
   const auto exchange = make_exchange(job, config, arena, *network, gradients);
   const auto optimizer = make_optimizer_of(config, arithmetic, arena, *network);
   restore_state(job, start, *network, arena, *optimizer);
@@ -137,8 +140,13 @@ int run_train(Job& job, const Arguments& arguments) {
   const auto math = make_step_math_on(arena, *optimizer, config, start.state.loss_scale);
 
   // 5. Say what is about to happen.
-  const Workers workers{job.topology.world, threads, device.is_cpu() ? "cpu" : "cuda",
-                        gradients.advances_by_itself() ? "nccl" : "mpi", config.virtual_ranks > 0};
+  const Workers workers{job.topology.world,
+                        threads,
+                        device.is_cpu() ? "cpu" : "cuda",
+                        gradients.advances_by_itself() ? "nccl" : "mpi",
+                        config.virtual_ranks > 0,
+                        path.algorithm(),
+                        options.text("grad-dtype")};
   const RankTable ranks = make_rank_table(job, threads, choice.devices);
   RankFacts facts = look_at_start(job, threads);
   if (choice.mine.gpu && request.reporting.system_interval_seconds > 0) {
@@ -147,7 +155,7 @@ int run_train(Job& job, const Arguments& arguments) {
   warn_of_start(job, facts);
   if (!request.reporting.quiet && job.is_root()) {
     print_line(banner(options, images, config, arithmetic, ranks, arena.parameter_count(),
-                      exchange->describe()));
+                      exchange->describe() + path.describe()));
     if (!choice.note.empty()) print_line(choice.note + "\n");
   }
   std::optional<metrics::RunFolder> folder;  // on rank 0

@@ -7,6 +7,8 @@ constexpr char kRanks[] = "world_size";
 constexpr char kThreads[] = "threads";
 constexpr char kDevice[] = "device";
 constexpr char kBackend[] = "backend";
+constexpr char kAlgorithm[] = "sum_algorithm";
+constexpr char kGradients[] = "grad_dtype";
 
 // "; 1 rank then, 2 now"; "" where that did not change or is not known.
 std::string change(const std::map<std::string, std::string>& metadata, const char* key,
@@ -24,7 +26,9 @@ std::map<std::string, std::string> Workers::to_metadata() const {
   return {{kRanks, std::to_string(ranks)},
           {kThreads, std::to_string(threads)},
           {kDevice, device},
-          {kBackend, backend}};
+          {kBackend, backend},
+          {kAlgorithm, algorithm + " sums"},
+          {kGradients, gradients + " gradients"}};
 }
 
 std::string describe_change(const std::map<std::string, std::string>& metadata, const Workers& now,
@@ -35,9 +39,12 @@ std::string describe_change(const std::map<std::string, std::string>& metadata, 
   // Another device mostly has another backend, too, which is no news then.
   std::string place = change(metadata, kDevice, now.device);
   if (place.empty()) place = change(metadata, kBackend, now.backend);
-  if (ranks.empty() && threads.empty() && place.empty()) return "";
-  const bool same_bits = now.are_virtual && threads.empty() && place.empty();
-  return ranks + threads + place + ": the same global batch of " + std::to_string(global_batch) +
+  const std::string sums = change(metadata, kAlgorithm, now.algorithm + " sums") +
+                           change(metadata, kGradients, now.gradients + " gradients");
+  const std::string changes = ranks + threads + place + sums;
+  if (changes.empty()) return "";
+  const bool same_bits = now.are_virtual && threads.empty() && place.empty() && sums.empty();
+  return changes + ": the same global batch of " + std::to_string(global_batch) +
          " and the same images in each step, " +
          (same_bits ? "and the same bits" : "sums round differently");
 }

@@ -15,6 +15,8 @@ struct Workers {
   std::string device;   // "cpu", "cuda"
   std::string backend;  // "mpi", "nccl"
   bool are_virtual = false;
+  std::string algorithm = "flat";  // of sums: "flat", "two-level"
+  std::string gradients = "fp32";  // as they travel: "fp32", "bf16"
 
   // What a checkpoint keeps of them.
   std::map<std::string, std::string> to_metadata() const;

@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,7 @@
 #include "tandem/model/registry.hpp"
 #include "tandem/model/script_network.hpp"
 #include "tandem/model/state_dict.hpp"
+#include "tandem/train/bfloat16_sums.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/reducer.hpp"
@@ -130,13 +132,25 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   broadcast_weights(comm, arena, *network);
   const bool on_device = form == Form::kDevice;
   StagedCollectives staged(comm, place);
+  // Apart from each other, as the program has them.
+  std::optional<comm::MpiCommunicator> parts;
+  std::optional<comm::MpiCommunicator> sums;
+  std::optional<Bfloat16Sums> bfloat16;
+  if (config.bfloat16_gradients) {
+    const auto& mpi = dynamic_cast<const comm::MpiCommunicator&>(comm);
+    parts.emplace(mpi.duplicate());
+    sums.emplace(mpi.duplicate());
+    bfloat16.emplace(comm, *parts, *sums, arena.gradients());
+  }
   std::unique_ptr<GradientExchange> exchange;
   if (config.virtual_ranks > 0) {
     exchange = std::make_unique<ShardReducer>(arena, *network, comm);
   } else {
     const auto bucket_bytes = static_cast<std::size_t>(config.bucket_mb * (1 << 20));
-    exchange = std::make_unique<Reducer>(
-        arena, on_device ? static_cast<comm::Collectives&>(staged) : comm, bucket_bytes);
+    comm::Collectives& carrier = bfloat16    ? static_cast<comm::Collectives&>(*bfloat16)
+                                 : on_device ? static_cast<comm::Collectives&>(staged)
+                                             : comm;
+    exchange = std::make_unique<Reducer>(arena, carrier, bucket_bytes);
   }
   Outcome outcome;
   const std::size_t size = arena.values().size();

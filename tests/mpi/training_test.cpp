@@ -119,6 +119,26 @@ TEST(Training, TwoRunsGiveTheSameWeights) {
   EXPECT_NE(train_on(world, config, set).weights, first.weights);
 }
 
+// Half the bytes, in one bucket or in several that travel while backward runs.
+TEST(Training, Bfloat16GradientsFollowTheLossCurveAndKeepRanksEqual) {
+  auto world = comm::MpiCommunicator::world();
+  TrainConfig config = base_config();
+  const Images set(1001);
+  const Outcome exact = train_on(world, config, set);
+  config.bfloat16_gradients = true;
+  for (const double bucket_mb : {0.0, 0.01}) {
+    config.bucket_mb = bucket_mb;
+    const Outcome rounded = train_on(world, config, set);
+    EXPECT_TRUE(rounded.ranks_equal_at_every_step);
+    EXPECT_EQ(rounded.weights == exact.weights, world.size() == 1);
+    ASSERT_EQ(rounded.losses.size(), exact.losses.size());
+    for (std::size_t i = 0; i < exact.losses.size(); ++i) {
+      EXPECT_NEAR(rounded.losses[i], exact.losses[i], 0.02 * exact.losses[i] + 0.005) << i;
+    }
+    EXPECT_EQ(train_on(world, config, set).weights, rounded.weights) << "the same start";
+  }
+}
+
 TEST(Training, AnUpdateThatIsNotFiniteIsRefusedOrLeftOut) {
   auto world = comm::MpiCommunicator::world();
   TrainConfig config = base_config();

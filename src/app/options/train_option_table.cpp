@@ -101,6 +101,13 @@ OptionTable train_option_table() {
        "gradient bucket in MB; 0: one bucket, exchanged after backward; auto: measured at the "
        "start; if not given: 2 over NCCL, else 0",
        "execution"},
+      {"grad-dtype",
+       "NAME",
+       "fp32",
+       "gradients travel as fp32, or in half the bytes as bf16, which rounds: after a restart the "
+       "same curve, not the same bits",
+       "execution",
+       {"fp32", "bf16"}},
 
       {"resume", "MODE", "none",
        "none; auto: go on from the run's newest valid checkpoint; or the path of a checkpoint",

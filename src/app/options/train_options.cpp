@@ -109,6 +109,22 @@ void keep_to_cpus(Options& options, comm::DeviceRequest& request) {
   request.device = comm::DeviceKind::kCpu;
 }
 
+// Rounding errors that ranks keep are of this start of the run, and in no checkpoint.
+void read_gradient_type(Options& options, train::TrainConfig& config) {
+  config.bfloat16_gradients = options.choice("grad-dtype") == "bf16";
+  if (!config.bfloat16_gradients) return;
+  if (config.virtual_ranks > 0) {
+    options.add_fault(
+        "--grad-dtype bf16 and --virtual-ranks exclude each other: the one rounds by what came "
+        "before, the other promises the same bits at any number of ranks");
+  }
+  if (config.precision == model::Precision::kFp16) {
+    options.add_fault(
+        "--grad-dtype bf16 and --precision fp16 exclude each other: what is kept of a step would "
+        "have another scale in the next; give --precision bf16");
+  }
+}
+
 }  // namespace
 
 TrainRequest read_train_options(Options& options) {
@@ -148,6 +164,7 @@ TrainRequest read_train_options(Options& options) {
       }
     });
   }
+  read_gradient_type(options, config);
   config.eval_every = options.count("eval-every", 0, std::uint64_t{1} << 40);
   config.log_every = options.count("log-every", 0, std::uint64_t{1} << 40);
   read_reporting(options, request.reporting);

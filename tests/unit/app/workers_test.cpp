@@ -30,6 +30,14 @@ TEST(Workers, NamesWhatChanged) {
             std::string("; nccl then, mpi now") + kSameImages + "sums round differently");
 }
 
+TEST(Workers, NamesAnotherWayOfTheGradients) {
+  const Workers before{4, 1, "cpu", "mpi", false, "flat", "fp32"};
+  EXPECT_EQ(change(before, {4, 1, "cpu", "mpi", false, "two-level", "bf16"}),
+            std::string("; flat sums then, two-level sums now; fp32 gradients then, bf16 gradients "
+                        "now") +
+                kSameImages + "sums round differently");
+}
+
 TEST(Workers, VirtualRanksKeepTheBitsOnOtherRanksButNotOnOtherDevices) {
   const Workers before{2, 1, "cpu", "mpi", true};
   EXPECT_EQ(change(before, {4, 1, "cpu", "mpi", true}),

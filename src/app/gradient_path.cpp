@@ -1,0 +1,51 @@
+#include "gradient_path.hpp"
+
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/error.hpp"
+
+namespace tandem::app {
+
+GradientPath::GradientPath(Job& job, comm::Collectives* device, train::ParameterArena& arena,
+                           const train::TrainConfig& config)
+    : as_bfloat16_(config.bfloat16_gradients && job.topology.world > 1), device_(device) {
+  if (device == nullptr && arena.device().is_cpu()) {
+    // Virtual ranks add along a tree of their own.
+    if (config.virtual_ranks == 0) algorithm_ = choose_sum_algorithm(job);
+    host_sums_.emplace(job, arena.gradients(), algorithm_, as_bfloat16_);
+  } else if (device == nullptr) {
+    host_sums_.emplace(job, Span<float>(), algorithm_, false);  // one rank on a GPU
+  } else if (as_bfloat16_) {
+    comm::agree(job.world, job.topology.host, [&] {
+      if (device->advances_by_itself()) return;
+      throw UsageError(
+          "--grad-dtype bf16: gradients of GPUs that travel by MPI are summed in fp32; leave it "
+          "out, or give --backend nccl");
+    });
+    device_sums_.emplace(*device, arena.flat_gradients());
+  }
+}
+
+comm::Collectives& GradientPath::collectives() {
+  if (device_sums_) return *device_sums_;
+  return host_sums_ ? host_sums_->collectives() : *device_;
+}
+
+void GradientPath::forget_errors() {
+  if (host_sums_) host_sums_->forget_errors();
+  if (device_sums_) device_sums_->forget_errors();
+}
+
+std::string GradientPath::describe() const {
+  std::string text;
+  if (algorithm_ == comm::SumAlgorithm::kTwoLevel) {
+    text += ", summed within each host and then between hosts";
+  }
+  if (as_bfloat16_) {
+    text +=
+        ", sent as bfloat16: what rounding takes away is kept for the next step but in no "
+        "checkpoint, so a run that goes on has the same curve, not the same bits";
+  }
+  return text;
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,38 @@
+#include "host_sums.hpp"
+
+namespace tandem::app {
+
+HostSums::HostSums(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm, bool as_bfloat16)
+    : top_(&job.world) {
+  const bool has_levels = algorithm == comm::SumAlgorithm::kTwoLevel;
+  const bool is_leader = job.node.rank() == 0;
+  comm::MpiCommunicator* between = &job.world;
+  if (has_levels) {
+    down_.emplace(job.node.duplicate());
+    leaders_.emplace(job.world.split(is_leader ? 0 : 1));
+    between = &*leaders_;
+  }
+  comm::Collectives* carrier = between;
+  if (as_bfloat16) {
+    parts_.emplace(between->duplicate());
+    sums_.emplace(between->duplicate());
+    // Of two levels, only between hosts: what is within a host costs no link.
+    const Span<float> of_this_rank = has_levels && !is_leader ? Span<float>() : gradients;
+    carrier = &bfloat16_.emplace(*between, *parts_, *sums_, of_this_rank);
+  }
+  top_ = carrier;
+  if (has_levels) {
+    top_ = &two_levels_.emplace(job.world, job.node, *down_, is_leader ? carrier : nullptr);
+  }
+}
+
+void HostSums::forget_errors() {
+  if (bfloat16_) bfloat16_->forget_errors();
+}
+
+comm::SumAlgorithm choose_sum_algorithm(Job& job) {
+  const auto hosts = job.world.all_reduce_value<std::int64_t>(job.topology.local_rank == 0 ? 1 : 0);
+  return comm::choose_sum_algorithm(job.topology.world, static_cast<int>(hosts));
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,39 @@
+// What: what makes sums of gradients that lie in the host's memory: MPI as it is, by way of one
+// rank of each host, as bfloat16, or both. Module-private. Owns: the communicators for that; the
+// job and the gradients must outlive it. Threads: as Collectives. Throws: InternalError.
+#pragma once
+
+#include <optional>
+
+#include "tandem/app/job.hpp"
+#include "tandem/comm/sum_algorithm.hpp"
+#include "tandem/comm/two_level_collectives.hpp"
+#include "tandem/train/bfloat16_sums.hpp"
+
+namespace tandem::app {
+
+class HostSums {
+ public:
+  // Collective. Of fp32 sums within `gradients`; all others are made likewise, but not as bfloat16.
+  HostSums(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm, bool as_bfloat16);
+  HostSums(const HostSums&) = delete;
+  HostSums& operator=(const HostSums&) = delete;
+
+  comm::Collectives& collectives() { return *top_; }
+  // After sums that were only made to measure them.
+  void forget_errors();
+
+ private:
+  std::optional<comm::MpiCommunicator> down_;
+  std::optional<comm::MpiCommunicator> leaders_;
+  std::optional<comm::MpiCommunicator> parts_;
+  std::optional<comm::MpiCommunicator> sums_;
+  std::optional<train::Bfloat16Sums> bfloat16_;
+  std::optional<comm::TwoLevelCollectives> two_levels_;
+  comm::Collectives* top_;
+};
+
+// Collective. What suits where the ranks are.
+comm::SumAlgorithm choose_sum_algorithm(Job& job);
+
+}  // namespace tandem::app

@@ -1,0 +1,53 @@
+#!/usr/bin/env python3
+"""Gradients that travel as bfloat16: what is said of them, what they may not be combined with, and how a run goes on."""
+
+import unittest
+
+from tandem import DATA, QUICK, TandemTest, read_lines
+
+BF16 = ["--grad-dtype", "bf16"]
+LONGER = ["--data", DATA, "--model", "mlp", "--global-batch-size", "64", "--lr", "0.01", "--log-every", "1"]
+
+
+class GradDtype(TandemTest):
+    def losses(self, run_id):
+        return [line["loss"] for line in read_lines(self.folder / "runs" / run_id / "metrics.jsonl") if line["event"] == "step"]
+
+    def test_the_banner_says_what_a_restart_keeps(self):
+        done = self.mpirun(2, "train", *QUICK, *BF16, "--run-id", "a")
+        self.assertIn("sent as bfloat16", done.stdout)
+        self.assertIn("the same curve, not the same bits", done.stdout)
+        self.assertIn("\ngrad-dtype = bf16\n", (self.folder / "runs/a/config.ini").read_text())
+        self.assertNotIn("bfloat16", self.mpirun(2, "train", *QUICK, "--run-id", "b").stdout)
+
+    def test_a_run_that_goes_on_has_the_same_curve(self):
+        words = ["train", *LONGER, *BF16, "--quiet"]
+        self.mpirun(2, *words, "--max-steps", 8, "--run-id", "whole")
+        self.mpirun(2, *words, "--max-steps", 4, "--run-id", "parts")
+        self.mpirun(2, *words, "--max-steps", 8, "--run-id", "parts", "--resume", "auto")
+        whole, parts = self.losses("whole"), self.losses("parts")
+        self.assertEqual(whole[:4], parts[:4])
+        self.assertEqual(len(parts), 8)
+        for one, other in zip(whole, parts, strict=True):
+            self.assertLess(abs(one - other) / one, 1e-2)
+
+    def test_a_run_may_go_on_in_fp32_and_says_so(self):
+        self.mpirun(2, "train", *QUICK, *BF16, "--run-id", "a")
+        done = self.mpirun(2, "train", *LONGER, "--max-steps", 4, "--run-id", "a", "--resume", "auto")
+        self.assertIn("bf16 gradients then, fp32 gradients now", done.stdout)
+
+    def test_one_rank_rounds_nothing(self):
+        self.assertEqual(self.train(1, "a", *BF16)["weights_sha256"], self.train(1, "b")["weights_sha256"])
+
+    def test_what_promises_bits_refuses_it(self):
+        done = self.mpirun(2, "train", *QUICK, *BF16, "--virtual-ranks", 2, code=2)
+        self.assert_one_error(done, "--grad-dtype bf16 and --virtual-ranks exclude each other")
+        self.assertFalse((self.folder / "runs").exists())
+        done = self.tandem("train", "--data", DATA, *BF16, "--precision", "fp16", code=2)
+        self.assert_one_error(done, "--grad-dtype bf16 and --precision fp16 exclude each other")
+        done = self.tandem("train", "--data", DATA, "--grad-dtype", "bfloat16", code=2)
+        self.assert_one_error(done, r"--grad-dtype: 'bfloat16' is not one of fp32, bf16; did you mean bf16\?")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
