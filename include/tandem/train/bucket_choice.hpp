@@ -21,8 +21,8 @@ struct Rehearsal {
 };
 
 // Collective. In 2^20 bytes, 0: one bucket for all, which also is the answer on one rank and where
-// no other is faster. A few steps of forward, backward and exchange are run with each size, on grey
-// pictures; weights, buffers and random numbers are afterwards as before, gradients zero. Rank 0
+// no other is faster. A few steps of forward, backward and exchange are run with each size, on
+// noise; weights, buffers and random numbers are afterwards as before, gradients zero. Rank 0
 // decides, by the slowest rank of each step, so it is the same on every rank; another time it may
 // be another.
 double measure_bucket_mb(comm::Communicator& world, comm::Collectives& carrier,

@@ -1,0 +1,46 @@
+// What: stands in for what carries gradients and exchanges nothing, to learn when a Reducer's
+// buckets are complete and what a step takes without its exchange.
+// Owns: times. Threads: that of backward. Throws: nothing.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tandem/comm/collectives.hpp"
+#include "tandem/train/cost_model.hpp"
+
+namespace tandem::train {
+
+class ReadyTimes final : public comm::Collectives {
+ public:
+  ReadyTimes(int rank, int size) : rank_(rank), size_(size) {}
+  int rank() const override { return rank_; }
+  int size() const override { return size_; }
+  std::string name() const override { return "nothing"; }
+
+  // The buckets in their order, with the means over all steps since the last call.
+  std::vector<BucketCost> take();
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  struct Started {
+    std::size_t bytes;
+    Clock::time_point at;
+  };
+  // What a Reducer starts last, after backward.
+  void do_all_reduce(void* data, std::size_t count, comm::DataType type,
+                     comm::Reduction op) override;
+  std::unique_ptr<comm::Pending> do_start_all_reduce(void* data, std::size_t count,
+                                                     comm::DataType type) override;
+  void do_broadcast(void*, std::size_t, int) override {}
+
+  const int rank_;
+  const int size_;
+  std::vector<Started> started_;     // in the step under way
+  std::vector<BucketCost> buckets_;  // with sums over the steps
+  int steps_ = 0;
+};
+
+}  // namespace tandem::train

@@ -1,0 +1,75 @@
+#include "tandem/train/cost_model.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "tandem/core/error.hpp"
+
+namespace tandem::train {
+namespace {
+
+double count_rounds(int ranks, Rounds rounds) {
+  return 2 * (rounds == Rounds::kRing ? ranks - 1.0 : std::ceil(std::log2(ranks)));
+}
+
+}  // namespace
+
+SumCost fit_sums(const std::vector<MeasuredSum>& sums) {
+  // Of (latency + bytes * slope - seconds) / seconds.
+  double weight = 0;
+  double weight_bytes = 0;
+  double weight_bytes2 = 0;
+  double weight_seconds = 0;
+  double weight_bytes_seconds = 0;
+  for (const MeasuredSum& sum : sums) {
+    if (!(sum.seconds > 0)) throw UsageError("a sum took no time by this host's clock");
+    const double w = 1 / (sum.seconds * sum.seconds);
+    weight += w;
+    weight_bytes += w * sum.bytes;
+    weight_bytes2 += w * sum.bytes * sum.bytes;
+    weight_seconds += w * sum.seconds;
+    weight_bytes_seconds += w * sum.bytes * sum.seconds;
+  }
+  if (sums.empty()) throw UsageError("no sum was measured");
+  const double determinant = weight * weight_bytes2 - weight_bytes * weight_bytes;
+  // Through the origin, or flat, where the line would lie below one of them.
+  const SumCost through_origin{0, weight_bytes2 > 0 ? weight_bytes_seconds / weight_bytes2 : 0};
+  const SumCost flat{weight_seconds / weight, 0};
+  if (determinant <= 1e-12 * weight * weight_bytes2) {
+    return weight_bytes2 > 0 ? through_origin : flat;
+  }
+  const SumCost line{
+      (weight_bytes2 * weight_seconds - weight_bytes * weight_bytes_seconds) / determinant,
+      (weight * weight_bytes_seconds - weight_bytes * weight_seconds) / determinant};
+  if (line.seconds_per_byte < 0) return flat;
+  return line.latency < 0 ? through_origin : line;
+}
+
+StepCost add_exchange(StepCost step, const std::vector<BucketCost>& buckets, const SumCost& sum,
+                      double overlap) {
+  step.exchange = 0;
+  if (buckets.empty()) return step;
+  double held_up = 0;    // backward, by the ranks' own work
+  double link_free = 0;  // seconds after backward began
+  for (std::size_t i = 0; i + 1 < buckets.size(); ++i) {
+    const double seconds = sum.seconds(buckets[i].bytes);
+    const double ready = std::max(0.0, step.backward - buckets[i].seconds_before_end);
+    const double start = std::max(ready + held_up, link_free);
+    held_up += (1 - overlap) * seconds;
+    link_free = start + seconds;
+  }
+  const double backward_ends = step.backward + held_up;
+  const double rest = std::max(0.0, link_free - backward_ends);
+  step.backward = backward_ends;
+  step.exchange = rest + sum.seconds(buckets.back().bytes);
+  return step;
+}
+
+SumCost carry(const SumCost& sum, int from, int to, Rounds rounds) {
+  return {sum.latency * count_rounds(to, rounds) / count_rounds(from, rounds),
+          sum.seconds_per_byte * sent_bytes(1, to) / sent_bytes(1, from)};
+}
+
+double sent_bytes(double bytes, int ranks) { return bytes * 2 * (ranks - 1) / ranks; }
+
+}  // namespace tandem::train

@@ -1,0 +1,99 @@
+#include "tandem/train/cost_model.hpp"
+
+#include <gtest/gtest.h>
+
+#include "tandem/core/error.hpp"
+
+namespace tandem::train {
+namespace {
+
+TEST(FitSums, FindsTheLine) {
+  const SumCost fit = fit_sums({{1e3, 2e-4 + 1e-5}, {1e5, 2e-4 + 1e-3}, {1e7, 2e-4 + 1e-1}});
+  EXPECT_NEAR(fit.latency, 2e-4, 1e-9);
+  EXPECT_NEAR(fit.seconds_per_byte, 1e-8, 1e-14);
+  EXPECT_NEAR(fit.seconds(1e6), 2e-4 + 1e-2, 1e-8);
+}
+
+TEST(FitSums, AShortSumCountsAsMuchAsALongOne) {
+  // The long one strays by more than the short one takes.
+  const SumCost fit = fit_sums({{0, 1e-4}, {1e4, 2e-4}, {1e7, 1.1e-1}});
+  EXPECT_NEAR(fit.seconds(0), 1e-4, 1e-5);
+  EXPECT_NEAR(fit.seconds(1e7), 1.05e-1, 0.6e-2);
+}
+
+TEST(FitSums, IsNeverNegative) {
+  const SumCost convex = fit_sums({{1e3, 1e-6}, {1e6, 1e-2}});
+  EXPECT_EQ(convex.latency, 0);
+  EXPECT_GT(convex.seconds_per_byte, 0);
+  const SumCost falling = fit_sums({{1e3, 2e-3}, {1e6, 1e-3}});
+  EXPECT_GT(falling.latency, 0);
+  EXPECT_EQ(falling.seconds_per_byte, 0);
+}
+
+TEST(FitSums, TakesOneMeasurementAndRefusesNone) {
+  EXPECT_NEAR(fit_sums({{1e6, 0.01}}).seconds(2e6), 0.02, 1e-9);
+  EXPECT_NEAR(fit_sums({{0, 0.01}}).seconds(5), 0.01, 1e-9);
+  EXPECT_THROW(fit_sums({}), UsageError);
+  EXPECT_THROW(fit_sums({{1e6, 0}}), UsageError);
+}
+
+// data 1, forward 2, backward 4, update 1; a sum of b bytes takes b seconds.
+constexpr StepCost kStep{1, 2, 4, 99, 1};
+constexpr SumCost kSecondAByte{0, 1};
+
+TEST(AddExchange, OneRankExchangesNothing) { EXPECT_EQ(add_exchange(kStep, {}, {}, 0).whole(), 8); }
+
+TEST(AddExchange, OneBucketFollowsBackward) {
+  const StepCost step = add_exchange(kStep, {{3, 0}}, kSecondAByte, 1);
+  EXPECT_EQ(step.exchange, 3);
+  EXPECT_EQ(step.whole(), 11);
+}
+
+TEST(AddExchange, EarlierBucketsHideBehindBackward) {
+  // The first begins at 1 and ends at 3, while backward goes on until 4.
+  EXPECT_EQ(add_exchange(kStep, {{2, 3}, {1, 0}}, kSecondAByte, 1).whole(), 8 + 1);
+  // The first begins at 2 and ends at 7: 3 after backward.
+  EXPECT_EQ(add_exchange(kStep, {{5, 2}, {1, 0}}, kSecondAByte, 1).whole(), 8 + 3 + 1);
+}
+
+TEST(AddExchange, ABucketWaitsForTheOneBefore) {
+  // 1 to 4, then 4 to 6 although it is complete at 2, and the last.
+  EXPECT_EQ(add_exchange(kStep, {{3, 3}, {2, 2}, {1, 0}}, kSecondAByte, 1).whole(), 8 + 2 + 1);
+}
+
+TEST(AddExchange, WhatTheRanksDoThemselvesHoldsBackwardUp) {
+  // Nothing overlaps: all three bytes are added.
+  const StepCost none = add_exchange(kStep, {{2, 3}, {1, 0}}, kSecondAByte, 0);
+  EXPECT_EQ(none.backward, 6);
+  EXPECT_EQ(none.whole(), 8 + 3);
+  // Half of it does.
+  EXPECT_EQ(add_exchange(kStep, {{2, 3}, {1, 0}}, kSecondAByte, 0.5).whole(), 8 + 1 + 1);
+}
+
+TEST(AddExchange, NoBucketIsCompleteBeforeBackwardBegins) {
+  EXPECT_EQ(add_exchange(kStep, {{5, 50}, {1, 0}}, kSecondAByte, 1).whole(), 8 + 1 + 1);
+}
+
+TEST(Carry, KeepsWhatWasMeasuredOnAsManyRanks) {
+  for (const Rounds rounds : {Rounds::kDoubling, Rounds::kRing}) {
+    const SumCost same = carry({1e-3, 1e-9}, 4, 4, rounds);
+    EXPECT_DOUBLE_EQ(same.latency, 1e-3);
+    EXPECT_DOUBLE_EQ(same.seconds_per_byte, 1e-9);
+  }
+}
+
+TEST(Carry, LatencyGrowsWithRoundsAndBytesTowardsTwice) {
+  const SumCost doubling = carry({1e-3, 1e-9}, 2, 4096, Rounds::kDoubling);
+  EXPECT_DOUBLE_EQ(doubling.latency, 12e-3);
+  EXPECT_DOUBLE_EQ(doubling.seconds_per_byte, 1e-9 * 2 * 4095 / 4096);
+  EXPECT_DOUBLE_EQ(carry({1e-3, 1e-9}, 2, 4096, Rounds::kRing).latency, 4.095);
+}
+
+TEST(SentBytes, AreTwiceTheSumButForTheOwnPart) {
+  EXPECT_EQ(sent_bytes(100, 1), 0);
+  EXPECT_EQ(sent_bytes(100, 2), 100);
+  EXPECT_EQ(sent_bytes(100, 4), 150);
+}
+
+}  // namespace
+}  // namespace tandem::train
