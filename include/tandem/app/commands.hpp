@@ -41,6 +41,7 @@ Command runs_command();
 Command info_command();
 Command doctor_command();
 Command emit_command();
+Command bench_command();
 
 // For commands without MPI: parses and merges the command line.
 Options resolve_alone(const Command& command, const Arguments& arguments, bool allow_positional);

@@ -1,0 +1,160 @@
+// tandem bench allreduce: how long the sum of gradients over all ranks takes, and MPI's beside it.
+#include <algorithm>
+
+#include "bench_form.hpp"
+#include "host_sums.hpp"
+#include "sum_timing.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/train/cost_model.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr double kMicro = 1e-6;
+constexpr double kGiga = 1e9;
+
+struct SumRequest {
+  std::size_t least = 0;
+  std::size_t most = 0;
+  double seconds = 0;
+  std::string algorithm;
+  bool as_bfloat16 = false;
+  bool json = false;
+};
+
+SumRequest read_sum_request(Options& options) {
+  SumRequest request;
+  const auto size = [&](const std::string& name) {
+    return options.parsed(name,
+                          [&](const std::string& text) { return parse_size(text, "--" + name); });
+  };
+  request.least = size("min-bytes") / sizeof(float) * sizeof(float);
+  request.most = size("max-bytes") / sizeof(float) * sizeof(float);
+  if (request.least > request.most) {
+    options.add_fault("--min-bytes " + options.text("min-bytes") + " is more than --max-bytes " +
+                      options.text("max-bytes"));
+  }
+  request.seconds = options.real("seconds", 0, 3600);
+  request.algorithm = options.choice("algorithm");
+  request.as_bfloat16 = options.choice("grad-dtype") == "bf16";
+  request.json = options.flag("json");
+  options.throw_faults("bench");
+  return request;
+}
+
+std::vector<std::string> row_of(const SumTiming& timing, int ranks) {
+  const auto micro = [](double seconds) { return format_fixed(seconds / kMicro, 1); };
+  const auto giga = [](double rate) { return format_fixed(rate / kGiga, 3); };
+  return {std::to_string(timing.bytes),
+          micro(timing.least),
+          micro(timing.mean),
+          micro(timing.most),
+          giga(algorithm_bandwidth(timing.bytes, timing.mean)),
+          giga(bus_bandwidth(timing.bytes, timing.mean, ranks)),
+          std::to_string(timing.wrong),
+          micro(timing.bare),
+          format_fixed(timing.ratio, 3)};
+}
+
+Json json_of(const SumTiming& timing, int ranks) {
+  return {{"bytes", timing.bytes},
+          {"seconds_min", timing.least},
+          {"seconds_mean", timing.mean},
+          {"seconds_max", timing.most},
+          {"algbw_bytes_per_second", algorithm_bandwidth(timing.bytes, timing.mean)},
+          {"busbw_bytes_per_second", bus_bandwidth(timing.bytes, timing.mean, ranks)},
+          {"wrong", timing.wrong},
+          {"bare_seconds_mean", timing.bare},
+          {"ratio_to_bare", timing.ratio},
+          {"pairs", timing.pairs}};
+}
+
+train::SumCost fit_of(const std::vector<SumTiming>& timings) {
+  std::vector<train::MeasuredSum> sums;
+  for (const SumTiming& timing : timings) {
+    sums.push_back({static_cast<double>(timing.bytes), timing.most});
+  }
+  return train::fit_sums(sums);
+}
+
+// On rank 0.
+void print_sums(const Job& job, const SumRequest& request, comm::SumAlgorithm algorithm,
+                const std::string& carrier, const std::vector<SumTiming>& timings) {
+  const int ranks = job.topology.world;
+  const train::SumCost fit = fit_of(timings);
+  if (request.json) {
+    Json sizes = Json::array();
+    for (const SumTiming& timing : timings) sizes.push_back(json_of(timing, ranks));
+    const Json object{
+        {"form", "allreduce"},
+        {"ranks", ranks},
+        {"algorithm", comm::sum_algorithm_name(algorithm)},
+        {"grad_dtype", request.as_bfloat16 ? "bf16" : "fp32"},
+        {"fit", {{"latency_seconds", fit.latency}, {"seconds_per_byte", fit.seconds_per_byte}}},
+        {"sizes", sizes}};
+    print_line(object.dump());
+    return;
+  }
+  std::vector<std::vector<std::string>> rows{{"bytes", "min us", "mean us", "max us", "algbw GB/s",
+                                              "busbw GB/s", "wrong", "MPI_Allreduce us", "ratio"}};
+  for (const SumTiming& timing : timings) rows.push_back(row_of(timing, ranks));
+  print_line("sums over " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") + " by " +
+             carrier + "; a time is that of one sum, min and max are of ranks");
+  print_line(format_table(rows) + "\na sum takes " + format_fixed(fit.latency / kMicro, 1) +
+             " us and " + format_fixed(fit.seconds_per_byte * 1e6 / kMicro, 1) + " us per MB");
+}
+
+int run_bench_allreduce(Job& job, Options& options) {
+  SumRequest request;
+  comm::agree(job.world, job.topology.host, [&] { request = read_sum_request(options); });
+  const comm::SumAlgorithm algorithm = request.algorithm == "auto" ? choose_sum_algorithm(job)
+                                       : request.algorithm == "two-level"
+                                           ? comm::SumAlgorithm::kTwoLevel
+                                           : comm::SumAlgorithm::kFlat;
+  std::vector<float> values;
+  comm::agree(job.world, job.topology.host, [&] { values.resize(request.most / sizeof(float)); });
+  HostSums sums(job, Span<float>(values), algorithm, request.as_bfloat16);
+  const comm::BareAllReduce bare(job.world);
+  std::vector<SumTiming> timings;
+  std::uint64_t wrong = 0;
+  for (const std::size_t bytes : sizes_between(request.least, request.most)) {
+    timings.push_back(time_sums(job.world, sums.collectives(), bare, Span<float>(values), bytes,
+                                request.seconds, request.as_bfloat16));
+    sums.forget_errors();
+    wrong += timings.back().wrong;
+  }
+  comm::agree_on_rank_0(job.world, [&] {
+    print_sums(job, request, algorithm, sums.collectives().name(), timings);
+    if (wrong == 0) return;
+    throw DisagreementError("bench allreduce: " + format_count(static_cast<std::int64_t>(wrong)) +
+                            " values of all ranks are not the sum that was expected; the network "
+                            "or MPI is broken: tandem doctor looks for it");
+  });
+  return 0;
+}
+
+}  // namespace
+
+BenchForm bench_allreduce_form() {
+  return {
+      "allreduce",
+      {{"min-bytes", "N", "1K", "the least that is summed, as fp32; K, M and G are allowed",
+        "allreduce"},
+       {"max-bytes", "N", "64M", "the most; in between steps of four times as much", "allreduce"},
+       {"seconds", "S", "1", "for each size, at least five pairs", "allreduce"},
+       {"algorithm",
+        "NAME",
+        "auto",
+        "flat, as MPI sums; two-level, within hosts first; auto: as train would",
+        "allreduce",
+        {"auto", "flat", "two-level"}},
+       bench_grad_dtype_option(),
+       bench_json_option()},
+      run_bench_allreduce};
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,41 @@
+// What: the forms of `tandem bench`, each of which measures one part; a new one is a file and a row
+// in command_bench.cpp.
+// Module-private. Owns: nothing. Threads: the main thread. Throws: as Command's functions.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tandem/app/job.hpp"
+#include "tandem/app/options.hpp"
+
+namespace tandem::app {
+
+struct BenchForm {
+  std::string name;  // "allreduce"
+  // An option that several forms have is the same in each; its group names them.
+  OptionTable options;
+  // Collective. Measures, prints on rank 0 and returns the exit code.
+  int (*run)(Job&, Options&) = nullptr;
+};
+
+// In the order in which they are told of.
+std::vector<BenchForm> bench_forms();
+
+BenchForm bench_step_form();
+BenchForm bench_allreduce_form();
+BenchForm bench_loader_form();
+
+// What all of them have.
+OptionSpec bench_json_option();
+// What step and loader have.
+OptionSpec bench_batch_option();
+OptionSpec bench_steps_option();
+OptionSpec bench_channels_last_option();
+// What step and allreduce have.
+OptionSpec bench_grad_dtype_option();
+
+// Of bytes: "4096", "64K", "32M", "1G", powers of 1024 as nccl-tests has them. At least a float's.
+std::size_t parse_size(const std::string& text, const std::string& what);
+
+}  // namespace tandem::app

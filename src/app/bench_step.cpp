@@ -1,0 +1,178 @@
+// tandem bench step: what a training step takes, part by part, on noise in memory.
+#include <algorithm>
+#include <memory>
+
+#include "bench_form.hpp"
+#include "compute.hpp"
+#include "device_choice.hpp"
+#include "gradient_path.hpp"
+#include "tandem/app/device_options.hpp"
+#include "tandem/app/train_options.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/model/registry.hpp"
+#include "tandem/train/reducer.hpp"
+#include "tandem/train/replicate.hpp"
+#include "tandem/train/timed_step.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr data::ImageShape kShapeOfStep{3, 32, 32};
+constexpr std::int64_t kClassesOfStep = 10;
+constexpr std::uint64_t kImagesOfAnEpoch = 50'000;  // CIFAR-10's
+constexpr std::uint64_t kFirstSteps = 5;            // make more than the others do
+
+struct StepRequest {
+  train::TrainConfig config;
+  DeviceOptions device;
+  std::uint64_t steps = 0;
+  bool json = false;
+};
+
+StepRequest read_step_request(Options& options) {
+  StepRequest request;
+  train::TrainConfig& config = request.config;
+  config.model = options.choice("model");
+  config.batch_size = options.count("batch-size", 1, std::uint64_t{1} << 20);
+  config.optimizer.name = options.choice("optimizer");
+  config.precision = model::parse_precision(options.choice("precision"));
+  config.channels_last = options.flag("channels-last");
+  config.threads = static_cast<int>(options.count("threads", 0, 1024));
+  config.bucket_mb = options.real("bucket-mb", 0, train::kLargestBucketMb);
+  config.bfloat16_gradients = options.choice("grad-dtype") == "bf16";
+  request.device = read_device_options(options);
+  request.steps = options.count("steps", 1, std::uint64_t{1} << 30);
+  request.json = options.flag("json");
+  options.throw_faults("bench");
+  return request;
+}
+
+OptionSpec of_step(OptionSpec spec) {
+  spec.group = "step";
+  return spec;
+}
+
+// Of all ranks, by the slowest of each step.
+struct StepTiming {
+  train::StepCost parts;
+  std::vector<double> images_per_second;  // of each step, in ascending order
+};
+
+// On rank 0.
+void print_step(const Job& job, const StepRequest& request, const StepTiming& timing,
+                const std::string& exchange) {
+  const std::vector<double>& rates = timing.images_per_second;
+  const double median = rates[rates.size() / 2];
+  const train::StepCost& parts = timing.parts;
+  if (request.json) {
+    const Json object{
+        {"form", "step"},
+        {"ranks", job.topology.world},
+        {"model", request.config.model},
+        {"batch_size", request.config.batch_size},
+        {"steps", request.steps},
+        {"images_per_second", {{"median", median}, {"min", rates.front()}, {"max", rates.back()}}},
+        {"seconds",
+         {{"forward", parts.forward},
+          {"backward", parts.backward},
+          {"exchange", parts.exchange},
+          {"update", parts.update},
+          {"step", parts.whole()}}}};
+    print_line(object.dump());
+    return;
+  }
+  const auto row = [&](const std::string& name, double seconds) {
+    return std::vector<std::string>{name, format_fixed(1e3 * seconds, 2),
+                                    format_fixed(100 * seconds / parts.whole(), 1)};
+  };
+  const auto count = [](double rate) { return format_count(static_cast<std::int64_t>(rate)); };
+  print_line(request.config.model + ", " + std::to_string(request.config.batch_size) +
+             " images x " + std::to_string(job.topology.world) +
+             (job.topology.world == 1 ? " rank" : " ranks") + ", " + exchange);
+  print_line(format_table({{"part", "ms", "%"},
+                           row("forward", parts.forward),
+                           row("backward", parts.backward),
+                           row("exchange", parts.exchange),
+                           row("update", parts.update)}) +
+             "\nstep: " + format_fixed(1e3 * parts.whole(), 2) + " ms, " + count(median) +
+             " images/s, " + count(rates.front()) + " to " + count(rates.back()) + " in " +
+             std::to_string(request.steps) + " steps");
+}
+
+int run_bench_step(Job& job, Options& options) {
+  StepRequest request;
+  comm::agree(job.world, job.topology.host, [&] {
+    request = read_step_request(options);
+    use_threads(request.config.threads, job.topology.default_threads());
+  });
+  const train::TrainConfig& config = request.config;
+  DeviceChoice choice = choose_device(job, request.device.request);
+  const torch::Device device = open_device(job, request.device.request, choice, config.precision);
+  torch::manual_seed(config.seed);
+  model::NetworkPtr network;
+  comm::agree(job.world, job.topology.host, [&] {
+    network = model::make_network(config.model,
+                                  {kShapeOfStep.channels, kShapeOfStep.height, kShapeOfStep.width},
+                                  kClassesOfStep);
+  });
+  network->train();
+  train::ParameterArena arena(*network, config.channels_last, device);
+  train::broadcast_weights(job.world, arena, *network);
+  const auto carrier = make_carrier(job, request.device, choice, device);
+  GradientPath path(job, carrier.get(), arena, config);
+  constexpr double kMegabyteOfBuckets = 1 << 20;
+  train::Reducer exchange(arena, path.collectives(),
+                          static_cast<std::size_t>(config.bucket_mb * kMegabyteOfBuckets));
+  const auto arithmetic = train::BatchArithmetic::of(config, kImagesOfAnEpoch, job.topology.world);
+  const auto optimizer = make_optimizer_of(config, arithmetic, arena, *network);
+  const auto math = make_step_math_on(arena, *optimizer, config, {});
+
+  const auto ranks = static_cast<std::uint64_t>(job.topology.world);
+  const std::uint64_t images = config.batch_size * ranks;
+  train::SameBatch batches(config.batch_size, images, kShapeOfStep, config.channels_last, device);
+  train::TimedStep step(*network, arena, config.precision, train::TimedStep::Wait::kAfterEachPart);
+  std::vector<train::StepCost> costs;
+  StepTiming timing;
+  for (std::uint64_t i = 0; i < kFirstSteps + request.steps; ++i) {
+    const train::StepCost cost = step.run(batches, 1, exchange, math.get());
+    if (i < kFirstSteps) continue;
+    costs.push_back(cost);
+    const double slowest = job.world.all_reduce_value(cost.whole(), comm::Reduction::kMax);
+    timing.images_per_second.push_back(static_cast<double>(images) / slowest);
+  }
+  std::sort(timing.images_per_second.begin(), timing.images_per_second.end());
+  timing.parts = train::of_slowest_rank(job.world, costs);
+  comm::agree_on_rank_0(
+      job.world, [&] { print_step(job, request, timing, exchange.describe() + path.describe()); });
+  return 0;
+}
+
+}  // namespace
+
+BenchForm bench_step_form() {
+  const std::vector<std::string> optimizers{"sgd", "adamw", "muon"};
+  return {
+      "step",
+      {{"model", "NAME", "simple", join(model::network_names(), ", "), "step",
+        model::network_names()},
+       {"optimizer", "NAME", "sgd", join(optimizers, ", "), "step", optimizers},
+       of_step(precision_option()),
+       of_step(threads_option()),
+       {"bucket-mb", "X", "0", "gradient bucket in MB; 0: one, exchanged after backward", "step"},
+       of_step(device_option()),
+       of_step(gpu_ids_option()),
+       of_step(share_gpu_option()),
+       of_step(backend_option()),
+       of_step(init_timeout_option()),
+       bench_batch_option(),
+       bench_steps_option(),
+       bench_channels_last_option(),
+       bench_grad_dtype_option(),
+       bench_json_option()},
+      run_bench_step};
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,41 @@
+// What: how long sums of given sizes take, beside bare MPI_Allreduce, and whether they are right.
+// Module-private. Owns: values. Threads: the main thread. Throws: InternalError.
+//
+// Names and meaning of the bandwidths are those of nccl-tests (doc/PERFORMANCE.md there): algbw is
+// what is summed by time; busbw is what each rank must send for that by time, which does not fall
+// with the number of ranks and so is to be compared with a link.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "tandem/comm/bare_all_reduce.hpp"
+#include "tandem/comm/communicator.hpp"
+
+namespace tandem::app {
+
+struct SumTiming {
+  std::size_t bytes = 0;  // that are summed, as fp32
+  int pairs = 0;
+  // Seconds of one sum: each rank's median over all pairs, and of those the least, mean and most.
+  double least = 0;
+  double mean = 0;
+  double most = 0;
+  double bare = 0;          // the same mean of MPI_Allreduce
+  double ratio = 0;         // ours to bare, by the slowest rank of each pair: the median
+  std::uint64_t wrong = 0;  // values that are not what they should be, of all ranks
+};
+
+// 4 bytes at least; from `least` in steps of four times as much to `most`, which is the last.
+std::vector<std::size_t> sizes_between(std::size_t least, std::size_t most);
+
+double algorithm_bandwidth(std::size_t bytes, double seconds);
+double bus_bandwidth(std::size_t bytes, double seconds, int ranks);
+
+// Collective. Sums the first `bytes` of `values`, in turn with `bare`, for about `seconds`.
+// `is_rounded`: the sums are rounded to bfloat16.
+SumTiming time_sums(comm::Communicator& world, comm::Collectives& ours,
+                    const comm::BareAllReduce& bare, Span<float> values, std::size_t bytes,
+                    double seconds, bool is_rounded);
+
+}  // namespace tandem::app

@@ -1,0 +1,83 @@
+#!/usr/bin/env python3
+"""What `tandem bench` measures, in each of its forms: that it does, on any number of ranks, and what it says. Not how fast."""
+
+import json
+import unittest
+
+from tandem import DATA, TandemTest
+
+
+class Bench(TandemTest):
+    def bench(self, ranks, *words):
+        done = self.mpirun(ranks, "bench", *words, "--json")
+        self.assertEqual(len(done.stdout.splitlines()), 1, done.stdout)
+        self.assertEqual(done.stderr, "")
+        return json.loads(done.stdout)
+
+    def check_sums(self, ranks, *words):
+        result = self.bench(ranks, "allreduce", "--min-bytes", "4", "--max-bytes", "100K", "--seconds", "0.01", *words)
+        self.assertEqual((result["form"], result["ranks"]), ("allreduce", ranks))
+        self.assertEqual([size["bytes"] for size in result["sizes"]], [4, 16, 64, 256, 1024, 4096, 16384, 65536, 102400])
+        for size in result["sizes"]:
+            self.assertEqual(size["wrong"], 0, size)
+            self.assertGreaterEqual(size["pairs"], 5)
+            self.assertLessEqual(0, size["seconds_min"])
+            self.assertLessEqual(size["seconds_min"], size["seconds_mean"] * 1.000001)
+            self.assertLessEqual(size["seconds_mean"], size["seconds_max"] * 1.000001)
+            self.assertAlmostEqual(size["busbw_bytes_per_second"], size["algbw_bytes_per_second"] * 2 * (ranks - 1) / ranks, 3)
+            self.assertGreater(size["ratio_to_bare"], 0)
+        self.assertGreaterEqual(result["fit"]["latency_seconds"], 0)
+        self.assertGreaterEqual(result["fit"]["seconds_per_byte"], 0)
+        return result
+
+    def test_sums_on_1_to_4_ranks(self):
+        for ranks in (1, 2, 3, 4):
+            with self.subTest(ranks=ranks):
+                self.assertEqual(self.check_sums(ranks)["algorithm"], "flat")
+
+    def test_sums_in_two_levels_and_as_bfloat16(self):
+        self.assertEqual(self.check_sums(3, "--algorithm", "two-level")["algorithm"], "two-level")
+        self.assertEqual(self.check_sums(3, "--grad-dtype", "bf16")["grad_dtype"], "bf16")
+
+    def test_the_table_of_sums(self):
+        done = self.mpirun(2, "bench", "allreduce", "--max-bytes", "4K", "--seconds", "0")
+        self.assertRegex(done.stdout, r"^sums over 2 ranks by mpi; ")
+        self.assertRegex(done.stdout, r"\nbytes +min us +mean us +max us +algbw GB/s +busbw GB/s +wrong +MPI_Allreduce us +ratio\n1024 ")
+        self.assertRegex(done.stdout, r"\na sum takes [0-9.]+ us and [0-9.]+ us per MB\n$")
+
+    def test_a_step(self):
+        for ranks, words in ((1, []), (2, ["--bucket-mb", "0.01", "--grad-dtype", "bf16"])):
+            result = self.bench(ranks, "step", "--model", "lenet", "--batch-size", "4", "--steps", "3", *words)
+            self.assertEqual((result["form"], result["ranks"], result["steps"]), ("step", ranks, 3))
+            rates, seconds = result["images_per_second"], result["seconds"]
+            self.assertLessEqual(rates["min"], rates["median"])
+            self.assertLessEqual(rates["median"], rates["max"])
+            whole = sum(seconds[part] for part in ("forward", "backward", "exchange", "update"))
+            self.assertAlmostEqual(seconds["step"], whole, 9)
+            self.assertGreater(seconds["backward"], 0)
+        done = self.mpirun(2, "bench", "step", "--model", "lenet", "--batch-size", "4", "--steps", "3")
+        self.assertRegex(done.stdout, r"^lenet, 4 images x 2 ranks, gradients in 1 bucket\npart +ms +%\nforward ")
+        self.assertRegex(done.stdout, r"\nstep: [0-9.]+ ms, [0-9,]+ images/s, ")
+
+    def test_a_loader(self):
+        for words in ([], ["--data", DATA, "--augment", "none"]):
+            result = self.bench(2, "loader", "--batch-size", "8", "--steps", "5", *words)
+            self.assertEqual((result["form"], len(result["images_per_second_of_ranks"])), ("loader", 2))
+            self.assertAlmostEqual(result["images_per_second"], sum(result["images_per_second_of_ranks"]), 3)
+        done = self.mpirun(2, "bench", "loader", "--steps", "2")
+        self.assertRegex(done.stdout, r"^rank +host +images/s +us/image\n0 .*\n1 .*\nloader: [0-9,]+ images/s of all ranks at a time\n$")
+
+    def test_what_is_no_form_or_belongs_to_another(self):
+        for words, said in (([], "which form is missing, as the first word: step, allreduce, loader"),
+                            (["--json"], "which form is missing"),
+                            (["allredcue"], r"'allredcue' is not a form: .*; did you mean allreduce\?"),
+                            (["allreduce", "--model", "mlp"], "--model"),
+                            (["allreduce", "--min-bytes", "2M", "--max-bytes", "1M"], "--min-bytes 2M is more than --max-bytes 1M"),
+                            (["allreduce", "--max-bytes", "3"], "--max-bytes"),
+                            (["step", "--model", "resnet"], "--model: 'resnet' is not one of")):
+            with self.subTest(words=words):
+                self.assert_one_error(self.mpirun(2, "bench", *words, code=2), said)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
