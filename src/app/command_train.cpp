@@ -1,5 +1,6 @@
 // tandem train, from options to summary: what happens, in the order in which it happens.
 
+#include <algorithm>
 #include <chrono>
 #include <optional>
 
@@ -7,6 +8,7 @@
 #include "device_choice.hpp"
 #include "doctor/start_checks.hpp"
 #include "gradient_path.hpp"
+#include "plan.hpp"
 #include "run_board.hpp"
 #include "run_console.hpp"
 #include "run_end.hpp"
@@ -36,6 +38,10 @@ namespace {
 constexpr std::size_t kMegabyte = std::size_t{1} << 20;
 constexpr std::size_t kWorstImages = 24;  // that the page shows
 
+std::size_t bucket_bytes_of(const train::TrainConfig& config) {
+  return static_cast<std::size_t>(config.bucket_mb * static_cast<double>(kMegabyte));
+}
+
 std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::TrainConfig& config,
                                                        train::ParameterArena& arena,
                                                        model::Network& network,
@@ -43,9 +49,7 @@ std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::Tr
   if (config.virtual_ranks > 0) {
     return std::make_unique<train::ShardReducer>(arena, network, job.world);
   }
-  const auto bucket_bytes =
-      static_cast<std::size_t>(config.bucket_mb * static_cast<double>(kMegabyte));
-  return std::make_unique<train::Reducer>(arena, carrier, bucket_bytes);
+  return std::make_unique<train::Reducer>(arena, carrier, bucket_bytes_of(config));
 }
 
 int run_train(Job& job, const Arguments& arguments) {
@@ -81,7 +85,7 @@ int run_train(Job& job, const Arguments& arguments) {
 
   // 2. Where it goes, from where, and what it trains on. That the place can be used is cheap to
   // find out first.
-  RunStart start = find_start(job, request.reporting);
+  RunStart start = request.reporting.plan ? RunStart() : find_start(job, request.reporting);
   keep_global_batch(job, start, config);
   const NetworkFile network_file = read_network_together(job, start, config.model);
   const train::ImageStore images(config.data, job.world, job.node, job.topology);
@@ -133,11 +137,23 @@ int run_train(Job& job, const Arguments& arguments) {
   const data::Transform transform(info.shape, layout, info.mean, info.std);
   data::TrainingPlan plan = train::training_plan(config, arithmetic, info.train_count);
   plan.first_step = start.state.step;
+  if (request.reporting.plan) plan.steps = std::max(plan.steps, train::kForecastSteps);
   const auto batches = make_batches(
       images.view(data::Split::kTrain), info, config,
       std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world), device,
       memory_of_gpu(choice, request.device.request, job.topology));
   const auto math = make_step_math_on(arena, *optimizer, config, start.state.loss_scale);
+
+  if (request.reporting.plan) {
+    print_plan(job,
+               {config, arithmetic, info.train_count, exchange->describe() + path.describe(),
+                path.algorithm()},
+               {job.world, gradients, *network, arena, *math, *batches,
+                plan.parts_of_rank(job.topology.world), config.precision, bucket_bytes_of(config),
+                [&] { board.touch(); }},
+               *exchange, request.reporting.json);
+    return 0;
+  }
 
   // 5. Say what is about to happen.
   const Workers workers{job.topology.world,

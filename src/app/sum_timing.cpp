@@ -12,8 +12,8 @@ namespace {
 constexpr double kShortestBlock = 0.002;  // seconds; one sum of few bytes is too short to time
 constexpr double kShortest = 1e-9;        // what a clock may not show
 constexpr double kMostInBlock = 1000;
-constexpr int kFewestPairs = 5;
-constexpr int kMostPairs = 1000;
+constexpr int kFewestPairsOfSums = 5;
+constexpr int kMostPairsOfSums = 1000;
 constexpr std::size_t kNumbers = 3;
 
 double seconds_now() {
@@ -98,7 +98,8 @@ SumTiming time_sums(comm::Communicator& world, comm::Collectives& ours,
   double plan[2] = {0, 0};
   plan[0] = std::max({time_block(world, 1, sum_ours), time_block(world, 1, sum_bare), kShortest});
   plan[1] = std::clamp(std::ceil(kShortestBlock / plan[0]), 1.0, kMostInBlock);
-  plan[0] = std::clamp(seconds / (2 * plan[0] * plan[1]), 1.0 * kFewestPairs, 1.0 * kMostPairs);
+  plan[0] = std::clamp(seconds / (2 * plan[0] * plan[1]), 1.0 * kFewestPairsOfSums,
+                       1.0 * kMostPairsOfSums);
   world.broadcast(Span<double>(plan, 2));
   timing.pairs = static_cast<int>(plan[0]);
   const int count = static_cast<int>(plan[1]);

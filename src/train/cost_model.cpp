@@ -15,34 +15,20 @@ double count_rounds(int ranks, Rounds rounds) {
 }  // namespace
 
 SumCost fit_sums(const std::vector<MeasuredSum>& sums) {
-  // Of (latency + bytes * slope - seconds) / seconds.
-  double weight = 0;
-  double weight_bytes = 0;
-  double weight_bytes2 = 0;
-  double weight_seconds = 0;
-  double weight_bytes_seconds = 0;
+  if (sums.empty()) throw UsageError("no sum was measured");
+  const auto shortest = std::min_element(
+      sums.begin(), sums.end(),
+      [](const MeasuredSum& a, const MeasuredSum& b) { return a.bytes < b.bytes; });
+  SumCost fit{sums.size() > 1 ? shortest->seconds : 0, 0};
+  double products = 0;
+  double squares = 0;
   for (const MeasuredSum& sum : sums) {
     if (!(sum.seconds > 0)) throw UsageError("a sum took no time by this host's clock");
-    const double w = 1 / (sum.seconds * sum.seconds);
-    weight += w;
-    weight_bytes += w * sum.bytes;
-    weight_bytes2 += w * sum.bytes * sum.bytes;
-    weight_seconds += w * sum.seconds;
-    weight_bytes_seconds += w * sum.bytes * sum.seconds;
+    products += sum.bytes * (sum.seconds - fit.latency);
+    squares += sum.bytes * sum.bytes;
   }
-  if (sums.empty()) throw UsageError("no sum was measured");
-  const double determinant = weight * weight_bytes2 - weight_bytes * weight_bytes;
-  // Through the origin, or flat, where the line would lie below one of them.
-  const SumCost through_origin{0, weight_bytes2 > 0 ? weight_bytes_seconds / weight_bytes2 : 0};
-  const SumCost flat{weight_seconds / weight, 0};
-  if (determinant <= 1e-12 * weight * weight_bytes2) {
-    return weight_bytes2 > 0 ? through_origin : flat;
-  }
-  const SumCost line{
-      (weight_bytes2 * weight_seconds - weight_bytes * weight_bytes_seconds) / determinant,
-      (weight * weight_bytes_seconds - weight_bytes * weight_seconds) / determinant};
-  if (line.seconds_per_byte < 0) return flat;
-  return line.latency < 0 ? through_origin : line;
+  if (squares > 0) fit.seconds_per_byte = std::max(0.0, products / squares);
+  return fit;
 }
 
 StepCost add_exchange(StepCost step, const std::vector<BucketCost>& buckets, const SumCost& sum,

@@ -21,11 +21,16 @@ INSIDE = "TANDEM_TEST_IN_NAMESPACES"
 SHARED = [SUPPORT.parents[1], pathlib.Path(PROGRAM).resolve().parents[1], pathlib.Path(DATA).resolve().parent]
 
 
-def run_tests():
+def enter_namespaces():
+    """Starts this program again in namespaces of its own, unless it is there."""
     if INSIDE not in os.environ:
         os.environ[INSIDE] = "1"
         command = [*UNSHARE, "--net", "--pid", "--fork", "--kill-child", "--mount-proc", sys.executable, "-B", *sys.argv]
         os.execvp(command[0], command)
+
+
+def run_tests():
+    enter_namespaces()
     unittest.main(verbosity=2)
 
 

@@ -32,6 +32,7 @@ struct TrainReporting {
   RankChoice log_ranks;
   bool json = false;
   bool print_config = false;
+  bool plan = false;                        // say what the run would be, and stop
   std::optional<train::StepRange> profile;  // steps to trace
   double system_interval_seconds = 1;       // 0: never
   std::uint64_t histograms_every = 0;       // epochs; 0: never

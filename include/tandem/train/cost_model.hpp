@@ -30,8 +30,10 @@ struct MeasuredSum {
   double seconds = 0;
 };
 
-// The line with the least squares of relative deviations, so that a short sum counts as much as a
-// long one; neither of its numbers is below 0. Of at least one measurement, of positive seconds.
+// The latency is that of the shortest sum, which is to be of next to no bytes; the rest is the line
+// from there with the least squares of deviations in seconds, which long sums decide: a link may
+// let the first bytes of a burst pass at another speed. One measurement alone is all bytes. Throws
+// where there is none, or one that took no time.
 SumCost fit_sums(const std::vector<MeasuredSum>& sums);
 
 // A bucket of gradients, and how long before the end of backward it is complete.

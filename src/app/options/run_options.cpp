@@ -43,6 +43,7 @@ void read_reporting(Options& options, TrainReporting& reporting) {
   reporting.log_ranks = options.parsed("log-ranks", RankChoice::parse);
   reporting.json = options.flag("json");
   reporting.print_config = options.flag("print-config");
+  reporting.plan = options.flag("plan");
   if (options.is_set("profile")) {
     reporting.profile = options.parsed("profile", train::StepRange::parse);
   }

@@ -158,6 +158,9 @@ OptionTable train_option_table() {
       {"json", "", "false", "summary.json as the last line on standard output", "reporting"},
       {"print-config", "", "false", "print every value and where it came from, and stop",
        "reporting"},
+      {"plan", "", "false",
+       "print batches, bytes, memory and the time that a short measurement predicts, and stop",
+       "reporting"},
   };
 }
 

@@ -174,7 +174,8 @@ TrainRequest read_train_options(Options& options) {
 }
 
 std::string to_ini(const Options& options) {
-  const std::vector<std::string> left_out{"run-id", "config", "recipe", "resume", "print-config"};
+  const std::vector<std::string> left_out{"run-id", "config",       "recipe",
+                                          "resume", "print-config", "plan"};
   std::string text = "# tandem train --config of this file repeats the run.\n";
   for (const OptionSpec& spec : options.table()) {
     const bool superseded =

@@ -1,0 +1,46 @@
+// What: tandem train --plan: what a run would be and how long it would take, without making it.
+// Module-private. Owns: nothing. Threads: the main thread. Throws: as training's steps; IoError.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tandem/app/job.hpp"
+#include "tandem/train/config.hpp"
+#include "tandem/train/forecast.hpp"
+#include "tandem/train/gradient_exchange.hpp"
+
+namespace tandem::app {
+
+struct PlannedRun {
+  const train::TrainConfig& config;
+  const train::BatchArithmetic& arithmetic;
+  std::uint64_t image_count;  // of an epoch
+  std::string exchange;       // as the banner describes it
+  std::string algorithm;      // of sums: "flat", "two-level"
+};
+
+// Collective. Measures with `parts`, whose batches give train::kForecastSteps steps, and prints on
+// rank 0. `exchange` is the run's own, which is asked only with virtual ranks.
+void print_plan(Job& job, const PlannedRun& run, const train::ForecastParts& parts,
+                train::GradientExchange& exchange, bool json);
+
+// Images of `steps` steps; the last one of an epoch may be short.
+std::uint64_t images_of_steps(const train::TrainConfig& config,
+                              const train::BatchArithmetic& arithmetic, std::uint64_t image_count,
+                              std::uint64_t steps);
+
+// The model's answer for another number of ranks with as many images each, over links of the same
+// kind.
+struct CarriedPlan {
+  int ranks = 0;
+  double doubling = 0;  // images/s where rounds grow as log2(ranks)
+  double ring = 0;      // where they grow as the ranks
+};
+
+// Where ranks are in two levels it is hosts that grow in number.
+std::vector<CarriedPlan> carry_plan(const train::Forecast& forecast, std::uint64_t global_batch,
+                                    int ranks, int hosts, bool two_levels);
+
+}  // namespace tandem::app

@@ -1,0 +1,149 @@
+#include "tandem/train/forecast.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <thread>
+
+#include "tandem/train/host_copy.hpp"
+#include "tandem/train/ready_times.hpp"
+#include "tandem/train/reducer.hpp"
+#include "tandem/train/timed_step.hpp"
+
+namespace tandem::train {
+namespace {
+
+constexpr std::uint64_t kUntimedSteps = 4;  // make more than the others do
+constexpr double kSecondsOfASize = 0.2;
+constexpr double kFewestSums = 3;
+constexpr double kMostSums = 20;
+constexpr int kAgreements = 20;
+constexpr std::size_t kFewestFloats = 1024;
+
+using ForecastClock = std::chrono::steady_clock;
+
+double seconds_passed(ForecastClock::time_point begin) {
+  return std::chrono::duration<double>(ForecastClock::now() - begin).count();
+}
+
+// Of the slowest rank, the same on every rank.
+template <typename Work>
+double time_together(comm::Communicator& world, const Work& work) {
+  world.barrier();
+  const auto begin = ForecastClock::now();
+  work();
+  return world.all_reduce_value(seconds_passed(begin), comm::Reduction::kMax);
+}
+
+StepCost cost_of_steps(const ForecastParts& parts, GradientExchange& exchange,
+                       const std::function<void()>& before_timed) {
+  TimedStep step(parts.network, parts.arena, parts.precision, TimedStep::Wait::kAfterEachPart);
+  std::vector<StepCost> costs;
+  parts.network.train();
+  for (std::uint64_t i = 0; i < kForecastSteps; ++i) {
+    if (i == kUntimedSteps) before_timed();
+    parts.world.barrier();
+    const StepCost cost = step.run(parts.batches, parts.parts, exchange, &parts.math);
+    if (i >= kUntimedSteps) costs.push_back(cost);
+    parts.touch();
+  }
+  return of_slowest_rank(parts.world, costs);
+}
+
+double seconds_of_sum(const ForecastParts& parts, std::size_t floats) {
+  const auto sum = [&] {
+    parts.gradients.all_reduce(parts.arena.gradients().subspan(0, floats));
+    on_host(parts.arena.flat_gradients().slice(0, 0, 1));  // waits for the device
+  };
+  time_together(parts.world, sum);
+  std::vector<double> seconds{time_together(parts.world, sum)};
+  const double count = std::clamp(kSecondsOfASize / seconds[0], kFewestSums, kMostSums);
+  while (static_cast<double>(seconds.size()) < count) {
+    seconds.push_back(time_together(parts.world, sum));
+    parts.touch();
+  }
+  return median_of(std::move(seconds));
+}
+
+// Next to nothing for the latency, and sizes up to that of all gradients, where the buckets are.
+SumCost measure_sums(const ForecastParts& parts) {
+  const std::size_t all = parts.arena.gradients().size();
+  std::vector<MeasuredSum> sums;
+  const auto measure = [&](std::size_t floats) {
+    sums.push_back({static_cast<double>(floats * sizeof(float)), seconds_of_sum(parts, floats)});
+  };
+  if (all > kFewestFloats) measure(kFewestFloats);
+  for (const std::size_t part : {16, 4, 1}) {
+    if (all / part > kFewestFloats || part == 1) measure(all / part);
+  }
+  return fit_sums(sums);
+}
+
+// A sum of all gradients while this thread does something else, and asks for it as often as the
+// hooks of backward do. What starting, asking and waiting takes is this rank's own work.
+double measure_overlap(const ForecastParts& parts, const SumCost& sum, double backward) {
+  if (parts.gradients.advances_by_itself()) return 1;
+  if (!parts.arena.device().is_cpu()) return 0;
+  const Span<float> gradients = parts.arena.gradients();
+  const double alone = sum.seconds(static_cast<double>(gradients.size() * sizeof(float)));
+  const auto pause = std::chrono::duration<double>(
+      backward / static_cast<double>(std::max<std::size_t>(1, parts.arena.slots().size())));
+  double own = 0;
+  const auto count = [&](const auto& work) {
+    const auto begin = ForecastClock::now();
+    work();
+    own += seconds_passed(begin);
+  };
+  parts.world.barrier();
+  std::unique_ptr<comm::Pending> pending;
+  count([&] { pending = parts.gradients.start_all_reduce(gradients); });
+  const auto begin = ForecastClock::now();
+  while (seconds_passed(begin) < alone) {
+    std::this_thread::sleep_for(pause);
+    count([&] { pending->test(); });
+  }
+  count([&] { pending->wait(); });
+  const double overlap = std::clamp(1 - own / alone, 0.0, 1.0);
+  return parts.world.all_reduce_value(overlap, comm::Reduction::kMin);
+}
+
+double measure_agreement(comm::Communicator& world) {
+  std::vector<double> seconds;
+  for (int i = 0; i < kAgreements; ++i) {
+    seconds.push_back(time_together(world, [&] { world.all_reduce_value<std::int64_t>(0); }));
+  }
+  return median_of(std::move(seconds));
+}
+
+}  // namespace
+
+Forecast make_forecast(const ForecastParts& parts) {
+  ReadyTimes times(parts.world.rank(), parts.world.size());
+  Reducer exchange(parts.arena, times, parts.bucket_bytes);
+  Forecast forecast;
+  forecast.compute = cost_of_steps(parts, exchange, [&] { times.take(); });
+  forecast.compute.exchange = 0;
+  parts.arena.zero_gradients();
+  if (parts.world.size() == 1) return forecast;
+  forecast.buckets = times.take();
+  // Backward may be another's than this rank's; its buckets are as far along.
+  for (BucketCost& bucket : forecast.buckets) {
+    parts.world.broadcast(Span<double>(&bucket.seconds_before_end, 1));
+  }
+  forecast.sum = measure_sums(parts);
+  if (forecast.buckets.size() > 1) {
+    forecast.overlap = measure_overlap(parts, forecast.sum, forecast.compute.backward);
+  }
+  forecast.agreement = measure_agreement(parts.world);
+  parts.arena.zero_gradients();
+  return forecast;
+}
+
+Forecast make_forecast(const ForecastParts& parts, GradientExchange& exchange) {
+  Forecast forecast;
+  forecast.compute = cost_of_steps(parts, exchange, [] {});
+  forecast.agreement = measure_agreement(parts.world);
+  return forecast;
+}
+
+}  // namespace tandem::train

@@ -1,0 +1,66 @@
+#!/usr/bin/env python3
+"""train --plan: says what a run would be, and leaves nothing behind. How near it comes is measured by tests/bench/scaling.py."""
+
+import json
+import unittest
+
+from tandem import DATA, QUICK, TandemTest
+
+RUN = ["train", "--data", DATA, "--model", "lenet", "--batch-size", "8", "--epochs", "2", "--lr", "0.01"]
+
+
+class Plan(TandemTest):
+    def plan(self, ranks, *words):
+        done = self.mpirun(ranks, *RUN, "--plan", "--json", *words)
+        self.assertFalse((self.folder / "runs").exists())
+        return json.loads(done.stdout.splitlines()[-1])
+
+    def test_numbers_of_the_run(self):
+        for ranks in (1, 2, 4):
+            plan = self.plan(ranks)
+            self.assertEqual((plan["ranks"], plan["hosts"], plan["global_batch"]), (ranks, 1, 8 * ranks))
+            steps = -(-600 // (8 * ranks))
+            self.assertEqual((plan["steps_per_epoch"], plan["total_steps"]), (steps, 2 * steps))
+            self.assertEqual(plan["learning_rate"], 0.01)
+            self.assertEqual(plan["sent_bytes_per_rank"], plan["gradient_bytes"] * 2 * (ranks - 1) / ranks)
+            self.assertGreater(plan["memory_bytes_per_rank"], 10e6)
+            seconds = plan["seconds"]
+            self.assertAlmostEqual(seconds["step"], sum(seconds.values()) - seconds["step"], 9)
+            self.assertAlmostEqual(plan["predicted_images_per_second"], 8 * ranks / seconds["step"], 3)
+            self.assertAlmostEqual(plan["predicted_seconds"], 1200 / plan["predicted_images_per_second"], 6)
+            self.assertEqual(seconds["exchange"] > 0, ranks > 1)
+            self.assertEqual([each["ranks"] for each in plan["carried"]], [8, 64, 512, 4096] if ranks > 1 else [])
+
+    def test_gradients_as_bfloat16_in_buckets(self):
+        plain, rounded = self.plan(2), self.plan(2, "--grad-dtype", "bf16", "--bucket-mb", "0.01")
+        self.assertEqual(rounded["gradient_bytes"], plain["gradient_bytes"] / 2)
+        self.assertEqual(plain["buckets"], 1)
+        self.assertGreater(rounded["buckets"], 1)
+        self.assertTrue(0 <= rounded["overlap"] <= 1)
+
+    def test_of_virtual_ranks_and_of_fewer_steps_than_are_measured(self):
+        plan = self.plan(2, "--virtual-ranks", "4", "--max-steps", "1")
+        self.assertEqual((plan["total_steps"], plan["buckets"], plan["carried"]), (1, 0, []))
+        self.assertAlmostEqual(plan["predicted_seconds"], 32 / plan["predicted_images_per_second"], 6)
+
+    def test_for_people(self):
+        done = self.mpirun(2, *RUN, "--plan", "--lr-reference-batch", "8")
+        self.assertRegex(done.stdout, r"^plan: 2 ranks on 1 host\nglobal batch 16 = 8 x 2 ranks x accumulate 1; lr 0\.02 ")
+        self.assertRegex(done.stdout, r"\n[0-9.]+ [kM]B of gradients a step, of which each rank sends [0-9.]+ [kM]B; gradients in 1 bucket\n")
+        self.assertRegex(done.stdout, r"\nmemory per rank: [0-9.]+ [MG]B at most so far")
+        self.assertRegex(done.stdout, r"\npredicted: [0-9.]+ ms a step, [0-9,]+ images/s, [0-9:]+ for all steps")
+        self.assertRegex(done.stdout, r"\n4,096 ")
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_a_run_of_that_name_is_left_alone(self):
+        self.mpirun(2, "train", *QUICK, "--run-id", "a", "--quiet")
+        files = {path: path.stat().st_mtime_ns for path in (self.folder / "runs").rglob("*")}
+        self.mpirun(2, *RUN, "--plan", "--run-id", "a")
+        self.assertEqual({path: path.stat().st_mtime_ns for path in (self.folder / "runs").rglob("*")}, files)
+
+    def test_faults_are_those_of_the_run(self):
+        self.assert_one_error(self.mpirun(2, "train", "--data", "none.h5", "--plan", code=66), "none.h5")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,121 @@
+// That a forecast is the same on every rank and counts what a step is made of. Not how near it
+// comes, which tests/bench/scaling.py measures.
+#include "tandem/train/forecast.hpp"
+
+#include <gtest/gtest.h>
+
+#include <chrono>
+#include <thread>
+
+#include "support/mpi_test.hpp"
+#include "tandem/comm/mpi_communicator.hpp"
+#include "tandem/model/registry.hpp"
+#include "tandem/train/shard_reducer.hpp"
+#include "tandem/train/timed_step.hpp"
+
+namespace tandem::train {
+namespace {
+
+constexpr std::chrono::milliseconds kDelay{30};
+
+// MPI with a delay in every sum: a link that is far slower than the steps.
+class SlowLink final : public comm::Collectives {
+ public:
+  explicit SlowLink(comm::Collectives& mpi) : mpi_(mpi) {}
+  int rank() const override { return mpi_.rank(); }
+  int size() const override { return mpi_.size(); }
+  std::string name() const override { return "slow"; }
+
+ private:
+  void do_all_reduce(void* data, std::size_t count, comm::DataType, comm::Reduction) override {
+    std::this_thread::sleep_for(kDelay);
+    mpi_.all_reduce(Span<float>(static_cast<float*>(data), count));
+  }
+  std::unique_ptr<comm::Pending> do_start_all_reduce(void* data, std::size_t count,
+                                                     comm::DataType) override {
+    std::this_thread::sleep_for(kDelay);
+    return mpi_.start_all_reduce(Span<float>(static_cast<float*>(data), count));
+  }
+  void do_broadcast(void*, std::size_t, int) override {}
+
+  comm::Collectives& mpi_;
+};
+
+class ForecastTest : public ::testing::Test {
+ protected:
+  ForecastParts parts(std::size_t bucket_bytes) {
+    return {world_,
+            link_,
+            *network_,
+            arena_,
+            *math_,
+            batches_,
+            1,
+            model::Precision::kFp32,
+            bucket_bytes,
+            [this] { ++touched_; }};
+  }
+  void expect_equal_on_all_ranks(double value) {
+    EXPECT_EQ(world_.all_reduce_value(value, comm::Reduction::kMin),
+              world_.all_reduce_value(value, comm::Reduction::kMax));
+  }
+  comm::MpiCommunicator world_ = comm::MpiCommunicator::world();
+  SlowLink link_{world_};
+  model::NetworkPtr network_ = model::make_network("lenet", {1, 28, 28}, 10);
+  ParameterArena arena_{*network_, true};
+  std::unique_ptr<Optimizer> optimizer_ = make_optimizer({}, arena_.values().size());
+  std::unique_ptr<StepMath> math_ = make_step_math(arena_, *optimizer_, 0);
+  SameBatch batches_{
+      4, 4 * static_cast<std::uint64_t>(world_.size()), {1, 28, 28}, true, torch::kCPU};
+  int touched_ = 0;
+};
+
+TEST_F(ForecastTest, CountsComputingAndTheSumOfOneBucket) {
+  const torch::Tensor before = arena_.flat_values().clone();
+  const Forecast forecast = make_forecast(parts(0));
+  EXPECT_GT(forecast.compute.forward, 0);
+  EXPECT_GT(forecast.compute.backward, 0);
+  EXPECT_GT(forecast.compute.update, 0);
+  EXPECT_GE(touched_, static_cast<int>(kForecastSteps));
+  expect_equal_on_all_ranks(forecast.seconds());
+  EXPECT_TRUE(torch::equal(arena_.flat_values(), before)) << "the learning rate is not 0";
+  EXPECT_EQ(arena_.flat_gradients().abs().sum().item<float>(), 0);
+  if (world_.size() == 1) {
+    EXPECT_TRUE(forecast.buckets.empty());
+    EXPECT_EQ(forecast.step().exchange, 0);
+    return;
+  }
+  ASSERT_EQ(forecast.buckets.size(), 1U);
+  EXPECT_EQ(forecast.buckets[0].bytes, 4.0 * static_cast<double>(arena_.values().size()));
+  EXPECT_GE(forecast.step().exchange, 0.9 * std::chrono::duration<double>(kDelay).count());
+  EXPECT_GT(forecast.agreement, 0);
+}
+
+TEST_F(ForecastTest, SeveralBucketsHaveSeveralLatenciesAndTheRanksDoThemThemselves) {
+  const Forecast forecast = make_forecast(parts(1));
+  expect_equal_on_all_ranks(forecast.seconds());
+  if (world_.size() == 1) return;
+  ASSERT_EQ(forecast.buckets.size(), arena_.slots().size());
+  EXPECT_EQ(forecast.buckets.back().seconds_before_end, 0);
+  for (std::size_t i = 1; i < forecast.buckets.size(); ++i) {
+    EXPECT_GE(forecast.buckets[i - 1].seconds_before_end, forecast.buckets[i].seconds_before_end);
+  }
+  // The delay is this thread's own.
+  EXPECT_LT(forecast.overlap, 0.5);
+  const auto count = static_cast<double>(forecast.buckets.size());
+  EXPECT_GE(forecast.seconds(), 0.5 * count * std::chrono::duration<double>(kDelay).count());
+}
+
+TEST_F(ForecastTest, OfVirtualRanksIsWhatTheirExchangeTakes) {
+  if ((world_.size() & (world_.size() - 1)) != 0) return;  // not a number of ranks that they allow
+  ShardReducer exchange(arena_, *network_, world_);
+  ForecastParts of_shards = parts(0);
+  of_shards.parts = 2;
+  const Forecast forecast = make_forecast(of_shards, exchange);
+  EXPECT_TRUE(forecast.buckets.empty());
+  EXPECT_GT(forecast.compute.exchange, 0);
+  EXPECT_EQ(forecast.step().whole(), forecast.compute.whole());
+}
+
+}  // namespace
+}  // namespace tandem::train
