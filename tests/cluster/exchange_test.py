@@ -1,0 +1,82 @@
+#!/usr/bin/env python3
+"""What crosses the link between two hosts when gradients are summed: less in two levels, and half of it as bfloat16."""
+
+import json
+
+from network import NetworkTest, run_tests
+from tandem import read_lines
+
+# Gradients of 1,841,162 parameters.
+TRAIN = ["train", "--data", "/tmp/data.h5", "--model", "mlp", "--global-batch-size", 64, "--lr", 0.01, "--threads", 1,
+         "--log-every", 1, "--quiet"]
+STEPS = 8
+SUM_BYTES = 4 << 20
+
+
+class Exchange(NetworkTest):
+    def sent_by_n2(self, ranks, *words):
+        """Bytes, and what the command printed."""
+        before = self.hosts["n2"].bytes_sent()
+        done = self.on_hosts(ranks, *words)
+        return self.hosts["n2"].bytes_sent() - before, done.stdout
+
+    def sums(self, *words):
+        """Bytes for each pair of sums, ours and MPI's, of SUM_BYTES over two ranks on each of two hosts."""
+        sent, text = self.sent_by_n2({"n1": 2, "n2": 2}, "bench", "allreduce", "--min-bytes", SUM_BYTES, "--max-bytes", SUM_BYTES,
+                                     "--seconds", "0", "--json", *words)
+        result = json.loads(text)
+        self.assertEqual([size["wrong"] for size in result["sizes"]], [0])
+        return sent / (result["sizes"][0]["pairs"] + 2), result
+
+    def test_two_levels_send_less_over_the_link(self):
+        """In each pair MPI's own sum is the same, so the difference is ours: in two levels a host says each byte once."""
+        self.make_network(2, "1gbit")
+        flat, _ = self.sums("--algorithm", "flat")
+        levels, _ = self.sums("--algorithm", "two-level")
+        chosen, result = self.sums()
+        self.assertEqual(result["algorithm"], "two-level")
+        self.assertLess(levels, flat - 0.3 * SUM_BYTES)
+        self.assertLess(abs(chosen - levels), 0.2 * SUM_BYTES)
+
+    def losses(self, run_id):
+        return [line["loss"] for line in read_lines(self.folder / "runs" / run_id / "metrics.jsonl") if line["event"] == "step"]
+
+    def check_half(self, ranks):
+        words = [*TRAIN, "--max-steps", STEPS, "--eval-every", 0, "--checkpoint-every", 0]
+        whole, _ = self.sent_by_n2(ranks, *words, "--run-id", "fp32")
+        half, _ = self.sent_by_n2(ranks, *words, "--grad-dtype", "bf16", "--run-id", "bf16")
+        # What is no gradient, such as the first weights, is the same of both.
+        gradients = 4 * 1841162 * STEPS
+        self.assertGreater(whole - half, 0.4 * gradients)
+        self.assertLess(half, 0.75 * gradients)
+        for one, other in zip(self.losses("fp32"), self.losses("bf16"), strict=True):
+            self.assertLess(abs(one - other) / one, 1e-2)
+
+    def test_bfloat16_takes_half_of_the_link(self):
+        self.make_network(2, "100mbit")
+        self.check_half({"n1": 1, "n2": 1})
+
+    def test_bfloat16_in_two_levels_takes_half_of_the_link(self):
+        self.make_network(2, "1gbit")
+        self.check_half({"n1": 2, "n2": 2})
+
+    def test_a_run_that_moves_to_one_host_says_that_sums_are_made_otherwise(self):
+        self.make_network(2, "1gbit")
+        words = [word for word in TRAIN if word != "--quiet"]
+        done = self.on_hosts({"n1": 2, "n2": 2}, *words, "--max-steps", 2, "--run-id", "a")
+        self.assertIn("summed within each host and then between hosts", done.stdout)
+        done = self.on_hosts({"n1": 4}, *words, "--max-steps", 4, "--run-id", "a", "--resume", "auto")
+        self.assertIn("two-level sums then, flat sums now", done.stdout)
+
+    def test_a_plan_over_a_link(self):
+        """It counts the link: the gradients of a step take longer than it could carry them."""
+        self.make_network(2, "100mbit")
+        done = self.on_hosts({"n1": 1, "n2": 1}, *TRAIN, "--plan", "--json")
+        plan = json.loads(done.stdout.splitlines()[-1])
+        self.assertEqual((plan["ranks"], plan["hosts"]), (2, 2))
+        self.assertGreater(plan["seconds"]["exchange"], 0.9 * 4 * 1841162 / 12.5e6)
+        self.assertFalse((self.folder / "runs").exists())
+
+
+if __name__ == "__main__":
+    run_tests()
