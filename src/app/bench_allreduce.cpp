@@ -21,7 +21,7 @@ struct SumRequest {
   std::size_t least = 0;
   std::size_t most = 0;
   double seconds = 0;
-  std::string algorithm;
+  comm::SumAlgorithm algorithm = comm::SumAlgorithm::kFlat;
   bool as_bfloat16 = false;
   bool json = false;
 };
@@ -39,7 +39,7 @@ SumRequest read_sum_request(Options& options) {
                       options.text("max-bytes"));
   }
   request.seconds = options.real("seconds", 0, 3600);
-  request.algorithm = options.choice("algorithm");
+  request.algorithm = comm::sum_algorithm_of(options.choice("sum-algorithm"));
   request.as_bfloat16 = options.choice("grad-dtype") == "bf16";
   request.json = options.flag("json");
   options.throw_faults("bench");
@@ -82,8 +82,8 @@ train::SumCost fit_of(const std::vector<SumTiming>& timings) {
 }
 
 // On rank 0.
-void print_sums(const Job& job, const SumRequest& request, comm::SumAlgorithm algorithm,
-                const std::string& carrier, const std::vector<SumTiming>& timings) {
+void print_sums(const Job& job, const SumRequest& request, const std::string& carrier,
+                const std::vector<SumTiming>& timings) {
   const int ranks = job.topology.world;
   const train::SumCost fit = fit_of(timings);
   if (request.json) {
@@ -92,7 +92,7 @@ void print_sums(const Job& job, const SumRequest& request, comm::SumAlgorithm al
     const Json object{
         {"form", "allreduce"},
         {"ranks", ranks},
-        {"algorithm", comm::sum_algorithm_name(algorithm)},
+        {"algorithm", comm::sum_algorithm_name(request.algorithm)},
         {"grad_dtype", request.as_bfloat16 ? "bf16" : "fp32"},
         {"fit", {{"latency_seconds", fit.latency}, {"seconds_per_byte", fit.seconds_per_byte}}},
         {"sizes", sizes}};
@@ -111,13 +111,9 @@ void print_sums(const Job& job, const SumRequest& request, comm::SumAlgorithm al
 int run_bench_allreduce(Job& job, Options& options) {
   SumRequest request;
   comm::agree(job.world, job.topology.host, [&] { request = read_sum_request(options); });
-  const comm::SumAlgorithm algorithm = request.algorithm == "auto" ? choose_sum_algorithm(job)
-                                       : request.algorithm == "two-level"
-                                           ? comm::SumAlgorithm::kTwoLevel
-                                           : comm::SumAlgorithm::kFlat;
   std::vector<float> values;
   comm::agree(job.world, job.topology.host, [&] { values.resize(request.most / sizeof(float)); });
-  HostSums sums(job, Span<float>(values), algorithm, request.as_bfloat16);
+  HostSums sums(job, Span<float>(values), request.algorithm, request.as_bfloat16);
   const comm::BareAllReduce bare(job.world);
   std::vector<SumTiming> timings;
   std::uint64_t wrong = 0;
@@ -128,7 +124,7 @@ int run_bench_allreduce(Job& job, Options& options) {
     wrong += timings.back().wrong;
   }
   comm::agree_on_rank_0(job.world, [&] {
-    print_sums(job, request, algorithm, sums.collectives().name(), timings);
+    print_sums(job, request, sums.collectives().name(), timings);
     if (wrong == 0) return;
     throw DisagreementError("bench allreduce: " + format_count(static_cast<std::int64_t>(wrong)) +
                             " values of all ranks are not the sum that was expected; the network "
@@ -146,12 +142,8 @@ BenchForm bench_allreduce_form() {
         "allreduce"},
        {"max-bytes", "N", "64M", "the most; in between steps of four times as much", "allreduce"},
        {"seconds", "S", "1", "for each size, at least five pairs", "allreduce"},
-       {"algorithm",
-        "NAME",
-        "auto",
-        "flat, as MPI sums; two-level, within hosts first; auto: as train would",
-        "allreduce",
-        {"auto", "flat", "two-level"}},
+       {"sum-algorithm", "NAME", "flat", "flat, as MPI sums; two-level, within each host first",
+        "allreduce", comm::sum_algorithm_names()},
        bench_grad_dtype_option(),
        bench_json_option()},
       run_bench_allreduce};

@@ -7,10 +7,16 @@ namespace tandem::app {
 
 GradientPath::GradientPath(Job& job, comm::Collectives* device, train::ParameterArena& arena,
                            const train::TrainConfig& config)
-    : as_bfloat16_(config.bfloat16_gradients && job.topology.world > 1), device_(device) {
-  if (device == nullptr && arena.device().is_cpu()) {
-    // Virtual ranks add along a tree of their own.
-    if (config.virtual_ranks == 0) algorithm_ = choose_sum_algorithm(job);
+    : as_bfloat16_(config.bfloat16_gradients && job.topology.world > 1),
+      algorithm_(config.sum_algorithm),
+      device_(device) {
+  const bool on_cpu = device == nullptr && arena.device().is_cpu();
+  comm::agree(job.world, job.topology.host, [&] {
+    if (on_cpu || algorithm_ == comm::SumAlgorithm::kFlat) return;
+    throw UsageError(
+        "--sum-algorithm two-level: is for ranks on CPUs; NCCL knows of hosts by itself");
+  });
+  if (on_cpu) {
     host_sums_.emplace(job, arena.gradients(), algorithm_, as_bfloat16_);
   } else if (device == nullptr) {
     host_sums_.emplace(job, Span<float>(), algorithm_, false);  // one rank on a GPU

@@ -30,7 +30,7 @@ class GradientPath {
 
  private:
   const bool as_bfloat16_;
-  comm::SumAlgorithm algorithm_ = comm::SumAlgorithm::kFlat;
+  const comm::SumAlgorithm algorithm_;
   comm::Collectives* const device_;
   std::optional<HostSums> host_sums_;
   std::optional<train::DeviceBfloat16Sums> device_sums_;

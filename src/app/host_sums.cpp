@@ -30,9 +30,4 @@ void HostSums::forget_errors() {
   if (bfloat16_) bfloat16_->forget_errors();
 }
 
-comm::SumAlgorithm choose_sum_algorithm(Job& job) {
-  const auto hosts = job.world.all_reduce_value<std::int64_t>(job.topology.local_rank == 0 ? 1 : 0);
-  return comm::choose_sum_algorithm(job.topology.world, static_cast<int>(hosts));
-}
-
 }  // namespace tandem::app

@@ -33,7 +33,4 @@ class HostSums {
   comm::Collectives* top_;
 };
 
-// Collective. What suits where the ranks are.
-comm::SumAlgorithm choose_sum_algorithm(Job& job);
-
 }  // namespace tandem::app

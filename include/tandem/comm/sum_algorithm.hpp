@@ -1,8 +1,9 @@
-// What: how a sum over all ranks is made, decided from where they are.
+// What: how a sum over all ranks is made, as a configuration says it.
 // Owns: nothing. Threads: any. Throws: nothing.
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace tandem::comm {
 
@@ -11,13 +12,10 @@ enum class SumAlgorithm {
   kTwoLevel,  // within each host, between one rank of each, and back
 };
 
-// Of `ranks` on `hosts`. Two levels where some host has several ranks and there is another host:
-// a link between hosts then carries what one rank of a host has to say, and not what each has.
-constexpr SumAlgorithm choose_sum_algorithm(int ranks, int hosts) {
-  return hosts > 1 && ranks > hosts ? SumAlgorithm::kTwoLevel : SumAlgorithm::kFlat;
-}
-
-// "flat", "two-level"
+// "flat", "two-level", in the order of the enumeration.
+std::vector<std::string> sum_algorithm_names();
 std::string sum_algorithm_name(SumAlgorithm algorithm);
+// One of these names.
+SumAlgorithm sum_algorithm_of(const std::string& name);
 
 }  // namespace tandem::comm

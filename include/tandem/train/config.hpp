@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "tandem/comm/sum_algorithm.hpp"
 #include "tandem/data/augment.hpp"
 #include "tandem/data/sampler.hpp"
 #include "tandem/model/precision.hpp"
@@ -40,6 +41,7 @@ struct TrainConfig {
   int threads = 0;              // per rank; 0: the CPUs this rank may use without crowding another
   double bucket_mb = 0;         // gradient bucket, 2^20 bytes; 0: one bucket
   bool measure_bucket = false;  // and take the size that is fastest, where the run has none yet
+  comm::SumAlgorithm sum_algorithm = comm::SumAlgorithm::kFlat;
   bool bfloat16_gradients = false;  // exchanged as bfloat16; else as fp32
   std::uint64_t seed = 1;
   std::uint64_t eval_every = 1;  // epochs; 0: never

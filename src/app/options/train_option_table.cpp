@@ -1,5 +1,6 @@
 // Every option of `tandem train`, in the order of its help.
 #include "tandem/app/train_options.hpp"
+#include "tandem/comm/sum_algorithm.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/model/registry.hpp"
@@ -101,6 +102,10 @@ OptionTable train_option_table() {
        "gradient bucket in MB; 0: one bucket, exchanged after backward; auto: measured at the "
        "start; if not given: 2 over NCCL, else 0",
        "execution"},
+      {"sum-algorithm", "NAME", "flat",
+       "gradients are summed flat, as MPI does, or in two levels, two-level: within each host "
+       "first, which sends less between hosts",
+       "execution", comm::sum_algorithm_names()},
       {"grad-dtype",
        "NAME",
        "fp32",

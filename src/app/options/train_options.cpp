@@ -110,7 +110,13 @@ void keep_to_cpus(Options& options, comm::DeviceRequest& request) {
 }
 
 // Rounding errors that ranks keep are of this start of the run, and in no checkpoint.
-void read_gradient_type(Options& options, train::TrainConfig& config) {
+void read_gradient_sums(Options& options, train::TrainConfig& config) {
+  config.sum_algorithm = comm::sum_algorithm_of(options.choice("sum-algorithm"));
+  if (config.virtual_ranks > 0 && config.sum_algorithm != comm::SumAlgorithm::kFlat) {
+    options.add_fault(
+        "--sum-algorithm two-level and --virtual-ranks exclude each other: virtual ranks add along "
+        "a tree of their own");
+  }
   config.bfloat16_gradients = options.choice("grad-dtype") == "bf16";
   if (!config.bfloat16_gradients) return;
   if (config.virtual_ranks > 0) {
@@ -164,7 +170,7 @@ TrainRequest read_train_options(Options& options) {
       }
     });
   }
-  read_gradient_type(options, config);
+  read_gradient_sums(options, config);
   config.eval_every = options.count("eval-every", 0, std::uint64_t{1} << 40);
   config.log_every = options.count("log-every", 0, std::uint64_t{1} << 40);
   read_reporting(options, request.reporting);
