@@ -108,7 +108,7 @@ void print_sums(const Job& job, const SumRequest& request, const std::string& ca
              " us and " + format_fixed(fit.seconds_per_byte * 1e6 / kMicro, 1) + " us per MB");
 }
 
-int run_bench_allreduce(Job& job, Options& options) {
+int run_bench_allreduce(Job& job, Options& options, const std::vector<std::string>&) {
   SumRequest request;
   comm::agree(job.world, job.topology.host, [&] { request = read_sum_request(options); });
   std::vector<float> values;

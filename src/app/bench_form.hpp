@@ -15,8 +15,10 @@ struct BenchForm {
   std::string name;  // "allreduce"
   // An option that several forms have is the same in each; its group names them.
   OptionTable options;
-  // Collective. Measures, prints on rank 0 and returns the exit code.
-  int (*run)(Job&, Options&) = nullptr;
+  // Collective. Measures, prints on rank 0 and returns the exit code. The words are those after a
+  // --, which are options of `train`; none where the form takes none.
+  int (*run)(Job&, Options&, const std::vector<std::string>& words) = nullptr;
+  bool takes_words_of_train = false;
 };
 
 // In the order in which they are told of.
@@ -25,6 +27,7 @@ std::vector<BenchForm> bench_forms();
 BenchForm bench_step_form();
 BenchForm bench_allreduce_form();
 BenchForm bench_loader_form();
+BenchForm bench_tta_form();
 
 // What all of them have.
 OptionSpec bench_json_option();

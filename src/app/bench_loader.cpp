@@ -99,7 +99,7 @@ void print_loader(const Job& job, const LoaderRequest& request,
   print_line(format_table(rows) + "\nloader: " + count(sum) + " images/s of all ranks at a time");
 }
 
-int run_bench_loader(Job& job, Options& options) {
+int run_bench_loader(Job& job, Options& options, const std::vector<std::string>&) {
   LoaderRequest request;
   comm::agree(job.world, job.topology.host, [&] { request = read_loader_request(options); });
   double rate = 0;

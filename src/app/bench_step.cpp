@@ -102,7 +102,7 @@ void print_step(const Job& job, const StepRequest& request, const StepTiming& ti
              std::to_string(request.steps) + " steps");
 }
 
-int run_bench_step(Job& job, Options& options) {
+int run_bench_step(Job& job, Options& options, const std::vector<std::string>&) {
   StepRequest request;
   comm::agree(job.world, job.topology.host, [&] {
     request = read_step_request(options);

@@ -50,15 +50,17 @@ int run_bench(Job& job, const Arguments& arguments) {
   BenchForm form;
   comm::agree(job.world, job.topology.host, [&] { form = find_bench_form(arguments); });
   comm::require_equal(job.world, {{"form of bench", form.name}});
-  Options options =
-      resolve_together(job, "bench", form.options, {arguments.begin() + 1, arguments.end()});
-  return form.run(job, options);
+  auto end = arguments.end();
+  if (form.takes_words_of_train) end = std::find(arguments.begin(), end, "--");
+  const Arguments words(end == arguments.end() ? end : end + 1, arguments.end());
+  Options options = resolve_together(job, "bench", form.options, {arguments.begin() + 1, end});
+  return form.run(job, options, words);
 }
 
 }  // namespace
 
 std::vector<BenchForm> bench_forms() {
-  return {bench_step_form(), bench_allreduce_form(), bench_loader_form()};
+  return {bench_step_form(), bench_allreduce_form(), bench_loader_form(), bench_tta_form()};
 }
 
 OptionSpec bench_json_option() {
@@ -102,8 +104,8 @@ std::size_t parse_size(const std::string& text, const std::string& what) {
 
 Command bench_command() {
   return {"bench",
-          "FORM [options]",
-          "measure one part: a training step, the sum over all ranks, or the batch loader",
+          "FORM [options] [-- options of train]",
+          "measure a training step, the sum over all ranks, the batch loader, or time to accuracy",
           "mpirun -np 2 --bind-to none tandem bench allreduce --max-bytes 256K",
           options_of_all_forms(),
           nullptr,

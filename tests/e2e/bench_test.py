@@ -4,12 +4,13 @@
 import json
 import unittest
 
-from tandem import DATA, TandemTest
+from tandem import DATA, TandemTest, read_lines
 
 
 class Bench(TandemTest):
     def bench(self, ranks, *words):
-        done = self.mpirun(ranks, "bench", *words, "--json")
+        json_of = words if "--json" in words else [*words, "--json"]
+        done = self.mpirun(ranks, "bench", *json_of)
         self.assertEqual(len(done.stdout.splitlines()), 1, done.stdout)
         self.assertEqual(done.stderr, "")
         return json.loads(done.stdout)
@@ -67,8 +68,32 @@ class Bench(TandemTest):
         done = self.mpirun(2, "bench", "loader", "--steps", "2")
         self.assertRegex(done.stdout, r"^rank +host +images/s +us/image\n0 .*\n1 .*\nloader: [0-9,]+ images/s of all ranks at a time\n$")
 
+    def test_time_to_accuracy(self):
+        words = ["tta", "--runs", "2", "--target", "0.05"]
+        train = ["--", "--data", DATA, "--model", "lenet", "--epochs", "2", "--seed", "5", "--run-id", "a", "--quiet"]
+        result = self.bench(2, *words, "--json", *train)
+        self.assertEqual((result["form"], result["target"], result["pass_rate"]), ("tta", 0.05, 1))
+        self.assertEqual([(run["run_id"], run["seed"]) for run in result["runs"]], [("a-5", 5), ("a-6", 6)])
+        for run in result["runs"]:
+            folder = self.folder / "runs" / run["run_id"]
+            summary = json.loads((folder / "summary.json").read_text())
+            self.assertEqual(run["test_accuracy"], summary["test_accuracy"])
+            self.assertIsNone(run["test_accuracy_tta"])
+            epochs = [line["train_seconds"] for line in read_lines(folder / "metrics.jsonl") if line["event"] == "epoch"]
+            self.assertAlmostEqual(run["seconds_to_target"], epochs[0], 9)
+            self.assertAlmostEqual(run["train_seconds"], sum(epochs), 3)
+        mean = result["seconds_to_target"]
+        self.assertAlmostEqual(mean["mean"], sum(run["seconds_to_target"] for run in result["runs"]) / 2, 9)
+        self.assertLess(mean["least"], mean["mean"])
+        train[train.index("a")] = "b"
+        done = self.mpirun(2, *["bench", *words[:-1], "1", *train])
+        self.assertRegex(done.stdout, r"(?m)^seed 6: accuracy 0\.\d{4}, with several views -; target after - s of \d+\.\d\d s$")
+        self.assertRegex(done.stdout, r"(?m)^0 of 2 runs reached 1 \(0 %\); ")
+        self.assert_one_error(self.mpirun(2, "bench", *words, *train, "--resume", "auto", code=2), "leave out --resume")
+        self.assert_one_error(self.mpirun(2, "bench", *words, "--", "--modle", "mlp", code=2), "did you mean --model")
+
     def test_what_is_no_form_or_belongs_to_another(self):
-        for words, said in (([], "which form is missing, as the first word: step, allreduce, loader"),
+        for words, said in (([], "which form is missing, as the first word: step, allreduce, loader, tta"),
                             (["--json"], "which form is missing"),
                             (["allredcue"], r"'allredcue' is not a form: .*; did you mean allreduce\?"),
                             (["allreduce", "--model", "mlp"], "--model"),

@@ -1,0 +1,42 @@
+// What: what several runs that differ in their seed say together: how soon they reach an accuracy,
+// and how sure that is. Module-private. Owns: nothing. Threads: any. Throws: DataError where a run
+// has no metrics or summary of a run that was completed, IoError.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "tandem/core/json.hpp"
+#include "tandem/metrics/run_record.hpp"
+
+namespace tandem::app {
+
+struct TimedRun {
+  std::string run_id;
+  std::uint64_t seed = 0;
+  double train_seconds = 0;  // of all steps
+  // Of the steps before the first evaluation that reached the target.
+  std::optional<double> seconds_to_target;
+  double accuracy = 0;  // of the last evaluation
+  std::optional<double> accuracy_tta;
+};
+
+// Where an evaluation looks at several views of an image (--tta), these count for the target.
+TimedRun time_run(const metrics::RunRecord& run, std::uint64_t seed, double target);
+
+// The mean of a sample and the interval that holds that of all with a confidence of 95 %, by
+// Student's distribution. Of a single value the interval has no bounds: nothing is known of others.
+struct MeanInterval {
+  double mean = 0;
+  std::optional<double> least;
+  std::optional<double> most;
+};
+MeanInterval mean_interval(const std::vector<double>& sample);
+// null for no interval, as for an empty sample.
+Json to_json(const std::vector<double>& sample);
+// "0.8931 (0.8910 to 0.8952)", "-"
+std::string to_text(const std::vector<double>& sample, int digits);
+
+}  // namespace tandem::app
