@@ -1,0 +1,183 @@
+"""What the rows of performance.py run: the same work by tandem and by a PyTorch program, each measured by its own word where it
+has one, else by the clock. All with two ranks of one thread, unless it says otherwise."""
+
+import json
+import os
+import pathlib
+import re
+import subprocess
+import time
+import uuid
+
+WARM_UP = 5  # steps that neither side counts
+MARK = "TANDEM_BENCH_MARK"
+# What the peers' description recommends: without it large activations are mapped and faulted in anew in each step.
+MALLOC = {"MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD_": "8589934592"}
+# The evaluation of PyTorch as tuned as its training: bfloat16, channels-last, whole batches.
+EVALUATION = """
+import json, sys, time, torch, torch.distributed as dist
+sys.path.insert(0, sys.argv[1])
+from ddp_cifar10 import MODELS, load, MEAN, STD
+dist.init_process_group('gloo'); rank, world = dist.get_rank(), dist.get_world_size(); torch.set_num_threads(1)
+net = MODELS['resnet18']().to(memory_format=torch.channels_last).eval(); x, y = load(sys.argv[2], False)
+dist.barrier(); begin = time.time(); right = torch.zeros(1)
+with torch.no_grad(), torch.autocast('cpu', torch.bfloat16):
+    for k in range(rank * 500, len(y), 500 * world):
+        b = ((x[k:k + 500].float() / 255 - MEAN) / STD).contiguous(memory_format=torch.channels_last)
+        right += (net(b).argmax(1) == y[k:k + 500]).sum()
+dist.all_reduce(right)
+if rank == 0: print(json.dumps({'seconds': time.time() - begin}))
+"""
+
+
+def run(command, environment={}):
+    """Standard output; ends the program where the command fails."""
+    words = [str(word) for word in command]
+    done = subprocess.run(words, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise SystemExit(f"{' '.join(words)}\nended with {done.returncode}\n{done.stdout}\n{done.stderr}")
+    return done.stdout
+
+
+def last_json(text):
+    return json.loads(text.strip().splitlines()[-1])
+
+
+class Sides:
+    def __init__(self, options, folder):
+        self.tandem, self.data = options.tandem, options.data
+        self.peers, self.python = pathlib.Path(options.peers), options.python
+        self.torchrun = pathlib.Path(options.python).parent / "torchrun"
+        self.folder, self.runs = pathlib.Path(folder), 0
+        self.packed = self.folder / "cifar10.h5"
+        self.our_packing(self.packed)
+
+    def new_run(self):
+        self.runs += 1
+        return ["--runs-dir", self.folder / "runs", "--run-id", str(self.runs), "--quiet", "--json"]
+
+    # Training steps, images/s.
+
+    def training(self, model, batch, steps, *more):
+        return ["train", "--data", self.packed, "--model", model, "--batch-size", batch, "--augment", "standard", "--nesterov",
+                "--weight-decay", "5e-4", "--lr", "0.1", "--max-steps", steps + WARM_UP, "--eval-every", "0",
+                "--checkpoint-every", "0", *self.new_run(), *more]
+
+    def our_rate(self, model, batch, steps, *more, launcher=("mpirun", "-np", "2")):
+        return last_json(run([*launcher, self.tandem, *self.training(model, batch, steps, *more)]))["images_per_second"]
+
+    def their_words(self, model, batch, steps, *more):
+        return [self.peers / "ddp_cifar10.py", "--data", self.data, "--model", model, "--batch", batch, "--steps", steps, *more]
+
+    def their_rate(self, model, batch, steps, *more):
+        words = self.their_words(model, batch, steps, *more)
+        return last_json(run([self.torchrun, "--nproc-per-node", "2", *words]))["images_per_s"]
+
+    def rates_alone(self, model, batch, steps, *more):
+        """The sum of two runs of one rank, each pinned to a core of its own, at the same time."""
+        jobs = [subprocess.Popen(["taskset", "-c", str(core), self.tandem, *map(str, self.training(model, batch, steps, *more))],
+                                 stdout=subprocess.PIPE, text=True) for core in (0, 1)]
+        return sum(last_json(job.communicate()[0])["images_per_second"] for job in jobs)
+
+    # The fastest recipe, seconds of steps.
+
+    def our_recipe(self, seed):
+        """The summary, with test_accuracy and test_accuracy_tta."""
+        return last_json(run(["mpirun", "-np", "2", self.tandem, "train", "--data", self.packed, "--recipe", "cifar10-fast",
+                              "--seed", seed, "--checkpoint-every", "0", *self.new_run()]))
+
+    def their_recipe(self, seed):
+        text = run([self.torchrun, "--nproc-per-node", "2", self.peers / "fast_cifar10.py", "--data", self.data, "--threads", "1",
+                    "--seed", seed], MALLOC)
+        found = re.findall(r"train_s ([\d.]+) .* test ([\d.]+) tta ([\d.]+)", text)[-1]
+        return {"train_seconds": float(found[0]), "test_accuracy": float(found[1]), "test_accuracy_tta": float(found[2])}
+
+    # Whole commands, seconds by the clock.
+
+    def seconds_of(self, command):
+        begin = time.monotonic()
+        run(command)
+        return time.monotonic() - begin
+
+    def our_start(self):
+        words = self.training("simple", 128, 1 - WARM_UP)
+        return self.seconds_of(["mpirun", "-np", "2", self.tandem, *words])
+
+    def their_start(self):
+        # An epoch is 195 steps of 128 images on each of two ranks, so this is one step.
+        words = self.their_words("simple", 128, 0, "--epochs", "0.0052")
+        return self.seconds_of([self.torchrun, "--nproc-per-node", "2", *words])
+
+    def our_packing(self, output):
+        output.unlink(missing_ok=True)
+        return self.seconds_of([self.tandem, "pack", "--input", pathlib.Path(self.data) / "cifar-10-batches-bin", "--output", output])
+
+    # Evaluation of 10,000 images, seconds.
+
+    def our_evaluation(self):
+        model = self.folder / "runs/resnet18/model/model.safetensors"
+        if not model.exists():
+            words = self.training("resnet18", 8, 1 - WARM_UP)
+            words[words.index("--run-id") + 1] = "resnet18"
+            run([self.tandem, *words])
+        return last_json(run(["mpirun", "-np", "2", self.tandem, "eval", "--data", self.packed, "--checkpoint", model, "--precision",
+                              "bf16", "--json"]))["seconds"]
+
+    def their_evaluation(self):
+        program = self.folder / "evaluation.py"
+        program.write_text(EVALUATION)
+        return last_json(run([self.torchrun, "--nproc-per-node", "2", program, self.peers, self.data]))["seconds"]
+
+    # Memory of the second rank, bytes.
+
+    def peak_of_second_rank(self, command):
+        """The most of its proportional set size, looked at ten times a second."""
+        mark = uuid.uuid4().hex
+        job = subprocess.Popen([str(word) for word in command], env={**os.environ, MARK: mark}, stdout=subprocess.DEVNULL)
+        most, second = 0, None
+        while job.poll() is None:
+            time.sleep(0.1)
+            second = second or find_second_rank(mark)
+            try:
+                text = pathlib.Path(f"/proc/{second}/smaps_rollup").read_text() if second else ""
+            except OSError:  # it has just ended
+                continue
+            most = max([most, *(1024 * int(size) for size in re.findall(r"(?m)^Pss: +(\d+) kB", text))])
+        if job.returncode != 0 or most == 0:
+            raise SystemExit(f"{command} ended with {job.returncode}, its second rank had {most} bytes")
+        return most
+
+    def our_memory(self):
+        return self.peak_of_second_rank(["mpirun", "-np", "2", self.tandem,
+                                         *self.training("resnet9", 128, 4, "--precision", "bf16")])
+
+    def their_memory(self):
+        words = self.their_words("resnet9", 128, 4)
+        return self.peak_of_second_rank([self.torchrun, "--nproc-per-node", "2", *words])
+
+    # Two hosts, images/s.
+
+    def our_rate_on(self, network, *more):
+        words = self.training("resnet9", 32, 6, "--precision", "bf16", *more)
+        return last_json(run(network.mpirun({"n1": 1, "n2": 1}, self.tandem, *words, keepalive=30)))["images_per_second"]
+
+    def their_rate_on(self, network):
+        def words(rank):
+            return network.hosts[f"n{rank + 1}"].enter(
+                "env", "GLOO_SOCKET_IFNAME=eth0", "OMP_NUM_THREADS=1", self.torchrun, "--nnodes", "2", "--nproc-per-node", "1",
+                "--node-rank", rank, "--master-addr", "10.0.0.1", "--master-port", "29400", *self.their_words("resnet9", 32, 6))
+        second = subprocess.Popen(words(1), stdout=subprocess.DEVNULL)
+        rate = last_json(run(words(0)))["images_per_s"]
+        second.wait()
+        return rate
+
+
+def find_second_rank(mark):
+    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+        try:
+            variables = (folder / "environ").read_bytes().split(b"\0")
+        except OSError:  # of another user, or it has ended
+            continue
+        if f"{MARK}={mark}".encode() in variables and {b"OMPI_COMM_WORLD_RANK=1", b"RANK=1"} & set(variables):
+            return folder.name
+    return None
