@@ -28,6 +28,7 @@
 #include "tandem/metrics/gpu_access.hpp"
 #include "tandem/metrics/system_sampler.hpp"
 #include "tandem/model/libtorch.hpp"
+#include "tandem/model/torch_compat.hpp"
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/replicate.hpp"
 #include "tandem/train/shard_reducer.hpp"
@@ -69,6 +70,7 @@ int run_train(Job& job, const Arguments& arguments) {
   // How a sum is cut among threads decides how it rounds; virtual ranks are to give the same bits
   // on one rank of many cores as on many ranks of one.
   int threads = 1;
+  if (config.deterministic) model::use_deterministic_algorithms();
   comm::agree(job.world, job.topology.host, [&] {
     threads =
         use_threads(config.threads, config.virtual_ranks > 0 ? 1 : job.topology.default_threads());

@@ -1,5 +1,6 @@
 #include "tandem/model/torch_compat.hpp"
 
+#include <ATen/Context.h>
 #include <ATen/autocast_mode.h>
 #include <c10/util/Exception.h>
 #include <torch/version.h>
@@ -17,6 +18,14 @@ namespace tandem::model {
 std::string out_of_gpu_memory(const std::exception& error) {
   if (dynamic_cast<const c10::OutOfMemoryError*>(&error) == nullptr) return "";
   return message_of(error) + "\ngive a smaller --batch-size, or fewer ranks on this GPU";
+}
+
+void use_deterministic_algorithms() {
+  at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
+#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 2)
+  // It would write to all new memory, against programs that read it before they do.
+  at::globalContext().setDeterministicFillUninitializedMemory(false);
+#endif
 }
 
 // The header's TORCH_VERSION is that of the build; the library lists its own among its build

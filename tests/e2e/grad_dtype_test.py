@@ -42,7 +42,10 @@ class GradDtype(TandemTest):
     def test_what_promises_bits_refuses_it(self):
         done = self.mpirun(2, "train", *QUICK, *BF16, "--virtual-ranks", 2, code=2)
         self.assert_one_error(done, "--grad-dtype bf16 and --virtual-ranks exclude each other")
+        done = self.mpirun(2, "train", *QUICK, *BF16, "--deterministic", "--bucket-mb", "auto", code=2)
+        self.assert_one_error(done, "--deterministic and --grad-dtype bf16 exclude", "--deterministic and --bucket-mb auto exclude")
         self.assertFalse((self.folder / "runs").exists())
+        self.assertEqual(self.train(2, "a", "--deterministic")["weights_sha256"], self.train(2, "b")["weights_sha256"])
         done = self.tandem("train", "--data", DATA, *BF16, "--precision", "fp16", code=2)
         self.assert_one_error(done, "--grad-dtype bf16 and --precision fp16 exclude each other")
         done = self.tandem("train", "--data", DATA, "--grad-dtype", "bfloat16", code=2)

@@ -15,6 +15,10 @@ std::string torch_version();
 // What to say where libtorch's error is a GPU's want of memory; "" for any other error.
 std::string out_of_gpu_memory(const std::exception& error);
 
+// Operations of libtorch that have no form with the same bits each time then throw. For the whole
+// process.
+void use_deterministic_algorithms();
+
 // Autocast of operations on `device`, which is the CPU or CUDA, to `type`.
 struct Autocast {
   bool enabled = false;

@@ -42,6 +42,7 @@ struct TrainConfig {
   double bucket_mb = 0;         // gradient bucket, 2^20 bytes; 0: one bucket
   bool measure_bucket = false;  // and take the size that is fastest, where the run has none yet
   comm::SumAlgorithm sum_algorithm = comm::SumAlgorithm::kFlat;
+  bool deterministic = false;       // refuses what need not give the same bits
   bool bfloat16_gradients = false;  // exchanged as bfloat16; else as fp32
   std::uint64_t seed = 1;
   std::uint64_t eval_every = 1;  // epochs; 0: never

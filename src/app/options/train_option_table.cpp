@@ -38,6 +38,8 @@ OptionTable train_option_table() {
        "start from the weights of a checkpoint or another .safetensors, for fine-tuning",
        "what to train"},
       {"seed", "N", "1", "of initial weights, order and augmentation", "what to train"},
+      {"deterministic", "", "false",
+       "refuse what may give other bits each time, or after a restart", "what to train"},
       {"augment", "SPEC", "none",
        "none, standard (crop=4,flip), or a list of crop=N or reflect=N and flip or alternate-flip",
        "what to train"},

@@ -131,6 +131,19 @@ void read_gradient_sums(Options& options, train::TrainConfig& config) {
   }
 }
 
+void refuse_other_bits(Options& options, const train::TrainConfig& config) {
+  if (config.bfloat16_gradients) {
+    options.add_fault(
+        "--deterministic and --grad-dtype bf16 exclude each other: what its rounding leaves over "
+        "is in no checkpoint");
+  }
+  if (config.measure_bucket) {
+    options.add_fault(
+        "--deterministic and --bucket-mb auto exclude each other: another run may measure another "
+        "size, and sums round otherwise; give a number");
+  }
+}
+
 }  // namespace
 
 TrainRequest read_train_options(Options& options) {
@@ -171,6 +184,8 @@ TrainRequest read_train_options(Options& options) {
     });
   }
   read_gradient_sums(options, config);
+  config.deterministic = options.flag("deterministic");
+  if (config.deterministic) refuse_other_bits(options, config);
   config.eval_every = options.count("eval-every", 0, std::uint64_t{1} << 40);
   config.log_every = options.count("log-every", 0, std::uint64_t{1} << 40);
   read_reporting(options, request.reporting);

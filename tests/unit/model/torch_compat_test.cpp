@@ -20,5 +20,15 @@ TEST(TorchCompat, SaysWhatHelpsWhereAGpusMemoryIsFull) {
   EXPECT_EQ(out_of_gpu_memory(std::runtime_error("CUDA out of memory")), "");
 }
 
+TEST(DeterministicAlgorithms, RefuseAnOperationThatHasNone) {
+  const torch::Tensor values = torch::ones({1, 1, 1, 1});
+  const torch::Tensor places = torch::zeros({1, 1, 1, 1}, torch::kInt64);
+  const auto unpool = [&] { return at::max_unpool2d(values, places, {2, 2}); };
+  EXPECT_NO_THROW(unpool());
+  use_deterministic_algorithms();
+  EXPECT_THROW(unpool(), c10::Error);
+  at::globalContext().setDeterministicAlgorithms(false, false);
+}
+
 }  // namespace
 }  // namespace tandem::model
