@@ -33,7 +33,7 @@ install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME library)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tandem)
-set(modules core comm data model metrics train)
+set(modules core comm data kernels model metrics train)
 list(TRANSFORM modules PREPEND tandem_ OUTPUT_VARIABLE libraries)
 install(TARGETS ${libraries} EXPORT tandem ARCHIVE INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 foreach(module ${modules})
