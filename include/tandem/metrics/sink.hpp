@@ -44,8 +44,8 @@ struct EvaluationRecord {
   double test_accuracy = 0;
   std::uint64_t correct = 0;
   std::uint64_t images = 0;
-  std::optional<double> views_accuracy;  // with test-time augmentation, where it was asked for
   double seconds = 0;
+  std::optional<double> views_accuracy;  // with test-time augmentation, where it was asked for
 };
 
 // Anything else worth a line of metrics.jsonl.

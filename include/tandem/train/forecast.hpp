@@ -36,13 +36,15 @@ struct ForecastParts {
 };
 
 struct Forecast {
-  StepCost compute;                 // of the slowest rank, without exchange
-  std::vector<BucketCost> buckets;  // none on one rank
+  StepCost compute;  // of the slowest rank; its exchange is that of a run without buckets
+  std::vector<BucketCost> buckets;  // none on one rank, and where sums are made otherwise
   SumCost sum;
   double overlap = 0;    // the share of a sum that goes on while backward does
   double agreement = 0;  // seconds in which ranks agree after a step whether to go on
 
-  StepCost step() const { return add_exchange(compute, buckets, sum, overlap); }
+  StepCost step() const {
+    return buckets.empty() ? compute : add_exchange(compute, buckets, sum, overlap);
+  }
   double seconds() const { return step().whole() + agreement; }
 };
 

@@ -59,7 +59,7 @@ TEST(Bfloat16Loops, RoundAsLibtorchDoes) {
 TEST(Bfloat16Loops, RoundTiesToEvenAndKeepNansAndInfinities) {
   const Rounded found =
       rounded({from_bits(0x3F808000), from_bits(0x3F818000), from_bits(0x3F808001), kInfinity,
-               -kInfinity, kNan, from_bits(0x7F800001), from_bits(0xFFFFFFFF), -0.0F});
+               -kInfinity, kNan, from_bits(0x7F800001), from_bits(0xFFFFFFFF)});
   EXPECT_EQ(found.values[0].bits, 0x3F80);
   EXPECT_EQ(found.values[1].bits, 0x3F82);
   EXPECT_EQ(found.values[2].bits, 0x3F81);
@@ -68,7 +68,6 @@ TEST(Bfloat16Loops, RoundTiesToEvenAndKeepNansAndInfinities) {
   for (const int i : {5, 6, 7}) {
     EXPECT_TRUE(std::isnan(widened(found.values[static_cast<std::size_t>(i)]))) << i;
   }
-  EXPECT_EQ(found.values[8].bits, 0x8000);
 }
 
 TEST(Bfloat16Loops, WhatIsSentAndWhatIsKeptAreTheWhole) {
