@@ -107,9 +107,11 @@ def check_command_lines(text, blocks, commands):
             if command not in commands.names:
                 yield f"{where}: 'tandem {command}' is no command: {line.strip()}"
                 continue
-            for name in re.findall(r"(?<!\S)--([a-z0-9][a-z0-9-]*)", " ".join(rest)):
-                if name not in spellings(commands[command]):
-                    yield f"{where}: 'tandem {command}' has no option --{name}: {line.strip()}"
+            typed, _, of_train = " ".join(rest).partition(" -- ")
+            for owner, some in ((command, typed), ("train", of_train)):
+                for name in re.findall(r"(?<!\S)--([a-z0-9][a-z0-9-]*)", some):
+                    if name not in spellings(commands[owner]):
+                        yield f"{where}: 'tandem {owner}' has no option --{name}: {line.strip()}"
         targets = (ROOT / "Makefile.hpc").read_text()
         for target in re.findall(r"make -f Makefile\.hpc ([a-z-]+)", line):
             if not re.search(rf"^{target}:", targets, re.MULTILINE):
