@@ -120,11 +120,17 @@ class ResNet18(nn.Module):
         return self.fc(F.adaptive_avg_pool2d(x, 1).flatten(1))
 
 
-class ShiftNorm(nn.BatchNorm2d):
+class ShiftNorm(nn.Module):
+    """BatchNorm that only shifts."""
+
     def __init__(self, channels):
-        super().__init__(channels, eps=1e-12, momentum=0.4)
-        self.weight = None  # it only shifts
-        self.num_batches_tracked = None
+        super().__init__()
+        self.bias = nn.Parameter(torch.zeros(channels))
+        self.register_buffer("running_mean", torch.zeros(channels))
+        self.register_buffer("running_var", torch.ones(channels))
+
+    def forward(self, x):
+        return F.batch_norm(x, self.running_mean, self.running_var, None, self.bias, self.training, momentum=0.4, eps=1e-12)
 
 
 class FastGroup(nn.Module):
