@@ -45,7 +45,7 @@ struct EvaluationRecord {
   std::uint64_t correct = 0;
   std::uint64_t images = 0;
   double seconds = 0;
-  std::optional<double> views_accuracy;  // with test-time augmentation, where it was asked for
+  std::optional<double> views_accuracy{};  // with test-time augmentation, where it was asked for
 };
 
 // Anything else worth a line of metrics.jsonl.
