@@ -2,12 +2,10 @@
 
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "bfloat16_bits.hpp"
+
 namespace tandem::model {
 namespace {
-
-std::uint16_t* bits_of(const torch::Tensor& tensor) {
-  return static_cast<std::uint16_t*>(tensor.data_ptr());
-}
 
 struct TabulatedGelu : public torch::autograd::Function<TabulatedGelu> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,

@@ -1,9 +1,8 @@
 // LeNet-5 (LeCun et al. 1998) with ReLU and max-pooling, under two names. `lenet` pads images below
 // 32 pixels by 2, so that MNIST's 28x28 give the 16x5x5 features of the original. `simple` is the
 // CNN of PyTorch's CIFAR-10 tutorial: the same layers, never padded.
-#include "convolution.hpp"
-#include "layers.hpp"
 #include "networks.hpp"
+#include "pooled_convolution.hpp"
 
 namespace tandem::model {
 namespace {
@@ -32,9 +31,8 @@ class LeNet : public Network {
   }
 
   torch::Tensor forward(torch::Tensor images) override {
-    torch::Tensor x = relu_max_pool(conv1_->forward(images));
-    x = relu_max_pool(conv2_->forward(x));
-    x = x.flatten(1);
+    torch::Tensor x = convolve_and_pool(conv1_, images);
+    x = convolve_and_pool(conv2_, x).flatten(1);
     x = fc1_->forward(x).relu_();
     x = fc2_->forward(x).relu_();
     return fc3_->forward(x);

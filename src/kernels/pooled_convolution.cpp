@@ -1,0 +1,202 @@
+#include "tandem/kernels/pooled_convolution.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "pooled_convolution_loops.hpp"
+
+namespace tandem::kernels {
+namespace {
+
+constexpr std::size_t kSide = PooledConvolutionSizes::kSide;
+
+std::size_t rounded_up(std::size_t size, std::size_t step) {
+  return (size + step - 1) / step * step;
+}
+
+std::size_t at(const Strides& strides, std::size_t item, std::size_t channel, std::size_t row,
+               std::size_t column) {
+  return item * strides.item + channel * strides.channel + row * strides.row +
+         column * strides.column;
+}
+
+}  // namespace
+
+std::size_t PooledConvolution::filter_line() const {
+  return rounded_up(kSide * sizes_.channels, kWideLanes);
+}
+std::size_t PooledConvolution::filter_sums() const { return kSide * filter_line() + kWideLanes; }
+std::size_t PooledConvolution::window_line() const {
+  return rounded_up((kSide + 1) * sizes_.channels, kWideLanes);
+}
+
+PooledConvolution::PooledConvolution(const PooledConvolutionSizes& sizes, const float* filters,
+                                     const Strides& filter_strides, const float* bias, bool rounds)
+    : sizes_(sizes),
+      rounds_(rounds),
+      bias_(rounded_up(sizes.filters, kFiltersAtOnce)),
+      pairs_(bias_.size() * sizes.channels * kSide * kSide),
+      shifted_(2 * sizes.filters * kSide * window_line()) {
+  if (bias != nullptr) std::copy(bias, bias + sizes.filters, bias_.begin());
+  if (rounds) round_line(bias_.data(), bias_.size());
+  for (std::size_t filter = 0; filter < sizes.filters; ++filter) {
+    const std::size_t pair = filter / kFiltersAtOnce;
+    for (std::size_t channel = 0; channel < sizes.channels; ++channel) {
+      for (std::size_t row = 0; row < kSide; ++row) {
+        const std::size_t pair_row = (pair * sizes.channels + channel) * kSide + row;
+        float* line = &pairs_[(pair_row * kFiltersAtOnce + filter % kFiltersAtOnce) * kSide];
+        for (std::size_t column = 0; column < kSide; ++column) {
+          line[column] = filters[at(filter_strides, filter, channel, row, column)];
+        }
+        if (rounds) round_line(line, kSide);
+        for (std::size_t shift = 0; shift < 2; ++shift) {
+          float* window = &shifted_[shifted(shift, filter) + row * window_line()];
+          for (std::size_t column = 0; column < kSide; ++column) {
+            window[(column + shift) * sizes.channels + channel] = line[column];
+          }
+        }
+      }
+    }
+  }
+}
+
+void PooledConvolution::forward(const float* images, const Strides& image_strides,
+                                std::size_t count, float* out, std::uint8_t* choice) const {
+  const std::size_t out_width = sizes_.out_width();
+  const bool is_narrow = out_width <= kNarrowLanes;
+  const std::size_t lanes = is_narrow ? kNarrowLanes : kWideLanes;
+  const std::size_t out_line = rounded_up(out_width, lanes);
+  // The last results need two columns more of either parity.
+  const std::size_t half_line = std::max(out_line, padded_width() / 2) + 2;
+  SplitPlanes planes;
+  planes.odd = half_line;
+  planes.line = 2 * half_line;
+  planes.channel = padded_height() * planes.line;
+  std::vector<float> pixels(sizes_.channels * planes.channel);
+  const std::size_t size = sizes_.out_height() * out_line;
+  std::vector<float> results(kFiltersAtOnce * 4 * size);
+  std::vector<float> best(size);
+  std::vector<std::int32_t> place(size);
+  for (std::size_t image = 0; image < count; ++image) {
+    for (std::size_t channel = 0; channel < sizes_.channels; ++channel) {
+      for (std::size_t row = 0; row < sizes_.height; ++row) {
+        const float* from = images + at(image_strides, image, channel, row, 0);
+        float* to = &pixels[channel * planes.channel + (row + sizes_.padding) * planes.line];
+        for (std::size_t x = 0; x < sizes_.width; ++x) {
+          const std::size_t column = x + sizes_.padding;
+          to[column / 2 + column % 2 * half_line] = from[x * image_strides.column];
+        }
+      }
+    }
+    if (rounds_) round_line(pixels.data(), pixels.size());
+    for (std::size_t filter = 0; filter < sizes_.filters; filter += kFiltersAtOnce) {
+      const FilterPair pair{&pairs_[filter * sizes_.channels * kSide * kSide], sizes_.channels};
+      for (std::size_t row = 0; row < sizes_.out_height(); ++row) {
+        for (std::size_t column = 0; column < out_line; column += lanes) {
+          planes.even = &pixels[2 * row * planes.line + column];
+          (is_narrow ? convolve_narrow : convolve_wide)(planes, pair, size,
+                                                        &results[row * out_line + column]);
+        }
+      }
+      for (std::size_t k = 0; k < kFiltersAtOnce && filter + k < sizes_.filters; ++k) {
+        pool(&results[4 * k * size], size, bias_[filter + k], rounds_, best.data(), place.data());
+        for (std::size_t row = 0; row < sizes_.out_height(); ++row) {
+          out = std::copy_n(&best[row * out_line], out_width, out);
+          for (std::size_t x = 0; x < out_width; ++x) {
+            *choice++ = static_cast<std::uint8_t>(place[row * out_line + x]);
+          }
+        }
+      }
+    }
+  }
+}
+
+std::size_t PooledConvolution::sums_size() const { return sizes_.filters * filter_sums(); }
+
+void PooledConvolution::backward(const float* images, const Strides& image_strides,
+                                 std::size_t count, const float* gradients,
+                                 const std::uint8_t* choice, float* sums,
+                                 float* image_gradients) const {
+  const std::size_t outputs = sizes_.out_pixels();
+  // What is read past a line's last pixel is not used.
+  std::vector<float> image(padded_height() * line() + window_line());
+  std::vector<float> gradient_of_image(image_gradients != nullptr ? image.size() : 0);
+  std::vector<std::uint32_t> corner, place(outputs);
+  for (std::size_t row = 0; row < sizes_.out_height(); ++row) {
+    for (std::size_t column = 0; column < sizes_.out_width(); ++column) {
+      corner.push_back(static_cast<std::uint32_t>(2 * row * line() + 2 * column * sizes_.channels));
+    }
+  }
+  std::vector<float> chosen(rounded_up(outputs, kWideLanes));
+  for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t row = 0; row < sizes_.height; ++row) {
+      float* to = image.data() + (row + sizes_.padding) * line() + sizes_.padding * sizes_.channels;
+      const float* from = images + at(image_strides, i, 0, row, 0);
+      for (std::size_t x = 0; x < sizes_.width; ++x) {
+        for (std::size_t channel = 0; channel < sizes_.channels; ++channel) {
+          to[x * sizes_.channels + channel] =
+              from[x * image_strides.column + channel * image_strides.channel];
+        }
+      }
+      if (rounds_) round_line(to, sizes_.width * sizes_.channels);
+    }
+    const std::size_t first = i * sizes_.filters * sizes_.out_pixels();
+    for (std::size_t filter = 0; filter < sizes_.filters; ++filter) {
+      float* of_filter = sums + filter * filter_sums();
+      choose(choice + first + filter * outputs, gradients + first + filter * outputs, corner.data(),
+             outputs, line(), sizes_.channels, place.data(), chosen.data());
+      add_filter_gradient(image.data(), line(), place.data(), chosen.data(), outputs, filter_line(),
+                          of_filter);
+    }
+    if (image_gradients == nullptr) continue;
+    add_windows(gradients + first, choice + first, gradient_of_image);
+    float* to = image_gradients + i * sizes_.channels * sizes_.height * sizes_.width;
+    for (std::size_t channel = 0; channel < sizes_.channels; ++channel) {
+      for (std::size_t row = 0; row < sizes_.height; ++row) {
+        const float* from = gradient_of_image.data() + (row + sizes_.padding) * line() +
+                            sizes_.padding * sizes_.channels + channel;
+        for (std::size_t x = 0; x < sizes_.width; ++x) *to++ = from[x * sizes_.channels];
+      }
+    }
+  }
+}
+
+// The results that one pooled pixel was chosen from see a window of 6x6 pixels: what all filters
+// send back there is summed before it joins the image's, whose windows overlap.
+void PooledConvolution::add_windows(const float* gradients, const std::uint8_t* choice,
+                                    std::vector<float>& image) const {
+  const std::size_t outputs = sizes_.out_pixels();
+  std::vector<float> window((kSide + 1) * window_line());
+  std::fill(image.begin(), image.end(), 0.0F);
+  for (std::size_t k = 0; k < outputs; ++k) {
+    std::fill(window.begin(), window.end(), 0.0F);
+    add_to_window(gradients + k, choice + k, outputs, sizes_.filters, shifted_.data(),
+                  window_line(), window.data());
+    float* corner = image.data() + 2 * (k / sizes_.out_width()) * line() +
+                    2 * (k % sizes_.out_width()) * sizes_.channels;
+    for (std::size_t row = 0; row <= kSide; ++row) {
+      add_line(&window[row * window_line()], window_line(), corner + row * line());
+    }
+  }
+}
+
+void PooledConvolution::read_sums(const float* sums, float* filters, const Strides& filter_strides,
+                                  float* bias) const {
+  for (std::size_t filter = 0; filter < sizes_.filters; ++filter) {
+    const float* from = sums + filter * filter_sums();
+    if (bias != nullptr) {
+      const float* lanes = from + kSide * filter_line();
+      bias[filter] = std::accumulate(lanes, lanes + kWideLanes, 0.0F);
+    }
+    for (std::size_t channel = 0; channel < sizes_.channels; ++channel) {
+      for (std::size_t row = 0; row < kSide; ++row) {
+        for (std::size_t column = 0; column < kSide; ++column) {
+          filters[at(filter_strides, filter, channel, row, column)] =
+              from[row * filter_line() + column * sizes_.channels + channel];
+        }
+      }
+    }
+  }
+}
+
+}  // namespace tandem::kernels

@@ -1,0 +1,156 @@
+#include "pooled_convolution_loops.hpp"
+
+#include <cstring>
+
+#include "tandem/kernels/bfloat16.hpp"
+#include "tandem/kernels/cpu_clones.hpp"
+#include "tandem/kernels/pooled_convolution.hpp"
+
+namespace tandem::kernels {
+namespace {
+
+constexpr std::size_t kSide = PooledConvolutionSizes::kSide;
+
+// Vectors as GCC and Clang know them, on every processor: what it lacks is done in parts.
+template <std::size_t kLanes>
+struct Vectors {
+  typedef float Floats __attribute__((vector_size(4 * kLanes)));
+};
+
+// Inlined, because vectors that processors lack have no agreed way to be passed.
+template <class Vector, class Number>
+[[gnu::always_inline]] inline void load(Vector& vector, const Number* from) {
+  std::memcpy(&vector, from, sizeof vector);
+}
+
+template <std::size_t kLanes>
+[[gnu::always_inline]] inline void convolve(const SplitPlanes& in, const FilterPair& filters,
+                                            std::size_t apart, float* out) {
+  using Floats = typename Vectors<kLanes>::Floats;
+  Floats sums[kFiltersAtOnce][4] = {};
+  for (std::size_t channel = 0; channel < filters.channels; ++channel) {
+    for (std::size_t row = 0; row < kSide; ++row) {
+      const float* f = filters.lines + (channel * kSide + row) * kFiltersAtOnce * kSide;
+      for (std::size_t lower = 0; lower < 2; ++lower) {
+        const float* even = in.even + channel * in.channel + (row + lower) * in.line;
+        Floats e0, e1, e2, o0, o1, o2;
+        load(e0, even);
+        load(e1, even + 1);
+        load(e2, even + 2);
+        load(o0, even + in.odd);
+        load(o1, even + in.odd + 1);
+        load(o2, even + in.odd + 2);
+        for (std::size_t k = 0; k < kFiltersAtOnce; ++k) {
+          const float* w = f + k * kSide;
+          Floats& of_even = sums[k][2 * lower];
+          of_even = of_even + w[0] * e0 + w[1] * o0 + w[2] * e1 + w[3] * o1 + w[4] * e2;
+          Floats& of_odd = sums[k][2 * lower + 1];
+          of_odd = of_odd + w[0] * o0 + w[1] * e1 + w[2] * o1 + w[3] * e2 + w[4] * o2;
+        }
+      }
+    }
+  }
+  for (std::size_t k = 0; k < kFiltersAtOnce; ++k) {
+    for (std::size_t i = 0; i < 4; ++i) {
+      std::memcpy(out + (4 * k + i) * apart, &sums[k][i], sizeof sums[k][i]);
+    }
+  }
+}
+
+}  // namespace
+
+TANDEM_CLONES void convolve_narrow(const SplitPlanes& in, const FilterPair& filters,
+                                   std::size_t apart, float* out) {
+  convolve<kNarrowLanes>(in, filters, apart, out);
+}
+
+TANDEM_CLONES void convolve_wide(const SplitPlanes& in, const FilterPair& filters,
+                                 std::size_t apart, float* out) {
+  convolve<kWideLanes>(in, filters, apart, out);
+}
+
+TANDEM_CLONES void pool(float* __restrict results, std::size_t size, float bias, bool rounds,
+                        float* __restrict out, std::int32_t* __restrict choice) {
+  for (std::size_t i = 0; i < 4 * size; ++i) results[i] += bias;
+  if (rounds) {
+    for (std::size_t i = 0; i < 4 * size; ++i) {
+      results[i] = float_of_bfloat16(bfloat16_of_float(results[i]));
+    }
+  }
+  for (std::size_t i = 0; i < size; ++i) {
+    out[i] = 0;  // what ReLU puts in the place of all below it
+    choice[i] = PooledConvolution::kNone;
+  }
+  for (std::int32_t place = 0; place < 4; ++place) {
+    const float* candidates = results + static_cast<std::size_t>(place) * size;
+    for (std::size_t i = 0; i < size; ++i) {
+      const bool better = (candidates[i] > out[i]) | (candidates[i] != candidates[i]);
+      out[i] = better ? candidates[i] : out[i];
+      choice[i] = better ? place : choice[i];
+    }
+  }
+}
+
+TANDEM_CLONES void round_line(float* line, std::size_t size) {
+  for (std::size_t i = 0; i < size; ++i) line[i] = float_of_bfloat16(bfloat16_of_float(line[i]));
+}
+
+TANDEM_CLONES void add_filter_gradient(const float* __restrict image, std::size_t line,
+                                       const std::uint32_t* __restrict place,
+                                       const float* __restrict gradients, std::size_t size,
+                                       std::size_t filter_line, float* __restrict sums) {
+  using Floats = Vectors<kWideLanes>::Floats;
+  float* bias = sums + kSide * filter_line;
+  for (std::size_t k = 0; k < size; k += kWideLanes) {
+    for (std::size_t i = 0; i < kWideLanes; ++i) bias[i] += gradients[k + i];
+  }
+  for (std::size_t part = 0; part < filter_line; part += kWideLanes) {
+    Floats sum[kSide];
+    for (std::size_t row = 0; row < kSide; ++row) load(sum[row], sums + row * filter_line + part);
+    for (std::size_t k = 0; k < size; ++k) {
+      const float* patch = image + place[k] + part;
+      for (std::size_t row = 0; row < kSide; ++row) {
+        Floats pixels;
+        load(pixels, patch + row * line);
+        sum[row] += gradients[k] * pixels;
+      }
+    }
+    for (std::size_t row = 0; row < kSide; ++row) {
+      std::memcpy(sums + row * filter_line + part, &sum[row], sizeof sum[row]);
+    }
+  }
+}
+
+TANDEM_CLONES void choose(const std::uint8_t* __restrict choice, const float* __restrict gradients,
+                          const std::uint32_t* __restrict corner, std::size_t size,
+                          std::size_t line, std::size_t channels, std::uint32_t* __restrict place,
+                          float* __restrict chosen) {
+  const auto down = static_cast<std::uint32_t>(line);
+  const auto right = static_cast<std::uint32_t>(channels);
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::uint32_t which = choice[i];
+    place[i] = corner[i] + ((which & 2U) != 0 ? down : 0) + ((which & 1U) != 0 ? right : 0);
+    chosen[i] = which == PooledConvolution::kNone ? 0 : gradients[i];
+  }
+}
+
+TANDEM_CLONES void add_to_window(const float* __restrict gradients,
+                                 const std::uint8_t* __restrict choice, std::size_t apart,
+                                 std::size_t filters, const float* __restrict shifted,
+                                 std::size_t window_line, float* __restrict window) {
+  const std::size_t size = kSide * window_line;
+  for (std::size_t filter = 0; filter < filters; ++filter) {
+    const std::uint8_t which = choice[filter * apart];
+    if (which == PooledConvolution::kNone) continue;
+    const float gradient = gradients[filter * apart];
+    const float* from = shifted + ((which & 1U) * filters + filter) * size;
+    float* to = window + (which >> 1U) * window_line;
+    for (std::size_t i = 0; i < size; ++i) to[i] += gradient * from[i];
+  }
+}
+
+TANDEM_CLONES void add_line(const float* __restrict from, std::size_t size, float* __restrict to) {
+  for (std::size_t i = 0; i < size; ++i) to[i] += from[i];
+}
+
+}  // namespace tandem::kernels

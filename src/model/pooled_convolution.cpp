@@ -1,0 +1,113 @@
+#include "pooled_convolution.hpp"
+
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+#include <variant>
+#include <vector>
+
+#include "image_parts.hpp"
+#include "layers.hpp"
+#include "tandem/kernels/pooled_convolution.hpp"
+#include "tandem/model/precision.hpp"
+#include "tandem/model/torch_compat.hpp"
+
+namespace tandem::model {
+namespace {
+
+std::size_t size_of(const torch::Tensor& tensor, std::int64_t dimension) {
+  return static_cast<std::size_t>(tensor.size(dimension));
+}
+
+kernels::Strides strides_of(const torch::Tensor& tensor) {
+  const auto stride = [&tensor](std::int64_t k) {
+    return static_cast<std::size_t>(tensor.stride(k));
+  };
+  return {stride(0), stride(1), stride(2), stride(3)};
+}
+
+kernels::PooledConvolutionSizes sizes_of(const torch::Tensor& x, const torch::Tensor& filters,
+                                         std::int64_t padding) {
+  kernels::PooledConvolutionSizes sizes;
+  sizes.channels = size_of(x, 1);
+  sizes.height = size_of(x, 2);
+  sizes.width = size_of(x, 3);
+  sizes.filters = size_of(filters, 0);
+  sizes.padding = static_cast<std::size_t>(padding);
+  return sizes;
+}
+
+struct ConvolveAndPool : public torch::autograd::Function<ConvolveAndPool> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+                               const torch::Tensor& filters, const torch::Tensor& bias,
+                               std::int64_t padding, bool rounds) {
+    const kernels::PooledConvolutionSizes sizes = sizes_of(x, filters, padding);
+    const kernels::PooledConvolution layer(sizes, filters.data_ptr<float>(), strides_of(filters),
+                                           bias.data_ptr<float>(), rounds);
+    const std::vector<std::int64_t> shape = {x.size(0), filters.size(0),
+                                             static_cast<std::int64_t>(sizes.out_height()),
+                                             static_cast<std::int64_t>(sizes.out_width())};
+    torch::Tensor out = torch::empty(shape);
+    torch::Tensor choice = torch::empty(shape, torch::kUInt8);
+    for_each_image_part(size_of(x, 0), [&](std::size_t, std::size_t first, std::size_t images) {
+      const kernels::Strides strides = strides_of(x);
+      const std::size_t to = first * strides_of(out).item;
+      layer.forward(x.data_ptr<float>() + first * strides.item, strides, images,
+                    out.data_ptr<float>() + to, choice.data_ptr<std::uint8_t>() + to);
+    });
+    context->save_for_backward({x, filters, bias, choice});
+    context->saved_data["padding"] = padding;
+    context->saved_data["rounds"] = rounds;
+    return out;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const torch::Tensor &x = saved[0], &filters = saved[1], &bias = saved[2], &choice = saved[3];
+    const kernels::PooledConvolution layer(
+        sizes_of(x, filters, context->saved_data["padding"].toInt()), filters.data_ptr<float>(),
+        strides_of(filters), bias.data_ptr<float>(), context->saved_data["rounds"].toBool());
+    const torch::Tensor gradient = gradients.front().contiguous();
+    torch::Tensor of_images;
+    if (context->needs_input_grad(0)) of_images = torch::empty(x.sizes());
+    torch::Tensor of_filters = torch::empty_like(filters);
+    torch::Tensor of_bias = torch::empty_like(bias);
+
+    const std::size_t parts = image_parts(size_of(x, 0));
+    std::vector<float> sums(std::max<std::size_t>(parts, 1) * layer.sums_size());
+    for_each_image_part(
+        size_of(x, 0), [&](std::size_t part, std::size_t first, std::size_t images) {
+          const kernels::Strides strides = strides_of(x);
+          const std::size_t from = first * strides_of(gradient).item;
+          layer.backward(x.data_ptr<float>() + first * strides.item, strides, images,
+                         gradient.data_ptr<float>() + from, choice.data_ptr<std::uint8_t>() + from,
+                         &sums[part * layer.sums_size()],
+                         of_images.defined()
+                             ? of_images.data_ptr<float>() + first * strides_of(of_images).item
+                             : nullptr);
+        });
+    for (std::size_t part = 1; part < parts; ++part) {
+      for (std::size_t i = 0; i < layer.sums_size(); ++i) {
+        sums[i] += sums[part * layer.sums_size() + i];
+      }
+    }
+    layer.read_sums(sums.data(), of_filters.data_ptr<float>(), strides_of(of_filters),
+                    of_bias.data_ptr<float>());
+    return {of_images, of_filters, of_bias, torch::Tensor(), torch::Tensor()};
+  }
+};
+
+}  // namespace
+
+torch::Tensor convolve_and_pool(Conv2d& convolution, const torch::Tensor& x) {
+  const bool is_ours = x.is_cpu() && x.scalar_type() == torch::kFloat32 &&
+                       torch::GradMode::is_enabled() && convolution->weight.is_cpu();
+  if (!is_ours) return relu_max_pool(convolution->forward(x));
+  using std::get;  // libtorch 1.13 has a variant, and a get, of its own
+  const auto& padding = get<torch::ExpandingArray<2>>(convolution->options.padding());
+  return ConvolveAndPool::apply(x, convolution->weight, convolution->bias, padding->front(),
+                                autocast_on(torch::kCPU).enabled);
+}
+
+}  // namespace tandem::model
