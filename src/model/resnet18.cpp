@@ -3,6 +3,7 @@
 // their shapes agree.
 #include "convolution.hpp"
 #include "networks.hpp"
+#include "normalized_relu.hpp"
 
 namespace tandem::model {
 namespace {
@@ -28,7 +29,7 @@ class BasicBlockImpl : public torch::nn::Module {
 
   torch::Tensor forward(const torch::Tensor& x) {
     const torch::Tensor shortcut = downsample_.is_empty() ? x : downsample_->forward(x);
-    const torch::Tensor out = bn1_->forward(conv1_->forward(x)).relu_();
+    const torch::Tensor out = normalized_relu(bn1_, conv1_->forward(x));
     return bn2_->forward(conv2_->forward(out)).add_(shortcut).relu_();
   }
 
@@ -56,7 +57,7 @@ class ResNet18 : public Network {
   }
 
   torch::Tensor forward(torch::Tensor images) override {
-    torch::Tensor x = bn1_->forward(conv1_->forward(images)).relu_();
+    torch::Tensor x = normalized_relu(bn1_, conv1_->forward(images));
     x = layer1_->forward(x);
     x = layer2_->forward(x);
     x = layer3_->forward(x);

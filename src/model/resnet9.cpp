@@ -3,15 +3,15 @@
 //   prep 64 · layer1 128, halved, + res1 · layer2 256, halved · layer3 512, halved, + res3 · global
 //   max · linear x 0.125
 #include "convolution.hpp"
-#include "layers.hpp"
 #include "networks.hpp"
+#include "normalized_relu.hpp"
 
 namespace tandem::model {
 namespace {
 
 constexpr double kLogitScale = 0.125;
 
-// 3x3 convolution and BatchNorm; the ReLU is the caller's, who may pool first.
+// 3x3 convolution, BatchNorm and ReLU.
 class ConvBnImpl : public torch::nn::Module {
  public:
   ConvBnImpl(std::int64_t in, std::int64_t out) {
@@ -20,7 +20,11 @@ class ConvBnImpl : public torch::nn::Module {
     bn_ = register_module("bn", torch::nn::BatchNorm2d(out));
   }
 
-  torch::Tensor forward(const torch::Tensor& x) { return bn_->forward(conv_->forward(x)); }
+  torch::Tensor forward(const torch::Tensor& x) { return normalized_relu(bn_, conv_->forward(x)); }
+  // And 2x2 max-pooling.
+  torch::Tensor pooled(const torch::Tensor& x) {
+    return pooled_normalized_relu(bn_, conv_->forward(x));
+  }
 
  private:
   Conv2d conv_{nullptr};
@@ -36,9 +40,7 @@ class ResidualImpl : public torch::nn::Module {
     second_ = register_module("1", ConvBn(channels, channels));
   }
 
-  torch::Tensor forward(const torch::Tensor& x) {
-    return x + second_->forward(first_->forward(x).relu_()).relu_();
-  }
+  torch::Tensor forward(const torch::Tensor& x) { return x + second_->forward(first_->forward(x)); }
 
  private:
   ConvBn first_{nullptr}, second_{nullptr};
@@ -59,10 +61,10 @@ class ResNet9 : public Network {
   }
 
   torch::Tensor forward(torch::Tensor images) override {
-    torch::Tensor x = prep_->forward(images).relu_();
-    x = res1_->forward(relu_max_pool(layer1_->forward(x)));
-    x = relu_max_pool(layer2_->forward(x));
-    x = res3_->forward(relu_max_pool(layer3_->forward(x)));
+    torch::Tensor x = prep_->forward(images);
+    x = res1_->forward(layer1_->pooled(x));
+    x = layer2_->pooled(x);
+    x = res3_->forward(layer3_->pooled(x));
     x = torch::max_pool2d(x, {x.size(2), x.size(3)}).flatten(1);
     return linear_->forward(x) * kLogitScale;
   }

@@ -1,0 +1,161 @@
+#include "tandem/kernels/normalized_relu.hpp"
+
+#include "tandem/kernels/bfloat16.hpp"
+#include "tandem/kernels/cpu_clones.hpp"
+
+namespace tandem::kernels {
+
+TANDEM_CLONES void channel_moments(const std::uint16_t* __restrict in, std::size_t pixels,
+                                   std::size_t channels, float* __restrict mean,
+                                   float* __restrict squares) {
+  for (std::size_t c = 0; c < channels; ++c) mean[c] = squares[c] = 0;
+  for (std::size_t p = 0; p < pixels; ++p) {
+    for (std::size_t c = 0; c < channels; ++c) mean[c] += float_of_bfloat16(in[p * channels + c]);
+  }
+  for (std::size_t c = 0; c < channels; ++c) mean[c] /= static_cast<float>(pixels);
+  for (std::size_t p = 0; p < pixels; ++p) {
+    for (std::size_t c = 0; c < channels; ++c) {
+      const float difference = float_of_bfloat16(in[p * channels + c]) - mean[c];
+      squares[c] += difference * difference;
+    }
+  }
+}
+
+TANDEM_CLONES void normalized_relu(const std::uint16_t* __restrict in, std::size_t pixels,
+                                   std::size_t channels, Normalization to,
+                                   std::uint16_t* __restrict out) {
+  const float* __restrict scale = to.scale;
+  const float* __restrict shift = to.shift;
+  for (std::size_t p = 0; p < pixels; ++p) {
+    for (std::size_t c = 0; c < channels; ++c) {
+      const float value = float_of_bfloat16(in[p * channels + c]) * scale[c] + shift[c];
+      out[p * channels + c] = bfloat16_of_float(value < 0 ? 0 : value);
+    }
+  }
+}
+
+TANDEM_CLONES void pooled_normalized_relu(const std::uint16_t* __restrict in, std::size_t height,
+                                          std::size_t width, std::size_t channels, Normalization to,
+                                          std::uint16_t* __restrict out,
+                                          std::uint8_t* __restrict choice) {
+  const float* __restrict scale = to.scale;
+  const float* __restrict shift = to.shift;
+  for (std::size_t row = 0; row < height / 2; ++row) {
+    for (std::size_t column = 0; column < width / 2; ++column) {
+      const std::uint16_t* p0 = in + (2 * row * width + 2 * column) * channels;
+      const std::uint16_t* p1 = p0 + channels;
+      const std::uint16_t* p2 = p0 + width * channels;
+      const std::uint16_t* p3 = p2 + channels;
+      for (std::size_t c = 0; c < channels; ++c) {
+        const float values[] = {float_of_bfloat16(p0[c]) * scale[c] + shift[c],
+                                float_of_bfloat16(p1[c]) * scale[c] + shift[c],
+                                float_of_bfloat16(p2[c]) * scale[c] + shift[c],
+                                float_of_bfloat16(p3[c]) * scale[c] + shift[c]};
+        float best = 0;
+        std::uint32_t which = 4;
+        for (std::uint32_t k = 0; k < 4; ++k) {
+          const bool better = (values[k] > best) | (values[k] != values[k]);
+          best = better ? values[k] : best;
+          which = better ? k : which;
+        }
+        out[c] = bfloat16_of_float(best);
+        choice[c] = static_cast<std::uint8_t>(which);
+      }
+      out += channels;
+      choice += channels;
+    }
+  }
+}
+
+TANDEM_CLONES void add_gradient_sums(const std::uint16_t* __restrict in,
+                                     const std::uint16_t* __restrict gradient, std::size_t pixels,
+                                     std::size_t channels, Normalization to,
+                                     const float* __restrict mean, float* __restrict sum,
+                                     float* __restrict product) {
+  const float* __restrict scale = to.scale;
+  const float* __restrict shift = to.shift;
+  for (std::size_t p = 0; p < pixels; ++p) {
+    for (std::size_t c = 0; c < channels; ++c) {
+      const float x = float_of_bfloat16(in[p * channels + c]);
+      const float above = float_of_bfloat16(gradient[p * channels + c]);
+      const float passed = x * scale[c] + shift[c] <= 0 ? 0 : above;
+      sum[c] += passed;
+      product[c] += passed * (x - mean[c]);
+    }
+  }
+}
+
+TANDEM_CLONES void add_pooled_gradient_sums(const std::uint16_t* __restrict in,
+                                            const std::uint16_t* __restrict gradient,
+                                            const std::uint8_t* __restrict choice,
+                                            std::size_t height, std::size_t width,
+                                            std::size_t channels, const float* __restrict mean,
+                                            float* __restrict sum, float* __restrict product) {
+  for (std::size_t row = 0; row < height / 2; ++row) {
+    for (std::size_t column = 0; column < width / 2; ++column) {
+      const std::uint16_t* p0 = in + (2 * row * width + 2 * column) * channels;
+      const std::uint16_t* p1 = p0 + channels;
+      const std::uint16_t* p2 = p0 + width * channels;
+      const std::uint16_t* p3 = p2 + channels;
+      for (std::size_t c = 0; c < channels; ++c) {
+        const std::uint32_t which = choice[c];
+        const std::uint32_t upper = which == 0 ? p0[c] : p1[c];
+        const std::uint32_t lower = which == 2 ? p2[c] : p3[c];
+        const std::uint32_t bits = which < 2 ? upper : lower;
+        const float x = float_of_bfloat16(static_cast<std::uint16_t>(bits));
+        const float above = float_of_bfloat16(gradient[c]);
+        const float passed = which == 4 ? 0 : above;
+        sum[c] += passed;
+        product[c] += passed * (x - mean[c]);
+      }
+      gradient += channels;
+      choice += channels;
+    }
+  }
+}
+
+TANDEM_CLONES void normalized_gradient(const std::uint16_t* __restrict in,
+                                       const std::uint16_t* __restrict gradient, std::size_t pixels,
+                                       std::size_t channels, Normalization to,
+                                       Correction correction, std::uint16_t* __restrict out) {
+  const float* __restrict scale = to.scale;
+  const float* __restrict shift = to.shift;
+  const float* __restrict slope = correction.slope;
+  const float* __restrict offset = correction.offset;
+  for (std::size_t p = 0; p < pixels; ++p) {
+    for (std::size_t c = 0; c < channels; ++c) {
+      const float x = float_of_bfloat16(in[p * channels + c]);
+      const float above = float_of_bfloat16(gradient[p * channels + c]);
+      const float passed = x * scale[c] + shift[c] <= 0 ? 0 : above;
+      out[p * channels + c] = bfloat16_of_float(scale[c] * passed + slope[c] * x + offset[c]);
+    }
+  }
+}
+
+TANDEM_CLONES void pooled_normalized_gradient(
+    const std::uint16_t* __restrict in, const std::uint16_t* __restrict gradient,
+    const std::uint8_t* __restrict choice, std::size_t height, std::size_t width,
+    std::size_t channels, Normalization to, Correction correction, std::uint16_t* __restrict out) {
+  const float* __restrict scale = to.scale;
+  const float* __restrict slope = correction.slope;
+  const float* __restrict offset = correction.offset;
+  for (std::size_t row = 0; row < height; ++row) {
+    for (std::size_t column = 0; column < width; ++column) {
+      const std::size_t pixel = (row * width + column) * channels;
+      // The last line of an odd size was not pooled.
+      const bool is_pooled = row / 2 < height / 2 && column / 2 < width / 2;
+      const std::size_t pooled = is_pooled ? (row / 2 * (width / 2) + column / 2) * channels : 0;
+      const std::uint32_t here =
+          is_pooled ? static_cast<std::uint32_t>(row % 2 * 2 + column % 2) : 5;
+      for (std::size_t c = 0; c < channels; ++c) {
+        const std::uint32_t which = choice[pooled + c];
+        const float above = float_of_bfloat16(gradient[pooled + c]);
+        const float passed = which == here ? above : 0;
+        const float x = float_of_bfloat16(in[pixel + c]);
+        out[pixel + c] = bfloat16_of_float(scale[c] * passed + slope[c] * x + offset[c]);
+      }
+    }
+  }
+}
+
+}  // namespace tandem::kernels
