@@ -29,6 +29,11 @@ constexpr const char* kFixedOptions[] = {"model",
                                          "lr-reference-batch",
                                          "momentum",
                                          "nesterov",
+                                         "sgd-momentum",
+                                         "head-lr",
+                                         "bias-lr",
+                                         "early-epochs",
+                                         "loss",
                                          "weight-decay",
                                          "beta1",
                                          "beta2",
@@ -233,7 +238,9 @@ void require_same_run(Job& job, const RunStart& start, const Options& options,
     const Json kept = kept_options(start);
     for (const std::string name : kFixedOptions) {
       if (name == "model" && has_file) continue;
-      compare("--" + name, text_of(kept, name), options.text(name));
+      // An option that the run's program did not have was what it is without a word.
+      compare("--" + name, kept.contains(name) ? text_of(kept, name) : options.default_of(name),
+              options.text(name));
     }
     if (differences.empty()) return;
     throw DisagreementError(

@@ -251,6 +251,8 @@ class Resume(TandemTest):
         done = self.run_to(6, "a", "--resume", "auto", "--seed", "2", "--lr", "0.02", "--momentum", "0.90", code=78)
         self.assert_one_error(done, "--seed: the run has '1', now '2'", "--lr: the run has '0.01', now '0.02'")
         self.assertNotIn("--momentum", done.stderr)
+        done = self.run_to(6, "a", "--resume", "auto", "--loss", "sum", "--early-epochs", "1", code=78)
+        self.assert_one_error(done, "--loss: the run has 'mean', now 'sum'", "--early-epochs")
         done = self.run_to(6, "a", "--resume", "auto", "--global-batch-size", "32", code=78)
         self.assert_one_error(done, "global batch: the run has '64', now '32'")
 

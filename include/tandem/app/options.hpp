@@ -44,6 +44,7 @@ class Options {
   const std::vector<std::string>& positional() const { return positional_; }
 
   std::string text(const std::string& name) const { return value(name).text; }
+  std::string default_of(const std::string& name) const;
   bool flag(const std::string& name);
   std::uint64_t count(const std::string& name, std::uint64_t lowest, std::uint64_t highest);
   double real(const std::string& name, double lowest, double highest);
