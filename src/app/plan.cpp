@@ -3,6 +3,7 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/json.hpp"
@@ -24,8 +25,9 @@ double peak_memory() {
 struct Plan {
   int ranks = 1;
   int hosts = 1;
-  double gradient_bytes = 0;  // of one sum over all ranks, as they travel
-  double memory_bytes = 0;    // of the rank that has most
+  double gradient_bytes = 0;         // of one sum over all ranks, as they travel
+  std::optional<double> sent_bytes;  // by each rank; otherwise cut sums send unlike many
+  double memory_bytes = 0;           // of the rank that has most
   train::Forecast forecast;
   double images_per_second = 0;
   double seconds = 0;  // of all steps
@@ -48,9 +50,13 @@ Plan make_plan(Job& job, const PlannedRun& run, const train::ForecastParts& part
   plan.seconds = static_cast<double>(images_of_steps(run.config, run.arithmetic, run.image_count,
                                                      run.arithmetic.total_steps)) /
                  plan.images_per_second;
+  const bool has_levels = run.algorithm == "two-level";
+  if (!is_virtual && !has_levels) {
+    plan.sent_bytes = train::sent_bytes(plan.gradient_bytes, plan.ranks);
+  }
   if (!is_virtual) {
-    plan.carried = carry_plan(plan.forecast, run.arithmetic.global_batch, plan.ranks, plan.hosts,
-                              run.algorithm == "two-level");
+    plan.carried =
+        carry_plan(plan.forecast, run.arithmetic.global_batch, plan.ranks, plan.hosts, has_levels);
   }
   return plan;
 }
@@ -71,7 +77,7 @@ Json plan_to_json(const Plan& plan, const PlannedRun& run) {
           {"steps_per_epoch", run.arithmetic.steps_per_epoch},
           {"total_steps", run.arithmetic.total_steps},
           {"gradient_bytes", plan.gradient_bytes},
-          {"sent_bytes_per_rank", train::sent_bytes(plan.gradient_bytes, plan.ranks)},
+          {"sent_bytes_per_rank", plan.sent_bytes ? Json(*plan.sent_bytes) : Json(nullptr)},
           {"memory_bytes_per_rank", plan.memory_bytes},
           {"algorithm", run.algorithm},
           {"buckets", plan.forecast.buckets.size()},
@@ -103,9 +109,9 @@ std::string describe_carried(const Plan& plan) {
     rows.push_back(
         {count_text_of(each.ranks), count_text_of(each.doubling), count_text_of(each.ring)});
   }
-  return "\n\nthe model on more ranks, each with as many images, over links as these "
-         "(docs/scaling.md):\n" +
-         format_table(rows);
+  return "\n\nthe model on more ranks, each with as many images, over links like those " +
+         std::string(plan.hosts == 1 ? "within this host" : "between these hosts") +
+         " (docs/scaling.md):\n" + format_table(rows);
 }
 
 std::string plan_to_text(const Plan& plan, const PlannedRun& run) {
@@ -117,9 +123,9 @@ std::string plan_to_text(const Plan& plan, const PlannedRun& run) {
          std::to_string(plan.hosts) + (plan.hosts == 1 ? " host" : " hosts") + "\n" +
          run.arithmetic.describe(run.config, plan.ranks) + "; " +
          count_text_of(static_cast<double>(run.arithmetic.total_steps)) + " steps\n" +
-         bytes_text(plan.gradient_bytes) + " of gradients a step, of which each rank sends " +
-         bytes_text(train::sent_bytes(plan.gradient_bytes, plan.ranks)) + "; " + run.exchange +
-         "\nmemory per rank: " + bytes_text(plan.memory_bytes) +
+         bytes_text(plan.gradient_bytes) + " of gradients a step" +
+         (plan.sent_bytes ? ", of which each rank sends " + bytes_text(*plan.sent_bytes) : "") +
+         "; " + run.exchange + "\nmemory per rank: " + bytes_text(plan.memory_bytes) +
          " at most so far, images that a host shares included\n\n" +
          format_table({{"part of a step", "ms"},
                        row("data", step.data),
@@ -159,13 +165,13 @@ std::uint64_t images_of_steps(const train::TrainConfig& config,
 std::vector<CarriedPlan> carry_plan(const train::Forecast& forecast, std::uint64_t global_batch,
                                     int ranks, int hosts, bool two_levels) {
   std::vector<CarriedPlan> plans;
-  if (ranks == 1) return plans;  // nothing is known of links
+  const int of = two_levels ? hosts : ranks;
+  if (of == 1) return plans;  // nothing is known of links
   for (const int to : kCarriedRanks) {
     if (to <= ranks) continue;
     const double batch = static_cast<double>(global_batch) * to / ranks;
     const auto rate = [&](train::Rounds rounds) {
       train::Forecast carried = forecast;
-      const int of = two_levels ? hosts : ranks;
       const int many = two_levels ? std::max(hosts, to * hosts / ranks) : to;
       carried.sum = train::carry(forecast.sum, of, many, rounds);
       carried.agreement = train::carry({forecast.agreement, 0}, of, many, rounds).latency;

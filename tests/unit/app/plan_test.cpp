@@ -49,6 +49,7 @@ TEST(Plan, InTwoLevelsHostsGrowInNumber) {
   // 4 ranks on 2 hosts; 8 ranks are 4 hosts: 2 rounds in place of 1, 3/2 of the bytes.
   const CarriedPlan plan = carry_plan(forecast_of_2(), 100, 4, 2, true).front();
   EXPECT_NEAR(plan.doubling, 200 / (1 + 1 + 0.75), 1e-9);
+  EXPECT_TRUE(carry_plan(forecast_of_2(), 100, 4, 1, true).empty()) << "nothing of links is known";
 }
 
 }  // namespace
