@@ -34,7 +34,8 @@ SumRequest read_sum_request(Options& options) {
   };
   request.least = size("min-bytes") / sizeof(float) * sizeof(float);
   request.most = size("max-bytes") / sizeof(float) * sizeof(float);
-  if (request.least > request.most) {
+  const bool are_read = request.least > 0 && request.most > 0;
+  if (are_read && request.least > request.most) {
     options.add_fault("--min-bytes " + options.text("min-bytes") + " is more than --max-bytes " +
                       options.text("max-bytes"));
   }

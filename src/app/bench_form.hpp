@@ -38,7 +38,8 @@ OptionSpec bench_channels_last_option();
 // What step and allreduce have.
 OptionSpec bench_grad_dtype_option();
 
-// Of bytes: "4096", "64K", "32M", "1G", powers of 1024 as nccl-tests has them. At least a float's.
+// Of bytes: "4096", "64K", "32M", "1G", powers of 1024 as nccl-tests has them. At least a
+// float's, at most 4G.
 std::size_t parse_size(const std::string& text, const std::string& what);
 
 }  // namespace tandem::app

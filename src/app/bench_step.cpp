@@ -43,6 +43,9 @@ StepRequest read_step_request(Options& options) {
   config.threads = static_cast<int>(options.count("threads", 0, 1024));
   config.bucket_mb = options.real("bucket-mb", 0, train::kLargestBucketMb);
   config.bfloat16_gradients = options.choice("grad-dtype") == "bf16";
+  if (config.bfloat16_gradients && config.precision == model::Precision::kFp16) {
+    options.add_fault("--grad-dtype bf16 and --precision fp16 exclude each other, as for train");
+  }
   request.device = read_device_options(options);
   request.steps = options.count("steps", 1, std::uint64_t{1} << 30);
   request.json = options.flag("json");
@@ -97,7 +100,7 @@ void print_step(const Job& job, const StepRequest& request, const StepTiming& ti
                            row("backward", parts.backward),
                            row("exchange", parts.exchange),
                            row("update", parts.update)}) +
-             "\nstep: " + format_fixed(1e3 * parts.whole(), 2) + " ms, " + count(median) +
+             "\nin all " + format_fixed(1e3 * parts.whole(), 2) + " ms; steps: " + count(median) +
              " images/s, " + count(rates.front()) + " to " + count(rates.back()) + " in " +
              std::to_string(request.steps) + " steps");
 }

@@ -47,6 +47,9 @@ void read_words_of_runs(Job& job, const Arguments& words, AccuracyRequest& reque
           "bench tta: each run is trained from its beginning to its end; leave out --resume, "
           "--plan and --print-config");
     }
+    if (train.config.eval_every == 0) {
+      throw UsageError("bench tta: --eval-every 0 would leave nothing to compare; leave it out");
+    }
   });
   request.first_seed = train.config.seed;
   request.runs_dir = train.reporting.runs_dir;
@@ -112,8 +115,9 @@ int run_bench_tta(Job& job, Options& options, const Arguments& words) {
     const std::uint64_t seed = request.first_seed + i;
     const std::string run_id = request.run_id + "-" + std::to_string(seed);
     Arguments arguments = words;
-    for (const std::string& word : {std::string("--seed"), std::to_string(seed),
-                                    std::string("--run-id"), run_id, std::string("--quiet")}) {
+    for (const std::string& word :
+         {std::string("--seed"), std::to_string(seed), std::string("--run-id"), run_id,
+          std::string("--quiet"), std::string("--no-json")}) {
       arguments.push_back(word);
     }
     const int code = train_command().run_in_job(job, arguments);

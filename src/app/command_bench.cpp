@@ -10,6 +10,8 @@
 namespace tandem::app {
 namespace {
 
+constexpr std::int64_t kLargestSize = std::int64_t{1} << 32;  // MPI counts fp32 numbers in an int
+
 std::vector<std::string> names_of_bench_forms() {
   std::vector<std::string> names;
   for (const BenchForm& form : bench_forms()) names.push_back(form.name);
@@ -90,16 +92,19 @@ OptionSpec bench_grad_dtype_option() {
 }
 
 std::size_t parse_size(const std::string& text, const std::string& what) {
-  constexpr std::int64_t kLargest = std::int64_t{1} << 40;
   const std::string units = "KMG";
   const std::size_t unit = text.empty() ? std::string::npos : units.find(text.back());
-  if (unit == std::string::npos) {
-    return static_cast<std::size_t>(
-        parse_integer(text, static_cast<std::int64_t>(sizeof(float)), kLargest, what));
+  const bool has_unit = unit != std::string::npos;
+  const std::int64_t factor = has_unit ? std::int64_t{1} << (10 * (unit + 1)) : 1;
+  const std::int64_t least = has_unit ? 1 : static_cast<std::int64_t>(sizeof(float));
+  try {
+    return static_cast<std::size_t>(factor *
+                                    parse_integer(text.substr(0, text.size() - (has_unit ? 1 : 0)),
+                                                  least, kLargestSize / factor, what));
+  } catch (const UsageError&) {
+    throw UsageError(what + ": '" + text + "' is not a number of bytes from " +
+                     std::to_string(sizeof(float)) + " to 4G, such as 4096, 64K, 16M or 1G");
   }
-  const std::int64_t factor = std::int64_t{1} << (10 * (unit + 1));
-  return static_cast<std::size_t>(
-      factor * parse_integer(text.substr(0, text.size() - 1), 1, kLargest / factor, what));
 }
 
 Command bench_command() {

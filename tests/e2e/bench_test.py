@@ -58,7 +58,7 @@ class Bench(TandemTest):
             self.assertGreater(seconds["backward"], 0)
         done = self.mpirun(2, "bench", "step", "--model", "lenet", "--batch-size", "4", "--steps", "3")
         self.assertRegex(done.stdout, r"^lenet, 4 images x 2 ranks, gradients in 1 bucket\npart +ms +%\nforward ")
-        self.assertRegex(done.stdout, r"\nstep: [0-9.]+ ms, [0-9,]+ images/s, ")
+        self.assertRegex(done.stdout, r"\nin all [0-9.]+ ms; steps: [0-9,]+ images/s, ")
 
     def test_a_loader(self):
         for words in ([], ["--data", DATA, "--augment", "none"]):
@@ -70,7 +70,7 @@ class Bench(TandemTest):
 
     def test_time_to_accuracy(self):
         words = ["tta", "--runs", "2", "--target", "0.05"]
-        train = ["--", "--data", DATA, "--model", "lenet", "--epochs", "2", "--seed", "5", "--run-id", "a", "--quiet"]
+        train = ["--", "--data", DATA, "--model", "lenet", "--epochs", "2", "--seed", "5", "--run-id", "a", "--quiet", "--json"]
         result = self.bench(2, *words, "--json", *train)
         self.assertEqual((result["form"], result["target"], result["pass_rate"]), ("tta", 0.05, 1))
         self.assertEqual([(run["run_id"], run["seed"]) for run in result["runs"]], [("a-5", 5), ("a-6", 6)])
@@ -90,6 +90,7 @@ class Bench(TandemTest):
         self.assertRegex(done.stdout, r"(?m)^seed 6: accuracy 0\.\d{4}, with several views -; target after - s of \d+\.\d\d s$")
         self.assertRegex(done.stdout, r"(?m)^0 of 2 runs reached 1 \(0 %\); ")
         self.assert_one_error(self.mpirun(2, "bench", *words, *train, "--resume", "auto", code=2), "leave out --resume")
+        self.assert_one_error(self.mpirun(2, "bench", *words, *train, "--eval-every", "0", code=2), "--eval-every 0 would leave nothing")
         self.assert_one_error(self.mpirun(2, "bench", *words, "--", "--modle", "mlp", code=2), "did you mean --model")
 
     def test_what_is_no_form_or_belongs_to_another(self):
@@ -99,6 +100,8 @@ class Bench(TandemTest):
                             (["allreduce", "--model", "mlp"], "--model"),
                             (["allreduce", "--min-bytes", "2M", "--max-bytes", "1M"], "--min-bytes 2M is more than --max-bytes 1M"),
                             (["allreduce", "--max-bytes", "3"], "--max-bytes"),
+                            (["allreduce", "--max-bytes", "1.5M"], "--max-bytes: '1.5M' is not a number of bytes"),
+                            (["step", "--precision", "fp16", "--grad-dtype", "bf16"], "exclude each other"),
                             (["step", "--model", "resnet"], "--model: 'resnet' is not one of")):
             with self.subTest(words=words):
                 self.assert_one_error(self.mpirun(2, "bench", *words, code=2), said)

@@ -92,6 +92,12 @@ class Options(TandemTest):
         done = self.tandem("train", "--data", DATA, "--batch-size", "8", "--global-batch-size", "8", code=2)
         self.assert_one_error(done, "--batch-size", "--global-batch-size")
 
+    def test_views_need_an_evaluation(self):
+        done = self.tandem("train", "--data", DATA, "--tta", "--eval-every", "0", code=2)
+        self.assert_one_error(done, "--tta and --eval-every 0 exclude each other")
+        words = self.tandem("train", "--data", DATA, "--recipe", "cifar10-fast", "--eval-every", "0", "--print-config").stdout
+        self.assertRegex(words, r"(?m)^tta +true ")
+
     def test_devices_that_exclude_each_other_are_named_together(self):
         for command in (["train"], ["eval", "--checkpoint", "a"]):
             done = self.mpirun(2, *command, "--data", DATA, "--device", "cpu", "--gpu-ids", "1,x", "--share-gpu", code=2)
