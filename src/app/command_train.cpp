@@ -67,14 +67,8 @@ int run_train(Job& job, const Arguments& arguments) {
   }
   const RunConsole console(job, request.reporting);
   train::TrainConfig& config = request.config;
-  // How a sum is cut among threads decides how it rounds; virtual ranks are to give the same bits
-  // on one rank of many cores as on many ranks of one.
-  int threads = 1;
   if (config.deterministic) model::use_deterministic_algorithms();
-  comm::agree(job.world, job.topology.host, [&] {
-    threads =
-        use_threads(config.threads, config.virtual_ranks > 0 ? 1 : job.topology.default_threads());
-  });
+  const int threads = use_threads_of(job, config);
 
   // From here on a rank that hangs is noticed.
   Supervision supervision(job, request.safekeeping.stall_warn_seconds,

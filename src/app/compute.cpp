@@ -49,6 +49,21 @@ torch::Device open_device(Job& job, const comm::DeviceRequest& request, DeviceCh
   return device;
 }
 
+// How a sum is cut among threads decides how it rounds. Virtual ranks are to give the same bits on
+// one rank of many cores as on many ranks of one; and Muon multiplies matrices on every rank, which
+// must come to the same.
+int use_threads_of(Job& job, const train::TrainConfig& config) {
+  int threads = 1;
+  comm::agree(job.world, job.topology.host, [&] {
+    threads =
+        use_threads(config.threads, config.virtual_ranks > 0 ? 1 : job.topology.default_threads());
+  });
+  if (config.optimizer.name != "muon") return threads;
+  const auto fewest = static_cast<int>(
+      job.world.all_reduce_value(static_cast<std::int64_t>(threads), comm::Reduction::kMin));
+  return use_threads(fewest, fewest);
+}
+
 std::unique_ptr<comm::Collectives> make_carrier(Job& job, const DeviceOptions& options,
                                                 const DeviceChoice& choice, torch::Device device) {
   if (!choice.mine.gpu) return nullptr;
@@ -126,9 +141,9 @@ void settle_bucket_size(Job& job, const RunStart& start, Options& options,
 
 std::uint64_t early_steps_of(const train::TrainConfig& config,
                              const train::BatchArithmetic& arithmetic) {
-  if (config.optimizer.name != "muon") return 0;
-  return static_cast<std::uint64_t>(
-      std::round(config.early_epochs * static_cast<double>(arithmetic.steps_per_epoch)));
+  if (config.optimizer.name != "muon" || config.early_epochs == 0) return 0;
+  const double steps = config.early_epochs * static_cast<double>(arithmetic.steps_per_epoch);
+  return static_cast<std::uint64_t>(std::max(1.0, std::round(steps)));
 }
 
 std::unique_ptr<train::Optimizer> make_optimizer_of(const train::TrainConfig& config,

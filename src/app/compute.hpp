@@ -23,6 +23,9 @@ namespace tandem::app {
 torch::Device open_device(Job& job, const comm::DeviceRequest& request, DeviceChoice& choice,
                           model::Precision precision);
 
+// Collective. The threads that this rank is to compute with from now on.
+int use_threads_of(Job& job, const train::TrainConfig& config);
+
 // Collective. What carries gradients between GPUs; nothing where ranks compute on CPUs, whose
 // gradients MPI finds where they are, and for one rank, unless it asks for NCCL. The job must
 // outlive it.

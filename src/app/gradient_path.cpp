@@ -7,9 +7,12 @@ namespace tandem::app {
 
 GradientPath::GradientPath(Job& job, comm::Collectives* device, train::ParameterArena& arena,
                            const train::TrainConfig& config)
-    : as_bfloat16_(config.bfloat16_gradients && job.topology.world > 1),
-      algorithm_(config.sum_algorithm),
-      device_(device) {
+    : algorithm_(config.sum_algorithm), device_(device) {
+  // Of two levels only what passes between hosts is rounded.
+  const bool is_one_sum = algorithm_ == comm::SumAlgorithm::kTwoLevel
+                              ? job.node.size() == job.world.size()
+                              : job.world.size() == 1;
+  as_bfloat16_ = config.bfloat16_gradients && !is_one_sum;
   const bool on_cpu = device == nullptr && arena.device().is_cpu();
   comm::agree(job.world, job.topology.host, [&] {
     if (on_cpu || algorithm_ == comm::SumAlgorithm::kFlat) return;

@@ -29,7 +29,7 @@ class GradientPath {
   std::string describe() const;
 
  private:
-  const bool as_bfloat16_;
+  bool as_bfloat16_ = false;
   const comm::SumAlgorithm algorithm_;
   comm::Collectives* const device_;
   std::optional<HostSums> host_sums_;
