@@ -37,7 +37,8 @@ void Pipeline::Exchange::advance(std::size_t limit) {
     if (running && !running->test()) return;
     running.reset();
     if (started == stages.size() || started >= limit) return;
-    running = stages[started++]();
+    running = stages[started]();
+    ++started;
   }
 }
 

@@ -3,6 +3,8 @@
 // Owns: nothing. Threads: any. Throws: what `work` throws; InternalError for an unknown type.
 #pragma once
 
+#include <cstdint>
+
 #include "tandem/comm/collectives.hpp"
 #include "tandem/core/error.hpp"
 

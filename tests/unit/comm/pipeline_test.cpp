@@ -24,6 +24,19 @@ class PipelineTest : public ::testing::Test {
       return std::make_unique<Call>(ended);
     };
   }
+  // Ends when it has been asked often enough.
+  struct SlowCall final : Pending {
+    explicit SlowCall(int& questions) : questions_(questions) {}
+    void wait() override {}
+    bool test() override { return --questions_ <= 0; }
+    int& questions_;
+  };
+  Pipeline::Stage slow_stage(const std::string& name, int& questions) {
+    return [this, name, &questions] {
+      started_ += name + " ";
+      return std::make_unique<SlowCall>(questions);
+    };
+  }
   std::string started_;
   bool no_ = false;
   bool a_ = false;
@@ -80,14 +93,37 @@ TEST_F(PipelineTest, AskingOneAdvancesAll) {
   no_ = true;
 }
 
-TEST_F(PipelineTest, DrainsWhatWasDropped) {
+TEST_F(PipelineTest, ADroppedExchangeIsWaitedFor) {
   Pipeline pipeline;
-  a_ = b_ = true;
-  pipeline.start({stage("a1", a_), stage("a2", b_)});
-  EXPECT_EQ(started_, "a1 a2 ") << "a Pending's destructor waits";
-  const auto pending = pipeline.start({stage("b1", a_), stage("b2", b_)});
+  int left = 3;
+  a_ = true;
+  pipeline.start({slow_stage("a1", left), stage("a2", a_)});
+  EXPECT_EQ(left, 0);
+  EXPECT_EQ(started_, "a1 a2 ");
+}
+
+TEST_F(PipelineTest, DrainWaitsForAll) {
+  Pipeline pipeline;
+  int left = 3;
+  a_ = true;
+  const auto pending = pipeline.start({slow_stage("a1", left), stage("a2", a_)});
+  ASSERT_EQ(started_, "a1 ");
   pipeline.drain();
+  EXPECT_EQ(started_, "a1 a2 ");
   EXPECT_TRUE(pending->test());
+}
+
+TEST_F(PipelineTest, AStageThatDidNotStartIsTriedAgain) {
+  Pipeline pipeline;
+  int times = 0;
+  const auto pending = pipeline.start({stage("a1", a_), [&times]() -> std::unique_ptr<Pending> {
+                                         if (++times == 1) throw std::runtime_error("not yet");
+                                         return nullptr;
+                                       }});
+  a_ = true;
+  EXPECT_THROW(pending->test(), std::runtime_error);
+  EXPECT_TRUE(pending->test());
+  EXPECT_EQ(times, 2);
 }
 
 TEST_F(PipelineTest, ThrowsWhatAStageThrows) {
