@@ -13,6 +13,13 @@ constexpr std::uint64_t kAugmentStream =
 constexpr std::uint64_t kAlternateStream = 0x616c7431;
 constexpr int kStandardShift = 4;
 constexpr int kMostShift = 16;
+
+[[noreturn]] void refuse_second(bool is_same, const std::string& both, const std::string& word) {
+  throw UsageError(
+      "--augment: " + (is_same ? word + " is given twice" : both + " exclude each other") +
+      "; leave one of them out");
+}
+
 }  // namespace
 
 AugmentSpec AugmentSpec::parse(const std::string& text) {
@@ -21,7 +28,7 @@ AugmentSpec AugmentSpec::parse(const std::string& text) {
   if (text == "standard") return {kStandardShift, Border::kBlack, Flip::kRandom};
   const auto shift = [&spec](const std::string& part, const std::string& word, Border border) {
     if (part.rfind(word + "=", 0) != 0) return false;
-    if (spec.most_shift > 0) throw UsageError("--augment: crop and reflect exclude each other");
+    if (spec.most_shift > 0) refuse_second(spec.border == border, "crop and reflect", word);
     spec.most_shift = static_cast<int>(
         parse_integer(part.substr(word.size() + 1), 1, kMostShift, "--augment " + word));
     spec.border = border;
@@ -29,9 +36,8 @@ AugmentSpec AugmentSpec::parse(const std::string& text) {
   };
   const auto flip = [&spec](const std::string& part, const std::string& word, Flip kind) {
     if (part != word) return false;
-    if (spec.flip != Flip::kNever) {
-      throw UsageError("--augment: flip and alternate-flip exclude each other");
-    }
+    if (spec.flip != Flip::kNever)
+      refuse_second(spec.flip == kind, "flip and alternate-flip", word);
     spec.flip = kind;
     return true;
   };

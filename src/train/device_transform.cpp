@@ -3,6 +3,17 @@
 #include "tandem/train/batch_source.hpp"
 
 namespace tandem::train {
+namespace {
+
+// data::reflected of each.
+torch::Tensor reflect(const torch::Tensor& places, int size) {
+  if (size == 1) return torch::zeros_like(places);
+  const int period = 2 * (size - 1);
+  const torch::Tensor within = places.remainder(period);
+  return torch::minimum(within, period - within);
+}
+
+}  // namespace
 
 torch::Tensor draw_table(const data::BatchRequest& request, const data::AugmentKey& augment,
                          std::size_t image_count, bool pinned) {
@@ -40,14 +51,6 @@ DeviceTransform::DeviceTransform(data::ImageShape shape, data::Layout layout,
   offset_ = torch::tensor(offset).to(device);
   rows_ = torch::arange(shape.height, torch::kInt64).to(device);
   columns_ = torch::arange(shape.width, torch::kInt64).to(device);
-}
-
-// data::reflected of each.
-torch::Tensor reflect(const torch::Tensor& places, int size) {
-  if (size == 1) return torch::zeros_like(places);
-  const int period = 2 * (size - 1);
-  const torch::Tensor within = places.remainder(period);
-  return torch::minimum(within, period - within);
 }
 
 // data::Transform::apply for a batch: output (y, x) is input (y + shift_y, x' + shift_x), black or
