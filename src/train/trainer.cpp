@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "epoch_accounting.hpp"
+#include "step_errors.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/tensor_memory.hpp"
-#include "tandem/model/torch_compat.hpp"
 
 namespace tandem::train {
 namespace {
@@ -26,10 +26,6 @@ constexpr std::uint64_t kDrawStream = 0x64726177;  // apart from those of order 
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
-std::string at_step(std::uint64_t step, const std::string& message) {
-  return "step " + std::to_string(step + 1) + ": " + message;
 }
 
 }  // namespace
@@ -52,17 +48,7 @@ TrainResult Trainer::run() {
     const bool epoch_ends = (step + 1) % plan.steps_per_epoch() == 0;
     const auto begin = Clock::now();
     StepSeconds seconds;
-    try {
-      train_step(step, seconds);
-    } catch (const comm::AgreedError& error) {
-      throw comm::AgreedError(error.code(), at_step(step, message_of(error)));
-    } catch (const Error& error) {
-      throw Error(error.code(), at_step(step, message_of(error)));
-    } catch (const std::exception& error) {
-      const std::string memory = model::out_of_gpu_memory(error);
-      if (!memory.empty()) throw UnavailableError(at_step(step, memory));
-      throw InternalError(at_step(step, message_of(error)));
-    }
+    within_step(step, [&] { train_step(step, seconds); });
     // On a GPU this waits for it, so it belongs to the time of the steps.
     const bool far_ahead = (step + 1) % kMostStepsAhead == 0;
     if (parts_.math.reads_at_once() || log_due || epoch_ends || last || far_ahead) collect();

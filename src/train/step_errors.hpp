@@ -1,0 +1,35 @@
+// What: errors of a training step, told with the step's number. Private to the module.
+// Owns: nothing. Threads: any. Throws: what `work` throws, named: Error and AgreedError as such,
+// UnavailableError where a GPU has too little memory, all else as InternalError.
+#pragma once
+
+#include <cstdint>
+#include <exception>
+#include <string>
+
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/model/torch_compat.hpp"
+
+namespace tandem::train {
+
+// `step` counts from 0.
+template <typename Work>
+void within_step(std::uint64_t step, const Work& work) {
+  const auto named = [step](const std::string& message) {
+    return "step " + std::to_string(step + 1) + ": " + message;
+  };
+  try {
+    work();
+  } catch (const comm::AgreedError& error) {
+    throw comm::AgreedError(error.code(), named(message_of(error)));
+  } catch (const Error& error) {
+    throw Error(error.code(), named(message_of(error)));
+  } catch (const std::exception& error) {
+    const std::string memory = model::out_of_gpu_memory(error);
+    if (!memory.empty()) throw UnavailableError(named(memory));
+    throw InternalError(named(message_of(error)));
+  }
+}
+
+}  // namespace tandem::train
