@@ -19,11 +19,12 @@ class Ranks(TandemTest):
         """50 steps over five epochs with a short last batch of 24 images each (600 = 9 * 64 + 24).
 
         The learning rate is one at which training itself does not amplify the last bit of a sum: at 0.02 and momentum
-        0.9 a difference of 1e-7 in the first step has been seen to grow to 1e-4 by step 30."""
+        0.9 a difference of 1e-7 in the first step has been seen to grow to 1e-4 by step 30. Two results that pooling
+        compares may differ by less than that, and one flip is felt the more the higher the rate."""
         curves = []
         for ranks in (1, 2, 3, 4):
             self.train(ranks, f"np{ranks}", "--model", "simple", "--max-steps", "50", "--log-every", "1", "--augment",
-                       "standard", "--lr", "0.01", "--eval-every", "0")
+                       "standard", "--lr", "0.005", "--eval-every", "0")
             curves.append(self.losses(f"np{ranks}"))
         self.assertEqual(len(curves[0]), 50)
         self.assertNotEqual(curves[0][0], curves[0][49])
