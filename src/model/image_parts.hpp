@@ -11,7 +11,7 @@
 
 namespace tandem::model {
 
-constexpr std::size_t kImagesOfPart = 16;
+constexpr std::size_t kImagesOfPart = 4;
 
 inline std::size_t image_parts(std::size_t images) {
   return (images + kImagesOfPart - 1) / kImagesOfPart;

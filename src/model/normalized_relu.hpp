@@ -3,9 +3,9 @@
 // Owns: nothing. Threads: any. Throws: c10::Error where a tensor does not fit.
 //
 // For backward the input is kept, and a byte for each pooled result: neither the results that
-// pooling leaves out nor libtorch's eight bytes to remember each choice. Gradients reach the input
-// in one pass. Statistics are of the same numbers as libtorch's, summed in another order, and the
-// result is rounded to bfloat16 once.
+// pooling leaves out nor libtorch's eight bytes to remember each choice. No gradient is written of
+// what pooling left out. Statistics are of the same numbers as libtorch's, summed in another order,
+// and the result is rounded to bfloat16 once.
 #pragma once
 
 #include "tandem/model/libtorch.hpp"

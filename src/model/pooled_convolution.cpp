@@ -98,15 +98,39 @@ struct ConvolveAndPool : public torch::autograd::Function<ConvolveAndPool> {
   }
 };
 
+std::int64_t padding_of(const Conv2d& convolution) {
+  using std::get;  // libtorch 1.13 has a variant, and a get, of its own
+  return get<torch::ExpandingArray<2>>(convolution->options.padding())->front();
+}
+
+bool all_are(const torch::ExpandingArray<2>& sizes, std::int64_t size) {
+  return sizes->front() == size && sizes->back() == size;
+}
+
+// What the kernel does; the rest is libtorch's, faults too.
+bool fits(const Conv2d& convolution, const torch::Tensor& x) {
+  constexpr auto kSide = static_cast<std::int64_t>(kernels::PooledConvolutionSizes::kSide);
+  const auto& options = convolution->options;
+  const torch::Tensor& filters = convolution->weight;
+  using std::get;
+  if (!x.is_cpu() || x.scalar_type() != torch::kFloat32 || x.dim() != 4 || !filters.is_cpu() ||
+      !convolution->bias.defined() || options.groups() != 1 || x.size(1) != filters.size(1) ||
+      !all_are(options.kernel_size(), kSide) || !all_are(options.stride(), 1) ||
+      !all_are(options.dilation(), 1)) {
+    return false;
+  }
+  const std::int64_t padding = padding_of(convolution);
+  const std::int64_t least = kSide + 1;  // for one pooled result
+  return all_are(get<torch::ExpandingArray<2>>(options.padding()), padding) &&
+         x.size(2) + 2 * padding >= least && x.size(3) + 2 * padding >= least;
+}
+
 }  // namespace
 
 torch::Tensor convolve_and_pool(Conv2d& convolution, const torch::Tensor& x) {
-  const bool is_ours = x.is_cpu() && x.scalar_type() == torch::kFloat32 &&
-                       torch::GradMode::is_enabled() && convolution->weight.is_cpu();
+  const bool is_ours = torch::GradMode::is_enabled() && fits(convolution, x);
   if (!is_ours) return relu_max_pool(convolution->forward(x));
-  using std::get;  // libtorch 1.13 has a variant, and a get, of its own
-  const auto& padding = get<torch::ExpandingArray<2>>(convolution->options.padding());
-  return ConvolveAndPool::apply(x, convolution->weight, convolution->bias, padding->front(),
+  return ConvolveAndPool::apply(x, convolution->weight, convolution->bias, padding_of(convolution),
                                 autocast_on(torch::kCPU).enabled);
 }
 

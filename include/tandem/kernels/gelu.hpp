@@ -2,7 +2,8 @@
 // there are only 65,536 of them.
 // Owns: GeluTables its two arrays. Threads: any. Throws: std::bad_alloc.
 //
-// An entry is computed in double and rounded once, so results are the same on every processor. What
+// An entry is computed in double and rounded once, so results are the same on every processor
+// but for what its mathematical library rounds otherwise. What
 // activations are, -8 to 8 without what is nearly 0, takes some 10 KB of a table: the first-level
 // cache.
 #pragma once

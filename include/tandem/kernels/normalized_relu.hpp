@@ -26,7 +26,7 @@ void normalized_relu(const std::uint16_t* in, std::size_t pixels, std::size_t ch
                      Normalization to, std::uint16_t* out);
 
 // Of one image; of odd sizes the last line is left out. choice: 2 * row + column of the first of
-// the largest, 4 where none is above 0; as many as results.
+// the largest (of the last that is no number), 4 where none is above 0; as many as results.
 void pooled_normalized_relu(const std::uint16_t* in, std::size_t height, std::size_t width,
                             std::size_t channels, Normalization to, std::uint16_t* out,
                             std::uint8_t* choice);

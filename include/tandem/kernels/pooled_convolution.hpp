@@ -43,7 +43,8 @@ class PooledConvolution {
   PooledConvolution(const PooledConvolutionSizes& sizes, const float* filters,
                     const Strides& filter_strides, const float* bias, bool rounds);
 
-  // 2 * row + column of the largest of four, the first of equals; kNone where none is above 0.
+  // 2 * row + column of the largest of four, the first of equals, the last that is
+  // no number; kNone where none is above 0.
   static constexpr std::uint8_t kNone = 4;
 
   // `out` and `choice`: count x filters x out_height x out_width.

@@ -2,9 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
-#include <numeric>
+#include <utility>
+#include <vector>
 
 #include "tandem/core/random.hpp"
 #include "tandem/kernels/bfloat16.hpp"
@@ -216,6 +218,41 @@ TEST(PooledConvolution, RoundsWhatGoesInAndWhatComesOut) {
   };
   EXPECT_EQ(result(false), bias + fine * fine);
   EXPECT_EQ(result(true), float_of_bfloat16(bfloat16_of_float(1 + bias)));
+}
+
+// What it rounds itself gives what rounded numbers give; without the images' gradient, as of a
+// first layer, the filters' is the same.
+TEST(PooledConvolution, RoundsForGradientsToo) {
+  const PooledConvolutionSizes s = sizes(3, 10, 12, 4, 1);
+  CounterRandom random{9, 9};
+  const auto fine = [&random](std::size_t size) {
+    std::vector<float> result(size);
+    for (float& each : result) each = static_cast<float>(random.uniform()) - 0.5F;
+    return result;
+  };
+  const auto rounded = [](std::vector<float> values) {
+    for (float& each : values) each = float_of_bfloat16(bfloat16_of_float(each));
+    return values;
+  };
+  const std::vector<float> images = fine(kImages * 360), filters = fine(4 * 75);
+  const std::vector<float> gradients = fine(kImages * 4 * s.out_pixels());
+  std::vector<std::uint8_t> choice(gradients.size());
+  const auto run = [&](const std::vector<float>& from, const std::vector<float>& weights,
+                       bool rounds, bool has_image_gradients) {
+    const PooledConvolution layer(s, weights.data(), planar(3, kSide, kSide), nullptr, rounds);
+    std::vector<float> out(gradients.size()), sums(layer.sums_size()), both(300 + from.size());
+    if (rounds) layer.forward(from.data(), planar(3, 10, 12), kImages, out.data(), choice.data());
+    layer.backward(from.data(), planar(3, 10, 12), kImages, gradients.data(), choice.data(),
+                   sums.data(), has_image_gradients ? &both[300] : nullptr);
+    layer.read_sums(sums.data(), both.data(), planar(3, kSide, kSide), nullptr);
+    return both;
+  };
+  const std::vector<float> found = run(images, filters, true, true);
+  EXPECT_EQ(found, run(rounded(images), rounded(filters), false, true));
+  const std::vector<float> of_filters = run(images, filters, true, false);
+  EXPECT_TRUE(std::equal(of_filters.begin(), of_filters.begin() + 300, found.begin()));
+  EXPECT_TRUE(
+      std::all_of(of_filters.begin() + 300, of_filters.end(), [](float x) { return x == 0; }));
 }
 
 TEST(PooledConvolution, PassesOnWhatIsNotANumber) {

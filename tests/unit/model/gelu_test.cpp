@@ -45,6 +45,9 @@ TEST(GeluOfTensors, IsTheRoundedFunctionAndItsGradient) {
           planar_gradient ? dense : dense.contiguous(at::MemoryFormat::ChannelsLast);
       const Both expected = run(exact_gelu, values.to(torch::kFloat64), above.to(torch::kFloat64));
       const Both found = run(gelu, values, above);
+      if (values.is_non_overlapping_and_dense()) {
+        EXPECT_EQ(found.output.strides(), values.strides());
+      }
       expect_near(found.output.contiguous(), expected.output.contiguous());
       expect_near(found.gradient.contiguous(), expected.gradient.contiguous());
     }

@@ -3,6 +3,7 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
+#include "model/image_parts.hpp"
 #include "model/layers.hpp"
 
 namespace tandem::model {
@@ -10,8 +11,8 @@ namespace {
 
 using torch::nn::BatchNorm2d;
 
-// Odd sizes, a part of a part, channels that fill no vector, and more pixels than are summed at
-// once.
+// Odd sizes, several parts and a part of one, channels that fill no vector, and more pixels than
+// are summed at once.
 const std::vector<std::int64_t> kShapes[] = {
     {11, 5, 6, 8}, {8, 16, 4, 4}, {3, 40, 7, 9}, {1, 64, 32, 32}};
 
@@ -98,6 +99,7 @@ TEST(NormalizedRelu, PoolsLikeMaxPool) {
 
 TEST(NormalizedRelu, GivesTheSameBitsOnAnyNumberOfThreads) {
   const torch::Tensor x = images(kShapes[0]);
+  ASSERT_GT(image_parts(static_cast<std::size_t>(x.size(0))), 2U);
   const int before = at::get_num_threads();
   for (const auto& layer : {normalized_relu, pooled_normalized_relu}) {
     at::set_num_threads(1);
@@ -118,6 +120,10 @@ TEST(NormalizedRelu, LeavesTheRestToLibtorch) {
   const torch::Tensor wide = x.to(torch::kFloat32);
   BatchNorm2d ours = make_norm(x.size(1)), theirs = make_norm(x.size(1));
   EXPECT_TRUE(torch::equal(normalized_relu(ours, wide), theirs->forward(wide).relu()));
+  const torch::Tensor line = x.narrow(2, 0, 1).contiguous(at::MemoryFormat::ChannelsLast);
+  EXPECT_TRUE(torch::equal(normalized_relu(ours, line), theirs->forward(line).relu()));
+  const torch::Tensor pixel = x.narrow(0, 0, 1).narrow(2, 0, 1).narrow(3, 0, 1);
+  EXPECT_THROW(normalized_relu(ours, pixel), c10::Error) << "one value has no variance";
   ours->eval();
   theirs->eval();
   EXPECT_TRUE(torch::equal(pooled_normalized_relu(ours, x), relu_max_pool(theirs->forward(x))));

@@ -105,9 +105,20 @@ TEST(PooledConvolution, GivesTheSameBitsOnAnyNumberOfThreads) {
   EXPECT_TRUE(torch::equal(one.of_bias, three.of_bias));
 }
 
-TEST(PooledConvolution, IsLibtorchsWithoutGradients) {
+TEST(PooledConvolution, LeavesTheRestToLibtorch) {
   Conv2d convolution = make_layer(kCases[0]);
   const torch::Tensor images = torch::randn({kImages, 3, 32, 32});
+  for (auto& options :
+       {torch::nn::Conv2dOptions(3, 4, 5).stride(2), torch::nn::Conv2dOptions(3, 4, 5).dilation(2),
+        torch::nn::Conv2dOptions(3, 4, 5).padding({1, 2}),
+        torch::nn::Conv2dOptions(3, 4, 5).bias(false), torch::nn::Conv2dOptions(3, 6, 5).groups(3),
+        torch::nn::Conv2dOptions(3, 4, {5, 3})}) {
+    Conv2d other(options);
+    EXPECT_TRUE(torch::equal(convolve_and_pool(other, images), by_libtorch(other, images)));
+  }
+  EXPECT_THROW(convolve_and_pool(convolution, images.narrow(2, 0, 5)), c10::Error)
+      << "nothing is left to pool";
+  EXPECT_THROW(convolve_and_pool(convolution, images.narrow(1, 0, 2)), c10::Error);
   const torch::NoGradGuard no_grad;
   EXPECT_TRUE(
       torch::equal(convolve_and_pool(convolution, images), by_libtorch(convolution, images)));
