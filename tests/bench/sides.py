@@ -5,11 +5,13 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import subprocess
 import time
 import uuid
 
-WARM_UP = 5  # steps that neither side counts
+WARM_UP = 5  # steps that neither side counts; tandem leaves them out of runs of ten steps and more
+LEAST_STEPS = 5
 MARK = "TANDEM_BENCH_MARK"
 # What the peers' description recommends: without it large activations are mapped and faulted in anew in each step.
 MALLOC = {"MALLOC_MMAP_THRESHOLD_": "4294967296", "MALLOC_TRIM_THRESHOLD_": "8589934592"}
@@ -30,15 +32,6 @@ if rank == 0: print(json.dumps({'seconds': time.time() - begin}))
 """
 
 
-def run(command, environment={}):
-    """Standard output; ends the program where the command fails."""
-    words = [str(word) for word in command]
-    done = subprocess.run(words, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise SystemExit(f"{' '.join(words)}\nended with {done.returncode}\n{done.stdout}\n{done.stderr}")
-    return done.stdout
-
-
 def last_json(text):
     return json.loads(text.strip().splitlines()[-1])
 
@@ -49,8 +42,26 @@ class Sides:
         self.peers, self.python = pathlib.Path(options.peers), options.python
         self.torchrun = pathlib.Path(options.python).parent / "torchrun"
         self.folder, self.runs = pathlib.Path(folder), 0
+        self.commands = []  # what was run
         self.packed = self.folder / "cifar10.h5"
         self.our_packing(self.packed)
+
+    def said(self, command):
+        """A command as one would write it, without the folders of this machine."""
+        text = shlex.join(str(word) for word in command)
+        for folder, name in ((self.folder, "FOLDER"), (self.peers, "PEERS"), (self.data, "DATA"), (self.tandem, "tandem"),
+                             (f"{self.torchrun.parent}/", ""), (f"{pathlib.Path(__file__).resolve().parents[2]}/", "")):
+            text = text.replace(str(folder), name)
+        return text
+
+    def run(self, command, environment={}):
+        """Standard output; ends the program where the command fails."""
+        words = [str(word) for word in command]
+        self.commands.append(self.said([*(f"{name}={value}" for name, value in environment.items()), *words]))
+        done = subprocess.run(words, env={**os.environ, **environment}, capture_output=True, text=True, check=False)
+        if done.returncode != 0:
+            raise SystemExit(f"{' '.join(words)}\nended with {done.returncode}\n{done.stdout}\n{done.stderr}")
+        return done.stdout
 
     def new_run(self):
         self.runs += 1
@@ -59,35 +70,40 @@ class Sides:
     # Training steps, images/s.
 
     def training(self, model, batch, steps, *more):
-        return ["train", "--data", self.packed, "--model", model, "--batch-size", batch, "--augment", "standard", "--nesterov",
+        return ["train", "--data", self.packed, "--model", model, "--batch-size", batch, "--threads", "1", "--augment", "standard", "--nesterov",
                 "--weight-decay", "5e-4", "--lr", "0.1", "--max-steps", steps + WARM_UP, "--eval-every", "0",
                 "--checkpoint-every", "0", *self.new_run(), *more]
 
     def our_rate(self, model, batch, steps, *more, launcher=("mpirun", "-np", "2")):
-        return last_json(run([*launcher, self.tandem, *self.training(model, batch, steps, *more)]))["images_per_second"]
+        assert steps >= LEAST_STEPS, "of fewer steps tandem counts the first too"
+        return last_json(self.run([*launcher, self.tandem, *self.training(model, batch, steps, *more)]))["images_per_second"]
 
     def their_words(self, model, batch, steps, *more):
         return [self.peers / "ddp_cifar10.py", "--data", self.data, "--model", model, "--batch", batch, "--steps", steps, *more]
 
-    def their_rate(self, model, batch, steps, *more):
+    def their_rate(self, model, batch, steps, *more, environment={}):
         words = self.their_words(model, batch, steps, *more)
-        return last_json(run([self.torchrun, "--nproc-per-node", "2", *words]))["images_per_s"]
+        return last_json(self.run([self.torchrun, "--nproc-per-node", "2", *words], environment))["images_per_s"]
 
     def rates_alone(self, model, batch, steps, *more):
         """The sum of two runs of one rank, each pinned to a core of its own, at the same time."""
-        jobs = [subprocess.Popen(["taskset", "-c", str(core), self.tandem, *map(str, self.training(model, batch, steps, *more))],
-                                 stdout=subprocess.PIPE, text=True) for core in (0, 1)]
-        return sum(last_json(job.communicate()[0])["images_per_second"] for job in jobs)
+        commands = [["taskset", "-c", core, self.tandem, *self.training(model, batch, steps, *more)] for core in (0, 1)]
+        self.commands.append(" & ".join(self.said(command) for command in commands))
+        jobs = [subprocess.Popen([str(word) for word in command], stdout=subprocess.PIPE, text=True) for command in commands]
+        texts = [job.communicate()[0] for job in jobs]
+        if any(job.returncode for job in jobs):
+            raise SystemExit(f"{self.commands[-1]}\nended with {[job.returncode for job in jobs]}")
+        return sum(last_json(text)["images_per_second"] for text in texts)
 
     # The fastest recipe, seconds of steps.
 
     def our_recipe(self, seed):
         """The summary, with test_accuracy and test_accuracy_tta."""
-        return last_json(run(["mpirun", "-np", "2", self.tandem, "train", "--data", self.packed, "--recipe", "cifar10-fast",
+        return last_json(self.run(["mpirun", "-np", "2", self.tandem, "train", "--data", self.packed, "--recipe", "cifar10-fast",
                               "--seed", seed, "--checkpoint-every", "0", *self.new_run()]))
 
     def their_recipe(self, seed):
-        text = run([self.torchrun, "--nproc-per-node", "2", self.peers / "fast_cifar10.py", "--data", self.data, "--threads", "1",
+        text = self.run([self.torchrun, "--nproc-per-node", "2", self.peers / "fast_cifar10.py", "--data", self.data, "--threads", "1",
                     "--seed", seed], MALLOC)
         found = re.findall(r"train_s ([\d.]+) .* test ([\d.]+) tta ([\d.]+)", text)[-1]
         return {"train_seconds": float(found[0]), "test_accuracy": float(found[1]), "test_accuracy_tta": float(found[2])}
@@ -96,7 +112,7 @@ class Sides:
 
     def seconds_of(self, command):
         begin = time.monotonic()
-        run(command)
+        self.run(command)
         return time.monotonic() - begin
 
     def our_start(self):
@@ -119,20 +135,21 @@ class Sides:
         if not model.exists():
             words = self.training("resnet18", 8, 1 - WARM_UP)
             words[words.index("--run-id") + 1] = "resnet18"
-            run([self.tandem, *words])
-        return last_json(run(["mpirun", "-np", "2", self.tandem, "eval", "--data", self.packed, "--checkpoint", model, "--precision",
+            self.run([self.tandem, *words])
+        return last_json(self.run(["mpirun", "-np", "2", self.tandem, "eval", "--data", self.packed, "--checkpoint", model, "--precision",
                               "bf16", "--json"]))["seconds"]
 
     def their_evaluation(self):
         program = self.folder / "evaluation.py"
         program.write_text(EVALUATION)
-        return last_json(run([self.torchrun, "--nproc-per-node", "2", program, self.peers, self.data]))["seconds"]
+        return last_json(self.run([self.torchrun, "--nproc-per-node", "2", program, self.peers, self.data]))["seconds"]
 
     # Memory of the second rank, bytes.
 
     def peak_of_second_rank(self, command):
         """The most of its proportional set size, looked at ten times a second."""
         mark = uuid.uuid4().hex
+        self.commands.append(self.said(command))
         job = subprocess.Popen([str(word) for word in command], env={**os.environ, MARK: mark}, stdout=subprocess.DEVNULL)
         most, second = 0, None
         while job.poll() is None:
@@ -158,18 +175,22 @@ class Sides:
     # Two hosts, images/s.
 
     def our_rate_on(self, network, *more):
-        words = self.training("resnet9", 32, 6, "--precision", "bf16", *more)
-        return last_json(run(network.mpirun({"n1": 1, "n2": 1}, self.tandem, *words, keepalive=30)))["images_per_second"]
+        words = self.training("resnet9", 32, 10, "--precision", "bf16", *more)
+        # Both hosts are this machine, and Open MPI would bind the one rank of each to its first core.
+        unbound = {"OMPI_MCA_hwloc_base_binding_policy": "none"}
+        return last_json(self.run(network.mpirun({"n1": 1, "n2": 1}, self.tandem, *words, keepalive=30), unbound))["images_per_second"]
 
     def their_rate_on(self, network):
         def words(rank):
             return network.hosts[f"n{rank + 1}"].enter(
                 "env", "GLOO_SOCKET_IFNAME=eth0", "OMP_NUM_THREADS=1", self.torchrun, "--nnodes", "2", "--nproc-per-node", "1",
-                "--node-rank", rank, "--master-addr", "10.0.0.1", "--master-port", "29400", *self.their_words("resnet9", 32, 6))
-        second = subprocess.Popen(words(1), stdout=subprocess.DEVNULL)
-        rate = last_json(run(words(0)))["images_per_s"]
-        second.wait()
-        return rate
+                "--node-rank", rank, "--master-addr", "10.0.0.1", "--master-port", "29400", *self.their_words("resnet9", 32, 10))
+        second = subprocess.Popen([str(word) for word in words(1)], stdout=subprocess.DEVNULL)
+        try:
+            return last_json(self.run(words(0)))["images_per_s"]
+        finally:
+            second.kill()
+            second.wait()
 
 
 def find_second_rank(mark):
