@@ -82,10 +82,11 @@ void PooledConvolution::forward(const float* images, const Strides& image_stride
       for (std::size_t row = 0; row < sizes_.height; ++row) {
         const float* from = images + at(image_strides, image, channel, row, 0);
         float* to = &pixels[channel * planes.channel + (row + sizes_.padding) * planes.line];
-        for (std::size_t x = 0; x < sizes_.width; ++x) {
-          const std::size_t column = x + sizes_.padding;
-          to[column / 2 + column % 2 * half_line] = from[x * image_strides.column];
-        }
+        float* halves[] = {to, to + half_line};
+        const std::size_t half = sizes_.padding / 2;
+        const std::size_t odd = sizes_.padding % 2;
+        split_line(from, image_strides.column, sizes_.width, halves[odd] + half,
+                   halves[1 - odd] + half + odd);
       }
     }
     if (rounds_) round_line(pixels.data(), pixels.size());
@@ -132,10 +133,16 @@ void PooledConvolution::backward(const float* images, const Strides& image_strid
     for (std::size_t row = 0; row < sizes_.height; ++row) {
       float* to = image.data() + (row + sizes_.padding) * line() + sizes_.padding * sizes_.channels;
       const float* from = images + at(image_strides, i, 0, row, 0);
-      for (std::size_t x = 0; x < sizes_.width; ++x) {
+      const bool is_interleaved =
+          image_strides.channel == 1 && image_strides.column == sizes_.channels;
+      if (is_interleaved) {
+        std::copy_n(from, sizes_.width * sizes_.channels, to);
+      } else {
         for (std::size_t channel = 0; channel < sizes_.channels; ++channel) {
-          to[x * sizes_.channels + channel] =
-              from[x * image_strides.column + channel * image_strides.channel];
+          const float* plane = from + channel * image_strides.channel;
+          for (std::size_t x = 0; x < sizes_.width; ++x) {
+            to[x * sizes_.channels + channel] = plane[x * image_strides.column];
+          }
         }
       }
       if (rounds_) round_line(to, sizes_.width * sizes_.channels);

@@ -91,6 +91,15 @@ TANDEM_CLONES void pool(float* __restrict results, std::size_t size, float bias,
   }
 }
 
+TANDEM_CLONES void split_line(const float* __restrict in, std::size_t stride, std::size_t size,
+                              float* __restrict even, float* __restrict odd) {
+  for (std::size_t i = 0; i < size / 2; ++i) {
+    even[i] = in[2 * i * stride];
+    odd[i] = in[(2 * i + 1) * stride];
+  }
+  if (size % 2 != 0) even[size / 2] = in[(size - 1) * stride];
+}
+
 TANDEM_CLONES void round_line(float* line, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) line[i] = float_of_bfloat16(bfloat16_of_float(line[i]));
 }

@@ -38,6 +38,9 @@ void convolve_wide(const SplitPlanes& in, const FilterPair& filters, std::size_t
 void pool(float* results, std::size_t size, float bias, bool rounds, float* out,
           std::int32_t* choice);
 
+// Numbers that are `stride` apart, those of even and of odd places.
+void split_line(const float* in, std::size_t stride, std::size_t size, float* even, float* odd);
+
 // To bfloat16, in place.
 void round_line(float* line, std::size_t size);
 

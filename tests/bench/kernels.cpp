@@ -1,0 +1,112 @@
+// Own kernels beside libtorch's operators for the same layers, forwards and backwards, one thread.
+//
+//   bench_kernels [RUNS]
+#include <ATen/Parallel.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <functional>
+#include <iomanip>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "model/convolution.hpp"
+#include "model/gelu.hpp"
+#include "model/layers.hpp"
+#include "model/normalized_relu.hpp"
+#include "model/pooled_convolution.hpp"
+#include "tandem/model/precision.hpp"
+#include "tandem/model/tensor_memory.hpp"
+
+namespace tandem::model {
+namespace {
+
+using Layer = std::function<torch::Tensor(const torch::Tensor&)>;
+using torch::nn::BatchNorm2d;
+
+struct Work {
+  std::string name;
+  torch::Tensor in;
+  Precision precision;
+  Layer ours, libtorchs;
+};
+
+double seconds_of(const Work& work, const Layer& layer) {
+  const torch::Tensor x = work.in.detach().requires_grad_();
+  const auto begin = std::chrono::steady_clock::now();
+  torch::Tensor out;
+  {
+    const AutocastScope autocast(work.precision);
+    out = layer(x);
+  }
+  out.backward(torch::ones_like(out));
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+}
+
+double median_of(std::vector<double> values) {
+  std::sort(values.begin(), values.end());
+  return values[values.size() / 2];
+}
+
+// In pairs, so that what slows the machine slows both.
+void measure(const Work& work, int runs) {
+  std::vector<double> ours, libtorchs, ratios;
+  seconds_of(work, work.ours);
+  seconds_of(work, work.libtorchs);
+  for (int run = 0; run < runs; ++run) {
+    ours.push_back(seconds_of(work, work.ours));
+    libtorchs.push_back(seconds_of(work, work.libtorchs));
+    ratios.push_back(libtorchs.back() / ours.back());
+  }
+  std::cout << "| " << work.name << " | " << std::fixed << std::setprecision(2)
+            << 1e3 * median_of(ours) << " | " << 1e3 * median_of(libtorchs) << " | "
+            << median_of(ratios) << " |" << std::endl;
+}
+
+torch::Tensor activations(const std::vector<std::int64_t>& shape, torch::Dtype type) {
+  return torch::randn(shape).to(type).contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+Work convolution(const std::string& name, std::int64_t channels, std::int64_t pixels,
+                 std::int64_t filters, Precision precision) {
+  Conv2d layer(torch::nn::Conv2dOptions(channels, filters, 5));
+  return {name, activations({64, channels, pixels, pixels}, torch::kFloat32), precision,
+          [layer](const torch::Tensor& x) mutable { return convolve_and_pool(layer, x); },
+          [layer](const torch::Tensor& x) mutable { return relu_max_pool(layer->forward(x)); }};
+}
+
+Work norm(const std::string& name, std::int64_t channels, std::int64_t pixels, bool pools) {
+  BatchNorm2d layer(channels);
+  return {name, activations({128, channels, pixels, pixels}, torch::kBFloat16), Precision::kBf16,
+          [layer, pools](const torch::Tensor& x) mutable {
+            return pools ? pooled_normalized_relu(layer, x) : normalized_relu(layer, x);
+          },
+          [layer, pools](const torch::Tensor& x) mutable {
+            return pools ? relu_max_pool(layer->forward(x)) : layer->forward(x).relu_();
+          }};
+}
+
+}  // namespace
+}  // namespace tandem::model
+
+int main(int count, char** words) {
+  using namespace tandem::model;
+  const int runs = count > 1 ? std::max(1, std::atoi(words[1])) : 15;
+  const TensorMemory memory;  // as in training: neither side pays for pages
+  at::set_num_threads(1);
+  torch::manual_seed(1);
+  const Gelu gelu;
+  std::cout << "| layer | ms | libtorch, ms | times as fast |\n|---|---|---|---|\n";
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    const std::string type = precision == Precision::kFp32 ? ", fp32" : ", bf16";
+    measure(convolution("5x5, 3 to 6, pooled, of 64 x 32x32" + type, 3, 32, 6, precision), runs);
+    measure(convolution("5x5, 6 to 16, pooled, of 64 x 14x14" + type, 6, 14, 16, precision), runs);
+  }
+  measure(norm("BatchNorm, ReLU of 128 x 64 x 32x32, bf16", 64, 32, false), runs);
+  measure(norm("BatchNorm, ReLU, pooled, of 128 x 128 x 32x32, bf16", 128, 32, true), runs);
+  measure({"GELU of 128 x 64 x 31x31, bf16", activations({128, 64, 31, 31}, torch::kBFloat16),
+           Precision::kBf16, gelu, [](const torch::Tensor& x) { return torch::gelu(x); }},
+          runs);
+}
