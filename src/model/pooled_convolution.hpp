@@ -3,8 +3,9 @@
 // Owns: nothing. Threads: any. Throws: c10::Error where a tensor does not fit.
 //
 // The kernel takes and gives fp32 numbers, in a scope of bfloat16 such as are bfloat16 too; what
-// flows back stays fp32. With bfloat16 instructions only layers of very few channels are ours. Sums are added in another order than libtorch adds them. Without
-// gradients libtorch computes, so that what is evaluated is what Python evaluates, bit for bit.
+// flows back stays fp32. With bfloat16 instructions only layers of very few channels are ours. Sums
+// are added in another order than libtorch adds them. Without gradients libtorch computes, so that
+// what is evaluated is what Python evaluates, bit for bit.
 #pragma once
 
 #include "convolution.hpp"
