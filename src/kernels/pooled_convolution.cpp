@@ -39,6 +39,12 @@ PooledConvolution::PooledConvolution(const PooledConvolutionSizes& sizes, const 
       shifted_(2 * sizes.filters * kSide * window_line()) {
   if (bias != nullptr) std::copy(bias, bias + sizes.filters, bias_.begin());
   if (rounds) round_line(bias_.data(), bias_.size());
+  for (std::size_t row = 0; row < sizes.out_height(); ++row) {
+    for (std::size_t column = 0; column < sizes.out_width(); ++column) {
+      corners_.push_back(
+          static_cast<std::uint32_t>(2 * row * line() + 2 * column * sizes.channels));
+    }
+  }
   for (std::size_t filter = 0; filter < sizes.filters; ++filter) {
     const std::size_t pair = filter / kFiltersAtOnce;
     for (std::size_t channel = 0; channel < sizes.channels; ++channel) {
@@ -122,19 +128,13 @@ void PooledConvolution::backward(const float* images, const Strides& image_strid
   // What is read past a line's last pixel is not used.
   std::vector<float> image(padded_height() * line() + window_line());
   std::vector<float> gradient_of_image(image_gradients != nullptr ? image.size() : 0);
-  std::vector<std::uint32_t> corner, place(outputs);
-  for (std::size_t row = 0; row < sizes_.out_height(); ++row) {
-    for (std::size_t column = 0; column < sizes_.out_width(); ++column) {
-      corner.push_back(static_cast<std::uint32_t>(2 * row * line() + 2 * column * sizes_.channels));
-    }
-  }
+  std::vector<std::uint32_t> place(outputs);
   std::vector<float> chosen(rounded_up(outputs, kWideLanes));
+  const bool is_interleaved = image_strides.channel == 1 && image_strides.column == sizes_.channels;
   for (std::size_t i = 0; i < count; ++i) {
     for (std::size_t row = 0; row < sizes_.height; ++row) {
       float* to = image.data() + (row + sizes_.padding) * line() + sizes_.padding * sizes_.channels;
       const float* from = images + at(image_strides, i, 0, row, 0);
-      const bool is_interleaved =
-          image_strides.channel == 1 && image_strides.column == sizes_.channels;
       if (is_interleaved) {
         std::copy_n(from, sizes_.width * sizes_.channels, to);
       } else {
@@ -147,11 +147,11 @@ void PooledConvolution::backward(const float* images, const Strides& image_strid
       }
       if (rounds_) round_line(to, sizes_.width * sizes_.channels);
     }
-    const std::size_t first = i * sizes_.filters * sizes_.out_pixels();
+    const std::size_t first = i * sizes_.filters * outputs;
     for (std::size_t filter = 0; filter < sizes_.filters; ++filter) {
       float* of_filter = sums + filter * filter_sums();
-      choose(choice + first + filter * outputs, gradients + first + filter * outputs, corner.data(),
-             outputs, line(), sizes_.channels, place.data(), chosen.data());
+      choose(choice + first + filter * outputs, gradients + first + filter * outputs,
+             corners_.data(), outputs, line(), sizes_.channels, place.data(), chosen.data());
       add_filter_gradient(image.data(), line(), place.data(), chosen.data(), outputs, filter_line(),
                           of_filter);
     }
@@ -172,17 +172,15 @@ void PooledConvolution::backward(const float* images, const Strides& image_strid
 // send back there is summed before it joins the image's, whose windows overlap.
 void PooledConvolution::add_windows(const float* gradients, const std::uint8_t* choice,
                                     std::vector<float>& image) const {
-  const std::size_t outputs = sizes_.out_pixels();
+  const std::size_t outputs = corners_.size();
   std::vector<float> window((kSide + 1) * window_line());
   std::fill(image.begin(), image.end(), 0.0F);
   for (std::size_t k = 0; k < outputs; ++k) {
     std::fill(window.begin(), window.end(), 0.0F);
     add_to_window(gradients + k, choice + k, outputs, sizes_.filters, shifted_.data(),
                   window_line(), window.data());
-    float* corner = image.data() + 2 * (k / sizes_.out_width()) * line() +
-                    2 * (k % sizes_.out_width()) * sizes_.channels;
     for (std::size_t row = 0; row <= kSide; ++row) {
-      add_line(&window[row * window_line()], window_line(), corner + row * line());
+      add_line(&window[row * window_line()], window_line(), &image[corners_[k] + row * line()]);
     }
   }
 }

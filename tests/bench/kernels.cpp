@@ -19,6 +19,7 @@
 #include "model/pooled_convolution.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/model/tensor_memory.hpp"
+#include "tandem/train/timed_step.hpp"
 
 namespace tandem::model {
 namespace {
@@ -45,11 +46,6 @@ double seconds_of(const Work& work, const Layer& layer) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
-double median_of(std::vector<double> values) {
-  std::sort(values.begin(), values.end());
-  return values[values.size() / 2];
-}
-
 // In pairs, so that what slows the machine slows both.
 void measure(const Work& work, int runs) {
   std::vector<double> ours, libtorchs, ratios;
@@ -61,8 +57,8 @@ void measure(const Work& work, int runs) {
     ratios.push_back(libtorchs.back() / ours.back());
   }
   std::cout << "| " << work.name << " | " << std::fixed << std::setprecision(2)
-            << 1e3 * median_of(ours) << " | " << 1e3 * median_of(libtorchs) << " | "
-            << median_of(ratios) << " |" << std::endl;
+            << 1e3 * train::median_of(ours) << " | " << 1e3 * train::median_of(libtorchs) << " | "
+            << train::median_of(ratios) << " |" << std::endl;
 }
 
 torch::Tensor activations(const std::vector<std::int64_t>& shape, torch::Dtype type) {

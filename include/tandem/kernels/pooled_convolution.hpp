@@ -80,6 +80,7 @@ class PooledConvolution {
 
   const PooledConvolutionSizes sizes_;
   const bool rounds_;
+  std::vector<std::uint32_t> corners_;  // in an image, of what each pooled result looks at
   std::vector<float> bias_;
   std::vector<float> pairs_;    // pair of filters, channel, row, filter of the pair, column
   std::vector<float> shifted_;  // shift, filter, row, (column, channel) of a window
