@@ -1,9 +1,9 @@
 #include "convolution.hpp"
 
-#include <variant>
-
+#include "convolution_options.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/model/torch_compat.hpp"
+#include "tile_convolution.hpp"
 
 namespace tandem::model {
 namespace {
@@ -23,16 +23,15 @@ bool has_bf16_instructions() {
 
 torch::Tensor Conv2dImpl::forward(const torch::Tensor& x) {
   if (autocast_on(torch::kCPU).enabled && !has_bf16_instructions()) return forward_rounded(x);
+  if (has_tiles() && fits_tiles(*this, x)) return convolve_with_tiles(*this, x);
   return torch::nn::Conv2dImpl::forward(x);
 }
 
 torch::Tensor Conv2dImpl::forward_rounded(const torch::Tensor& x) {
   const AutocastScope without_autocast(Precision::kFp32);
-  using std::get;  // libtorch 1.13 has a variant, and a get, of its own
-  const auto& padding = get<torch::ExpandingArray<2>>(options.padding());
   const torch::Tensor no_bias;
   return torch::conv2d(rounded(x), rounded(weight), bias.defined() ? rounded(bias) : no_bias,
-                       options.stride(), padding, options.dilation(), options.groups())
+                       options.stride(), padding_of(*this), options.dilation(), options.groups())
       .to(torch::kBFloat16);
 }
 

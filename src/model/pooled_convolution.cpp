@@ -3,9 +3,9 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
-#include <variant>
 #include <vector>
 
+#include "convolution_options.hpp"
 #include "image_parts.hpp"
 #include "layers.hpp"
 #include "tandem/kernels/pooled_convolution.hpp"
@@ -101,31 +101,21 @@ struct ConvolveAndPool : public torch::autograd::Function<ConvolveAndPool> {
   }
 };
 
-std::int64_t padding_of(const Conv2d& convolution) {
-  using std::get;  // libtorch 1.13 has a variant, and a get, of its own
-  return get<torch::ExpandingArray<2>>(convolution->options.padding())->front();
-}
-
-bool all_are(const torch::ExpandingArray<2>& sizes, std::int64_t size) {
-  return sizes->front() == size && sizes->back() == size;
-}
-
 // What the kernel does; the rest is libtorch's, faults too.
 bool fits(const Conv2d& convolution, const torch::Tensor& x) {
   constexpr auto kSide = static_cast<std::int64_t>(kernels::PooledConvolutionSizes::kSide);
   const auto& options = convolution->options;
   const torch::Tensor& filters = convolution->weight;
-  using std::get;
   if (!x.is_cpu() || x.scalar_type() != torch::kFloat32 || x.dim() != 4 || !filters.is_cpu() ||
       !convolution->bias.defined() || options.groups() != 1 || x.size(1) != filters.size(1) ||
       !all_are(options.kernel_size(), kSide) || !all_are(options.stride(), 1) ||
       !all_are(options.dilation(), 1)) {
     return false;
   }
-  const std::int64_t padding = padding_of(convolution);
+  const std::int64_t padding = padding_of(*convolution)->front();
   const std::int64_t least = kSide + 1;  // for one pooled result
-  return all_are(get<torch::ExpandingArray<2>>(options.padding()), padding) &&
-         x.size(2) + 2 * padding >= least && x.size(3) + 2 * padding >= least;
+  return all_are(padding_of(*convolution), padding) && x.size(2) + 2 * padding >= least &&
+         x.size(3) + 2 * padding >= least;
 }
 
 }  // namespace
@@ -135,8 +125,8 @@ torch::Tensor convolve_and_pool(Conv2d& convolution, const torch::Tensor& x) {
   const bool is_faster = !is_bf16 || !has_bf16_instructions() || x.size(1) <= kMostChannelsInBf16;
   const bool is_ours = torch::GradMode::is_enabled() && fits(convolution, x) && is_faster;
   if (!is_ours) return relu_max_pool(convolution->forward(x));
-  return ConvolveAndPool::apply(x, convolution->weight, convolution->bias, padding_of(convolution),
-                                is_bf16);
+  return ConvolveAndPool::apply(x, convolution->weight, convolution->bias,
+                                padding_of(*convolution)->front(), is_bf16);
 }
 
 }  // namespace tandem::model

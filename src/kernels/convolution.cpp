@@ -1,0 +1,147 @@
+#include "tandem/kernels/convolution.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "aligned_array.hpp"
+#include "contacts.hpp"
+#include "tiles.hpp"
+
+namespace tandem::kernels {
+namespace {
+
+struct Images {
+  std::size_t height, width, channels;
+  std::size_t pixels() const { return height * width; }
+  std::size_t size() const { return pixels() * channels; }  // of one
+  std::size_t tiles() const { return tiles_for(channels); }
+};
+
+// Forwards, or backwards to the images.
+struct Direction {
+  Images from, to;
+  std::size_t Contact::*source;  // of a contact, the line of `from`
+  std::size_t Contact::*result;
+  bool has_filters_as_columns;  // and channels as rows, of the matrices that images are multiplied
+                                // by
+};
+
+// Each pixel of `to` is the sum of the pixels of `from` that it is in contact with, times filters.
+class Gathering {
+ public:
+  Gathering(const ConvolutionSizes& sizes, const TileFunctions& tiles, const ForEach& for_each,
+            const Direction& direction)
+      : sizes_(sizes),
+        tiles_(tiles),
+        for_each_(for_each),
+        direction_(direction),
+        from_(direction.from),
+        to_(direction.to),
+        rows_(contacts(sizes, sizes.height, sizes.out_height(), direction.result)),
+        columns_(contacts(sizes, sizes.width, sizes.out_width(), direction.result)),
+        filters_(to_.tiles() * taps() * from_.tiles() * kTileSize),
+        packed_(from_.pixels() * from_.tiles() * kTileSize) {}
+
+  void run(const std::uint16_t* in, const std::uint16_t* filters, std::uint16_t* out) {
+    for_each_(to_.tiles() * taps(), [&](std::size_t part) { pack_filters(filters, part); });
+    for (std::size_t group = 0; group < tiles_for(sizes_.images); ++group) {
+      const std::size_t images = in_tile(sizes_.images, group);
+      const std::uint16_t* group_in = in + group * kTileSide * from_.size();
+      std::uint16_t* group_out = out + group * kTileSide * to_.size();
+      for_each_(from_.pixels(), [&](std::size_t pixel) { pack_pixel(group_in, images, pixel); });
+      for_each_(to_.tiles(), [&](std::size_t tile) { multiply(tile, images, group_out); });
+    }
+  }
+
+ private:
+  std::size_t taps() const { return sizes_.side * sizes_.side; }
+
+  // Tile of results, tap, tile of what is multiplied.
+  void pack_filters(const std::uint16_t* filters, std::size_t part) const {
+    const std::size_t to_tile = part / taps(), tap = part % taps();
+    const auto pack =
+        direction_.has_filters_as_columns ? tiles_.pack_transposed_right : tiles_.pack_right;
+    for (std::size_t from_tile = 0; from_tile < from_.tiles(); ++from_tile) {
+      const std::size_t filter = direction_.has_filters_as_columns ? to_tile : from_tile;
+      const std::size_t channel = direction_.has_filters_as_columns ? from_tile : to_tile;
+      const std::size_t begin = (filter * kTileSide * taps() + tap) * sizes_.channels;
+      pack({filters + begin + channel * kTileSide, taps() * sizes_.channels,
+            in_tile(sizes_.filters, filter), in_tile(sizes_.channels, channel)},
+           filters_.data() + (part * from_.tiles() + from_tile) * kTileSize);
+    }
+  }
+
+  void pack_pixel(const std::uint16_t* in, std::size_t images, std::size_t pixel) const {
+    for (std::size_t tile = 0; tile < from_.tiles(); ++tile) {
+      tiles_.pack_left({in + pixel * from_.channels + tile * kTileSide, from_.size(), images,
+                        in_tile(from_.channels, tile)},
+                       packed_.data() + (pixel * from_.tiles() + tile) * kTileSize);
+    }
+  }
+
+  // All pixels of 32 images, 32 channels of results.
+  void multiply(std::size_t to_tile, std::size_t images, std::uint16_t* out) const {
+    const TileScope scope(tiles_);
+    const std::uint16_t* filters = filters_.data() + to_tile * taps() * from_.tiles() * kTileSize;
+    std::vector<TileProduct> products;
+    alignas(64) float sums[kTileSize];
+    for (std::size_t row = 0; row < to_.height; ++row) {
+      for (std::size_t column = 0; column < to_.width; ++column) {
+        products.clear();
+        for (const Contact& y : rows_[row]) {
+          for (const Contact& x : columns_[column]) {
+            const std::size_t pixel = y.*direction_.source * from_.width + x.*direction_.source;
+            const std::size_t tap = y.tap * sizes_.side + x.tap;
+            for (std::size_t tile = 0; tile < from_.tiles(); ++tile) {
+              products.push_back({packed_.data() + (pixel * from_.tiles() + tile) * kTileSize,
+                                  filters + (tap * from_.tiles() + tile) * kTileSize});
+            }
+          }
+        }
+        tiles_.multiply(products.data(), products.size(), nullptr, sums);
+        tiles_.round(sums, {out + (row * to_.width + column) * to_.channels + to_tile * kTileSide,
+                            to_.size(), images, in_tile(to_.channels, to_tile)});
+      }
+    }
+  }
+
+  const ConvolutionSizes& sizes_;
+  const TileFunctions& tiles_;
+  const ForEach& for_each_;
+  const Direction& direction_;
+  const Images &from_, &to_;
+  const std::vector<std::vector<Contact>> rows_, columns_;  // by what results
+  const AlignedArray<std::uint16_t> filters_;
+  const AlignedArray<std::uint16_t> packed_;  // of 32 images: pixel, tile of channels
+};
+
+}  // namespace
+
+bool has_amx() { return amx_tiles() != nullptr; }
+
+Convolution::Convolution(const ConvolutionSizes& sizes, bool with_amx, ForEach for_each)
+    : sizes_(sizes),
+      tiles_(with_amx ? *amx_tiles() : portable_tiles()),
+      for_each_(std::move(for_each)) {}
+
+void Convolution::forward(const std::uint16_t* images, const std::uint16_t* filters,
+                          std::uint16_t* out) const {
+  const Direction direction{{sizes_.height, sizes_.width, sizes_.channels},
+                            {sizes_.out_height(), sizes_.out_width(), sizes_.filters},
+                            &Contact::in,
+                            &Contact::out,
+                            true};
+  Gathering(sizes_, tiles_, for_each_, direction).run(images, filters, out);
+}
+
+void Convolution::image_gradient(const std::uint16_t* gradient, const std::uint16_t* filters,
+                                 std::uint16_t* out) const {
+  const Direction direction{{sizes_.out_height(), sizes_.out_width(), sizes_.filters},
+                            {sizes_.height, sizes_.width, sizes_.channels},
+                            &Contact::out,
+                            &Contact::in,
+                            false};
+  Gathering(sizes_, tiles_, for_each_, direction).run(gradient, filters, out);
+}
+
+}  // namespace tandem::kernels

@@ -1,0 +1,77 @@
+// What: blocks of 32 x 32 bfloat16 numbers, packed for products of matrices, and their sums in
+// fp32: by AMX's tiles, or by plain loops with the same layouts. Private to the module. Owns:
+// TileScope the processor's tiles of its thread. Threads: any. Throws: nothing.
+//
+// A left block is row by row. A right block holds columns 0 to 15, then 16 to 31, of each the pairs
+// of rows 0 and 1, 2 and 3, …, and of a pair its two numbers side by side (Intel's "VNNI" layout).
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+
+namespace tandem::kernels {
+
+constexpr std::size_t kTileSide = 32;
+constexpr std::size_t kTileSize = kTileSide * kTileSide;
+
+inline std::size_t tiles_for(std::size_t numbers) { return (numbers + kTileSide - 1) / kTileSide; }
+// Of `numbers`, how many lie in tile number `tile`.
+inline std::size_t in_tile(std::size_t numbers, std::size_t tile) {
+  return std::min(kTileSide, numbers - tile * kTileSide);
+}
+
+// Numbers in memory, line by line, `stride` from one to the next; both at most kTileSide.
+struct TileSource {
+  const std::uint16_t* numbers = nullptr;
+  std::size_t stride = 0;
+  std::size_t rows = 0, columns = 0;
+};
+
+// Where numbers go, as in a TileSource.
+struct TileTarget {
+  std::uint16_t* numbers = nullptr;
+  std::size_t stride = 0;
+  std::size_t rows = 0, columns = 0;
+};
+
+struct TileProduct {
+  const std::uint16_t *left = nullptr, *right = nullptr;
+};
+
+// Blocks are aligned to 64 bytes. What a source lacks of 32 x 32 becomes zeros.
+struct TileFunctions {
+  // Saves the state of this thread's tiles in 64 bytes and makes them ready; gives it back.
+  void (*enter)(unsigned char* state);
+  void (*leave)(const unsigned char* state);
+
+  void (*pack_left)(const TileSource& from, std::uint16_t* block);
+  void (*pack_right)(const TileSource& from, std::uint16_t* block);
+  // Columns of the source become rows of the block.
+  void (*pack_transposed_left)(const TileSource& from, std::uint16_t* block);
+  void (*pack_transposed_right)(const TileSource& from, std::uint16_t* block);
+
+  // sums, row by row = start (zeros where null, may be `sums`) + the products in their order.
+  void (*multiply)(const TileProduct* products, std::size_t count, const float* start, float* sums);
+  // Each to the nearest, ties to even; no number to a quiet one.
+  void (*round)(const float* sums, const TileTarget& to);
+};
+
+const TileFunctions& portable_tiles();
+// Null where the program was not compiled for them, or the processor or the system lacks them.
+const TileFunctions* amx_tiles();
+
+// In which a thread may multiply.
+class TileScope {
+ public:
+  explicit TileScope(const TileFunctions& tiles) : tiles_(tiles) { tiles_.enter(state_); }
+  ~TileScope() { tiles_.leave(state_); }
+  TileScope(const TileScope&) = delete;
+  TileScope& operator=(const TileScope&) = delete;
+
+ private:
+  const TileFunctions& tiles_;
+  alignas(64) unsigned char state_[64] = {};
+};
+
+}  // namespace tandem::kernels

@@ -1,0 +1,133 @@
+#include "tile_convolution.hpp"
+
+#include <ATen/Parallel.h>
+#include <torch/csrc/autograd/custom_function.h>
+
+#include <algorithm>
+
+#include "bfloat16_bits.hpp"
+#include "convolution_options.hpp"
+#include "tandem/kernels/convolution.hpp"
+#include "tandem/model/precision.hpp"
+#include "tandem/model/torch_compat.hpp"
+
+namespace tandem::model {
+namespace {
+
+// Measured beside oneDNN's convolutions: with fewer channels tiles are mostly zeros, and of larger
+// images packing takes more than rearranging filters, which oneDNN does in each call.
+constexpr std::int64_t kLeastChannels = 16;
+constexpr std::size_t kMostPixels = 64;
+constexpr std::int64_t kImagesOfTile = 32;
+
+kernels::ConvolutionSizes sizes_of(const torch::Tensor& x, const torch::Tensor& filters,
+                                   std::int64_t stride, std::int64_t padding) {
+  const auto size = [](const torch::Tensor& tensor, std::int64_t dimension) {
+    return static_cast<std::size_t>(tensor.size(dimension));
+  };
+  kernels::ConvolutionSizes sizes;
+  sizes.images = size(x, 0);
+  sizes.channels = size(x, 1);
+  sizes.height = size(x, 2);
+  sizes.width = size(x, 3);
+  sizes.filters = size(filters, 0);
+  sizes.side = size(filters, 2);
+  sizes.stride = static_cast<std::size_t>(stride);
+  sizes.padding = static_cast<std::size_t>(padding);
+  return sizes;
+}
+
+void for_each(std::size_t count, const std::function<void(std::size_t)>& task) {
+  at::parallel_for(0, static_cast<std::int64_t>(count), 1,
+                   [&task](std::int64_t begin, std::int64_t end) {
+                     for (std::int64_t i = begin; i < end; ++i) task(static_cast<std::size_t>(i));
+                   });
+}
+
+bool has_few_pixels(const kernels::ConvolutionSizes& sizes) {
+  return sizes.height * sizes.width <= kMostPixels;
+}
+
+struct TileConvolution : public torch::autograd::Function<TileConvolution> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+                               const torch::Tensor& filters, std::int64_t stride,
+                               std::int64_t padding, bool with_amx) {
+    const torch::Tensor rounded = filters.to(torch::kBFloat16);
+    context->save_for_backward({x, rounded});
+    context->saved_data["stride"] = stride;
+    context->saved_data["padding"] = padding;
+    context->saved_data["with_amx"] = with_amx;
+    const kernels::ConvolutionSizes sizes = sizes_of(x, filters, stride, padding);
+    if (!has_few_pixels(sizes)) return torch::conv2d(x, rounded, {}, stride, padding);
+    torch::Tensor out =
+        torch::empty({x.size(0), filters.size(0), static_cast<std::int64_t>(sizes.out_height()),
+                      static_cast<std::int64_t>(sizes.out_width())},
+                     x.options(), at::MemoryFormat::ChannelsLast);
+    kernels::Convolution(sizes, with_amx, for_each)
+        .forward(bits_of(x), bits_of(rounded), bits_of(out));
+    return out;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const auto saved = context->get_saved_variables();
+    const torch::Tensor &x = saved[0], &filters = saved[1];
+    const std::int64_t stride = context->saved_data["stride"].toInt();
+    const std::int64_t padding = context->saved_data["padding"].toInt();
+    const torch::Tensor above = gradients.front().contiguous(at::MemoryFormat::ChannelsLast);
+    const kernels::ConvolutionSizes sizes = sizes_of(x, filters, stride, padding);
+    const kernels::Convolution convolution(sizes, context->saved_data["with_amx"].toBool(),
+                                           for_each);
+
+    torch::Tensor of_x;
+    if (context->needs_input_grad(0) && has_few_pixels(sizes)) {
+      of_x = torch::empty(x.sizes(), x.options(), at::MemoryFormat::ChannelsLast);
+      convolution.image_gradient(bits_of(above), bits_of(filters), bits_of(of_x));
+    } else if (context->needs_input_grad(0)) {
+      of_x = std::get<0>(at::convolution_backward(above, x, filters, c10::nullopt, {stride, stride},
+                                                  {padding, padding}, {1, 1}, false, {0, 0}, 1,
+                                                  {true, false, false}));
+    }
+    const torch::Tensor of_filters =
+        torch::empty(filters.sizes(), torch::kFloat32, at::MemoryFormat::ChannelsLast);
+    convolution.filter_gradient(bits_of(x), bits_of(above), of_filters.data_ptr<float>());
+    return {of_x, of_filters, torch::Tensor(), torch::Tensor(), torch::Tensor()};
+  }
+};
+
+}  // namespace
+
+bool has_tiles() { return kernels::has_amx(); }
+
+bool fits_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x) {
+  const Autocast autocast = autocast_on(torch::kCPU);
+  if (!torch::GradMode::is_enabled() || !autocast.enabled || autocast.type != torch::kBFloat16) {
+    return false;
+  }
+  const auto& options = convolution.options;
+  const torch::Tensor& filters = convolution.weight;
+  const std::int64_t side = options.kernel_size()->front(), stride = options.stride()->front();
+  const std::int64_t padding = padding_of(convolution)->front();
+  if (!x.is_cpu() || !filters.is_cpu() || convolution.bias.defined() || options.groups() != 1 ||
+      x.dim() != 4 || x.size(1) != filters.size(1) || !all_are(options.kernel_size(), side) ||
+      !all_are(options.stride(), stride) || !all_are(options.dilation(), 1) ||
+      !all_are(padding_of(convolution), padding)) {
+    return false;
+  }
+  const std::int64_t padded = std::min(x.size(2), x.size(3)) + 2 * padding;
+  const std::int64_t tiles = (x.size(0) + kImagesOfTile - 1) / kImagesOfTile;
+  return x.is_contiguous(at::MemoryFormat::ChannelsLast) &&
+         filters.is_contiguous(at::MemoryFormat::ChannelsLast) && padded >= side &&
+         filters.size(0) >= kLeastChannels && filters.size(1) >= kLeastChannels &&
+         4 * x.size(0) >= 3 * tiles * kImagesOfTile;
+}
+
+torch::Tensor convolve_with_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x,
+                                  bool with_amx) {
+  const auto& options = convolution.options;
+  return TileConvolution::apply(x.to(torch::kBFloat16), convolution.weight,
+                                options.stride()->front(), padding_of(convolution)->front(),
+                                with_amx);
+}
+
+}  // namespace tandem::model

@@ -1,0 +1,25 @@
+// What: the training step of bfloat16 convolutions on processors with AMX, by
+// kernels/convolution.hpp where that is faster than libtorch. Private to the module. Owns: nothing.
+// Threads: one calls, libtorch's work. Throws: std::bad_alloc.
+//
+// Which of both computes what is decided by the sizes alone. Gradients of filters are fp32 sums,
+// while libtorch's are rounded to bfloat16.
+#pragma once
+
+#include "tandem/model/libtorch.hpp"
+
+namespace tandem::model {
+
+// Whether this processor has AMX.
+bool has_tiles();
+
+// Whether convolve_with_tiles takes this, and is meant to: under autocast to bfloat16, with
+// gradients wanted, of images and filters whose channels lie side by side, and enough of all.
+bool fits_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x);
+
+// As torch::conv2d of x and the convolution's filters, both rounded to bfloat16. Without AMX: by
+// plain loops, for tests.
+torch::Tensor convolve_with_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x,
+                                  bool with_amx = has_tiles());
+
+}  // namespace tandem::model
