@@ -30,6 +30,7 @@ struct MpiCommunicator::Handle {
   MPI_Comm mpi;
   int rank = 0;
   int size = 1;
+  unsigned parted_sums = 0;  // that were started
 };
 
 }  // namespace tandem::comm

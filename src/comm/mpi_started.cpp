@@ -6,6 +6,7 @@
 
 #include "mpi_handle.hpp"
 #include "mpi_values.hpp"
+#include "parted_sum.hpp"
 
 namespace tandem::comm {
 namespace {
@@ -31,6 +32,10 @@ std::unique_ptr<Pending> MpiCommunicator::do_start_all_reduce(void* data, std::s
                                                               DataType type) {
   const MPI_Datatype mpi = mpi_type(type);
   if (size() == 1) return nothing_to_wait_for();
+  if (size() <= kMostRanksOfPartedSum && count <= piece_) {
+    return std::make_unique<PartedSum>(handle_->mpi, data, static_cast<int>(count), mpi,
+                                       handle_->parted_sums++);
+  }
   std::vector<MPI_Request> requests;
   for_each_piece(data, count, bytes_of_type(type), piece_, [&](void* at, int n) {
     requests.push_back(MPI_REQUEST_NULL);

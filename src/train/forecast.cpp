@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <thread>
+#include <ctime>
+#include <future>
 
+#include "tandem/comm/progress_thread.hpp"
+#include "tandem/comm/runtime.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/ready_times.hpp"
 #include "tandem/train/reducer.hpp"
@@ -79,30 +82,37 @@ SumCost measure_sums(const ForecastParts& parts) {
   return fit_sums(sums);
 }
 
-// A sum of all gradients while this thread does something else, and asks for it as often as the
-// hooks of backward do. What starting, asking and waiting takes is this rank's own work.
-double measure_overlap(const ForecastParts& parts, const SumCost& sum, double backward) {
+// A sum of all gradients while this thread sleeps: the time that starting it takes, and processor
+// time until it has ended, are taken from backward.
+double measure_overlap(const ForecastParts& parts, const SumCost& sum) {
   if (parts.gradients.advances_by_itself()) return 1;
-  if (!parts.arena.device().is_cpu()) return 0;
+  if (!parts.arena.device().is_cpu() || !comm::Runtime::allows_threads()) return 0;
   const Span<float> gradients = parts.arena.gradients();
   const double alone = sum.seconds(static_cast<double>(gradients.size() * sizeof(float)));
-  const auto pause = std::chrono::duration<double>(
-      backward / static_cast<double>(std::max<std::size_t>(1, parts.arena.slots().size())));
-  double own = 0;
-  const auto count = [&](const auto& work) {
-    const auto begin = ForecastClock::now();
-    work();
-    own += seconds_passed(begin);
-  };
-  parts.world.barrier();
   std::unique_ptr<comm::Pending> pending;
-  count([&] { pending = parts.gradients.start_all_reduce(gradients); });
+  std::promise<void> done;
+  comm::ProgressThread progress([&] {
+    try {
+      if (!pending->test()) return false;
+      done.set_value();
+    } catch (...) {
+      done.set_exception(std::current_exception());
+    }
+    return true;
+  });
+  parts.world.barrier();
+  auto lock = progress.hold();
   const auto begin = ForecastClock::now();
-  while (seconds_passed(begin) < alone) {
-    std::this_thread::sleep_for(pause);
-    count([&] { pending->test(); });
-  }
-  count([&] { pending->wait(); });
+  pending = parts.gradients.start_all_reduce(gradients);
+  double own = seconds_passed(begin);
+  const std::clock_t processor = std::clock();  // of all threads
+  progress.begin();
+  lock.unlock();
+  done.get_future().get();
+  own += static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC;
+  lock.lock();
+  progress.finish();
+  pending.reset();
   const double overlap = std::clamp(1 - own / alone, 0.0, 1.0);
   return parts.world.all_reduce_value(overlap, comm::Reduction::kMin);
 }
@@ -132,7 +142,7 @@ Forecast make_forecast(const ForecastParts& parts) {
   }
   forecast.sum = measure_sums(parts);
   if (forecast.buckets.size() > 1) {
-    forecast.overlap = measure_overlap(parts, forecast.sum, forecast.compute.backward);
+    forecast.overlap = measure_overlap(parts, forecast.sum);
   }
   forecast.agreement = measure_agreement(parts.world);
   parts.arena.zero_gradients();

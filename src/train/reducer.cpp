@@ -6,6 +6,7 @@
 
 #include <utility>
 
+#include "tandem/comm/runtime.hpp"
 #include "tandem/core/error.hpp"
 
 namespace tandem::train {
@@ -24,6 +25,19 @@ std::vector<Bucket> make_buckets(const std::vector<ParameterArena::Slot>& slots,
   return buckets;
 }
 
+namespace {
+
+constexpr std::size_t kLeastPieceBytes = std::size_t{1} << 20;
+
+// True once all are done.
+bool advance_all(const std::vector<std::unique_ptr<comm::Pending>>& in_flight) {
+  bool are_done = true;
+  for (const auto& pending : in_flight) are_done = pending->test() && are_done;
+  return are_done;
+}
+
+}  // namespace
+
 // The accumulators are kept alive here: autograd itself holds them weakly.
 struct Reducer::Hooks {
   struct Hook {
@@ -40,11 +54,18 @@ Reducer::Reducer(ParameterArena& arena, comm::Collectives& comm, std::size_t buc
     : arena_(arena),
       comm_(comm),
       buckets_(make_buckets(arena.slots(), arena.gradients().size(), bucket_bytes)),
+      piece_(comm.advances_by_itself() || bucket_bytes == 0
+                 ? arena.gradients().size()
+                 : std::max(bucket_bytes, kLeastPieceBytes) / sizeof(float)),
       gradients_seen_(arena.slots().size(), 0),
       slots_missing_(buckets_.size(), 0),
       hooks_(std::make_unique<Hooks>()) {
   for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
     bucket_of_slot_.insert(bucket_of_slot_.end(), buckets_[bucket].slot_count, bucket);
+  }
+  const bool is_mpi_alone = arena.device().is_cpu() && !comm.advances_by_itself();
+  if (is_mpi_alone && buckets_.size() > 1 && comm.size() > 1 && comm::Runtime::allows_threads()) {
+    progress_.emplace([this] { return advance_all(in_flight_); });
   }
   for (std::size_t slot = 0; slot < arena.slots().size(); ++slot) {
     auto accumulator = torch::autograd::impl::grad_accumulator(arena.slots()[slot].parameter);
@@ -88,10 +109,12 @@ void Reducer::mark_ready(std::size_t slot) {
                         " got its gradient twice in one step");
   }
   --slots_missing_[bucket_of_slot_[slot]];
-  if (!comm_.advances_by_itself()) {
-    for (const auto& pending : in_flight_) pending->test();
-  }
+  if (!comm_.advances_by_itself() && !progress_) advance_all(in_flight_);
   start_ready_buckets();
+}
+
+std::unique_lock<std::mutex> Reducer::hold() {
+  return progress_ ? progress_->hold() : std::unique_lock<std::mutex>();
 }
 
 void Reducer::start_ready_buckets() {
@@ -103,8 +126,12 @@ void Reducer::start_ready_buckets() {
 
 void Reducer::start_bucket(std::size_t bucket) {
   const Bucket& slice = buckets_[bucket];
-  in_flight_.push_back(
-      comm_.start_all_reduce(arena_.gradients().subspan(slice.offset, slice.count)));
+  const auto lock = hold();
+  for (std::size_t at = 0; at < slice.count; at += piece_) {
+    in_flight_.push_back(comm_.start_all_reduce(
+        arena_.gradients().subspan(slice.offset + at, std::min(piece_, slice.count - at))));
+  }
+  if (progress_) progress_->begin();
 }
 
 void Reducer::finish() {
@@ -116,8 +143,14 @@ void Reducer::finish() {
     }
   }
   while (next_bucket_ + 1 < buckets_.size()) start_bucket(next_bucket_++);
-  for (const auto& pending : in_flight_) pending->wait();
+  if (progress_) start_bucket(next_bucket_++);
+  const auto lock = hold();
+  if (progress_) progress_->finish();
+  // All of them, because a sum may go on with a call of its own alone.
+  while (!advance_all(in_flight_)) {
+  }
   in_flight_.clear();
+  if (next_bucket_ == buckets_.size()) return;
   const Bucket& last = buckets_.back();
   comm_.all_reduce(arena_.gradients().subspan(last.offset, last.count));
 }

@@ -73,6 +73,32 @@ TEST(Communicator, AStartedBroadcastComesFromTheRoot) {
   EXPECT_EQ(to_numbers(values), numbers_of_rank(201, root));
 }
 
+// Parts of unequal size, and empty ones; sums that end in another order than they began.
+TEST(Communicator, StartedSumsOfAnySizeAreThoseOfAll) {
+  auto comm = MpiCommunicator::world();
+  std::vector<std::vector<float>> values;
+  for (const std::size_t size : {0, 1, 2, 3, 5, 1001, 300000}) {
+    values.push_back(from_numbers<float>(numbers_of_rank(size, comm.rank())));
+  }
+  std::vector<std::unique_ptr<Pending>> pending;
+  for (auto& each : values) pending.push_back(comm.start_all_reduce(Span<float>(each)));
+  while (!pending.back()->test()) {
+  }
+  for (const auto& each : pending) each->wait();
+  for (const auto& each : values) {
+    EXPECT_EQ(to_numbers(each), numbers_of_all(each.size(), comm.size(), Reduction::kSum))
+        << each.size();
+  }
+}
+
+// Whatever rank adds: 1 + 2^-24 + 2^-24 is 1 from the left and more than 1 from the right.
+TEST(Communicator, StartedSumsAreAddedInTheOrderOfRanks) {
+  auto comm = MpiCommunicator::world();
+  std::vector<float> values(64, comm.rank() == 0 ? 1.0F : 0x1p-24F);
+  comm.start_all_reduce(Span<float>(values))->wait();
+  EXPECT_EQ(values, std::vector<float>(64, 1.0F));
+}
+
 TEST(Communicator, PartsGoToTheirRanksAndComeTogetherAgain) {
   auto comm = MpiCommunicator::world();
   constexpr std::size_t kPart = 3;

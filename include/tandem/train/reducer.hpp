@@ -1,7 +1,8 @@
 // What: sums the gradients of all ranks while backward still runs.
 // Owns: hooks on the parameters, removed by its destructor; the arena and the communicator must
-// outlive it. Threads: that of backward (on CPU the caller's). Throws: InternalError naming a
-// parameter that got no gradient.
+// outlive it. Threads: that of backward (on CPU the caller's); with several buckets on CPUs, a
+// thread of its own lets MPI advance. Throws: InternalError naming a parameter that got no
+// gradient.
 //
 // A bucket is a slice of the arena. It is ready when each of its parameters has its gradient, and
 // buckets start strictly in index order, so that the order of collectives is a function of the
@@ -11,10 +12,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tandem/comm/collectives.hpp"
+#include "tandem/comm/progress_thread.hpp"
 #include "tandem/train/gradient_exchange.hpp"
 #include "tandem/train/parameter_arena.hpp"
 
@@ -52,11 +55,16 @@ class Reducer final : public GradientExchange {
   void mark_ready(std::size_t slot);
   void start_ready_buckets();
   void start_bucket(std::size_t bucket);
+  // While held, only the calling thread uses comm_ and in_flight_.
+  std::unique_lock<std::mutex> hold();
 
   ParameterArena& arena_;
   comm::Collectives& comm_;
   std::vector<Bucket> buckets_;
   std::vector<std::size_t> bucket_of_slot_;
+  // Floats that one call sums. A parameter may be much larger than a bucket, and over a slow link
+  // many calls of some megabyte are under way without the gaps that one long one has.
+  const std::size_t piece_;
 
   bool armed_ = false;
   bool expect_gradients_ = false;
@@ -64,6 +72,7 @@ class Reducer final : public GradientExchange {
   std::vector<std::size_t> slots_missing_;  // per bucket
   std::size_t next_bucket_ = 0;
   std::vector<std::unique_ptr<comm::Pending>> in_flight_;
+  std::optional<comm::ProgressThread> progress_;
 
   std::unique_ptr<Hooks> hooks_;
 };

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <ostream>
 #include <vector>
 
 #include "tandem/core/random.hpp"
@@ -54,6 +55,7 @@ struct Case {
   const char* name;
   ConvolutionSizes sizes;
 };
+void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
 
 ConvolutionSizes sizes_of(std::size_t images, std::size_t channels, std::size_t height,
                           std::size_t width, std::size_t filters, std::size_t side,

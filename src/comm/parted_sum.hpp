@@ -1,0 +1,56 @@
+// What: a sum over all ranks in the background: each rank adds one part of the values, which all
+// others send it, and sends the sums to all. Module-private.
+// Owns: the parts that arrive; the values must live until it is done. Threads: as MpiCommunicator.
+// Throws: as MpiCommunicator.
+//
+// Open MPI's MPI_Iallreduce in place is, up to 4.1 (ompi/mca/coll/libnbc/nbc_iallreduce.c), a
+// reduction to one rank and a broadcast along a tree: every link carries all values in one
+// direction after the other. Here both directions carry 2 (ranks - 1) / ranks of them at once,
+// which is the least possible (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms",
+// 2009). A part's sum is made in the order of the ranks.
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "tandem/comm/collectives.hpp"
+
+namespace tandem::comm {
+
+// Of more, each would send too many messages.
+constexpr int kMostRanksOfPartedSum = 64;
+
+class PartedSum final : public Pending {
+ public:
+  // `number`: how many sums of this communicator came before, as on every other rank.
+  PartedSum(MPI_Comm mpi, void* values, int count, MPI_Datatype type, unsigned number);
+  ~PartedSum() override;
+  void wait() override;
+  bool test() override;
+
+ private:
+  int first_of(int rank) const;
+  int count_of(int rank) const;
+  char* values_of(int rank) const;
+  char* arrived_from(int rank) const;
+  void send_parts();
+  void add_and_send_sum();
+  void send(int to, const void* from, int count, int tag);
+  void receive(int from, void* to, int count, int tag);
+
+  const MPI_Comm mpi_;
+  char* const values_;
+  const int count_;
+  const MPI_Datatype type_;
+  const int tag_;
+  int rank_ = 0, ranks_ = 1, part_ = 0;
+  std::size_t element_bytes_ = 0;
+  std::unique_ptr<char[]> arrived_;
+  std::vector<MPI_Request> requests_;
+  bool has_added_ = false;
+};
+
+}  // namespace tandem::comm
