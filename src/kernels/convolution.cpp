@@ -42,14 +42,15 @@ class Gathering {
         filters_(to_.tiles() * taps() * from_.tiles() * kTileSize),
         packed_(from_.pixels() * from_.tiles() * kTileSize) {}
 
-  void run(const std::uint16_t* in, const std::uint16_t* filters, std::uint16_t* out) {
+  void run(const std::uint16_t* in, const std::uint16_t* filters, const float* bias,
+           std::uint16_t* out) {
     for_each_(to_.tiles() * taps(), [&](std::size_t part) { pack_filters(filters, part); });
     for (std::size_t group = 0; group < tiles_for(sizes_.images); ++group) {
       const std::size_t images = in_tile(sizes_.images, group);
       const std::uint16_t* group_in = in + group * kTileSide * from_.size();
       std::uint16_t* group_out = out + group * kTileSide * to_.size();
       for_each_(from_.pixels(), [&](std::size_t pixel) { pack_pixel(group_in, images, pixel); });
-      for_each_(to_.tiles(), [&](std::size_t tile) { multiply(tile, images, group_out); });
+      for_each_(to_.tiles(), [&](std::size_t tile) { multiply(tile, images, bias, group_out); });
     }
   }
 
@@ -80,11 +81,17 @@ class Gathering {
   }
 
   // All pixels of 32 images, 32 channels of results.
-  void multiply(std::size_t to_tile, std::size_t images, std::uint16_t* out) const {
+  void multiply(std::size_t to_tile, std::size_t images, const float* bias,
+                std::uint16_t* out) const {
     const TileScope scope(tiles_);
     const std::uint16_t* filters = filters_.data() + to_tile * taps() * from_.tiles() * kTileSize;
     std::vector<TileProduct> products;
+    alignas(64) float start[kTileSize] = {};
     alignas(64) float sums[kTileSize];
+    for (std::size_t row = 0; bias && row < kTileSide; ++row) {
+      std::copy_n(bias + to_tile * kTileSide, in_tile(to_.channels, to_tile),
+                  start + row * kTileSide);
+    }
     for (std::size_t row = 0; row < to_.height; ++row) {
       for (std::size_t column = 0; column < to_.width; ++column) {
         products.clear();
@@ -98,7 +105,7 @@ class Gathering {
             }
           }
         }
-        tiles_.multiply(products.data(), products.size(), nullptr, sums);
+        tiles_.multiply(products.data(), products.size(), start, sums);
         tiles_.round(sums, {out + (row * to_.width + column) * to_.channels + to_tile * kTileSide,
                             to_.size(), images, in_tile(to_.channels, to_tile)});
       }
@@ -125,13 +132,13 @@ Convolution::Convolution(const ConvolutionSizes& sizes, bool with_amx, ForEach f
       for_each_(std::move(for_each)) {}
 
 void Convolution::forward(const std::uint16_t* images, const std::uint16_t* filters,
-                          std::uint16_t* out) const {
+                          const float* bias, std::uint16_t* out) const {
   const Direction direction{{sizes_.height, sizes_.width, sizes_.channels},
                             {sizes_.out_height(), sizes_.out_width(), sizes_.filters},
                             &Contact::in,
                             &Contact::out,
                             true};
-  Gathering(sizes_, tiles_, for_each_, direction).run(images, filters, out);
+  Gathering(sizes_, tiles_, for_each_, direction).run(images, filters, bias, out);
 }
 
 void Convolution::image_gradient(const std::uint16_t* gradient, const std::uint16_t* filters,
@@ -141,7 +148,7 @@ void Convolution::image_gradient(const std::uint16_t* gradient, const std::uint1
                             &Contact::out,
                             &Contact::in,
                             false};
-  Gathering(sizes_, tiles_, for_each_, direction).run(gradient, filters, out);
+  Gathering(sizes_, tiles_, for_each_, direction).run(gradient, filters, nullptr, out);
 }
 
 }  // namespace tandem::kernels

@@ -23,7 +23,7 @@ bool has_bf16_instructions() {
 
 torch::Tensor Conv2dImpl::forward(const torch::Tensor& x) {
   if (autocast_on(torch::kCPU).enabled && !has_bf16_instructions()) return forward_rounded(x);
-  if (has_tiles() && fits_tiles(*this, x)) return convolve_with_tiles(*this, x);
+  if (kernels::has_amx() && fits_tiles(*this, x)) return convolve_with_tiles(*this, x);
   return torch::nn::Conv2dImpl::forward(x);
 }
 

@@ -3,6 +3,7 @@
 // CNN of PyTorch's CIFAR-10 tutorial: the same layers, never padded.
 #include "networks.hpp"
 #include "pooled_convolution.hpp"
+#include "tile_linear.hpp"
 
 namespace tandem::model {
 namespace {
@@ -33,9 +34,9 @@ class LeNet : public Network {
   torch::Tensor forward(torch::Tensor images) override {
     torch::Tensor x = convolve_and_pool(conv1_, images);
     x = convolve_and_pool(conv2_, x).flatten(1);
-    x = fc1_->forward(x).relu_();
-    x = fc2_->forward(x).relu_();
-    return fc3_->forward(x);
+    x = linear_relu(fc1_, x);
+    x = linear_relu(fc2_, x);
+    return linear(fc3_, x);
   }
 
  private:

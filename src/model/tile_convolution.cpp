@@ -1,12 +1,12 @@
 #include "tile_convolution.hpp"
 
-#include <ATen/Parallel.h>
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 
 #include "bfloat16_bits.hpp"
 #include "convolution_options.hpp"
+#include "for_each.hpp"
 #include "tandem/kernels/convolution.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/model/torch_compat.hpp"
@@ -20,8 +20,8 @@ constexpr std::int64_t kLeastChannels = 16;
 constexpr std::size_t kMostPixels = 64;
 constexpr std::int64_t kImagesOfTile = 32;
 
-kernels::ConvolutionSizes sizes_of(const torch::Tensor& x, const torch::Tensor& filters,
-                                   std::int64_t stride, std::int64_t padding) {
+kernels::ConvolutionSizes tile_sizes(const torch::Tensor& x, const torch::Tensor& filters,
+                                     std::int64_t stride, std::int64_t padding) {
   const auto size = [](const torch::Tensor& tensor, std::int64_t dimension) {
     return static_cast<std::size_t>(tensor.size(dimension));
   };
@@ -37,13 +37,6 @@ kernels::ConvolutionSizes sizes_of(const torch::Tensor& x, const torch::Tensor& 
   return sizes;
 }
 
-void for_each(std::size_t count, const std::function<void(std::size_t)>& task) {
-  at::parallel_for(0, static_cast<std::int64_t>(count), 1,
-                   [&task](std::int64_t begin, std::int64_t end) {
-                     for (std::int64_t i = begin; i < end; ++i) task(static_cast<std::size_t>(i));
-                   });
-}
-
 bool has_few_pixels(const kernels::ConvolutionSizes& sizes) {
   return sizes.height * sizes.width <= kMostPixels;
 }
@@ -57,14 +50,14 @@ struct TileConvolution : public torch::autograd::Function<TileConvolution> {
     context->saved_data["stride"] = stride;
     context->saved_data["padding"] = padding;
     context->saved_data["with_amx"] = with_amx;
-    const kernels::ConvolutionSizes sizes = sizes_of(x, filters, stride, padding);
+    const kernels::ConvolutionSizes sizes = tile_sizes(x, filters, stride, padding);
     if (!has_few_pixels(sizes)) return torch::conv2d(x, rounded, {}, stride, padding);
     torch::Tensor out =
         torch::empty({x.size(0), filters.size(0), static_cast<std::int64_t>(sizes.out_height()),
                       static_cast<std::int64_t>(sizes.out_width())},
                      x.options(), at::MemoryFormat::ChannelsLast);
     kernels::Convolution(sizes, with_amx, for_each)
-        .forward(bits_of(x), bits_of(rounded), bits_of(out));
+        .forward(bits_of(x), bits_of(rounded), nullptr, bits_of(out));
     return out;
   }
 
@@ -75,7 +68,7 @@ struct TileConvolution : public torch::autograd::Function<TileConvolution> {
     const std::int64_t stride = context->saved_data["stride"].toInt();
     const std::int64_t padding = context->saved_data["padding"].toInt();
     const torch::Tensor above = gradients.front().contiguous(at::MemoryFormat::ChannelsLast);
-    const kernels::ConvolutionSizes sizes = sizes_of(x, filters, stride, padding);
+    const kernels::ConvolutionSizes sizes = tile_sizes(x, filters, stride, padding);
     const kernels::Convolution convolution(sizes, context->saved_data["with_amx"].toBool(),
                                            for_each);
 
@@ -96,8 +89,6 @@ struct TileConvolution : public torch::autograd::Function<TileConvolution> {
 };
 
 }  // namespace
-
-bool has_tiles() { return kernels::has_amx(); }
 
 bool fits_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x) {
   const Autocast autocast = autocast_on(torch::kCPU);

@@ -6,12 +6,10 @@
 // while libtorch's are rounded to bfloat16.
 #pragma once
 
+#include "tandem/kernels/convolution.hpp"
 #include "tandem/model/libtorch.hpp"
 
 namespace tandem::model {
-
-// Whether this processor has AMX.
-bool has_tiles();
 
 // Whether convolve_with_tiles takes this, and is meant to: under autocast to bfloat16, with
 // gradients wanted, of images and filters whose channels lie side by side, and enough of all.
@@ -20,6 +18,6 @@ bool fits_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x
 // As torch::conv2d of x and the convolution's filters, both rounded to bfloat16. Without AMX: by
 // plain loops, for tests.
 torch::Tensor convolve_with_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x,
-                                  bool with_amx = has_tiles());
+                                  bool with_amx = kernels::has_amx());
 
 }  // namespace tandem::model

@@ -39,7 +39,9 @@ class Convolution {
   // `with_amx`: only where has_amx().
   Convolution(const ConvolutionSizes& sizes, bool with_amx, ForEach for_each);
 
-  void forward(const std::uint16_t* images, const std::uint16_t* filters, std::uint16_t* out) const;
+  // `bias`: of each filter, or null.
+  void forward(const std::uint16_t* images, const std::uint16_t* filters, const float* bias,
+               std::uint16_t* out) const;
   // `filters`: bits of bfloat16 numbers. Writes as much as there are images.
   void image_gradient(const std::uint16_t* gradient, const std::uint16_t* filters,
                       std::uint16_t* out) const;

@@ -89,12 +89,17 @@ class TileConvolution : public ::testing::TestWithParam<std::tuple<Case, bool>> 
 };
 
 TEST_P(TileConvolution, ForwardIsTheDefinition) {
-  std::vector<float> sums(out_size_);
+  std::vector<float> sums(out_size_), bias;
   for_each_product(sizes_, [&](std::size_t image, std::size_t filter, std::size_t result) {
     sums[result] += product(images_, image, filters_, filter);
   });
   Bits out(out_size_, 0x7FC0);
-  convolution().forward(images_.data(), filters_.data(), out.data());
+  convolution().forward(images_.data(), filters_.data(), nullptr, out.data());
+  EXPECT_EQ(out, rounded(sums));
+
+  for (std::size_t f = 0; f < sizes_.filters; ++f) bias.push_back(static_cast<float>(f) / 4);
+  for (std::size_t i = 0; i < out_size_; ++i) sums[i] += bias[i % sizes_.filters];
+  convolution().forward(images_.data(), filters_.data(), bias.data(), out.data());
   EXPECT_EQ(out, rounded(sums));
 }
 

@@ -77,7 +77,7 @@ double relative_difference(const torch::Tensor& found, const torch::Tensor& expe
   return ((found - expected).norm() / expected.norm()).item<double>();
 }
 
-std::vector<bool> with_amx() { return has_tiles() ? std::vector{false, true} : std::vector{false}; }
+std::vector<bool> with_amx() { return kernels::has_amx() ? std::vector{false, true} : std::vector{false}; }
 
 TEST(TileConvolution, IsLibtorchsRoundedOnce) {
   constexpr double kRounding = 1.0 / 400;  // the root of the mean square of bfloat16's is 1 / 600
@@ -116,7 +116,7 @@ TEST(TileConvolution, IsWhatALayerIsWhereTheProcessorHasAmx) {
   const torch::Tensor x = images_of(layer);
   const AutocastScope autocast(Precision::kBf16);
   const std::string by = convolution->forward(x).grad_fn()->name();
-  EXPECT_EQ(by.find("TileConvolution") != std::string::npos, has_tiles()) << by;
+  EXPECT_EQ(by.find("TileConvolution") != std::string::npos, kernels::has_amx()) << by;
 }
 
 TEST(TileConvolution, LeavesTheRestToLibtorch) {
