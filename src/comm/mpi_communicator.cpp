@@ -5,6 +5,7 @@
 
 #include "mpi_handle.hpp"
 #include "mpi_values.hpp"
+#include "tandem/comm/runtime.hpp"
 
 namespace tandem::comm {
 
@@ -44,6 +45,7 @@ MpiCommunicator MpiCommunicator::split(int color) const {
 
 int MpiCommunicator::rank() const { return handle_->rank; }
 int MpiCommunicator::size() const { return handle_->size; }
+bool MpiCommunicator::allows_progress_thread() const { return Runtime::allows_threads(); }
 void MpiCommunicator::barrier() { TANDEM_MPI(MPI_Barrier(handle_->mpi)); }
 
 void MpiCommunicator::do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) {

@@ -4,22 +4,15 @@
 #include <utility>
 
 #include "aligned_array.hpp"
-#include "contacts.hpp"
+#include "layer.hpp"
 #include "tiles.hpp"
 
 namespace tandem::kernels {
 namespace {
 
-struct Images {
-  std::size_t height, width, channels;
-  std::size_t pixels() const { return height * width; }
-  std::size_t size() const { return pixels() * channels; }  // of one
-  std::size_t tiles() const { return tiles_for(channels); }
-};
-
 // Forwards, or backwards to the images.
 struct Direction {
-  Images from, to;
+  const Images &from, &to;
   std::size_t Contact::*source;  // of a contact, the line of `from`
   std::size_t Contact::*result;
   bool has_filters_as_columns;  // and channels as rows, of the matrices that images are multiplied
@@ -29,54 +22,54 @@ struct Direction {
 // Each pixel of `to` is the sum of the pixels of `from` that it is in contact with, times filters.
 class Gathering {
  public:
-  Gathering(const ConvolutionSizes& sizes, const TileFunctions& tiles, const ForEach& for_each,
+  Gathering(const Layer& layer, const TileFunctions& tiles, const ForEach& for_each,
             const Direction& direction)
-      : sizes_(sizes),
+      : layer_(layer),
         tiles_(tiles),
         for_each_(for_each),
         direction_(direction),
         from_(direction.from),
         to_(direction.to),
-        rows_(contacts(sizes, sizes.height, sizes.out_height(), direction.result)),
-        columns_(contacts(sizes, sizes.width, sizes.out_width(), direction.result)),
-        filters_(to_.tiles() * taps() * from_.tiles() * kTileSize),
+        rows_(row_contacts(layer, direction.result)),
+        columns_(column_contacts(layer, direction.result)),
+        filters_(to_.tiles() * layer.taps() * from_.tiles() * kTileSize),
         packed_(from_.pixels() * from_.tiles() * kTileSize) {}
 
   void run(const std::uint16_t* in, const std::uint16_t* filters, const float* bias,
            std::uint16_t* out) {
-    for_each_(to_.tiles() * taps(), [&](std::size_t part) { pack_filters(filters, part); });
-    for (std::size_t group = 0; group < tiles_for(sizes_.images); ++group) {
-      const std::size_t images = in_tile(sizes_.images, group);
-      const std::uint16_t* group_in = in + group * kTileSide * from_.size();
-      std::uint16_t* group_out = out + group * kTileSide * to_.size();
+    for_each_(to_.tiles() * layer_.taps(), [&](std::size_t part) { pack_filters(filters, part); });
+    for (std::size_t group = 0; group < tiles_for(layer_.images); ++group) {
+      const std::size_t images = in_tile(layer_.images, group);
+      const std::uint16_t* group_in = in + group * kTileSide * from_.image_stride;
+      std::uint16_t* group_out = out + group * kTileSide * to_.image_stride;
       for_each_(from_.pixels(), [&](std::size_t pixel) { pack_pixel(group_in, images, pixel); });
       for_each_(to_.tiles(), [&](std::size_t tile) { multiply(tile, images, bias, group_out); });
     }
   }
 
  private:
-  std::size_t taps() const { return sizes_.side * sizes_.side; }
-
   // Tile of results, tap, tile of what is multiplied.
   void pack_filters(const std::uint16_t* filters, std::size_t part) const {
-    const std::size_t to_tile = part / taps(), tap = part % taps();
+    const std::size_t to_tile = part / layer_.taps(), tap = part % layer_.taps();
     const auto pack =
         direction_.has_filters_as_columns ? tiles_.pack_transposed_right : tiles_.pack_right;
     for (std::size_t from_tile = 0; from_tile < from_.tiles(); ++from_tile) {
       const std::size_t filter = direction_.has_filters_as_columns ? to_tile : from_tile;
       const std::size_t channel = direction_.has_filters_as_columns ? from_tile : to_tile;
-      const std::size_t begin = (filter * kTileSide * taps() + tap) * sizes_.channels;
-      pack({filters + begin + channel * kTileSide, taps() * sizes_.channels,
-            in_tile(sizes_.filters, filter), in_tile(sizes_.channels, channel)},
+      const std::size_t begin = (filter * kTileSide * layer_.taps() + tap) * layer_.in.channels;
+      pack({filters + begin + channel * kTileSide, layer_.taps() * layer_.in.channels,
+            in_tile(layer_.out.channels, filter), in_tile(layer_.in.channels, channel)},
            filters_.data() + (part * from_.tiles() + from_tile) * kTileSize);
     }
   }
 
   void pack_pixel(const std::uint16_t* in, std::size_t images, std::size_t pixel) const {
+    const std::uint16_t* begin =
+        in + pixel / from_.width * from_.row_stride + pixel % from_.width * from_.pixel_stride;
     for (std::size_t tile = 0; tile < from_.tiles(); ++tile) {
-      tiles_.pack_left({in + pixel * from_.channels + tile * kTileSide, from_.size(), images,
-                        in_tile(from_.channels, tile)},
-                       packed_.data() + (pixel * from_.tiles() + tile) * kTileSize);
+      tiles_.pack_left(
+          {begin + tile * kTileSide, from_.image_stride, images, in_tile(from_.channels, tile)},
+          packed_.data() + (pixel * from_.tiles() + tile) * kTileSize);
     }
   }
 
@@ -84,7 +77,8 @@ class Gathering {
   void multiply(std::size_t to_tile, std::size_t images, const float* bias,
                 std::uint16_t* out) const {
     const TileScope scope(tiles_);
-    const std::uint16_t* filters = filters_.data() + to_tile * taps() * from_.tiles() * kTileSize;
+    const std::uint16_t* filters =
+        filters_.data() + to_tile * layer_.taps() * from_.tiles() * kTileSize;
     std::vector<TileProduct> products;
     alignas(64) float start[kTileSize] = {};
     alignas(64) float sums[kTileSize];
@@ -98,7 +92,7 @@ class Gathering {
         for (const Contact& y : rows_[row]) {
           for (const Contact& x : columns_[column]) {
             const std::size_t pixel = y.*direction_.source * from_.width + x.*direction_.source;
-            const std::size_t tap = y.tap * sizes_.side + x.tap;
+            const std::size_t tap = y.tap * layer_.filter_columns + x.tap;
             for (std::size_t tile = 0; tile < from_.tiles(); ++tile) {
               products.push_back({packed_.data() + (pixel * from_.tiles() + tile) * kTileSize,
                                   filters + (tap * from_.tiles() + tile) * kTileSize});
@@ -106,13 +100,14 @@ class Gathering {
           }
         }
         tiles_.multiply(products.data(), products.size(), start, sums);
-        tiles_.round(sums, {out + (row * to_.width + column) * to_.channels + to_tile * kTileSide,
-                            to_.size(), images, in_tile(to_.channels, to_tile)});
+        tiles_.round(sums,
+                     {out + row * to_.row_stride + column * to_.pixel_stride + to_tile * kTileSide,
+                      to_.image_stride, images, in_tile(to_.channels, to_tile)});
       }
     }
   }
 
-  const ConvolutionSizes& sizes_;
+  const Layer& layer_;
   const TileFunctions& tiles_;
   const ForEach& for_each_;
   const Direction& direction_;
@@ -124,6 +119,11 @@ class Gathering {
 
 }  // namespace
 
+bool folds(const ConvolutionSizes& sizes) {
+  return sizes.side > 1 && sizes.side * sizes.channels <= kTileSide && sizes.stride == 1 &&
+         sizes.padding == 0;
+}
+
 bool has_amx() { return amx_tiles() != nullptr; }
 
 Convolution::Convolution(const ConvolutionSizes& sizes, bool with_amx, ForEach for_each)
@@ -133,22 +133,16 @@ Convolution::Convolution(const ConvolutionSizes& sizes, bool with_amx, ForEach f
 
 void Convolution::forward(const std::uint16_t* images, const std::uint16_t* filters,
                           const float* bias, std::uint16_t* out) const {
-  const Direction direction{{sizes_.height, sizes_.width, sizes_.channels},
-                            {sizes_.out_height(), sizes_.out_width(), sizes_.filters},
-                            &Contact::in,
-                            &Contact::out,
-                            true};
-  Gathering(sizes_, tiles_, for_each_, direction).run(images, filters, bias, out);
+  const Layer layer = folded(sizes_);
+  const Direction direction{layer.in, layer.out, &Contact::in, &Contact::out, true};
+  Gathering(layer, tiles_, for_each_, direction).run(images, filters, bias, out);
 }
 
 void Convolution::image_gradient(const std::uint16_t* gradient, const std::uint16_t* filters,
                                  std::uint16_t* out) const {
-  const Direction direction{{sizes_.out_height(), sizes_.out_width(), sizes_.filters},
-                            {sizes_.height, sizes_.width, sizes_.channels},
-                            &Contact::out,
-                            &Contact::in,
-                            false};
-  Gathering(sizes_, tiles_, for_each_, direction).run(gradient, filters, nullptr, out);
+  const Layer layer(sizes_);
+  const Direction direction{layer.out, layer.in, &Contact::out, &Contact::in, false};
+  Gathering(layer, tiles_, for_each_, direction).run(gradient, filters, nullptr, out);
 }
 
 }  // namespace tandem::kernels

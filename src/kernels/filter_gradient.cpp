@@ -1,7 +1,7 @@
 #include <algorithm>
 
 #include "aligned_array.hpp"
-#include "contacts.hpp"
+#include "layer.hpp"
 #include "tandem/kernels/convolution.hpp"
 #include "tiles.hpp"
 
@@ -20,53 +20,50 @@ struct Panel {
   std::size_t in_row = 0, in_rows = 0;
 };
 
-// One side of the products: its pixels and those of a panel, packed as tile of channels, 32 images,
-// row, column.
+// One side of the products: a panel's pixels, packed as tile of channels, 32 images, row, column.
 struct Packed {
-  Packed(std::size_t images_height, std::size_t images_width, std::size_t images_channels)
-      : height(images_height),
-        width(images_width),
-        channels(images_channels),
-        tiles(tiles_for(images_channels)) {}
+  explicit Packed(const Images& packed) : images(packed) {}
 
-  std::size_t row_size() const { return width * tiles * kTileSize; }  // of 32 images
-  std::size_t image_size() const { return height * width * channels; }
+  std::size_t row_size() const {
+    return images.width * images.tiles() * kTileSize;
+  }  // of 32 images
   std::uint16_t* row(std::size_t tile, std::size_t groups, std::size_t group, std::size_t rows,
                      std::size_t row) const {
-    return array.data() + ((tile * groups + group) * rows + row) * width * kTileSize;
+    return array.data() + ((tile * groups + group) * rows + row) * images.width * kTileSize;
   }
 
-  const std::size_t height, width, channels, tiles;
+  const Images& images;
   AlignedArray<std::uint16_t> array{0};
 };
 
 class FilterGradient {
  public:
-  FilterGradient(const ConvolutionSizes& sizes, const TileFunctions& tiles, const ForEach& for_each)
-      : sizes_(sizes),
+  FilterGradient(const Layer& layer, const TileFunctions& tiles, const ForEach& for_each)
+      : layer_(layer),
         tiles_(tiles),
         for_each_(for_each),
-        groups_(tiles_for(sizes.images)),
-        images_(sizes.height, sizes.width, sizes.channels),
-        gradient_(sizes.out_height(), sizes.out_width(), sizes.filters),
-        rows_(contacts(sizes, sizes.height, sizes.out_height(), &Contact::tap)),
-        columns_(contacts(sizes, sizes.width, sizes.out_width(), &Contact::tap)) {
-    panel_rows_ = gradient_.height;
+        groups_(tiles_for(layer.images)),
+        images_(layer.in),
+        gradient_(layer.out),
+        rows_(row_contacts(layer, &Contact::tap)),
+        columns_(column_contacts(layer, &Contact::tap)) {
+    panel_rows_ = layer_.out.height;
     while (panel_rows_ > 1 && !fits(1)) panel_rows_ = (panel_rows_ + 1) / 2;
-    panel_groups_ = panel_rows_ == gradient_.height ? groups_ : 1;
+    panel_groups_ = panel_rows_ == layer_.out.height ? groups_ : 1;
     while (panel_groups_ > 1 && !fits(panel_groups_)) --panel_groups_;
     images_.array = AlignedArray<std::uint16_t>(panel_groups_ * in_rows() * images_.row_size());
     gradient_.array =
         AlignedArray<std::uint16_t>(panel_groups_ * panel_rows_ * gradient_.row_size());
-    const bool is_one_panel = panel_groups_ == groups_ && panel_rows_ == gradient_.height;
+    const bool is_one_panel = panel_groups_ == groups_ && panel_rows_ == layer_.out.height;
     if (!is_one_panel) {
-      sums_ = AlignedArray<float>(images_.tiles * gradient_.tiles * taps() * kTileSize);
+      sums_ =
+          AlignedArray<float>(layer_.in.tiles() * layer_.out.tiles() * layer_.taps() * kTileSize);
     }
   }
 
   void run(const std::uint16_t* images, const std::uint16_t* gradient, float* out) {
     for (std::size_t group = 0; group < groups_; group += panel_groups_) {
-      for (std::size_t row = 0; row < gradient_.height; row += panel_rows_) {
+      for (std::size_t row = 0; row < layer_.out.height; row += panel_rows_) {
         const Panel panel = panel_from(group, row);
         for_each_(panel.groups * (panel.in_rows + panel.rows), [&](std::size_t part) {
           const std::size_t some = part % panel.groups, line = part / panel.groups;
@@ -83,17 +80,16 @@ class FilterGradient {
                  });
           }
         });
-        for_each_(gradient_.tiles * images_.tiles,
+        for_each_(layer_.out.tiles() * layer_.in.tiles(),
                   [&](std::size_t part) { add_products(panel, part, out); });
       }
     }
   }
 
  private:
-  std::size_t taps() const { return sizes_.side * sizes_.side; }
   // Of images, that a panel's rows of results look at; fewer at an edge.
   std::size_t in_rows() const {
-    return std::min(sizes_.height, (panel_rows_ - 1) * sizes_.stride + sizes_.side);
+    return std::min(layer_.in.height, (panel_rows_ - 1) * layer_.stride + layer_.filter_rows);
   }
   bool fits(std::size_t groups) const {
     return groups * in_rows() * images_.row_size() <= kPanelSize &&
@@ -101,9 +97,12 @@ class FilterGradient {
   }
 
   Panel panel_from(std::size_t group, std::size_t row) const {
-    Panel panel{group,         std::min(panel_groups_, groups_ - group),
-                row,           std::min(panel_rows_, gradient_.height - row),
-                sizes_.height, 0};
+    Panel panel{group,
+                std::min(panel_groups_, groups_ - group),
+                row,
+                std::min(panel_rows_, layer_.out.height - row),
+                layer_.in.height,
+                0};
     std::size_t end = 0;
     for (const auto& of_tap : rows_) {
       for (const Contact& y : of_tap) {
@@ -120,12 +119,13 @@ class FilterGradient {
   template <class Target>
   void pack(const Packed& side, const std::uint16_t* all, std::size_t group, std::size_t row,
             void (*pack_tile)(const TileSource&, std::uint16_t*), const Target& target) const {
+    const Images& images = side.images;
     const std::uint16_t* from =
-        all + group * kTileSide * side.image_size() + row * side.width * side.channels;
-    for (std::size_t column = 0; column < side.width; ++column) {
-      for (std::size_t tile = 0; tile < side.tiles; ++tile) {
-        pack_tile({from + column * side.channels + tile * kTileSide, side.image_size(),
-                   in_tile(sizes_.images, group), in_tile(side.channels, tile)},
+        all + group * kTileSide * images.image_stride + row * images.row_stride;
+    for (std::size_t column = 0; column < images.width; ++column) {
+      for (std::size_t tile = 0; tile < images.tiles(); ++tile) {
+        pack_tile({from + column * images.pixel_stride + tile * kTileSide, images.image_stride,
+                   in_tile(layer_.images, group), in_tile(images.channels, tile)},
                   target(tile) + column * kTileSize);
       }
     }
@@ -133,28 +133,28 @@ class FilterGradient {
 
   // Of 32 filters and 32 channels, all taps.
   void add_products(const Panel& panel, std::size_t part, float* out) const {
-    const std::size_t filter = part / images_.tiles, channel = part % images_.tiles;
+    const std::size_t filter = part / layer_.in.tiles(), channel = part % layer_.in.tiles();
     const bool is_first = panel.group == 0 && panel.row == 0;
     const bool is_last =
-        panel.group + panel.groups == groups_ && panel.row + panel.rows == gradient_.height;
+        panel.group + panel.groups == groups_ && panel.row + panel.rows == layer_.out.height;
     const TileScope scope(tiles_);
     std::vector<TileProduct> products;
     alignas(64) float last_sums[kTileSize];
-    for (std::size_t tap = 0; tap < taps(); ++tap) {
+    for (std::size_t tap = 0; tap < layer_.taps(); ++tap) {
       products.clear();
       for (std::size_t group = 0; group < panel.groups; ++group) {
-        for (const Contact& y : rows_[tap / sizes_.side]) {
+        for (const Contact& y : rows_[tap / layer_.filter_columns]) {
           if (y.out < panel.row || y.out >= panel.row + panel.rows) continue;
           const std::uint16_t* left =
               gradient_.row(filter, panel.groups, group, panel.rows, y.out - panel.row);
           const std::uint16_t* right =
               images_.row(channel, panel.groups, group, panel.in_rows, y.in - panel.in_row);
-          for (const Contact& x : columns_[tap % sizes_.side]) {
+          for (const Contact& x : columns_[tap % layer_.filter_columns]) {
             products.push_back({left + x.out * kTileSize, right + x.in * kTileSize});
           }
         }
       }
-      float* kept = sums_.data() + (part * taps() + tap) * kTileSize;
+      float* kept = sums_.data() + (part * layer_.taps() + tap) * kTileSize;
       tiles_.multiply(products.data(), products.size(), is_first ? nullptr : kept,
                       is_last ? last_sums : kept);
       if (is_last) write(last_sums, filter, channel, tap, out);
@@ -163,14 +163,14 @@ class FilterGradient {
 
   void write(const float* sums, std::size_t filter, std::size_t channel, std::size_t tap,
              float* out) const {
-    for (std::size_t k = 0; k < in_tile(sizes_.filters, filter); ++k) {
-      float* to = out + ((filter * kTileSide + k) * taps() + tap) * sizes_.channels;
-      std::copy_n(sums + k * kTileSide, in_tile(sizes_.channels, channel),
+    for (std::size_t k = 0; k < in_tile(layer_.out.channels, filter); ++k) {
+      float* to = out + ((filter * kTileSide + k) * layer_.taps() + tap) * layer_.in.channels;
+      std::copy_n(sums + k * kTileSide, in_tile(layer_.in.channels, channel),
                   to + channel * kTileSide);
     }
   }
 
-  const ConvolutionSizes& sizes_;
+  const Layer& layer_;
   const TileFunctions& tiles_;
   const ForEach& for_each_;
   const std::size_t groups_;
@@ -184,7 +184,8 @@ class FilterGradient {
 
 void Convolution::filter_gradient(const std::uint16_t* images, const std::uint16_t* gradient,
                                   float* out) const {
-  FilterGradient(sizes_, tiles_, for_each_).run(images, gradient, out);
+  const Layer layer = folded(sizes_);
+  FilterGradient(layer, tiles_, for_each_).run(images, gradient, out);
 }
 
 }  // namespace tandem::kernels

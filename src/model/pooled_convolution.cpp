@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "bfloat16_bits.hpp"
 #include "convolution_options.hpp"
+#include "for_each.hpp"
 #include "image_parts.hpp"
 #include "layers.hpp"
+#include "tandem/kernels/convolution.hpp"
+#include "tandem/kernels/planes.hpp"
 #include "tandem/kernels/pooled_convolution.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/model/torch_compat.hpp"
@@ -118,13 +122,47 @@ bool fits(const Conv2d& convolution, const torch::Tensor& x) {
          x.size(3) + 2 * padding >= least;
 }
 
+// As tiles want it.
+struct PixelsOfPlanes : public torch::autograd::Function<PixelsOfPlanes> {
+  static torch::Tensor forward(torch::autograd::AutogradContext*, const torch::Tensor& planes) {
+    torch::Tensor out =
+        torch::empty(planes.sizes(), torch::kBFloat16, at::MemoryFormat::ChannelsLast);
+    for_each(size_of(planes, 0), [&, size = strides_of(planes).item](std::size_t image) {
+      kernels::pixels_of_planes(planes.data_ptr<float>() + image * size, size_of(planes, 1),
+                                size_of(planes, 2) * size_of(planes, 3),
+                                bits_of(out) + image * size);
+    });
+    return out;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext*,
+                                                 torch::autograd::variable_list gradients) {
+    const torch::Tensor pixels = gradients.front().contiguous(at::MemoryFormat::ChannelsLast);
+    const torch::Tensor out = torch::empty(pixels.sizes());
+    for_each(size_of(out, 0), [&, size = strides_of(out).item](std::size_t image) {
+      kernels::planes_of_pixels(bits_of(pixels) + image * size, size_of(out, 1),
+                                size_of(out, 2) * size_of(out, 3),
+                                out.data_ptr<float>() + image * size);
+    });
+    return {out};
+  }
+};
+
+bool is_for_tiles(const torch::Tensor& x) {
+  return kernels::has_amx() && torch::GradMode::is_enabled() && x.dim() == 4 && x.is_cpu() &&
+         x.scalar_type() == torch::kFloat32 && x.is_contiguous();
+}
+
 }  // namespace
 
 torch::Tensor convolve_and_pool(Conv2d& convolution, const torch::Tensor& x) {
   const bool is_bf16 = autocast_on(torch::kCPU).enabled;
   const bool is_faster = !is_bf16 || !has_bf16_instructions() || x.size(1) <= kMostChannelsInBf16;
   const bool is_ours = torch::GradMode::is_enabled() && fits(convolution, x) && is_faster;
-  if (!is_ours) return relu_max_pool(convolution->forward(x));
+  if (!is_ours) {
+    return relu_max_pool(
+        convolution->forward(is_bf16 && is_for_tiles(x) ? PixelsOfPlanes::apply(x) : x));
+  }
   return ConvolveAndPool::apply(x, convolution->weight, convolution->bias,
                                 padding_of(*convolution)->front(), is_bf16);
 }

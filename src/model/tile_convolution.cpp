@@ -7,7 +7,9 @@
 #include "bfloat16_bits.hpp"
 #include "convolution_options.hpp"
 #include "for_each.hpp"
+#include "present.hpp"
 #include "tandem/kernels/convolution.hpp"
+#include "tandem/kernels/relu.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/model/torch_compat.hpp"
 
@@ -16,7 +18,7 @@ namespace {
 
 // Measured beside oneDNN's convolutions: with fewer channels tiles are mostly zeros, and of larger
 // images packing takes more than rearranging filters, which oneDNN does in each call.
-constexpr std::int64_t kLeastChannels = 16;
+constexpr std::size_t kLeastChannels = 16;
 constexpr std::size_t kMostPixels = 64;
 constexpr std::int64_t kImagesOfTile = 32;
 
@@ -43,21 +45,28 @@ bool has_few_pixels(const kernels::ConvolutionSizes& sizes) {
 
 struct TileConvolution : public torch::autograd::Function<TileConvolution> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
-                               const torch::Tensor& filters, std::int64_t stride,
+                               const torch::Tensor& filters,
+                               const c10::optional<torch::Tensor>& bias, std::int64_t stride,
                                std::int64_t padding, bool with_amx) {
     const torch::Tensor rounded = filters.to(torch::kBFloat16);
     context->save_for_backward({x, rounded});
     context->saved_data["stride"] = stride;
     context->saved_data["padding"] = padding;
     context->saved_data["with_amx"] = with_amx;
+    context->saved_data["has_bias"] = bias.has_value();
     const kernels::ConvolutionSizes sizes = tile_sizes(x, filters, stride, padding);
-    if (!has_few_pixels(sizes)) return torch::conv2d(x, rounded, {}, stride, padding);
+    if (!has_few_pixels(sizes) && !kernels::folds(sizes)) {
+      torch::Tensor rounded_bias;
+      if (bias) rounded_bias = bias->to(torch::kBFloat16);
+      return torch::conv2d(x, rounded, rounded_bias, stride, padding);
+    }
     torch::Tensor out =
         torch::empty({x.size(0), filters.size(0), static_cast<std::int64_t>(sizes.out_height()),
                       static_cast<std::int64_t>(sizes.out_width())},
                      x.options(), at::MemoryFormat::ChannelsLast);
     kernels::Convolution(sizes, with_amx, for_each)
-        .forward(bits_of(x), bits_of(rounded), nullptr, bits_of(out));
+        .forward(bits_of(x), bits_of(rounded), bias ? bias->data_ptr<float>() : nullptr,
+                 bits_of(out));
     return out;
   }
 
@@ -84,9 +93,21 @@ struct TileConvolution : public torch::autograd::Function<TileConvolution> {
     const torch::Tensor of_filters =
         torch::empty(filters.sizes(), torch::kFloat32, at::MemoryFormat::ChannelsLast);
     convolution.filter_gradient(bits_of(x), bits_of(above), of_filters.data_ptr<float>());
-    return {of_x, of_filters, torch::Tensor(), torch::Tensor(), torch::Tensor()};
+    torch::Tensor of_bias;
+    if (context->saved_data["has_bias"].toBool()) {
+      of_bias = torch::zeros({filters.size(0)});
+      kernels::add_rows(bits_of(above), sizes.images * sizes.out_height() * sizes.out_width(),
+                        sizes.filters, of_bias.data_ptr<float>());
+    }
+    return {of_x, of_filters, of_bias, torch::Tensor(), torch::Tensor(), torch::Tensor()};
   }
 };
+
+// With channels, or with those of a filter's line.
+bool fills_tiles(const kernels::ConvolutionSizes& sizes) {
+  const std::size_t together = kernels::folds(sizes) ? sizes.side * sizes.channels : sizes.channels;
+  return together >= kLeastChannels && sizes.filters >= kLeastChannels;
+}
 
 }  // namespace
 
@@ -99,8 +120,8 @@ bool fits_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x
   const torch::Tensor& filters = convolution.weight;
   const std::int64_t side = options.kernel_size()->front(), stride = options.stride()->front();
   const std::int64_t padding = padding_of(convolution)->front();
-  if (!x.is_cpu() || !filters.is_cpu() || convolution.bias.defined() || options.groups() != 1 ||
-      x.dim() != 4 || x.size(1) != filters.size(1) || !all_are(options.kernel_size(), side) ||
+  if (!x.is_cpu() || !filters.is_cpu() || options.groups() != 1 || x.dim() != 4 ||
+      x.size(1) != filters.size(1) || !all_are(options.kernel_size(), side) ||
       !all_are(options.stride(), stride) || !all_are(options.dilation(), 1) ||
       !all_are(padding_of(convolution), padding)) {
     return false;
@@ -109,7 +130,7 @@ bool fits_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x
   const std::int64_t tiles = (x.size(0) + kImagesOfTile - 1) / kImagesOfTile;
   return x.is_contiguous(at::MemoryFormat::ChannelsLast) &&
          filters.is_contiguous(at::MemoryFormat::ChannelsLast) && padded >= side &&
-         filters.size(0) >= kLeastChannels && filters.size(1) >= kLeastChannels &&
+         fills_tiles(tile_sizes(x, filters, stride, padding)) &&
          4 * x.size(0) >= 3 * tiles * kImagesOfTile;
 }
 
@@ -117,8 +138,8 @@ torch::Tensor convolve_with_tiles(const torch::nn::Conv2dImpl& convolution, cons
                                   bool with_amx) {
   const auto& options = convolution.options;
   return TileConvolution::apply(x.to(torch::kBFloat16), convolution.weight,
-                                options.stride()->front(), padding_of(convolution)->front(),
-                                with_amx);
+                                present(convolution.bias), options.stride()->front(),
+                                padding_of(convolution)->front(), with_amx);
 }
 
 }  // namespace tandem::model

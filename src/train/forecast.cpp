@@ -7,7 +7,6 @@
 #include <future>
 
 #include "tandem/comm/progress_thread.hpp"
-#include "tandem/comm/runtime.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/ready_times.hpp"
 #include "tandem/train/reducer.hpp"
@@ -86,7 +85,7 @@ SumCost measure_sums(const ForecastParts& parts) {
 // time until it has ended, are taken from backward.
 double measure_overlap(const ForecastParts& parts, const SumCost& sum) {
   if (parts.gradients.advances_by_itself()) return 1;
-  if (!parts.arena.device().is_cpu() || !comm::Runtime::allows_threads()) return 0;
+  if (!parts.gradients.allows_progress_thread()) return 0;
   const Span<float> gradients = parts.arena.gradients();
   const double alone = sum.seconds(static_cast<double>(gradients.size() * sizeof(float)));
   std::unique_ptr<comm::Pending> pending;

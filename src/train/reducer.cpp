@@ -6,7 +6,6 @@
 
 #include <utility>
 
-#include "tandem/comm/runtime.hpp"
 #include "tandem/core/error.hpp"
 
 namespace tandem::train {
@@ -63,8 +62,7 @@ Reducer::Reducer(ParameterArena& arena, comm::Collectives& comm, std::size_t buc
   for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
     bucket_of_slot_.insert(bucket_of_slot_.end(), buckets_[bucket].slot_count, bucket);
   }
-  const bool is_mpi_alone = arena.device().is_cpu() && !comm.advances_by_itself();
-  if (is_mpi_alone && buckets_.size() > 1 && comm.size() > 1 && comm::Runtime::allows_threads()) {
+  if (buckets_.size() > 1 && comm.size() > 1 && comm.allows_progress_thread()) {
     progress_.emplace([this] { return advance_all(in_flight_); });
   }
   for (std::size_t slot = 0; slot < arena.slots().size(); ++slot) {

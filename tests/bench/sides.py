@@ -175,9 +175,9 @@ class Sides:
     # Two hosts, images/s.
 
     def our_rate_on(self, network, *more):
-        words = self.training("resnet9", 32, 10, "--precision", "bf16", "--bucket-mb", "2", *more)
+        words = self.training("resnet9", 32, 10, "--precision", "bf16", "--bucket-mb", "1", *more)
         # Both hosts are this machine, and Open MPI would bind the one rank of each to its first core.
-        settings = {"OMPI_MCA_hwloc_base_binding_policy": "none", "OMPI_MCA_btl_tcp_progress_thread": "1"}
+        settings = {"OMPI_MCA_hwloc_base_binding_policy": "none"}
         return last_json(self.run(network.mpirun({"n1": 1, "n2": 1}, self.tandem, *words, keepalive=30), settings))["images_per_second"]
 
     def their_rate_on(self, network):

@@ -24,6 +24,7 @@ class SlowLink final : public comm::Collectives {
   explicit SlowLink(comm::Collectives& mpi) : mpi_(mpi) {}
   int rank() const override { return mpi_.rank(); }
   int size() const override { return mpi_.size(); }
+  bool allows_progress_thread() const override { return mpi_.allows_progress_thread(); }
   std::string name() const override { return "slow"; }
 
  private:

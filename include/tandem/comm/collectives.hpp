@@ -87,6 +87,9 @@ class Collectives {
   virtual std::string name() const = 0;
   // False: what was started goes on only while some call is made, such as a Pending's test().
   virtual bool advances_by_itself() const { return false; }
+  // Whether a Pending's test() may be called on another thread than the one that started it, one
+  // thread at a time.
+  virtual bool allows_progress_thread() const { return false; }
 
   // In place: every rank ends with the same bits.
   template <typename T>

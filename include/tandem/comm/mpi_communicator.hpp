@@ -30,6 +30,7 @@ class MpiCommunicator final : public Communicator {
   int rank() const override;
   int size() const override;
   std::string name() const override { return "mpi"; }
+  bool allows_progress_thread() const override;
   void barrier() override;
 
   // Longer buffers travel in pieces of this many elements (MPI counts are ints); tests make it

@@ -22,6 +22,7 @@ class TwoLevelCollectives final : public Collectives {
   int rank() const override { return world_.rank(); }
   int size() const override { return world_.size(); }
   std::string name() const override { return world_.name() + " in two levels"; }
+  bool allows_progress_thread() const override { return world_.allows_progress_thread(); }
 
  private:
   void do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) override;

@@ -32,6 +32,10 @@ using ForEach =
 
 bool has_amx();
 
+// Whether a filter's line, with all its channels, is one row of a matrix: of few channels, stride 1
+// and no padding.
+bool folds(const ConvolutionSizes& sizes);
+
 // Images, results and their gradients are bits of bfloat16 numbers: image, row, column, channel.
 // Filters and their gradients: filter, row, column, channel.
 class Convolution {

@@ -30,6 +30,7 @@ class Bfloat16Sums final : public comm::Collectives {
   int rank() const override { return carrier_.rank(); }
   int size() const override { return carrier_.size(); }
   std::string name() const override { return carrier_.name() + " as bfloat16"; }
+  bool allows_progress_thread() const override { return carrier_.allows_progress_thread(); }
   // What rounding took away in sums that were only made to measure them.
   void forget_errors();
 

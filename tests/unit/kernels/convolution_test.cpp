@@ -144,6 +144,7 @@ const Case kCases[] = {
     {"Strided", sizes_of(33, 40, 6, 7, 33, 3, 2, 1)},
     {"OneByOneStrided", sizes_of(32, 16, 5, 5, 32, 1, 2, 0)},
     {"NoPadding", sizes_of(3, 5, 4, 6, 2, 2, 1, 0)},
+    {"FoldedLines", sizes_of(33, 6, 9, 8, 16, 5, 1, 0)},
     {"AFilterAsLargeAsItsImage", sizes_of(2, 3, 3, 3, 4, 3, 1, 0)},
     {"MorePaddingThanImage", sizes_of(2, 3, 1, 1, 4, 3, 1, 1)},
     {"RowsOfSeveralPanels", sizes_of(33, 3, 24, 32, 2, 3, 1, 1)},

@@ -16,11 +16,9 @@ using torch::nn::Conv2dOptions;
 struct TiledLayer {
   std::int64_t images, channels, side, filters, size, stride, padding;
 };
-const TiledLayer kTiledLayers[] = {{55, 24, 5, 40, 3, 1, 1},
-                                   {32, 32, 8, 16, 3, 2, 1},
-                                   {32, 16, 8, 32, 1, 2, 0},
-                                   {64, 16, 11, 24, 3, 1, 1},
-                                   {32, 16, 16, 32, 3, 2, 1}};
+const TiledLayer kTiledLayers[] = {{55, 24, 5, 40, 3, 1, 1},  {32, 32, 8, 16, 3, 2, 1},
+                                   {32, 16, 8, 32, 1, 2, 0},  {64, 16, 11, 24, 3, 1, 1},
+                                   {32, 16, 16, 32, 3, 2, 1}, {64, 6, 14, 16, 5, 1, 0}};
 
 void with_channels_last(Conv2d& convolution) {
   convolution->weight.set_data(convolution->weight.contiguous(at::MemoryFormat::ChannelsLast));
@@ -31,7 +29,7 @@ Conv2d make_convolution(const TiledLayer& layer) {
   Conv2d convolution(Conv2dOptions(layer.channels, layer.filters, layer.size)
                          .stride(layer.stride)
                          .padding(layer.padding)
-                         .bias(false));
+                         .bias(layer.padding == 0));
   with_channels_last(convolution);
   return convolution;
 }
@@ -44,7 +42,7 @@ torch::Tensor images_of(const TiledLayer& layer) {
 }
 
 struct LayerResults {
-  torch::Tensor out, of_x, of_filters;
+  torch::Tensor out, of_x, of_filters, of_bias;
 };
 
 template <class Convolve>
@@ -53,6 +51,9 @@ LayerResults run_layer(const TiledLayer& layer, torch::Dtype type, const Convolv
   const torch::NoGradGuard no_grad;
   // What bfloat16 holds, so that only results are rounded.
   convolution->weight.copy_(convolution->weight.to(torch::kBFloat16));
+  if (convolution->bias.defined()) {
+    convolution->bias.copy_(convolution->bias.to(torch::kBFloat16));
+  }
   convolution->to(type == torch::kFloat64 ? torch::kFloat64 : torch::kFloat32);
   const torch::AutoGradMode grad(true);
   const torch::Tensor x = images_of(layer).to(type).requires_grad_();
@@ -61,7 +62,9 @@ LayerResults run_layer(const TiledLayer& layer, torch::Dtype type, const Convolv
   out.backward(torch::randn(out.sizes()).to(torch::kBFloat16).to(out.scalar_type()));
   const auto wide = [](const torch::Tensor& t) { return t.detach().to(torch::kFloat64); };
   EXPECT_EQ(convolution->weight.grad().scalar_type(), convolution->weight.scalar_type());
-  return {wide(out), wide(x.grad()), wide(convolution->weight.grad())};
+  torch::Tensor of_bias = torch::ones({1}, torch::kFloat64);
+  if (convolution->bias.defined()) of_bias = wide(convolution->bias.grad());
+  return {wide(out), wide(x.grad()), wide(convolution->weight.grad()), of_bias};
 }
 
 LayerResults run_tiles(const TiledLayer& layer, bool with_amx) {
@@ -77,7 +80,9 @@ double relative_difference(const torch::Tensor& found, const torch::Tensor& expe
   return ((found - expected).norm() / expected.norm()).item<double>();
 }
 
-std::vector<bool> with_amx() { return kernels::has_amx() ? std::vector{false, true} : std::vector{false}; }
+std::vector<bool> with_amx() {
+  return kernels::has_amx() ? std::vector{false, true} : std::vector{false};
+}
 
 TEST(TileConvolution, IsLibtorchsRoundedOnce) {
   constexpr double kRounding = 1.0 / 400;  // the root of the mean square of bfloat16's is 1 / 600
@@ -92,6 +97,7 @@ TEST(TileConvolution, IsLibtorchsRoundedOnce) {
       EXPECT_LT(relative_difference(found.out, expected.out), kRounding);
       EXPECT_LT(relative_difference(found.of_x, expected.of_x), kRounding);
       EXPECT_LT(relative_difference(found.of_filters, expected.of_filters), 1e-6);
+      EXPECT_LT(relative_difference(found.of_bias, expected.of_bias), 1e-6);
     }
   }
 }
@@ -135,9 +141,8 @@ TEST(TileConvolution, LeavesTheRestToLibtorch) {
     EXPECT_FALSE(fits_tiles(*convolution, x)) << "evaluation";
   }
   for (const Conv2dOptions& options :
-       {Conv2dOptions(24, 40, 3), Conv2dOptions(24, 40, {3, 1}).bias(false),
-        Conv2dOptions(24, 40, 3).groups(8).bias(false), Conv2dOptions(24, 8, 3).bias(false),
-        Conv2dOptions(24, 40, 3).stride({1, 2}).bias(false),
+       {Conv2dOptions(24, 40, {3, 1}).bias(false), Conv2dOptions(24, 40, 3).groups(8).bias(false),
+        Conv2dOptions(24, 8, 3).bias(false), Conv2dOptions(24, 40, 3).stride({1, 2}).bias(false),
         Conv2dOptions(24, 40, 3).dilation(2).padding(2).bias(false),
         Conv2dOptions(24, 40, 7).bias(false), Conv2dOptions(8, 40, 3).bias(false)}) {
     Conv2d other(options);

@@ -1,0 +1,86 @@
+// What: how a convolution's arrays lie in memory, and which lines of its images, filters and
+// results meet. Private to the module. Owns: nothing. Threads: any. Throws: std::bad_alloc.
+#pragma once
+
+#include <vector>
+
+#include "tandem/kernels/convolution.hpp"
+#include "tiles.hpp"
+
+namespace tandem::kernels {
+
+// Images or results. From one to the next, in numbers: pixel, row, image.
+struct Images {
+  Images(std::size_t rows, std::size_t columns, std::size_t numbers)
+      : height(rows),
+        width(columns),
+        channels(numbers),
+        pixel_stride(numbers),
+        row_stride(columns * numbers),
+        image_stride(rows * columns * numbers) {}
+  std::size_t pixels() const { return height * width; }
+  std::size_t tiles() const { return tiles_for(channels); }
+
+  std::size_t height, width, channels;
+  std::size_t pixel_stride, row_stride, image_stride;
+};
+
+struct Layer {
+  explicit Layer(const ConvolutionSizes& sizes)
+      : images(sizes.images),
+        in(sizes.height, sizes.width, sizes.channels),
+        out(sizes.out_height(), sizes.out_width(), sizes.filters),
+        filter_rows(sizes.side),
+        filter_columns(sizes.side),
+        stride(sizes.stride),
+        padding(sizes.padding) {}
+  std::size_t taps() const { return filter_rows * filter_columns; }
+
+  std::size_t images;
+  Images in, out;
+  std::size_t filter_rows, filter_columns;
+  std::size_t stride, padding;
+};
+
+// Where a line of a filter fits into a tile, it is one tap: its columns' channels lie side by side,
+// in filters and in images alike, whose pixels then overlap. For what only reads images.
+inline Layer folded(const ConvolutionSizes& sizes) {
+  Layer layer(sizes);
+  if (!folds(sizes)) return layer;
+  layer.in.channels = sizes.side * sizes.channels;
+  layer.in.width = layer.out.width;
+  layer.filter_columns = 1;
+  return layer;
+}
+
+// Along one side: the filter's line `tap` lies on the image's line `in` for the result's line
+// `out`.
+struct Contact {
+  std::size_t tap = 0, in = 0, out = 0;
+};
+using ContactGroups = std::vector<std::vector<Contact>>;
+
+// In groups of an equal `by`: of k, those with k there. What would lie on padding is left out.
+inline ContactGroups contacts(std::size_t taps, std::size_t stride, std::size_t padding,
+                              std::size_t in, std::size_t out, std::size_t Contact::*by) {
+  ContactGroups groups(by == &Contact::tap ? taps : by == &Contact::in ? in : out);
+  for (std::size_t line = 0; line < out; ++line) {
+    for (std::size_t tap = 0; tap < taps; ++tap) {
+      const std::size_t padded = line * stride + tap;
+      if (padded < padding || padded - padding >= in) continue;
+      const Contact contact{tap, padded - padding, line};
+      groups[contact.*by].push_back(contact);
+    }
+  }
+  return groups;
+}
+inline ContactGroups row_contacts(const Layer& layer, std::size_t Contact::*by) {
+  return contacts(layer.filter_rows, layer.stride, layer.padding, layer.in.height, layer.out.height,
+                  by);
+}
+inline ContactGroups column_contacts(const Layer& layer, std::size_t Contact::*by) {
+  return contacts(layer.filter_columns, layer.stride, layer.padding, layer.in.width,
+                  layer.out.width, by);
+}
+
+}  // namespace tandem::kernels
