@@ -1,7 +1,6 @@
 #include "parted_sum.hpp"
 
 #include <algorithm>
-#include <cstring>
 
 #include "check_mpi.hpp"
 #include "mpi_handle.hpp"
@@ -93,7 +92,7 @@ void PartedSum::add_and_send_sum() {
     TANDEM_MPI(
         MPI_Reduce_local(rank == rank_ ? own : arrived_from(rank), sum, count, type_, MPI_SUM));
   }
-  if (sum != own) std::memcpy(own, sum, static_cast<std::size_t>(count) * element_bytes_);
+  if (sum != own) std::copy_n(sum, static_cast<std::size_t>(count) * element_bytes_, own);
   for (int rank = 0; rank < ranks_; ++rank) {
     if (rank != rank_) receive(rank, values_of(rank), count_of(rank), tag_ + 1);
   }
