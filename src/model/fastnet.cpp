@@ -8,7 +8,9 @@
 
 #include "convolution.hpp"
 #include "gelu.hpp"
+#include "max_pool.hpp"
 #include "networks.hpp"
+#include "normalized_gelu.hpp"
 
 namespace tandem::model {
 namespace {
@@ -28,11 +30,12 @@ class ShiftNormImpl : public torch::nn::Module {
     variance_ = register_buffer("running_var", torch::ones({channels}));
   }
 
-  torch::Tensor forward(const torch::Tensor& x) {
+  // And GELU of it.
+  torch::Tensor forward(const torch::Tensor& x, const Gelu& gelu) {
     constexpr double kMomentum = 0.4;
     constexpr double kEpsilon = 1e-12;
-    return torch::batch_norm(x, {}, bias_, mean_, variance_, is_training(), kMomentum, kEpsilon,
-                             false);
+    return normalized_gelu({{}, bias_, mean_, variance_, kMomentum, kEpsilon}, gelu, x,
+                           is_training());
   }
 
  private:
@@ -66,8 +69,8 @@ class GroupImpl : public torch::nn::Module {
 
   torch::Tensor forward(const torch::Tensor& x) {
     const torch::Tensor whole = conv1_->forward(padded_for_pooling(x));
-    const torch::Tensor half = gelu_(norm1_->forward(torch::max_pool2d(whole, 2)));
-    return gelu_(norm2_->forward(conv2_->forward(half)));
+    const torch::Tensor half = norm1_->forward(max_pool(whole), gelu_);
+    return norm2_->forward(conv2_->forward(half), gelu_);
   }
 
  private:

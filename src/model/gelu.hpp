@@ -17,6 +17,7 @@ class Gelu {
   struct Tables : public torch::CustomClassHolder {
     const kernels::GeluTables tables;
   };
+  const c10::intrusive_ptr<Tables>& tables() const { return tables_; }
 
  private:
   c10::intrusive_ptr<Tables> tables_;

@@ -30,4 +30,12 @@ void for_each_image_part(std::size_t images, const Task& task) {
   });
 }
 
+// task(part, image) for each image; those of a part on one thread, in their order.
+template <class Task>
+void for_each_image(std::size_t images, const Task& task) {
+  for_each_image_part(images, [&](std::size_t part, std::size_t first, std::size_t of_part) {
+    for (std::size_t image = first; image < first + of_part; ++image) task(part, image);
+  });
+}
+
 }  // namespace tandem::model

@@ -15,8 +15,12 @@
 #include "model/convolution.hpp"
 #include "model/gelu.hpp"
 #include "model/layers.hpp"
+#include "model/max_pool.hpp"
+#include "model/normalized_gelu.hpp"
 #include "model/normalized_relu.hpp"
 #include "model/pooled_convolution.hpp"
+#include "model/tile_convolution.hpp"
+#include "model/tile_linear.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/model/tensor_memory.hpp"
 #include "tandem/train/timed_step.hpp"
@@ -84,6 +88,43 @@ Work norm(const std::string& name, std::int64_t channels, std::int64_t pixels, b
           }};
 }
 
+Work norm_of_gelu() {
+  const std::int64_t channels = 64;
+  NormTensors norm{{},   torch::zeros(channels), torch::zeros(channels), torch::ones(channels), 0.4,
+                   1e-12};
+  norm.bias.requires_grad_();
+  const Gelu gelu;
+  return {"BatchNorm, GELU of 128 x 64 x 31x31, bf16",
+          activations({128, channels, 31, 31}, torch::kBFloat16), Precision::kBf16,
+          [=](const torch::Tensor& x) { return normalized_gelu(norm, gelu, x, true); },
+          [=](const torch::Tensor& x) {
+            return torch::gelu(torch::batch_norm(x, {}, norm.bias, norm.running_mean,
+                                                 norm.running_variance, true, norm.momentum,
+                                                 norm.epsilon, false));
+          }};
+}
+
+Work tiled(std::int64_t channels, std::int64_t pixels, std::int64_t filters) {
+  Conv2d layer(torch::nn::Conv2dOptions(channels, filters, 3).padding(1).bias(false));
+  layer->weight.set_data(layer->weight.contiguous(at::MemoryFormat::ChannelsLast));
+  const std::string size = std::to_string(pixels) + "x" + std::to_string(pixels);
+  return {"3x3, " + std::to_string(channels) + " to " + std::to_string(filters) + ", of 128 x " +
+              size + ", bf16",
+          activations({128, channels, pixels, pixels}, torch::kBFloat16), Precision::kBf16,
+          [layer](const torch::Tensor& x) mutable { return convolve_with_tiles(*layer, x); },
+          [layer](const torch::Tensor& x) mutable -> torch::Tensor {
+            return layer->torch::nn::Conv2dImpl::forward(x);
+          }};
+}
+
+Work tiled_linear() {
+  torch::nn::Linear layer(400, 120);
+  return {"linear, ReLU, 400 to 120, of 64, bf16", torch::randn({64, 400}).to(torch::kBFloat16),
+          Precision::kBf16,
+          [layer](const torch::Tensor& x) mutable { return linear_relu(layer, x); },
+          [layer](const torch::Tensor& x) mutable { return layer->forward(x).relu_(); }};
+}
+
 }  // namespace
 }  // namespace tandem::model
 
@@ -105,4 +146,16 @@ int main(int count, char** words) {
   measure({"GELU of 128 x 64 x 31x31, bf16", activations({128, 64, 31, 31}, torch::kBFloat16),
            Precision::kBf16, gelu, [](const torch::Tensor& x) { return torch::gelu(x); }},
           runs);
+  measure(norm_of_gelu(), runs);
+  measure(
+      {"max-pool of 128 x 64 x 30x30, bf16", activations({128, 64, 30, 30}, torch::kBFloat16),
+       Precision::kBf16, max_pool, [](const torch::Tensor& x) { return torch::max_pool2d(x, 2); }},
+      runs);
+  if (!tandem::kernels::has_amx()) return 0;  // whose tiles the rest takes
+  measure(tiled(64, 32, 128), runs);
+  measure(tiled(128, 16, 128), runs);
+  measure(tiled(128, 16, 256), runs);
+  measure(tiled(256, 8, 512), runs);
+  measure(tiled(512, 4, 512), runs);
+  measure(tiled_linear(), runs);
 }

@@ -13,7 +13,7 @@ using torch::nn::BatchNorm2d;
 
 // Odd sizes, several parts and a part of one, channels that fill no vector, and more pixels than
 // are summed at once.
-const std::vector<std::int64_t> kShapes[] = {
+const std::vector<std::int64_t> kNormShapes[] = {
     {11, 5, 6, 8}, {8, 16, 4, 4}, {3, 40, 7, 9}, {1, 64, 32, 32}};
 
 torch::Tensor images(const std::vector<std::int64_t>& shape) {
@@ -32,12 +32,13 @@ BatchNorm2d make_norm(std::int64_t channels) {
   return norm;
 }
 
-struct Results {
+struct NormalizedReluResults {
   torch::Tensor out, of_x, of_weight, of_bias, mean, variance;
 };
 
 template <class Layer>
-Results run(const torch::Tensor& values, torch::Dtype type, Layer layer) {
+NormalizedReluResults run_normalized_relu(const torch::Tensor& values, torch::Dtype type,
+                                          Layer layer) {
   BatchNorm2d norm = make_norm(values.size(1));
   norm->to(type == torch::kFloat64 ? torch::kFloat64 : torch::kFloat32);
   const torch::Tensor x = values.detach().to(type).requires_grad_();
@@ -56,56 +57,57 @@ Results run(const torch::Tensor& values, torch::Dtype type, Layer layer) {
 }
 
 // By its norm, because a few bfloat16 numbers of equal size may be chosen otherwise by pooling.
-double difference(const torch::Tensor& found, const torch::Tensor& expected) {
+double norm_of_difference(const torch::Tensor& found, const torch::Tensor& expected) {
   return ((found - expected).norm() / expected.norm()).item<double>();
 }
 
-void expect_near(const Results& found, const Results& expected, double rounding) {
-  EXPECT_LT(difference(found.out, expected.out), rounding);
-  EXPECT_LT(difference(found.of_x, expected.of_x), rounding);
-  EXPECT_LT(difference(found.of_weight, expected.of_weight), 1e-5);
-  EXPECT_LT(difference(found.of_bias, expected.of_bias), 1e-5);
-  EXPECT_LT(difference(found.mean, expected.mean), 1e-6);
-  EXPECT_LT(difference(found.variance, expected.variance), 1e-6);
+void expect_near(const NormalizedReluResults& found, const NormalizedReluResults& expected,
+                 double rounding) {
+  EXPECT_LT(norm_of_difference(found.out, expected.out), rounding);
+  EXPECT_LT(norm_of_difference(found.of_x, expected.of_x), rounding);
+  EXPECT_LT(norm_of_difference(found.of_weight, expected.of_weight), 1e-5);
+  EXPECT_LT(norm_of_difference(found.of_bias, expected.of_bias), 1e-5);
+  EXPECT_LT(norm_of_difference(found.mean, expected.mean), 1e-6);
+  EXPECT_LT(norm_of_difference(found.variance, expected.variance), 1e-6);
 }
 
-constexpr double kRounding = 1.0 / 400;  // the root of the mean square of bfloat16's is 1 / 600
+constexpr double kOneRounding = 1.0 / 400;  // the root of the mean square of bfloat16's is 1 / 600
 
 TEST(NormalizedRelu, IsBatchNormAndReluRoundedOnce) {
-  for (const auto& shape : kShapes) {
+  for (const auto& shape : kNormShapes) {
     SCOPED_TRACE(shape[1]);
     const torch::Tensor x = images(shape);
-    expect_near(run(x, torch::kBFloat16, normalized_relu),
-                run(x, torch::kFloat64,
-                    [](BatchNorm2d& norm, const torch::Tensor& in) {
-                      return torch::relu(norm->forward(in));
-                    }),
-                kRounding);
+    expect_near(run_normalized_relu(x, torch::kBFloat16, normalized_relu),
+                run_normalized_relu(x, torch::kFloat64,
+                                    [](BatchNorm2d& norm, const torch::Tensor& in) {
+                                      return torch::relu(norm->forward(in));
+                                    }),
+                kOneRounding);
   }
 }
 
 TEST(NormalizedRelu, PoolsLikeMaxPool) {
-  for (const auto& shape : kShapes) {
+  for (const auto& shape : kNormShapes) {
     SCOPED_TRACE(shape[1]);
     const torch::Tensor x = images(shape);
-    expect_near(run(x, torch::kBFloat16, pooled_normalized_relu),
-                run(x, torch::kFloat64,
-                    [](BatchNorm2d& norm, const torch::Tensor& in) {
-                      return torch::max_pool2d(torch::relu(norm->forward(in)), 2);
-                    }),
-                kRounding);
+    expect_near(run_normalized_relu(x, torch::kBFloat16, pooled_normalized_relu),
+                run_normalized_relu(x, torch::kFloat64,
+                                    [](BatchNorm2d& norm, const torch::Tensor& in) {
+                                      return torch::max_pool2d(torch::relu(norm->forward(in)), 2);
+                                    }),
+                kOneRounding);
   }
 }
 
 TEST(NormalizedRelu, GivesTheSameBitsOnAnyNumberOfThreads) {
-  const torch::Tensor x = images(kShapes[0]);
+  const torch::Tensor x = images(kNormShapes[0]);
   ASSERT_GT(image_parts(static_cast<std::size_t>(x.size(0))), 2U);
   const int before = at::get_num_threads();
   for (const auto& layer : {normalized_relu, pooled_normalized_relu}) {
     at::set_num_threads(1);
-    const Results one = run(x, torch::kBFloat16, layer);
+    const NormalizedReluResults one = run_normalized_relu(x, torch::kBFloat16, layer);
     at::set_num_threads(3);
-    const Results three = run(x, torch::kBFloat16, layer);
+    const NormalizedReluResults three = run_normalized_relu(x, torch::kBFloat16, layer);
     EXPECT_TRUE(torch::equal(one.out, three.out));
     EXPECT_TRUE(torch::equal(one.of_x, three.of_x));
     EXPECT_TRUE(torch::equal(one.of_weight, three.of_weight));
@@ -116,7 +118,7 @@ TEST(NormalizedRelu, GivesTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(NormalizedRelu, LeavesTheRestToLibtorch) {
-  const torch::Tensor x = images(kShapes[0]);
+  const torch::Tensor x = images(kNormShapes[0]);
   const torch::Tensor wide = x.to(torch::kFloat32);
   BatchNorm2d ours = make_norm(x.size(1)), theirs = make_norm(x.size(1));
   EXPECT_TRUE(torch::equal(normalized_relu(ours, wide), theirs->forward(wide).relu()));
@@ -130,7 +132,7 @@ TEST(NormalizedRelu, LeavesTheRestToLibtorch) {
 }
 
 TEST(NormalizedRelu, PassesOnWhatIsNotANumber) {
-  torch::Tensor x = images(kShapes[1]);
+  torch::Tensor x = images(kNormShapes[1]);
   x[0][3][0][0] = std::nan("");
   BatchNorm2d norm = make_norm(x.size(1));
   for (const auto& layer : {normalized_relu, pooled_normalized_relu}) {

@@ -1,0 +1,63 @@
+#include "tandem/kernels/max_pool.hpp"
+
+#include <algorithm>
+
+#include "tandem/kernels/bfloat16.hpp"
+#include "tandem/kernels/cpu_clones.hpp"
+
+namespace tandem::kernels {
+
+TANDEM_CLONES void max_pool(const std::uint16_t* __restrict in, std::size_t height,
+                            std::size_t width, std::size_t channels, std::uint16_t* __restrict out,
+                            std::uint8_t* __restrict choice) {
+  for (std::size_t row = 0; row < height / 2; ++row) {
+    for (std::size_t column = 0; column < width / 2; ++column) {
+      const std::uint16_t* p0 = in + (2 * row * width + 2 * column) * channels;
+      const std::uint16_t* p1 = p0 + channels;
+      const std::uint16_t* p2 = p0 + width * channels;
+      const std::uint16_t* p3 = p2 + channels;
+      for (std::size_t c = 0; c < channels; ++c) {
+        const std::uint32_t bits[] = {p0[c], p1[c], p2[c], p3[c]};
+        std::uint32_t best = bits[0], which = 0;
+        for (std::uint32_t k = 1; k < 4; ++k) {
+          const float value = float_of_bfloat16(static_cast<std::uint16_t>(bits[k]));
+          const bool better =
+              (value > float_of_bfloat16(static_cast<std::uint16_t>(best))) | (value != value);
+          best = better ? bits[k] : best;
+          which = better ? k : which;
+        }
+        out[c] = static_cast<std::uint16_t>(best);
+        choice[c] = static_cast<std::uint8_t>(which);
+      }
+      out += channels;
+      choice += channels;
+    }
+  }
+}
+
+TANDEM_CLONES void max_pool_gradient(const std::uint16_t* __restrict gradient,
+                                     const std::uint8_t* __restrict choice, std::size_t height,
+                                     std::size_t width, std::size_t channels,
+                                     std::uint16_t* __restrict out) {
+  const std::size_t line = width * channels;
+  for (std::size_t row = 0; row < height / 2; ++row) {
+    std::uint16_t* upper = out + 2 * row * line;
+    for (std::size_t column = 0; column < width / 2; ++column) {
+      for (std::size_t k = 0; k < 4; ++k) {
+        std::uint16_t* to = upper + k / 2 * line + (2 * column + k % 2) * channels;
+        for (std::size_t c = 0; c < channels; ++c) {
+          to[c] = choice[c] == k ? gradient[c] : std::uint16_t{0};
+        }
+      }
+      gradient += channels;
+      choice += channels;
+    }
+    if (width % 2 == 1) {
+      std::fill_n(upper + line - channels, channels, std::uint16_t{0});
+      std::fill_n(upper + 2 * line - channels, channels, std::uint16_t{0});
+    }
+  }
+  if (height % 2 == 1) std::fill_n(out + (height - 1) * line, line, std::uint16_t{0});
+}
+
+}  // namespace tandem::kernels

@@ -1,0 +1,67 @@
+// What: what batch normalization learns of each channel of a bfloat16 batch with channels last, and
+// the gradients that follow from its two sums: common to the layers that are fused with it. Private
+// to the module.
+// Owns: its arrays. Threads: any; work is spread over libtorch's. Throws: std::bad_alloc.
+//
+// Sums are made for each image part and then over the parts, so the number of threads changes none.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "tandem/kernels/normalized_relu.hpp"
+#include "tandem/model/libtorch.hpp"
+
+namespace tandem::model {
+
+struct ImageSizes {
+  explicit ImageSizes(const torch::Tensor& x);
+  std::size_t pixels() const { return height * width; }
+  std::size_t pooled_pixels() const { return (height / 2) * (width / 2); }
+  const std::size_t images, channels, height, width;
+};
+
+// fp32, one element for each channel. Statistics: new = (1 - momentum) * old + momentum * batch's.
+struct NormTensors {
+  torch::Tensor weight;  // undefined: 1
+  torch::Tensor bias, running_mean, running_variance;
+  double momentum = 0;
+  double epsilon = 0;
+};
+
+// Of each channel; what forward leaves to backward.
+struct ChannelFactors : torch::CustomClassHolder {
+  std::vector<float> mean, inverse_deviation, scale, shift;
+  kernels::Normalization normalization() const { return {scale.data(), shift.data()}; }
+};
+
+// Moves the running statistics. x: more than one pixel in all.
+c10::intrusive_ptr<ChannelFactors> learn_factors(const NormTensors& norm, const torch::Tensor& x);
+
+// Of the gradients after normalization, for each part and channel: their sum, and the sum of their
+// products with x less its mean.
+class GradientSums {
+ public:
+  explicit GradientSums(const ImageSizes& sizes);
+  float* sum(std::size_t part) { return &sums_[part * channels_]; }
+  float* product(std::size_t part) { return &products_[part * channels_]; }
+  double whole_sum(std::size_t channel) const { return whole(sums_, channel); }
+  double whole_product(std::size_t channel) const { return whole(products_, channel); }
+
+ private:
+  double whole(const std::vector<float>& parts, std::size_t channel) const;
+  const std::size_t channels_;
+  std::vector<float> sums_, products_;
+};
+
+struct NormGradients {
+  torch::Tensor of_weight, of_bias;
+  std::vector<float> slope, offset;
+  kernels::Correction correction() const { return {slope.data(), offset.data()}; }
+};
+
+// Ioffe and Szegedy, "Batch Normalization", 2015, section 3, in terms of x.
+NormGradients norm_gradients(const ChannelFactors& factors, const GradientSums& sums,
+                             const ImageSizes& sizes);
+
+}  // namespace tandem::model

@@ -1,0 +1,61 @@
+#include "max_pool.hpp"
+
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "batch_statistics.hpp"
+#include "bfloat16_bits.hpp"
+#include "image_parts.hpp"
+#include "tandem/kernels/max_pool.hpp"
+
+namespace tandem::model {
+namespace {
+
+struct MaxPool : public torch::autograd::Function<MaxPool> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x) {
+    const ImageSizes sizes(x);
+    const torch::Tensor out = torch::empty({x.size(0), x.size(1), x.size(2) / 2, x.size(3) / 2},
+                                           x.options(), at::MemoryFormat::ChannelsLast);
+    const torch::Tensor choice = torch::empty(out.numel(), torch::kUInt8);
+    for_each_image(sizes.images, [&](std::size_t, std::size_t image) {
+      const std::size_t to = image * sizes.pooled_pixels() * sizes.channels;
+      kernels::max_pool(bits_of(x) + image * sizes.pixels() * sizes.channels, sizes.height,
+                        sizes.width, sizes.channels, bits_of(out) + to,
+                        choice.data_ptr<std::uint8_t>() + to);
+    });
+    context->save_for_backward({choice});
+    context->saved_data["shape"] = x.sizes();
+    return out;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const torch::Tensor choice = context->get_saved_variables().front();
+    const torch::Tensor above =
+        gradients.front().to(torch::kBFloat16).contiguous(at::MemoryFormat::ChannelsLast);
+    const torch::Tensor of_x = torch::empty(context->saved_data["shape"].toIntVector(),
+                                            above.options(), at::MemoryFormat::ChannelsLast);
+    const ImageSizes sizes(of_x);
+    for_each_image(sizes.images, [&](std::size_t, std::size_t image) {
+      const std::size_t from = image * sizes.pooled_pixels() * sizes.channels;
+      kernels::max_pool_gradient(bits_of(above) + from, choice.data_ptr<std::uint8_t>() + from,
+                                 sizes.height, sizes.width, sizes.channels,
+                                 bits_of(of_x) + image * sizes.pixels() * sizes.channels);
+    });
+    return {of_x};
+  }
+};
+
+// What the kernels do; the rest is libtorch's, faults too.
+bool is_ours(const torch::Tensor& x) {
+  return torch::GradMode::is_enabled() && x.is_cpu() && x.scalar_type() == torch::kBFloat16 &&
+         x.dim() == 4 && x.is_contiguous(at::MemoryFormat::ChannelsLast) && x.size(2) > 1 &&
+         x.size(3) > 1;
+}
+
+}  // namespace
+
+torch::Tensor max_pool(const torch::Tensor& x) {
+  return is_ours(x) ? MaxPool::apply(x) : torch::max_pool2d(x, 2);
+}
+
+}  // namespace tandem::model

@@ -1,0 +1,81 @@
+#include "normalized_gelu.hpp"
+
+#include <torch/csrc/autograd/custom_function.h>
+
+#include "bfloat16_bits.hpp"
+#include "image_parts.hpp"
+#include "tandem/kernels/normalized_gelu.hpp"
+
+namespace tandem::model {
+namespace {
+
+struct NormalizedGelu : public torch::autograd::Function<NormalizedGelu> {
+  // `bias` is within factors, and here for autograd to know of.
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+                               const torch::Tensor& /*bias*/,
+                               const c10::intrusive_ptr<ChannelFactors>& factors,
+                               const c10::intrusive_ptr<Gelu::Tables>& tables) {
+    const ImageSizes sizes(x);
+    const torch::Tensor out = torch::empty_like(x);
+    for_each_image(sizes.images, [&](std::size_t, std::size_t image) {
+      const std::size_t at = image * sizes.pixels() * sizes.channels;
+      kernels::normalized_gelu(tables->tables, bits_of(x) + at, sizes.pixels(), sizes.channels,
+                               factors->normalization(), bits_of(out) + at);
+    });
+    context->save_for_backward({x});
+    context->saved_data["factors"] = c10::IValue::make_capsule(factors);
+    context->saved_data["tables"] = c10::IValue::make_capsule(tables);
+    return out;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const torch::Tensor x = context->get_saved_variables().front();
+    const auto factors = c10::static_intrusive_pointer_cast<ChannelFactors>(
+        context->saved_data["factors"].toCapsule());
+    const auto tables =
+        c10::static_intrusive_pointer_cast<Gelu::Tables>(context->saved_data["tables"].toCapsule());
+    const torch::Tensor above =
+        gradients.front().to(torch::kBFloat16).contiguous(at::MemoryFormat::ChannelsLast);
+    const ImageSizes sizes(x);
+    const std::size_t image_size = sizes.pixels() * sizes.channels;
+    const torch::Tensor of_x = torch::empty_like(x);
+    GradientSums sums(sizes);
+    for_each_image(sizes.images, [&](std::size_t part, std::size_t image) {
+      const std::size_t at = image * image_size;
+      kernels::normalized_gelu_gradient(tables->tables, bits_of(x) + at, bits_of(above) + at,
+                                        sizes.pixels(), sizes.channels, factors->normalization(),
+                                        factors->mean.data(), bits_of(of_x) + at, sums.sum(part),
+                                        sums.product(part));
+    });
+    const NormGradients norm = norm_gradients(*factors, sums, sizes);
+    for_each_image(sizes.images, [&](std::size_t, std::size_t image) {
+      const std::size_t at = image * image_size;
+      kernels::correct_gradient(bits_of(x) + at, sizes.pixels(), sizes.channels,
+                                factors->scale.data(), norm.correction(), bits_of(of_x) + at);
+    });
+    return {of_x, norm.of_bias, torch::Tensor(), torch::Tensor()};
+  }
+};
+
+// What the kernels do; the rest is libtorch's, faults too.
+bool is_ours(const NormTensors& norm, const torch::Tensor& x, bool is_training) {
+  return is_training && torch::GradMode::is_enabled() && x.is_cpu() &&
+         x.scalar_type() == torch::kBFloat16 && x.dim() == 4 &&
+         x.is_contiguous(at::MemoryFormat::ChannelsLast) && x.size(1) == norm.bias.numel() &&
+         x.size(2) > 1 && x.size(3) > 1;
+}
+
+}  // namespace
+
+torch::Tensor normalized_gelu(const NormTensors& norm, const Gelu& gelu, const torch::Tensor& x,
+                              bool is_training) {
+  if (!is_ours(norm, x, is_training)) {
+    return gelu(torch::batch_norm(x, norm.weight, norm.bias, norm.running_mean,
+                                  norm.running_variance, is_training, norm.momentum, norm.epsilon,
+                                  false));
+  }
+  return NormalizedGelu::apply(x, norm.bias, learn_factors(norm, x), gelu.tables());
+}
+
+}  // namespace tandem::model
