@@ -115,12 +115,13 @@ int run_bench_allreduce(Job& job, Options& options, const std::vector<std::strin
   std::vector<float> values;
   comm::agree(job.world, job.topology.host, [&] { values.resize(request.most / sizeof(float)); });
   HostSums sums(job, Span<float>(values), request.algorithm, request.as_bfloat16);
+  const Span<float> all = sums.shared_memory() ? sums.shared_memory()->mine() : Span<float>(values);
   const comm::BareAllReduce bare(job.world);
   std::vector<SumTiming> timings;
   std::uint64_t wrong = 0;
   for (const std::size_t bytes : sizes_between(request.least, request.most)) {
-    timings.push_back(time_sums(job.world, sums.collectives(), bare, Span<float>(values), bytes,
-                                request.seconds, request.as_bfloat16));
+    timings.push_back(time_sums(job.world, sums.collectives(), bare, all, bytes, request.seconds,
+                                request.as_bfloat16));
     sums.forget_errors();
     wrong += timings.back().wrong;
   }

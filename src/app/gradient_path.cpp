@@ -21,6 +21,9 @@ GradientPath::GradientPath(Job& job, comm::Collectives* device, train::Parameter
   });
   if (on_cpu) {
     host_sums_.emplace(job, arena.gradients(), algorithm_, as_bfloat16_);
+    if (const auto& shared = host_sums_->shared_memory()) {
+      arena.move_gradients({shared, shared->mine().data()});
+    }
   } else if (device == nullptr) {
     host_sums_.emplace(job, Span<float>(), algorithm_, false);  // one rank on a GPU
   } else if (as_bfloat16_) {

@@ -16,7 +16,8 @@ namespace tandem::app {
 
 class GradientPath {
  public:
-  // Collective. `device`: what carries gradients between GPUs, or nullptr.
+  // Collective. `device`: what carries gradients between GPUs, or nullptr. Moves the arena's
+  // gradients to memory that the ranks share where that is the way.
   GradientPath(Job& job, comm::Collectives* device, train::ParameterArena& arena,
                const train::TrainConfig& config);
 

@@ -6,6 +6,14 @@ HostSums::HostSums(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm
     : top_(&job.world) {
   const bool has_levels = algorithm == comm::SumAlgorithm::kTwoLevel;
   const bool is_leader = job.node.rank() == 0;
+  const int ranks = job.world.size();
+  if (!has_levels && !as_bfloat16 && ranks > 1 && ranks <= comm::OrderedCollectives::kMostRanks) {
+    if (job.node.size() == ranks && gradients.size() > 0) {
+      shared_memory_ = comm::SharedFloats::make(job.world, gradients.size());
+    }
+    top_ = &ordered_.emplace(job.world, shared_memory_.get());
+    return;
+  }
   comm::MpiCommunicator* between = &job.world;
   if (has_levels) {
     down_.emplace(job.node.duplicate());

@@ -1,11 +1,14 @@
-// What: what makes sums of gradients that lie in the host's memory: MPI as it is, by way of one
-// rank of each host, as bfloat16, or both. Module-private. Owns: the communicators for that; the
+// What: what makes sums of gradients that lie in the host's memory: in the order of ranks, and in
+// memory that all share where the job is on one host; by way of one rank of each host; as bfloat16;
+// or the last two. Module-private. Owns: the communicators for that; the
 // job and the gradients must outlive it. Threads: as Collectives. Throws: InternalError.
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "tandem/app/job.hpp"
+#include "tandem/comm/ordered_collectives.hpp"
 #include "tandem/comm/sum_algorithm.hpp"
 #include "tandem/comm/two_level_collectives.hpp"
 #include "tandem/train/bfloat16_sums.hpp"
@@ -20,6 +23,8 @@ class HostSums {
   HostSums& operator=(const HostSums&) = delete;
 
   comm::Collectives& collectives() { return *top_; }
+  // Where gradients should lie, as many as there were; nullptr: where they are.
+  const std::shared_ptr<comm::SharedFloats>& shared_memory() const { return shared_memory_; }
   // After sums that were only made to measure them.
   void forget_errors();
 
@@ -30,6 +35,8 @@ class HostSums {
   std::optional<comm::MpiCommunicator> sums_;
   std::optional<train::Bfloat16Sums> bfloat16_;
   std::optional<comm::TwoLevelCollectives> two_levels_;
+  std::shared_ptr<comm::SharedFloats> shared_memory_;
+  std::optional<comm::OrderedCollectives> ordered_;
   comm::Collectives* top_;
 };
 

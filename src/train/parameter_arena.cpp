@@ -40,8 +40,22 @@ ParameterArena::ParameterArena(torch::nn::Module& network, bool channels_last,
     const auto value = values_.as_strided(slot.parameter.sizes(), strides, offset);
     value.copy_(slot.parameter);
     slot.parameter.set_data(value);
-    slot.parameter.mutable_grad() = gradients_.as_strided(slot.parameter.sizes(), strides, offset);
   }
+  bind_gradients();
+}
+
+void ParameterArena::bind_gradients() {
+  for (Slot& slot : slots_) slot.parameter.mutable_grad() = view_like(slot, gradients_);
+}
+
+void ParameterArena::move_gradients(std::shared_ptr<float> memory) {
+  const torch::NoGradGuard no_grad;
+  float* const first = memory.get();
+  torch::Tensor moved = torch::from_blob(
+      first, gradients_.sizes(), [memory](void*) {}, gradients_.options());
+  moved.copy_(gradients_);
+  gradients_ = moved;
+  bind_gradients();
 }
 
 std::size_t ParameterArena::parameter_count() const {

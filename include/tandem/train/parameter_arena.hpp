@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -43,12 +44,17 @@ class ParameterArena {
   // What belongs to a parameter in another array of the arena's layout; a view of that array.
   torch::Tensor view_like(const Slot& slot, const torch::Tensor& flat) const;
 
+  // To `memory`, which is as large and is kept alive; before anybody else holds views of them.
+  void move_gradients(std::shared_ptr<float> memory);
+
   // libtorch's own zero_grad would set the gradients to none and so detach the views.
   void zero_gradients();
   // Throws where some code has replaced a parameter's data or gradient by a tensor of its own.
   void check_views() const;
 
  private:
+  void bind_gradients();
+
   std::vector<Slot> slots_;
   std::size_t size_ = 0;  // floats, padding included
   torch::Tensor values_;

@@ -79,6 +79,23 @@ TEST(ParameterArena, NoticesThatLibtorchsZeroGradDetachedTheViews) {
   EXPECT_THROW(arena.check_views(), InternalError);
 }
 
+TEST(ParameterArena, MovesItsGradientsWithTheirNumbers) {
+  const auto network = small_network();
+  auto arena = std::make_unique<ParameterArena>(*network, true);
+  arena->flat_gradients().fill_(3);
+  const std::shared_ptr<float> memory(new float[arena->gradients().size()],
+                                      std::default_delete<float[]>());
+  const std::weak_ptr<float> watched = memory;
+  arena->move_gradients(memory);
+  arena->check_views();
+  EXPECT_EQ(arena->gradients().data(), memory.get());
+  EXPECT_EQ(network->parameters()[0].grad().max().item<float>(), 3);
+  memory.get()[arena->slots().front().offset] = 7;
+  EXPECT_EQ(arena->slots().front().parameter.grad().max().item<float>(), 7);
+  arena.reset();
+  EXPECT_GT(watched.use_count(), 1) << "the network's gradients still lie there";
+}
+
 TEST(ArenaOfTorchScript, IsWhatTheModuleComputesWith) {
   torch::manual_seed(1);
   const model::InputShape shape{1, 8, 6};

@@ -1,0 +1,38 @@
+// What: collectives whose long fp32 sums are added in the order of ranks, wherever the ranks are
+// and whatever buckets sums are cut into: the bits are a function of the numbers and the ranks.
+// Others are those of what it stands before.
+// Owns: nothing; both must outlive it. Threads: as Collectives. Throws: as Collectives.
+#pragma once
+
+#include "tandem/comm/communicator.hpp"
+#include "tandem/comm/shared_floats.hpp"
+
+namespace tandem::comm {
+
+class OrderedCollectives final : public Collectives {
+ public:
+  // More ranks would send each other too many small messages.
+  static constexpr int kMostRanks = 64;
+  // In fewer floats, 64 KiB, a second message costs more than a second rank adding gains.
+  static constexpr std::size_t kFewFloats = 16384;
+
+  // At most kMostRanks. `floats`, which these ranks made, or nullptr: sums within it are made
+  // there.
+  OrderedCollectives(Communicator& world, SharedFloats* floats) : world_(world), floats_(floats) {}
+
+  int rank() const override { return world_.rank(); }
+  int size() const override { return world_.size(); }
+  std::string name() const override;
+  bool allows_progress_thread() const override { return world_.allows_progress_thread(); }
+
+ private:
+  void do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) override;
+  std::unique_ptr<Pending> do_start_all_reduce(void* data, std::size_t count,
+                                               DataType type) override;
+  void do_broadcast(void* data, std::size_t bytes, int root) override;
+
+  Communicator& world_;
+  SharedFloats* const floats_;
+};
+
+}  // namespace tandem::comm
