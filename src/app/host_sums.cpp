@@ -8,8 +8,13 @@ HostSums::HostSums(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm
   const bool is_leader = job.node.rank() == 0;
   const int ranks = job.world.size();
   if (!has_levels && !as_bfloat16 && ranks > 1 && ranks <= comm::OrderedCollectives::kMostRanks) {
-    if (job.node.size() == ranks && gradients.size() > 0) {
+    const bool is_one_host = job.node.size() == ranks;
+    if (is_one_host && gradients.size() > 0) {
       shared_memory_ = comm::SharedFloats::make(job.world, gradients.size());
+    } else if (!is_one_host) {
+      const auto most_of_a_host =
+          job.world.all_reduce_value<std::int64_t>(job.node.size(), comm::Reduction::kMax);
+      job.world.sum_along_ring(most_of_a_host > 1);
     }
     top_ = &ordered_.emplace(job.world, shared_memory_.get());
     return;

@@ -48,6 +48,8 @@ int MpiCommunicator::size() const { return handle_->size; }
 bool MpiCommunicator::allows_progress_thread() const { return Runtime::allows_threads(); }
 void MpiCommunicator::barrier() { TANDEM_MPI(MPI_Barrier(handle_->mpi)); }
 
+void MpiCommunicator::sum_along_ring(bool along) { handle_->sums_along_ring = along; }
+
 void MpiCommunicator::do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) {
   const MPI_Datatype mpi = mpi_type(type);
   if (size() == 1) return;  // one rank's sum is what it has

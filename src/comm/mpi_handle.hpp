@@ -30,7 +30,8 @@ struct MpiCommunicator::Handle {
   MPI_Comm mpi;
   int rank = 0;
   int size = 1;
-  unsigned parted_sums = 0;  // that were started
+  unsigned started_sums = 0;
+  bool sums_along_ring = false;
 };
 
 }  // namespace tandem::comm

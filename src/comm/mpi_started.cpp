@@ -7,9 +7,14 @@
 #include "mpi_handle.hpp"
 #include "mpi_values.hpp"
 #include "parted_sum.hpp"
+#include "ring_sum.hpp"
 
 namespace tandem::comm {
 namespace {
+
+// Two tags for each of so many sums that may be under way; tag 0 is MpiCommunicator's.
+constexpr unsigned kSumsUnderWay = 10000;
+constexpr int kFirstTag = 1;
 
 std::unique_ptr<Pending> nothing_to_wait_for() {
   return std::make_unique<MpiPending>(std::vector<MPI_Request>());
@@ -33,8 +38,11 @@ std::unique_ptr<Pending> MpiCommunicator::do_start_all_reduce(void* data, std::s
   const MPI_Datatype mpi = mpi_type(type);
   if (size() == 1) return nothing_to_wait_for();
   if (size() <= kMostRanksOfPartedSum && count <= piece_) {
-    return std::make_unique<PartedSum>(handle_->mpi, data, static_cast<int>(count), mpi,
-                                       handle_->parted_sums++);
+    const int tag = kFirstTag + 2 * static_cast<int>(handle_->started_sums++ % kSumsUnderWay);
+    if (handle_->sums_along_ring) {
+      return std::make_unique<RingSum>(handle_->mpi, data, count, mpi, tag);
+    }
+    return std::make_unique<PartedSum>(handle_->mpi, data, count, mpi, tag);
   }
   std::vector<MPI_Request> requests;
   for_each_piece(data, count, bytes_of_type(type), piece_, [&](void* at, int n) {

@@ -1,6 +1,9 @@
 #include "tandem/comm/ordered_collectives.hpp"
 
+#include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <vector>
 
 #include "parted_sum.hpp"
 #include "tandem/comm/with_values.hpp"
@@ -20,10 +23,20 @@ void OrderedCollectives::do_all_reduce(void* data, std::size_t count, DataType t
     return;
   }
   const Span<float> values(static_cast<float*>(data), count);
-  if (floats_ != nullptr && floats_->has(values)) {
-    floats_->sum(world_, values);
-  } else {
-    world_.start_all_reduce(values)->wait();
+  const bool is_shared = floats_ != nullptr && floats_->has(values);
+  std::vector<std::unique_ptr<Pending>> under_way;
+  for (std::size_t at = 0; at < count; at += kFloatsOfPiece) {
+    const Span<float> piece = values.subspan(at, std::min(kFloatsOfPiece, count - at));
+    if (is_shared) {
+      floats_->sum(world_, piece);
+    } else {
+      under_way.push_back(world_.start_all_reduce(piece));
+    }
+  }
+  // All of them, because each goes on with a call of its own alone.
+  const auto has_ended = [](const std::unique_ptr<Pending>& piece) { return piece->test(); };
+  while (std::count_if(under_way.begin(), under_way.end(), has_ended) <
+         static_cast<std::ptrdiff_t>(under_way.size())) {
   }
 }
 

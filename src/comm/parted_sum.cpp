@@ -1,6 +1,6 @@
 #include "parted_sum.hpp"
 
-#include <algorithm>
+#include <exception>
 
 #include "check_mpi.hpp"
 #include "mpi_handle.hpp"
@@ -8,24 +8,25 @@
 namespace tandem::comm {
 namespace {
 
-// Two tags for each of so many sums that may be under way; tag 0 is MpiCommunicator's.
-constexpr unsigned kSumsUnderWay = 10000;
-constexpr int kFirstTag = 1;
+int ranks_of(MPI_Comm mpi) {
+  int ranks = 0;
+  TANDEM_MPI(MPI_Comm_size(mpi, &ranks));
+  return ranks;
+}
 
 }  // namespace
 
-PartedSum::PartedSum(MPI_Comm mpi, void* values, int count, MPI_Datatype type, unsigned number)
+PartedSum::PartedSum(MPI_Comm mpi, void* values, std::size_t count, MPI_Datatype type, int tag)
     : mpi_(mpi),
       values_(static_cast<char*>(values)),
-      count_(count),
       type_(type),
-      tag_(kFirstTag + 2 * static_cast<int>(number % kSumsUnderWay)) {
+      tag_(tag),
+      ranks_(ranks_of(mpi)),
+      parts_(count, ranks_) {
   TANDEM_MPI(MPI_Comm_rank(mpi_, &rank_));
-  TANDEM_MPI(MPI_Comm_size(mpi_, &ranks_));
   int bytes = 0;
   TANDEM_MPI(MPI_Type_size(type_, &bytes));
   element_bytes_ = static_cast<std::size_t>(bytes);
-  part_ = count_ / ranks_ + (count_ % ranks_ > 0 ? 1 : 0);
   send_parts();
 }
 
@@ -58,22 +59,15 @@ bool PartedSum::test() {
   }
 }
 
-int PartedSum::first_of(int rank) const {
-  return static_cast<int>(std::min<long long>(count_, 1LL * rank * part_));
-}
-int PartedSum::count_of(int rank) const { return std::min(part_, count_ - first_of(rank)); }
-char* PartedSum::values_of(int rank) const {
-  return values_ + static_cast<std::size_t>(first_of(rank)) * element_bytes_;
-}
+char* PartedSum::values_of(int rank) const { return values_ + parts_.first(rank) * element_bytes_; }
 char* PartedSum::arrived_from(int rank) const {
   const int slot = rank < rank_ ? rank : rank - 1;
-  return arrived_.get() +
-         static_cast<std::size_t>(slot) * static_cast<std::size_t>(part_) * element_bytes_;
+  return arrived_.get() + static_cast<std::size_t>(slot) * parts_.most() * element_bytes_;
 }
 
 void PartedSum::send_parts() {
   const auto others = static_cast<std::size_t>(ranks_ - 1);
-  arrived_.reset(new char[others * static_cast<std::size_t>(part_) * element_bytes_]);
+  arrived_.reset(new char[others * parts_.most() * element_bytes_]);
   for (int rank = 0; rank < ranks_; ++rank) {
     if (rank != rank_) receive(rank, arrived_from(rank), count_of(rank_), tag_);
   }
@@ -86,13 +80,12 @@ void PartedSum::add_and_send_sum() {
   has_added_ = true;
   char* const own = values_of(rank_);
   const int count = count_of(rank_);
-  // MPI_Reduce_local adds to its second operand.
-  char* sum = rank_ == 0 ? own : arrived_from(0);
-  for (int rank = 1; rank < ranks_; ++rank) {
-    TANDEM_MPI(
-        MPI_Reduce_local(rank == rank_ ? own : arrived_from(rank), sum, count, type_, MPI_SUM));
+  // MPI_Reduce_local adds to its second operand. In the order of SumParts.
+  const auto after = [this](int distance) { return (rank_ + distance) % ranks_; };
+  for (int distance = 1; distance < ranks_; ++distance) {
+    void* const sum = distance + 1 < ranks_ ? arrived_from(after(distance + 1)) : own;
+    TANDEM_MPI(MPI_Reduce_local(arrived_from(after(distance)), sum, count, type_, MPI_SUM));
   }
-  if (sum != own) std::copy_n(sum, static_cast<std::size_t>(count) * element_bytes_, own);
   for (int rank = 0; rank < ranks_; ++rank) {
     if (rank != rank_) receive(rank, values_of(rank), count_of(rank), tag_ + 1);
   }

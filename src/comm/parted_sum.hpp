@@ -7,7 +7,7 @@
 // reduction to one rank and a broadcast along a tree: every link carries all values in one
 // direction after the other. Here both directions carry 2 (ranks - 1) / ranks of them at once,
 // which is the least possible (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms",
-// 2009). A part's sum is made in the order of the ranks.
+// 2009).
 #pragma once
 
 #include <mpi.h>
@@ -16,6 +16,7 @@
 #include <memory>
 #include <vector>
 
+#include "sum_parts.hpp"
 #include "tandem/comm/collectives.hpp"
 
 namespace tandem::comm {
@@ -25,15 +26,14 @@ constexpr int kMostRanksOfPartedSum = 64;
 
 class PartedSum final : public Pending {
  public:
-  // `number`: how many sums of this communicator came before, as on every other rank.
-  PartedSum(MPI_Comm mpi, void* values, int count, MPI_Datatype type, unsigned number);
+  // `tag` and the next one: of no other sum that is under way, the same on every rank.
+  PartedSum(MPI_Comm mpi, void* values, std::size_t count, MPI_Datatype type, int tag);
   ~PartedSum() override;
   void wait() override;
   bool test() override;
 
  private:
-  int first_of(int rank) const;
-  int count_of(int rank) const;
+  int count_of(int rank) const { return static_cast<int>(parts_.size(rank)); }
   char* values_of(int rank) const;
   char* arrived_from(int rank) const;
   void send_parts();
@@ -43,11 +43,11 @@ class PartedSum final : public Pending {
 
   const MPI_Comm mpi_;
   char* const values_;
-  const int count_;
   const MPI_Datatype type_;
   const int tag_;
-  int rank_ = 0, ranks_ = 1, part_ = 0;
+  int rank_ = 0, ranks_ = 1;
   std::size_t element_bytes_ = 0;
+  SumParts parts_;
   std::unique_ptr<char[]> arrived_;
   std::vector<MPI_Request> requests_;
   bool has_added_ = false;

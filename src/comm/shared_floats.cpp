@@ -10,11 +10,12 @@
 #include <functional>
 #include <string>
 
+#include "sum_parts.hpp"
+
 namespace tandem::comm {
 namespace {
 
 constexpr std::size_t kFloatsAtOnce = 8192;  // 32 KB, the first-level cache
-constexpr std::size_t kFloatsOfLine = 16;    // which two ranks should not write at a time
 
 struct Descriptor {
   explicit Descriptor(int opened) : number(opened) {}
@@ -95,20 +96,17 @@ bool SharedFloats::has(Span<const float> values) const {
 
 void SharedFloats::sum(Communicator& host, Span<float> values) {
   const auto first = static_cast<std::size_t>(values.data() - mine().data());
-  const std::size_t count = values.size();
-  // Each rank adds a part of its own, and writes it into all arrays.
-  const std::size_t lines = (count + kFloatsOfLine - 1) / kFloatsOfLine;
-  const std::size_t part = (lines + of_rank_.size() - 1) / of_rank_.size() * kFloatsOfLine;
-  const std::size_t begin = first + std::min(count, rank_ * part);
-  const std::size_t end = first + std::min(count, (rank_ + 1) * part);
+  const SumParts parts(values.size(), host.size());
+  const std::size_t begin = first + parts.first(host.rank());
+  const std::size_t end = begin + parts.size(host.rank());
   host.barrier();
   std::atomic_thread_fence(std::memory_order_acquire);
   float sums[kFloatsAtOnce];
   for (std::size_t at = begin; at < end; at += kFloatsAtOnce) {
     const std::size_t some = std::min(kFloatsAtOnce, end - at);
-    std::copy_n(of_rank_[0] + at, some, sums);
-    for (std::size_t rank = 1; rank < of_rank_.size(); ++rank) {
-      const float* const theirs = of_rank_[rank] + at;
+    std::copy_n(of_rank_[(rank_ + 1) % of_rank_.size()] + at, some, sums);
+    for (std::size_t distance = 2; distance <= of_rank_.size(); ++distance) {
+      const float* const theirs = of_rank_[(rank_ + distance) % of_rank_.size()] + at;
       for (std::size_t i = 0; i < some; ++i) sums[i] += theirs[i];
     }
     for (float* const all : of_rank_) std::copy_n(sums, some, all + at);

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
 #include <vector>
 
 #include "support/mpi_test.hpp"
@@ -13,17 +14,26 @@
 namespace tandem::comm {
 namespace {
 
-// Of no whole line, and more than a rank adds at once.
-constexpr std::size_t kCount = 70'003;
+// Of no whole line, and more than a rank adds at once and than a piece has.
+constexpr std::size_t kCount = 600'003;
 
 // Numbers whose sum rounds, so that its order shows.
 float value_of(int rank, std::size_t i) {
-  return static_cast<float>(i % 97) * 0.1F + (rank == 1 ? 1e4F : 0.3F * static_cast<float>(rank));
+  constexpr float kScales[] = {0.3333F, 1000.7F, 0.0371F, 17.13F};
+  return static_cast<float>(i % 97 + 1) * kScales[rank % 4];
 }
 
-float sum_of(int ranks, std::size_t i) {
-  float sum = value_of(0, i);
-  for (int rank = 1; rank < ranks; ++rank) sum += value_of(rank, i);
+// Element i of those that are summed from `first` to `end`. In the order that is promised: of
+// parts of whole lines of 16, each begins at the rank after its owner.
+float sum_of(int ranks, std::size_t i, std::size_t first = 0, std::size_t end = kCount) {
+  const std::size_t lines = (end - first + 15) / 16;
+  const std::size_t part =
+      16 * ((lines + static_cast<std::size_t>(ranks) - 1) / static_cast<std::size_t>(ranks));
+  const int owner = static_cast<int>((i - first) / part);
+  float sum = value_of((owner + 1) % ranks, i);
+  for (int distance = 2; distance <= ranks; ++distance) {
+    sum += value_of((owner + distance) % ranks, i);
+  }
   return sum;
 }
 
@@ -43,19 +53,19 @@ TEST(SharedFloats, StartAsZeros) {
   for (const float value : floats->mine()) ASSERT_EQ(value, 0);
 }
 
-TEST(SharedFloats, AddInTheOrderOfRanksAndLeaveTheRest) {
+TEST(SharedFloats, AddInTheirOrderAndLeaveTheRest) {
   Shared shared;
   const std::vector<std::pair<std::size_t, std::size_t>> slices{
-      {0, 1}, {5, 30}, {50, 0}, {50, 60'000}, {70'002, 1}};
-  std::vector<bool> is_summed(kCount, false);
+      {0, 1}, {5, 30}, {50, 0}, {50, 60'000}, {kCount - 1, 1}};
+  std::vector<float> expected(shared.floats->mine().begin(), shared.floats->mine().end());
   for (const auto& [first, count] : slices) {
     shared.floats->sum(shared.world, shared.floats->mine().subspan(first, count));
-    std::fill_n(is_summed.begin() + static_cast<std::ptrdiff_t>(first), count, true);
+    for (std::size_t i = first; i < first + count; ++i) {
+      expected[i] = sum_of(shared.world.size(), i, first, first + count);
+    }
   }
   for (std::size_t i = 0; i < kCount; ++i) {
-    ASSERT_EQ(shared.floats->mine()[i],
-              is_summed[i] ? sum_of(shared.world.size(), i) : value_of(shared.world.rank(), i))
-        << i;
+    ASSERT_EQ(shared.floats->mine()[i], expected[i]) << i;
   }
 }
 
@@ -78,14 +88,51 @@ TEST(SharedFloats, AreOfNoRankWhereOneCannotMakeThem) {
   EXPECT_EQ(floats, nullptr);
 }
 
-TEST(OrderedCollectives, GiveTheSameBitsInSharedMemoryAndOutsideOfIt) {
-  Shared shared;
-  std::vector<float> elsewhere(shared.floats->mine().begin(), shared.floats->mine().end());
-  OrderedCollectives(shared.world, shared.floats.get()).all_reduce(shared.floats->mine());
-  OrderedCollectives(shared.world, nullptr).all_reduce(Span<float>(elsewhere));
-  for (std::size_t i = 0; i < kCount; ++i) {
-    ASSERT_EQ(shared.floats->mine()[i], sum_of(shared.world.size(), i)) << i;
-    ASSERT_EQ(elsewhere[i], shared.floats->mine()[i]) << i;
+TEST(OrderedCollectives, GiveTheSameBitsHoweverSumsTravel) {
+  for (const std::size_t count : {kCount, OrderedCollectives::kFewFloats, kCount - 1}) {
+    SCOPED_TRACE(count);
+    Shared shared;
+    const int ranks = shared.world.size();
+    const std::vector<float> before(shared.floats->mine().begin(), shared.floats->mine().end());
+    OrderedCollectives(shared.world, shared.floats.get())
+        .all_reduce(shared.floats->mine().subspan(0, count));
+    for (const bool along_ring : {false, true}) {
+      SCOPED_TRACE(along_ring);
+      shared.world.sum_along_ring(along_ring);
+      std::vector<float> elsewhere = before;
+      OrderedCollectives(shared.world, nullptr).all_reduce(Span<float>(elsewhere.data(), count));
+      for (std::size_t i = 0; i < kCount; ++i) {
+        const std::size_t piece = i - i % OrderedCollectives::kFloatsOfPiece;
+        const std::size_t end = std::min(count, piece + OrderedCollectives::kFloatsOfPiece);
+        ASSERT_EQ(elsewhere[i], i < count ? sum_of(ranks, i, piece, end) : before[i]) << i;
+        ASSERT_EQ(elsewhere[i], shared.floats->mine()[i]) << i;
+      }
+    }
+  }
+}
+
+TEST(OrderedCollectives, KeepManySumsApartAlongARing) {
+  auto world = MpiCommunicator::world();
+  world.sum_along_ring(true);
+  OrderedCollectives sums(world, nullptr);
+  std::vector<std::vector<float>> values;
+  std::vector<std::unique_ptr<Pending>> pending;
+  for (std::size_t i = 0; i < 40; ++i) {  // some of no element, most of fewer than a line per rank
+    values.emplace_back(i, static_cast<float>(world.rank() + 1));
+  }
+  for (std::vector<float>& each : values) {
+    pending.push_back(sums.start_all_reduce(Span<float>(each)));
+  }
+  // Some are asked for first here and last there.
+  if (world.rank() % 2 == 0) std::reverse(pending.begin(), pending.end());
+  bool are_done = false;
+  while (!are_done) {
+    are_done = true;
+    for (const auto& each : pending) are_done = each->test() && are_done;
+  }
+  const int ranks = world.size();
+  for (const std::vector<float>& each : values) {
+    for (const float value : each) EXPECT_EQ(value, static_cast<float>(ranks * (ranks + 1) / 2));
   }
 }
 

@@ -1,6 +1,6 @@
-// What: collectives whose long fp32 sums are added in the order of ranks, wherever the ranks are
-// and whatever buckets sums are cut into: the bits are a function of the numbers and the ranks.
-// Others are those of what it stands before.
+// What: collectives whose long fp32 sums are added in one order, that of comm/sum_parts.hpp,
+// wherever the ranks are: a run that moves keeps its bits. Others are those of what it stands
+// before.
 // Owns: nothing; both must outlive it. Threads: as Collectives. Throws: as Collectives.
 #pragma once
 
@@ -11,10 +11,13 @@ namespace tandem::comm {
 
 class OrderedCollectives final : public Collectives {
  public:
-  // More ranks would send each other too many small messages.
+  // More ranks would send too many messages; for them sums are MPI's.
   static constexpr int kMostRanks = 64;
   // In fewer floats, 64 KiB, a second message costs more than a second rank adding gains.
   static constexpr std::size_t kFewFloats = 16384;
+
+  // Sums are cut into pieces of 2 MiB, so that one is added while another travels.
+  static constexpr std::size_t kFloatsOfPiece = std::size_t{1} << 19;
 
   // At most kMostRanks. `floats`, which these ranks made, or nullptr: sums within it are made
   // there.

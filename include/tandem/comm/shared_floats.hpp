@@ -27,7 +27,7 @@ class SharedFloats {
   // Whether `values` begin among them.
   bool has(Span<const float> values) const;
   // Collective, of the ranks that made it. `values`, a part of mine(), the same part on each rank,
-  // become the sum of all, added in the order of ranks: all end with the same bits.
+  // become the sum of all. Each rank adds a part, in the order of SumParts, and writes it into all.
   void sum(Communicator& host, Span<float> values);
 
  private:
