@@ -12,6 +12,7 @@
 #include "run_board.hpp"
 #include "run_console.hpp"
 #include "run_end.hpp"
+#include "run_evaluation.hpp"
 #include "run_keeper.hpp"
 #include "run_network.hpp"
 #include "run_report.hpp"
@@ -84,12 +85,14 @@ int run_train(Job& job, const Arguments& arguments) {
   RunStart start = request.reporting.plan ? RunStart() : find_start(job, request.reporting);
   keep_global_batch(job, start, config);
   const NetworkFile network_file = read_network_together(job, start, config.model);
-  const train::ImageStore images(config.data, job.world, job.node, job.topology);
+  const train::ImageStore images(config.data, job.world, job.node, job.topology,
+                                 config.validation_split);
   warn_about(job, config.data, images);
   const data::DatasetInfo& info = images.info();
+  const std::uint64_t image_count = images.view(data::Split::kTrain).labels.size();
   train::BatchArithmetic arithmetic;
   comm::agree(job.world, job.topology.host, [&] {
-    arithmetic = train::BatchArithmetic::of(config, info.train_count, job.topology.world);
+    arithmetic = train::BatchArithmetic::of(config, image_count, job.topology.world);
   });
   require_same_run(job, start, options, info.digest, network_file.sha256, arithmetic.global_batch);
   if (const auto summary = summary_if_complete(job, start, arithmetic.total_steps)) {
@@ -131,7 +134,7 @@ int run_train(Job& job, const Arguments& arguments) {
   const data::Layout layout =
       config.channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
   const data::Transform transform(info.shape, layout, info.mean, info.std);
-  data::TrainingPlan plan = train::training_plan(config, arithmetic, info.train_count);
+  data::TrainingPlan plan = train::training_plan(config, arithmetic, image_count);
   plan.first_step = start.state.step;
   if (request.reporting.plan) plan.steps = std::max(plan.steps, train::kForecastSteps);
   const auto batches = make_batches(
@@ -141,13 +144,13 @@ int run_train(Job& job, const Arguments& arguments) {
   const auto math = make_step_math_on(arena, *optimizer, config, start.state.loss_scale);
 
   if (request.reporting.plan) {
-    print_plan(job,
-               {config, arithmetic, info.train_count, exchange->describe() + path.describe(),
-                path.algorithm()},
-               {job.world, gradients, *network, arena, *math, *batches,
-                plan.parts_of_rank(job.topology.world), config.precision, bucket_bytes_of(config),
-                [&] { board.touch(); }},
-               *exchange, request.reporting.json);
+    print_plan(
+        job,
+        {config, arithmetic, image_count, exchange->describe() + path.describe(), path.algorithm()},
+        {job.world, gradients, *network, arena, *math, *batches,
+         plan.parts_of_rank(job.topology.world), config.precision, bucket_bytes_of(config),
+         [&] { board.touch(); }},
+        *exchange, request.reporting.json);
     return 0;
   }
 
@@ -221,8 +224,10 @@ int run_train(Job& job, const Arguments& arguments) {
     board.touch();
     return is_stop_asked();
   };
-  train::EvaluationSettings evaluation{transform, config.precision, info.classes.size(),
-                                       device,    between_batches,  kWorstImages};
+  RunEvaluation evaluation(
+      job, *network, images,
+      {transform, config.precision, info.classes.size(), device, between_batches, kWorstImages},
+      request.reporting.views, keeper);
   train::TrainerSettings settings;
   settings.plan = plan;
   settings.precision = config.precision;
@@ -232,13 +237,6 @@ int run_train(Job& job, const Arguments& arguments) {
   settings.skip_nonfinite = request.safekeeping.skip_nonfinite;
   settings.eval_every = config.eval_every;
   settings.log_every = config.log_every;
-  const auto evaluate_test = [&](bool last) {
-    evaluation.views = last && request.reporting.views;
-    const train::Evaluation result =
-        train::evaluate(job.world, *network, images.view(data::Split::kTest), evaluation);
-    keeper.consider(result);
-    return result;
-  };
   std::optional<train::StepProfiler> profiler;
   if (request.reporting.profile) {
     profiler.emplace(job.world, board, *request.reporting.profile, device,
@@ -247,12 +245,12 @@ int run_train(Job& job, const Arguments& arguments) {
   comm::Progress& progress = profiler ? static_cast<comm::Progress&>(*profiler) : board;
   metrics::SystemSampler system(request.reporting.system_interval_seconds,
                                 choice.mine.gpu ? choice.mine.gpu->bus_id : "");
-  train::Trainer trainer(
-      {job.world, *network, arena, *exchange, *math, schedule, *batches, evaluate_test, sinks,
-       [&](std::uint64_t step) { return keeper.decide(step); },
-       [&](const train::TrainingState& state) { keeper.save(state); }, &progress,
-       [&] { return system.take(); }},
-      settings, start.state);
+  train::Trainer trainer({job.world, *network, arena, *exchange, *math, schedule, *batches,
+                          [&](bool last) { return evaluation.test(last); }, evaluation.validation(),
+                          sinks, [&](std::uint64_t step) { return keeper.decide(step); },
+                          [&](const train::TrainingState& state) { keeper.save(state); }, &progress,
+                          [&] { return system.take(); }},
+                         settings, start.state);
   const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - began;
   const train::TrainResult result =
       run_trainer(trainer, folder, images, job.topology.world, startup.count());

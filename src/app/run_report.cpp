@@ -79,12 +79,15 @@ std::string banner(const Options& options, const train::ImageStore& images,
                    const RankTable& ranks, std::size_t parameters, const std::string& exchange) {
   const data::DatasetInfo& info = images.info();
   const auto world = static_cast<int>(ranks.ranks.size());
+  const std::size_t held_out = images.validation().labels.size();
+  const std::string held = held_out == 0 ? "" : ", " + count_text(held_out) + " validation";
   return describe_options(options) + "\n\n" + "data " + info.name + ": " +
-         count_text(info.train_count) + " train and " + count_text(info.test_count) +
-         " test images of " + info.shape.text() + ", digest " + info.digest + "; " +
-         format_bytes(images.bytes()) + (images.shared() ? " once per host" : " in every rank") +
-         "\nmodel " + config.model + ": " + count_text(parameters) + " parameters, " + exchange +
-         "\n" + arithmetic.describe(config, world) + "; " + count_text(arithmetic.total_steps) +
+         count_text(images.view(data::Split::kTrain).labels.size()) + " train" + held + " and " +
+         count_text(info.test_count) + " test images of " + info.shape.text() + ", digest " +
+         info.digest + "; " + format_bytes(images.bytes()) +
+         (images.shared() ? " once per host" : " in every rank") + "\nmodel " + config.model +
+         ": " + count_text(parameters) + " parameters, " + exchange + "\n" +
+         arithmetic.describe(config, world) + "; " + count_text(arithmetic.total_steps) +
          " steps\n\n" + ranks.text + "\n";
 }
 
@@ -136,12 +139,18 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
                {"test_loss", nullptr},
                {"test_accuracy", nullptr},
                {"test_accuracy_tta", nullptr},
+               {"validation_loss", nullptr},
+               {"validation_accuracy", nullptr},
                {"weights_sha256", weights_sha256}};
   if (result.last_evaluation) {
     summary["test_loss"] = result.last_evaluation->loss;
     summary["test_accuracy"] = result.last_evaluation->accuracy;
     const auto& views = result.last_evaluation->views_accuracy;
     if (views) summary["test_accuracy_tta"] = *views;
+  }
+  if (result.last_validation) {
+    summary["validation_loss"] = result.last_validation->loss;
+    summary["validation_accuracy"] = result.last_validation->accuracy;
   }
   return summary;
 }

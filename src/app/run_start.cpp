@@ -45,6 +45,7 @@ constexpr const char* kFixedOptions[] = {"model",
                                          "label-smoothing",
                                          "clip-norm",
                                          "virtual-ranks",
+                                         "validation-split",
                                          "precision"};
 
 // "0.05" and "5e-2" are the same.

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "class_folders.hpp"
+#include "class_split.hpp"
 #include "names.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
@@ -15,7 +16,6 @@
 #include "tandem/data/image_file.hpp"
 #include "tandem/data/limits.hpp"
 #include "tandem/data/parallel.hpp"
-#include "test_split.hpp"
 
 namespace tandem::data {
 namespace {
@@ -105,7 +105,7 @@ class ImageFolder : public ImageSource {
     std::vector<std::uint8_t> labels;
     for (const Item& item : train_) labels.push_back(item.file.label);
     const std::vector<bool> is_test =
-        draw_test_split(labels, options.test_split, options.seed, root_);
+        draw_of_each_class(labels, options.test_split, options.seed, "--test-split", root_);
     std::vector<Item> rest;
     for (std::size_t i = 0; i < train_.size(); ++i) {
       (is_test[i] ? test_ : rest).push_back(std::move(train_[i]));

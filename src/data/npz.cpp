@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "class_split.hpp"
 #include "names.hpp"
 #include "npy_array.hpp"
 #include "tandem/core/digest.hpp"
@@ -16,7 +17,6 @@
 #include "tandem/core/file.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/limits.hpp"
-#include "test_split.hpp"
 #include "zip_reader.hpp"
 
 namespace tandem::data {
@@ -212,7 +212,10 @@ class Npz : public ImageSource {
       throw DataError(path + ": holds more than 10,000,000 images");
     }
     std::vector<bool> is_test(train_->count());
-    if (!test_) is_test = draw_test_split(train_->labels(), options.test_split, options.seed, path);
+    if (!test_) {
+      is_test = draw_of_each_class(train_->labels(), options.test_split, options.seed,
+                                   "--test-split", path);
+    }
     for (std::uint32_t i = 0; i < is_test.size(); ++i) {
       (is_test[i] ? test_order_ : train_order_).push_back(i);
     }

@@ -125,9 +125,10 @@ void ConsoleSink::on_evaluation(const EvaluationRecord& record) {
   const auto lock = begin();
   last_line_ = Clock::now();
   print_line("eval " + std::to_string(record.images) + "/" + std::to_string(record.images) +
-             " exactly once  test loss " + loss_text(record.test_loss) + "  test accuracy " +
-             format_fixed(record.test_accuracy, 4) + "  (" + std::to_string(record.correct) +
-             " correct, " + format_fixed(record.seconds, 1) + " s)" +
+             " exactly once  " + record.of + " loss " + loss_text(record.loss) + "  " + record.of +
+             " accuracy " + format_fixed(record.accuracy, 4) + "  (" +
+             std::to_string(record.correct) + " correct, " + format_fixed(record.seconds, 1) +
+             " s)" +
              (record.views_accuracy
                   ? "  with test-time augmentation " + format_fixed(*record.views_accuracy, 4)
                   : ""));

@@ -136,8 +136,8 @@ void JsonLinesSink::on_epoch(const EpochRecord& record) {
 
 void JsonLinesSink::on_evaluation(const EvaluationRecord& record) {
   Json line = line_for("eval", record.step, record.epoch);
-  line["test_loss"] = record.test_loss;
-  line["test_accuracy"] = record.test_accuracy;
+  line[record.of + "_loss"] = record.loss;
+  line[record.of + "_accuracy"] = record.accuracy;
   if (record.views_accuracy) line["test_accuracy_tta"] = *record.views_accuracy;
   line["images"] = record.images;
   line["seconds"] = record.seconds;

@@ -125,8 +125,9 @@ void TensorBoardSink::on_epoch(const EpochRecord& record) {
 
 void TensorBoardSink::on_evaluation(const EvaluationRecord& record) {
   Summary summary;
-  summary.scalar("eval/loss", record.test_loss);
-  summary.scalar("eval/accuracy", record.test_accuracy);
+  const std::string group = record.of == "test" ? "eval" : record.of;
+  summary.scalar(group + "/loss", record.loss);
+  summary.scalar(group + "/accuracy", record.accuracy);
   if (record.views_accuracy) summary.scalar("eval/accuracy_tta", *record.views_accuracy);
   write(summary, record.step);
 }

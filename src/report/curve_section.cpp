@@ -75,7 +75,8 @@ Html curve_section(const Runs& runs) {
       charts_of(runs, "Loss",
                 {{"step", "loss", "training, a batch"},
                  {"epoch", "loss", "training, mean of an epoch"},
-                 {"eval", "test_loss", "test"}},
+                 {"eval", "test_loss", "test"},
+                 {"eval", "validation_loss", "validation"}},
                 loss) +
       charts_of(runs, "Accuracy",
                 {{"step", "accuracy", "training, a batch"},

@@ -134,8 +134,10 @@ std::optional<Checkpoint> CheckpointStore::read_best() const {
 
 double CheckpointStore::best_accuracy() const {
   const std::optional<Checkpoint> best = read_best();
-  if (!best || !best->state.result.last_evaluation) return 0;
-  return best->state.result.last_evaluation->accuracy;
+  if (!best) return 0;
+  const TrainResult& result = best->state.result;
+  const auto& evaluation = result.last_validation ? result.last_validation : result.last_evaluation;
+  return evaluation ? evaluation->accuracy : 0;
 }
 
 void CheckpointStore::rotate(Keep keep) const {

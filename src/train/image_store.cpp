@@ -6,6 +6,7 @@
 #include "tandem/core/digest.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
+#include "tandem/data/hold_out.hpp"
 #include "tandem/data/packed_file.hpp"
 #include "tandem/data/probe.hpp"
 
@@ -75,7 +76,8 @@ std::size_t images_of(const DatasetInfo& info) { return info.train_count + info.
 }  // namespace
 
 ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
-                       comm::MpiCommunicator& node, const comm::Topology& topology)
+                       comm::MpiCommunicator& node, const comm::Topology& topology,
+                       double validation_share)
     : bytes_(0), memory_([&] {
         std::optional<data::PackedFile> file;
         info_ = open_everywhere(path, world, node, topology, file);
@@ -89,14 +91,26 @@ ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
           file->read(Split::kTrain, 0, info_.train_count, images, labels);
           file->read(Split::kTest, 0, info_.test_count,
                      images + info_.train_count * info_.shape.pixels(), labels + info_.train_count);
+          if (validation_share == 0) return;
+          held_out_ = data::hold_out(validation_share, info_.shape.pixels(),
+                                     {images, info_.train_count * info_.shape.pixels()},
+                                     {labels, info_.train_count}, path);
         });
+        held_out_ = world.all_reduce_value<std::uint64_t>(held_out_, comm::Reduction::kMax);
         return memory;
       }()) {}
 
 data::ImagesView ImageStore::view(Split split) const {
+  return split == Split::kTrain ? view_of(0, info_.train_count - held_out_)
+                                : view_of(info_.train_count, info_.test_count);
+}
+
+data::ImagesView ImageStore::validation() const {
+  return view_of(info_.train_count - held_out_, held_out_);
+}
+
+data::ImagesView ImageStore::view_of(std::size_t first, std::size_t count) const {
   const std::size_t pixels = info_.shape.pixels();
-  const std::size_t first = split == Split::kTrain ? 0 : info_.train_count;
-  const std::size_t count = info_.count(split);
   const std::uint8_t* images = memory_.data();
   const std::uint8_t* labels = images + images_of(info_) * pixels;
   return {info_.shape, {images + first * pixels, count * pixels}, {labels + first, count}};

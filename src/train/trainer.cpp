@@ -275,23 +275,38 @@ void Trainer::finish_epoch(std::uint64_t step, bool epoch_ends) {
 void Trainer::run_evaluation(std::uint64_t step) {
   enter(comm::Phase::kEvaluation);
   model::release_unused_memory();  // around what has shapes of its own
-  const Evaluation evaluation = parts_.evaluate(step + 1 == settings_.plan.steps);
+  const bool last = step + 1 == settings_.plan.steps;
+  bool completed = true;
+  if (parts_.validate) {
+    const Evaluation evaluation = parts_.validate();
+    completed = evaluation.completed;
+    note_evaluation(step, "validation", evaluation, result_.last_validation);
+  }
+  if (completed && (last || !parts_.validate)) {
+    const Evaluation evaluation = parts_.evaluate(last);
+    completed = evaluation.completed;
+    note_evaluation(step, "test", evaluation, result_.last_evaluation);
+  }
   model::release_unused_memory();
   parts_.network.train();
-  state_.evaluation_due = !evaluation.completed;
-  if (!evaluation.completed) return;
-  if (parts_.comm.rank() != 0) return;
+  state_.evaluation_due = !completed;
+}
+
+void Trainer::note_evaluation(std::uint64_t step, const char* images, const Evaluation& evaluation,
+                              std::optional<Evaluation>& kept) {
+  if (!evaluation.completed || parts_.comm.rank() != 0) return;
   metrics::EvaluationRecord record;
   record.step = step + 1;
   record.epoch = epochs_after(step);
-  record.test_loss = evaluation.loss;
-  record.test_accuracy = evaluation.accuracy;
+  record.of = images;
+  record.loss = evaluation.loss;
+  record.accuracy = evaluation.accuracy;
   record.correct = static_cast<std::uint64_t>(evaluation.correct);
   record.images = static_cast<std::uint64_t>(evaluation.images);
   record.views_accuracy = evaluation.views_accuracy;
   record.seconds = evaluation.seconds;
-  result_.last_evaluation = evaluation;
-  result_.last_evaluation->step = record.step;
+  kept = evaluation;
+  kept->step = record.step;
   result_.evaluation_seconds += evaluation.seconds;
   for (const auto& sink : parts_.sinks) sink->on_evaluation(record);
 }

@@ -54,7 +54,8 @@ Json TrainingState::to_json() const {
           {"images_per_second", result.images_per_second},
           {"train_loss", result.train_loss},
           {"skipped_steps", result.skipped_steps},
-          {"last_evaluation", evaluation_to_json(result.last_evaluation)}};
+          {"last_evaluation", evaluation_to_json(result.last_evaluation)},
+          {"last_validation", evaluation_to_json(result.last_validation)}};
 }
 
 TrainingState TrainingState::from_json(const Json& json) {
@@ -82,6 +83,8 @@ TrainingState TrainingState::from_json(const Json& json) {
     get_number(json.at("train_loss"), state.result.train_loss);
     json.at("skipped_steps").get_to(state.result.skipped_steps);
     state.result.last_evaluation = evaluation_from_json(json.at("last_evaluation"));
+    // Checkpoints of 0.1.0 before --validation-split have none.
+    state.result.last_validation = evaluation_from_json(json.value("last_validation", Json()));
     state.result.steps = state.step;
   } catch (const Json::exception& error) {
     throw DataError(std::string("the state of the run is malformed: ") + error.what());

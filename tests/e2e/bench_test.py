@@ -42,7 +42,7 @@ class Bench(TandemTest):
 
     def test_the_table_of_sums(self):
         done = self.mpirun(2, "bench", "allreduce", "--max-bytes", "4K", "--seconds", "0")
-        self.assertRegex(done.stdout, r"^sums over 2 ranks by mpi; ")
+        self.assertRegex(done.stdout, r"^sums over 2 ranks by mpi in shared memory; ")
         self.assertRegex(done.stdout, r"\nbytes +min us +mean us +max us +algbw GB/s +busbw GB/s +wrong +MPI_Allreduce us +ratio\n1024 ")
         self.assertRegex(done.stdout, r"\na sum takes [0-9.]+ us and [0-9.]+ us per MB\n$")
 

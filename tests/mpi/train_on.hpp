@@ -186,7 +186,7 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   const EvaluationSettings evaluation{transform, config.precision, kClasses, place, nullptr, 20};
   Trainer trainer(
       {comm, *network, arena, *exchange, *math, schedule, *batches,
-       [&](bool) { return evaluate(comm, *network, images.view(), evaluation); }, sinks},
+       [&](bool) { return evaluate(comm, *network, images.view(), evaluation); }, nullptr, sinks},
       settings);
   outcome.result = trainer.run();
   broadcast_buffers(comm, *network);

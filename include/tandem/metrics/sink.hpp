@@ -40,8 +40,9 @@ struct EpochRecord {
 struct EvaluationRecord {
   std::uint64_t step = 0;
   double epoch = 0;
-  double test_loss = 0;
-  double test_accuracy = 0;
+  std::string of = "test";  // or "validation": the images
+  double loss = 0;
+  double accuracy = 0;
   std::uint64_t correct = 0;
   std::uint64_t images = 0;
   double seconds = 0;

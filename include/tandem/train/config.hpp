@@ -19,6 +19,7 @@ constexpr double kLargestBucketMb = 4096;
 struct TrainConfig {
   std::string data;               // the packed data set
   std::string model = "simple";   // a name of the model registry, or a TorchScript file
+  double validation_split = 0;    // share of the training images that is held out
   std::string init_from;          // a file with the initial weights; empty: drawn at random
   std::uint64_t batch_size = 64;  // images per rank and micro-batch; not used where the next is set
   std::uint64_t global_batch_size = 0;  // images per step over all ranks; 0: from batch_size

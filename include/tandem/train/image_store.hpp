@@ -1,8 +1,9 @@
 // What: a packed data set in memory, one copy per host where the host can share one.
 // Owns: the memory. Threads: any may read. Throws: AgreedError on every rank where any rank cannot
-// read the file, or where the file is not the same on all hosts.
+// read the file, where the file is not the same on all hosts, or no image can be held out.
 #pragma once
 
+#include <cstdint>
 #include <string>
 
 #include "tandem/comm/mpi_communicator.hpp"
@@ -16,18 +17,24 @@ namespace tandem::train {
 class ImageStore {
  public:
   // Collective. One rank a host proves and reads the file, after rank 0 has parsed an unsealed one
-  // in a child process.
+  // in a child process. `validation_share`, in [0, 1), of each class is not trained on.
   ImageStore(const std::string& path, comm::MpiCommunicator& world, comm::MpiCommunicator& node,
-             const comm::Topology& topology);
+             const comm::Topology& topology, double validation_share = 0);
 
   const data::DatasetInfo& info() const { return info_; }
+  // Of the training images those that are not held out.
   data::ImagesView view(data::Split split) const;
+  // Those that are; may be none.
+  data::ImagesView validation() const;
   // False: every rank keeps a copy of its own, because some host could not share that much.
   bool shared() const { return memory_.shared(); }
   std::size_t bytes() const { return bytes_; }
 
  private:
+  data::ImagesView view_of(std::size_t first, std::size_t count) const;
+
   data::DatasetInfo info_;
+  std::uint64_t held_out_ = 0;
   std::size_t bytes_;
   comm::NodeMemory memory_;
 };

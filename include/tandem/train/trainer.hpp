@@ -40,6 +40,8 @@ struct TrainerParts {
   BatchSource& batches;  // gives plan.parts_of_rank(world) batches a step
   // Collective; `last`: no step follows.
   std::function<Evaluation(bool last)> evaluate;
+  // Collective; where there is one, it takes the place of all evaluations but the last.
+  std::function<Evaluation()> validate;
   metrics::Sinks& sinks;  // empty but on rank 0
   // Both collective, after each step, with the steps done; may be empty.
   std::function<Boundary(std::uint64_t step)> decide = nullptr;
@@ -84,6 +86,8 @@ class Trainer {
   void log_step(std::uint64_t step, Totals totals);
   void finish_epoch(std::uint64_t step, bool epoch_ends);
   void run_evaluation(std::uint64_t step);
+  void note_evaluation(std::uint64_t step, const char* images, const Evaluation& evaluation,
+                       std::optional<Evaluation>& kept);
   bool stops_here();
   void enter(comm::Phase phase);
   TrainingState gather_state();

@@ -38,6 +38,10 @@ OptionTable train_option_table() {
        "start from the weights of a checkpoint or another .safetensors, for fine-tuning",
        "what to train"},
       {"seed", "N", "1", "of initial weights, order and augmentation", "what to train"},
+      {"validation-split", "X", "0",
+       "hold this share of the training images out, the same ones in every run, and evaluate on "
+       "them; on the test images only at the end",
+       "what to train"},
       {"deterministic", "", "false",
        "refuse what may give other bits each time, or after a restart", "what to train"},
       {"augment", "SPEC", "none",

@@ -164,6 +164,7 @@ TrainRequest read_train_options(Options& options) {
   config.data = options.text("data");
   read_network(options, config);
   config.seed = options.count("seed", 0, std::uint64_t{1} << 62);
+  config.validation_split = options.real("validation-split", 0, 0.999999);
   config.augment = options.parsed("augment", data::AugmentSpec::parse);
   config.epochs = options.real("epochs", 1e-6, 1e6);
   config.max_steps = options.count("max-steps", 0, std::uint64_t{1} << 40);

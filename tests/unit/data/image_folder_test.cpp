@@ -8,10 +8,10 @@
 #include <string>
 #include <vector>
 
+#include "class_split.hpp"
 #include "data_fixtures.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/digest.hpp"
-#include "test_split.hpp"
 
 namespace tandem::data {
 namespace {
@@ -230,18 +230,18 @@ TEST_F(ImageFolderTest, OtherFoldersAreNot) {
                [&] { open_image_folder(root_ + "/1.png", {}); });
 }
 
-TEST(TestSplit, TakesTheShareOfEachClassButNeverAllOfIt) {
+TEST(ClassSplit, TakesTheShareOfEachClassButNeverAllOfIt) {
   // Class 0: one image, class 1: two, class 2: ten.
   const std::vector<std::uint8_t> labels{0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
   for (const double share : {0.01, 0.3, 0.9}) {
-    const std::vector<bool> is_test = draw_test_split(labels, share, 5, "x");
+    const std::vector<bool> is_test = draw_of_each_class(labels, share, 5, "--test-split", "x");
     EXPECT_FALSE(is_test[0]);
     EXPECT_EQ(is_test[1] + is_test[2], 1);
     EXPECT_EQ(std::count(is_test.begin() + 3, is_test.end(), true),
               share < 0.1 ? 1 : static_cast<int>(share * 10 + 0.5));
   }
   expect_error(ExitCode::kUsage, {"--test-split", "0.5"}, [] {
-    draw_test_split({0, 1, 2}, 0.5, 0, "x");
+    draw_of_each_class({0, 1, 2}, 0.5, 0, "--test-split", "x");
   });
 }
 

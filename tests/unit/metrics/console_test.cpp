@@ -59,7 +59,7 @@ void run_an_epoch(ConsoleSink& sink) {
   epoch.train_seconds = 2;
   epoch.ranks.resize(2);
   sink.on_epoch(epoch);
-  sink.on_evaluation({10, 1, 1.75, 0.25, 5, 20, 0.5});
+  sink.on_evaluation({10, 1, "test", 1.75, 0.25, 5, 20, 0.5});
 }
 
 const std::string kEpochLine =

@@ -36,7 +36,7 @@ TEST(MetricLines, AreWhatTheSinkWrote) {
     record.loss = std::nan("");
     record.learning_rate = 0.05;
     sink.on_step(record);
-    sink.on_evaluation({4, 1.0, 1.75, 0.25, 5, 20, 0.5});
+    sink.on_evaluation({4, 1.0, "test", 1.75, 0.25, 5, 20, 0.5});
     sink.on_note({"warning", 4, 1.0, "a\nb"});
   }
   const MetricLines lines = read_metric_lines(folder / "metrics.jsonl");

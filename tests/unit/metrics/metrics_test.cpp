@@ -26,11 +26,12 @@ TEST(JsonLines, WritesOneObjectALine) {
   step.gradient_norm = 2.5;
   sink.on_step(step);
   sink.on_epoch({4, 1.0, 50, 1.5, 0.2, 2.5, {}});
-  sink.on_evaluation({4, 1.0, 1.75, 0.25, 5, 20, 0.5});
+  sink.on_evaluation({4, 1.0, "test", 1.75, 0.25, 5, 20, 0.5});
+  sink.on_evaluation({4, 1.0, "validation", 1.5, 0.75, 15, 20, 0.5});
   std::istringstream lines(read_file(folder / "metrics.jsonl"));
   std::vector<Json> found;
   for (std::string line; std::getline(lines, line);) found.push_back(Json::parse(line));
-  ASSERT_EQ(found.size(), 3U);
+  ASSERT_EQ(found.size(), 4U);
   for (const Json& line : found) {
     for (const char* key : {"event", "step", "epoch", "time"}) EXPECT_TRUE(line.contains(key));
   }
@@ -44,6 +45,10 @@ TEST(JsonLines, WritesOneObjectALine) {
   EXPECT_EQ(found[2]["event"], "eval");
   EXPECT_EQ(found[2]["test_loss"], 1.75);
   EXPECT_EQ(found[2]["test_accuracy"], 0.25);
+  EXPECT_EQ(found[3]["event"], "eval");
+  EXPECT_EQ(found[3]["validation_loss"], 1.5);
+  EXPECT_EQ(found[3]["validation_accuracy"], 0.75);
+  EXPECT_FALSE(found[3].contains("test_loss"));
 }
 
 TEST(RunFolder, RefusesRunIdsThatLeaveTheFolder) {

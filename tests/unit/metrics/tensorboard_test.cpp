@@ -164,15 +164,20 @@ TEST_F(TensorBoardTest, ManyRanksComeLessOften) {
 }
 
 TEST_F(TensorBoardTest, ARunThatIsNotCompleteHasNoEnd) {
-  { TensorBoardSink(settings(), start).on_evaluation({10, 2.0, 1.75, 0.5, 5, 20, 0.5}); }
-  EXPECT_FALSE(holds(records_of(folder_.path()).back(), "session_end_info"));
+  {
+    TensorBoardSink(settings(), start)
+        .on_evaluation({10, 2.0, "validation", 1.75, 0.5, 5, 20, 0.5});
+  }
+  const auto records = records_of(folder_.path());
+  EXPECT_TRUE(holds(records.back(), scalar("validation/accuracy", 0.5)));
+  EXPECT_FALSE(holds(records.back(), "session_end_info"));
 }
 
 TEST_F(TensorBoardTest, EpochsAndEvaluationsAndTheEnd) {
   {
     TensorBoardSink sink(settings(), start);
     sink.on_epoch({10, 2.0, 50, 1.5, 0.25, 2.5, {}});
-    sink.on_evaluation({10, 2.0, 1.75, 0.5, 5, 20, 0.5});
+    sink.on_evaluation({10, 2.0, "test", 1.75, 0.5, 5, 20, 0.5});
     sink.on_note({"warning", 10, 2.0, "odd \xFF"});
     sink.on_note({"checkpoint", 10, 2.0, "path"});
     sink.finish();

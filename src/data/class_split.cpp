@@ -1,4 +1,4 @@
-#include "test_split.hpp"
+#include "class_split.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,11 +10,12 @@
 
 namespace tandem::data {
 
-std::vector<bool> draw_test_split(const std::vector<std::uint8_t>& labels, double share,
-                                  std::uint64_t seed, const std::string& where) {
+std::vector<bool> draw_of_each_class(const std::vector<std::uint8_t>& labels, double share,
+                                     std::uint64_t seed, const std::string& option,
+                                     const std::string& where) {
   std::array<std::vector<std::size_t>, 256> images_of;
   for (std::size_t i = 0; i < labels.size(); ++i) images_of[labels[i]].push_back(i);
-  std::vector<bool> is_test(labels.size());
+  std::vector<bool> is_taken(labels.size());
   for (std::size_t label = 0; label < images_of.size(); ++label) {
     const std::vector<std::size_t>& images = images_of[label];
     if (images.size() < 2) continue;
@@ -22,13 +23,13 @@ std::vector<bool> draw_test_split(const std::vector<std::uint8_t>& labels, doubl
     const std::size_t count =
         std::clamp<std::size_t>(static_cast<std::size_t>(wanted), 1, images.size() - 1);
     const auto order = permutation(static_cast<std::uint32_t>(images.size()), seed, label);
-    for (std::size_t i = 0; i < count; ++i) is_test[images[order[i]]] = true;
+    for (std::size_t i = 0; i < count; ++i) is_taken[images[order[i]]] = true;
   }
-  if (std::find(is_test.begin(), is_test.end(), true) == is_test.end()) {
-    throw UsageError("--test-split: " + where + " has no class of two images, so that " +
-                     format_real(share) + " of it is no test set");
+  if (std::find(is_taken.begin(), is_taken.end(), true) == is_taken.end()) {
+    throw UsageError(option + ": " + where + " has no class of two images, so that " +
+                     format_real(share) + " of it is no image");
   }
-  return is_test;
+  return is_taken;
 }
 
 }  // namespace tandem::data

@@ -1,0 +1,43 @@
+// What: what a run's evaluations are of: the test images, or those that --validation-split holds
+// out. Module-private.
+// Owns: its settings; all else must outlive it. Threads: one at a time. Throws: as train::evaluate.
+#pragma once
+
+#include <functional>
+
+#include "run_keeper.hpp"
+#include "tandem/app/job.hpp"
+#include "tandem/train/evaluator.hpp"
+#include "tandem/train/image_store.hpp"
+
+namespace tandem::app {
+
+class RunEvaluation {
+ public:
+  // `views`: test-time augmentation, at the end of the run.
+  RunEvaluation(Job& job, model::Network& network, const train::ImageStore& images,
+                const train::EvaluationSettings& settings, bool views, RunKeeper& keeper)
+      : job_(job),
+        network_(network),
+        images_(images),
+        settings_(settings),
+        views_(views),
+        keeper_(keeper) {}
+
+  // Collective. The keeper considers it where nothing is held out.
+  train::Evaluation test(bool last);
+  // Collective, as the keeper's choice is then; empty where nothing is held out.
+  std::function<train::Evaluation()> validation();
+
+ private:
+  bool holds_out() const { return !images_.validation().labels.empty(); }
+
+  Job& job_;
+  model::Network& network_;
+  const train::ImageStore& images_;
+  train::EvaluationSettings settings_;
+  const bool views_;
+  RunKeeper& keeper_;
+};
+
+}  // namespace tandem::app

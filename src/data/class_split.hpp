@@ -1,0 +1,18 @@
+// What: which images of a set become a set of their own. Owns: nothing. Threads: any.
+// Throws: UsageError where no class has an image to give.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace tandem::data {
+
+// The share of each class, to the nearest image, drawn by `seed`: for each image whether it is
+// taken. A class keeps at least one image, and gives one where it has two. `option` and `where`
+// begin the message.
+std::vector<bool> draw_of_each_class(const std::vector<std::uint8_t>& labels, double share,
+                                     std::uint64_t seed, const std::string& option,
+                                     const std::string& where);
+
+}  // namespace tandem::data

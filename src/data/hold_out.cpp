@@ -1,0 +1,39 @@
+#include "tandem/data/hold_out.hpp"
+
+#include <algorithm>
+#include <vector>
+
+#include "class_split.hpp"
+
+namespace tandem::data {
+namespace {
+
+constexpr std::uint64_t kSeed = 0;
+
+// Moves the elements of `size` bytes that are taken behind the others.
+void partition(const std::vector<bool>& is_taken, std::size_t size, Span<std::uint8_t> elements) {
+  std::vector<std::uint8_t> taken;
+  std::uint8_t* to = elements.data();
+  for (std::size_t i = 0; i < is_taken.size(); ++i) {
+    const std::uint8_t* from = elements.data() + i * size;
+    if (is_taken[i]) {
+      taken.insert(taken.end(), from, from + size);
+    } else {
+      to = std::copy(from, from + size, to);
+    }
+  }
+  std::copy(taken.begin(), taken.end(), to);
+}
+
+}  // namespace
+
+std::uint64_t hold_out(double share, std::size_t pixels, Span<std::uint8_t> images,
+                       Span<std::uint8_t> labels, const std::string& where) {
+  const std::vector<bool> is_taken =
+      draw_of_each_class({labels.begin(), labels.end()}, share, kSeed, "--validation-split", where);
+  partition(is_taken, pixels, images);
+  partition(is_taken, 1, labels);
+  return static_cast<std::uint64_t>(std::count(is_taken.begin(), is_taken.end(), true));
+}
+
+}  // namespace tandem::data
