@@ -27,7 +27,12 @@ PartedSum::PartedSum(MPI_Comm mpi, void* values, std::size_t count, MPI_Datatype
   int bytes = 0;
   TANDEM_MPI(MPI_Type_size(type_, &bytes));
   element_bytes_ = static_cast<std::size_t>(bytes);
-  send_parts();
+  try {
+    send_parts();
+  } catch (...) {
+    arrived_.release();  // MPI may write to it
+    throw;
+  }
 }
 
 PartedSum::~PartedSum() {
@@ -38,7 +43,8 @@ PartedSum::~PartedSum() {
   try {
     wait();
   } catch (const std::exception&) {
-    // A destructor must not throw; MPI says at the next call what is wrong.
+    // A destructor must not throw; MPI says at the next call what is wrong, and may still write.
+    arrived_.release();
   }
 }
 
@@ -77,7 +83,6 @@ void PartedSum::send_parts() {
 }
 
 void PartedSum::add_and_send_sum() {
-  has_added_ = true;
   char* const own = values_of(rank_);
   const int count = count_of(rank_);
   // MPI_Reduce_local adds to its second operand. In the order of SumParts.
@@ -92,6 +97,7 @@ void PartedSum::add_and_send_sum() {
   for (int rank = 0; rank < ranks_; ++rank) {
     if (rank != rank_) send(rank, own, count, tag_ + 1);
   }
+  has_added_ = true;
 }
 
 void PartedSum::send(int to, const void* from, int count, int tag) {

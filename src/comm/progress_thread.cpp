@@ -8,8 +8,8 @@
 namespace tandem::comm {
 namespace {
 
-// In which 10 Gbit/s bring 250 KB, less than a socket holds, and which leaves a core that is shared
-// with the computing thread to it for all but a few percent.
+// In this time 10 Gbit/s bring 250 KB, less than a socket buffers; calling more often would cost
+// the computing thread, with which the core is shared, more than a few percent.
 constexpr std::chrono::microseconds kBetweenCalls{200};
 
 }  // namespace

@@ -28,7 +28,12 @@ RingSum::RingSum(MPI_Comm mpi, void* values, std::size_t count, MPI_Datatype typ
   TANDEM_MPI(MPI_Type_size(type_, &bytes));
   element_bytes_ = static_cast<std::size_t>(bytes);
   arrived_.reset(new char[parts_.most() * element_bytes_]);
-  start_step();
+  try {
+    start_step();
+  } catch (...) {
+    arrived_.release();  // MPI may write to it
+    throw;
+  }
 }
 
 RingSum::~RingSum() {
@@ -39,7 +44,8 @@ RingSum::~RingSum() {
   try {
     wait();
   } catch (const std::exception&) {
-    // A destructor must not throw; MPI says at the next call what is wrong.
+    // A destructor must not throw; MPI says at the next call what is wrong, and may still write.
+    arrived_.release();
   }
 }
 

@@ -27,16 +27,16 @@ struct alignas(64) TileConfiguration {
 };
 constexpr TileConfiguration kConfiguration;
 
-TANDEM_AMX void amx_enter(unsigned char* state) {
-  _tile_storeconfig(state);
+TANDEM_AMX void amx_enter(unsigned char* configuration) {
+  _tile_storeconfig(configuration);
   _tile_loadconfig(&kConfiguration);
 }
 
-TANDEM_AMX void amx_leave(const unsigned char* state) {
-  if (state[0] == 0) {
+TANDEM_AMX void amx_leave(const unsigned char* configuration) {
+  if (configuration[0] == 0) {
     _tile_release();
   } else {
-    _tile_loadconfig(state);
+    _tile_loadconfig(configuration);
   }
 }
 

@@ -15,8 +15,8 @@ struct Direction {
   const Images &from, &to;
   std::size_t Contact::*source;  // of a contact, the line of `from`
   std::size_t Contact::*result;
-  bool has_filters_as_columns;  // and channels as rows, of the matrices that images are multiplied
-                                // by
+  // Of the matrices that images are multiplied by; channels are the rows then.
+  bool has_filters_as_columns;
 };
 
 // Each pixel of `to` is the sum of the pixels of `from` that it is in contact with, times filters.
@@ -43,7 +43,8 @@ class Gathering {
       const std::uint16_t* group_in = in + group * kTileSide * from_.image_stride;
       std::uint16_t* group_out = out + group * kTileSide * to_.image_stride;
       for_each_(from_.pixels(), [&](std::size_t pixel) { pack_pixel(group_in, images, pixel); });
-      for_each_(to_.tiles(), [&](std::size_t tile) { multiply(tile, images, bias, group_out); });
+      for_each_(to_.tiles() * to_.height,
+                [&](std::size_t part) { multiply(part, images, bias, group_out); });
     }
   }
 
@@ -73,37 +74,35 @@ class Gathering {
     }
   }
 
-  // All pixels of 32 images, 32 channels of results.
-  void multiply(std::size_t to_tile, std::size_t images, const float* bias,
-                std::uint16_t* out) const {
+  // 32 channels of results, their row, of 32 images.
+  void multiply(std::size_t part, std::size_t images, const float* bias, std::uint16_t* out) const {
+    const std::size_t to_tile = part / to_.height, row = part % to_.height;
     const TileScope scope(tiles_);
     const std::uint16_t* filters =
         filters_.data() + to_tile * layer_.taps() * from_.tiles() * kTileSize;
     std::vector<TileProduct> products;
     alignas(64) float start[kTileSize] = {};
     alignas(64) float sums[kTileSize];
-    for (std::size_t row = 0; bias && row < kTileSide; ++row) {
+    for (std::size_t image = 0; bias && image < kTileSide; ++image) {
       std::copy_n(bias + to_tile * kTileSide, in_tile(to_.channels, to_tile),
-                  start + row * kTileSide);
+                  start + image * kTileSide);
     }
-    for (std::size_t row = 0; row < to_.height; ++row) {
-      for (std::size_t column = 0; column < to_.width; ++column) {
-        products.clear();
-        for (const Contact& y : rows_[row]) {
-          for (const Contact& x : columns_[column]) {
-            const std::size_t pixel = y.*direction_.source * from_.width + x.*direction_.source;
-            const std::size_t tap = y.tap * layer_.filter_columns + x.tap;
-            for (std::size_t tile = 0; tile < from_.tiles(); ++tile) {
-              products.push_back({packed_.data() + (pixel * from_.tiles() + tile) * kTileSize,
-                                  filters + (tap * from_.tiles() + tile) * kTileSize});
-            }
+    for (std::size_t column = 0; column < to_.width; ++column) {
+      products.clear();
+      for (const Contact& y : rows_[row]) {
+        for (const Contact& x : columns_[column]) {
+          const std::size_t pixel = y.*direction_.source * from_.width + x.*direction_.source;
+          const std::size_t tap = y.tap * layer_.filter_columns + x.tap;
+          for (std::size_t tile = 0; tile < from_.tiles(); ++tile) {
+            products.push_back({packed_.data() + (pixel * from_.tiles() + tile) * kTileSize,
+                                filters + (tap * from_.tiles() + tile) * kTileSize});
           }
         }
-        tiles_.multiply(products.data(), products.size(), start, sums);
-        tiles_.round(sums,
-                     {out + row * to_.row_stride + column * to_.pixel_stride + to_tile * kTileSide,
-                      to_.image_stride, images, in_tile(to_.channels, to_tile)});
       }
+      tiles_.multiply(products.data(), products.size(), start, sums);
+      tiles_.round(sums,
+                   {out + row * to_.row_stride + column * to_.pixel_stride + to_tile * kTileSide,
+                    to_.image_stride, images, in_tile(to_.channels, to_tile)});
     }
   }
 

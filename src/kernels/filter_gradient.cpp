@@ -24,9 +24,8 @@ struct Panel {
 struct Packed {
   explicit Packed(const Images& packed) : images(packed) {}
 
-  std::size_t row_size() const {
-    return images.width * images.tiles() * kTileSize;
-  }  // of 32 images
+  // Of 32 images.
+  std::size_t row_size() const { return images.width * images.tiles() * kTileSize; }
   std::uint16_t* row(std::size_t tile, std::size_t groups, std::size_t group, std::size_t rows,
                      std::size_t row) const {
     return array.data() + ((tile * groups + group) * rows + row) * images.width * kTileSize;
@@ -80,7 +79,7 @@ class FilterGradient {
                  });
           }
         });
-        for_each_(layer_.out.tiles() * layer_.in.tiles(),
+        for_each_(layer_.out.tiles() * layer_.in.tiles() * layer_.taps(),
                   [&](std::size_t part) { add_products(panel, part, out); });
       }
     }
@@ -131,34 +130,33 @@ class FilterGradient {
     }
   }
 
-  // Of 32 filters and 32 channels, all taps.
+  // Of 32 filters, 32 channels, a tap.
   void add_products(const Panel& panel, std::size_t part, float* out) const {
-    const std::size_t filter = part / layer_.in.tiles(), channel = part % layer_.in.tiles();
+    const std::size_t tap = part % layer_.taps(), tiles = part / layer_.taps();
+    const std::size_t filter = tiles / layer_.in.tiles(), channel = tiles % layer_.in.tiles();
     const bool is_first = panel.group == 0 && panel.row == 0;
     const bool is_last =
         panel.group + panel.groups == groups_ && panel.row + panel.rows == layer_.out.height;
     const TileScope scope(tiles_);
     std::vector<TileProduct> products;
     alignas(64) float last_sums[kTileSize];
-    for (std::size_t tap = 0; tap < layer_.taps(); ++tap) {
-      products.clear();
-      for (std::size_t group = 0; group < panel.groups; ++group) {
-        for (const Contact& y : rows_[tap / layer_.filter_columns]) {
-          if (y.out < panel.row || y.out >= panel.row + panel.rows) continue;
-          const std::uint16_t* left =
-              gradient_.row(filter, panel.groups, group, panel.rows, y.out - panel.row);
-          const std::uint16_t* right =
-              images_.row(channel, panel.groups, group, panel.in_rows, y.in - panel.in_row);
-          for (const Contact& x : columns_[tap % layer_.filter_columns]) {
-            products.push_back({left + x.out * kTileSize, right + x.in * kTileSize});
-          }
+    for (std::size_t group = 0; group < panel.groups; ++group) {
+      for (const Contact& y : rows_[tap / layer_.filter_columns]) {
+        if (y.out < panel.row || y.out >= panel.row + panel.rows) continue;
+        const std::uint16_t* left =
+            gradient_.row(filter, panel.groups, group, panel.rows, y.out - panel.row);
+        const std::uint16_t* right =
+            images_.row(channel, panel.groups, group, panel.in_rows, y.in - panel.in_row);
+        for (const Contact& x : columns_[tap % layer_.filter_columns]) {
+          products.push_back({left + x.out * kTileSize, right + x.in * kTileSize});
         }
       }
-      float* kept = sums_.data() + (part * layer_.taps() + tap) * kTileSize;
-      tiles_.multiply(products.data(), products.size(), is_first ? nullptr : kept,
-                      is_last ? last_sums : kept);
-      if (is_last) write(last_sums, filter, channel, tap, out);
     }
+    // One panel keeps no sums.
+    float* kept = is_first && is_last ? nullptr : sums_.data() + part * kTileSize;
+    tiles_.multiply(products.data(), products.size(), is_first ? nullptr : kept,
+                    is_last ? last_sums : kept);
+    if (is_last) write(last_sums, filter, channel, tap, out);
   }
 
   void write(const float* sums, std::size_t filter, std::size_t channel, std::size_t tap,

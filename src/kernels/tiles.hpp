@@ -41,9 +41,10 @@ struct TileProduct {
 
 // Blocks are aligned to 64 bytes. What a source lacks of 32 x 32 becomes zeros.
 struct TileFunctions {
-  // Saves the state of this thread's tiles in 64 bytes and makes them ready; gives it back.
-  void (*enter)(unsigned char* state);
-  void (*leave)(const unsigned char* state);
+  // Makes this thread's tiles ready, and saves in 64 bytes how they were configured, but not what
+  // they held; configures them so again.
+  void (*enter)(unsigned char* configuration);
+  void (*leave)(const unsigned char* configuration);
 
   void (*pack_left)(const TileSource& from, std::uint16_t* block);
   void (*pack_right)(const TileSource& from, std::uint16_t* block);
@@ -61,17 +62,17 @@ const TileFunctions& portable_tiles();
 // Null where the program was not compiled for them, or the processor or the system lacks them.
 const TileFunctions* amx_tiles();
 
-// In which a thread may multiply.
+// In which a thread may multiply; not within another one, whose tiles it would clear.
 class TileScope {
  public:
-  explicit TileScope(const TileFunctions& tiles) : tiles_(tiles) { tiles_.enter(state_); }
-  ~TileScope() { tiles_.leave(state_); }
+  explicit TileScope(const TileFunctions& tiles) : tiles_(tiles) { tiles_.enter(configuration_); }
+  ~TileScope() { tiles_.leave(configuration_); }
   TileScope(const TileScope&) = delete;
   TileScope& operator=(const TileScope&) = delete;
 
  private:
   const TileFunctions& tiles_;
-  alignas(64) unsigned char state_[64] = {};
+  alignas(64) unsigned char configuration_[64] = {};
 };
 
 }  // namespace tandem::kernels

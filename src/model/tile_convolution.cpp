@@ -130,7 +130,7 @@ bool fits_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x
   const std::int64_t tiles = (x.size(0) + kImagesOfTile - 1) / kImagesOfTile;
   return x.is_contiguous(at::MemoryFormat::ChannelsLast) &&
          filters.is_contiguous(at::MemoryFormat::ChannelsLast) && padded >= side &&
-         fills_tiles(tile_sizes(x, filters, stride, padding)) &&
+         fills_tiles(tile_sizes(x, filters, stride, padding)) && x.size(0) > 0 &&
          4 * x.size(0) >= 3 * tiles * kImagesOfTile;
 }
 

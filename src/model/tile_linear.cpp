@@ -33,7 +33,7 @@ struct TileLinear : public torch::autograd::Function<TileLinear> {
         .forward(bits_of(x), bits_of(rounded), bias ? bias->data_ptr<float>() : nullptr,
                  bits_of(out));
     if (has_relu) kernels::relu(bits_of(out), static_cast<std::size_t>(out.numel()));
-    context->save_for_backward({x, rounded, out});
+    context->save_for_backward({x, rounded, has_relu ? out : torch::Tensor()});
     context->saved_data["has_relu"] = has_relu;
     context->saved_data["with_amx"] = with_amx;
     context->saved_data["has_bias"] = bias.has_value();

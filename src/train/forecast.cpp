@@ -81,19 +81,26 @@ SumCost measure_sums(const ForecastParts& parts) {
   return fit_sums(sums);
 }
 
+double processor_seconds_of_this_thread() {
+  std::timespec time{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
 // A sum of all gradients while this thread sleeps: the time that starting it takes, and processor
-// time until it has ended, are taken from backward.
+// time of the thread that lets it advance, are taken from backward.
 double measure_overlap(const ForecastParts& parts, const SumCost& sum) {
   if (parts.gradients.advances_by_itself()) return 1;
-  if (!parts.gradients.allows_progress_thread()) return 0;
+  const std::int64_t allows_thread = parts.gradients.allows_progress_thread() ? 1 : 0;
+  if (parts.world.all_reduce_value(allows_thread, comm::Reduction::kMin) == 0) return 0;
   const Span<float> gradients = parts.arena.gradients();
   const double alone = sum.seconds(static_cast<double>(gradients.size() * sizeof(float)));
   std::unique_ptr<comm::Pending> pending;
-  std::promise<void> done;
+  std::promise<double> done;
   comm::ProgressThread progress([&] {
     try {
       if (!pending->test()) return false;
-      done.set_value();
+      done.set_value(processor_seconds_of_this_thread());
     } catch (...) {
       done.set_exception(std::current_exception());
     }
@@ -104,11 +111,9 @@ double measure_overlap(const ForecastParts& parts, const SumCost& sum) {
   const auto begin = ForecastClock::now();
   pending = parts.gradients.start_all_reduce(gradients);
   double own = seconds_passed(begin);
-  const std::clock_t processor = std::clock();  // of all threads
   progress.begin();
   lock.unlock();
-  done.get_future().get();
-  own += static_cast<double>(std::clock() - processor) / CLOCKS_PER_SEC;
+  own += done.get_future().get();
   lock.lock();
   progress.finish();
   pending.reset();

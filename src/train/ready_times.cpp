@@ -3,24 +3,29 @@
 #include <utility>
 
 namespace tandem::train {
-namespace {
 
-struct NothingInFlight final : comm::Pending {
-  void wait() override {}
+// The first one that is waited for ends the step.
+struct ReadyTimes::NothingInFlight final : comm::Pending {
+  explicit NothingInFlight(ReadyTimes& started_by) : times(started_by) {}
+  void wait() override { times.end_step(); }
   bool test() override { return true; }
+  ReadyTimes& times;
 };
-
-}  // namespace
 
 std::unique_ptr<comm::Pending> ReadyTimes::do_start_all_reduce(void*, std::size_t count,
                                                                comm::DataType type) {
   started_.push_back({count * comm::bytes_of_type(type), Clock::now()});
-  return std::make_unique<NothingInFlight>();
+  return std::make_unique<NothingInFlight>(*this);
 }
 
 void ReadyTimes::do_all_reduce(void*, std::size_t count, comm::DataType type, comm::Reduction) {
-  const auto end = Clock::now();
-  started_.push_back({count * comm::bytes_of_type(type), end});
+  started_.push_back({count * comm::bytes_of_type(type), Clock::now()});
+  end_step();
+}
+
+void ReadyTimes::end_step() {
+  if (started_.empty()) return;
+  const auto end = started_.back().at;
   buckets_.resize(started_.size());
   for (std::size_t i = 0; i < started_.size(); ++i) {
     buckets_[i].bytes = static_cast<double>(started_[i].bytes);

@@ -116,7 +116,7 @@ std::unique_lock<std::mutex> Reducer::hold() {
 }
 
 void Reducer::start_ready_buckets() {
-  // The last bucket is complete only when backward is; finish() exchanges it in the foreground.
+  // The last bucket is complete only when backward is; finish() starts it.
   while (next_bucket_ + 1 < buckets_.size() && slots_missing_[next_bucket_] == 0) {
     start_bucket(next_bucket_++);
   }
@@ -140,17 +140,21 @@ void Reducer::finish() {
                           " got no gradient: the network's output does not depend on it");
     }
   }
-  while (next_bucket_ + 1 < buckets_.size()) start_bucket(next_bucket_++);
-  if (progress_) start_bucket(next_bucket_++);
+  if (buckets_.size() == 1) {
+    comm_.all_reduce(arena_.gradients());
+    return;
+  }
+  while (next_bucket_ < buckets_.size()) start_bucket(next_bucket_++);
   const auto lock = hold();
   if (progress_) progress_->finish();
-  // All of them, because a sum may go on with a call of its own alone.
-  while (!advance_all(in_flight_)) {
+  if (comm_.advances_by_itself()) {
+    for (const auto& pending : in_flight_) pending->wait();
+  } else {
+    // In turn: a sum advances only by its own test().
+    while (!advance_all(in_flight_)) {
+    }
   }
   in_flight_.clear();
-  if (next_bucket_ == buckets_.size()) return;
-  const Bucket& last = buckets_.back();
-  comm_.all_reduce(arena_.gradients().subspan(last.offset, last.count));
 }
 
 }  // namespace tandem::train

@@ -1,6 +1,7 @@
 // What: a convolution of bfloat16 images, its gradient by the images and that by the filters, as
 // products of matrices of 32 x 32 numbers: by AMX, or by plain loops that show what those compute.
-// Owns: nothing. Threads: any; work is shared out by the caller's ForEach. Throws: std::bad_alloc.
+// Owns: nothing. Threads: any; work is shared out by the caller's ForEach. Throws: std::bad_alloc,
+// and what the ForEach throws.
 //
 // A matrix takes one pixel of 32 images at a time, so a filter's taps meet whole matrices whatever
 // the size of an image, and what lies outside of it is left out instead of multiplied by zeros.
@@ -36,8 +37,9 @@ bool has_amx();
 // and no padding.
 bool folds(const ConvolutionSizes& sizes);
 
-// Images, results and their gradients are bits of bfloat16 numbers: image, row, column, channel.
-// Filters and their gradients: filter, row, column, channel.
+// Images, results and their gradients: bits of bfloat16 numbers, by image, row, column, channel.
+// Filters: bits of bfloat16 numbers, by filter, row, column, channel. Their gradient: fp32,
+// likewise.
 class Convolution {
  public:
   // `with_amx`: only where has_amx().
@@ -46,7 +48,7 @@ class Convolution {
   // `bias`: of each filter, or null.
   void forward(const std::uint16_t* images, const std::uint16_t* filters, const float* bias,
                std::uint16_t* out) const;
-  // `filters`: bits of bfloat16 numbers. Writes as much as there are images.
+  // Writes `out` whole: of all images.
   void image_gradient(const std::uint16_t* gradient, const std::uint16_t* filters,
                       std::uint16_t* out) const;
   void filter_gradient(const std::uint16_t* images, const std::uint16_t* gradient,

@@ -1,4 +1,4 @@
-// What: what is left of a bfloat16 layer beside its products: ReLU's gradient and the bias's.
+// What: what is left of a bfloat16 layer beside its products: ReLU, its gradient, and the bias's.
 // Owns: nothing. Threads: any. Throws: nothing.
 #pragma once
 

@@ -30,7 +30,9 @@ class ReadyTimes final : public comm::Collectives {
     std::size_t bytes;
     Clock::time_point at;
   };
-  // What a Reducer starts last, after backward.
+  struct NothingInFlight;
+  // With the sum that was started last, when backward had ended.
+  void end_step();
   void do_all_reduce(void* data, std::size_t count, comm::DataType type,
                      comm::Reduction op) override;
   std::unique_ptr<comm::Pending> do_start_all_reduce(void* data, std::size_t count,

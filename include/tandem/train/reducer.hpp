@@ -62,8 +62,8 @@ class Reducer final : public GradientExchange {
   comm::Collectives& comm_;
   std::vector<Bucket> buckets_;
   std::vector<std::size_t> bucket_of_slot_;
-  // Floats that one call sums. A parameter may be much larger than a bucket, and over a slow link
-  // many calls of some megabyte are under way without the gaps that one long one has.
+  // Floats of a call: a parameter may be much larger than a bucket, and several short sums under
+  // way keep a link busy where one long one leaves gaps.
   const std::size_t piece_;
 
   bool armed_ = false;

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <chrono>
 #include <future>
 #include <stdexcept>
+#include <thread>
 
 namespace tandem::comm {
 namespace {
@@ -57,6 +59,7 @@ TEST(ProgressThread, IsHeldOff) {
   thread.begin();
   thread.finish();  // before the thread could call
   lock.unlock();
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));  // ten times between two calls
   lock.lock();
   EXPECT_EQ(work.calls_too_many(), -1) << "nobody has called";
   thread.begin();

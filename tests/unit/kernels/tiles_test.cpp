@@ -93,7 +93,7 @@ TEST_P(Tiles, SumsAreThoseOfProductsOfMatrices) {
 }
 
 // As oneDNN's may be, which takes it that its own still stands.
-TEST_P(Tiles, AnothersTilesAreGivenBack) {
+TEST_P(Tiles, AnothersTilesAreConfiguredAgain) {
   const TileScope of_another(tiles_);
   Block left, right;
   left.bits[0] = right.bits[0] = bfloat16_of_float(3);

@@ -136,6 +136,7 @@ TEST(TileConvolution, LeavesTheRestToLibtorch) {
   EXPECT_FALSE(fits_tiles(*convolution, x.contiguous()));
   EXPECT_FALSE(fits_tiles(*convolution, x.narrow(0, 0, 47))) << "too few images";
   EXPECT_TRUE(fits_tiles(*convolution, x.narrow(0, 0, 48)));
+  EXPECT_FALSE(fits_tiles(*convolution, x.narrow(0, 0, 0))) << "no image";
   {
     const torch::NoGradGuard no_grad;
     EXPECT_FALSE(fits_tiles(*convolution, x)) << "evaluation";

@@ -2,6 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <thread>
+
 #include "support/lone_communicator.hpp"
 #include "tandem/core/error.hpp"
 
@@ -112,6 +117,120 @@ TEST(Reducer, StartsAReadyBucketWhileBackwardStillRuns) {
   EXPECT_EQ(comm.started.size(), 2U);
   reducer.finish();
   EXPECT_EQ(comm.started.size(), 3U);
+}
+
+// Of NCCL's kind: the host never sees that a sum has ended, and need not.
+class DeviceLikeCommunicator final : public testing::LoneCommunicator {
+ public:
+  int size() const override { return 2; }
+  bool advances_by_itself() const override { return true; }
+  int waits = 0;
+
+ private:
+  struct Enqueued final : comm::Pending {
+    explicit Enqueued(int& counter) : waits(counter) {}
+    void wait() override { ++waits; }
+    bool test() override { return false; }
+    int& waits;
+  };
+  std::unique_ptr<comm::Pending> do_start_all_reduce(void*, std::size_t, comm::DataType) override {
+    return std::make_unique<Enqueued>(waits);
+  }
+};
+
+TEST(Reducer, DoesNotAskAgainWhatADeviceHasInItsQueue) {
+  Layers layers;
+  ParameterArena arena(layers, false);
+  DeviceLikeCommunicator comm;
+  Reducer reducer(arena, comm, 1);
+  arena.zero_gradients();
+  reducer.begin_part(0, 1, true);
+  (layers.a + layers.b + layers.c).sum().backward();
+  reducer.finish();  // would never end
+  EXPECT_EQ(comm.waits, 3);
+}
+
+// What a progress thread calls: notes whether two threads ever were here at once, and fails where
+// it is told to.
+class BackgroundCommunicator final : public testing::LoneCommunicator {
+ public:
+  int size() const override { return 2; }
+  bool allows_progress_thread() const override { return true; }
+  std::vector<std::size_t> started;
+  std::atomic<int> callers{0}, most_callers{0}, calls{0};
+  int calls_of_a_sum = 20;
+  bool fails = false;
+
+ private:
+  struct Enter {
+    explicit Enter(BackgroundCommunicator& entered) : comm(entered) {
+      comm.most_callers = std::max(comm.most_callers.load(), ++comm.callers);
+    }
+    ~Enter() { --comm.callers; }
+    BackgroundCommunicator& comm;
+  };
+  struct Slow final : comm::Pending {
+    explicit Slow(BackgroundCommunicator& started_by)
+        : comm(started_by), left(comm.calls_of_a_sum) {}
+    void wait() override {
+      while (!test()) {
+      }
+    }
+    bool test() override {
+      const Enter enter(comm);
+      ++comm.calls;
+      if (comm.fails) throw InternalError("the link is gone");
+      return left == 0 || --left == 0;
+    }
+    BackgroundCommunicator& comm;
+    int left;
+  };
+  std::unique_ptr<comm::Pending> do_start_all_reduce(void*, std::size_t count,
+                                                     comm::DataType) override {
+    const Enter enter(*this);
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));  // five times between two calls
+    started.push_back(count);
+    return std::make_unique<Slow>(*this);
+  }
+};
+
+// One of them longer than a piece.
+struct LongLayers : torch::nn::Module {
+  torch::Tensor a = register_parameter("a", torch::ones({20}));
+  torch::Tensor b = register_parameter("b", torch::ones({300'000}));
+};
+
+TEST(Reducer, LetsAThreadAdvanceSumsInPieces) {
+  LongLayers layers;
+  ParameterArena arena(layers, false);
+  BackgroundCommunicator comm;
+  Reducer reducer(arena, comm, 1);
+  for (int step = 0; step < 5; ++step) {
+    arena.zero_gradients();
+    reducer.begin_part(0, 1, true);
+    layers.b.sum().backward();  // first in the arena: under way while the other is computed
+    layers.a.sum().backward();
+    reducer.finish();
+  }
+  ASSERT_EQ(comm.started.size(), 15U);
+  EXPECT_EQ(std::vector<std::size_t>(comm.started.begin(), comm.started.begin() + 3),
+            (std::vector<std::size_t>{1U << 18, 300'000 - (1U << 18), 32}));
+  EXPECT_EQ(comm.most_callers, 1) << "two threads at once";
+}
+
+TEST(Reducer, EndsWithWhatTheThreadMet) {
+  LongLayers layers;
+  ParameterArena arena(layers, false);
+  BackgroundCommunicator comm;
+  comm.fails = true;
+  Reducer reducer(arena, comm, 1);
+  arena.zero_gradients();
+  reducer.begin_part(0, 1, true);
+  layers.b.sum().backward();
+  while (comm.calls == 0) {
+  }
+  layers.a.sum().backward();
+  EXPECT_THROW(reducer.finish(), InternalError);
 }
 
 TEST(Reducer, NamesAParameterWithoutGradient) {
