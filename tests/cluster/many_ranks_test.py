@@ -19,9 +19,10 @@ STEPS = 12
 
 
 def own_bytes(process):
-    """Resident memory without that of files, which all processes share: what is its own, and what it uses of windows."""
-    status = pathlib.Path(f"/proc/{process}/status").read_text()
-    return 1024 * sum(int(value) for value in re.findall(r"^Rss(?:Anon|Shmem):\s+(\d+) kB", status, re.MULTILINE))
+    """Resident memory without that of files, which all processes share: what is its own, and its share of what ranks have in
+    common, such as their gradients, of which each reaches all."""
+    rollup = pathlib.Path(f"/proc/{process}/smaps_rollup").read_text()
+    return 1024 * sum(int(value) for value in re.findall(r"^Pss_(?:Anon|Shmem):\s+(\d+) kB", rollup, re.MULTILINE))
 
 
 class ManyRanks(TandemTest):
