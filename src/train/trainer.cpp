@@ -8,18 +8,14 @@
 
 #include "epoch_accounting.hpp"
 #include "step_errors.hpp"
-#include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/random.hpp"
-#include "tandem/core/text.hpp"
 #include "tandem/model/tensor_memory.hpp"
 
 namespace tandem::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr std::uint64_t kWarmupSteps = 5;  // left out of images_per_second …
-constexpr std::uint64_t kFewSteps = 10;    // … unless there are fewer than this
 // A gradient that is not finite is to be known soon, also where nothing is logged.
 constexpr std::uint64_t kMostStepsAhead = 100;
 constexpr std::uint64_t kDrawStream = 0x64726177;  // apart from those of order and augmentation
@@ -175,103 +171,6 @@ void Trainer::collect() {
   gradient_norm_ = outcome.gradient_norm;
 }
 
-// The summed gradient has the same bits on every rank, so all of them decide alike.
-void Trainer::note_skipped(const StepOutcome& outcome) {
-  result_.skipped_steps += outcome.skipped;
-  if (outcome.healthy) return;  // the scale of the loss is being found
-  const std::int64_t none = parts_.comm.size();
-  const std::int64_t mine = outcome.finite_loss ? none : parts_.comm.rank();
-  const auto first = parts_.comm.all_reduce_value<std::int64_t>(mine, comm::Reduction::kMin);
-  const std::uint64_t step = outcome.first_skipped;
-  const std::string what =
-      "step " + std::to_string(step + 1) + ": " +
-      (first == none ? "the gradient" : "the loss of rank " + std::to_string(first)) +
-      " is not finite at learning rate " + format_real(parts_.schedule.at(step));
-  if (!settings_.skip_nonfinite) {
-    throw comm::AgreedError(ExitCode::kTrainingFailed,
-                            what + "; lower --lr, or limit the gradient with --clip-norm");
-  }
-  const std::string left_out =
-      outcome.skipped == 1
-          ? "; its update is left out"
-          : "; its update is left out, and " + std::to_string(outcome.skipped - 1) + " after it";
-  for (const auto& sink : parts_.sinks) {
-    sink->on_note({"warning", step + 1, epochs_after(step), what + left_out});
-  }
-}
-
-double Trainer::epochs_after(std::uint64_t step) const {
-  return static_cast<double>(step + 1) / static_cast<double>(settings_.plan.steps_per_epoch());
-}
-
-void Trainer::count_time(std::uint64_t step, const StepSeconds& seconds) {
-  const std::uint64_t images = settings_.plan.images_in_step(step);
-  result_.steps = step + 1;
-  result_.epochs = epochs_after(step);
-  result_.images_seen += images;
-  result_.train_seconds += seconds.whole;
-  result_.data_seconds += seconds.data;
-  result_.exchange_seconds += seconds.exchange;
-  state_.epoch_seconds += seconds.whole;
-  log_seconds_ += seconds.whole;
-  log_images_ += images;
-  const std::uint64_t first = settings_.plan.first_step;
-  if (step - first >= kWarmupSteps || settings_.plan.steps - first < kFewSteps) {
-    state_.steady_seconds += seconds.whole;
-    state_.steady_images += images;
-    result_.images_per_second = static_cast<double>(state_.steady_images) / state_.steady_seconds;
-  }
-}
-
-void Trainer::log_step(std::uint64_t step, Totals totals) {
-  totals = reduced(parts_.comm, totals);
-  metrics::StepRecord record;
-  record.step = step + 1;
-  record.total_steps = settings_.plan.steps;
-  record.epoch = epochs_after(step);
-  record.loss = totals.mean_loss();
-  record.accuracy = static_cast<double>(totals.correct) / static_cast<double>(totals.images);
-  record.learning_rate = parts_.schedule.at(step);
-  record.gradient_norm = gradient_norm_;
-  record.images_per_second = static_cast<double>(log_images_) / log_seconds_;
-  record.ranks =
-      log_times_.gather(parts_.comm, parts_.system ? parts_.system() : metrics::SystemUsage());
-  record.seconds_left = result_.train_seconds / static_cast<double>(step + 1) *
-                        static_cast<double>(settings_.plan.steps - step - 1);
-  log_seconds_ = 0;
-  log_images_ = 0;
-  for (const auto& sink : parts_.sinks) sink->on_step(record);
-}
-
-// Also where the run ends within an epoch; a longer run may go on with it.
-void Trainer::finish_epoch(std::uint64_t step, bool epoch_ends) {
-  parts_.arena.check_views();
-  const Totals totals = reduced(parts_.comm, state_.epoch_totals);
-  std::vector<metrics::RankRecord> ranks = epoch_times_.gather(parts_.comm);
-  const double seconds = state_.epoch_seconds;
-  if (epoch_ends) {
-    state_.epoch_totals = {};
-    state_.epoch_seconds = 0;
-  }
-  if (parts_.comm.rank() != 0) return;
-  const Totals expected = expected_accounting(settings_.plan, step);
-  if (totals.images != expected.images || totals.id_hash != expected.id_hash) {
-    throw InternalError("epoch " + std::to_string(step / settings_.plan.steps_per_epoch() + 1) +
-                        " used " + std::to_string(totals.images) + " images; " +
-                        std::to_string(expected.images) + ", each exactly once, were expected");
-  }
-  metrics::EpochRecord record;
-  record.step = step + 1;
-  record.epoch = epochs_after(step);
-  record.images = static_cast<std::uint64_t>(totals.images);
-  record.loss = totals.mean_loss();
-  record.accuracy = static_cast<double>(totals.correct) / static_cast<double>(totals.images);
-  record.train_seconds = seconds;
-  record.ranks = std::move(ranks);
-  result_.train_loss = record.loss;
-  for (const auto& sink : parts_.sinks) sink->on_epoch(record);
-}
-
 void Trainer::run_evaluation(std::uint64_t step) {
   enter(comm::Phase::kEvaluation);
   model::release_unused_memory();  // around what has shapes of its own
@@ -290,25 +189,6 @@ void Trainer::run_evaluation(std::uint64_t step) {
   model::release_unused_memory();
   parts_.network.train();
   state_.evaluation_due = !completed;
-}
-
-void Trainer::note_evaluation(std::uint64_t step, const char* images, const Evaluation& evaluation,
-                              std::optional<Evaluation>& kept) {
-  if (!evaluation.completed || parts_.comm.rank() != 0) return;
-  metrics::EvaluationRecord record;
-  record.step = step + 1;
-  record.epoch = epochs_after(step);
-  record.of = images;
-  record.loss = evaluation.loss;
-  record.accuracy = evaluation.accuracy;
-  record.correct = static_cast<std::uint64_t>(evaluation.correct);
-  record.images = static_cast<std::uint64_t>(evaluation.images);
-  record.views_accuracy = evaluation.views_accuracy;
-  record.seconds = evaluation.seconds;
-  kept = evaluation;
-  kept->step = record.step;
-  result_.evaluation_seconds += evaluation.seconds;
-  for (const auto& sink : parts_.sinks) sink->on_evaluation(record);
 }
 
 }  // namespace tandem::train

@@ -77,6 +77,8 @@ class Trainer {
   const TrainResult& result() const { return result_; }
 
  private:
+  static constexpr std::uint64_t kWarmupSteps = 5;  // left out of images_per_second
+
   void train_step(std::uint64_t step, StepSeconds& seconds);
   void let_early_parameters_be();
   void forward_backward(const TensorBatch& batch);
