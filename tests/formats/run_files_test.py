@@ -24,6 +24,7 @@ PAGE = (ROOT / "docs/formats.md").read_text()
 SVG = "{http://www.w3.org/2000/svg}"
 COMMON = {"event", "step", "epoch", "time"}
 SLOWEST = {"slowest_rank", "slowest_by_seconds", "slowest_in"}
+OF_OPTIONS = {"test_accuracy_tta", "validation_loss", "validation_accuracy"}  # there with --tta and --validation-split
 
 
 def section(heading):
@@ -116,7 +117,7 @@ class RunFiles(TandemTest):
         self.assertLessEqual({"step", "epoch", "eval", "checkpoint"}, {line["event"] for line in lines})
         for line in lines:
             fields = names_in(described[line["event"]]) | (SLOWEST if line["event"] in ("step", "epoch") else set())
-            fields -= {"test_accuracy_tta"} - set(line)
+            fields -= OF_OPTIONS - set(line)
             self.assertEqual(keys_of(line) - COMMON, fields, line)
 
     def test_metrics_of_ranks_in_pandas(self):
