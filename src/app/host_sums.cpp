@@ -1,6 +1,21 @@
 #include "host_sums.hpp"
 
 namespace tandem::app {
+namespace {
+
+// Collective. Whether some host has several ranks, and the ranks of each follow each other: then of
+// the hops of a ring few are over links.
+bool suits_ring(Job& job) {
+  const std::int64_t rank = job.world.rank();
+  const auto first = job.node.all_reduce_value(rank, comm::Reduction::kMin);
+  const auto last = job.node.all_reduce_value(rank, comm::Reduction::kMax);
+  const std::int64_t follow_each_other = last - first + 1 == job.node.size() ? 1 : 0;
+  const auto most =
+      job.world.all_reduce_value<std::int64_t>(job.node.size(), comm::Reduction::kMax);
+  return job.world.all_reduce_value(follow_each_other, comm::Reduction::kMin) == 1 && most > 1;
+}
+
+}  // namespace
 
 HostSums::HostSums(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm, bool as_bfloat16)
     : top_(&job.world) {
@@ -12,9 +27,7 @@ HostSums::HostSums(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm
     if (is_one_host && gradients.size() > 0) {
       shared_memory_ = comm::SharedFloats::make(job.world, gradients.size());
     } else if (!is_one_host) {
-      const auto most_of_a_host =
-          job.world.all_reduce_value<std::int64_t>(job.node.size(), comm::Reduction::kMax);
-      job.world.sum_along_ring(most_of_a_host > 1);
+      job.world.sum_along_ring(suits_ring(job));
     }
     top_ = &ordered_.emplace(job.world, shared_memory_.get());
     return;

@@ -1,7 +1,7 @@
-// What: what makes sums of gradients that lie in the host's memory: in the order of ranks, and in
-// memory that all share where the job is on one host; by way of one rank of each host; as bfloat16;
-// or the last two. Module-private. Owns: the communicators for that; the
-// job and the gradients must outlive it. Threads: as Collectives. Throws: InternalError.
+// What: what makes sums of gradients that lie in the host's memory: in one order, whoever carries
+// them, in memory that all share where the job is on one host; by way of one rank of each host; as
+// bfloat16; or the last two. Module-private. Owns: the communicators for that; the job and the
+// gradients must outlive it. Threads: as Collectives. Throws: InternalError.
 #pragma once
 
 #include <memory>

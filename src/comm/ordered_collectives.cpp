@@ -11,7 +11,7 @@
 namespace tandem::comm {
 
 static_assert(OrderedCollectives::kMostRanks <= kMostRanksOfPartedSum,
-              "sums that are started are PartedSums, which add in the order of ranks");
+              "sums that are started must be ours, which add in the order of SumParts");
 
 std::string OrderedCollectives::name() const {
   return floats_ != nullptr ? world_.name() + " in shared memory" : world_.name();

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -43,10 +44,47 @@ int create(std::size_t bytes) {
   return number;
 }
 
-// Another process's, of the same user; not from one container into another.
-int open_of(std::int64_t process, std::int64_t number) {
-  const std::string path = "/proc/" + std::to_string(process) + "/fd/" + std::to_string(number);
-  return ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+// Where a rank says that its file is; process 0: nowhere.
+struct Whereabouts {
+  std::int64_t process = 0, number = 0, device = 0, inode = 0;
+};
+
+Whereabouts whereabouts_of(const Descriptor& file) {
+  struct stat status {};
+  if (file.number < 0 || ::fstat(file.number, &status) != 0) return {};
+  return {::getpid(), file.number, static_cast<std::int64_t>(status.st_dev),
+          static_cast<std::int64_t>(status.st_ino)};
+}
+
+// Of another process of the same user. In another container its number is nobody's here, or that of
+// another process, of this one for instance: hence the proof that it is the same file.
+int open_at(const Whereabouts& there) {
+  if (there.process == 0) return -1;
+  const std::string path =
+      "/proc/" + std::to_string(there.process) + "/fd/" + std::to_string(there.number);
+  const int number = ::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+  struct stat status {};
+  const bool is_theirs = number >= 0 && ::fstat(number, &status) == 0 &&
+                         static_cast<std::int64_t>(status.st_dev) == there.device &&
+                         static_cast<std::int64_t>(status.st_ino) == there.inode;
+  if (is_theirs || number < 0) return number;
+  ::close(number);
+  return -1;
+}
+
+// Of all ranks.
+std::vector<Whereabouts> gather(Communicator& host, const Whereabouts& own) {
+  constexpr std::size_t kNumbers = sizeof(Whereabouts) / sizeof(std::int64_t);
+  const auto ranks = static_cast<std::size_t>(host.size());
+  std::vector<std::int64_t> numbers(kNumbers * ranks, 0);
+  std::int64_t* const mine = &numbers[kNumbers * static_cast<std::size_t>(host.rank())];
+  mine[0] = own.process, mine[1] = own.number, mine[2] = own.device, mine[3] = own.inode;
+  host.start_all_gather(Span<std::int64_t>(numbers))->wait();
+  std::vector<Whereabouts> all;
+  for (std::size_t at = 0; at < numbers.size(); at += kNumbers) {
+    all.push_back({numbers[at], numbers[at + 1], numbers[at + 2], numbers[at + 3]});
+  }
+  return all;
 }
 
 }  // namespace
@@ -63,17 +101,10 @@ bool SharedFloats::map(Communicator& host) {
   of_rank_.resize(static_cast<std::size_t>(host.size()), nullptr);
   const std::size_t bytes = count_ * sizeof(float);
   const Descriptor own(create(bytes));
-  std::vector<std::int64_t> where(2 * of_rank_.size(), 0);  // process and number; 0: none
-  where[2 * rank_] = own.number >= 0 ? ::getpid() : 0;
-  where[2 * rank_ + 1] = own.number;
-  host.start_all_gather(Span<std::int64_t>(where))->wait();
+  const std::vector<Whereabouts> of_files = gather(host, whereabouts_of(own));
   for (std::size_t rank = 0; rank < of_rank_.size(); ++rank) {
-    const std::int64_t process = where[2 * rank];
-    if (rank == rank_) {
-      of_rank_[rank] = map_all(own, bytes);
-    } else if (process != 0) {
-      of_rank_[rank] = map_all(Descriptor(open_of(process, where[2 * rank + 1])), bytes);
-    }
+    of_rank_[rank] =
+        rank == rank_ ? map_all(own, bytes) : map_all(Descriptor(open_at(of_files[rank])), bytes);
   }
   host.barrier();  // until all have opened what is closed now
   return std::find(of_rank_.begin(), of_rank_.end(), nullptr) == of_rank_.end();

@@ -52,9 +52,15 @@ StepCost cost_of_steps(const ForecastParts& parts, GradientExchange& exchange,
   return of_slowest_rank(parts.world, costs);
 }
 
-double seconds_of_sum(const ForecastParts& parts, std::size_t floats) {
+// As the Reducer sums: one bucket in a call, one of several started.
+double seconds_of_sum(const ForecastParts& parts, std::size_t floats, bool is_started) {
   const auto sum = [&] {
-    parts.gradients.all_reduce(parts.arena.gradients().subspan(0, floats));
+    const Span<float> values = parts.arena.gradients().subspan(0, floats);
+    if (is_started) {
+      parts.gradients.start_all_reduce(values)->wait();
+    } else {
+      parts.gradients.all_reduce(values);
+    }
     on_host(parts.arena.flat_gradients().slice(0, 0, 1));  // waits for the device
   };
   time_together(parts.world, sum);
@@ -68,11 +74,12 @@ double seconds_of_sum(const ForecastParts& parts, std::size_t floats) {
 }
 
 // Next to nothing for the latency, and sizes up to that of all gradients, where the buckets are.
-SumCost measure_sums(const ForecastParts& parts) {
+SumCost measure_sums(const ForecastParts& parts, bool are_started) {
   const std::size_t all = parts.arena.gradients().size();
   std::vector<MeasuredSum> sums;
   const auto measure = [&](std::size_t floats) {
-    sums.push_back({static_cast<double>(floats * sizeof(float)), seconds_of_sum(parts, floats)});
+    sums.push_back(
+        {static_cast<double>(floats * sizeof(float)), seconds_of_sum(parts, floats, are_started)});
   };
   if (all > kFewestFloats) measure(kFewestFloats);
   for (const std::size_t part : {16, 4, 1}) {
@@ -144,10 +151,9 @@ Forecast make_forecast(const ForecastParts& parts) {
   for (BucketCost& bucket : forecast.buckets) {
     parts.world.broadcast(Span<double>(&bucket.seconds_before_end, 1));
   }
-  forecast.sum = measure_sums(parts);
-  if (forecast.buckets.size() > 1) {
-    forecast.overlap = measure_overlap(parts, forecast.sum);
-  }
+  const bool are_started = forecast.buckets.size() > 1;
+  forecast.sum = measure_sums(parts, are_started);
+  if (are_started) forecast.overlap = measure_overlap(parts, forecast.sum);
   forecast.agreement = measure_agreement(parts.world);
   parts.arena.zero_gradients();
   return forecast;

@@ -36,6 +36,19 @@ class Exchange(NetworkTest):
         levels, _ = self.sums("--sum-algorithm", "two-level")
         self.assertLess(levels, flat - 0.3 * SUM_BYTES)
 
+    def test_ranks_that_do_not_follow_each_other_make_no_ring(self):
+        """Each hop of it would be over the link, and a host send three times its gradients; by messages to all it is twice."""
+        self.make_network(2, "1gbit")
+        words = [*TRAIN, "--max-steps", STEPS, "--eval-every", 0, "--checkpoint-every", 0]
+        gradients = 4 * 1841162 * STEPS
+        sent, _ = self.sent_by_n2({"n1": 2, "n2": 2}, *words, "--run-id", "ring")
+        self.assertLess(sent, 1.8 * gradients)
+        self.network.placement = ["--map-by", "node"]
+        sent, _ = self.sent_by_n2({"n1": 2, "n2": 2}, *words, "--run-id", "no-ring")
+        self.assertLess(sent, 2.5 * gradients)
+        ring, no_ring = self.summary("ring"), self.summary("no-ring")
+        self.assertEqual(ring["weights_sha256"], no_ring["weights_sha256"])
+
     def losses(self, run_id):
         return [line["loss"] for line in read_lines(self.folder / "runs" / run_id / "metrics.jsonl") if line["event"] == "step"]
 

@@ -74,6 +74,7 @@ class Network:
     def __init__(self, count, rate, folder):
         self.count, self.rate, self.folder = count, rate, folder
         self.hosts, self.switch = {}, None
+        self.placement = ()  # words of mpirun
 
     def __enter__(self):
         try:
@@ -120,7 +121,7 @@ class Network:
             *MPIRUN, "--host", hosts, "-n", sum(ranks.values()), "--mca", "plm_rsh_agent", SUPPORT / "enter_host.sh",
             "--mca", "oob_tcp_if_include", "eth0", "--mca", "btl_tcp_if_include", "eth0",
             "--mca", "oob_tcp_keepalive_time", keepalive - 3, "--mca", "oob_tcp_keepalive_intvl", "1",
-            "--mca", "oob_tcp_keepalive_probes", "3", *command)
+            "--mca", "oob_tcp_keepalive_probes", "3", *self.placement, *command)
 
     def processes(self):
         return [process for host in self.hosts.values() for process in host.processes()]

@@ -34,8 +34,8 @@ class MpiCommunicator final : public Communicator {
   void barrier() override;
 
   // How sums that are started travel, the same on every rank: along a ring, or, at first, from each
-  // rank to all. Bits are the same; the first sends less over links of hosts with several ranks,
-  // the second has fewer messages that wait for each other.
+  // rank to all. Bits are the same; the first sends less over links where hosts have several ranks
+  // that follow each other, the second has fewer messages that wait for each other.
   void sum_along_ring(bool along);
 
   // Longer buffers travel in pieces of this many elements (MPI counts are ints); tests make it

@@ -16,11 +16,11 @@ class OrderedCollectives final : public Collectives {
   // In fewer floats, 64 KiB, a second message costs more than a second rank adding gains.
   static constexpr std::size_t kFewFloats = 16384;
 
-  // Sums are cut into pieces of 2 MiB, so that one is added while another travels.
+  // all_reduce() cuts into pieces of 2 MiB, so that one is added while another travels.
   static constexpr std::size_t kFloatsOfPiece = std::size_t{1} << 19;
 
-  // At most kMostRanks. `floats`, which these ranks made, or nullptr: sums within it are made
-  // there.
+  // At most kMostRanks. `floats`, which these ranks made, or nullptr: all_reduce() of what is
+  // within it is made there. What is started travels as messages, for there nobody waits for all.
   OrderedCollectives(Communicator& world, SharedFloats* floats) : world_(world), floats_(floats) {}
 
   int rank() const override { return world_.rank(); }
