@@ -145,7 +145,7 @@ BenchForm bench_allreduce_form() {
        {"max-bytes", "N", "64M", "the most; in between steps of four times as much", "allreduce"},
        {"seconds", "S", "1", "for each size, at least five pairs", "allreduce"},
        {"sum-algorithm", "NAME", "flat",
-        "flat, each rank with all others; two-level, within each host first", "allreduce",
+        "flat, by all ranks alike; two-level, within each host first", "allreduce",
         comm::sum_algorithm_names()},
        bench_grad_dtype_option(),
        bench_json_option()},

@@ -40,7 +40,9 @@ metrics::MetricLines tail_of(metrics::RunRecord& run) {
     const bool evaluates = run.option("eval-every") != "0";
     for (std::uint64_t bytes = kTail;; bytes *= 4) {
       metrics::MetricLines lines = metrics::read_metric_lines(run.metrics_path(), {bytes});
-      const bool is_found = !lines.samples("eval", "test_accuracy").empty();
+      // A run with a validation split is tested at its end only.
+      const bool is_found = !lines.samples("eval", "test_accuracy").empty() ||
+                            !lines.samples("eval", "validation_accuracy").empty();
       if (is_found || !evaluates || bytes >= std::min(size, kLongestTail)) return lines;
     }
   } catch (const Error& error) {

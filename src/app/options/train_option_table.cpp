@@ -109,8 +109,9 @@ OptionTable train_option_table() {
        "start; if not given: 2 over NCCL, else 0",
        "execution"},
       {"sum-algorithm", "NAME", "flat",
-       "gradients are summed flat, each rank with all others, or in two levels, two-level: within "
-       "each host first, which sends less between hosts",
+       "gradients are summed flat, by all ranks alike, or in two levels, two-level: within each "
+       "host "
+       "first, which sends less between hosts",
        "execution", comm::sum_algorithm_names()},
       {"grad-dtype",
        "NAME",
