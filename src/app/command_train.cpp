@@ -86,7 +86,7 @@ int run_train(Job& job, const Arguments& arguments) {
   keep_global_batch(job, start, config);
   const NetworkFile network_file = read_network_together(job, start, config.model);
   const train::ImageStore images(config.data, job.world, job.node, job.topology,
-                                 config.validation_split);
+                                 config.validation_split, [&] { board.touch(); });
   warn_about(job, config.data, images);
   const data::DatasetInfo& info = images.info();
   const std::uint64_t image_count = images.view(data::Split::kTrain).labels.size();

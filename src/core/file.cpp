@@ -164,11 +164,13 @@ bool is_folder(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-std::string sha256_of_file(const File& file, std::uint64_t offset, Sha256 digest) {
+std::string sha256_of_file(const File& file, std::uint64_t offset, Sha256 digest,
+                           const Touch& touch) {
   std::vector<char> buffer(std::size_t{1} << 20);
   while (const std::size_t got = file.read_at(offset, buffer.data(), buffer.size())) {
     digest.update(buffer.data(), got);
     offset += got;
+    call(touch);
   }
   return digest.finish();
 }

@@ -9,12 +9,16 @@ namespace tandem::data {
 namespace {
 
 constexpr std::uint64_t kSeed = 0;
+constexpr std::size_t kTouchBytes = std::size_t{16} << 20;
 
 // Moves the elements of `size` bytes that are taken behind the others.
-void partition(const std::vector<bool>& is_taken, std::size_t size, Span<std::uint8_t> elements) {
+void partition(const std::vector<bool>& is_taken, std::size_t size, Span<std::uint8_t> elements,
+               const Touch& touch) {
+  const std::size_t between_touches = kTouchBytes / size + 1;
   std::vector<std::uint8_t> taken;
   std::uint8_t* to = elements.data();
   for (std::size_t i = 0; i < is_taken.size(); ++i) {
+    if (i % between_touches == 0) call(touch);
     const std::uint8_t* from = elements.data() + i * size;
     if (is_taken[i]) {
       taken.insert(taken.end(), from, from + size);
@@ -28,11 +32,11 @@ void partition(const std::vector<bool>& is_taken, std::size_t size, Span<std::ui
 }  // namespace
 
 std::uint64_t hold_out(double share, std::size_t pixels, Span<std::uint8_t> images,
-                       Span<std::uint8_t> labels, const std::string& where) {
+                       Span<std::uint8_t> labels, const std::string& where, const Touch& touch) {
   const std::vector<bool> is_taken =
       draw_of_each_class({labels.begin(), labels.end()}, share, kSeed, "--validation-split", where);
-  partition(is_taken, pixels, images);
-  partition(is_taken, 1, labels);
+  partition(is_taken, pixels, images, touch);
+  partition(is_taken, 1, labels, touch);
   return static_cast<std::uint64_t>(std::count(is_taken.begin(), is_taken.end(), true));
 }
 

@@ -75,8 +75,9 @@ struct PackedFile::Parts {
   }
 };
 
-PackedFile::PackedFile(const std::string& path) : parts_(std::make_unique<Parts>()) {
-  const FileProof proof = prove_file(File::open_for_reading(path));
+PackedFile::PackedFile(const std::string& path, const Touch& touch)
+    : parts_(std::make_unique<Parts>()) {
+  const FileProof proof = prove_file(File::open_for_reading(path), touch);
   const Hdf5Silence silence;
   Parts& parts = *parts_;
   parts.path = path;

@@ -59,8 +59,8 @@ bool is_unsealed(const File& file) {
   return read_at(file, 0, kHdf5Signature.size()) == kHdf5Signature;
 }
 
-FileProof prove_file(const File& file) {
-  if (is_unsealed(file)) return {false, sha256_of_file(file)};
+FileProof prove_file(const File& file, const Touch& touch) {
+  if (is_unsealed(file)) return {false, sha256_of_file(file, 0, {}, touch)};
   const std::string block = read_at(file, 0, kUserBlockBytes);
   const bool has_signature =
       read_at(file, kUserBlockBytes, kHdf5Signature.size()) == kHdf5Signature;
@@ -81,7 +81,7 @@ FileProof prove_file(const File& file) {
     fail(file, "has " + std::to_string(size) + " bytes, its header states " +
                    std::to_string(kUserBlockBytes + stated.length));
   }
-  const std::string found = sha256_of_file(file, kUserBlockBytes);
+  const std::string found = sha256_of_file(file, kUserBlockBytes, {}, touch);
   if (found != stated.sha256) {
     fail(file, "is damaged: the SHA-256 from offset 512 on is " + found + ", its header states " +
                    stated.sha256);

@@ -1,5 +1,6 @@
 #include "tandem/train/image_store.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "tandem/comm/agree.hpp"
@@ -58,17 +59,31 @@ std::string fingerprint(const std::string& path) {
 // The first rank of each host opens the file and tells the others what it holds.
 DatasetInfo open_everywhere(const std::string& path, comm::MpiCommunicator& world,
                             comm::MpiCommunicator& node, const comm::Topology& topology,
-                            std::optional<data::PackedFile>& file) {
+                            std::optional<data::PackedFile>& file, const Touch& touch) {
   std::string start;
   comm::agree(world, topology.host, [&] { start = fingerprint(path); });
   comm::require_equal(world, {{"SHA-256 of the beginning of the data set " + path, start}});
   comm::agree_on_rank_0(world, [&] { data::probe_in_child(path); });
   comm::agree(world, topology.host, [&] {
-    if (node.rank() == 0) file.emplace(path);
+    if (node.rank() == 0) file.emplace(path, touch);
   });
   const DatasetInfo info = from_text(node.broadcast_string(file ? to_text(file->info()) : ""));
   comm::require_equal(world, {{"data set " + path, info.digest}});
   return info;
+}
+
+// In blocks, so that a slow disk is seen to answer.
+void read_split(const data::PackedFile& file, Split split, std::uint8_t* images,
+                std::uint8_t* labels, const Touch& touch) {
+  constexpr std::uint64_t kBlockBytes = std::uint64_t{8} << 20;
+  const DatasetInfo& info = file.info();
+  const std::uint64_t pixels = info.shape.pixels();
+  const std::uint64_t block = std::max<std::uint64_t>(kBlockBytes / pixels, 1);
+  for (std::uint64_t first = 0; first < info.count(split); first += block) {
+    const std::uint64_t count = std::min(block, info.count(split) - first);
+    file.read(split, first, count, images + first * pixels, labels + first);
+    call(touch);
+  }
 }
 
 std::size_t images_of(const DatasetInfo& info) { return info.train_count + info.test_count; }
@@ -77,24 +92,24 @@ std::size_t images_of(const DatasetInfo& info) { return info.train_count + info.
 
 ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
                        comm::MpiCommunicator& node, const comm::Topology& topology,
-                       double validation_share)
+                       double validation_share, const Touch& touch)
     : bytes_(0), memory_([&] {
         std::optional<data::PackedFile> file;
-        info_ = open_everywhere(path, world, node, topology, file);
+        info_ = open_everywhere(path, world, node, topology, file, touch);
         bytes_ = images_of(info_) * (info_.shape.pixels() + 1);
         comm::NodeMemory memory(world, node, bytes_);
         comm::agree(world, topology.host, [&] {
           if (!memory.fills()) return;
-          if (!file) file.emplace(path);
+          if (!file) file.emplace(path, touch);
           std::uint8_t* images = memory.data();
           std::uint8_t* labels = images + images_of(info_) * info_.shape.pixels();
-          file->read(Split::kTrain, 0, info_.train_count, images, labels);
-          file->read(Split::kTest, 0, info_.test_count,
-                     images + info_.train_count * info_.shape.pixels(), labels + info_.train_count);
+          read_split(*file, Split::kTrain, images, labels, touch);
+          read_split(*file, Split::kTest, images + info_.train_count * info_.shape.pixels(),
+                     labels + info_.train_count, touch);
           if (validation_share == 0) return;
           held_out_ = data::hold_out(validation_share, info_.shape.pixels(),
                                      {images, info_.train_count * info_.shape.pixels()},
-                                     {labels, info_.train_count}, path);
+                                     {labels, info_.train_count}, path, touch);
         });
         held_out_ = world.all_reduce_value<std::uint64_t>(held_out_, comm::Reduction::kMax);
         return memory;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "tandem/core/digest.hpp"
+#include "tandem/core/touch.hpp"
 
 namespace tandem {
 
@@ -54,7 +55,8 @@ bool file_exists(const std::string& path);
 std::vector<std::string> list_folder(const std::string& path);
 bool is_folder(const std::string& path);
 // SHA-256 of what `digest` has seen and a file's bytes from `offset` to its end.
-std::string sha256_of_file(const File& file, std::uint64_t offset = 0, Sha256 digest = {});
+std::string sha256_of_file(const File& file, std::uint64_t offset = 0, Sha256 digest = {},
+                           const Touch& touch = {});
 
 // Bytes go to ".NAME.tmp.HOST.PID" beside `path` (O_EXCL, O_NOFOLLOW); commit() makes them durable
 // under `path`; without commit() the destructor removes them.

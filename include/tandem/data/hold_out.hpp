@@ -6,6 +6,7 @@
 #include <string>
 
 #include "tandem/core/span.hpp"
+#include "tandem/core/touch.hpp"
 
 namespace tandem::data {
 
@@ -13,6 +14,7 @@ namespace tandem::data {
 // that are moved; returns how many. The choice is a function of labels and share alone: no seed, so
 // that runs with different ones are held to the same images. images: labels.size() times `pixels`.
 std::uint64_t hold_out(double share, std::size_t pixels, Span<std::uint8_t> images,
-                       Span<std::uint8_t> labels, const std::string& where);
+                       Span<std::uint8_t> labels, const std::string& where,
+                       const Touch& touch = {});
 
 }  // namespace tandem::data

@@ -11,13 +11,15 @@
 #include <memory>
 #include <string>
 
+#include "tandem/core/touch.hpp"
 #include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
 
 class PackedFile {
  public:
-  explicit PackedFile(const std::string& path);
+  // `touch`: while it reads.
+  explicit PackedFile(const std::string& path, const Touch& touch = {});
   ~PackedFile();
   PackedFile(PackedFile&&) noexcept;
   PackedFile& operator=(PackedFile&&) noexcept;

@@ -31,7 +31,7 @@ struct FileProof {
 // Reads the whole file. A file that begins with HDF5's signature has no user block and nothing to
 // be proved by; any other must begin with exactly the block that encode_user_block() gives for its
 // rest.
-FileProof prove_file(const File& file);
+FileProof prove_file(const File& file, const Touch& touch = {});
 // Whether the file begins with HDF5's signature; reads eight bytes.
 bool is_unsealed(const File& file);
 

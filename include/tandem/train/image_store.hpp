@@ -9,6 +9,7 @@
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/comm/node_memory.hpp"
 #include "tandem/comm/topology.hpp"
+#include "tandem/core/touch.hpp"
 #include "tandem/data/batch_loader.hpp"
 #include "tandem/data/dataset_info.hpp"
 
@@ -17,9 +18,10 @@ namespace tandem::train {
 class ImageStore {
  public:
   // Collective. One rank a host proves and reads the file, after rank 0 has parsed an unsealed one
-  // in a child process. `validation_share`, in [0, 1), of each class is not trained on.
+  // in a child process. `validation_share`, in [0, 1), of each class is not trained on. `touch`: as
+  // reading advances.
   ImageStore(const std::string& path, comm::MpiCommunicator& world, comm::MpiCommunicator& node,
-             const comm::Topology& topology, double validation_share = 0);
+             const comm::Topology& topology, double validation_share = 0, const Touch& touch = {});
 
   const data::DatasetInfo& info() const { return info_; }
   // Of the training images those that are not held out.

@@ -36,12 +36,12 @@ FileView glance_at(const std::string& path) {
   return view;
 }
 
-FileView read_through(const std::string& path) {
+FileView read_through(const std::string& path, const Touch& touch) {
   FileView view = glance_at(path);
   if (!view.error.empty()) return view;
   try {
     data::probe_in_child(path);
-    const data::PackedFile file(path);
+    const data::PackedFile file(path, touch);
     const data::DatasetInfo& info = file.info();
     view.digest = info.digest.substr(0, 16);
     view.image_bytes = (info.train_count + info.test_count) * (info.shape.pixels() + 1);
@@ -64,10 +64,10 @@ FileView view_from(const std::string& text) {
 
 }  // namespace
 
-void look_at_data(Job& job, const std::string& path, RankFacts& facts) {
-  FileView mine = job.node.rank() == 0 ? read_through(path) : glance_at(path);
+void look_at_data(Job& job, const std::string& path, RankFacts& facts, const Touch& touch) {
+  FileView mine = job.node.rank() == 0 ? read_through(path, touch) : glance_at(path);
   const FileView first = view_from(job.node.broadcast_string(text_of_view(mine)));
-  if (job.node.rank() != 0) mine = mine.start == first.start ? first : read_through(path);
+  if (job.node.rank() != 0) mine = mine.start == first.start ? first : read_through(path, touch);
   facts.data_digest = mine.digest;
   facts.data_error = mine.error;
   facts.data_bytes = mine.image_bytes;

@@ -123,7 +123,9 @@ Examination examine(Job& job, const ExaminationRequest& request, const Arguments
   look_at_own_gpu(look_at_gpus(job), mine);
   progress.report(0, comm::Phase::kData);
   const std::vector<comm::RankGpus> gpus = gather_gpus(job);
-  if (!request.data.empty()) look_at_data(job, request.data, mine);
+  if (!request.data.empty()) {
+    look_at_data(job, request.data, mine, [&] { progress.touch(); });
+  }
   progress.report(0, comm::Phase::kExchange);
   result.measurements.pairs = gather_pairs(job, measure_all_pairs(job, progress));
   result.facts = gather_facts(job, mine);

@@ -52,6 +52,14 @@ TEST(HoldOut, MovesAShareOfEachClassBehindTheRest) {
   EXPECT_EQ(all, Set().places(0, 200)) << "each once";
 }
 
+TEST(HoldOut, TellsThatItAdvances) {
+  Set set;
+  int touches = 0;
+  hold_out(0.1, kPixels, Span<std::uint8_t>(set.images), Span<std::uint8_t>(set.labels), "x.h5",
+           [&] { ++touches; });
+  EXPECT_EQ(touches, 2) << "once for images and labels, which are few";
+}
+
 TEST(HoldOut, IsTheSameEachTimeAndGrowsWithTheShare) {
   Set one, other, larger;
   one.hold(0.1);

@@ -114,6 +114,12 @@ class PackedFileTest : public ::testing::Test {
   std::string path_ = folder_ / "set.h5";
 };
 
+TEST_F(PackedFileTest, TellsThatItsProofAdvances) {
+  int touches = 0;
+  const PackedFile file(path_, [&] { ++touches; });
+  EXPECT_GE(touches, 1);
+}
+
 TEST_F(PackedFileTest, GivesBackWhatWasPacked) {
   const PackedFile file(path_);
   EXPECT_TRUE(file.info().sealed);
