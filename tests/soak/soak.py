@@ -14,9 +14,10 @@ import traceback
 
 from damages import CheckpointDamages, DataDamages
 from kills import Kills
+from lives import Lives
 from stops import Stops
 
-PARTS = {"kills": Kills, "stops": Stops, "data": DataDamages, "checkpoint": CheckpointDamages}
+PARTS = {"kills": Kills, "stops": Stops, "lives": Lives, "data": DataDamages, "checkpoint": CheckpointDamages}
 FUZZ_SECONDS = 600
 
 

@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""Ten random lives of runs; tests/soak lives hundreds. A failing one tells its acts, and its seed is the number of the test's case."""
+
+import pathlib
+import tempfile
+import unittest
+from concurrent.futures import ThreadPoolExecutor
+from random import Random
+
+from life import Life, Undisturbed, own_mounts
+
+LIVES = 10
+ACTS = 4
+
+
+class Lives(unittest.TestCase):
+    def test_after_each_act_nothing_is_lost(self):
+        folder = tempfile.TemporaryDirectory(prefix="tandem-lives-")
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name)
+        own_mounts()
+        undisturbed = Undisturbed(path)
+        with ThreadPoolExecutor(2) as pool:
+            lives = [pool.submit(Life(path / f"life-{seed}", undisturbed, Random(seed)).live, ACTS) for seed in range(LIVES)]
+        for seed, life in enumerate(lives):
+            with self.subTest(seed=seed):
+                life.result()
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)

@@ -1,0 +1,90 @@
+"""What a run folder holds, read without tandem: whole checkpoints, weights, metrics, documents. For tests of random lives."""
+
+import collections
+import hashlib
+import json
+import re
+
+Checkpoint = collections.namedtuple("Checkpoint", ["step", "weights"])
+
+
+def read_checkpoint(path):
+    """Step and SHA-256 of the weights of a safetensors file, as docs/formats.md describes it; None where it is damaged."""
+    content = path.read_bytes()
+    try:
+        begin = 8 + int.from_bytes(content[:8], "little")
+        header = json.loads(content[8:begin])
+        metadata = header.pop("__metadata__")
+        stated = metadata["sha256"]
+    except (ValueError, KeyError):
+        return None
+    if hashlib.sha256(content.replace(stated.encode(), b"0" * 64, 1)).hexdigest() != stated:
+        return None
+    weights = hashlib.sha256()
+    for name in sorted(header):
+        if not name.startswith("optimizer."):
+            first, last = header[name]["data_offsets"]
+            weights.update(content[begin + first:begin + last])
+    step = json.loads(metadata["state"])["step"] if "state" in metadata else None
+    return Checkpoint(step, weights.hexdigest())
+
+
+def read_json(path):
+    """None where it is not there or is no JSON."""
+    try:
+        return json.loads(path.read_text())
+    except (FileNotFoundError, ValueError):
+        return None
+
+
+class LifeFolder:
+    def __init__(self, path):
+        self.path = path
+
+    def checkpoint_paths(self):
+        """Those that stand for the run, the newest step first, then the best."""
+        folder = self.path / "checkpoints"
+        best = folder / "best.safetensors"
+        return sorted(folder.glob("step-*.safetensors"), reverse=True) + ([best] if best.exists() else [])
+
+    def best(self):
+        path = self.path / "checkpoints/best.safetensors"
+        return read_checkpoint(path) if path.exists() else None
+
+    def whole(self):
+        """{path: Checkpoint} of those that are whole."""
+        found = {path: read_checkpoint(path) for path in self.checkpoint_paths()}
+        return {path: checkpoint for path, checkpoint in found.items() if checkpoint}
+
+    def newest_whole(self):
+        """The step that `--resume auto` goes on from; 0 where there is none."""
+        return max((each.step for each in self.whole().values()), default=0)
+
+    def model(self):
+        path = self.path / "model/model.safetensors"
+        return read_checkpoint(path) if path.exists() else None
+
+    def document(self, name):
+        return read_json(self.path / name)
+
+    def segments(self):
+        manifest = self.document("manifest.json")
+        return manifest["segments"] if manifest else []
+
+    def metrics(self):
+        """The lines, and what stands behind the last line's end."""
+        path = self.path / "metrics.jsonl"
+        *lines, rest = path.read_text().split("\n") if path.exists() else [""]
+        return [json.loads(line) for line in lines], rest
+
+    def temporaries(self):
+        return [str(path) for path in self.path.rglob(".*") if ".tmp." in path.name]
+
+    def contents(self):
+        """{name: digest} of all files but the lock and what says when."""
+        return {str(path.relative_to(self.path)): hashlib.sha256(path.read_bytes()).hexdigest()
+                for path in self.path.rglob("*") if path.is_file() and path.name != "run.lock"}
+
+
+def step_of(path):
+    return int(re.search(r"step-(\d+)", path.name)[1])
