@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/host.hpp"
 
@@ -20,11 +21,6 @@ namespace {
 constexpr int kMostLeftovers = 100;
 
 std::string errno_text() { return std::strerror(errno); }
-
-std::string folder_of(const std::string& path) {
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
 
 }  // namespace
 
@@ -121,8 +117,18 @@ void File::cut(std::uint64_t bytes) {
   }
 }
 
+void File::sync() {
+  if (::fdatasync(descriptor_) != 0) throw IoError(path_ + ": fdatasync failed: " + errno_text());
+}
+
+void File::forget_cached() { ::posix_fadvise(descriptor_, 0, 0, POSIX_FADV_DONTNEED); }
+
 void File::sync_and_close() {
   if (::fsync(descriptor_) != 0) throw IoError(path_ + ": fsync failed: " + errno_text());
+  close();
+}
+
+void File::close() {
   if (::close(std::exchange(descriptor_, -1)) != 0) {
     throw IoError(path_ + ": close failed: " + errno_text());
   }
@@ -175,6 +181,11 @@ std::string sha256_of_file(const File& file, std::uint64_t offset, Sha256 digest
   return digest.finish();
 }
 
+std::string temporary_name(const std::string& path) {
+  return folder_of(path) + "/." + std::filesystem::path(path).filename().string() + ".tmp." +
+         kernel_host_name() + "." + std::to_string(::getpid());
+}
+
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), file_(-1, "") {
   const std::string name = std::filesystem::path(path_).filename().string();
   if (name.empty() || is_folder(path_)) {
@@ -185,8 +196,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), file_(-1, "")
   if (std::filesystem::is_other(status)) {
     throw CannotCreateError(path_ + ": is a device or pipe, the name of a file was expected");
   }
-  const std::string stem = folder_of(path_) + "/." + name + ".tmp." + kernel_host_name() + "." +
-                           std::to_string(::getpid());
+  const std::string stem = temporary_name(path_);
   int descriptor = -1;
   // A process id may come again, in a container soon, and find what a killed process left.
   for (int attempt = 0; attempt < kMostLeftovers; ++attempt) {
@@ -212,14 +222,7 @@ void AtomicFile::commit() {
     throw IoError(path_ + ": cannot be renamed into place: " + errno_text());
   }
   committed_ = true;
-  // A rename survives a power cut only once the folder itself has been written.
-  const int folder = ::open(folder_of(path_).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  if (folder < 0 || ::fsync(folder) != 0) {
-    const std::string reason = errno_text();
-    if (folder >= 0) ::close(folder);
-    throw IoError(folder_of(path_) + ": fsync of the folder failed: " + reason);
-  }
-  ::close(folder);
+  sync_folder(folder_of(path_));  // only then does a rename survive a power cut
 }
 
 void remove_temporaries(const std::string& folder) {

@@ -40,6 +40,12 @@ class File {
   void start_writing_back();
   // Makes it `bytes` long.
   void cut(std::uint64_t bytes);
+  // fdatasync. Another thread may write meanwhile: what was written before the call is durable.
+  void sync();
+  // Asks the kernel to take what follows from the disk and not from its cache; after sync().
+  void forget_cached();
+  // Checked: a network file system may tell only now that a line was not kept.
+  void close();
   // fsync, then close; both checked.
   void sync_and_close();
 
@@ -57,6 +63,9 @@ bool is_folder(const std::string& path);
 // SHA-256 of what `digest` has seen and a file's bytes from `offset` to its end.
 std::string sha256_of_file(const File& file, std::uint64_t offset = 0, Sha256 digest = {},
                            const Touch& touch = {});
+
+// ".NAME.tmp.HOST.PID" beside `path`, which remove_temporaries() knows.
+std::string temporary_name(const std::string& path);
 
 // Bytes go to ".NAME.tmp.HOST.PID" beside `path` (O_EXCL, O_NOFOLLOW); commit() makes them durable
 // under `path`; without commit() the destructor removes them.

@@ -1,0 +1,26 @@
+// Changes to folders that are durable when they return: after a power cut there is what was before
+// or what came after, never half of it. Any thread may call them.
+// Throws: IoError; CannotCreateError where a folder or file cannot be made.
+#pragma once
+
+#include <string>
+
+namespace tandem {
+
+// The folder that holds `path`; "." for a bare name.
+std::string folder_of(const std::string& path);
+// Brings the names in a folder to the disk. A file system that has no such call is accepted.
+void sync_folder(const std::string& path);
+// Makes a folder and those above it that are missing.
+void make_folders_durably(const std::string& path);
+// Replaces `to` by a copy of `from`.
+void copy_durably(const std::string& from, const std::string& to);
+// Makes `to` another name of the file `from`, in place of what had that name. A copy takes the
+// place of the name where the file system has no hard links.
+void give_second_name(const std::string& from, const std::string& to);
+// Gives a file another name, also on another file system. The folder of `to` must exist.
+void move_durably(const std::string& from, const std::string& to);
+// Whether both are there and hold the same bytes.
+bool have_equal_bytes(const std::string& one, const std::string& other);
+
+}  // namespace tandem

@@ -1,0 +1,127 @@
+#include "tandem/core/durable.hpp"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+
+namespace tandem {
+namespace {
+
+constexpr std::size_t kChunk = std::size_t{1} << 20;
+
+std::string reason_of(int error) { return std::strerror(error); }
+
+// What link() answers on vfat, exFAT, SMB, FUSE, AFS, and where a file has all the names it may.
+bool means_no_hard_links(int error) {
+  return error == EPERM || error == ENOTSUP || error == EOPNOTSUPP || error == EMLINK ||
+         error == ENOSYS || error == EXDEV;
+}
+
+void remove_if_there(const std::string& path) {
+  if (::unlink(path.c_str()) == 0 || errno == ENOENT) return;
+  throw IoError(path + ": cannot be removed: " + reason_of(errno));
+}
+
+}  // namespace
+
+std::string folder_of(const std::string& path) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+void sync_folder(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (descriptor < 0) {
+    throw IoError(path + ": fsync of the folder failed: " + reason_of(errno));
+  }
+  const File folder(descriptor, path);
+  // Network and FUSE file systems may refuse the call for folders; SQLite accepts that, too.
+  if (::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP) return;
+  throw IoError(path + ": fsync of the folder failed: " + reason_of(errno));
+}
+
+void make_folders_durably(const std::string& path) {
+  if (is_folder(path)) return;
+  const std::string parent = folder_of(path);
+  if (parent != path) make_folders_durably(parent);
+  if (::mkdir(path.c_str(), 0777) != 0) {
+    const int error = errno;
+    if (error == EEXIST && is_folder(path)) return;
+    throw CannotCreateError(path + ": the folder cannot be created: " + reason_of(error));
+  }
+  sync_folder(parent);
+}
+
+void copy_durably(const std::string& from, const std::string& to) {
+  const File source = File::open_for_reading(from);
+  AtomicFile copy(to);
+  std::vector<char> buffer(kChunk);
+  std::uint64_t at = 0;
+  while (const std::size_t got = source.read_at(at, buffer.data(), buffer.size())) {
+    copy.write({buffer.data(), got});
+    at += got;
+  }
+  copy.commit();
+}
+
+void give_second_name(const std::string& from, const std::string& to) {
+  const std::string temporary = temporary_name(to);
+  remove_if_there(temporary);
+  if (::link(from.c_str(), temporary.c_str()) != 0) {
+    const int error = errno;
+    if (means_no_hard_links(error)) return copy_durably(from, to);
+    throw IoError(to + ": cannot be written: " + reason_of(error));
+  }
+  const int error = ::rename(temporary.c_str(), to.c_str()) == 0 ? 0 : errno;
+  remove_if_there(temporary);  // rename() leaves it where both were names of this file already
+  if (error != 0) throw IoError(to + ": cannot be written: " + reason_of(error));
+  sync_folder(folder_of(to));
+}
+
+void move_durably(const std::string& from, const std::string& to) {
+  if (::rename(from.c_str(), to.c_str()) != 0) {
+    const int error = errno;
+    if (error != EXDEV) {
+      throw IoError(from + ": cannot be moved to " + to + ": " + reason_of(error));
+    }
+    copy_durably(from, to);
+    remove_if_there(from);
+  }
+  // The new name first: a power cut between the two then leaves a name more, not one less.
+  sync_folder(folder_of(to));
+  sync_folder(folder_of(from));
+}
+
+bool have_equal_bytes(const std::string& one, const std::string& other) {
+  struct stat first {};
+  struct stat second {};
+  if (::stat(one.c_str(), &first) != 0 || ::stat(other.c_str(), &second) != 0) {
+    if (errno == ENOENT) return false;
+    throw IoError(one + ", " + other + ": cannot be compared: " + reason_of(errno));
+  }
+  if (first.st_dev == second.st_dev && first.st_ino == second.st_ino) return true;
+  if (first.st_size != second.st_size) return false;
+  const File mine = File::open_for_reading(one);
+  const File theirs = File::open_for_reading(other);
+  std::vector<char> left(kChunk);
+  std::vector<char> right(kChunk);
+  std::uint64_t at = 0;
+  while (const std::size_t got = mine.read_at(at, left.data(), left.size())) {
+    const bool is_equal = theirs.read_at(at, right.data(), got) == got &&
+                          std::memcmp(left.data(), right.data(), got) == 0;
+    if (!is_equal) return false;
+    at += got;
+  }
+  return true;
+}
+
+}  // namespace tandem
