@@ -1,82 +1,122 @@
 #include "tandem/comm/node_memory.hpp"
 
-#include <sys/statvfs.h>
+#include <sys/mman.h>
 
-#include <new>
-#include <vector>
+#include <algorithm>
+#include <cstring>
 
-#include "mpi_handle.hpp"
+#include "memory_file.hpp"
+#include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/host.hpp"
+#include "tandem/core/memory_room.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::comm {
-
 namespace {
 
-// Where Open MPI keeps the memory of a window.
-constexpr const char* kBackingFolder = "/dev/shm";
+constexpr std::size_t kPiece = std::size_t{1} << 28;
 
-// Open MPI 4.1 notices a lack of room on the first rank of a host alone and leaves the others
-// waiting for it, so the room is looked at before. Its own margin is 5 %.
-bool has_room_for(std::size_t bytes) {
-  struct statvfs status {};
-  if (statvfs(kBackingFolder, &status) != 0) return false;
-  const std::uint64_t free = std::uint64_t{status.f_bavail} * status.f_frsize;
-  return free > bytes + bytes / 10;
+bool on_all(Communicator& ranks, bool here) {
+  return ranks.all_reduce_value<std::int64_t>(here ? 1 : 0, Reduction::kMin) == 1;
+}
+
+// Calls `take(first, count)` for one piece after the other, and looks before each whether there is
+// room for the rest, because other jobs take memory at the same time.
+template <typename Take>
+bool take_within_room(std::size_t bytes, Take take) {
+  for (std::size_t at = 0; at < bytes; at += kPiece) {
+    const std::size_t left = bytes - at;
+    const auto room = memory_room();
+    if (room && room->bytes < left + left / 10) return false;
+    if (!take(at, std::min(kPiece, left))) return false;
+  }
+  return true;
+}
+
+// Collective. The first rank's file, opened by all; none where one of them cannot.
+MemoryFile open_together(Communicator& node, MemoryFile (*make)()) {
+  MemoryFile file;
+  if (node.rank() == 0) file = make();
+  const MemoryFile::Whereabouts there = gather(node, file.whereabouts()).front();
+  if (node.rank() != 0) file = MemoryFile::open(there);
+  const bool is_open = on_all(node, static_cast<bool>(file));
+  if (node.rank() == 0 && file) file.withdraw();
+  return is_open ? std::move(file) : MemoryFile();
 }
 
 }  // namespace
 
-struct NodeMemory::Window {
-  MPI_Win mpi = MPI_WIN_NULL;
-  std::uint8_t* data = nullptr;
-  std::vector<std::uint8_t> own;
-  bool fills = true;
-  ~Window() {
-    if (mpi != MPI_WIN_NULL && !freeing_could_hang()) MPI_Win_free(&mpi);
+struct NodeMemory::Mapping {
+  explicit Mapping(std::size_t size) : bytes(size) {}
+  ~Mapping() { unmap(); }
+  Mapping(const Mapping&) = delete;
+  Mapping& operator=(const Mapping&) = delete;
+
+  void unmap() {
+    if (data != nullptr) ::munmap(data, bytes);
+    data = nullptr;
   }
+  void share(Communicator& node) {
+    MemoryFile file = open_together(node, MemoryFile::make_unnamed);
+    // As between containers, which may have their /dev/shm in common.
+    if (!on_all(node, static_cast<bool>(file))) {
+      file = open_together(node, MemoryFile::make_in_dev_shm);
+    }
+    const bool is_whole =
+        node.rank() != 0 || (file && take_within_room(bytes, [&](std::size_t at, std::size_t some) {
+                               return file.reserve(at, some);
+                             }));
+    if (on_all(node, is_whole)) data = static_cast<std::uint8_t*>(file.map(bytes));
+  }
+  void keep_own() {
+    void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
+                            MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (at == MAP_FAILED) return;
+    data = static_cast<std::uint8_t*>(at);
+    const bool is_whole = take_within_room(bytes, [&](std::size_t first, std::size_t some) {
+      std::memset(data + first, 0, some);  // which has the kernel find memory for it
+      return true;
+    });
+    if (!is_whole) unmap();
+  }
+
+  const std::size_t bytes;
+  std::uint8_t* data = nullptr;
+  bool shared = false;
+  bool fills = true;
 };
 
-NodeMemory::NodeMemory(MpiCommunicator& world, MpiCommunicator& node, std::size_t bytes)
-    : window_(std::make_unique<Window>()) {
-  const auto on_all_ranks = [&](bool here) {
-    return world.all_reduce_value<std::int64_t>(here ? 1 : 0, Reduction::kMin) == 1;
-  };
-  bool shared = on_all_ranks(has_room_for(bytes));
-  if (shared) {
-    // The first rank of the host asks for all of it, the others for nothing and then for its
-    // address.
-    const MPI_Aint mine = node.rank() == 0 ? static_cast<MPI_Aint>(bytes) : 0;
-    void* base = nullptr;
-    const int code =
-        MPI_Win_allocate_shared(mine, 1, MPI_INFO_NULL, node.handle_->mpi, &base, &window_->mpi);
-    shared = on_all_ranks(code == MPI_SUCCESS);
-    // Freeing is collective, so a window that not every rank has must stay until the program ends.
-    if (!shared) window_->mpi = MPI_WIN_NULL;
+NodeMemory::NodeMemory(Communicator& world, Communicator& node, std::size_t bytes)
+    : mapping_(std::make_unique<Mapping>(bytes)) {
+  mapping_->share(node);
+  mapping_->shared = on_all(world, mapping_->data != nullptr);
+  if (mapping_->shared) {
+    mapping_->fills = node.rank() == 0;
+    return;
   }
-  if (shared) {
-    MPI_Aint size = 0;
-    int unit = 0;
-    void* base = nullptr;
-    TANDEM_MPI(MPI_Win_shared_query(window_->mpi, 0, &size, &unit, &base));
-    window_->data = static_cast<std::uint8_t*>(base);
-    window_->fills = node.rank() == 0;
-  } else {
-    try {
-      window_->own.resize(bytes);
-    } catch (const std::bad_alloc&) {
-      throw UnavailableError("no memory for " + format_bytes(bytes) +
-                             " of images on this host; ask for more, or start fewer ranks on it");
-    }
-    window_->data = window_->own.data();
+  mapping_->unmap();
+  node.barrier();  // then the shared memory is free again
+  // One after the other, so that each sees what those before it have taken.
+  for (int rank = 0; rank < node.size(); ++rank) {
+    if (rank == node.rank()) mapping_->keep_own();
+    node.barrier();
   }
+  agree(world, kernel_host_name(), [&] {
+    if (mapping_->data != nullptr) return;
+    const auto room = memory_room();
+    throw UnavailableError("no memory for " + format_bytes(bytes) + " on this host" +
+                           (room ? ": " + room->text() : "") +
+                           "; ask for more (sbatch --mem, docker run --memory), or start fewer "
+                           "ranks on it");
+  });
 }
 
 NodeMemory::~NodeMemory() = default;
 NodeMemory::NodeMemory(NodeMemory&&) noexcept = default;
 
-std::uint8_t* NodeMemory::data() const { return window_->data; }
-bool NodeMemory::shared() const { return window_->mpi != MPI_WIN_NULL; }
-bool NodeMemory::fills() const { return window_->fills; }
+std::uint8_t* NodeMemory::data() const { return mapping_->data; }
+bool NodeMemory::shared() const { return mapping_->shared; }
+bool NodeMemory::fills() const { return mapping_->fills; }
 
 }  // namespace tandem::comm

@@ -6,9 +6,9 @@
 #include <memory>
 #include <string>
 
-#include "cgroup.hpp"
 #include "nvml.hpp"
 #include "proc_files.hpp"
+#include "tandem/core/cgroup.hpp"
 #include "tandem/metrics/system_usage.hpp"
 
 namespace tandem::metrics {

@@ -14,8 +14,7 @@ EACH_ON_ITS_OWN = ["--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "l
 
 class ProcessNumbers(TandemTest):
     def test_sums_are_right(self):
-        """By messages: each would take its own gradients for the other's. (Open MPI has no windows between such processes, so they
-        cannot train.)"""
+        """By messages: each would take its own gradients for the other's."""
         done = self.run_command([*MPIRUN, *EACH_ON_ITS_OWN, PROGRAM, "bench", "allreduce", "--min-bytes", "256K", "--max-bytes", "256K",
                                  "--seconds", "0", "--json"], 0, {})
         result = json.loads(done.stdout.splitlines()[-1])

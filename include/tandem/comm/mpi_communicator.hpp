@@ -45,7 +45,6 @@ class MpiCommunicator final : public Communicator {
  private:
   friend class BareAllReduce;
   friend class BoardRelay;
-  friend class NodeMemory;
   struct Handle;
   explicit MpiCommunicator(std::unique_ptr<Handle> handle);
 

@@ -1,22 +1,23 @@
-// What: memory that the ranks of one host share, or, where the host has no room for it, a private
-// copy per rank. Owns: the MPI window or the private memory. Threads: any may read once filled.
-// Throws: InternalError.
+// What: memory that the ranks of one host share, or, where they cannot, a private copy per rank.
+// Owns: the mapping, and nothing of MPI: it may outlive MPI_Finalize. Nothing of it stays when a
+// rank is killed. Threads: any may read once filled. Throws: AgreedError (69) on all ranks where
+// one has no memory for it; InternalError naming the failed call of MPI.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <string>
 
-#include "tandem/comm/mpi_communicator.hpp"
+#include "tandem/comm/communicator.hpp"
 
 namespace tandem::comm {
 
 class NodeMemory {
  public:
-  // Collective over both. Where any host of the job cannot share `bytes`, every rank keeps a
-  // private copy.
-  NodeMemory(MpiCommunicator& world, MpiCommunicator& node, std::size_t bytes);
+  // Collective over both; `node`: the ranks of this host. All of the memory is there when it
+  // returns, and is 0. Where any host of the job cannot share `bytes`, every rank keeps a private
+  // copy.
+  NodeMemory(Communicator& world, Communicator& node, std::size_t bytes);
   ~NodeMemory();
   NodeMemory(NodeMemory&&) noexcept;
 
@@ -26,8 +27,8 @@ class NodeMemory {
   bool fills() const;
 
  private:
-  struct Window;
-  std::unique_ptr<Window> window_;
+  struct Mapping;
+  std::unique_ptr<Mapping> mapping_;
 };
 
 }  // namespace tandem::comm

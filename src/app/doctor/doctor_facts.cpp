@@ -13,6 +13,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/host.hpp"
+#include "tandem/core/memory_room.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
@@ -34,6 +35,7 @@ void look_around(RankFacts& facts) {
   struct statvfs status {};
   facts.has_shared_memory = ::statvfs("/dev/shm", &status) == 0;
   facts.shared_memory_bytes = std::uint64_t{status.f_bavail} * status.f_frsize;
+  if (const auto room = memory_room()) facts.memory_bytes = room->bytes;
 }
 
 std::string lock_error_of(const std::string& path) {
@@ -102,6 +104,7 @@ Json to_json(const RankFacts& facts) {
           {"launched", facts.launched},
           {"has_shared_memory", facts.has_shared_memory},
           {"shared_memory_bytes", facts.shared_memory_bytes},
+          {"memory_bytes", facts.memory_bytes},
           {"reads_sibling", facts.reads_sibling},
           {"lock_error", facts.lock_error},
           {"clock_offset", facts.clock_offset}};
@@ -128,6 +131,7 @@ RankFacts facts_from_json(const Json& json) {
   json.at("launched").get_to(facts.launched);
   json.at("has_shared_memory").get_to(facts.has_shared_memory);
   json.at("shared_memory_bytes").get_to(facts.shared_memory_bytes);
+  json.at("memory_bytes").get_to(facts.memory_bytes);
   json.at("reads_sibling").get_to(facts.reads_sibling);
   json.at("lock_error").get_to(facts.lock_error);
   json.at("clock_offset").get_to(facts.clock_offset);

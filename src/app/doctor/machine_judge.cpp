@@ -11,7 +11,8 @@ namespace tandem::app {
 namespace {
 
 constexpr double kMostClockSeconds = 1;
-constexpr std::uint64_t kUsualSharedMemory = std::uint64_t{1} << 30;
+// What Open MPI 4.1 makes there for each rank, and its margin.
+constexpr std::uint64_t kSharedMemoryOfARank = (std::uint64_t{1} << 22) * 21 / 20;
 constexpr std::size_t kFewestPairs = 3;  // of a kind, below which they tell nothing of each other
 // Of what the fastest quarter of like pairs does. Ranks of a host differ by caches and sockets.
 constexpr double kSlowShareOfNetwork = 1.0 / 3;
@@ -94,23 +95,40 @@ void judge_cpus(const std::vector<RankFacts>& facts, std::vector<Finding>& findi
                       "lower -np, --threads or OMP_NUM_THREADS", crowded});
 }
 
-void judge_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {
-  std::uint64_t images = 0;
-  for (const RankFacts& each : facts) images = std::max(images, each.data_bytes);
-  const std::uint64_t wanted = images > 0 ? images + images / 10 : kUsualSharedMemory;
+// Images lie in memory that is no part of /dev/shm; Open MPI's messages go through it.
+void judge_shared_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {
+  std::map<std::string, int> ranks_of = ranks_by_host(facts);
+  const auto wanted = [&](const RankFacts& each) {
+    return static_cast<std::uint64_t>(ranks_of[each.host]) * kSharedMemoryOfARank;
+  };
   const auto small = ranks_where(facts, [&](const RankFacts& each) {
-    return !each.has_shared_memory || each.shared_memory_bytes < wanted;
+    return ranks_of[each.host] > 1 &&
+           (!each.has_shared_memory || each.shared_memory_bytes < wanted(each));
   });
-  if (!small.empty()) {
-    const RankFacts& one = facts_of(facts, small.front());
-    Finding finding = no_room_for_images(wanted);
-    finding.what = "/dev/shm of " + one.host +
-                   (one.has_shared_memory ? " has " + format_bytes(one.shared_memory_bytes) +
-                                                " free, " + format_bytes(wanted) + " are of use"
-                                          : " is missing") +
-                   "; without, every rank keeps its own copy of the images";
-    finding.ranks = small;
-    findings.push_back(finding);
+  if (small.empty()) return;
+  const RankFacts& one = facts_of(facts, small.front());
+  findings.push_back(
+      {"W180",
+       "/dev/shm of " + one.host +
+           (one.has_shared_memory ? " has " + format_bytes(one.shared_memory_bytes) + " free"
+                                  : " is missing") +
+           ", Open MPI needs " + format_bytes(wanted(one)) + " for the messages of " +
+           count_of(ranks_of[one.host], "rank") + "; they go by TCP, which is slower",
+       "docker run --shm-size=1g", small});
+}
+
+void judge_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {
+  judge_shared_memory(facts, findings);
+  const auto wanted = [](const RankFacts& each) { return each.data_bytes + each.data_bytes / 10; };
+  const auto full =
+      ranks_where(facts, [&](const RankFacts& each) { return each.memory_bytes < wanted(each); });
+  if (!full.empty()) {
+    const RankFacts& one = facts_of(facts, full.front());
+    findings.push_back({"W182",
+                        one.host + " has " + format_bytes(one.memory_bytes) +
+                            " of memory available, the images need " + format_bytes(wanted(one)),
+                        "ask for more (sbatch --mem, docker run --memory), or take another host",
+                        full});
   }
   const auto barred = ranks_where(facts, [](const RankFacts& each) { return !each.reads_sibling; });
   if (barred.empty()) return;
@@ -124,9 +142,10 @@ void judge_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& fin
 
 Finding no_room_for_images(std::uint64_t bytes) {
   return {"W180",
-          "a host has no room for " + format_bytes(bytes) +
-              " of shared memory, so every rank keeps its own copy of the images",
-          "enlarge /dev/shm (docker run --shm-size=1g)",
+          "the ranks of a host cannot share " + format_bytes(bytes) +
+              " of memory, so every rank keeps its own copy of the images",
+          "start them in one container, or give their containers one /dev/shm with room for the "
+          "images (docker run --ipc=host)",
           {}};
 }
 

@@ -213,20 +213,21 @@ TEST(DoctorJudge, W171DataThatCannotBeLocked) {
 
 TEST(DoctorJudge, W180LittleSharedMemory) {
   expect_in(found([](auto& facts, auto&) {
-              for (RankFacts& each : facts) each.data_bytes = 100 << 20;
-              facts[2].shared_memory_bytes = facts[3].shared_memory_bytes = 64 << 20;
+              facts[2].shared_memory_bytes = facts[3].shared_memory_bytes = 8 << 20;
             }),
-            "W180", {2, 3}, {"/dev/shm of n2", "67.1 MB", "--shm-size"});
+            "W180", {2, 3},
+            {"/dev/shm of n2 has 8.4 MB free, Open MPI needs 8.8 MB", "2 ranks", "--shm-size"});
   expect_in(found([](auto& facts, auto&) { facts[0].has_shared_memory = false; }), "W180", {0},
             {"/dev/shm of n1 is missing"});
-  expect_in(found([](auto& facts, auto&) { facts[1].data_bytes = std::uint64_t{2} << 30; }), "W180",
-            {0, 1, 2, 3}, {"2.4 GB are of use"});
+  expect_in(no_room_for_images(70'000'000), "W180", {}, {"cannot share 70.0 MB", "--ipc=host"});
+}
+
+TEST(DoctorJudge, W182ImagesThatDoNotFit) {
   expect_in(found([](auto& facts, auto&) {
-              for (RankFacts& each : facts) each.data_bytes = 0;
-              facts[1].shared_memory_bytes = 1 << 29;
+              for (RankFacts& each : facts) each.data_bytes = 100'000'000;
+              facts[2].memory_bytes = facts[3].memory_bytes = 109'000'000;
             }),
-            "W180", {1}, {"1.1 GB are of use"});
-  expect_in(no_room_for_images(70'000'000), "W180", {}, {"no room for 70.0 MB", "--shm-size"});
+            "W182", {2, 3}, {"n2 has 109.0 MB", "the images need 110.0 MB", "--mem"});
 }
 
 TEST(DoctorJudge, W181MemoryOfOtherRanksThatIsClosed) {

@@ -16,23 +16,6 @@ constexpr char kStatus[] =
     "Threads:\t7\n"
     "voluntary_ctxt_switches:\t150";
 
-TEST(ProcFiles, FieldsAreFoundByTheirWholeName) {
-  EXPECT_EQ(field_of(kStatus, "VmRSS"), 123456U * 1024);
-  EXPECT_EQ(field_of(kStatus, "Threads"), 7U);
-  EXPECT_EQ(field_of(kStatus, "voluntary_ctxt_switches"), 150U) << "a last line without an end";
-  EXPECT_EQ(field_of("rchar: 5\nread_bytes: 4096\n", "read_bytes"), 4096U);
-  EXPECT_EQ(field_of("nr_throttled 3\nthrottled_usec 1500\n", "throttled_usec"), 1500U);
-}
-
-TEST(ProcFiles, WhatIsNoNumberIsAbsent) {
-  EXPECT_EQ(field_of(kStatus, "Thread"), std::nullopt);
-  EXPECT_EQ(field_of(kStatus, "Name"), std::nullopt);
-  EXPECT_EQ(field_of("", "Threads"), std::nullopt);
-  EXPECT_EQ(field_of("Threads:", "Threads"), std::nullopt);
-  EXPECT_EQ(field_of("Threads:\t7x\n", "Threads"), std::nullopt);
-  EXPECT_EQ(field_of("Threads:\t99999999999999999999\n", "Threads"), std::nullopt);
-}
-
 TEST(ProcFiles, ReadsThisProcess) {
   const ProcessCounters self = read_process();
   ASSERT_TRUE(self.rss_bytes && self.threads && self.cpu_seconds && self.context_switches);

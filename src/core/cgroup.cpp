@@ -1,13 +1,13 @@
-#include "cgroup.hpp"
+#include "tandem/core/cgroup.hpp"
 
 #include <algorithm>
 #include <utility>
 
-#include "proc_files.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/kernel_file.hpp"
 #include "tandem/core/text.hpp"
 
-namespace tandem::metrics {
+namespace tandem {
 namespace {
 
 // Version 1 says "no limit" by the largest multiple of a page.
@@ -122,18 +122,39 @@ CgroupCounters Cgroup::read() const {
   return counters;
 }
 
+std::optional<std::uint64_t> Cgroup::memory_room(std::uint64_t swap) const {
+  std::optional<std::uint64_t> least;
+  if (!memory_) return least;
+  for (const std::string& folder : memory_->folders) {
+    const auto limit = read_number(folder + memory_->limit_name());
+    const auto used = read_number(folder + memory_->usage_name());
+    if (!limit || !used || *limit >= kNoLimit) continue;
+    const std::string stat = read_kernel_file(folder + "/memory.stat").value_or("");
+    const std::string prefix = memory_->is_version_2 ? "" : "total_";
+    const std::uint64_t caches = field_of(stat, prefix + "inactive_file").value_or(0) +
+                                 field_of(stat, prefix + "active_file").value_or(0);
+    const std::uint64_t kept = *used - std::min(caches, *used);
+    std::uint64_t room = *limit - std::min(kept, *limit);
+    if (memory_->is_version_2) {
+      const auto most = read_number(folder + "/memory.swap.max");
+      const auto swapped = read_number(folder + "/memory.swap.current").value_or(0);
+      room += most ? std::min(swap, *most - std::min(swapped, *most)) : swap;
+    }
+    least = std::min(room, least.value_or(room));
+  }
+  return least;
+}
+
 void Cgroup::read_memory(const Hierarchy& groups, CgroupCounters& counters) {
-  const char* usage = groups.is_version_2 ? "/memory.current" : "/memory.usage_in_bytes";
-  const char* most = groups.is_version_2 ? "/memory.max" : "/memory.limit_in_bytes";
   const std::string* counts = nullptr;  // the group whose usage is told
   for (const std::string& folder : groups.folders) {
-    const auto limit = read_number(folder + most);
+    const auto limit = read_number(folder + groups.limit_name());
     const bool limits = limit && *limit < kNoLimit &&
                         (!counters.memory_limit_bytes || *limit < *counters.memory_limit_bytes);
     if (limits) counters.memory_limit_bytes = limit;
     if (limits || counts == nullptr) counts = &folder;
   }
-  if (counts != nullptr) counters.memory_bytes = read_number(*counts + usage);
+  if (counts != nullptr) counters.memory_bytes = read_number(*counts + groups.usage_name());
 }
 
 void Cgroup::read_cpu(const Hierarchy& groups, CgroupCounters& counters) {
@@ -152,4 +173,4 @@ void Cgroup::read_cpu(const Hierarchy& groups, CgroupCounters& counters) {
   }
 }
 
-}  // namespace tandem::metrics
+}  // namespace tandem

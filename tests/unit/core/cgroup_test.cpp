@@ -1,4 +1,4 @@
-#include "cgroup.hpp"
+#include "tandem/core/cgroup.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include "support/temp_dir.hpp"
 #include "tandem/core/file.hpp"
 
-namespace tandem::metrics {
+namespace tandem {
 namespace {
 
 class CgroupTest : public ::testing::Test {
@@ -107,4 +107,4 @@ TEST_F(CgroupTest, NoControlGroupsAreNoFault) {
 }
 
 }  // namespace
-}  // namespace tandem::metrics
+}  // namespace tandem

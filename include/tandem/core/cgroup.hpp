@@ -1,6 +1,6 @@
 // What: the control groups of this process, version 1 or 2: memory in use, its limit, and how often
-// a limit of CPU time held the process back. Module-private. Owns: paths. Threads: any. Throws:
-// nothing; what is not there is absent.
+// a limit of CPU time held the process back. Owns: paths. Threads: any. Throws: nothing; what is
+// not there is absent.
 #pragma once
 
 #include <cstdint>
@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tandem::metrics {
+namespace tandem {
 
 struct CgroupCounters {
   std::optional<std::uint64_t> memory_bytes;
@@ -27,12 +27,21 @@ class Cgroup {
   explicit Cgroup(const std::string& root = "");
 
   CgroupCounters read() const;
+  // What its groups may still take, the least of all levels; nothing where none has a limit. The
+  // kernel gives back caches of files, and moves up to `swap` bytes out where a group may.
+  std::optional<std::uint64_t> memory_room(std::uint64_t swap) const;
 
  private:
   // From the process's own group to the outermost that is seen here.
   struct Hierarchy {
     std::vector<std::string> folders;
     bool is_version_2 = false;
+    const char* usage_name() const {
+      return is_version_2 ? "/memory.current" : "/memory.usage_in_bytes";
+    }
+    const char* limit_name() const {
+      return is_version_2 ? "/memory.max" : "/memory.limit_in_bytes";
+    }
   };
   static void read_memory(const Hierarchy& groups, CgroupCounters& counters);
   static void read_cpu(const Hierarchy& groups, CgroupCounters& counters);
@@ -52,4 +61,4 @@ std::vector<CgroupMount> cgroup_mounts(std::string_view mountinfo);
 // The group that /proc/self/cgroup names for a controller of version 1, or for "" of version 2.
 std::optional<std::string> group_of(std::string_view cgroup, std::string_view controller);
 
-}  // namespace tandem::metrics
+}  // namespace tandem
