@@ -98,5 +98,28 @@ TEST(RequireEqual, NamesFieldRanksAndValues) {
   EXPECT_EQ(found.second.find("--seed"), std::string::npos) << found.second;
 }
 
+TEST(RequireEqual, SpeaksOfOneRankAndOfNothing) {
+  REQUIRE_RANKS(2);
+  auto comm = MpiCommunicator::world();
+  const int last = comm.size() - 1;
+  const bool is_last = comm.rank() == last;
+  const auto found = failure_of([&] {
+    require_equal(comm, {{"--data", is_last ? "" : "a.h5"}, {"--seed", is_last ? "2" : ""}});
+  });
+  const std::string who = ": rank " + std::to_string(last) + " has ";
+  EXPECT_EQ(
+      found.second.substr(found.second.find('\n')),
+      "\n  --data" + who + "none, rank 0 has 'a.h5'\n  --seed" + who + "'2', rank 0 has none");
+}
+
+TEST(RequireEqual, SaysWhichFieldARankDoesNotKnow) {
+  REQUIRE_RANKS(2);
+  auto comm = MpiCommunicator::world();
+  Fields fields{{"program", "1"}, {"--new", "on"}};
+  if (comm.rank() == 1) fields.pop_back();
+  const auto found = failure_of([&] { require_equal(comm, fields); });
+  EXPECT_NE(found.second.find("--new: rank 1 has"), std::string::npos) << found.second;
+}
+
 }  // namespace
 }  // namespace tandem::comm
