@@ -11,7 +11,7 @@ include(GoogleTest)
 
 # A test that exceeds this hangs. mpirun gives up a little earlier, because it ends its ranks and ctest would not.
 set(TANDEM_TEST_SECONDS 60)
-if(TANDEM_SANITIZE)
+if(TANDEM_SANITIZE OR TANDEM_COVERAGE)
   set(TANDEM_TEST_SECONDS 300)
 endif()
 math(EXPR TANDEM_MPIRUN_SECONDS "${TANDEM_TEST_SECONDS} - 5")
