@@ -400,6 +400,13 @@ TEST(DeviceRequest, NamesContradictions) {
   EXPECT_EQ(count(ask(DeviceKind::kCpu, {1, 1}, true, Backend::kNccl)), 5U);
 }
 
+TEST(DeviceRequest, TakesTheCpuOnlyWhereNothingOfGpusIsAskedFor) {
+  DeviceRequest request;
+  EXPECT_TRUE(may_take_cpu(request));
+  request.share_gpu = true;
+  EXPECT_FALSE(may_take_cpu(request));
+}
+
 TEST(DeviceRequest, ReadsListsOfIds) {
   EXPECT_EQ(parse_gpu_ids("1,6,3"), (std::vector<int>{1, 6, 3}));
   EXPECT_EQ(parse_gpu_ids("0"), std::vector<int>{0});

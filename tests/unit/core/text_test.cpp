@@ -30,6 +30,23 @@ TEST(EscapeForTerminal, OtherTextIsLeftAlone) {
       << "a dash, and half";
 }
 
+TEST(EscapeForTerminal, WhatIsCutOffIsNoMark) {
+  for (const char* text : {"\xE2", "\xE2\x80", "\xE2\x41\x8E", "\xE2\x80\x41", "\xC2", "\xC2\x41",
+                           "\xC2\xA0", "\xE2\x80\xA0"}) {
+    EXPECT_EQ(escape_for_terminal(text), text);
+  }
+  EXPECT_EQ(escape_for_terminal("a\xE2\x80\x8F"
+                                "b\xE2\x81\xA9\xD8\x9C"),
+            "a\\u200fb\\u2069\\u061c");
+}
+
+TEST(EndsWith, ComparesTheEnd) {
+  EXPECT_TRUE(ends_with("step.safetensors", ".safetensors"));
+  EXPECT_TRUE(ends_with("a", "a"));
+  EXPECT_FALSE(ends_with("step.pth", ".safetensors"));
+  EXPECT_FALSE(ends_with("s", "ss"));
+}
+
 TEST(Nearest, FindsATypingErrorAndNothingFarFetched) {
   const std::vector<std::string> options{"batch-size", "bucket-mb", "epochs", "lr"};
   EXPECT_EQ(nearest("batchsize", options), "batch-size");
