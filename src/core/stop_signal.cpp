@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cerrno>
 #include <cstdint>
@@ -20,7 +21,7 @@ constexpr std::int64_t kMillisecondsToInsist = 2000;
 // A handler can reach nothing but such.
 std::atomic<bool> installed{false};
 std::atomic<int> first_signal{0};
-std::atomic<std::int64_t> first_at{0};  // milliseconds
+std::atomic<std::int64_t> first_at{0};  // milliseconds; 0: none has come
 std::atomic<bool> announces_first{false};
 static_assert(std::atomic<std::int64_t>::is_always_lock_free, "used in a signal handler");
 
@@ -61,11 +62,13 @@ void announce(int signal) {
 
 void on_signal(int signal) {
   const int errno_before = errno;
-  int none = 0;
-  if (first_signal.compare_exchange_strong(none, signal)) {
-    first_at = now_in_milliseconds();
+  const std::int64_t now = std::max<std::int64_t>(now_in_milliseconds(), 1);
+  // Of signals that come at one time, to any threads, one is the first, and all others see when.
+  std::int64_t first = 0;
+  if (first_at.compare_exchange_strong(first, now)) {
+    first_signal = signal;
     if (announces_first) announce(signal);
-  } else if (now_in_milliseconds() - first_at >= kMillisecondsToInsist) {
+  } else if (now - first >= kMillisecondsToInsist) {
     for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
       const std::string_view cleaner = row_cleaner(descriptor);
       [[maybe_unused]] const ssize_t written = ::write(descriptor, cleaner.data(), cleaner.size());
@@ -82,11 +85,13 @@ void on_signal(int signal) {
 StopSignal::StopSignal(bool announces) {
   if (installed.exchange(true)) throw InternalError("a second StopSignal was made");
   first_signal = 0;
+  first_at = 0;
   announces_first = announces;
   struct sigaction action {};
   action.sa_handler = on_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
+  for (const int signal : kSignals) sigaddset(&action.sa_mask, signal);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], &action, &before_[i]);
     const bool stays_ignored = kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN;

@@ -6,6 +6,7 @@
 
 #include <chrono>
 #include <thread>
+#include <vector>
 
 #include "tandem/core/error.hpp"
 
@@ -47,6 +48,40 @@ TEST(StopSignal, GivesTheHandlersBack) {
   { const StopSignal stop; }
   sigaction(SIGTERM, nullptr, &after);
   EXPECT_EQ(before.sa_handler, after.sa_handler);
+}
+
+// As Slurm and mpirun send them, to whichever of its threads. Some such processes died of the
+// second, because the first had not yet noted its time.
+TEST(StopSignal, OutlivesSignalsThatComeAtOneTime) {
+  constexpr int kProcesses = 500;
+  int died = 0;
+  for (int i = 0; i < kProcesses; ++i) {
+    int ready[2];
+    ASSERT_EQ(::pipe(ready), 0);
+    const pid_t child = ::fork();
+    if (child == 0) {
+      const StopSignal stop;
+      std::vector<std::thread> others;
+      for (int thread = 0; thread < 3; ++thread) {
+        others.emplace_back([] {
+          while (true) ::usleep(1);
+        });
+      }
+      [[maybe_unused]] const ssize_t written = ::write(ready[1], "x", 1);
+      while (StopSignal::received() == 0) ::usleep(1);
+      ::usleep(1000);
+      ::_exit(0);
+    }
+    char byte = 0;
+    ASSERT_EQ(::read(ready[0], &byte, 1), 1);
+    for (const int signal : {SIGTERM, SIGUSR1, SIGTERM}) ::kill(child, signal);
+    int status = 0;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    died += WIFSIGNALED(status) ? 1 : 0;
+    ::close(ready[0]);
+    ::close(ready[1]);
+  }
+  EXPECT_EQ(died, 0) << "of " << kProcesses;
 }
 
 TEST(StopSignal, EndsAtOnceWhenInsistedOnTwoSecondsLater) {
