@@ -11,6 +11,7 @@
 #include <utility>
 #include <vector>
 
+#include "leftovers.hpp"
 #include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/host.hpp"
@@ -196,6 +197,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), file_(-1, "")
   if (std::filesystem::is_other(status)) {
     throw CannotCreateError(path_ + ": is a device or pipe, the name of a file was expected");
   }
+  remove_orphans(folder_of(path_), name);
   const std::string stem = temporary_name(path_);
   int descriptor = -1;
   // A process id may come again, in a container soon, and find what a killed process left.
@@ -223,16 +225,6 @@ void AtomicFile::commit() {
   }
   committed_ = true;
   sync_folder(folder_of(path_));  // only then does a rename survive a power cut
-}
-
-void remove_temporaries(const std::string& folder) {
-  for (const std::string& path : list_folder(folder)) {
-    const std::string name = std::filesystem::path(path).filename();
-    const bool is_temporary = name.front() == '.' && name.find(".tmp.") != std::string::npos;
-    if (is_temporary && ::unlink(path.c_str()) != 0) {
-      throw IoError(path + ": cannot be removed: " + errno_text());
-    }
-  }
 }
 
 void write_file_atomically(const std::string& path, std::string_view content) {

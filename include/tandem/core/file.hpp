@@ -68,7 +68,8 @@ std::string sha256_of_file(const File& file, std::uint64_t offset = 0, Sha256 di
 std::string temporary_name(const std::string& path);
 
 // Bytes go to ".NAME.tmp.HOST.PID" beside `path` (O_EXCL, O_NOFOLLOW); commit() makes them durable
-// under `path`; without commit() the destructor removes them.
+// under `path`; without commit() the destructor removes them. What processes of this host that were
+// killed left of the same NAME goes first.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);
@@ -90,7 +91,7 @@ class AtomicFile {
   bool committed_ = false;
 };
 
-// Removes what processes that were killed have left half written in a folder.
+// Removes what processes that were killed have left half written in a run's folder.
 void remove_temporaries(const std::string& folder);
 
 // A small file, written whole and durably.

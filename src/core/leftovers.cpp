@@ -1,0 +1,84 @@
+#include "leftovers.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
+#include <filesystem>
+#include <iterator>
+#include <optional>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/host.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem {
+namespace {
+
+namespace fs = std::filesystem;
+constexpr char kMark[] = ".tmp.";
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.size() <= 9 &&
+         text.find_first_not_of("0123456789") == std::string::npos;
+}
+
+// ".NAME.tmp.HOST.PID", perhaps with ".N" behind; a host may have dots and numbers in its name.
+struct TemporaryName {
+  std::string name;
+  std::string maker;  // what follows the mark
+
+  static std::optional<TemporaryName> parse(const std::string& file) {
+    const std::size_t mark = file.rfind(kMark);
+    if (file.front() != '.' || mark == std::string::npos || mark < 2) return std::nullopt;
+    const std::string maker = file.substr(mark + std::strlen(kMark));
+    // The last word is a number, also where an old program left out the host.
+    if (!is_number(maker.substr(maker.rfind('.') + 1))) return std::nullopt;
+    return TemporaryName{file.substr(1, mark - 1), maker};
+  }
+
+  // Whether a process of this host made it that has ended.
+  bool is_orphan() const {
+    const std::string here = kernel_host_name() + ".";
+    if (maker.rfind(here, 0) != 0) return false;
+    const std::size_t end = std::min(maker.find('.', here.size()), maker.size());
+    const std::string process = maker.substr(here.size(), end - here.size());
+    return is_number(process) && ::kill(std::stoi(process), 0) != 0 && errno == ESRCH;
+  }
+};
+
+// What runs write into their folders. Other names are somebody else's.
+bool is_written_by_runs(const std::string& name) {
+  constexpr const char* kNames[] = {"latest", "best"};
+  constexpr const char* kEnds[] = {".safetensors", ".json", ".jsonl", ".ini",
+                                   ".html",        ".pth",  ".pt"};
+  return std::count(std::begin(kNames), std::end(kNames), name) > 0 ||
+         std::any_of(std::begin(kEnds), std::end(kEnds),
+                     [&](const char* end) { return ends_with(name, end); });
+}
+
+}  // namespace
+
+void remove_orphans(const std::string& folder, const std::string& name) {
+  std::error_code error;  // a folder that cannot be listed can be written all the same
+  fs::directory_iterator entry(folder, error);
+  for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    const auto parts = TemporaryName::parse(entry->path().filename());
+    if (parts && parts->name == name && parts->is_orphan()) ::unlink(entry->path().c_str());
+  }
+}
+
+void remove_temporaries(const std::string& folder) {
+  for (const std::string& path : list_folder(folder)) {
+    const auto parts = TemporaryName::parse(fs::path(path).filename());
+    if (!parts || !is_written_by_runs(parts->name)) continue;
+    if (::unlink(path.c_str()) != 0) {
+      throw IoError(path + ": cannot be removed: " + std::strerror(errno));
+    }
+  }
+}
+
+}  // namespace tandem
