@@ -8,6 +8,18 @@ check_file() {
   [ -z "$sha256" ] || echo "$sha256  $file" | sha256sum --check --status
 }
 
+# download URL PART: goes on where PART ends, or begins again where the server
+# has no ranges (33).
+download() {
+  local url=$1 part=$2 code=0
+  local call=(curl --proto '=https,file' --proto-redir '=https' --fail --location --retry 3 --no-progress-meter
+              --output "$part" "$url")
+  "${call[@]}" --continue-at - || code=$?
+  [ "$code" = 33 ] || return "$code"
+  rm -f "$part"
+  "${call[@]}"
+}
+
 # fetch URL FILE MD5 [SHA256]: does nothing where FILE is there and right. Exit codes: 65 wrong content, 69 no download.
 fetch() {
   local url=$1 file=$2 md5=$3 sha256=${4:-}
@@ -19,8 +31,7 @@ fetch() {
   echo "$file: from $url"
   # A whole download that was not yet renamed would make curl ask for what comes after its end.
   if ! { [ -e "$part" ] && check_file "$part" "$md5" "$sha256"; }; then
-    if ! curl --proto '=https,file' --proto-redir '=https' --fail --location --retry 3 --continue-at - \
-              --no-progress-meter --output "$part" "$url"; then
+    if ! download "$url" "$part"; then
       echo "$0: $url: the download failed; run this again, it goes on where it stopped" >&2
       return 69
     fi

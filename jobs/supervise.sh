@@ -7,6 +7,9 @@
 #
 #   supervise: mpirun ended with 137; start 2, of at most 11
 #
+# It pauses for SUPERVISE_PAUSE seconds (5) between starts. A crash, such as 139, that comes again before the run has saved
+# anything new would come each time: the second one is the end.
+#
 # SIGINT, SIGTERM, SIGHUP and SIGUSR1 stop the run with a checkpoint, and it is not started again.
 set -euo pipefail
 case ${1:-} in --help | -h)
@@ -48,20 +51,51 @@ run() {
   job=""
 }
 
+# value_of --NAME DEFAULT WORD…: the last value that the words give to an option.
+value_of() {
+  local name=$1 value=$2
+  shift 2
+  while [ $# -gt 0 ]; do
+    case $1 in
+      "$name") value=${2:-} ;;
+      "$name="*) value=${1#*=} ;;
+    esac
+    shift
+  done
+  echo "$value"
+}
+
+# What the run has saved, as far as it can be seen from here.
+saved() {
+  local folder
+  folder=$(value_of --runs-dir "${TANDEM_RUNS_DIR:-runs}" "$@")/$(value_of --run-id "$TANDEM_RUN_ID" "$@")
+  ls "$folder/checkpoints" 2> /dev/null || :
+}
+
 # 128 + n: a rank died of signal n. 205: mpirun lost the connection to a host. 134 is left out: mpirun also means by it that
-# it finds no such program, and an abort() comes again.
+# it finds no such program, and an abort() comes again. So do the crashes 135, 136 and 139 (SIGBUS, SIGFPE, SIGSEGV) of a
+# run that has saved nothing since the one before.
 is_worth_another() {
   case $1 in
     75 | 205) ;;
     134) return 1 ;;
+    135 | 136 | 139) [ "$crashed_at" != "$2" ] && crashed_at=$2 ;;
     *) [ "$1" -gt 128 ] && [ "$1" -lt 160 ] ;;
   esac
 }
 
-code=75
+# In the background, so that a signal ends it.
+pause() {
+  sleep "${SUPERVISE_PAUSE:-5}" &
+  wait $! || :
+}
+
+code=75 crashed_at=none
 for ((start = 1; signals == 0; ++start)); do
   run "$@"
-  if [ "$signals" -gt 0 ] || [ "$start" -gt "$most_restarts" ] || ! is_worth_another "$code"; then break; fi
+  if [ "$signals" -gt 0 ] || [ "$start" -gt "$most_restarts" ]; then break; fi
+  if ! is_worth_another "$code" "saved: $(saved "$@")"; then break; fi
   echo "supervise: $(basename "$1") ended with $code; start $((start + 1)), of at most $((most_restarts + 1))" >&2
+  pause
 done
 exit "$code"

@@ -13,10 +13,12 @@ from processes import by_rank
 from tandem import DATA, MPIRUN, PROGRAM, TandemTest
 
 SUPERVISE = pathlib.Path(__file__).parents[2] / "jobs/supervise.sh"
+INTO_CONTAINER = SUPERVISE.with_name("ssh-into-container.sh")
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", 64, "--lr", 0.01, "--threads", 1,
          "--epochs", 100000, "--eval-every", 0, "--log-every", 1, "--checkpoint-every", "5steps", "--quiet", "--run-id", "a"]
 # Ends with the codes of the file `codes`, one for each start, and shows the variables that mpirun and tandem read.
-SCRIPTED = 'read -r code < codes; sed -i 1d codes; env | grep -E "^(OMPI_MCA_oob_tcp_keep|TANDEM_R)" | sort; exit "$code"'
+SCRIPTED = 'read -r code saves < codes; sed -i 1d codes; for each in $saves; do mkdir -p "$each"; done; ' \
+           'env | grep -E "^(OMPI_MCA_oob_tcp_keep|TANDEM_R)" | sort; exit "$code"'
 
 
 def is_link_to(path, target):
@@ -27,15 +29,16 @@ def is_link_to(path, target):
 
 
 class Supervise(TandemTest):
-    def scripted(self, most, *codes, code, environment={}):
-        """What the supervisor says of a command that ends with these codes; all of them must be used up."""
+    def scripted(self, most, *codes, code, environment={}, words=()):
+        """What the supervisor says of a command that ends with these codes; all of them must be used up. Folders may follow
+        a code, which that start leaves."""
         (self.folder / "codes").write_text("".join(f"{each}\n" for each in codes))
-        done = self.run_command([SUPERVISE, most, "bash", "-c", SCRIPTED], code, environment)
+        done = self.run_command([SUPERVISE, most, "bash", "-c", SCRIPTED, *words], code, {"SUPERVISE_PAUSE": "0", **environment})
         self.assertEqual((self.folder / "codes").read_text(), "")
         return done
 
     def start(self, *options):
-        job = Job([SUPERVISE, 3, *MPIRUN, "-n", 2, PROGRAM, *TRAIN, *options], self.folder)
+        job = Job(["env", "SUPERVISE_PAUSE=0", SUPERVISE, 3, *MPIRUN, "-n", 2, PROGRAM, *TRAIN, *options], self.folder)
         self.addCleanup(job.end)
         return job
 
@@ -62,11 +65,27 @@ class Supervise(TandemTest):
 
     def test_what_is_worth_another_start(self):
         for codes, most, expected in (([0], 3, 0), ([75, 0], 3, 0), ([137, 205, 139, 0], 3, 0), ([75, 75, 75], 2, 75),
-                                      ([75], 0, 75), ([78], 3, 78), ([137, 1], 3, 1), ([124], 3, 124), ([134], 3, 134), ([110], 3, 110)):
+                                      ([75], 0, 75), ([78], 3, 78), ([137, 1], 3, 1), ([124], 3, 124), ([134], 3, 134),
+                                      ([110], 3, 110), ([139, 139], 9, 139), ([135, 137, 136], 9, 136)):
             with self.subTest(codes=codes, most=most):
                 words = self.scripted(most, *codes, code=expected).stderr.splitlines()
                 self.assertEqual(words, [f"supervise: bash ended with {code}; start {number}, of at most {most + 1}"
                                          for number, code in enumerate(codes[:-1], 2)])
+
+    def test_a_crash_may_come_again_where_the_run_has_saved_more(self):
+        for words, folder in (((), "runs/mine"), (("--runs-dir=elsewhere", "--run-id", "b"), "elsewhere/b")):
+            codes = [139, f"139 {folder}/checkpoints/one", f"139 {folder}/checkpoints/two", "139 unrelated"]
+            done = self.scripted(9, *codes, code=139, environment={"TANDEM_RUN_ID": "mine"}, words=words)
+            self.assertEqual(done.stderr.count("supervise:"), 3, done.stderr)
+
+    def test_it_pauses_between_starts(self):
+        bin = self.folder / "bin"
+        bin.mkdir()
+        (bin / "sleep").write_text('#!/bin/sh\necho "$@" >> slept\n')
+        (bin / "sleep").chmod(0o755)
+        path = {"PATH": f"{bin}:{os.environ['PATH']}"}
+        self.scripted(2, 75, 137, 0, code=0, environment={**path, "SUPERVISE_PAUSE": "7"})
+        self.assertEqual((self.folder / "slept").read_text(), "7\n7\n")
 
     def test_the_command_finds_what_it_needs_to_go_on(self):
         """The name of a run that has none stays the same from start to start."""
@@ -114,6 +133,25 @@ class Supervise(TandemTest):
                 summary = json.loads((self.folder / "runs/a/summary.json").read_text())
                 self.assertEqual(summary["exit_reason"], "stopped")
                 self.assertTrue((self.folder / f"runs/a/checkpoints/step-{summary['steps']:08}.safetensors").exists())
+
+
+class SshIntoContainer(TandemTest):
+    def test_words_reach_the_container_through_any_shell(self):
+        """By dash, as some users log in to; docker and the shell in the container are played by one function."""
+        bin = self.folder / "bin"
+        bin.mkdir()
+        (bin / "ssh").write_text('#!/bin/sh\nshift 2\nhost=$1; shift\necho "$host"\nexec dash -c "$*"\n')
+        (bin / "docker").write_text('#!/bin/sh\necho "$1 $2"; shift 2; exec "$@"\n')
+        for name in ("ssh", "docker"):
+            (bin / name).chmod(0o755)
+        environment = {"PATH": f"{bin}:{os.environ['PATH']}", "TANDEM_CONTAINER": "my ranks"}
+        command = "printf '%s|' \"it's\" '$HOME' \"a\nb\" 'tab\there' \\\\"
+        done = self.run_command([INTO_CONTAINER, "n1", command], 0, environment)
+        self.assertEqual(done.stdout, "n1\nexec my ranks\nit's|$HOME|a\nb|tab\there|\\|")
+
+    def test_a_host_is_no_option(self):
+        for words in (["-oProxyCommand=touch pwned", "true"], ["n1"], []):
+            self.assertIn("usage: ssh-into-container.sh HOST", self.run_command([INTO_CONTAINER, *words], 2, {}).stderr)
 
 
 if __name__ == "__main__":

@@ -32,6 +32,20 @@ cmp -s "$out" "$work/mirror/file" || fail "the resumed file differs"
 [ ! -e "$out.part" ] || fail "a part was left"
 
 rm "$out"
+mkdir "$work/bin"
+curl=$(command -v curl)
+cat > "$work/bin/curl" << CURL
+#!/bin/bash
+# A server without ranges.
+[[ " \$* " != *" --continue-at "* ]] || { [ ! -s "$out.part" ] || exit 33; }
+exec "$curl" "\$@"
+CURL
+chmod +x "$work/bin/curl"
+head -c 40000 "$work/mirror/file" > "$out.part"            # an interrupted download that cannot be resumed
+PATH=$work/bin:$PATH try 0 "$url" "$out" "$md5" "$sha256"
+cmp -s "$out" "$work/mirror/file" || fail "the file that was begun again differs"
+
+rm "$out"
 cp "$work/mirror/file" "$out.part"                         # interrupted between download and rename
 try 0 file:///absent "$out" "$md5" "$sha256"
 
