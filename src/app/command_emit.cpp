@@ -39,13 +39,25 @@ std::string describe_program(const std::string& form) {
   return form == "zsh-completion" ? zsh_completion(all_commands()) : "";
 }
 
+// A host that begins with '-' would be an option to mpirun or ssh.
+bool is_host_name(const std::string& name) {
+  constexpr auto kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_[]";
+  return name.front() != '-' && name.find_first_not_of(kAllowed) == std::string::npos;
+}
+
 // "name" or "name:ranks", each; "" and other faults are noted.
 std::vector<std::string> read_hosts(Options& options) {
   std::vector<std::string> hosts = split(options.text("hosts"), ',');
   if (!options.is_set("hosts")) return {};
   for (const std::string& host : hosts) {
     const std::size_t colon = host.find(':');
-    if (host.empty() || colon == 0) options.add_fault("--hosts: a host has no name");
+    if (host.empty() || colon == 0) {
+      options.add_fault("--hosts: a host has no name");
+    } else if (!is_host_name(host.substr(0, colon))) {
+      options.add_fault("--hosts: '" + host.substr(0, colon) +
+                        "' is not a name of letters, digits, '.', '_', '-', '[' or ']' that begins "
+                        "with another character than '-'");
+    }
     if (colon == std::string::npos) continue;
     try {
       parse_integer(host.substr(colon + 1), 1, kMostOfANode,

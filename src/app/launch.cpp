@@ -94,7 +94,7 @@ std::string mpirun_line(const Launch& launch) {
       "-np",
       std::to_string(ranks_in(hosts)),
       "--host",
-      hosts,
+      shell_word(hosts),
       "--map-by",
       binds ? "slot:PE=" + std::to_string(launch.cpus_per_rank) : "slot",
       "--bind-to",

@@ -36,6 +36,8 @@ class Emit(TandemTest):
         for arguments, pattern in (
                 ([], "form is missing"), (["slurm"], "'slurm' is not a form"),
                 (["mpirun", "--nodes", 2], "--hosts: mpirun must know the 2 hosts"),
+                (["mpirun", "--hosts", "n1;touch${IFS}pwned"], r"--hosts: 'n1;touch\${IFS}pwned' is not a name"),
+                (["mpirun", "--hosts", "n1,-oProxyCommand=x"], "--hosts: '-oProxyCommand=x' is not a name"),
                 (["mpirun", "--hosts", "n1:x"], "--hosts: ranks of 'n1': 'x'"),
                 (["mpirun", "--hosts", "n1,n2", "--nodes", 2], "--nodes: --hosts says"),
                 (["mpirun", "--time", "10"], "--time is for Slurm"),

@@ -38,6 +38,13 @@ TEST(MpirunLine, CountsUnequalRanksOfHosts) {
             "'cifar 10.h5'");
 }
 
+TEST(MpirunLine, QuotesWhatAShellWouldReadInAHost) {
+  Launch launch = with_data();
+  launch.hosts = {"n[1]"};
+  EXPECT_NE(mpirun_line(launch).find(" --host 'n[1]:1' "), std::string::npos)
+      << mpirun_line(launch);
+}
+
 TEST(SbatchScript, AsksForWhatIsGiven) {
   Launch launch = with_data();
   launch.nodes = 2;
