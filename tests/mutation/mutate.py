@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Changes one place of a source file at a time, and asks whether a test turns red; `make -f Makefile.hpc mutation`.
 
-Works on a copy of the tracked files below FOLDER, with a build of its own. The draw goes round the operators, and for each takes
+Works on a copy of the tree below FOLDER, with a build of its own. The draw goes round the operators, and for each takes
 a place from all files, by seed. What does not compile is drawn again. Mutants that mean the same count as survivors.
 """
 
@@ -72,8 +72,9 @@ def difference(path, mutant):
 
 
 def copy_tree(target):
-    """The tracked files, and only those that differ are written, so that a build there stays valid."""
-    names = subprocess.run(["git", "ls-files"], stdout=subprocess.PIPE, text=True, check=True).stdout.splitlines()
+    """All files that git does not ignore; only those that differ are written, so that a build there stays valid."""
+    names = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], stdout=subprocess.PIPE, text=True,
+                           check=True).stdout.splitlines()
     for name in names:
         source, copy = pathlib.Path(name), target / name
         if source.exists() and not (copy.exists() and copy.read_bytes() == source.read_bytes()):
