@@ -1,125 +1,83 @@
-// A library for LD_PRELOAD that harms its process at one system call on the files below one folder.
+// A library for LD_PRELOAD that notes the system calls of its process on the files below some
+// folders, and harms it at one of them.
 //
-//   FAULT_POINTS_FOLDER=runs/a/checkpoints
-//     the folder, as the program itself spells it
+//   FAULT_POINTS_FOLDER=runs/a/checkpoints:data.h5:<stdout>:<memfd>
+//     what is watched: folders, files, standard output, shared memory without a name
 //   FAULT_POINTS_LOG=FILE
 //     gets a line "CALL PATH" of each such call, before it is made
+//   FAULT_POINTS_RECORD=FILE
+//     gets each call that changed something, with the bytes (call_record.hpp)
 //   FAULT_POINTS=CALL:N:ACTION
-//     what happens at the N-th CALL (`any`: of all calls), counted from 1: `kill` or `kill-after`
-//     (SIGKILL before or after it), `ENOSPC` or `EIO` (it fails), `short` (a write writes half),
-//     `flip` (a write writes its first bit wrongly)
+//     what happens at the N-th CALL (`any`: of all calls, `change`: of those that change or sync;
+//     `CALL@TEXT`: of those on files with TEXT in their name), counted from 1, and with `N+` also
+//     at all later ones: `kill` or `kill-after` (SIGKILL before
+//     or after it), `stop` (SIGUSR1 before it), the name of an error (it fails), `short` (a write
+//     writes half), `flip` (a write writes its first bit wrongly)
 #include <dirent.h>
-#include <dlfcn.h>
 #include <fcntl.h>
-#include <signal.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdarg>
-#include <string>
+#include <cstdio>
 
-#include "fault_plan.hpp"
+#include "fault_calls.hpp"
 
-namespace {
+namespace testing = tandem::testing;
+using testing::change;
+using testing::change_file;
+using testing::change_names;
+using testing::meet;
+using testing::plan;
 
-// The same function of the library that would have been called without this one.
-template <typename Function>
-Function* original(Function* /*own*/, const char* name) {
-  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
-}
-#define ORIGINAL(function) original(&function, #function)
-
-// Never destroyed, because destructors of others still close files.
-tandem::testing::FaultPlan& plan() {
-  static auto& instance = *new tandem::testing::FaultPlan;
-  return instance;
-}
-
-void kill_this_process() {
-  ::kill(::getpid(), SIGKILL);
-  ::pause();
-}
-
-bool is_failure(const std::string& action) { return action == "ENOSPC" || action == "EIO"; }
-
-// Makes the call, or what is to happen in place of it.
-template <typename Call>
-auto carry_out(const std::string& action, const Call& call) -> decltype(call()) {
-  if (action == "kill") kill_this_process();
-  if (is_failure(action)) {
-    errno = action == "EIO" ? EIO : ENOSPC;
-    return -1;
-  }
-  const auto result = call();
-  if (action == "kill-after") kill_this_process();
-  return result;
-}
-
-// A call on a path or a descriptor.
-template <typename File, typename Call>
-auto meet(const char* name, File file, const Call& call) -> decltype(call()) {
-  return carry_out(plan().action_at(name, plan().path_of(file)), call);
-}
-
-template <typename Call>
-int open_file(const char* path, const Call& call) {
-  const std::string ours = plan().path_of(path);
-  const int descriptor = carry_out(plan().action_at("open", ours), call);
-  plan().opened(descriptor, ours);
-  return descriptor;
-}
-
-mode_t mode_of(int flags, va_list rest) {
-  const bool has_mode = (flags & O_CREAT) != 0 || (flags & O_TMPFILE) == O_TMPFILE;
-  return has_mode ? va_arg(rest, mode_t) : 0;
-}
-
-// Writes the bytes by put(data, bytes), or what is to be written in place of them.
-template <typename Put>
-ssize_t write_by(const Put& put, const void* data, std::size_t bytes, const std::string& action) {
-  std::string changed;
-  if (action == "flip") {
-    changed.assign(static_cast<const char*>(data), bytes);
-    changed.at(0) = static_cast<char>(changed.at(0) ^ 1);
-    data = changed.data();
-  }
-  if (action == "short") bytes = (bytes + 1) / 2;
-  return carry_out(action, [&] { return put(data, bytes); });
-}
-
-}  // namespace
+// Where a call names a file from an open folder on.
+#define AT(folder, path) plan().path_of(folder, path)
+#define PATH(path) plan().path_of(path)
+#define OPEN(path, flags, call)                      \
+  va_list rest;                                      \
+  va_start(rest, flags);                             \
+  const mode_t mode = testing::mode_of(flags, rest); \
+  va_end(rest);                                      \
+  return testing::open_file(path, flags, [&] { return call; })
 
 extern "C" {
 
 int open(const char* path, int flags, ...) {
-  va_list rest;
-  va_start(rest, flags);
-  const mode_t mode = mode_of(flags, rest);
-  va_end(rest);
-  return open_file(path, [&] { return ORIGINAL(open)(path, flags, mode); });
+  OPEN(PATH(path), flags, ORIGINAL(open)(path, flags, mode));
 }
 
 int openat(int folder, const char* path, int flags, ...) {
-  va_list rest;
-  va_start(rest, flags);
-  const mode_t mode = mode_of(flags, rest);
-  va_end(rest);
-  return open_file(path, [&] { return ORIGINAL(openat)(folder, path, flags, mode); });
+  OPEN(AT(folder, path), flags, ORIGINAL(openat)(folder, path, flags, mode));
 }
 
-ssize_t write(int file, const void* data, std::size_t bytes) {
-  const auto put = [file](const void* from, std::size_t size) {
-    return ORIGINAL(write)(file, from, size);
-  };
-  return write_by(put, data, bytes, plan().action_at("write", plan().path_of(file)));
+int memfd_create(const char* name, unsigned flags) noexcept {
+  const std::string path = plan().watches("<memfd>") ? "<memfd>" : "";
+  const int file = testing::carry_out(plan().action_at("create", path, true),
+                                      [&] { return ORIGINAL(memfd_create)(name, flags); });
+  plan().opened(file, path);
+  return file;
 }
 
-ssize_t pwrite(int file, const void* data, std::size_t bytes, off_t offset) {
-  const auto put = [file, offset](const void* from, std::size_t size) {
-    return ORIGINAL(pwrite)(file, from, size, offset);
-  };
-  return write_by(put, data, bytes, plan().action_at("write", plan().path_of(file)));
+DIR* opendir(const char* path) {
+  return meet("open", path, [&] { return ORIGINAL(opendir)(path); });
+}
+
+int stat(const char* path, struct stat* status) noexcept {
+  return meet("stat", path, [&] { return ORIGINAL(stat)(path, status); });
+}
+
+int lstat(const char* path, struct stat* status) noexcept {
+  return meet("stat", path, [&] { return ORIGINAL(lstat)(path, status); });
+}
+
+int fstat(int file, struct stat* status) noexcept {
+  return meet("fstat", file, [&] { return ORIGINAL(fstat)(file, status); });
+}
+
+ssize_t read(int file, void* data, std::size_t bytes) {
+  return meet("read", file, [&] { return ORIGINAL(read)(file, data, bytes); });
 }
 
 ssize_t pread(int file, void* data, std::size_t bytes, off_t offset) {
@@ -130,20 +88,84 @@ off_t lseek(int file, off_t offset, int whence) noexcept {
   return meet("lseek", file, [&] { return ORIGINAL(lseek)(file, offset, whence); });
 }
 
+ssize_t write(int file, const void* data, std::size_t bytes) {
+  const auto put = [file](const void* from, std::size_t size) {
+    return ORIGINAL(write)(file, from, size);
+  };
+  return testing::write_by(file, put, data, bytes);
+}
+
+ssize_t pwrite(int file, const void* data, std::size_t bytes, off_t offset) {
+  const auto put = [file, offset](const void* from, std::size_t size) {
+    return ORIGINAL(pwrite)(file, from, size, offset);
+  };
+  return testing::write_by(file, put, data, bytes, offset);
+}
+
+ssize_t writev(int file, const iovec* parts, int count) {
+  return change(
+      "write", plan().path_of(file), [&] { return ORIGINAL(writev)(file, parts, count); },
+      [&](ssize_t written) { testing::note_written(file, written); });
+}
+
+ssize_t sendfile(int to, int from, off_t* offset, std::size_t bytes) noexcept {
+  return change(
+      "write", plan().path_of(to), [&] { return ORIGINAL(sendfile)(to, from, offset, bytes); },
+      [&](ssize_t written) { testing::note_written(to, written); });
+}
+
+ssize_t copy_file_range(int from, off64_t* at, int to, off64_t* offset, std::size_t bytes,
+                        unsigned flags) {
+  return change(
+      "write", plan().path_of(to),
+      [&] { return ORIGINAL(copy_file_range)(from, at, to, offset, bytes, flags); },
+      [&](ssize_t written) { testing::note_written(to, written); });
+}
+
+int ftruncate(int file, off_t bytes) noexcept {
+  return change_file(
+      "ftruncate", file, [&] { return ORIGINAL(ftruncate)(file, bytes); }, bytes);
+}
+
+int fallocate(int file, int mode, off_t offset, off_t bytes) {
+  return change_file(
+      "fallocate", file, [&] { return ORIGINAL(fallocate)(file, mode, offset, bytes); },
+      mode == 0 ? offset + bytes : 0);
+}
+
+// Returns its error, where the others set errno.
+int posix_fallocate(int file, off_t offset, off_t bytes) {
+  const auto call = [&] {
+    errno = ORIGINAL(posix_fallocate)(file, offset, bytes);
+    return errno == 0 ? 0 : -1;
+  };
+  return change_file("fallocate", file, call, offset + bytes) == 0 ? 0 : errno;
+}
+
 int sync_file_range(int file, off64_t offset, off64_t bytes, unsigned flags) {
   return meet("sync_file_range", file,
               [&] { return ORIGINAL(sync_file_range)(file, offset, bytes, flags); });
 }
 
 int fsync(int file) {
-  return meet("fsync", file, [&] { return ORIGINAL(fsync)(file); });
+  return change_file("fsync", file, [&] { return ORIGINAL(fsync)(file); });
+}
+
+int fdatasync(int file) {
+  return change_file("fdatasync", file, [&] { return ORIGINAL(fdatasync)(file); });
 }
 
 int close(int file) {
-  const std::string action = plan().action_at("close", plan().path_of(file));
+  const std::string path = plan().path_of(file);
+  const std::string action = plan().action_at("close", path, false);
+  std::unique_lock<std::mutex> lock;
+  if (!path.empty() && testing::record().is_wanted()) {
+    lock = testing::record().lock();
+    testing::record().add("close", file, 0, nullptr, 0);
+  }
   plan().closed(file);
-  if (is_failure(action)) ORIGINAL(close)(file);  // Linux releases it all the same
-  return carry_out(action, [&] { return ORIGINAL(close)(file); });
+  if (testing::error_of(action) != 0) ORIGINAL(close)(file);  // Linux releases it all the same
+  return testing::carry_out(action, [&] { return ORIGINAL(close)(file); });
 }
 
 int closedir(DIR* folder) {
@@ -152,27 +174,58 @@ int closedir(DIR* folder) {
 }
 
 int rename(const char* from, const char* to) noexcept {
-  return meet("rename", to, [&] { return ORIGINAL(rename)(from, to); });
+  return change_names("rename", PATH(from), PATH(to), [&] { return ORIGINAL(rename)(from, to); });
+}
+
+int renameat2(int folder, const char* from, int other, const char* to, unsigned flags) noexcept {
+  const char* name = (flags & RENAME_EXCHANGE) != 0 ? "exchange" : "rename";
+  return change_names(name, AT(folder, from), AT(other, to),
+                      [&] { return ORIGINAL(renameat2)(folder, from, other, to, flags); });
 }
 
 int link(const char* from, const char* to) noexcept {
-  return meet("link", to, [&] { return ORIGINAL(link)(from, to); });
+  return change_names("link", PATH(from), PATH(to), [&] { return ORIGINAL(link)(from, to); });
+}
+
+int linkat(int folder, const char* from, int other, const char* to, int flags) noexcept {
+  return change_names("link", AT(folder, from), AT(other, to),
+                      [&] { return ORIGINAL(linkat)(folder, from, other, to, flags); });
 }
 
 int unlink(const char* path) noexcept {
-  return meet("unlink", path, [&] { return ORIGINAL(unlink)(path); });
+  return change_names("unlink", PATH(path), "", [&] { return ORIGINAL(unlink)(path); });
+}
+
+int unlinkat(int folder, const char* path, int flags) noexcept {
+  return change_names("unlink", AT(folder, path), "",
+                      [&] { return ORIGINAL(unlinkat)(folder, path, flags); });
+}
+
+int rmdir(const char* path) noexcept {
+  return change_names("unlink", PATH(path), "", [&] { return ORIGINAL(rmdir)(path); });
+}
+
+int remove(const char* path) noexcept {
+  return change_names("unlink", PATH(path), "", [&] { return ORIGINAL(remove)(path); });
 }
 
 int mkdir(const char* path, mode_t mode) noexcept {
-  return meet("mkdir", path, [&] { return ORIGINAL(mkdir)(path, mode); });
+  return change_names("mkdir", PATH(path), "", [&] { return ORIGINAL(mkdir)(path, mode); });
 }
 
 // With 64-bit offsets, which are these.
 static_assert(sizeof(off_t) == sizeof(off64_t), "the calls below take other arguments");
 int open64(const char*, int, ...) __attribute__((alias("open")));
 int openat64(int, const char*, int, ...) __attribute__((alias("openat")));
+int stat64(const char*, struct stat64*) noexcept __attribute__((alias("stat")));
+int lstat64(const char*, struct stat64*) noexcept __attribute__((alias("lstat")));
+int fstat64(int, struct stat64*) noexcept __attribute__((alias("fstat")));
 ssize_t pwrite64(int, const void*, std::size_t, off64_t) __attribute__((alias("pwrite")));
 ssize_t pread64(int, void*, std::size_t, off64_t) __attribute__((alias("pread")));
 off64_t lseek64(int, off64_t, int) noexcept __attribute__((alias("lseek")));
+int ftruncate64(int, off64_t) noexcept __attribute__((alias("ftruncate")));
+int fallocate64(int, int, off64_t, off64_t) __attribute__((alias("fallocate")));
+int posix_fallocate64(int, off64_t, off64_t) __attribute__((alias("posix_fallocate")));
+ssize_t sendfile64(int, int, off64_t*, std::size_t) noexcept __attribute__((alias("sendfile")));
 
 }  // extern "C"

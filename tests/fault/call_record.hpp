@@ -1,0 +1,41 @@
+// What: the calls that changed files, with the bytes that were written, in the order in which they
+// were made (see fault_points.cpp); tests/support/crash_states.py reads it. Owns: the file
+// FAULT_POINTS_RECORD. Threads: any; a lock() makes a call and its entry one. Throws: nothing.
+//
+// An entry is a line of fields between tabs, call, descriptor, number, length, path and second
+// path, and then so many bytes as the length says.
+#pragma once
+
+#include <cstdio>
+#include <mutex>
+#include <string>
+
+#include "fault_plan.hpp"
+
+namespace tandem::testing {
+
+class CallRecord {
+ public:
+  CallRecord() {
+    const std::string path = variable("FAULT_POINTS_RECORD");
+    if (!path.empty()) file_ = std::fopen(path.c_str(), "ae");
+  }
+
+  bool is_wanted() const { return file_ != nullptr; }
+
+  std::unique_lock<std::mutex> lock() { return std::unique_lock<std::mutex>(mutex_); }
+
+  void add(const char* call, int descriptor, long long number, const void* data, std::size_t bytes,
+           const std::string& path = "", const std::string& second = "") {
+    std::fprintf(file_, "%s\t%d\t%lld\t%zu\t%s\t%s\n", call, descriptor, number, bytes,
+                 path.c_str(), second.c_str());
+    if (bytes > 0) std::fwrite(data, 1, bytes, file_);
+    std::fflush(file_);
+  }
+
+ private:
+  std::FILE* file_ = nullptr;
+  std::mutex mutex_;
+};
+
+}  // namespace tandem::testing
