@@ -31,7 +31,7 @@ Checkpointer::Checkpointer(Parts parts, CheckpointStore store, CheckpointStore::
 
 void Checkpointer::save(const TrainingState& state) {
   require_equal_state(parts_.comm, parts_.arena, parts_.optimizer);
-  require_finite_state(parts_.comm, parts_.arena, parts_.optimizer);
+  require_finite_state(parts_.comm, parts_.network, parts_.arena, parts_.optimizer);
   broadcast_buffers(parts_.comm, parts_.network);
   if (parts_.comm.rank() != 0) return;
   settle();

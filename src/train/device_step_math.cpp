@@ -48,7 +48,7 @@ class DeviceStepMath final : public StepMath {
     step_.id_hash += id_hash_of(batch.request);
   }
 
-  void update(std::uint64_t step, double learning_rate) override {
+  void update(std::uint64_t step, double learning_rate, KeptBuffers* buffers) override {
     const torch::NoGradGuard no_grad;
     const torch::Tensor& gradients = arena_.flat_gradients();
     if (scales_) gradients.mul_(1 / scale_);
@@ -64,6 +64,7 @@ class DeviceStepMath final : public StepMath {
       at::_amp_update_scale_(scale_, good_steps_, left_out.unsqueeze(0), kGrowth, kBackoff,
                              kGrowthInterval);
     }
+    if (buffers != nullptr) buffers->restore_where(left_out);
     add_up(step, left_out);
   }
 

@@ -66,6 +66,15 @@ std::string describe_difference(const std::vector<std::string>& names,
   return "the ranks' states differ";
 }
 
+// The first tensor of the array that holds a value which is not finite.
+std::string first_not_finite(const ParameterArena& arena, const StateArray& array) {
+  for (const ParameterArena::Slot& slot : arena.slots()) {
+    if (all_finite(floats_of(array.values).subspan(slot.offset, slot.count))) continue;
+    return array.name.empty() ? slot.name : optimizer_tensor_name(array.name, slot.name);
+  }
+  return array.name;
+}
+
 }  // namespace
 
 void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer) {
@@ -90,13 +99,21 @@ void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimi
   comm::agree_on_rank_0(comm, [&] { throw DisagreementError(describe_difference(names, all)); });
 }
 
-void require_finite_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer) {
+void require_finite_state(comm::Communicator& comm, const model::Network& network,
+                          ParameterArena& arena, Optimizer& optimizer) {
   comm::agree_on_rank_0(comm, [&] {
     for (const StateArray& each : arrays_of(arena, optimizer)) {
       if (all_finite(floats_of(each.values))) continue;
-      throw TrainingError(
-          "a weight or the optimizer's state is not finite, and such a state is not saved; lower "
-          "--lr, or limit the gradient with --clip-norm");
+      throw TrainingError("tensor '" + first_not_finite(arena, each) +
+                          "' is not finite, and such a state is not saved; lower --lr, or limit "
+                          "the gradient with --clip-norm");
+    }
+    for (const auto& buffer : network.named_buffers()) {
+      if (!buffer->is_floating_point() || buffer->isfinite().all().item<bool>()) continue;
+      throw TrainingError("buffer '" + buffer.key() +
+                          "' of rank 0 is not finite, and such a state is not saved; lower --lr, "
+                          "leave out such steps with --on-nonfinite skip, or look at what the "
+                          "network writes into it");
     }
   });
 }

@@ -30,7 +30,7 @@ class HostStepMath final : public StepMath {
     step_.id_hash += id_hash_of(batch.request);
   }
 
-  void update(std::uint64_t step, double learning_rate) override {
+  void update(std::uint64_t step, double learning_rate, KeptBuffers* buffers) override {
     step_.counted_images = step_.images;
     outcome_.gradient_norm.reset();
     // Squares of floats cannot overflow in double, so it is finite where all of them are.
@@ -41,6 +41,7 @@ class HostStepMath final : public StepMath {
       optimizer_.step(arena_.flat_values(), arena_.flat_gradients(), learning_rate);
     } else {
       if (outcome_.skipped++ == 0) outcome_.first_skipped = step;
+      if (buffers != nullptr) buffers->restore();
       outcome_.finite_loss = outcome_.finite_loss && std::isfinite(step_.loss);
       outcome_.healthy = false;
       step_.loss = 0;  // on every rank, so that a mean over the epoch is one of what counts

@@ -27,7 +27,9 @@ double seconds_since(Clock::time_point begin) {
 }  // namespace
 
 Trainer::Trainer(TrainerParts parts, TrainerSettings settings, TrainingState state)
-    : parts_(std::move(parts)), settings_(settings), state_(std::move(state)) {}
+    : parts_(std::move(parts)), settings_(settings), state_(std::move(state)) {
+  if (settings_.skip_nonfinite) kept_buffers_.emplace(parts_.network);
+}
 
 TrainResult Trainer::run() {
   const data::TrainingPlan& plan = settings_.plan;
@@ -119,6 +121,7 @@ void Trainer::train_step(std::uint64_t step, StepSeconds& seconds) {
     sum += std::chrono::duration<double>(now - last).count();
     last = now;
   };
+  if (kept_buffers_) kept_buffers_->keep();
   const std::uint64_t parts = settings_.plan.parts_of_rank(parts_.comm.size());
   for (std::uint64_t part = 0; part < parts; ++part) {
     enter(comm::Phase::kData);
@@ -138,7 +141,7 @@ void Trainer::train_step(std::uint64_t step, StepSeconds& seconds) {
   parts_.exchange.finish();
   count(seconds.exchange);
   enter(comm::Phase::kUpdate);
-  parts_.math.update(step, parts_.schedule.at(step));
+  parts_.math.update(step, parts_.schedule.at(step), kept_buffers_ ? &*kept_buffers_ : nullptr);
 }
 
 void Trainer::forward_backward(const TensorBatch& batch) {

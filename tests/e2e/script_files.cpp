@@ -3,6 +3,8 @@
 //   drops.pt    the same with BatchNorm and dropout
 //   other.pt    as drops.pt with other weights
 //   seven.pt    for seven classes
+//   large.pt    as plain.pt, but evaluates no more than 100 images at once, as where memory is
+//   short grows.pt    as plain.pt with a buffer, "big", that soon is no longer finite
 #include <filesystem>
 #include <iostream>
 
@@ -19,6 +21,16 @@ void write(const std::filesystem::path& path, std::uint64_t seed, std::int64_t c
   tandem::write_file_atomically(path, bytes_of(script_net({3, 32, 32}, classes, options)));
 }
 
+// A module around that of plain.pt, with one buffer, `buffer`, and these lines before the
+// network's.
+void write_around(const std::filesystem::path& path, const char* buffer, const std::string& lines) {
+  torch::manual_seed(1);
+  torch::jit::Module outer = script_part("Outer", "", {}, {{buffer, torch::ones({1})}});
+  outer.register_module("net", script_net({3, 32, 32}, 10, {}));
+  outer.define("def forward(self, x):\n" + lines + "  return self.net.forward(x)\n");
+  tandem::write_file_atomically(path, bytes_of(outer));
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -32,4 +44,9 @@ int main(int argc, char** argv) {
   write(folder / "drops.pt", 1, 10, {true, 0.3});
   write(folder / "other.pt", 2, 10, {true, 0.3});
   write(folder / "seven.pt", 1, 7, {});
+  write_around(folder / "large.pt", "unused",
+               "  assert self.training or x.size(0) <= 100, \"no memory for so many images\"\n");
+  write_around(folder / "grows.pt", "big",
+               "  if self.training:\n"
+               "    self.big = self.big * 1e20\n");
 }

@@ -51,6 +51,26 @@ class ScriptModel(TandemTest):
                    for ranks in (1, 2, 4)}
         self.assertEqual(len(digests), 1)
 
+    def test_an_epoch_is_not_lost_where_its_evaluation_fails(self):
+        words = ["--data", DATA, "--global-batch-size", 64, "--lr", 0.02, "--max-steps", 20, "--log-every", 1, "--quiet"]
+        for resume, code in ((["--model", "large.pt"], 1), (["--model", "large.pt", "--resume", "auto"], 1),
+                             (["--model", "large.pt", "--resume", "auto", "--eval-batch-size", 100], 0)):
+            done = self.mpirun(1, "train", *words, "--run-id", "a", *resume, code=code)
+            self.assertEqual("no memory for so many images" in done.stderr, code == 1, done.stderr)
+            if code == 1:
+                checkpoints = [path.name for path in (self.run_of("a") / "checkpoints").glob("step-*")]
+                self.assertEqual(checkpoints, ["step-00000010.safetensors"])
+        self.mpirun(1, "train", *words, "--run-id", "b", "--model", "large.pt", "--eval-batch-size", 100)
+        self.assertEqual(self.summary("a")["weights_sha256"], self.summary("b")["weights_sha256"])
+        lines = [[(line["event"], line["step"]) for line in read_lines(self.run_of(run) / "metrics.jsonl")
+                  if line["event"] in ("step", "epoch", "eval")] for run in ("a", "b")]
+        self.assertEqual(lines[0], lines[1])
+
+    def test_a_buffer_that_is_not_finite_is_named(self):
+        done = self.mpirun(1, "train", "--data", DATA, "--model", "grows.pt", "--max-steps", 6, "--checkpoint-every", 1,
+                           "--eval-every", 0, "--run-id", "a", "--quiet", code=70)
+        self.assert_one_error(done, "buffer 'big' of rank 0 is not finite")
+
     def test_the_run_keeps_the_file(self):
         self.train(2, "a", *STEPS, "--model", "drops.pt", "--checkpoint-every", "5")
         content = (self.folder / "drops.pt").read_bytes()

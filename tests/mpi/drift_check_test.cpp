@@ -52,7 +52,7 @@ class DriftCheck : public ::testing::Test {
 
 TEST_F(DriftCheck, EqualRanksPass) {
   EXPECT_NO_THROW(require_equal_state(world_, arena_, *optimizer_));
-  EXPECT_NO_THROW(require_finite_state(world_, arena_, *optimizer_));
+  EXPECT_NO_THROW(require_finite_state(world_, *network_, arena_, *optimizer_));
 }
 
 TEST_F(DriftCheck, AFlippedBitOfAWeightNamesTensorAndRank) {
@@ -74,8 +74,24 @@ TEST_F(DriftCheck, AFlippedBitOfTheOptimizerIsFoundToo) {
 
 TEST_F(DriftCheck, StatesThatAreNotFiniteAreNamed) {
   arena_.values().data()[5] = NAN;
-  EXPECT_EQ(refusal([&] { require_finite_state(world_, arena_, *optimizer_); }).first,
-            ExitCode::kTrainingFailed);
+  const auto [code, message] =
+      refusal([&] { require_finite_state(world_, *network_, arena_, *optimizer_); });
+  EXPECT_EQ(code, ExitCode::kTrainingFailed);
+  EXPECT_NE(message.find("'" + arena_.slots()[0].name + "' is not finite"), std::string::npos)
+      << message;
+}
+
+TEST_F(DriftCheck, ABufferOfRank0ThatIsNotFiniteIsNamed) {
+  const torch::Tensor buffer = network_->register_buffer("sums.variance", torch::ones({3}));
+  network_->register_buffer("count", torch::ones({}, torch::kInt64));
+  const auto check = [&] { require_finite_state(world_, *network_, arena_, *optimizer_); };
+  if (world_.rank() == 1) buffer[1] = NAN;  // takes rank 0's
+  EXPECT_NO_THROW(check());
+  if (world_.rank() == 0) buffer[2] = INFINITY;
+  const auto [code, message] = refusal(check);
+  EXPECT_EQ(code, ExitCode::kTrainingFailed);
+  EXPECT_NE(message.find("buffer 'sums.variance' of rank 0 is not finite"), std::string::npos)
+      << message;
 }
 
 }  // namespace

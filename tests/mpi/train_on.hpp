@@ -57,6 +57,7 @@ struct Outcome {
   std::vector<double> losses;  // by step, on rank 0
   std::string weights;         // SHA-256
   std::vector<torch::Tensor> parameters;
+  std::vector<torch::Tensor> buffers;  // this rank's own, before rank 0's came
   TrainResult result;
   bool ranks_equal_at_every_step = true;
 };
@@ -189,6 +190,9 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
        [&](bool) { return evaluate(comm, *network, images.view(), evaluation); }, nullptr, sinks},
       settings);
   outcome.result = trainer.run();
+  for (const torch::Tensor& buffer : network->buffers()) {
+    if (buffer.is_floating_point()) outcome.buffers.push_back(buffer.clone());
+  }
   broadcast_buffers(comm, *network);
   outcome.parameters = network->parameters();
   outcome.weights = model::weights_sha256(*network);

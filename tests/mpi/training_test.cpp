@@ -158,6 +158,21 @@ TEST(Training, AnUpdateThatIsNotFiniteIsRefusedOrLeftOut) {
   }
 }
 
+TEST(Training, AnUpdateThatIsLeftOutLeavesTheBuffersOfEveryRankAsTheyWere) {
+  auto world = comm::MpiCommunicator::world();
+  TrainConfig config = base_config();
+  config.model = "batch-norm.pt";
+  config.channels_last = false;
+  config.learning_rate = 1e38;  // the second step's activations overflow
+  config.max_steps = 3;
+  const Outcome skipped = train_on(world, config, Images(100), 0, true);
+  EXPECT_GT(skipped.result.skipped_steps, 0U);
+  EXPECT_FALSE(skipped.buffers.empty());
+  for (const torch::Tensor& buffer : skipped.buffers) {
+    EXPECT_TRUE(buffer.isfinite().all().item<bool>()) << buffer;
+  }
+}
+
 TEST(Training, RanksStayEqualWithBatchNorm) {
   auto world = comm::MpiCommunicator::world();
   TrainConfig config = base_config();

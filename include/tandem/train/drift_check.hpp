@@ -1,7 +1,7 @@
 // What: proves that all ranks hold the same weights and optimizer state, bit for bit.
 // Owns: nothing. Threads: one, the same on every rank. Throws: AgreedError (78) naming the first
-// tensor that differs and, where most ranks agree, those that do not; AgreedError (70) where the
-// state is not finite.
+// tensor that differs and, where most ranks agree, those that do not; AgreedError (70) naming the
+// first tensor that is not finite.
 #pragma once
 
 #include "tandem/comm/communicator.hpp"
@@ -15,8 +15,9 @@ namespace tandem::train {
 // rank 0's by definition (train/replicate.hpp).
 void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer);
 
-// Collective, on states that are equal: rank 0 looks. That no weight and no optimizer value is
-// infinite or not a number.
-void require_finite_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer);
+// Collective, on states that are equal: rank 0 looks. That no weight, no optimizer value and no
+// buffer, which are rank 0's, is infinite or not a number.
+void require_finite_state(comm::Communicator& comm, const model::Network& network,
+                          ParameterArena& arena, Optimizer& optimizer);
 
 }  // namespace tandem::train

@@ -11,6 +11,7 @@
 
 #include "tandem/model/precision.hpp"
 #include "tandem/train/batch_source.hpp"
+#include "tandem/train/kept_buffers.hpp"
 #include "tandem/train/loss_scale.hpp"
 #include "tandem/train/objective.hpp"
 #include "tandem/train/optimizer.hpp"
@@ -44,8 +45,8 @@ class StepMath {
   virtual void count(const TensorBatch& batch, const torch::Tensor& loss,
                      const torch::Tensor& logits) = 0;
   // Ends the step: the arena's gradient, unless it is not finite, limited to the norm, changes the
-  // weights.
-  virtual void update(std::uint64_t step, double learning_rate) = 0;
+  // weights. Where it is not finite, `buffers`, which may be absent, become again what they were.
+  virtual void update(std::uint64_t step, double learning_rate, KeptBuffers* buffers = nullptr) = 0;
   virtual StepOutcome collect() = 0;
   // Waits for the device. All 0 but for fp16.
   virtual LossScale loss_scale() const { return {}; }

@@ -18,6 +18,7 @@
 #include "tandem/train/batch_source.hpp"
 #include "tandem/train/evaluator.hpp"
 #include "tandem/train/gradient_exchange.hpp"
+#include "tandem/train/kept_buffers.hpp"
 #include "tandem/train/objective.hpp"
 #include "tandem/train/parameter_arena.hpp"
 #include "tandem/train/rank_times.hpp"
@@ -58,9 +59,10 @@ struct TrainerSettings {
   bool sums_loss = false;  // train by the sum over the global batch, not by its mean
   double label_smoothing = 0;
   std::uint64_t early_steps = 0;  // then network.early_parameters() are let be; 0: never
-  bool skip_nonfinite = false;    // leave out an update whose gradient is not finite; else throw
-  std::uint64_t eval_every = 1;   // epochs; 0: never
-  std::uint64_t log_every = 10;   // steps; 0: never
+  // Leave out an update whose gradient is not finite, and what its step did to buffers; else throw.
+  bool skip_nonfinite = false;
+  std::uint64_t eval_every = 1;  // epochs; 0: never
+  std::uint64_t log_every = 10;  // steps; 0: never
 };
 
 class Trainer {
@@ -99,7 +101,8 @@ class Trainer {
   TrainerParts parts_;
   const TrainerSettings settings_;
 
-  TrainingState state_;  // its totals are this rank's
+  std::optional<KeptBuffers> kept_buffers_;  // where updates may be left out
+  TrainingState state_;                      // its totals are this rank's
   TrainResult& result_ = state_.result;
   Totals last_;  // of the last step that was collected
   // Since the last record.
