@@ -94,6 +94,7 @@ int run_eval(Job& job, const Arguments& arguments) {
   bool views = false;
   bool channels_last = true;
   int threads = 0;
+  std::uint64_t batch_size = 0;
   DeviceOptions device_options;
   comm::agree(job.world, job.topology.host, [&] {
     options.require("data");
@@ -102,6 +103,7 @@ int run_eval(Job& job, const Arguments& arguments) {
     channels_last = options.flag("channels-last");
     device_options = read_device_options(options);
     threads = static_cast<int>(options.count("threads", 0, 1024));
+    batch_size = read_eval_batch_size(options);
     json = options.flag("json");
     views = options.flag("tta");
     options.throw_faults("eval");
@@ -135,6 +137,7 @@ int run_eval(Job& job, const Arguments& arguments) {
   train::EvaluationSettings settings{transform, model::parse_precision(precision),
                                      info.classes.size(), place};
   settings.views = views;
+  settings.batch_size = batch_size;
   const train::Evaluation result =
       train::evaluate(job.world, *network, images.view(data::Split::kTest), settings);
   if (!json && !device.note.empty()) job.say(device.note);
@@ -159,6 +162,7 @@ Command eval_command() {
            gpu_ids_option(),
            share_gpu_option(),
            threads_option(),
+           eval_batch_size_option(),
            {"tta", "", "false", "also test-time augmentation, six times the work", "reporting"},
            {"json", "", "false", "one JSON object on standard output", "reporting"}},
           nullptr,

@@ -8,6 +8,7 @@
 #include "device_choice.hpp"
 #include "doctor/start_checks.hpp"
 #include "gradient_path.hpp"
+#include "last_evaluation.hpp"
 #include "plan.hpp"
 #include "run_board.hpp"
 #include "run_console.hpp"
@@ -16,6 +17,7 @@
 #include "run_keeper.hpp"
 #include "run_network.hpp"
 #include "run_report.hpp"
+#include "run_rules.hpp"
 #include "run_sinks.hpp"
 #include "run_start.hpp"
 #include "supervision.hpp"
@@ -101,6 +103,7 @@ int run_train(Job& job, const Arguments& arguments) {
                                          "\nmore --epochs or --max-steps would go on with it");
     return 0;
   }
+  owe_last_evaluation(job, start, config, arithmetic.total_steps, request.reporting.views);
 
   // 3. The network: rank 0's weights on every rank, parameters and gradients in one arena.
   const ModelDescription description{network_file.bytes.empty() ? config.model : kNetworkFile,
@@ -175,7 +178,7 @@ int run_train(Job& job, const Arguments& arguments) {
   }
   std::optional<metrics::RunFolder> folder;  // on rank 0
   metrics::Sinks sinks;
-  double best_accuracy = 0;
+  std::optional<double> best_accuracy;
   comm::agree_on_rank_0(job.world, [&] {
     folder = open_folder(start);
     if (description.is_script()) folder->write_network(network_file.bytes);
@@ -207,36 +210,19 @@ int run_train(Job& job, const Arguments& arguments) {
   kept.merge(workers.to_metadata());
   kept["bucket_mb"] = format_real(config.bucket_mb);
   kept["options"] = options_to_keep(options);
-  const auto is_stop_asked = [] { return StopSignal::received() != 0; };
-  train::BoundaryRules rules;
-  rules.every = request.safekeeping.checkpoint_every;
-  rules.stop_after_seconds = request.safekeeping.stop_after_seconds;
-  rules.start = began;
-  rules.first_step = start.state.step;
-  rules.total_steps = arithmetic.total_steps;
-  rules.steps_per_epoch = arithmetic.steps_per_epoch;
-  rules.is_stop_asked = is_stop_asked;
-  RunKeeper keeper({job.world, *network, arena, *optimizer}, request.safekeeping, rules,
+  RunKeeper keeper({job.world, *network, arena, *optimizer}, request.safekeeping,
+                   boundary_rules_of(request.safekeeping, arithmetic, start.state.step, began),
                    folder ? folder->checkpoints_path() : "", std::move(kept), sinks, best_accuracy);
 
   // 7. Train.
-  const auto between_batches = [&] {
+  const auto between_batches = [&](double seconds) {
     board.touch();
-    return is_stop_asked();
+    return keeper.must_stop_within(seconds);
   };
-  RunEvaluation evaluation(
-      job, *network, images,
-      {transform, config.precision, info.classes.size(), device, between_batches, kWorstImages},
-      request.reporting.views, keeper);
-  train::TrainerSettings settings;
-  settings.plan = plan;
-  settings.precision = config.precision;
-  settings.sums_loss = config.sums_loss;
-  settings.early_steps = early_steps_of(config, arithmetic);
-  settings.label_smoothing = config.label_smoothing;
-  settings.skip_nonfinite = request.safekeeping.skip_nonfinite;
-  settings.eval_every = config.eval_every;
-  settings.log_every = config.log_every;
+  RunEvaluation evaluation(job, *network, images,
+                           {transform, config.precision, info.classes.size(), device,
+                            between_batches, kWorstImages, false, config.eval_batch_size},
+                           request.reporting.views, keeper);
   std::optional<train::StepProfiler> profiler;
   if (request.reporting.profile) {
     profiler.emplace(job.world, board, *request.reporting.profile, device,
@@ -245,15 +231,17 @@ int run_train(Job& job, const Arguments& arguments) {
   comm::Progress& progress = profiler ? static_cast<comm::Progress&>(*profiler) : board;
   metrics::SystemSampler system(request.reporting.system_interval_seconds,
                                 choice.mine.gpu ? choice.mine.gpu->bus_id : "");
-  train::Trainer trainer({job.world, *network, arena, *exchange, *math, schedule, *batches,
-                          [&](bool last) { return evaluation.test(last); }, evaluation.validation(),
-                          sinks, [&](std::uint64_t step) { return keeper.decide(step); },
-                          [&](const train::TrainingState& state) { keeper.save(state); }, &progress,
-                          [&] { return system.take(); }},
-                         settings, start.state);
+  train::Trainer trainer(
+      {job.world, *network, arena, *exchange, *math, schedule, *batches,
+       [&](bool last) { return evaluation.test(last); }, evaluation.validation(), sinks,
+       [&](std::uint64_t step, bool evaluated) { return keeper.decide(step, evaluated); },
+       [&](const train::TrainingState& state) { keeper.save(state); }, &progress,
+       [&] { return system.take(); },
+       [&](const train::Evaluation& found) { keep_evaluation(*folder, found, images); }},
+      trainer_settings_of(request, arithmetic, plan), start.state);
   const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - began;
   const train::TrainResult result =
-      run_trainer(trainer, folder, images, job.topology.world, startup.count());
+      run_trainer(trainer, folder, job.topology.world, startup.count());
   if (profiler && !profiler->finish()) {
     job.warn("--profile " + options.text("profile") + ": the run made no such step");
   }
@@ -265,11 +253,11 @@ int run_train(Job& job, const Arguments& arguments) {
   sinks.clear();
 
   // 8. Leave the model, the page and the summary.
-  if (!result.stopped) export_model(job, folder, *network, description);
+  if (!result.stopped) export_model(job, folder, *network, description, lost);
   comm::agree_on_rank_0(job.world, [&] {
     const Json summary = make_summary(folder->run_id(), result, job.topology.world,
                                       model::weights_sha256(*network), startup.count());
-    leave_result(*folder, result, images, summary);
+    leave_result(*folder, summary);
     if (!request.reporting.quiet) print_line(describe_end(result, folder->path()));
     if (request.reporting.json) print_line(summary.dump());
     if (!lost.empty()) throw IoError("the last checkpoint could not be written: " + lost);

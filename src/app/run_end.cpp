@@ -15,9 +15,27 @@
 
 namespace tandem::app {
 
+namespace {
+
+// A full disk refuses to create a file as well as to write one.
+Error without_model(const Error& error, const std::string& lost) {
+  if (lost.empty()) {
+    return Error(error.code(), std::string(error.what()) +
+                                   "; the run itself is done: see to the disk, and the same "
+                                   "command with --resume auto writes the model");
+  }
+  return Error(error.code(), std::string(error.what()) +
+                                 "\nthe last checkpoint could not be written either: " + lost +
+                                 "\nso the final weights are in no file: see to the disk, and the "
+                                 "same command with --resume auto trains again from the checkpoint "
+                                 "before");
+}
+
+}  // namespace
+
 train::TrainResult run_trainer(train::Trainer& trainer,
-                               const std::optional<metrics::RunFolder>& folder,
-                               const train::ImageStore& images, int world, double startup_seconds) {
+                               const std::optional<metrics::RunFolder>& folder, int world,
+                               double startup_seconds) {
   try {
     return trainer.run();
   } catch (const std::exception& error) {
@@ -25,7 +43,7 @@ train::TrainResult run_trainer(train::Trainer& trainer,
       try {
         const Json summary = make_failure_summary(folder->run_id(), trainer.result(), world,
                                                   startup_seconds, message_of(error));
-        leave_result(*folder, trainer.result(), images, summary);
+        leave_result(*folder, summary);
       } catch (const std::exception& unwritten) {
         print_warning(message_of(unwritten));
       }
@@ -35,7 +53,8 @@ train::TrainResult run_trainer(train::Trainer& trainer,
 }
 
 void export_model(Job& job, const std::optional<metrics::RunFolder>& folder,
-                  model::Network& network, const ModelDescription& description) {
+                  model::Network& network, const ModelDescription& description,
+                  const std::string& lost) {
   train::broadcast_buffers(job.world, network);
   comm::agree_on_rank_0(job.world, [&] {
     const std::vector<model::NamedTensor> tensors = model::state_dict(network);
@@ -43,9 +62,9 @@ void export_model(Job& job, const std::optional<metrics::RunFolder>& folder,
       model::write_safetensors(folder->safetensors_path(), tensors, description.to_metadata());
       model::write_pth(folder->pth_path(description.dataset), tensors);
     } catch (const IoError& error) {
-      throw IoError(std::string(error.what()) +
-                    "; the run itself is done: see to the disk, and the same command with "
-                    "--resume auto writes the model");
+      throw without_model(error, lost);
+    } catch (const CannotCreateError& error) {
+      throw without_model(error, lost);
     }
   });
 }

@@ -9,7 +9,7 @@ namespace tandem::app {
 RunKeeper::RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping& safekeeping,
                      const train::BoundaryRules& rules, const std::string& checkpoints,
                      std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
-                     double best_accuracy)
+                     std::optional<double> best_accuracy)
     : parts_(parts),
       safekeeping_(safekeeping),
       steps_per_epoch_(rules.steps_per_epoch),
@@ -28,18 +28,26 @@ RunKeeper::RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping&
                        note("warning", step, why);
                      }}) {}
 
-train::Boundary RunKeeper::decide(std::uint64_t step) {
+train::Boundary RunKeeper::decide(std::uint64_t step, bool evaluated) {
   const std::uint64_t every = safekeeping_.drift_check_every;
-  if (every > 0 && step % every == 0) {
+  if (every > 0 && step % every == 0 && !evaluated) {  // evaluations change no weight
     train::require_equal_state(parts_.comm, parts_.arena, parts_.optimizer);
   }
-  return policy_.decide(step);
+  return policy_.decide(step, evaluated);
+}
+
+// A network may fit into memory with a batch to train on and not with one to evaluate, so an
+// evaluation waits for the write. All other ranks wait for rank 0 before their first batch.
+void RunKeeper::save(const train::TrainingState& state) {
+  checkpointer_.save(state);
+  if (state.evaluation_due) checkpointer_.settle();
 }
 
 void RunKeeper::consider(const train::Evaluation& evaluation) {
-  if (!safekeeping_.save_best) return;
+  const bool is_known_here = parts_.comm.rank() == 0 && evaluation.completed;
+  if (!safekeeping_.save_best || !is_known_here) return;
   checkpointer_.settle();  // so that it is known which one is kept
-  if (evaluation.accuracy <= best_accuracy_) return;
+  if (best_accuracy_ && evaluation.accuracy <= *best_accuracy_) return;
   best_accuracy_ = evaluation.accuracy;
   checkpointer_.mark_best();
   policy_.ask_to_save();

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 
 #include "tandem/app/train_options.hpp"
@@ -21,13 +22,16 @@ class RunKeeper {
   RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping& safekeeping,
             const train::BoundaryRules& rules, const std::string& checkpoints,
             std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
-            double best_accuracy);
+            std::optional<double> best_accuracy);
   RunKeeper(const RunKeeper&) = delete;
   RunKeeper& operator=(const RunKeeper&) = delete;
 
-  // Collective: what to do after `step` steps.
-  train::Boundary decide(std::uint64_t step);
-  void save(const train::TrainingState& state) { checkpointer_.save(state); }
+  // Collective: what to do after `step` steps, before their evaluation or, `evaluated`, after it.
+  train::Boundary decide(std::uint64_t step, bool evaluated);
+  // Of this rank; the next decision is then to stop.
+  bool must_stop_within(double seconds) { return policy_.must_stop_within(seconds); }
+  // Collective. What an evaluation follows is durable when it returns, all else soon.
+  void save(const train::TrainingState& state);
   // Has the state saved at the next decision if it is the best one and --save-best asks for it.
   void consider(const train::Evaluation& evaluation);
   // Waits for the last checkpoint; on rank 0 why it could not be written, or nothing.
@@ -40,8 +44,8 @@ class RunKeeper {
   const Safekeeping safekeeping_;
   const std::uint64_t steps_per_epoch_;
   metrics::Sinks& sinks_;
-  double kept_accuracy_;  // of best.safetensors
-  double best_accuracy_;  // of that, or of what is about to take its place
+  std::optional<double> kept_accuracy_;  // of best.safetensors
+  std::optional<double> best_accuracy_;  // of that, or of what is about to take its place
   train::BoundaryPolicy policy_;
   train::Checkpointer checkpointer_;
 };

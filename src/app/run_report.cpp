@@ -1,7 +1,6 @@
 #include "run_report.hpp"
 
 #include "tandem/comm/runtime.hpp"
-#include "tandem/core/base64.hpp"
 #include "tandem/core/clock.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
@@ -13,58 +12,13 @@
 namespace tandem::app {
 namespace {
 
-constexpr std::size_t kMostPixels = 1'000'000;  // bytes of the worst images in evaluation.json
-
 std::string count_text(std::uint64_t count) {
   return format_count(static_cast<std::int64_t>(count));
 }
 
-// docs/formats.md
-Json make_evaluation(const train::Evaluation& evaluation, const data::DatasetInfo& info,
-                     const data::ImagesView& images) {
-  const std::size_t classes = info.classes.size();
-  Json confusion = Json::array();
-  for (std::size_t label = 0; label < classes; ++label) {
-    const auto row = evaluation.confusion.begin() + static_cast<std::ptrdiff_t>(label * classes);
-    confusion.push_back(std::vector<std::int64_t>(row, row + static_cast<std::ptrdiff_t>(classes)));
-  }
-  Json worst = Json::array();
-  std::size_t bytes = 0;
-  for (const train::WrongAnswer& answer : evaluation.worst) {
-    const std::size_t size = images.shape.pixels();
-    bytes += size;
-    const Span<const std::uint8_t> pixels = images.images.subspan(answer.image * size, size);
-    const bool has_room = bytes <= kMostPixels;
-    worst.push_back({{"index", answer.image},
-                     {"label", images.labels[answer.image]},
-                     {"predicted", answer.predicted},
-                     {"loss", answer.loss},
-                     {"pixels", has_room ? to_base64({reinterpret_cast<const char*>(pixels.data()),
-                                                      pixels.size()})
-                                         : ""}});
-  }
-  return {{"step", evaluation.step},
-          {"split", "test"},
-          {"images", evaluation.images},
-          {"test_loss", evaluation.loss},
-          {"test_accuracy", evaluation.accuracy},
-          {"classes", info.classes},
-          {"confusion", confusion},
-          {"shape", {info.shape.channels, info.shape.height, info.shape.width}},
-          {"worst", worst}};
-}
-
-// What shows the run: evaluation.json of an evaluation that this start of it made, and report.html.
-// What cannot be written is a warning: a run that is done is not lost for it.
-void leave_page(const metrics::RunFolder& folder, const train::TrainResult& result,
-                const train::ImageStore& images, const Json& summary) {
+// A page that cannot be written is a warning: a run that is done is not lost for it.
+void leave_page(const metrics::RunFolder& folder, const Json& summary) {
   try {
-    const auto& evaluation = result.last_evaluation;
-    // One that an earlier start of the run made has left its file there.
-    if (evaluation && !evaluation->confusion.empty()) {
-      folder.write_evaluation(
-          make_evaluation(*evaluation, images.info(), images.view(data::Split::kTest)));
-    }
     report::write_report_at_end(folder.path(), summary, folder.report_path());
   } catch (const std::exception& error) {
     print_warning(message_of(error) + "; the run is whole without it, and `tandem report " +
@@ -133,8 +87,8 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
                {"exchange_seconds", result.exchange_seconds},
                {"startup_seconds", startup_seconds},
                {"evaluation_seconds", result.evaluation_seconds},
-               {"images_per_second", result.images_per_second},
-               {"train_loss", result.train_loss},
+               {"images_per_second", nullptr},
+               {"train_loss", nullptr},
                {"skipped_steps", result.skipped_steps},
                {"test_loss", nullptr},
                {"test_accuracy", nullptr},
@@ -142,6 +96,9 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
                {"validation_loss", nullptr},
                {"validation_accuracy", nullptr},
                {"weights_sha256", weights_sha256}};
+  // What a run that ended too soon has not measured is no 0.
+  if (result.images_per_second > 0) summary["images_per_second"] = result.images_per_second;
+  if (result.train_loss) summary["train_loss"] = *result.train_loss;
   if (result.last_evaluation) {
     summary["test_loss"] = result.last_evaluation->loss;
     summary["test_accuracy"] = result.last_evaluation->accuracy;
@@ -164,12 +121,11 @@ Json make_failure_summary(const std::string& run_id, const train::TrainResult& r
   return summary;
 }
 
-void leave_result(const metrics::RunFolder& folder, const train::TrainResult& result,
-                  const train::ImageStore& images, const Json& summary) {
+void leave_result(const metrics::RunFolder& folder, const Json& summary) {
   // Whoever ends a run before its time does not wait for long, and the summary is what counts.
   const bool is_complete = summary.at("exit_reason") == "completed";
   if (!is_complete) folder.write_summary(summary);
-  leave_page(folder, result, images, summary);
+  leave_page(folder, summary);
   if (is_complete) folder.write_summary(summary);
 }
 

@@ -31,11 +31,9 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
 Json make_failure_summary(const std::string& run_id, const train::TrainResult& result, int world,
                           double startup_seconds, const std::string& error);
 
-// Leaves the summary and what shows the run: evaluation.json of an evaluation that this start of it
-// made, and report.html, which may be missing without harm. Of a run that is complete the summary
-// comes last, as the sign of that; else it comes first.
-void leave_result(const metrics::RunFolder& folder, const train::TrainResult& result,
-                  const train::ImageStore& images, const Json& summary);
+// Leaves the summary and report.html, which may be missing without harm. Of a run that is complete
+// the summary comes last, as the sign of that; else it comes first.
+void leave_result(const metrics::RunFolder& folder, const Json& summary);
 
 // "done: 785 steps in 13.7 s, …", or that it stopped and how it goes on.
 std::string describe_end(const train::TrainResult& result, const std::string& folder);

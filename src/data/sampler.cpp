@@ -35,7 +35,7 @@ TrainingSampler::TrainingSampler(TrainingPlan plan, int rank, int world)
       ordered_epoch_(~std::uint64_t{0}) {}
 
 std::optional<BatchRequest> TrainingSampler::next() {
-  if (step_ == plan_.steps) return std::nullopt;
+  if (step_ >= plan_.steps) return std::nullopt;
   BatchRequest request;
   request.step = step_;
   request.epoch = step_ / plan_.steps_per_epoch();
@@ -63,23 +63,25 @@ std::optional<BatchRequest> TrainingSampler::next() {
   return request;
 }
 
-std::uint64_t EvaluationSampler::batch_count(std::uint64_t image_count) {
-  return (image_count + kBatch - 1) / kBatch;
+std::uint64_t EvaluationSampler::batch_count(std::uint64_t image_count, std::uint64_t batch_size) {
+  return (image_count + batch_size - 1) / batch_size;
 }
 
-EvaluationSampler::EvaluationSampler(std::uint32_t image_count, int rank, int world)
+EvaluationSampler::EvaluationSampler(std::uint32_t image_count, int rank, int world,
+                                     std::uint64_t batch_size)
     : image_count_(image_count),
       world_(static_cast<std::uint64_t>(world)),
+      batch_size_(batch_size),
       batch_(static_cast<std::uint64_t>(rank)) {}
 
 std::optional<BatchRequest> EvaluationSampler::next() {
-  if (batch_ >= batch_count(image_count_)) return std::nullopt;
+  if (batch_ >= batch_count(image_count_, batch_size_)) return std::nullopt;
   BatchRequest request;
   request.step = batch_;
-  request.global_count = std::min(kBatch, image_count_ - batch_ * kBatch);
+  request.global_count = std::min(batch_size_, image_count_ - batch_ * batch_size_);
   request.images.resize(request.global_count);
   std::iota(request.images.begin(), request.images.end(),
-            static_cast<std::uint32_t>(batch_ * kBatch));
+            static_cast<std::uint32_t>(batch_ * batch_size_));
   batch_ += world_;
   return request;
 }

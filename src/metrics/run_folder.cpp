@@ -194,6 +194,10 @@ void RunFolder::write_evaluation(const Json& evaluation) const {
                         evaluation.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
 }
 
+bool RunFolder::has_evaluation_after(std::uint64_t step) const {
+  return number_of(read_json(evaluation_path()), "step") == static_cast<double>(step);
+}
+
 void RunFolder::remove_results_after(std::uint64_t step) const {
   remove_file(summary_path());
   remove_file(report_path());

@@ -43,30 +43,36 @@ CheckpointInterval CheckpointInterval::parse(const std::string& text) {
 BoundaryPolicy::BoundaryPolicy(comm::Communicator& comm, BoundaryRules rules)
     : comm_(comm), rules_(std::move(rules)), last_save_(Clock::now()) {}
 
-Boundary BoundaryPolicy::decide(std::uint64_t step) {
-  const auto mine = static_cast<std::int64_t>(decide_alone(step));
+Boundary BoundaryPolicy::decide(std::uint64_t step, bool evaluated) {
+  const auto mine = static_cast<std::int64_t>(decide_alone(step, evaluated));
   const auto decision =
       static_cast<Boundary>(comm_.all_reduce_value<std::int64_t>(mine, comm::Reduction::kMax));
   if (decision != Boundary::kGoOn) {
     last_save_ = Clock::now();
+    saved_step_ = step;
     save_asked_ = false;
   }
   return decision;
 }
 
-Boundary BoundaryPolicy::decide_alone(std::uint64_t step) {
-  static_assert(Boundary::kGoOn < Boundary::kSave && Boundary::kSave < Boundary::kSaveAndStop,
-                "the highest wish of any rank counts");
-  const bool is_rank_0 = comm_.rank() == 0;
-  const bool time_is_up = is_rank_0 && rules_.stop_after_seconds > 0 &&
-                          elapsed_since(rules_.start) >= rules_.stop_after_seconds;
-  if (rules_.is_stop_asked() || time_is_up) return Boundary::kSaveAndStop;
-  return is_rank_0 && is_save_due(step) ? Boundary::kSave : Boundary::kGoOn;
+bool BoundaryPolicy::must_stop_within(double seconds) {
+  const bool time_is_up = comm_.rank() == 0 && rules_.stop_after_seconds > 0 &&
+                          elapsed_since(rules_.start) + seconds >= rules_.stop_after_seconds;
+  must_stop_ = must_stop_ || time_is_up || rules_.is_stop_asked();
+  return must_stop_;
 }
 
-bool BoundaryPolicy::is_save_due(std::uint64_t step) const {
+Boundary BoundaryPolicy::decide_alone(std::uint64_t step, bool evaluated) {
+  static_assert(Boundary::kGoOn < Boundary::kSave && Boundary::kSave < Boundary::kSaveAndStop,
+                "the highest wish of any rank counts");
+  if (must_stop_within(0)) return Boundary::kSaveAndStop;
+  return comm_.rank() == 0 && is_save_due(step, evaluated) ? Boundary::kSave : Boundary::kGoOn;
+}
+
+bool BoundaryPolicy::is_save_due(std::uint64_t step, bool evaluated) const {
   if (save_asked_) return true;
-  if (step == rules_.first_step) return false;
+  // The checkpoint of this step lacks nothing but what the evaluation found.
+  if (step == rules_.first_step || step == saved_step_) return evaluated;
   if (step == rules_.total_steps) return true;
   const std::uint64_t count = rules_.every.count;
   if (count == 0) return false;

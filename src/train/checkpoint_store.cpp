@@ -132,12 +132,13 @@ std::optional<Checkpoint> CheckpointStore::read_best() const {
   }
 }
 
-double CheckpointStore::best_accuracy() const {
+std::optional<double> CheckpointStore::best_accuracy() const {
   const std::optional<Checkpoint> best = read_best();
-  if (!best) return 0;
+  if (!best) return std::nullopt;
   const TrainResult& result = best->state.result;
   const auto& evaluation = result.last_validation ? result.last_validation : result.last_evaluation;
-  return evaluation ? evaluation->accuracy : 0;
+  if (!evaluation) return std::nullopt;
+  return evaluation->accuracy;
 }
 
 void CheckpointStore::rotate(Keep keep) const {

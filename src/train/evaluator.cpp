@@ -16,6 +16,12 @@
 namespace tandem::train {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
 // What each rank counts, laid out for one reduction each.
 struct Counts {
   std::vector<double> batch_loss;  // by batch: written by one rank, zero on the others
@@ -68,6 +74,15 @@ struct Counts {
   }
 };
 
+// Collective where evaluations can be interrupted: a signal or the clock is known to one rank
+// alone.
+bool is_given_up(comm::Communicator& comm, const EvaluationSettings& settings,
+                 double batch_seconds) {
+  if (!settings.is_interrupted) return false;
+  const std::int64_t mine = settings.is_interrupted(batch_seconds) ? 1 : 0;
+  return comm.all_reduce_value<std::int64_t>(mine, comm::Reduction::kMax) > 0;
+}
+
 void require_exactly_once(const Counts& counts, std::uint64_t expected) {
   if (counts.accounting[0] == expected && counts.accounting[1] == image_id_hash_of_all(expected)) {
     return;
@@ -81,20 +96,27 @@ void require_exactly_once(const Counts& counts, std::uint64_t expected) {
 
 Evaluation evaluate(comm::Communicator& comm, model::Network& network,
                     const data::ImagesView& images, const EvaluationSettings& settings) {
-  const auto begin = std::chrono::steady_clock::now();
+  const auto begin = Clock::now();
   const torch::NoGradGuard no_grad;
   network.eval();
   broadcast_buffers(comm, network);
 
   const std::size_t image_count = images.labels.size();
-  Counts counts(data::EvaluationSampler::batch_count(image_count), settings);
-  LoadedBatches batches(images, settings.transform, {},
-                        std::make_unique<data::EvaluationSampler>(
-                            static_cast<std::uint32_t>(image_count), comm.rank(), comm.size()));
-  bool interrupted = false;
-  while (const auto batch = batches.next()) {
-    interrupted = settings.is_interrupted && settings.is_interrupted();
-    if (interrupted) break;
+  const std::uint64_t batch_count =
+      data::EvaluationSampler::batch_count(image_count, settings.batch_size);
+  Counts counts(batch_count, settings);
+  LoadedBatches batches(
+      images, settings.transform, {},
+      std::make_unique<data::EvaluationSampler>(static_cast<std::uint32_t>(image_count),
+                                                comm.rank(), comm.size(), settings.batch_size));
+  // Every rank takes part in each round, also where it has no batch left for the last one.
+  const auto world = static_cast<std::uint64_t>(comm.size());
+  double batch_seconds = 0;
+  for (std::uint64_t done = 0; done < batch_count; done += world) {
+    if (is_given_up(comm, settings, batch_seconds)) return {};
+    const auto batch_begin = Clock::now();
+    const auto batch = batches.next();
+    if (!batch) continue;
     const model::AutocastScope autocast(settings.precision, settings.device.type());
     const torch::Tensor pixels = batch->images.to(settings.device);
     const torch::Tensor logits = network.forward(pixels);
@@ -102,11 +124,10 @@ Evaluation evaluate(comm::Communicator& comm, model::Network& network,
     if (settings.views) {
       counts.add_views(*batch, on_host(logits_of_views(network, pixels, logits)));
     }
+    batch_seconds = seconds_since(batch_begin);
   }
-  Evaluation result;
-  const auto interruptions = comm.all_reduce_value<std::int64_t>(interrupted ? 1 : 0);
-  if (interruptions > 0) return result;
   counts.reduce(comm);
+  Evaluation result;
   result.worst = counts.worst.gather(comm);
 
   result.completed = true;
@@ -128,7 +149,7 @@ Evaluation evaluate(comm::Communicator& comm, model::Network& network,
     result.views_accuracy =
         static_cast<double>(counts.correct_of_views) / static_cast<double>(image_count);
   }
-  result.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  result.seconds = seconds_since(begin);
   return result;
 }
 

@@ -33,9 +33,9 @@ Trainer::Trainer(TrainerParts parts, TrainerSettings settings, TrainingState sta
 
 TrainResult Trainer::run() {
   const data::TrainingPlan& plan = settings_.plan;
-  if (std::exchange(state_.evaluation_due, false)) run_evaluation(state_.step - 1);
+  const bool evaluated = state_.evaluation_due && run_evaluation(state_.step - 1);
   parts_.network.train();
-  if (stops_here()) return result_;
+  if (stops_here(evaluated)) return result_;
   const std::uint64_t first = state_.step;
   while (state_.step < plan.steps) {
     const std::uint64_t step = state_.step;
@@ -59,13 +59,14 @@ TrainResult Trainer::run() {
     if (log_due) log_step(step, last_);
     if (epoch_ends || last) finish_epoch(step, epoch_ends);
     const std::uint64_t epochs_done = (step + 1) / plan.steps_per_epoch();
-    const bool evaluation_due = settings_.eval_every > 0 &&
-                                (last || (epoch_ends && epochs_done % settings_.eval_every == 0));
-    if (evaluation_due) run_evaluation(step);
+    state_.evaluation_due = settings_.eval_every > 0 &&
+                            (last || (epoch_ends && epochs_done % settings_.eval_every == 0));
     // The first steps make more than the others do, and a short batch has shapes of its own.
     const bool shapes_change = plan.images_in_step(step) != plan.images_in_step(step + 1);
     if (step == first + kWarmupSteps || shapes_change) model::release_unused_memory();
-    if (stops_here()) break;
+    // What is trained is safe before it is evaluated: a run that dies there goes on from here.
+    if (stops_here(false)) break;
+    if (state_.evaluation_due && stops_here(run_evaluation(step))) break;
   }
   return result_;
 }
@@ -78,10 +79,10 @@ void Trainer::let_early_parameters_be() {
   }
 }
 
-// True where the run ends before its last step.
-bool Trainer::stops_here() {
+// True where the run ends before its last step and that step's evaluation.
+bool Trainer::stops_here(bool evaluated) {
   if (!parts_.decide) return false;
-  const Boundary decision = parts_.decide(state_.step);
+  const Boundary decision = parts_.decide(state_.step, evaluated);
   if (decision != Boundary::kGoOn) {
     enter(comm::Phase::kCheckpoint);
     const auto begin = Clock::now();
@@ -94,7 +95,7 @@ bool Trainer::stops_here() {
     if (state.epoch_totals.images > 0) result_.train_loss = state.epoch_totals.mean_loss();
     parts_.save(state);
   }
-  const bool complete = state_.step == settings_.plan.steps && !state_.evaluation_due;
+  const bool complete = state_.step >= settings_.plan.steps && !state_.evaluation_due;
   result_.stopped = decision == Boundary::kSaveAndStop && !complete;
   return result_.stopped;
 }
@@ -174,10 +175,11 @@ void Trainer::collect() {
   gradient_norm_ = outcome.gradient_norm;
 }
 
-void Trainer::run_evaluation(std::uint64_t step) {
+// False where it was given up.
+bool Trainer::run_evaluation(std::uint64_t step) {
   enter(comm::Phase::kEvaluation);
-  model::release_unused_memory();  // around what has shapes of its own
-  const bool last = step + 1 == settings_.plan.steps;
+  model::release_unused_memory();                      // around what has shapes of its own
+  const bool last = step + 1 >= settings_.plan.steps;  // a resumed run may be past its end
   bool completed = true;
   if (parts_.validate) {
     const Evaluation evaluation = parts_.validate();
@@ -192,6 +194,7 @@ void Trainer::run_evaluation(std::uint64_t step) {
   model::release_unused_memory();
   parts_.network.train();
   state_.evaluation_due = !completed;
+  return completed;
 }
 
 }  // namespace tandem::train

@@ -18,8 +18,10 @@ constexpr std::uint64_t kFewSteps = 10;  // of which none is left out of images_
 
 // The summed gradient has the same bits on every rank, so all of them decide alike.
 void Trainer::note_skipped(const StepOutcome& outcome) {
-  result_.skipped_steps += outcome.skipped;
-  if (outcome.healthy) return;  // the scale of the loss is being found
+  if (outcome.healthy) {  // the scale of the loss is being found
+    result_.skipped_steps += outcome.skipped;
+    return;
+  }
   const std::int64_t none = parts_.comm.size();
   const std::int64_t mine = outcome.finite_loss ? none : parts_.comm.rank();
   const auto first = parts_.comm.all_reduce_value<std::int64_t>(mine, comm::Reduction::kMin);
@@ -32,6 +34,7 @@ void Trainer::note_skipped(const StepOutcome& outcome) {
     throw comm::AgreedError(ExitCode::kTrainingFailed,
                             what + "; lower --lr, or limit the gradient with --clip-norm");
   }
+  result_.skipped_steps += outcome.skipped;
   const std::string left_out =
       outcome.skipped == 1
           ? "; its update is left out"
@@ -130,6 +133,8 @@ void Trainer::note_evaluation(std::uint64_t step, const char* images, const Eval
   kept->step = record.step;
   result_.evaluation_seconds += evaluation.seconds;
   for (const auto& sink : parts_.sinks) sink->on_evaluation(record);
+  const bool is_of_test = &kept == &result_.last_evaluation;
+  if (is_of_test && parts_.keep_evaluation) parts_.keep_evaluation(*kept);
 }
 
 }  // namespace tandem::train

@@ -12,12 +12,21 @@ void get_number(const Json& json, double& number) {
   number = json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
 }
 
+Json to_json(const std::optional<double>& number) { return number ? Json(*number) : Json(); }
+
+std::optional<double> number_from_json(const Json& json) {
+  if (json.is_null()) return std::nullopt;
+  return json.get<double>();
+}
+
 Json evaluation_to_json(const std::optional<Evaluation>& evaluation) {
   if (!evaluation) return nullptr;
   return {{"loss", evaluation->loss},
           {"accuracy", evaluation->accuracy},
           {"correct", evaluation->correct},
-          {"images", evaluation->images}};
+          {"images", evaluation->images},
+          {"views_accuracy", to_json(evaluation->views_accuracy)},
+          {"step", evaluation->step}};
 }
 
 std::optional<Evaluation> evaluation_from_json(const Json& json) {
@@ -27,6 +36,9 @@ std::optional<Evaluation> evaluation_from_json(const Json& json) {
   json.at("accuracy").get_to(evaluation.accuracy);
   json.at("correct").get_to(evaluation.correct);
   json.at("images").get_to(evaluation.images);
+  // Earlier checkpoints have neither; no evaluation follows step 0.
+  evaluation.views_accuracy = number_from_json(json.value("views_accuracy", Json()));
+  evaluation.step = json.value("step", std::uint64_t{0});
   return evaluation;
 }
 
@@ -52,7 +64,7 @@ Json TrainingState::to_json() const {
           {"exchange_seconds", result.exchange_seconds},
           {"evaluation_seconds", result.evaluation_seconds},
           {"images_per_second", result.images_per_second},
-          {"train_loss", result.train_loss},
+          {"train_loss", train::to_json(result.train_loss)},
           {"skipped_steps", result.skipped_steps},
           {"last_evaluation", evaluation_to_json(result.last_evaluation)},
           {"last_validation", evaluation_to_json(result.last_validation)}};
@@ -80,7 +92,7 @@ TrainingState TrainingState::from_json(const Json& json) {
     json.at("exchange_seconds").get_to(state.result.exchange_seconds);
     json.at("evaluation_seconds").get_to(state.result.evaluation_seconds);
     json.at("images_per_second").get_to(state.result.images_per_second);
-    get_number(json.at("train_loss"), state.result.train_loss);
+    state.result.train_loss = number_from_json(json.at("train_loss"));
     json.at("skipped_steps").get_to(state.result.skipped_steps);
     state.result.last_evaluation = evaluation_from_json(json.at("last_evaluation"));
     // Checkpoints of 0.1.0 before --validation-split have none.

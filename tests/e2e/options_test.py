@@ -95,8 +95,17 @@ class Options(TandemTest):
     def test_views_need_an_evaluation(self):
         done = self.tandem("train", "--data", DATA, "--tta", "--eval-every", "0", code=2)
         self.assert_one_error(done, "--tta and --eval-every 0 exclude each other")
+        done = self.tandem("train", "--data", DATA, "--save-best", "--validation-split", "0.2", "--eval-every", "0", code=2)
+        self.assert_one_error(done, "--save-best and --eval-every 0 exclude each other",
+                              "--validation-split and --eval-every 0 exclude each other")
         words = self.tandem("train", "--data", DATA, "--recipe", "cifar10-fast", "--eval-every", "0", "--print-config").stdout
         self.assertRegex(words, r"(?m)^tta +true ")
+
+    def test_a_time_that_is_none_is_told_with_one_that_is(self):
+        for text in ("1h", "00:00:00", "1:2:3:4", "1:60", ""):
+            done = self.tandem("train", "--data", DATA, "--max-time", text, code=2)
+            self.assert_one_error(done, "--max-time" if text == "" else
+                                  f"--max-time: '{text}' is not HH:MM:SS, MM:SS or seconds, above 0; 1 hour is 01:00:00")
 
     def test_devices_that_exclude_each_other_are_named_together(self):
         for command in (["train"], ["eval", "--checkpoint", "a"]):

@@ -208,12 +208,13 @@ class Resume(TandemTest):
 
     def test_an_older_best_is_gone_on_with(self):
         """Its own name has been rotated away; what came after it moves aside."""
-        options = ["--save-best", "--keep-checkpoints", "1", "--checkpoint-every", "0"]
+        unjudged = ["--keep-checkpoints", "1", "--checkpoint-every", "0", "--eval-every", "0"]
+        options = [*unjudged[:-2], "--save-best"]
         self.run_to(20, "a", *options)
-        self.run_to(30, "a", "--resume", "auto", *options, "--eval-every", "0")
+        self.run_to(30, "a", "--resume", "auto", *unjudged)
         self.assertEqual(self.steps_kept("a"), [30])
         best = self.folder / "runs/a/checkpoints/best.safetensors"
-        self.mpirun(2, *TRAIN, "--resume", best, "--max-steps", 25, *options, "--eval-every", "0")
+        self.mpirun(2, *TRAIN, "--resume", best, "--max-steps", 25, *unjudged)
         self.assertEqual(self.steps_kept("a"), [25])
         self.assertTrue((self.folder / "runs/a/checkpoints/superseded-1/step-00000030.safetensors").exists())
         self.run_to(40, "a", "--resume", "auto", *options)
@@ -245,6 +246,55 @@ class Resume(TandemTest):
         after = {path: path.stat().st_mtime_ns for path in files}
         after.pop(self.folder / "runs/a/run.lock")
         self.assertEqual(after, {path: time for path, time in files.items() if path.name != "run.lock"})
+
+    def evaluations(self, run_id):
+        lines = read_lines(self.folder / "runs" / run_id / "metrics.jsonl")
+        return [line for line in lines if line["event"] == "eval"]
+
+    def test_what_the_last_evaluation_found_outlives_a_kill_before_the_summary(self):
+        for left in (["evaluation.json"], []):
+            with self.subTest(left=left):
+                run_id = f"left-{len(left)}"
+                run = self.folder / "runs" / run_id
+                self.run_to(4, run_id, "--tta")
+                found, summary = json.loads((run / "evaluation.json").read_text()), self.summary(run_id)
+                self.assertIsNotNone(summary["test_accuracy_tta"])
+                for name in ("summary.json", "report.html", "evaluation.json", "model/model.safetensors"):
+                    if name not in left:
+                        (run / name).unlink()
+                self.run_to(4, run_id, "--tta", "--resume", "auto")
+                again = self.summary(run_id)
+                self.assertEqual(again["exit_reason"], "completed")
+                for field in ("test_loss", "test_accuracy", "test_accuracy_tta", "weights_sha256"):
+                    self.assertEqual(again[field], summary[field], field)
+                self.assertEqual(json.loads((run / "evaluation.json").read_text()), found)
+                self.assertTrue((run / "report.html").exists())
+                self.assertTrue((run / "model/model.safetensors").exists())
+
+    def test_the_model_of_an_earlier_end_moves_aside_when_the_run_goes_on(self):
+        run = self.folder / "runs/a"
+        self.run_to(4, "a")
+        model = {path.name: path.read_bytes() for path in (run / "model").iterdir()}
+        self.assertEqual(len(model), 2)
+        code, words = self.stop_at(6, "a", "--max-steps", "100000", "--resume", "auto")
+        self.assertEqual(code, 75, words)
+        self.assertEqual(list((run / "model").iterdir()), [])
+        aside = run / "checkpoints/superseded-1/model"
+        self.assertEqual({path.name: path.read_bytes() for path in aside.iterdir()}, model)
+        newest = f"runs/a/checkpoints/step-{self.summary('a')['steps']:08}.safetensors"
+        for ranks, *command in ((2, "eval", "--data", DATA, "--json"), (1, "export", "--output", "net.pth")):
+            done = self.mpirun(ranks, *command, "--checkpoint", "runs/a")
+            self.assertIn(f"tandem: --checkpoint runs/a: reads {newest}\n", done.stderr)
+            done = self.mpirun(ranks, *command, "--checkpoint", newest)
+            self.assertEqual(done.stderr, "")
+
+    def test_a_run_that_is_shortened_ends_with_its_evaluation(self):
+        self.run_to(13, "a", "--eval-every", "0")
+        (self.folder / "runs/a/summary.json").unlink()  # as where it was killed
+        self.run_to(11, "a", "--resume", "auto", "--eval-every", "1")
+        self.assertEqual((self.summary("a")["exit_reason"], self.summary("a")["steps"]), ("completed", 13))
+        self.assertEqual([line["step"] for line in self.evaluations("a")], [13])
+        self.assertEqual(self.summary("a")["test_loss"], self.evaluations("a")[-1]["test_loss"])
 
     def test_what_must_agree_is_named(self):
         self.run_to(3, "a")

@@ -31,6 +31,9 @@ class ScriptModel(TandemTest):
     def run_of(self, run_id):
         return self.folder / "runs" / run_id
 
+    def summary(self, run_id):
+        return json.loads((self.run_of(run_id) / "summary.json").read_text())
+
     def losses(self, run_id):
         return [line["loss"] for line in read_lines(self.run_of(run_id) / "metrics.jsonl") if line["event"] == "step"]
 

@@ -29,7 +29,8 @@ class FullDisk(TandemTest):
         self.assertEqual((self.folder / "left").read_text(), "", "a temporary file stayed")
         lines = read_lines(self.folder / "runs/a/metrics.jsonl")
         self.assertEqual([line["step"] for line in lines if line["event"] == "step"], [1, 2, 3, 4, 5, 6])
-        self.assertEqual([line["step"] for line in lines if line["event"] == "warning"], [2, 4, 6])
+        self.assertEqual([line["step"] for line in lines if line["event"] == "warning"], [2, 4, 6, 6],
+                         "the last one before and after its evaluation")
         summary = json.loads((self.folder / "runs/a/summary.json").read_text())
         self.assertEqual((summary["exit_reason"], summary["steps"]), ("completed", 6))
 
@@ -44,6 +45,9 @@ class FullDisk(TandemTest):
         self.assertEqual(len(re.findall("warning: .*lines are missing there", done.stderr)), 1, done.stderr)
         self.assertEqual(len(re.findall("warning: .*TensorBoard will lack values", done.stderr)), 1, done.stderr)
         self.assertEqual(len(re.findall("tandem: error: ", done.stderr)), 1, done.stderr)
+        self.assertRegex(done.stderr, "(?s)error: .*model.*the last checkpoint could not be written either: .*"
+                                      "so the final weights are in no file")
+        self.assertNotIn("the run itself is done", done.stderr)
         for name in ("metrics", "rank-0000", "rank-0001"):
             steps = [line["step"] for line in read_lines(self.folder / f"{name}.jsonl") if line["event"] == "step"]
             self.assertEqual(steps, sorted(set(steps)))

@@ -16,7 +16,8 @@ void expect_like_the_host(const TrainConfig& config, std::size_t images = 1001) 
   EXPECT_EQ(device.result.images_seen, host.result.images_seen);
   expect_same_curve(device, host);
   if (world.rank() != 0) return;
-  EXPECT_NEAR(device.result.train_loss, host.result.train_loss, 1e-4 * host.result.train_loss);
+  const double expected = host.result.train_loss.value();
+  EXPECT_NEAR(device.result.train_loss.value(), expected, 1e-4 * expected);
 }
 
 TEST(DeviceForm, FollowsTheLossCurveOfTheHostFor50Steps) { expect_like_the_host(base_config()); }

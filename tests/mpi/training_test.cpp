@@ -150,7 +150,7 @@ TEST(Training, AnUpdateThatIsNotFiniteIsRefusedOrLeftOut) {
   EXPECT_EQ(skipped.result.steps, 6U);
   EXPECT_GT(skipped.result.skipped_steps, 0U);
   EXPECT_LT(skipped.result.skipped_steps, 6U);
-  const double loss = skipped.result.train_loss;  // rank 0 has it
+  const double loss = skipped.result.train_loss.value_or(NAN);  // rank 0 has it
   EXPECT_TRUE(world.rank() != 0 || std::isnan(loss) || loss > 1)
       << loss << ": what was left out counts as a loss of 0";
   for (const torch::Tensor& parameter : skipped.parameters) {
@@ -227,6 +227,50 @@ std::vector<std::tuple<std::uint64_t, std::int64_t, double>> values_of(
     values.emplace_back(answer.image, answer.predicted, answer.loss);
   }
   return values;
+}
+
+class EvaluationOfRanks : public ::testing::Test {
+ protected:
+  Evaluation evaluate_by(comm::Communicator& comm, std::uint64_t batch_size,
+                         std::function<bool(double)> is_interrupted = nullptr) {
+    EvaluationSettings settings{{kShape, data::Layout::kPlanar, {0.4}, {0.3}}, {}, kClasses};
+    settings.batch_size = batch_size;
+    settings.is_interrupted = std::move(is_interrupted);
+    return evaluate(comm, *network_, images_.view(), settings);
+  }
+
+  comm::MpiCommunicator world_ = comm::MpiCommunicator::world();
+  const Images images_{701};
+  model::NetworkPtr network_ = [] {
+    torch::manual_seed(5);
+    return model::make_network("lenet", {kShape.channels, kShape.height, kShape.width}, kClasses);
+  }();
+};
+
+TEST_F(EvaluationOfRanks, IsGivenUpByAllBeforeTheBatchBeforeWhichOneIsInterrupted) {
+  const int last = world_.size() - 1;
+  int asked = 0;
+  const Evaluation found = evaluate_by(world_, 50, [&](double seconds) {
+    EXPECT_EQ(seconds > 0, asked > 0) << "what the batch before took";
+    return ++asked == 3 && world_.rank() == last;
+  });
+  EXPECT_FALSE(found.completed);
+  EXPECT_EQ(asked, 3);
+}
+
+TEST_F(EvaluationOfRanks, CountsAlikeInBatchesOfAnySize) {
+  auto self = comm::MpiCommunicator::self();
+  for (const std::uint64_t size : {1U, 32U, 700U, 5000U}) {
+    const Evaluation found = evaluate_by(world_, size, [](double) { return false; });
+    const Evaluation alone = evaluate_by(self, size);
+    const Evaluation usual = evaluate_by(self, data::EvaluationSampler::kBatch);
+    if (world_.rank() != 0) continue;
+    EXPECT_TRUE(found.completed);
+    EXPECT_EQ(found.loss, alone.loss) << "the same batches on other ranks";
+    EXPECT_EQ(found.correct, usual.correct);
+    EXPECT_EQ(found.confusion, usual.confusion);
+    EXPECT_NEAR(found.loss, usual.loss, 1e-6 * usual.loss);
+  }
 }
 
 TEST(Evaluation, IsTheSameAtAnyNumberOfRanks) {

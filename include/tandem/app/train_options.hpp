@@ -21,6 +21,8 @@ OptionTable train_option_table();
 OptionSpec precision_option();
 OptionSpec channels_last_option();
 OptionSpec threads_option();
+OptionSpec eval_batch_size_option();
+std::uint64_t read_eval_batch_size(Options& options);
 
 // What is reported and where, beside what is trained.
 struct TrainReporting {

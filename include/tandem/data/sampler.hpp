@@ -71,19 +71,21 @@ class TrainingSampler final : public Sampler {
   std::vector<std::uint32_t> order_;
 };
 
-// Batches of 500 consecutive images, dealt to ranks in turn, so that a batch is the same at any
-// number of ranks.
+// Batches of `batch_size` consecutive images, dealt to ranks in turn, so that a batch is the same
+// at any number of ranks.
 class EvaluationSampler final : public Sampler {
  public:
-  static constexpr std::uint64_t kBatch = 500;
-  static std::uint64_t batch_count(std::uint64_t image_count);
+  static constexpr std::uint64_t kBatch = 500;  // where no other size is asked for
+  static std::uint64_t batch_count(std::uint64_t image_count, std::uint64_t batch_size = kBatch);
 
-  EvaluationSampler(std::uint32_t image_count, int rank, int world);
+  EvaluationSampler(std::uint32_t image_count, int rank, int world,
+                    std::uint64_t batch_size = kBatch);
   std::optional<BatchRequest> next() override;
 
  private:
   std::uint32_t image_count_;
   std::uint64_t world_;
+  std::uint64_t batch_size_;
   std::uint64_t batch_;
 };
 

@@ -61,8 +61,13 @@ class RunFolder {
   void write_summary(const Json& summary) const;
   // What the model answered in its last evaluation.
   void write_evaluation(const Json& evaluation) const;
+  // Whether the one there is of the evaluation after `step`.
+  bool has_evaluation_after(std::uint64_t step) const;
   // Before a run goes on after `step`: the summary and the page, and an evaluation of a later step.
   void remove_results_after(std::uint64_t step) const;
+  // Before a run goes on after its end: the model of that end, but not the network that the run
+  // trains, moves to model/ there.
+  void supersede_model(Superseded& aside) const;
   // Why no lock keeps other runs out; empty: one does.
   const std::string& lock_warning() const { return lock_.warning(); }
 

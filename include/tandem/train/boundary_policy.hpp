@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "tandem/comm/communicator.hpp"
@@ -36,18 +37,24 @@ class BoundaryPolicy {
   BoundaryPolicy(comm::Communicator& comm, BoundaryRules rules);
 
   // Collective: one small all-reduce, because signals and clocks are known to one rank alone.
-  Boundary decide(std::uint64_t step);
+  // `evaluated`: since the last decision, which may have been at the same step.
+  Boundary decide(std::uint64_t step, bool evaluated = false);
   // Makes the next decision save; on rank 0.
   void ask_to_save() { save_asked_ = true; }
+  // Whether this rank is asked to stop, or its clock says so: then, or before so many seconds are
+  // over, which something that cannot be interrupted will take. The next decision is then to stop.
+  bool must_stop_within(double seconds);
 
  private:
-  Boundary decide_alone(std::uint64_t step);
-  bool is_save_due(std::uint64_t step) const;
+  Boundary decide_alone(std::uint64_t step, bool evaluated);
+  bool is_save_due(std::uint64_t step, bool evaluated) const;
 
   comm::Communicator& comm_;
   const BoundaryRules rules_;
   std::chrono::steady_clock::time_point last_save_;
+  std::optional<std::uint64_t> saved_step_;  // by the last decision to save
   bool save_asked_ = false;
+  bool must_stop_ = false;
 };
 
 }  // namespace tandem::train

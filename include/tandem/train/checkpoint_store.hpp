@@ -49,8 +49,8 @@ class CheckpointStore {
   void write(const Checkpoint& checkpoint, Keep keep) const;
   // Makes it best.safetensors if it is the best, also where the process that wrote it died before.
   void keep_if_best(const Checkpoint& checkpoint) const;
-  // Of the evaluation of best.safetensors; 0 where there is none that is whole.
-  double best_accuracy() const;
+  // Of the evaluation of best.safetensors; nothing where there is none that is whole.
+  std::optional<double> best_accuracy() const;
   // Moves every checkpoint after `step`, the best too, to superseded-N/; returns how many files.
   std::size_t supersede_after(std::uint64_t step) const;
 

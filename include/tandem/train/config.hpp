@@ -46,8 +46,9 @@ struct TrainConfig {
   bool deterministic = false;       // refuses what need not give the same bits
   bool bfloat16_gradients = false;  // exchanged as bfloat16; else as fp32
   std::uint64_t seed = 1;
-  std::uint64_t eval_every = 1;  // epochs; 0: never
-  std::uint64_t log_every = 10;  // steps; 0: never
+  std::uint64_t eval_every = 1;                                     // epochs; 0: never
+  std::uint64_t eval_batch_size = data::EvaluationSampler::kBatch;  // images per rank
+  std::uint64_t log_every = 10;                                     // steps; 0: never
 
   // Into how many parts a global batch is cut, over all ranks.
   std::uint64_t parts_of_batch(std::uint64_t world) const;

@@ -2,9 +2,9 @@
 // Owns: nothing; what it is made of must outlive it. Threads: one at a time.
 // Throws: InternalError (on rank 0) where an image was not used exactly once.
 //
-// The split is cut into batches of 500 consecutive images. A batch's loss is summed by whichever
-// rank holds it, and rank 0 adds the batches in their order, so the result does not depend on the
-// number of ranks.
+// The split is cut into batches of consecutive images. A batch's loss is summed by whichever rank
+// holds it, and rank 0 adds the batches in their order, so the result does not depend on the number
+// of ranks. Another size of the batches may change the last digits of the loss.
 #pragma once
 
 #include <cstdint>
@@ -39,14 +39,17 @@ struct EvaluationSettings {
   data::Transform transform;
   model::Precision precision;
   std::size_t classes;
-  torch::Device device = torch::kCPU;              // the network's
-  std::function<bool()> is_interrupted = nullptr;  // asked between batches; may be empty
-  std::size_t worst = 0;                           // how many of the worst answers are wanted
-  bool views = false;                              // test-time augmentation, six times the work
+  torch::Device device = torch::kCPU;  // the network's
+  // Asked before each batch, with the seconds that the one before took here; may be empty, on all
+  // ranks alike.
+  std::function<bool(double seconds)> is_interrupted = nullptr;
+  std::size_t worst = 0;  // how many of the worst answers are wanted
+  bool views = false;     // test-time augmentation, six times the work
+  std::uint64_t batch_size = data::EvaluationSampler::kBatch;
 };
 
 // Collective. Broadcasts rank 0's buffers first and leaves the network in evaluation mode. Complete
-// on rank 0 alone. Given up on every rank where it was interrupted on one.
+// on rank 0 alone. Where one rank is interrupted, all give up before their next batch.
 Evaluation evaluate(comm::Communicator& comm, model::Network& network,
                     const data::ImagesView& images, const EvaluationSettings& settings);
 

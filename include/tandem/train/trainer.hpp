@@ -44,13 +44,17 @@ struct TrainerParts {
   // Collective; where there is one, it takes the place of all evaluations but the last.
   std::function<Evaluation()> validate;
   metrics::Sinks& sinks;  // empty but on rank 0
-  // Both collective, after each step, with the steps done; may be empty.
-  std::function<Boundary(std::uint64_t step)> decide = nullptr;
+  // Both collective, after each step, with the steps done; may be empty. At a step that is
+  // evaluated before the evaluation, with `evaluation_due` in the state, and, `evaluated`, after
+  // it.
+  std::function<Boundary(std::uint64_t step, bool evaluated)> decide = nullptr;
   std::function<void(const TrainingState&)> save =
       nullptr;                         // the state is complete on rank 0 alone
   comm::Progress* progress = nullptr;  // told of each phase; may be absent
   // What this rank last saw of its machine; may be empty.
   std::function<metrics::SystemUsage()> system = nullptr;
+  // On rank 0, with each evaluation of the test images, before it is saved; may be empty.
+  std::function<void(const Evaluation&)> keep_evaluation = nullptr;
 };
 
 struct TrainerSettings {
@@ -89,10 +93,10 @@ class Trainer {
   void note_skipped(const StepOutcome& outcome);
   void log_step(std::uint64_t step, Totals totals);
   void finish_epoch(std::uint64_t step, bool epoch_ends);
-  void run_evaluation(std::uint64_t step);
+  bool run_evaluation(std::uint64_t step);
   void note_evaluation(std::uint64_t step, const char* images, const Evaluation& evaluation,
                        std::optional<Evaluation>& kept);
-  bool stops_here();
+  bool stops_here(bool evaluated);
   void enter(comm::Phase phase);
   TrainingState gather_state();
   double epochs_after(std::uint64_t step) const;

@@ -13,17 +13,37 @@ constexpr double kSoonest = 0.01;  // seconds between two looks at the machine
 // "HH:MM:SS", "MM:SS" or seconds.
 double parse_time(const std::string& text) {
   constexpr std::int64_t kMostHours = 100'000;
-  double seconds = 0;
   const std::vector<std::string> parts = split(text, ':');
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    const std::int64_t highest = i == 0 ? kMostHours : 59;
-    const std::string what = "--max-time: '" + text + "' is not HH:MM:SS, MM:SS or seconds;";
-    seconds = seconds * 60 + static_cast<double>(parse_integer(parts[i], 0, highest, what));
+  double seconds = 0;
+  try {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const std::int64_t highest = i == 0 ? kMostHours : 59;
+      seconds = seconds * 60 + static_cast<double>(parse_integer(parts[i], 0, highest, ""));
+    }
+  } catch (const UsageError&) {
+    seconds = 0;
   }
   if (parts.size() > 3 || seconds == 0) {
-    throw UsageError("--max-time: '" + text + "' is not HH:MM:SS, MM:SS or seconds, above 0");
+    throw UsageError("--max-time: '" + text +
+                     "' is not HH:MM:SS, MM:SS or seconds, above 0; 1 hour is 01:00:00");
   }
   return seconds;
+}
+
+// A recipe's are for evaluations if there are any.
+void refuse_without_evaluations(Options& options) {
+  if (options.text("eval-every") != "0") return;
+  const auto is_asked_for = [&options](const char* name) {
+    return options.value(name).origin > Origin::kRecipe;
+  };
+  const char* nothing = " and --eval-every 0 exclude each other: nothing would be evaluated";
+  if (options.flag("tta") && is_asked_for("tta")) options.add_fault(std::string("--tta") + nothing);
+  if (options.flag("save-best") && is_asked_for("save-best")) {
+    options.add_fault(std::string("--save-best") + nothing);
+  }
+  if (options.real("validation-split", 0, 1) > 0 && is_asked_for("validation-split")) {
+    options.add_fault(std::string("--validation-split") + nothing);
+  }
 }
 
 }  // namespace
@@ -63,6 +83,7 @@ void read_safekeeping(Options& options, Safekeeping& safekeeping) {
   safekeeping.keep.last = options.count("keep-checkpoints", 1, 1'000'000);
   safekeeping.keep.every = options.count("keep-every", 0, std::uint64_t{1} << 40);
   safekeeping.save_best = options.flag("save-best");
+  refuse_without_evaluations(options);
   safekeeping.drift_check_every = options.count("drift-check-every", 0, std::uint64_t{1} << 40);
   safekeeping.skip_nonfinite = options.choice("on-nonfinite") == "skip";
   safekeeping.stall_warn_seconds = options.real("stall-warn", 0, kMostSeconds);

@@ -23,6 +23,11 @@ OptionSpec threads_option() {
           "execution"};
 }
 
+OptionSpec eval_batch_size_option() {
+  return {"eval-batch-size", "N", std::to_string(data::EvaluationSampler::kBatch),
+          "images that a rank evaluates at once", "execution"};
+}
+
 OptionTable train_option_table() {
   const std::string models =
       join(model::network_names(), ", ") + ", or a TorchScript file that Python exported";
@@ -104,6 +109,7 @@ OptionTable train_option_table() {
       backend_option(),
       init_timeout_option(),
       threads_option(),
+      eval_batch_size_option(),
       {"bucket-mb", "X|auto", "",
        "gradient bucket in MB; 0: one bucket, exchanged after backward; auto: measured at the "
        "start; if not given: 2 over NCCL, else 0",

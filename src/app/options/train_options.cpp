@@ -146,6 +146,10 @@ void refuse_other_bits(Options& options, const train::TrainConfig& config) {
 
 }  // namespace
 
+std::uint64_t read_eval_batch_size(Options& options) {
+  return options.count("eval-batch-size", 1, kMostImages);
+}
+
 TrainRequest read_train_options(Options& options) {
   TrainRequest request;
   train::TrainConfig& config = request.config;
@@ -188,11 +192,7 @@ TrainRequest read_train_options(Options& options) {
   config.deterministic = options.flag("deterministic");
   if (config.deterministic) refuse_other_bits(options, config);
   config.eval_every = options.count("eval-every", 0, std::uint64_t{1} << 40);
-  // A recipe's --tta is for evaluations if there are any.
-  const bool asks_for_views = options.flag("tta") && options.value("tta").origin > Origin::kRecipe;
-  if (asks_for_views && config.eval_every == 0) {
-    options.add_fault("--tta and --eval-every 0 exclude each other: nothing would be evaluated");
-  }
+  config.eval_batch_size = read_eval_batch_size(options);
   config.log_every = options.count("log-every", 0, std::uint64_t{1} << 40);
   read_reporting(options, request.reporting);
   read_safekeeping(options, request.safekeeping);

@@ -127,6 +127,19 @@ TEST(TrainingSampler, DropsTheShortBatchOnlyWhenAsked) {
   EXPECT_EQ(plan.steps_per_epoch(), 2U);
 }
 
+TEST(EvaluationSampler, CutsBatchesOfAnotherSize) {
+  EXPECT_EQ(EvaluationSampler::batch_count(70, 32), 3U);
+  std::vector<std::size_t> sizes;
+  for (int rank = 0; rank < 2; ++rank) {
+    EvaluationSampler sampler(70, rank, 2, 32);
+    while (const auto request = sampler.next()) {
+      EXPECT_EQ(request->images.front(), request->step * 32);
+      sizes.push_back(request->images.size());
+    }
+  }
+  EXPECT_EQ(sizes, (std::vector<std::size_t>{32, 6, 32}));
+}
+
 TEST(EvaluationSampler, DealsFixedBatchesToRanks) {
   for (const std::uint32_t count : {1U, 499U, 500U, 501U, 1511U, 10000U}) {
     for (int world = 1; world <= 7; ++world) {

@@ -60,6 +60,42 @@ TEST(BoundaryPolicy, DoesNotSaveAgainWhereItBegan) {
   EXPECT_EQ(steps_that_save(rules), std::vector<std::uint64_t>{});
 }
 
+TEST(BoundaryPolicy, SavesAnEvaluationWhereTheStateBeforeItWasSaved) {
+  testing::LoneCommunicator comm;
+  BoundaryRules rules = rules_of("8");
+  rules.first_step = 4;
+  BoundaryPolicy policy(comm, rules);
+  EXPECT_EQ(policy.decide(4, true), Boundary::kSave) << "the one that was due at the start";
+  EXPECT_EQ(policy.decide(6, false), Boundary::kGoOn);
+  EXPECT_EQ(policy.decide(6, true), Boundary::kGoOn);
+  EXPECT_EQ(policy.decide(8, false), Boundary::kSave);
+  EXPECT_EQ(policy.decide(8, false), Boundary::kGoOn) << "nothing has changed";
+  EXPECT_EQ(policy.decide(8, true), Boundary::kSave);
+  EXPECT_EQ(policy.decide(9, true), Boundary::kGoOn);
+}
+
+TEST(BoundaryPolicy, StopsBeforeWhatWouldEndTooLate) {
+  testing::LoneCommunicator comm;
+  BoundaryRules rules = rules_of("0");
+  rules.stop_after_seconds = 100;
+  BoundaryPolicy policy(comm, rules);
+  EXPECT_FALSE(policy.must_stop_within(50));
+  EXPECT_EQ(policy.decide(1), Boundary::kGoOn);
+  EXPECT_TRUE(policy.must_stop_within(101));
+  EXPECT_TRUE(policy.must_stop_within(0)) << "what was given up is not gone on with";
+  EXPECT_EQ(policy.decide(1), Boundary::kSaveAndStop);
+}
+
+TEST(BoundaryPolicy, TheClockIsThatOfRank0) {
+  class Second final : public testing::LoneCommunicator {
+    int rank() const override { return 1; }
+  } comm;
+  BoundaryRules rules = rules_of("0");
+  rules.stop_after_seconds = 1;
+  rules.start -= std::chrono::seconds(100);
+  EXPECT_FALSE(BoundaryPolicy(comm, rules).must_stop_within(1000));
+}
+
 TEST(BoundaryPolicy, SavesOnceWhereItIsAskedTo) {
   testing::LoneCommunicator comm;
   BoundaryPolicy policy(comm, rules_of("0"));

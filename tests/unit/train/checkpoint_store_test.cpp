@@ -60,13 +60,13 @@ TEST_F(CheckpointStoreTest, ReadsBackWhatItWrites) {
 
 // As after a death between a checkpoint's own name and its second one.
 TEST_F(CheckpointStoreTest, KnowsTheBestFromTheFilesAlone) {
-  EXPECT_EQ(store_.best_accuracy(), 0);
+  EXPECT_EQ(store_.best_accuracy(), std::nullopt);
   Checkpoint checkpoint = checkpoint_of(8);
   checkpoint.state.result.last_evaluation->accuracy = 0.75;
   checkpoint.is_best = true;
   store_.write(checkpoint, {});
   std::filesystem::remove(store_.best_path());
-  EXPECT_EQ(store_.best_accuracy(), 0);
+  EXPECT_EQ(store_.best_accuracy(), std::nullopt);
   store_.keep_if_best(read_checkpoint(store_.path_of(8)));
   EXPECT_EQ(store_.best_accuracy(), 0.75);
   write(12);
@@ -135,7 +135,7 @@ TEST_F(CheckpointStoreTest, LossesThatAreNotFiniteAreKept) {
   checkpoint.state.result.last_evaluation->loss = std::numeric_limits<double>::infinity();
   store_.write(checkpoint, {});
   const TrainingState read = read_checkpoint(store_.path_of(5)).state;
-  EXPECT_TRUE(std::isnan(read.result.train_loss));
+  EXPECT_FALSE(read.result.train_loss);
   EXPECT_FALSE(std::isfinite(read.result.last_evaluation->loss));
 }
 

@@ -1,0 +1,39 @@
+#include "run_rules.hpp"
+
+#include "compute.hpp"
+#include "tandem/core/stop_signal.hpp"
+
+namespace tandem::app {
+
+train::BoundaryRules boundary_rules_of(const Safekeeping& safekeeping,
+                                       const train::BatchArithmetic& arithmetic,
+                                       std::uint64_t first_step,
+                                       std::chrono::steady_clock::time_point began) {
+  train::BoundaryRules rules;
+  rules.every = safekeeping.checkpoint_every;
+  rules.stop_after_seconds = safekeeping.stop_after_seconds;
+  rules.start = began;
+  rules.first_step = first_step;
+  rules.total_steps = arithmetic.total_steps;
+  rules.steps_per_epoch = arithmetic.steps_per_epoch;
+  rules.is_stop_asked = [] { return StopSignal::received() != 0; };
+  return rules;
+}
+
+train::TrainerSettings trainer_settings_of(const TrainRequest& request,
+                                           const train::BatchArithmetic& arithmetic,
+                                           const data::TrainingPlan& plan) {
+  const train::TrainConfig& config = request.config;
+  train::TrainerSettings settings;
+  settings.plan = plan;
+  settings.precision = config.precision;
+  settings.sums_loss = config.sums_loss;
+  settings.early_steps = early_steps_of(config, arithmetic);
+  settings.label_smoothing = config.label_smoothing;
+  settings.skip_nonfinite = request.safekeeping.skip_nonfinite;
+  settings.eval_every = config.eval_every;
+  settings.log_every = config.log_every;
+  return settings;
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,23 @@
+// The settings of the trainer and the rules of its boundaries, as a run's options have them.
+// Module-private.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+
+#include "tandem/app/train_options.hpp"
+#include "tandem/train/trainer.hpp"
+
+namespace tandem::app {
+
+// `began`: the start of the command, from which --max-time counts.
+train::BoundaryRules boundary_rules_of(const Safekeeping& safekeeping,
+                                       const train::BatchArithmetic& arithmetic,
+                                       std::uint64_t first_step,
+                                       std::chrono::steady_clock::time_point began);
+
+train::TrainerSettings trainer_settings_of(const TrainRequest& request,
+                                           const train::BatchArithmetic& arithmetic,
+                                           const data::TrainingPlan& plan);
+
+}  // namespace tandem::app

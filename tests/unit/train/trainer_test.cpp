@@ -1,0 +1,175 @@
+// When a trainer asks, saves and evaluates, told by parts that write down what they are asked.
+#include "tandem/train/trainer.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/lone_communicator.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/model/registry.hpp"
+#include "tandem/train/boundary_policy.hpp"
+#include "tandem/train/config.hpp"
+#include "tandem/train/reducer.hpp"
+
+namespace tandem::train {
+namespace {
+
+using Words = std::vector<std::string>;
+
+// Two epochs of three steps, on twelve images.
+class TrainerOrder : public ::testing::Test {
+ protected:
+  TrainerOrder() {
+    config_.model = "lenet";
+    config_.global_batch_size = 4;
+    config_.epochs = 2;
+    config_.threads = 1;
+    rules_.every = CheckpointInterval::parse("1epochs");
+    rules_.start = std::chrono::steady_clock::now();
+    rules_.is_stop_asked = [] { return false; };
+    plan_ = training_plan(config_, arithmetic(), kCount);
+  }
+
+  BatchArithmetic arithmetic() const { return BatchArithmetic::of(config_, kCount, 1); }
+
+  static std::string word(const char* what, const TrainingState& state) {
+    return what + std::to_string(state.step) + (state.evaluation_due ? " due" : "");
+  }
+
+  TrainResult run(const TrainingState& from = {}) {
+    rules_.first_step = plan_.first_step = from.step;
+    rules_.total_steps = plan_.steps;
+    rules_.steps_per_epoch = plan_.steps_per_epoch();
+    BoundaryPolicy policy(comm_, rules_);
+    Reducer reducer(arena_, comm_, 0);
+    const auto optimizer = make_optimizer({}, arena_.values().size());
+    const auto math = make_step_math(arena_, *optimizer, 0);
+    const Schedule schedule({}, 0.01, plan_.steps_per_epoch(), plan_.steps);
+    const data::ImagesView view{
+        kShape, {pixels_.data(), pixels_.size()}, {labels_.data(), labels_.size()}};
+    const data::Transform transform(kShape, data::Layout::kPlanar, {0.4}, {0.3});
+    LoadedBatches batches(view, transform, {},
+                          std::make_unique<data::TrainingSampler>(plan_, 0, 1));
+    metrics::Sinks sinks;
+    TrainerSettings settings;
+    settings.plan = plan_;
+    settings.eval_every = eval_every_;
+    const EvaluationSettings evaluation{transform, {}, 10, torch::kCPU, [&](double seconds) {
+                                          return policy.must_stop_within(seconds);
+                                        }};
+    Trainer trainer(
+        {comm_, *network_, arena_, reducer, *math, schedule, batches,
+         [&](bool last) {
+           words_.push_back(last ? "evaluate last" : "evaluate");
+           during_evaluation_();
+           if (accuracy_rises_) policy.ask_to_save();
+           return evaluate(comm_, *network_, view, evaluation);
+         },
+         nullptr, sinks,
+         [&](std::uint64_t step, bool evaluated) { return policy.decide(step, evaluated); },
+         [&](const TrainingState& state) {
+           words_.push_back(word("save ", state));
+           saved_ = state;
+         },
+         nullptr, nullptr,
+         [&](const Evaluation& found) { words_.push_back("keep " + std::to_string(found.step)); }},
+        settings, from);
+    return trainer.run();
+  }
+
+  static constexpr std::uint64_t kCount = 12;
+  static constexpr data::ImageShape kShape{1, 28, 28};
+  testing::LoneCommunicator comm_;
+  TrainConfig config_;
+  BoundaryRules rules_;
+  data::TrainingPlan plan_;
+  std::uint64_t eval_every_ = 1;
+  bool accuracy_rises_ = false;
+  std::function<void()> during_evaluation_ = [] {};
+  std::vector<std::uint8_t> pixels_ = std::vector<std::uint8_t>(kCount * kShape.pixels(), 90);
+  std::vector<std::uint8_t> labels_ = std::vector<std::uint8_t>(kCount, 3);
+  model::NetworkPtr network_ = model::make_network("lenet", {1, 28, 28}, 10);
+  ParameterArena arena_{*network_, false};
+  Words words_;
+  TrainingState saved_;
+};
+
+TEST_F(TrainerOrder, AnEpochIsSavedBeforeAndAfterItsEvaluation) {
+  const TrainResult result = run();
+  EXPECT_EQ(words_, (Words{"save 3 due", "evaluate", "keep 3", "save 3", "save 6 due",
+                           "evaluate last", "keep 6", "save 6"}));
+  EXPECT_FALSE(result.stopped);
+  EXPECT_EQ(saved_.result.last_evaluation->step, 6U);
+}
+
+TEST_F(TrainerOrder, AStepThatIsNotEvaluatedIsSavedOnce) {
+  eval_every_ = 2;
+  run();
+  EXPECT_EQ(words_, (Words{"save 3", "save 6 due", "evaluate last", "keep 6", "save 6"}));
+}
+
+TEST_F(TrainerOrder, AnEvaluationWithoutACheckpointIsSavedWhereItIsTheBest) {
+  rules_.every = CheckpointInterval::parse("0");
+  run();
+  EXPECT_EQ(words_,
+            (Words{"evaluate", "keep 3", "save 6 due", "evaluate last", "keep 6", "save 6"}));
+  words_.clear();
+  accuracy_rises_ = true;
+  run();
+  EXPECT_EQ(words_[2], "save 3");
+}
+
+TEST_F(TrainerOrder, ARunThatDiedInItsEvaluationGoesOnWithThat) {
+  during_evaluation_ = [] { throw UnavailableError("no memory"); };
+  EXPECT_THROW(run(), UnavailableError);
+  EXPECT_EQ(words_, (Words{"save 3 due", "evaluate"}));
+  words_.clear();
+  during_evaluation_ = [] {};
+  run(TrainingState::from_json(saved_.to_json()));
+  EXPECT_EQ(words_, (Words{"evaluate", "keep 3", "save 3", "save 6 due", "evaluate last", "keep 6",
+                           "save 6"}));
+}
+
+TEST_F(TrainerOrder, AStopWithinAnEvaluationLeavesItDue) {
+  bool asked = false;
+  rules_.is_stop_asked = [&] { return asked; };
+  during_evaluation_ = [&] { asked = true; };
+  EXPECT_TRUE(run().stopped);
+  EXPECT_EQ(words_, (Words{"save 3 due", "evaluate", "save 3 due"}));
+}
+
+TEST_F(TrainerOrder, AStopBeforeTheLastEvaluationIsNoEnd) {
+  rules_.is_stop_asked = [&] { return !words_.empty() && words_.back() == "save 3"; };
+  plan_.steps = 4;
+  EXPECT_TRUE(run().stopped);
+  EXPECT_EQ(words_.back(), "save 4 due");
+}
+
+TEST_F(TrainerOrder, ARunThatIsPastItsEndIsEvaluatedAndDone) {
+  TrainingState past;
+  past.step = 5;
+  past.evaluation_due = true;
+  plan_.steps = 4;
+  const TrainResult result = run(past);
+  EXPECT_EQ(words_, (Words{"evaluate last", "keep 5", "save 5"}));
+  EXPECT_FALSE(result.stopped);
+}
+
+TEST(TrainingState, KeepsWhatAnEvaluationFoundAndReadsStatesThatDoNot) {
+  TrainingState state;
+  state.result.last_evaluation = Evaluation{};
+  state.result.last_evaluation->views_accuracy = 0.75;
+  state.result.last_evaluation->step = 12;
+  Json json = state.to_json();
+  TrainingState read = TrainingState::from_json(json);
+  EXPECT_EQ(read.result.last_evaluation->views_accuracy, 0.75);
+  EXPECT_EQ(read.result.last_evaluation->step, 12U);
+  EXPECT_FALSE(read.result.train_loss);
+  json["last_evaluation"].erase("views_accuracy");
+  json["last_evaluation"].erase("step");
+  read = TrainingState::from_json(json);
+  EXPECT_FALSE(read.result.last_evaluation->views_accuracy);
+  EXPECT_EQ(read.result.last_evaluation->step, 0U);
+}
+
+}  // namespace
+}  // namespace tandem::train
