@@ -25,6 +25,7 @@ int run_export(const Arguments& arguments) {
   options.throw_faults("export");
 
   const ModelFile file = read_model_file(options.text("checkpoint"));
+  say_which_file(options.text("checkpoint"), file);
   if (to_pt && !file.description.is_script()) {
     throw UsageError("--output " + output + ": " + file.description.model +
                      " is no TorchScript; python/export_torchscript.py makes one of " + file.path);

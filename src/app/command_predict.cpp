@@ -99,6 +99,7 @@ int run_predict(const Arguments& arguments) {
   Options options = resolve_alone(predict_command(), arguments, true);
   const Request request = read_options(options);
   const ModelFile file = read_model_file(request.checkpoint);
+  say_which_file(request.checkpoint, file);
   const ModelDescription& description = file.description;
   const model::NetworkPtr network = build_network(file, network_of(file));
   const data::Layout layout =

@@ -6,6 +6,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
+#include "tandem/core/print.hpp"
 #include "tandem/core/version.hpp"
 #include "tandem/data/limits.hpp"
 #include "tandem/model/registry.hpp"
@@ -118,6 +119,10 @@ ModelFile read_model_file(const std::string& checkpoint) {
   }
   drop_optimizer(file.tensors);
   return {path, description, std::move(file.tensors), is_checkpoint};
+}
+
+void say_which_file(const std::string& checkpoint, const ModelFile& file) {
+  if (file.path != checkpoint) print_note("--checkpoint " + checkpoint + ": reads " + file.path);
 }
 
 void drop_optimizer(std::vector<model::NamedTensor>& tensors) {

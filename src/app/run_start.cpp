@@ -11,6 +11,7 @@
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/json_lines.hpp"
+#include "tandem/metrics/superseded.hpp"
 #include "tandem/train/snapshot.hpp"
 
 namespace tandem::app {
@@ -270,6 +271,8 @@ metrics::RunFolder open_folder(RunStart& start) {
   store.sweep();
   if (start.checkpoint) store.keep_if_best(*start.checkpoint);
   store.supersede_after(start.state.step);
+  metrics::Superseded aside(start.folder->checkpoints_path());
+  start.folder->supersede_model(aside);
   for (const std::string& path : start.folder->written_metrics()) {
     metrics::JsonLinesSink::drop_after(path, start.state.step);
   }

@@ -56,6 +56,10 @@ void print_warning(std::string_view message) {
   write_to_standard_error("tandem: warning: " + escape_lines(message));
 }
 
+void print_note(std::string_view message) {
+  write_to_standard_error("tandem: " + escape_lines(message));
+}
+
 void print_line(std::string_view line) {
   write_to_standard_output(std::string(row_cleaner(STDOUT_FILENO)) + escape_lines(line));
 }

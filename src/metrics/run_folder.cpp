@@ -206,6 +206,13 @@ void RunFolder::remove_results_after(std::uint64_t step) const {
   }
 }
 
+void RunFolder::supersede_model(Superseded& aside) const {
+  for (const std::string& path : list_folder(path_ + "/model")) {
+    const std::string name = std::filesystem::path(path).filename();
+    if (path != network_path()) aside.move(path, "model/" + name);
+  }
+}
+
 void RunFolder::write_summary(const Json& summary) const {
   write_file_atomically(summary_path(), to_text(summary));
 }

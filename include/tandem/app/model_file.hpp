@@ -43,6 +43,8 @@ struct ModelFile {
   bool is_checkpoint = false;
 };
 ModelFile read_model_file(const std::string& checkpoint);
+// Tells people which file a run folder was taken for; nothing where `checkpoint` is the file.
+void say_which_file(const std::string& checkpoint, const ModelFile& file);
 
 // Takes the tensors of an optimizer out.
 void drop_optimizer(std::vector<model::NamedTensor>& tensors);

@@ -14,6 +14,8 @@ namespace tandem {
 // message kept.
 void print_error(std::string_view message);
 void print_warning(std::string_view message);
+// The same, "tandem: …", of what is neither.
+void print_note(std::string_view message);
 // A line on standard output; control characters except newline are escaped.
 void print_line(std::string_view line);
 // Bytes on standard output just as they are, for a format that has control characters of its own;

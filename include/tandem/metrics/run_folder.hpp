@@ -9,6 +9,7 @@
 
 #include "tandem/core/json.hpp"
 #include "tandem/metrics/run_lock.hpp"
+#include "tandem/metrics/superseded.hpp"
 
 namespace tandem::metrics {
 
