@@ -54,20 +54,21 @@ std::vector<std::string> row_of(const SumTiming& timing, int ranks) {
           micro(timing.least),
           micro(timing.mean),
           micro(timing.most),
-          giga(algorithm_bandwidth(timing.bytes, timing.mean)),
-          giga(bus_bandwidth(timing.bytes, timing.mean, ranks)),
+          ranks > 1 ? giga(algorithm_bandwidth(timing.bytes, timing.mean)) : "-",
+          ranks > 1 ? giga(bus_bandwidth(timing.bytes, timing.mean, ranks)) : "-",
           std::to_string(timing.wrong),
           micro(timing.bare),
           format_fixed(timing.ratio, 3)};
 }
 
 Json json_of(const SumTiming& timing, int ranks) {
+  const auto rate = [ranks](double value) { return ranks > 1 ? Json(value) : Json(nullptr); };
   return {{"bytes", timing.bytes},
           {"seconds_min", timing.least},
           {"seconds_mean", timing.mean},
           {"seconds_max", timing.most},
-          {"algbw_bytes_per_second", algorithm_bandwidth(timing.bytes, timing.mean)},
-          {"busbw_bytes_per_second", bus_bandwidth(timing.bytes, timing.mean, ranks)},
+          {"algbw_bytes_per_second", rate(algorithm_bandwidth(timing.bytes, timing.mean))},
+          {"busbw_bytes_per_second", rate(bus_bandwidth(timing.bytes, timing.mean, ranks))},
           {"wrong", timing.wrong},
           {"bare_seconds_mean", timing.bare},
           {"ratio_to_bare", timing.ratio},
@@ -105,8 +106,10 @@ void print_sums(const Job& job, const SumRequest& request, const std::string& ca
   for (const SumTiming& timing : timings) rows.push_back(row_of(timing, ranks));
   print_line("sums over " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") + " by " +
              carrier + "; a time is that of one sum, min and max are of ranks");
-  print_line(format_table(rows) + "\na sum takes " + format_fixed(fit.latency / kMicro, 1) +
-             " us and " + format_fixed(fit.seconds_per_byte * 1e6 / kMicro, 1) + " us per MB");
+  print_line(format_table(rows) +
+             (ranks > 1 ? "\na sum takes " + format_fixed(fit.latency / kMicro, 1) + " us and " +
+                              format_fixed(fit.seconds_per_byte * 1e6 / kMicro, 1) + " us per MB"
+                        : "\none rank exchanges nothing, so there is no rate"));
 }
 
 int run_bench_allreduce(Job& job, Options& options, const std::vector<std::string>&) {

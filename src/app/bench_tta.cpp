@@ -50,6 +50,11 @@ void read_words_of_runs(Job& job, const Arguments& words, AccuracyRequest& reque
     if (train.config.eval_every == 0) {
       throw UsageError("bench tta: --eval-every 0 would leave nothing to compare; leave it out");
     }
+    if (train.config.validation_split > 0) {
+      throw UsageError(
+          "bench tta: with --validation-split the test images are asked once, at the end, so that "
+          "the time to the target is not seen; leave it out");
+    }
   });
   request.first_seed = train.config.seed;
   request.runs_dir = train.reporting.runs_dir;

@@ -1,4 +1,6 @@
 // tandem pack: a published data set, images of one's own, or the built-in set into a packed file.
+#include <algorithm>
+
 #include "tandem/app/commands.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
@@ -14,8 +16,12 @@ void read_size(const std::string& text, data::PackRequest& request) {
   if (text.empty()) return;
   constexpr std::int64_t kMost = 65'536;
   const std::vector<std::string> sides = split(text, 'x');
-  if (sides.size() > 2)
+  const auto is_side = [](const std::string& side) {
+    return !side.empty() && side.find_first_not_of("0123456789") == std::string::npos;
+  };
+  if (sides.size() > 2 || !std::all_of(sides.begin(), sides.end(), is_side)) {
     throw UsageError("--size: '" + text + "' is neither N nor HxW, such as 64x64");
+  }
   request.height = static_cast<int>(parse_integer(sides.front(), 1, kMost, "--size"));
   request.width = static_cast<int>(parse_integer(sides.back(), 1, kMost, "--size"));
 }

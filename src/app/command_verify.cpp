@@ -1,8 +1,11 @@
-// tandem verify: proves packed data sets and model files whole.
+// tandem verify: proves packed data sets and model files whole, each of them, whatever the others
+// are, and ends with the code of the worst.
 #include <algorithm>
 
+#include "fault_code.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/app/model_file.hpp"
+#include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
@@ -14,17 +17,29 @@
 namespace tandem::app {
 namespace {
 
+// What one file has does not keep the others from being looked at.
+template <typename Check>
+ExitCode checked(const Check& check) {
+  try {
+    return check();
+  } catch (const Error& error) {
+    print_error(error.what());
+    return error.code();
+  }
+}
+
 // A model or checkpoint.
-void verify_model(const std::string& path) {
+ExitCode verify_model(const std::string& path) {
   const ModelFile file = read_model_file(path);
   build_network(file, network_of(file));
   if (file.is_checkpoint) train::read_checkpoint(path);
   print_line(path + ": whole; " + file.description.model + " for " + file.description.dataset +
              ", " + std::to_string(file.tensors.size()) + " tensors");
+  return ExitCode::kDone;
 }
 
 // All that a run has saved: the model, and each checkpoint from which it could go on.
-void verify_run(const std::string& folder) {
+ExitCode verify_run(const std::string& folder) {
   const train::CheckpointStore store(folder + "/checkpoints");
   std::vector<std::string> paths{folder + "/model/model.safetensors", store.best_path()};
   for (const std::uint64_t step : store.steps()) paths.push_back(store.path_of(step));
@@ -32,7 +47,11 @@ void verify_run(const std::string& folder) {
                              [](const std::string& path) { return !file_exists(path); }),
               paths.end());
   if (paths.empty()) read_model_file(folder);  // says that there is none
-  for (const std::string& path : paths) verify_model(path);
+  ExitCode code = ExitCode::kDone;
+  for (const std::string& path : paths) {
+    code = weightier(code, checked([&path] { return verify_model(path); }));
+  }
+  return code;
 }
 
 void verify_data(const std::string& path, bool seal) {
@@ -56,16 +75,17 @@ int run_verify(const Arguments& arguments) {
   const bool seal = options.flag("seal");
   if (options.positional().empty()) options.add_fault("FILE is missing");
   options.throw_faults("verify");
+  ExitCode code = ExitCode::kDone;
   for (const std::string& path : options.positional()) {
-    if (is_folder(path)) {
-      verify_run(path);
-    } else if (ends_with(path, ".safetensors")) {
-      verify_model(path);
-    } else {
+    const ExitCode found = checked([&] {
+      if (is_folder(path)) return verify_run(path);
+      if (ends_with(path, ".safetensors")) return verify_model(path);
       verify_data(path, seal);
-    }
+      return ExitCode::kDone;
+    });
+    code = weightier(code, found);
   }
-  return 0;
+  return static_cast<int>(code);
 }
 
 }  // namespace

@@ -12,11 +12,12 @@ constexpr char kGradients[] = "grad_dtype";
 
 // "; 1 rank then, 2 now"; "" where that did not change or is not known.
 std::string change(const std::map<std::string, std::string>& metadata, const char* key,
-                   const std::string& now, const std::string& unit = "") {
+                   const std::string& now, const std::string& unit = "",
+                   const std::string& units = "") {
   const auto found = metadata.find(key);
   if (found == metadata.end() || found->second == now) return "";
   const std::string& before = found->second;
-  const std::string what = unit.empty() ? "" : " " + unit + (before == "1" ? "" : "s");
+  const std::string& what = before == "1" ? unit : units;
   return "; " + before + what + " then, " + now + " now";
 }
 
@@ -33,9 +34,9 @@ std::map<std::string, std::string> Workers::to_metadata() const {
 
 std::string describe_change(const std::map<std::string, std::string>& metadata, const Workers& now,
                             std::uint64_t global_batch) {
-  const std::string ranks = change(metadata, kRanks, std::to_string(now.ranks), "rank");
-  const std::string threads =
-      change(metadata, kThreads, std::to_string(now.threads), "thread per rank");
+  const std::string ranks = change(metadata, kRanks, std::to_string(now.ranks), " rank", " ranks");
+  const std::string threads = change(metadata, kThreads, std::to_string(now.threads),
+                                     " thread per rank", " threads per rank");
   // Another device mostly has another backend, too, which is no news then.
   std::string place = change(metadata, kDevice, now.device);
   if (place.empty()) place = change(metadata, kBackend, now.backend);

@@ -30,6 +30,8 @@ namespace {
 constexpr char kSynthetic[] = "synthetic";
 constexpr std::uint64_t kMaxClassesFile = 1 << 20;
 
+constexpr char kSealBegins[] = "tandem-dataset";
+
 struct Format {
   const char* name;
   const char* title;
@@ -43,6 +45,15 @@ constexpr std::array<Format, 6> kFormats = {{
     {"npz", "numpy's .npz", looks_like_npz},
     {kSynthetic, "the built-in data set", nullptr},
 }};
+
+// Sealed or not.
+bool is_packed(const std::string& input) {
+  if (is_folder(input)) return false;
+  const File file = File::open_for_reading(input);
+  char bytes[sizeof kSealBegins - 1] = {};
+  file.read_at(0, bytes, sizeof bytes);
+  return std::string_view(bytes, sizeof bytes) == kSealBegins || is_unsealed(file);
+}
 
 std::string recognise(const std::string& input) {
   if (input == kSynthetic) return input;
@@ -58,6 +69,12 @@ std::string recognise(const std::string& input) {
                      "; add --format " + found[0]->name + " or " + found[1]->name);
   }
   if (!found.empty()) return found[0]->name;
+  if (is_packed(input)) {
+    throw DataError(
+        input +
+        ": is HDF5, as pack writes it; give it to tandem train --data, or name the files "
+        "that it was packed from");
+  }
   throw DataError(
       input +
       (is_folder(input) ? ": holds no data set that is known" : ": is " + describe_file(input)) +

@@ -5,6 +5,7 @@ import gzip
 import hashlib
 import io
 import pathlib
+import re
 import signal
 import struct
 import subprocess
@@ -332,6 +333,23 @@ class Pack(TandemTest):
         (self.folder / "text").write_text("not a data set")
         self.assert_one_error(self.tandem("verify", "text", code=65), "text")
         self.assert_one_error(self.tandem("verify", "absent", code=66), "absent")
+
+    def test_verify_looks_at_every_file_and_ends_with_the_worst_code(self):
+        whole = pathlib.Path(DATA).read_bytes()
+        (self.folder / "short.h5").write_bytes(whole[:-1])
+        (self.folder / "shorter.h5").write_bytes(whole[:-2])
+        done = self.tandem("verify", "absent.h5", "short.h5", DATA, "shorter.h5", "absent.safetensors", code=65)
+        self.assertEqual(re.findall(r"(?m)^tandem: error: ([a-z.0-9]+): ", done.stderr),
+                         ["absent.h5", "short.h5", "shorter.h5", "absent.safetensors"])
+        self.assertRegex(done.stdout, f"^{re.escape(DATA)}: whole; ")
+        self.tandem("verify", "absent.h5", DATA, code=66)
+
+    def test_what_is_packed_already_and_a_size_that_is_none_are_told(self):
+        done = self.tandem("pack", "--input", DATA, "--output", "again.h5", code=65)
+        self.assert_one_error(done, "is HDF5, as pack writes it; give it to tandem train --data")
+        for size in ("16x", "x16", "16x16x3", "a", "-4"):
+            done = self.tandem("pack", "--input", "synthetic", "--size", size, "--output", "new.h5", code=2)
+            self.assert_one_error(done, f"--size: '{size}' is neither N nor HxW, such as 64x64")
 
     def test_file_of_a_user_can_be_sealed(self):
         with h5py.File(DATA, "r") as source, h5py.File(self.folder / "own.h5", "w") as own:

@@ -47,6 +47,7 @@ constexpr std::pair<const char*, const char*> kOtherNames[] = {
     {"save-dir", "runs-dir"},
     {"save-epochs", "checkpoint-every"},
     {"scheduler", "schedule"},
+    {"val-split", "validation-split"},
     {"warmup-length", "warmup-epochs"},
     {"wd", "weight-decay"},
 };

@@ -23,6 +23,8 @@ TEST(Workers, NamesWhatChanged) {
             std::string("; 2 ranks then, 3 now") + kSameImages + "sums round differently");
   EXPECT_EQ(change(before, {2, 4, "cpu", "mpi"}), std::string("; 1 thread per rank then, 4 now") +
                                                       kSameImages + "sums round differently");
+  EXPECT_EQ(change({2, 4, "cpu", "mpi"}, before), std::string("; 4 threads per rank then, 1 now") +
+                                                      kSameImages + "sums round differently");
   EXPECT_EQ(change(before, {1, 1, "cuda", "nccl"}),
             std::string("; 2 ranks then, 1 now; cpu then, cuda now") + kSameImages +
                 "sums round differently");
