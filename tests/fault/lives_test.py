@@ -7,7 +7,8 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
-from life import Life, Undisturbed, own_mounts
+from life import Life, own_mounts
+from undisturbed import Undisturbed
 
 LIVES = 10
 ACTS = 4

@@ -2,7 +2,8 @@
 
 import collections
 
-from life import Life, Undisturbed, own_mounts
+from life import Life, own_mounts
+from undisturbed import Undisturbed
 
 
 class Lives:

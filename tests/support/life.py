@@ -9,19 +9,15 @@ import ctypes
 import os
 import signal
 import subprocess
-import threading
 import time
 
 from damage import Damage
 from hurt_run import IN_RANK_0, LIBRARY
 from jobs import Job
-from life_folder import LifeFolder, read_checkpoint, step_of
-from tandem import DATA, MPIRUN, PROGRAM, read_lines
+from life_folder import LifeFolder, read_checkpoint
+from tandem import DATA, MPIRUN, PROGRAM
+from undisturbed import RUN, SAFE, TOTALS
 
-TOTALS = [7, 14, 20, 27]  # steps; an epoch has ten, of 600 images
-RUN = ["--data", DATA, "--model", "lenet", "--lr", 0.05, "--momentum", 0.9, "--global-batch-size", 64, "--virtual-ranks", 2,
-       "--threads", 1, "--epochs", 100, "--log-every", 1, "--tta", "--quiet"]
-SAFE = ["--checkpoint-every", "3steps", "--keep-checkpoints", 3, "--save-best"]
 SAME_IN_SUMMARY = ["exit_reason", "steps", "epochs", "images_seen", "skipped_steps", "test_loss", "test_accuracy",
                    "test_accuracy_tta", "weights_sha256"]
 DISK_MEGABYTES = 24
@@ -37,36 +33,6 @@ def own_mounts():
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
 
 
-class Undisturbed:
-    """How runs end that nothing happens to: made once for each number of steps, when it is asked for."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        self.lock = threading.Lock()
-        self.ends = {}
-        path = self.run("steps", TOTALS[-1], ["--checkpoint-every", "1steps", "--keep-checkpoints", 1000]).path
-        self.weights = {step_of(file): read_checkpoint(file).weights for file in path.glob("checkpoints/step-*")}
-        lines = read_lines(path / "metrics.jsonl")
-        self.losses = {line["step"]: line["loss"] for line in lines if line["event"] == "step"}
-
-    def run(self, run_id, total, options):
-        command = [PROGRAM, "train", *RUN, *options, "--max-steps", total, "--run-id", run_id]
-        subprocess.run([str(word) for word in command], cwd=self.folder, check=True)
-        return LifeFolder(self.folder / "runs" / run_id)
-
-    def end(self, total):
-        with self.lock:
-            if total not in self.ends:
-                self.ends[total] = self.run(f"to-{total}", total, SAFE)
-            return self.ends[total]
-
-    def accuracy(self, step):
-        """Of an evaluation after this step: at the end of an epoch or of a run."""
-        total = step if step in TOTALS else TOTALS[-1]
-        lines, _ = self.end(total).metrics()
-        return next(line["test_accuracy"] for line in lines if line["event"] == "eval" and line["step"] == step)
-
-
 class Life:
     def __init__(self, folder, undisturbed, chance):
         self.undisturbed, self.chance = undisturbed, chance
@@ -80,6 +46,7 @@ class Life:
         self.may_lack = set()  # steps whose lines did not fit on a full disk
         self.may_be_torn = False  # the last line of the metrics
         self.best_since = 0  # what was best before is not asked for: we damaged it, or it was superseded
+        self.latest_is_damaged = False
 
     def live(self, acts):
         try:
@@ -141,7 +108,7 @@ class Life:
         while not job.ranks() and job.process.poll() is None:
             time.sleep(0.005)
         if place < 0.6:  # within the training, or when the model appears
-            mark = (lambda: self.run.model()) if place < 0.15 else (lambda steps=self.steps(): self.steps() > steps)
+            mark = self.run.model if place < 0.15 else (lambda lines=self.lines(): self.lines() > lines)
             end = time.monotonic() + 1
             while not mark() and job.process.poll() is None and time.monotonic() < end:
                 time.sleep(0.002)
@@ -153,11 +120,16 @@ class Life:
                 os.kill(self.chance.choice(list(ranks.values())), number)
             except ProcessLookupError:
                 pass  # it has just ended
-        self.acts[-1] += f" by {signal.Signals(number).name} at step {self.steps()}"
+        self.acts[-1] += f" by {signal.Signals(number).name} after {self.lines()} steps"
 
-    def steps(self):
+    def lines(self):
+        """Of steps in the metrics."""
         path = self.run.path / "metrics.jsonl"
         return path.read_text().count('"event":"step"') if path.exists() else 0
+
+    def last_step(self):
+        lines, _ = self.run.metrics()
+        return max([self.run.newest_whole(), *(line["step"] for line in lines)])
 
     def fill(self, ballast):
         """Leaves up to three checkpoints' room."""
@@ -180,7 +152,8 @@ class Life:
             others = [other for other in whole if kind in ("replace", "remove") or not other.samefile(path)]
             if not set(others) - {path}:
                 return
-            self.best_since = max(self.best_since, self.steps())
+            self.best_since = max(self.best_since, self.last_step())
+        self.latest_is_damaged |= path.name == "latest"
         if path.name == "metrics.jsonl":
             kind = "tear"
         self.acts.append(f"damage {path.name}: {kind}")
@@ -255,22 +228,23 @@ class Life:
         assert reached >= least, f"the newest whole checkpoint is of step {reached}, that of {least} is lost"
         if hurt == "fill" and started:
             self.may_lack |= set(range(origin + 1, total + 1))
-        if killed:
-            self.may_be_torn = True
-        elif code in (0, 75):
-            self.may_be_torn = False
+        self.may_be_torn = killed or (self.may_be_torn and code not in (0, 75))
         if code == 0:
             self.best_since = origin if is_path else min(self.best_since, origin)
         elif is_path or hurt == "fill":
-            self.best_since = max(self.best_since, self.steps(), reached)
-        self.check_rest(total, killed or ended_early)
+            self.best_since = max(self.best_since, self.last_step())
+        if origin != reached:
+            self.latest_is_damaged = False
+        self.check_rest(killed or ended_early)
+        if started or code in (0, 75):
+            self.check_model(total)
         if code == 0:
             self.check_complete(total)
         if code == 75:
             summary = self.run.document("summary.json")
             assert (summary["exit_reason"], summary["steps"]) == ("stopped", reached), f"{summary}, newest {reached}"
 
-    def check_rest(self, total, killed):
+    def check_rest(self, killed):
         """Of each run that nothing works on."""
         for path, checkpoint in self.run.whole().items():
             assert checkpoint.weights == self.undisturbed.weights[checkpoint.step], f"{path.name}: other weights"
@@ -286,11 +260,12 @@ class Life:
         evaluations = [line["step"] for line in lines if line["event"] == "eval"]
         assert evaluations == sorted(set(evaluations)), f"evaluations of metrics.jsonl: {evaluations}"
         assert killed or not self.run.temporaries(), f"left {self.run.temporaries()}"
+
+    def check_model(self, total):
+        """Of a run that has begun to go on."""
         model = self.run.model()
-        steps = [step_of(path) for path in self.run.checkpoint_paths() if path.name.startswith("step-")]
-        if model:
-            newest = {self.undisturbed.weights[step] for step in {total, *steps[:1]}}
-            assert model.weights in newest, f"model/ is not that of step {steps[:1]}"
+        ends = [self.undisturbed.weights[step] for step in (total, *self.run.steps()[:1])]
+        assert not model or model.weights in ends, f"model/ is of an earlier end than the steps {self.run.steps()}"
 
     def check_complete(self, total):
         end = self.undisturbed.end(total)
@@ -302,9 +277,10 @@ class Life:
         for path in end.path.glob("model/*"):
             assert (self.run.path / "model" / path.name).stat().st_size == path.stat().st_size, f"another {path.name}"
         assert self.run.model().weights == self.undisturbed.weights[total], "another model"
-        steps = [step_of(path) for path in self.run.checkpoint_paths() if path.name.startswith("step-")]
+        steps = self.run.steps()
         assert steps[0] == total and len(steps) <= 3, f"checkpoints {steps}"
-        assert (self.run.path / "checkpoints/latest").read_text() == f"step-{total:08}.safetensors\n", "another latest"
+        latest = self.run.path / "checkpoints/latest"
+        assert self.latest_is_damaged or latest.read_text() == f"step-{total:08}.safetensors\n", "another latest"
         assert (self.run.path / "report.html").exists(), "no report.html"
         lines, _ = self.run.metrics()
         expected = {step for step in range(10, total + 1, 10)} | {total}

@@ -47,6 +47,10 @@ class LifeFolder:
         best = folder / "best.safetensors"
         return sorted(folder.glob("step-*.safetensors"), reverse=True) + ([best] if best.exists() else [])
 
+    def steps(self):
+        """Those that checkpoints are named after, the newest first."""
+        return [step_of(path) for path in self.checkpoint_paths() if path.name.startswith("step-")]
+
     def best(self):
         path = self.path / "checkpoints/best.safetensors"
         return read_checkpoint(path) if path.exists() else None
@@ -81,9 +85,10 @@ class LifeFolder:
         return [str(path) for path in self.path.rglob(".*") if ".tmp." in path.name]
 
     def contents(self):
-        """{name: digest} of all files but the lock and what says when."""
+        """{name: digest} of all files but the lock and temporaries, which any start removes."""
         return {str(path.relative_to(self.path)): hashlib.sha256(path.read_bytes()).hexdigest()
-                for path in self.path.rglob("*") if path.is_file() and path.name != "run.lock"}
+                for path in self.path.rglob("*")
+                if path.is_file() and path.name != "run.lock" and ".tmp." not in path.name}
 
 
 def step_of(path):
