@@ -4,7 +4,7 @@
 #include <array>
 #include <vector>
 
-#include "hdf5_handle.hpp"
+#include "hdf5_output.hpp"
 #include "moments.hpp"
 #include "packed_attributes.hpp"
 #include "tandem/core/error.hpp"
@@ -23,24 +23,11 @@ constexpr hsize_t kChunkLabels = 10'000;
 // Read by one call, in whole chunks, so that many threads find enough pictures in it.
 constexpr hsize_t kReadBytes = hsize_t{16} << 20;
 
-hid_t checked(hid_t id, const char* what) {
-  if (id < 0) throw IoError(std::string("HDF5 cannot ") + what + ": " + hdf5_reason());
-  return id;
-}
-
-Hdf5Handle create_file(const std::string& path) {
-  const Hdf5Handle creation(checked(H5Pcreate(H5P_FILE_CREATE), "start"), H5Pclose);
-  H5Pset_userblock(creation.id(), kUserBlockBytes);
-  return Hdf5Handle(checked(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), H5P_DEFAULT),
-                            "create the file"),
-                    H5Fclose);
-}
-
 class DatasetWriter {
  public:
-  DatasetWriter(hid_t file, const std::string& path, std::vector<hsize_t> extent,
+  DatasetWriter(const Hdf5Output& file, const std::string& path, std::vector<hsize_t> extent,
                 hsize_t chunk_items)
-      : extent_(std::move(extent)) {
+      : file_(file), extent_(std::move(extent)) {
     const Hdf5Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
     std::vector<hsize_t> chunk = extent_;
     chunk[0] = std::min(chunk[0], chunk_items);
@@ -49,10 +36,9 @@ class DatasetWriter {
     H5Pset_fill_time(creation.id(), H5D_FILL_TIME_NEVER);
     H5Pset_obj_track_times(creation.id(), false);  // equal input gives equal bytes
     const Hdf5Handle space(H5Screate_simple(rank(), extent_.data(), nullptr), H5Sclose);
-    id_ = Hdf5Handle(checked(H5Dcreate2(file, path.c_str(), H5T_STD_U8LE, space.id(), H5P_DEFAULT,
-                                        creation.id(), H5P_DEFAULT),
-                             "create a dataset"),
-                     H5Dclose);
+    id_ = file.made(H5Dcreate2(file.id(), path.c_str(), H5T_STD_U8LE, space.id(), H5P_DEFAULT,
+                               creation.id(), H5P_DEFAULT),
+                    H5Dclose, "create a dataset");
   }
 
   void write(hsize_t first, hsize_t count, const std::uint8_t* values) {
@@ -63,13 +49,14 @@ class DatasetWriter {
     const Hdf5Handle memory(H5Screate_simple(rank(), block.data(), nullptr), H5Sclose);
     const Hdf5Handle target(H5Dget_space(id_.id()), H5Sclose);
     H5Sselect_hyperslab(target.id(), H5S_SELECT_SET, start.data(), nullptr, block.data(), nullptr);
-    checked(H5Dwrite(id_.id(), H5T_NATIVE_UINT8, memory.id(), target.id(), H5P_DEFAULT, values),
-            "write images");
+    file_.check(H5Dwrite(id_.id(), H5T_NATIVE_UINT8, memory.id(), target.id(), H5P_DEFAULT, values),
+                "write images");
   }
 
  private:
   int rank() const { return static_cast<int>(extent_.size()); }
 
+  const Hdf5Output& file_;
   std::vector<hsize_t> extent_;
   Hdf5Handle id_;
 };
@@ -85,16 +72,15 @@ auto from_source(Work work) {
 }
 
 // Returns the moments of the images written.
-Moments write_split(hid_t file, const std::string& group, Split split, const ImageSource& source,
-                    const std::function<void()>& between_blocks) {
+Moments write_split(const Hdf5Output& file, const std::string& group, Split split,
+                    const ImageSource& source, const std::function<void()>& between_blocks) {
   const DatasetInfo& info = source.info();
   const hsize_t pixels = info.shape.pixels();
   const hsize_t block = std::clamp<hsize_t>(kMaxChunkBytes / pixels, 1, kMaxChunkImages);
   const hsize_t count = info.count(split);
-  const Hdf5Handle made(
-      checked(H5Gcreate2(file, group.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
-              "create a group"),
-      H5Gclose);
+  const Hdf5Handle made =
+      file.made(H5Gcreate2(file.id(), group.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),
+                H5Gclose, "create a group");
   DatasetWriter images(
       file, group + "/images",
       {count, static_cast<hsize_t>(info.shape.channels), static_cast<hsize_t>(info.shape.height),
@@ -135,12 +121,12 @@ void require_within_limits(const DatasetInfo& info) {
 DatasetInfo write_packed(const std::string& path, ImageSource& source, const std::string& name,
                          const std::function<void()>& between_blocks) try {
   const Hdf5Silence silence;
-  Hdf5Handle file = create_file(path);
+  Hdf5Output file(path, kUserBlockBytes);
   DatasetInfo info = source.info();
   require_within_limits(info);
   if (!name.empty()) info.name = name;
-  const Moments moments = write_split(file.id(), "/train", Split::kTrain, source, between_blocks);
-  write_split(file.id(), "/test", Split::kTest, source, between_blocks);
+  const Moments moments = write_split(file, "/train", Split::kTrain, source, between_blocks);
+  write_split(file, "/test", Split::kTest, source, between_blocks);
   info.mean = moments.mean();
   info.std = moments.std();
   info.source_sha256 = from_source([&] { return source.source_sha256(); });
@@ -152,7 +138,7 @@ DatasetInfo write_packed(const std::string& path, ImageSource& source, const std
   write_reals(file.id(), "std", info.std);
   write_string(file.id(), "source_sha256", info.source_sha256);
   write_integer(file.id(), "complete", 1);  // last: a file without it was not finished
-  if (file.reset() < 0) throw IoError("HDF5 cannot close the file: " + hdf5_reason());
+  file.close();
   return info;
 } catch (const IoError& error) {
   throw IoError(path + ": " + error.what());

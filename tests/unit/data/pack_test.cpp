@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/resource.h>
 
 #include <algorithm>
 #include <cmath>
@@ -195,6 +196,28 @@ TEST_F(Pack, WhatTheSourceCannotReadIsNoFaultOfTheOutput) {
     EXPECT_EQ(error.code(), ExitCode::kIo);
     EXPECT_STREQ(error.what(), "picture.png: cannot be read");
   }
+}
+
+// Writes beyond a limit fail as those to a full disk do, at whatever point it lies.
+TEST_F(Pack, ADiskThatFillsUpIsAnErrorAtEachSize) {
+  PackRequest small = request("synthetic");
+  small.images = 200;
+  const std::string digest = pack(small).digest;
+  const auto size = std::filesystem::file_size(output_);
+  std::filesystem::remove(output_);
+  const auto before = std::signal(SIGXFSZ, SIG_IGN);
+  rlimit limit{};
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  for (rlim_t most = 0; most < size; most += most < 16'384 ? 1'024 : 97 * 1'024) {
+    SCOPED_TRACE(most);
+    const rlimit full{most, limit.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &full);
+    expect_error(ExitCode::kIo, {"File too large"}, [&] { pack(small); });
+    setrlimit(RLIMIT_FSIZE, &limit);
+    EXPECT_EQ(names_in(folder_ / "out"), std::vector<std::string>{});
+  }
+  std::signal(SIGXFSZ, before);
+  EXPECT_EQ(pack(small).digest, digest) << "what failed left nothing behind in the library";
 }
 
 TEST_F(Pack, UnknownInputIsRefused) {

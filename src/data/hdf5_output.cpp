@@ -1,0 +1,154 @@
+#include "hdf5_output.hpp"
+
+#include <fcntl.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <functional>
+#include <utility>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+
+namespace tandem::data {
+
+struct Hdf5Output::Target {
+  explicit Target(File file) : output(std::move(file)) {}
+
+  // One opening of it; HDF5 makes several, and hands each to the functions below.
+  struct Opened {
+    H5FD_t base{};  // first: HDF5 knows nothing else
+    Target* target = nullptr;
+    haddr_t end_of_addresses = 0;
+  };
+  static Opened& of(H5FD_t* file) { return *reinterpret_cast<Opened*>(file); }
+  static const Opened& of(const H5FD_t* file) { return *reinterpret_cast<const Opened*>(file); }
+
+  static H5FD_t* open(const char*, unsigned, hid_t properties, haddr_t) {
+    const void* const info = H5Pget_driver_info(properties);
+    auto* const opened = new Opened;
+    std::memcpy(&opened->target, info, sizeof opened->target);
+    return &opened->base;
+  }
+  static herr_t close(H5FD_t* file) {
+    delete &of(file);
+    return 0;
+  }
+  static int compare(const H5FD_t* one, const H5FD_t* other) {
+    const std::less<const Target*> comes_before;
+    return comes_before(of(one).target, of(other).target)   ? -1
+           : comes_before(of(other).target, of(one).target) ? 1
+                                                            : 0;
+  }
+  // Those of HDF5's own driver of plain files that say where data go.
+  static herr_t query(const H5FD_t*, unsigned long* flags) {
+    *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
+             H5FD_FEAT_AGGREGATE_SMALLDATA;
+    return 0;
+  }
+  static haddr_t end_of_addresses(const H5FD_t* file, H5FD_mem_t) {
+    return of(file).end_of_addresses;
+  }
+  static herr_t set_end_of_addresses(H5FD_t* file, H5FD_mem_t, haddr_t address) {
+    of(file).end_of_addresses = address;
+    return 0;
+  }
+  static haddr_t end_of_file(const H5FD_t* file, H5FD_mem_t) { return of(file).target->end; }
+  static herr_t read(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t bytes,
+                     void* buffer) {
+    Target& target = *of(file).target;
+    std::memset(buffer, 0, bytes);
+    target.attempt([&] { target.output.read_at(address, buffer, bytes); });
+    return 0;
+  }
+  static herr_t write(H5FD_t* file, H5FD_mem_t, hid_t, haddr_t address, std::size_t bytes,
+                      const void* buffer) {
+    Target& target = *of(file).target;
+    target.end = std::max(target.end, address + bytes);
+    target.attempt([&] { target.output.write_at(address, buffer, bytes); });
+    return 0;
+  }
+  static herr_t truncate(H5FD_t* file, hid_t, hbool_t) {
+    Target& target = *of(file).target;
+    target.end = of(file).end_of_addresses;
+    target.attempt([&] { target.output.cut(target.end); });
+    return 0;
+  }
+
+  template <typename Work>
+  void attempt(Work work) {
+    if (!failure.empty()) return;
+    try {
+      work();
+    } catch (const IoError& error) {
+      failure = error.what();
+    }
+  }
+
+  File output;
+  haddr_t end = 0;
+  std::string failure;  // the first; nothing is written after it
+};
+
+H5FD_class_t Hdf5Output::driver_class() {
+  H5FD_class_t driver{};
+  driver.name = "tandem";
+  driver.maxaddr = (haddr_t{1} << 62) - 1;
+  driver.fc_degree = H5F_CLOSE_WEAK;
+  driver.fapl_size = sizeof(Target*);
+  driver.open = Target::open;
+  driver.close = Target::close;
+  driver.cmp = Target::compare;
+  driver.query = Target::query;
+  driver.get_eoa = Target::end_of_addresses;
+  driver.set_eoa = Target::set_end_of_addresses;
+  driver.get_eof = Target::end_of_file;
+  driver.read = Target::read;
+  driver.write = Target::write;
+  driver.truncate = Target::truncate;
+  const H5FD_mem_t kinds[] = H5FD_FLMAP_DICHOTOMY;
+  std::copy(std::begin(kinds), std::end(kinds), driver.fl_map);
+  return driver;
+}
+
+Hdf5Output::Hdf5Output(const std::string& path, hsize_t user_block) {
+  const int descriptor = ::open(path.c_str(), O_RDWR | O_TRUNC | O_CLOEXEC);
+  if (descriptor < 0) throw CannotCreateError(path + ": " + std::strerror(errno));
+  target_ = std::make_unique<Target>(File(descriptor, path));
+  const H5FD_class_t driver = driver_class();
+  driver_ = Hdf5Handle(H5FDregister(&driver), H5FDunregister);
+  const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  Target* const target = target_.get();
+  H5Pset_driver(access.id(), driver_.id(), &target);
+  const Hdf5Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+  H5Pset_userblock(creation.id(), user_block);
+  file_ = made(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose,
+               "create the file");
+}
+
+Hdf5Output::~Hdf5Output() {
+  // An error is on its way; what is still in HDF5's caches is of no use.
+  if (file_ && target_->failure.empty()) target_->failure = "given up";
+}
+
+void Hdf5Output::check(herr_t code, const char* what) const {
+  const std::string& failure = target_->failure;
+  if (!failure.empty()) {
+    throw Error(ExitCode::kIo, failure + "; make room there, or choose another --output");
+  }
+  if (code < 0) {
+    throw Error(ExitCode::kIo,
+                target_->output.path() + ": HDF5 cannot " + what + ": " + hdf5_reason());
+  }
+}
+
+Hdf5Handle Hdf5Output::made(hid_t id, Hdf5Handle::Close by, const char* what) const {
+  Hdf5Handle handle(id, by);  // first: what is left open would be closed when the process ends
+  check(handle ? 0 : -1, what);
+  return handle;
+}
+
+void Hdf5Output::close() { check(file_.reset(), "close the file"); }
+
+}  // namespace tandem::data
