@@ -26,11 +26,14 @@ ON_RANK_1 = 'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then {}; fi; exec "$@"'
 class Doctor(TandemTest):
     by_itself = None
 
-    def found(self, command, code=0, environment={}):
-        """{code: finding} of the JSON of a doctor. What it says for people was another run, with the same findings."""
+    def found(self, command, code=0, environment={}, stale=False):
+        """{code: finding} of the JSON of a doctor. What it says for people was another run, with the same findings but for `stale`
+        memory, of which other tests that kill jobs leave some."""
         done = self.run_command([*command, "--json"], code, environment)
         self.assertNotIn("tandem: ", done.stderr)
         found = {finding["code"]: finding for finding in json.loads(done.stdout)["findings"]}
+        if not stale:
+            found.pop("W183", None)
         lines = self.run_command(command, code, environment).stdout.splitlines()
         for finding in found.values():
             place = lines.index(f"{finding['code']} {finding['what']}")
@@ -161,6 +164,17 @@ class Doctor(TandemTest):
         finding = self.assert_finds("W180", [*small, *self.doctor(2)], 0, [0, 1])
         self.assertIn("--shm-size", finding["cure"])
         self.assertNotIn("W180", self.found([*small, *self.doctor(1)]), "one rank sends nothing there")
+
+    def test_memory_that_killed_jobs_have_left(self):
+        def left(afterwards):
+            script = f'mount -t tmpfs tmpfs /dev/shm && echo x > /dev/shm/vader_segment.h.0.aa.0 && "$@" && {afterwards}'
+            return [*UNSHARE, "bash", "-c", script, "bash", *self.doctor(2)]
+        finding = self.found(left("true"), stale=True)["W183"]
+        self.assertEqual(finding["ranks"], [0])
+        command = finding["cure"].split(": ")[1]
+        self.assertEqual(command, "rm /dev/shm/vader_segment.h.0.aa.*")
+        cured = self.run_command(left(f"{command} && ls /dev/shm | wc -l"), 0, {})
+        self.assertEqual(cured.stdout.splitlines()[-1], "0")
 
     def test_memory_of_others_that_may_not_be_read(self):
         finding = self.assert_finds("W181", [*WITHOUT_CMA, *self.doctor(2)], 0, [0, 1])

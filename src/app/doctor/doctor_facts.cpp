@@ -105,6 +105,9 @@ Json to_json(const RankFacts& facts) {
           {"has_shared_memory", facts.has_shared_memory},
           {"shared_memory_bytes", facts.shared_memory_bytes},
           {"memory_bytes", facts.memory_bytes},
+          {"stale_files", facts.stale_memory.files},
+          {"stale_bytes", facts.stale_memory.bytes},
+          {"stale_command", facts.stale_memory.command},
           {"reads_sibling", facts.reads_sibling},
           {"lock_error", facts.lock_error},
           {"clock_offset", facts.clock_offset}};
@@ -132,6 +135,9 @@ RankFacts facts_from_json(const Json& json) {
   json.at("has_shared_memory").get_to(facts.has_shared_memory);
   json.at("shared_memory_bytes").get_to(facts.shared_memory_bytes);
   json.at("memory_bytes").get_to(facts.memory_bytes);
+  json.at("stale_files").get_to(facts.stale_memory.files);
+  json.at("stale_bytes").get_to(facts.stale_memory.bytes);
+  json.at("stale_command").get_to(facts.stale_memory.command);
   json.at("reads_sibling").get_to(facts.reads_sibling);
   json.at("lock_error").get_to(facts.lock_error);
   json.at("clock_offset").get_to(facts.clock_offset);

@@ -119,6 +119,7 @@ Examination examine(Job& job, const ExaminationRequest& request, const Arguments
   comm::Progress& progress = supervision.board();
   RankFacts mine = look_at_start(job, request.threads);
   mine.versions = versions;
+  if (job.topology.local_rank == 0) mine.stale_memory = find_stale_memory();
   mine.command_line = command_line_of(arguments);
   look_at_own_gpu(look_at_gpus(job), mine);
   progress.report(0, comm::Phase::kData);

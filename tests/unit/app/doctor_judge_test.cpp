@@ -235,6 +235,14 @@ TEST(DoctorJudge, W181MemoryOfOtherRanksThatIsClosed) {
             {"process_vm_readv", "vader_single_copy_mechanism=none"});
 }
 
+TEST(DoctorJudge, W183MemoryThatKilledJobsHaveLeft) {
+  expect_in(found([](auto& facts, auto&) {
+              facts[2].stale_memory = {3, 12'600'000, "rm /dev/shm/vader_segment.n2.0.aa.*"};
+            }),
+            "W183", {2},
+            {"/dev/shm of n2 holds 3 files with 12.6 MB", "rm /dev/shm/vader_segment.n2"});
+}
+
 TEST(DoctorJudge, W190ClocksThatDiffer) {
   expect_in(found([](auto& facts, auto&) { facts[2].clock_offset = -3600; }), "W190", {2},
             {"rank 2 (n2) is 3600.0 s behind that of rank 0 (n1)", "chronyd"});

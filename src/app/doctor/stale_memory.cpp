@@ -1,0 +1,77 @@
+#include "stale_memory.hpp"
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <set>
+#include <vector>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/kernel_file.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr std::size_t kMostNamed = 8;
+
+std::vector<std::string> paths_in(const std::string& folder) {
+  try {
+    return list_folder(folder);
+  } catch (const IoError&) {  // another finding tells of it
+    return {};
+  }
+}
+
+std::string name_of(const std::string& path) { return std::filesystem::path(path).filename(); }
+
+bool is_segment(const std::string& path) {
+  const std::string name = name_of(path);
+  return name.rfind("vader_segment.", 0) == 0 || name.rfind("tandem.", 0) == 0;
+}
+
+// The inodes that the processes map: "begin-end flags offset device inode path" (proc(5)).
+std::set<std::string> mapped_inodes(const std::string& processes) {
+  std::set<std::string> inodes;
+  for (const std::string& process : paths_in(processes)) {
+    if (name_of(process).find_first_not_of("0123456789") != std::string::npos) continue;
+    for (const std::string& line : split(read_kernel_file(process + "/maps").value_or(""), '\n')) {
+      const std::vector<std::string> words = split(line, ' ');
+      if (words.size() > 5 && words[4] != "0") inodes.insert(words[4]);
+    }
+  }
+  return inodes;
+}
+
+}  // namespace
+
+StaleMemory find_stale_memory(const std::string& folder, const std::string& processes) {
+  std::vector<std::string> paths = paths_in(folder);
+  paths.erase(std::remove_if(paths.begin(), paths.end(),
+                             [](const std::string& path) { return !is_segment(path); }),
+              paths.end());
+  StaleMemory stale;
+  if (paths.empty()) return stale;
+  const std::set<std::string> mapped = mapped_inodes(processes);
+  std::set<std::string> patterns;  // one for the ranks of a job
+  for (const std::string& path : paths) {
+    struct stat status {};
+    if (::lstat(path.c_str(), &status) != 0 || status.st_uid != ::geteuid()) continue;
+    if (mapped.count(std::to_string(status.st_ino)) != 0) continue;
+    ++stale.files;
+    stale.bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
+    const bool is_of_mpi = name_of(path).rfind("vader_segment.", 0) == 0;
+    patterns.insert(is_of_mpi ? path.substr(0, path.rfind('.') + 1) + "*" : path);
+  }
+  if (patterns.size() > kMostNamed) {
+    stale.command = "rm " + folder + "/vader_segment.*";
+  } else if (!patterns.empty()) {
+    stale.command = "rm " + join({patterns.begin(), patterns.end()}, " ");
+  }
+  return stale;
+}
+
+}  // namespace tandem::app
