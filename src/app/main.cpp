@@ -60,9 +60,7 @@ struct Failure {
 Failure describe(const std::exception& error) {
   const std::string memory = model::out_of_gpu_memory(error);
   if (!memory.empty()) return {static_cast<int>(ExitCode::kUnavailable), memory};
-  const auto* ours = dynamic_cast<const Error*>(&error);
-  const ExitCode code = ours != nullptr ? ours->code() : ExitCode::kInternal;
-  return {static_cast<int>(code), message_of(error)};
+  return {static_cast<int>(code_of(error)), message_of(error)};
 }
 
 // The rank that fails first speaks; where all fail alike, the others give it the time to end them.

@@ -19,10 +19,8 @@ std::optional<Failure> run(const std::function<void()>& step) {
   try {
     step();
     return std::nullopt;
-  } catch (const Error& error) {
-    return Failure{error.code(), error.what()};
   } catch (const std::exception& error) {
-    return Failure{ExitCode::kInternal, message_of(error)};
+    return Failure{code_of(error), message_of(error)};
   }
 }
 

@@ -1,8 +1,32 @@
 #include "tandem/core/error.hpp"
 
+#include <filesystem>
+#include <system_error>
+
 namespace tandem {
+namespace {
+
+// std::thread and std::async say it by a plain error of the system.
+bool is_of_a_thread(const std::exception& error) {
+  const auto* const of_system = dynamic_cast<const std::system_error*>(&error);
+  return of_system != nullptr && of_system->code() == std::errc::resource_unavailable_try_again &&
+         dynamic_cast<const std::filesystem::filesystem_error*>(&error) == nullptr;
+}
+
+}  // namespace
+
+ExitCode code_of(const std::exception& error) {
+  if (is_of_a_thread(error)) return ExitCode::kUnavailable;
+  const auto* const ours = dynamic_cast<const Error*>(&error);
+  return ours != nullptr ? ours->code() : ExitCode::kInternal;
+}
 
 std::string message_of(const std::exception& error) {
+  if (is_of_a_thread(error)) {
+    return "a thread cannot be started: the user or the control group has as many processes and "
+           "threads as are allowed; raise the limit (ulimit -u, docker run --pids-limit), or lower "
+           "--threads or the number of ranks";
+  }
   const std::string text = error.what();
   return text.substr(0, text.find("\nException raised from"));
 }

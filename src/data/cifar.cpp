@@ -15,6 +15,7 @@
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/thread.hpp"
 #include "tandem/data/tar_reader.hpp"
 
 namespace tandem::data {
@@ -188,7 +189,7 @@ class Cifar : public ImageSource {
     if (index > 0) check_labels(*current_);
     // The future keeps the function, so the file must leave it.
     const auto hash = [kept = current_]() mutable { return digest_line(*std::exchange(kept, {})); };
-    digest_lines_[index] = std::async(std::launch::async, hash).share();
+    digest_lines_[index] = std::async(kThreadIfGranted, hash).share();
     return current_;
   }
 

@@ -9,6 +9,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/core/thread.hpp"
 
 namespace tandem::data {
 namespace {
@@ -103,7 +104,7 @@ class Mnist : public ImageSource {
     }
     check_labels(1);
     check_labels(3);
-    digest_ = std::async(std::launch::async, [this] { return digest_of(files_); });
+    digest_ = std::async(kThreadIfGranted, [this] { return digest_of(files_); });
   }
 
   const DatasetInfo& info() const override { return info_; }

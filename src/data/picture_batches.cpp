@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "picture_decoder.hpp"
+#include "tandem/core/thread.hpp"
 #include "tandem/data/fit_picture.hpp"
 #include "tandem/data/parallel.hpp"
 
@@ -18,7 +19,7 @@ PictureBatches::PictureBatches(NextFile next_file, ImageShape shape, Transform t
       size_(size),
       threads_(threads) {
   require_picture_channels(shape.channels);
-  ahead_ = std::async(std::launch::async, [this] { return make(); });
+  ahead_ = std::async(kThreadIfGranted, [this] { return make(); });
 }
 
 PictureBatches::~PictureBatches() {
@@ -34,7 +35,7 @@ std::optional<PictureBatch> PictureBatches::next() {
   if (made.batch.size() == 0) return std::nullopt;
   failure_ = made.failure;
   if (made.batch.size() == size_) {
-    ahead_ = std::async(std::launch::async, [this] { return make(); });
+    ahead_ = std::async(kThreadIfGranted, [this] { return make(); });
   }
   return std::move(made.batch);
 }

@@ -6,6 +6,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/host.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/core/thread.hpp"
 #include "tandem/train/drift_check.hpp"
 #include "tandem/train/replicate.hpp"
 #include "tandem/train/snapshot.hpp"
@@ -43,7 +44,7 @@ void Checkpointer::save(const TrainingState& state) {
   step_ = state.step;
   bytes_ = bytes_of(checkpoint->tensors);
   writes_best_ = checkpoint->is_best = std::exchange(is_best_, false);
-  write_ = std::async(std::launch::async, [this, checkpoint] {
+  write_ = std::async(kThreadIfGranted, [this, checkpoint] {
     name_this_thread("checkpoint");
     store_.write(*checkpoint, keep_);
   });
