@@ -141,10 +141,10 @@ int run_eval(Job& job, const Arguments& arguments) {
   settings.batch_size = batch_size;
   const train::Evaluation result =
       train::evaluate(job.world, *network, images.view(data::Split::kTest), settings);
-  if (!json && !device.note.empty()) job.say(device.note);
-  if (job.is_root()) {
+  comm::agree_on_rank_0(job.world, [&] {
+    if (!json && !device.note.empty()) print_line(device.note);
     print_line(json ? to_json(result, info).dump() : to_text(result, info));
-  }
+  });
   return 0;
 }
 

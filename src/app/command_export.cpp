@@ -38,8 +38,8 @@ int run_export(const Arguments& arguments) {
   } else {
     model::write_safetensors(output, model::state_dict(*network), file.description.to_metadata());
   }
-  print_line(output + ": " + file.description.model + ", " + std::to_string(file.tensors.size()) +
-             " tensors");
+  show_line(output + ": " + file.description.model + ", " + std::to_string(file.tensors.size()) +
+            " tensors");
   return 0;
 }
 

@@ -62,10 +62,10 @@ int run_pack(const Arguments& arguments) {
   const data::PackRequest request = read_request(options);
 
   const data::DatasetInfo info = data::pack(request);
-  print_line(request.output + ": " + info.name + ", " +
-             format_count(static_cast<std::int64_t>(info.train_count)) + " train and " +
-             format_count(static_cast<std::int64_t>(info.test_count)) + " test images of " +
-             info.shape.text() + ", digest " + info.digest.substr(0, 16));
+  show_line(request.output + ": " + info.name + ", " +
+            format_count(static_cast<std::int64_t>(info.train_count)) + " train and " +
+            format_count(static_cast<std::int64_t>(info.test_count)) + " test images of " +
+            info.shape.text() + ", digest " + info.digest.substr(0, 16));
   return 0;
 }
 

@@ -23,7 +23,7 @@ int run_report(const Arguments& arguments) {
   }
   options.throw_faults("report");
   report::write_report(folders, output);
-  print_line(output);
+  show_line(output);
   return 0;
 }
 

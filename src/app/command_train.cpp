@@ -172,9 +172,9 @@ int run_train(Job& job, const Arguments& arguments) {
   }
   warn_of_start(job, facts);
   if (!request.reporting.quiet && job.is_root()) {
-    print_line(banner(options, images, config, arithmetic, ranks, arena.parameter_count(),
-                      exchange->describe() + path.describe()));
-    if (!choice.note.empty()) print_line(choice.note + "\n");
+    show_line(banner(options, images, config, arithmetic, ranks, arena.parameter_count(),
+                     exchange->describe() + path.describe()));
+    if (!choice.note.empty()) show_line(choice.note + "\n");
   }
   std::optional<metrics::RunFolder> folder;  // on rank 0
   metrics::Sinks sinks;
@@ -258,8 +258,9 @@ int run_train(Job& job, const Arguments& arguments) {
     const Json summary = make_summary(folder->run_id(), result, job.topology.world,
                                       model::weights_sha256(*network), startup.count());
     leave_result(*folder, summary);
-    if (!request.reporting.quiet) print_line(describe_end(result, folder->path()));
-    if (request.reporting.json) print_line(summary.dump());
+    if (!request.reporting.quiet) show_line(describe_end(result, folder->path()));
+    // That a run was stopped must reach the batch system also where the line reaches nobody.
+    if (request.reporting.json) (result.stopped ? show_line : print_line)(summary.dump());
     if (!lost.empty()) throw IoError("the last checkpoint could not be written: " + lost);
   });
   return static_cast<int>(result.stopped ? ExitCode::kStopped : ExitCode::kDone);

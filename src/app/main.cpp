@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
-#include <csignal>
 #include <thread>
 
 #include "doctor/doctor_judge.hpp"
@@ -14,6 +13,7 @@
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
+#include "tandem/core/process.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/core/version.hpp"
 #include "tandem/model/tensor_memory.hpp"
@@ -131,11 +131,11 @@ int run(const Arguments& arguments) {
 }  // namespace tandem::app
 
 int main(int argc, char** argv) {
+  tandem::prepare_process();
   // What oneDNN needs for a moment is larger than malloc's mmap threshold, which would map, fault
   // in and unmap it in every step.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is a failed write, with a message
   const tandem::model::TensorMemory memory;
   return tandem::app::run({argv + 1, argv + argc});
 }

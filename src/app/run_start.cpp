@@ -258,10 +258,10 @@ void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& conf
   const std::uint64_t now =
       config.batch_size * config.parts_of_batch(static_cast<std::uint64_t>(job.topology.world));
   config.global_batch_size = start.global_batch;
-  if (now != start.global_batch) {
-    job.say("the run keeps its global batch of " + std::to_string(start.global_batch) + "; " +
-            std::to_string(config.batch_size) + " images per rank would make " +
-            std::to_string(now));
+  if (now != start.global_batch && job.is_root()) {
+    show_line("the run keeps its global batch of " + std::to_string(start.global_batch) + "; " +
+              std::to_string(config.batch_size) + " images per rank would make " +
+              std::to_string(now));
   }
 }
 
@@ -290,7 +290,7 @@ void report_start(const RunStart& start, const metrics::RunFolder& folder,
   const std::string text = "resumed from " + start.checkpoint_path + ": step " +
                            std::to_string(start.state.step) + ", epoch " + format_fixed(epoch, 2) +
                            describe_change(start.checkpoint->metadata, workers, start.global_batch);
-  if (!quiet) print_line(text);
+  if (!quiet) show_line(text);
   for (const auto& sink : sinks) sink->on_note({"resume", start.state.step, epoch, text});
 }
 

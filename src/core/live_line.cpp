@@ -30,7 +30,7 @@ void draw_live_line(std::string_view line) {
   const int descriptor = is_shared[STDOUT_FILENO] ? STDOUT_FILENO : STDERR_FILENO;
   // What is left of a longer one goes last, so that nothing flickers. That it could not be written
   // is no loss; lines that count say so of themselves.
-  write_all(descriptor, "\r" + std::string(line) + "\x1b[K");
+  write_all(descriptor, "\r" + std::string(line) + "\x1b[K", 0);
 }
 
 void clear_live_line() { draw_live_line(""); }

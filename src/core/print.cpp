@@ -1,8 +1,10 @@
 #include "tandem/core/print.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cerrno>
 #include <cstring>
 
@@ -20,22 +22,62 @@ std::string escape_lines(std::string_view text) {
   return out;
 }
 
+constexpr int kPatience = 5000;  // milliseconds
+
+// By descriptor: nobody took the last line. Both belong to the process, as the descriptors do.
+std::atomic<bool> is_stuck[3] = {{false}, {false}, {false}};
+std::atomic<bool> has_warned_of_output{false};
+
+// For lines that no work depends on: a pager that waits for its reader, or a terminal that was
+// stopped, holds the program up once and not for long.
+int write_patiently(int descriptor, std::string_view text) {
+  const int failure = write_all(descriptor, text, is_stuck[descriptor] ? 0 : kPatience);
+  is_stuck[descriptor] = failure == ETIMEDOUT;
+  return failure;
+}
+
 // Nobody is left to tell where standard error cannot be written.
 void write_to_standard_error(const std::string& text) {
-  write_all(STDERR_FILENO, std::string(row_cleaner(STDERR_FILENO)) + text);
+  write_patiently(STDERR_FILENO, std::string(row_cleaner(STDERR_FILENO)) + text);
+}
+
+std::string describe_failure(int failure) {
+  return std::string("standard output: ") +
+         (failure == ETIMEDOUT ? "nothing is read from it" : std::strerror(failure));
 }
 
 void write_to_standard_output(std::string_view text) {
   const int failure = write_all(STDOUT_FILENO, text);
-  if (failure != 0) throw IoError(std::string("standard output: ") + std::strerror(failure));
+  if (failure != 0) throw IoError(describe_failure(failure));
+}
+
+// The size of what a pipe that is ready takes without waiting.
+constexpr std::size_t kAtOnce = 4096;
+
+// False where nobody takes anything in this time.
+bool is_ready(int descriptor, int patience) {
+  pollfd waited{descriptor, POLLOUT, 0};
+  int found = 0;
+  do {
+    found = ::poll(&waited, 1, patience);
+  } while (found < 0 && errno == EINTR);
+  return found != 0;
+}
+
+std::string as_line(std::string_view line) {
+  return std::string(row_cleaner(STDOUT_FILENO)) + escape_lines(line);
 }
 
 }  // namespace
 
-int write_all(int descriptor, std::string_view text) {
+int write_all(int descriptor, std::string_view text, int patience) {
   while (!text.empty()) {
-    const ssize_t put = ::write(descriptor, text.data(), text.size());
+    if (patience >= 0 && !is_ready(descriptor, patience)) return ETIMEDOUT;
+    const std::size_t most = patience >= 0 ? kAtOnce : text.size();
+    const ssize_t put = ::write(descriptor, text.data(), std::min(text.size(), most));
     if (put < 0 && errno == EINTR) continue;
+    // A terminal or pipe that another process has made non-blocking.
+    if (put < 0 && errno == EAGAIN && is_ready(descriptor, patience)) continue;
     if (put < 0) return errno;
     text.remove_prefix(static_cast<std::size_t>(put));
   }
@@ -60,8 +102,12 @@ void print_note(std::string_view message) {
   write_to_standard_error("tandem: " + escape_lines(message));
 }
 
-void print_line(std::string_view line) {
-  write_to_standard_output(std::string(row_cleaner(STDOUT_FILENO)) + escape_lines(line));
+void print_line(std::string_view line) { write_to_standard_output(as_line(line)); }
+
+void show_line(std::string_view line) {
+  const int failure = write_patiently(STDOUT_FILENO, as_line(line));
+  if (failure == 0 || has_warned_of_output.exchange(true)) return;
+  print_warning(describe_failure(failure) + "; the work goes on, and lines are missing there");
 }
 
 void print_bytes(std::string_view bytes) { write_to_standard_output(bytes); }

@@ -6,7 +6,8 @@
 
 namespace tandem {
 
-// Returns errno, 0 where all was written.
-int write_all(int descriptor, std::string_view text);
+// Returns errno, 0 where all was written. Waits at most `patience` milliseconds each time that
+// nobody takes what is written, then returns ETIMEDOUT; -1: for ever.
+int write_all(int descriptor, std::string_view text, int patience = -1);
 
 }  // namespace tandem

@@ -78,7 +78,7 @@ void ConsoleSink::refresh(Clock::time_point now) {
     draw_live_line(fit_progress(view(now), width, settings_.colours));
     last_line_ = now;
   } else if (settings_.progress == Progress::kLines && now - last_line_ >= kPlainLine) {
-    print_line(progress_in_log(view(now)));
+    show_line(progress_in_log(view(now)));
     last_line_ = now;
   }
 }
@@ -86,9 +86,9 @@ void ConsoleSink::refresh(Clock::time_point now) {
 void ConsoleSink::print_ranks(const std::string& what, const std::vector<RankRecord>& ranks) {
   for (const int rank : settings_.log_ranks) {
     const auto index = static_cast<std::size_t>(rank);
-    print_line("[r" + std::to_string(rank) + "/" + std::to_string(ranks.size()) + " " +
-               settings_.hosts.at(index) + " " + settings_.devices.at(index) + "] " + what +
-               rank_text(ranks.at(index)));
+    show_line("[r" + std::to_string(rank) + "/" + std::to_string(ranks.size()) + " " +
+              settings_.hosts.at(index) + " " + settings_.devices.at(index) + "] " + what +
+              rank_text(ranks.at(index)));
   }
 }
 
@@ -108,15 +108,15 @@ void ConsoleSink::on_epoch(const EpochRecord& record) {
   last_line_ = Clock::now();
   const std::string epoch = epoch_text(record.epoch, settings_.total_epochs);
   print_ranks(epoch, record.ranks);
-  print_line(epoch + "  step " + std::to_string(record.step) + "  loss " + loss_text(record.loss) +
-             "  accuracy " + format_fixed(record.accuracy, 4) + "  " +
-             format_count(std::llround(static_cast<double>(record.images) /
-                                       std::max(1e-9, record.train_seconds))) +
-             " images/s  " + format_count(static_cast<std::int64_t>(record.images)) +
-             " images exactly once");
+  show_line(epoch + "  step " + std::to_string(record.step) + "  loss " + loss_text(record.loss) +
+            "  accuracy " + format_fixed(record.accuracy, 4) + "  " +
+            format_count(std::llround(static_cast<double>(record.images) /
+                                      std::max(1e-9, record.train_seconds))) +
+            " images/s  " + format_count(static_cast<std::int64_t>(record.images)) +
+            " images exactly once");
   const auto straggler = find_straggler(record.ranks);
   if (straggler && straggler->is_worth_telling()) {
-    print_line(straggler->describe(settings_.hosts));
+    show_line(straggler->describe(settings_.hosts));
   }
 }
 
@@ -124,14 +124,14 @@ void ConsoleSink::on_evaluation(const EvaluationRecord& record) {
   if (settings_.progress == Progress::kQuiet) return;
   const auto lock = begin();
   last_line_ = Clock::now();
-  print_line("eval " + std::to_string(record.images) + "/" + std::to_string(record.images) +
-             " exactly once  " + record.of + " loss " + loss_text(record.loss) + "  " + record.of +
-             " accuracy " + format_fixed(record.accuracy, 4) + "  (" +
-             std::to_string(record.correct) + " correct, " + format_fixed(record.seconds, 1) +
-             " s)" +
-             (record.views_accuracy
-                  ? "  with test-time augmentation " + format_fixed(*record.views_accuracy, 4)
-                  : ""));
+  show_line("eval " + std::to_string(record.images) + "/" + std::to_string(record.images) +
+            " exactly once  " + record.of + " loss " + loss_text(record.loss) + "  " + record.of +
+            " accuracy " + format_fixed(record.accuracy, 4) + "  (" +
+            std::to_string(record.correct) + " correct, " + format_fixed(record.seconds, 1) +
+            " s)" +
+            (record.views_accuracy
+                 ? "  with test-time augmentation " + format_fixed(*record.views_accuracy, 4)
+                 : ""));
 }
 
 void ConsoleSink::on_note(const NoteRecord& record) {

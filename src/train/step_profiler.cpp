@@ -10,10 +10,10 @@
 #include <set>
 #include <utility>
 
-#include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
+#include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/train/host_copy.hpp"
 
@@ -21,6 +21,8 @@ namespace tandem::train {
 namespace {
 
 namespace profiler = torch::autograd::profiler;
+
+constexpr std::size_t kLongestTrace = std::size_t{1} << 30;  // a message has less than 2 GiB
 using torch::profiler::impl::ActivityType;
 using torch::profiler::impl::ProfilerConfig;
 using torch::profiler::impl::ProfilerState;
@@ -63,6 +65,15 @@ std::string trace_of(const profiler::ProfilerResult& result, int rank) {
                     {"args", {{"name", "rank " + std::to_string(rank)}}}});
   for (const profiler::KinetoEvent& event : result.events()) events.push_back(to_json(event, rank));
   return Json({{"displayTimeUnit", "ms"}, {"traceEvents", events}}).dump();
+}
+
+void write_trace(const std::string& path, const std::string& trace) {
+  if (trace.empty()) throw IoError(path + ": the trace is longer than 1 GiB; record fewer steps");
+  const auto folder = std::filesystem::path(path).parent_path();
+  std::error_code error;
+  std::filesystem::create_directories(folder, error);
+  if (error) throw CannotCreateError(folder.string() + ": " + error.message());
+  write_file_atomically(path, trace);
 }
 
 // The host runs ahead of a GPU, whose work is recorded when it is done.
@@ -144,18 +155,25 @@ bool StepProfiler::finish() {
   wait_for(device_);
   const auto result = recording_->end();
   recording_.reset();
-  const std::vector<std::string> traces = comm_.gather_strings(trace_of(*result, comm_.rank()));
-  comm::agree_on_rank_0(comm_, [&] {
-    for (std::size_t rank = 0; rank < traces.size(); ++rank) {
-      const std::string path = path_of_(static_cast<int>(rank));
-      const auto folder = std::filesystem::path(path).parent_path();
-      std::error_code error;
-      std::filesystem::create_directories(folder, error);
-      if (error) throw CannotCreateError(folder.string() + ": " + error.message());
-      write_file_atomically(path, traces[rank]);
-    }
-  });
+  leave_traces(trace_of(*result, comm_.rank()));
   return true;
+}
+
+// One rank after the other: all traces together may be longer than one message can be. A trace that
+// cannot be written is no reason to end a training.
+void StepProfiler::leave_traces(std::string mine) {
+  if (mine.size() > kLongestTrace) mine.clear();
+  std::string failure;  // the first, on rank 0
+  for (int rank = 0; rank < comm_.size(); ++rank) {
+    const auto traces = comm_.gather_strings(rank == comm_.rank() ? mine : "");
+    if (traces.empty() || !failure.empty()) continue;
+    try {
+      write_trace(path_of_(rank), traces[static_cast<std::size_t>(rank)]);
+    } catch (const Error& error) {
+      failure = error.what();
+    }
+  }
+  if (!failure.empty()) print_warning("--profile: " + failure + "; training goes on");
 }
 
 }  // namespace tandem::train

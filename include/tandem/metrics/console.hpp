@@ -1,7 +1,7 @@
 // What: the run as a person sees it: on a terminal one line redrawn in place, in a pipe or a log
 // plain lines at least every ten seconds; on request a line for each rank. Owns: a thread.
 // Threads: the sink's functions one at a time; its own thread writes while they don't.
-// Throws: IoError where standard output cannot be written.
+// Throws: nothing; where standard output cannot be written, one warning says so.
 //
 // All of it comes from rank 0, in one write a line and, but for the live line where standard output
 // is a file, to one stream: launchers carry the streams of the ranks in pieces, and lines that come

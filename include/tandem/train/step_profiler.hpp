@@ -1,8 +1,7 @@
 // What: what every rank does in a few steps, operator by operator, as a Chrome trace
 // (https://ui.perfetto.dev, chrome://tracing).
 // Owns: libtorch's profiler while those steps run. Threads: the one that trains.
-// Throws: what the communicator throws; IoError, CannotCreateError on rank 0, as AgreedError on
-// every rank.
+// Throws: what the communicator throws. Rank 0 warns of a trace that cannot be written.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +42,7 @@ class StepProfiler final : public comm::Progress {
 
  private:
   struct Recording;
+  void leave_traces(std::string mine);
 
   comm::Communicator& comm_;
   comm::Progress& next_;
