@@ -7,7 +7,6 @@
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/packed_file.hpp"
-#include "tandem/data/probe.hpp"
 #include "tandem/metrics/run_record.hpp"
 
 namespace tandem::app {
@@ -16,7 +15,6 @@ namespace {
 Json shape_of(const data::ImageShape& shape) { return {shape.channels, shape.height, shape.width}; }
 
 Json inspect_dataset(const std::string& path) {
-  data::probe_in_child(path);
   const data::PackedFile file(path);
   const data::DatasetInfo& info = file.info();
   return {{"kind", "data set"},

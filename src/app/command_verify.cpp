@@ -9,7 +9,6 @@
 #include "tandem/core/file.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/data/probe.hpp"
 #include "tandem/data/verify.hpp"
 #include "tandem/train/checkpoint_store.hpp"
 #include "unsealed.hpp"
@@ -55,7 +54,6 @@ ExitCode verify_run(const std::string& folder) {
 }
 
 void verify_data(const std::string& path, bool seal) {
-  data::probe_in_child(path);
   const data::VerifyReport report = data::verify_dataset(path);
   print_line(path + ": whole; " + report.info.name + ", " +
              format_count(static_cast<std::int64_t>(report.info.train_count)) + " train and " +

@@ -4,16 +4,19 @@
 #include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
 #include <exception>
-#include <fstream>
-#include <string>
+#include <functional>
+#include <thread>
+#include <vector>
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
@@ -21,101 +24,188 @@
 namespace tandem::data {
 namespace {
 
-constexpr rlim_t kMemory = rlim_t{2} << 30;  // beyond what the process has mapped already
+using Clock = std::chrono::steady_clock;
+
+// How long a process that was killed may take to end; one that waits for a dead file system does
+// not.
+constexpr std::chrono::seconds kMostForEnd(5);
 
 std::string errno_text() { return std::strerror(errno); }
 
-void limit_child() {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
-  // A launcher or library may have put handlers there that print a page.
-  for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTERM, SIGINT}) {
-    std::signal(signal, SIG_DFL);
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor() { close(); }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+
+  int number() const { return number_; }
+  void close() {
+    if (number_ >= 0) ::close(number_);
+    number_ = -1;
   }
-  const rlimit no_core{0, 0};
-  ::setrlimit(RLIMIT_CORE, &no_core);
-  std::uint64_t pages = 0;
-  std::ifstream("/proc/self/statm") >> pages;
-  const rlim_t mapped = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE));
-  const rlimit memory{mapped + kMemory, mapped + kMemory};
-  ::setrlimit(RLIMIT_AS, &memory);
-  const int null = ::open("/dev/null", O_RDWR | O_CLOEXEC);
-  if (null >= 0) {  // the last words of a crash are not for the user
-    ::dup2(null, STDOUT_FILENO);
-    ::dup2(null, STDERR_FILENO);
+
+ private:
+  int number_;
+};
+
+// A crash of the child must reach neither the terminal, nor a connection of MPI, nor a run's files.
+void close_all_but(int one, int other) {
+  const int null = ::open("/dev/null", O_RDWR);
+  for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
+    if (null >= 0 && standard != one && standard != other) ::dup2(null, standard);
   }
+#ifdef SYS_close_range  // Linux 5.9; an older kernel leaves them open, which harms only on a crash
+  const auto [low, high] = std::minmax({one, other, STDERR_FILENO}, std::less<int>());
+  const int middle = one + other + STDERR_FILENO - low - high;
+  const auto close_between = [](int begin, int end) {
+    if (begin < end) ::syscall(SYS_close_range, static_cast<unsigned>(begin), end - 1U, 0U);
+  };
+  close_between(std::max(low, STDERR_FILENO) + 1, middle);
+  close_between(std::max(middle, STDERR_FILENO) + 1, high);
+  ::syscall(SYS_close_range, static_cast<unsigned>(high) + 1, ~0U, 0U);
+#endif
 }
 
-// Sends nothing where the work succeeds, else the exit code in a byte and the message.
-[[noreturn]] void run_and_exit(const std::string& path, int answer,
-                               const std::function<void()>& work) {
-  limit_child();
+std::uint64_t mapped_bytes() {
+  std::uint64_t pages = 0;
+  const std::string text = read_file("/proc/self/statm");
+  for (std::size_t i = 0; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
+    pages = 10 * pages + static_cast<std::uint64_t>(text[i] - '0');
+  }
+  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+}
+
+void limit(int resource, rlim_t most) {
+  rlimit limits{};
+  ::getrlimit(static_cast<__rlimit_resource_t>(resource), &limits);
+  limits.rlim_cur = limits.rlim_max = std::min(limits.rlim_max, most);
+  ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limits);
+}
+
+void confine_child(const File& file, int answer, const ChildLimits& limits) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  // A launcher or library may have put handlers there that print a page.
+  for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTERM, SIGINT, SIGXCPU}) {
+    std::signal(signal, SIG_DFL);
+  }
+  std::signal(SIGPIPE, SIG_IGN);  // the reader has heard enough
+  limit(RLIMIT_CORE, 0);
+  limit(RLIMIT_CPU, limits.processor_seconds);
+  limit(RLIMIT_AS, mapped_bytes() + limits.memory);
+  close_all_but(file.descriptor(), answer);
+}
+
+bool write_whole(int descriptor, const std::string& text) {
+  std::size_t done = 0;
+  while (done < text.size()) {
+    const ssize_t put = ::write(descriptor, text.data() + done, text.size() - done);
+    if (put < 0 && errno == EINTR) continue;
+    if (put <= 0) return false;
+    done += static_cast<std::size_t>(put);
+  }
+  return true;
+}
+
+// Sends the exit code in a byte, then what the work returned, or the message of its error.
+[[noreturn]] void run_and_exit(const File& file, int answer, const ChildLimits& limits,
+                               const std::function<std::string()>& work) {
   std::string reply;
   try {
-    work();
+    confine_child(file, answer, limits);
+    reply = '\0' + work();
   } catch (const Error& error) {
     reply = static_cast<char>(error.code()) + std::string(error.what());
   } catch (const std::exception& error) {
-    reply = static_cast<char>(ExitCode::kBadData) + path + ": cannot be parsed: " + error.what();
+    reply =
+        static_cast<char>(ExitCode::kBadData) + file.path() + ": cannot be parsed: " + error.what();
   }
-  const ssize_t sent = ::write(answer, reply.data(), reply.size());
-  ::_exit(sent == static_cast<ssize_t>(reply.size()) ? 0 : 1);
+  ::_exit(write_whole(answer, reply) ? 0 : 1);
 }
 
-// What the child sends until it closes the pipe; `late` where `limit` is over before.
-std::string receive(int pipe, std::chrono::milliseconds limit, bool& late) {
-  const auto deadline = std::chrono::steady_clock::now() + limit;
-  std::string reply;
+enum class End { kClosed, kLate, kTooLong };
+
+// What the child sends until it closes the pipe.
+End receive(int pipe, const ChildLimits& limits, std::string& reply) {
+  const auto deadline = Clock::now() + limits.time;
+  std::vector<char> part(std::size_t{1} << 16);
   for (;;) {
-    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
-        deadline - std::chrono::steady_clock::now());
+    const auto left =
+        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
     pollfd waiting{pipe, POLLIN, 0};
-    const int ready = left.count() <= 0 ? 0 : ::poll(&waiting, 1, static_cast<int>(left.count()));
+    const int ready =
+        left <= 0 ? 0 : ::poll(&waiting, 1, static_cast<int>(std::min<long>(left, 1'000'000)));
     if (ready < 0 && errno == EINTR) continue;
-    late = ready <= 0;
-    if (late) return reply;
-    std::array<char, 4096> part;
+    if (ready == 0 && left > 1'000'000) continue;
+    if (ready <= 0) return End::kLate;
     const ssize_t got = ::read(pipe, part.data(), part.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return reply;
+    if (got <= 0) return End::kClosed;
+    if (static_cast<std::uint64_t>(got) > 1 + limits.reply_bytes - reply.size()) {
+      return End::kTooLong;
+    }
     reply.append(part.data(), static_cast<std::size_t>(got));
   }
 }
 
+// The status of a process that has been killed or is about to end; none where it does not.
+bool await_end(pid_t child, int& status) {
+  const auto deadline = Clock::now() + kMostForEnd;
+  for (;;) {
+    const pid_t ended = ::waitpid(child, &status, WNOHANG);
+    if (ended != 0 && !(ended < 0 && errno == EINTR)) return true;
+    if (Clock::now() > deadline) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+}
+
+[[noreturn]] void throw_error_of(const std::string& reply) {
+  const auto code = static_cast<ExitCode>(static_cast<unsigned char>(reply[0]));
+  if (code == ExitCode::kBadData) throw DataError(reply.substr(1));
+  if (code == ExitCode::kIo) throw IoError(reply.substr(1));
+  throw Error(code, reply.substr(1));
+}
+
 }  // namespace
 
-void run_in_child(const std::string& path, std::chrono::milliseconds limit,
-                  const std::function<void()>& work) {
+std::string run_in_child(const File& file, const ChildLimits& limits,
+                         const std::function<std::string()>& work) {
+  constexpr char kAdvice[] = "; the file is damaged or hostile, pack it again";
+  const std::string& path = file.path();
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw IoError("no pipe can be made: " + errno_text());
+  const Descriptor answer(ends[0]);
+  Descriptor question(ends[1]);
   const pid_t child = ::fork();
   if (child < 0) {
-    const std::string reason = errno_text();
-    ::close(ends[0]);
-    ::close(ends[1]);
-    throw IoError(path + ": no process can be started to check it: " + reason);
+    throw IoError(path + ": no process can be started to check it: " + errno_text());
   }
-  if (child == 0) run_and_exit(path, ends[1], work);
-  ::close(ends[1]);
-  bool late = false;
-  const std::string reply = receive(ends[0], limit, late);
-  ::close(ends[0]);
-  if (late) ::kill(child, SIGKILL);
+  if (child == 0) run_and_exit(file, ends[1], limits, work);
+  question.close();
+  std::string reply;
+  const End end = receive(answer.number(), limits, reply);
+  if (end != End::kClosed) ::kill(child, SIGKILL);
   int status = 0;
-  while (::waitpid(child, &status, 0) < 0 && errno == EINTR) {
+  if (!await_end(child, status)) {
+    ::kill(child, SIGKILL);
+    throw IoError(path + ": the process that parses it cannot be ended; see to the file system");
   }
-  if (late) {
+  if (end == End::kLate) {
     throw DataError(path + ": parsing it took more than " +
-                    format_real(std::chrono::duration<double>(limit).count()) +
-                    " s and was ended; the file is damaged or hostile, pack it again");
+                    format_real(std::chrono::duration<double>(limits.time).count()) +
+                    " s and was ended" + kAdvice);
   }
-  if (!reply.empty()) {
-    throw Error(static_cast<ExitCode>(static_cast<unsigned char>(reply[0])), reply.substr(1));
+  if (end == End::kTooLong) {
+    throw DataError(path + ": it claims more than a file of its size can hold" + kAdvice);
   }
-  if (status != 0) {
+  if (status != 0 || reply.empty()) {
     throw DataError(path + ": parsing it ended its process" +
                     (WIFSIGNALED(status) ? " by signal " + std::to_string(WTERMSIG(status)) : "") +
-                    "; the file is damaged or hostile, pack it again");
+                    kAdvice);
   }
+  if (reply[0] != '\0') throw_error_of(reply);
+  reply.erase(0, 1);
+  return reply;
 }
 
 }  // namespace tandem::data

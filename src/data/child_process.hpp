@@ -1,17 +1,27 @@
-// What: runs work that may crash, hang or exhaust memory in a process of its own. Owns: that
-// process, until it has ended. Threads: call it while there are no others (it forks).
-// Throws: the Error that the work threw; DataError where the process died or was late; IoError.
+// Runs work that may crash, hang or exhaust memory in a process of its own, and waits for it.
+// Threads: the work must need no other thread, for a fork copies none. Throws the error that the
+// work threw; DataError where the process died, was late or said too much; IoError.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <string>
 
+#include "tandem/core/file.hpp"
+
 namespace tandem::data {
 
-// The child writes nothing to the terminal, runs no exit handlers, may map 2 GiB more than its
-// parent and is killed after `limit`. `path`, the file that the work parses, begins the messages.
-void run_in_child(const std::string& path, std::chrono::milliseconds limit,
-                  const std::function<void()>& work);
+struct ChildLimits {
+  std::chrono::milliseconds time = std::chrono::seconds(60);
+  std::uint64_t processor_seconds = 60;
+  std::uint64_t reply_bytes = std::uint64_t{1} << 20;
+  std::uint64_t memory = std::uint64_t{2} << 30;  // beyond what the process has mapped already
+};
+
+// Returns what the work returns. The child has no descriptors but that of `file`, which the work
+// parses, and standard ones that lead nowhere; it writes no core and runs no exit handlers.
+std::string run_in_child(const File& file, const ChildLimits& limits,
+                         const std::function<std::string()>& work);
 
 }  // namespace tandem::data

@@ -1,19 +1,17 @@
 #include "packed_attributes.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <cstring>
 
 #include "hdf5_handle.hpp"
 #include "names.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/core/text.hpp"
 #include "tandem/data/limits.hpp"
 
 namespace tandem::data {
 namespace {
 
 constexpr hsize_t kMaxValues = kMaxClasses;  // of any attribute
+constexpr std::size_t kMaxTextBytes = 512;   // of one value; names are held to less
 
 // Variable-length, because h5py shows those as str and fixed-length ones as bytes.
 Hdf5Handle string_type() {
@@ -118,7 +116,10 @@ class Attribute {
     std::vector<char*> texts(count_, nullptr);
     read(memory_type.id(), texts.data());
     std::vector<std::string> values;
-    for (const char* text : texts) values.emplace_back(text == nullptr ? "" : text);
+    for (const char* text : texts) {
+      values.emplace_back(text == nullptr ? "" : text);
+      if (values.back().size() > kMaxTextBytes) throw fault("holds a text of more than 512 bytes");
+    }
     H5Dvlen_reclaim(memory_type.id(), space.id(), H5P_DEFAULT, texts.data());
     return values;
   }
@@ -129,26 +130,6 @@ class Attribute {
   Hdf5Handle type_;
   std::size_t count_ = 0;
 };
-
-void check_sha256(const Attribute& attribute, const std::string& digest) {
-  const bool hex = std::all_of(digest.begin(), digest.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-  });
-  if (digest.size() != 64 || !hex) {
-    throw attribute.fault("is '" + digest + "', 64 lower-case hex digits are expected");
-  }
-}
-
-std::vector<double> read_reals_between(const Attribute& attribute, double lowest) {
-  const std::vector<double> values = attribute.reals();
-  for (const double value : values) {
-    if (!(value >= lowest && value <= 1)) {  // also refuses NaN
-      throw attribute.fault("holds " + format_real(value) + ", a number in [" +
-                            format_real(lowest) + ", 1] is expected (pixels scaled to [0, 1])");
-    }
-  }
-  return values;
-}
 
 }  // namespace
 
@@ -176,7 +157,7 @@ void write_integer(hid_t file, const char* name, std::int64_t value) {
   write_attribute(file, name, H5T_STD_I64LE, H5T_NATIVE_INT64, space.id(), &value);
 }
 
-DatasetInfo read_attributes(hid_t file, const std::string& path) {
+void read_attributes(hid_t file, const std::string& path, PackedCatalog& catalog) {
   const Attribute format(file, path, "format");
   if (const std::string found = format.string(); found != kFormatName) {
     throw format.fault("is '" + found + "', '" + kFormatName + "' is expected");
@@ -188,21 +169,11 @@ DatasetInfo read_attributes(hid_t file, const std::string& path) {
   const Attribute complete(file, path, "complete");
   if (complete.integer() != 1)
     throw complete.fault("is not 1: the file was not written to its end");
-
-  DatasetInfo info;
-  const Attribute name(file, path, "name");
-  info.name = name.string();
-  if (!is_dataset_name(info.name)) {
-    throw name.fault("is '" + info.name + "', " + kDatasetNameRule);
-  }
-  info.classes = Attribute(file, path, "classes").strings();
-  check_class_names(info.classes, path + ": attribute classes");
-  info.mean = read_reals_between(Attribute(file, path, "mean"), 0);
-  info.std = read_reals_between(Attribute(file, path, "std"), kSmallestDeviation);
-  const Attribute source(file, path, "source_sha256");
-  info.source_sha256 = source.string();
-  check_sha256(source, info.source_sha256);
-  return info;
+  catalog.name = Attribute(file, path, "name").string();
+  catalog.classes = Attribute(file, path, "classes").strings();
+  catalog.mean = Attribute(file, path, "mean").reals();
+  catalog.std = Attribute(file, path, "std").reals();
+  catalog.source_sha256 = Attribute(file, path, "source_sha256").string();
 }
 
 }  // namespace tandem::data

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/data/dataset_info.hpp"
+#include "packed_catalog.hpp"
 
 namespace tandem::data {
 
@@ -20,9 +20,8 @@ void write_strings(hid_t file, const char* name, const std::vector<std::string>&
 void write_reals(hid_t file, const char* name, const std::vector<double>& values);
 void write_integer(hid_t file, const char* name, std::int64_t value);
 
-// Name, classes, mean, std and source_sha256, after format, version and complete have been found
-// right. Whether mean and std have an entry per channel is for the caller to check. `path` is for
-// messages.
-DatasetInfo read_attributes(hid_t file, const std::string& path);
+// Name, classes, mean, std and source_sha256 as they are, after format, version and complete have
+// been found right. HDF5 parses hostile bytes here: only for a child process.
+void read_attributes(hid_t file, const std::string& path, PackedCatalog& catalog);
 
 }  // namespace tandem::data

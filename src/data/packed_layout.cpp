@@ -1,16 +1,13 @@
 #include "packed_layout.hpp"
 
-#include <array>
+#include <algorithm>
 #include <vector>
 
+#include "hdf5_descriptor.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/data/limits.hpp"
 
 namespace tandem::data {
 namespace {
-
-// Decompressed bytes of one chunk: what the library allocates to read it.
-constexpr std::uint64_t kMaxChunkBytes = std::uint64_t{1} << 28;
 
 struct Place {
   const std::string& path;
@@ -36,52 +33,57 @@ void require_hard_link(hid_t file, const Place& place, H5O_type_t expected) {
   }
 }
 
-void check_filters(hid_t properties, const Place& place) {
-  bool checksummed = false;
+std::vector<Filter> filters_of(hid_t properties, const Place& place) {
+  std::vector<Filter> filters;
   const int count = H5Pget_nfilters(properties);
   for (int i = 0; i < count; ++i) {
     unsigned flags = 0;
     unsigned settings = 0;
-    std::size_t parameters = 0;
+    std::size_t parameters = 1;
+    unsigned parameter = 0;
     const H5Z_filter_t filter = H5Pget_filter2(properties, static_cast<unsigned>(i), &flags,
-                                               &parameters, nullptr, 0, nullptr, &settings);
-    if (filter != H5Z_FILTER_FLETCHER32 && filter != H5Z_FILTER_SHUFFLE &&
-        filter != H5Z_FILTER_DEFLATE) {
+                                               &parameters, &parameter, 0, nullptr, &settings);
+    if (filter == H5Z_FILTER_FLETCHER32) {
+      filters.push_back(Filter::kFletcher32);
+    } else if (filter == H5Z_FILTER_DEFLATE) {
+      filters.push_back(Filter::kDeflate);
+    } else if (filter == H5Z_FILTER_SHUFFLE && parameters >= 1 && parameter == 1) {
+      filters.push_back(Filter::kShuffle);
+    } else {
       throw place.fault("uses filter " + std::to_string(filter) +
-                        ", only fletcher32, shuffle and gzip are accepted");
+                        ", only fletcher32, gzip and shuffle of single bytes are accepted");
     }
-    checksummed = checksummed || filter == H5Z_FILTER_FLETCHER32;
   }
-  if (!checksummed) {
-    throw place.fault("has no checksums; write it with fletcher32=True");
-  }
+  return filters;
 }
 
-// Every chunk must be there: a small file cannot claim a large data set.
-void check_chunks(hid_t dataset, hid_t properties, const std::vector<hsize_t>& extent,
-                  const Place& place) {
-  std::vector<hsize_t> chunk(extent.size());
-  H5Pget_chunk(properties, static_cast<int>(chunk.size()), chunk.data());
-  std::uint64_t bytes = 1;
-  std::uint64_t expected = 1;
-  for (std::size_t i = 0; i < extent.size(); ++i) {
-    if (chunk[i] == 0 || (bytes *= chunk[i]) > kMaxChunkBytes) {
-      throw place.fault("has chunks above 256 MiB");
+std::vector<StoredChunk> chunks_of(hid_t dataset, const StoredArray& array,
+                                   std::uint64_t file_bytes, const Place& place) {
+  const std::uint64_t count = count_chunks(array, file_bytes);
+  if (count == 0) {
+    throw place.fault("states an extent that a file of " + std::to_string(file_bytes) +
+                      " bytes cannot hold: it was not written to its end");
+  }
+  std::vector<StoredChunk> chunks(count);
+  std::vector<hsize_t> origin(array.extent.size(), 0);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (!find_chunk(dataset, origin, chunks[i])) {
+      throw place.fault("lacks chunk " + std::to_string(i) + " of " + std::to_string(count) +
+                        ": it was not written to its end");
     }
-    expected *= (extent[i] + chunk[i] - 1) / chunk[i];
+    for (std::size_t axis = origin.size(); axis-- > 0;) {
+      origin[axis] += array.chunk[axis];
+      if (origin[axis] < array.extent[axis]) break;
+      origin[axis] = 0;
+    }
   }
-  hsize_t found = 0;
-  const Hdf5Handle all(H5Dget_space(dataset), H5Sclose);
-  if (H5Dget_num_chunks(dataset, all.id(), &found) < 0 || found != expected) {
-    throw place.fault("has " + std::to_string(found) + " chunks, " + std::to_string(expected) +
-                      " are expected: it was not written to its end");
-  }
+  return chunks;
 }
 
-Hdf5Handle open_dataset(hid_t file, const Place& place, std::size_t rank,
-                        std::vector<hsize_t>& extent) {
+StoredArray describe_array(hid_t file, const Place& place, std::size_t dimensions,
+                           std::uint64_t file_bytes) {
   require_hard_link(file, place, H5O_TYPE_DATASET);
-  Hdf5Handle dataset(H5Dopen2(file, place.object.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle dataset(H5Dopen2(file, place.object.c_str(), H5P_DEFAULT), H5Dclose);
   if (!dataset) throw place.fault("cannot be opened: " + hdf5_reason());
 
   const Hdf5Handle type(H5Dget_type(dataset.id()), H5Tclose);
@@ -93,48 +95,38 @@ Hdf5Handle open_dataset(hid_t file, const Place& place, std::size_t rank,
       H5Pget_external_count(properties.id()) != 0) {
     throw place.fault("is not stored in chunks in this file");
   }
-  check_filters(properties.id(), place);
+  unsigned options = 0;
+  if (H5Pget_chunk_opts(properties.id(), &options) < 0 || options != 0) {
+    throw place.fault("stores chunks at its edge without checksums");
+  }
+  StoredArray array;
+  array.filters = filters_of(properties.id(), place);
 
   const Hdf5Handle space(H5Dget_space(dataset.id()), H5Sclose);
-  if (H5Sget_simple_extent_ndims(space.id()) != static_cast<int>(rank)) {
-    throw place.fault("has " + std::to_string(H5Sget_simple_extent_ndims(space.id())) +
-                      " dimensions, " + std::to_string(rank) + " are expected");
+  const int rank = H5Sget_simple_extent_ndims(space.id());
+  if (rank != static_cast<int>(dimensions)) {
+    throw place.fault("has " + std::to_string(rank) + " dimensions, " + std::to_string(dimensions) +
+                      " are expected");
   }
-  extent.resize(rank);
-  H5Sget_simple_extent_dims(space.id(), extent.data(), nullptr);
-  if (extent[0] == 0 || extent[0] > kMaxImages) {
-    throw place.fault("holds " + std::to_string(extent[0]) +
-                      " images, 1 to 10,000,000 are expected");
+  std::vector<hsize_t> values(static_cast<std::size_t>(rank));
+  H5Sget_simple_extent_dims(space.id(), values.data(), nullptr);
+  array.extent.assign(values.begin(), values.end());
+  if (H5Pget_chunk(properties.id(), rank, values.data()) != rank) {
+    throw place.fault("has chunks of another number of dimensions");
   }
-  std::uint64_t pixels = 1;
-  for (std::size_t i = 1; i < rank; ++i) {
-    if (extent[i] == 0 || extent[i] > kMaxPixels || (pixels *= extent[i]) > kMaxPixels) {
-      throw place.fault("holds images without pixels or of more than 1,000,000");
-    }
-  }
-  check_chunks(dataset.id(), properties.id(), extent, place);
-  return dataset;
+  array.chunk.assign(values.begin(), values.end());
+  require_layout(array, dimensions, place.path, place.object);
+  array.chunks = chunks_of(dataset.id(), array, file_bytes, place);
+  return array;
 }
 
 }  // namespace
 
-SplitDatasets open_split(hid_t file, const std::string& path, const std::string& group) {
+StoredSplit describe_split(hid_t file, const std::string& path, const std::string& group,
+                           std::uint64_t file_bytes) {
   require_hard_link(file, Place{path, group}, H5O_TYPE_GROUP);
-  const Place images{path, group + "/images"};
-  const Place labels{path, group + "/labels"};
-  SplitDatasets split;
-  std::vector<hsize_t> extent;
-  std::vector<hsize_t> label_extent;
-  split.images = open_dataset(file, images, 4, extent);
-  split.labels = open_dataset(file, labels, 1, label_extent);
-  if (label_extent[0] != extent[0]) {
-    throw labels.fault("holds " + std::to_string(label_extent[0]) + " labels, " +
-                       std::to_string(extent[0]) + " are expected as there are images");
-  }
-  split.shape = {static_cast<int>(extent[1]), static_cast<int>(extent[2]),
-                 static_cast<int>(extent[3])};
-  split.count = extent[0];
-  return split;
+  return {describe_array(file, Place{path, group + "/images"}, 4, file_bytes),
+          describe_array(file, Place{path, group + "/labels"}, 1, file_bytes)};
 }
 
 }  // namespace tandem::data

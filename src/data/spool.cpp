@@ -46,7 +46,9 @@ std::shared_ptr<const SourceFile> Spool::get(std::size_t index) const {
   file->where = member.where;
   file->size = member.size;
   file->bytes = std::make_unique<std::uint8_t[]>(member.size);
-  file_.read_at(offsets_[index], file->bytes.get(), member.size);
+  if (file_.read_at(offsets_[index], file->bytes.get(), member.size) != member.size) {
+    throw IoError(file_.path() + ": ends within what was written to it; see to the disk of TMPDIR");
+  }
   return file;
 }
 

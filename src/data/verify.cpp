@@ -28,7 +28,7 @@ Moments read_split(const PackedFile& file, Split split, std::vector<std::uint64_
   per_class.assign(info.classes.size(), 0);
   for (std::uint64_t first = 0; first < info.count(split); first += block) {
     const std::uint64_t count = std::min(block, info.count(split) - first);
-    file.read(split, first, count, images.data(), labels.data());
+    file.read(split, first, {images.data(), count * pixels}, {labels.data(), count});
     moments.add(images.data(), count);
     for (std::uint64_t i = 0; i < count; ++i) ++per_class[labels[i]];
   }
@@ -52,7 +52,7 @@ VerifyReport verify_dataset(const std::string& path) {
   const PackedFile file(path);
   VerifyReport report;
   report.info = file.info();
-  report.file_bytes = File::open_for_reading(path).size();
+  report.file_bytes = file.file_bytes();
   const Moments moments = read_split(file, Split::kTrain, report.train_per_class);
   read_split(file, Split::kTest, report.test_per_class);
   compare(path, "mean", report.info.mean, moments.mean());

@@ -1,15 +1,14 @@
 #include "tandem/train/image_store.hpp"
 
-#include <algorithm>
 #include <optional>
 
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/digest.hpp"
+#include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/data/hold_out.hpp"
 #include "tandem/data/packed_file.hpp"
-#include "tandem/data/probe.hpp"
 
 namespace tandem::train {
 namespace {
@@ -63,7 +62,6 @@ DatasetInfo open_everywhere(const std::string& path, comm::MpiCommunicator& worl
   std::string start;
   comm::agree(world, topology.host, [&] { start = fingerprint(path); });
   comm::require_equal(world, {{"SHA-256 of the beginning of the data set " + path, start}});
-  comm::agree_on_rank_0(world, [&] { data::probe_in_child(path); });
   comm::agree(world, topology.host, [&] {
     if (node.rank() == 0) file.emplace(path, touch);
   });
@@ -72,18 +70,12 @@ DatasetInfo open_everywhere(const std::string& path, comm::MpiCommunicator& worl
   return info;
 }
 
-// In blocks, so that a slow disk is seen to answer.
-void read_split(const data::PackedFile& file, Split split, std::uint8_t* images,
-                std::uint8_t* labels, const Touch& touch) {
-  constexpr std::uint64_t kBlockBytes = std::uint64_t{8} << 20;
-  const DatasetInfo& info = file.info();
-  const std::uint64_t pixels = info.shape.pixels();
-  const std::uint64_t block = std::max<std::uint64_t>(kBlockBytes / pixels, 1);
-  for (std::uint64_t first = 0; first < info.count(split); first += block) {
-    const std::uint64_t count = std::min(block, info.count(split) - first);
-    file.read(split, first, count, images + first * pixels, labels + first);
-    call(touch);
-  }
+// A rank that keeps a private copy opens the file again, and another one may have its name now.
+void require_same(const DatasetInfo& mine, const DatasetInfo& first, const std::string& path) {
+  if (to_text(mine) == to_text(first)) return;
+  throw DataError(path + ": holds the data set " + mine.digest.substr(0, 16) +
+                  ", the first rank of this host has read " + first.digest.substr(0, 16) +
+                  "; it was replaced while the ranks started: start again");
 }
 
 std::size_t images_of(const DatasetInfo& info) { return info.train_count + info.test_count; }
@@ -100,12 +92,18 @@ ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
         comm::NodeMemory memory(world, node, bytes_);
         comm::agree(world, topology.host, [&] {
           if (!memory.fills()) return;
-          if (!file) file.emplace(path, touch);
+          if (!file) {
+            file.emplace(path, touch);
+            require_same(file->info(), info_, path);
+          }
           std::uint8_t* images = memory.data();
           std::uint8_t* labels = images + images_of(info_) * info_.shape.pixels();
-          read_split(*file, Split::kTrain, images, labels, touch);
-          read_split(*file, Split::kTest, images + info_.train_count * info_.shape.pixels(),
-                     labels + info_.train_count, touch);
+          const std::size_t pixels = info_.shape.pixels();
+          file->read(Split::kTrain, 0, {images, info_.train_count * pixels},
+                     {labels, info_.train_count});
+          file->read(Split::kTest, 0,
+                     {images + info_.train_count * pixels, info_.test_count * pixels},
+                     {labels + info_.train_count, info_.test_count});
           if (validation_share == 0) return;
           held_out_ = data::hold_out(validation_share, info_.shape.pixels(),
                                      {images, info_.train_count * info_.shape.pixels()},

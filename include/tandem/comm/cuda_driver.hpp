@@ -4,7 +4,7 @@
 // Throws: nothing; that there is no GPU is an answer.
 //
 // It starts the driver (cuInit) and makes no context: no memory of a GPU is taken. A process forked
-// afterwards must not use CUDA; ours (data/probe.hpp) parses a file and ends by _exit.
+// afterwards must not use CUDA; ours (data/packed_file.hpp) parses a file and ends by _exit.
 #pragma once
 
 #include <cstdint>

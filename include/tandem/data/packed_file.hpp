@@ -1,16 +1,18 @@
-// What: a packed data set, open for reading. Owns: the HDF5 file. Threads: one per object.
-// Throws: MissingInputError, IoError; DataError for a file that is damaged or not a data set.
+// A packed data set, open for reading. One thread per object. Throws MissingInputError, IoError;
+// DataError for a file that is damaged, hostile or not a data set.
 //
-// The constructor reads the file once to prove its digest, and only then lets the HDF5 library
-// parse it; then the structure is checked before anything of a size that the file claims is
-// allocated. Plugin filters are switched off for the process. A file without user block cannot be
-// proved undamaged, and a hostile one could upset the HDF5 library: call probe_in_child() first.
+// The constructor proves the digest, and lets HDF5 parse the file in a child process, which sends
+// back what the file holds as plain values. Images and labels are then read here, by pread on the
+// descriptor that was hashed, and their checksums proven: HDF5 never runs in this process, and a
+// file that takes this one's name meanwhile is not looked at. Because the constructor forks, no
+// other thread may hold a lock that the child needs; see data/packed_hdf5.hpp.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
+#include "tandem/core/span.hpp"
 #include "tandem/core/touch.hpp"
 #include "tandem/data/dataset_info.hpp"
 
@@ -18,17 +20,19 @@ namespace tandem::data {
 
 class PackedFile {
  public:
-  // `touch`: while it reads.
+  // `touch`: every few MB, while the file is hashed and read.
   explicit PackedFile(const std::string& path, const Touch& touch = {});
   ~PackedFile();
   PackedFile(PackedFile&&) noexcept;
   PackedFile& operator=(PackedFile&&) noexcept;
 
   const DatasetInfo& info() const;
-  // Images [first, first + count) of a split: count * shape.pixels() bytes in NCHW order, count
-  // labels, each below the number of classes. Checksums of the chunks read are tested.
-  void read(Split split, std::uint64_t first, std::uint64_t count, std::uint8_t* images,
-            std::uint8_t* labels) const;
+  std::uint64_t file_bytes() const;
+  // As many images of a split as `labels` has room for, from `first` on, in NCHW order, and their
+  // labels, each below the number of classes. `images` has shape.pixels() bytes for each of them.
+  // Throws DataError also where the file has changed since it was proven.
+  void read(Split split, std::uint64_t first, Span<std::uint8_t> images,
+            Span<std::uint8_t> labels) const;
 
  private:
   struct Parts;

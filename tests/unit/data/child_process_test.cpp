@@ -1,8 +1,12 @@
 #include "child_process.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <stdexcept>
 #include <vector>
@@ -16,37 +20,89 @@ namespace {
 using testing::expect_error;
 using namespace std::chrono_literals;
 
-TEST(ChildProcess, SuccessIsSilent) {
-  EXPECT_NO_THROW(run_in_child("file", 30s, [] {}));
+void spin() {
+  for (volatile int i = 0;; i = i + 1) {
+  }
 }
 
-TEST(ChildProcess, ErrorsComeBackWithTheirCodeAndText) {
-  expect_error(ExitCode::kIo, {"file: disk on fire"},
-               [] { run_in_child("file", 30s, [] { throw IoError("file: disk on fire"); }); });
-  expect_error(ExitCode::kBadData, {"file: cannot be parsed: odd"},
-               [] { run_in_child("file", 30s, [] { throw std::runtime_error("odd"); }); });
+class ChildProcess : public ::testing::Test {
+ protected:
+  std::string run(const std::function<std::string()>& work) {
+    return run_in_child(file_, limits_, work);
+  }
+  void expect(ExitCode code, const std::vector<std::string>& parts,
+              const std::function<std::string()>& work) {
+    expect_error(code, parts, [&] { run(work); });
+  }
+
+  File file_{::open("/dev/null", O_RDONLY | O_CLOEXEC), "file"};
+  ChildLimits limits_;
+};
+
+TEST_F(ChildProcess, ReturnsWhatTheWorkReturns) {
+  EXPECT_EQ(run([] { return std::string(); }), "");
+  const std::string longer(300'000, 'x');  // than a pipe holds
+  EXPECT_EQ(run([&] { return longer; }), longer);
 }
 
-TEST(ChildProcess, CrashIsBadData) {
-  expect_error(ExitCode::kBadData, {"file", "by signal 6"},
-               [] { run_in_child("file", 30s, [] { std::abort(); }); });
-  expect_error(ExitCode::kBadData, {"file", "ended its process"},
-               [] { run_in_child("file", 30s, [] { std::_Exit(3); }); });
+TEST_F(ChildProcess, ErrorsComeBackWithTheirCodeAndText) {
+  expect(ExitCode::kIo, {"file: disk on fire"},
+         []() -> std::string { throw IoError("file: disk on fire"); });
+  expect(ExitCode::kBadData, {"file: cannot be parsed: odd"},
+         []() -> std::string { throw std::runtime_error("odd"); });
+  EXPECT_THROW(run([]() -> std::string { throw DataError("file: bad"); }), DataError);
 }
 
-TEST(ChildProcess, WorkThatNeverEndsIsKilled) {
-  expect_error(ExitCode::kBadData, {"file", "more than 0.05 s"}, [] {
-    run_in_child("file", 50ms, [] {
-      for (volatile int i = 0;; i = i + 1) {
-      }
-    });
+TEST_F(ChildProcess, CrashIsBadData) {
+  expect(ExitCode::kBadData, {"file", "by signal 6"}, []() -> std::string { std::abort(); });
+  expect(ExitCode::kBadData, {"file", "ended its process"}, []() -> std::string { std::_Exit(3); });
+  expect(ExitCode::kBadData, {"file", "ended its process"},
+         []() -> std::string { std::_Exit(0); });  // without a word
+}
+
+TEST_F(ChildProcess, WorkThatNeverEndsIsKilled) {
+  limits_.time = 50ms;
+  expect(ExitCode::kBadData, {"file", "more than 0.05 s"}, []() -> std::string {
+    spin();
+    return "";
   });
 }
 
+TEST_F(ChildProcess, ProcessorTimeIsLimited) {
+  limits_.processor_seconds = 1;
+  expect(ExitCode::kBadData, {"file", "by signal"}, []() -> std::string {
+    spin();
+    return "";
+  });
+}
+
+TEST_F(ChildProcess, AnswerIsLimited) {
+  limits_.reply_bytes = 100'000;
+  EXPECT_EQ(run([] { return std::string(100'000, 'x'); }).size(), 100'000U);
+  expect(ExitCode::kBadData, {"file", "more than a file of its size can hold"},
+         [] { return std::string(100'001, 'x'); });
+}
+
+#ifdef SYS_close_range
+TEST_F(ChildProcess, HasNoDescriptorButThoseItNeeds) {
+  const std::vector<int> others{::dup(2), ::dup(2), ::fcntl(2, F_DUPFD, 90)};
+  const std::string open = run([&] {
+    std::string found;
+    for (int i = 3; i < 100; ++i) {
+      if (i != file_.descriptor() && ::fcntl(i, F_GETFD) >= 0) found += std::to_string(i) + " ";
+    }
+    return found;
+  });
+  for (const int other : others) ::close(other);
+  EXPECT_EQ(open.find(' '), open.size() - 1) << open;  // its end of the pipe alone
+}
+#endif
+
 #ifndef TANDEM_SANITIZED  // sanitizers have an allocator of their own
-TEST(ChildProcess, MemoryIsLimited) {
-  expect_error(ExitCode::kBadData, {"file: cannot be parsed"}, [] {
-    run_in_child("file", 30s, [] { std::vector<char> flood(std::size_t{3} << 30); });
+TEST_F(ChildProcess, MemoryIsLimited) {
+  expect(ExitCode::kBadData, {"file: cannot be parsed"}, [] {
+    std::vector<char> flood(std::size_t{3} << 30);
+    return std::string(flood.data(), 1);
   });
 }
 #endif

@@ -85,7 +85,7 @@ TEST_F(Pack, MnistRoundTripWithNameAndClasses) {
   EXPECT_EQ(file.info().classes.back(), "long name");
   std::vector<std::uint8_t> images(12 * 784);
   std::vector<std::uint8_t> labels(12);
-  file.read(Split::kTest, 0, 12, images.data(), labels.data());
+  file.read(Split::kTest, 0, images, labels);
   EXPECT_EQ(std::string(images.begin(), images.end()),
             testing::mnist_files(30, 12)[2].second.substr(16));
   EXPECT_EQ(labels[11], 1);

@@ -139,7 +139,7 @@ TEST_F(PackedFileTest, GivesBackWhatWasPacked) {
     std::vector<std::uint8_t> labels(count);
     std::vector<std::uint8_t> expected_images(images.size());
     std::vector<std::uint8_t> expected_labels(count);
-    file.read(split, 11, count, images.data(), labels.data());
+    file.read(split, 11, images, labels);
     source->read(split, 11, count, expected_images.data(), expected_labels.data());
     EXPECT_EQ(images, expected_images);
     EXPECT_EQ(labels, expected_labels);
@@ -148,11 +148,15 @@ TEST_F(PackedFileTest, GivesBackWhatWasPacked) {
 
 TEST_F(PackedFileTest, RangesOutsideAreErrorsOfTheCaller) {
   const PackedFile file(path_);
-  std::vector<std::uint8_t> buffer(10 * 3072);
-  file.read(Split::kTest, 64, 0, buffer.data(), buffer.data());
-  EXPECT_THROW(file.read(Split::kTest, 60, 5, buffer.data(), buffer.data()), InternalError);
-  EXPECT_THROW(file.read(Split::kTest, ~std::uint64_t{0}, 2, buffer.data(), buffer.data()),
-               InternalError);
+  std::vector<std::uint8_t> images(5 * 3072);
+  std::vector<std::uint8_t> labels(5);
+  const auto read = [&](std::uint64_t first, std::size_t count, std::size_t bytes) {
+    file.read(Split::kTest, first, {images.data(), bytes}, {labels.data(), count});
+  };
+  read(64, 0, 0);
+  EXPECT_THROW(read(60, 5, 5 * 3072), InternalError);
+  EXPECT_THROW(read(~std::uint64_t{0}, 2, 2 * 3072), InternalError);
+  EXPECT_THROW(read(0, 5, 5 * 3072 - 1), InternalError);  // room for images of another shape
 }
 
 TEST_F(PackedFileTest, FileWithoutUserBlockIsAcceptedAsUnsealed) {
@@ -299,8 +303,8 @@ TEST_F(PackedFileTest, DamagedChunkIsRefusedWhenRead) {
   const PackedFile file(path_);
   std::vector<std::uint8_t> images(kImages * 3072);
   std::vector<std::uint8_t> labels(kImages);
-  expect_error(ExitCode::kBadData, {"set.h5: /train/images 0 to 299", "checksum"},
-               [&] { file.read(Split::kTrain, 0, kImages, images.data(), labels.data()); });
+  expect_error(ExitCode::kBadData, {"set.h5: /train/images: chunk 1 at offset", "checksum"},
+               [&] { file.read(Split::kTrain, 0, images, labels); });
 }
 
 }  // namespace

@@ -14,7 +14,6 @@
 #include "support/temp_dir.hpp"
 #include "tandem/data/pack.hpp"
 #include "tandem/data/packed_file.hpp"
-#include "tandem/data/probe.hpp"
 
 namespace tandem::data {
 namespace {
@@ -84,7 +83,7 @@ TEST_F(Verify, SealAddsTheBlockAndKeepsTheDigest) {
   EXPECT_EQ(read_bytes(path_).substr(512), unsealed);
   std::vector<std::uint8_t> images(100 * 3072);
   std::vector<std::uint8_t> labels(100);
-  file.read(Split::kTrain, 0, 100, images.data(), labels.data());
+  file.read(Split::kTrain, 0, images, labels);
   EXPECT_EQ(labels[99], 9);
 }
 
@@ -97,16 +96,6 @@ TEST_F(Verify, SealingTwiceOrADamagedFileChangesNothing) {
   expect_error(ExitCode::kBadData, {"complete"}, [&] { seal(path_); });
   EXPECT_EQ(read_bytes(path_), damaged);
   EXPECT_EQ(names_in(folder_.path()), std::vector<std::string>{"set.h5"});
-}
-
-TEST_F(Verify, ProbeSaysWhatOpeningSays) {
-  probe_in_child(path_);
-  unseal();
-  probe_in_child(path_);
-  const std::string whole = read_bytes(path_);
-  write_bytes(path_, whole.substr(0, whole.size() - 1));
-  expect_error(ExitCode::kBadData, {"set.h5", "truncated"}, [&] { probe_in_child(path_); });
-  expect_error(ExitCode::kMissingInput, {"absent"}, [&] { probe_in_child(folder_ / "absent"); });
 }
 
 }  // namespace

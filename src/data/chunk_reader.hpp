@@ -1,0 +1,40 @@
+// Reads ranges of a chunked array without HDF5: by pread, with every checksum proven here.
+// Throws DataError that names the object and what was found; IoError.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "packed_catalog.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/touch.hpp"
+
+namespace tandem::data {
+
+class ChunkReader {
+ public:
+  // `array` is one that require_sound() accepted; `object` is its name, "/train/images".
+  ChunkReader(StoredArray array, std::string object);
+
+  // Items [first, first + count) to `values`; `touch`: after every chunk.
+  void read(const File& file, std::uint64_t first, std::uint64_t count, std::uint8_t* values,
+            const Touch& touch);
+
+ private:
+  struct Range;
+  const std::vector<std::uint8_t>& decoded(const File& file, std::size_t index);
+  void undo_filters(const File& file, std::size_t index);
+  void prove_checksum(const File& file, std::size_t index);
+  void inflate_values(const File& file, std::size_t index);
+  [[noreturn]] void fail(const File& file, std::size_t index, const std::string& fault) const;
+
+  StoredArray array_;
+  std::string object_;
+  std::uint64_t chunk_bytes_ = 1;
+  std::vector<std::uint8_t> values_;   // the chunk that was decoded last
+  std::vector<std::uint8_t> scratch_;  // what is inflated
+  std::size_t decoded_;                // its index
+};
+
+}  // namespace tandem::data

@@ -1,0 +1,184 @@
+#include "packed_catalog.hpp"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/little_endian.hpp"
+
+namespace tandem::data {
+namespace {
+
+// A chunk takes at least a byte and its checksum, and an address and a size in the index.
+constexpr std::uint64_t kLeastBytesOfChunk = 16;
+constexpr std::uint64_t kMaxChunks = std::uint64_t{1} << 26;
+constexpr std::uint64_t kBytesOfChunk = 20;                     // as encoded
+constexpr std::uint64_t kBytesOfRest = std::uint64_t{1} << 20;  // at most, all else
+
+template <typename Unsigned>
+void put(std::string& bytes, Unsigned value) {
+  for (std::size_t i = 0; i < sizeof value; ++i) {
+    bytes += static_cast<char>(value >> (8 * i) & 0xFF);
+  }
+}
+
+void put(std::string& bytes, const std::string& text) {
+  put(bytes, std::uint32_t(text.size()));
+  bytes += text;
+}
+
+void put(std::string& bytes, double value) {
+  std::uint64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  put(bytes, bits);
+}
+
+void put(std::string& bytes, Filter filter) { put(bytes, static_cast<std::uint8_t>(filter)); }
+
+void put(std::string& bytes, const StoredChunk& chunk) {
+  put(bytes, chunk.offset);
+  put(bytes, chunk.bytes);
+  put(bytes, chunk.skipped);
+}
+
+template <typename Value>
+void put(std::string& bytes, const std::vector<Value>& values) {
+  put(bytes, std::uint32_t(values.size()));
+  for (const Value& value : values) put(bytes, value);
+}
+
+void put(std::string& bytes, const StoredArray& array) {
+  put(bytes, array.extent);
+  put(bytes, array.chunk);
+  put(bytes, array.filters);
+  put(bytes, array.chunks);
+}
+
+// Takes values from the front of a text; none of its claims makes it allocate more than the text.
+class Decoder {
+ public:
+  Decoder(std::string_view bytes, const std::string& path) : bytes_(bytes), path_(path) {}
+
+  std::uint64_t take(std::size_t bytes) {
+    require(bytes <= bytes_.size());
+    const std::uint64_t value = little_endian(bytes_, 0, bytes);
+    bytes_.remove_prefix(bytes);
+    return value;
+  }
+
+  void get(std::uint64_t& value) { value = take(sizeof value); }
+  void get(double& value) {
+    const std::uint64_t bits = take(sizeof value);
+    std::memcpy(&value, &bits, sizeof value);
+  }
+  void get(std::string& text) {
+    const std::size_t size = take(4);
+    require(size <= bytes_.size());
+    text = bytes_.substr(0, size);
+    bytes_.remove_prefix(size);
+  }
+  void get(Filter& filter) {
+    const std::uint64_t value = take(1);
+    require(value >= 1 && value <= 3);
+    filter = static_cast<Filter>(value);
+  }
+  void get(StoredChunk& chunk) {
+    get(chunk.offset);
+    get(chunk.bytes);
+    chunk.skipped = static_cast<std::uint32_t>(take(4));
+  }
+  // Every value takes at least `least` bytes.
+  template <typename Value>
+  void get(std::vector<Value>& values, std::size_t least) {
+    const std::size_t count = take(4);
+    require(count <= bytes_.size() / least);
+    values.resize(count);
+    for (Value& value : values) get(value);
+  }
+  void get(StoredArray& array) {
+    get(array.extent, 8);
+    get(array.chunk, 8);
+    get(array.filters, 1);
+    get(array.chunks, kBytesOfChunk);
+  }
+  void finish() { require(bytes_.empty()); }
+
+ private:
+  void require(bool holds) const {
+    if (holds) return;
+    throw DataError(path_ +
+                    ": the process that parsed it sent a description that cannot be read; the file "
+                    "is damaged or hostile, pack it again");
+  }
+
+  std::string_view bytes_;
+  const std::string& path_;
+};
+
+}  // namespace
+
+std::uint64_t count_chunks(const StoredArray& array, std::uint64_t file_bytes) {
+  const std::uint64_t most = std::min(file_bytes / kLeastBytesOfChunk, kMaxChunks);
+  std::uint64_t count = 1;
+  if (array.extent.size() != array.chunk.size()) return 0;
+  for (std::size_t i = 0; i < array.extent.size(); ++i) {
+    if (array.chunk[i] == 0 || array.extent[i] == 0) return 0;
+    const std::uint64_t along = (array.extent[i] - 1) / array.chunk[i] + 1;
+    if (along > most / count) return 0;
+    count *= along;
+  }
+  return count;
+}
+
+std::uint64_t max_encoded_bytes(std::uint64_t file_bytes) {
+  const std::uint64_t chunks = std::min(file_bytes / kLeastBytesOfChunk, kMaxChunks);
+  return kBytesOfRest + 4 * chunks * kBytesOfChunk;
+}
+
+std::string encode(const PackedCatalog& catalog) {
+  std::string bytes;
+  put(bytes, catalog.name);
+  put(bytes, catalog.classes);
+  put(bytes, catalog.mean);
+  put(bytes, catalog.std);
+  put(bytes, catalog.source_sha256);
+  for (const StoredSplit& split : catalog.splits) {
+    put(bytes, split.images);
+    put(bytes, split.labels);
+  }
+  return bytes;
+}
+
+PackedCatalog decode_catalog(std::string_view bytes, const std::string& path) {
+  Decoder decoder(bytes, path);
+  PackedCatalog catalog;
+  decoder.get(catalog.name);
+  decoder.get(catalog.classes, 4);
+  decoder.get(catalog.mean, 8);
+  decoder.get(catalog.std, 8);
+  decoder.get(catalog.source_sha256);
+  for (StoredSplit& split : catalog.splits) {
+    decoder.get(split.images);
+    decoder.get(split.labels);
+  }
+  decoder.finish();
+  return catalog;
+}
+
+DatasetInfo info_of(const PackedCatalog& catalog) {
+  const std::vector<std::uint64_t>& extent = catalog.splits[0].images.extent;
+  DatasetInfo info;
+  info.name = catalog.name;
+  info.classes = catalog.classes;
+  info.shape = {static_cast<int>(extent[1]), static_cast<int>(extent[2]),
+                static_cast<int>(extent[3])};
+  info.mean = catalog.mean;
+  info.std = catalog.std;
+  info.source_sha256 = catalog.source_sha256;
+  info.train_count = extent[0];
+  info.test_count = catalog.splits[1].images.extent[0];
+  return info;
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,46 @@
+#include "packed_hdf5.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "child_process.hpp"
+#include "hdf5_descriptor.hpp"
+#include "packed_attributes.hpp"
+#include "packed_layout.hpp"
+
+namespace tandem::data {
+namespace {
+
+// Finding a chunk takes microseconds, so these leave an honest file of any size room.
+ChildLimits limits_for(std::uint64_t file_bytes) {
+  ChildLimits limits;
+  limits.processor_seconds = 1 + file_bytes / (std::uint64_t{4} << 20);
+  limits.time = std::chrono::seconds(60 + file_bytes / 100'000'000);
+  limits.reply_bytes = max_encoded_bytes(file_bytes);
+  return limits;
+}
+
+}  // namespace
+
+PackedCatalog describe_packed(const File& file) {
+  const Hdf5Silence silence;
+  const Hdf5Handle hdf5 = open_hdf5(file);
+  const std::uint64_t file_bytes = file.size();
+  PackedCatalog catalog;
+  read_attributes(hdf5.id(), file.path(), catalog);
+  for (std::size_t i = 0; i < kGroups.size(); ++i) {
+    catalog.splits[i] = describe_split(hdf5.id(), file.path(), kGroups[i], file_bytes);
+  }
+  return catalog;
+}
+
+PackedCatalog describe_packed_in_child(const File& file) {
+  const std::uint64_t file_bytes = file.size();
+  const std::string reply =
+      run_in_child(file, limits_for(file_bytes), [&] { return encode(describe_packed(file)); });
+  PackedCatalog catalog = decode_catalog(reply, file.path());
+  require_sound(catalog, file_bytes, file.path());
+  return catalog;
+}
+
+}  // namespace tandem::data
