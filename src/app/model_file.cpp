@@ -6,6 +6,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
+#include "tandem/core/parse_json.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/version.hpp"
 #include "tandem/data/limits.hpp"
@@ -61,7 +62,7 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
   description.dataset = field("dataset");
   description.dataset_digest = field("dataset_digest");
   try {
-    const Json shape = Json::parse(field("input_shape"));
+    const Json shape = parse_json(field("input_shape"));
     // What no int holds fits no data set either, and is refused as that.
     const auto side = [&shape](std::size_t place) {
       const Json& value = shape.at(place);
@@ -69,9 +70,9 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
       return is_side ? value.get<int>() : 0;
     };
     description.shape = {side(0), side(1), side(2)};
-    description.classes = Json::parse(field("classes")).get<std::vector<std::string>>();
-    description.mean = Json::parse(field("mean")).get<std::vector<double>>();
-    description.std = Json::parse(field("std")).get<std::vector<double>>();
+    description.classes = parse_json(field("classes")).get<std::vector<std::string>>();
+    description.mean = parse_json(field("mean")).get<std::vector<double>>();
+    description.std = parse_json(field("std")).get<std::vector<double>>();
   } catch (const Json::exception& error) {
     throw DataError(path + ": its __metadata__ is malformed: " + error.what());
   }

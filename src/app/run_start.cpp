@@ -8,6 +8,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json_fields.hpp"
+#include "tandem/core/parse_json.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/json_lines.hpp"
@@ -213,7 +214,7 @@ std::string options_to_keep(const Options& options) {
 Json kept_options(const RunStart& start) {
   const auto& metadata = start.checkpoint->metadata;
   const auto found = metadata.find("options");
-  return found == metadata.end() ? Json() : Json::parse(found->second, nullptr, false);
+  return found == metadata.end() ? Json() : parse_json_or_discard(found->second);
 }
 
 void require_same_run(Job& job, const RunStart& start, const Options& options,

@@ -8,6 +8,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json_fields.hpp"
+#include "tandem/core/parse_json.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
@@ -33,7 +34,7 @@ TimedRun time_run(const metrics::RunRecord& run, std::uint64_t seed, double targ
   std::istringstream lines(read_file(run.metrics_path()));
   double seconds = 0;
   for (std::string line; std::getline(lines, line);) {
-    const Json record = Json::parse(line, nullptr, false);
+    const Json record = parse_json_or_discard(line);
     const std::string event = text_of(record, "event");
     if (event == "epoch") seconds += number_of(record, "train_seconds");
     if (event != "eval") continue;

@@ -11,6 +11,7 @@
 #include "tandem/core/clock.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/json_fields.hpp"
+#include "tandem/core/parse_json.hpp"
 #include "tandem/core/print.hpp"
 
 namespace tandem::metrics {
@@ -87,7 +88,7 @@ void JsonLinesSink::drop_after(const std::string& path, std::uint64_t step) {
   const std::uint64_t size = file.size();
   std::uint64_t kept = 0;
   read_lines(file, 0, size, [&](std::string_view line, std::uint64_t end) {
-    const Json json = Json::parse(line, nullptr, false);
+    const Json json = parse_json_or_discard(line);
     // Steps go up within a file. A line that is none of ours says of none that it is to go.
     if (number_of(json, "step") > static_cast<double>(step)) return false;
     kept = end;

@@ -16,6 +16,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json_fields.hpp"
+#include "tandem/core/parse_json.hpp"
 
 namespace tandem::metrics {
 namespace {
@@ -40,7 +41,7 @@ std::string to_text(const Json& json) {
 
 Json read_json(const std::string& path) {
   if (!file_exists(path)) return nullptr;
-  const Json json = Json::parse(read_file(path), nullptr, false);
+  const Json json = parse_json_or_discard(read_file(path));
   return json.is_object() ? json : Json(nullptr);
 }
 

@@ -8,6 +8,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json_fields.hpp"
+#include "tandem/core/parse_json.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/run_lock.hpp"
 
@@ -22,9 +23,9 @@ constexpr char kManifest[] = "/manifest.json";
 Json read_object(const std::string& path, std::vector<std::string>& faults) {
   if (!file_exists(path)) return nullptr;
   try {
-    Json json = Json::parse(read_file(path, kLargestFile), nullptr, false);
+    Json json = parse_json_or_discard(read_file(path, kLargestFile));
     if (json.is_object()) return json;
-    faults.push_back(path + ": is not one JSON object");
+    faults.push_back(path + ": is not one JSON object, or nested too deep");
   } catch (const MissingInputError&) {
     return nullptr;
   } catch (const Error& error) {

@@ -10,6 +10,7 @@
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/parse_json.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/train/finite.hpp"
 
@@ -58,7 +59,7 @@ Checkpoint read_checkpoint(const std::string& path) {
   require_finite(path, file.tensors);
   Checkpoint checkpoint;
   try {
-    checkpoint.state = TrainingState::from_json(Json::parse(state->second));
+    checkpoint.state = TrainingState::from_json(parse_json(state->second));
   } catch (const std::exception& error) {
     throw DataError(path + ": " + error.what());
   }

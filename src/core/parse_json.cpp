@@ -1,0 +1,48 @@
+#include "tandem/core/parse_json.hpp"
+
+#include <algorithm>
+#include <string>
+
+#include "tandem/core/error.hpp"
+
+namespace tandem {
+namespace {
+
+// The deepest nesting of anything that a parser could accept: quotes and brackets are all it needs.
+int depth_of(std::string_view text) {
+  int depth = 0;
+  int deepest = 0;
+  bool is_in_string = false;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    if (is_in_string) {
+      if (c == '\\') ++i;
+      is_in_string = c != '"';
+    } else if (c == '"') {
+      is_in_string = true;
+    } else if (c == '[' || c == '{') {
+      deepest = std::max(deepest, ++depth);
+      if (deepest > kMaxJsonDepth) break;
+    } else if (c == ']' || c == '}') {
+      --depth;
+    }
+  }
+  return deepest;
+}
+
+}  // namespace
+
+Json parse_json(std::string_view text) {
+  if (depth_of(text) > kMaxJsonDepth) {
+    throw DataError("JSON is nested more than " + std::to_string(kMaxJsonDepth) +
+                    " levels deep, tandem writes no such file");
+  }
+  return Json::parse(text);
+}
+
+Json parse_json_or_discard(std::string_view text) {
+  if (depth_of(text) > kMaxJsonDepth) return Json(Json::value_t::discarded);
+  return Json::parse(text, nullptr, false);
+}
+
+}  // namespace tandem
