@@ -30,7 +30,17 @@ class Unfit(Exception):
     pass
 
 
+def refuse_code(path):
+    """torch.load() before 2.6 runs a TorchScript archive also with weights_only=True (CVE-2025-32434)."""
+    with open(path, "rb") as file:
+        content = file.read()
+    # All of it, since two readers of one archive may find different lists of files in it.
+    if b"PK\3\4" in content and (b"/code/" in content or b"constants.pkl" in content):
+        raise Unfit("is a TorchScript archive, which holds code; torch.save(network.state_dict(), FILE) writes weights alone")
+
+
 def read_weights(path, is_built_in):
+    refuse_code(path)
     try:
         content = torch.load(path, map_location="cpu", weights_only=True)
     except (pickle.UnpicklingError, RuntimeError, EOFError) as error:

@@ -55,13 +55,18 @@ torch::Tensor read_tensor(const File& file, const SafetensorsEntry& entry, std::
                     " bytes, expected " + std::to_string(tensor.nbytes()) +
                     "; the file became shorter while it was read");
   }
-  // Any other byte in a bool is undefined behaviour.
-  if (entry.type == torch::kBool &&
-      std::any_of(bytes, bytes + got, [](unsigned char byte) { return byte > 1; })) {
-    throw DataError(file.path() + ": tensor '" + entry.name +
+  return tensor;
+}
+
+// Any other byte in a bool is undefined behaviour.
+void require_bools(const std::string& path, const NamedTensor& each) {
+  if (each.tensor.scalar_type() != torch::kBool) return;
+  const auto* bytes = static_cast<const unsigned char*>(each.tensor.data_ptr());
+  if (std::any_of(bytes, bytes + each.tensor.nbytes(),
+                  [](unsigned char byte) { return byte > 1; })) {
+    throw DataError(path + ": tensor '" + each.name +
                     "': found a BOOL other than 0 and 1; the file is damaged, get it anew");
   }
-  return tensor;
 }
 
 }  // namespace
@@ -74,11 +79,13 @@ SafetensorsFile read_safetensors(const std::string& path) {
   SafetensorsHeader header = parse_safetensors_header(path, text, file_bytes - data_at);
 
   SafetensorsFile result;
-  result.sealed = verify_seal(file, text, header);
-  result.metadata = std::move(header.metadata);
   for (const SafetensorsEntry& entry : header.entries) {
     result.tensors.push_back({entry.name, read_tensor(file, entry, data_at), false});
   }
+  // The very bytes that are used, which a second look at the file might not find again.
+  result.sealed = verify_seal(path, text, header, result.tensors);
+  result.metadata = std::move(header.metadata);
+  for (const NamedTensor& each : result.tensors) require_bools(path, each);
   return result;
 }
 

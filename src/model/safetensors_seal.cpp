@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <string_view>
 
 #include "tandem/core/digest.hpp"
@@ -24,24 +25,34 @@ std::string hex_of(const void* data, std::size_t bytes) {
 // "tensor 'conv1.weight' is damaged", as far as the tensors' own digests tell. Their text is
 // compared with what it should be instead of being parsed: nothing of this file is proven, and a
 // parser can make a hundred bytes of one.
-std::string describe_damage(const File& file, const SafetensorsHeader& header,
-                            std::uint64_t data_at) {
+std::string describe_damage(const SafetensorsHeader& header,
+                            const std::vector<NamedTensor>& tensors) {
   std::string_view digests = header.metadata.at(kTensorDigests);
   const auto skip = [&digests](std::size_t bytes) {
     digests.remove_prefix(std::min(bytes, digests.size()));
   };
-  skip(1);                                                // {
-  for (const SafetensorsEntry& entry : header.entries) {  // the order of the digests too
-    std::string bytes(entry.end - entry.begin, '\0');
-    file.read_at(data_at + entry.begin, bytes.data(), bytes.size());
+  skip(1);                                   // {
+  for (const NamedTensor& each : tensors) {  // the order of the digests too
     const std::string digest =
-        Json(entry.name).dump() + ":\"" + hex_of(bytes.data(), bytes.size()) + '"';
-    if (digests.substr(0, digest.size()) != digest) {
-      return "tensor '" + entry.name + "' is damaged";
-    }
+        Json(each.name).dump() + ":\"" + hex_of(each.tensor.data_ptr(), each.tensor.nbytes()) + '"';
+    if (digests.substr(0, digest.size()) != digest) return "tensor '" + each.name + "' is damaged";
     skip(digest.size() + 1);  // and the comma
   }
   return "its header is damaged";
+}
+
+// Of the tensors' bytes in the order of the file, which they cover without holes.
+std::string digest_of(Sha256 digest, const SafetensorsHeader& header,
+                      const std::vector<NamedTensor>& tensors) {
+  std::vector<std::size_t> order(tensors.size());
+  std::iota(order.begin(), order.end(), 0);
+  std::sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+    return header.entries[a].begin < header.entries[b].begin;
+  });
+  for (const std::size_t i : order) {
+    digest.update(tensors[i].tensor.data_ptr(), tensors[i].tensor.nbytes());
+  }
+  return digest.finish();
 }
 
 }  // namespace
@@ -63,11 +74,12 @@ std::size_t find_seal(const std::string& header_text) {
   return at == std::string::npos ? at : at + key.size();
 }
 
-bool verify_seal(const File& file, const std::string& header_text, SafetensorsHeader& header) {
+bool verify_seal(const std::string& path, const std::string& header_text, SafetensorsHeader& header,
+                 const std::vector<NamedTensor>& tensors) {
   const auto sealed = header.metadata.find(kFileDigest);
   if (sealed == header.metadata.end()) {
     if (header.metadata.count(kTensorDigests) == 0) return false;
-    throw DataError(file.path() + ": has digests of tensors, and '" + kFileDigest +
+    throw DataError(path + ": has digests of tensors, and '" + kFileDigest +
                     "' of the file is missing; the file is damaged, get it anew");
   }
   const std::size_t at = find_seal(header_text);
@@ -76,20 +88,18 @@ bool verify_seal(const File& file, const std::string& header_text, SafetensorsHe
                            header.metadata.count(kTensorDigests) > 0;
   if (!well_formed) {
     throw DataError(
-        file.path() +
-        ": its digests are not as tandem writes them; the file is damaged, get it anew");
+        path + ": its digests are not as tandem writes them; the file is damaged, get it anew");
   }
   std::string zeroed = header_text;
   zeroed.replace(at, kDigits, kDigits, '0');
   const std::uint64_t length = header_text.size();
-  const std::uint64_t data_at = kLengthBytes + length;
   Sha256 digest;
   digest.update(&length, sizeof length);
   digest.update(zeroed.data(), zeroed.size());
-  const std::string found = sha256_of_file(file, data_at, std::move(digest));
+  const std::string found = digest_of(std::move(digest), header, tensors);
   if (found != sealed->second) {
-    throw DataError(file.path() + ": " + describe_damage(file, header, data_at) +
-                    ": found SHA-256 " + found + ", expected " + sealed->second +
+    throw DataError(path + ": " + describe_damage(header, tensors) + ": found SHA-256 " + found +
+                    ", expected " + sealed->second +
                     "; get it anew, or take another checkpoint of the run");
   }
   header.metadata.erase(kFileDigest);

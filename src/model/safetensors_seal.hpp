@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "safetensors_header.hpp"
-#include "tandem/core/file.hpp"
 #include "tandem/model/state_dict.hpp"
 
 namespace tandem::model {
@@ -25,8 +24,9 @@ void add_unsealed_digests(Metadata& metadata, const std::vector<NamedTensor>& te
 // Where in `header_text` the digits of sha256 begin; npos where it has none.
 std::size_t find_seal(const std::string& header_text);
 
-// Throws where the file is not the one that was sealed. Returns whether it has a seal, and takes
-// the two fields out of `header`.
-bool verify_seal(const File& file, const std::string& header_text, SafetensorsHeader& header);
+// Throws where header and tensors are not what was sealed. Returns whether there is a seal, and
+// takes the two fields out of `header`. `tensors` are those of header.entries, in their order.
+bool verify_seal(const std::string& path, const std::string& header_text, SafetensorsHeader& header,
+                 const std::vector<NamedTensor>& tensors);
 
 }  // namespace tandem::model

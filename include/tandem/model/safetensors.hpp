@@ -28,9 +28,10 @@ struct SafetensorsFile {
 void write_safetensors(const std::string& path, std::vector<NamedTensor> tensors,
                        std::map<std::string, std::string> metadata = {});
 
-// New tensors on the CPU. A file that carries its digest is proven by it first. Nothing that the
-// file claims is believed before it is checked against the file's size, so a damaged or hostile
-// file takes no more memory than its own size (the header, a small multiple of its own).
+// New tensors on the CPU. A file that carries its digest is proven by it: by what was read, not by
+// a second look. Nothing that the file claims is believed before it is checked against the file's
+// size, so a damaged or hostile file takes no more memory than its own size (the header, a small
+// multiple of its own).
 SafetensorsFile read_safetensors(const std::string& path);
 
 }  // namespace tandem::model
