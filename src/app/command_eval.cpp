@@ -123,6 +123,7 @@ int run_eval(Job& job, const Arguments& arguments) {
   const train::ImageStore images(options.text("data"), job.world, job.node, job.topology);
   warn_about(job, options.text("data"), images);
   const data::DatasetInfo& info = images.info();
+  if (description.is_script()) job.warn(code_notice(trained.network));
   model::NetworkPtr network;
   comm::agree(job.world, job.topology.host, [&] {
     require_fit(description, info);

@@ -30,7 +30,9 @@ int run_export(const Arguments& arguments) {
     throw UsageError("--output " + output + ": " + file.description.model +
                      " is no TorchScript; python/export_torchscript.py makes one of " + file.path);
   }
-  const model::NetworkPtr network = build_network(file, network_of(file));
+  const NetworkFile code = network_of(file);
+  if (file.description.is_script()) print_warning(code_notice(code));
+  const model::NetworkPtr network = build_network(file, code);
   if (to_pt) {
     write_file_atomically(output, model::to_script(*network));
   } else if (to_pth) {

@@ -101,7 +101,9 @@ int run_predict(const Arguments& arguments) {
   const ModelFile file = read_model_file(request.checkpoint);
   say_which_file(request.checkpoint, file);
   const ModelDescription& description = file.description;
-  const model::NetworkPtr network = build_network(file, network_of(file));
+  const NetworkFile script = network_of(file);
+  if (description.is_script()) print_warning(code_notice(script));
+  const model::NetworkPtr network = build_network(file, script);
   const data::Layout layout =
       description.is_script() ? data::Layout::kPlanar : data::Layout::kChannelsLast;
   const train::ParameterArena arena(*network, layout == data::Layout::kChannelsLast);

@@ -27,18 +27,24 @@ ExitCode checked(const Check& check) {
   }
 }
 
-// A model or checkpoint.
-ExitCode verify_model(const std::string& path) {
+// A model or checkpoint. A TorchScript network is proven by its digest, and run only where
+// `run_network` asks for it: a file that is verified is one that nobody trusts yet.
+ExitCode verify_model(const std::string& path, bool run_network) {
   const ModelFile file = read_model_file(path);
-  build_network(file, network_of(file));
+  const NetworkFile code = network_of(file);
+  const bool is_script = file.description.is_script();
+  if (!is_script || run_network) build_network(file, code);
   if (file.is_checkpoint) train::read_checkpoint(path);
   print_line(path + ": whole; " + file.description.model + " for " + file.description.dataset +
-             ", " + std::to_string(file.tensors.size()) + " tensors");
+             ", " + std::to_string(file.tensors.size()) + " tensors" +
+             (is_script ? "; the code of " + code.path + " was " + (run_network ? "" : "not ") +
+                              "run, its SHA-256 is " + code.sha256
+                        : ""));
   return ExitCode::kDone;
 }
 
 // All that a run has saved: the model, and each checkpoint from which it could go on.
-ExitCode verify_run(const std::string& folder) {
+ExitCode verify_run(const std::string& folder, bool run_network) {
   const train::CheckpointStore store(folder + "/checkpoints");
   std::vector<std::string> paths{folder + "/model/model.safetensors", store.best_path()};
   for (const std::uint64_t step : store.steps()) paths.push_back(store.path_of(step));
@@ -48,7 +54,7 @@ ExitCode verify_run(const std::string& folder) {
   if (paths.empty()) read_model_file(folder);  // says that there is none
   ExitCode code = ExitCode::kDone;
   for (const std::string& path : paths) {
-    code = weightier(code, checked([&path] { return verify_model(path); }));
+    code = weightier(code, checked([&] { return verify_model(path, run_network); }));
   }
   return code;
 }
@@ -71,13 +77,14 @@ void verify_data(const std::string& path, bool seal) {
 int run_verify(const Arguments& arguments) {
   Options options = resolve_alone(verify_command(), arguments, true);
   const bool seal = options.flag("seal");
+  const bool run_network = options.flag("run-network");
   if (options.positional().empty()) options.add_fault("FILE is missing");
   options.throw_faults("verify");
   ExitCode code = ExitCode::kDone;
   for (const std::string& path : options.positional()) {
     const ExitCode found = checked([&] {
-      if (is_folder(path)) return verify_run(path);
-      if (ends_with(path, ".safetensors")) return verify_model(path);
+      if (is_folder(path)) return verify_run(path, run_network);
+      if (ends_with(path, ".safetensors")) return verify_model(path, run_network);
       verify_data(path, seal);
       return ExitCode::kDone;
     });
@@ -90,10 +97,13 @@ int run_verify(const Arguments& arguments) {
 
 Command verify_command() {
   return {"verify",
-          "FILE... [--seal]",
+          "FILE... [--seal] [--run-network]",
           "check packed data sets and models completely",
           "tandem verify synthetic.h5",
           {{"seal", "", "false", "add the seal to a data set that was packed by other software",
+            "what to do"},
+           {"run-network", "", "false",
+            "also run the code of a TorchScript network, and see whether its tensors fit",
             "what to do"}},
           run_verify,
           nullptr};

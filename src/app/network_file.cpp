@@ -19,6 +19,11 @@ NetworkFile read_network_file(const std::string& path, const std::string& expect
   return file;
 }
 
+std::string code_notice(const NetworkFile& file) {
+  return file.path + ": TorchScript is code and runs with your rights; this file's SHA-256 is " +
+         file.sha256;
+}
+
 NetworkFile find_network_file(const std::string& model_path, const std::string& expected_sha256) {
   namespace fs = std::filesystem;
   // Beside model.safetensors; of checkpoints/step-N.safetensors and superseded-N/step-N.safetensors

@@ -72,6 +72,7 @@ model::NetworkPtr make_network_together(Job& job, const RunStart& start,
                                         const train::TrainConfig& config,
                                         const ModelDescription& description,
                                         const NetworkFile& file, torch::Device device) {
+  if (description.is_script()) job.warn(code_notice(file));
   torch::manual_seed(config.seed);
   model::NetworkPtr network;
   comm::agree(job.world, job.topology.host,

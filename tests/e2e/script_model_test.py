@@ -111,6 +111,24 @@ class ScriptModel(TandemTest):
         correct = sum(json.loads(line)["class"] == classes[label] for line, label in zip(lines, labels, strict=True))
         self.assertEqual(correct, self.evaluate(1, newest)["correct"])
 
+    def test_verify_proves_a_network_and_runs_it_only_if_asked(self):
+        self.train(2, "a", *STEPS, "--model", "drops.pt")
+        run = self.run_of("a")
+        digest = hashlib.sha256((run / "model/network.pt").read_bytes()).hexdigest()
+        self.assertIn("network.pt was not run", self.tandem("verify", run).stdout)
+        self.assertIn(f"network.pt was run, its SHA-256 is {digest}", self.tandem("verify", run, "--run-network").stdout)
+        self.assertIn(f"SHA-256 is {digest}", self.mpirun(2, "eval", "--data", DATA, "--checkpoint", run).stderr)
+        # A stranger's run: another file in its place, and all digests made right.
+        (run / "model/network.pt").write_bytes(b"no TorchScript")
+        for path in [run / "model/model.safetensors", *(run / "checkpoints").glob("*.safetensors")]:
+            content = path.read_bytes().replace(digest.encode(), hashlib.sha256(b"no TorchScript").hexdigest().encode())
+            seal = metadata_of(path)["sha256"].encode()
+            blank = content.replace(seal, b"0" * 64)
+            path.write_bytes(content.replace(seal, hashlib.sha256(blank).hexdigest().encode()))
+        self.tandem("verify", run)
+        self.assert_one_error(self.tandem("verify", run / "model/model.safetensors", "--run-network", code=65),
+                              "network.pt: is no TorchScript")
+
     def test_it_is_exported_with_its_weights(self):
         summary = self.train(2, "a", *STEPS, "--model", "plain.pt")
         for name in ("out.pth", "out.safetensors", "out.pt"):
