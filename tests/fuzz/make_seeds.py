@@ -8,7 +8,9 @@ import json
 import pathlib
 import re
 import struct
+import sys
 import tarfile
+import tempfile
 import zipfile
 import zlib
 
@@ -166,8 +168,65 @@ def config_seeds():
     yield "no_name", b"= 1\nlr\n"
 
 
+def packed_seeds():
+    sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "support"))
+    import packed_files
+    with tempfile.TemporaryDirectory() as folder:
+        path = pathlib.Path(folder) / "base.h5"
+        for name, form in packed_files.BASES.items():
+            form = dict(form, chunks=(2, 1, 2, 2), shape=(5, 1, 2, 3))
+            if "maxshape" in form.get("dataset", {}):
+                form["dataset"] = {"maxshape": tuple(extent and None for extent in form["dataset"]["maxshape"])}
+            content = bytes(packed_files.write_base(path, **form))
+            yield name, flagged(ZERO_RUNS | SEAL, content)
+    chunks = [chunk_of(values) for values in (bytes(range(12)), b"\0\0", bytes(12), b"\0\0")]
+    yield "description", flagged(LENGTH, description([len(chunk) for chunk in chunks])) + BETWEEN_FILES + b"".join(chunks)
+
+
+def chunk_of(values):
+    first = second = 0
+    for high, low in zip(values[::2], values[1::2]):
+        first = (first + 256 * high + low) % 65535
+        second = (second + first) % 65535
+    return values + struct.pack("<I", second << 16 | first)
+
+
+def description(stored):
+    """As encode() of src/data/packed_catalog.cpp writes it, of four chunks of these sizes."""
+    def text(value):
+        return struct.pack("<I", len(value)) + value
+
+    def numbers(kind, values):
+        return struct.pack(f"<I{len(values)}{kind}", len(values), *values)
+
+    arrays = b""
+    for i, (extent, size) in enumerate(zip([[2, 1, 2, 3], [2]] * 2, stored)):
+        arrays += numbers("Q", extent) * 2 + numbers("B", [1]) + struct.pack("<IQQI", 1, sum(stored[:i]), size, 0)
+    return (text(b"set") + struct.pack("<I", 1) + text(b"a") + numbers("d", [0.5]) * 2 + text(b"0" * 64) + arrays)
+
+
+def run_seeds():
+    manifest = {"run_id": "a", "segments": [{"started": 1.5, "ranks": 2, "command": ["tandem", "train"]}], "data": {"name": "own"}}
+    summary = {"exit_reason": "completed", "steps": 2, "test_accuracy": 0.5, "train_seconds": 1.0, "test_accuracy_tta": None}
+    answers = {"step": 2, "classes": ["a", "b"], "confusion": [[1, 0], [2, 3]], "shape": [1, 1, 2],
+               "worst": [{"index": 0, "label": 1, "predicted": 0, "loss": 2.5, "pixels": "AAE="}]}
+    lines = [{"event": "step", "step": i, "epoch": 0, "time": i / 2, "loss": 2.0 / i, "images_per_second": 10} for i in (1, 2)]
+    lines.append({"event": "eval", "step": 2, "epoch": 1, "time": 2, "test_accuracy": 0.5, "test_loss": 1.0})
+    lines.append({"event": "checkpoint", "step": 2, "time": 2, "text": "<b>saved</b>"})
+    ranks = [{"event": "step", "step": i, "rank": 0, "compute_seconds": 0.1, "data_seconds": 0.01} for i in (1, 2)]
+
+    def jsonl(objects):
+        return "".join(json.dumps(each) + "\n" for each in objects)
+
+    files = [json.dumps(manifest), json.dumps(summary), json.dumps(answers), jsonl(lines), "[train]\nmodel = mlp\n", jsonl(ranks)]
+    yield "whole", BETWEEN_FILES.join(file.encode() for file in files)
+    yield "running", BETWEEN_FILES.join(file.encode() for file in [files[0], "", "", files[3][:-20], files[4], files[5]])
+    yield "deep", BETWEEN_FILES.join([b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}", b"[" * 100_000])
+
+
 SEEDS = {"idx": idx_seeds, "cifar10": cifar10_seeds, "tar": tar_seeds, "safetensors": safetensors_seeds,
-         "config": config_seeds, "picture": picture_seeds, "npz": npz_seeds}
+         "config": config_seeds, "picture": picture_seeds, "npz": npz_seeds,
+         "packed": packed_seeds, "run": run_seeds}
 
 
 def write(folder):

@@ -18,7 +18,7 @@ import make_seeds
 
 SOURCE = pathlib.Path(__file__).resolve().parent
 # The longest input that is tried. What a reader does with a length shows in a short one too; a short one is fast.
-MOST_BYTES = {"idx": 1024, "cifar10": 1024, "tar": 4096, "safetensors": 4096, "config": 1024, "picture": 2048, "npz": 2048}
+MOST_BYTES = {"idx": 1024, "cifar10": 1024, "tar": 4096, "safetensors": 4096, "config": 1024, "picture": 2048, "npz": 2048, "packed": 8192, "run": 8192}
 AT_ONCE = 2
 MEGABYTES = 1024
 SECONDS_AN_INPUT = 5

@@ -14,12 +14,13 @@ import traceback
 
 from crashes import Crashes, DoubleFaults, FailingCalls
 from damages import CheckpointDamages, DataDamages
+from hostile import Hostile
 from kills import Kills
 from lives import Lives
 from stops import Stops
 
 PARTS = {"kills": Kills, "stops": Stops, "lives": Lives, "data": DataDamages, "checkpoint": CheckpointDamages,
-         "crashes": Crashes, "double": DoubleFaults, "calls": FailingCalls}
+         "hostile": Hostile, "crashes": Crashes, "double": DoubleFaults, "calls": FailingCalls}
 FUZZ_SECONDS = 600
 
 
