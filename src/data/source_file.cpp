@@ -17,7 +17,7 @@ DataError fault_at(const std::string& where, std::uint64_t offset, const std::st
 }
 
 SourceFile read_exactly(ByteStream& stream, std::string name, std::size_t size,
-                        Span<const std::uint8_t> have) {
+                        Span<const std::uint8_t> have, const std::optional<MemoryRoom>& available) {
   SourceFile file;
   file.name = std::move(name);
   file.where = stream.where();
@@ -25,6 +25,10 @@ SourceFile read_exactly(ByteStream& stream, std::string name, std::size_t size,
   // Not for what a header only claims. Not cleared, unlike a vector: it is 30 MB at a time.
   const auto room =
       static_cast<std::size_t>(std::min<std::uint64_t>(size, have.size() + stream.most_left()));
+  if (available && room > available->bytes) {
+    throw DataError(file.where + ": takes " + format_bytes(room) + " of memory, " +
+                    available->text() + "; pack it where there is more");
+  }
   file.bytes.reset(new std::uint8_t[room]);
   std::copy(have.begin(), have.end(), file.bytes.get());
   const std::size_t got =

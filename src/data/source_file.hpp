@@ -5,10 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/memory_room.hpp"
 #include "tandem/core/span.hpp"
 #include "tandem/data/byte_stream.hpp"
 
@@ -26,8 +28,11 @@ DataError fault_at(const std::string& where, std::uint64_t offset, const std::st
                    const std::string& expected);
 
 // The stream from `have` (what was read of it before, kept) to its end, which must be at `size`.
+// DataError where compressed data claim more memory than is `available`: the kernel would end the
+// process without a word.
 SourceFile read_exactly(ByteStream& stream, std::string name, std::size_t size,
-                        Span<const std::uint8_t> have = {});
+                        Span<const std::uint8_t> have = {},
+                        const std::optional<MemoryRoom>& available = memory_room());
 
 // "<SHA-256>  <name>\n", which is what sha256sum prints.
 std::string digest_line(const SourceFile& file);

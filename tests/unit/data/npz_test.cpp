@@ -188,6 +188,18 @@ TEST_F(NpzTest, CutAndChangedArchivesAreRefused) {
   }
 }
 
+TEST(SourceFile, MoreThanTheMemoryThatThereIsIsRefused) {
+  const TempDir folder;
+  testing::write_bytes(folder / "big", std::string(1000, 'x'));
+  const auto read = [&](std::uint64_t available) {
+    return read_exactly(*open_byte_stream(folder / "big"), "big", 1000, {},
+                        MemoryRoom{available, false});
+  };
+  EXPECT_EQ(read(1000).size, 1000U);
+  testing::expect_error(ExitCode::kBadData, {"big: takes", "memory of the host"},
+                        [&] { read(999); });
+}
+
 TEST(NpyHeader, IsReadAsNumpyWritesIt) {
   const NpyHeader header = NpyHeader::parse(
       "{'descr': '<i8', 'fortran_order': False, 'shape': (12, 3), }          \n", "x");
