@@ -16,10 +16,12 @@ OWN_NUMBERS = ["--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo", 
 
 
 class SmallSharedMemory(TandemTest):
-    def in_namespace(self, megabytes, *ranks):
+    def in_namespace(self, megabytes, *ranks, code=0):
         """What a training says and came to, and nothing of it is left in its /dev/shm."""
         script = f'mount -t tmpfs -o size={megabytes}m tmpfs /dev/shm && "$@" && ls -A /dev/shm >&2'
-        done = self.run_command([*UNSHARE, "bash", "-c", script, "bash", *MPIRUN, *ranks, PROGRAM, *TRAIN], 0, {})
+        done = self.run_command([*UNSHARE, "bash", "-c", script, "bash", *MPIRUN, *ranks, PROGRAM, *TRAIN], code, {})
+        if code != 0:
+            return done
         return done.stderr, json.loads(done.stdout.splitlines()[-1])["weights_sha256"]
 
     def test_ranks_share_where_they_can(self):
@@ -30,6 +32,17 @@ class SmallSharedMemory(TandemTest):
         warnings, of_copies = self.in_namespace(64, *OWN_NUMBERS)
         self.assertRegex(warnings, r"\A[^\n]*W180 the ranks of a host cannot share [^\n]*--ipc=host[^\n]*\n\Z")
         self.assertEqual(of_copies, weights)
+
+    def test_a_copy_of_another_data_set_is_refused(self):
+        """As where the file is replaced after the first rank has read it; their first bytes are equal."""
+        for rank in ("0", "1"):
+            (self.folder / rank).mkdir()
+            self.tandem("pack", "--input", "synthetic", "--images", "20000", "--seed", rank, "--output", f"{rank}/large.h5")
+            path = self.folder / rank / "large.h5"
+            path.write_bytes(path.read_bytes()[512:])
+        in_own_folder = ["bash", "-c", 'cd "$OMPI_COMM_WORLD_RANK" && exec "$@"', "bash"]
+        done = self.in_namespace(64, *OWN_NUMBERS, *in_own_folder, code=65)
+        self.assert_one_error(done, "rank 1 .*large.h5: holds the data set [0-9a-f]{16}, the first rank of this host has read")
 
 
 if __name__ == "__main__":
