@@ -13,6 +13,7 @@
 #include <random>
 #include <utility>
 
+#include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json_fields.hpp"
@@ -208,6 +209,9 @@ void RunFolder::remove_results_after(std::uint64_t step) const {
 }
 
 void RunFolder::supersede_model(Superseded& aside) const {
+  // It says that the run is complete, model and all: after a power cut it must not stand alone.
+  remove_file(summary_path());
+  sync_folder(path_);
   for (const std::string& path : list_folder(path_ + "/model")) {
     const std::string name = std::filesystem::path(path).filename();
     if (path != network_path()) aside.move(path, "model/" + name);

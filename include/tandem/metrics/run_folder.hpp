@@ -66,8 +66,8 @@ class RunFolder {
   bool has_evaluation_after(std::uint64_t step) const;
   // Before a run goes on after `step`: the summary and the page, and an evaluation of a later step.
   void remove_results_after(std::uint64_t step) const;
-  // Before a run goes on after its end: the model of that end, but not the network that the run
-  // trains, moves to model/ there.
+  // Before a run goes on after its end: the summary of that end goes, then its model, but not the
+  // network that the run trains, moves to model/ there.
   void supersede_model(Superseded& aside) const;
   // Why no lock keeps other runs out; empty: one does.
   const std::string& lock_warning() const { return lock_.warning(); }
