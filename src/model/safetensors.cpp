@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "safetensors_header.hpp"
 #include "safetensors_seal.hpp"
@@ -69,24 +70,39 @@ void require_bools(const std::string& path, const NamedTensor& each) {
   }
 }
 
+struct OpenFile {
+  File file;
+  std::string text;  // the header
+  SafetensorsHeader header;
+};
+
+OpenFile open_safetensors(const std::string& path) {
+  File file = File::open_for_reading(path);
+  const std::uint64_t file_bytes = file.size();
+  std::string text = read_header_text(file, file_bytes);
+  SafetensorsHeader header =
+      parse_safetensors_header(path, text, file_bytes - kLengthBytes - text.size());
+  return {std::move(file), std::move(text), std::move(header)};
+}
+
 }  // namespace
 
 SafetensorsFile read_safetensors(const std::string& path) {
-  const File file = File::open_for_reading(path);
-  const std::uint64_t file_bytes = file.size();
-  const std::string text = read_header_text(file, file_bytes);
-  const std::uint64_t data_at = kLengthBytes + text.size();
-  SafetensorsHeader header = parse_safetensors_header(path, text, file_bytes - data_at);
-
+  OpenFile open = open_safetensors(path);
+  const std::uint64_t data_at = kLengthBytes + open.text.size();
   SafetensorsFile result;
-  for (const SafetensorsEntry& entry : header.entries) {
-    result.tensors.push_back({entry.name, read_tensor(file, entry, data_at), false});
+  for (const SafetensorsEntry& entry : open.header.entries) {
+    result.tensors.push_back({entry.name, read_tensor(open.file, entry, data_at), false});
   }
   // The very bytes that are used, which a second look at the file might not find again.
-  result.sealed = verify_seal(path, text, header, result.tensors);
-  result.metadata = std::move(header.metadata);
+  result.sealed = verify_seal(path, open.text, open.header, result.tensors);
   for (const NamedTensor& each : result.tensors) require_bools(path, each);
+  result.metadata = std::move(open.header.metadata);
   return result;
+}
+
+std::map<std::string, std::string> read_safetensors_metadata(const std::string& path) {
+  return open_safetensors(path).header.metadata;
 }
 
 }  // namespace tandem::model

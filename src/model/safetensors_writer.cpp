@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstring>
 #include <numeric>
@@ -121,23 +119,19 @@ void write_safetensors(const std::string& path, std::vector<NamedTensor> tensors
   const std::string seal = digest.finish();
   header.replace(find_seal(header), seal.size(), seal);
   file.file().write_at(kLengthBytes, header.data(), header.size());
-  file.commit();
-
-  // Compared with the memory that the digest was made of: a second digest would prove no more.
-  try {
-    const File written = File::open_for_reading(path);
-    require_bytes(written, 0, &length, sizeof length, "the header");
-    require_bytes(written, kLengthBytes, header.data(), header.size(), "the header");
-    std::uint64_t offset = kLengthBytes + length;
-    for (const std::size_t i : order) {
-      const auto& [name, tensor, is_buffer] = tensors[i];
-      require_bytes(written, offset, tensor.data_ptr(), tensor.nbytes(), "tensor '" + name + "'");
-      offset += tensor.nbytes();
-    }
-  } catch (const Error&) {
-    ::unlink(path.c_str());
-    throw;
+  // Read back before the name is given: what had it before stays where this went wrong. From the
+  // disk, where the system can; a second digest would prove no more than the memory it is made of.
+  file.file().sync();
+  file.file().forget_cached();
+  require_bytes(file.file(), 0, &length, sizeof length, "the header");
+  require_bytes(file.file(), kLengthBytes, header.data(), header.size(), "the header");
+  std::uint64_t offset = kLengthBytes + length;
+  for (const std::size_t i : order) {
+    const auto& [name, tensor, is_buffer] = tensors[i];
+    require_bytes(file.file(), offset, tensor.data_ptr(), tensor.nbytes(), "tensor '" + name + "'");
+    offset += tensor.nbytes();
   }
+  file.commit();
 }
 
 }  // namespace tandem::model

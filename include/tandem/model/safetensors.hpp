@@ -21,10 +21,10 @@ struct SafetensorsFile {
 };
 
 // Names must be unique and not "__metadata__"; strings must be UTF-8. Tensors of F64, F32, F16,
-// BF16, I64, I32, I16, I8, U8 or BOOL on any device. Appears under `path` only when it is complete
-// and durable, and is then read back: IoError, and no file, where it holds other bytes than these.
-// Equal content gives equal bytes. The metadata gets a digest of the file and one of each tensor
-// (docs/formats.md).
+// BF16, I64, I32, I16, I8, U8 or BOOL on any device. Appears under `path` only when it is complete,
+// durable and read back: IoError where it holds other bytes than these, and a file that had the
+// name stays. Equal content gives equal bytes. The metadata gets a digest of the file and one of
+// each tensor (docs/formats.md).
 void write_safetensors(const std::string& path, std::vector<NamedTensor> tensors,
                        std::map<std::string, std::string> metadata = {});
 
@@ -33,5 +33,8 @@ void write_safetensors(const std::string& path, std::vector<NamedTensor> tensors
 // size, so a damaged or hostile file takes no more memory than its own size (the header, a small
 // multiple of its own).
 SafetensorsFile read_safetensors(const std::string& path);
+
+// "__metadata__" alone, with our digests, from a header that is well-formed. Proves nothing.
+std::map<std::string, std::string> read_safetensors_metadata(const std::string& path);
 
 }  // namespace tandem::model

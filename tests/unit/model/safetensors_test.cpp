@@ -87,6 +87,18 @@ TEST_F(Safetensors, KeepsMetadata) {
   EXPECT_TRUE(round_trip({}).tensors.empty());
 }
 
+TEST_F(Safetensors, TellsTheMetadataWithoutTheTensors) {
+  write_safetensors(path(), {{"a", torch::ones({2}), false}}, {{"model", "simple"}});
+  EXPECT_EQ(read_safetensors_metadata(path()).at("model"), "simple");
+  std::string bytes = read_file(path());
+  bytes.back() = static_cast<char>(bytes.back() ^ 1);
+  EXPECT_NE(refusal(bytes), "accepted");
+  EXPECT_EQ(read_safetensors_metadata(path()).at("model"), "simple") << "it proves nothing";
+  bytes.pop_back();
+  write_file_atomically(path(), bytes);
+  EXPECT_THROW(read_safetensors_metadata(path()), DataError);
+}
+
 TEST_F(Safetensors, WritesTheLogicalOrderOfStridedAndDifferentiableTensors) {
   const torch::Tensor rows = torch::arange(24, torch::kFloat32).reshape({1, 2, 3, 4});
   const SafetensorsFile file =
