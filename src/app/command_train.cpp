@@ -14,6 +14,7 @@
 #include "run_console.hpp"
 #include "run_end.hpp"
 #include "run_evaluation.hpp"
+#include "run_identity.hpp"
 #include "run_keeper.hpp"
 #include "run_network.hpp"
 #include "run_report.hpp"
@@ -212,7 +213,8 @@ int run_train(Job& job, const Arguments& arguments) {
   kept["options"] = options_to_keep(options);
   RunKeeper keeper({job.world, *network, arena, *optimizer}, request.safekeeping,
                    boundary_rules_of(request.safekeeping, arithmetic, start.state.step, began),
-                   folder ? folder->checkpoints_path() : "", std::move(kept), sinks, best_accuracy);
+                   folder ? folder->checkpoints_path() : "", std::move(kept), sinks, best_accuracy,
+                   start.resumes ? std::make_optional(start.state) : std::nullopt);
 
   // 7. Train.
   const auto between_batches = [&](double seconds) {
@@ -241,7 +243,7 @@ int run_train(Job& job, const Arguments& arguments) {
       trainer_settings_of(request, arithmetic, plan), start.state);
   const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - began;
   const train::TrainResult result =
-      run_trainer(trainer, folder, job.topology.world, startup.count());
+      run_trainer(trainer, folder, sinks, job.topology.world, startup.count());
   if (profiler && !profiler->finish()) {
     job.warn("--profile " + options.text("profile") + ": the run made no such step");
   }
@@ -250,6 +252,7 @@ int run_train(Job& job, const Arguments& arguments) {
   if (!result.stopped) {
     for (const auto& sink : sinks) sink->finish();
   }
+  for (const auto& sink : sinks) sink->sync();  // before the summary says that the run has ended
   sinks.clear();
 
   // 8. Leave the model, the page and the summary.

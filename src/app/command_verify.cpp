@@ -46,11 +46,11 @@ ExitCode verify_model(const std::string& path, bool run_network) {
 // All that a run has saved: the model, and each checkpoint from which it could go on.
 ExitCode verify_run(const std::string& folder, bool run_network) {
   const train::CheckpointStore store(folder + "/checkpoints");
-  std::vector<std::string> paths{folder + "/model/model.safetensors", store.best_path()};
-  for (const std::uint64_t step : store.steps()) paths.push_back(store.path_of(step));
-  paths.erase(std::remove_if(paths.begin(), paths.end(),
-                             [](const std::string& path) { return !file_exists(path); }),
-              paths.end());
+  std::vector<std::string> paths;
+  if (const std::string model = folder + "/model/model.safetensors"; file_exists(model)) {
+    paths.push_back(model);
+  }
+  for (const train::CheckpointFile& file : store.files()) paths.push_back(file.path);
   if (paths.empty()) read_model_file(folder);  // says that there is none
   ExitCode code = ExitCode::kDone;
   for (const std::string& path : paths) {

@@ -98,9 +98,7 @@ std::string find_model_file(const std::string& checkpoint) {
   if (!is_folder(checkpoint)) return checkpoint;
   const train::CheckpointStore store(checkpoint + "/checkpoints");
   std::vector<std::string> places{store.best_path(), checkpoint + "/model/model.safetensors"};
-  if (const auto steps = store.steps(); !steps.empty()) {
-    places.push_back(store.path_of(steps.front()));
-  }
+  if (const auto files = store.files(); !files.empty()) places.push_back(files.front().path);
   const auto path = std::find_if(places.begin(), places.end(), file_exists);
   if (path == places.end()) {
     throw MissingInputError(checkpoint +

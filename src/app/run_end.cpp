@@ -34,13 +34,14 @@ Error without_model(const Error& error, const std::string& lost) {
 }  // namespace
 
 train::TrainResult run_trainer(train::Trainer& trainer,
-                               const std::optional<metrics::RunFolder>& folder, int world,
-                               double startup_seconds) {
+                               const std::optional<metrics::RunFolder>& folder,
+                               const metrics::Sinks& sinks, int world, double startup_seconds) {
   try {
     return trainer.run();
   } catch (const std::exception& error) {
     if (folder) {
       try {
+        for (const auto& sink : sinks) sink->sync();
         const Json summary = make_failure_summary(folder->run_id(), trainer.result(), world,
                                                   startup_seconds, message_of(error));
         leave_result(*folder, summary);

@@ -9,16 +9,17 @@
 #include "tandem/app/job.hpp"
 #include "tandem/app/model_file.hpp"
 #include "tandem/metrics/run_folder.hpp"
+#include "tandem/metrics/sink.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/train/trainer.hpp"
 
 namespace tandem::app {
 
-// Collective. A run that fails says so in its folder, where that can still be written; `folder` is
-// rank 0's.
+// Collective. A run that fails says so in its folder, where that can still be written, after its
+// metrics are durable; `folder` and `sinks` are rank 0's.
 train::TrainResult run_trainer(train::Trainer& trainer,
-                               const std::optional<metrics::RunFolder>& folder, int world,
-                               double startup_seconds);
+                               const std::optional<metrics::RunFolder>& folder,
+                               const metrics::Sinks& sinks, int world, double startup_seconds);
 
 // Collective. Rank 0 writes the model in both forms; the weights are everywhere the same. `lost`:
 // on rank 0 why the last checkpoint could not be written, or nothing.

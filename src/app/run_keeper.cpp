@@ -9,7 +9,8 @@ namespace tandem::app {
 RunKeeper::RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping& safekeeping,
                      const train::BoundaryRules& rules, const std::string& checkpoints,
                      std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
-                     std::optional<double> best_accuracy)
+                     std::optional<double> best_accuracy,
+                     const std::optional<train::TrainingState>& durable)
     : parts_(parts),
       safekeeping_(safekeeping),
       steps_per_epoch_(rules.steps_per_epoch),
@@ -17,16 +18,21 @@ RunKeeper::RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping&
       kept_accuracy_(best_accuracy),
       best_accuracy_(best_accuracy),
       policy_(parts.comm, rules),
-      checkpointer_(parts, train::CheckpointStore(checkpoints), safekeeping.keep,
-                    std::move(metadata),
-                    {[this](std::uint64_t step, const std::string& path, bool is_best) {
-                       if (is_best) kept_accuracy_ = best_accuracy_;
-                       note("checkpoint", step, path);
-                     },
-                     [this](std::uint64_t step, const std::string& why, bool is_best) {
-                       if (is_best) best_accuracy_ = kept_accuracy_;
-                       note("warning", step, why);
-                     }}) {}
+      checkpointer_(
+          parts, train::CheckpointStore(checkpoints), safekeeping.keep, std::move(metadata),
+          {[this](std::uint64_t step, const std::string& path, bool is_best) {
+             if (is_best) kept_accuracy_ = best_accuracy_;
+             note("checkpoint", step, path);
+           },
+           [this](std::uint64_t step, const std::string& why, bool is_best) {
+             if (is_best) best_accuracy_ = kept_accuracy_;
+             note("warning", step, why);
+           },
+           [this](std::uint64_t step, const std::string& why) { note("warning", step, why); },
+           [this] {
+             for (const auto& sink : sinks_) sink->sync();
+           }},
+          durable) {}
 
 train::Boundary RunKeeper::decide(std::uint64_t step, bool evaluated) {
   const std::uint64_t every = safekeeping_.drift_check_every;

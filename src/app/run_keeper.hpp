@@ -18,11 +18,13 @@ namespace tandem::app {
 
 class RunKeeper {
  public:
-  // `checkpoints` is the folder, on rank 0; `best_accuracy` that of what is kept there as the best.
+  // `checkpoints` is the folder, on rank 0; `best_accuracy` that of what is kept there as the best,
+  // `durable` the state that the run goes on from, if it does.
   RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping& safekeeping,
             const train::BoundaryRules& rules, const std::string& checkpoints,
             std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
-            std::optional<double> best_accuracy);
+            std::optional<double> best_accuracy,
+            const std::optional<train::TrainingState>& durable);
   RunKeeper(const RunKeeper&) = delete;
   RunKeeper& operator=(const RunKeeper&) = delete;
 

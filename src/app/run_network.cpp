@@ -4,6 +4,7 @@
 #include <numeric>
 #include <utility>
 
+#include "run_identity.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"

@@ -1,6 +1,5 @@
 #include "run_start.hpp"
 
-#include <cstdlib>
 #include <filesystem>
 #include <utility>
 
@@ -8,10 +7,8 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json_fields.hpp"
-#include "tandem/core/parse_json.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/metrics/json_lines.hpp"
 #include "tandem/metrics/superseded.hpp"
 #include "tandem/train/snapshot.hpp"
 
@@ -20,67 +17,25 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// What must not change when a run goes on. Ranks, threads, duration, reporting and how the work is
-// cut into micro-batches and buckets may.
-constexpr const char* kFixedOptions[] = {"model",
-                                         "seed",
-                                         "augment",
-                                         "drop-last",
-                                         "optimizer",
-                                         "lr",
-                                         "lr-reference-batch",
-                                         "momentum",
-                                         "nesterov",
-                                         "sgd-momentum",
-                                         "head-lr",
-                                         "bias-lr",
-                                         "early-epochs",
-                                         "loss",
-                                         "weight-decay",
-                                         "beta1",
-                                         "beta2",
-                                         "epsilon",
-                                         "schedule",
-                                         "warmup-epochs",
-                                         "step-epochs",
-                                         "step-gamma",
-                                         "label-smoothing",
-                                         "clip-norm",
-                                         "virtual-ranks",
-                                         "validation-split",
-                                         "precision"};
-
-// "0.05" and "5e-2" are the same.
-bool mean_the_same(const std::string& one, const std::string& other) {
-  if (one == other) return true;
-  char* end_of_one = nullptr;
-  char* end_of_other = nullptr;
-  const double first = std::strtod(one.c_str(), &end_of_one);
-  const double second = std::strtod(other.c_str(), &end_of_other);
-  return !one.empty() && !other.empty() && *end_of_one == '\0' && *end_of_other == '\0' &&
-         first == second;
-}
-
-// Rank 0: the newest checkpoint that is whole.
-void take_newest_valid(const train::CheckpointStore& store, RunStart& start) {
-  std::vector<std::string> refused;
-  for (const std::uint64_t step : store.steps()) {
-    const std::string path = store.path_of(step);
-    try {
-      start.checkpoint = train::read_checkpoint(path);
-      start.checkpoint_path = path;
-      break;
-    } catch (const Error& error) {
-      refused.push_back(error.what());
-    }
-  }
-  if (!start.checkpoint && !refused.empty()) {
+// Rank 0: the newest checkpoint that is whole. A run anew is for those that never saved anything.
+void take_newest_whole(const train::CheckpointStore& store, RunStart& start) {
+  train::CheckpointStore::Newest newest = store.newest_whole();
+  start.refused = join(newest.refused, "\n  ");
+  start.checkpoint = std::move(newest.checkpoint);
+  start.checkpoint_path = std::move(newest.path);
+  if (start.checkpoint) return;
+  if (!newest.refused.empty()) {
     throw DataError(
         "--resume auto: no checkpoint of the run is valid, and it is not started anew; bring back "
         "a copy of one, or start another run with --run-id\n  " +
-        join(refused, "\n  "));
+        start.refused);
   }
-  start.refused = join(refused, "\n  ");
+  if (store.has_superseded()) {
+    throw DataError("--resume auto: " + start.folder->checkpoints_path() +
+                    " holds no checkpoint but those in its superseded-N folders, and the run is "
+                    "not started anew; move one of them up to checkpoints/, or start another run "
+                    "with --run-id");
+  }
 }
 
 // Rank 0: runs/ID/checkpoints/step-N.safetensors says which run goes on.
@@ -106,7 +61,19 @@ void take_path(const std::string& path, const TrainReporting& reporting, RunStar
   start.checkpoint_path = file;
 }
 
-RunStart find_start_on_rank_0(const TrainReporting& reporting) {
+std::uint64_t kept_number(const RunStart& start, const std::string& name) {
+  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  try {
+    return static_cast<std::uint64_t>(
+        parse_integer(start.checkpoint->metadata.at(name), 0, kMost, name));
+  } catch (const std::exception&) {
+    throw DataError(start.checkpoint_path + ": its metadata has no number '" + name + "'");
+  }
+}
+
+}  // namespace
+
+RunStart find_start_alone(const TrainReporting& reporting) {
   RunStart start;
   start.run_id = reporting.run_id.empty() ? metrics::make_run_id() : reporting.run_id;
   start.runs_dir = reporting.runs_dir;
@@ -120,51 +87,35 @@ RunStart find_start_on_rank_0(const TrainReporting& reporting) {
     metrics::RunFolder::require_free(start.runs_dir, start.run_id);
   } else {
     start.folder = metrics::RunFolder::open(start.runs_dir, start.run_id);
-    take_newest_valid(train::CheckpointStore(start.folder->checkpoints_path()), start);
+    take_newest_whole(train::CheckpointStore(start.folder->checkpoints_path()), start);
   }
-  if (start.checkpoint) start.state = start.checkpoint->state;
+  start.resumes = start.checkpoint.has_value();
+  if (!start.resumes) return start;
+  start.state = start.checkpoint->state;
+  start.global_batch = kept_number(start, "global_batch");
+  start.optimizer_steps = kept_number(start, "optimizer_steps");
+  const auto& metadata = start.checkpoint->metadata;
+  const auto bucket = metadata.find("bucket_mb");
+  if (bucket != metadata.end()) {
+    start.bucket_mb = parse_real(bucket->second, 0, train::kLargestBucketMb,
+                                 start.checkpoint_path + ": its metadata's bucket_mb");
+  }
   return start;
 }
 
-std::uint64_t kept_number(const RunStart& start, const std::string& name) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
-  try {
-    return static_cast<std::uint64_t>(
-        parse_integer(start.checkpoint->metadata.at(name), 0, kMost, name));
-  } catch (const std::exception&) {
-    throw DataError(start.checkpoint_path + ": its metadata has no number '" + name + "'");
-  }
+Json shared_part(const RunStart& start) {
+  return {{"run_id", start.run_id},
+          {"resumes", start.resumes},
+          {"global_batch", start.global_batch},
+          {"optimizer_steps", start.optimizer_steps},
+          {"bucket_mb", start.bucket_mb ? Json(*start.bucket_mb) : Json(nullptr)},
+          {"step", start.state.step},
+          {"evaluation_due", start.state.evaluation_due},
+          {"loss_scale", start.state.loss_scale.scale},
+          {"loss_scale_steps", start.state.loss_scale.good_steps}};
 }
 
-}  // namespace
-
-RunStart find_start(Job& job, const TrainReporting& reporting) {
-  RunStart start;
-  Json shared;
-  comm::agree_on_rank_0(job.world, [&] {
-    start = find_start_on_rank_0(reporting);
-    start.resumes = start.checkpoint.has_value();
-    if (start.resumes) {
-      start.global_batch = kept_number(start, "global_batch");
-      start.optimizer_steps = kept_number(start, "optimizer_steps");
-      const auto& metadata = start.checkpoint->metadata;
-      const auto bucket = metadata.find("bucket_mb");
-      if (bucket != metadata.end()) {
-        start.bucket_mb = parse_real(bucket->second, 0, train::kLargestBucketMb,
-                                     start.checkpoint_path + ": its metadata's bucket_mb");
-      }
-    }
-    shared = {{"run_id", start.run_id},
-              {"resumes", start.resumes},
-              {"global_batch", start.global_batch},
-              {"optimizer_steps", start.optimizer_steps},
-              {"bucket_mb", start.bucket_mb ? Json(*start.bucket_mb) : Json(nullptr)},
-              {"step", start.state.step},
-              {"evaluation_due", start.state.evaluation_due},
-              {"loss_scale", start.state.loss_scale.scale},
-              {"loss_scale_steps", start.state.loss_scale.good_steps}};
-  });
-  shared = Json::parse(job.world.broadcast_string(shared.dump()));
+void take_shared_part(const Json& shared, RunStart& start) {
   shared.at("run_id").get_to(start.run_id);
   shared.at("resumes").get_to(start.resumes);
   shared.at("global_batch").get_to(start.global_batch);
@@ -175,6 +126,16 @@ RunStart find_start(Job& job, const TrainReporting& reporting) {
   shared.at("evaluation_due").get_to(start.state.evaluation_due);
   shared.at("loss_scale").get_to(start.state.loss_scale.scale);
   shared.at("loss_scale_steps").get_to(start.state.loss_scale.good_steps);
+}
+
+RunStart find_start(Job& job, const TrainReporting& reporting) {
+  RunStart start;
+  std::string shared;
+  comm::agree_on_rank_0(job.world, [&] {
+    start = find_start_alone(reporting);
+    shared = shared_part(start).dump();
+  });
+  take_shared_part(Json::parse(job.world.broadcast_string(shared)), start);
   return start;
 }
 
@@ -192,92 +153,34 @@ void restore_state(Job& job, const RunStart& start, model::Network& network,
   optimizer.set_steps(start.optimizer_steps);
 }
 
+Json complete_summary(const RunStart& start, std::uint64_t total_steps) {
+  if (!start.resumes || start.state.step < total_steps) return nullptr;
+  Json summary = start.folder->read_summary();
+  // One of an earlier end may have come back by a power cut.
+  const bool is_of_this_end = number_of(summary, "steps") == static_cast<double>(start.state.step);
+  const bool is_complete = text_of(summary, "exit_reason") == "completed" && is_of_this_end;
+  return is_complete ? summary : Json();
+}
+
 std::optional<Json> summary_if_complete(Job& job, const RunStart& start,
                                         std::uint64_t total_steps) {
   std::string text;
-  comm::agree_on_rank_0(job.world, [&] {
-    if (!start.resumes || start.state.step < total_steps) return;
-    const Json summary = start.folder->read_summary();
-    if (text_of(summary, "exit_reason") == "completed") text = summary.dump();
-  });
-  text = job.world.broadcast_string(text);
-  if (text.empty()) return std::nullopt;
-  return Json::parse(text);
+  comm::agree_on_rank_0(job.world, [&] { text = complete_summary(start, total_steps).dump(); });
+  const Json summary = Json::parse(job.world.broadcast_string(text));
+  if (summary.is_null()) return std::nullopt;
+  return summary;
 }
 
-std::string options_to_keep(const Options& options) {
-  Json kept = Json::object();
-  for (const char* name : kFixedOptions) kept[name] = options.text(name);
-  return kept.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
-Json kept_options(const RunStart& start) {
-  const auto& metadata = start.checkpoint->metadata;
-  const auto found = metadata.find("options");
-  return found == metadata.end() ? Json() : parse_json_or_discard(found->second);
-}
-
-void require_same_run(Job& job, const RunStart& start, const Options& options,
-                      const std::string& data_digest, const std::string& network_sha256,
-                      std::uint64_t global_batch) {
-  if (!start.resumes) return;
-  comm::agree_on_rank_0(job.world, [&] {
-    const auto& metadata = start.checkpoint->metadata;
-    const auto field = [&](const std::string& name) {
-      const auto found = metadata.find(name);
-      return found == metadata.end() ? "" : found->second;
-    };
-    std::vector<std::string> differences;
-    const auto compare = [&](const std::string& name, const std::string& then,
-                             const std::string& now) {
-      if (mean_the_same(then, now)) return;
-      differences.push_back(name + ": the run has '" + then + "', now '" + now + "' is asked for");
-    };
-    compare("data set digest", field("dataset_digest"), data_digest);
-    compare("global batch", std::to_string(start.global_batch), std::to_string(global_batch));
-    // A file is what it holds, whatever its name.
-    const bool has_file = !field("network_sha256").empty() && !network_sha256.empty();
-    if (has_file) compare("SHA-256 of the network", field("network_sha256"), network_sha256);
-    const Json kept = kept_options(start);
-    for (const std::string name : kFixedOptions) {
-      if (name == "model" && has_file) continue;
-      // An option that the run's program did not have was what it is without a word.
-      compare("--" + name, kept.contains(name) ? text_of(kept, name) : options.default_of(name),
-              options.text(name));
-    }
-    if (differences.empty()) return;
-    throw DisagreementError(
-        start.checkpoint_path +
-        ": the run cannot go on like this; give the options that it was started "
-        "with, or begin another run\n  " +
-        join(differences, "\n  "));
-  });
-}
-
-void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config) {
-  if (!start.resumes || config.global_batch_size > 0) return;
-  const std::uint64_t now =
-      config.batch_size * config.parts_of_batch(static_cast<std::uint64_t>(job.topology.world));
-  config.global_batch_size = start.global_batch;
-  if (now != start.global_batch && job.is_root()) {
-    show_line("the run keeps its global batch of " + std::to_string(start.global_batch) + "; " +
-              std::to_string(config.batch_size) + " images per rank would make " +
-              std::to_string(now));
-  }
-}
-
+// The checkpoints first: wherever this is ended, what is left of them is what the run goes on from,
+// and nothing up to that step has gone.
 metrics::RunFolder open_folder(RunStart& start) {
   if (!start.folder) return metrics::RunFolder::create(start.runs_dir, start.run_id);
   const train::CheckpointStore store(start.folder->checkpoints_path());
-  store.sweep();
-  if (start.checkpoint) store.keep_if_best(*start.checkpoint);
-  store.supersede_after(start.state.step);
   metrics::Superseded aside(start.folder->checkpoints_path());
+  store.sweep();
+  if (start.checkpoint) store.go_on_from(start.checkpoint_path, start.state.step, aside);
+  start.folder->supersede_after({start.state.step, start.state.evaluation_due}, aside);
   start.folder->supersede_model(aside);
-  for (const std::string& path : start.folder->written_metrics()) {
-    metrics::JsonLinesSink::drop_after(path, start.state.step);
-  }
-  start.folder->remove_results_after(start.state.step);
   return std::move(*start.folder);
 }
 

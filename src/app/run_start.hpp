@@ -41,13 +41,10 @@ struct RunStart {
 // Collective. By the rules of --resume (docs/reference.md): finds and proves the checkpoint to go
 // on from, or that a new run can have its folder. Leaves nothing behind.
 RunStart find_start(Job& job, const TrainReporting& reporting);
-
-// Collective. Compares what the run was started with and what it is to go on with; all differences
-// are named.
-// `network_sha256`: of the file that --model names; empty where it names none.
-void require_same_run(Job& job, const RunStart& start, const Options& options,
-                      const std::string& data_digest, const std::string& network_sha256,
-                      std::uint64_t global_batch);
+// Rank 0's part of it; what of that every rank needs; and what it makes of a start elsewhere.
+RunStart find_start_alone(const TrainReporting& reporting);
+Json shared_part(const RunStart& start);
+void take_shared_part(const Json& shared, RunStart& start);
 
 // Collective. The checkpoint's weights, buffers and optimizer on every rank.
 void restore_state(Job& job, const RunStart& start, model::Network& network,
@@ -55,16 +52,11 @@ void restore_state(Job& job, const RunStart& start, model::Network& network,
 
 // Collective. What the summary of a run says that has nothing left to do; nothing otherwise.
 std::optional<Json> summary_if_complete(Job& job, const RunStart& start, std::uint64_t total_steps);
+// Rank 0's part of it: that summary or null.
+Json complete_summary(const RunStart& start, std::uint64_t total_steps);
 
-// What a checkpoint keeps of the options for that comparison, as JSON.
-std::string options_to_keep(const Options& options);
-// These again, on rank 0; null or discarded where the checkpoint has none that can be read.
-Json kept_options(const RunStart& start);
-
-// A run that goes on keeps its global batch, whatever the number of ranks would make of it.
-void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config);
-
-// Rank 0: a new folder, or that of the run that goes on, without what will be done again.
+// Rank 0: a new folder, or that of the run that goes on, in which all that will be done again has
+// moved to checkpoints/superseded-N. Ended at any moment, it can be repeated and has lost nothing.
 metrics::RunFolder open_folder(RunStart& start);
 
 // Rank 0: what a person should know of how the run begins.

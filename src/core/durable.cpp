@@ -40,11 +40,13 @@ std::string folder_of(const std::string& path) {
 
 void sync_folder(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  // Network and FUSE file systems may refuse the call for folders, and a folder may be writable
+  // without being readable; SQLite accepts both, too.
+  if (descriptor < 0 && errno == EACCES) return;
   if (descriptor < 0) {
     throw IoError(path + ": fsync of the folder failed: " + reason_of(errno));
   }
   const File folder(descriptor, path);
-  // Network and FUSE file systems may refuse the call for folders; SQLite accepts that, too.
   if (::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP) return;
   throw IoError(path + ": fsync of the folder failed: " + reason_of(errno));
 }

@@ -9,6 +9,7 @@
 
 #include "line_reader.hpp"
 #include "tandem/core/clock.hpp"
+#include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/json_fields.hpp"
 #include "tandem/core/parse_json.hpp"
@@ -20,6 +21,7 @@ namespace {
 // Of the ranks' files: opening one takes a shared file system milliseconds, and systems allow a
 // process about a thousand.
 constexpr std::size_t kMostOpen = 256;
+constexpr std::size_t kChunk = std::size_t{1} << 20;
 
 File open_to_append(const std::string& path) {
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
@@ -32,6 +34,29 @@ File open_to_append(const std::string& path) {
 
 Json line_for(const char* event, std::uint64_t step, double epoch) {
   return {{"event", event}, {"step", step}, {"epoch", epoch}, {"time", unix_seconds()}};
+}
+
+bool is_written_again(std::string_view text, const ResumePoint& point) {
+  const Json line = parse_json_or_discard(text);
+  const std::string event = text_of(line, "event");
+  const double step = number_of(line, "step");
+  const auto last = static_cast<double>(point.step);
+  // Other lines may carry the step of a checkpoint that was begun before.
+  if (event != "step" && event != "epoch" && event != "eval") return false;
+  return step > last || (event == "eval" && point.evaluation_due && step == last);
+}
+
+void copy_part(const File& from, std::uint64_t begin, std::uint64_t end, const std::string& to) {
+  AtomicFile copy(to);
+  std::string chunk(kChunk, '\0');
+  while (begin < end) {
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(kChunk, end - begin));
+    const std::size_t got = from.read_at(begin, chunk.data(), wanted);
+    if (got == 0) throw IoError(from.path() + ": became shorter while it was read");
+    copy.write({chunk.data(), got});
+    begin += got;
+  }
+  copy.commit();
 }
 
 void add_straggler(Json& line, const std::vector<RankRecord>& ranks) {
@@ -80,23 +105,23 @@ JsonLinesSink::JsonLinesSink(const std::string& path, std::vector<std::string> r
   }
 }
 
-void JsonLinesSink::drop_after(const std::string& path, std::uint64_t step) {
-  if (!file_exists(path)) return;
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
+void JsonLinesSink::supersede_after(const std::string& path, const ResumePoint& point,
+                                    Superseded& aside, const std::string& name) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+  if (descriptor < 0 && errno == ENOENT) return;
   if (descriptor < 0) throw IoError(path + ": cannot be opened: " + std::strerror(errno));
-  File file(descriptor, path);
+  const File file(descriptor, path);
   const std::uint64_t size = file.size();
   std::uint64_t kept = 0;
   read_lines(file, 0, size, [&](std::string_view line, std::uint64_t end) {
-    const Json json = parse_json_or_discard(line);
-    // Steps go up within a file. A line that is none of ours says of none that it is to go.
-    if (number_of(json, "step") > static_cast<double>(step)) return false;
-    kept = end;
+    if (is_written_again(line, point)) return false;
+    // Zeros are what a power cut can leave of lines that were not durable.
+    if (line.find('\0') == std::string_view::npos) kept = end;
     return true;
   });
   if (kept == size) return;
-  file.cut(kept);
-  file.sync_and_close();
+  copy_part(file, kept, size, aside.place_of(name));
+  copy_part(file, 0, kept, path);
 }
 
 void JsonLinesSink::on_step(const StepRecord& record) {
@@ -151,20 +176,42 @@ void JsonLinesSink::on_note(const NoteRecord& record) {
   write(all_, line);
 }
 
+void JsonLinesSink::sync() {
+  const auto sync_one = [](Output& output) {
+    if (output.file) return output.file->sync();
+    File file = open_to_append(output.path);
+    file.sync();
+    file.close();
+  };
+  warn_of_failure([&] { sync_one(all_); });
+  for (Output& each : ranks_) warn_of_failure([&] { sync_one(each); });
+  if (names_are_durable_) return;
+  warn_of_failure([&] {
+    sync_folder(folder_of(all_.path));
+    if (!ranks_.empty()) sync_folder(folder_of(ranks_.front().path));
+    names_are_durable_ = true;
+  });
+}
+
 void JsonLinesSink::write(Output& output, const Json& line) {
   const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
-  const auto warn = [&](const std::exception& error) {
-    if (std::exchange(has_warned_, true)) return;
+  warn_of_failure([&] {
+    if (output.file) return output.file->append_whole(text);
+    File file = open_to_append(output.path);
+    file.append_whole(text);
+    file.close();
+  });
+}
+
+void JsonLinesSink::warn_of_failure(const std::function<void()>& call) {
+  const auto warn = [this](const std::exception& error) {
+    if (has_warned_.exchange(true)) return;
     print_warning(std::string(error.what()) +
                   "; training goes on, and lines are missing there; see that the folder is there "
                   "and has room");
   };
   try {
-    if (output.file) {
-      output.file->append_whole(text);
-    } else {
-      open_to_append(output.path).append_whole(text);
-    }
+    call();
   } catch (const CannotCreateError& error) {
     warn(error);
   } catch (const IoError& error) {

@@ -18,6 +18,7 @@
 #include "tandem/core/file.hpp"
 #include "tandem/core/json_fields.hpp"
 #include "tandem/core/parse_json.hpp"
+#include "tandem/metrics/json_lines.hpp"
 
 namespace tandem::metrics {
 namespace {
@@ -63,10 +64,10 @@ std::string as_file_name(std::string name) {
 // The path of the run, which nothing has yet.
 std::string free_path(const std::string& runs_dir, const std::string& run_id) {
   check_run_id(run_id);
-  std::error_code error;
-  std::filesystem::create_directories(runs_dir, error);
-  if (error) {
-    throw CannotCreateError("--runs-dir " + runs_dir + ": cannot be created: " + error.message() +
+  try {
+    make_folders_durably(runs_dir);
+  } catch (const CannotCreateError& error) {
+    throw CannotCreateError(std::string("--runs-dir: ") + error.what() +
                             "; choose a writable place");
   }
   const std::string path = runs_dir + "/" + run_id;
@@ -131,6 +132,8 @@ RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_
   free_path(runs_dir, run_id);
   make_folder(path);
   for (const char* folder : kFolders) make_folder(path + folder);
+  sync_folder(path);
+  sync_folder(runs_dir);
   return RunFolder(run_id, path);
 }
 
@@ -147,6 +150,8 @@ RunFolder RunFolder::open(const std::string& runs_dir, const std::string& run_id
     if (!is_folder(folder.path_ + each)) make_folder(folder.path_ + each);
     remove_temporaries(folder.path_ + each);
   }
+  sync_folder(folder.path_);  // whoever made them may have been ended before that
+  sync_folder(runs_dir);
   return folder;
 }
 
@@ -163,15 +168,6 @@ std::string RunFolder::rank_metrics_path(int rank) const {
 
 std::string RunFolder::rank_trace_path(int rank) const {
   return path_ + "/traces" + rank_file(rank, ".json");
-}
-
-std::vector<std::string> RunFolder::written_metrics() const {
-  std::vector<std::string> paths{metrics_path()};
-  for (const std::string& path : list_folder(path_ + kRanks)) {
-    const std::string name = std::filesystem::path(path).filename();
-    if (name.rfind(kRankFile, 0) == 0) paths.push_back(path);
-  }
-  return paths;
 }
 
 void RunFolder::write_config(const std::string& ini) const {
@@ -200,12 +196,32 @@ bool RunFolder::has_evaluation_after(std::uint64_t step) const {
   return number_of(read_json(evaluation_path()), "step") == static_cast<double>(step);
 }
 
-void RunFolder::remove_results_after(std::uint64_t step) const {
-  remove_file(summary_path());
-  remove_file(report_path());
-  if (!(number_of(read_json(evaluation_path()), "step") <= static_cast<double>(step))) {
-    remove_file(evaluation_path());
+void RunFolder::supersede_after(const ResumePoint& point, Superseded& aside) const {
+  supersede_results_after(point, aside);
+  JsonLinesSink::supersede_after(metrics_path(), point, aside, "metrics.jsonl");
+  for (const std::string& path : list_folder(path_ + kRanks)) {
+    const std::string name = std::filesystem::path(path).filename();
+    if (name.rfind(kRankFile, 0) != 0) continue;
+    JsonLinesSink::supersede_after(path, point, aside, "ranks/" + name);
   }
+}
+
+// The summary first: while it is there, the run is taken for one that has ended.
+void RunFolder::supersede_results_after(const ResumePoint& point, Superseded& aside) const {
+  const auto step = static_cast<double>(point.step);
+  const auto move = [&aside](const std::string& path, const char* name) {
+    if (file_exists(path)) aside.move(path, name);
+  };
+  if (number_of(read_summary(), "steps") > step) {
+    move(summary_path(), "summary.json");
+    move(report_path(), "report.html");
+  } else {
+    remove_file(summary_path());
+    remove_file(report_path());
+    sync_folder(path_);  // a power cut must not bring back that the run has ended
+  }
+  const bool is_true_still = number_of(read_json(evaluation_path()), "step") <= step;
+  if (!is_true_still) move(evaluation_path(), "evaluation.json");
 }
 
 void RunFolder::supersede_model(Superseded& aside) const {

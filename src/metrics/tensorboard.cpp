@@ -8,6 +8,7 @@
 #include "event_file.hpp"
 #include "events.hpp"
 #include "tandem/core/clock.hpp"
+#include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
 
@@ -148,10 +149,24 @@ void TensorBoardSink::append(const std::string& event) {
   try {
     file_->append(event);
   } catch (const IoError& error) {
-    if (std::exchange(has_warned_, true)) return;
-    print_warning(std::string(error.what()) +
-                  "; training goes on, and TensorBoard will lack values; make room");
+    warn_once(error);
   }
+}
+
+void TensorBoardSink::sync() {
+  try {
+    file_->sync();
+    if (!name_is_durable_) sync_folder(settings_.folder);
+    name_is_durable_ = true;
+  } catch (const IoError& error) {
+    warn_once(error);
+  }
+}
+
+void TensorBoardSink::warn_once(const std::exception& error) {
+  if (has_warned_.exchange(true)) return;
+  print_warning(std::string(error.what()) +
+                "; training goes on, and TensorBoard will lack values; make room");
 }
 
 }  // namespace tandem::metrics

@@ -9,12 +9,7 @@
 namespace tandem::train {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr std::int64_t kMostCount = std::int64_t{1} << 40;
-
-double elapsed_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 }  // namespace
 
@@ -41,23 +36,27 @@ CheckpointInterval CheckpointInterval::parse(const std::string& text) {
 }
 
 BoundaryPolicy::BoundaryPolicy(comm::Communicator& comm, BoundaryRules rules)
-    : comm_(comm), rules_(std::move(rules)), last_save_(Clock::now()) {}
+    : comm_(comm), rules_(std::move(rules)), last_save_(rules_.now()) {}
 
 Boundary BoundaryPolicy::decide(std::uint64_t step, bool evaluated) {
   const auto mine = static_cast<std::int64_t>(decide_alone(step, evaluated));
   const auto decision =
       static_cast<Boundary>(comm_.all_reduce_value<std::int64_t>(mine, comm::Reduction::kMax));
   if (decision != Boundary::kGoOn) {
-    last_save_ = Clock::now();
+    last_save_ = rules_.now();
     saved_step_ = step;
     save_asked_ = false;
   }
   return decision;
 }
 
+double BoundaryPolicy::seconds_since(std::chrono::steady_clock::time_point begin) const {
+  return std::chrono::duration<double>(rules_.now() - begin).count();
+}
+
 bool BoundaryPolicy::must_stop_within(double seconds) {
   const bool time_is_up = comm_.rank() == 0 && rules_.stop_after_seconds > 0 &&
-                          elapsed_since(rules_.start) + seconds >= rules_.stop_after_seconds;
+                          seconds_since(rules_.start) + seconds >= rules_.stop_after_seconds;
   must_stop_ = must_stop_ || time_is_up || rules_.is_stop_asked();
   return must_stop_;
 }
@@ -82,7 +81,7 @@ bool BoundaryPolicy::is_save_due(std::uint64_t step, bool evaluated) const {
     case CheckpointInterval::Unit::kEpochs:
       return step % (count * rules_.steps_per_epoch) == 0;
     case CheckpointInterval::Unit::kSeconds:
-      return elapsed_since(last_save_) >= static_cast<double>(count);
+      return seconds_since(last_save_) >= static_cast<double>(count);
   }
   return false;
 }

@@ -7,127 +7,164 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <functional>
+#include <tuple>
 
+#include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/core/parse_json.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/train/finite.hpp"
 
 namespace tandem::train {
 namespace {
 
 namespace fs = std::filesystem;
-constexpr char kPrefix[] = "step-";
-constexpr char kSuffix[] = ".safetensors";
-constexpr char kBest[] = "best";
+constexpr char kSuperseded[] = "superseded-";
+constexpr int kMostLooks = 3;
 
-// The step of "step-00001234.safetensors"; nothing for any other name.
-std::optional<std::uint64_t> step_of(const std::string& name) {
-  const std::string prefix = kPrefix;
-  if (name.rfind(prefix, 0) != 0 || !ends_with(name, kSuffix)) return std::nullopt;
-  const std::string digits =
-      name.substr(prefix.size(), name.size() - prefix.size() - std::strlen(kSuffix));
-  const bool are_digits = !digits.empty() && digits.size() <= 18 &&
-                          digits.find_first_not_of("0123456789") == std::string::npos;
-  if (!are_digits) return std::nullopt;
-  return std::stoull(digits);
+std::string name_of(const std::string& path) { return fs::path(path).filename(); }
+
+// Files that a person put there count, too; temporary ones do not.
+bool is_candidate(const std::string& path) {
+  const std::string name = name_of(path);
+  return name.front() != '.' && ends_with(name, kCheckpointSuffix);
 }
 
-void require_finite(const std::string& path, const std::vector<model::NamedTensor>& tensors) {
-  for (const model::NamedTensor& each : tensors) {
-    if (each.tensor.scalar_type() != torch::kFloat32) continue;
-    const Span<const float> values(each.tensor.data_ptr<float>(),
-                                   static_cast<std::size_t>(each.tensor.numel()));
-    if (!all_finite(values)) {
-      throw DataError(path + ": tensor '" + each.name + "' holds values that are not finite");
+bool is_superseded(const std::string& path) {
+  return name_of(path).rfind(kSuperseded, 0) == 0 && is_folder(path);
+}
+
+// Looks again where a file went away meanwhile; one that stays listed is no damage either.
+template <typename Look>
+auto look_until_settled(const Look& look) -> decltype(look()) {
+  for (int count = 1;; ++count) {
+    try {
+      return look();
+    } catch (const MissingInputError& error) {
+      if (count == kMostLooks) throw IoError(error.what());
     }
+  }
+}
+
+// What a caller is told of a step that went wrong and is not worth the checkpoint.
+void note_failure(std::vector<std::string>& failures, const std::function<void()>& step) {
+  try {
+    step();
+  } catch (const Error& error) {
+    failures.emplace_back(error.what());
   }
 }
 
 }  // namespace
 
-Checkpoint read_checkpoint(const std::string& path) {
-  model::SafetensorsFile file = model::read_safetensors(path);
-  const auto format = file.metadata.find("format");
-  const auto state = file.metadata.find("state");
-  if (!file.sealed || format == file.metadata.end() || format->second != kCheckpointFormat ||
-      state == file.metadata.end()) {
-    throw DataError(path + ": is no checkpoint of tandem; one is runs/ID/checkpoints/step-N" +
-                    std::string(kSuffix));
-  }
-  require_finite(path, file.tensors);
-  Checkpoint checkpoint;
-  try {
-    checkpoint.state = TrainingState::from_json(parse_json(state->second));
-  } catch (const std::exception& error) {
-    throw DataError(path + ": " + error.what());
-  }
-  checkpoint.is_best = file.metadata.count(kBest) > 0;
-  for (const char* field : {"format", "state", kBest}) file.metadata.erase(field);
-  checkpoint.tensors = std::move(file.tensors);
-  checkpoint.metadata = std::move(file.metadata);
-  return checkpoint;
-}
-
 CheckpointStore::CheckpointStore(std::string folder) : folder_(std::move(folder)) {}
 
 std::string CheckpointStore::path_of(std::uint64_t step) const {
   char name[48];
-  std::snprintf(name, sizeof name, "/%s%08llu%s", kPrefix, static_cast<unsigned long long>(step),
-                kSuffix);
+  std::snprintf(name, sizeof name, "/%s%08llu%s", kCheckpointPrefix,
+                static_cast<unsigned long long>(step), kCheckpointSuffix);
   return folder_ + name;
 }
 
-std::string CheckpointStore::best_path() const { return folder_ + "/best" + kSuffix; }
+std::string CheckpointStore::best_path() const { return folder_ + "/best" + kCheckpointSuffix; }
+
+std::vector<CheckpointFile> CheckpointStore::files() const {
+  auto files = look_until_settled([this] {
+    std::vector<CheckpointFile> found;
+    for (const std::string& path : list_folder(folder_)) {
+      if (is_candidate(path)) found.push_back(look_at_checkpoint(path));
+    }
+    return found;
+  });
+  // Those without a step last; the newest first; the run's own name before others.
+  const auto place = [this](const CheckpointFile& file) {
+    const bool has_own_name = file.step && name_of(file.path) == name_of(path_of(*file.step));
+    return std::make_tuple(!file.step, ~file.step.value_or(0), !has_own_name,
+                           name_of(file.path) == name_of(best_path()), file.path);
+  };
+  std::sort(files.begin(), files.end(),
+            [&place](const CheckpointFile& one, const CheckpointFile& other) {
+              return place(one) < place(other);
+            });
+  return files;
+}
 
 std::vector<std::uint64_t> CheckpointStore::steps() const {
   std::vector<std::uint64_t> steps;
   for (const std::string& path : list_folder(folder_)) {
-    if (const auto step = step_of(fs::path(path).filename())) steps.push_back(*step);
+    const auto step = step_of_name(name_of(path));
+    if (step && name_of(path) == name_of(path_of(*step))) steps.push_back(*step);
   }
   std::sort(steps.rbegin(), steps.rend());
   return steps;
 }
 
-void CheckpointStore::sweep() const { remove_temporaries(folder_); }
-
-void CheckpointStore::write(const Checkpoint& checkpoint, Keep keep) const {
-  std::error_code error;
-  fs::create_directories(folder_, error);  // a failure is that of the file
-  const std::string path = path_of(checkpoint.state.step);
-  std::map<std::string, std::string> metadata = checkpoint.metadata;
-  metadata["format"] = kCheckpointFormat;
-  metadata["state"] = checkpoint.state.to_json().dump();
-  if (checkpoint.is_best) metadata[kBest] = "true";
-  require_finite(path, checkpoint.tensors);
-  TrainingState::from_json(Json::parse(metadata["state"]));  // throws where none could resume
-  model::write_safetensors(path, checkpoint.tensors, metadata);
-  write_file_atomically(folder_ + "/latest", fs::path(path).filename().string() + "\n");
-  keep_if_best(checkpoint);
-  rotate(keep);
+CheckpointStore::Newest CheckpointStore::newest_whole() const {
+  return look_until_settled([this] {
+    Newest newest;
+    for (const CheckpointFile& file : files()) {
+      try {
+        newest.checkpoint = read_checkpoint(file.path);
+        newest.path = file.path;
+        break;
+      } catch (const DataError& error) {
+        newest.refused.emplace_back(error.what());
+      }
+    }
+    return newest;
+  });
 }
 
-// A second name for the same file, so that it stays when the first name goes.
-void CheckpointStore::keep_if_best(const Checkpoint& checkpoint) const {
-  const std::string path = path_of(checkpoint.state.step);
-  if (!checkpoint.is_best || !file_exists(path)) return;  // it went on from its second name
-  const std::string best = best_path();
-  const std::string temporary = folder_ + "/.best.tmp." + std::to_string(::getpid());
-  ::unlink(temporary.c_str());
-  if (::link(path.c_str(), temporary.c_str()) != 0 ||
-      ::rename(temporary.c_str(), best.c_str()) != 0) {
-    const std::string reason = std::strerror(errno);
-    ::unlink(temporary.c_str());
-    throw IoError(best + ": cannot be written: " + reason);
+bool CheckpointStore::has_superseded() const {
+  for (const std::string& path : list_folder(folder_)) {
+    if (!is_superseded(path)) continue;
+    const std::vector<std::string> held = list_folder(path);
+    if (std::any_of(held.begin(), held.end(), is_candidate)) return true;
   }
-  ::unlink(temporary.c_str());  // rename() leaves it where both were names of this file already
+  return false;
+}
+
+void CheckpointStore::sweep() const {
+  remove_temporaries(folder_);
+  for (const std::string& path : list_folder(folder_)) {
+    if (!is_superseded(path)) continue;
+    remove_temporaries(path);
+    for (const std::string& each : list_folder(path)) {
+      if (is_folder(each)) remove_temporaries(each);
+    }
+  }
+}
+
+std::vector<std::string> CheckpointStore::write(const Checkpoint& checkpoint, Keep keep) {
+  make_folders_durably(folder_);
+  const std::uint64_t step = checkpoint.state.step;
+  const std::string path = path_of(step);
+  write_checkpoint(path, checkpoint);
+
+  // The state is safe; nothing from here on is worth calling it lost.
+  std::vector<std::string> failures;
+  if (checkpoint.is_best) best_due_ = step;
+  if (best_due_) {
+    note_failure(failures, [&] {
+      give_second_name(path_of(*best_due_), best_path());
+      best_due_.reset();
+    });
+  }
+  const auto name_latest = [&] {
+    write_file_atomically(folder_ + "/latest", name_of(path) + "\n");
+  };
+  std::vector<std::string> unnamed;
+  note_failure(unnamed, name_latest);
+  note_failure(failures, [&] { rotate(keep, step); });
+  if (!unnamed.empty()) note_failure(failures, name_latest);  // there may be room now
+  return failures;
 }
 
 std::optional<Checkpoint> CheckpointStore::read_best() const {
-  if (!file_exists(best_path())) return std::nullopt;
   try {
     return read_checkpoint(best_path());
+  } catch (const MissingInputError&) {
+    return std::nullopt;
   } catch (const DataError&) {
     return std::nullopt;  // a damaged one is there to be replaced
   }
@@ -142,37 +179,56 @@ std::optional<double> CheckpointStore::best_accuracy() const {
   return evaluation->accuracy;
 }
 
-void CheckpointStore::rotate(Keep keep) const {
+// Names that are not of the run's own making are left alone.
+void CheckpointStore::rotate(Keep keep, std::uint64_t written) const {
   const std::vector<std::uint64_t> all = steps();
   for (std::size_t i = keep.last; i < all.size(); ++i) {
-    if (keep.every > 0 && all[i] % keep.every == 0) continue;
-    if (::unlink(path_of(all[i]).c_str()) != 0) {
+    const bool is_needed = all[i] == written || all[i] == best_due_;
+    if (is_needed || (keep.every > 0 && all[i] % keep.every == 0)) continue;
+    if (::unlink(path_of(all[i]).c_str()) != 0 && errno != ENOENT) {
       throw IoError(path_of(all[i]) + ": cannot be removed: " + std::strerror(errno));
     }
   }
 }
 
-std::size_t CheckpointStore::supersede_after(std::uint64_t step) const {
-  std::vector<fs::path> later;
-  for (const std::uint64_t each : steps()) {
-    if (each > step) later.emplace_back(path_of(each));
+void CheckpointStore::go_on_from(const std::string& path, std::uint64_t step,
+                                 metrics::Superseded& aside) const {
+  const std::string own = path_of(step);
+  std::vector<std::string> later;
+  for (const CheckpointFile& file : files()) {
+    const bool is_later =
+        std::max(file.step.value_or(0), step_of_name(name_of(file.path)).value_or(0)) > step;
+    const bool may_be_damaged = file.path == best_path() && file.path != path;
+    if (is_later || (may_be_damaged && !read_best())) later.push_back(file.path);
   }
-  if (file_exists(best_path())) {
-    const std::optional<Checkpoint> best = read_best();
-    if (!best || best->state.step > step) later.emplace_back(best_path());
+  const auto move_aside = [&aside](const std::string& each) { aside.move(each, name_of(each)); };
+  if (!have_equal_bytes(path, own)) {
+    if (file_exists(own)) move_aside(own);  // damaged, or of other bits
+    give_second_name(path, own);
   }
-  if (later.empty()) return 0;
-  int number = 1;
-  while (is_folder(folder_ + "/superseded-" + std::to_string(number))) ++number;
-  const fs::path target = folder_ + "/superseded-" + std::to_string(number);
-  try {
-    fs::create_directory(target);
-    for (const fs::path& path : later) fs::rename(path, target / path.filename());
-  } catch (const fs::filesystem_error& error) {
-    throw IoError(target.string() +
-                  ": later checkpoints cannot be moved there: " + error.code().message());
+  sync_folder(folder_);
+  // The newest first: a run that is ended in between goes on from what is left, best included.
+  for (const std::string& each : later) move_aside(each);
+  restore_best(step);
+}
+
+// Also where the process that wrote it was ended before it could give the second name.
+void CheckpointStore::restore_best(std::uint64_t step) const {
+  const std::vector<CheckpointFile> all = files();
+  const auto best = std::find_if(all.begin(), all.end(), [this](const CheckpointFile& file) {
+    return file.path == best_path();
+  });
+  for (const CheckpointFile& file : all) {
+    if (!file.is_best || !file.step || *file.step > step) continue;
+    if (best != all.end() && best->step >= file.step) return;
+    try {
+      read_checkpoint(file.path);
+    } catch (const DataError&) {
+      continue;  // an older one was the best before
+    }
+    give_second_name(file.path, best_path());
+    return;
   }
-  return later.size();
 }
 
 }  // namespace tandem::train

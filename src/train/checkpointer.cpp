@@ -20,15 +20,29 @@ std::uint64_t bytes_of(const std::vector<model::NamedTensor>& tensors) {
   return bytes;
 }
 
+// How far training is: a state that is as far as another holds the same tensors, and differs in
+// times at most.
+Json progress_of(const TrainingState& state) {
+  const Json all = state.to_json();
+  Json progress;
+  for (const char* field : {"step", "evaluation_due", "last_evaluation", "last_validation"}) {
+    progress[field] = all.at(field);
+  }
+  return progress;
+}
+
 }  // namespace
 
 Checkpointer::Checkpointer(Parts parts, CheckpointStore store, CheckpointStore::Keep keep,
-                           std::map<std::string, std::string> metadata, Reports reports)
+                           std::map<std::string, std::string> metadata, Reports reports,
+                           const std::optional<TrainingState>& durable)
     : parts_(parts),
-      store_(std::move(store)),
       keep_(keep),
       metadata_(std::move(metadata)),
-      reports_(std::move(reports)) {}
+      reports_(std::move(reports)),
+      store_(std::move(store)) {
+  if (durable) durable_ = progress_of(*durable);
+}
 
 void Checkpointer::save(const TrainingState& state) {
   require_equal_state(parts_.comm, parts_.arena, parts_.optimizer);
@@ -36,26 +50,37 @@ void Checkpointer::save(const TrainingState& state) {
   broadcast_buffers(parts_.comm, parts_.network);
   if (parts_.comm.rank() != 0) return;
   settle();
+  Json progress = progress_of(state);
+  if (!is_best_ && progress == durable_) return;
   auto checkpoint = std::make_shared<Checkpoint>();
   checkpoint->tensors = take_snapshot(parts_.network, parts_.arena, parts_.optimizer);
   checkpoint->metadata = metadata_;
   checkpoint->metadata["optimizer_steps"] = std::to_string(parts_.optimizer.steps());
   checkpoint->state = state;
   step_ = state.step;
+  progress_ = std::move(progress);
   bytes_ = bytes_of(checkpoint->tensors);
   writes_best_ = checkpoint->is_best = std::exchange(is_best_, false);
   write_ = std::async(kThreadIfGranted, [this, checkpoint] {
     name_this_thread("checkpoint");
-    store_.write(*checkpoint, keep_);
+    // So that no checkpoint is on the disk without the metrics that lead to it.
+    reports_.before_write();
+    return store_.write(*checkpoint, keep_);
   });
 }
 
 void Checkpointer::settle() {
   if (!write_.valid()) return;
   try {
-    write_.get();
+    const std::vector<std::string> failures = write_.get();
     last_failure_.clear();
+    durable_ = progress_;
     reports_.on_written(step_, store_.path_of(step_), writes_best_);
+    for (const std::string& each : failures) {
+      reports_.on_warning(step_, each +
+                                     "; the checkpoint of this step is whole, and the next one "
+                                     "tries again");
+    }
   } catch (const std::exception& error) {
     last_failure_ = message_of(error) + "; a checkpoint needs " + format_bytes(bytes_) +
                     "; see to the disk, or choose another --runs-dir";

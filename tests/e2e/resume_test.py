@@ -222,6 +222,36 @@ class Resume(TandemTest):
         self.assertEqual(self.digest("a"), self.digest("b"))
         self.assertEqual(self.numbers("a"), self.numbers("b"))
 
+    def test_a_run_from_its_best_survives_a_kill_before_the_next_checkpoint(self):
+        """Nor is it started anew from the best alone."""
+        options = ["--save-best", "--keep-checkpoints", "1", "--checkpoint-every", "0"]
+        self.run_to(20, "a", *options)
+        self.run_to(30, "a", "--resume", "auto", *options, "--eval-every", "0")
+        best = self.folder / "runs/a/checkpoints/best.safetensors"
+        code, words = self.stop_at(33, "a", "--resume", best, "--max-steps", "100000", *options, "--eval-every", "0",
+                                   number=signal.SIGKILL, to_a_rank=True)
+        self.assertEqual(code, 128 + signal.SIGKILL, words)
+        self.assertEqual(self.steps_kept("a"), [20])
+        self.assertTrue(best.exists())
+        superseded = self.folder / "runs/a/checkpoints/superseded-1"
+        self.assertEqual([line["step"] for line in read_lines(superseded / "metrics.jsonl") if line["event"] == "step"],
+                         list(range(21, 31)))
+        self.checkpoint("a", 20).unlink()
+        done = self.mpirun(2, *[word for word in TRAIN if word != "--quiet"], "--run-id", "a", "--max-steps", 40,
+                           "--resume", "auto", *options)
+        self.assertIn("best.safetensors: step 20", done.stdout)
+        self.run_to(40, "b", *options)
+        self.assertEqual(self.digest("a"), self.digest("b"))
+        self.assertEqual(self.numbers("a"), self.numbers("b"))
+
+    def test_a_signal_before_the_first_step_saves_nothing_twice(self):
+        self.run_to(6, "a")
+        path = self.checkpoint("a", 6)
+        before = path.stat()
+        self.mpirun(2, *TRAIN, "--run-id", "a", "--resume", "auto", "--max-time", "1", "--stop-margin", "0.99", code=75)
+        self.assertEqual(self.steps_kept("a"), [6])
+        self.assertEqual((path.stat().st_ino, path.stat().st_mtime_ns), (before.st_ino, before.st_mtime_ns))
+
     def test_no_valid_checkpoint_is_no_silent_restart(self):
         self.run_to(4, "a", "--checkpoint-every", "2steps")
         for step in self.steps_kept("a"):
@@ -236,7 +266,13 @@ class Resume(TandemTest):
         self.mpirun(2, *TRAIN, "--max-steps", "12", "--resume", self.checkpoint("a", 4), "--checkpoint-every", "0")
         self.assertEqual(self.steps_kept("a"), [4, 12])
         superseded = self.folder / "runs/a/checkpoints/superseded-1"
-        self.assertEqual(sorted(os.listdir(superseded)), ["step-00000008.safetensors", "step-00000012.safetensors"])
+        self.assertEqual(sorted(path.name for path in superseded.glob("*.safetensors")),
+                         ["step-00000008.safetensors", "step-00000012.safetensors"])
+        self.assertEqual(json.loads((superseded / "summary.json").read_text())["steps"], 12)
+        for name in ("evaluation.json", "report.html", "ranks/rank-0001.jsonl"):
+            self.assertTrue((superseded / name).exists(), name)
+        self.assertEqual([line["step"] for line in read_lines(superseded / "metrics.jsonl") if line["event"] == "step"],
+                         list(range(5, 13)))
 
     def test_a_complete_run_is_left_alone(self):
         self.run_to(4, "a")

@@ -18,8 +18,8 @@ from tandem import TandemTest
 GONE_SECONDS = 5
 
 # Calls of a checkpoint, by the start of the file's name; the soak kills at each kind of them.
-KILLED_AT = [("write", ".step"), ("rename", "step"), ("read", "step"), ("link", ".best"), ("unlink", "step")]
-FAILING = [("write", ".step", "ENOSPC"), ("fsync", ".step", "EIO"), ("rename", "step", "EIO")]
+KILLED_AT = [("write", ".step"), ("rename", "step"), ("read", ".step"), ("link", ".best"), ("unlink", "step")]
+FAILING = [("write", ".step", "ENOSPC"), ("fdatasync", ".step", "EIO"), ("read", ".step", "EIO"), ("rename", "step", "EIO")]
 
 
 class Killed(TandemTest):
@@ -115,12 +115,24 @@ class Killed(TandemTest):
         run.finish()
         self.assert_same_end(run)
 
-    def test_the_best_cannot_be_kept(self):
+    def test_a_best_that_cannot_be_named_is_named_with_the_next_checkpoint(self):
         run = HurtRun(self.folder, "a")
         code, words = run.start(plan=self.plan("rename", "best", "EIO")).wait(55)
+        self.assertEqual(code, 0, words)
+        self.assertEqual(re.findall("tandem: (warning|error): ", words), ["warning"], words)
+        self.assertRegex(words, r"best\.safetensors: cannot be written: Input/output error; the checkpoint of this step is whole")
+        self.assert_same_end(run)
+
+    def test_a_read_that_fails_is_no_damage(self):
+        """The newest checkpoint cannot be read: an older one in its place would be progress lost."""
+        run = HurtRun(self.folder, "a")
+        run.finish()
+        before = {path: path.stat().st_mtime_ns for path in run.path.rglob("*") if path.name != "run.lock"}
+        code, words = run.start(plan="read:1:EIO").wait(55)
         self.assertEqual(code, 74, words)
-        self.assertRegex(words, r"best\.safetensors: cannot be written: Input/output error")
-        self.assertEqual(run.temporaries(), [])
+        self.assertRegex(words, r"error: .*runs/a/checkpoints/.*Input/output error")
+        after = {path: path.stat().st_mtime_ns for path in run.path.rglob("*") if path.name != "run.lock"}
+        self.assertEqual(after, before)
 
     def test_a_folder_that_cannot_be_listed_is_no_silent_restart(self):
         run = HurtRun(self.folder, "a")

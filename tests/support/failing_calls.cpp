@@ -20,6 +20,7 @@ struct Fault {
   std::string part_of_path;
   int error = 0;
   int times = 0;
+  int skipped = 0;
   int count = 0;
 };
 
@@ -42,6 +43,10 @@ bool fails(const char* call, const std::string& path) {
   auto& fault = state().fault;
   if (!fault || fault->call != call || fault->count == fault->times ||
       path.find(fault->part_of_path) == std::string::npos) {
+    return false;
+  }
+  if (fault->skipped > 0) {
+    --fault->skipped;
     return false;
   }
   ++fault->count;
@@ -72,7 +77,7 @@ Function* original(Function* /*own*/, const char* name) {
 
 FailingCalls::FailingCalls(std::string call, std::string part_of_path, int error, int times) {
   const std::lock_guard<std::mutex> lock(state().mutex);
-  state().fault = Fault{std::move(call), std::move(part_of_path), error, times, 0};
+  state().fault = Fault{std::move(call), std::move(part_of_path), error, times, 0, 0};
 }
 
 FailingCalls::~FailingCalls() {
@@ -83,6 +88,16 @@ FailingCalls::~FailingCalls() {
 int FailingCalls::count() const {
   const std::lock_guard<std::mutex> lock(state().mutex);
   return state().fault->count;
+}
+
+FailOnce::FailOnce(std::string call, std::string part_of_path, int error, int skipped) {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  state().fault = Fault{std::move(call), std::move(part_of_path), error, 1, skipped, 0};
+}
+
+FailOnce::~FailOnce() {
+  const std::lock_guard<std::mutex> lock(state().mutex);
+  state().fault.reset();
 }
 
 NotedCalls::NotedCalls() {

@@ -19,6 +19,15 @@ class FailingCalls {
   int count() const;
 };
 
+// One such call fails: the one before which `skipped` were made.
+class FailOnce {
+ public:
+  FailOnce(std::string call, std::string part_of_path, int error, int skipped);
+  ~FailOnce();
+  FailOnce(const FailOnce&) = delete;
+  FailOnce& operator=(const FailOnce&) = delete;
+};
+
 // The calls "NAME PATH" that were made while this object lives.
 class NotedCalls {
  public:

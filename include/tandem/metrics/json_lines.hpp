@@ -1,8 +1,11 @@
 // What: metrics.jsonl and the same of each rank, one JSON object a line (docs/formats.md).
-// Owns: the open files. Threads: one at a time. Throws: CannotCreateError from the constructor,
-// IoError from drop_after(); a line that cannot be written later is left out with a warning.
+// Owns: the open files. Threads: one at a time, and one more for sync(). Throws: CannotCreateError
+// from the constructor, IoError from supersede_after(); a line that cannot be written later is left
+// out with a warning.
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +13,7 @@
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/metrics/sink.hpp"
+#include "tandem/metrics/superseded.hpp"
 
 namespace tandem::metrics {
 
@@ -19,14 +23,17 @@ class JsonLinesSink final : public Sink {
   // ranks the files of the first stay open.
   JsonLinesSink(const std::string& path, std::vector<std::string> rank_paths);
 
-  // Cuts a file of any size before the first line of a step after `step`, which a resumed run
-  // writes again, and before half a line at its end.
-  static void drop_after(const std::string& path, std::uint64_t step);
+  // Moves the end of a file of any size to `name` below `aside`: from the first step, epoch or eval
+  // line on that a run which goes on from `point` writes again, and half a line at the end. The
+  // rest takes the file's place whole, after that end is durable.
+  static void supersede_after(const std::string& path, const ResumePoint& point, Superseded& aside,
+                              const std::string& name);
 
   void on_step(const StepRecord& record) override;
   void on_epoch(const EpochRecord& record) override;
   void on_evaluation(const EvaluationRecord& record) override;
   void on_note(const NoteRecord& record) override;
+  void sync() override;
 
  private:
   struct Output {
@@ -36,10 +43,13 @@ class JsonLinesSink final : public Sink {
   // Each line is one write, so that a reader never sees half a line of a living run. One that
   // cannot be written is left out: metrics are not worth the end of training.
   void write(Output& output, const Json& line);
+  // Makes the call, or warns of the first one that fails.
+  void warn_of_failure(const std::function<void()>& call);
 
   Output all_;
   std::vector<Output> ranks_;
-  bool has_warned_ = false;
+  std::atomic<bool> has_warned_{false};
+  std::atomic<bool> names_are_durable_{false};  // of the files
 };
 
 }  // namespace tandem::metrics

@@ -48,9 +48,6 @@ class RunFolder {
   // model/cifar_net.pth for the data set cifar10, model/<data set>_net.pth otherwise.
   std::string pth_path(const std::string& dataset_name) const;
 
-  // metrics.jsonl and those of ranks/ that are there.
-  std::vector<std::string> written_metrics() const;
-
   void write_config(const std::string& ini) const;
   // The content of the file that the network comes from.
   void write_network(const std::string& bytes) const;
@@ -64,8 +61,10 @@ class RunFolder {
   void write_evaluation(const Json& evaluation) const;
   // Whether the one there is of the evaluation after `step`.
   bool has_evaluation_after(std::uint64_t step) const;
-  // Before a run goes on after `step`: the summary and the page, and an evaluation of a later step.
-  void remove_results_after(std::uint64_t step) const;
+  // Before a run goes on from `point`: what it will write again goes aside. That is the end of its
+  // metrics, and the summary, the page and the evaluation of a later step. A summary of this step
+  // and its page are removed, because the run has not ended.
+  void supersede_after(const ResumePoint& point, Superseded& aside) const;
   // Before a run goes on after its end: the summary of that end goes, then its model, but not the
   // network that the run trains, moves to model/ there.
   void supersede_model(Superseded& aside) const;
@@ -74,6 +73,7 @@ class RunFolder {
 
  private:
   RunFolder(std::string run_id, std::string path);
+  void supersede_results_after(const ResumePoint& point, Superseded& aside) const;
 
   std::string run_id_;
   std::string path_;

@@ -64,6 +64,9 @@ class Sink {
   virtual void on_epoch(const EpochRecord& record) = 0;
   virtual void on_evaluation(const EvaluationRecord& record) = 0;
   virtual void on_note(const NoteRecord& record) = 0;
+  // Makes durable what was written before the call. Another thread may do this while the sink is
+  // written to. A failure is a warning, once: metrics are not worth a checkpoint.
+  virtual void sync() {}
   // The run is complete: neither stopped nor failed. Nothing comes after it.
   virtual void finish() {}
 };

@@ -4,9 +4,16 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace tandem::metrics {
+
+// What a run that goes on keeps: all up to `step`, without its evaluation where that is due again.
+struct ResumePoint {
+  std::uint64_t step = 0;
+  bool evaluation_due = false;
+};
 
 class Superseded {
  public:

@@ -5,7 +5,9 @@
 // Written without TensorFlow or Protocol Buffers (docs/formats.md).
 #pragma once
 
+#include <atomic>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <string>
@@ -69,6 +71,7 @@ class TensorBoardSink final : public Sink {
   void on_epoch(const EpochRecord& record) override;
   void on_evaluation(const EvaluationRecord& record) override;
   void on_note(const NoteRecord& record) override;
+  void sync() override;
   void finish() override;
 
  private:
@@ -78,13 +81,15 @@ class TensorBoardSink final : public Sink {
   void write(const Summary& summary, std::uint64_t step);
   // Where the disk is full an event is left out: metrics are not worth the end of training.
   void append(const std::string& event);
+  void warn_once(const std::exception& error);
 
   const TensorBoardSettings settings_;
   std::unique_ptr<EventFile> file_;
   std::vector<double> samples_;  // by rank: the number of the last one that was written
   std::uint64_t steps_ = 0;      // that were reported
   std::uint64_t last_step_;
-  bool has_warned_ = false;
+  std::atomic<bool> has_warned_{false};
+  std::atomic<bool> name_is_durable_{false};  // of the file
 };
 
 }  // namespace tandem::metrics

@@ -30,6 +30,7 @@ struct BoundaryRules {
   std::uint64_t total_steps = 0;
   std::uint64_t steps_per_epoch = 1;
   std::function<bool()> is_stop_asked;  // on any rank
+  std::function<std::chrono::steady_clock::time_point()> now = std::chrono::steady_clock::now;
 };
 
 class BoundaryPolicy {
@@ -48,6 +49,7 @@ class BoundaryPolicy {
  private:
   Boundary decide_alone(std::uint64_t step, bool evaluated);
   bool is_save_due(std::uint64_t step, bool evaluated) const;
+  double seconds_since(std::chrono::steady_clock::time_point begin) const;
 
   comm::Communicator& comm_;
   const BoundaryRules rules_;

@@ -8,9 +8,12 @@
 #include <functional>
 #include <future>
 #include <map>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "tandem/comm/communicator.hpp"
+#include "tandem/core/json.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/train/checkpoint_store.hpp"
 #include "tandem/train/optimizer.hpp"
@@ -30,16 +33,22 @@ class Checkpointer {
   struct Reports {
     std::function<void(std::uint64_t step, const std::string& path, bool is_best)> on_written;
     std::function<void(std::uint64_t step, const std::string& message, bool is_best)> on_failed;
+    // What went wrong beside a checkpoint that is durable.
+    std::function<void(std::uint64_t step, const std::string& message)> on_warning;
+    // Called by the thread that writes, before anything of the checkpoint has its name.
+    std::function<void()> before_write;
   };
 
   // `metadata` goes into every checkpoint. The reports are called on rank 0, by save(),
-  // settle() and finish().
+  // settle() and finish(). `durable`: the state that the run goes on from, if it does.
   Checkpointer(Parts parts, CheckpointStore store, CheckpointStore::Keep keep,
-               std::map<std::string, std::string> metadata, Reports reports);
+               std::map<std::string, std::string> metadata, Reports reports,
+               const std::optional<TrainingState>& durable = std::nullopt);
 
   // The next checkpoint becomes best.safetensors too; on rank 0.
   void mark_best() { is_best_ = true; }
-  // Collective. Waits for the write before, if that still runs.
+  // Collective. Waits for the write before, if that still runs. A state that is durable already is
+  // not written again, unless it is to become the best.
   void save(const TrainingState& state);
   // Waits for the write in progress, if any, and reports what became of it.
   void settle();
@@ -48,16 +57,18 @@ class Checkpointer {
 
  private:
   Parts parts_;
-  const CheckpointStore store_;
   const CheckpointStore::Keep keep_;
   const std::map<std::string, std::string> metadata_;
   const Reports reports_;
+  CheckpointStore store_;     // the write's, while it is in progress
   bool is_best_ = false;      // what is saved next
   bool writes_best_ = false;  // the write in progress
   std::uint64_t step_ = 0;    // of the write in progress
   std::uint64_t bytes_ = 0;   // likewise, tensors alone
+  Json progress_;             // likewise
+  Json durable_;              // of the last write that succeeded
   std::string last_failure_;
-  std::future<void> write_;  // last: its destructor waits, and the write uses the above
+  std::future<std::vector<std::string>> write_;  // last: its destructor waits for the write
 };
 
 }  // namespace tandem::train

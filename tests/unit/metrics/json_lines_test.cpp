@@ -3,14 +3,31 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <filesystem>
 
+#include "support/failing_calls.hpp"
 #include "support/temp_dir.hpp"
+#include "tandem/core/error.hpp"
 
 namespace tandem::metrics {
 namespace {
 
-TEST(JsonLines, DropsWhatAResumedRunWritesAgain) {
+// What stays of `content`; the rest has to be in superseded-1, and nowhere else.
+std::string kept_of(const std::string& content, const ResumePoint& point) {
+  const testing::TempDir folder;
+  const std::string path = folder / "metrics.jsonl";
+  write_file_atomically(path, content);
+  Superseded aside(folder / "checkpoints");
+  JsonLinesSink::supersede_after(path, point, aside, "metrics.jsonl");
+  std::string kept = read_file(path);
+  const std::string tail = folder / "checkpoints/superseded-1/metrics.jsonl";
+  EXPECT_EQ(kept + (file_exists(tail) ? read_file(tail) : ""), content);
+  EXPECT_EQ(file_exists(tail), kept != content);
+  return kept;
+}
+
+TEST(JsonLines, PutsAsideWhatAResumedRunWritesAgain) {
   const testing::TempDir folder;
   const std::string path = folder / "metrics.jsonl";
   {
@@ -23,7 +40,8 @@ TEST(JsonLines, DropsWhatAResumedRunWritesAgain) {
   }
   const std::string whole = read_file(path);
   write_file_atomically(path, whole + "no line of ours\n" + R"({"event":"step","step":2,"lo)");
-  JsonLinesSink::drop_after(path, 3);
+  Superseded aside(folder / "checkpoints");
+  JsonLinesSink::supersede_after(path, {3}, aside, "metrics.jsonl");
   std::size_t third_end = 0;
   for (int line = 0; line < 3; ++line) third_end = whole.find('\n', third_end) + 1;
   EXPECT_EQ(read_file(path), whole.substr(0, third_end));
@@ -89,24 +107,118 @@ TEST(JsonLines, AFolderThatIsGoneEndsNoTraining) {
   EXPECT_EQ(std::count(whole.begin(), whole.end(), '\n'), 3) << "what can be written is";
 }
 
-TEST(JsonLines, DropsNothingOfAFileThatIsWhole) {
+TEST(JsonLines, LeavesAFileAloneOfWhichNothingIsLater) {
+  const std::string content = "odd\n{\"event\":\"step\",\"step\":2}\n" +
+                              std::string(3U << 20U, 'x') + "\n{\"event\":\"step\",\"step\":3}\n";
+  EXPECT_EQ(kept_of(content, {3}), content);
+  EXPECT_EQ(kept_of(content, {2}), content.substr(0, content.size() - 26));
+  EXPECT_EQ(kept_of(content, {1}), "odd\n");
   const testing::TempDir folder;
-  const std::string path = folder / "metrics.jsonl";
-  const std::string content =
-      "odd\n{\"step\":2}\n" + std::string(3U << 20U, 'x') + "\n{\"step\":3}\n";
-  write_file_atomically(path, content);
-  JsonLinesSink::drop_after(path, 3);
-  EXPECT_EQ(read_file(path), content);
-  JsonLinesSink::drop_after(path, 2);
-  EXPECT_EQ(read_file(path), content.substr(0, content.size() - 11));
-  JsonLinesSink::drop_after(path, 1);
-  EXPECT_EQ(read_file(path), "odd\n");
+  write_file_atomically(folder / "metrics.jsonl", content);
+  Superseded aside(folder / "checkpoints");
+  const testing::NotedCalls calls;
+  JsonLinesSink::supersede_after(folder / "metrics.jsonl", {3}, aside, "metrics.jsonl");
+  EXPECT_EQ(calls.first("rename", ""), -1);
 }
 
-TEST(JsonLines, NothingToDropIsNoFault) {
+// A checkpoint is reported while later steps are done; what was begun before them is true of them.
+TEST(JsonLines, CutsAtTheFirstStepEpochOrEvaluationBeyond) {
+  const auto line = [](const char* event, int step) {
+    return Json({{"event", event}, {"step", step}}).dump() + "\n";
+  };
+  for (const char* event : {"step", "epoch", "eval"}) {
+    const std::string before = line("step", 3) + line("checkpoint", 9) + line("resume", 4);
+    EXPECT_EQ(kept_of(before + line(event, 4) + line("checkpoint", 3) + line("step", 2), {3}),
+              before)
+        << event;
+  }
+  const std::string whole = line("step", 3) + line("eval", 3);
+  EXPECT_EQ(kept_of(whole, {3, false}), whole);
+  EXPECT_EQ(kept_of(whole, {3, true}), line("step", 3)) << "that evaluation is made again";
+  EXPECT_EQ(kept_of(line("eval", 2) + whole, {4, true}), line("eval", 2) + whole);
+}
+
+// Blocks that were not on the disk before a power cut may come back as zeros.
+TEST(JsonLines, WhatAPowerCutLeftOfLinesIsPutAside) {
+  const std::string good = "{\"event\":\"step\",\"step\":1}\n";
+  EXPECT_EQ(kept_of(good + std::string(9, '\0') + "1}\n", {3}), good);
+  EXPECT_EQ(kept_of(good + std::string(9, '\0') + "1}\n" + good, {3}).size(), 2 * good.size() + 12);
+  EXPECT_EQ(kept_of(good + R"({"event":"st)", {3}), good);
+  EXPECT_EQ(kept_of(R"({"event":"st)", {3}), "");
+}
+
+TEST(JsonLines, TheEndIsSafeBeforeTheFileIsReplaced) {
   const testing::TempDir folder;
-  JsonLinesSink::drop_after(folder / "absent.jsonl", 3);
+  const std::string path = folder / "metrics.jsonl";
+  const std::string content = "{\"event\":\"step\",\"step\":4}\n";
+  write_file_atomically(path, content);
+  Superseded aside(folder / "checkpoints");
+  {
+    const testing::FailingCalls calls("rename", "superseded-1/metrics", ENOSPC);
+    EXPECT_THROW(JsonLinesSink::supersede_after(path, {3}, aside, "metrics.jsonl"), IoError);
+    EXPECT_EQ(read_file(path), content);
+  }
+  const testing::NotedCalls calls;
+  JsonLinesSink::supersede_after(path, {3}, aside, "metrics.jsonl");
+  const int synced = calls.first("fsync", "superseded-1");
+  EXPECT_LT(calls.first("rename", "superseded-1/metrics.jsonl"),
+            calls.last("fsync", "superseded-1"));
+  ASSERT_GE(synced, 0);
+  EXPECT_GT(calls.last("rename", path), calls.last("fsync", "superseded-1"));
+}
+
+TEST(JsonLines, AFileThatCannotBeReadIsNoEmptyOne) {
+  const testing::TempDir folder;
+  Superseded aside(folder / "checkpoints");
+  JsonLinesSink::supersede_after(folder / "absent.jsonl", {3}, aside, "absent.jsonl");
   EXPECT_FALSE(file_exists(folder / "absent.jsonl"));
+  EXPECT_FALSE(is_folder(folder / "checkpoints"));
+  write_file_atomically(folder / "a.jsonl", "{}\n");
+  const testing::FailingCalls calls("open", "a.jsonl", EACCES);
+  EXPECT_THROW(JsonLinesSink::supersede_after(folder / "a.jsonl", {3}, aside, "a.jsonl"), IoError);
+}
+
+TEST(JsonLines, SyncMakesEveryFileAndItsNameDurable) {
+  const testing::TempDir folder;
+  std::filesystem::create_directory(folder / "ranks");
+  std::vector<std::string> files;
+  for (int rank = 0; rank < 258; ++rank) {  // so many that not all stay open
+    files.push_back(folder / ("ranks/" + std::to_string(rank)));
+  }
+  JsonLinesSink sink(folder / "metrics.jsonl", files);
+  const testing::NotedCalls calls;
+  sink.sync();
+  EXPECT_GE(calls.first("fdatasync", "metrics.jsonl"), 0);
+  EXPECT_GE(calls.first("fdatasync", "ranks/0"), 0);
+  EXPECT_GE(calls.first("fdatasync", "ranks/257"), 0);
+  EXPECT_GE(calls.first("fsync", "ranks"), 0);
+  const int names = calls.last("fsync", folder.path());
+  EXPECT_GT(names, calls.first("fdatasync", "ranks/257"));
+  sink.sync();
+  EXPECT_EQ(calls.last("fsync", folder.path()), names) << "names are made durable once";
+  EXPECT_GT(calls.last("fdatasync", "metrics.jsonl"), names);
+}
+
+TEST(JsonLines, WhatIsRefusedAtSyncOrCloseIsOneWarning) {
+  for (const char* call : {"fdatasync", "close", "fsync"}) {
+    const testing::TempDir folder;
+    std::vector<std::string> files;
+    for (int rank = 0; rank < 258; ++rank) files.push_back(folder / std::to_string(rank));
+    JsonLinesSink sink(folder / "metrics.jsonl", files);
+    StepRecord record;
+    record.ranks.resize(files.size());
+    ::testing::internal::CaptureStderr();
+    {
+      const testing::FailingCalls calls(call, folder.path(), EDQUOT);
+      sink.on_step(record);
+      sink.sync();
+      sink.sync();
+      EXPECT_GT(calls.count(), 0);
+    }
+    const std::string said = ::testing::internal::GetCapturedStderr();
+    EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+    EXPECT_NE(said.find("Disk quota exceeded; training goes on"), std::string::npos) << said;
+  }
 }
 
 }  // namespace

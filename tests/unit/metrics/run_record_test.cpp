@@ -4,6 +4,7 @@
 
 #include <cmath>
 
+#include "support/failing_calls.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -72,23 +73,56 @@ TEST(RunRecord, NeedsTheFolderOfARun) {
   EXPECT_FALSE(is_run_folder(folder.path()));
 }
 
-TEST(RunFolder, ARunThatGoesOnDropsWhatItWillWriteAgain) {
+TEST(RunFolder, ARunThatGoesOnPutsAsideWhatItWillWriteAgain) {
   const TempDir folder;
   const auto run = RunFolder::create(folder / "runs", "one");
+  const std::string aside_folder = run.checkpoints_path() + "/superseded-1";
+  const std::string lines = "{\"event\":\"step\",\"step\":4}\n{\"event\":\"step\",\"step\":5}\n";
   const auto write_all = [&] {
     run.write_summary({{"steps", 5}});
     run.write_evaluation({{"step", 5}});
     write_file_atomically(run.report_path(), "page");
+    write_file_atomically(run.metrics_path(), lines);
+    write_file_atomically(run.rank_metrics_path(0), lines);
+    write_file_atomically(run.path() + "/ranks/notes", lines);
   };
   write_all();
-  run.remove_results_after(5);
-  EXPECT_FALSE(file_exists(run.summary_path()));
+  {
+    Superseded aside(run.checkpoints_path());
+    run.supersede_after({5, true}, aside);
+  }
+  EXPECT_FALSE(file_exists(run.summary_path())) << "the run has not ended";
   EXPECT_FALSE(file_exists(run.report_path()));
   EXPECT_TRUE(file_exists(run.evaluation_path())) << "it is true of that step still";
+  EXPECT_EQ(read_file(run.metrics_path()), lines);
+  EXPECT_FALSE(is_folder(aside_folder)) << "nothing is later";
   write_all();
-  run.remove_results_after(4);
+  Superseded aside(run.checkpoints_path());
+  run.supersede_after({4, false}, aside);
+  EXPECT_FALSE(file_exists(run.summary_path()));
   EXPECT_FALSE(file_exists(run.evaluation_path()));
-  EXPECT_NO_THROW(run.remove_results_after(4));
+  for (const char* name : {"summary.json", "report.html", "evaluation.json"}) {
+    EXPECT_TRUE(file_exists(aside_folder + "/" + name)) << name;
+  }
+  const std::string half = lines.substr(0, lines.size() / 2);
+  EXPECT_EQ(read_file(run.metrics_path()), half);
+  EXPECT_EQ(read_file(run.rank_metrics_path(0)), half);
+  EXPECT_EQ(read_file(aside_folder + "/metrics.jsonl"), half.substr(0, half.size() - 3) + "5}\n");
+  EXPECT_EQ(read_file(aside_folder + "/ranks/rank-0000.jsonl").size(), half.size());
+  EXPECT_EQ(read_file(run.path() + "/ranks/notes"), lines) << "not the run's";
+  EXPECT_NO_THROW(run.supersede_after({4, false}, aside));
+}
+
+TEST(RunFolder, ItsNamesAreDurable) {
+  const TempDir folder;
+  const testing::NotedCalls calls;
+  { RunFolder::create(folder / "runs", "one"); }
+  EXPECT_GT(calls.first("fsync", folder.path()), calls.first("mkdir", "/runs"));
+  EXPECT_GT(calls.last("fsync", "/runs"), calls.first("mkdir", "/runs/one/model"));
+  EXPECT_GE(calls.first("fsync", "/runs/one"), calls.first("mkdir", "/runs/one/tensorboard"));
+  const int before = calls.last("fsync", "/runs/one");
+  RunFolder::open(folder / "runs", "one");
+  EXPECT_GT(calls.last("fsync", "/runs/one"), before) << "whoever made it may have been ended";
 }
 
 }  // namespace

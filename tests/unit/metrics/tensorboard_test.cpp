@@ -3,11 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstring>
 
 #include "event_file.hpp"
 #include "events.hpp"
+#include "support/failing_calls.hpp"
 #include "support/temp_dir.hpp"
 
 namespace tandem::metrics {
@@ -206,6 +208,32 @@ TEST_F(TensorBoardTest, HistogramsComeEverySoManyEpochs) {
     sink.on_epoch({1, epoch, 1, 1, 1, 1, {}});
   EXPECT_EQ(visits, 2);
   EXPECT_TRUE(holds(records_of(folder_.path()).back(), "weights/conv1.weight"));
+}
+
+TEST_F(TensorBoardTest, SyncMakesTheFileAndItsNameDurable) {
+  TensorBoardSink sink(settings(), start);
+  const testing::NotedCalls calls;
+  sink.sync();
+  const int name = calls.first("fsync", folder_.path());
+  EXPECT_GT(name, calls.first("fdatasync", "events.out"));
+  EXPECT_GE(calls.first("fdatasync", "events.out"), 0);
+  sink.sync();
+  EXPECT_EQ(calls.last("fsync", folder_.path()), name) << "its name is made durable once";
+  EXPECT_GT(calls.last("fdatasync", "events.out"), name);
+}
+
+TEST_F(TensorBoardTest, ASyncThatFailsIsOneWarning) {
+  TensorBoardSink sink(settings(), start);
+  ::testing::internal::CaptureStderr();
+  {
+    const testing::FailingCalls calls("fdatasync", "events.out", EDQUOT);
+    sink.sync();
+    sink.sync();
+    EXPECT_EQ(calls.count(), 2);
+  }
+  const std::string said = ::testing::internal::GetCapturedStderr();
+  EXPECT_EQ(std::count(said.begin(), said.end(), '\n'), 1) << said;
+  EXPECT_NE(said.find("TensorBoard will lack values"), std::string::npos) << said;
 }
 
 TEST(Histogram, CountsEveryFiniteValueOnce) {

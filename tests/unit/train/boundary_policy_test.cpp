@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <vector>
+
 #include "support/lone_communicator.hpp"
 #include "tandem/core/error.hpp"
 
@@ -18,8 +21,8 @@ TEST(CheckpointInterval, IsReadFromText) {
     EXPECT_EQ(CheckpointInterval::parse(text).count, count) << text;
     EXPECT_EQ(CheckpointInterval::parse(text).unit, unit) << text;
   }
-  for (const char* text :
-       {"", "epochs", "5h", "-1", "1.5epochs", "5 steps", "99999999999999999999"}) {
+  for (const char* text : {"", "epochs", "5x", "5stepsx", "1099511627777", "5h", "-1", "1.5epochs",
+                           "5 steps", "99999999999999999999"}) {
     EXPECT_THROW(CheckpointInterval::parse(text), UsageError) << text;
   }
 }
@@ -50,6 +53,7 @@ TEST(BoundaryPolicy, SavesAtTheIntervalAndAtTheEnd) {
   EXPECT_EQ(steps_that_save(rules_of("6")), (std::vector<std::uint64_t>{6, 12, 18, 20}));
   EXPECT_EQ(steps_that_save(rules_of("2epochs")), (std::vector<std::uint64_t>{8, 16, 20}));
   EXPECT_EQ(steps_that_save(rules_of("0")), std::vector<std::uint64_t>{20});
+  EXPECT_EQ(steps_that_save(rules_of("1epochs")), (std::vector<std::uint64_t>{4, 8, 12, 16, 20}));
 }
 
 TEST(BoundaryPolicy, DoesNotSaveAgainWhereItBegan) {
@@ -102,6 +106,66 @@ TEST(BoundaryPolicy, SavesOnceWhereItIsAskedTo) {
   policy.ask_to_save();
   EXPECT_EQ(policy.decide(1), Boundary::kSave);
   EXPECT_EQ(policy.decide(2), Boundary::kGoOn);
+}
+
+TEST(BoundaryPolicy, AnInvitationToSaveCountsWhereTheRunBeganToo) {
+  testing::LoneCommunicator comm;
+  BoundaryRules rules = rules_of("6");
+  rules.first_step = 12;
+  BoundaryPolicy policy(comm, rules);
+  policy.ask_to_save();
+  EXPECT_EQ(policy.decide(12), Boundary::kSave);
+  EXPECT_EQ(policy.decide(12), Boundary::kGoOn);
+}
+
+TEST(BoundaryPolicy, SavesAfterSoManySecondsSinceTheLastSave) {
+  testing::LoneCommunicator comm;
+  BoundaryRules rules = rules_of("2m");
+  auto time = rules.start + std::chrono::hours(1);
+  rules.now = [&time] { return time; };
+  BoundaryPolicy policy(comm, rules);
+  time += std::chrono::seconds(119);
+  EXPECT_EQ(policy.decide(1), Boundary::kGoOn) << "it counts from where it was made";
+  time += std::chrono::seconds(1);
+  EXPECT_EQ(policy.decide(2), Boundary::kSave);
+  time += std::chrono::seconds(119);
+  EXPECT_EQ(policy.decide(3), Boundary::kGoOn) << "and from the last save";
+  policy.ask_to_save();
+  EXPECT_EQ(policy.decide(4), Boundary::kSave);
+  time += std::chrono::seconds(119);
+  EXPECT_EQ(policy.decide(5), Boundary::kGoOn);
+  time += std::chrono::seconds(2);
+  EXPECT_EQ(policy.decide(6), Boundary::kSave);
+}
+
+// Signals reach one rank, and the others follow; what rank 0 alone decides is not decided
+// elsewhere.
+class SecondOfTwo final : public testing::LoneCommunicator {
+ public:
+  explicit SecondOfTwo(Boundary first) : first_(static_cast<std::int64_t>(first)) {}
+  int rank() const override { return 1; }
+
+ protected:
+  void do_all_reduce(void* value, std::size_t, comm::DataType, comm::Reduction kind) override {
+    EXPECT_EQ(kind, comm::Reduction::kMax);
+    auto* mine = static_cast<std::int64_t*>(value);
+    *mine = std::max(*mine, first_);
+  }
+
+ private:
+  const std::int64_t first_;
+};
+
+TEST(BoundaryPolicy, RanksDecideAlike) {
+  BoundaryRules rules = rules_of("6");
+  rules.stop_after_seconds = 1;
+  rules.start -= std::chrono::seconds(100);
+  SecondOfTwo goes_on(Boundary::kGoOn);
+  EXPECT_EQ(BoundaryPolicy(goes_on, rules).decide(6), Boundary::kGoOn) << "rank 0's clock counts";
+  SecondOfTwo saves(Boundary::kSave);
+  EXPECT_EQ(BoundaryPolicy(saves, rules).decide(5), Boundary::kSave);
+  rules.is_stop_asked = [] { return true; };
+  EXPECT_EQ(BoundaryPolicy(saves, rules).decide(5), Boundary::kSaveAndStop);
 }
 
 TEST(BoundaryPolicy, StopsForASignalAndForTheClock) {

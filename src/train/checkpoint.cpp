@@ -1,0 +1,93 @@
+#include "tandem/train/checkpoint.hpp"
+
+#include <cstring>
+#include <filesystem>
+#include <utility>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/parse_json.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/train/finite.hpp"
+
+namespace tandem::train {
+namespace {
+
+constexpr char kBest[] = "best";
+
+void require_finite(const std::string& path, const std::vector<model::NamedTensor>& tensors) {
+  for (const model::NamedTensor& each : tensors) {
+    if (each.tensor.scalar_type() != torch::kFloat32) continue;
+    const Span<const float> values(each.tensor.data_ptr<float>(),
+                                   static_cast<std::size_t>(each.tensor.numel()));
+    if (!all_finite(values)) {
+      throw DataError(path + ": tensor '" + each.name + "' holds values that are not finite");
+    }
+  }
+}
+
+}  // namespace
+
+std::optional<std::uint64_t> step_of_name(const std::string& name) {
+  const std::string prefix = kCheckpointPrefix;
+  if (name.rfind(prefix, 0) != 0 || !ends_with(name, kCheckpointSuffix)) return std::nullopt;
+  const std::string digits =
+      name.substr(prefix.size(), name.size() - prefix.size() - std::strlen(kCheckpointSuffix));
+  const bool are_digits = !digits.empty() && digits.size() <= 18 &&
+                          digits.find_first_not_of("0123456789") == std::string::npos;
+  if (!are_digits) return std::nullopt;
+  return std::stoull(digits);
+}
+
+// Where the header cannot be understood the name has to do; a read that fails is thrown.
+CheckpointFile look_at_checkpoint(const std::string& path) {
+  CheckpointFile file{path, step_of_name(std::filesystem::path(path).filename()), false};
+  try {
+    const auto metadata = model::read_safetensors_metadata(path);
+    const auto format = metadata.find("format");
+    const auto state = metadata.find("state");
+    if (format == metadata.end() || format->second != kCheckpointFormat ||
+        state == metadata.end()) {
+      return file;
+    }
+    file.step = TrainingState::from_json(parse_json_or_discard(state->second)).step;
+    file.is_best = metadata.count(kBest) > 0;
+  } catch (const DataError&) {
+    return file;  // read_checkpoint() says what is wrong with it
+  }
+  return file;
+}
+
+Checkpoint read_checkpoint(const std::string& path) {
+  model::SafetensorsFile file = model::read_safetensors(path);
+  const auto format = file.metadata.find("format");
+  const auto state = file.metadata.find("state");
+  if (!file.sealed || format == file.metadata.end() || format->second != kCheckpointFormat ||
+      state == file.metadata.end()) {
+    throw DataError(path + ": is no checkpoint of tandem; one is runs/ID/checkpoints/step-N" +
+                    std::string(kCheckpointSuffix));
+  }
+  require_finite(path, file.tensors);
+  Checkpoint checkpoint;
+  try {
+    checkpoint.state = TrainingState::from_json(parse_json(state->second));
+  } catch (const std::exception& error) {
+    throw DataError(path + ": " + error.what());
+  }
+  checkpoint.is_best = file.metadata.count(kBest) > 0;
+  for (const char* field : {"format", "state", kBest}) file.metadata.erase(field);
+  checkpoint.tensors = std::move(file.tensors);
+  checkpoint.metadata = std::move(file.metadata);
+  return checkpoint;
+}
+
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
+  std::map<std::string, std::string> metadata = checkpoint.metadata;
+  metadata["format"] = kCheckpointFormat;
+  metadata["state"] = checkpoint.state.to_json().dump();
+  if (checkpoint.is_best) metadata[kBest] = "true";
+  require_finite(path, checkpoint.tensors);
+  TrainingState::from_json(Json::parse(metadata["state"]));  // throws where none could resume
+  model::write_safetensors(path, checkpoint.tensors, metadata);
+}
+
+}  // namespace tandem::train

@@ -1,0 +1,355 @@
+#include "run_start.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <filesystem>
+
+#include "run_identity.hpp"
+#include "support/failing_calls.hpp"
+#include "support/temp_dir.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/json_fields.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+namespace fs = std::filesystem;
+using testing::FailingCalls;
+
+Options options_of(std::vector<std::string> arguments = {}) {
+  arguments.insert(arguments.begin(), {"--data", "x.h5"});
+  return resolve(train_option_table(),
+                 parse_command_line("train", train_option_table(), arguments, false));
+}
+
+class RunStartTest : public ::testing::Test {
+ protected:
+  RunStartTest() {
+    reporting_.run_id = "a";
+    reporting_.runs_dir = folder_ / "runs";
+    reporting_.resume = "auto";
+  }
+
+  std::string run(const std::string& name = "") const { return folder_ / ("runs/a" + name); }
+  std::string checkpoint(const std::string& name) const { return run("/checkpoints/" + name); }
+
+  void save(std::uint64_t step, std::map<std::string, std::string> metadata, bool is_best = false) {
+    train::Checkpoint checkpoint;
+    checkpoint.tensors = {{"weight", torch::ones({2}), false}};
+    checkpoint.metadata = std::move(metadata);
+    checkpoint.state.step = step;
+    checkpoint.state.loss_scale = {512, 3};
+    checkpoint.is_best = is_best;
+    train::CheckpointStore(run("/checkpoints")).write(checkpoint, {});
+  }
+  void save(std::uint64_t step, bool is_best = false) {
+    save(step, {{"global_batch", "64"}, {"optimizer_steps", "9"}, {"bucket_mb", "2.5"}}, is_best);
+  }
+  void make_run() { metrics::RunFolder::create(reporting_.runs_dir, "a"); }
+  void damage(const std::string& name) {
+    fs::resize_file(checkpoint(name), fs::file_size(checkpoint(name)) - 1);
+  }
+
+  RunStart start(const std::string& resume = "auto") {
+    reporting_.resume = resume;
+    return find_start_alone(reporting_);
+  }
+  // Code and message with which it ends.
+  std::pair<int, std::string> refusal(const std::string& resume = "auto") {
+    try {
+      start(resume);
+    } catch (const Error& error) {
+      return {static_cast<int>(error.code()), error.what()};
+    }
+    return {0, ""};
+  }
+  void expect_refusal(int code, const std::string& part, const std::string& resume = "auto") {
+    const auto [found, message] = refusal(resume);
+    EXPECT_EQ(found, code) << message;
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  }
+
+  testing::TempDir folder_;
+  TrainReporting reporting_;
+};
+
+TEST_F(RunStartTest, ARunThatIsNotThereBegins) {
+  for (const char* resume : {"none", "auto"}) {
+    const RunStart begun = start(resume);
+    EXPECT_EQ(begun.run_id, "a");
+    EXPECT_EQ(begun.runs_dir, reporting_.runs_dir);
+    EXPECT_FALSE(begun.resumes);
+    EXPECT_FALSE(begun.folder);
+    EXPECT_FALSE(file_exists(run())) << "nothing is left behind";
+  }
+  reporting_.run_id = "";
+  EXPECT_FALSE(start("none").run_id.empty());
+  expect_refusal(2, "needs a --run-id");
+}
+
+TEST_F(RunStartTest, NoneTouchesNoRun) {
+  make_run();
+  expect_refusal(73, "a run is there already", "none");
+}
+
+TEST_F(RunStartTest, AutoTakesWhatTheCheckpointHolds) {
+  make_run();
+  save(10);
+  save(20);
+  const RunStart found = start();
+  EXPECT_TRUE(found.resumes);
+  EXPECT_EQ(found.state.step, 20U);
+  EXPECT_EQ(found.checkpoint_path, checkpoint("step-00000020.safetensors"));
+  EXPECT_EQ(found.global_batch, 64U);
+  EXPECT_EQ(found.optimizer_steps, 9U);
+  EXPECT_EQ(found.bucket_mb, 2.5);
+  EXPECT_EQ(found.refused, "");
+  EXPECT_TRUE(found.folder);
+}
+
+TEST_F(RunStartTest, EveryRankGetsItsPart) {
+  make_run();
+  save(20);
+  const RunStart found = start();
+  RunStart other;
+  take_shared_part(Json::parse(shared_part(found).dump()), other);
+  EXPECT_EQ(other.run_id, "a");
+  EXPECT_TRUE(other.resumes);
+  EXPECT_EQ(other.global_batch, 64U);
+  EXPECT_EQ(other.optimizer_steps, 9U);
+  EXPECT_EQ(other.bucket_mb, 2.5);
+  EXPECT_EQ(other.state.step, 20U);
+  EXPECT_FALSE(other.state.evaluation_due);
+  EXPECT_EQ(other.state.loss_scale.scale, 512);
+  EXPECT_EQ(other.state.loss_scale.good_steps, 3);
+  RunStart due;
+  due.state.evaluation_due = true;
+  take_shared_part(shared_part(due), other);
+  EXPECT_TRUE(other.state.evaluation_due);
+  EXPECT_FALSE(other.resumes);
+  RunStart anew;
+  take_shared_part(shared_part(due), anew);
+  EXPECT_FALSE(anew.bucket_mb);
+}
+
+TEST_F(RunStartTest, OldCheckpointsHaveNoBucketAndAllHaveTheirNumbers) {
+  make_run();
+  save(20, {{"global_batch", "64"}, {"optimizer_steps", "9"}});
+  EXPECT_FALSE(start().bucket_mb);
+  for (const char* bad : {"-1", "x", "", "1099511627777"}) {
+    save(30, {{"global_batch", bad}, {"optimizer_steps", "9"}});
+    expect_refusal(65, "has no number 'global_batch'");
+  }
+  save(30, {{"global_batch", "64"}});
+  expect_refusal(65, "has no number 'optimizer_steps'");
+}
+
+TEST_F(RunStartTest, DamageIsSaidAndAnOlderOneTaken) {
+  make_run();
+  save(10);
+  save(20, true);
+  save(30);
+  damage("step-00000030.safetensors");
+  const RunStart found = start();
+  EXPECT_EQ(found.state.step, 20U);
+  EXPECT_NE(found.refused.find("step-00000030"), std::string::npos);
+}
+
+TEST_F(RunStartTest, TheBestAloneIsEnough) {
+  make_run();
+  save(20, true);
+  fs::remove(checkpoint("step-00000020.safetensors"));
+  EXPECT_EQ(start().state.step, 20U);
+}
+
+TEST_F(RunStartTest, IsNotStartedAnewWhereSomethingWasSaved) {
+  make_run();
+  EXPECT_FALSE(start().resumes) << "nothing was";
+  save(10);
+  damage("step-00000010.safetensors");
+  expect_refusal(65, "no checkpoint of the run is valid");
+  fs::create_directory(checkpoint("superseded-1"));
+  fs::rename(checkpoint("step-00000010.safetensors"),
+             checkpoint("superseded-1/step-00000010.safetensors"));
+  expect_refusal(65, "its superseded-N folders");
+  fs::remove(checkpoint("superseded-1/step-00000010.safetensors"));
+  write_file_atomically(checkpoint("superseded-1/metrics.jsonl"), "");
+  EXPECT_FALSE(start().resumes) << "metrics of a run that never saved are no checkpoint";
+}
+
+TEST_F(RunStartTest, AReadThatFailsEndsWith74AndTouchesNothing) {
+  make_run();
+  save(10);
+  save(20);
+  write_file_atomically(run("/metrics.jsonl"), "{\"event\":\"step\",\"step\":20}\n");
+  for (const int error : {EIO, EACCES, ESTALE, EMFILE}) {
+    const FailingCalls calls("open", "step-00000020", error);
+    expect_refusal(74, "step-00000020");
+  }
+  EXPECT_FALSE(file_exists(checkpoint("superseded-1")));
+  EXPECT_EQ(start().state.step, 20U);
+}
+
+TEST_F(RunStartTest, APathNamesRunAndCheckpoint) {
+  make_run();
+  save(10, true);
+  save(20);
+  reporting_.run_id = "";
+  reporting_.runs_dir = "elsewhere";
+  const RunStart found = start(checkpoint("best.safetensors"));
+  EXPECT_EQ(found.run_id, "a");
+  EXPECT_EQ(found.runs_dir, fs::canonical(folder_ / "runs").string());
+  EXPECT_EQ(found.state.step, 10U);
+  EXPECT_EQ(found.checkpoint_path, fs::canonical(checkpoint("best.safetensors")).string());
+}
+
+TEST_F(RunStartTest, APathThatIsNoneOfTheRunIsRefused) {
+  make_run();
+  save(10);
+  expect_refusal(66, "is not there", checkpoint("step-00000099.safetensors"));
+  fs::copy_file(checkpoint("step-00000010.safetensors"), folder_ / "step.safetensors");
+  expect_refusal(2, "auto, none or a runs/ID/checkpoints", folder_ / "step.safetensors");
+  reporting_.run_id = "b";
+  expect_refusal(2, "belongs to the run a, --run-id names b",
+                 checkpoint("step-00000010.safetensors"));
+  reporting_.run_id = "a";
+  damage("step-00000010.safetensors");
+  expect_refusal(65, "step-00000010", checkpoint("step-00000010.safetensors"));
+}
+
+TEST_F(RunStartTest, OpenFolderMakesANewOne) {
+  RunStart begun = start();
+  const metrics::RunFolder folder = open_folder(begun);
+  EXPECT_EQ(folder.path(), run());
+  EXPECT_TRUE(is_folder(run("/model")));
+}
+
+// Wherever it is ended, the same command goes on from a checkpoint, and no line is gone.
+TEST_F(RunStartTest, OpenFolderCanBeEndedAtEachCall) {
+  const std::string three =
+      "{\"event\":\"step\",\"step\":10}\n{\"event\":\"step\",\"step\":20}\n"
+      "{\"event\":\"step\",\"step\":30}\n";
+  int ended = 0;
+  for (const char* call : {"open", "rename", "link", "mkdir", "fsync", "unlink"}) {
+    for (int number = 0;; ++number) {
+      ASSERT_LT(number, 100);
+      fs::remove_all(folder_ / "runs");
+      make_run();
+      save(10, true);
+      fs::remove(checkpoint("step-00000010.safetensors"));
+      save(20);
+      save(30);
+      write_file_atomically(run("/metrics.jsonl"), three);
+      write_file_atomically(run("/summary.json"), R"({"steps": 30, "exit_reason": "completed"})");
+      write_file_atomically(run("/evaluation.json"), R"({"step": 30})");
+      RunStart found = start(checkpoint("best.safetensors"));
+      bool failed = false;
+      {
+        const testing::FailOnce calls(call, "runs/a", EIO, number);
+        try {
+          open_folder(found);
+        } catch (const Error&) {
+          failed = true;
+        }
+      }
+      found.folder.reset();  // the lock
+      std::string lines;
+      for (const auto& entry : fs::recursive_directory_iterator(run())) {
+        if (entry.path().filename() == "metrics.jsonl") lines += read_file(entry.path());
+      }
+      for (const char* step : {"10}", "20}", "30}"}) {
+        EXPECT_NE(lines.find(step), std::string::npos) << call << number << " lost step " << step;
+      }
+      const RunStart again = start();
+      EXPECT_TRUE(again.resumes) << call << number;
+      EXPECT_GE(again.state.step, 10U);
+      // What it goes on from has its metrics still.
+      EXPECT_NE(read_file(run("/metrics.jsonl")).find(std::to_string(again.state.step) + "}"),
+                std::string::npos)
+          << call << number;
+      if (!failed) {
+        EXPECT_EQ(again.state.step, 10U);
+        EXPECT_FALSE(file_exists(run("/summary.json")));
+        EXPECT_EQ(read_file(run("/metrics.jsonl")), three.substr(0, 27));
+        break;
+      }
+      ++ended;
+    }
+  }
+  EXPECT_GT(ended, 20);
+}
+
+TEST_F(RunStartTest, AnewAllThatWasMeasuredMovesAside) {
+  make_run();
+  write_file_atomically(run("/metrics.jsonl"), "{\"event\":\"step\",\"step\":1}\n");
+  RunStart begun = start();
+  ASSERT_TRUE(begun.folder);
+  open_folder(begun);
+  EXPECT_EQ(read_file(run("/metrics.jsonl")), "");
+  EXPECT_TRUE(file_exists(checkpoint("superseded-1/metrics.jsonl")));
+}
+
+TEST_F(RunStartTest, ACompleteRunHasItsSummary) {
+  make_run();
+  EXPECT_TRUE(complete_summary(start(), 0).is_null()) << "it resumes nothing";
+  save(20);
+  EXPECT_TRUE(complete_summary(start(), 20).is_null()) << "there is none";
+  write_file_atomically(run("/summary.json"), R"({"exit_reason": "stopped", "steps": 20})");
+  EXPECT_TRUE(complete_summary(start(), 20).is_null());
+  write_file_atomically(run("/summary.json"), R"({"exit_reason": "completed", "steps": 10})");
+  EXPECT_TRUE(complete_summary(start(), 20).is_null()) << "it is that of an earlier end";
+  write_file_atomically(run("/summary.json"), R"({"exit_reason": "completed", "steps": 20})");
+  EXPECT_EQ(text_of(complete_summary(start(), 20), "exit_reason"), "completed");
+  EXPECT_EQ(text_of(complete_summary(start(), 19), "exit_reason"), "completed");
+  EXPECT_TRUE(complete_summary(start(), 21).is_null()) << "more is asked for";
+}
+
+class RunIdentityTest : public ::testing::Test {
+ protected:
+  RunIdentityTest() {
+    start_.resumes = true;
+    start_.global_batch = 64;
+    start_.checkpoint.emplace();
+    start_.checkpoint->metadata = {{"dataset_digest", "d1"}, {"options", options_to_keep(then_)}};
+  }
+  std::string differences(std::vector<std::string> arguments, const std::string& digest = "d1",
+                          const std::string& network = "", std::uint64_t batch = 64) {
+    return join(differences_from(start_, options_of(std::move(arguments)), digest, network, batch),
+                "; ");
+  }
+
+  Options then_ = options_of({"--lr", "0.05"});
+  RunStart start_;
+};
+
+TEST_F(RunIdentityTest, NamesEveryDifference) {
+  EXPECT_EQ(differences({"--lr", "5e-2", "--epochs", "7", "--threads", "2"}), "");
+  EXPECT_EQ(differences({"--lr", "0.06", "--seed", "2"}),
+            "--seed: the run has '1', now '2' is asked for; "
+            "--lr: the run has '0.05', now '0.06' is asked for");
+  EXPECT_EQ(differences({"--lr", "0.05"}, "d2", "", 32),
+            "data set digest: the run has 'd1', now 'd2' is asked for; "
+            "global batch: the run has '64', now '32' is asked for");
+}
+
+TEST_F(RunIdentityTest, ANetworkFileIsWhatItHolds) {
+  start_.checkpoint->metadata["network_sha256"] = "n1";
+  EXPECT_EQ(differences({"--lr", "0.05", "--model", "other.pt"}, "d1", "n1"), "");
+  EXPECT_EQ(differences({"--lr", "0.05", "--model", "other.pt"}, "d1", "n2"),
+            "SHA-256 of the network: the run has 'n1', now 'n2' is asked for");
+  EXPECT_NE(differences({"--lr", "0.05", "--model", "mlp"}), "") << "no file any more";
+}
+
+TEST_F(RunIdentityTest, OptionsThatTheRunDidNotKnowHadTheirDefaults) {
+  start_.checkpoint->metadata["options"] = R"({"lr": "0.05"})";
+  EXPECT_EQ(differences({"--lr", "0.05"}), "");
+  EXPECT_NE(differences({"--lr", "0.05", "--seed", "2"}), "");
+  start_.checkpoint->metadata.erase("options");
+  EXPECT_TRUE(kept_options(start_).is_null());
+}
+
+}  // namespace
+}  // namespace tandem::app
