@@ -17,6 +17,7 @@
 #include "run_identity.hpp"
 #include "run_keeper.hpp"
 #include "run_network.hpp"
+#include "run_owner.hpp"
 #include "run_report.hpp"
 #include "run_rules.hpp"
 #include "run_sinks.hpp"
@@ -85,7 +86,9 @@ int run_train(Job& job, const Arguments& arguments) {
 
   // 2. Where it goes, from where, and what it trains on. That the place can be used is cheap to
   // find out first.
-  RunStart start = request.reporting.plan ? RunStart() : find_start(job, request.reporting);
+  RunStart start = request.reporting.plan
+                       ? RunStart()
+                       : find_start(job, request.reporting, lock_settings([&] { board.touch(); }));
   keep_global_batch(job, start, config);
   const NetworkFile network_file = read_network_together(job, start, config.model);
   const train::ImageStore images(config.data, job.world, job.node, job.topology,
@@ -201,8 +204,7 @@ int run_train(Job& job, const Arguments& arguments) {
     if (request.safekeeping.save_best) {
       best_accuracy = train::CheckpointStore(folder->checkpoints_path()).best_accuracy();
     }
-    report_start(start, *folder, arithmetic.steps_per_epoch, workers, sinks,
-                 request.reporting.quiet);
+    report_start(start, arithmetic.steps_per_epoch, workers, sinks, request.reporting.quiet);
   });
 
   // 6. Keep it safe.
@@ -213,7 +215,7 @@ int run_train(Job& job, const Arguments& arguments) {
   kept["options"] = options_to_keep(options);
   RunKeeper keeper({job.world, *network, arena, *optimizer}, request.safekeeping,
                    boundary_rules_of(request.safekeeping, arithmetic, start.state.step, began),
-                   folder ? folder->checkpoints_path() : "", std::move(kept), sinks, best_accuracy,
+                   folder ? &*folder : nullptr, std::move(kept), sinks, best_accuracy,
                    start.resumes ? std::make_optional(start.state) : std::nullopt);
 
   // 7. Train.

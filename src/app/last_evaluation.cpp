@@ -56,6 +56,7 @@ bool lacks_results(const RunStart& start, bool views) {
 
 void keep_evaluation(const metrics::RunFolder& folder, const train::Evaluation& evaluation,
                      const train::ImageStore& images) {
+  folder.require_held();
   try {
     folder.write_evaluation(
         make_evaluation(evaluation, images.info(), images.view(data::Split::kTest)));

@@ -58,6 +58,7 @@ void export_model(Job& job, const std::optional<metrics::RunFolder>& folder,
                   const std::string& lost) {
   train::broadcast_buffers(job.world, network);
   comm::agree_on_rank_0(job.world, [&] {
+    folder->require_held();
     const std::vector<model::NamedTensor> tensors = model::state_dict(network);
     try {
       model::write_safetensors(folder->safetensors_path(), tensors, description.to_metadata());

@@ -7,19 +7,21 @@
 namespace tandem::app {
 
 RunKeeper::RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping& safekeeping,
-                     const train::BoundaryRules& rules, const std::string& checkpoints,
+                     const train::BoundaryRules& rules, const metrics::RunFolder* folder,
                      std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
                      std::optional<double> best_accuracy,
                      const std::optional<train::TrainingState>& durable)
     : parts_(parts),
       safekeeping_(safekeeping),
       steps_per_epoch_(rules.steps_per_epoch),
+      folder_(folder),
       sinks_(sinks),
       kept_accuracy_(best_accuracy),
       best_accuracy_(best_accuracy),
       policy_(parts.comm, rules),
       checkpointer_(
-          parts, train::CheckpointStore(checkpoints), safekeeping.keep, std::move(metadata),
+          parts, train::CheckpointStore(folder ? folder->checkpoints_path() : ""), safekeeping.keep,
+          std::move(metadata),
           {[this](std::uint64_t step, const std::string& path, bool is_best) {
              if (is_best) kept_accuracy_ = best_accuracy_;
              note("checkpoint", step, path);
@@ -30,11 +32,13 @@ RunKeeper::RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping&
            },
            [this](std::uint64_t step, const std::string& why) { note("warning", step, why); },
            [this] {
+             folder_->require_held();
              for (const auto& sink : sinks_) sink->sync();
            }},
           durable) {}
 
 train::Boundary RunKeeper::decide(std::uint64_t step, bool evaluated) {
+  if (folder_ != nullptr) folder_->require_held();
   const std::uint64_t every = safekeeping_.drift_check_every;
   if (every > 0 && step % every == 0 && !evaluated) {  // evaluations change no weight
     train::require_equal_state(parts_.comm, parts_.arena, parts_.optimizer);

@@ -10,6 +10,7 @@
 
 #include "tandem/app/train_options.hpp"
 #include "tandem/comm/communicator.hpp"
+#include "tandem/metrics/run_folder.hpp"
 #include "tandem/metrics/sink.hpp"
 #include "tandem/train/boundary_policy.hpp"
 #include "tandem/train/checkpointer.hpp"
@@ -18,10 +19,10 @@ namespace tandem::app {
 
 class RunKeeper {
  public:
-  // `checkpoints` is the folder, on rank 0; `best_accuracy` that of what is kept there as the best,
+  // `folder`: on rank 0; `best_accuracy` that of what is kept there as the best,
   // `durable` the state that the run goes on from, if it does.
   RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping& safekeeping,
-            const train::BoundaryRules& rules, const std::string& checkpoints,
+            const train::BoundaryRules& rules, const metrics::RunFolder* folder,
             std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
             std::optional<double> best_accuracy,
             const std::optional<train::TrainingState>& durable);
@@ -45,6 +46,7 @@ class RunKeeper {
   train::Checkpointer::Parts parts_;
   const Safekeeping safekeeping_;
   const std::uint64_t steps_per_epoch_;
+  const metrics::RunFolder* const folder_;
   metrics::Sinks& sinks_;
   std::optional<double> kept_accuracy_;  // of best.safetensors
   std::optional<double> best_accuracy_;  // of that, or of what is about to take its place

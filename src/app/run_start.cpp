@@ -56,7 +56,7 @@ void take_path(const std::string& path, const TrainReporting& reporting, RunStar
   }
   start.run_id = run.filename();
   start.runs_dir = run.parent_path();
-  start.folder = metrics::RunFolder::open(start.runs_dir, start.run_id);
+  start.folder = metrics::RunFolder::open(start.runs_dir, start.run_id, start.lock);
   start.checkpoint = train::read_checkpoint(file);
   start.checkpoint_path = file;
 }
@@ -73,8 +73,9 @@ std::uint64_t kept_number(const RunStart& start, const std::string& name) {
 
 }  // namespace
 
-RunStart find_start_alone(const TrainReporting& reporting) {
+RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings lock) {
   RunStart start;
+  start.lock = std::move(lock);
   start.run_id = reporting.run_id.empty() ? metrics::make_run_id() : reporting.run_id;
   start.runs_dir = reporting.runs_dir;
   if (reporting.resume == "none") {
@@ -86,7 +87,7 @@ RunStart find_start_alone(const TrainReporting& reporting) {
   } else if (!metrics::RunFolder::exists(start.runs_dir, start.run_id)) {
     metrics::RunFolder::require_free(start.runs_dir, start.run_id);
   } else {
-    start.folder = metrics::RunFolder::open(start.runs_dir, start.run_id);
+    start.folder = metrics::RunFolder::open(start.runs_dir, start.run_id, start.lock);
     take_newest_whole(train::CheckpointStore(start.folder->checkpoints_path()), start);
   }
   start.resumes = start.checkpoint.has_value();
@@ -128,11 +129,11 @@ void take_shared_part(const Json& shared, RunStart& start) {
   shared.at("loss_scale_steps").get_to(start.state.loss_scale.good_steps);
 }
 
-RunStart find_start(Job& job, const TrainReporting& reporting) {
+RunStart find_start(Job& job, const TrainReporting& reporting, metrics::LockSettings lock) {
   RunStart start;
   std::string shared;
   comm::agree_on_rank_0(job.world, [&] {
-    start = find_start_alone(reporting);
+    start = find_start_alone(reporting, std::move(lock));
     shared = shared_part(start).dump();
   });
   take_shared_part(Json::parse(job.world.broadcast_string(shared)), start);
@@ -174,7 +175,8 @@ std::optional<Json> summary_if_complete(Job& job, const RunStart& start,
 // The checkpoints first: wherever this is ended, what is left of them is what the run goes on from,
 // and nothing up to that step has gone.
 metrics::RunFolder open_folder(RunStart& start) {
-  if (!start.folder) return metrics::RunFolder::create(start.runs_dir, start.run_id);
+  if (!start.folder) return metrics::RunFolder::create(start.runs_dir, start.run_id, start.lock);
+  start.folder->require_held();
   const train::CheckpointStore store(start.folder->checkpoints_path());
   metrics::Superseded aside(start.folder->checkpoints_path());
   store.sweep();
@@ -184,10 +186,8 @@ metrics::RunFolder open_folder(RunStart& start) {
   return std::move(*start.folder);
 }
 
-void report_start(const RunStart& start, const metrics::RunFolder& folder,
-                  std::uint64_t steps_per_epoch, const Workers& workers,
+void report_start(const RunStart& start, std::uint64_t steps_per_epoch, const Workers& workers,
                   const metrics::Sinks& sinks, bool quiet) {
-  if (!folder.lock_warning().empty()) print_warning(folder.lock_warning());
   if (!start.refused.empty()) print_warning("checkpoints were refused:\n  " + start.refused);
   if (!start.resumes) return;
   const double epoch = static_cast<double>(start.state.step) / static_cast<double>(steps_per_epoch);

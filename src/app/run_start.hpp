@@ -32,6 +32,7 @@ struct RunStart {
 
   // On rank 0.
   std::string runs_dir;
+  metrics::LockSettings lock;
   std::optional<metrics::RunFolder> folder;  // an earlier run's, locked
   std::optional<train::Checkpoint> checkpoint;
   std::string checkpoint_path;
@@ -39,10 +40,11 @@ struct RunStart {
 };
 
 // Collective. By the rules of --resume (docs/reference.md): finds and proves the checkpoint to go
-// on from, or that a new run can have its folder. Leaves nothing behind.
-RunStart find_start(Job& job, const TrainReporting& reporting);
+// on from, or that a new run can have its folder. Leaves nothing behind. `lock`: of rank 0,
+// for the run's folder.
+RunStart find_start(Job& job, const TrainReporting& reporting, metrics::LockSettings lock);
 // Rank 0's part of it; what of that every rank needs; and what it makes of a start elsewhere.
-RunStart find_start_alone(const TrainReporting& reporting);
+RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings lock = {});
 Json shared_part(const RunStart& start);
 void take_shared_part(const Json& shared, RunStart& start);
 
@@ -60,8 +62,7 @@ Json complete_summary(const RunStart& start, std::uint64_t total_steps);
 metrics::RunFolder open_folder(RunStart& start);
 
 // Rank 0: what a person should know of how the run begins.
-void report_start(const RunStart& start, const metrics::RunFolder& folder,
-                  std::uint64_t steps_per_epoch, const Workers& workers,
+void report_start(const RunStart& start, std::uint64_t steps_per_epoch, const Workers& workers,
                   const metrics::Sinks& sinks, bool quiet);
 
 }  // namespace tandem::app

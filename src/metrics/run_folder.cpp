@@ -18,6 +18,7 @@
 #include "tandem/core/file.hpp"
 #include "tandem/core/json_fields.hpp"
 #include "tandem/core/parse_json.hpp"
+#include "tandem/core/text.hpp"
 #include "tandem/metrics/json_lines.hpp"
 
 namespace tandem::metrics {
@@ -79,6 +80,30 @@ std::string free_path(const std::string& runs_dir, const std::string& run_id) {
   return path;
 }
 
+// A run that was killed while its folder was made has some of kFolders and nothing else.
+bool is_just_begun(const std::string& path) {
+  const std::vector<std::string> entries = list_folder(path);
+  return std::all_of(entries.begin(), entries.end(), [&](const std::string& entry) {
+    const std::string name = entry.substr(path.size());
+    return std::count(std::begin(kFolders), std::end(kFolders), name) > 0 && is_folder(entry) &&
+           list_folder(entry).empty();
+  });
+}
+
+// Somebody's folder, named by mistake, stays as it is.
+void require_run(const std::string& path) {
+  const std::vector<std::string> checkpoints = list_folder(path + "/checkpoints");
+  const bool has_checkpoint =
+      std::any_of(checkpoints.begin(), checkpoints.end(),
+                  [](const std::string& each) { return ends_with(each, ".safetensors"); });
+  const bool has_manifest = !text_of(read_json(path + "/manifest.json"), "run_id").empty();
+  if (RunLock::is_in(path) || has_manifest || has_checkpoint || is_just_begun(path)) return;
+  throw CannotCreateError(path +
+                          ": is neither empty nor the folder of a run, for it has no run.lock, "
+                          "manifest.json or checkpoints of tandem; it is left as it is; choose "
+                          "another --run-id");
+}
+
 // "/rank-0001.jsonl"
 std::string rank_file(int rank, const char* extension) {
   char name[32];
@@ -112,8 +137,8 @@ std::string make_run_id() {
   return std::string(stamp) + rest;
 }
 
-RunFolder::RunFolder(std::string run_id, std::string path)
-    : run_id_(std::move(run_id)), path_(std::move(path)), lock_(path_) {}
+RunFolder::RunFolder(std::string run_id, std::string path, LockSettings lock)
+    : run_id_(std::move(run_id)), path_(std::move(path)), lock_(path_, std::move(lock)) {}
 
 void RunFolder::require_free(const std::string& runs_dir, const std::string& run_id) {
   const std::string path = free_path(runs_dir, run_id);
@@ -121,7 +146,8 @@ void RunFolder::require_free(const std::string& runs_dir, const std::string& run
   ::rmdir(path.c_str());
 }
 
-RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_id) {
+RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_id,
+                            LockSettings lock) {
   check_run_id(run_id);
   const std::string path = runs_dir + "/" + run_id;
   if (file_exists(path)) {
@@ -131,10 +157,11 @@ RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_
   }
   free_path(runs_dir, run_id);
   make_folder(path);
-  for (const char* folder : kFolders) make_folder(path + folder);
+  RunFolder folder(run_id, path, std::move(lock));  // before another start takes it for its own
+  for (const char* each : kFolders) make_folder(path + each);
   sync_folder(path);
   sync_folder(runs_dir);
-  return RunFolder(run_id, path);
+  return folder;
 }
 
 bool RunFolder::exists(const std::string& runs_dir, const std::string& run_id) {
@@ -142,9 +169,11 @@ bool RunFolder::exists(const std::string& runs_dir, const std::string& run_id) {
   return is_folder(runs_dir + "/" + run_id);
 }
 
-RunFolder RunFolder::open(const std::string& runs_dir, const std::string& run_id) {
+RunFolder RunFolder::open(const std::string& runs_dir, const std::string& run_id,
+                          LockSettings lock) {
   check_run_id(run_id);
-  RunFolder folder(run_id, runs_dir + "/" + run_id);
+  require_run(runs_dir + "/" + run_id);
+  RunFolder folder(run_id, runs_dir + "/" + run_id, std::move(lock));
   remove_temporaries(folder.path_);
   for (const char* each : kFolders) {
     if (!is_folder(folder.path_ + each)) make_folder(folder.path_ + each);

@@ -1,32 +1,56 @@
 #include "tandem/metrics/run_lock.hpp"
 
 #include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
+#include <chrono>
+#include <condition_variable>
 #include <cstring>
+#include <ctime>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
 
+#include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
 #include "tandem/core/host.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/metrics/lock_record.hpp"
 
 namespace tandem::metrics {
 namespace {
 
 constexpr char kName[] = "/run.lock";
-constexpr char kCure[] = "; make it writable, or choose another --runs-dir";
+constexpr char kFix[] = "; make it writable, or choose another --runs-dir";
+constexpr std::size_t kLongest = 4096;
 
 File open_lock(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
   if (descriptor < 0) {
-    throw CannotCreateError(path + ": cannot be opened: " + std::strerror(errno) + kCure);
+    throw CannotCreateError(path + ": cannot be opened: " + std::strerror(errno) + kFix);
   }
   return File(descriptor, path);
 }
 
-std::string holder_of(const File& file) {
-  std::string text(200, '\0');
-  text.resize(file.read_at(0, text.data(), text.size()));
-  return text.substr(0, text.find('\n'));
+std::optional<File> open_to_look(const std::string& path) {
+  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return std::nullopt;
+  return File(descriptor, path);
+}
+
+// Nothing where the file cannot be read now. NFS shows what other hosts wrote after an open().
+std::optional<std::string> look_into(const std::string& path) {
+  const std::optional<File> file = open_to_look(path);
+  if (!file) return std::nullopt;
+  std::string text(kLongest, '\0');
+  const ssize_t size = ::pread(file->descriptor(), text.data(), text.size(), 0);
+  if (size < 0) return std::nullopt;
+  text.resize(static_cast<std::size_t>(size));
+  return text;
 }
 
 struct flock whole_file_by(short type) {
@@ -36,38 +60,194 @@ struct flock whole_file_by(short type) {
   return lock;
 }
 
-std::string describe_self() {
-  return "process " + std::to_string(::getpid()) + " on " + kernel_host_name() + "\n";
+std::string owner_in(const std::string& content) {
+  const auto record = LockRecord::parse(content);
+  return record ? record->owner() : content.substr(0, content.find('\n'));
+}
+
+// Time in which the host slept counts, too.
+double seconds_since_boot() {
+  timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) * 1e-9;
+}
+
+void sleep_for(double seconds) {
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
 }
 
 }  // namespace
 
-RunLock::RunLock(const std::string& folder) : file_(open_lock(folder + kName)) {
-  struct flock whole_file = whole_file_by(F_WRLCK);
-  if (::fcntl(file_.descriptor(), F_OFD_SETLK, &whole_file) != 0) {
-    if (errno == EAGAIN || errno == EACCES) {
-      throw CannotCreateError(folder + ": another run works in this folder (" + holder_of(file_) +
-                              "); wait for it, or choose another --run-id");
+class RunLock::Heartbeat {
+ public:
+  Heartbeat(const std::string& folder, LockSettings settings)
+      : folder_(folder),
+        settings_(std::move(settings)),
+        file_(open_lock(folder + kName)),
+        record_(LockRecord::of_this_process()) {
+    if (!settings_.pause) settings_.pause = sleep_for;
+    struct stat status {};
+    if (::fstat(file_.descriptor(), &status) == 0) record_.inode = status.st_ino;
+    take_kernels_lock();
+    const bool was_silent = wait_until_free();
+    if (!write_record()) {
+      throw CannotCreateError(file_.path() + ": cannot be written: " + std::strerror(errno) + kFix);
     }
-    warning_ = folder + ": cannot be locked: " + std::strerror(errno) +
-               "; see to it yourself that no two runs work in it";
-    return;
+    sync_folder(folder_);  // so that nothing in the folder outlasts it in a power cut
+    if (was_silent) settle();
+    last_look_ = seconds_since_boot();
+    thread_ = std::thread([this] { beat_until_stopped(); });
   }
-  // For the message above only; the lock itself is what counts.
-  const std::string self = describe_self();
-  if (::ftruncate(file_.descriptor(), 0) != 0) {
-    throw CannotCreateError(file_.path() + ": cannot be written: " + std::strerror(errno) + kCure);
+
+  ~Heartbeat() {
+    {
+      const std::lock_guard<std::mutex> lock(mutex_);
+      stopping_ = true;
+    }
+    changed_.notify_all();
+    thread_.join();
+    if (record_.process == ::getpid()) release();
   }
-  file_.write_at(0, self.data(), self.size());
-}
+
+  Heartbeat(const Heartbeat&) = delete;
+  Heartbeat& operator=(const Heartbeat&) = delete;
+
+  void require_held() {
+    std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
+    if (!lock) return;  // a beat is under way, and looks
+    if (seconds_since_boot() - last_look_ > settings_.stale_seconds) look();
+    if (!lost_.empty()) throw CannotCreateError(lost_);
+  }
+
+ private:
+  [[noreturn]] void refuse(const std::string& owner) const {
+    throw CannotCreateError(folder_ + ": another run works in this folder (" + owner +
+                            "); wait for it, or choose another --run-id");
+  }
+
+  void take_kernels_lock() const {
+    struct flock whole_file = whole_file_by(F_WRLCK);
+    if (::fcntl(file_.descriptor(), F_OFD_SETLK, &whole_file) == 0) return;
+    if (errno == EAGAIN || errno == EACCES) refuse(owner_in(look_into(file_.path()).value_or("")));
+    // A file system without locks; the heartbeat keeps others out.
+  }
+
+  // What cannot be read may be another's.
+  std::string content() const {
+    const auto content = look_into(file_.path());
+    if (content) return *content;
+    throw IoError(file_.path() + ": cannot be read: " + std::strerror(errno) +
+                  "; another run may work in this folder");
+  }
+
+  // Whether it had to wait. Silence is counted in looks, so that a suspension of this host, which
+  // may be the owner's too, does not count.
+  bool wait_until_free() {
+    LockSight sight;
+    sight.first = content();
+    bool waits = false;
+    for (;; sight.silent_seconds += settings_.look_seconds) {
+      sight.now = content();
+      const auto owner = LockRecord::parse(sight.now);
+      sight.owner_start = owner ? start_of_process(owner->process) : std::nullopt;
+      const LockVerdict verdict = judge_lock(sight, record_, settings_.silence_seconds);
+      if (verdict == LockVerdict::kHeld) refuse(owner_in(sight.now));
+      if (verdict == LockVerdict::kFree) {
+        if (waits && owner) deposed_ = owner->token;
+        return waits;
+      }
+      if (!std::exchange(waits, true) && settings_.on_wait) {
+        settings_.on_wait(folder_ + ": was last used by " + owner_in(sight.now) +
+                          ", which did not say that it ended; watching its heartbeat in run.lock "
+                          "for " +
+                          format_fixed(settings_.silence_seconds, 0) + " s");
+      }
+      settings_.pause(settings_.look_seconds);
+    }
+  }
+
+  // Of several runs that take a silent lock, the last to write wins, and all see that it did.
+  void settle() {
+    for (double waited = 0; waited < settings_.settle_seconds; waited += settings_.look_seconds) {
+      settings_.pause(settings_.look_seconds);
+    }
+    const std::string now = content();
+    if (judge_beat(now, record_.token, deposed_) == BeatVerdict::kLost) refuse(owner_in(now));
+  }
+
+  // Over the one before, in one write; then other hosts can see it. What an old program or a
+  // damaged file had behind it goes.
+  bool write_record() {
+    const std::string text = record_.text();
+    const int file = file_.descriptor();
+    return ::pwrite(file, text.data(), text.size(), 0) == static_cast<ssize_t>(text.size()) &&
+           ::ftruncate(file, static_cast<off_t>(text.size())) == 0 && ::fdatasync(file) == 0;
+  }
+
+  // Under mutex_. False where the folder is another's.
+  bool look() {
+    const auto now = look_into(file_.path());
+    last_look_ = seconds_since_boot();
+    if (!now || judge_beat(*now, record_.token, deposed_) != BeatVerdict::kLost) return true;
+    if (lost_.empty()) {
+      lost_ = folder_ + ": " + owner_in(*now) +
+              " has taken this folder over, because this run's heartbeat was silent; this run ends "
+              "and saves nothing more; see to it that one of the two is started";
+      if (settings_.on_lost) settings_.on_lost(lost_);
+    }
+    return false;
+  }
+
+  void beat_until_stopped() {
+    name_this_thread("run lock");
+    const auto interval = std::chrono::duration<double>(settings_.beat_seconds);
+    std::unique_lock<std::mutex> lock(mutex_);
+    while (!changed_.wait_for(lock, interval, [this] { return stopping_; })) {
+      if (!look()) return;
+      ++record_.beat;
+      // Where this fails, the next may not; an owner that stays silent is taken over, and notices.
+      write_record();
+    }
+  }
+
+  // So that the next start waits for nothing.
+  void release() {
+    if (!look()) return;
+    record_.released = true;
+    write_record();  // where it fails, the next start finds out by itself
+  }
+
+  const std::string folder_;
+  LockSettings settings_;
+  File file_;
+  LockRecord record_;
+  std::string deposed_;
+  std::mutex mutex_;  // guards what follows, and record_ and file_ once the thread runs
+  std::condition_variable changed_;
+  bool stopping_ = false;
+  double last_look_ = 0;
+  std::string lost_;
+  std::thread thread_;  // last
+};
+
+RunLock::RunLock(const std::string& folder, LockSettings settings)
+    : heartbeat_(std::make_unique<Heartbeat>(folder, std::move(settings))) {}
+RunLock::~RunLock() = default;
+RunLock::RunLock(RunLock&& other) noexcept = default;
+RunLock& RunLock::operator=(RunLock&& other) noexcept = default;
 
 bool RunLock::is_held(const std::string& folder) {
-  const std::string path = folder + kName;
-  const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-  if (descriptor < 0) return false;
-  const File file(descriptor, path);
+  const std::optional<File> file = open_to_look(folder + kName);
+  if (!file) return false;
   struct flock lock = whole_file_by(F_RDLCK);
-  return ::fcntl(descriptor, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+  return ::fcntl(file->descriptor(), F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
+
+bool RunLock::is_in(const std::string& folder) {
+  const auto content = look_into(folder + kName);
+  return content && (is_blank(*content) || LockRecord::parse(*content).has_value());
+}
+
+void RunLock::require_held() const { heartbeat_->require_held(); }
 
 }  // namespace tandem::metrics

@@ -24,10 +24,13 @@ class RunFolder {
   // Finds out whether create() would work, without leaving anything behind but `runs_dir` itself.
   static void require_free(const std::string& runs_dir, const std::string& run_id);
   // Makes `runs_dir`/`run_id`; where it exists already, CannotCreateError and nothing is touched.
-  static RunFolder create(const std::string& runs_dir, const std::string& run_id);
+  static RunFolder create(const std::string& runs_dir, const std::string& run_id,
+                          LockSettings lock = {});
   static bool exists(const std::string& runs_dir, const std::string& run_id);
-  // An earlier run's folder, to go on in.
-  static RunFolder open(const std::string& runs_dir, const std::string& run_id);
+  // An earlier run's folder, to go on in, or an empty one; any other is left as it is, and
+  // CannotCreateError.
+  static RunFolder open(const std::string& runs_dir, const std::string& run_id,
+                        LockSettings lock = {});
 
   const std::string& run_id() const { return run_id_; }
   const std::string& path() const { return path_; }
@@ -68,11 +71,12 @@ class RunFolder {
   // Before a run goes on after its end: the summary of that end goes, then its model, but not the
   // network that the run trains, moves to model/ there.
   void supersede_model(Superseded& aside) const;
-  // Why no lock keeps other runs out; empty: one does.
-  const std::string& lock_warning() const { return lock_.warning(); }
+  // CannotCreateError where another run has taken the folder over; before anything is written that
+  // another run may have. From any thread.
+  void require_held() const { lock_.require_held(); }
 
  private:
-  RunFolder(std::string run_id, std::string path);
+  RunFolder(std::string run_id, std::string path, LockSettings lock);
   void supersede_results_after(const ResumePoint& point, Superseded& aside) const;
 
   std::string run_id_;

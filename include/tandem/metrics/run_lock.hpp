@@ -1,29 +1,52 @@
-// What: keeps a second run out of a run folder: an open-file-description lock on its run.lock,
-// which the kernel drops with the process. Owns: the open file; it is never deleted, because a file
-// that comes and goes can be locked twice. Threads: one at a time, on rank 0. Throws:
-// CannotCreateError where another process holds it.
+// What: keeps a second run out of a run folder, also where the file system's locks hold on one host
+// only: an open-file-description lock on run.lock, which the kernel drops with the process, and in
+// the file the owner and a heartbeat (lock_record.hpp). Owns: the open file, and the thread that
+// beats; the file is never deleted, because a file that comes and goes can be locked twice.
+// Threads: make and destroy it on rank 0's main thread. Throws: CannotCreateError where another
+// process holds it.
 #pragma once
 
+#include <functional>
+#include <memory>
 #include <string>
-
-#include "tandem/core/file.hpp"
 
 namespace tandem::metrics {
 
+struct LockSettings {
+  double beat_seconds = 3;
+  double stale_seconds = 6;     // after which require_held() does not rely on the last beat
+  double silence_seconds = 30;  // after which an owner on another host counts as gone
+  double look_seconds = 0.25;
+  double settle_seconds = 2;  // in which every run that takes a silent lock can see the others
+  // Called between two looks; may throw.
+  std::function<void(double)> pause;
+  // What the start waits for; once, before the first pause.
+  std::function<void(const std::string&)> on_wait;
+  // Another run has taken the folder over. From any thread; it need not return.
+  std::function<void(const std::string&)> on_lost;
+};
+
 class RunLock {
  public:
-  // `folder` exists.
-  explicit RunLock(const std::string& folder);
+  // `folder` exists. Returns at once, or after `silence_seconds` where an owner that this host
+  // cannot see left no word that it ended.
+  explicit RunLock(const std::string& folder, LockSettings settings = {});
+  ~RunLock();
+  RunLock(RunLock&& other) noexcept;
+  RunLock& operator=(RunLock&& other) noexcept;
 
   // Whether somebody holds the lock of `folder`, as far as its file system tells. Leaves nothing.
   static bool is_held(const std::string& folder);
+  // Whether `folder` has a run.lock that a run wrote.
+  static bool is_in(const std::string& folder);
 
-  // Why the folder is not locked after all: its file system has no locks. Empty: it is.
-  const std::string& warning() const { return warning_; }
+  // CannotCreateError where another run has taken the folder over. Looks into the file only where
+  // no heartbeat has for a while, as after a suspension. From any thread.
+  void require_held() const;
 
  private:
-  File file_;
-  std::string warning_;
+  class Heartbeat;
+  std::unique_ptr<Heartbeat> heartbeat_;
 };
 
 }  // namespace tandem::metrics

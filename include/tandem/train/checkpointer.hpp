@@ -35,7 +35,8 @@ class Checkpointer {
     std::function<void(std::uint64_t step, const std::string& message, bool is_best)> on_failed;
     // What went wrong beside a checkpoint that is durable.
     std::function<void(std::uint64_t step, const std::string& message)> on_warning;
-    // Called by the thread that writes, before anything of the checkpoint has its name.
+    // Called by the thread that writes, before anything of the checkpoint has its name. What it
+    // throws is why the write failed.
     std::function<void()> before_write;
   };
 

@@ -4,8 +4,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <functional>
+#include <future>
+#include <thread>
+
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/metrics/lock_record.hpp"
 
 namespace tandem::metrics {
 namespace {
@@ -16,7 +22,7 @@ TEST(RunLock, KeepsASecondOneOutWhileTheFirstLives) {
     EXPECT_FALSE(RunLock::is_held(folder.path()));
     const RunLock first(folder.path());
     EXPECT_TRUE(RunLock::is_held(folder.path()));
-    EXPECT_EQ(first.warning(), "");
+    EXPECT_NO_THROW(first.require_held());
     try {
       const RunLock second(folder.path());
       FAIL() << "two locks on one folder";
@@ -47,6 +53,134 @@ TEST(RunLock, GoesWithTheProcess) {
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   EXPECT_NO_THROW(RunLock(folder.path()));
+}
+
+// Another host is what it writes into run.lock: its locks are its own.
+class ForeignLock : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    owner_.process = 4711;
+    owner_.host = "there";
+    owner_.boot = "another";
+    owner_.token = "theirs";
+    write();
+    settings_.pause = [this](double seconds) {
+      ++pauses_;
+      waited_ += seconds;
+      if (between_looks_) between_looks_();
+    };
+    settings_.on_wait = [this](const std::string& words) { said_ += words; };
+  }
+  void write() const { write_file_atomically(folder_ / "run.lock", owner_.text()); }
+  std::string content() const { return read_file(folder_ / "run.lock"); }
+  void take() { const RunLock lock(folder_.path(), settings_); }
+  void expect_refused(const std::string& owner) {
+    try {
+      take();
+      FAIL() << "it was taken over after " << waited_ << " s";
+    } catch (const CannotCreateError& error) {
+      EXPECT_NE(std::string(error.what()).find(owner), std::string::npos) << error.what();
+    }
+  }
+
+  const testing::TempDir folder_;
+  LockRecord owner_;
+  LockSettings settings_;
+  std::function<void()> between_looks_;
+  int pauses_ = 0;
+  double waited_ = 0;
+  std::string said_;
+};
+
+TEST_F(ForeignLock, IsTakenAfterItsSilence) {
+  take();
+  EXPECT_DOUBLE_EQ(waited_, settings_.silence_seconds + settings_.settle_seconds);
+  EXPECT_EQ(said_, folder_.path() +
+                       ": was last used by process 4711 on there, which did not say that it ended; "
+                       "watching its heartbeat in run.lock for 30 s");
+  pauses_ = 0;
+  take();
+  EXPECT_EQ(pauses_, 0) << "a clean end leaves nothing to wait for";
+}
+
+TEST_F(ForeignLock, IsRefusedAsSoonAsItBeats) {
+  between_looks_ = [this] {
+    if (pauses_ != 100) return;
+    ++owner_.beat;
+    write();
+  };
+  expect_refused("process 4711 on there");
+  EXPECT_EQ(pauses_, 100);
+  EXPECT_EQ(content(), owner_.text()) << "nothing was written by the second";
+}
+
+TEST_F(ForeignLock, IsTakenAtOnceWhereItIsReleasedMeanwhile) {
+  between_looks_ = [this] {
+    owner_.released = true;
+    if (pauses_ == 5) write();
+  };
+  take();
+  EXPECT_DOUBLE_EQ(waited_, 5 * settings_.look_seconds + settings_.settle_seconds);
+}
+
+TEST_F(ForeignLock, GoesToOneOfTwoThatRaceForIt) {
+  LockRecord rival = owner_;
+  rival.process = 4712;
+  rival.token = "the rival's";
+  between_looks_ = [&] {
+    if (waited_ > settings_.silence_seconds) {
+      write_file_atomically(folder_ / "run.lock", rival.text());
+    }
+  };
+  expect_refused("process 4712 on there");
+  EXPECT_EQ(content(), rival.text());
+}
+
+TEST_F(ForeignLock, BeatsAndNoticesWhoHasTakenItOver) {
+  owner_.released = true;
+  write();
+  settings_.beat_seconds = 0.002;
+  std::promise<std::string> lost;
+  settings_.on_lost = [&lost](const std::string& words) { lost.set_value(words); };
+  {
+    const RunLock lock(folder_.path(), settings_);
+    const std::string first = content();
+    while (content() == first) std::this_thread::yield();
+    EXPECT_NO_THROW(lock.require_held());
+    owner_.released = false;
+    write();
+    EXPECT_NE(lost.get_future().get().find("process 4711 on there has taken this folder over"),
+              std::string::npos);
+    // Until the thread that has noticed is done with it.
+    const auto is_lost = [&lock] {
+      try {
+        lock.require_held();
+        return false;
+      } catch (const CannotCreateError&) {
+        return true;
+      }
+    };
+    while (!is_lost()) std::this_thread::yield();
+  }
+  EXPECT_EQ(content(), owner_.text()) << "the other's word stays";
+}
+
+TEST_F(ForeignLock, IsLookedAtAfterASuspensionBeforeTheHeartbeatComes) {
+  owner_.released = true;
+  write();
+  settings_.beat_seconds = 1000;  // the thread sleeps through this test
+  const RunLock fresh(folder_.path(), settings_);
+  owner_.released = false;
+  write();
+  EXPECT_NO_THROW(fresh.require_held()) << "its last look is not old";
+
+  const testing::TempDir other;
+  settings_.beat_seconds = 1000;
+  settings_.stale_seconds = 0;
+  const RunLock woken(other.path(), settings_);
+  write_file_atomically(other / "run.lock", owner_.text());
+  EXPECT_THROW(woken.require_held(), CannotCreateError);
+  EXPECT_THROW(woken.require_held(), CannotCreateError);
 }
 
 }  // namespace

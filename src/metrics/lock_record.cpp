@@ -1,0 +1,166 @@
+#include "tandem/metrics/lock_record.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cctype>
+#include <cerrno>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <random>
+#include <sstream>
+
+#include "tandem/core/host.hpp"
+
+namespace tandem::metrics {
+namespace {
+
+constexpr char kHeld[] = "held";
+constexpr char kFree[] = "free";  // as long as kHeld
+
+// One line, whatever the kernel lets a host be called.
+std::string as_line(std::string text) {
+  std::replace_if(
+      text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
+  return text;
+}
+
+std::string first_line_of(const std::string& path) {
+  std::ifstream file(path);
+  std::string line;
+  std::getline(file, line);
+  return as_line(line);
+}
+
+std::string own_pid_namespace() {
+  std::array<char, 64> name{};
+  const ssize_t size = ::readlink("/proc/self/ns/pid", name.data(), name.size());
+  return size > 0 ? as_line(std::string(name.data(), static_cast<std::size_t>(size))) : "";
+}
+
+std::string random_token() {
+  std::random_device random;
+  std::array<char, 33> text{};
+  std::snprintf(text.data(), text.size(), "%08x%08x%08x%08x", random(), random(), random(),
+                random());
+  return text.data();
+}
+
+// The rest of a line that begins with `key` and a blank.
+std::optional<std::string> value_of(const std::string& line, const std::string& key) {
+  if (line.rfind(key + " ", 0) != 0) return std::nullopt;
+  return line.substr(key.size() + 1);
+}
+
+std::uint64_t number_in(const std::string& text) {
+  return std::strtoull(text.c_str(), nullptr, 10);
+}
+
+bool is_of(const LockRecord& record, const LockRecord& self) {
+  return !self.boot.empty() && record.boot == self.boot && !self.pid_namespace.empty() &&
+         record.pid_namespace == self.pid_namespace;
+}
+
+}  // namespace
+
+bool is_blank(const std::string& text) {
+  return std::all_of(text.begin(), text.end(),
+                     [](unsigned char c) { return c == '\0' || std::isspace(c) != 0; });
+}
+
+LockRecord LockRecord::of_this_process() {
+  LockRecord record;
+  record.process = ::getpid();
+  record.host = as_line(kernel_host_name());
+  record.boot = first_line_of("/proc/sys/kernel/random/boot_id");
+  record.pid_namespace = own_pid_namespace();
+  record.started = start_of_process(record.process).value_or(0);
+  record.token = random_token();
+  return record;
+}
+
+std::optional<LockRecord> LockRecord::parse(const std::string& text) {
+  std::istringstream lines(text);
+  std::string line;
+  std::getline(lines, line);
+  LockRecord record;
+  int host_at = 0;
+  long long process = 0;
+  if (std::sscanf(line.c_str(), "process %lld on %n", &process, &host_at) != 1 || host_at == 0) {
+    return std::nullopt;
+  }
+  record.process = process;
+  record.host = line.substr(static_cast<std::size_t>(host_at));
+  while (std::getline(lines, line)) {
+    if (const auto boot = value_of(line, "boot")) record.boot = *boot;
+    if (const auto space = value_of(line, "pid-namespace")) record.pid_namespace = *space;
+    if (const auto start = value_of(line, "started")) record.started = number_in(*start);
+    if (const auto inode = value_of(line, "inode")) record.inode = number_in(*inode);
+    if (const auto token = value_of(line, "token")) record.token = *token;
+    if (const auto beat = value_of(line, "beat")) record.beat = number_in(*beat);
+    if (const auto state = value_of(line, "state")) record.released = *state == kFree;
+  }
+  return record;
+}
+
+std::string LockRecord::text() const {
+  std::array<char, 32> number{};
+  std::snprintf(number.data(), number.size(), "%012llu", static_cast<unsigned long long>(beat));
+  return owner() + "\nboot " + boot + "\npid-namespace " + pid_namespace + "\nstarted " +
+         std::to_string(started) + "\ninode " + std::to_string(inode) + "\ntoken " + token +
+         "\nbeat " + number.data() + "\nstate " + (released ? kFree : kHeld) + "\n";
+}
+
+std::string LockRecord::owner() const {
+  return "process " + std::to_string(process) + " on " + host;
+}
+
+std::optional<std::uint64_t> start_of_process(std::int64_t process) {
+  if (process <= 0) return std::nullopt;
+  if (::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) return std::nullopt;
+  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
+  std::string text;
+  std::getline(file, text);
+  const std::size_t name_ends = text.rfind(')');
+  if (name_ends == std::string::npos) return 0;  // such as where /proc hides others' processes
+  std::istringstream fields(text.substr(name_ends + 1));
+  std::string state;
+  fields >> state;
+  if (state == "Z" || state == "X") return std::nullopt;
+  constexpr int kBetweenStateAndStart = 18;  // proc(5): fields 3 and 22
+  std::string skipped;
+  for (int i = 0; i < kBetweenStateAndStart; ++i) fields >> skipped;
+  std::uint64_t start = 0;
+  fields >> start;
+  return start;
+}
+
+LockVerdict judge_lock(const LockSight& sight, const LockRecord& self, double silence_seconds) {
+  if (is_blank(sight.now)) return LockVerdict::kFree;
+  const std::optional<LockRecord> record = LockRecord::parse(sight.now);
+  // An old program's record has no heartbeat; its lock was the kernel's alone.
+  if (record && (record->token.empty() || record->released)) return LockVerdict::kFree;
+  if (record && is_of(*record, self)) {
+    if (!sight.owner_start) return LockVerdict::kFree;
+    const bool is_known = *sight.owner_start != 0;
+    if (is_known && *sight.owner_start != record->started) return LockVerdict::kFree;
+    if (is_known && record->inode == self.inode) return LockVerdict::kHeld;
+  }
+  if (sight.now != sight.first) return LockVerdict::kHeld;
+  return sight.silent_seconds >= silence_seconds ? LockVerdict::kFree : LockVerdict::kUnclear;
+}
+
+BeatVerdict judge_beat(const std::string& content, const std::string& token,
+                       const std::string& deposed) {
+  if (is_blank(content)) return BeatVerdict::kOwned;
+  const std::optional<LockRecord> record = LockRecord::parse(content);
+  if (!record) return BeatVerdict::kUnclear;  // half of a write; the next look shows the whole
+  const bool is_mine = record->token == token;
+  const bool is_deposed = !deposed.empty() && record->token == deposed;
+  return is_mine || is_deposed ? BeatVerdict::kOwned : BeatVerdict::kLost;
+}
+
+}  // namespace tandem::metrics

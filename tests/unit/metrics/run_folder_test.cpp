@@ -1,0 +1,72 @@
+#include "tandem/metrics/run_folder.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+
+#include "support/temp_dir.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+
+namespace tandem::metrics {
+namespace {
+
+namespace fs = std::filesystem;
+
+class OpenRunFolder : public ::testing::Test {
+ protected:
+  void SetUp() override { fs::create_directories(path_); }
+  void write(const std::string& name) { write_file_atomically(path_ + "/" + name, "mine"); }
+  void open() { RunFolder::open(folder_.path(), "a"); }
+
+  const testing::TempDir folder_;
+  const std::string path_ = folder_ / "a";
+};
+
+TEST_F(OpenRunFolder, LeavesSomebodysFolderAsItIs) {
+  write("thesis.tex");
+  write("manifest.json");  // as web pages have one
+  write(".summary.json.tmp.node8.4711");
+  fs::create_directories(path_ + "/checkpoints");
+  EXPECT_THROW(open(), CannotCreateError);
+  EXPECT_EQ(list_folder(path_).size(), 4U);
+}
+
+TEST_F(OpenRunFolder, TakesWhatIsEmptyOrARun) {
+  EXPECT_NO_THROW(open());
+  EXPECT_NO_THROW(open()) << "its run.lock says what it is";
+  fs::remove(path_ + "/run.lock");
+  EXPECT_NO_THROW(open()) << "it was killed while it was made";
+  fs::remove(path_ + "/run.lock");
+  write("thesis.tex");
+  EXPECT_THROW(open(), CannotCreateError);
+  write_file_atomically(path_ + "/manifest.json", R"({"run_id": "a"})");
+  EXPECT_NO_THROW(open());
+  fs::remove(path_ + "/run.lock");
+  fs::remove(path_ + "/manifest.json");
+  fs::create_directories(path_ + "/checkpoints");
+  write("checkpoints/step-00000004.safetensors");
+  EXPECT_NO_THROW(open());
+}
+
+TEST_F(OpenRunFolder, RemovesTheTemporaryFilesOfRunsAlone) {
+  open();
+  for (const char* left : {"/.summary.json.tmp.node8.4711", "/.config.ini.tmp.n.x.4711.1",
+                           "/ranks/.rank-0000.jsonl.tmp.node8.4711"}) {
+    write(left);
+  }
+  for (const char* somebodys : {"/.notes.tmp.keep", "/.notes.tmp.node8.4711", "/.tmp.node8.1"}) {
+    write(somebodys);
+  }
+  open();
+  EXPECT_FALSE(file_exists(path_ + "/.summary.json.tmp.node8.4711"));
+  EXPECT_FALSE(file_exists(path_ + "/.config.ini.tmp.n.x.4711.1"));
+  EXPECT_TRUE(list_folder(path_ + "/ranks").empty());
+  EXPECT_TRUE(file_exists(path_ + "/.notes.tmp.keep"));
+  EXPECT_TRUE(file_exists(path_ + "/.notes.tmp.node8.4711"));
+  EXPECT_TRUE(file_exists(path_ + "/.tmp.node8.1"));
+}
+
+}  // namespace
+}  // namespace tandem::metrics
