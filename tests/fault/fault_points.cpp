@@ -155,10 +155,6 @@ int fdatasync(int file) {
   return change_file("fdatasync", file, [&] { return ORIGINAL(fdatasync)(file); });
 }
 
-int fdatasync(int file) {
-  return meet("fdatasync", file, [&] { return ORIGINAL(fdatasync)(file); });
-}
-
 int close(int file) {
   const std::string path = plan().path_of(file);
   const std::string action = plan().action_at("close", path, false);
