@@ -124,7 +124,7 @@ int run_bench_allreduce(Job& job, Options& options, const std::vector<std::strin
   std::uint64_t wrong = 0;
   for (const std::size_t bytes : sizes_between(request.least, request.most)) {
     timings.push_back(time_sums(job.world, sums.collectives(), bare, all, bytes, request.seconds,
-                                request.as_bfloat16));
+                                request.as_bfloat16, [&] { job.touch(); }));
     sums.forget_errors();
     wrong += timings.back().wrong;
   }

@@ -70,7 +70,10 @@ double rate_of_loader(Job& job, const LoaderRequest& request, const data::Images
   job.world.barrier();
   const auto begin = std::chrono::steady_clock::now();
   std::size_t images = 0;
-  while (const auto batch = loader.next()) images += batch->size();
+  while (const auto batch = loader.next()) {
+    images += batch->size();
+    job.touch();
+  }
   const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
   return static_cast<double>(images) / seconds.count();
 }
@@ -109,7 +112,8 @@ int run_bench_loader(Job& job, Options& options, const std::vector<std::string>&
     rate = rate_of_loader(job, request, noise.view(),
                           data::Transform(kShapeOfNoise, request.layout, half, half));
   } else {
-    const train::ImageStore images(request.data, job.world, job.node, job.topology);
+    const train::ImageStore images(request.data, job.world, job.node, job.topology, 0,
+                                   [&] { job.touch(); });
     warn_about(job, request.data, images);
     const data::DatasetInfo& info = images.info();
     rate = rate_of_loader(job, request, images.view(data::Split::kTrain),

@@ -140,6 +140,7 @@ int run_bench_step(Job& job, Options& options, const std::vector<std::string>&) 
   std::vector<train::StepCost> costs;
   StepTiming timing;
   for (std::uint64_t i = 0; i < kFirstSteps + request.steps; ++i) {
+    job.touch();
     const train::StepCost cost = step.run(batches, 1, exchange, math.get());
     if (i < kFirstSteps) continue;
     costs.push_back(cost);

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "bench_form.hpp"
+#include "options/stall_options.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
@@ -62,7 +63,10 @@ int run_bench(Job& job, const Arguments& arguments) {
 }  // namespace
 
 std::vector<BenchForm> bench_forms() {
-  return {bench_step_form(), bench_allreduce_form(), bench_loader_form(), bench_tta_form()};
+  std::vector<BenchForm> forms{bench_step_form(), bench_allreduce_form(), bench_loader_form(),
+                               bench_tta_form()};
+  for (BenchForm& form : forms) form.options = with_stall_options(form.options, "all forms");
+  return forms;
 }
 
 OptionSpec bench_json_option() {

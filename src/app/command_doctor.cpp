@@ -5,15 +5,13 @@
 
 #include "doctor/examination.hpp"
 #include "tandem/comm/agree.hpp"
-#include "tandem/comm/runtime.hpp"
+#include "tandem/comm/launcher.hpp"
 #include "tandem/core/host.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
 namespace {
-
-constexpr double kLongestStall = 1e9;
 
 // "ranks of a host exchange 5.1 GB/s, hosts 117.2 MB/s": the slowest pair of each kind.
 std::string describe_speeds(const Examination& examination) {
@@ -85,8 +83,6 @@ int run_doctor(Job& job, const Arguments& arguments) {
   comm::agree(job.world, job.topology.host, [&] {
     json = options.flag("json");
     request.data = options.text("data");
-    request.stall_warn_seconds = options.real("stall-warn", 0, kLongestStall);
-    request.stall_abort_seconds = options.real("stall-abort", 0, kLongestStall);
     options.throw_faults("doctor");
     request.threads = use_threads(0, job.topology.default_threads());
   });

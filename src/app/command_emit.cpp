@@ -5,6 +5,7 @@
 
 #include "options/completion.hpp"
 #include "options/man_page.hpp"
+#include "options/stall_options.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/app/launch.hpp"
 #include "tandem/app/train_options.hpp"
@@ -134,6 +135,7 @@ std::vector<std::string> read_words_of_train(const Arguments& words) {
   CommandLine line = parse_command_line("train", table, words, false);
   line.values.emplace("data", "$TANDEM_DATA");  // where it is not among them
   Options options = resolve(table, line);
+  read_stall_limits(options);
   read_train_options(options);
   return words;
 }

@@ -3,6 +3,7 @@
 
 #include "compute.hpp"
 #include "device_choice.hpp"
+#include "options/stall_options.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/app/model_file.hpp"
 #include "tandem/app/train_options.hpp"
@@ -120,7 +121,8 @@ int run_eval(Job& job, const Arguments& arguments) {
   if (description.is_script() && options.value("channels-last").origin == Origin::kDefault) {
     channels_last = false;
   }
-  const train::ImageStore images(options.text("data"), job.world, job.node, job.topology);
+  const train::ImageStore images(options.text("data"), job.world, job.node, job.topology, 0,
+                                 [&] { job.touch(); });
   warn_about(job, options.text("data"), images);
   const data::DatasetInfo& info = images.info();
   if (description.is_script()) job.warn(code_notice(trained.network));
@@ -140,6 +142,11 @@ int run_eval(Job& job, const Arguments& arguments) {
                                      info.classes.size(), place};
   settings.views = views;
   settings.batch_size = batch_size;
+  settings.is_interrupted = [&] {
+    job.touch();
+    return false;
+  };
+  job.supervision().board().enter(comm::Phase::kEvaluation);
   const train::Evaluation result =
       train::evaluate(job.world, *network, images.view(data::Split::kTest), settings);
   comm::agree_on_rank_0(job.world, [&] {
@@ -156,17 +163,19 @@ Command eval_command() {
           "--data FILE.h5 --checkpoint PATH",
           "exact test loss and accuracy, in all and per class",
           "mpirun -np 2 tandem eval --data synthetic.h5 --checkpoint runs/demo",
-          {{"data", "FILE.h5", "", "packed data set", "input"},
-           {"checkpoint", "PATH", "", "run folder or model.safetensors", "input"},
-           precision_option(),
-           channels_last_option(),
-           device_option(),
-           gpu_ids_option(),
-           share_gpu_option(),
-           threads_option(),
-           eval_batch_size_option(),
-           {"tta", "", "false", "also test-time augmentation, six times the work", "reporting"},
-           {"json", "", "false", "one JSON object on standard output", "reporting"}},
+          with_stall_options(
+              {{"data", "FILE.h5", "", "packed data set", "input"},
+               {"checkpoint", "PATH", "", "run folder or model.safetensors", "input"},
+               precision_option(),
+               channels_last_option(),
+               device_option(),
+               gpu_ids_option(),
+               share_gpu_option(),
+               threads_option(),
+               eval_batch_size_option(),
+               {"tta", "", "false", "also test-time augmentation, six times the work", "reporting"},
+               {"json", "", "false", "one JSON object on standard output", "reporting"}},
+              "safekeeping"),
           nullptr,
           run_eval};
 }

@@ -22,10 +22,8 @@
 #include "run_rules.hpp"
 #include "run_sinks.hpp"
 #include "run_start.hpp"
-#include "supervision.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
-#include "tandem/comm/runtime.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/stop_signal.hpp"
@@ -61,7 +59,9 @@ std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::Tr
 int run_train(Job& job, const Arguments& arguments) {
   const auto began = std::chrono::steady_clock::now();
   const StopSignal stop_signal(job.is_root());
-  comm::die_with_launcher();
+  Supervision& supervision = job.supervision();
+  comm::RankBoard& board = supervision.board();
+  board.report(0, comm::Phase::kStartUp);
   // 1. What is asked for, the same on every rank.
   Options options = resolve_together(job, "train", train_option_table(), arguments);
   TrainRequest request;
@@ -74,11 +74,6 @@ int run_train(Job& job, const Arguments& arguments) {
   train::TrainConfig& config = request.config;
   if (config.deterministic) model::use_deterministic_algorithms();
   const int threads = use_threads_of(job, config);
-
-  // From here on a rank that hangs is noticed.
-  Supervision supervision(job, request.safekeeping.stall_warn_seconds,
-                          request.safekeeping.stall_abort_seconds);
-  comm::RankBoard& board = supervision.board();
 
   // Before anything is read: who cannot have the GPUs that were asked for knows at once.
   DeviceChoice choice = choose_device(job, request.device.request);
@@ -244,12 +239,11 @@ int run_train(Job& job, const Arguments& arguments) {
        [&](const train::Evaluation& found) { keep_evaluation(*folder, found, images); }},
       trainer_settings_of(request, arithmetic, plan), start.state);
   const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - began;
-  const train::TrainResult result =
-      run_trainer(trainer, folder, sinks, job.topology.world, startup.count());
+  const train::TrainResult result = run_trainer(trainer, folder, sinks, job, startup.count());
   if (profiler && !profiler->finish()) {
     job.warn("--profile " + options.text("profile") + ": the run made no such step");
   }
-  board.report(result.steps, comm::Phase::kEnd);
+  board.report(result.steps, comm::Phase::kCheckpoint);
   const std::string lost = keeper.finish();
   if (!result.stopped) {
     for (const auto& sink : sinks) sink->finish();
@@ -258,6 +252,7 @@ int run_train(Job& job, const Arguments& arguments) {
   sinks.clear();
 
   // 8. Leave the model, the page and the summary.
+  board.enter(comm::Phase::kExport);
   if (!result.stopped) export_model(job, folder, *network, description, lost);
   comm::agree_on_rank_0(job.world, [&] {
     const Json summary = make_summary(folder->run_id(), result, job.topology.world,

@@ -2,11 +2,14 @@
 
 #include <ATen/Parallel.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "doctor/doctor_judge.hpp"
+#include "options/stall_options.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/runtime.hpp"
+#include "tandem/core/digest.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/core/version.hpp"
@@ -57,7 +60,38 @@ comm::Fields fields_of(const OptionTable& table, const CommandLine& line) {
   return fields;
 }
 
+// From here on the job is watched as its options say; what is wrong with them is their fault.
+Options watched(Job& job, Options options) {
+  const bool has_limits = std::any_of(
+      options.table().begin(), options.table().end(),
+      [](const OptionSpec& spec) { return spec.name == stall_options("").front().name; });
+  if (has_limits) {
+    const comm::StallLimits limits = read_stall_limits(options);
+    if (job.has_same_versions()) job.supervision().set_limits(limits);
+  }
+  return options;
+}
+
 }  // namespace
+
+// The versions are compared before anything else is said, as other versions might say it otherwise.
+Job::Job(std::optional<Supervision>& watch, comm::StallLimits limits) : watch_(watch) {
+  const std::string versions = describe_versions();
+  const std::uint64_t mine = hash64(versions.data(), versions.size());
+  std::uint64_t first = mine;
+  world.broadcast(Span<std::uint64_t>(&first, 1));
+  if (world.all_reduce_value<std::int64_t>(mine == first ? 0 : 1) > 0) return;
+  watch_.emplace(world, node, topology, limits);
+}
+
+void Job::end() {
+  if (!watch_) return;
+  watch_->board().enter(comm::Phase::kShutdown);
+  world.barrier();  // the last that hosts hear of each other
+  watch_->leave_mpi();
+}
+
+void Job::touch() { watch_->board().touch(); }
 
 void Job::say(const std::string& line) const {
   if (is_root()) print_line(line);
@@ -78,7 +112,7 @@ Options resolve_together(Job& job, const std::string& command, const OptionTable
   comm::require_equal(job.world, fields_of(table, line));
   std::string resolved;
   comm::agree_on_rank_0(job.world, [&] { resolved = to_text(resolve(table, line)); });
-  return from_text(job.world.broadcast_string(resolved), table, line.positional);
+  return watched(job, from_text(job.world.broadcast_string(resolved), table, line.positional));
 }
 
 Options resolve_on_rank_0(Job& job, const std::string& command, const OptionTable& table,
@@ -87,7 +121,7 @@ Options resolve_on_rank_0(Job& job, const std::string& command, const OptionTabl
   comm::agree_on_rank_0(job.world, [&] {
     resolved = to_text(resolve(table, parse_command_line(command, table, arguments, false)));
   });
-  return from_text(job.world.broadcast_string(resolved), table, {});
+  return watched(job, from_text(job.world.broadcast_string(resolved), table, {}));
 }
 
 std::string describe_versions() {

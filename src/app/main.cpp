@@ -4,12 +4,15 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <optional>
 #include <thread>
 
 #include "doctor/doctor_judge.hpp"
+#include "options/stall_options.hpp"
 #include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/gpu_libraries.hpp"
+#include "tandem/comm/launcher.hpp"
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
@@ -67,26 +70,48 @@ Failure describe(const std::exception& error) {
 constexpr auto kTimeToBeEnded = std::chrono::milliseconds(200);
 constexpr int kMostTurns = 10;
 
-int run_in_job(const Command& command, const Arguments& arguments) {
+// What all ranks know of ends them alike.
+int run_together(const Command& command, Job& job, const Arguments& arguments) {
+  try {
+    return command.run_in_job(job, arguments);
+  } catch (const comm::AgreedError& error) {
+    if (job.is_root()) print_error(error.what());
+    return static_cast<int>(error.code());
+  }
+}
+
+// From MPI_Init to MPI_Finalize.
+int run_with_mpi(const Command& command, const Arguments& arguments,
+                 std::optional<Supervision>& supervision) {
+  const comm::StallLimits limits = early_stall_limits(arguments);
+  std::optional<StartUpWatch> start_up(limits);
   const comm::Runtime runtime;
   const int rank = runtime.rank();
   const int world = runtime.world();
   try {
-    Job job;
-    return command.run_in_job(job, arguments);
-  } catch (const comm::AgreedError& error) {
-    if (rank == 0) print_error(error.what());
-    return static_cast<int>(error.code());
+    Job job(supervision, limits);
+    start_up.reset();
+    const int code = run_together(command, job, arguments);
+    job.end();
+    return code;
   } catch (const std::exception& error) {
     const Failure failure = describe(error);
     if (world == 1) {
       print_error(failure.text);
+      if (supervision) supervision->leave_mpi();
       return failure.code;
     }
     std::this_thread::sleep_for(std::min(rank, kMostTurns) * kTimeToBeEnded);
     print_error("rank " + std::to_string(rank) + " (" + comm::host_name() + "): " + failure.text);
     comm::Runtime::abort(failure.code);
   }
+}
+
+int run_in_job(const Command& command, const Arguments& arguments) {
+  std::optional<Supervision> supervision;  // outlives MPI, whose end it watches, too
+  const int code = run_with_mpi(command, arguments, supervision);
+  if (supervision) supervision->await_ranks_of_host();
+  return code;
 }
 
 int run(const Arguments& arguments) {
@@ -132,6 +157,7 @@ int run(const Arguments& arguments) {
 
 int main(int argc, char** argv) {
   tandem::prepare_process();
+  const tandem::comm::LauncherWatch launcher;
   // What oneDNN needs for a moment is larger than malloc's mmap threshold, which would map, fault
   // in and unmap it in every step.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);

@@ -60,7 +60,9 @@ metrics::Position position_on(const comm::RankBoard& board, std::uint64_t first)
     case comm::Phase::kEvaluation:
     case comm::Phase::kCheckpoint:
       return {view.step, comm::phase_name(view.phase)};
-    case comm::Phase::kEnd:
+    case comm::Phase::kExport:
+    case comm::Phase::kShutdown:
+    case comm::Phase::kDone:
       return {view.step, ""};
     default:
       return {view.step - 1, ""};

@@ -35,15 +35,20 @@ Error without_model(const Error& error, const std::string& lost) {
 
 train::TrainResult run_trainer(train::Trainer& trainer,
                                const std::optional<metrics::RunFolder>& folder,
-                               const metrics::Sinks& sinks, int world, double startup_seconds) {
+                               const metrics::Sinks& sinks, Job& job, double startup_seconds) {
   try {
     return trainer.run();
   } catch (const std::exception& error) {
+    // MPI may still receive into the arrays that go now.
+    const bool is_known_to_all = dynamic_cast<const comm::AgreedError*>(&error) != nullptr;
+    auto& watchdog = job.supervision().watchdog();
+    if (!is_known_to_all && watchdog) watchdog->stop_carrying();
     if (folder) {
       try {
         for (const auto& sink : sinks) sink->sync();
-        const Json summary = make_failure_summary(folder->run_id(), trainer.result(), world,
-                                                  startup_seconds, message_of(error));
+        const Json summary =
+            make_failure_summary(folder->run_id(), trainer.result(), job.topology.world,
+                                 startup_seconds, message_of(error));
         leave_result(*folder, summary);
       } catch (const std::exception& unwritten) {
         print_warning(message_of(unwritten));
@@ -62,7 +67,9 @@ void export_model(Job& job, const std::optional<metrics::RunFolder>& folder,
     const std::vector<model::NamedTensor> tensors = model::state_dict(network);
     try {
       model::write_safetensors(folder->safetensors_path(), tensors, description.to_metadata());
+      job.touch();
       model::write_pth(folder->pth_path(description.dataset), tensors);
+      job.touch();
     } catch (const IoError& error) {
       throw without_model(error, lost);
     } catch (const CannotCreateError& error) {

@@ -19,7 +19,7 @@ namespace tandem::app {
 // metrics are durable; `folder` and `sinks` are rank 0's.
 train::TrainResult run_trainer(train::Trainer& trainer,
                                const std::optional<metrics::RunFolder>& folder,
-                               const metrics::Sinks& sinks, int world, double startup_seconds);
+                               const metrics::Sinks& sinks, Job& job, double startup_seconds);
 
 // Collective. Rank 0 writes the model in both forms; the weights are everywhere the same. `lost`:
 // on rank 0 why the last checkpoint could not be written, or nothing.

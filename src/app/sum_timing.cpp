@@ -87,7 +87,7 @@ double bus_bandwidth(std::size_t bytes, double seconds, int ranks) {
 
 SumTiming time_sums(comm::Communicator& world, comm::Collectives& ours,
                     const comm::BareAllReduce& bare, Span<float> values, std::size_t bytes,
-                    double seconds, bool is_rounded) {
+                    double seconds, bool is_rounded, const Touch& touch) {
   SumTiming timing;
   timing.bytes = bytes;
   const Span<float> some = values.subspan(0, bytes / sizeof(float));
@@ -109,6 +109,7 @@ SumTiming time_sums(comm::Communicator& world, comm::Collectives& ours,
   std::vector<double> bare_ones;
   std::vector<double> ratios;
   for (int pair = 0; pair < timing.pairs; ++pair) {
+    call(touch);
     double times[2] = {0, 0};  // ours, bare
     for (const int which : {pair % 2, 1 - pair % 2}) {
       times[which] =

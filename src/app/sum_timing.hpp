@@ -11,6 +11,8 @@
 
 #include "tandem/comm/bare_all_reduce.hpp"
 #include "tandem/comm/communicator.hpp"
+#include "tandem/core/span.hpp"
+#include "tandem/core/touch.hpp"
 
 namespace tandem::app {
 
@@ -33,9 +35,9 @@ double algorithm_bandwidth(std::size_t bytes, double seconds);
 double bus_bandwidth(std::size_t bytes, double seconds, int ranks);
 
 // Collective. Sums the first `bytes` of `values`, in turn with `bare`, for about `seconds`.
-// `is_rounded`: the sums are rounded to bfloat16.
+// `is_rounded`: the sums are rounded to bfloat16. `touch`: as it advances.
 SumTiming time_sums(comm::Communicator& world, comm::Collectives& ours,
                     const comm::BareAllReduce& bare, Span<float> values, std::size_t bytes,
-                    double seconds, bool is_rounded);
+                    double seconds, bool is_rounded, const Touch& touch);
 
 }  // namespace tandem::app

@@ -1,34 +1,97 @@
-#include "supervision.hpp"
+#include "tandem/app/supervision.hpp"
 
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "tandem/comm/launcher.hpp"
 #include "tandem/comm/runtime.hpp"
+#include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
+// A rank that has crashed meanwhile never comes, and its launcher may not end the others.
+constexpr double kPatience = 10;
+
+double seconds_since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
 // Collective. By rank, on every rank.
-std::vector<std::string> hosts_of(Job& job) {
-  const std::vector<std::string> hosts = job.world.gather_strings(job.topology.host);
-  return split(job.world.broadcast_string(join(hosts, "\n")), '\n');
+std::vector<std::string> hosts_of(comm::MpiCommunicator& world, const std::string& host) {
+  const std::vector<std::string> hosts = world.gather_strings(host);
+  return split(world.broadcast_string(join(hosts, "\n")), '\n');
 }
 
 }  // namespace
 
-Supervision::Supervision(Job& job, double warn_seconds, double abort_seconds)
-    : board_(job.world, job.node, job.topology), hosts_(hosts_of(job)) {
-  if (warn_seconds == 0 && abort_seconds == 0) return;
+Supervision::Supervision(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
+                         const comm::Topology& topology, comm::StallLimits limits)
+    : rank_(topology.rank),
+      board_(world, node, topology),
+      hosts_(hosts_of(world, topology.host)),
+      limits_(limits) {
   if (!comm::Runtime::allows_threads()) {
-    job.warn("this MPI lets one thread call it, so nobody watches for ranks that hang");
+    if (rank_ == 0) {
+      print_warning("this MPI lets one thread call it, so nobody watches for ranks that hang");
+    }
     return;
   }
   comm::WatchdogSettings settings;
-  settings.warn_seconds = warn_seconds;
-  settings.abort_seconds = abort_seconds;
+  settings.limits = limits;
   settings.hosts = hosts_;
   settings.warn = print_warning;
   settings.report_end = print_error;
-  watchdog_.emplace(board_, job.topology.rank, std::move(settings));
+  watchdog_.emplace(board_, rank_, std::move(settings));
+}
+
+void Supervision::set_limits(comm::StallLimits limits) {
+  limits_ = limits;
+  if (watchdog_) watchdog_->set_limits(limits);
+}
+
+void Supervision::leave_mpi() {
+  if (watchdog_) watchdog_->leave_mpi();
+  board_.leave_mpi();
+}
+
+void Supervision::await_ranks_of_host() {
+  board_.enter(comm::Phase::kDone);
+  if (!watchdog_) return;
+  const auto begin = Clock::now();
+  while (!board_.is_host_done()) {
+    if (limits_.abort_seconds == 0 && seconds_since(begin) > kPatience) return;
+    std::this_thread::sleep_for(kBetweenLooks);
+  }
+  await_processes();
+}
+
+void Supervision::await_processes() const {
+  const std::vector<comm::RankView> ranks = board_.view();
+  const int table = ranks[static_cast<std::size_t>(rank_)].table;
+  if (table != rank_) return;  // named after the lowest of its ranks
+  const auto begin = Clock::now();
+  for (const comm::RankView& rank : ranks) {
+    if (rank.table != table || rank.rank == rank_) continue;
+    while (comm::is_rank_process(rank.process, rank.rank)) {
+      const double seconds = seconds_since(begin);
+      if (limits_.abort_seconds == 0) return;
+      if (seconds >= limits_.abort_seconds) {
+        const comm::Stall stall{rank, seconds, true, rank_, -1};
+        print_error(comm::describe_stall(stall, hosts_[static_cast<std::size_t>(rank.rank)]) +
+                    "; the job ends, see --stall-abort");
+        ::_exit(static_cast<int>(ExitCode::kStalled));
+      }
+      std::this_thread::sleep_for(kBetweenLooks);
+    }
+  }
 }
 
 }  // namespace tandem::app

@@ -47,15 +47,11 @@ BoardRelay::BoardRelay(MpiCommunicator& world, bool is_member) {
 
 BoardRelay::~BoardRelay() {
   if (!link_ || !has_peers()) return;
-  if (!freeing_could_hang()) {
-    try {
-      say_goodbye();
-      return;
-    } catch (const std::exception&) {
-      // MPI has failed between hosts; the job's own next call says so.
-    }
+  try {
+    say_goodbye();
+  } catch (const std::exception&) {
+    abandon();  // MPI has failed between hosts; the job's own next call says so
   }
-  link_.release();  // its messages may be in flight, and MPI ends with the process
 }
 
 // Messages of one member arrive in order, so after the goodbye of each nothing is under way.

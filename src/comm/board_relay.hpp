@@ -19,8 +19,10 @@ class BoardRelay {
 
   // Collective. Members speak for the ranks of their host; there must be at least one.
   BoardRelay(MpiCommunicator& world, bool is_member);
-  // Collective, except on the way out of an error.
+  // Collective, unless it was abandoned.
   ~BoardRelay();
+  // Messages may be in flight, and MPI may have ended: what it holds of MPI is never freed.
+  void abandon() { link_.release(); }
 
   // Whether there is another member to talk to.
   bool has_peers() const;

@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <new>
@@ -53,7 +54,9 @@ RankBoard::RankBoard(MpiCommunicator& world, MpiCommunicator& node, const Topolo
   node.barrier();  // then all rows are complete
 }
 
-RankBoard::~RankBoard() = default;
+RankBoard::~RankBoard() {
+  if (relay_) relay_->abandon();
+}
 
 void RankBoard::report(std::uint64_t step, Phase phase) {
   Row& mine = rows_[rank_];
@@ -63,6 +66,13 @@ void RankBoard::report(std::uint64_t step, Phase phase) {
 }
 
 void RankBoard::touch() { rows_[rank_].reports.fetch_add(1, std::memory_order_relaxed); }
+
+void RankBoard::enter(Phase phase) { report(rows_[rank_].step, phase); }
+
+void RankBoard::leave_mpi() {
+  sees_host_only_ = true;
+  relay_.reset();
+}
 
 void RankBoard::beat() { rows_[rank_].beats.fetch_add(1, std::memory_order_relaxed); }
 
@@ -96,8 +106,17 @@ std::vector<RankView> RankBoard::view() const {
     const Row& row = rows_[rank];
     ranks.push_back({rank, row.table, row.process, row.step, static_cast<Phase>(row.phase.load()),
                      row.reports, row.beats});
+    const bool is_out_of_sight = sees_host_only_ && row.table != rows_[rank_].table;
+    if (is_out_of_sight) ranks.back().phase = Phase::kDone;
   }
   return ranks;
+}
+
+bool RankBoard::is_host_done() const {
+  const std::vector<RankView> ranks = view();
+  return std::all_of(ranks.begin(), ranks.end(), [this](const RankView& rank) {
+    return rank.table != rows_[rank_].table || rank.phase == Phase::kDone;
+  });
 }
 
 }  // namespace tandem::comm

@@ -1,17 +1,24 @@
 #include "tandem/comm/runtime.hpp"
 
 #include <mpi.h>
-#include <sys/prctl.h>
+#include <unistd.h>
 
-#include <csignal>
+#include <chrono>
 #include <cstdlib>
 #include <string_view>
+#include <system_error>
+#include <thread>
 
 #include "check_mpi.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/stop_signal.hpp"
 
 namespace tandem::comm {
+namespace {
+
+constexpr auto kTimeForAbort = std::chrono::seconds(2);
+
+}  // namespace
 
 void check_mpi(int code, const char* call, const char* file, int line) {
   if (code == MPI_SUCCESS) return;
@@ -55,8 +62,17 @@ bool Runtime::allows_threads() {
   return provided == MPI_THREAD_MULTIPLE;
 }
 
+// MPI_Abort itself may hang where a peer does.
 void Runtime::abort(int code) {
   StopSignal::announce_no_more();
+  try {
+    std::thread([code] {
+      std::this_thread::sleep_for(kTimeForAbort);
+      ::_exit(code);
+    }).detach();
+  } catch (const std::system_error&) {
+    // No thread can be had; MPI_Abort is tried all the same.
+  }
   MPI_Abort(MPI_COMM_WORLD, code);
   std::_Exit(code);
 }
@@ -74,27 +90,6 @@ std::string host_name() {
   int length = 0;
   TANDEM_MPI(MPI_Get_processor_name(host, &length));
   return std::string(host, static_cast<std::size_t>(length));
-}
-
-namespace {
-
-// nullptr where no launcher started this process.
-const char* launcher_rank_text() {
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    if (const char* value = std::getenv(name)) return value;
-  }
-  return nullptr;
-}
-
-}  // namespace
-
-void die_with_launcher() {
-  if (launcher_rank_text() != nullptr) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-}
-
-int launcher_rank() {
-  const char* text = launcher_rank_text();
-  return text == nullptr ? 0 : std::atoi(text);
 }
 
 }  // namespace tandem::comm

@@ -27,7 +27,11 @@ const char* phase_name(Phase phase) {
       return "evaluation";
     case Phase::kCheckpoint:
       return "checkpoint";
-    case Phase::kEnd:
+    case Phase::kExport:
+      return "export";
+    case Phase::kShutdown:
+      return "shutdown";
+    case Phase::kDone:
       return "end";
   }
   return "";
@@ -61,9 +65,11 @@ std::optional<Stall> StallJudge::look(const std::vector<RankView>& ranks, double
   update(ranks, now);
   std::optional<Stall> worst;
   const int own_table = ranks[static_cast<std::size_t>(rank_)].table;
-  double own_report_at = 0;
+  double own_report_at = 0;   // the last one of this host
+  double last_report_at = 0;  // and of all
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i].table == own_table) own_report_at = std::max(own_report_at, seen_[i].report_at);
+    last_report_at = std::max(last_report_at, seen_[i].report_at);
   }
   const auto blame_order = [own_table](const Stall& stall) {
     const bool is_seen_silent = stall.is_silent && stall.culprit.table == own_table;
@@ -71,8 +77,11 @@ std::optional<Stall> StallJudge::look(const std::vector<RankView>& ranks, double
                            stall.culprit.phase);
   };
   for (std::size_t i = 0; i < ranks.size(); ++i) {
-    if (ranks[i].phase == Phase::kEnd) continue;
-    Stall stall{ranks[i], now - seen_[i].report_at, is_silent(i, now)};
+    if (ranks[i].phase == Phase::kDone) continue;
+    Stall stall{ranks[i], 0, is_silent(i, now)};
+    // A rank that runs may wait for another one that advances, however long.
+    stall.seconds =
+        now - (stall.is_silent ? std::max(seen_[i].report_at, seen_[i].beat_at) : last_report_at);
     // While ranks of this host advance, so do all others, although no news of them come.
     if (stall.is_silent && ranks[i].table != own_table) {
       stall.seconds = std::min(stall.seconds, now - own_report_at);

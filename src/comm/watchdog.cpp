@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <functional>
 #include <utility>
 
 #include "tandem/comm/runtime.hpp"
@@ -16,7 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto kBetweenLooks = 100ms;
-constexpr auto kTimeForAbort = 2s;
 // The main thread speaks of a failure itself where it can, and the ranks that see one one by one.
 constexpr int kLooksForMainThread = 10;
 constexpr int kMostTurns = 50;
@@ -27,14 +27,8 @@ double now_in_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// MPI_Abort itself may hang where a peer does.
-[[noreturn]] void end_job(ExitCode exit_code) {
-  const int code = static_cast<int>(exit_code);
-  std::thread([code] {
-    std::this_thread::sleep_for(kTimeForAbort);
-    ::_exit(code);
-  }).detach();
-  Runtime::abort(code);
+bool has_several_hosts(const std::vector<std::string>& hosts) {
+  return std::adjacent_find(hosts.begin(), hosts.end(), std::not_equal_to<>()) != hosts.end();
 }
 
 }  // namespace
@@ -61,6 +55,28 @@ Watchdog::~Watchdog() {
   }
   changed_.notify_all();
   thread_.join();
+}
+
+void Watchdog::set_limits(StallLimits limits) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  settings_.limits = limits;
+}
+
+void Watchdog::stop_carrying() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  carries_ = false;
+}
+
+void Watchdog::leave_mpi() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  carries_ = false;
+  has_left_mpi_ = true;
+}
+
+// After MPI's end the launcher ends the other ranks, because this one fails.
+void Watchdog::end_job(ExitCode code) const {
+  if (has_left_mpi_) ::_exit(static_cast<int>(code));
+  Runtime::abort(static_cast<int>(code));
 }
 
 // A host that cannot be reached falls silent, and is then named as any other.
@@ -109,14 +125,19 @@ void Watchdog::watch() {
     if (!stall || stall->seconds < 1) warned = false;
     if (!stall || (stall->speaker != rank_ && stall->substitute != rank_)) continue;
     const double seconds = stall->seconds - (stall->speaker == rank_ ? 0 : kWaitForSpeaker);
+    const bool waits_for_another_host =
+        has_left_mpi_ && !stall->is_silent && has_several_hosts(settings_.hosts);
     const auto words = [&] {
-      return describe_stall(*stall, settings_.hosts[static_cast<std::size_t>(stall->culprit.rank)]);
+      return describe_stall(*stall,
+                            settings_.hosts[static_cast<std::size_t>(stall->culprit.rank)]) +
+             (waits_for_another_host ? "; a rank of another host may not end" : "");
     };
-    if (settings_.abort_seconds > 0 && seconds >= settings_.abort_seconds) {
+    const auto [warn_seconds, abort_seconds] = settings_.limits;
+    if (abort_seconds > 0 && seconds >= abort_seconds) {
       settings_.report_end(words() + "; the job ends, see --stall-abort");
       end_job(ExitCode::kStalled);
     }
-    if (!warned && settings_.warn_seconds > 0 && seconds >= settings_.warn_seconds) {
+    if (!warned && warn_seconds > 0 && seconds >= warn_seconds) {
       warned = true;
       settings_.warn(words());
     }

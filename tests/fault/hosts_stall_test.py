@@ -13,6 +13,7 @@ from hosts import IN_OWN_FOLDER, TWO_HOSTS
 from processes import by_rank
 from tandem import DATA, PROGRAM, TandemTest
 
+LIBRARY = os.environ["TANDEM_TEST_HANG_POINTS"]
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64", "--epochs", "100000", "--log-every", "1",
          "--eval-every", "0", "--threads", "1", "--quiet", "--run-id", "a", "--stall-warn", "2", "--stall-abort", "4"]
 
@@ -60,6 +61,27 @@ class HostsStall(TandemTest):
 
     def test_another_host_names_the_only_rank_of_a_host(self):
         self.stop(2, "n2", ", or its host is out of reach")
+
+    def run_to_place(self, place):
+        """Exit code, words and places of a short training whose rank 2, alone on n2, stops at the place; 0: nowhere."""
+        for host in ("n1", "n2"):
+            (self.folder / host).mkdir(exist_ok=True)
+        log = self.folder / f"places-{place}"
+        words = []
+        for name, value in {"LD_PRELOAD": LIBRARY, "HANG_POINTS_RANK": 2, "HANG_POINTS_LOG": log, "HANG_POINTS": place}.items():
+            words += ["-x", f"{name}={value}"]
+        train = [*TRAIN[:TRAIN.index("--epochs")], "--max-steps", "2", "--eval-every", "0", "--threads", "1", "--quiet",
+                 "--run-id", f"end-{place}", "--stall-abort", "4"]
+        job = subprocess.run([*TWO_HOSTS, *words, *IN_OWN_FOLDER, PROGRAM, *train], cwd=self.folder, text=True, capture_output=True)
+        return job.returncode, job.stderr, log.read_text().splitlines()
+
+    def test_the_end_of_a_rank_alone_on_its_host_is_not_waited_for(self):
+        code, errors, places = self.run_to_place(0)
+        self.assertEqual(code, 0, errors)
+        code, errors, _ = self.run_to_place(1 + places.index("MPI_Finalize"))
+        self.assertEqual(code, 124, errors)
+        self.assertRegex(errors, r"(?m)^tandem: error: rank 0 \(n1, process \d+\) has not advanced for \d+ s: step 2, shutdown; "
+                                 r"a rank of another host may not end; the job ends, see --stall-abort$")
 
 
 if __name__ == "__main__":

@@ -1,12 +1,14 @@
-// What: this process as one rank of a job: its communicators and its place.
+// What: this process as one rank of a job: its communicators, its place, and the watch over all.
 // Owns: the communicators; lives between the Runtime and everything that communicates. Threads: the
 // main thread. Throws: InternalError.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "tandem/app/options.hpp"
+#include "tandem/app/supervision.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/comm/topology.hpp"
 #include "tandem/train/image_store.hpp"
@@ -14,6 +16,12 @@
 namespace tandem::app {
 
 struct Job {
+  // Collective. Makes `watch`, which outlives MPI, unless the ranks run programs of different
+  // versions: these may not write the same into memory that they share.
+  Job(std::optional<Supervision>& watch, comm::StallLimits limits);
+  // Collective, at the end of every command: the last that the ranks do together by MPI.
+  void end();
+
   comm::MpiCommunicator world = comm::MpiCommunicator::world();
   comm::MpiCommunicator node = world.node();
   comm::Topology topology = comm::discover_topology(world, node);
@@ -22,6 +30,15 @@ struct Job {
   // A line, or a warning, from rank 0 alone.
   void say(const std::string& line) const;
   void warn(const std::string& message) const;
+
+  // Not where the ranks' versions differ.
+  Supervision& supervision() { return *watch_; }
+  bool has_same_versions() const { return watch_.has_value(); }
+  // That this rank advances in something long.
+  void touch();
+
+ private:
+  std::optional<Supervision>& watch_;
 };
 
 // Collective. Rank 0 reads environment, files and recipe and every rank gets the result; the

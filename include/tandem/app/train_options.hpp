@@ -49,8 +49,6 @@ struct Safekeeping {
   std::uint64_t drift_check_every = 0;  // steps; 0: never
   double stop_after_seconds = 0;        // 0: never
   bool skip_nonfinite = false;
-  double stall_warn_seconds = 60;    // 0: never
-  double stall_abort_seconds = 600;  // 0: never
 };
 
 struct TrainRequest {

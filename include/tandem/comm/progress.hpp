@@ -6,7 +6,7 @@
 
 namespace tandem::comm {
 
-// In the order in which they follow each other within a step.
+// In the order in which they follow each other within a step, and after the last one.
 enum class Phase : std::uint32_t {
   kStartUp,
   kData,
@@ -15,7 +15,9 @@ enum class Phase : std::uint32_t {
   kUpdate,
   kEvaluation,
   kCheckpoint,
-  kEnd
+  kExport,
+  kShutdown,
+  kDone  // nothing is expected of the rank any more
 };
 
 // "exchange"

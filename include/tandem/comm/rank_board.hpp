@@ -2,9 +2,11 @@
 // the host share. Owns: the memory. Threads: report() and touch() from the main thread, beat() and
 // carry() from the watchdog's, view() from any. Throws: InternalError.
 //
-// Where the hosts have no room for shared memory each rank has a table of its own.
+// Where the hosts have no room for shared memory each rank has a table of its own. The table
+// outlives MPI: after leave_mpi() all but carry() may be called, also during MPI_Finalize.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
@@ -23,17 +25,24 @@ class RankBoard final : public Progress {
  public:
   // Collective over both.
   RankBoard(MpiCommunicator& world, MpiCommunicator& node, const Topology& topology);
-  // Collective, except on the way out of an error.
+  // What the relay holds of MPI is left to MPI_Finalize, unless leave_mpi() was called.
   ~RankBoard() override;
 
   void report(std::uint64_t step, Phase phase) override;
   void touch() override;
+  // The step stays.
+  void enter(Phase phase);
   // That this process runs at all.
   void beat();
   // Brings what the ranks of this host report to the other hosts, and theirs here. Never waits.
   void carry();
-  // Every rank of the job; what others report is as old as their host's last carry().
+  // Collective. Ends the news between hosts; carry() must not be called any more.
+  void leave_mpi();
+  // Every rank of the job; what others report is as old as their host's last carry(). After
+  // leave_mpi() nothing is expected of ranks of other hosts.
   std::vector<RankView> view() const;
+  // Whether all ranks that share this table are in Phase::kDone.
+  bool is_host_done() const;
 
  private:
   struct Row;
@@ -43,6 +52,7 @@ class RankBoard final : public Progress {
   NodeMemory memory_;
   std::unique_ptr<BoardRelay> relay_;
   Row* rows_ = nullptr;  // by rank
+  std::atomic<bool> sees_host_only_{false};
 };
 
 }  // namespace tandem::comm

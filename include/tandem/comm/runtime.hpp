@@ -22,7 +22,7 @@ class Runtime {
   // Whether several threads may call MPI at a time.
   static bool allows_threads();
 
-  // Ends every rank of the job; the launcher answers with `code`.
+  // Ends every rank of the job; the launcher answers with `code`. Takes 2 s at most.
   [[noreturn]] static void abort(int code);
 };
 
@@ -31,13 +31,5 @@ std::string mpi_library_version();
 
 // MPI's name of this host; needs a Runtime.
 std::string host_name();
-
-// Asks the kernel for a SIGTERM when the launcher that started this process dies, so that no rank
-// outlives it unnoticed. Without a launcher nothing.
-void die_with_launcher();
-
-// This process's rank as its launcher tells it through the environment, 0 where there is no
-// launcher. Only for commands that do not use MPI: they must speak once, too.
-int launcher_rank();
 
 }  // namespace tandem::comm

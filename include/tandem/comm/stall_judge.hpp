@@ -3,7 +3,9 @@
 //
 // While one rank hangs, all others wait for it in an exchange, so all look alike to a clock. The
 // one to blame is the one whose process does not run, on this host first, because news of others
-// come through a rank of this one; else the one that is furthest behind.
+// come through a rank of this one. While all run, and as long as any advances, none is to blame:
+// ranks wait for one that writes or reads a large file. Where none advances, it is the one that is
+// furthest behind.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +28,7 @@ struct RankView {
 
 struct Stall {
   RankView culprit;
-  double seconds = 0;      // without a report
+  double seconds = 0;      // since it ran, or, where all run, since any of them reported
   bool is_silent = false;  // its process does not run: stopped, or starved of its CPU
   // Of the ranks that run: the lowest of the culprit's host, which knows best; and the lowest of
   // all others, should that host be out of reach. -1: none.

@@ -3,7 +3,8 @@
 // Owns: the thread. Threads: make, use and destroy it on the main thread; MPI must allow calls from
 // several. Throws: nothing; it ends the job with MPI_Abort (124, or the failure's code).
 //
-// Every rank has one, and one of them speaks: see Stall.
+// Every rank has one, and one of them speaks: see Stall. It may outlive MPI, so that a rank that
+// hangs in MPI_Finalize is named, too.
 #pragma once
 
 #include <condition_variable>
@@ -15,12 +16,18 @@
 
 #include "tandem/comm/collectives.hpp"
 #include "tandem/comm/rank_board.hpp"
+#include "tandem/core/error.hpp"
 
 namespace tandem::comm {
 
+// Of a stall, until it is warned of, and until the job ends; 0: never.
+struct StallLimits {
+  double warn_seconds = 60;
+  double abort_seconds = 600;
+};
+
 struct WatchdogSettings {
-  double warn_seconds = 60;        // 0: never
-  double abort_seconds = 600;      // 0: never
+  StallLimits limits;
   std::vector<std::string> hosts;  // by rank
   std::function<void(const std::string&)> warn;
   std::function<void(const std::string&)> report_end;  // the last words, before the job ends
@@ -33,6 +40,14 @@ class Watchdog {
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
+
+  void set_limits(StallLimits limits);
+  // From now on no news come from other hosts or go there. After an error, before the memory goes
+  // that MPI still receives into: whoever calls MPI lets it do so.
+  void stop_carrying();
+  // From now on it calls no MPI, and ends the job by this rank's exit code. There must be no
+  // Carrier.
+  void leave_mpi();
 
   // Calls carrier.check() several times a second while it lives: what waits for a GPU does not.
   class Carrier {
@@ -50,13 +65,15 @@ class Watchdog {
   void watch();
   void check_carrier();
   void carry();
+  [[noreturn]] void end_job(ExitCode code) const;
 
   RankBoard& board_;
-  const WatchdogSettings settings_;
+  WatchdogSettings settings_;
   const int rank_;
-  bool carries_ = true;   // its thread's own
-  int failed_looks_ = 0;  // likewise
-  std::mutex mutex_;      // guards stopping_, carrier_
+  int failed_looks_ = 0;  // its thread's own
+  std::mutex mutex_;      // guards what follows, and settings_.limits
+  bool carries_ = true;
+  bool has_left_mpi_ = false;
   std::condition_variable changed_;
   bool stopping_ = false;
   Collectives* carrier_ = nullptr;

@@ -7,8 +7,6 @@
 #include "data_check.hpp"
 #include "device_choice.hpp"
 #include "start_checks.hpp"
-#include "supervision.hpp"
-#include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/gpu_access.hpp"
@@ -21,15 +19,6 @@ namespace {
 std::string command_line_of(Arguments arguments) {
   arguments.erase(std::remove(arguments.begin(), arguments.end(), "--json"), arguments.end());
   return join(arguments, " ");
-}
-
-// Collective. Programs of two versions may not send each other the same messages, so that it must
-// be known first.
-bool is_same_everywhere(comm::Communicator& world, const std::string& text) {
-  const std::uint64_t mine = hash64(text.data(), text.size());
-  std::uint64_t first = mine;
-  world.broadcast(Span<std::uint64_t>(&first, 1));
-  return world.all_reduce_value<std::int64_t>(mine == first ? 0 : 1) == 0;
 }
 
 // Collective. On rank 0 who runs which version where, and nothing else.
@@ -111,12 +100,11 @@ std::vector<PairSpeed> gather_pairs(Job& job, const std::vector<PairSpeed>& mine
 Examination examine(Job& job, const ExaminationRequest& request, const Arguments& arguments) {
   Examination result;
   const std::string versions = describe_versions();
-  if (!is_same_everywhere(job.world, versions)) {
+  if (!job.has_same_versions()) {
     result.facts = gather_versions(job, versions);
     return result;
   }
-  Supervision supervision(job, request.stall_warn_seconds, request.stall_abort_seconds);
-  comm::Progress& progress = supervision.board();
+  comm::Progress& progress = job.supervision().board();
   RankFacts mine = look_at_start(job, request.threads);
   mine.versions = versions;
   if (job.topology.local_rank == 0) mine.stale_memory = find_stale_memory();

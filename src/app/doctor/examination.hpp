@@ -21,8 +21,6 @@ struct Examination {
 struct ExaminationRequest {
   std::string data;  // may be empty
   int threads = 1;
-  double stall_warn_seconds = 0;  // of a rank that hangs in what it looks at; 0: never
-  double stall_abort_seconds = 0;
 };
 
 // Collective, in an order that depends on nothing but the request. Where the ranks run programs of

@@ -86,8 +86,6 @@ void read_safekeeping(Options& options, Safekeeping& safekeeping) {
   refuse_without_evaluations(options);
   safekeeping.drift_check_every = options.count("drift-check-every", 0, std::uint64_t{1} << 40);
   safekeeping.skip_nonfinite = options.choice("on-nonfinite") == "skip";
-  safekeeping.stall_warn_seconds = options.real("stall-warn", 0, kMostSeconds);
-  safekeeping.stall_abort_seconds = options.real("stall-abort", 0, kMostSeconds);
   const double margin = options.real("stop-margin", 0, kMostSeconds);
   if (!options.is_set("max-time")) return;
   const double most = options.parsed("max-time", parse_time);

@@ -1,4 +1,5 @@
 // Every option of `tandem train`, in the order of its help.
+#include "stall_options.hpp"
 #include "tandem/app/train_options.hpp"
 #include "tandem/comm/sum_algorithm.hpp"
 #include "tandem/core/text.hpp"
@@ -32,6 +33,7 @@ OptionTable train_option_table() {
   const std::string models =
       join(model::network_names(), ", ") + ", or a TorchScript file that Python exported";
   const std::vector<std::string> optimizers{"sgd", "adamw", "muon"};
+  const OptionTable stall = stall_options("safekeeping");
   const std::vector<std::string> schedules{"constant", "step", "cosine", "linear", "triangle"};
   return {
       {"data", "FILE.h5", "", "packed data set, made by tandem pack", "what to train"},
@@ -146,10 +148,8 @@ OptionTable train_option_table() {
        "abort, or skip: leave out an update whose loss or gradient is not finite",
        "safekeeping",
        {"abort", "skip"}},
-      {"stall-warn", "S", "60", "warn of a rank that has not advanced for S seconds; 0: never",
-       "safekeeping"},
-      {"stall-abort", "S", "600", "end the job (124) when it has not for S seconds; 0: never",
-       "safekeeping"},
+      stall[0],
+      stall[1],
 
       {"run-id", "ID", "", "name of the run's folder; made from the time where not given",
        "reporting"},

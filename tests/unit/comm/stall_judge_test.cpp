@@ -9,7 +9,8 @@ namespace {
 class Ranks {
  public:
   // Judged by one of them.
-  explicit Ranks(std::size_t count, int judge = 0) : judge_(judge), ranks_(count), silent_(count) {
+  explicit Ranks(std::size_t count, int judge = 0)
+      : judge_(judge), ranks_(count), silent_(count), busy_(count) {
     for (std::size_t i = 0; i < count; ++i) {
       ranks_[i].rank = static_cast<int>(i);
       ranks_[i].process = static_cast<int>(100 + i);
@@ -26,12 +27,16 @@ class Ranks {
     for (RankView& rank : ranks_) rank.table = rank.rank / count * count;
   }
   void silence(std::size_t rank) { silent_[rank] = true; }
-  // The stall after so many seconds in which nobody reports.
+  void revive(std::size_t rank) { silent_[rank] = false; }
+  // It reports at each look from now on, as in a long phase.
+  void keep_busy(std::size_t rank) { busy_[rank] = true; }
+  // The stall after so many seconds in which only busy ranks report.
   std::optional<Stall> wait(double seconds) {
     std::optional<Stall> stall;
     for (double end = now_ + seconds; now_ < end; now_ += 0.1) {
       for (std::size_t i = 0; i < ranks_.size(); ++i) {
         if (!silent_[i]) ++ranks_[i].beats;
+        if (busy_[i]) ++ranks_[i].reports;
       }
       stall = judge_.look(ranks_, now_);
     }
@@ -44,6 +49,7 @@ class Ranks {
   StallJudge judge_;
   std::vector<RankView> ranks_;
   std::vector<bool> silent_;
+  std::vector<bool> busy_;
   double now_ = 1000;
 };
 
@@ -158,10 +164,102 @@ TEST(StallJudge, ARankThatComputesTooLongSpeaksOfItself) {
 }
 
 TEST(StallJudge, ARankThatHasEndedIsNotBlamed) {
-  Ranks ranks(1);
+  Ranks ranks(2);
   ranks.wait(0.5);
-  ranks.at(0, 9, Phase::kEnd);
+  ranks.at(0, 9, Phase::kDone);
+  ranks.at(1, 9, Phase::kDone);
+  ranks.silence(1);
   EXPECT_FALSE(ranks.wait(5));
+}
+
+TEST(StallJudge, ARankThatShutsDownIsBlamed) {
+  for (const Phase phase : {Phase::kCheckpoint, Phase::kExport, Phase::kShutdown}) {
+    Ranks ranks(2);
+    ranks.wait(0.5);
+    ranks.at(0, 9, Phase::kDone);
+    ranks.at(1, 9, phase);
+    const auto stall = ranks.wait(5);
+    ASSERT_TRUE(stall);
+    EXPECT_EQ(stall->culprit.rank, 1);
+    EXPECT_EQ(stall->culprit.phase, phase);
+  }
+}
+
+TEST(StallJudge, RanksThatRunMayWaitForOneThatAdvances) {
+  Ranks ranks(3);
+  ranks.wait(0.5);
+  ranks.keep_busy(1);
+  EXPECT_FALSE(ranks.wait(1000));
+}
+
+TEST(StallJudge, TheTimeOfRanksThatRunCountsFromTheLastReportOfAny) {
+  Ranks ranks(3);
+  ranks.wait(7);
+  ranks.at(1, 1, Phase::kData);
+  const auto stall = ranks.wait(2);
+  ASSERT_TRUE(stall);
+  EXPECT_NEAR(stall->seconds, 2, 0.2);
+  EXPECT_EQ(stall->culprit.rank, 0) << "the first where all are alike";
+}
+
+TEST(StallJudge, ASilentRankIsBlamedWhileAnotherAdvances) {
+  Ranks ranks(2);
+  ranks.wait(0.5);
+  ranks.keep_busy(0);
+  ranks.silence(1);
+  const auto stall = ranks.wait(4);
+  ASSERT_TRUE(stall);
+  EXPECT_EQ(stall->culprit.rank, 1);
+  EXPECT_TRUE(stall->is_silent);
+  EXPECT_NEAR(stall->seconds, 4, 0.2);
+  EXPECT_EQ(stall->speaker, 0);
+}
+
+// It may have waited long before, for a rank that advanced.
+TEST(StallJudge, TheTimeOfASilentRankCountsFromWhenItLastRan) {
+  Ranks ranks(2);
+  ranks.keep_busy(0);
+  ranks.wait(300);
+  ranks.silence(1);
+  const auto stall = ranks.wait(3);
+  ASSERT_TRUE(stall);
+  EXPECT_EQ(stall->culprit.rank, 1);
+  EXPECT_NEAR(stall->seconds, 3, 0.2);
+}
+
+TEST(StallJudge, ARankIsSilentAfterAMomentWithoutABeat) {
+  Ranks ranks(2);
+  ranks.wait(0.5);
+  ranks.silence(1);
+  EXPECT_FALSE(ranks.wait(1.4)->is_silent);
+  EXPECT_TRUE(ranks.wait(0.3)->is_silent);
+  ranks.revive(1);
+  EXPECT_FALSE(ranks.wait(0.2)->is_silent);
+}
+
+TEST(StallJudge, AShortGapBetweenLooksCounts) {
+  Ranks ranks(2);
+  ranks.wait(2);
+  ranks.suspend(0.8);
+  EXPECT_NEAR(ranks.wait(1)->seconds, 3.8, 0.3);
+}
+
+TEST(StallJudge, TheTimeOfASilentRankOfAnotherHostIsNoLongerThanItWasSilent) {
+  Ranks ranks(2);
+  ranks.on_hosts_of(1);
+  ranks.wait(30);
+  ranks.silence(1);
+  const auto stall = ranks.wait(3);
+  ASSERT_TRUE(stall);
+  EXPECT_EQ(stall->culprit.rank, 1);
+  EXPECT_NEAR(stall->seconds, 3, 0.2);
+}
+
+TEST(StallJudge, PhasesHaveNames) {
+  EXPECT_STREQ(phase_name(Phase::kExchange), "exchange");
+  EXPECT_STREQ(phase_name(Phase::kExport), "export");
+  EXPECT_STREQ(phase_name(Phase::kShutdown), "shutdown");
+  EXPECT_STREQ(phase_name(Phase::kDone), "end");
 }
 
 }  // namespace

@@ -1,0 +1,27 @@
+// Calls a function on a thread of its own if the object still lives after some seconds, once. For
+// what cannot be watched otherwise, as MPI_Init. Throws std::system_error where there is no thread.
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <thread>
+
+namespace tandem::comm {
+
+class Deadline {
+ public:
+  // 0 seconds: never.
+  Deadline(double seconds, std::function<void()> on_late);
+  ~Deadline();
+  Deadline(const Deadline&) = delete;
+  Deadline& operator=(const Deadline&) = delete;
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  bool is_met_ = false;
+  std::thread thread_;  // last
+};
+
+}  // namespace tandem::comm

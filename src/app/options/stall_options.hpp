@@ -1,0 +1,21 @@
+// The options that every command has whose ranks wait for each other. Module-private. Any thread
+// may call these. What is wrong is a fault of the options.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tandem/app/options.hpp"
+#include "tandem/comm/watchdog.hpp"
+
+namespace tandem::app {
+
+// --stall-warn and --stall-abort, with train's defaults.
+OptionTable stall_options(const std::string& group);
+OptionTable with_stall_options(OptionTable table, const std::string& group);
+comm::StallLimits read_stall_limits(Options& options);
+// What command line and environment say, before all that they say is read, checked and compared
+// between the ranks; train's defaults where that cannot be told.
+comm::StallLimits early_stall_limits(const std::vector<std::string>& arguments);
+
+}  // namespace tandem::app

@@ -1,0 +1,57 @@
+// Before MPI has connected the ranks, only /proc tells what became of them.
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <thread>
+
+#include "tandem/app/supervision.hpp"
+#include "tandem/comm/deadline.hpp"
+#include "tandem/comm/launcher.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/host.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+// The lowest rank that runs speaks, or, where it does not end this job, the next.
+constexpr auto kTurn = std::chrono::milliseconds(1000);
+constexpr int kMostTurns = 3;
+
+[[noreturn]] void end_start_up(double seconds) {
+  const int rank = comm::launcher_rank();
+  const std::vector<comm::RankProcess> others = comm::other_ranks_of_host();
+  const auto speak_before = [&](const comm::RankProcess& each) {
+    return each.rank < rank && !each.is_stopped;
+  };
+  const auto turns = std::count_if(others.begin(), others.end(), speak_before);
+  const auto stopped = std::find_if(others.begin(), others.end(),
+                                    [](const comm::RankProcess& each) { return each.is_stopped; });
+  // A host whose ranks all run knows less than another may.
+  const int patience = stopped == others.end() ? 1 : 0;
+  std::this_thread::sleep_for(std::min(static_cast<int>(turns) + patience, kMostTurns) * kTurn);
+  std::string text = "rank " + std::to_string(rank) + " (" + kernel_host_name() +
+                     "): MPI has not connected all ranks after " + format_fixed(seconds, 0) +
+                     " s, and no rank of this host is stopped";
+  if (stopped != others.end()) {
+    const comm::RankView culprit{stopped->rank, 0, stopped->process};
+    text = comm::describe_stall({culprit, seconds, true, rank, -1}, kernel_host_name());
+  }
+  print_error(text + "; the job ends, see --stall-abort");
+  ::_exit(static_cast<int>(ExitCode::kStalled));
+}
+
+}  // namespace
+
+struct StartUpWatch::Parts {
+  explicit Parts(double seconds) : deadline(seconds, [seconds] { end_start_up(seconds); }) {}
+  comm::Deadline deadline;
+};
+
+StartUpWatch::StartUpWatch(comm::StallLimits limits)
+    : parts_(std::make_unique<Parts>(limits.abort_seconds)) {}
+StartUpWatch::~StartUpWatch() = default;
+
+}  // namespace tandem::app

@@ -1,0 +1,179 @@
+#include "tandem/comm/launcher.hpp"
+
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <system_error>
+
+#include "tandem/core/host.hpp"
+
+namespace tandem::comm {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int kGraceMilliseconds = 10'000;
+constexpr int kBetweenLooksMilliseconds = 200;
+constexpr const char* kRankVariables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
+                                          "SLURM_PROCID"};
+// Equal in all processes of a job's step, and in the shells between them and the launcher.
+constexpr const char* kJobVariables[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
+
+fs::path folder_of(int process) { return "/proc/" + std::to_string(process); }
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+// "NAME=VALUE" of the first of these variables that this process has; "" where it has none.
+template <typename Names>
+std::string own_entry(const Names& names) {
+  for (const char* name : names) {
+    if (const char* value = std::getenv(name)) return std::string(name) + "=" + value;
+  }
+  return "";
+}
+
+bool has_entry(int process, const std::string& entry) {
+  const std::string all = '\0' + text_of(folder_of(process) / "environ");
+  return !entry.empty() && all.find('\0' + entry + '\0') != std::string::npos;
+}
+
+// The name may hold spaces and brackets, so it is skipped from the end. "R", "T", and so on.
+std::string field_of_status(int process, int field) {
+  const std::string text = text_of(folder_of(process) / "stat");
+  const std::size_t end_of_name = text.rfind(')');
+  if (end_of_name == std::string::npos) return "";
+  std::string word;
+  std::size_t at = end_of_name;
+  for (int i = 2; i < field; ++i) {
+    const std::size_t begin = text.find_first_not_of(' ', at + 1);
+    at = std::min(text.find(' ', begin), text.size());
+    if (begin == std::string::npos) return "";
+    word = text.substr(begin, at - begin);
+  }
+  return word;
+}
+
+int parent_of(int process) { return std::atoi(field_of_status(process, 4).c_str()); }
+
+bool is_stopped(int process) {
+  const std::string state = field_of_status(process, 3);
+  return state == "T" || state == "t";
+}
+
+// The first ancestor outside the job.
+int launcher_of(int parent) {
+  const std::string job = own_entry(kJobVariables);
+  while (parent > 1 && has_entry(parent, job)) parent = parent_of(parent);
+  return parent;
+}
+
+}  // namespace
+
+int launcher_rank() {
+  const std::string entry = own_entry(kRankVariables);
+  return entry.empty() ? 0 : std::atoi(entry.c_str() + entry.find('=') + 1);
+}
+
+bool is_rank_process(int process, int rank) {
+  const std::string entry = own_entry(kRankVariables);
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return has_entry(process, own_entry(kJobVariables)) &&
+         has_entry(process, entry.substr(0, entry.find('=') + 1) + std::to_string(rank)) &&
+         fs::read_symlink(folder_of(process) / "exe", error) == program && !error;
+}
+
+std::vector<RankProcess> other_ranks_of_host() {
+  std::vector<RankProcess> ranks;
+  const std::string job = own_entry(kJobVariables);
+  const std::string rank = own_entry(kRankVariables);
+  const std::string name = '\0' + rank.substr(0, rank.find('=') + 1);
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc", error); !error && entry != fs::directory_iterator();
+       entry.increment(error)) {
+    const int process = std::atoi(entry->path().filename().c_str());
+    if (process <= 0 || process == ::getpid() || !has_entry(process, job)) continue;
+    const std::string environment = '\0' + text_of(folder_of(process) / "environ");
+    const std::size_t at = environment.find(name);
+    if (at == std::string::npos) continue;
+    const int number = std::atoi(environment.c_str() + at + name.size());
+    if (is_rank_process(process, number)) ranks.push_back({number, process, is_stopped(process)});
+  }
+  std::sort(ranks.begin(), ranks.end(),
+            [](const RankProcess& a, const RankProcess& b) { return a.rank < b.rank; });
+  return ranks;
+}
+
+LauncherWatch::LauncherWatch() {
+  if (own_entry(kRankVariables).empty()) return;
+  const int parent = ::getppid();
+  // A process that is stopped takes no other signal than SIGKILL and this one, and a process that
+  // runs ignores it; the thread does the rest.
+  ::prctl(PR_SET_PDEATHSIG, SIGCONT);
+  launcher_ = launcher_of(parent);
+  pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, launcher_, 0));
+  const bool is_launcher_gone = pidfd_ < 0 && errno == ESRCH;
+  // It, or the shell that it started, may have died before the kernel was asked.
+  if (is_launcher_gone || ::getppid() != parent) ::raise(SIGTERM);
+  end_ = ::eventfd(0, EFD_CLOEXEC);
+  sigset_t all, before;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  try {
+    thread_ = std::thread([this] { watch(); });
+  } catch (const std::system_error&) {
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // no thread can be had
+  }
+  ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+LauncherWatch::~LauncherWatch() {
+  if (thread_.joinable()) {
+    const std::uint64_t one = 1;
+    [[maybe_unused]] const ssize_t written = ::write(end_, &one, sizeof one);
+    thread_.join();
+  }
+  for (const int descriptor : {pidfd_, end_}) {
+    if (descriptor >= 0) ::close(descriptor);
+  }
+}
+
+// False where this object ends first.
+bool LauncherWatch::await_death() const {
+  pollfd waiting[2] = {{end_, POLLIN, 0}, {pidfd_, POLLIN, 0}};
+  while (true) {
+    const int ready = ::poll(waiting, 2, pidfd_ < 0 ? kBetweenLooksMilliseconds : -1);
+    if (waiting[0].revents != 0) return false;
+    const bool is_gone = pidfd_ < 0 && ::kill(launcher_, 0) != 0 && errno == ESRCH;
+    if (is_gone || (ready > 0 && waiting[1].revents != 0)) return true;
+  }
+}
+
+void LauncherWatch::watch() const {
+  name_this_thread("launcher");
+  if (!await_death()) return;
+  // The kernel has continued this process if its parent died, but a shell may be between.
+  for (const RankProcess& each : other_ranks_of_host()) {
+    if (each.is_stopped) ::kill(each.process, SIGCONT);
+  }
+  ::kill(::getpid(), SIGTERM);
+  pollfd end{end_, POLLIN, 0};
+  if (::poll(&end, 1, kGraceMilliseconds) == 0) ::kill(::getpid(), SIGKILL);
+}
+
+}  // namespace tandem::comm
