@@ -86,7 +86,7 @@ class Output(TandemTest):
                                 ["> /dev/full", "eval", "--data", DATA, "--checkpoint", "runs/a"]):
             with self.subTest(where=where, command=command):
                 done = self.redirected(where, *command, code=74)
-                self.assertRegex(done.stderr, r"\Atandem: error: standard output: [^\n]*\n\Z")
+                self.assertEqual(re.findall("tandem: error: (.*): ", done.stderr), ["standard output"], done.stderr)
         done = self.redirected("> /dev/full", "train", *QUICK, "--run-id", "b", "--json", "--quiet", code=74)
         self.assertRegex(done.stderr, r"error: standard output: No space left on device")
         self.assert_whole("b")
