@@ -224,11 +224,12 @@ class Resume(TandemTest):
 
     def test_a_run_from_its_best_survives_a_kill_before_the_next_checkpoint(self):
         """Nor is it started anew from the best alone."""
-        options = ["--save-best", "--keep-checkpoints", "1", "--checkpoint-every", "0"]
+        unjudged = ["--keep-checkpoints", "1", "--checkpoint-every", "0", "--eval-every", "0"]
+        options = [*unjudged[:-2], "--save-best"]
         self.run_to(20, "a", *options)
-        self.run_to(30, "a", "--resume", "auto", *options, "--eval-every", "0")
+        self.run_to(30, "a", "--resume", "auto", *unjudged)
         best = self.folder / "runs/a/checkpoints/best.safetensors"
-        code, words = self.stop_at(33, "a", "--resume", best, "--max-steps", "100000", *options, "--eval-every", "0",
+        code, words = self.stop_at(33, "a", "--resume", best, "--max-steps", "100000", *unjudged,
                                    number=signal.SIGKILL, to_a_rank=True)
         self.assertEqual(code, 128 + signal.SIGKILL, words)
         self.assertEqual(self.steps_kept("a"), [20])
