@@ -142,7 +142,7 @@ int run_eval(Job& job, const Arguments& arguments) {
                                      info.classes.size(), place};
   settings.views = views;
   settings.batch_size = batch_size;
-  settings.is_interrupted = [&] {
+  settings.is_interrupted = [&](double) {
     job.touch();
     return false;
   };
