@@ -216,7 +216,7 @@ class Resume(TandemTest):
         best = self.folder / "runs/a/checkpoints/best.safetensors"
         self.mpirun(2, *TRAIN, "--resume", best, "--max-steps", 25, *unjudged)
         self.assertEqual(self.steps_kept("a"), [25])
-        self.assertTrue((self.folder / "runs/a/checkpoints/superseded-1/step-00000030.safetensors").exists())
+        self.assertTrue((self.folder / "runs/a/checkpoints/superseded-2/step-00000030.safetensors").exists())
         self.run_to(40, "a", "--resume", "auto", *options)
         self.run_to(40, "b", *options)
         self.assertEqual(self.digest("a"), self.digest("b"))
@@ -234,7 +234,7 @@ class Resume(TandemTest):
         self.assertEqual(code, 128 + signal.SIGKILL, words)
         self.assertEqual(self.steps_kept("a"), [20])
         self.assertTrue(best.exists())
-        superseded = self.folder / "runs/a/checkpoints/superseded-1"
+        superseded = self.folder / "runs/a/checkpoints/superseded-2"  # the first one has the model of step 20
         self.assertEqual([line["step"] for line in read_lines(superseded / "metrics.jsonl") if line["event"] == "step"],
                          list(range(21, 31)))
         self.checkpoint("a", 20).unlink()
