@@ -104,6 +104,10 @@ TEST_F(DoctorFacts, TravelAsJson) {
   facts.launched = 9;
   facts.has_shared_memory = false;
   facts.shared_memory_bytes = std::uint64_t{1} << 40;
+  facts.memory_bytes = std::uint64_t{1} << 41;
+  facts.stale_memory.files = 11;
+  facts.stale_memory.bytes = 12;
+  facts.stale_memory.command = "rm";
   facts.reads_sibling = false;
   facts.lock_error = "l";
   facts.clock_offset = -0.25;
