@@ -36,14 +36,17 @@ Json line_for(const char* event, std::uint64_t step, double epoch) {
   return {{"event", event}, {"step", step}, {"epoch", epoch}, {"time", unix_seconds()}};
 }
 
-bool is_written_again(std::string_view text, const ResumePoint& point) {
-  const Json line = parse_json_or_discard(text);
+bool is_of_training(const Json& line) {
   const std::string event = text_of(line, "event");
+  return event == "step" || event == "epoch" || event == "eval";
+}
+
+bool is_written_again(const Json& line, const ResumePoint& point) {
+  // Other lines may carry the step of a checkpoint that was begun before.
+  if (!is_of_training(line)) return false;
   const double step = number_of(line, "step");
   const auto last = static_cast<double>(point.step);
-  // Other lines may carry the step of a checkpoint that was begun before.
-  if (event != "step" && event != "epoch" && event != "eval") return false;
-  return step > last || (event == "eval" && point.evaluation_due && step == last);
+  return step > last || (text_of(line, "event") == "eval" && point.evaluation_due && step == last);
 }
 
 void copy_part(const File& from, std::uint64_t begin, std::uint64_t end, const std::string& to) {
@@ -113,10 +116,14 @@ void JsonLinesSink::supersede_after(const std::string& path, const ResumePoint& 
   const File file(descriptor, path);
   const std::uint64_t size = file.size();
   std::uint64_t kept = 0;
-  read_lines(file, 0, size, [&](std::string_view line, std::uint64_t end) {
+  bool has_zeros = false;
+  read_lines(file, 0, size, [&](std::string_view text, std::uint64_t end) {
+    const Json line = parse_json_or_discard(text);
     if (is_written_again(line, point)) return false;
-    // Zeros are what a power cut can leave of lines that were not durable.
-    if (line.find('\0') == std::string_view::npos) kept = end;
+    // Zeros are what a power cut can leave of lines that were not durable, and notes that follow
+    // were written later.
+    has_zeros = has_zeros || text.find('\0') != std::string_view::npos;
+    if (!has_zeros || is_of_training(line)) kept = end;
     return true;
   });
   if (kept == size) return;

@@ -246,17 +246,14 @@ void RunFolder::supersede_results_after(const ResumePoint& point, Superseded& as
     move(report_path(), "report.html");
   } else {
     remove_file(summary_path());
-    remove_file(report_path());
     sync_folder(path_);  // a power cut must not bring back that the run has ended
+    remove_file(report_path());
   }
   const bool is_true_still = number_of(read_json(evaluation_path()), "step") <= step;
   if (!is_true_still) move(evaluation_path(), "evaluation.json");
 }
 
 void RunFolder::supersede_model(Superseded& aside) const {
-  // It says that the run is complete, model and all: after a power cut it must not stand alone.
-  remove_file(summary_path());
-  sync_folder(path_);
   for (const std::string& path : list_folder(path_ + "/model")) {
     const std::string name = std::filesystem::path(path).filename();
     if (path != network_path()) aside.move(path, "model/" + name);

@@ -58,11 +58,13 @@ class Predict(TandemTest):
             Image.fromarray(image).save(self.folder / f"images/{i:03}.png")
 
     def predict(self, *arguments, code=0, given=None):
-        """The objects of standard output, and standard error."""
+        """The objects of standard output, and standard error behind its line on the model that is read."""
         done = subprocess.run([PROGRAM, "predict", "--checkpoint", self.model, "--json", *map(str, arguments)], input=given,
                               cwd=self.folder, text=True, capture_output=True)
         self.assertEqual(done.returncode, code, done.stderr)
-        return [json.loads(line) for line in done.stdout.splitlines()], done.stderr
+        model, _, errors = done.stderr.partition("\n")
+        self.assertEqual(model, f"tandem: --checkpoint {self.model}: reads {self.model}/model/model.safetensors")
+        return [json.loads(line) for line in done.stdout.splitlines()], errors
 
     def assert_same(self, found, expected):
         """Up to the order of sums, which depends on the size of a batch."""

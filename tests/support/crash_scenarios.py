@@ -159,8 +159,9 @@ class Recorded:
     def draw(self, points, dice):
         """States after so many calls, of different kinds first."""
         kinds = {}
-        for after in range(self.recording.count + 1):
-            kinds.setdefault(self.recording.names[after - 1] if after else "", []).append(after)
+        for after, call in enumerate(["", *self.recording.names]):
+            if not call or not crash_states.is_beside(call.split(" ")[1]):
+                kinds.setdefault(call, []).append(after)
         afters = [dice.choice(kind) for kind in dice.sample(list(kinds.values()), min(points, len(kinds)))]
         return [list(self.recording.states(0, after)) for after in afters]
 

@@ -174,8 +174,8 @@ class HostileFiles:
         """`verify` refuses with 65, or reads what HDF5 reads; returns (what was done, whether refused, seconds)."""
         done = self.make(random, path)
         began = time.monotonic()
-        said = subprocess.run(["prlimit", f"--cpu={MOST_SECONDS}", PROGRAM, "verify", path], text=True, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, timeout=120)
+        said = subprocess.run(["prlimit", f"--cpu={MOST_SECONDS}", PROGRAM, "verify", path], text=True, errors="replace",
+                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=120)
         seconds = time.monotonic() - began
         assert said.returncode in (0, 65), f"{done}: exit code {said.returncode}: {said.stdout}; {keep(path)}"
         if said.returncode == 65:

@@ -143,6 +143,8 @@ TEST(JsonLines, WhatAPowerCutLeftOfLinesIsPutAside) {
   const std::string good = "{\"event\":\"step\",\"step\":1}\n";
   EXPECT_EQ(kept_of(good + std::string(9, '\0') + "1}\n", {3}), good);
   EXPECT_EQ(kept_of(good + std::string(9, '\0') + "1}\n" + good, {3}).size(), 2 * good.size() + 12);
+  const std::string note = "{\"event\":\"note\",\"step\":1}\n";
+  EXPECT_EQ(kept_of(good + std::string(9, '\0') + "1}\n" + note, {3}), good);
   EXPECT_EQ(kept_of(good + R"({"event":"st)", {3}), good);
   EXPECT_EQ(kept_of(R"({"event":"st)", {3}), "");
 }
