@@ -1,6 +1,8 @@
 // tandem verify: proves packed data sets and model files whole, each of them, whatever the others
 // are, and ends with the code of the worst.
 #include <algorithm>
+#include <set>
+#include <string>
 
 #include "fault_code.hpp"
 #include "tandem/app/commands.hpp"
@@ -16,13 +18,14 @@
 namespace tandem::app {
 namespace {
 
-// What one file has does not keep the others from being looked at.
+// What one file has does not keep the others from being looked at. `said`: the messages so far;
+// checkpoints share the network of their run, whose fault is named once.
 template <typename Check>
-ExitCode checked(const Check& check) {
+ExitCode checked(std::set<std::string>& said, const Check& check) {
   try {
     return check();
   } catch (const Error& error) {
-    print_error(error.what());
+    if (said.insert(error.what()).second) print_error(error.what());
     return error.code();
   }
 }
@@ -53,8 +56,9 @@ ExitCode verify_run(const std::string& folder, bool run_network) {
   for (const train::CheckpointFile& file : store.files()) paths.push_back(file.path);
   if (paths.empty()) read_model_file(folder);  // says that there is none
   ExitCode code = ExitCode::kDone;
+  std::set<std::string> said;
   for (const std::string& path : paths) {
-    code = weightier(code, checked([&] { return verify_model(path, run_network); }));
+    code = weightier(code, checked(said, [&] { return verify_model(path, run_network); }));
   }
   return code;
 }
@@ -81,8 +85,9 @@ int run_verify(const Arguments& arguments) {
   if (options.positional().empty()) options.add_fault("FILE is missing");
   options.throw_faults("verify");
   ExitCode code = ExitCode::kDone;
+  std::set<std::string> said;
   for (const std::string& path : options.positional()) {
-    const ExitCode found = checked([&] {
+    const ExitCode found = checked(said, [&] {
       if (is_folder(path)) return verify_run(path, run_network);
       if (ends_with(path, ".safetensors")) return verify_model(path, run_network);
       verify_data(path, seal);

@@ -29,7 +29,7 @@ class Launcher(TandemTest):
         """The job whose rank 1 has stopped there."""
         log = self.folder / "places"
         job = Job([*MPIRUN, "-n", 2, "-x", f"LD_PRELOAD={LIBRARY}", PROGRAM, *command], self.folder,
-                  {"HANG_POINTS_RANK": "1", "HANG_POINTS_LOG": str(log), "HANG_POINTS": str(place)})
+                  {"HANG_POINTS_RANK": "1", "HANG_POINTS_LOG": str(log), "HANG_POINTS": str(place)}, own_session=False)
         self.addCleanup(job.end)
         wait_for(lambda: log.exists() and "stopped" in log.read_text())
         return job
@@ -39,7 +39,7 @@ class Launcher(TandemTest):
         job.wait(GONE_SECONDS)
 
     def test_in_training_with_a_shell_between_and_a_rank_stopped(self):
-        job = Job([*MPIRUN, "-n", 2, *IN_SHELL, PROGRAM, *TRAIN], self.folder)
+        job = Job([*MPIRUN, "-n", 2, *IN_SHELL, PROGRAM, *TRAIN], self.folder, own_session=False)
         self.addCleanup(job.end)
         metrics = self.folder / "runs/a/metrics.jsonl"
         wait_for(lambda: metrics.exists() and '"step":5,' in metrics.read_text())

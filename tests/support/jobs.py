@@ -4,29 +4,34 @@ import os
 import pathlib
 import subprocess
 import time
+import uuid
 
 from processes import by_rank, kill_all
 
 
 class Job:
-    """A command of mpirun in a session of its own, by which all of its processes are found."""
+    """A command of mpirun, whose processes are found by a word in their environment.
 
-    def __init__(self, command, folder, environment={}):
+    In a session of its own the kernel itself would end stopped ranks whose launcher dies; `own_session` false is as in a
+    script, where it does not.
+    """
+
+    def __init__(self, command, folder, environment={}, own_session=True):
         self.command = [str(word) for word in command]
+        self.mark = f"TANDEM_TEST_JOB={uuid.uuid4()}".encode()
         self.process = subprocess.Popen(self.command, cwd=folder, text=True, stdout=subprocess.PIPE,
-                                        stderr=subprocess.STDOUT, start_new_session=True,
-                                        env={**os.environ, **environment})
+                                        stderr=subprocess.STDOUT, start_new_session=own_session,
+                                        env={**os.environ, **environment, **dict([self.mark.decode().split("=")])})
 
     def processes(self):
-        """Those of the session that have not ended."""
+        """Those that have not ended."""
         found = []
-        for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
+        for process in pathlib.Path("/proc").glob("[0-9]*"):
             try:
-                state, _, _, session = stat.read_text().rpartition(")")[2].split()[:4]
-            except OSError:  # it has ended since
+                if self.mark in (process / "environ").read_bytes().split(b"\0"):  # empty where it has ended
+                    found.append(int(process.name))
+            except OSError:
                 continue
-            if int(session) == self.process.pid and state != "Z":
-                found.append(int(stat.parent.name))
         return found
 
     def ranks(self):
