@@ -58,8 +58,10 @@ class Damaged(TandemTest):
                    cut(0), cut(7), cut(header), cut(size - 1), *random_ones]
         self.assert_all_refused(first, ".safetensors", damages)
 
+        self.tandem(*TRAIN, "--max-steps", str(1 + len(damages)), "--epochs", "20", "--keep-checkpoints", "100")
         for number, damage in enumerate(damages):
-            self.checkpoint(2 + number).write_bytes(damage.of(first))
+            path = self.checkpoint(2 + number)
+            path.write_bytes(damage.of(path.read_bytes()))
         self.assertIn("step-", self.tandem("verify", "runs/a", code=65).stderr)
         done = self.tandem(*TRAIN, "--max-steps", "2", "--checkpoint-every", "0")
         self.assertIn("checkpoints were refused", done.stderr)
