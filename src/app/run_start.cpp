@@ -156,6 +156,8 @@ void restore_state(Job& job, const RunStart& start, model::Network& network,
 
 Json complete_summary(const RunStart& start, std::uint64_t total_steps) {
   if (!start.resumes || start.state.step < total_steps) return nullptr;
+  // The checkpoint after the last evaluation was lost: what it would have been is made again.
+  if (start.state.evaluation_due) return nullptr;
   Json summary = start.folder->read_summary();
   // One of an earlier end may have come back by a power cut.
   const bool is_of_this_end = number_of(summary, "steps") == static_cast<double>(start.state.step);

@@ -305,6 +305,9 @@ TEST_F(RunStartTest, ACompleteRunHasItsSummary) {
   EXPECT_EQ(text_of(complete_summary(start(), 20), "exit_reason"), "completed");
   EXPECT_EQ(text_of(complete_summary(start(), 19), "exit_reason"), "completed");
   EXPECT_TRUE(complete_summary(start(), 21).is_null()) << "more is asked for";
+  RunStart due = start();
+  due.state.evaluation_due = true;
+  EXPECT_TRUE(complete_summary(due, 20).is_null()) << "the checkpoint of its end was lost";
 }
 
 class RunIdentityTest : public ::testing::Test {

@@ -1,8 +1,10 @@
 #include "chunk_reader.hpp"
 
 #include <gtest/gtest.h>
+
 #include <hdf5.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <string>
@@ -113,7 +115,7 @@ class ChunkReaderTest : public ::testing::Test {
         if ((origin[axis] += layout.chunk[axis]) < layout.extent[axis]) break;
         origin[axis] = 0;
       }
-    } while (std::vector<hsize_t>(origin.size(), 0) != origin);
+    } while (std::any_of(origin.begin(), origin.end(), [](hsize_t at) { return at > 0; }));
     return array;
   }
 
