@@ -59,11 +59,11 @@ std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::Tr
 int run_train(Job& job, const Arguments& arguments) {
   const auto began = std::chrono::steady_clock::now();
   const StopSignal stop_signal(job.is_root());
+  // 1. What is asked for, the same on every rank.
+  Options options = resolve_together(job, "train", train_option_table(), arguments);
   Supervision& supervision = job.supervision();
   comm::RankBoard& board = supervision.board();
   board.report(0, comm::Phase::kStartUp);
-  // 1. What is asked for, the same on every rank.
-  Options options = resolve_together(job, "train", train_option_table(), arguments);
   TrainRequest request;
   comm::agree(job.world, job.topology.host, [&] { request = read_train_options(options); });
   if (request.reporting.print_config) {

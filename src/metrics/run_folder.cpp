@@ -28,6 +28,7 @@ constexpr std::size_t kLongestRunId = 64;
 constexpr char kRanks[] = "/ranks";
 constexpr char kRankFile[] = "rank-";
 constexpr char kTensorBoard[] = "/tensorboard";
+constexpr char kCheckpoints[] = "/checkpoints";
 constexpr const char* kFolders[] = {"/model", kRanks, kTensorBoard};
 
 void make_folder(const std::string& path) {
@@ -80,19 +81,21 @@ std::string free_path(const std::string& runs_dir, const std::string& run_id) {
   return path;
 }
 
-// A run that was killed while its folder was made has some of kFolders and nothing else.
+// A run that was killed while its folder was made has some of kFolders and nothing else. Its
+// checkpoints may be a disk of their own, which is there before the run.
 bool is_just_begun(const std::string& path) {
   const std::vector<std::string> entries = list_folder(path);
   return std::all_of(entries.begin(), entries.end(), [&](const std::string& entry) {
     const std::string name = entry.substr(path.size());
-    return std::count(std::begin(kFolders), std::end(kFolders), name) > 0 && is_folder(entry) &&
-           list_folder(entry).empty();
+    const bool is_ours =
+        name == kCheckpoints || std::count(std::begin(kFolders), std::end(kFolders), name) > 0;
+    return is_ours && is_folder(entry) && list_folder(entry).empty();
   });
 }
 
 // Somebody's folder, named by mistake, stays as it is.
 void require_run(const std::string& path) {
-  const std::vector<std::string> checkpoints = list_folder(path + "/checkpoints");
+  const std::vector<std::string> checkpoints = list_folder(path + kCheckpoints);
   const bool has_checkpoint =
       std::any_of(checkpoints.begin(), checkpoints.end(),
                   [](const std::string& each) { return ends_with(each, ".safetensors"); });

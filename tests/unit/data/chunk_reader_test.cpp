@@ -1,7 +1,6 @@
 #include "chunk_reader.hpp"
 
 #include <gtest/gtest.h>
-
 #include <hdf5.h>
 
 #include <algorithm>

@@ -45,7 +45,12 @@ TEST_F(OpenRunFolder, TakesWhatIsEmptyOrARun) {
   EXPECT_NO_THROW(open());
   fs::remove(path_ + "/run.lock");
   fs::remove(path_ + "/manifest.json");
+  fs::remove(path_ + "/thesis.tex");
   fs::create_directories(path_ + "/checkpoints");
+  EXPECT_NO_THROW(open()) << "a disk of their own";
+  fs::remove(path_ + "/run.lock");
+  write("thesis.tex");
+  EXPECT_THROW(open(), CannotCreateError);
   write("checkpoints/step-00000004.safetensors");
   EXPECT_NO_THROW(open());
 }
