@@ -140,6 +140,13 @@ class RunFiles(TandemTest):
             self.assertLessEqual(keys_of(found), names_in(section(f"`{name}`")), name)
         self.assertEqual(self.object_in("summary.json"), self.summary)
 
+    def test_lock(self):
+        """A line each, of a name and a value, in the order of the page."""
+        said = re.findall(r"^\| `([a-z-]+) ", section("`run.lock`"), re.MULTILINE)
+        found = [line.split(" ", 1) for line in (self.trained / "run.lock").read_text().splitlines()]
+        self.assertEqual([name for name, _ in found], said)
+        self.assertEqual(dict(found)["state"].strip(), "free")
+
     def test_traces(self):
         for rank in range(2):
             trace = self.object_in(f"traces/rank-{rank:04}.json")
