@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/kernel_file.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::data {
@@ -69,7 +70,7 @@ void close_all_but(int one, int other) {
 
 std::uint64_t mapped_bytes() {
   std::uint64_t pages = 0;
-  const std::string text = read_file("/proc/self/statm");
+  const std::string text = read_kernel_file("/proc/self/statm").value_or("");
   for (std::size_t i = 0; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
     pages = 10 * pages + static_cast<std::uint64_t>(text[i] - '0');
   }

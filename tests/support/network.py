@@ -14,6 +14,10 @@ import unittest
 from processes import kill_all, namespace_of
 from tandem import DATA, MPIRUN, PROGRAM, TandemTest
 
+# Hosts leave the caller's environment behind; what decides how a BLAS adds must not stay on the first one alone.
+for name in [name for name in os.environ if name.startswith(("OPENBLAS_", "MKL_", "ONEDNN_", "ATEN_"))]:
+    del os.environ[name]
+
 SUPPORT = pathlib.Path(__file__).parent
 UNSHARE = os.environ["TANDEM_TEST_UNSHARE"].split()
 INSIDE = "TANDEM_TEST_IN_NAMESPACES"

@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -21,7 +22,7 @@ using testing::expect_error;
 using namespace std::chrono_literals;
 
 void spin() {
-  for (volatile int i = 0;; i = i + 1) {
+  for (volatile unsigned i = 0;; i = i + 1) {
   }
 }
 
@@ -97,6 +98,16 @@ TEST_F(ChildProcess, HasNoDescriptorButThoseItNeeds) {
   EXPECT_EQ(open.find(' '), open.size() - 1) << open;  // its end of the pipe alone
 }
 #endif
+
+// A rank may have mapped a data set of any size, or libraries of gigabytes.
+TEST_F(ChildProcess, MayTakeMemoryBesideWhatIsMappedAlready) {
+  constexpr std::size_t kBytes = std::size_t{8} << 30;
+  void* const mapped =
+      ::mmap(nullptr, kBytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(mapped, MAP_FAILED);
+  EXPECT_EQ(run([] { return std::string(std::vector<char>(50'000'000, 'x').data(), 1); }), "x");
+  ::munmap(mapped, kBytes);
+}
 
 #ifndef TANDEM_SANITIZED  // sanitizers have an allocator of their own
 TEST_F(ChildProcess, MemoryIsLimited) {
