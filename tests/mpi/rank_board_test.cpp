@@ -16,6 +16,7 @@ namespace tandem::comm {
 namespace {
 
 constexpr auto kAtMost = std::chrono::seconds(20);
+constexpr auto kTimeToTell = std::chrono::milliseconds(300);
 
 struct Job {
   MpiCommunicator world = MpiCommunicator::world();
@@ -33,6 +34,9 @@ bool comes_to_be(RankBoard& board, const Seen& seen) {
     board.beat();
     board.carry();
   }
+  // What this rank saw last, others may not have from it yet.
+  const auto told = std::chrono::steady_clock::now() + kTimeToTell;
+  while (std::chrono::steady_clock::now() < told) board.carry();
   return true;
 }
 
