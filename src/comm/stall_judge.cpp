@@ -79,9 +79,12 @@ std::optional<Stall> StallJudge::look(const std::vector<RankView>& ranks, double
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i].phase == Phase::kDone) continue;
     Stall stall{ranks[i], 0, is_silent(i, now)};
-    // A rank that runs may wait for another one that advances, however long.
-    stall.seconds =
-        now - (stall.is_silent ? std::max(seen_[i].report_at, seen_[i].beat_at) : last_report_at);
+    // A rank that runs may wait for another one that advances, however long. One of this host that
+    // falls silent while nobody advances ends no stall by it.
+    const double alive_at = std::max(seen_[i].report_at, seen_[i].beat_at);
+    const bool is_seen = ranks[i].table == own_table;
+    const double silent_since = is_seen ? std::min(alive_at, last_report_at) : alive_at;
+    stall.seconds = now - (stall.is_silent ? silent_since : last_report_at);
     // While ranks of this host advance, so do all others, although no news of them come.
     if (stall.is_silent && ranks[i].table != own_table) {
       stall.seconds = std::min(stall.seconds, now - own_report_at);

@@ -227,6 +227,13 @@ TEST(StallJudge, TheTimeOfASilentRankCountsFromWhenItLastRan) {
   EXPECT_NEAR(stall->seconds, 3, 0.2);
 }
 
+TEST(StallJudge, ARankThatFallsSilentInAStallDoesNotEndIt) {
+  Ranks ranks(2);
+  ranks.wait(4);
+  ranks.silence(1);
+  EXPECT_NEAR(ranks.wait(2)->seconds, 6, 0.2);
+}
+
 TEST(StallJudge, ARankIsSilentAfterAMomentWithoutABeat) {
   Ranks ranks(2);
   ranks.wait(0.5);
