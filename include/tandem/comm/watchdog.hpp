@@ -42,8 +42,8 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 
   void set_limits(StallLimits limits);
-  // From now on no news come from other hosts or go there. After an error, before the memory goes
-  // that MPI still receives into: whoever calls MPI lets it do so.
+  // Stops the exchange with other hosts. Call it after an error, before memory is freed that MPI
+  // still receives into: each call of MPI may write there.
   void stop_carrying();
   // From now on it calls no MPI, and ends the job by this rank's exit code. There must be no
   // Carrier.
