@@ -17,7 +17,6 @@
 #include "run_identity.hpp"
 #include "run_keeper.hpp"
 #include "run_network.hpp"
-#include "run_owner.hpp"
 #include "run_report.hpp"
 #include "run_rules.hpp"
 #include "run_sinks.hpp"
@@ -64,6 +63,7 @@ int run_train(Job& job, const Arguments& arguments) {
   Supervision& supervision = job.supervision();
   comm::RankBoard& board = supervision.board();
   board.report(0, comm::Phase::kStartUp);
+  const Touch touch = [&board] { board.touch(); };
   TrainRequest request;
   comm::agree(job.world, job.topology.host, [&] { request = read_train_options(options); });
   if (request.reporting.print_config) {
@@ -81,13 +81,11 @@ int run_train(Job& job, const Arguments& arguments) {
 
   // 2. Where it goes, from where, and what it trains on. That the place can be used is cheap to
   // find out first.
-  RunStart start = request.reporting.plan
-                       ? RunStart()
-                       : find_start(job, request.reporting, lock_settings([&] { board.touch(); }));
+  RunStart start = request.reporting.plan ? RunStart() : find_start(job, request.reporting, touch);
   keep_global_batch(job, start, config);
   const NetworkFile network_file = read_network_together(job, start, config.model);
   const train::ImageStore images(config.data, job.world, job.node, job.topology,
-                                 config.validation_split, [&] { board.touch(); });
+                                 config.validation_split, touch);
   warn_about(job, config.data, images);
   const data::DatasetInfo& info = images.info();
   const std::uint64_t image_count = images.view(data::Split::kTrain).labels.size();
@@ -150,8 +148,7 @@ int run_train(Job& job, const Arguments& arguments) {
         job,
         {config, arithmetic, image_count, exchange->describe() + path.describe(), path.algorithm()},
         {job.world, gradients, *network, arena, *math, *batches,
-         plan.parts_of_rank(job.topology.world), config.precision, bucket_bytes_of(config),
-         [&] { board.touch(); }},
+         plan.parts_of_rank(job.topology.world), config.precision, bucket_bytes_of(config), touch},
         *exchange, request.reporting.json);
     return 0;
   }
@@ -197,7 +194,7 @@ int run_train(Job& job, const Arguments& arguments) {
         [&] { return describe_for_tensorboard(options, command_line, images, arithmetic, ranks); },
         std::move(seen));
     if (request.safekeeping.save_best) {
-      best_accuracy = train::CheckpointStore(folder->checkpoints_path()).best_accuracy();
+      best_accuracy = train::CheckpointStore(folder->checkpoints_path(), touch).best_accuracy();
     }
     report_start(start, arithmetic.steps_per_epoch, workers, sinks, request.reporting.quiet);
   });
@@ -211,7 +208,7 @@ int run_train(Job& job, const Arguments& arguments) {
   RunKeeper keeper({job.world, *network, arena, *optimizer}, request.safekeeping,
                    boundary_rules_of(request.safekeeping, arithmetic, start.state.step, began),
                    folder ? &*folder : nullptr, std::move(kept), sinks, best_accuracy,
-                   start.resumes ? std::make_optional(start.state) : std::nullopt);
+                   start.resumes ? std::make_optional(start.state) : std::nullopt, touch);
 
   // 7. Train.
   const auto between_batches = [&](double seconds) {

@@ -66,8 +66,8 @@ void export_model(Job& job, const std::optional<metrics::RunFolder>& folder,
     folder->require_held();
     const std::vector<model::NamedTensor> tensors = model::state_dict(network);
     try {
-      model::write_safetensors(folder->safetensors_path(), tensors, description.to_metadata());
-      job.touch();
+      model::write_safetensors(folder->safetensors_path(), tensors, description.to_metadata(),
+                                [&job] { job.touch(); });
       model::write_pth(folder->pth_path(description.dataset), tensors);
       job.touch();
     } catch (const IoError& error) {

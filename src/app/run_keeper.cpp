@@ -10,7 +10,7 @@ RunKeeper::RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping&
                      const train::BoundaryRules& rules, const metrics::RunFolder* folder,
                      std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
                      std::optional<double> best_accuracy,
-                     const std::optional<train::TrainingState>& durable)
+                     const std::optional<train::TrainingState>& durable, const Touch& touch)
     : parts_(parts),
       safekeeping_(safekeeping),
       steps_per_epoch_(rules.steps_per_epoch),
@@ -20,8 +20,12 @@ RunKeeper::RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping&
       best_accuracy_(best_accuracy),
       policy_(parts.comm, rules),
       checkpointer_(
-          parts, train::CheckpointStore(folder ? folder->checkpoints_path() : ""), safekeeping.keep,
-          std::move(metadata),
+          parts,
+          train::CheckpointStore(folder ? folder->checkpoints_path() : "",
+                                 [this, touch] {
+                                   if (checkpointer_.is_awaited()) call(touch);
+                                 }),
+          safekeeping.keep, std::move(metadata),
           {[this](std::uint64_t step, const std::string& path, bool is_best) {
              if (is_best) kept_accuracy_ = best_accuracy_;
              note("checkpoint", step, path);

@@ -20,12 +20,13 @@ namespace tandem::app {
 class RunKeeper {
  public:
   // `folder`: on rank 0; `best_accuracy` that of what is kept there as the best,
-  // `durable` the state that the run goes on from, if it does.
+  // `durable` the state that the run goes on from, if it does. `touch`: while this rank waits for a
+  // write that advances.
   RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping& safekeeping,
             const train::BoundaryRules& rules, const metrics::RunFolder* folder,
             std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
-            std::optional<double> best_accuracy,
-            const std::optional<train::TrainingState>& durable);
+            std::optional<double> best_accuracy, const std::optional<train::TrainingState>& durable,
+            const Touch& touch);
   RunKeeper(const RunKeeper&) = delete;
   RunKeeper& operator=(const RunKeeper&) = delete;
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <utility>
 
+#include "run_owner.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -57,7 +58,7 @@ void take_path(const std::string& path, const TrainReporting& reporting, RunStar
   start.run_id = run.filename();
   start.runs_dir = run.parent_path();
   start.folder = metrics::RunFolder::open(start.runs_dir, start.run_id, start.lock);
-  start.checkpoint = train::read_checkpoint(file);
+  start.checkpoint = train::read_checkpoint(file, start.touch);
   start.checkpoint_path = file;
 }
 
@@ -73,8 +74,10 @@ std::uint64_t kept_number(const RunStart& start, const std::string& name) {
 
 }  // namespace
 
-RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings lock) {
+RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings lock,
+                          const Touch& touch) {
   RunStart start;
+  start.touch = touch;
   start.lock = std::move(lock);
   start.run_id = reporting.run_id.empty() ? metrics::make_run_id() : reporting.run_id;
   start.runs_dir = reporting.runs_dir;
@@ -88,7 +91,7 @@ RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings
     metrics::RunFolder::require_free(start.runs_dir, start.run_id);
   } else {
     start.folder = metrics::RunFolder::open(start.runs_dir, start.run_id, start.lock);
-    take_newest_whole(train::CheckpointStore(start.folder->checkpoints_path()), start);
+    take_newest_whole(train::CheckpointStore(start.folder->checkpoints_path(), touch), start);
   }
   start.resumes = start.checkpoint.has_value();
   if (!start.resumes) return start;
@@ -129,11 +132,11 @@ void take_shared_part(const Json& shared, RunStart& start) {
   shared.at("loss_scale_steps").get_to(start.state.loss_scale.good_steps);
 }
 
-RunStart find_start(Job& job, const TrainReporting& reporting, metrics::LockSettings lock) {
+RunStart find_start(Job& job, const TrainReporting& reporting, const Touch& touch) {
   RunStart start;
   std::string shared;
   comm::agree_on_rank_0(job.world, [&] {
-    start = find_start_alone(reporting, std::move(lock));
+    start = find_start_alone(reporting, lock_settings(touch), touch);
     shared = shared_part(start).dump();
   });
   take_shared_part(Json::parse(job.world.broadcast_string(shared)), start);
@@ -179,7 +182,7 @@ std::optional<Json> summary_if_complete(Job& job, const RunStart& start,
 metrics::RunFolder open_folder(RunStart& start) {
   if (!start.folder) return metrics::RunFolder::create(start.runs_dir, start.run_id, start.lock);
   start.folder->require_held();
-  const train::CheckpointStore store(start.folder->checkpoints_path());
+  const train::CheckpointStore store(start.folder->checkpoints_path(), start.touch);
   metrics::Superseded aside(start.folder->checkpoints_path());
   store.sweep();
   if (start.checkpoint) store.go_on_from(start.checkpoint_path, start.state.step, aside);

@@ -33,6 +33,7 @@ struct RunStart {
   // On rank 0.
   std::string runs_dir;
   metrics::LockSettings lock;
+  Touch touch;                               // while files are read and copied
   std::optional<metrics::RunFolder> folder;  // an earlier run's, locked
   std::optional<train::Checkpoint> checkpoint;
   std::string checkpoint_path;
@@ -40,11 +41,12 @@ struct RunStart {
 };
 
 // Collective. By the rules of --resume (docs/reference.md): finds and proves the checkpoint to go
-// on from, or that a new run can have its folder. Leaves nothing behind. `lock`: of rank 0,
-// for the run's folder.
-RunStart find_start(Job& job, const TrainReporting& reporting, metrics::LockSettings lock);
+// on from, or that a new run can have its folder. Leaves nothing behind. `touch`: on rank 0,
+// while it reads or waits for another's lock.
+RunStart find_start(Job& job, const TrainReporting& reporting, const Touch& touch);
 // Rank 0's part of it; what of that every rank needs; and what it makes of a start elsewhere.
-RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings lock = {});
+RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings lock = {},
+                          const Touch& touch = {});
 Json shared_part(const RunStart& start);
 void take_shared_part(const Json& shared, RunStart& start);
 

@@ -63,24 +63,24 @@ void make_folders_durably(const std::string& path) {
   sync_folder(parent);
 }
 
-void copy_durably(const std::string& from, const std::string& to) {
+void copy_durably(const std::string& from, const std::string& to, const Touch& touch) {
   const File source = File::open_for_reading(from);
   AtomicFile copy(to);
   std::vector<char> buffer(kChunk);
   std::uint64_t at = 0;
   while (const std::size_t got = source.read_at(at, buffer.data(), buffer.size())) {
-    copy.write({buffer.data(), got});
+    copy.file().write_through(buffer.data(), got, touch);
     at += got;
   }
   copy.commit();
 }
 
-void give_second_name(const std::string& from, const std::string& to) {
+void give_second_name(const std::string& from, const std::string& to, const Touch& touch) {
   const std::string temporary = temporary_name(to);
   remove_if_there(temporary);
   if (::link(from.c_str(), temporary.c_str()) != 0) {
     const int error = errno;
-    if (means_no_hard_links(error)) return copy_durably(from, to);
+    if (means_no_hard_links(error)) return copy_durably(from, to, touch);
     throw IoError(to + ": cannot be written: " + reason_of(error));
   }
   const int error = ::rename(temporary.c_str(), to.c_str()) == 0 ? 0 : errno;

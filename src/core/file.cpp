@@ -4,6 +4,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdio>
 #include <cstring>
@@ -20,8 +21,14 @@ namespace tandem {
 namespace {
 
 constexpr int kMostLeftovers = 100;
+constexpr std::size_t kPiece = std::size_t{16} << 20;
 
 std::string errno_text() { return std::strerror(errno); }
+
+// Of sync_file_range(), which not every file system has.
+bool means_no_such_call(int error) {
+  return error == ENOSYS || error == EINVAL || error == ESPIPE || error == EOPNOTSUPP;
+}
 
 }  // namespace
 
@@ -109,7 +116,21 @@ void File::append_whole(std::string_view record) {
   }
 }
 
-void File::start_writing_back() { ::sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE); }
+void File::write_through(const void* data, std::size_t bytes, const Touch& touch) {
+  for (std::size_t at = 0; at < bytes; at += kPiece) {
+    const std::uint64_t before = size();
+    write(static_cast<const char*>(data) + at, std::min(kPiece, bytes - at));
+    // Starts with all that is new, and waits for what was new before the last piece.
+    ::sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);
+    const std::uint64_t settled = before - before % kPiece;
+    const auto length = static_cast<off_t>(settled);
+    if (length > 0 && ::sync_file_range(descriptor_, 0, length, SYNC_FILE_RANGE_WAIT_BEFORE) != 0 &&
+        !means_no_such_call(errno)) {
+      throw IoError(path_ + ": writing back to the disk failed: " + errno_text());
+    }
+    call(touch);
+  }
+}
 
 void File::cut(std::uint64_t bytes) {
   if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) {

@@ -13,6 +13,7 @@ namespace tandem::model {
 namespace {
 
 constexpr std::uint64_t kMostHeaderBytes = 100'000'000;  // the limit of the reference reader
+constexpr std::size_t kPiece = std::size_t{16} << 20;    // between two touches
 
 std::string read_header_text(const File& file, std::uint64_t file_bytes) {
   std::uint64_t length = 0;
@@ -47,13 +48,19 @@ std::string read_header_text(const File& file, std::uint64_t file_bytes) {
   return text;
 }
 
-torch::Tensor read_tensor(const File& file, const SafetensorsEntry& entry, std::uint64_t data_at) {
+torch::Tensor read_tensor(const File& file, const SafetensorsEntry& entry, std::uint64_t data_at,
+                          const Touch& touch) {
   torch::Tensor tensor = torch::empty(entry.shape, entry.type);
   auto* bytes = static_cast<unsigned char*>(tensor.data_ptr());
-  const std::size_t got = file.read_at(data_at + entry.begin, bytes, tensor.nbytes());
-  if (got != tensor.nbytes()) {
+  const std::size_t wanted = tensor.nbytes();
+  std::size_t got = 0;
+  for (std::size_t part = 1; got < wanted && part > 0; got += part) {
+    part = file.read_at(data_at + entry.begin + got, bytes + got, std::min(kPiece, wanted - got));
+    call(touch);
+  }
+  if (got != wanted) {
     throw DataError(file.path() + ": tensor '" + entry.name + "': found " + std::to_string(got) +
-                    " bytes, expected " + std::to_string(tensor.nbytes()) +
+                    " bytes, expected " + std::to_string(wanted) +
                     "; the file became shorter while it was read");
   }
   return tensor;
@@ -87,12 +94,12 @@ OpenFile open_safetensors(const std::string& path) {
 
 }  // namespace
 
-SafetensorsFile read_safetensors(const std::string& path) {
+SafetensorsFile read_safetensors(const std::string& path, const Touch& touch) {
   OpenFile open = open_safetensors(path);
   const std::uint64_t data_at = kLengthBytes + open.text.size();
   SafetensorsFile result;
   for (const SafetensorsEntry& entry : open.header.entries) {
-    result.tensors.push_back({entry.name, read_tensor(open.file, entry, data_at), false});
+    result.tensors.push_back({entry.name, read_tensor(open.file, entry, data_at, touch), false});
   }
   // The very bytes that are used, which a second look at the file might not find again.
   result.sealed = verify_seal(path, open.text, open.header, result.tensors);

@@ -78,7 +78,7 @@ void require_readable(const std::string& path, const std::string& header, std::u
 
 // IoError unless the file holds these bytes there.
 void require_bytes(const File& file, std::uint64_t offset, const void* expected, std::size_t bytes,
-                   const std::string& what) {
+                   const std::string& what, const Touch& touch) {
   std::vector<char> found(std::min(bytes, kReadBackBytes));
   for (std::size_t at = 0; at < bytes; at += found.size()) {
     const std::size_t part = std::min(found.size(), bytes - at);
@@ -88,13 +88,14 @@ void require_bytes(const File& file, std::uint64_t offset, const void* expected,
                     " reads back with other bytes than were written, by the disk or the memory of "
                     "this host");
     }
+    call(touch);
   }
 }
 
 }  // namespace
 
 void write_safetensors(const std::string& path, std::vector<NamedTensor> tensors,
-                       std::map<std::string, std::string> metadata) {
+                       std::map<std::string, std::string> metadata, const Touch& touch) {
   for (NamedTensor& each : tensors) each.tensor = each.tensor.detach().cpu().contiguous();
   add_unsealed_digests(metadata, tensors);
   const std::vector<std::size_t> order = data_order(tensors);
@@ -107,8 +108,7 @@ void write_safetensors(const std::string& path, std::vector<NamedTensor> tensors
   AtomicFile file(path);
   Sha256 digest;
   const auto write = [&](const void* data, std::size_t size) {
-    file.file().write(data, size);
-    file.file().start_writing_back();  // while the digest is computed
+    file.file().write_through(data, size, touch);
     digest.update(data, size);
   };
   write(&length, sizeof length);
@@ -123,12 +123,13 @@ void write_safetensors(const std::string& path, std::vector<NamedTensor> tensors
   // disk, where the system can; a second digest would prove no more than the memory it is made of.
   file.file().sync();
   file.file().forget_cached();
-  require_bytes(file.file(), 0, &length, sizeof length, "the header");
-  require_bytes(file.file(), kLengthBytes, header.data(), header.size(), "the header");
+  require_bytes(file.file(), 0, &length, sizeof length, "the header", touch);
+  require_bytes(file.file(), kLengthBytes, header.data(), header.size(), "the header", touch);
   std::uint64_t offset = kLengthBytes + length;
   for (const std::size_t i : order) {
     const auto& [name, tensor, is_buffer] = tensors[i];
-    require_bytes(file.file(), offset, tensor.data_ptr(), tensor.nbytes(), "tensor '" + name + "'");
+    require_bytes(file.file(), offset, tensor.data_ptr(), tensor.nbytes(), "tensor '" + name + "'",
+                  touch);
     offset += tensor.nbytes();
   }
   file.commit();

@@ -57,8 +57,8 @@ CheckpointFile look_at_checkpoint(const std::string& path) {
   return file;
 }
 
-Checkpoint read_checkpoint(const std::string& path) {
-  model::SafetensorsFile file = model::read_safetensors(path);
+Checkpoint read_checkpoint(const std::string& path, const Touch& touch) {
+  model::SafetensorsFile file = model::read_safetensors(path, touch);
   const auto format = file.metadata.find("format");
   const auto state = file.metadata.find("state");
   if (!file.sealed || format == file.metadata.end() || format->second != kCheckpointFormat ||
@@ -80,14 +80,14 @@ Checkpoint read_checkpoint(const std::string& path) {
   return checkpoint;
 }
 
-void write_checkpoint(const std::string& path, const Checkpoint& checkpoint) {
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint, const Touch& touch) {
   std::map<std::string, std::string> metadata = checkpoint.metadata;
   metadata["format"] = kCheckpointFormat;
   metadata["state"] = checkpoint.state.to_json().dump();
   if (checkpoint.is_best) metadata[kBest] = "true";
   require_finite(path, checkpoint.tensors);
   TrainingState::from_json(Json::parse(metadata["state"]));  // throws where none could resume
-  model::write_safetensors(path, checkpoint.tensors, metadata);
+  model::write_safetensors(path, checkpoint.tensors, metadata, touch);
 }
 
 }  // namespace tandem::train

@@ -57,7 +57,8 @@ void note_failure(std::vector<std::string>& failures, const std::function<void()
 
 }  // namespace
 
-CheckpointStore::CheckpointStore(std::string folder) : folder_(std::move(folder)) {}
+CheckpointStore::CheckpointStore(std::string folder, Touch touch)
+    : folder_(std::move(folder)), touch_(std::move(touch)) {}
 
 std::string CheckpointStore::path_of(std::uint64_t step) const {
   char name[48];
@@ -104,7 +105,7 @@ CheckpointStore::Newest CheckpointStore::newest_whole() const {
     Newest newest;
     for (const CheckpointFile& file : files()) {
       try {
-        newest.checkpoint = read_checkpoint(file.path);
+        newest.checkpoint = read_checkpoint(file.path, touch_);
         newest.path = file.path;
         break;
       } catch (const DataError& error) {
@@ -139,17 +140,13 @@ std::vector<std::string> CheckpointStore::write(const Checkpoint& checkpoint, Ke
   make_folders_durably(folder_);
   const std::uint64_t step = checkpoint.state.step;
   const std::string path = path_of(step);
-  write_checkpoint(path, checkpoint);
+  write_checkpoint(path, checkpoint, touch_);
 
   // The state is safe; nothing from here on is worth calling it lost.
   std::vector<std::string> failures;
   if (checkpoint.is_best) best_due_ = step;
-  if (best_due_) {
-    note_failure(failures, [&] {
-      give_second_name(path_of(*best_due_), best_path());
-      best_due_.reset();
-    });
-  }
+  const std::string without_best = name_best();
+  if (!without_best.empty()) failures.push_back(without_best);
   const auto name_latest = [&] {
     write_file_atomically(folder_ + "/latest", name_of(path) + "\n");
   };
@@ -160,9 +157,20 @@ std::vector<std::string> CheckpointStore::write(const Checkpoint& checkpoint, Ke
   return failures;
 }
 
+std::string CheckpointStore::name_best() {
+  if (!best_due_) return "";
+  try {
+    give_second_name(path_of(*best_due_), best_path(), touch_);
+    best_due_.reset();
+    return "";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
 std::optional<Checkpoint> CheckpointStore::read_best() const {
   try {
-    return read_checkpoint(best_path());
+    return read_checkpoint(best_path(), touch_);
   } catch (const MissingInputError&) {
     return std::nullopt;
   } catch (const DataError&) {
@@ -204,7 +212,7 @@ void CheckpointStore::go_on_from(const std::string& path, std::uint64_t step,
   const auto move_aside = [&aside](const std::string& each) { aside.move(each, name_of(each)); };
   if (!have_equal_bytes(path, own)) {
     if (file_exists(own)) move_aside(own);  // damaged, or of other bits
-    give_second_name(path, own);
+    give_second_name(path, own, touch_);
   }
   sync_folder(folder_);
   // The newest first: a run that is ended in between goes on from what is left, best included.
@@ -222,11 +230,11 @@ void CheckpointStore::restore_best(std::uint64_t step) const {
     if (!file.is_best || !file.step || *file.step > step) continue;
     if (best != all.end() && best->step >= file.step) return;
     try {
-      read_checkpoint(file.path);
+      read_checkpoint(file.path, touch_);
     } catch (const DataError&) {
       continue;  // an older one was the best before
     }
-    give_second_name(file.path, best_path());
+    give_second_name(file.path, best_path(), touch_);
     return;
   }
 }

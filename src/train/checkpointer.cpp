@@ -61,6 +61,7 @@ void Checkpointer::save(const TrainingState& state) {
   progress_ = std::move(progress);
   bytes_ = bytes_of(checkpoint->tensors);
   writes_best_ = checkpoint->is_best = std::exchange(is_best_, false);
+  is_awaited_ = false;
   write_ = std::async(kThreadIfGranted, [this, checkpoint] {
     name_this_thread("checkpoint");
     // So that no checkpoint is on the disk without the metrics that lead to it.
@@ -71,6 +72,7 @@ void Checkpointer::save(const TrainingState& state) {
 
 void Checkpointer::settle() {
   if (!write_.valid()) return;
+  is_awaited_ = true;
   try {
     const std::vector<std::string> failures = write_.get();
     last_failure_.clear();
@@ -90,6 +92,10 @@ void Checkpointer::settle() {
 
 std::string Checkpointer::finish() {
   settle();
+  const std::string without_best = store_.name_best();
+  if (!without_best.empty()) {
+    reports_.on_warning(step_, without_best + "; the file of that name is an earlier one");
+  }
   return last_failure_;
 }
 

@@ -11,8 +11,8 @@
 //     what happens at the N-th CALL (`any`: of all calls, `change`: of those that change or sync;
 //     `CALL@TEXT`: of those on files with TEXT in their name), counted from 1, and with `N+` also
 //     at all later ones: `kill` or `kill-after` (SIGKILL before
-//     or after it), `stop` (SIGUSR1 before it), the name of an error (it fails), `short` (a write
-//     writes half), `flip` (a write writes its first bit wrongly)
+//     or after it), `stop` (SIGUSR1 before it), `slow` (a second before it), the name of an error
+//     (it fails), `short` (a write writes half), `flip` (a write writes its first bit wrongly)
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>

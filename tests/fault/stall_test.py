@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A rank that stops advancing ends the job soon, by name; a job that was suspended as a whole goes on."""
+"""A rank that stops advancing ends the job soon, by name; a slow disk and a job that was suspended as a whole go on."""
 
 import os
 import re
@@ -60,6 +60,17 @@ class Stall(TandemTest):
         _, errors = process.communicate()
         self.assertEqual(process.returncode, 0, errors)
         self.assertNotIn("advanced", errors)
+
+    def test_a_slow_disk_is_no_stall(self):
+        command = [*MPIRUN, "-n", "2", PROGRAM, "train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64",
+                   "--max-steps", "2", "--eval-every", "0", "--run-id", "a", "--stall-warn", "0", "--stall-abort", "5"]
+        slow = {"LD_PRELOAD": os.environ["TANDEM_TEST_FAULT_POINTS"], "FAULT_POINTS_FOLDER": str(self.folder / "runs"),
+                "FAULT_POINTS": "write@step-00000002:1+:slow"}
+        start = time.monotonic()
+        done = subprocess.run(command, cwd=self.folder, text=True, capture_output=True, env={**os.environ, **slow})
+        self.assertGreater(time.monotonic() - start, 10, "the checkpoint was written too soon to be one of a slow disk")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("advanced", done.stderr)
 
     def test_ranks_do_not_outlive_their_launcher(self):
         process = self.start("a", 2)

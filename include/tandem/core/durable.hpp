@@ -5,6 +5,8 @@
 
 #include <string>
 
+#include "tandem/core/touch.hpp"
+
 namespace tandem {
 
 // The folder that holds `path`; "." for a bare name.
@@ -14,10 +16,10 @@ void sync_folder(const std::string& path);
 // Makes a folder and those above it that are missing.
 void make_folders_durably(const std::string& path);
 // Replaces `to` by a copy of `from`.
-void copy_durably(const std::string& from, const std::string& to);
+void copy_durably(const std::string& from, const std::string& to, const Touch& touch = {});
 // Makes `to` another name of the file `from`, in place of what had that name. A copy takes the
 // place of the name where the file system has no hard links.
-void give_second_name(const std::string& from, const std::string& to);
+void give_second_name(const std::string& from, const std::string& to, const Touch& touch = {});
 // Gives a file another name, also on another file system. The folder of `to` must exist.
 void move_durably(const std::string& from, const std::string& to);
 // Whether both are there and hold the same bytes.

@@ -25,11 +25,12 @@ struct Checkpoint {
 };
 
 // Reads and proves a checkpoint: its digest, that its values are finite, its state.
-Checkpoint read_checkpoint(const std::string& path);
+Checkpoint read_checkpoint(const std::string& path, const Touch& touch = {});
 
 // Durable and read back under `path`, or not there. DataError where read_checkpoint() would refuse
 // it.
-void write_checkpoint(const std::string& path, const Checkpoint& checkpoint);
+void write_checkpoint(const std::string& path, const Checkpoint& checkpoint,
+                      const Touch& touch = {});
 
 // A file that may be a checkpoint, by its name and its header alone: it may be damaged.
 struct CheckpointFile {

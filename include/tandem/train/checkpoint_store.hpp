@@ -28,7 +28,8 @@ class CheckpointStore {
     std::vector<std::string> refused;  // why those before it were not taken
   };
 
-  explicit CheckpointStore(std::string folder);
+  // `touch` is called by whatever reads or writes whole files, on its thread, as it advances.
+  explicit CheckpointStore(std::string folder, Touch touch = {});
 
   std::string path_of(std::uint64_t step) const;
   std::string best_path() const;
@@ -46,8 +47,10 @@ class CheckpointStore {
   // Durable and read back before older ones go. Throws where the checkpoint itself is not durable;
   // returns what else went wrong: with best.safetensors, `latest` or an older one. Until
   // best.safetensors can be made, the checkpoint that it is to name stays, and the next call tries
-  // again.
+  // again, as does name_best().
   std::vector<std::string> write(const Checkpoint& checkpoint, Keep keep);
+  // Makes best.safetensors if that is still to be done; why it could not be done, or nothing.
+  std::string name_best();
   // Of the evaluation of best.safetensors; nothing where there is none that is whole.
   std::optional<double> best_accuracy() const;
   // Before a run goes on from `path`, which is whole and of `step`: gives it the name
@@ -62,6 +65,7 @@ class CheckpointStore {
   std::optional<Checkpoint> read_best() const;  // if it is whole
 
   std::string folder_;
+  Touch touch_;
   std::optional<std::uint64_t> best_due_;  // what best.safetensors is to name
 };
 

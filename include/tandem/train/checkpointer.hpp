@@ -5,6 +5,7 @@
 // thrown: training goes on, and finish() says at the end whether the last one was kept.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <future>
 #include <map>
@@ -53,6 +54,8 @@ class Checkpointer {
   void save(const TrainingState& state);
   // Waits for the write in progress, if any, and reports what became of it.
   void settle();
+  // Whether the write is what this rank is waiting for; of any thread.
+  bool is_awaited() const { return is_awaited_; }
   // On rank 0: waits for the last write; why it failed, or nothing. Elsewhere nothing.
   std::string finish();
 
@@ -69,6 +72,7 @@ class Checkpointer {
   Json progress_;             // likewise
   Json durable_;              // of the last write that succeeded
   std::string last_failure_;
+  std::atomic<bool> is_awaited_{false};
   std::future<std::vector<std::string>> write_;  // last: its destructor waits for the write
 };
 

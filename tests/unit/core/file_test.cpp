@@ -150,6 +150,19 @@ TEST(AtomicFile, LeavesPipesAndDevicesAlone) {
   EXPECT_TRUE(std::filesystem::is_fifo(pipe));
 }
 
+TEST(File, WhatIsWrittenThroughAdvancesPieceByPiece) {
+  const TempDir folder;
+  std::string bytes(std::size_t{40} << 20, 'a');
+  for (std::size_t at = 0; at < bytes.size(); at += 4099) bytes[at] = 'b';
+  AtomicFile file(folder / "long");
+  int touches = 0;
+  file.file().write_through(bytes.data(), bytes.size(), [&touches] { ++touches; });
+  EXPECT_EQ(touches, 3) << "pieces of 16 MiB";
+  file.file().write_through("end", 3);
+  file.commit();
+  EXPECT_TRUE(read_file(folder / "long") == bytes + "end");
+}
+
 TEST(File, FullDeviceIsAnIoError) {
   const int full = ::open("/dev/full", O_WRONLY | O_CLOEXEC);
   ASSERT_GE(full, 0);

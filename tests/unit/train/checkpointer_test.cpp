@@ -2,9 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cmath>
 #include <filesystem>
+#include <thread>
 
 #include "support/failing_calls.hpp"
 #include "support/lone_communicator.hpp"
@@ -16,6 +19,7 @@
 namespace tandem::train {
 namespace {
 
+using namespace std::chrono_literals;
 using Steps = std::vector<std::uint64_t>;
 
 // As rank 1 of two it saves nothing.
@@ -116,6 +120,47 @@ TEST_F(CheckpointerTest, MetricsAreDurableBeforeTheCheckpointHasItsName) {
   for (const std::uint64_t step : {1U, 2U}) checkpointer.save(state_at(step));
   checkpointer.finish();
   EXPECT_EQ(files_before_write_, (std::vector<std::size_t>{0, 1}));
+}
+
+// Its own work goes on meanwhile, which is what a watchdog is to see.
+TEST_F(CheckpointerTest, SaysWhetherItIsWaitedFor) {
+  std::atomic<bool> may_go_on{false};
+  std::atomic<bool> was_awaited{false};
+  std::atomic<const Checkpointer*> watched{nullptr};
+  const auto began = std::chrono::steady_clock::now();
+  const auto is_late = [began] { return std::chrono::steady_clock::now() - began > 10s; };
+  store_ = CheckpointStore(folder_ / "checkpoints", [&] {
+    while (!may_go_on && !watched.load()->is_awaited() && !is_late()) std::this_thread::yield();
+    was_awaited = was_awaited || watched.load()->is_awaited();
+  });
+  Checkpointer checkpointer = make();
+  watched = &checkpointer;
+  may_go_on = true;
+  checkpointer.save(state_at(1));
+  EXPECT_FALSE(checkpointer.is_awaited());
+  checkpointer.settle();
+  may_go_on = false;
+  checkpointer.save(state_at(2));
+  EXPECT_FALSE(checkpointer.is_awaited());
+  checkpointer.settle();
+  EXPECT_TRUE(was_awaited);
+  EXPECT_EQ(written_, (Steps{1, 2}));
+}
+
+TEST_F(CheckpointerTest, ABestThatCannotBeNamedIsTriedAgainAtTheEnd) {
+  Checkpointer checkpointer = make();
+  checkpointer.mark_best();
+  checkpointer.save(state_at(1));
+  {
+    const testing::FailingCalls full("rename", "best", EDQUOT);
+    checkpointer.settle();
+    EXPECT_EQ(warned_, Steps{1});
+    EXPECT_EQ(checkpointer.finish(), "");
+    EXPECT_EQ(warned_, (Steps{1, 1})) << "why it is an earlier one";
+  }
+  EXPECT_EQ(checkpointer.finish(), "");
+  EXPECT_EQ(warned_, (Steps{1, 1}));
+  EXPECT_EQ(read_checkpoint(store_.best_path()).state.step, 1U);
 }
 
 TEST_F(CheckpointerTest, MarksTheNextOneAsBestAndNoOther) {

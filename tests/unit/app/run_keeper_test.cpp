@@ -1,0 +1,94 @@
+// What is on the disk after what a run asks its keeper, on one rank.
+#include "run_keeper.hpp"
+
+#include <gtest/gtest.h>
+
+#include "support/lone_communicator.hpp"
+#include "support/temp_dir.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/metrics/run_folder.hpp"
+#include "tandem/model/registry.hpp"
+
+namespace tandem::app {
+namespace {
+
+using train::Boundary;
+
+class RunKeeperTest : public ::testing::Test {
+ protected:
+  RunKeeperTest() {
+    safekeeping_.checkpoint_every = {0, train::CheckpointInterval::Unit::kSteps};
+    safekeeping_.save_best = true;
+    rules_.every = safekeeping_.checkpoint_every;
+    rules_.start = std::chrono::steady_clock::now();
+    rules_.total_steps = 100;
+    rules_.is_stop_asked = [] { return false; };
+  }
+  RunKeeper keeper(std::optional<double> best_accuracy = std::nullopt) {
+    return {{comm_, *network_, arena_, *optimizer_},
+            safekeeping_,
+            rules_,
+            &run_,
+            {},
+            sinks_,
+            best_accuracy,
+            std::nullopt,
+            {}};
+  }
+  static train::Evaluation found(double accuracy) {
+    train::Evaluation evaluation;
+    evaluation.completed = true;
+    evaluation.accuracy = accuracy;
+    return evaluation;
+  }
+
+  tandem::testing::TempDir folder_;
+  metrics::RunFolder run_ = metrics::RunFolder::create(folder_ / "runs", "a");
+  tandem::testing::LoneCommunicator comm_;
+  Safekeeping safekeeping_;
+  train::BoundaryRules rules_;
+  metrics::Sinks sinks_;
+  model::NetworkPtr network_ = model::make_network("resnet18", {3, 32, 32}, 10);
+  train::ParameterArena arena_{*network_, false};
+  std::unique_ptr<train::Optimizer> optimizer_ = train::make_optimizer({}, arena_.values().size());
+};
+
+// Of a network whose checkpoint takes a while to write.
+TEST_F(RunKeeperTest, WhatAnEvaluationFollowsIsDurableBeforeIt) {
+  RunKeeper keeper = this->keeper();
+  train::TrainingState state;
+  state.step = 4;
+  state.evaluation_due = true;
+  keeper.save(state);
+  ASSERT_TRUE(file_exists(run_.checkpoints_path() + "/step-00000004.safetensors"));
+  const auto read =
+      train::read_checkpoint(run_.checkpoints_path() + "/step-00000004.safetensors").state;
+  EXPECT_TRUE(read.evaluation_due);
+}
+
+TEST_F(RunKeeperTest, AnAccuracyOfZeroIsTheBestWhereThereIsNone) {
+  RunKeeper keeper = this->keeper();
+  keeper.consider(train::Evaluation{});
+  EXPECT_EQ(keeper.decide(3, true), Boundary::kGoOn) << "an evaluation that was given up";
+  keeper.consider(found(0));
+  EXPECT_EQ(keeper.decide(4, true), Boundary::kSave);
+  train::TrainingState state;
+  state.step = 4;
+  keeper.save(state);
+  keeper.consider(found(0));
+  EXPECT_TRUE(file_exists(run_.checkpoints_path() + "/best.safetensors"));
+  EXPECT_EQ(keeper.decide(5, true), Boundary::kGoOn) << "the same is not better";
+  keeper.consider(found(0.1));
+  EXPECT_EQ(keeper.decide(6, true), Boundary::kSave);
+}
+
+TEST_F(RunKeeperTest, ABestOfAnEarlierStartIsToBeBeaten) {
+  RunKeeper keeper = this->keeper(0.5);
+  keeper.consider(found(0.5));
+  EXPECT_EQ(keeper.decide(4, true), Boundary::kGoOn);
+  keeper.consider(found(0.6));
+  EXPECT_EQ(keeper.decide(5, true), Boundary::kSave);
+}
+
+}  // namespace
+}  // namespace tandem::app
