@@ -50,7 +50,7 @@ BoardRelay::~BoardRelay() {
   try {
     say_goodbye();
   } catch (const std::exception&) {
-    abandon();  // MPI has failed between hosts; the job's own next call says so
+    abandon();  // MPI failed between hosts; the job's own next MPI call reports it
   }
 }
 

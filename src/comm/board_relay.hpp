@@ -21,7 +21,7 @@ class BoardRelay {
   BoardRelay(MpiCommunicator& world, bool is_member);
   // Collective, unless it was abandoned.
   ~BoardRelay();
-  // Messages may be in flight, and MPI may have ended: what it holds of MPI is never freed.
+  // Messages may be in flight, and MPI may have ended, so the MPI objects are never freed.
   void abandon() { link_.release(); }
 
   // Whether there is another member to talk to.

@@ -28,7 +28,7 @@ constexpr int kGraceMilliseconds = 10'000;
 constexpr int kBetweenLooksMilliseconds = 200;
 constexpr const char* kRankVariables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
                                           "SLURM_PROCID"};
-// Equal in all processes of a job's step, and in the shells between them and the launcher.
+// These have the same value in all processes of a job step, including shells below the launcher.
 constexpr const char* kJobVariables[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
 
 fs::path folder_of(int process) { return "/proc/" + std::to_string(process); }
@@ -38,7 +38,7 @@ std::string text_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-// "NAME=VALUE" of the first of these variables that this process has; "" where it has none.
+// "NAME=VALUE" of the first of these variables that is set; "" if none is.
 template <typename Names>
 std::string own_entry(const Names& names) {
   for (const char* name : names) {
@@ -52,7 +52,8 @@ bool has_entry(int process, const std::string& entry) {
   return !entry.empty() && all.find('\0' + entry + '\0') != std::string::npos;
 }
 
-// The name may hold spaces and brackets, so it is skipped from the end. "R", "T", and so on.
+// A field of /proc/PID/stat (proc(5)). The command name may contain spaces and parentheses, so
+// fields are counted from its last parenthesis.
 std::string field_of_status(int process, int field) {
   const std::string text = text_of(folder_of(process) / "stat");
   const std::size_t end_of_name = text.rfind(')');
@@ -75,7 +76,7 @@ bool is_stopped(int process) {
   return state == "T" || state == "t";
 }
 
-// The first ancestor outside the job.
+// The PID of the first ancestor outside the job.
 int launcher_of(int parent) {
   const std::string job = own_entry(kJobVariables);
   while (parent > 1 && has_entry(parent, job)) parent = parent_of(parent);
@@ -122,13 +123,13 @@ std::vector<RankProcess> other_ranks_of_host() {
 LauncherWatch::LauncherWatch() {
   if (own_entry(kRankVariables).empty()) return;
   const int parent = ::getppid();
-  // A process that is stopped takes no other signal than SIGKILL and this one, and a process that
-  // runs ignores it; the thread does the rest.
+  // A stopped process reacts only to SIGKILL and SIGCONT; a running one ignores SIGCONT. The thread
+  // does the rest.
   ::prctl(PR_SET_PDEATHSIG, SIGCONT);
   launcher_ = launcher_of(parent);
   pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, launcher_, 0));
   const bool is_launcher_gone = pidfd_ < 0 && errno == ESRCH;
-  // It, or the shell that it started, may have died before the kernel was asked.
+  // The launcher, or the shell that it started, may have died before prctl().
   if (is_launcher_gone || ::getppid() != parent) ::raise(SIGTERM);
   end_ = ::eventfd(0, EFD_CLOEXEC);
   sigset_t all, before;
@@ -137,7 +138,7 @@ LauncherWatch::LauncherWatch() {
   try {
     thread_ = std::thread([this] { watch(); });
   } catch (const std::system_error&) {
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // no thread can be had
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // no thread can be started
   }
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
@@ -153,7 +154,7 @@ LauncherWatch::~LauncherWatch() {
   }
 }
 
-// False where this object ends first.
+// False if this object is destroyed first.
 bool LauncherWatch::await_death() const {
   pollfd waiting[2] = {{end_, POLLIN, 0}, {pidfd_, POLLIN, 0}};
   while (true) {
@@ -167,7 +168,7 @@ bool LauncherWatch::await_death() const {
 void LauncherWatch::watch() const {
   name_this_thread("launcher");
   if (!await_death()) return;
-  // The kernel has continued this process if its parent died, but a shell may be between.
+  // The kernel continues a rank whose parent died, but the parent may be a shell that still lives.
   for (const RankProcess& each : other_ranks_of_host()) {
     if (each.is_stopped) ::kill(each.process, SIGCONT);
   }

@@ -14,12 +14,12 @@
 namespace tandem::comm {
 namespace {
 
-// The name of one that has a name follows from its word.
+// The name of a file in /dev/shm, from its random word.
 std::string name_of(std::int64_t word) {
   return "/dev/shm/tandem." + std::to_string(static_cast<std::uint64_t>(word));
 }
 
-// 0 where the kernel has none.
+// 0 if the kernel has no random bytes.
 std::uint64_t random_word() {
   std::uint64_t word = 0;
   return ::getrandom(&word, sizeof word, 0) == sizeof word ? word : 0;
@@ -53,7 +53,7 @@ MemoryFile MemoryFile::make_in_dev_shm() {
   MemoryFile file(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   file.is_named_ = static_cast<bool>(file);
   file.describe(word);
-  file.here_.process = 0;  // by its name alone
+  file.here_.process = 0;  // opened by name, not through /proc
   return file;
 }
 
@@ -87,13 +87,13 @@ MemoryFile MemoryFile::open(const Whereabouts& there) {
 
 void MemoryFile::withdraw() {
   if (std::exchange(is_named_, false)) ::unlink(name_of(here_.word).c_str());
-  // Its first page is there, so that this cannot fail.
+  // The first page is allocated already, so this cannot fail.
   const std::uint64_t zero = 0;
   [[maybe_unused]] const ssize_t put = ::pwrite(descriptor_, &zero, sizeof zero, 0);
 }
 
 bool MemoryFile::resize(std::size_t bytes) {
-  const std::size_t least = sizeof here_.word;  // which others look for
+  const std::size_t least = sizeof here_.word;  // the word is checked by those who open the file
   return ::ftruncate(descriptor_, static_cast<off_t>(std::max(bytes, least))) == 0;
 }
 

@@ -1,8 +1,8 @@
-// What: a file that is memory, and how the other ranks of its host open it: by /proc/PID/fd, which
-// leaves nothing anywhere, or by a name in /dev/shm for as long as it takes them. They prove that
-// it is this file: processes of different containers may have the same number, and two kernels the
-// same device and inode, but not the same random word at its beginning. Module-private.
-// Owns: the descriptor. Threads: one at a time. Throws: nothing; a file that cannot be had is none.
+// What: a file in memory that the other ranks of a host open: through /proc/PID/fd, which leaves
+// nothing behind, or by a name in /dev/shm until all have opened it. They check that it is the same
+// file by a random word at its beginning: processes of different containers may have the same PID,
+// and files of two kernels the same device and inode. Module-private.
+// Owns: the descriptor. Threads: one at a time. Throws: nothing; on failure the object is false.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ namespace tandem::comm {
 
 class MemoryFile {
  public:
-  // What others must know to open it; word 0: nothing to open.
+  // What other ranks need to open it; word 0: nothing to open.
   struct Whereabouts {
     std::int64_t process = 0, number = 0, device = 0, inode = 0, word = 0;
   };
@@ -27,25 +27,25 @@ class MemoryFile {
 
   static MemoryFile make_unnamed();
   static MemoryFile make_in_dev_shm();
-  // That of another process, or of this one.
+  // Opens the file of another process, or of this one.
   static MemoryFile open(const Whereabouts& there);
 
   explicit operator bool() const { return descriptor_ >= 0; }
   Whereabouts whereabouts() const { return here_; }
-  // Once all have opened it: takes the name and the word away, so that nothing stays when the
-  // processes end, and all of it is 0.
+  // Call it once all have opened the file. Removes the name, so that nothing stays when the
+  // processes end, and the word, so that all bytes are 0.
   void withdraw();
 
   bool resize(std::size_t bytes);
-  // Has the kernel set memory aside for these bytes; false where there is none. Without, a page
-  // that is not there when it is first written ends the process by SIGBUS.
+  // Allocates the pages of these bytes; false if there is no memory. Without this, the first write
+  // to a page that cannot be allocated ends the process by SIGBUS.
   bool reserve(std::size_t first, std::size_t bytes);
-  // nullptr where it cannot be mapped. The mapping outlives the file.
+  // nullptr if it cannot be mapped. The mapping outlives this object.
   void* map(std::size_t bytes) const;
 
  private:
   explicit MemoryFile(int descriptor) : descriptor_(descriptor) {}
-  // Writes a word and notes the rest. A file that cannot be described is closed.
+  // Writes the word into the file and sets here_. Closes the file on failure.
   void describe(std::uint64_t word);
 
   int descriptor_ = -1;
@@ -53,7 +53,7 @@ class MemoryFile {
   Whereabouts here_;
 };
 
-// Collective. Those of all ranks.
+// Collective. The Whereabouts of all ranks.
 std::vector<MemoryFile::Whereabouts> gather(Communicator& host,
                                             const MemoryFile::Whereabouts& mine);
 

@@ -21,8 +21,8 @@ bool on_all(Communicator& ranks, bool here) {
   return ranks.all_reduce_value<std::int64_t>(here ? 1 : 0, Reduction::kMin) == 1;
 }
 
-// Calls `take(first, count)` for one piece after the other, and looks before each whether there is
-// room for the rest, because other jobs take memory at the same time.
+// Calls `take(first, count)` piece by piece. Before each it checks that there is room for the rest,
+// because other jobs allocate memory at the same time.
 template <typename Take>
 bool take_within_room(std::size_t bytes, Take take) {
   for (std::size_t at = 0; at < bytes; at += kPiece) {
@@ -34,7 +34,7 @@ bool take_within_room(std::size_t bytes, Take take) {
   return true;
 }
 
-// Collective. The first rank's file, opened by all; none where one of them cannot.
+// Collective. The first rank's file, opened by all ranks; none if any rank cannot open it.
 MemoryFile open_together(Communicator& node, MemoryFile (*make)()) {
   MemoryFile file;
   if (node.rank() == 0) file = make();
@@ -59,7 +59,7 @@ struct NodeMemory::Mapping {
   }
   void share(Communicator& node) {
     MemoryFile file = open_together(node, MemoryFile::make_unnamed);
-    // As between containers, which may have their /dev/shm in common.
+    // For example in separate containers, which may still share /dev/shm.
     if (!on_all(node, static_cast<bool>(file))) {
       file = open_together(node, MemoryFile::make_in_dev_shm);
     }
@@ -75,7 +75,7 @@ struct NodeMemory::Mapping {
     if (at == MAP_FAILED) return;
     data = static_cast<std::uint8_t*>(at);
     const bool is_whole = take_within_room(bytes, [&](std::size_t first, std::size_t some) {
-      std::memset(data + first, 0, some);  // which has the kernel find memory for it
+      std::memset(data + first, 0, some);  // allocates the pages
       return true;
     });
     if (!is_whole) unmap();
@@ -97,7 +97,7 @@ NodeMemory::NodeMemory(Communicator& world, Communicator& node, std::size_t byte
   }
   mapping_->unmap();
   node.barrier();  // then the shared memory is free again
-  // One after the other, so that each sees what those before it have taken.
+  // One rank at a time, so that each sees how much memory the earlier ones have allocated.
   for (int rank = 0; rank < node.size(); ++rank) {
     if (rank == node.rank()) mapping_->keep_own();
     node.barrier();

@@ -62,7 +62,7 @@ bool Runtime::allows_threads() {
   return provided == MPI_THREAD_MULTIPLE;
 }
 
-// MPI_Abort itself may hang where a peer does.
+// MPI_Abort itself may hang if another rank hangs.
 void Runtime::abort(int code) {
   StopSignal::announce_no_more();
   try {
@@ -71,7 +71,7 @@ void Runtime::abort(int code) {
       ::_exit(code);
     }).detach();
   } catch (const std::system_error&) {
-    // No thread can be had; MPI_Abort is tried all the same.
+    // No thread can be started; MPI_Abort is called without the time limit.
   }
   MPI_Abort(MPI_COMM_WORLD, code);
   std::_Exit(code);

@@ -34,7 +34,7 @@ bool SharedFloats::map(Communicator& host) {
     void* const at = rank == rank_ ? own.map(bytes) : MemoryFile::open(of_files[rank]).map(bytes);
     of_rank_[rank] = static_cast<float*>(at);
   }
-  host.barrier();  // until all have opened what is withdrawn now
+  host.barrier();  // all ranks have opened the files, so their names can go
   if (own) own.withdraw();
   return std::find(of_rank_.begin(), of_rank_.end(), nullptr) == of_rank_.end();
 }

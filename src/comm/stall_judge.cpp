@@ -65,8 +65,8 @@ std::optional<Stall> StallJudge::look(const std::vector<RankView>& ranks, double
   update(ranks, now);
   std::optional<Stall> worst;
   const int own_table = ranks[static_cast<std::size_t>(rank_)].table;
-  double own_report_at = 0;   // the last one of this host
-  double last_report_at = 0;  // and of all
+  double own_report_at = 0;   // last report of a rank of this host
+  double last_report_at = 0;  // and of any rank
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i].table == own_table) own_report_at = std::max(own_report_at, seen_[i].report_at);
     last_report_at = std::max(last_report_at, seen_[i].report_at);
@@ -79,8 +79,8 @@ std::optional<Stall> StallJudge::look(const std::vector<RankView>& ranks, double
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (ranks[i].phase == Phase::kDone) continue;
     Stall stall{ranks[i], 0, is_silent(i, now)};
-    // A rank that runs may wait for another one that advances, however long. One of this host that
-    // falls silent while nobody advances ends no stall by it.
+    // A running rank may wait for another one as long as that one advances. If no rank advances and
+    // then a rank of this host falls silent, the stall counts from the last report of any rank.
     const double alive_at = std::max(seen_[i].report_at, seen_[i].beat_at);
     const bool is_seen = ranks[i].table == own_table;
     const double silent_since = is_seen ? std::min(alive_at, last_report_at) : alive_at;

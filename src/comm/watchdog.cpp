@@ -73,7 +73,7 @@ void Watchdog::leave_mpi() {
   has_left_mpi_ = true;
 }
 
-// After MPI's end the launcher ends the other ranks, because this one fails.
+// After MPI has ended, the exit code of this rank makes the launcher end the others.
 void Watchdog::end_job(ExitCode code) const {
   if (has_left_mpi_) ::_exit(static_cast<int>(code));
   Runtime::abort(static_cast<int>(code));

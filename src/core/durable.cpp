@@ -20,7 +20,7 @@ constexpr std::size_t kChunk = std::size_t{1} << 20;
 
 std::string reason_of(int error) { return std::strerror(error); }
 
-// What link() answers on vfat, exFAT, SMB, FUSE, AFS, and where a file has all the names it may.
+// Errors of link() on vfat, exFAT, SMB, FUSE and AFS, and for a file at its limit of links.
 bool means_no_hard_links(int error) {
   return error == EPERM || error == ENOTSUP || error == EOPNOTSUPP || error == EMLINK ||
          error == ENOSYS || error == EXDEV;
@@ -40,8 +40,8 @@ std::string folder_of(const std::string& path) {
 
 void sync_folder(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-  // Network and FUSE file systems may refuse the call for folders, and a folder may be writable
-  // without being readable; SQLite accepts both, too.
+  // Network and FUSE file systems may refuse fsync of a folder, and a folder may be writable but
+  // not readable. SQLite accepts both, too.
   if (descriptor < 0 && errno == EACCES) return;
   if (descriptor < 0) {
     throw IoError(path + ": fsync of the folder failed: " + reason_of(errno));
@@ -84,7 +84,7 @@ void give_second_name(const std::string& from, const std::string& to, const Touc
     throw IoError(to + ": cannot be written: " + reason_of(error));
   }
   const int error = ::rename(temporary.c_str(), to.c_str()) == 0 ? 0 : errno;
-  remove_if_there(temporary);  // rename() leaves it where both were names of this file already
+  remove_if_there(temporary);  // rename() does nothing if both names already are the same file
   if (error != 0) throw IoError(to + ": cannot be written: " + reason_of(error));
   sync_folder(folder_of(to));
 }
@@ -98,7 +98,7 @@ void move_durably(const std::string& from, const std::string& to) {
     copy_durably(from, to);
     remove_if_there(from);
   }
-  // The new name first: a power cut between the two then leaves a name more, not one less.
+  // The new name first: a power failure in between then leaves both names, not none.
   sync_folder(folder_of(to));
   sync_folder(folder_of(from));
 }

@@ -6,7 +6,7 @@
 namespace tandem {
 namespace {
 
-// std::thread and std::async say it by a plain error of the system.
+// std::thread and std::async throw a plain std::system_error if no thread can be started.
 bool is_of_a_thread(const std::exception& error) {
   const auto* const of_system = dynamic_cast<const std::system_error*>(&error);
   return of_system != nullptr && of_system->code() == std::errc::resource_unavailable_try_again &&

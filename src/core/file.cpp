@@ -25,7 +25,7 @@ constexpr std::size_t kPiece = std::size_t{16} << 20;
 
 std::string errno_text() { return std::strerror(errno); }
 
-// Of sync_file_range(), which not every file system has.
+// Not every file system supports sync_file_range().
 bool means_no_such_call(int error) {
   return error == ENOSYS || error == EINVAL || error == ESPIPE || error == EOPNOTSUPP;
 }
@@ -120,7 +120,7 @@ void File::write_through(const void* data, std::size_t bytes, const Touch& touch
   for (std::size_t at = 0; at < bytes; at += kPiece) {
     const std::uint64_t before = size();
     write(static_cast<const char*>(data) + at, std::min(kPiece, bytes - at));
-    // Starts with all that is new, and waits for what was new before the last piece.
+    // Starts writeback of all new pages, and waits for that of everything but the last pieces.
     ::sync_file_range(descriptor_, 0, 0, SYNC_FILE_RANGE_WRITE);
     const std::uint64_t settled = before - before % kPiece;
     const auto length = static_cast<off_t>(settled);
@@ -245,7 +245,7 @@ void AtomicFile::commit() {
     throw IoError(path_ + ": cannot be renamed into place: " + errno_text());
   }
   committed_ = true;
-  sync_folder(folder_of(path_));  // only then does a rename survive a power cut
+  sync_folder(folder_of(path_));  // only then does the rename survive a power failure
 }
 
 void write_file_atomically(const std::string& path, std::string_view content) {

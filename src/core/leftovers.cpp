@@ -26,7 +26,7 @@ bool is_number(const std::string& text) {
          text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-// ".NAME.tmp.HOST.PID", perhaps with ".N" behind; a host may have dots and numbers in its name.
+// ".NAME.tmp.HOST.PID", optionally followed by ".N"; HOST may contain dots and numbers.
 struct TemporaryName {
   std::string name;
   std::string maker;  // what follows the mark
@@ -35,12 +35,12 @@ struct TemporaryName {
     const std::size_t mark = file.rfind(kMark);
     if (file.front() != '.' || mark == std::string::npos || mark < 2) return std::nullopt;
     const std::string maker = file.substr(mark + std::strlen(kMark));
-    // The last word is a number, also where an old program left out the host.
+    // The last part is a number, even in names of old programs, which have no HOST.
     if (!is_number(maker.substr(maker.rfind('.') + 1))) return std::nullopt;
     return TemporaryName{file.substr(1, mark - 1), maker};
   }
 
-  // Whether a process of this host made it that has ended.
+  // Whether it was made by a process of this host that has ended.
   bool is_orphan() const {
     const std::string here = kernel_host_name() + ".";
     if (maker.rfind(here, 0) != 0) return false;
@@ -50,7 +50,7 @@ struct TemporaryName {
   }
 };
 
-// What runs write into their folders. Other names are somebody else's.
+// Files that runs write into their folders. Files of other names do not belong to tandem.
 bool is_written_by_runs(const std::string& name) {
   constexpr const char* kNames[] = {"latest", "best"};
   constexpr const char* kEnds[] = {".safetensors", ".json", ".jsonl", ".ini",
@@ -63,7 +63,7 @@ bool is_written_by_runs(const std::string& name) {
 }  // namespace
 
 void remove_orphans(const std::string& folder, const std::string& name) {
-  std::error_code error;  // a folder that cannot be listed can be written all the same
+  std::error_code error;  // ignored: a folder that cannot be listed may still be writable
   fs::directory_iterator entry(folder, error);
   for (; !error && entry != fs::directory_iterator(); entry.increment(error)) {
     const auto parts = TemporaryName::parse(entry->path().filename());

@@ -1,4 +1,4 @@
-// What: the temporary files that processes which were killed have left. Module-private.
+// What: temporary files that killed processes have left. Module-private.
 // Owns: nothing. Threads: any. Throws: nothing.
 #pragma once
 
@@ -6,8 +6,8 @@
 
 namespace tandem {
 
-// Removes those of earlier attempts to write `name` in `folder` by processes of this host that have
-// ended; they may be large.
+// Removes temporary files for `name` in `folder` whose process ran on this host and has ended; they
+// may be large.
 void remove_orphans(const std::string& folder, const std::string& name);
 
 }  // namespace tandem

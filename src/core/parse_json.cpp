@@ -8,7 +8,7 @@
 namespace tandem {
 namespace {
 
-// The deepest nesting of anything that a parser could accept: quotes and brackets are all it needs.
+// An upper bound of the nesting for any valid JSON; only quotes and brackets matter.
 int depth_of(std::string_view text) {
   int depth = 0;
   int deepest = 0;

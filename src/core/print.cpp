@@ -24,12 +24,12 @@ std::string escape_lines(std::string_view text) {
 
 constexpr int kPatience = 5000;  // milliseconds
 
-// By descriptor: nobody took the last line. Both belong to the process, as the descriptors do.
+// By descriptor: the last line could not be written in time. Global, as the descriptors are.
 std::atomic<bool> is_stuck[3] = {{false}, {false}, {false}};
 std::atomic<bool> has_warned_of_output{false};
 
-// For lines that no work depends on: a pager that waits for its reader, or a terminal that was
-// stopped, holds the program up once and not for long.
+// For lines that no result depends on: a pager or a stopped terminal blocks the program only once,
+// for kPatience at most.
 int write_patiently(int descriptor, std::string_view text) {
   const int failure = write_all(descriptor, text, is_stuck[descriptor] ? 0 : kPatience);
   is_stuck[descriptor] = failure == ETIMEDOUT;
@@ -51,10 +51,10 @@ void write_to_standard_output(std::string_view text) {
   if (failure != 0) throw IoError(describe_failure(failure));
 }
 
-// The size of what a pipe that is ready takes without waiting.
+// PIPE_BUF: a pipe that poll() reports as writable accepts this much without blocking (pipe(7)).
 constexpr std::size_t kAtOnce = 4096;
 
-// False where nobody takes anything in this time.
+// False if the descriptor is not writable within this time.
 bool is_ready(int descriptor, int patience) {
   pollfd waited{descriptor, POLLOUT, 0};
   int found = 0;
@@ -76,7 +76,7 @@ int write_all(int descriptor, std::string_view text, int patience) {
     const std::size_t most = patience >= 0 ? kAtOnce : text.size();
     const ssize_t put = ::write(descriptor, text.data(), std::min(text.size(), most));
     if (put < 0 && errno == EINTR) continue;
-    // A terminal or pipe that another process has made non-blocking.
+    // Another process has made the terminal or pipe non-blocking.
     if (put < 0 && errno == EAGAIN && is_ready(descriptor, patience)) continue;
     if (put < 0) return errno;
     text.remove_prefix(static_cast<std::size_t>(put));

@@ -13,8 +13,8 @@ namespace {
 
 constexpr rlim_t kEnoughFiles = 65'536;
 
-// The lowest free number is given, so that they are looked at in order. Opened the wrong way round,
-// as GNU's coreutils do it: what is written to none is an error, and no success.
+// open() returns the lowest free descriptor, so the order matters. Opened in the wrong direction,
+// as GNU coreutils does (stdopen.c), so that a write to a closed stream fails and is noticed.
 void open_standard_streams() {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (::fcntl(descriptor, F_GETFD) >= 0 || errno != EBADF) continue;

@@ -63,7 +63,7 @@ void announce(int signal) {
 void on_signal(int signal) {
   const int errno_before = errno;
   const std::int64_t now = std::max<std::int64_t>(now_in_milliseconds(), 1);
-  // Of signals that come at one time, to any threads, one is the first, and all others see when.
+  // Signals may arrive on several threads at once: one becomes the first, the others see its time.
   std::int64_t first = 0;
   if (first_at.compare_exchange_strong(first, now)) {
     first_signal = signal;

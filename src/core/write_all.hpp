@@ -6,8 +6,8 @@
 
 namespace tandem {
 
-// Returns errno, 0 where all was written. Waits at most `patience` milliseconds each time that
-// nobody takes what is written, then returns ETIMEDOUT; -1: for ever.
+// Returns errno; 0 if everything was written. Each time the descriptor is not writable, waits at
+// most `patience` milliseconds, then returns ETIMEDOUT; -1: no limit.
 int write_all(int descriptor, std::string_view text, int patience = -1);
 
 }  // namespace tandem

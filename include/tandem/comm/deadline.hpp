@@ -1,5 +1,6 @@
-// Calls a function on a thread of its own if the object still lives after some seconds, once. For
-// what cannot be watched otherwise, as MPI_Init. Throws std::system_error where there is no thread.
+// Calls a function once, on a thread of its own, if the object still exists after some seconds. For
+// calls that the watchdog cannot cover, such as MPI_Init. Throws std::system_error if no thread can
+// be started.
 #pragma once
 
 #include <condition_variable>

@@ -1,5 +1,5 @@
-// What started this process as one of a job's ranks, and the other ranks that it started on this
-// host, before MPI begins and after it has ended. Everything is found in the environment and in
+// The launcher that started this process as a rank of a job, and the job's other ranks on this
+// host. Usable before MPI_Init and after MPI_Finalize: everything comes from the environment and
 // /proc. Nothing throws.
 #pragma once
 
@@ -8,10 +8,10 @@
 
 namespace tandem::comm {
 
-// This process's rank as its launcher gives it by the environment; 0 where there is no launcher.
+// This process's rank according to the launcher's environment variables; 0 without a launcher.
 int launcher_rank();
 
-// A process of this host that runs this program as another rank of this job.
+// A process on this host that runs this program as another rank of this job.
 struct RankProcess {
   int rank = 0;
   int process = 0;
@@ -19,13 +19,13 @@ struct RankProcess {
 };
 // In the order of their ranks.
 std::vector<RankProcess> other_ranks_of_host();
-// Whether the process with this number still is that rank of this job.
+// Whether the process with this PID is still that rank of this job.
 bool is_rank_process(int process, int rank);
 
-// While it lives, this process does not outlive its launcher, also where it is stopped, or a shell
-// is between them. The launcher's death continues this process and the ranks of this host that are
-// stopped, sends this process SIGTERM, and kills it 10 s later. Make it first in main(). Does
-// nothing where there is no launcher.
+// While this object exists, the process does not outlive its launcher, even if the process is
+// stopped or a shell is between them. When the launcher dies, it continues this process and stopped
+// ranks of this host, sends this process SIGTERM, and kills it 10 s later. Construct it first in
+// main(). Does nothing without a launcher.
 class LauncherWatch {
  public:
   LauncherWatch();
@@ -37,8 +37,8 @@ class LauncherWatch {
   void watch() const;
   bool await_death() const;
 
-  int launcher_ = 0;  // its process
-  int pidfd_ = -1;    // of it; -1 on kernels before 5.3
+  int launcher_ = 0;  // its PID
+  int pidfd_ = -1;    // of the launcher; -1 on kernels before 5.3
   int end_ = -1;      // eventfd
   std::thread thread_;
 };

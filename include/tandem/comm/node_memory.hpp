@@ -1,7 +1,7 @@
-// What: memory that the ranks of one host share, or, where they cannot, a private copy per rank.
-// Owns: the mapping, and nothing of MPI: it may outlive MPI_Finalize. Nothing of it stays when a
-// rank is killed. Threads: any may read once filled. Throws: AgreedError (69) on all ranks where
-// one has no memory for it; InternalError naming the failed call of MPI.
+// What: memory that the ranks of one host share or, if they cannot, a private copy per rank.
+// Owns: the mapping, but no MPI object, so it may outlive MPI_Finalize. A killed rank leaves
+// nothing behind. Threads: any may read once filled. Throws: AgreedError (69) on all ranks if one
+// has no memory for it; InternalError naming the failed MPI call.
 #pragma once
 
 #include <cstddef>
@@ -14,9 +14,8 @@ namespace tandem::comm {
 
 class NodeMemory {
  public:
-  // Collective over both; `node`: the ranks of this host. All of the memory is there when it
-  // returns, and is 0. Where any host of the job cannot share `bytes`, every rank keeps a private
-  // copy.
+  // Collective over both; `node`: the ranks of this host. On return all pages are allocated and
+  // zero. If any host of the job cannot share `bytes`, every rank keeps a private copy.
   NodeMemory(Communicator& world, Communicator& node, std::size_t bytes);
   ~NodeMemory();
   NodeMemory(NodeMemory&&) noexcept;

@@ -6,7 +6,7 @@
 
 namespace tandem::comm {
 
-// In the order in which they follow each other within a step, and after the last one.
+// In the order of execution, within a step and after the last step.
 enum class Phase : std::uint32_t {
   kStartUp,
   kData,
@@ -17,7 +17,7 @@ enum class Phase : std::uint32_t {
   kCheckpoint,
   kExport,
   kShutdown,
-  kDone  // nothing is expected of the rank any more
+  kDone  // the rank need not advance any more
 };
 
 // "exchange"

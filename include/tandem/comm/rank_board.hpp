@@ -2,8 +2,8 @@
 // the host share. Owns: the memory. Threads: report() and touch() from the main thread, beat() and
 // carry() from the watchdog's, view() from any. Throws: InternalError.
 //
-// Where the hosts have no room for shared memory each rank has a table of its own. The table
-// outlives MPI: after leave_mpi() all but carry() may be called, also during MPI_Finalize.
+// If the ranks of a host cannot share memory, each has a table of its own. The table outlives MPI:
+// after leave_mpi() all functions but carry() may be called, even during MPI_Finalize.
 #pragma once
 
 #include <atomic>
@@ -25,21 +25,21 @@ class RankBoard final : public Progress {
  public:
   // Collective over both.
   RankBoard(MpiCommunicator& world, MpiCommunicator& node, const Topology& topology);
-  // What the relay holds of MPI is left to MPI_Finalize, unless leave_mpi() was called.
+  // Leaves the relay's MPI objects to MPI_Finalize, unless leave_mpi() was called.
   ~RankBoard() override;
 
   void report(std::uint64_t step, Phase phase) override;
   void touch() override;
-  // The step stays.
+  // Reports a new phase of the same step.
   void enter(Phase phase);
   // That this process runs at all.
   void beat();
   // Brings what the ranks of this host report to the other hosts, and theirs here. Never waits.
   void carry();
-  // Collective. Ends the news between hosts; carry() must not be called any more.
+  // Collective. Ends the exchange between hosts; carry() must not be called any more.
   void leave_mpi();
-  // Every rank of the job; what others report is as old as their host's last carry(). After
-  // leave_mpi() nothing is expected of ranks of other hosts.
+  // Every rank of the job. Rows of other hosts are as old as their host's last carry(). After
+  // leave_mpi() ranks of other hosts are shown as done.
   std::vector<RankView> view() const;
   // Whether all ranks that share this table are in Phase::kDone.
   bool is_host_done() const;

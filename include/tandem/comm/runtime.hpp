@@ -22,7 +22,7 @@ class Runtime {
   // Whether several threads may call MPI at a time.
   static bool allows_threads();
 
-  // Ends every rank of the job; the launcher answers with `code`. Takes 2 s at most.
+  // Ends every rank of the job; the launcher returns `code`. Takes at most 2 s.
   [[noreturn]] static void abort(int code);
 };
 

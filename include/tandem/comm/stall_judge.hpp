@@ -1,11 +1,11 @@
 // What: decides from what ranks report whether one of them has stopped advancing, which, and who
 // says so. Owns: when it saw each of them change. Threads: one at a time. Throws: nothing.
 //
-// While one rank hangs, all others wait for it in an exchange, so all look alike to a clock. The
-// one to blame is the one whose process does not run, on this host first, because news of others
-// come through a rank of this one. While all run, and as long as any advances, none is to blame:
-// ranks wait for one that writes or reads a large file. Where none advances, it is the one that is
-// furthest behind.
+// While one rank hangs, all others wait for it in an exchange, so no rank advances. The culprit is
+// the rank whose process does not run. Ranks of this host are checked first, because reports of
+// other hosts come through a rank of this one. If all run and any advances, no rank is to blame:
+// the others wait for one that reads or writes a large file. If none advances, the culprit is the
+// rank that is furthest behind.
 #pragma once
 
 #include <cstdint>
@@ -28,7 +28,7 @@ struct RankView {
 
 struct Stall {
   RankView culprit;
-  double seconds = 0;      // since it ran, or, where all run, since any of them reported
+  double seconds = 0;      // since it last ran or, if all run, since any rank last reported
   bool is_silent = false;  // its process does not run: stopped, or starved of its CPU
   // Of the ranks that run: the lowest of the culprit's host, which knows best; and the lowest of
   // all others, should that host be out of reach. -1: none.

@@ -3,7 +3,7 @@
 // Owns: the thread. Threads: make, use and destroy it on the main thread; MPI must allow calls from
 // several. Throws: nothing; it ends the job with MPI_Abort (124, or the failure's code).
 //
-// Every rank has one, and one of them speaks: see Stall. It may outlive MPI, so that a rank that
+// Every rank has one, and one of them reports: see Stall. It may outlive MPI, so that a rank that
 // hangs in MPI_Finalize is named, too.
 #pragma once
 
@@ -20,7 +20,7 @@
 
 namespace tandem::comm {
 
-// Of a stall, until it is warned of, and until the job ends; 0: never.
+// How long a stall lasts before a warning, and before the job ends; 0: never.
 struct StallLimits {
   double warn_seconds = 60;
   double abort_seconds = 600;
@@ -42,11 +42,11 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 
   void set_limits(StallLimits limits);
-  // Stops the exchange with other hosts. Call it after an error, before memory is freed that MPI
-  // still receives into: each call of MPI may write there.
+  // Stops the exchange with other hosts. Call it after an error, before freeing memory that MPI
+  // still receives into: any MPI call may write there.
   void stop_carrying();
-  // From now on it calls no MPI, and ends the job by this rank's exit code. There must be no
-  // Carrier.
+  // From now on it makes no MPI calls and ends the job by this rank's exit code. No Carrier may
+  // exist.
   void leave_mpi();
 
   // Calls carrier.check() several times a second while it lives: what waits for a GPU does not.
@@ -70,8 +70,8 @@ class Watchdog {
   RankBoard& board_;
   WatchdogSettings settings_;
   const int rank_;
-  int failed_looks_ = 0;  // its thread's own
-  std::mutex mutex_;      // guards what follows, and settings_.limits
+  int failed_looks_ = 0;  // used by its thread only
+  std::mutex mutex_;      // guards the members below and settings_.limits
   bool carries_ = true;
   bool has_left_mpi_ = false;
   std::condition_variable changed_;

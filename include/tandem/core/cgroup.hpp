@@ -1,6 +1,6 @@
 // What: the control groups of this process, version 1 or 2: memory in use, its limit, and how often
-// a limit of CPU time held the process back. Owns: paths. Threads: any. Throws: nothing; what is
-// not there is absent.
+// a CPU time limit throttled the process. Owns: paths. Threads: any. Throws: nothing; a value that
+// is not available is absent.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@ class Cgroup {
   explicit Cgroup(const std::string& root = "");
 
   CgroupCounters read() const;
-  // What its groups may still take, the least of all levels; nothing where none has a limit. The
-  // kernel gives back caches of files, and moves up to `swap` bytes out where a group may.
+  // Bytes that the groups may still allocate, the minimum over all levels; absent if none has a
+  // limit. Page cache counts as free, and so do up to `swap` bytes if the group may swap.
   std::optional<std::uint64_t> memory_room(std::uint64_t swap) const;
 
  private:

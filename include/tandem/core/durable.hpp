@@ -1,6 +1,6 @@
-// Changes to folders that are durable when they return: after a power cut there is what was before
-// or what came after, never half of it. Any thread may call them.
-// Throws: IoError; CannotCreateError where a folder or file cannot be made.
+// Changes to folders that are durable on return: after a power failure the folder has the state
+// before or after the change, nothing in between. Any thread may call them.
+// Throws: IoError; CannotCreateError if a folder or file cannot be made.
 #pragma once
 
 #include <string>
@@ -11,18 +11,18 @@ namespace tandem {
 
 // The folder that holds `path`; "." for a bare name.
 std::string folder_of(const std::string& path);
-// Brings the names in a folder to the disk. A file system that has no such call is accepted.
+// fsync of a folder: makes its names durable. A file system that does not support it is accepted.
 void sync_folder(const std::string& path);
-// Makes a folder and those above it that are missing.
+// Makes a folder and its missing parents.
 void make_folders_durably(const std::string& path);
 // Replaces `to` by a copy of `from`.
 void copy_durably(const std::string& from, const std::string& to, const Touch& touch = {});
-// Makes `to` another name of the file `from`, in place of what had that name. A copy takes the
-// place of the name where the file system has no hard links.
+// Makes `to` a hard link to the file `from`, in place of what had that name; a copy if the file
+// system has no hard links.
 void give_second_name(const std::string& from, const std::string& to, const Touch& touch = {});
-// Gives a file another name, also on another file system. The folder of `to` must exist.
+// Renames a file, even to another file system. The folder of `to` must exist.
 void move_durably(const std::string& from, const std::string& to);
-// Whether both are there and hold the same bytes.
+// Whether both files exist and hold the same bytes.
 bool have_equal_bytes(const std::string& one, const std::string& other);
 
 }  // namespace tandem

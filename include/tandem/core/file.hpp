@@ -35,16 +35,17 @@ class File {
   // All of it, or the file stays as long as it was, where it can be cut: half a record would take
   // the next one with it.
   void append_whole(std::string_view record);
-  // Writes, and has the kernel bring it to the disk meanwhile: at most two pieces of 16 MiB wait
-  // for it, so that a long file advances piece by piece and its sync is short. `touch`: after each.
+  // Writes and starts writeback as it goes. At most two pieces of 16 MiB are not on the disk yet,
+  // so a large file advances steadily and its final sync is short. `touch`: after each piece.
   void write_through(const void* data, std::size_t bytes, const Touch& touch = {});
   // Makes it `bytes` long.
   void cut(std::uint64_t bytes);
-  // fdatasync. Another thread may write meanwhile: what was written before the call is durable.
+  // fdatasync. Another thread may write meanwhile; bytes written before the call are durable.
   void sync();
-  // Asks the kernel to take what follows from the disk and not from its cache; after sync().
+  // Asks the kernel to drop the file from the page cache, so that later reads come from the disk.
+  // Call it after sync().
   void forget_cached();
-  // Checked: a network file system may tell only now that a line was not kept.
+  // Checked: a network file system may report only now that a write failed.
   void close();
   // fsync, then close; both checked.
   void sync_and_close();
@@ -68,8 +69,8 @@ std::string sha256_of_file(const File& file, std::uint64_t offset = 0, Sha256 di
 std::string temporary_name(const std::string& path);
 
 // Bytes go to ".NAME.tmp.HOST.PID" beside `path` (O_EXCL, O_NOFOLLOW); commit() makes them durable
-// under `path`; without commit() the destructor removes them. What processes of this host that were
-// killed left of the same NAME goes first.
+// under `path`; without commit() the destructor removes them. Temporary files of the same NAME that
+// killed processes of this host left are removed first.
 class AtomicFile {
  public:
   explicit AtomicFile(std::string path);
@@ -91,7 +92,7 @@ class AtomicFile {
   bool committed_ = false;
 };
 
-// Removes what processes that were killed have left half written in a run's folder.
+// Removes the temporary files that killed processes left in a run's folder.
 void remove_temporaries(const std::string& folder);
 
 // A small file, written whole and durably.

@@ -1,5 +1,5 @@
-// What: the memory that this process can still take. Beyond it the kernel ends a process of the
-// host or of the control group without a word, so large memory is asked for only within it.
+// What: the memory that this process can still allocate. Beyond it the OOM killer ends a process of
+// the host or of the control group, so large allocations are checked against it first.
 // Owns: nothing. Threads: any. Throws: nothing.
 #pragma once
 
@@ -11,14 +11,14 @@ namespace tandem {
 
 struct MemoryRoom {
   std::uint64_t bytes = 0;
-  // The limit of the control group is nearer than the end of the host's memory.
+  // Whether the control group's limit is the tighter one, not the host's memory.
   bool is_of_group = false;
   // "1.5 GB are available (limit of the control group)"
   std::string text() const;
 };
 
-// Nothing where the kernel does not tell. Caches of files count as free. Tests give a folder of
-// their own for `root`, before every path.
+// Absent if the kernel does not report it. Page cache counts as free. `root` is put before every
+// path, for tests.
 std::optional<MemoryRoom> memory_room(const std::string& root = "");
 
 }  // namespace tandem

@@ -1,5 +1,5 @@
-// Parses JSON that comes from outside. nlohmann's parser takes any depth, but copying and printing
-// what it made recurse: a megabyte of '[' would end the process. So deep nesting is refused first.
+// Parses JSON from outside. nlohmann's parser accepts any depth, but copying and printing the
+// result recurse: a megabyte of '[' would overflow the stack. So deep nesting is refused first.
 #pragma once
 
 #include <string_view>
@@ -8,13 +8,12 @@
 
 namespace tandem {
 
-// Nothing that tandem writes has more than a handful of levels.
+// JSON that tandem writes has only a few levels.
 constexpr int kMaxJsonDepth = 64;
 
-// Throws nlohmann's parse_error, and DataError where values are nested more than kMaxJsonDepth
-// deep.
+// Throws nlohmann's parse_error, and DataError if the nesting is deeper than kMaxJsonDepth.
 Json parse_json(std::string_view text);
-// A discarded value where parse_json() throws.
+// The same, but returns a discarded value instead of throwing.
 Json parse_json_or_discard(std::string_view text);
 
 }  // namespace tandem

@@ -1,7 +1,7 @@
-// What: lines for people on standard error and standard output; each is one write, so that ranks
-// don't tear each other. Owns: nothing. Threads: any.
-// Throws: IoError where standard output cannot be written; nobody is left to tell of standard
-// error, and a line for it is left out where nobody reads from it for 5 s.
+// What: lines for people on standard error and standard output; each is one write, so that lines of
+// different ranks do not mix. Owns: nothing. Threads: any.
+// Throws: IoError if standard output cannot be written. A line that standard error does not accept
+// within 5 s is dropped.
 #pragma once
 
 #include <string>
@@ -14,13 +14,12 @@ namespace tandem {
 // message kept.
 void print_error(std::string_view message);
 void print_warning(std::string_view message);
-// The same, "tandem: …", of what is neither.
+// The same with "tandem: …", neither error nor warning.
 void print_note(std::string_view message);
-// A line on standard output, for which the command was started; control characters except newline
-// are escaped.
+// A line of the command's result on standard output; control characters except newline are escaped.
 void print_line(std::string_view line);
-// The same, of what goes on. Where standard output cannot be written, or nobody reads from it for 5
-// s, the line is left out; the first time a warning says so.
+// The same for progress, which no result depends on. If standard output cannot be written, or does
+// not accept the line within 5 s, the line is dropped; the first time a warning says so.
 void show_line(std::string_view line);
 // Bytes on standard output just as they are, for a format that has control characters of its own;
 // what comes from outside was escaped before.

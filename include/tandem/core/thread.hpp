@@ -1,13 +1,12 @@
-// What: how work is given to a thread of its own. Owns: nothing. Threads: any. Throws: nothing.
+// Launch policy for work on a thread of its own.
 #pragma once
 
 #include <future>
 
 namespace tandem {
 
-// For std::async: where the system grants no more threads (ulimit -u, a control group's pids.max),
-// the work is done by the thread that asks for its result, rather than not at all. libstdc++ takes
-// a thread wherever it gets one.
+// For std::async: if the system grants no more threads (ulimit -u, a control group's pids.max), the
+// thread that asks for the result does the work. Otherwise libstdc++ starts a thread.
 constexpr std::launch kThreadIfGranted = std::launch::async | std::launch::deferred;
 
 }  // namespace tandem
