@@ -27,8 +27,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// How long a process that was killed may take to end; one that waits for a dead file system does
-// not.
+// How long a killed process may take to end. One that is blocked in a dead file system never does.
 constexpr std::chrono::seconds kMostForEnd(5);
 
 std::string errno_text() { return std::strerror(errno); }
@@ -50,13 +49,14 @@ class Descriptor {
   int number_;
 };
 
-// A crash of the child must reach neither the terminal, nor a connection of MPI, nor a run's files.
+// Closes descriptors so that a crashing child cannot touch the terminal, MPI's connections or the
+// run's files.
 void close_all_but(int one, int other) {
   const int null = ::open("/dev/null", O_RDWR);
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
     if (null >= 0 && standard != one && standard != other) ::dup2(null, standard);
   }
-#ifdef SYS_close_range  // Linux 5.9; an older kernel leaves them open, which harms only on a crash
+#ifdef SYS_close_range  // Linux 5.9; older kernels leave them open, which matters only in a crash
   const auto [low, high] = std::minmax({one, other, STDERR_FILENO}, std::less<int>());
   const int middle = one + other + STDERR_FILENO - low - high;
   const auto close_between = [](int begin, int end) {
@@ -90,7 +90,7 @@ void confine_child(const File& file, int answer, const ChildLimits& limits) {
   for (const int signal : {SIGSEGV, SIGBUS, SIGABRT, SIGFPE, SIGILL, SIGTERM, SIGINT, SIGXCPU}) {
     std::signal(signal, SIG_DFL);
   }
-  std::signal(SIGPIPE, SIG_IGN);  // the reader has heard enough
+  std::signal(SIGPIPE, SIG_IGN);  // the parent may stop reading early
   limit(RLIMIT_CORE, 0);
   limit(RLIMIT_CPU, limits.processor_seconds);
   limit(RLIMIT_AS, mapped_bytes() + limits.memory);
@@ -108,7 +108,7 @@ bool write_whole(int descriptor, const std::string& text) {
   return true;
 }
 
-// Sends the exit code in a byte, then what the work returned, or the message of its error.
+// Sends the exit code as one byte, then the result of the work or the message of its error.
 [[noreturn]] void run_and_exit(const File& file, int answer, const ChildLimits& limits,
                                const std::function<std::string()>& work) {
   std::string reply;
@@ -126,7 +126,7 @@ bool write_whole(int descriptor, const std::string& text) {
 
 enum class End { kClosed, kLate, kTooLong };
 
-// What the child sends until it closes the pipe.
+// Reads what the child sends until it closes the pipe.
 End receive(int pipe, const ChildLimits& limits, std::string& reply) {
   const auto deadline = Clock::now() + limits.time;
   std::vector<char> part(std::size_t{1} << 16);
@@ -149,7 +149,7 @@ End receive(int pipe, const ChildLimits& limits, std::string& reply) {
   }
 }
 
-// The status of a process that has been killed or is about to end; none where it does not.
+// Waits for a process that was killed or is about to end; false if it does not end in time.
 bool await_end(pid_t child, int& status) {
   const auto deadline = Clock::now() + kMostForEnd;
   for (;;) {

@@ -1,6 +1,6 @@
-// Runs work that may crash, hang or exhaust memory in a process of its own, and waits for it.
-// Threads: the work must need no other thread, for a fork copies none. Throws the error that the
-// work threw; DataError where the process died, was late or said too much; IoError.
+// Runs work that may crash, hang or exhaust memory in a child process, and waits for it.
+// Threads: the work must need no other thread, because fork() copies none. Throws the error that
+// the work threw; DataError if the child crashed, took too long or sent too much; IoError.
 #pragma once
 
 #include <chrono>
@@ -20,7 +20,7 @@ struct ChildLimits {
 };
 
 // Returns what the work returns. The child has no descriptors but that of `file`, which the work
-// parses, and standard ones that lead nowhere; it writes no core and runs no exit handlers.
+// parses, and standard streams on /dev/null. It writes no core file and runs no exit handlers.
 std::string run_in_child(const File& file, const ChildLimits& limits,
                          const std::function<std::string()>& work);
 

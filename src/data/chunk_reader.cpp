@@ -22,13 +22,13 @@ using Extent = std::array<std::uint64_t, kRank>;
 
 }  // namespace
 
-// The part of a chunk that is asked for, in items of the array: [begin, end) along each dimension.
+// The requested part of a chunk, in array coordinates: [begin, end) along each dimension.
 struct ChunkReader::Range {
   Extent origin;  // of the chunk
   Extent begin;
   Extent end;
 
-  // Copies it from the chunk to where `values` holds items from `first` on.
+  // Copies it from the chunk to its place in `values`, which begins with item `first`.
   void copy(const Extent& chunk, const Extent& array, std::uint64_t first, const std::uint8_t* from,
             std::uint8_t* values) const {
     const bool whole_items = std::equal(chunk.begin() + 1, chunk.end(), array.begin() + 1);
@@ -54,7 +54,7 @@ struct ChunkReader::Range {
 
 ChunkReader::ChunkReader(StoredArray array, std::string object)
     : array_(std::move(array)), object_(std::move(object)), decoded_(kNone) {
-  array_.extent.resize(kRank, 1);  // labels are images of one value
+  array_.extent.resize(kRank, 1);  // treats labels as images of one value
   array_.chunk.resize(kRank, 1);
   for (const std::uint64_t along : array_.chunk) chunk_bytes_ *= along;
 }
@@ -84,7 +84,7 @@ void ChunkReader::read(const File& file, std::uint64_t first, std::uint64_t coun
   }
 }
 
-// A caller that reads in blocks finds the chunk between two of them still here.
+// Keeps the last chunk, because two blocks of a reading caller may share it.
 const std::vector<std::uint8_t>& ChunkReader::decoded(const File& file, std::size_t index) {
   if (decoded_ == index) return values_;
   decoded_ = kNone;
@@ -103,7 +103,7 @@ const std::vector<std::uint8_t>& ChunkReader::decoded(const File& file, std::siz
   return values_;
 }
 
-// Shuffling values of one byte leaves them where they are.
+// The shuffle filter does not change values of one byte.
 void ChunkReader::undo_filters(const File& file, std::size_t index) {
   for (std::size_t i = array_.filters.size(); i-- > 0;) {
     if ((array_.chunks[index].skipped >> i & 1) != 0) continue;
@@ -127,7 +127,7 @@ void ChunkReader::prove_checksum(const File& file, std::size_t index) {
 }
 
 void ChunkReader::inflate_values(const File& file, std::size_t index) {
-  scratch_.resize(chunk_bytes_ + kChecksumBytes);  // the checksum may have been taken before
+  scratch_.resize(chunk_bytes_ + kChecksumBytes);  // fletcher32 may have come before deflate
   uLongf inflated = scratch_.size();
   const int code = ::uncompress(scratch_.data(), &inflated, values_.data(), values_.size());
   if (code == Z_MEM_ERROR) throw InternalError("zlib has no memory");

@@ -1,4 +1,4 @@
-// Reads ranges of a chunked array without HDF5: by pread, with every checksum proven here.
+// Reads ranges of a chunked array without HDF5: with pread, verifying every checksum.
 // Throws DataError that names the object and what was found; IoError.
 #pragma once
 
@@ -17,7 +17,7 @@ class ChunkReader {
   // `array` is one that require_sound() accepted; `object` is its name, "/train/images".
   ChunkReader(StoredArray array, std::string object);
 
-  // Items [first, first + count) to `values`; `touch`: after every chunk.
+  // Reads items [first, first + count) into `values`; calls `touch` after every chunk.
   void read(const File& file, std::uint64_t first, std::uint64_t count, std::uint8_t* values,
             const Touch& touch);
 
@@ -33,8 +33,8 @@ class ChunkReader {
   std::string object_;
   std::uint64_t chunk_bytes_ = 1;
   std::vector<std::uint8_t> values_;   // the chunk that was decoded last
-  std::vector<std::uint8_t> scratch_;  // what is inflated
-  std::size_t decoded_;                // its index
+  std::vector<std::uint8_t> scratch_;  // output of zlib
+  std::size_t decoded_;                // index of the chunk in values_
 };
 
 }  // namespace tandem::data

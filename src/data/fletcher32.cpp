@@ -5,11 +5,11 @@
 namespace tandem::data {
 namespace {
 
-// The weighted sum of so many 16-bit words fits 32 bits.
+// The weighted sum of this many 16-bit words fits into 32 bits.
 constexpr std::size_t kBlockWords = 256;
 constexpr std::uint64_t kModulus = 65535;
 
-// A remainder as HDF5's folding leaves it: 0 only where all words were 0.
+// The remainder as HDF5 folds it: kModulus in place of 0, unless all words are 0.
 std::uint64_t reduce(std::uint64_t sum) {
   const std::uint64_t rest = sum % kModulus;
   return rest == 0 && sum != 0 ? kModulus : rest;
@@ -23,7 +23,7 @@ struct Sums {
   std::uint64_t plain = 0;     // of the words
   std::uint64_t weighted = 0;  // of `plain` after each word
 
-  // In one loop without a dependency from word to word, so that a compiler can use vectors.
+  // One loop without a dependency between words, so that the compiler can vectorize it.
   void add(const std::uint8_t* data, std::size_t words) {
     std::uint32_t block_plain = 0;
     std::uint32_t block_weighted = 0;
@@ -40,8 +40,8 @@ struct Sums {
 
 }  // namespace
 
-// The words are added as this (little-endian) machine reads them: modulo 65535 a swap of bytes is a
-// multiplication by 256, so swapping both sums at the end is the same as swapping each word.
+// Adds the words as this little-endian machine reads them. Modulo 65535 a byte swap is a
+// multiplication by 256, so swapping both sums at the end equals swapping each word.
 std::uint32_t fletcher32(const std::uint8_t* data, std::size_t bytes) {
   Sums sums;
   std::size_t words = bytes / 2;

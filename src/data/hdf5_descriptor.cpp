@@ -17,13 +17,13 @@
 namespace tandem::data {
 namespace {
 
-// As every driver's, the first member is HDF5's own; HDF5 hands pointers to it back.
+// HDF5 requires H5FD_t as the first member, and passes a pointer to it to each function below.
 struct DescriptorFile {
   H5FD_t shared;
   int descriptor;
   haddr_t end_of_addresses;
   haddr_t end_of_file;
-  bool is_searching;  // what is read of raw data is noted in `found`, not read
+  bool is_searching;  // a read of raw data is recorded in `found` and not done
   StoredChunk found;
 };
 static_assert(std::is_standard_layout_v<DescriptorFile>);
@@ -33,7 +33,7 @@ const DescriptorFile& own(const H5FD_t* file) {
   return *reinterpret_cast<const DescriptorFile*>(file);
 }
 
-// The name is the number of the descriptor, which stays the caller's.
+// The name is the number of the descriptor, which the caller owns.
 H5FD_t* open_descriptor(const char* name, unsigned flags, hid_t, haddr_t) {
   if ((flags & H5F_ACC_RDWR) != 0) return nullptr;
   const int descriptor = std::atoi(name);
@@ -134,7 +134,7 @@ bool find_chunk(hid_t dataset, const std::vector<hsize_t>& origin, StoredChunk& 
   driver.found = {};
   driver.is_searching = true;
   std::uint32_t skipped = 0;
-  char nothing = 0;  // the driver writes no byte of it
+  char nothing = 0;  // the driver does not write to it
   const herr_t result = H5Dread_chunk(dataset, H5P_DEFAULT, origin.data(), &skipped, &nothing);
   driver.is_searching = false;
   chunk = driver.found;

@@ -1,6 +1,6 @@
-// HDF5 on a file descriptor: the very file that was proven, whatever its name stands for now.
-// It also finds where a chunk lies: HDF5 1.10 has no call for that which takes less than a walk
-// through all chunks, so the driver notes what HDF5 would read, and reads nothing.
+// An HDF5 file driver on an open descriptor: reads the file that was hashed even if another file
+// has its name now. It also finds a chunk's offset and size. HDF5 1.10 has no call for these that
+// does not walk through all chunks, so the driver records what HDF5 would read, without reading.
 #pragma once
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace tandem::data {
 
-// Read-only. Throws DataError where HDF5 does not accept the file.
+// Read-only. Throws DataError if HDF5 does not accept the file.
 Hdf5Handle open_hdf5(const File& file);
 
-// The place of the chunk whose first item is at `origin`; false where the file has none there.
+// Finds the chunk whose first item is at `origin`; false if the file has none there.
 bool find_chunk(hid_t dataset, const std::vector<hsize_t>& origin, StoredChunk& chunk);
 
 }  // namespace tandem::data

@@ -16,9 +16,9 @@ namespace tandem::data {
 struct Hdf5Output::Target {
   explicit Target(File file) : output(std::move(file)) {}
 
-  // One opening of it; HDF5 makes several, and hands each to the functions below.
+  // One open file object; HDF5 opens several and passes each to the functions below.
   struct Opened {
-    H5FD_t base{};  // first: HDF5 knows nothing else
+    H5FD_t base{};  // HDF5 requires it as the first member
     Target* target = nullptr;
     haddr_t end_of_addresses = 0;
   };
@@ -41,7 +41,7 @@ struct Hdf5Output::Target {
            : comes_before(of(other).target, of(one).target) ? 1
                                                             : 0;
   }
-  // Those of HDF5's own driver of plain files that say where data go.
+  // The flags of HDF5's default driver (sec2) that affect the file's layout.
   static herr_t query(const H5FD_t*, unsigned long* flags) {
     *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
              H5FD_FEAT_AGGREGATE_SMALLDATA;
@@ -88,7 +88,7 @@ struct Hdf5Output::Target {
 
   File output;
   haddr_t end = 0;
-  std::string failure;  // the first; nothing is written after it
+  std::string failure;  // the first one; nothing is written after it
 };
 
 H5FD_class_t Hdf5Output::driver_class() {
@@ -128,7 +128,7 @@ Hdf5Output::Hdf5Output(const std::string& path, hsize_t user_block) {
 }
 
 Hdf5Output::~Hdf5Output() {
-  // An error is on its way; what is still in HDF5's caches is of no use.
+  // Without close(), an exception is in flight: drop what is still in HDF5's caches.
   if (file_ && target_->failure.empty()) target_->failure = "given up";
 }
 
@@ -144,7 +144,7 @@ void Hdf5Output::check(herr_t code, const char* what) const {
 }
 
 Hdf5Handle Hdf5Output::made(hid_t id, Hdf5Handle::Close by, const char* what) const {
-  Hdf5Handle handle(id, by);  // first: what is left open would be closed when the process ends
+  Hdf5Handle handle(id, by);  // before check(), so that the object is closed if check() throws
   check(handle ? 0 : -1, what);
   return handle;
 }

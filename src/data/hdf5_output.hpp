@@ -1,6 +1,6 @@
-// What: an HDF5 file that is written to a disk which may be full. After a failed write HDF5 1.10
-// writes the same again when anything is closed, and ends the process by a signal when that fails,
-// too. So its driver here tells it of no failure and keeps the first for check(). Module-private.
+// What: an HDF5 file on a disk that may be full. After a failed write HDF5 1.10 writes the same
+// data again when it closes anything; if that fails, too, it ends the process by a signal. So the
+// driver here hides failures from HDF5 and keeps the first one for check(). Module-private.
 // Owns: the file. Threads: one at a time. Throws: Error (74) naming the path.
 #pragma once
 
@@ -13,16 +13,16 @@ namespace tandem::data {
 
 class Hdf5Output {
  public:
-  // `path`: an existing file, of which nothing is kept. HDF5's part begins behind `user_block`.
+  // `path`: an existing file, which is overwritten. HDF5's part begins after `user_block` bytes.
   Hdf5Output(const std::string& path, hsize_t user_block);
   ~Hdf5Output();
 
   hid_t id() const { return file_.id(); }
-  // Throws where HDF5 refused, or something could not be written so far.
+  // Throws if HDF5 failed, or if any write failed so far.
   void check(herr_t code, const char* what) const;
-  // What was made, owned.
+  // Checks a created object and takes ownership of it.
   Hdf5Handle made(hid_t id, Hdf5Handle::Close by, const char* what) const;
-  // Writes the rest.
+  // Writes the rest and checks that nothing failed.
   void close();
 
  private:

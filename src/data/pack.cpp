@@ -46,7 +46,7 @@ constexpr std::array<Format, 6> kFormats = {{
     {kSynthetic, "the built-in data set", nullptr},
 }};
 
-// Sealed or not.
+// Whether the input is a packed data set, sealed or not.
 bool is_packed(const std::string& input) {
   if (is_folder(input)) return false;
   const File file = File::open_for_reading(input);

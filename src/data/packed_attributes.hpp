@@ -20,8 +20,8 @@ void write_strings(hid_t file, const char* name, const std::vector<std::string>&
 void write_reals(hid_t file, const char* name, const std::vector<double>& values);
 void write_integer(hid_t file, const char* name, std::int64_t value);
 
-// Name, classes, mean, std and source_sha256 as they are, after format, version and complete have
-// been found right. HDF5 parses hostile bytes here: only for a child process.
+// Checks format, version and complete, then reads name, classes, mean, std and source_sha256
+// unchecked. HDF5 parses untrusted bytes here, so call it only in a child process.
 void read_attributes(hid_t file, const std::string& path, PackedCatalog& catalog);
 
 }  // namespace tandem::data

@@ -10,7 +10,7 @@
 namespace tandem::data {
 namespace {
 
-// A chunk takes at least a byte and its checksum, and an address and a size in the index.
+// A chunk needs at least one byte and its checksum, and an address and a size in the index.
 constexpr std::uint64_t kLeastBytesOfChunk = 16;
 constexpr std::uint64_t kMaxChunks = std::uint64_t{1} << 26;
 constexpr std::uint64_t kBytesOfChunk = 20;                     // as encoded
@@ -55,7 +55,8 @@ void put(std::string& bytes, const StoredArray& array) {
   put(bytes, array.chunks);
 }
 
-// Takes values from the front of a text; none of its claims makes it allocate more than the text.
+// Takes values from the front of a text. No length in the text makes it allocate more memory than
+// the text could fill.
 class Decoder {
  public:
   Decoder(std::string_view bytes, const std::string& path) : bytes_(bytes), path_(path) {}
@@ -88,7 +89,7 @@ class Decoder {
     get(chunk.bytes);
     chunk.skipped = static_cast<std::uint32_t>(take(4));
   }
-  // Every value takes at least `least` bytes.
+  // Every value has at least `least` bytes.
   template <typename Value>
   void get(std::vector<Value>& values, std::size_t least) {
     const std::size_t count = take(4);

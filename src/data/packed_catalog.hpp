@@ -1,5 +1,5 @@
-// What a packed file says of itself, as plain values: what a child process that ran HDF5 sends to a
-// process that never does. Nothing in it is believed before require_sound() has accepted it.
+// The structure of a packed file as plain values. A child process that runs HDF5 sends it to the
+// parent, which never does. Untrusted until require_sound() has accepted it.
 #pragma once
 
 #include <array>
@@ -43,24 +43,24 @@ struct PackedCatalog {
 
 constexpr std::array<const char*, 2> kGroups = {"/train", "/test"};
 
-// Chunks that an array of this extent has: 0 where that is more than a file of `file_bytes` can
-// hold, or no number at all.
+// Number of chunks of an array of this extent; 0 if it is not defined, or more than a file of
+// `file_bytes` can hold.
 std::uint64_t count_chunks(const StoredArray& array, std::uint64_t file_bytes);
-// What a file of this size can make encode() write.
+// The longest output of encode() for a file of this size.
 std::uint64_t max_encoded_bytes(std::uint64_t file_bytes);
 
 std::string encode(const PackedCatalog& catalog);
-// Throws DataError for anything that encode() does not write.
+// Throws DataError unless `bytes` could be the output of encode().
 PackedCatalog decode_catalog(std::string_view bytes, const std::string& path);
 
-// Whether extent, chunks and filters of an array are within the limits of the format; `name` is
-// "/train/images". Looks at no chunk. Throws DataError.
+// Checks that extent, chunk shape and filters of an array are within the limits of the format, but
+// no single chunk. `name` is such as "/train/images". Throws DataError.
 void require_layout(const StoredArray& array, std::size_t rank, const std::string& path,
                     const std::string& name);
-// Whether all values are within the limits of the format, every chunk lies in the file, none shares
-// bytes with another one, and each has a size that its content can have. Throws DataError.
+// Checks that all values are within the limits of the format, every chunk lies in the file, none
+// shares bytes with another one, and each has a size that its content can have. Throws DataError.
 void require_sound(const PackedCatalog& catalog, std::uint64_t file_bytes, const std::string& path);
-// Of a sound catalogue: all but `digest` and `sealed`.
+// Requires require_sound(). Sets all fields but `digest` and `sealed`.
 DatasetInfo info_of(const PackedCatalog& catalog);
 
 }  // namespace tandem::data

@@ -1,4 +1,4 @@
-// The rules that a description of a packed file is held to before anything is read by it.
+// The checks of a packed file's structure before anything is read by it.
 #include <algorithm>
 #include <string>
 #include <utility>
@@ -14,7 +14,7 @@
 namespace tandem::data {
 namespace {
 
-// Of one chunk in memory, which is what reading it allocates.
+// Of one decoded chunk, because reading it allocates as much.
 constexpr std::uint64_t kMaxChunkBytes = std::uint64_t{1} << 28;
 constexpr std::uint64_t kChecksumBytes = 4;
 
@@ -77,7 +77,7 @@ void check_extent(const StoredArray& array, std::size_t rank, const Object& obje
   }
 }
 
-// Of a chunk in memory; 0 where that is too many.
+// Bytes of a decoded chunk; 0 if there are too many.
 std::uint64_t chunk_bytes(const StoredArray& array) {
   std::uint64_t bytes = 1;
   for (const std::uint64_t along : array.chunk) {
@@ -98,7 +98,7 @@ void check_filters(const StoredArray& array, const Object& object) {
   }
 }
 
-// Whether the filters, but for those that were skipped, can make `stored` bytes of `bytes`.
+// Whether the filters that were applied can turn `bytes` bytes into a chunk of this stored size.
 bool can_hold(const StoredArray& array, const StoredChunk& chunk, std::uint64_t bytes) {
   bool deflated = false;
   for (std::size_t i = 0; i < array.filters.size(); ++i) {
@@ -107,7 +107,7 @@ bool can_hold(const StoredArray& array, const StoredChunk& chunk, std::uint64_t 
     deflated = deflated || (array.filters[i] == Filter::kDeflate && applied);
   }
   if (!deflated) return chunk.bytes == bytes + kChecksumBytes;
-  const std::uint64_t most = bytes + bytes / 100 + 1024;  // stored blocks of any encoder
+  const std::uint64_t most = bytes + bytes / 100 + 1024;  // deflate of incompressible data
   return chunk.bytes > kChecksumBytes && chunk.bytes <= most &&
          bytes <= chunk.bytes * kMostInflated;
 }
@@ -136,7 +136,7 @@ void check_chunks(const StoredArray& array, std::uint64_t file_bytes, const Obje
   }
 }
 
-// A few bytes that many chunks share could claim any amount of data.
+// Many chunks that share a few bytes could claim any amount of data.
 void check_overlaps(const PackedCatalog& catalog, const std::string& path) {
   std::vector<std::pair<std::uint64_t, std::uint64_t>> places;  // begin, end
   for (const StoredSplit& split : catalog.splits) {

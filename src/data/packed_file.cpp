@@ -16,7 +16,7 @@
 namespace tandem::data {
 namespace {
 
-// What changes where somebody writes into a file.
+// The attributes that change when a file is written to.
 struct Version {
   off_t bytes;
   timespec written;
@@ -68,7 +68,7 @@ struct PackedFile::Parts {
     }
   }
 
-  // The digest is that of what was there before.
+  // The digest is of the content at the time of opening.
   void require_unchanged() const {
     if (Version(file) == version) return;
     throw DataError(file.path() +

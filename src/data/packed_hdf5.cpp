@@ -11,7 +11,7 @@
 namespace tandem::data {
 namespace {
 
-// Finding a chunk takes microseconds, so these leave an honest file of any size room.
+// Finding a chunk takes microseconds, so these limits suffice for a valid file of any size.
 ChildLimits limits_for(std::uint64_t file_bytes) {
   ChildLimits limits;
   limits.processor_seconds = 1 + file_bytes / (std::uint64_t{4} << 20);

@@ -1,6 +1,5 @@
-// The datasets of a packed file as HDF5 describes them. HDF5 parses hostile bytes here, so that
-// nothing of this may run outside a child process. Throws DataError naming file, object, found and
-// expected.
+// The datasets of a packed file as HDF5 describes them. HDF5 parses untrusted bytes here, so call
+// it only in a child process. Throws DataError naming file, object, found and expected.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +10,7 @@
 
 namespace tandem::data {
 
-// `group`: "/train" or "/test". `file_bytes` bounds the number of chunks that are looked for.
+// `group`: "/train" or "/test". `file_bytes` limits the number of chunks.
 StoredSplit describe_split(hid_t file, const std::string& path, const std::string& group,
                            std::uint64_t file_bytes);
 

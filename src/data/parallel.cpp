@@ -34,7 +34,7 @@ void for_each_index(std::size_t count, int threads, const std::function<void(std
     std::vector<std::future<void>> helpers;  // joined at the end of the scope
     const std::size_t most = std::min(static_cast<std::size_t>(std::max(threads, 1)), count);
     for (std::size_t i = 1; i < most; ++i) {
-      // One that gets no thread does nothing: this thread takes all that is left.
+      // If no thread can be started, this thread does the remaining work.
       helpers.push_back(std::async(kThreadIfGranted, work_on));
     }
     work_on();

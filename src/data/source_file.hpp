@@ -28,8 +28,8 @@ DataError fault_at(const std::string& where, std::uint64_t offset, const std::st
                    const std::string& expected);
 
 // The stream from `have` (what was read of it before, kept) to its end, which must be at `size`.
-// DataError where compressed data claim more memory than is `available`: the kernel would end the
-// process without a word.
+// DataError if the decompressed data need more memory than is `available`, because the OOM killer
+// would end the process.
 SourceFile read_exactly(ByteStream& stream, std::string name, std::size_t size,
                         Span<const std::uint8_t> have = {},
                         const std::optional<MemoryRoom>& available = memory_room());

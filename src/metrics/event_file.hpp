@@ -20,7 +20,7 @@ class EventFile {
   // One write, so that a reader never sees a part of a record for long. A reader would lose all
   // that comes after half a record, so none is left.
   void append(std::string_view record);
-  // fdatasync; also while another thread appends.
+  // fdatasync. Another thread may append meanwhile.
   void sync() { file_.sync(); }
   const std::string& path() const { return file_.path(); }
 

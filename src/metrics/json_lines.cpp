@@ -42,7 +42,7 @@ bool is_of_training(const Json& line) {
 }
 
 bool is_written_again(const Json& line, const ResumePoint& point) {
-  // Other lines may carry the step of a checkpoint that was begun before.
+  // Other lines may be out of order: a `checkpoint` line carries the step at which the write began.
   if (!is_of_training(line)) return false;
   const double step = number_of(line, "step");
   const auto last = static_cast<double>(point.step);
@@ -120,8 +120,8 @@ void JsonLinesSink::supersede_after(const std::string& path, const ResumePoint& 
   read_lines(file, 0, size, [&](std::string_view text, std::uint64_t end) {
     const Json line = parse_json_or_discard(text);
     if (is_written_again(line, point)) return false;
-    // Zeros are what a power cut can leave of lines that were not durable, and notes that follow
-    // were written later.
+    // A power failure can leave zeros in place of lines that were not durable. Notes after the
+    // zeros were written later than those lines.
     has_zeros = has_zeros || text.find('\0') != std::string_view::npos;
     if (!has_zeros || is_of_training(line)) kept = end;
     return true;

@@ -19,9 +19,9 @@ namespace tandem::metrics {
 namespace {
 
 constexpr char kHeld[] = "held";
-constexpr char kFree[] = "free";  // as long as kHeld
+constexpr char kFree[] = "free";  // same length as kHeld
 
-// One line, whatever the kernel lets a host be called.
+// Replaces control characters, because the kernel allows any in a host name.
 std::string as_line(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](unsigned char c) { return std::iscntrl(c) != 0; }, '?');
@@ -49,7 +49,7 @@ std::string random_token() {
   return text.data();
 }
 
-// The rest of a line that begins with `key` and a blank.
+// The rest of a line that begins with `key` and a space.
 std::optional<std::string> value_of(const std::string& line, const std::string& key) {
   if (line.rfind(key + " ", 0) != 0) return std::nullopt;
   return line.substr(key.size() + 1);
@@ -125,7 +125,7 @@ std::optional<std::uint64_t> start_of_process(std::int64_t process) {
   std::string text;
   std::getline(file, text);
   const std::size_t name_ends = text.rfind(')');
-  if (name_ends == std::string::npos) return 0;  // such as where /proc hides others' processes
+  if (name_ends == std::string::npos) return 0;  // for example /proc with hidepid
   std::istringstream fields(text.substr(name_ends + 1));
   std::string state;
   fields >> state;
@@ -141,7 +141,7 @@ std::optional<std::uint64_t> start_of_process(std::int64_t process) {
 LockVerdict judge_lock(const LockSight& sight, const LockRecord& self, double silence_seconds) {
   if (is_blank(sight.now)) return LockVerdict::kFree;
   const std::optional<LockRecord> record = LockRecord::parse(sight.now);
-  // An old program's record has no heartbeat; its lock was the kernel's alone.
+  // Old programs wrote no heartbeat; they held only the kernel's lock.
   if (record && (record->token.empty() || record->released)) return LockVerdict::kFree;
   if (record && is_of(*record, self)) {
     if (!sight.owner_start) return LockVerdict::kFree;
@@ -157,7 +157,7 @@ BeatVerdict judge_beat(const std::string& content, const std::string& token,
                        const std::string& deposed) {
   if (is_blank(content)) return BeatVerdict::kOwned;
   const std::optional<LockRecord> record = LockRecord::parse(content);
-  if (!record) return BeatVerdict::kUnclear;  // half of a write; the next look shows the whole
+  if (!record) return BeatVerdict::kUnclear;  // a partial write; the next look will be complete
   const bool is_mine = record->token == token;
   const bool is_deposed = !deposed.empty() && record->token == deposed;
   return is_mine || is_deposed ? BeatVerdict::kOwned : BeatVerdict::kLost;

@@ -81,8 +81,8 @@ std::string free_path(const std::string& runs_dir, const std::string& run_id) {
   return path;
 }
 
-// A run that was killed while its folder was made has some of kFolders and nothing else. Its
-// checkpoints may be a disk of their own, which is there before the run.
+// A run that was killed while it created its folder has some of kFolders and nothing else.
+// checkpoints/ may be a mount point, which exists before the run.
 bool is_just_begun(const std::string& path) {
   const std::vector<std::string> entries = list_folder(path);
   return std::all_of(entries.begin(), entries.end(), [&](const std::string& entry) {
@@ -93,7 +93,7 @@ bool is_just_begun(const std::string& path) {
   });
 }
 
-// Somebody's folder, named by mistake, stays as it is.
+// Refuses a folder of other files, which was named by mistake.
 void require_run(const std::string& path) {
   const std::vector<std::string> checkpoints = list_folder(path + kCheckpoints);
   const bool has_checkpoint =
@@ -160,7 +160,7 @@ RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_
   }
   free_path(runs_dir, run_id);
   make_folder(path);
-  RunFolder folder(run_id, path, std::move(lock));  // before another start takes it for its own
+  RunFolder folder(run_id, path, std::move(lock));  // locks it before another start can
   for (const char* each : kFolders) make_folder(path + each);
   sync_folder(path);
   sync_folder(runs_dir);
@@ -182,7 +182,7 @@ RunFolder RunFolder::open(const std::string& runs_dir, const std::string& run_id
     if (!is_folder(folder.path_ + each)) make_folder(folder.path_ + each);
     remove_temporaries(folder.path_ + each);
   }
-  sync_folder(folder.path_);  // whoever made them may have been ended before that
+  sync_folder(folder.path_);  // the start that created them may have been killed before its sync
   sync_folder(runs_dir);
   return folder;
 }
@@ -238,7 +238,7 @@ void RunFolder::supersede_after(const ResumePoint& point, Superseded& aside) con
   }
 }
 
-// The summary first: while it is there, the run is taken for one that has ended.
+// The summary first, because its presence means that the run has ended.
 void RunFolder::supersede_results_after(const ResumePoint& point, Superseded& aside) const {
   const auto step = static_cast<double>(point.step);
   const auto move = [&aside](const std::string& path, const char* name) {
@@ -249,7 +249,7 @@ void RunFolder::supersede_results_after(const ResumePoint& point, Superseded& as
     move(report_path(), "report.html");
   } else {
     remove_file(summary_path());
-    sync_folder(path_);  // a power cut must not bring back that the run has ended
+    sync_folder(path_);  // a power failure must not restore the summary
     remove_file(report_path());
   }
   const bool is_true_still = number_of(read_json(evaluation_path()), "step") <= step;

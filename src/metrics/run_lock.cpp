@@ -42,7 +42,8 @@ std::optional<File> open_to_look(const std::string& path) {
   return File(descriptor, path);
 }
 
-// Nothing where the file cannot be read now. NFS shows what other hosts wrote after an open().
+// Absent if the file cannot be read now. Opens it anew, because NFS shows other hosts' writes only
+// after open().
 std::optional<std::string> look_into(const std::string& path) {
   const std::optional<File> file = open_to_look(path);
   if (!file) return std::nullopt;
@@ -65,7 +66,7 @@ std::string owner_in(const std::string& content) {
   return record ? record->owner() : content.substr(0, content.find('\n'));
 }
 
-// Time in which the host slept counts, too.
+// Includes time in which the host was suspended.
 double seconds_since_boot() {
   timespec now{};
   ::clock_gettime(CLOCK_BOOTTIME, &now);
@@ -93,7 +94,7 @@ class RunLock::Heartbeat {
     if (!write_record()) {
       throw CannotCreateError(file_.path() + ": cannot be written: " + std::strerror(errno) + kFix);
     }
-    sync_folder(folder_);  // so that nothing in the folder outlasts it in a power cut
+    sync_folder(folder_);  // so that a power failure does not keep other files but lose run.lock
     if (was_silent) settle();
     last_look_ = seconds_since_boot();
     thread_ = std::thread([this] { beat_until_stopped(); });
@@ -114,7 +115,7 @@ class RunLock::Heartbeat {
 
   void require_held() {
     std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-    if (!lock) return;  // a beat is under way, and looks
+    if (!lock) return;  // the heartbeat's thread is checking just now
     if (seconds_since_boot() - last_look_ > settings_.stale_seconds) look();
     if (!lost_.empty()) throw CannotCreateError(lost_);
   }
@@ -129,10 +130,10 @@ class RunLock::Heartbeat {
     struct flock whole_file = whole_file_by(F_WRLCK);
     if (::fcntl(file_.descriptor(), F_OFD_SETLK, &whole_file) == 0) return;
     if (errno == EAGAIN || errno == EACCES) refuse(owner_in(look_into(file_.path()).value_or("")));
-    // A file system without locks; the heartbeat keeps others out.
+    // The file system has no locks; the heartbeat alone keeps others out.
   }
 
-  // What cannot be read may be another's.
+  // Throws if the file cannot be read, because it may belong to another run.
   std::string content() const {
     const auto content = look_into(file_.path());
     if (content) return *content;
@@ -140,8 +141,8 @@ class RunLock::Heartbeat {
                   "; another run may work in this folder");
   }
 
-  // Whether it had to wait. Silence is counted in looks, so that a suspension of this host, which
-  // may be the owner's too, does not count.
+  // Returns whether it had to wait. Silence is counted in looks, so that time in which this host,
+  // and perhaps the owner's, was suspended does not count.
   bool wait_until_free() {
     LockSight sight;
     sight.first = content();
@@ -166,7 +167,7 @@ class RunLock::Heartbeat {
     }
   }
 
-  // Of several runs that take a silent lock, the last to write wins, and all see that it did.
+  // If several runs take a silent lock, the last one to write wins; the others see its token.
   void settle() {
     for (double waited = 0; waited < settings_.settle_seconds; waited += settings_.look_seconds) {
       settings_.pause(settings_.look_seconds);
@@ -175,8 +176,8 @@ class RunLock::Heartbeat {
     if (judge_beat(now, record_.token, deposed_) == BeatVerdict::kLost) refuse(owner_in(now));
   }
 
-  // Over the one before, in one write; then other hosts can see it. What an old program or a
-  // damaged file had behind it goes.
+  // Overwrites the previous record in one write and syncs it for other hosts. Truncates the rest
+  // of a longer record that an old program or damage left.
   bool write_record() {
     const std::string text = record_.text();
     const int file = file_.descriptor();
@@ -184,7 +185,7 @@ class RunLock::Heartbeat {
            ::ftruncate(file, static_cast<off_t>(text.size())) == 0 && ::fdatasync(file) == 0;
   }
 
-  // Under mutex_. False where the folder is another's.
+  // Under mutex_. False if another run owns the folder.
   bool look() {
     const auto now = look_into(file_.path());
     last_look_ = seconds_since_boot();
@@ -205,16 +206,17 @@ class RunLock::Heartbeat {
     while (!changed_.wait_for(lock, interval, [this] { return stopping_; })) {
       if (!look()) return;
       ++record_.beat;
-      // Where this fails, the next may not; an owner that stays silent is taken over, and notices.
+      // On failure the next heartbeat tries again. If all fail, another start takes over, and
+      // look() detects it.
       write_record();
     }
   }
 
-  // So that the next start waits for nothing.
+  // Spares the next start the wait.
   void release() {
     if (!look()) return;
     record_.released = true;
-    write_record();  // where it fails, the next start finds out by itself
+    write_record();  // if it fails, the next start watches the heartbeat
   }
 
   const std::string folder_;
@@ -222,7 +224,7 @@ class RunLock::Heartbeat {
   File file_;
   LockRecord record_;
   std::string deposed_;
-  std::mutex mutex_;  // guards what follows, and record_ and file_ once the thread runs
+  std::mutex mutex_;  // guards the members below, and record_ and file_ once the thread runs
   std::condition_variable changed_;
   bool stopping_ = false;
   double last_look_ = 0;

@@ -14,7 +14,7 @@
 namespace tandem::metrics {
 namespace {
 
-// A new folder; those of earlier starts keep their numbers.
+// Creates the folder with the next free number.
 std::string make_numbered(const std::string& checkpoints) {
   make_folders_durably(checkpoints);
   for (std::uint64_t number = 1;; ++number) {

@@ -13,7 +13,7 @@ namespace tandem::model {
 namespace {
 
 constexpr std::uint64_t kMostHeaderBytes = 100'000'000;  // the limit of the reference reader
-constexpr std::size_t kPiece = std::size_t{16} << 20;    // between two touches
+constexpr std::size_t kPiece = std::size_t{16} << 20;    // bytes between two touches
 
 std::string read_header_text(const File& file, std::uint64_t file_bytes) {
   std::uint64_t length = 0;
@@ -66,7 +66,7 @@ torch::Tensor read_tensor(const File& file, const SafetensorsEntry& entry, std::
   return tensor;
 }
 
-// Any other byte in a bool is undefined behaviour.
+// Any byte but 0 and 1 in a bool is undefined behavior.
 void require_bools(const std::string& path, const NamedTensor& each) {
   if (each.tensor.scalar_type() != torch::kBool) return;
   const auto* bytes = static_cast<const unsigned char*>(each.tensor.data_ptr());
@@ -101,7 +101,7 @@ SafetensorsFile read_safetensors(const std::string& path, const Touch& touch) {
   for (const SafetensorsEntry& entry : open.header.entries) {
     result.tensors.push_back({entry.name, read_tensor(open.file, entry, data_at, touch), false});
   }
-  // The very bytes that are used, which a second look at the file might not find again.
+  // Hashes the bytes in memory: a second read of the file might return other ones.
   result.sealed = verify_seal(path, open.text, open.header, result.tensors);
   for (const NamedTensor& each : result.tensors) require_bools(path, each);
   result.metadata = std::move(open.header.metadata);

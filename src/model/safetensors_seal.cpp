@@ -32,7 +32,7 @@ std::string describe_damage(const SafetensorsHeader& header,
     digests.remove_prefix(std::min(bytes, digests.size()));
   };
   skip(1);                                   // {
-  for (const NamedTensor& each : tensors) {  // the order of the digests too
+  for (const NamedTensor& each : tensors) {  // the digests have the same order
     const std::string digest =
         Json(each.name).dump() + ":\"" + hex_of(each.tensor.data_ptr(), each.tensor.nbytes()) + '"';
     if (digests.substr(0, digest.size()) != digest) return "tensor '" + each.name + "' is damaged";
@@ -41,7 +41,7 @@ std::string describe_damage(const SafetensorsHeader& header,
   return "its header is damaged";
 }
 
-// Of the tensors' bytes in the order of the file, which they cover without holes.
+// Digest of the tensors' bytes in the order of the file, which they cover without holes.
 std::string digest_of(Sha256 digest, const SafetensorsHeader& header,
                       const std::vector<NamedTensor>& tensors) {
   std::vector<std::size_t> order(tensors.size());

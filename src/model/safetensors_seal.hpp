@@ -24,8 +24,8 @@ void add_unsealed_digests(Metadata& metadata, const std::vector<NamedTensor>& te
 // Where in `header_text` the digits of sha256 begin; npos where it has none.
 std::size_t find_seal(const std::string& header_text);
 
-// Throws where header and tensors are not what was sealed. Returns whether there is a seal, and
-// takes the two fields out of `header`. `tensors` are those of header.entries, in their order.
+// Throws if header and tensors do not match the seal. Returns whether there is a seal, and removes
+// the two fields from `header`. `tensors` are those of header.entries, in their order.
 bool verify_seal(const std::string& path, const std::string& header_text, SafetensorsHeader& header,
                  const std::vector<NamedTensor>& tensors);
 

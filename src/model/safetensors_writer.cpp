@@ -119,8 +119,8 @@ void write_safetensors(const std::string& path, std::vector<NamedTensor> tensors
   const std::string seal = digest.finish();
   header.replace(find_seal(header), seal.size(), seal);
   file.file().write_at(kLengthBytes, header.data(), header.size());
-  // Read back before the name is given: what had it before stays where this went wrong. From the
-  // disk, where the system can; a second digest would prove no more than the memory it is made of.
+  // Read back before the rename, so that an existing file stays if this fails. From the disk, if
+  // the system can, and compared with memory: a digest of that memory would prove no more.
   file.file().sync();
   file.file().forget_cached();
   require_bytes(file.file(), 0, &length, sizeof length, "the header", touch);

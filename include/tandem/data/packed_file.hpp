@@ -1,11 +1,11 @@
 // A packed data set, open for reading. One thread per object. Throws MissingInputError, IoError;
 // DataError for a file that is damaged, hostile or not a data set.
 //
-// The constructor proves the digest, and lets HDF5 parse the file in a child process, which sends
-// back what the file holds as plain values. Images and labels are then read here, by pread on the
-// descriptor that was hashed, and their checksums proven: HDF5 never runs in this process, and a
-// file that takes this one's name meanwhile is not looked at. Because the constructor forks, no
-// other thread may hold a lock that the child needs; see data/packed_hdf5.hpp.
+// The constructor verifies the digest and lets HDF5 parse the file in a child process, which sends
+// the file's structure back as plain values. Images and labels are then read by pread from the
+// descriptor that was hashed, and their checksums are verified. HDF5 never runs in this process,
+// and a file that replaces this one meanwhile is not read. Because the constructor forks, no other
+// thread may hold a lock that the child needs; see data/packed_hdf5.hpp.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace tandem::data {
 
 class PackedFile {
  public:
-  // `touch`: every few MB, while the file is hashed and read.
+  // `touch` is called every few MB while the file is hashed and read.
   explicit PackedFile(const std::string& path, const Touch& touch = {});
   ~PackedFile();
   PackedFile(PackedFile&&) noexcept;
@@ -28,9 +28,9 @@ class PackedFile {
 
   const DatasetInfo& info() const;
   std::uint64_t file_bytes() const;
-  // As many images of a split as `labels` has room for, from `first` on, in NCHW order, and their
-  // labels, each below the number of classes. `images` has shape.pixels() bytes for each of them.
-  // Throws DataError also where the file has changed since it was proven.
+  // Reads labels.size() images of a split, from `first` on, in NCHW order, and their labels, each
+  // below the number of classes. `images` has shape.pixels() bytes for each of them. Throws
+  // DataError also if the file was written to after it was hashed.
   void read(Split split, std::uint64_t first, Span<std::uint8_t> images,
             Span<std::uint8_t> labels) const;
 

@@ -75,7 +75,7 @@ class TrainingSampler final : public Sampler {
 // at any number of ranks.
 class EvaluationSampler final : public Sampler {
  public:
-  static constexpr std::uint64_t kBatch = 500;  // where no other size is asked for
+  static constexpr std::uint64_t kBatch = 500;  // the default size
   static std::uint64_t batch_count(std::uint64_t image_count, std::uint64_t batch_size = kBatch);
 
   EvaluationSampler(std::uint32_t image_count, int rank, int world,

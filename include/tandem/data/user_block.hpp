@@ -1,4 +1,4 @@
-// What: the 512 bytes at the start of a packed file that prove the rest whole before the HDF5
+// What: the 512 bytes at the start of a packed file that prove the rest intact before the HDF5
 // library parses it; they do not prove where it comes from. Owns: values. Threads: any. Throws:
 // DataError for a file that is damaged or no packed data set at all; IoError.
 //

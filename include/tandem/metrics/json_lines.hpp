@@ -23,9 +23,9 @@ class JsonLinesSink final : public Sink {
   // ranks the files of the first stay open.
   JsonLinesSink(const std::string& path, std::vector<std::string> rank_paths);
 
-  // Moves the end of a file of any size to `name` below `aside`: from the first step, epoch or eval
-  // line on that a run which goes on from `point` writes again, and half a line at the end. The
-  // rest takes the file's place whole, after that end is durable.
+  // Moves the end of a file of any size to `name` below `aside`: everything from the first step,
+  // epoch or eval line that a run resumed from `point` writes again. A partial last line moves,
+  // too. The file is then replaced by its remaining lines, once the moved end is durable.
   static void supersede_after(const std::string& path, const ResumePoint& point, Superseded& aside,
                               const std::string& name);
 
@@ -43,7 +43,7 @@ class JsonLinesSink final : public Sink {
   // Each line is one write, so that a reader never sees half a line of a living run. One that
   // cannot be written is left out: metrics are not worth the end of training.
   void write(Output& output, const Json& line);
-  // Makes the call, or warns of the first one that fails.
+  // Warns once if a call fails.
   void warn_of_failure(const std::function<void()>& call);
 
   Output all_;

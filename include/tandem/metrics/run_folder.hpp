@@ -27,8 +27,8 @@ class RunFolder {
   static RunFolder create(const std::string& runs_dir, const std::string& run_id,
                           LockSettings lock = {});
   static bool exists(const std::string& runs_dir, const std::string& run_id);
-  // An earlier run's folder, to go on in, or an empty one; any other is left as it is, and
-  // CannotCreateError.
+  // Opens the folder of an earlier run to resume it, or an empty folder. CannotCreateError for any
+  // other folder, which is left as it is.
   static RunFolder open(const std::string& runs_dir, const std::string& run_id,
                         LockSettings lock = {});
 
@@ -62,17 +62,17 @@ class RunFolder {
   void write_summary(const Json& summary) const;
   // What the model answered in its last evaluation.
   void write_evaluation(const Json& evaluation) const;
-  // Whether the one there is of the evaluation after `step`.
+  // Whether the file holds the evaluation after `step`.
   bool has_evaluation_after(std::uint64_t step) const;
-  // Before a run goes on from `point`: what it will write again goes aside. That is the end of its
-  // metrics, and the summary, the page and the evaluation of a later step. A summary of this step
-  // and its page are removed, because the run has not ended.
+  // Call it before a run resumes from `point`. Moves aside what the run will write again: the end
+  // of its metrics, and the summary, page and evaluation of a later step. Removes a summary and
+  // page of the same step, because the run has not ended.
   void supersede_after(const ResumePoint& point, Superseded& aside) const;
-  // Before a run goes on after its end: the summary of that end goes, then its model, but not the
-  // network that the run trains, moves to model/ there.
+  // Call it before a run resumes after its end. Removes the summary of that end, then moves its
+  // model to model/ of `aside`, but not network.pt, which the run needs.
   void supersede_model(Superseded& aside) const;
-  // CannotCreateError where another run has taken the folder over; before anything is written that
-  // another run may have. From any thread.
+  // CannotCreateError if another run has taken over the folder. Call it before writing anything
+  // that the other run may write, too. Any thread.
   void require_held() const { lock_.require_held(); }
 
  private:

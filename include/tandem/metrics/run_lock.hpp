@@ -1,9 +1,9 @@
-// What: keeps a second run out of a run folder, also where the file system's locks hold on one host
-// only: an open-file-description lock on run.lock, which the kernel drops with the process, and in
-// the file the owner and a heartbeat (lock_record.hpp). Owns: the open file, and the thread that
-// beats; the file is never deleted, because a file that comes and goes can be locked twice.
-// Threads: make and destroy it on rank 0's main thread. Throws: CannotCreateError where another
-// process holds it.
+// What: keeps a second run out of a run folder, even if the file system's locks hold on one host
+// only. Holds an open-file-description lock on run.lock, which the kernel releases with the
+// process, and writes the owner and a heartbeat into the file (lock_record.hpp). Owns: the open
+// file and the heartbeat's thread. The file is never deleted, because two processes could then lock
+// two files of that name. Threads: make and destroy it on rank 0's main thread. Throws:
+// CannotCreateError if another process holds it.
 #pragma once
 
 #include <functional>
@@ -14,22 +14,22 @@ namespace tandem::metrics {
 
 struct LockSettings {
   double beat_seconds = 3;
-  double stale_seconds = 6;     // after which require_held() does not rely on the last beat
+  double stale_seconds = 6;     // require_held() reads the file if the last heartbeat is older
   double silence_seconds = 30;  // after which an owner on another host counts as gone
   double look_seconds = 0.25;
-  double settle_seconds = 2;  // in which every run that takes a silent lock can see the others
+  double settle_seconds = 2;  // wait of a start that takes a silent lock, to see other such starts
   // Called between two looks; may throw.
   std::function<void(double)> pause;
-  // What the start waits for; once, before the first pause.
+  // Called once, before the first pause, with the reason for the wait.
   std::function<void(const std::string&)> on_wait;
-  // Another run has taken the folder over. From any thread; it need not return.
+  // Called on any thread when another run has taken over the folder. Need not return.
   std::function<void(const std::string&)> on_lost;
 };
 
 class RunLock {
  public:
-  // `folder` exists. Returns at once, or after `silence_seconds` where an owner that this host
-  // cannot see left no word that it ended.
+  // `folder` exists. Returns at once, or after `silence_seconds` if the last owner is not visible
+  // on this host and did not record that it ended.
   explicit RunLock(const std::string& folder, LockSettings settings = {});
   ~RunLock();
   RunLock(RunLock&& other) noexcept;
@@ -40,8 +40,8 @@ class RunLock {
   // Whether `folder` has a run.lock that a run wrote.
   static bool is_in(const std::string& folder);
 
-  // CannotCreateError where another run has taken the folder over. Looks into the file only where
-  // no heartbeat has for a while, as after a suspension. From any thread.
+  // CannotCreateError if another run has taken over the folder. Reads the file only if the last
+  // heartbeat is old, as after a suspension. Any thread.
   void require_held() const;
 
  private:

@@ -64,8 +64,8 @@ class Sink {
   virtual void on_epoch(const EpochRecord& record) = 0;
   virtual void on_evaluation(const EvaluationRecord& record) = 0;
   virtual void on_note(const NoteRecord& record) = 0;
-  // Makes durable what was written before the call. Another thread may do this while the sink is
-  // written to. A failure is a warning, once: metrics are not worth a checkpoint.
+  // Makes everything written before the call durable. May run on another thread while the sink is
+  // written to. A failure is one warning: a checkpoint must not fail because of metrics.
   virtual void sync() {}
   // The run is complete: neither stopped nor failed. Nothing comes after it.
   virtual void finish() {}

@@ -1,6 +1,6 @@
-// Where a run that goes on puts what it no longer counts: checkpoints/superseded-N, one folder for
-// each start that has something to put there (docs/formats.md). Nothing is removed, and each move
-// is durable when it returns. One thread at a time, on rank 0. Throws: IoError, CannotCreateError.
+// checkpoints/superseded-N: the files that a resumed run replaces, one folder for each start that
+// moves any (docs/formats.md). Nothing is removed, and each move is durable on return. One thread
+// at a time, on rank 0. Throws: IoError, CannotCreateError.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace tandem::metrics {
 
-// What a run that goes on keeps: all up to `step`, without its evaluation where that is due again.
+// What a resumed run keeps: everything up to `step`, but not its evaluation if that is due again.
 struct ResumePoint {
   std::uint64_t step = 0;
   bool evaluation_due = false;
@@ -17,20 +17,20 @@ struct ResumePoint {
 
 class Superseded {
  public:
-  // `checkpoints`: that folder of the run. It is made where it is missing, when something is moved.
+  // `checkpoints`: the run's folder of that name, created at the first move if it is missing.
   explicit Superseded(std::string checkpoints);
 
-  // The path for `name`, relative to the run folder, such as "ranks/rank-0000.jsonl". The folders
-  // above it are there and durable.
+  // The path for `name`, which is relative to the run folder: "ranks/rank-0000.jsonl". Creates its
+  // parent folders durably.
   std::string place_of(const std::string& name);
-  // Moves a file there. Of a folder: all that it holds; the folder itself stays.
+  // Moves a file there, or all files of a folder; the folder itself stays.
   void move(const std::string& path, const std::string& name);
-  // Files that were moved.
+  // Number of files moved.
   std::size_t count() const { return count_; }
 
  private:
   const std::string checkpoints_;
-  std::string folder_;  // empty: none has been needed
+  std::string folder_;  // empty: nothing was moved yet
   std::size_t count_ = 0;
 };
 

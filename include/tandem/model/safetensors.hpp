@@ -22,20 +22,20 @@ struct SafetensorsFile {
 };
 
 // Names must be unique and not "__metadata__"; strings must be UTF-8. Tensors of F64, F32, F16,
-// BF16, I64, I32, I16, I8, U8 or BOOL on any device. Appears under `path` only when it is complete,
-// durable and read back: IoError where it holds other bytes than these, and a file that had the
-// name stays. Equal content gives equal bytes. The metadata gets a digest of the file and one of
-// each tensor (docs/formats.md). `touch`: as bytes reach the disk and come back.
+// BF16, I64, I32, I16, I8, U8 or BOOL on any device. The file appears under `path` only when it is
+// complete, durable and read back. If the bytes read back differ: IoError, and an existing file
+// stays. Equal content gives equal bytes. The metadata gets a digest of the file and one of each
+// tensor (docs/formats.md). `touch` is called as bytes are written and read back.
 void write_safetensors(const std::string& path, std::vector<NamedTensor> tensors,
                        std::map<std::string, std::string> metadata = {}, const Touch& touch = {});
 
-// New tensors on the CPU. A file that carries its digest is proven by it: by what was read, not by
-// a second look. Nothing that the file claims is believed before it is checked against the file's
-// size, so a damaged or hostile file takes no more memory than its own size (the header, a small
-// multiple of its own). `touch`: as it is read.
+// New tensors on the CPU. A digest in the file is verified against the bytes that were read, not by
+// a second read. Every size in the file is checked against the file's own size first, so a damaged
+// or hostile file takes no more memory than its size (the header: a small multiple of its own).
+// `touch` is called as the file is read.
 SafetensorsFile read_safetensors(const std::string& path, const Touch& touch = {});
 
-// "__metadata__" alone, with our digests, from a header that is well-formed. Proves nothing.
+// Only "__metadata__", with our digests, from a well-formed header. The digests are not verified.
 std::map<std::string, std::string> read_safetensors_metadata(const std::string& path);
 
 }  // namespace tandem::model
