@@ -1,5 +1,5 @@
-// tandem verify: proves packed data sets and model files whole, each of them, whatever the others
-// are, and ends with the code of the worst.
+// tandem verify: checks that packed data sets and model files are intact, each independently of the
+// others, and ends with the code of the worst.
 #include <algorithm>
 #include <set>
 #include <string>
@@ -18,8 +18,8 @@
 namespace tandem::app {
 namespace {
 
-// What one file has does not keep the others from being looked at. `said`: the messages so far;
-// checkpoints share the network of their run, whose fault is named once.
+// Reports an error of one file and continues with the next. `said`: the messages so far, because
+// the checkpoints of a run share a network, and its error is reported once.
 template <typename Check>
 ExitCode checked(std::set<std::string>& said, const Check& check) {
   try {
@@ -30,8 +30,8 @@ ExitCode checked(std::set<std::string>& said, const Check& check) {
   }
 }
 
-// A model or checkpoint. A TorchScript network is proven by its digest, and run only where
-// `run_network` asks for it: a file that is verified is one that nobody trusts yet.
+// A model or checkpoint. A TorchScript network is run only with `run_network`, because a file that
+// is being verified is not trusted yet; otherwise only its digest is checked.
 ExitCode verify_model(const std::string& path, bool run_network) {
   const ModelFile file = read_model_file(path);
   const NetworkFile code = network_of(file);
@@ -54,7 +54,7 @@ ExitCode verify_run(const std::string& folder, bool run_network) {
     paths.push_back(model);
   }
   for (const train::CheckpointFile& file : store.files()) paths.push_back(file.path);
-  if (paths.empty()) read_model_file(folder);  // says that there is none
+  if (paths.empty()) read_model_file(folder);  // throws: there is none
   ExitCode code = ExitCode::kDone;
   std::set<std::string> said;
   for (const std::string& path : paths) {

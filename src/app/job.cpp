@@ -60,7 +60,7 @@ comm::Fields fields_of(const OptionTable& table, const CommandLine& line) {
   return fields;
 }
 
-// From here on the job is watched as its options say; what is wrong with them is their fault.
+// Applies the job's --stall-… options to the watchdog. A bad value is a fault of the options.
 Options watched(Job& job, Options options) {
   const bool has_limits = std::any_of(
       options.table().begin(), options.table().end(),
@@ -74,7 +74,7 @@ Options watched(Job& job, Options options) {
 
 }  // namespace
 
-// The versions are compared before anything else is said, as other versions might say it otherwise.
+// Compares the versions before any other message, because other versions may use other messages.
 Job::Job(std::optional<Supervision>& watch, comm::StallLimits limits) : watch_(watch) {
   const std::string versions = describe_versions();
   const std::uint64_t mine = hash64(versions.data(), versions.size());
@@ -87,7 +87,7 @@ Job::Job(std::optional<Supervision>& watch, comm::StallLimits limits) : watch_(w
 void Job::end() {
   if (!watch_) return;
   watch_->board().enter(comm::Phase::kShutdown);
-  world.barrier();  // the last that hosts hear of each other
+  world.barrier();  // the last communication between hosts
   watch_->leave_mpi();
 }
 

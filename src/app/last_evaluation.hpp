@@ -1,5 +1,5 @@
-// evaluation.json, which holds what the last evaluation of the test images found, and whether a run
-// that goes on still owes one. Module-private. Threads: the main thread.
+// evaluation.json, the results of the last evaluation of the test images, and whether a resumed run
+// must still make that evaluation. Module-private. Threads: the main thread.
 #pragma once
 
 #include <cstdint>
@@ -13,13 +13,13 @@
 
 namespace tandem::app {
 
-// On rank 0. Durable when it returns; a file that cannot be written is a warning.
+// On rank 0. Durable on return. Warns if the file cannot be written.
 void keep_evaluation(const metrics::RunFolder& folder, const train::Evaluation& evaluation,
                      const train::ImageStore& images);
 
-// Collective. Makes the last evaluation of a run that is at its end, but not complete, due again
-// where any of its results is missing: the run was killed before they were written, was shortened,
-// or now asks for test-time augmentation (`views`).
+// Collective. For a run that has done all steps but is not complete: makes its last evaluation due
+// again if any result is missing. That is so if the run was killed before it wrote them, was
+// shortened, or now asks for test-time augmentation (`views`).
 void owe_last_evaluation(Job& job, RunStart& start, const train::TrainConfig& config,
                          std::uint64_t total_steps, bool views);
 

@@ -70,7 +70,7 @@ Failure describe(const std::exception& error) {
 constexpr auto kTimeToBeEnded = std::chrono::milliseconds(200);
 constexpr int kMostTurns = 10;
 
-// What all ranks know of ends them alike.
+// An AgreedError reaches all ranks, so rank 0 prints it, and all return its code.
 int run_together(const Command& command, Job& job, const Arguments& arguments) {
   try {
     return command.run_in_job(job, arguments);
@@ -108,7 +108,7 @@ int run_with_mpi(const Command& command, const Arguments& arguments,
 }
 
 int run_in_job(const Command& command, const Arguments& arguments) {
-  std::optional<Supervision> supervision;  // outlives MPI, whose end it watches, too
+  std::optional<Supervision> supervision;  // outlives MPI, because it also watches MPI_Finalize
   const int code = run_with_mpi(command, arguments, supervision);
   if (supervision) supervision->await_ranks_of_host();
   return code;

@@ -17,7 +17,7 @@ namespace tandem::app {
 
 namespace {
 
-// A full disk refuses to create a file as well as to write one.
+// A full disk can make creating a file fail as well as writing it.
 Error without_model(const Error& error, const std::string& lost) {
   if (lost.empty()) {
     return Error(error.code(), std::string(error.what()) +
@@ -39,7 +39,7 @@ train::TrainResult run_trainer(train::Trainer& trainer,
   try {
     return trainer.run();
   } catch (const std::exception& error) {
-    // MPI may still receive into the arrays that go now.
+    // MPI may still receive into arrays that are freed now.
     const bool is_known_to_all = dynamic_cast<const comm::AgreedError*>(&error) != nullptr;
     auto& watchdog = job.supervision().watchdog();
     if (!is_known_to_all && watchdog) watchdog->stop_carrying();
@@ -67,7 +67,7 @@ void export_model(Job& job, const std::optional<metrics::RunFolder>& folder,
     const std::vector<model::NamedTensor> tensors = model::state_dict(network);
     try {
       model::write_safetensors(folder->safetensors_path(), tensors, description.to_metadata(),
-                                [&job] { job.touch(); });
+                               [&job] { job.touch(); });
       model::write_pth(folder->pth_path(description.dataset), tensors);
       job.touch();
     } catch (const IoError& error) {

@@ -1,6 +1,6 @@
-// What: training itself, and what is left of it where it fails; the model of a run that is
-// complete. Module-private. Owns: nothing. Threads: the main thread. Throws: what training throws;
-// IoError and CannotCreateError where the model cannot be written.
+// What: runs the trainer and records a failure in the run folder; exports the model of a completed
+// run. Module-private. Owns: nothing. Threads: the main thread. Throws: what training throws;
+// IoError and CannotCreateError if the model cannot be written.
 #pragma once
 
 #include <optional>
@@ -15,14 +15,14 @@
 
 namespace tandem::app {
 
-// Collective. A run that fails says so in its folder, where that can still be written, after its
-// metrics are durable; `folder` and `sinks` are rank 0's.
+// Collective. If the run fails, makes its metrics durable and then writes a summary of the failure,
+// as far as the folder can still be written. `folder` and `sinks` are rank 0's.
 train::TrainResult run_trainer(train::Trainer& trainer,
                                const std::optional<metrics::RunFolder>& folder,
                                const metrics::Sinks& sinks, Job& job, double startup_seconds);
 
-// Collective. Rank 0 writes the model in both forms; the weights are everywhere the same. `lost`:
-// on rank 0 why the last checkpoint could not be written, or nothing.
+// Collective. Rank 0 writes the model in both forms; all ranks have the same weights. `lost`: on
+// rank 0 why the last checkpoint could not be written, or "".
 void export_model(Job& job, const std::optional<metrics::RunFolder>& folder,
                   model::Network& network, const ModelDescription& description,
                   const std::string& lost);

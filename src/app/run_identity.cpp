@@ -13,8 +13,8 @@
 namespace tandem::app {
 namespace {
 
-// What must not change when a run goes on. Ranks, threads, duration, reporting and how the work is
-// cut into micro-batches and buckets may.
+// Options that must not change when a run is resumed. Ranks, threads, duration, reporting,
+// micro-batches and buckets may change.
 constexpr const char* kFixedOptions[] = {"model",
                                          "seed",
                                          "augment",
@@ -85,13 +85,13 @@ std::vector<std::string> differences_from(const RunStart& start, const Options& 
   };
   compare("data set digest", field("dataset_digest"), data_digest);
   compare("global batch", std::to_string(start.global_batch), std::to_string(global_batch));
-  // A file is what it holds, whatever its name.
+  // A network file is compared by its content, not by its name.
   const bool has_file = !field("network_sha256").empty() && !network_sha256.empty();
   if (has_file) compare("SHA-256 of the network", field("network_sha256"), network_sha256);
   const Json kept = kept_options(start);
   for (const std::string name : kFixedOptions) {
     if (name == "model" && has_file) continue;
-    // An option that the run's program did not have was what it is without a word.
+    // A run of an older program, without this option, had its default.
     compare("--" + name, kept.contains(name) ? text_of(kept, name) : options.default_of(name),
             options.text(name));
   }

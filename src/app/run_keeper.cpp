@@ -50,8 +50,8 @@ train::Boundary RunKeeper::decide(std::uint64_t step, bool evaluated) {
   return policy_.decide(step, evaluated);
 }
 
-// A network may fit into memory with a batch to train on and not with one to evaluate, so an
-// evaluation waits for the write. All other ranks wait for rank 0 before their first batch.
+// An evaluation may run out of memory where training did not, so it waits until the checkpoint is
+// durable. All other ranks wait for rank 0 before their first batch.
 void RunKeeper::save(const train::TrainingState& state) {
   checkpointer_.save(state);
   if (state.evaluation_due) checkpointer_.settle();
@@ -60,7 +60,7 @@ void RunKeeper::save(const train::TrainingState& state) {
 void RunKeeper::consider(const train::Evaluation& evaluation) {
   const bool is_known_here = parts_.comm.rank() == 0 && evaluation.completed;
   if (!safekeeping_.save_best || !is_known_here) return;
-  checkpointer_.settle();  // so that it is known which one is kept
+  checkpointer_.settle();  // tells whether the previous best was written
   if (best_accuracy_ && evaluation.accuracy <= *best_accuracy_) return;
   best_accuracy_ = evaluation.accuracy;
   checkpointer_.mark_best();

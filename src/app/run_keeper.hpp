@@ -19,9 +19,9 @@ namespace tandem::app {
 
 class RunKeeper {
  public:
-  // `folder`: on rank 0; `best_accuracy` that of what is kept there as the best,
-  // `durable` the state that the run goes on from, if it does. `touch`: while this rank waits for a
-  // write that advances.
+  // `folder`: on rank 0. `best_accuracy`: of best.safetensors there. `durable`: the state that the
+  // run resumes from, if it does. `touch` is called while this rank waits for a write that
+  // advances.
   RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping& safekeeping,
             const train::BoundaryRules& rules, const metrics::RunFolder* folder,
             std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
@@ -30,11 +30,12 @@ class RunKeeper {
   RunKeeper(const RunKeeper&) = delete;
   RunKeeper& operator=(const RunKeeper&) = delete;
 
-  // Collective: what to do after `step` steps, before their evaluation or, `evaluated`, after it.
+  // Collective. What to do after `step` steps: before their evaluation or, if `evaluated`, after.
   train::Boundary decide(std::uint64_t step, bool evaluated);
-  // Of this rank; the next decision is then to stop.
+  // As BoundaryPolicy: for this rank; if true, the next decision is to stop.
   bool must_stop_within(double seconds) { return policy_.must_stop_within(seconds); }
-  // Collective. What an evaluation follows is durable when it returns, all else soon.
+  // Collective. If an evaluation follows, the state is durable on return; otherwise the write runs
+  // in the background.
   void save(const train::TrainingState& state);
   // Has the state saved at the next decision if it is the best one and --save-best asks for it.
   void consider(const train::Evaluation& evaluation);
@@ -50,7 +51,7 @@ class RunKeeper {
   const metrics::RunFolder* const folder_;
   metrics::Sinks& sinks_;
   std::optional<double> kept_accuracy_;  // of best.safetensors
-  std::optional<double> best_accuracy_;  // of that, or of what is about to take its place
+  std::optional<double> best_accuracy_;  // of that, or of the state that is to replace it
   train::BoundaryPolicy policy_;
   train::Checkpointer checkpointer_;
 };

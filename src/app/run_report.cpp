@@ -16,7 +16,7 @@ std::string count_text(std::uint64_t count) {
   return format_count(static_cast<std::int64_t>(count));
 }
 
-// A page that cannot be written is a warning: a run that is done is not lost for it.
+// A page that cannot be written is only a warning, because the run itself is complete.
 void leave_page(const metrics::RunFolder& folder, const Json& summary) {
   try {
     report::write_report_at_end(folder.path(), summary, folder.report_path());
@@ -96,7 +96,7 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
                {"validation_loss", nullptr},
                {"validation_accuracy", nullptr},
                {"weights_sha256", weights_sha256}};
-  // What a run that ended too soon has not measured is no 0.
+  // A run that ended before it measured these has null, not 0.
   if (result.images_per_second > 0) summary["images_per_second"] = result.images_per_second;
   if (result.train_loss) summary["train_loss"] = *result.train_loss;
   if (result.last_evaluation) {

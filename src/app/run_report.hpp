@@ -31,8 +31,8 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
 Json make_failure_summary(const std::string& run_id, const train::TrainResult& result, int world,
                           double startup_seconds, const std::string& error);
 
-// Leaves the summary and report.html, which may be missing without harm. Of a run that is complete
-// the summary comes last, as the sign of that; else it comes first.
+// Writes the summary and report.html; a missing page does no harm. The summary of a completed run
+// is written last, because it marks completion; otherwise it is written first.
 void leave_result(const metrics::RunFolder& folder, const Json& summary);
 
 // "done: 785 steps in 13.7 s, …", or that it stopped and how it goes on.

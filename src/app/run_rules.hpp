@@ -1,5 +1,4 @@
-// The settings of the trainer and the rules of its boundaries, as a run's options have them.
-// Module-private.
+// Trainer settings and boundary rules from a run's options. Module-private.
 #pragma once
 
 #include <chrono>

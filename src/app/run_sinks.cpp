@@ -10,7 +10,7 @@
 namespace tandem::app {
 namespace {
 
-// Before the others: nothing is added to files that another run has taken over.
+// The first sink: throws before any other sink writes to files that another run has taken over.
 class OwnerSink : public metrics::Sink {
  public:
   explicit OwnerSink(const metrics::RunFolder& folder) : folder_(folder) {}

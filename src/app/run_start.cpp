@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Rank 0: the newest checkpoint that is whole. A run anew is for those that never saved anything.
+// Rank 0: the newest valid checkpoint. A run starts anew only if it never saved anything.
 void take_newest_whole(const train::CheckpointStore& store, RunStart& start) {
   train::CheckpointStore::Newest newest = store.newest_whole();
   start.refused = join(newest.refused, "\n  ");
@@ -159,10 +159,10 @@ void restore_state(Job& job, const RunStart& start, model::Network& network,
 
 Json complete_summary(const RunStart& start, std::uint64_t total_steps) {
   if (!start.resumes || start.state.step < total_steps) return nullptr;
-  // The checkpoint after the last evaluation was lost: what it would have been is made again.
+  // The checkpoint after the last evaluation was lost, so that evaluation is repeated.
   if (start.state.evaluation_due) return nullptr;
   Json summary = start.folder->read_summary();
-  // One of an earlier end may have come back by a power cut.
+  // A power failure may have restored the summary of an earlier end.
   const bool is_of_this_end = number_of(summary, "steps") == static_cast<double>(start.state.step);
   const bool is_complete = text_of(summary, "exit_reason") == "completed" && is_of_this_end;
   return is_complete ? summary : Json();
@@ -177,8 +177,8 @@ std::optional<Json> summary_if_complete(Job& job, const RunStart& start,
   return summary;
 }
 
-// The checkpoints first: wherever this is ended, what is left of them is what the run goes on from,
-// and nothing up to that step has gone.
+// Moves the checkpoints first. If the process is killed here, the run resumes from the newest one
+// left, and nothing up to its step was moved.
 metrics::RunFolder open_folder(RunStart& start) {
   if (!start.folder) return metrics::RunFolder::create(start.runs_dir, start.run_id, start.lock);
   start.folder->require_held();

@@ -40,11 +40,11 @@ struct RunStart {
   std::string refused;  // newer checkpoints that were not taken, and why; may be empty
 };
 
-// Collective. By the rules of --resume (docs/reference.md): finds and proves the checkpoint to go
-// on from, or that a new run can have its folder. Leaves nothing behind. `touch`: on rank 0,
-// while it reads or waits for another's lock.
+// Collective. By the rules of --resume (docs/reference.md): finds and verifies the checkpoint to
+// resume from, or checks that a new run can have its folder. Writes nothing. `touch` is called on
+// rank 0 while it reads or watches the lock of another run.
 RunStart find_start(Job& job, const TrainReporting& reporting, const Touch& touch);
-// Rank 0's part of it; what of that every rank needs; and what it makes of a start elsewhere.
+// Rank 0's part; the part of its result that every rank needs, as JSON; and reading that back.
 RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings lock = {},
                           const Touch& touch = {});
 Json shared_part(const RunStart& start);
@@ -56,11 +56,12 @@ void restore_state(Job& job, const RunStart& start, model::Network& network,
 
 // Collective. What the summary of a run says that has nothing left to do; nothing otherwise.
 std::optional<Json> summary_if_complete(Job& job, const RunStart& start, std::uint64_t total_steps);
-// Rank 0's part of it: that summary or null.
+// Rank 0's part: that summary or null.
 Json complete_summary(const RunStart& start, std::uint64_t total_steps);
 
-// Rank 0: a new folder, or that of the run that goes on, in which all that will be done again has
-// moved to checkpoints/superseded-N. Ended at any moment, it can be repeated and has lost nothing.
+// Rank 0: creates the folder of a new run, or opens that of a resumed run and moves all later
+// results to checkpoints/superseded-N. If the process is killed at any moment, the call can be
+// repeated and nothing is lost.
 metrics::RunFolder open_folder(RunStart& start);
 
 // Rank 0: what a person should know of how the run begins.

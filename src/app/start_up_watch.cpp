@@ -1,4 +1,4 @@
-// Before MPI has connected the ranks, only /proc tells what became of them.
+// Before MPI has connected the ranks, only /proc shows their state.
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@
 namespace tandem::app {
 namespace {
 
-// The lowest rank that runs speaks, or, where it does not end this job, the next.
+// The lowest running rank reports and ends the job. If it does not, the next one does a turn later.
 constexpr auto kTurn = std::chrono::milliseconds(1000);
 constexpr int kMostTurns = 3;
 
@@ -29,7 +29,7 @@ constexpr int kMostTurns = 3;
   const auto turns = std::count_if(others.begin(), others.end(), speak_before);
   const auto stopped = std::find_if(others.begin(), others.end(),
                                     [](const comm::RankProcess& each) { return each.is_stopped; });
-  // A host whose ranks all run knows less than another may.
+  // If all ranks of this host run, another host may know which rank is stopped, so let it go first.
   const int patience = stopped == others.end() ? 1 : 0;
   std::this_thread::sleep_for(std::min(static_cast<int>(turns) + patience, kMostTurns) * kTurn);
   std::string text = "rank " + std::to_string(rank) + " (" + kernel_host_name() +

@@ -35,7 +35,7 @@ double algorithm_bandwidth(std::size_t bytes, double seconds);
 double bus_bandwidth(std::size_t bytes, double seconds, int ranks);
 
 // Collective. Sums the first `bytes` of `values`, in turn with `bare`, for about `seconds`.
-// `is_rounded`: the sums are rounded to bfloat16. `touch`: as it advances.
+// `is_rounded`: the sums are rounded to bfloat16. `touch` is called as it advances.
 SumTiming time_sums(comm::Communicator& world, comm::Collectives& ours,
                     const comm::BareAllReduce& bare, Span<float> values, std::size_t bytes,
                     double seconds, bool is_rounded, const Touch& touch);

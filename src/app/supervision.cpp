@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
-// A rank that has crashed meanwhile never comes, and its launcher may not end the others.
+// A rank that crashed is never done, and its launcher may not end the others.
 constexpr double kPatience = 10;
 
 double seconds_since(Clock::time_point begin) {
@@ -76,7 +76,7 @@ void Supervision::await_ranks_of_host() {
 void Supervision::await_processes() const {
   const std::vector<comm::RankView> ranks = board_.view();
   const int table = ranks[static_cast<std::size_t>(rank_)].table;
-  if (table != rank_) return;  // named after the lowest of its ranks
+  if (table != rank_) return;  // a table's number is that of its lowest rank
   const auto begin = Clock::now();
   for (const comm::RankView& rank : ranks) {
     if (rank.table != table || rank.rank == rank_) continue;

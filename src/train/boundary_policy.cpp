@@ -70,7 +70,7 @@ Boundary BoundaryPolicy::decide_alone(std::uint64_t step, bool evaluated) {
 
 bool BoundaryPolicy::is_save_due(std::uint64_t step, bool evaluated) const {
   if (save_asked_) return true;
-  // The checkpoint of this step lacks nothing but what the evaluation found.
+  // The checkpoint of this step exists; it lacks only the evaluation's results.
   if (step == rules_.first_step || step == saved_step_) return evaluated;
   if (step == rules_.total_steps) return true;
   const std::uint64_t count = rules_.every.count;

@@ -38,7 +38,7 @@ std::optional<std::uint64_t> step_of_name(const std::string& name) {
   return std::stoull(digits);
 }
 
-// Where the header cannot be understood the name has to do; a read that fails is thrown.
+// If the header cannot be parsed, the step comes from the name. Throws if a read fails.
 CheckpointFile look_at_checkpoint(const std::string& path) {
   CheckpointFile file{path, step_of_name(std::filesystem::path(path).filename()), false};
   try {
@@ -52,7 +52,7 @@ CheckpointFile look_at_checkpoint(const std::string& path) {
     file.step = TrainingState::from_json(parse_json_or_discard(state->second)).step;
     file.is_best = metadata.count(kBest) > 0;
   } catch (const DataError&) {
-    return file;  // read_checkpoint() says what is wrong with it
+    return file;  // read_checkpoint() reports the damage
   }
   return file;
 }
@@ -86,7 +86,7 @@ void write_checkpoint(const std::string& path, const Checkpoint& checkpoint, con
   metadata["state"] = checkpoint.state.to_json().dump();
   if (checkpoint.is_best) metadata[kBest] = "true";
   require_finite(path, checkpoint.tensors);
-  TrainingState::from_json(Json::parse(metadata["state"]));  // throws where none could resume
+  TrainingState::from_json(Json::parse(metadata["state"]));  // throws if no run could resume
   model::write_safetensors(path, checkpoint.tensors, metadata, touch);
 }
 

@@ -24,7 +24,7 @@ constexpr int kMostLooks = 3;
 
 std::string name_of(const std::string& path) { return fs::path(path).filename(); }
 
-// Files that a person put there count, too; temporary ones do not.
+// Files that a user put there count, too; temporary files do not.
 bool is_candidate(const std::string& path) {
   const std::string name = name_of(path);
   return name.front() != '.' && ends_with(name, kCheckpointSuffix);
@@ -34,7 +34,7 @@ bool is_superseded(const std::string& path) {
   return name_of(path).rfind(kSuperseded, 0) == 0 && is_folder(path);
 }
 
-// Looks again where a file went away meanwhile; one that stays listed is no damage either.
+// Repeats `look` if a file disappears meanwhile. A listed file that cannot be found is not damage.
 template <typename Look>
 auto look_until_settled(const Look& look) -> decltype(look()) {
   for (int count = 1;; ++count) {
@@ -46,7 +46,7 @@ auto look_until_settled(const Look& look) -> decltype(look()) {
   }
 }
 
-// What a caller is told of a step that went wrong and is not worth the checkpoint.
+// Collects the failure of a step that the checkpoint does not depend on.
 void note_failure(std::vector<std::string>& failures, const std::function<void()>& step) {
   try {
     step();
@@ -77,7 +77,7 @@ std::vector<CheckpointFile> CheckpointStore::files() const {
     }
     return found;
   });
-  // Those without a step last; the newest first; the run's own name before others.
+  // Newest first; files without a step last; of equal steps the name path_of() first.
   const auto place = [this](const CheckpointFile& file) {
     const bool has_own_name = file.step && name_of(file.path) == name_of(path_of(*file.step));
     return std::make_tuple(!file.step, ~file.step.value_or(0), !has_own_name,
@@ -142,7 +142,7 @@ std::vector<std::string> CheckpointStore::write(const Checkpoint& checkpoint, Ke
   const std::string path = path_of(step);
   write_checkpoint(path, checkpoint, touch_);
 
-  // The state is safe; nothing from here on is worth calling it lost.
+  // The checkpoint is durable; later failures are only reported.
   std::vector<std::string> failures;
   if (checkpoint.is_best) best_due_ = step;
   const std::string without_best = name_best();
@@ -153,7 +153,7 @@ std::vector<std::string> CheckpointStore::write(const Checkpoint& checkpoint, Ke
   std::vector<std::string> unnamed;
   note_failure(unnamed, name_latest);
   note_failure(failures, [&] { rotate(keep, step); });
-  if (!unnamed.empty()) note_failure(failures, name_latest);  // there may be room now
+  if (!unnamed.empty()) note_failure(failures, name_latest);  // the disk may have space now
   return failures;
 }
 
@@ -187,7 +187,7 @@ std::optional<double> CheckpointStore::best_accuracy() const {
   return evaluation->accuracy;
 }
 
-// Names that are not of the run's own making are left alone.
+// Never removes a file whose name the run did not choose.
 void CheckpointStore::rotate(Keep keep, std::uint64_t written) const {
   const std::vector<std::uint64_t> all = steps();
   for (std::size_t i = keep.last; i < all.size(); ++i) {
@@ -211,16 +211,16 @@ void CheckpointStore::go_on_from(const std::string& path, std::uint64_t step,
   }
   const auto move_aside = [&aside](const std::string& each) { aside.move(each, name_of(each)); };
   if (!have_equal_bytes(path, own)) {
-    if (file_exists(own)) move_aside(own);  // damaged, or of other bits
+    if (file_exists(own)) move_aside(own);  // damaged or different
     give_second_name(path, own, touch_);
   }
   sync_folder(folder_);
-  // The newest first: a run that is ended in between goes on from what is left, best included.
+  // The newest first, so that a run killed in between resumes from the newest one left.
   for (const std::string& each : later) move_aside(each);
   restore_best(step);
 }
 
-// Also where the process that wrote it was ended before it could give the second name.
+// Also finds a best checkpoint whose process was killed before it could link best.safetensors.
 void CheckpointStore::restore_best(std::uint64_t step) const {
   const std::vector<CheckpointFile> all = files();
   const auto best = std::find_if(all.begin(), all.end(), [this](const CheckpointFile& file) {
@@ -232,7 +232,7 @@ void CheckpointStore::restore_best(std::uint64_t step) const {
     try {
       read_checkpoint(file.path, touch_);
     } catch (const DataError&) {
-      continue;  // an older one was the best before
+      continue;  // an older best one may still be valid
     }
     give_second_name(file.path, best_path(), touch_);
     return;

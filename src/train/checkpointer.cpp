@@ -20,8 +20,8 @@ std::uint64_t bytes_of(const std::vector<model::NamedTensor>& tensors) {
   return bytes;
 }
 
-// How far training is: a state that is as far as another holds the same tensors, and differs in
-// times at most.
+// The fields that identify a state: two states with equal fields hold the same tensors and differ
+// at most in measured times.
 Json progress_of(const TrainingState& state) {
   const Json all = state.to_json();
   Json progress;
@@ -64,7 +64,7 @@ void Checkpointer::save(const TrainingState& state) {
   is_awaited_ = false;
   write_ = std::async(kThreadIfGranted, [this, checkpoint] {
     name_this_thread("checkpoint");
-    // So that no checkpoint is on the disk without the metrics that lead to it.
+    // Syncs the metrics first, so that no checkpoint is durable before the metrics up to its step.
     reports_.before_write();
     return store_.write(*checkpoint, keep_);
   });

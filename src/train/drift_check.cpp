@@ -66,7 +66,7 @@ std::string describe_difference(const std::vector<std::string>& names,
   return "the ranks' states differ";
 }
 
-// The first tensor of the array that holds a value which is not finite.
+// The name of the first tensor of the array with a value that is not finite.
 std::string first_not_finite(const ParameterArena& arena, const StateArray& array) {
   for (const ParameterArena::Slot& slot : arena.slots()) {
     if (all_finite(floats_of(array.values).subspan(slot.offset, slot.count))) continue;

@@ -74,7 +74,7 @@ struct Counts {
   }
 };
 
-// Collective where evaluations can be interrupted: a signal or the clock is known to one rank
+// Collective if evaluations can be interrupted, because a signal or the clock is known to one rank
 // alone.
 bool is_given_up(comm::Communicator& comm, const EvaluationSettings& settings,
                  double batch_seconds) {
@@ -109,7 +109,7 @@ Evaluation evaluate(comm::Communicator& comm, model::Network& network,
       images, settings.transform, {},
       std::make_unique<data::EvaluationSampler>(static_cast<std::uint32_t>(image_count),
                                                 comm.rank(), comm.size(), settings.batch_size));
-  // Every rank takes part in each round, also where it has no batch left for the last one.
+  // Every rank takes part in each round, even without a batch left for the last one.
   const auto world = static_cast<std::uint64_t>(comm.size());
   double batch_seconds = 0;
   for (std::uint64_t done = 0; done < batch_count; done += world) {

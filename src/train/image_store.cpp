@@ -70,7 +70,7 @@ DatasetInfo open_everywhere(const std::string& path, comm::MpiCommunicator& worl
   return info;
 }
 
-// A rank that keeps a private copy opens the file again, and another one may have its name now.
+// A rank with a private copy opens the file by name again, and the file may have been replaced.
 void require_same(const DatasetInfo& mine, const DatasetInfo& first, const std::string& path) {
   if (to_text(mine) == to_text(first)) return;
   throw DataError(path + ": holds the data set " + mine.digest.substr(0, 16) +

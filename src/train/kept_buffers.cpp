@@ -5,7 +5,7 @@ namespace tandem::train {
 KeptBuffers::KeptBuffers(const model::Network& network)
     : network_(network), has_buffers_(!network.buffers().empty()) {}
 
-// A TorchScript module may put another tensor in the place of a buffer, so they are asked for anew.
+// A TorchScript module may replace a buffer by another tensor, so the list is read anew.
 void KeptBuffers::keep() {
   if (!has_buffers_) return;
   const torch::NoGradGuard no_grad;

@@ -159,11 +159,11 @@ bool StepProfiler::finish() {
   return true;
 }
 
-// One rank after the other: all traces together may be longer than one message can be. A trace that
-// cannot be written is no reason to end a training.
+// Gathers one rank at a time, because all traces together may exceed the largest MPI message. A
+// trace that cannot be written does not end training.
 void StepProfiler::leave_traces(std::string mine) {
   if (mine.size() > kLongestTrace) mine.clear();
-  std::string failure;  // the first, on rank 0
+  std::string failure;  // the first one, on rank 0
   for (int rank = 0; rank < comm_.size(); ++rank) {
     const auto traces = comm_.gather_strings(rank == comm_.rank() ? mine : "");
     if (traces.empty() || !failure.empty()) continue;

@@ -64,7 +64,7 @@ TrainResult Trainer::run() {
     // The first steps make more than the others do, and a short batch has shapes of its own.
     const bool shapes_change = plan.images_in_step(step) != plan.images_in_step(step + 1);
     if (step == first + kWarmupSteps || shapes_change) model::release_unused_memory();
-    // What is trained is safe before it is evaluated: a run that dies there goes on from here.
+    // Saves before the evaluation, so that a run that dies in it resumes from this step.
     if (stops_here(false)) break;
     if (state_.evaluation_due && stops_here(run_evaluation(step))) break;
   }
@@ -79,7 +79,7 @@ void Trainer::let_early_parameters_be() {
   }
 }
 
-// True where the run ends before its last step and that step's evaluation.
+// True if the run stops here before it is complete.
 bool Trainer::stops_here(bool evaluated) {
   if (!parts_.decide) return false;
   const Boundary decision = parts_.decide(state_.step, evaluated);
@@ -175,10 +175,10 @@ void Trainer::collect() {
   gradient_norm_ = outcome.gradient_norm;
 }
 
-// False where it was given up.
+// False if it was interrupted.
 bool Trainer::run_evaluation(std::uint64_t step) {
   enter(comm::Phase::kEvaluation);
-  model::release_unused_memory();                      // around what has shapes of its own
+  model::release_unused_memory();                      // evaluation has other shapes
   const bool last = step + 1 >= settings_.plan.steps;  // a resumed run may be past its end
   bool completed = true;
   if (parts_.validate) {

@@ -36,7 +36,7 @@ std::optional<Evaluation> evaluation_from_json(const Json& json) {
   json.at("accuracy").get_to(evaluation.accuracy);
   json.at("correct").get_to(evaluation.correct);
   json.at("images").get_to(evaluation.images);
-  // Earlier checkpoints have neither; no evaluation follows step 0.
+  // Checkpoints of older programs have neither; 0 means unknown, as no evaluation follows step 0.
   evaluation.views_accuracy = number_from_json(json.value("views_accuracy", Json()));
   evaluation.step = json.value("step", std::uint64_t{0});
   return evaluation;

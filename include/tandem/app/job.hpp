@@ -1,4 +1,4 @@
-// What: this process as one rank of a job: its communicators, its place, and the watch over all.
+// What: this process as one rank of a job: its communicators, its topology and its supervision.
 // Owns: the communicators; lives between the Runtime and everything that communicates. Threads: the
 // main thread. Throws: InternalError.
 #pragma once
@@ -16,10 +16,10 @@
 namespace tandem::app {
 
 struct Job {
-  // Collective. Makes `watch`, which outlives MPI, unless the ranks run programs of different
-  // versions: these may not write the same into memory that they share.
+  // Collective. Makes `watch`, which outlives MPI. Not if the ranks run programs of different
+  // versions, because these may lay out the shared table differently.
   Job(std::optional<Supervision>& watch, comm::StallLimits limits);
-  // Collective, at the end of every command: the last that the ranks do together by MPI.
+  // Collective, at the end of every command: the last MPI communication between the ranks.
   void end();
 
   comm::MpiCommunicator world = comm::MpiCommunicator::world();
@@ -31,10 +31,10 @@ struct Job {
   void say(const std::string& line) const;
   void warn(const std::string& message) const;
 
-  // Not where the ranks' versions differ.
+  // Requires has_same_versions().
   Supervision& supervision() { return *watch_; }
   bool has_same_versions() const { return watch_.has_value(); }
-  // That this rank advances in something long.
+  // Reports that this rank advances within a long phase.
   void touch();
 
  private:

@@ -43,7 +43,7 @@ struct ModelFile {
   bool is_checkpoint = false;
 };
 ModelFile read_model_file(const std::string& checkpoint);
-// Tells people which file a run folder was taken for; nothing where `checkpoint` is the file.
+// Prints which file of a run folder is read; nothing if `checkpoint` is the file itself.
 void say_which_file(const std::string& checkpoint, const ModelFile& file);
 
 // Takes the tensors of an optimizer out.

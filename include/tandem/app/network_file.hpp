@@ -19,7 +19,7 @@ struct NetworkFile {
 // Proven by the digest, unless that is empty.
 NetworkFile read_network_file(const std::string& path, const std::string& expected_sha256 = "");
 
-// One sentence for those who are about to run it: a TorchScript file may do what its user may do.
+// The warning to print before the file is run: TorchScript is code with the user's permissions.
 std::string code_notice(const NetworkFile& file);
 
 // The run's copy, looked for around a model.safetensors or checkpoint of that run.

@@ -1,6 +1,6 @@
-// The watch over a job, from the ranks' first agreement to the end of their processes: where each
-// rank is, and the thread that ends the job where one hangs. main() makes one for every command
-// that runs in a job, and keeps it until MPI has ended. All of it belongs to the main thread.
+// Detects hangs from the ranks' first agreement to the end of their processes. Owns the table of
+// the ranks' progress and the watchdog thread that ends the job if a rank hangs. main() makes one
+// for every command that runs in a job and keeps it until MPI has ended. Main thread only.
 #pragma once
 
 #include <memory>
@@ -17,20 +17,20 @@ namespace tandem::app {
 
 class Supervision {
  public:
-  // Collective. Where MPI lets one thread call it, nobody watches, and rank 0 warns of that.
+  // Collective. Without MPI_THREAD_MULTIPLE there is no watchdog, and rank 0 warns.
   Supervision(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
               const comm::Topology& topology, comm::StallLimits limits);
 
   comm::RankBoard& board() { return board_; }
-  // Nothing where nobody watches.
+  // Absent without MPI_THREAD_MULTIPLE.
   std::optional<comm::Watchdog>& watchdog() { return watchdog_; }
   const std::vector<std::string>& hosts() const { return hosts_; }  // by rank
 
   void set_limits(comm::StallLimits limits);
-  // Collective. The end of what it does by MPI; the ranks of this host are watched on.
+  // Collective. Makes no MPI calls from now on; the ranks of this host are still watched.
   void leave_mpi();
-  // After MPI_Finalize: waits for the ranks of this host that have not come so far, so that one
-  // that hangs there is named. The lowest also waits until the others' processes are gone.
+  // After MPI_Finalize: waits until the other ranks of this host are done, so that one that hangs
+  // in MPI_Finalize is named. The lowest rank also waits until their processes are gone.
   void await_ranks_of_host();
 
  private:
@@ -43,8 +43,8 @@ class Supervision {
   std::optional<comm::Watchdog> watchdog_;
 };
 
-// Ends the process with 124 and names a rank of this host that is stopped, if there is one, where
-// MPI_Init and what follows until the ranks are watched takes longer than the limit.
+// Guards the time from before MPI_Init until the Supervision exists. If it takes longer than the
+// limit, ends the process with 124 and names a stopped rank of this host, if there is one.
 class StartUpWatch {
  public:
   explicit StartUpWatch(comm::StallLimits limits);

@@ -38,12 +38,12 @@ class BoundaryPolicy {
   BoundaryPolicy(comm::Communicator& comm, BoundaryRules rules);
 
   // Collective: one small all-reduce, because signals and clocks are known to one rank alone.
-  // `evaluated`: since the last decision, which may have been at the same step.
+  // `evaluated`: an evaluation was made since the last decision, which may be of the same step.
   Boundary decide(std::uint64_t step, bool evaluated = false);
   // Makes the next decision save; on rank 0.
   void ask_to_save() { save_asked_ = true; }
-  // Whether this rank is asked to stop, or its clock says so: then, or before so many seconds are
-  // over, which something that cannot be interrupted will take. The next decision is then to stop.
+  // Whether this rank has a stop request, or its time ends within `seconds`, which the next
+  // uninterruptible work will take. If so, the next decision is to stop.
   bool must_stop_within(double seconds);
 
  private:
@@ -54,7 +54,7 @@ class BoundaryPolicy {
   comm::Communicator& comm_;
   const BoundaryRules rules_;
   std::chrono::steady_clock::time_point last_save_;
-  std::optional<std::uint64_t> saved_step_;  // by the last decision to save
+  std::optional<std::uint64_t> saved_step_;  // of the last decision to save
   bool save_asked_ = false;
   bool must_stop_ = false;
 };

@@ -1,6 +1,6 @@
-// A checkpoint: a sealed safetensors file that holds all that a run goes on from (docs/formats.md).
-// Any thread. Throws: DataError (a damaged one), MissingInputError, IoError (a read that failed
-// proves no damage), CannotCreateError.
+// A checkpoint: a sealed safetensors file with everything that a run resumes from
+// (docs/formats.md). Any thread. Throws: DataError (damaged), MissingInputError, IoError (a read
+// failed, so the file may be valid), CannotCreateError.
 #pragma once
 
 #include <cstdint>
@@ -19,20 +19,20 @@ constexpr char kCheckpointFormat[] = "tandem-checkpoint";
 
 struct Checkpoint {
   std::vector<model::NamedTensor> tensors;      // train/snapshot.hpp
-  std::map<std::string, std::string> metadata;  // of the run, beside what is in `state`
+  std::map<std::string, std::string> metadata;  // of the run, without `state`
   TrainingState state;
   bool is_best = false;  // it was the best when it was written
 };
 
-// Reads and proves a checkpoint: its digest, that its values are finite, its state.
+// Reads a checkpoint and checks its digest, that its values are finite, and its state.
 Checkpoint read_checkpoint(const std::string& path, const Touch& touch = {});
 
-// Durable and read back under `path`, or not there. DataError where read_checkpoint() would refuse
-// it.
+// On return the file is durable and read back; on an exception there is no new file under `path`.
+// DataError if read_checkpoint() would refuse it.
 void write_checkpoint(const std::string& path, const Checkpoint& checkpoint,
                       const Touch& touch = {});
 
-// A file that may be a checkpoint, by its name and its header alone: it may be damaged.
+// A file that looks like a checkpoint by its name and header; its content may be damaged.
 struct CheckpointFile {
   std::string path;
   std::optional<std::uint64_t> step;  // by its metadata, else by its name
@@ -40,9 +40,9 @@ struct CheckpointFile {
 };
 
 CheckpointFile look_at_checkpoint(const std::string& path);
-// The step of "step-00001234.safetensors"; nothing for any other name.
+// The step of "step-00001234.safetensors"; absent for any other name.
 std::optional<std::uint64_t> step_of_name(const std::string& name);
-// What such a name is made of.
+// The parts of such a name.
 constexpr char kCheckpointPrefix[] = "step-";
 constexpr char kCheckpointSuffix[] = ".safetensors";
 

@@ -34,27 +34,26 @@ class Checkpointer {
   struct Reports {
     std::function<void(std::uint64_t step, const std::string& path, bool is_best)> on_written;
     std::function<void(std::uint64_t step, const std::string& message, bool is_best)> on_failed;
-    // What went wrong beside a checkpoint that is durable.
+    // The checkpoint is durable, but something else failed.
     std::function<void(std::uint64_t step, const std::string& message)> on_warning;
-    // Called by the thread that writes, before anything of the checkpoint has its name. What it
-    // throws is why the write failed.
+    // Called by the writing thread before the checkpoint is written. If it throws, the write fails.
     std::function<void()> before_write;
   };
 
   // `metadata` goes into every checkpoint. The reports are called on rank 0, by save(),
-  // settle() and finish(). `durable`: the state that the run goes on from, if it does.
+  // settle() and finish(). `durable`: the state that the run resumes from, if it does.
   Checkpointer(Parts parts, CheckpointStore store, CheckpointStore::Keep keep,
                std::map<std::string, std::string> metadata, Reports reports,
                const std::optional<TrainingState>& durable = std::nullopt);
 
   // The next checkpoint becomes best.safetensors too; on rank 0.
   void mark_best() { is_best_ = true; }
-  // Collective. Waits for the write before, if that still runs. A state that is durable already is
-  // not written again, unless it is to become the best.
+  // Collective. Waits for the previous write, if it still runs. A state that is durable already is
+  // written again only to become the best.
   void save(const TrainingState& state);
   // Waits for the write in progress, if any, and reports what became of it.
   void settle();
-  // Whether the write is what this rank is waiting for; of any thread.
+  // Whether this rank is waiting for the write. Any thread.
   bool is_awaited() const { return is_awaited_; }
   // On rank 0: waits for the last write; why it failed, or nothing. Elsewhere nothing.
   std::string finish();
@@ -64,7 +63,7 @@ class Checkpointer {
   const CheckpointStore::Keep keep_;
   const std::map<std::string, std::string> metadata_;
   const Reports reports_;
-  CheckpointStore store_;     // the write's, while it is in progress
+  CheckpointStore store_;     // used by the write while it is in progress
   bool is_best_ = false;      // what is saved next
   bool writes_best_ = false;  // the write in progress
   std::uint64_t step_ = 0;    // of the write in progress

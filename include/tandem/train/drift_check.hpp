@@ -15,8 +15,8 @@ namespace tandem::train {
 // rank 0's by definition (train/replicate.hpp).
 void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer);
 
-// Collective, on states that are equal: rank 0 looks. That no weight, no optimizer value and no
-// buffer, which are rank 0's, is infinite or not a number.
+// Collective. Checks on rank 0 that no weight, optimizer value or buffer is infinite or NaN. The
+// ranks' states must be equal; buffers are rank 0's.
 void require_finite_state(comm::Communicator& comm, const model::Network& network,
                           ParameterArena& arena, Optimizer& optimizer);
 

@@ -4,7 +4,7 @@
 //
 // The split is cut into batches of consecutive images. A batch's loss is summed by whichever rank
 // holds it, and rank 0 adds the batches in their order, so the result does not depend on the number
-// of ranks. Another size of the batches may change the last digits of the loss.
+// of ranks. Another batch size may change the last digits of the loss.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ struct EvaluationSettings {
   model::Precision precision;
   std::size_t classes;
   torch::Device device = torch::kCPU;  // the network's
-  // Asked before each batch, with the seconds that the one before took here; may be empty, on all
-  // ranks alike.
+  // Called before each batch, with the seconds that the previous one took on this rank. May be
+  // empty, on all ranks alike.
   std::function<bool(double seconds)> is_interrupted = nullptr;
   std::size_t worst = 0;  // how many of the worst answers are wanted
   bool views = false;     // test-time augmentation, six times the work
@@ -49,7 +49,7 @@ struct EvaluationSettings {
 };
 
 // Collective. Broadcasts rank 0's buffers first and leaves the network in evaluation mode. Complete
-// on rank 0 alone. Where one rank is interrupted, all give up before their next batch.
+// on rank 0 alone. If one rank is interrupted, all stop before their next batch.
 Evaluation evaluate(comm::Communicator& comm, model::Network& network,
                     const data::ImagesView& images, const EvaluationSettings& settings);
 

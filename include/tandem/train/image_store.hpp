@@ -17,9 +17,9 @@ namespace tandem::train {
 
 class ImageStore {
  public:
-  // Collective. One rank a host proves and reads the file, or every rank where a host cannot share
+  // Collective. One rank per host verifies and reads the file, or every rank if a host cannot share
   // memory; all must find the same data set. `validation_share`, in [0, 1), of each class is not
-  // trained on. `touch`: as reading advances.
+  // trained on. `touch` is called as reading advances.
   ImageStore(const std::string& path, comm::MpiCommunicator& world, comm::MpiCommunicator& node,
              const comm::Topology& topology, double validation_share = 0, const Touch& touch = {});
 

@@ -1,7 +1,6 @@
-// The buffers of a network, such as BatchNorm's statistics, as they were before a step: the forward
-// passes of a step whose update is left out have written into them what must not stay.
-// The network must outlive it. Threads: the one that trains. A network without buffers costs
-// nothing.
+// A copy of the network's buffers, such as BatchNorm's statistics, from before a step. The forward
+// passes change the buffers, so a step whose update is skipped must restore them. The network must
+// outlive it. Threads: the one that trains. A network without buffers costs nothing.
 #pragma once
 
 #include <vector>
@@ -14,10 +13,10 @@ class KeptBuffers {
  public:
   explicit KeptBuffers(const model::Network& network);
 
-  // Before the first forward pass of a step.
+  // Call it before the first forward pass of a step.
   void keep();
   void restore();
-  // The same on a device, without waiting for it: where `left_out`, one element, is not 0.
+  // restore() on a device if `left_out`, a tensor of one element, is not 0. Does not wait.
   void restore_where(const torch::Tensor& left_out);
 
  private:

@@ -44,8 +44,8 @@ class StepMath {
   // Of a batch of the step under way: its summed loss and its logits.
   virtual void count(const TensorBatch& batch, const torch::Tensor& loss,
                      const torch::Tensor& logits) = 0;
-  // Ends the step: the arena's gradient, unless it is not finite, limited to the norm, changes the
-  // weights. Where it is not finite, `buffers`, which may be absent, become again what they were.
+  // Ends the step: clips the arena's gradient and updates the weights. If the gradient is not
+  // finite, skips the update and restores `buffers`, which may be null.
   virtual void update(std::uint64_t step, double learning_rate, KeptBuffers* buffers = nullptr) = 0;
   virtual StepOutcome collect() = 0;
   // Waits for the device. All 0 but for fp16.

@@ -44,16 +44,16 @@ struct TrainerParts {
   // Collective; where there is one, it takes the place of all evaluations but the last.
   std::function<Evaluation()> validate;
   metrics::Sinks& sinks;  // empty but on rank 0
-  // Both collective, after each step, with the steps done; may be empty. At a step that is
-  // evaluated before the evaluation, with `evaluation_due` in the state, and, `evaluated`, after
-  // it.
+  // Both collective, after each step, with the steps done; may be empty. At a step with an
+  // evaluation they are called before it, with `evaluation_due` in the state, and again after it,
+  // with `evaluated`.
   std::function<Boundary(std::uint64_t step, bool evaluated)> decide = nullptr;
   std::function<void(const TrainingState&)> save =
       nullptr;                         // the state is complete on rank 0 alone
   comm::Progress* progress = nullptr;  // told of each phase; may be absent
   // What this rank last saw of its machine; may be empty.
   std::function<metrics::SystemUsage()> system = nullptr;
-  // On rank 0, with each evaluation of the test images, before it is saved; may be empty.
+  // Called on rank 0 with each evaluation of the test images, before it is saved; may be empty.
   std::function<void(const Evaluation&)> keep_evaluation = nullptr;
 };
 
@@ -63,7 +63,7 @@ struct TrainerSettings {
   bool sums_loss = false;  // train by the sum over the global batch, not by its mean
   double label_smoothing = 0;
   std::uint64_t early_steps = 0;  // then network.early_parameters() are let be; 0: never
-  // Leave out an update whose gradient is not finite, and what its step did to buffers; else throw.
+  // Skip an update whose gradient is not finite and restore the buffers; otherwise throw.
   bool skip_nonfinite = false;
   std::uint64_t eval_every = 1;  // epochs; 0: never
   std::uint64_t log_every = 10;  // steps; 0: never
@@ -105,7 +105,7 @@ class Trainer {
   TrainerParts parts_;
   const TrainerSettings settings_;
 
-  std::optional<KeptBuffers> kept_buffers_;  // where updates may be left out
+  std::optional<KeptBuffers> kept_buffers_;  // if updates may be skipped
   TrainingState state_;                      // its totals are this rank's
   TrainResult& result_ = state_.result;
   Totals last_;  // of the last step that was collected

@@ -22,7 +22,7 @@ struct TrainResult {
   double exchange_seconds = 0;  // of these, exchange that backward did not hide
   double evaluation_seconds = 0;
   double images_per_second = 0;      // without the first five steps of a segment of at least ten
-  std::optional<double> train_loss;  // mean over the last epoch, or what was run of it
+  std::optional<double> train_loss;  // mean over the last epoch, or the part that was run
   std::optional<Evaluation> last_evaluation;  // on the test images
   std::optional<Evaluation> last_validation;  // on those that were held out
   std::uint64_t skipped_steps = 0;            // updates left out because they were not finite

@@ -11,7 +11,7 @@
 namespace tandem::app {
 
 // Collective over the ranks of each host. The first of them proves the file, and so does each that
-// finds another one under this path. `touch`: as reading advances.
+// finds another one under this path. `touch` is called as reading advances.
 void look_at_data(Job& job, const std::string& path, RankFacts& facts, const Touch& touch);
 
 }  // namespace tandem::app

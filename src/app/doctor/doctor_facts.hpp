@@ -42,8 +42,8 @@ struct RankFacts {
   bool has_shared_memory = true;  // /dev/shm is there
   // Free in it.
   std::uint64_t shared_memory_bytes = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();  // that can be taken
-  // On the first rank of a host: what jobs that were killed have left in /dev/shm.
+  std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();  // available
+  // On the first rank of a host: files that killed jobs have left in /dev/shm.
   StaleMemory stale_memory;
   bool reads_sibling = true;  // the memory of another rank of its host, where MPI would
   std::string lock_error;     // why the data file cannot be locked

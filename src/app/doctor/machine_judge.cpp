@@ -11,7 +11,7 @@ namespace tandem::app {
 namespace {
 
 constexpr double kMostClockSeconds = 1;
-// What Open MPI 4.1 makes there for each rank, and its margin.
+// The shared-memory segment that Open MPI 4.1 creates for each rank, and a margin.
 constexpr std::uint64_t kSharedMemoryOfARank = (std::uint64_t{1} << 22) * 21 / 20;
 constexpr std::size_t kFewestPairs = 3;  // of a kind, below which they tell nothing of each other
 // Of what the fastest quarter of like pairs does. Ranks of a host differ by caches and sockets.
@@ -95,7 +95,7 @@ void judge_cpus(const std::vector<RankFacts>& facts, std::vector<Finding>& findi
                       "lower -np, --threads or OMP_NUM_THREADS", crowded});
 }
 
-// Images lie in memory that is no part of /dev/shm; Open MPI's messages go through it.
+// Open MPI's messages go through /dev/shm. The images do not need it.
 void judge_shared_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {
   std::map<std::string, int> ranks_of = ranks_by_host(facts);
   const auto wanted = [&](const RankFacts& each) {

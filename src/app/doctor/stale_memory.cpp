@@ -21,7 +21,7 @@ constexpr std::size_t kMostNamed = 8;
 std::vector<std::string> paths_in(const std::string& folder) {
   try {
     return list_folder(folder);
-  } catch (const IoError&) {  // another finding tells of it
+  } catch (const IoError&) {  // another finding reports it
     return {};
   }
 }
@@ -33,7 +33,7 @@ bool is_segment(const std::string& path) {
   return name.rfind("vader_segment.", 0) == 0 || name.rfind("tandem.", 0) == 0;
 }
 
-// The inodes that the processes map: "begin-end flags offset device inode path" (proc(5)).
+// The inodes that processes have mapped: "begin-end flags offset device inode path" (proc(5)).
 std::set<std::string> mapped_inodes(const std::string& processes) {
   std::set<std::string> inodes;
   for (const std::string& process : paths_in(processes)) {

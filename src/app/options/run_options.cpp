@@ -30,7 +30,7 @@ double parse_time(const std::string& text) {
   return seconds;
 }
 
-// A recipe's are for evaluations if there are any.
+// Only options that the user gave conflict; those of a recipe apply if there are evaluations.
 void refuse_without_evaluations(Options& options) {
   if (options.text("eval-every") != "0") return;
   const auto is_asked_for = [&options](const char* name) {

@@ -1,5 +1,5 @@
-// The options that every command has whose ranks wait for each other. Module-private. Any thread
-// may call these. What is wrong is a fault of the options.
+// The options of every command whose ranks wait for each other. Module-private. Any thread may call
+// these. A bad value is a fault of the options.
 #pragma once
 
 #include <string>
@@ -14,8 +14,8 @@ namespace tandem::app {
 OptionTable stall_options(const std::string& group);
 OptionTable with_stall_options(OptionTable table, const std::string& group);
 comm::StallLimits read_stall_limits(Options& options);
-// What command line and environment say, before all that they say is read, checked and compared
-// between the ranks; train's defaults where that cannot be told.
+// The limits from command line and environment, before the options are parsed and compared between
+// the ranks; train's defaults if they cannot be read.
 comm::StallLimits early_stall_limits(const std::vector<std::string>& arguments);
 
 }  // namespace tandem::app
