@@ -27,8 +27,8 @@ class Doctor(TandemTest):
     by_itself = None
 
     def found(self, command, code=0, environment={}, stale=False):
-        """{code: finding} of the JSON of a doctor. What it says for people was another run, with the same findings but for `stale`
-        memory, of which other tests that kill jobs leave some."""
+        """{code: finding} of a doctor's JSON. The text output is from another run, with the same findings except `stale` memory,
+        which other tests that kill jobs leave behind."""
         done = self.run_command([*command, "--json"], code, environment)
         self.assertNotIn("tandem: ", done.stderr)
         found = {finding["code"]: finding for finding in json.loads(done.stdout)["findings"]}

@@ -58,7 +58,7 @@ class Predict(TandemTest):
             Image.fromarray(image).save(self.folder / f"images/{i:03}.png")
 
     def predict(self, *arguments, code=0, given=None):
-        """The objects of standard output, and standard error behind its line on the model that is read."""
+        """The objects on standard output, and standard error after its line that names the model file."""
         done = subprocess.run([PROGRAM, "predict", "--checkpoint", self.model, "--json", *map(str, arguments)], input=given,
                               cwd=self.folder, text=True, capture_output=True)
         self.assertEqual(done.returncode, code, done.stderr)

@@ -223,7 +223,7 @@ class Resume(TandemTest):
         self.assertEqual(self.numbers("a"), self.numbers("b"))
 
     def test_a_run_from_its_best_survives_a_kill_before_the_next_checkpoint(self):
-        """Nor is it started anew from the best alone."""
+        """A run whose only checkpoint is the best one is not started anew, either."""
         unjudged = ["--keep-checkpoints", "1", "--checkpoint-every", "0", "--eval-every", "0"]
         options = [*unjudged[:-2], "--save-best"]
         self.run_to(20, "a", *options)
@@ -327,7 +327,7 @@ class Resume(TandemTest):
 
     def test_a_run_that_is_shortened_ends_with_its_evaluation(self):
         self.run_to(13, "a", "--eval-every", "0")
-        (self.folder / "runs/a/summary.json").unlink()  # as where it was killed
+        (self.folder / "runs/a/summary.json").unlink()  # as if it had been killed
         self.run_to(11, "a", "--resume", "auto", "--eval-every", "1")
         self.assertEqual((self.summary("a")["exit_reason"], self.summary("a")["steps"]), ("completed", 13))
         self.assertEqual([line["step"] for line in self.evaluations("a")], [13])

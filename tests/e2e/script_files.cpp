@@ -21,8 +21,7 @@ void write(const std::filesystem::path& path, std::uint64_t seed, std::int64_t c
   tandem::write_file_atomically(path, bytes_of(script_net({3, 32, 32}, classes, options)));
 }
 
-// A module around that of plain.pt, with one buffer, `buffer`, and these lines before the
-// network's.
+// A module that wraps plain.pt, has one buffer, `buffer`, and runs these lines before the network.
 void write_around(const std::filesystem::path& path, const char* buffer, const std::string& lines) {
   torch::manual_seed(1);
   torch::jit::Module outer = script_part("Outer", "", {}, {{buffer, torch::ones({1})}});

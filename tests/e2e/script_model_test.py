@@ -118,7 +118,7 @@ class ScriptModel(TandemTest):
         self.assertIn("network.pt was not run", self.tandem("verify", run).stdout)
         self.assertIn(f"network.pt was run, its SHA-256 is {digest}", self.tandem("verify", run, "--run-network").stdout)
         self.assertIn(f"SHA-256 is {digest}", self.mpirun(2, "eval", "--data", DATA, "--checkpoint", run).stderr)
-        # A stranger's run: another file in its place, and all digests made right.
+        # An untrusted run: another network file, and all digests adjusted to it.
         (run / "model/network.pt").write_bytes(b"no TorchScript")
         for path in [run / "model/model.safetensors", *(run / "checkpoints").glob("*.safetensors")]:
             content = path.read_bytes().replace(digest.encode(), hashlib.sha256(b"no TorchScript").hexdigest().encode())

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How the ranks of a host share its images: a small /dev/shm is no matter; ranks that see no process of each other share by a file
-there; where that has no room each trains on its own copy and says so. The weights are the same."""
+"""How the ranks of a host share its images: a small /dev/shm does not matter. Ranks in separate PID namespaces share through a file
+in /dev/shm; if that has no room, each rank trains on its own copy and warns. The weights are the same."""
 
 import json
 import os
@@ -10,14 +10,14 @@ from tandem import MPIRUN, PROGRAM, TandemTest
 
 UNSHARE = os.environ["TANDEM_TEST_UNSHARE"].split()
 TRAIN = ["train", "--data", "large.h5", "--model", "mlp", "--max-steps", "2", "--eval-every", "0", "--json", "--quiet"]
-# Between ranks with process numbers of their own Open MPI's own shared memory fails.
+# Open MPI's own shared memory fails between ranks in separate PID namespaces.
 OWN_NUMBERS = ["--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo", "--mca", "btl_vader_single_copy_mechanism", "none",
                "-n", "2", *UNSHARE, "--pid", "--fork", "--kill-child", "--mount-proc"]
 
 
 class SmallSharedMemory(TandemTest):
     def in_namespace(self, megabytes, *ranks, code=0):
-        """What a training says and came to, and nothing of it is left in its /dev/shm."""
+        """Messages and result of a training; checks that it leaves nothing in its /dev/shm."""
         script = f'mount -t tmpfs -o size={megabytes}m tmpfs /dev/shm && "$@" && ls -A /dev/shm >&2'
         done = self.run_command([*UNSHARE, "bash", "-c", script, "bash", *MPIRUN, *ranks, PROGRAM, *TRAIN], code, {})
         if code != 0:
@@ -34,7 +34,7 @@ class SmallSharedMemory(TandemTest):
         self.assertEqual(of_copies, weights)
 
     def test_a_copy_of_another_data_set_is_refused(self):
-        """As where the file is replaced after the first rank has read it; their first bytes are equal."""
+        """As if the file were replaced after the first rank read it, by one with equal first bytes."""
         for rank in ("0", "1"):
             (self.folder / rank).mkdir()
             self.tandem("pack", "--input", "synthetic", "--images", "20000", "--seed", rank, "--output", f"{rank}/large.h5")

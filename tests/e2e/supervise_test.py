@@ -30,8 +30,8 @@ def is_link_to(path, target):
 
 class Supervise(TandemTest):
     def scripted(self, most, *codes, code, environment={}, words=()):
-        """What the supervisor says of a command that ends with these codes; all of them must be used up. Folders may follow
-        a code, which that start leaves."""
+        """The supervisor's messages for a command that ends with these codes in turn; all must be used. A code may be followed by
+        folders that this start leaves."""
         (self.folder / "codes").write_text("".join(f"{each}\n" for each in codes))
         done = self.run_command([SUPERVISE, most, "bash", "-c", SCRIPTED, *words], code, {"SUPERVISE_PAUSE": "0", **environment})
         self.assertEqual((self.folder / "codes").read_text(), "")
@@ -137,7 +137,7 @@ class Supervise(TandemTest):
 
 class SshIntoContainer(TandemTest):
     def test_words_reach_the_container_through_any_shell(self):
-        """By dash, as some users log in to; docker and the shell in the container are played by one function."""
+        """With dash, which some users have as login shell; one function stands in for docker and the shell in the container."""
         bin = self.folder / "bin"
         bin.mkdir()
         (bin / "ssh").write_text('#!/bin/sh\nshift 2\nhost=$1; shift\necho "$host"\nexec dash -c "$*"\n')

@@ -1,9 +1,9 @@
-// What: the calls that changed files, with the bytes that were written, in the order in which they
-// were made (see fault_points.cpp); tests/support/crash_states.py reads it. Owns: the file
-// FAULT_POINTS_RECORD. Threads: any; a lock() makes a call and its entry one. Throws: nothing.
+// What: the calls that changed files, with the bytes written, in their order (see
+// fault_points.cpp); tests/support/crash_states.py reads it. Owns: the file FAULT_POINTS_RECORD.
+// Threads: any; lock() makes a call and its entry atomic. Throws: nothing.
 //
-// An entry is a line of fields between tabs, call, descriptor, number, length, path and second
-// path, and then so many bytes as the length says.
+// An entry is a line of tab-separated fields (call, descriptor, number, length, path, second path),
+// followed by `length` bytes.
 #pragma once
 
 #include <cstdio>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A power loss at any call of a run: from each state that it may leave the same command goes on to the same end."""
+"""A power failure at any call of a run: from every possible crash state the same command resumes and ends with the same result."""
 
 import pathlib
 import random
@@ -57,7 +57,7 @@ class CrashStates(unittest.TestCase):
         print(f"{looked_at:,} states looked at, {len(cases)} gone on with, of {len(self.recorded)} scenarios")
 
     def test_a_sync_that_is_left_out_is_found(self):
-        """The same states of a program that does not make these calls would lack something."""
+        """Without these calls, some crash states would have lost something: the test detects a missing sync."""
         recorded = self.recording_of("auto")
         opened = {}
 

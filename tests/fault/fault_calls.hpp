@@ -1,5 +1,5 @@
-// What: how fault_points.cpp meets a call: it makes it, notes it, or does what the plan says in
-// place of it. Owns: the process's plan and record. Threads: any. Throws: nothing.
+// What: how fault_points.cpp handles an intercepted call: makes it, logs it, or does what the plan
+// says instead. Owns: the process's plan and record. Threads: any. Throws: nothing.
 #pragma once
 
 #include <dlfcn.h>
@@ -19,14 +19,14 @@
 
 namespace tandem::testing {
 
-// The same function of the library that would have been called without this one.
+// The function that would be called without this library.
 template <typename Function>
 Function* original(Function* /*own*/, const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 #define ORIGINAL(function) tandem::testing::original(&function, #function)
 
-// Never destroyed, because destructors of others still close files.
+// Never destroyed, because other destructors still close files.
 inline FaultPlan& plan() {
   static auto& instance = *new FaultPlan;
   return instance;
@@ -42,7 +42,7 @@ inline void kill_this_process() {
   ::pause();
 }
 
-// 0 where the action is another one than a failure.
+// 0 if the action is not a failure.
 inline int error_of(const std::string& action) {
   static const auto& errors = *new std::map<std::string, int>{
       {"EACCES", EACCES}, {"EDQUOT", EDQUOT}, {"EIO", EIO},     {"EMFILE", EMFILE},
@@ -51,7 +51,7 @@ inline int error_of(const std::string& action) {
   return found == errors.end() ? 0 : found->second;
 }
 
-// Makes the call, or what is to happen in place of it. A pointer fails as nullptr.
+// Makes the call, or does the planned action instead. A pointer fails as nullptr.
 template <typename Call>
 auto carry_out(const std::string& action, const Call& call) -> decltype(call()) {
   using Result = decltype(call());
@@ -77,7 +77,7 @@ auto meet(const char* name, File file, const Call& call) -> decltype(call()) {
   return carry_out(plan().action_at(name, plan().path_of(file), false), call);
 }
 
-// A call that changes a watched file; note() puts what it did into the record.
+// A call that changes a watched file; note() records the change.
 template <typename Call, typename Note>
 auto change(const char* name, const std::string& path, const Call& call, const Note& note)
     -> decltype(call()) {
@@ -105,7 +105,7 @@ int change_names(const char* name, const std::string& path, const std::string& s
                 [&](auto /*result*/) { record().add(name, -1, 0, nullptr, 0, path, second); });
 }
 
-// What has been written up to the file's position, by a call that need not say what it was.
+// Records bytes that a call has just written before the file's position, read back from the file.
 inline void note_written(int file, ssize_t bytes) {
   const off_t end = ORIGINAL(lseek)(file, 0, SEEK_CUR);
   std::string data(static_cast<std::size_t>(bytes), '\0');
@@ -138,7 +138,7 @@ inline mode_t mode_of(int flags, va_list rest) {
   return has_mode ? va_arg(rest, mode_t) : 0;
 }
 
-// Writes the bytes by put(data, bytes), or what is to be written in place of them.
+// Writes the bytes by put(data, bytes), or the planned ones instead.
 template <typename Put>
 ssize_t write_by(int file, const Put& put, const void* data, std::size_t bytes, off_t offset = -1) {
   const std::string path = plan().path_of(file);

@@ -1,6 +1,5 @@
-// What: the fault that the environment asks for, and the notes that it wants (see
-// fault_points.cpp). Owns: the names of the open files that are watched, and the number of calls so
-// far. Threads: any. Throws: nothing.
+// What: the fault and the log that the environment asks for (see fault_points.cpp). Owns: the names
+// of the watched open files, and the number of calls so far. Threads: any. Throws: nothing.
 #pragma once
 
 #include <unistd.h>
@@ -51,7 +50,7 @@ class FaultPlan {
     if (!log.empty()) log_ = std::fopen(log.c_str(), "ae");
   }
 
-  // From the root, without "." and "..".
+  // The absolute path without "." and "..".
   static std::string absolute(const std::string& path) {
     std::error_code error;
     return std::filesystem::absolute(path, error).lexically_normal().string();
@@ -64,7 +63,7 @@ class FaultPlan {
     return false;
   }
 
-  // The path from the root where it is a watched place or below one, otherwise empty.
+  // The absolute path if it is watched or below a watched folder, otherwise empty.
   std::string path_of(const char* path) const {
     if (path == nullptr || places_.empty()) return "";
     const std::string text = absolute(path);
@@ -83,7 +82,7 @@ class FaultPlan {
     return found == open_.end() ? "" : found->second;
   }
 
-  // The same for a path that starts at an open folder.
+  // The same for a path relative to an open folder.
   std::string path_of(int folder, const char* path) {
     if (path == nullptr || path[0] == '/' || folder < 0) return path_of(path);
     const std::string start = path_of(folder);

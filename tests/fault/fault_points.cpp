@@ -1,18 +1,18 @@
-// A library for LD_PRELOAD that notes the system calls of its process on the files below some
-// folders, and harms it at one of them.
+// A library for LD_PRELOAD that logs its process's system calls on the files below some folders,
+// and injects a fault at one of them.
 //
 //   FAULT_POINTS_FOLDER=runs/a/checkpoints:data.h5:<stdout>:<memfd>
-//     what is watched: folders, files, standard output, shared memory without a name
+//     what is watched: folders, files, standard output, memfd_create()
 //   FAULT_POINTS_LOG=FILE
 //     gets a line "CALL PATH" of each such call, before it is made
 //   FAULT_POINTS_RECORD=FILE
-//     gets each call that changed something, with the bytes (call_record.hpp)
+//     gets each call that changed something, with the bytes written (call_record.hpp)
 //   FAULT_POINTS=CALL:N:ACTION
-//     what happens at the N-th CALL (`any`: of all calls, `change`: of those that change or sync;
-//     `CALL@TEXT`: of those on files with TEXT in their name), counted from 1, and with `N+` also
-//     at all later ones: `kill` or `kill-after` (SIGKILL before
-//     or after it), `stop` (SIGUSR1 before it), `slow` (a second before it), the name of an error
-//     (it fails), `short` (a write writes half), `flip` (a write writes its first bit wrongly)
+//     what happens at the N-th CALL, counted from 1; with `N+` also at all later ones. CALL `any`:
+//     all calls; `change`: calls that change or sync; `CALL@TEXT`: calls on files with TEXT in
+//     their name. ACTION `kill` or `kill-after`: SIGKILL before or after it; `stop`: SIGUSR1 before
+//     it; `slow`: a second of delay before it; the name of an error: it fails; `short`: a write
+//     writes half; `flip`: a write flips its first bit
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -32,7 +32,7 @@ using testing::change_names;
 using testing::meet;
 using testing::plan;
 
-// Where a call names a file from an open folder on.
+// The watched path of a call relative to an open folder.
 #define AT(folder, path) plan().path_of(folder, path)
 #define PATH(path) plan().path_of(path)
 #define OPEN(path, flags, call)                      \
@@ -133,7 +133,7 @@ int fallocate(int file, int mode, off_t offset, off_t bytes) {
       mode == 0 ? offset + bytes : 0);
 }
 
-// Returns its error, where the others set errno.
+// Returns its error; the other calls set errno.
 int posix_fallocate(int file, off_t offset, off_t bytes) {
   const auto call = [&] {
     errno = ORIGINAL(posix_fallocate)(file, offset, bytes);
@@ -164,7 +164,7 @@ int close(int file) {
     testing::record().add("close", file, 0, nullptr, 0);
   }
   plan().closed(file);
-  if (testing::error_of(action) != 0) ORIGINAL(close)(file);  // Linux releases it all the same
+  if (testing::error_of(action) != 0) ORIGINAL(close)(file);  // Linux closes it despite an error
   return testing::carry_out(action, [&] { return ORIGINAL(close)(file); });
 }
 

@@ -2,9 +2,9 @@
 // or before the first one, or after the last one.
 //
 //   HANG_POINTS_RANK=R
-//     the rank that is meant; nothing happens in others, nor in shells before the program
+//     the rank to stop; nothing happens in other ranks, or in shells that start the program
 //   HANG_POINTS_LOG=FILE
-//     gets a line "CALL" for each place that is reached, and at last "stopped PROCESS"
+//     gets a line "CALL" for each place that is reached, and finally "stopped PROCESS"
 //   HANG_POINTS=N
 //     the N-th place, counted from 1; 0: none
 #include <mpi.h>
@@ -34,7 +34,7 @@ void reach(const char* place) {
     if (reached == number) std::fprintf(log_file, "stopped %d\n", ::getpid());
     std::fflush(log_file);
   }
-  while (reached == number) {  // the launcher continues what it ends, which is to stay here
+  while (reached == number) {  // stops again if the launcher continues it in order to end it
     ::kill(::getpid(), SIGSTOP);
     ::pause();
   }

@@ -10,7 +10,7 @@ from tandem import TandemTest
 
 class Hangs(TandemTest):
     def check(self, *cases):
-        """Each a form, a number of ranks, the rank that stops, and the name of the place; the last one of that name."""
+        """Each case: a form, a number of ranks, the rank that stops, and the name of the place; the last place of that name."""
         runs = HangRuns(self.folder)
 
         def check(case):

@@ -33,7 +33,7 @@ class Hostile(TandemTest):
         return path
 
     def test_a_chunk_too_short_for_its_checksum_is_refused(self):
-        """HDF5 takes 4 from its length, whatever that is, and adds up what follows (SIGSEGV)."""
+        """HDF5 subtracts 4 from the chunk's length without a check and sums what follows (SIGSEGV)."""
         for kind, origin in (("images", (0, 0, 0, 0)), ("labels", (0,))):
             path = self.write(lambda file: file[f"train/{kind}"].id.write_direct_chunk(origin, b"\0\0", 0))
             train = ["train", "--data", path, "--model", "mlp", "--max-steps", "1", "--run-id", kind, "--quiet"]

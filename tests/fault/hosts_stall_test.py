@@ -63,7 +63,7 @@ class HostsStall(TandemTest):
         self.stop(2, "n2", ", or its host is out of reach")
 
     def run_to_place(self, place):
-        """Exit code, words and places of a short training whose rank 2, alone on n2, stops at the place; 0: nowhere."""
+        """Exit code, output and places of a short training. Rank 2, alone on n2, stops at this place; 0: nowhere."""
         for host in ("n1", "n2"):
             (self.folder / host).mkdir(exist_ok=True)
         log = self.folder / f"places-{place}"

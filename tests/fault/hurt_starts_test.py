@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A start that goes on is killed at a system call, or one of its calls fails; the soak does this at all of them."""
+"""A start that resumes a run is killed at a system call, or one of its calls fails; the soak does this at all calls."""
 
 import pathlib
 import random
@@ -16,7 +16,7 @@ FAILING = {"first start": 7, "auto": 7}
 
 class HurtStarts(unittest.TestCase):
     def check_each(self, drawn, make, calls_of, check):
-        """Calls of as many kinds as are drawn, two at a time."""
+        """Runs this many calls of different kinds, two at a time."""
         with tempfile.TemporaryDirectory(prefix="tandem-fault-") as name:
             folder = pathlib.Path(name)
             data = pack(folder)

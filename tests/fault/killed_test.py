@@ -124,7 +124,7 @@ class Killed(TandemTest):
         self.assert_same_end(run)
 
     def test_a_read_that_fails_is_no_damage(self):
-        """The newest checkpoint cannot be read: an older one in its place would be progress lost."""
+        """The newest checkpoint cannot be read: to resume from an older one would lose progress."""
         run = HurtRun(self.folder, "a")
         run.finish()
         before = {path: path.stat().st_mtime_ns for path in run.path.rglob("*") if path.name != "run.lock"}

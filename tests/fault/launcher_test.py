@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""No rank outlives a launcher that is killed: in no command, at no time, stopped or not, a shell between them or not."""
+"""No rank outlives a killed launcher: in every command, at any time, stopped or running, with or without a shell in between."""
 
 import os
 import pathlib
@@ -26,7 +26,7 @@ def wait_for(condition):
 
 class Launcher(TandemTest):
     def stopped_at(self, place, *command):
-        """The job whose rank 1 has stopped there."""
+        """A job whose rank 1 has stopped at this place."""
         log = self.folder / "places"
         job = Job([*MPIRUN, "-n", 2, "-x", f"LD_PRELOAD={LIBRARY}", PROGRAM, *command], self.folder,
                   {"HANG_POINTS_RANK": "1", "HANG_POINTS_LOG": str(log), "HANG_POINTS": str(place)}, own_session=False)

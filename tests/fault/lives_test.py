@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ten random lives of runs; tests/soak lives hundreds. A failing one tells its acts, and its seed is the number of the test's case."""
+"""Ten random lives of runs; tests/soak runs hundreds. A failure prints the acts; the seed is the number of the test's case."""
 
 import pathlib
 import tempfile

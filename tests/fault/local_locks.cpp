@@ -1,5 +1,5 @@
-// A library for LD_PRELOAD that grants every lock of an open file description, as a file system
-// does whose locks another host does not see.
+// A library for LD_PRELOAD that grants every open-file-description lock, like a file system whose
+// locks other hosts do not see.
 #include <fcntl.h>
 #include <sys/syscall.h>
 #include <unistd.h>

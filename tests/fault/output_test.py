@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Standard output that is full, closed, or read by nobody costs a training lines, and nothing else; a command whose product it is
-ends with 74."""
+"""If standard output is full, closed, or read by nobody, a training only loses lines; a command whose result is its output ends
+with 74."""
 
 import fcntl
 import json
@@ -47,7 +47,7 @@ class Output(TandemTest):
                     self.assertEqual(len(re.findall(WARNING, done.stderr)), 1, done.stderr)
 
     def test_training_does_not_wait_for_a_reader_for_ever(self):
-        """A pipe that is full, as of a pager that waits for a key."""
+        """A full pipe, like that of a pager that waits for a key."""
         reading, writing = os.pipe()
         self.addCleanup(os.close, reading)
         flags = fcntl.fcntl(writing, fcntl.F_GETFL)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A rank that stops advancing ends the job soon, by name; a slow disk and a job that was suspended as a whole go on."""
+"""If a rank stops advancing, it is named and the job ends soon. A slow disk and a suspended job do not end it."""
 
 import os
 import re

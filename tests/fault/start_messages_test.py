@@ -91,7 +91,7 @@ class StartMessages(GoldenTest):
         self.assert_says(self.run_command(command, 0, {}), errors=0, is_of_machine=True)
 
     def test_small_shared_memory(self):
-        """Of ranks with process numbers of their own, as in containers."""
+        """Ranks in separate PID namespaces, as in containers."""
         self.tandem("pack", "--input", "synthetic", "--images", "20000", "--output", "large.h5")  # 74 MB
         command = [*UNSHARE, "bash", "-c", 'mount -t tmpfs -o size=64m tmpfs /dev/shm && exec "$@"', "bash", *MPIRUN,
                    "--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo", "-n", "2",

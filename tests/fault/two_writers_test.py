@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""One run folder and two hosts that do not see each other's locks: one of them writes, and nobody has to clear up after a crash.
+"""One run folder and two hosts that do not see each other's locks: only one of them writes, and a crash needs no cleanup.
 
 Hosts are namespaces; the library local_locks grants every lock. A host waits half a minute for a silent owner, so the two
 scenarios run side by side, each in a run of its own."""
@@ -43,7 +43,7 @@ class Writers:
         return process
 
     def programs(self, process):
-        """The program or its launcher, which unshare becomes or, in a process namespace of its own, waits for."""
+        """The program or its launcher. unshare execs it or, in a PID namespace of its own, waits for it."""
         if not self.namespaces:
             return [process.pid] if process.poll() is None else []
         children = subprocess.run(["pgrep", "-P", str(process.pid)], capture_output=True, text=True).stdout.split()
@@ -71,7 +71,7 @@ class Writers:
         self.test.assertRegex(words, rf"runs/{self.run}: another run works in this folder \(process \d+ on {by}\)")
 
     def take_over(self, host, after):
-        """A start that finds a silent owner."""
+        """A start that meets a silent owner."""
         begin = time.monotonic()
         process = self.start(host)
         self.wait_for_more_steps(process, 20, seconds=120)
@@ -79,7 +79,7 @@ class Writers:
         return process
 
     def stop(self, process):
-        """Its words; each step was written once."""
+        """The output; checks that each step was written once."""
         self.signal(process, signal.SIGUSR1)
         words, _ = process.communicate(timeout=60)
         self.test.assertEqual(process.returncode, 75, words)
@@ -90,7 +90,7 @@ class Writers:
 
 class TwoWriters(TandemTest):
     def suspended(self):
-        """An owner that sleeps is taken over, and ends when it wakes."""
+        """The folder of a suspended owner is taken over, and the owner ends when it wakes."""
         run = Writers(self, "sleeps", ANOTHER_BOOT)
         first = run.start("n1")
         run.wait_for_more_steps(first, 20, seconds=60)
@@ -105,7 +105,7 @@ class TwoWriters(TandemTest):
         self.assertRegex(words, r"was last used by process \d+ on n1, which did not say that it ended; watching")
 
     def killed(self):
-        """An owner that was killed in another container, or on another host, is taken over."""
+        """The folder of an owner that was killed in another container or on another host is taken over."""
         run = Writers(self, "killed", ANOTHER_CONTAINER, ["--pid", "--fork", "--kill-child", "--mount-proc"], [*MPIRUN, "-n", "2"])
         first = run.start("c1")
         run.wait_for_more_steps(first, 20, seconds=60)

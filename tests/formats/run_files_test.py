@@ -141,7 +141,7 @@ class RunFiles(TandemTest):
         self.assertEqual(self.object_in("summary.json"), self.summary)
 
     def test_lock(self):
-        """A line each, of a name and a value, in the order of the page."""
+        """One line per name and value, in the order of the page."""
         said = re.findall(r"^\| `([a-z-]+) ", section("`run.lock`"), re.MULTILINE)
         found = [line.split(" ", 1) for line in (self.trained / "run.lock").read_text().splitlines()]
         self.assertEqual([name for name, _ in found], said)

@@ -1,6 +1,6 @@
-// A packed file behind its seal, which is made right (kSeal): HDF5 parses it in a child process,
-// and all of it is read here. With kLength, what the child sends comes first and the file second,
-// so that anything at all is said of it.
+// A packed file with a correct seal (kSeal): HDF5 parses it in a child process, and all of it is
+// read here. With kLength, the input holds the child's reply first and then the file, so that the
+// reply is fuzzed, too.
 #include <array>
 #include <cstring>
 #include <string>
@@ -37,7 +37,7 @@ void read_array(const File& file, const data::StoredArray& array) {
   std::uint64_t item = 1;
   for (std::size_t i = 1; i < array.extent.size(); ++i) item *= array.extent[i];
   data::ChunkReader reader(array, "/array");
-  // In two parts, of which the second begins within a chunk.
+  // In two parts; the second begins within a chunk.
   const std::uint64_t half = (array.extent[0] + 1) / 2;
   std::vector<std::uint8_t> values(half * item);
   reader.read(file, 0, half, values.data(), {});

@@ -1,4 +1,4 @@
-// The folder of a run as a stranger may hand it over: read, printed as JSON, and made a page.
+// An untrusted run folder: read, printed as JSON, and rendered as a page.
 #include <filesystem>
 #include <string>
 #include <vector>

@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kBytes = 1'000'003;
 
-// For as long as it lives, on the last rank alone.
+// In effect while it lives, on the last rank only.
 class Limit {
  public:
   Limit(const Communicator& world, int resource, rlim_t most)

@@ -1,5 +1,5 @@
-// That each rank sees where all others are, on hosts of two ranks that are made up of this host's,
-// and that the watchdog warns of the one that stays behind.
+// Each rank sees the progress of all others, on simulated hosts of two ranks each, and the watchdog
+// warns of the rank that stays behind.
 #include "tandem/comm/rank_board.hpp"
 
 #include <gtest/gtest.h>
@@ -25,7 +25,7 @@ struct Job {
   RankBoard board{world, node, topology};
 };
 
-// Whether `seen` becomes true while this rank carries news.
+// Whether `seen` becomes true while this rank calls carry().
 template <typename Seen>
 bool comes_to_be(RankBoard& board, const Seen& seen) {
   const auto end = std::chrono::steady_clock::now() + kAtMost;
@@ -34,7 +34,7 @@ bool comes_to_be(RankBoard& board, const Seen& seen) {
     board.beat();
     board.carry();
   }
-  // What this rank saw last, others may not have from it yet.
+  // Other ranks may not have received this rank's last rows yet.
   const auto told = std::chrono::steady_clock::now() + kTimeToTell;
   while (std::chrono::steady_clock::now() < told) board.carry();
   return true;
@@ -130,7 +130,7 @@ TEST(Watchdog, WarnsOfTheRankThatIsFurthestBehind) {
   job.world.barrier();
   {
     Watchdog watchdog(job.board, job.world.rank(), warning.settings(job.world.size()));
-    // The lowest rank of the host that the last one is on speaks.
+    // The lowest rank on the culprit's host reports.
     if (job.world.rank() == last / 2 * 2) {
       const std::string words = warning.wait();
       EXPECT_NE(words.find("rank " + std::to_string(last) + " (here, process "), std::string::npos)

@@ -1,4 +1,4 @@
-"""The build of a mutated tree, and its tests, each begun as ctest would and ended at its first failure."""
+"""Builds a mutated tree and runs its tests, each as ctest would, stopping at the first failure."""
 
 import json
 import os
@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 
-SLOWER = 3  # than without a mutant: it hangs
+SLOWER = 3  # times as slow as without a mutant counts as a hang
 
 
 class Checks:
@@ -25,7 +25,7 @@ class Checks:
         return done.returncode == 0
 
     def prove(self, names):
-        """That the tests are green without a mutant, and how long they take."""
+        """Checks that the tests pass without a mutant, and measures how long they take."""
         if not self.make("fault_points", "script_files", *{self.program_of(name) for name in names}):
             sys.exit(f"the unchanged tree cannot be built:\n{self.words[-4000:]}")
         shown = subprocess.run(["ctest", "--test-dir", self.build, "--show-only=json-v1"], stdout=subprocess.PIPE, check=True).stdout
@@ -40,7 +40,7 @@ class Checks:
             print(f"{self.seconds[name]:6.1f} s  {name}", flush=True)
 
     def killer(self, path, names):
-        """The first test that turns red, or None; `not compiled` where there is nothing to test."""
+        """The first test that fails, or None; `not compiled` if the mutant does not compile."""
         module = path.parts[1]
         if not self.make(f"tandem_{module}"):
             return "not compiled"
@@ -83,7 +83,7 @@ class Checks:
 
 
 def end_session(session):
-    """All processes of it; what they started in sessions of their own ends with its launcher."""
+    """Kills all processes of the session. Their children in other sessions end with their launcher."""
     for stat in pathlib.Path("/proc").glob("[0-9]*/stat"):
         try:
             fields = stat.read_text().rpartition(")")[2].split()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Changes one place of a source file at a time, and asks whether a test turns red; `make -f Makefile.hpc mutation`.
+"""Mutation testing: changes one place of a source file at a time and checks that a test fails; `make -f Makefile.hpc mutation`.
 
-Works on a copy of the tree below FOLDER, with a build of its own. The draw goes round the operators, and for each takes
-a place from all files, by seed. What does not compile is drawn again. Mutants that mean the same count as survivors.
+Works on a copy of the tree below FOLDER, with a build of its own. The operators take turns; each takes a random place of
+all files, by seed. A mutant that does not compile is drawn again. Equivalent mutants count as survivors.
 """
 
 import argparse
@@ -19,7 +19,7 @@ import time
 from checks import Checks
 from operators import apply, mutants_of
 
-# By the start of a file's name: those of its tests, the fastest first, by the names that ctest knows; gtest's cases behind a colon.
+# By prefix of a file's path: its tests, the fastest first, as ctest names them; gtest's cases after a colon.
 CHECKS = {
     "train/checkpoint_store": ["unit.train_test:CheckpointStore*", "e2e.resume", "fault.killed"],
     "train/checkpointer": ["unit.train_test:Checkpointer*", "mpi.drift_check_test.np3", "fault.killed", "e2e.resume"],
@@ -51,7 +51,7 @@ def sources(only):
 
 
 def draw(files, seed):
-    """(path, mutant) without end of repetition: one operator after the other, as long as it has some."""
+    """(path, mutant), each once: one operator after the other, until all are used up."""
     by_operator = collections.defaultdict(list)
     for path in files:
         for mutant in mutants_of(path.read_text()):
@@ -72,7 +72,7 @@ def difference(path, mutant):
 
 
 def copy_tree(target):
-    """All files that git does not ignore; only those that differ are written, so that a build there stays valid."""
+    """Copies all files that git does not ignore; writes only those that differ, so that a build there stays valid."""
     names = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], stdout=subprocess.PIPE, text=True,
                            check=True).stdout.splitlines()
     for name in names:

@@ -1,4 +1,4 @@
-"""Mutation operators on the text of C++ files that clang-format has put in order: binary operators stand between spaces."""
+"""Mutation operators on the text of C++ files in clang-format's layout, which has spaces around binary operators."""
 
 import collections
 import re
@@ -17,20 +17,20 @@ TRUTH = re.compile(r"\b(true|false)\b")
 NEGATION = re.compile(r"(?<![\w=])!(?=[\w(])")
 CONDITION = re.compile(r"\b(?:if|while) \(")
 RETURN = re.compile(r"\breturn ([^;{}]+);")
-# A call, an assignment or a jump, no declaration.
+# A call, an assignment or a jump, but no declaration.
 STATEMENT = re.compile(r"^ +(?P<what>(?:::)?[\w.:>\-\[\]*]+(?:\(|(?: [+\-]?= ))[^;{}]*;|throw [^;{}]*;|break;|continue;)", re.M)
 STATIC = re.compile(r"static_assert\([^;]*;")
 
 
 def without_text(source):
-    """The source, of the same length, without what is not executed: comments, strings, characters, preprocessor, static_assert."""
+    """The source with comments, strings, characters, preprocessor lines and static_assert blanked, of the same length."""
     pattern = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])\'|^#(?:[^\n]*\\\n)*[^\n]*', re.S | re.M)
     blank = lambda found: re.sub(r"[^\n]", "\x00", found[0])
     return STATIC.sub(blank, pattern.sub(blank, source))
 
 
 def closing(code, opening):
-    """The place of the parenthesis that closes the one at `opening`."""
+    """The index of the parenthesis that closes the one at `opening`."""
     depth = 0
     for place in range(opening, len(code)):
         depth += {"(": 1, ")": -1}.get(code[place], 0)

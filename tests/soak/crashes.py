@@ -1,4 +1,4 @@
-"""Power losses, kills and failing calls at each system call on the folder of a run."""
+"""Power failures, kills and failing calls at each system call on the folder of a run."""
 
 import random
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +27,7 @@ class Crashes:
             self.states.append([(each, state) for state in states])
 
     def look_at_all(self, recorded):
-        """Of all states what they hold; some to go on from, as many after each kind of call."""
+        """Checks the content of all states, and picks some to resume from, equally many after each kind of call."""
         kinds = {}
         for state in recorded.recording.states(0):
             self.seen += 1

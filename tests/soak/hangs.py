@@ -24,7 +24,7 @@ class Hangs:
         turns = self.count // len(COMBINATIONS)
         turn = index // len(COMBINATIONS) % turns
         rank = random.randrange(ranks)
-        with self.lock:  # while nothing else keeps the CPUs busy
+        with self.lock:  # so that no other job slows it down
             places = self.runs.places(form, ranks, rank)
         first = turn * len(places) // turns
         last = max((turn + 1) * len(places) // turns, first + 1)

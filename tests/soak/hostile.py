@@ -1,4 +1,4 @@
-"""Packed files of strangers: mutated where the HDF5 library finds its way, and sealed again."""
+"""Hostile packed files: mutated in the structures that the HDF5 library follows, and sealed again."""
 
 from hostile_files import MOST_SECONDS, HostileFiles
 

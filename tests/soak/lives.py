@@ -1,4 +1,4 @@
-"""Random lives of runs: trained, killed, stopped, damaged, short of disk, gone on with, in any order."""
+"""Random lives of runs: trained, killed, stopped, damaged, out of disk space, resumed, in any order."""
 
 import collections
 

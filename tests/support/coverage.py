@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Prints which share of the branches of src/core, src/comm and src/train was taken, by gcovr: coverage.py BUILD [FILE…]
+"""Prints the branch coverage of src/core, src/comm and src/train, by gcovr: coverage.py BUILD [FILE…]
 
-Of the files that are named: their branches that were not taken. Left out are the files that call CUDA, NCCL or a driver, of which
-no machine without a GPU can take all branches.
+For each FILE it also prints the branches that were not taken. Files that call CUDA, NCCL or a driver are left out, because no machine
+without a GPU can take all of their branches.
 """
 
 import collections

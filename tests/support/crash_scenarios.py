@@ -1,4 +1,4 @@
-"""Small runs, every change of whose folder is recorded: the first start, each way to go on, the end."""
+"""Small runs with a record of every change to their folder: the first start, each way to resume, the end."""
 
 import collections
 import copy
@@ -19,7 +19,7 @@ TRAIN = ["train", "--data", "data.h5", "--model", "lenet", "--global-batch-size"
          "--log-every", "1", "--system-interval", "0", "--checkpoint-every", "2steps", "--save-best", "--tta",
          "--run-id", "a"]
 AUTO = ["--resume", "auto"]
-# A process that MPI need not connect with others starts in half the time.
+# An isolated singleton of Open MPI starts in half the time.
 ALONE = {"OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_btl": "self", "OMPI_MCA_pml": "ob1"}
 IN_RANK_0 = 'if [ "${OMPI_COMM_WORLD_RANK:-0}" = 0 ]; then export LD_PRELOAD="$FAULT_POINTS_LIBRARY"; fi; exec "$@"'
 SECONDS = 60
@@ -66,7 +66,7 @@ class Run:
         return summary.exists() and exit_reason(summary.read_bytes()) == "completed"
 
 
-# more: how the recorded start goes on; floor: the step that it goes on from; prepare(run): what happened before.
+# more: options of the recorded start; floor: the step that it resumes from; prepare(run): what happened before.
 Scenario = collections.namedtuple("Scenario", ["name", "prepare", "more", "floor", "options", "ranks", "code", "plan"],
                                   defaults=[lambda run: None, AUTO, 0, ["--keep-checkpoints", "2"], None, 0, None])
 
@@ -100,7 +100,7 @@ SCENARIOS = [
 
 
 def reference(scenario, folder, data):
-    """How the scenario's run ends where nothing happens to it."""
+    """The result of the scenario's run without faults."""
     run = Run(folder, data, scenario.options)
     run.start(ranks=scenario.ranks)
     outcome = run.outcome()
@@ -109,7 +109,7 @@ def reference(scenario, folder, data):
 
 
 class Recorded:
-    """A scenario that was run and recorded to its end, with the states that a power loss may leave of it."""
+    """A scenario that was run and recorded to its end, with the states that a power failure may leave."""
 
     def __init__(self, scenario, folder, data):
         self.scenario = scenario
@@ -134,19 +134,19 @@ class Recorded:
         shutil.rmtree(folder)
 
     def record_without(self, is_left_out):
-        """The changes of a program that does not make these calls."""
+        """The record of a program that does not make these calls."""
         return crash_states.Recording(self.root, copy.deepcopy(self.before),
                                       [call for call in self.calls if not is_left_out(call)])
 
     def require_all_changes(self):
-        """None escaped the record: after all calls it gives the folder as it is."""
+        """Checks that the record is complete: replayed, it gives the folder as it is."""
         found = crash_states.contents(self.recording.state(self.recording.count, "", lambda change: True))
         there = crash_states.contents_of_folder(self.root)
         escaped = sorted(name for name in {*found, *there} if found.get(name, 0) != there.get(name, 0))
         assert not escaped, f"{self.scenario.name}: changes of {escaped} are not in the record"
 
     def find_floors(self):
-        """After each call the newest step of which a checkpoint has been durable since."""
+        """After each call, the newest step with a durable checkpoint."""
         floors = [self.scenario.floor]
         before = self.recording.state(0, "", lambda change: True)
         superseded = {entry[0] for entry in before.files.values() if entry and
@@ -157,7 +157,7 @@ class Recorded:
         return floors[1:]
 
     def draw(self, points, dice):
-        """States after so many calls, of different kinds first."""
+        """States after this many calls, of different kinds first."""
         kinds = {}
         for after, call in enumerate(["", *self.recording.names]):
             if not call or not crash_states.is_beside(call.split(" ")[1]):
@@ -173,7 +173,7 @@ class Recorded:
         return f"{self.scenario.name}, after call {state.after} ({call}), {state.why}"
 
     def check(self, state, folder):
-        """Nothing is lost, and the same command goes on to the same end; fails in words."""
+        """Checks that nothing is lost and that the same command resumes and gives the same result."""
         losses = self.losses(state)
         assert not losses, f"{self.describe(state)}: {'; '.join(losses)}"
         run = Run(folder, self.data, self.scenario.options)
@@ -187,7 +187,7 @@ class Recorded:
 
 
 def goes_on_to_the_end(run, expected, excused=()):
-    """By --resume auto, from the newest whole checkpoint; all but the excused parts are as they must be."""
+    """Resumes by --resume auto from the newest valid checkpoint; checks all results but the excused ones."""
     newest, was_complete = run.newest(), run.is_complete()
     code, words = run.start(*AUTO, expected=None)
     assert code == 0, f"exit code {code}: {words}"

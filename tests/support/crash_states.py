@@ -1,9 +1,9 @@
-"""The states in which a power loss may leave a folder, from the record of all calls that changed it (fault_points.cpp).
+"""The states in which a power failure may leave a folder, from the record of all calls that changed it (fault_points.cpp).
 
-What POSIX leaves open is taken as open, after ALICE (Pillai et al., "All File Systems Are Not Created Equal", OSDI 2014)
-and the crash tests of SQLite: what was written to a file is certain once that file was synced, a name once its folder
-was; until then each write and each change of a name may be there or not, whatever came before or after it, and of a write
-any part. A rename is there or not, never in part. After each call the states are those of `choices`.
+The model assumes only what POSIX guarantees, after ALICE (Pillai et al., "All File Systems Are Not Created Equal", OSDI
+2014) and the crash tests of SQLite. Written data are durable once the file was synced, a name once its folder was. Until
+then each write and each change of a name may be there or not, in any order, and any part of a write. A rename is atomic.
+After each call the states are those of `choices`.
 """
 
 import collections
@@ -32,7 +32,7 @@ def read_calls(record):
 
 
 class Recording:
-    """The changes that the calls of a record made in a folder, which was scanned before."""
+    """The changes that a record's calls made to a folder, which was scanned before them."""
 
     def __init__(self, root, before, calls):
         self.root = str(root)
@@ -44,10 +44,10 @@ class Recording:
         for call in calls:
             getattr(self, "do_" + call.name)(call)
 
-    # What is there after all calls so far.
+    # The files after all calls so far.
 
     def split(self, path):
-        """The folder of a path, and the name there."""
+        """The folder of a path, and the name in it."""
         parts = os.path.relpath(path, self.root).split("/")
         folder = self.top
         for part in parts[:-1]:
@@ -114,7 +114,7 @@ class Recording:
     def do_rename(self, call):
         self.counted(call, call.path, call.second)
         moved = self.at(call.path)
-        if moved is not self.at(call.second):  # else both names stay, as POSIX has it
+        if moved is not self.at(call.second):  # POSIX: if both names are one file, rename() does nothing
             self.change(names=[(*self.split(call.path), None), (*self.split(call.second), moved)])
 
     def do_exchange(self, call):
@@ -137,7 +137,7 @@ class Recording:
     # The states.
 
     def state(self, after, why, keep):
-        """After so many calls; keep(change): True, False, or of a write ("cut", bytes) or ("zeros", bytes from where on)."""
+        """The state after so many calls. keep(change): True, False, or for a write ("cut", bytes) or ("zeros", first byte)."""
         def kept(changes):
             for change in changes:
                 if change.call > after:
@@ -165,7 +165,7 @@ class Recording:
         return State(after, why, files, hashlib.sha256(text.encode()).hexdigest())
 
     def states(self, seed, after=None):
-        """Those of all calls, or of this one, each once."""
+        """The distinct states after all calls, or after this one."""
         seen = set()
         for number in range(self.count + 1) if after is None else [after]:
             if number > 0 and is_beside(self.names[number - 1].split(" ")[1]):
@@ -177,7 +177,7 @@ class Recording:
                     yield state
 
     def choices(self, after, dice):
-        """What of the unsynced is there, as pairs of words and a function for state()."""
+        """Which unsynced changes survive: pairs of a description and a `keep` for state()."""
         open_ = [change for change in self.changes if change.call <= after < change.synced]
         names = [change for change in open_ if change.names]
         files = list({id(change.file): change.file for change in open_ if change.file}.values())
@@ -210,12 +210,12 @@ class Recording:
 
 
 def is_beside(path):
-    """What does not make two states different: the lock's text, and events for TensorBoard."""
+    """Files that do not make two states different: the lock's text, and events for TensorBoard."""
     return path.endswith("/run.lock") or "/tensorboard/" in path
 
 
 def build(state, folder, but=None):
-    """Makes the state in a folder that is there, all but one file; second names of a file are links."""
+    """Creates the state in an existing folder, all but one file; second names of a file are hard links."""
     first = {}
     for name, content in state.files.items():
         if name == but:
@@ -231,11 +231,11 @@ def build(state, folder, but=None):
 
 
 def contents(state):
-    """{path: bytes}, None of a folder."""
+    """{path: bytes}; None for a folder."""
     return {name: content and content_of(*content) for name, content in state.files.items()}
 
 
 def contents_of_folder(folder):
-    """The same of what is really there."""
+    """The same for a real folder."""
     return {str(path.relative_to(folder)): path.read_bytes() if path.is_file() else None
             for path in sorted(pathlib.Path(folder).rglob("*"))}

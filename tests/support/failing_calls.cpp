@@ -30,13 +30,13 @@ struct State {
   std::optional<std::vector<std::pair<std::string, std::string>>> notes;
 };
 
-// Calls are made before and after everything else of the process.
+// Usable before constructors and after destructors, because calls are made then, too.
 State& state() {
   static auto& instance = *new State;
   return instance;
 }
 
-// Whether this call fails; errno is set then.
+// Whether this call is to fail; if so, sets errno.
 bool fails(const char* call, const std::string& path) {
   const std::lock_guard<std::mutex> lock(state().mutex);
   if (state().notes) state().notes->emplace_back(call, path);
@@ -132,7 +132,7 @@ int NotedCalls::last(const std::string& call, const std::string& part_of_path) c
 
 }  // namespace tandem::testing
 
-// In place of the C library's, for all that is linked into this program.
+// Replace the C library's functions for everything that is linked into this program.
 extern "C" {
 
 int open(const char* path, int flags, ...) {
@@ -163,7 +163,7 @@ int fdatasync(int file) {
 int close(int file) {
   const bool failed = tandem::testing::fails("close", tandem::testing::path_of(file));
   const int error = errno;
-  const int result = ORIGINAL(close)(file);  // Linux releases it all the same
+  const int result = ORIGINAL(close)(file);  // Linux closes it despite an error
   if (!failed) return result;
   errno = error;
   return -1;

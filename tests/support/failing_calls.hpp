@@ -1,5 +1,6 @@
-// System calls of the test's own process that fail while this object lives: those of one name on a
-// path that contains a text, from the first one on, for as often as asked. For tests of one thread.
+// Makes system calls of the test's own process fail while this object lives: those of one name on a
+// path that contains a text, from the first one on, a given number of times. For tests of one
+// thread.
 #pragma once
 
 #include <string>
@@ -15,11 +16,11 @@ class FailingCalls {
   FailingCalls(const FailingCalls&) = delete;
   FailingCalls& operator=(const FailingCalls&) = delete;
 
-  // How many have failed.
+  // Number of calls that have failed.
   int count() const;
 };
 
-// One such call fails: the one before which `skipped` were made.
+// One such call fails, after `skipped` calls that do not.
 class FailOnce {
  public:
   FailOnce(std::string call, std::string part_of_path, int error, int skipped);
@@ -36,8 +37,7 @@ class NotedCalls {
   NotedCalls(const NotedCalls&) = delete;
   NotedCalls& operator=(const NotedCalls&) = delete;
 
-  // Which of them, counted from 0, is the first of this name whose path contains the text; -1:
-  // none.
+  // Index, from 0, of the first call of this name whose path contains the text; -1: none.
   int first(const std::string& call, const std::string& part_of_path) const;
   // The last one, likewise.
   int last(const std::string& call, const std::string& part_of_path) const;

@@ -1,4 +1,4 @@
-"""Files and folders with the changes that were made to them; what they hold where some of these are left out."""
+"""Files and folders with the changes made to them, and their content without some of these changes."""
 
 import hashlib
 import os
@@ -21,7 +21,7 @@ class Folder:
 
 
 class Change:
-    """One that is there or not after a power loss: to a file's bytes or size, or to names."""
+    """A change that may or may not survive a power failure: of a file's bytes or size, or of names."""
 
     def __init__(self, call, file=None, offset=0, data=None, size=None, names=()):
         self.call = call
@@ -29,14 +29,14 @@ class Change:
         self.offset = offset
         self.data = data
         self.size = size
-        self.names = names  # (folder, name, what it names from now on)
-        self.synced = NEVER  # by which call
+        self.names = names  # (folder, name, the file that it names from now on)
+        self.synced = NEVER  # the call that synced it
         for owner in {file} if file else {folder for folder, _, _ in names}:
             owner.changes.append(self)
 
 
 def scan(path, files=None):
-    """The folder as it is now; two names of one file name one File."""
+    """The folder as it is now; hard links share one File."""
     files = {} if files is None else files
     names = {}
     for entry in os.scandir(path):
@@ -71,5 +71,5 @@ def digest_of(file, changes):
 
 
 def is_whole(file, changes):
-    """Whether the file has all that was ever written into it."""
+    """Whether the file has all bytes that were ever written to it."""
     return len(changes) == len(file.changes) and all(how is True for _, how in changes)

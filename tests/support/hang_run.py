@@ -44,7 +44,7 @@ class HangRuns:
         return job, log
 
     def places(self, form, ranks, rank):
-        """The names of those that the rank reaches, in order."""
+        """The names of the places that the rank reaches, in order."""
         key = (form, ranks, rank)
         if key not in self.places_of:
             job, log = self.start(form, ranks, rank, 0)
@@ -61,7 +61,7 @@ class HangRuns:
         code, words = job.wait(START_SECONDS + LIMIT + REPORT_SECONDS)
         seconds = time.time() - log.stat().st_mtime
         *reached, stopped = log.read_text().splitlines()
-        if code == 0 and len(reached) < number:  # measurements make more calls at one time than at another
+        if code == 0 and len(reached) < number:  # the number of calls of a measurement varies
             return self.check(form, ranks, rank, len(reached))
         what = f"{form}, {ranks} ranks: rank {rank} stopped at place {number}, {reached[-1]}, {seconds:.1f} s ago"
         assert stopped.startswith("stopped "), f"{what}: did not stop\n{words}"

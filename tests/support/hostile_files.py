@@ -1,4 +1,4 @@
-"""Packed files that somebody made on purpose: mutated where the HDF5 library finds its way, then sealed, as anybody can."""
+"""Hostile packed files: mutated in the structures that the HDF5 library follows, then sealed, as anybody can."""
 
 import json
 import multiprocessing
@@ -15,11 +15,11 @@ from tandem import PROGRAM
 
 MOST_SECONDS = 2  # of processor time, to refuse or to read
 UNDEFINED = 2**64 - 1
-# Sizes of few bytes, lengths that wrap, addresses that are none.
+# Small sizes, lengths that overflow, undefined addresses.
 NUMBERS = [0, 1, 2, 3, 4, 5, 255, 256, 65535, 2**31, 2**32 - 1, 2**32, 2**63 - 1, 2**63, UNDEFINED - 1, UNDEFINED]
 
 class Base:
-    """A valid file without its user block, and what is where in it."""
+    """A valid file without its user block, and the offsets of its structures."""
 
     def __init__(self, folder, name):
         self.name = name
@@ -57,7 +57,7 @@ def put(content, at, value, size):
 
 
 def number_for(random, base):
-    """A number that means something to a parser of this file."""
+    """A number that is meaningful to a parser of this file."""
     return random.choice([random.choice(NUMBERS), random.choice(base.chunks)[0], random.choice(base.chunks)[1],
                           random.choice(base.signatures), len(base.rest), random.randrange(len(base.rest) * 2)])
 
@@ -79,7 +79,7 @@ def mutate_numbers(random, base, rest, _):
 
 
 def mutate_addresses(random, base, rest, _):
-    """Another place for a chunk, in whatever index has it; two chunks may then share one."""
+    """Another offset for a chunk, in any kind of index; two chunks may then overlap."""
     for _ in range(random.randrange(1, 3)):
         offset, size = random.choice(base.chunks)
         for at in occurrences(bytes(rest), struct.pack("<Q", offset)):
@@ -114,7 +114,7 @@ def cut_or_extend(random, base, rest, _):
 
 
 def write_directly(random, base, rest, path):
-    """Chunks as stored, of any size and with any filter skipped, by HDF5 itself."""
+    """Stored chunks of any size and with any filter skipped, written by HDF5 itself."""
     def change(file):
         for _ in range(random.randrange(1, 4)):
             data = file[random.choice(["train", "test"])][random.choice(["images", "labels"])]
@@ -161,7 +161,7 @@ class HostileFiles:
         self.bases = [Base(folder, name) for name in BASES]
 
     def make(self, random, path):
-        """Writes a file; returns what was done to which."""
+        """Writes a file; returns a description of the mutation."""
         # Half of them version 1 B-trees without checksums, where a wrong number gets furthest.
         base = random.choice(self.bases[:3] if random.randrange(2) else self.bases)
         mutation = random.choice(MUTATIONS)
@@ -171,7 +171,7 @@ class HostileFiles:
         return f"{mutation.__name__} of {base.name}"
 
     def check(self, random, path):
-        """`verify` refuses with 65, or reads what HDF5 reads; returns (what was done, whether refused, seconds)."""
+        """`verify` refuses with 65, or reads what HDF5 reads; returns (mutation, whether refused, seconds)."""
         done = self.make(random, path)
         began = time.monotonic()
         said = subprocess.run(["prlimit", f"--cpu={MOST_SECONDS}", PROGRAM, "verify", path], text=True, errors="replace",
@@ -188,14 +188,14 @@ class HostileFiles:
 
 
 def keep(path):
-    """Where a file that is a finding stays, for those who mend it."""
+    """Where a file that is a finding is kept for debugging."""
     kept = f"{path.with_suffix('')}.finding"
     os.replace(path, kept)
     return kept
 
 
 def facts_of(shown):
-    """`verify` has proven mean and std by the images that tandem read."""
+    """`verify` has checked mean and std against the images that tandem read."""
     return {"counts": [shown["train_images"], shown["test_images"]], "shape": shown["shape"], "classes": shown["classes"],
             "mean": [round(value, 4) for value in shown["mean"]]}
 
@@ -209,7 +209,7 @@ def read_into(connection, path):
 
 
 def read_by_hdf5(path):
-    """None where the library does not get through, which is no reason not to."""
+    """None if the library itself cannot read it, which does not mean that tandem must refuse it."""
     receive, send = multiprocessing.Pipe(False)
     reader = multiprocessing.get_context("fork").Process(target=read_into, args=(send, path))
     reader.start()

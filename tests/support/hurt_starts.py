@@ -1,4 +1,4 @@
-"""The last start of a scenario, killed at one of its system calls, or with one that fails; then the same command again."""
+"""The last start of a scenario, killed at one of its system calls or with one that fails; then the same command again."""
 
 import shutil
 import subprocess
@@ -52,15 +52,15 @@ class LastStart:
         return Run(self.folder / name, self.data, self.scenario.options)
 
     def numbered(self, names):
-        """(number, name, path) of these calls, counted among themselves."""
+        """(number, name, path) of these calls, numbered among themselves."""
         return [(number, *call) for number, call in enumerate((call for call in self.calls if call[0] in names), 1)]
 
     def kills(self):
-        """All calls to die before, but on files that no result depends on."""
+        """All calls at which to kill it, without those on files that no result depends on."""
         return [call for call in self.numbered(CHANGES) if not is_beside(call[-1])]
 
     def faults(self):
-        """All calls with all that each can end with; the many that move bytes take turns in that."""
+        """All calls with every error that each can have; reads and writes, which are many, take turns."""
         return [(*call, error) for call in self.numbered(ERRORS)
                 for error in ([ERRORS[call[1]][call[0] % len(ERRORS[call[1]])]] if call[1] in ("write", "read", "close")
                               else ERRORS[call[1]])]
@@ -93,11 +93,11 @@ class LastStart:
         return code
 
     def excused_by(self, words):
-        """What a warning says is missing from a run that is otherwise complete."""
+        """The parts that are missing from an otherwise complete run according to a warning."""
         warnings = [line for line in words.splitlines() if "warning: " in line]
         excused = [part for part in self.expected.parts if any(part in line for line in warnings)]
         if any("a checkpoint needs " in line for line in warnings):
-            excused.append("best.safetensors")  # it was that one, and the next best is there in its place
+            excused.append("best.safetensors")  # the failed checkpoint was the best; the next best takes its place
         if any("`tandem report " in line for line in warnings):
             excused += ["report.html", "evaluation.json"]
         return excused

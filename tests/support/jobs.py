@@ -10,10 +10,10 @@ from processes import by_rank, kill_all
 
 
 class Job:
-    """A command of mpirun, whose processes are found by a word in their environment.
+    """A command of mpirun, whose processes are found by a mark in their environment.
 
-    In a session of its own the kernel itself would end stopped ranks whose launcher dies; `own_session` false is as in a
-    script, where it does not.
+    In a session of its own, the kernel itself ends stopped ranks whose launcher dies. With `own_session` false it does not,
+    as in a script.
     """
 
     def __init__(self, command, folder, environment={}, own_session=True):
@@ -24,7 +24,7 @@ class Job:
                                         env={**os.environ, **environment, **dict([self.mark.decode().split("=")])})
 
     def processes(self):
-        """Those that have not ended."""
+        """The processes that have not ended."""
         found = []
         for process in pathlib.Path("/proc").glob("[0-9]*"):
             try:

@@ -1,7 +1,7 @@
-"""Random lives of runs: what is done to one, at random, and what must be true after each act.
+"""Random lives of runs: random acts on a run, and what must be true after each act.
 
-Nothing here knows how tandem does it. A life knows how the same run ends undisturbed (Undisturbed), what it did to the run
-itself, and holds each act's outcome and the whole folder against that.
+The tests do not depend on how tandem works. A life has the result of the same run without faults (Undisturbed) and its own
+acts, and checks each outcome and the whole folder against them.
 """
 
 import collections
@@ -22,12 +22,12 @@ SAME_IN_SUMMARY = ["exit_reason", "steps", "epochs", "images_seen", "skipped_ste
                    "test_accuracy_tta", "weights_sha256"]
 DISK_MEGABYTES = 24
 KILLED = (128 + signal.SIGKILL, -signal.SIGKILL)
-FULL = (73, 74)  # what a start may end with where the disk is full
+FULL = (73, 74)  # exit codes of a start on a full disk
 CLONE_NEWNS = 0x00020000
 
 
 def own_mounts():
-    """What this thread, and those that it starts, mount from now on goes with the process."""
+    """A mount namespace of its own: mounts of this thread and its children end with the process."""
     if ctypes.CDLL(None, use_errno=True).unshare(CLONE_NEWNS) != 0:
         raise OSError(ctypes.get_errno(), "random lives need mounts of their own: run as root")
     subprocess.run(["mount", "--make-rprivate", "/"], check=True)
@@ -45,7 +45,7 @@ class Life:
         self.words = ""  # of the last job
         self.may_lack = set()  # steps whose lines did not fit on a full disk
         self.may_be_torn = False  # the last line of the metrics
-        self.best_since = 0  # what was best before is not asked for: we damaged it, or it was superseded
+        self.best_since = 0  # a best of an earlier step is not checked: it was damaged or superseded
         self.latest_is_damaged = False
 
     def live(self, acts):
@@ -61,7 +61,7 @@ class Life:
             subprocess.run(["umount", "--lazy", self.disk], check=True)
         return collections.Counter(act.split()[0] for act in self.acts)
 
-    # What is done.
+    # Acts.
 
     def go_on(self):
         resume = "auto"
@@ -73,7 +73,7 @@ class Life:
         self.start(resume, self.total, self.chance.choice([1, 2]), hurt)
 
     def start(self, resume, total, ranks, hurt):
-        """Trains to this total, from `auto` or a path, disturbed by `hurt`, and judges what came of it."""
+        """Trains to this total, from `auto` or a path, disturbed by `hurt`, and checks the outcome."""
         self.acts.append(f"start {getattr(resume, 'name', resume)} to {total} on {ranks}, hurt by {hurt}")
         before, segments = self.run.contents(), len(self.run.segments())
         origin = self.run.newest_whole()
@@ -102,7 +102,7 @@ class Life:
         self.judge(code, total, resume != "auto", hurt, origin, is_complete, before, segments)
 
     def signal(self, job, number):
-        """To a rank, at some moment between its birth and its end."""
+        """Sends a signal to a rank, at a random moment between its start and its end."""
         place = self.chance.random()
         delay = self.chance.uniform(0, 0.5)
         while not job.ranks() and job.process.poll() is None:
@@ -132,7 +132,7 @@ class Life:
         return max([self.run.newest_whole(), *(line["step"] for line in lines)])
 
     def fill(self, ballast):
-        """Leaves up to three checkpoints' room."""
+        """Leaves space for up to three checkpoints."""
         space = os.statvfs(self.disk)
         room = self.chance.choice([0, 8, 64, self.chance.randrange(1600)]) << 10
         self.acts[-1] += f", {room >> 10} KiB left"
@@ -140,7 +140,7 @@ class Life:
             os.posix_fallocate(file.fileno(), 0, max(1, space.f_bavail * space.f_frsize - room))
 
     def damage(self):
-        """Of checkpoints one stays whole. In place it strikes all names of a file, by another file one of them."""
+        """Damages files, but leaves one valid checkpoint. In place it changes all hard links of a file, by a new file only one."""
         whole = self.run.whole()
         documents = [path for name in ("summary.json", "evaluation.json", "metrics.jsonl", "checkpoints/latest")
                      if (path := self.run.path / name).exists()]
@@ -170,7 +170,7 @@ class Life:
             path.write_bytes(content)
 
     def damage_all(self):
-        """Refused, and nothing is started anew; then they are brought back."""
+        """A start is refused and begins no new run; then the checkpoints are brought back."""
         contents = {path: path.read_bytes() for path in self.run.checkpoint_paths()}
         if not self.run.whole():
             return
@@ -186,7 +186,7 @@ class Life:
             path.write_bytes(content)
 
     def evaluate(self):
-        """A checkpoint of a known step by its path."""
+        """Resumes from the path of a checkpoint of a known step."""
         paths = self.run.checkpoint_paths()
         if not paths:
             return
@@ -202,7 +202,7 @@ class Life:
             accuracy = f'"test_accuracy":{self.undisturbed.accuracy(checkpoint.step)},'
             assert accuracy in self.words, f"not {accuracy}"
 
-    # What must be true afterwards.
+    # Checks.
 
     def judge(self, code, total, is_path, hurt, origin, is_complete, before, segments):
         killed = hurt.startswith("kill") and code in KILLED

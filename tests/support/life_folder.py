@@ -1,4 +1,4 @@
-"""What a run folder holds, read without tandem: whole checkpoints, weights, metrics, documents. For tests of random lives."""
+"""The content of a run folder, read without tandem: valid checkpoints, weights, metrics, documents. For tests of random lives."""
 
 import collections
 import hashlib
@@ -42,13 +42,13 @@ class LifeFolder:
         self.path = path
 
     def checkpoint_paths(self):
-        """Those that stand for the run, the newest step first, then the best."""
+        """The checkpoints in checkpoints/ itself, the newest step first, then the best."""
         folder = self.path / "checkpoints"
         best = folder / "best.safetensors"
         return sorted(folder.glob("step-*.safetensors"), reverse=True) + ([best] if best.exists() else [])
 
     def steps(self):
-        """Those that checkpoints are named after, the newest first."""
+        """The steps in the names of checkpoints, the newest first."""
         return [step_of(path) for path in self.checkpoint_paths() if path.name.startswith("step-")]
 
     def best(self):
@@ -56,12 +56,12 @@ class LifeFolder:
         return read_checkpoint(path) if path.exists() else None
 
     def whole(self):
-        """{path: Checkpoint} of those that are whole."""
+        """{path: Checkpoint} of the valid ones."""
         found = {path: read_checkpoint(path) for path in self.checkpoint_paths()}
         return {path: checkpoint for path, checkpoint in found.items() if checkpoint}
 
     def newest_whole(self):
-        """The step that `--resume auto` goes on from; 0 where there is none."""
+        """The step that `--resume auto` resumes from; 0 if there is none."""
         return max((each.step for each in self.whole().values()), default=0)
 
     def model(self):
@@ -76,7 +76,7 @@ class LifeFolder:
         return manifest["segments"] if manifest else []
 
     def metrics(self):
-        """The lines, and what stands behind the last line's end."""
+        """The lines, and the text after the last newline."""
         path = self.path / "metrics.jsonl"
         *lines, rest = path.read_text().split("\n") if path.exists() else [""]
         return [json.loads(line) for line in lines], rest
@@ -85,7 +85,7 @@ class LifeFolder:
         return [str(path) for path in self.path.rglob(".*") if ".tmp." in path.name]
 
     def contents(self):
-        """{name: digest} of all files but the lock and temporaries, which any start removes."""
+        """{name: digest} of all files but the lock, and temporary files, which any start removes."""
         return {str(path.relative_to(self.path)): hashlib.sha256(path.read_bytes()).hexdigest()
                 for path in self.path.rglob("*")
                 if path.is_file() and path.name != "run.lock" and ".tmp." not in path.name}

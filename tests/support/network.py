@@ -14,7 +14,7 @@ import unittest
 from processes import kill_all, namespace_of
 from tandem import DATA, MPIRUN, PROGRAM, TandemTest
 
-# Hosts leave the caller's environment behind; what decides how a BLAS adds must not stay on the first one alone.
+# A host does not get the caller's environment, but the variables that decide how a BLAS adds must be the same on all hosts.
 for name in [name for name in os.environ if name.startswith(("OPENBLAS_", "MKL_", "ONEDNN_", "ATEN_"))]:
     del os.environ[name]
 

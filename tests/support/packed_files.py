@@ -1,4 +1,4 @@
-"""Valid packed files in every form of HDF5's chunk index, written by h5py, and the seal before them."""
+"""Valid packed files with every type of HDF5's chunk index, written by h5py, and the seal before them."""
 
 import hashlib
 import struct
@@ -33,7 +33,7 @@ def write_base(path, libver, chunks=(5, 3, 8, 8), dataset=None, change=None, sha
     """Returns the file without its user block. `change` is called with the open file, at its end."""
     random = numpy.random.default_rng(1)
     images = random.integers(0, 256, shape, dtype=numpy.uint8)
-    images[::2] //= 64  # so that gzip has something to do
+    images[::2] //= 64  # so that gzip can compress them
     labels = numpy.arange(len(images), dtype=numpy.uint8) % 2
     with h5py.File(path, "w", libver=libver, userblock_size=BLOCK) as file:
         for split in ("train", "test"):

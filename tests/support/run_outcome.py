@@ -1,4 +1,4 @@
-"""What is in a run folder: after a power loss, and at the end of a run whatever happened to it."""
+"""The content of a run folder after a power failure, and at the end of a run with or without faults."""
 
 import hashlib
 import json
@@ -8,12 +8,12 @@ from file_changes import content_of, digest_of, is_whole
 
 CHECKPOINTS = "runs/a/checkpoints/"
 CHANGING = ("time", "seconds", "images_per_second", "slowest_rank", "slowest_in", "world_size")  # between two runs
-COUNTED = ("step", "epoch", "eval")  # events of metrics.jsonl that do not tell of starts and disks
-APPENDED = ("metrics.jsonl", "ranks/", "tensorboard/", "run.lock")  # not written whole under another name first
+COUNTED = ("step", "epoch", "eval")  # events of metrics.jsonl that do not depend on starts and disks
+APPENDED = ("metrics.jsonl", "ranks/", "tensorboard/", "run.lock")  # not written atomically by rename
 
 
 def steady(fields):
-    """Without what is measured in time, or tells how many ranks there were."""
+    """Without times and rates, and without the number of ranks."""
     return {name: value for name, value in fields.items()
             if not any(name == word or name.endswith("_" + word) for word in CHANGING)}
 
@@ -45,13 +45,13 @@ def steps_in(content):
 
 
 class Outcome:
-    """What must be the same to the last bit at the end of a run, whatever happened to it on the way."""
+    """What must be bit-identical at the end of a run with or without faults."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
         metrics = [line for line in lines_of(self.bytes("metrics.jsonl")) if line["event"] in COUNTED]
         for line in metrics[:-1]:
-            line.pop("test_accuracy_tta", None)  # of what was the end before the run went on
+            line.pop("test_accuracy_tta", None)  # an earlier end of the run may have added it
         summary, manifest = self.json("summary.json"), self.json("manifest.json")
         self.parts = {
             "summary.json": summary and steady(summary),
@@ -86,7 +86,7 @@ class Outcome:
 
 
 def where_they_differ(found, expected):
-    """In words; of lists and objects the first place."""
+    """Describes the first difference."""
     if isinstance(found, dict) and isinstance(expected, dict):
         names = [name for name in {**expected, **found} if found.get(name) != expected.get(name)]
         return f"{names[0]}: {where_they_differ(found.get(names[0]), expected.get(names[0]))}"
@@ -99,12 +99,12 @@ def where_they_differ(found, expected):
 
 
 def tensors_of(content):
-    """Of a safetensors file without its header, which holds times."""
+    """The bytes of a safetensors file without its header, which holds times."""
     return hashlib.sha256(content[8 + int.from_bytes(content[:8], "little"):]).hexdigest() if content else None
 
 
 class Facts:
-    """What a state of a recording (crash_states.py) holds; what one file says is looked at once."""
+    """The content of a state of a recording (crash_states.py); each distinct file is parsed once."""
 
     def __init__(self):
         self.steps = {}  # of checkpoints and lines, by digest
@@ -116,7 +116,7 @@ class Facts:
         return self.steps[digest, look]
 
     def newest(self, state, but=()):
-        """The step of the newest whole checkpoint in its place, but for these files; 0 without one."""
+        """The step of the newest valid checkpoint in checkpoints/, without these files; 0 if there is none."""
         return max((self.of_file(entry, checkpoint_step) or 0 for name, entry in state.files.items()
                     if name.startswith(CHECKPOINTS) and name.endswith(".safetensors") and name.count("/") == 3
                     and entry[0] not in but), default=0)
@@ -126,7 +126,7 @@ class Facts:
         return summary is not None and self.of_file(summary, exit_reason) == "completed"
 
     def losses(self, state, floor):
-        """What is lost or torn, in words, where a checkpoint of the step `floor` had been durable."""
+        """Describes what is lost or torn, given that a checkpoint of the step `floor` had been durable."""
         newest = self.newest(state)
         if newest < floor:
             yield f"the newest whole checkpoint is of step {newest}, one of step {floor} had been durable"

@@ -1,4 +1,4 @@
-"""How runs end that nothing happens to, and the options of the runs that random lives are lived by."""
+"""Results of runs without faults, and the options of the runs in random lives."""
 
 import subprocess
 import threading
@@ -13,7 +13,7 @@ SAFE = ["--checkpoint-every", "3steps", "--keep-checkpoints", 3, "--save-best"]
 
 
 class Undisturbed:
-    """How runs end that nothing happens to: made once for each number of steps, when it is asked for."""
+    """Results of runs without faults: computed once for each number of steps, on demand."""
 
     def __init__(self, folder):
         self.folder = folder

@@ -1,4 +1,4 @@
-// What is on the disk after what a run asks its keeper, on one rank.
+// What is on the disk after calls of a RunKeeper, on one rank.
 #include "run_keeper.hpp"
 
 #include <gtest/gtest.h>
@@ -53,7 +53,7 @@ class RunKeeperTest : public ::testing::Test {
   std::unique_ptr<train::Optimizer> optimizer_ = train::make_optimizer({}, arena_.values().size());
 };
 
-// Of a network whose checkpoint takes a while to write.
+// A network whose checkpoint takes a while to write.
 TEST_F(RunKeeperTest, WhatAnEvaluationFollowsIsDurableBeforeIt) {
   RunKeeper keeper = this->keeper();
   train::TrainingState state;

@@ -57,7 +57,7 @@ class RunStartTest : public ::testing::Test {
     reporting_.resume = resume;
     return find_start_alone(reporting_);
   }
-  // Code and message with which it ends.
+  // Exit code and message of a failing start.
   std::pair<int, std::string> refusal(const std::string& resume = "auto") {
     try {
       start(resume);
@@ -227,7 +227,7 @@ TEST_F(RunStartTest, OpenFolderMakesANewOne) {
   EXPECT_TRUE(is_folder(run("/model")));
 }
 
-// Wherever it is ended, the same command goes on from a checkpoint, and no line is gone.
+// If it is killed at any call, the same command resumes from a checkpoint, and no line is lost.
 TEST_F(RunStartTest, OpenFolderCanBeEndedAtEachCall) {
   const std::string three =
       "{\"event\":\"step\",\"step\":10}\n{\"event\":\"step\",\"step\":20}\n"

@@ -31,7 +31,7 @@ TEST_F(EarlyStallLimits, ComeFromTheEnvironmentWhereTheCommandLineSaysNothing) {
   EXPECT_EQ(early_stall_limits({"--stall-abort", "8"}).abort_seconds, 8);
 }
 
-// The command itself refuses it, once all ranks have read it.
+// The command itself refuses a bad value, once all ranks have read it.
 TEST_F(EarlyStallLimits, AreTheDefaultsWhereAValueIsNone) {
   for (const char* wrong : {"", "x", "3s", "-1", "1e10"}) {
     EXPECT_EQ(early_stall_limits({"--stall-abort", wrong}).abort_seconds, 600) << wrong;

@@ -28,9 +28,9 @@ class Ranks {
   }
   void silence(std::size_t rank) { silent_[rank] = true; }
   void revive(std::size_t rank) { silent_[rank] = false; }
-  // It reports at each look from now on, as in a long phase.
+  // The rank reports at each look from now on, as in a long phase.
   void keep_busy(std::size_t rank) { busy_[rank] = true; }
-  // The stall after so many seconds in which only busy ranks report.
+  // The stall after this many seconds in which only busy ranks report.
   std::optional<Stall> wait(double seconds) {
     std::optional<Stall> stall;
     for (double end = now_ + seconds; now_ < end; now_ += 0.1) {
@@ -215,7 +215,7 @@ TEST(StallJudge, ASilentRankIsBlamedWhileAnotherAdvances) {
   EXPECT_EQ(stall->speaker, 0);
 }
 
-// It may have waited long before, for a rank that advanced.
+// The rank may have waited long before, for a rank that advanced.
 TEST(StallJudge, TheTimeOfASilentRankCountsFromWhenItLastRan) {
   Ranks ranks(2);
   ranks.keep_busy(0);

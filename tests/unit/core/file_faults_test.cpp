@@ -1,4 +1,4 @@
-// What the system refuses is an error that names the file, and nothing is left half done.
+// If the system refuses a call, the error names the file, and nothing is left half done.
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
@@ -27,7 +27,7 @@ std::string fault_of(const Step& step) {
   return "no fault";
 }
 
-// No file of this process grows beyond so many bytes.
+// Limits the size of files of this process.
 class SizeLimit {
  public:
   explicit SizeLimit(rlim_t bytes) : handler_(::signal(SIGXFSZ, SIG_IGN)) {

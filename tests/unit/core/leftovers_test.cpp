@@ -9,7 +9,7 @@
 namespace tandem {
 namespace {
 
-// The number of a process that has ended.
+// The PID of a process that has ended.
 std::string dead_process() {
   const pid_t child = ::fork();
   if (child == 0) ::_exit(0);

@@ -1,4 +1,4 @@
-// Lines for which a command was started fail where standard output does; others do not.
+// Lines of a command's result throw if standard output fails; lines of progress do not.
 #include "tandem/core/print.hpp"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ namespace {
 using ::testing::internal::CaptureStderr;
 using ::testing::internal::GetCapturedStderr;
 
-// Puts a descriptor in the place of standard output for as long as it lives.
+// Redirects standard output to a descriptor while it lives.
 class InPlaceOfOutput {
  public:
   explicit InPlaceOfOutput(int descriptor) : before_(::dup(STDOUT_FILENO)) {
@@ -65,7 +65,7 @@ TEST(Print, AProductThatCannotBeWrittenIsAnError) {
   ::close(full);
 }
 
-// One test, because a process warns once.
+// A single test, because a process warns only once.
 TEST(Print, ANoticeThatCannotBeWrittenIsOneWarning) {
   const auto before = std::signal(SIGPIPE, SIG_IGN);
   CaptureStderr();
@@ -115,7 +115,7 @@ TEST(WriteAll, WaitsNoLongerThanItIsTold) {
   const Pipe pipe;
   pipe.fill();
   EXPECT_EQ(write_all(pipe.ends[1], "text", 1), ETIMEDOUT);
-  ::fcntl(pipe.ends[1], F_SETFL, 0);  // one that would wait for ever
+  ::fcntl(pipe.ends[1], F_SETFL, 0);  // blocking again
   EXPECT_EQ(write_all(pipe.ends[1], "text", 0), ETIMEDOUT);
 }
 

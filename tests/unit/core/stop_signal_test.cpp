@@ -50,8 +50,8 @@ TEST(StopSignal, GivesTheHandlersBack) {
   EXPECT_EQ(before.sa_handler, after.sa_handler);
 }
 
-// As Slurm and mpirun send them, to whichever of its threads. Some such processes died of the
-// second, because the first had not yet noted its time.
+// Slurm and mpirun send signals at the same time, and any thread may receive them. Some processes
+// died of the second signal, because the first had not yet stored its time.
 TEST(StopSignal, OutlivesSignalsThatComeAtOneTime) {
   constexpr int kProcesses = 500;
   int died = 0;

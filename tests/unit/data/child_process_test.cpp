@@ -42,7 +42,7 @@ class ChildProcess : public ::testing::Test {
 
 TEST_F(ChildProcess, ReturnsWhatTheWorkReturns) {
   EXPECT_EQ(run([] { return std::string(); }), "");
-  const std::string longer(300'000, 'x');  // than a pipe holds
+  const std::string longer(300'000, 'x');  // more than a pipe holds
   EXPECT_EQ(run([&] { return longer; }), longer);
 }
 
@@ -58,7 +58,7 @@ TEST_F(ChildProcess, CrashIsBadData) {
   expect(ExitCode::kBadData, {"file", "by signal 6"}, []() -> std::string { std::abort(); });
   expect(ExitCode::kBadData, {"file", "ended its process"}, []() -> std::string { std::_Exit(3); });
   expect(ExitCode::kBadData, {"file", "ended its process"},
-         []() -> std::string { std::_Exit(0); });  // without a word
+         []() -> std::string { std::_Exit(0); });  // without a reply
 }
 
 TEST_F(ChildProcess, WorkThatNeverEndsIsKilled) {
@@ -95,7 +95,7 @@ TEST_F(ChildProcess, HasNoDescriptorButThoseItNeeds) {
     return found;
   });
   for (const int other : others) ::close(other);
-  EXPECT_EQ(open.find(' '), open.size() - 1) << open;  // its end of the pipe alone
+  EXPECT_EQ(open.find(' '), open.size() - 1) << open;  // only its end of the pipe
 }
 #endif
 

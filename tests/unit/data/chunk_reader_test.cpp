@@ -33,7 +33,7 @@ std::vector<std::uint8_t> noise(std::size_t bytes) {
   return values;
 }
 
-// HDF5's H5_checksum_fletcher32(), word for word as its documentation tells it.
+// HDF5's H5_checksum_fletcher32(), a direct implementation of its documentation.
 std::uint32_t plain_fletcher32(const std::vector<std::uint8_t>& data) {
   std::uint64_t first = 0;
   std::uint64_t second = 0;
@@ -68,7 +68,7 @@ struct Layout {
 
 class ChunkReaderTest : public ::testing::Test {
  protected:
-  // A file of HDF5's with one dataset, and where its chunks lie.
+  // A file with one dataset, written by HDF5, and the offsets and sizes of its chunks.
   StoredArray write(const Layout& layout, const std::vector<std::uint8_t>& values) {
     const auto rank = static_cast<int>(layout.extent.size());
     const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
@@ -141,7 +141,7 @@ TEST_F(ChunkReaderTest, ReadsWhatHdf5WroteInAnyLayout) {
     for (std::size_t axis = 1; axis < layout.extent.size(); ++axis) item *= layout.extent[axis];
     const std::uint64_t count = layout.extent[0];
     std::vector<std::uint8_t> values = noise(count * item);
-    if (i % 2 == 0) std::fill(values.begin(), values.begin() + values.size() / 2, 7);  // shrinks
+    if (i % 2 == 0) std::fill(values.begin(), values.begin() + values.size() / 2, 7);  // compresses
     ChunkReader reader(write(layout, values), "x");
     const File file = File::open_for_reading(path_);
     for (const auto& [first, last] : {std::pair<std::uint64_t, std::uint64_t>{0, count},
@@ -176,7 +176,7 @@ TEST_F(ChunkReaderTest, EveryChangedByteOfAChunkIsFound) {
   }
 }
 
-// Sizes that a check before should have refused: no byte outside is touched (AddressSanitizer).
+// Sizes that require_sound() would refuse: no byte out of bounds is accessed (AddressSanitizer).
 TEST_F(ChunkReaderTest, WrongSizesAreRefusedWhereTheyAreMet) {
   const Layout layout{{6, 1, 3, 3}, {6, 1, 3, 3}};
   const StoredArray array = write(layout, noise(54));

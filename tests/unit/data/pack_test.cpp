@@ -198,7 +198,7 @@ TEST_F(Pack, WhatTheSourceCannotReadIsNoFaultOfTheOutput) {
   }
 }
 
-// Writes beyond a limit fail as those to a full disk do, at whatever point it lies.
+// Writes beyond a size limit fail like those to a full disk, for a limit at any point of the file.
 TEST_F(Pack, ADiskThatFillsUpIsAnErrorAtEachSize) {
   PackRequest small = request("synthetic");
   small.images = 200;

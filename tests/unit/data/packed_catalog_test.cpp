@@ -61,7 +61,7 @@ TEST(PackedCatalog, ChunksThatShareBytesAreRefused) {
   });
   expect_refused({"two chunks share the bytes at offset 525"},
                  [](PackedCatalog& it) { it.splits[1].labels.chunks[0].offset = 525; });
-  PackedCatalog touching = catalog();  // which is as it should be
+  PackedCatalog touching = catalog();  // valid
   EXPECT_EQ(touching.splits[0].images.chunks[1].offset, 612U);
 }
 
@@ -80,7 +80,7 @@ TEST(PackedCatalog, ChunksThatCannotHoldTheirContentAreRefused) {
   expect_refused({"cannot hold 96 bytes"}, deflated(4, 0));
   expect_refused({"cannot hold 96 bytes"}, deflated(2000, 0));
   expect_refused({"cannot hold 96 bytes"}, deflated(50, 1));   // deflate was skipped
-  expect_refused({"cannot hold 96 bytes"}, deflated(100, 2));  // the checksum was
+  expect_refused({"cannot hold 96 bytes"}, deflated(100, 2));  // the checksum was skipped
   for (const auto& change : {deflated(50, 0), deflated(100, 1)}) {
     PackedCatalog changed = catalog();
     change(changed);
@@ -127,7 +127,7 @@ TEST(PackedCatalog, OnlyWhatWasEncodedIsDecoded) {
     EXPECT_THROW(decode_catalog(bytes.substr(0, size), "set.h5"), DataError) << size;
   }
   EXPECT_THROW(decode_catalog(bytes + '\0', "set.h5"), DataError);
-  // Whatever a byte becomes, it is refused or stands for other values; sizes allocate nothing.
+  // A changed byte is refused or decodes to other values; no size in it allocates memory.
   for (std::size_t i = 0; i < bytes.size(); ++i) {
     std::string changed = bytes;
     changed[i] = static_cast<char>(changed[i] ^ 0xFF);

@@ -15,7 +15,7 @@ namespace tandem::data {
 namespace {
 
 #ifndef TANDEM_SANITIZED  // sanitizers need memory of their own for each call
-// Stacks of threads that ended are used again, so that some may be had without memory.
+// glibc reuses stacks of ended threads, so some threads may start without new memory.
 class NoMoreThreads {
  public:
   NoMoreThreads() {

@@ -13,7 +13,7 @@
 namespace tandem::metrics {
 namespace {
 
-// What stays of `content`; the rest has to be in superseded-1, and nowhere else.
+// The part of `content` that stays; checks that the rest is in superseded-1, and nowhere else.
 std::string kept_of(const std::string& content, const ResumePoint& point) {
   const testing::TempDir folder;
   const std::string path = folder / "metrics.jsonl";
@@ -121,7 +121,7 @@ TEST(JsonLines, LeavesAFileAloneOfWhichNothingIsLater) {
   EXPECT_EQ(calls.first("rename", ""), -1);
 }
 
-// A checkpoint is reported while later steps are done; what was begun before them is true of them.
+// A `checkpoint` line may come after lines of later steps, because the write runs in background.
 TEST(JsonLines, CutsAtTheFirstStepEpochOrEvaluationBeyond) {
   const auto line = [](const char* event, int step) {
     return Json({{"event", event}, {"step", step}}).dump() + "\n";
@@ -138,7 +138,7 @@ TEST(JsonLines, CutsAtTheFirstStepEpochOrEvaluationBeyond) {
   EXPECT_EQ(kept_of(line("eval", 2) + whole, {4, true}), line("eval", 2) + whole);
 }
 
-// Blocks that were not on the disk before a power cut may come back as zeros.
+// Blocks that were not on the disk before a power failure may be zeros afterwards.
 TEST(JsonLines, WhatAPowerCutLeftOfLinesIsPutAside) {
   const std::string good = "{\"event\":\"step\",\"step\":1}\n";
   EXPECT_EQ(kept_of(good + std::string(9, '\0') + "1}\n", {3}), good);

@@ -55,7 +55,7 @@ TEST(RunLock, GoesWithTheProcess) {
   EXPECT_NO_THROW(RunLock(folder.path()));
 }
 
-// Another host is what it writes into run.lock: its locks are its own.
+// Another host is simulated by what it writes into run.lock, because its locks are not visible.
 class ForeignLock : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -151,7 +151,7 @@ TEST_F(ForeignLock, BeatsAndNoticesWhoHasTakenItOver) {
     write();
     EXPECT_NE(lost.get_future().get().find("process 4711 on there has taken this folder over"),
               std::string::npos);
-    // Until the thread that has noticed is done with it.
+    // Waits until the thread that noticed has finished.
     const auto is_lost = [&lock] {
       try {
         lock.require_held();

@@ -60,7 +60,7 @@ TEST(Superseded, TheFolderIsDurableBeforeAnythingIsMovedThere) {
   EXPECT_LT(calls.first("mkdir", "checkpoints"), calls.first("fsync", run.path()));
   EXPECT_LT(made, moved);
   EXPECT_GT(synced, moved) << "the last one is that of superseded-1";
-  // The one of checkpoints/ itself comes between.
+  // The sync of checkpoints/ itself comes in between.
   EXPECT_EQ(calls.first("fsync", "checkpoints"), made + 2);
 }
 

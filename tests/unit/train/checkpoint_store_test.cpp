@@ -210,7 +210,7 @@ TEST_F(CheckpointStoreTest, TheNewestWholeOneMayBeTheBest) {
   EXPECT_EQ(none.refused.size(), 3U);
 }
 
-// An older one in its place would be progress lost, and the newest moved aside.
+// To take an older one would lose progress and move the newest aside.
 TEST_F(CheckpointStoreTest, AReadThatFailsIsNoDamage) {
   write(10);
   write(20);
@@ -281,7 +281,7 @@ TEST_F(CheckpointStoreTest, WhatTheRunGoesOnFromHasANameBeforeAnythingMoves) {
 }
 
 TEST_F(CheckpointStoreTest, WhateverEndsItNothingIsLost) {
-  // Fails at each of its calls in turn; what is left goes on, and no state is gone.
+  // Fails at each of its calls in turn; the run can resume from what is left, and no state is lost.
   for (const char* call : {"link", "rename", "mkdir", "unlink", "fsync"}) {
     for (int number = 0;; ++number) {
       fs::remove_all(in_folder(""));

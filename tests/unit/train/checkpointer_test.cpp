@@ -22,7 +22,7 @@ namespace {
 using namespace std::chrono_literals;
 using Steps = std::vector<std::uint64_t>;
 
-// As rank 1 of two it saves nothing.
+// Rank 1 of two ranks saves nothing.
 class SecondRank final : public testing::LoneCommunicator {
  public:
   int rank() const override { return 1; }
@@ -122,7 +122,7 @@ TEST_F(CheckpointerTest, MetricsAreDurableBeforeTheCheckpointHasItsName) {
   EXPECT_EQ(files_before_write_, (std::vector<std::size_t>{0, 1}));
 }
 
-// Its own work goes on meanwhile, which is what a watchdog is to see.
+// The writing thread advances meanwhile, which the watchdog must see.
 TEST_F(CheckpointerTest, SaysWhetherItIsWaitedFor) {
   std::atomic<bool> may_go_on{false};
   std::atomic<bool> was_awaited{false};
@@ -178,7 +178,7 @@ TEST_F(CheckpointerTest, MarksTheNextOneAsBestAndNoOther) {
 TEST_F(CheckpointerTest, AStateThatIsDurableIsNotWrittenAgain) {
   Checkpointer checkpointer = make(state_at(5));
   TrainingState state = state_at(5);
-  state.result.train_seconds = 2;  // a time is no progress
+  state.result.train_seconds = 2;  // a new time alone is no new state
   checkpointer.save(state);
   EXPECT_EQ(checkpointer.finish(), "");
   EXPECT_TRUE(written_.empty());

@@ -1,4 +1,4 @@
-// That a step whose update is left out leaves the network's buffers as they were.
+// A step whose update is skipped leaves the network's buffers unchanged.
 #include "tandem/train/kept_buffers.hpp"
 
 #include <gtest/gtest.h>
@@ -30,8 +30,8 @@ bool has_buffers(const model::Network& network, const std::vector<torch::Tensor>
   return buffers.size() == expected.size() && !expected.empty();
 }
 
-// BatchNorm, whose statistics are moved in place, and a counter that forward puts another tensor in
-// the place of.
+// BatchNorm, which updates its statistics in place, and a counter that forward() replaces by
+// another tensor.
 model::NetworkPtr moving_network() {
   torch::jit::Module net = model::script_net(kShape, 2, {true, 0});
   torch::jit::Module counting = model::script_part("Counting", "", {{"scale", torch::ones({1})}},
@@ -45,7 +45,7 @@ model::NetworkPtr moving_network() {
   return model::make_script_network("counting.pt", model::bytes_of(counting), kShape, 2);
 }
 
-// One step whose images, and so whose statistics, are not finite where `poison` says so.
+// One step; with `poison` its images, and so its statistics, are not finite.
 void make_step(model::Network& network, ParameterArena& arena, StepMath& math, KeptBuffers* kept,
                bool poison) {
   if (kept != nullptr) kept->keep();

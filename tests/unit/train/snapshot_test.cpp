@@ -17,7 +17,7 @@ class SnapshotTest : public ::testing::Test {
   void restore(const std::vector<model::NamedTensor>& tensors) {
     restore_snapshot(tensors, *network_, arena_, *optimizer_);
   }
-  // Why these tensors are refused; nothing was taken from them.
+  // Why these tensors are refused; checks that nothing was changed.
   std::string refusal(const std::vector<model::NamedTensor>& tensors) {
     const std::vector<model::NamedTensor> before = taken();
     try {

@@ -1,4 +1,4 @@
-// When a trainer asks, saves and evaluates, told by parts that write down what they are asked.
+// The order in which a trainer decides, saves and evaluates, recorded by mock parts.
 #include "tandem/train/trainer.hpp"
 
 #include <gtest/gtest.h>
