@@ -52,8 +52,8 @@ void read_words_of_runs(Job& job, const Arguments& words, AccuracyRequest& reque
     }
     if (train.config.validation_split > 0) {
       throw UsageError(
-          "bench tta: with --validation-split the test images are asked once, at the end, so that "
-          "the time to the target is not seen; leave it out");
+          "bench tta: with --validation-split the test images are evaluated only at the end, so "
+          "the time to the target cannot be measured; leave it out");
     }
   });
   request.first_seed = train.config.seed;

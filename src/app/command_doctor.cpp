@@ -118,7 +118,7 @@ Command doctor_command() {
           {{"data", "FILE.h5", "", "packed data set that all hosts should have alike", "input"},
            {"stall-warn", "S", "30", "warn of a rank that hangs for S seconds; 0: never",
             "safekeeping"},
-           {"stall-abort", "S", "600", "end the job (124) when it does for S seconds; 0: never",
+           {"stall-abort", "S", "600", "end the job (124) if a rank hangs for S seconds; 0: never",
             "safekeeping"},
            {"json", "", "false", "one JSON object on standard output", "reporting"}},
           nullptr,

@@ -108,7 +108,7 @@ Command verify_command() {
           {{"seal", "", "false", "add the seal to a data set that was packed by other software",
             "what to do"},
            {"run-network", "", "false",
-            "also run the code of a TorchScript network, and see whether its tensors fit",
+            "also run the code of a TorchScript network, and check that its tensors fit",
             "what to do"}},
           run_verify,
           nullptr};

@@ -133,7 +133,7 @@ void settle_bucket_size(Job& job, const RunStart& start, Options& options,
                                                                   : 0;
   }
   if (!can_overlap && config.bucket_mb > 0) {
-    job.warn("this MPI lets one thread call it, so gradients are exchanged after backward");
+    job.warn("this MPI has no MPI_THREAD_MULTIPLE, so gradients are exchanged after backward");
     config.bucket_mb = 0;
   }
   options.settle("bucket-mb", format_real(config.bucket_mb));

@@ -40,7 +40,7 @@ Supervision::Supervision(comm::MpiCommunicator& world, comm::MpiCommunicator& no
       limits_(limits) {
   if (!comm::Runtime::allows_threads()) {
     if (rank_ == 0) {
-      print_warning("this MPI lets one thread call it, so nobody watches for ranks that hang");
+      print_warning("this MPI has no MPI_THREAD_MULTIPLE, so ranks that hang are not detected");
     }
     return;
   }

@@ -189,7 +189,7 @@ std::string run_in_child(const File& file, const ChildLimits& limits,
   int status = 0;
   if (!await_end(child, status)) {
     ::kill(child, SIGKILL);
-    throw IoError(path + ": the process that parses it cannot be ended; see to the file system");
+    throw IoError(path + ": the process that parses it cannot be ended; check the file system");
   }
   if (end == End::kLate) {
     throw DataError(path + ": parsing it took more than " +

@@ -128,7 +128,7 @@ bool find_chunk(hid_t dataset, const std::vector<hsize_t>& origin, StoredChunk& 
   const Hdf5Handle file(H5Iget_file_id(dataset), H5Fclose);
   void* handle = nullptr;
   if (H5Fget_vfd_handle(file.id(), H5P_DEFAULT, &handle) < 0) {
-    throw InternalError("HDF5 hides its driver: " + hdf5_reason());
+    throw InternalError("HDF5 does not return its file driver: " + hdf5_reason());
   }
   auto& driver = *static_cast<DescriptorFile*>(handle);
   driver.found = {};

@@ -193,7 +193,7 @@ class RunLock::Heartbeat {
     if (lost_.empty()) {
       lost_ = folder_ + ": " + owner_in(*now) +
               " has taken this folder over, because this run's heartbeat was silent; this run ends "
-              "and saves nothing more; see to it that one of the two is started";
+              "and saves nothing more; start only one of the two";
       if (settings_.on_lost) settings_.on_lost(lost_);
     }
     return false;

@@ -37,7 +37,7 @@ double early_value(const std::string& name, const std::vector<std::string>& argu
 
 OptionTable stall_options(const std::string& group) {
   return {{kWarn, "S", "60", "warn of a rank that has not advanced for S seconds; 0: never", group},
-          {kAbort, "S", "600", "end the job (124) when it has not for S seconds; 0: never", group}};
+          {kAbort, "S", "600", "end the job (124) if a rank hangs for S seconds; 0: never", group}};
 }
 
 OptionTable with_stall_options(OptionTable table, const std::string& group) {
