@@ -256,7 +256,7 @@ int run_train(Job& job, const Arguments& arguments) {
                                       model::weights_sha256(*network), startup.count());
     leave_result(*folder, summary);
     if (!request.reporting.quiet) show_line(describe_end(result, folder->path()));
-    // A stopped run must end with 75 even if nobody reads the line.
+    // A stopped run must end with 75 even if the line cannot be written.
     if (request.reporting.json) (result.stopped ? show_line : print_line)(summary.dump());
     if (!lost.empty()) throw IoError("the last checkpoint could not be written: " + lost);
   });

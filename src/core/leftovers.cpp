@@ -29,7 +29,7 @@ bool is_number(const std::string& text) {
 // ".NAME.tmp.HOST.PID", optionally followed by ".N"; HOST may contain dots and numbers.
 struct TemporaryName {
   std::string name;
-  std::string maker;  // what follows the mark
+  std::string maker;  // the text after kMark
 
   static std::optional<TemporaryName> parse(const std::string& file) {
     const std::size_t mark = file.rfind(kMark);

@@ -3,8 +3,8 @@
 //   drops.pt    the same with BatchNorm and dropout
 //   other.pt    as drops.pt with other weights
 //   seven.pt    for seven classes
-//   large.pt    as plain.pt, but evaluates no more than 100 images at once, as where memory is
-//   short grows.pt    as plain.pt with a buffer, "big", that soon is no longer finite
+//   large.pt    as plain.pt, but fails if it evaluates more than 100 images at once
+//   grows.pt    as plain.pt with a buffer, "big", that soon is no longer finite
 #include <filesystem>
 #include <iostream>
 

@@ -37,7 +37,7 @@ class Run:
         self.path = self.folder / "runs/a"
 
     def start(self, *more, epochs=3, ranks=None, expected=(0,), watched="runs", quiet=("--quiet",), **fault):
-        """Begins or goes on; exit code and words. `plan`, `record` and `log` are those of fault_points.cpp."""
+        """Starts or resumes the run; exit code and output. `plan`, `record` and `log` are those of fault_points.cpp."""
         command = [PROGRAM, *TRAIN, *self.options, "--epochs", str(epochs), *quiet, *more]
         names = {"plan": "FAULT_POINTS", "record": "FAULT_POINTS_RECORD", "log": "FAULT_POINTS_LOG"}
         environment = {} if ranks else dict(ALONE)
@@ -57,7 +57,7 @@ class Run:
         return Outcome(self.path)
 
     def newest(self):
-        """The step of the newest whole checkpoint; 0 without one."""
+        """The step of the newest valid checkpoint; 0 without one."""
         paths = self.path.glob("checkpoints/*.safetensors")
         return max((checkpoint_step(path.read_bytes()) or 0 for path in paths), default=0)
 

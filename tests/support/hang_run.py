@@ -1,4 +1,4 @@
-"""Jobs of which one rank stops at one call of MPI (see hang_points.cpp): another rank must name it soon."""
+"""Jobs in which one rank stops at one MPI call (see hang_points.cpp): another rank must name it soon."""
 
 import os
 import re

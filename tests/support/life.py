@@ -123,7 +123,7 @@ class Life:
         self.acts[-1] += f" by {signal.Signals(number).name} after {self.lines()} steps"
 
     def lines(self):
-        """Of steps in the metrics."""
+        """The number of step lines in the metrics."""
         path = self.run.path / "metrics.jsonl"
         return path.read_text().count('"event":"step"') if path.exists() else 0
 
@@ -262,7 +262,7 @@ class Life:
         assert killed or not self.run.temporaries(), f"left {self.run.temporaries()}"
 
     def check_model(self, total):
-        """Of a run that has begun to go on."""
+        """Checks a run that has begun to resume."""
         model = self.run.model()
         ends = [self.undisturbed.weights[step] for step in (total, *self.run.steps()[:1])]
         assert not model or model.weights in ends, f"model/ is of an earlier end than the steps {self.run.steps()}"

@@ -9,7 +9,7 @@ Checkpoint = collections.namedtuple("Checkpoint", ["step", "weights"])
 
 
 def read_checkpoint(path):
-    """Step and SHA-256 of the weights of a safetensors file, as docs/formats.md describes it; None where it is damaged."""
+    """Step and SHA-256 of the weights of a safetensors file, as docs/formats.md describes it; None if it is damaged."""
     content = path.read_bytes()
     try:
         begin = 8 + int.from_bytes(content[:8], "little")
@@ -30,7 +30,7 @@ def read_checkpoint(path):
 
 
 def read_json(path):
-    """None where it is not there or is no JSON."""
+    """None if the file is missing or is not JSON."""
     try:
         return json.loads(path.read_text())
     except (FileNotFoundError, ValueError):

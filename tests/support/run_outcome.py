@@ -19,7 +19,7 @@ def steady(fields):
 
 
 def checkpoint_step(content):
-    """The step of a checkpoint that is whole by its own SHA-256 (docs/formats.md), else None."""
+    """The step of a checkpoint whose SHA-256 is correct (docs/formats.md), else None."""
     try:
         metadata = json.loads(content[8:8 + int.from_bytes(content[:8], "little")])["__metadata__"]
         stated = metadata["sha256"].encode()
@@ -30,7 +30,7 @@ def checkpoint_step(content):
 
 
 def lines_of(content):
-    """The whole lines of a .jsonl file."""
+    """The complete lines of a .jsonl file."""
     found = []
     for line in content.split(b"\n")[:-1]:
         try:

@@ -266,7 +266,7 @@ TEST_F(RunStartTest, OpenFolderCanBeEndedAtEachCall) {
       const RunStart again = start();
       EXPECT_TRUE(again.resumes) << call << number;
       EXPECT_GE(again.state.step, 10U);
-      // What it goes on from has its metrics still.
+      // The metrics up to the checkpoint's step are still there.
       EXPECT_NE(read_file(run("/metrics.jsonl")).find(std::to_string(again.state.step) + "}"),
                 std::string::npos)
           << call << number;

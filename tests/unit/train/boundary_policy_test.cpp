@@ -138,8 +138,7 @@ TEST(BoundaryPolicy, SavesAfterSoManySecondsSinceTheLastSave) {
   EXPECT_EQ(policy.decide(6), Boundary::kSave);
 }
 
-// Signals reach one rank, and the others follow; what rank 0 alone decides is not decided
-// elsewhere.
+// Rank 1 of two ranks, where rank 0 has decided `first`.
 class SecondOfTwo final : public testing::LoneCommunicator {
  public:
   explicit SecondOfTwo(Boundary first) : first_(static_cast<std::int64_t>(first)) {}
@@ -156,6 +155,7 @@ class SecondOfTwo final : public testing::LoneCommunicator {
   const std::int64_t first_;
 };
 
+// A signal to one rank stops all; other ranks do not decide what rank 0 alone decides.
 TEST(BoundaryPolicy, RanksDecideAlike) {
   BoundaryRules rules = rules_of("6");
   rules.stop_after_seconds = 1;
