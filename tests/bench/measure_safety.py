@@ -109,7 +109,7 @@ def main():
     parser.add_argument("--only", default="", help="rows whose name holds this")
     options = parser.parse_args()
     options.data = str(pathlib.Path(options.data).resolve())
-    print("| what | asked | median | least | most |\n|---|---|---|---|---|")
+    print("| measurement | required | median | min | max |\n|---|---|---|---|---|")
     for name, ranks, network, batch, steps, one, other, asked, pairs in PAIRS:
         if options.only not in name:
             continue

@@ -76,7 +76,7 @@ def main():
         print(f"{name}: {row[2]}, {row[3]}", file=sys.stderr, flush=True)
         rows.append(row)
         failed |= not is_good
-    print("| what | asked | measured | time |\n|---|---|---|---|")
+    print("| test | required | measured | time |\n|---|---|---|---|")
     for row in rows:
         print("| " + " | ".join(row) + " |")
     return 1 if failed else 0
