@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstring>
@@ -32,25 +31,7 @@ constexpr std::chrono::seconds kMostForEnd(5);
 
 std::string errno_text() { return std::strerror(errno); }
 
-class Descriptor {
- public:
-  explicit Descriptor(int number) : number_(number) {}
-  ~Descriptor() { close(); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-
-  int number() const { return number_; }
-  void close() {
-    if (number_ >= 0) ::close(number_);
-    number_ = -1;
-  }
-
- private:
-  int number_;
-};
-
-// Closes descriptors so that a crashing child cannot touch the terminal, MPI's connections or the
-// run's files.
+// A crash of the child must reach neither the terminal, nor a connection of MPI, nor a run's files.
 void close_all_but(int one, int other) {
   const int null = ::open("/dev/null", O_RDWR);
   for (const int standard : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) {
@@ -69,12 +50,7 @@ void close_all_but(int one, int other) {
 }
 
 std::uint64_t mapped_bytes() {
-  std::uint64_t pages = 0;
-  const std::string text = read_kernel_file("/proc/self/statm").value_or("");
-  for (std::size_t i = 0; i < text.size() && text[i] >= '0' && text[i] <= '9'; ++i) {
-    pages = 10 * pages + static_cast<std::uint64_t>(text[i] - '0');
-  }
-  return pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
+  return field_of(read_kernel_file("/proc/self/status").value_or(""), "VmSize").value_or(0);
 }
 
 void limit(int resource, rlim_t most) {
@@ -97,23 +73,12 @@ void confine_child(const File& file, int answer, const ChildLimits& limits) {
   close_all_but(file.descriptor(), answer);
 }
 
-bool write_whole(int descriptor, const std::string& text) {
-  std::size_t done = 0;
-  while (done < text.size()) {
-    const ssize_t put = ::write(descriptor, text.data() + done, text.size() - done);
-    if (put < 0 && errno == EINTR) continue;
-    if (put <= 0) return false;
-    done += static_cast<std::size_t>(put);
-  }
-  return true;
-}
-
-// Sends the exit code as one byte, then the result of the work or the message of its error.
-[[noreturn]] void run_and_exit(const File& file, int answer, const ChildLimits& limits,
+// Sends the exit code in a byte, then what the work returned, or the message of its error.
+[[noreturn]] void run_and_exit(const File& file, File& answer, const ChildLimits& limits,
                                const std::function<std::string()>& work) {
   std::string reply;
   try {
-    confine_child(file, answer, limits);
+    confine_child(file, answer.descriptor(), limits);
     reply = '\0' + work();
   } catch (const Error& error) {
     reply = static_cast<char>(error.code()) + std::string(error.what());
@@ -121,7 +86,12 @@ bool write_whole(int descriptor, const std::string& text) {
     reply =
         static_cast<char>(ExitCode::kBadData) + file.path() + ": cannot be parsed: " + error.what();
   }
-  ::_exit(write_whole(answer, reply) ? 0 : 1);
+  try {
+    answer.write(reply.data(), reply.size());
+  } catch (const std::exception&) {
+    ::_exit(1);
+  }
+  ::_exit(0);
 }
 
 enum class End { kClosed, kLate, kTooLong };
@@ -175,16 +145,16 @@ std::string run_in_child(const File& file, const ChildLimits& limits,
   const std::string& path = file.path();
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw IoError("no pipe can be made: " + errno_text());
-  const Descriptor answer(ends[0]);
-  Descriptor question(ends[1]);
+  const File from_child(ends[0], "pipe");
+  File to_parent(ends[1], "pipe");
   const pid_t child = ::fork();
   if (child < 0) {
     throw IoError(path + ": no process can be started to check it: " + errno_text());
   }
-  if (child == 0) run_and_exit(file, ends[1], limits, work);
-  question.close();
+  if (child == 0) run_and_exit(file, to_parent, limits, work);
+  to_parent.close();
   std::string reply;
-  const End end = receive(answer.number(), limits, reply);
+  const End end = receive(from_child.descriptor(), limits, reply);
   if (end != End::kClosed) ::kill(child, SIGKILL);
   int status = 0;
   if (!await_end(child, status)) {
