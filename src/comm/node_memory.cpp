@@ -34,7 +34,7 @@ bool take_within_room(std::size_t bytes, Take take) {
   return true;
 }
 
-// Collective. The first rank's file, opened by all ranks; none if any rank cannot open it.
+// Collective. The first rank's file, opened by all; none on all where one of them cannot.
 MemoryFile open_together(Communicator& node, MemoryFile (*make)()) {
   MemoryFile file;
   if (node.rank() == 0) file = make();
@@ -59,10 +59,8 @@ struct NodeMemory::Mapping {
   }
   void share(Communicator& node) {
     MemoryFile file = open_together(node, MemoryFile::make_unnamed);
-    // For example in separate containers, which may still share /dev/shm.
-    if (!on_all(node, static_cast<bool>(file))) {
-      file = open_together(node, MemoryFile::make_in_dev_shm);
-    }
+    // As between containers, which may have their /dev/shm in common.
+    if (!file) file = open_together(node, MemoryFile::make_in_dev_shm);
     const bool is_whole =
         node.rank() != 0 || (file && take_within_room(bytes, [&](std::size_t at, std::size_t some) {
                                return file.reserve(at, some);
