@@ -12,12 +12,11 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <string>
 #include <system_error>
 
 #include "tandem/core/host.hpp"
+#include "tandem/core/kernel_file.hpp"
 
 namespace tandem::comm {
 namespace {
@@ -31,11 +30,11 @@ constexpr const char* kRankVariables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "
 // These have the same value in all processes of a job step, including shells below the launcher.
 constexpr const char* kJobVariables[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
 
-fs::path folder_of(int process) { return "/proc/" + std::to_string(process); }
+std::string folder_of(int process) { return "/proc/" + std::to_string(process); }
 
-std::string text_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
+// Between zeros.
+std::string environment_of(int process) {
+  return '\0' + read_kernel_file(folder_of(process) + "/environ").value_or("");
 }
 
 // "NAME=VALUE" of the first of these variables that is set; "" if none is.
@@ -48,25 +47,11 @@ std::string own_entry(const Names& names) {
 }
 
 bool has_entry(int process, const std::string& entry) {
-  const std::string all = '\0' + text_of(folder_of(process) / "environ");
-  return !entry.empty() && all.find('\0' + entry + '\0') != std::string::npos;
+  return !entry.empty() && environment_of(process).find('\0' + entry + '\0') != std::string::npos;
 }
 
-// A field of /proc/PID/stat (proc(5)). The command name may contain spaces and parentheses, so
-// fields are counted from its last parenthesis.
 std::string field_of_status(int process, int field) {
-  const std::string text = text_of(folder_of(process) / "stat");
-  const std::size_t end_of_name = text.rfind(')');
-  if (end_of_name == std::string::npos) return "";
-  std::string word;
-  std::size_t at = end_of_name;
-  for (int i = 2; i < field; ++i) {
-    const std::size_t begin = text.find_first_not_of(' ', at + 1);
-    at = std::min(text.find(' ', begin), text.size());
-    if (begin == std::string::npos) return "";
-    word = text.substr(begin, at - begin);
-  }
-  return word;
+  return field_of_stat(read_kernel_file(folder_of(process) + "/stat").value_or(""), field);
 }
 
 int parent_of(int process) { return std::atoi(field_of_status(process, 4).c_str()); }
@@ -96,7 +81,7 @@ bool is_rank_process(int process, int rank) {
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   return has_entry(process, own_entry(kJobVariables)) &&
          has_entry(process, entry.substr(0, entry.find('=') + 1) + std::to_string(rank)) &&
-         fs::read_symlink(folder_of(process) / "exe", error) == program && !error;
+         fs::read_symlink(folder_of(process) + "/exe", error) == program && !error;
 }
 
 std::vector<RankProcess> other_ranks_of_host() {
@@ -109,7 +94,7 @@ std::vector<RankProcess> other_ranks_of_host() {
        entry.increment(error)) {
     const int process = std::atoi(entry->path().filename().c_str());
     if (process <= 0 || process == ::getpid() || !has_entry(process, job)) continue;
-    const std::string environment = '\0' + text_of(folder_of(process) / "environ");
+    const std::string environment = environment_of(process);
     const std::size_t at = environment.find(name);
     if (at == std::string::npos) continue;
     const int number = std::atoi(environment.c_str() + at + name.size());

@@ -5,6 +5,9 @@
 
 #include <cerrno>
 #include <charconv>
+#include <vector>
+
+#include "tandem/core/text.hpp"
 
 namespace tandem {
 namespace {
@@ -57,6 +60,15 @@ std::optional<std::uint64_t> field_of(std::string_view text, std::string_view na
     return number;
   }
   return std::nullopt;
+}
+
+// The name before the third may hold spaces and brackets.
+std::string field_of_stat(std::string_view text, int number) {
+  const std::size_t end_of_name = text.rfind(") ");
+  if (end_of_name == std::string_view::npos) return "";
+  const std::vector<std::string> fields = split(text.substr(end_of_name + 2), ' ');
+  const auto index = static_cast<std::size_t>(number - 3);
+  return index < fields.size() ? fields[index] : "";
 }
 
 }  // namespace tandem

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "tandem/core/host.hpp"
+#include "tandem/core/kernel_file.hpp"
 
 namespace tandem::metrics {
 namespace {
@@ -121,21 +122,12 @@ std::string LockRecord::owner() const {
 std::optional<std::uint64_t> start_of_process(std::int64_t process) {
   if (process <= 0) return std::nullopt;
   if (::kill(static_cast<pid_t>(process), 0) != 0 && errno == ESRCH) return std::nullopt;
-  std::ifstream file("/proc/" + std::to_string(process) + "/stat");
-  std::string text;
-  std::getline(file, text);
-  const std::size_t name_ends = text.rfind(')');
-  if (name_ends == std::string::npos) return 0;  // for example /proc with hidepid
-  std::istringstream fields(text.substr(name_ends + 1));
-  std::string state;
-  fields >> state;
+  // Empty where /proc hides others' processes: 0, unknown.
+  const std::string stat =
+      read_kernel_file("/proc/" + std::to_string(process) + "/stat").value_or("");
+  const std::string state = field_of_stat(stat, 3);
   if (state == "Z" || state == "X") return std::nullopt;
-  constexpr int kBetweenStateAndStart = 18;  // proc(5): fields 3 and 22
-  std::string skipped;
-  for (int i = 0; i < kBetweenStateAndStart; ++i) fields >> skipped;
-  std::uint64_t start = 0;
-  fields >> start;
-  return start;
+  return number_in(field_of_stat(stat, 22));
 }
 
 LockVerdict judge_lock(const LockSight& sight, const LockRecord& self, double silence_seconds) {

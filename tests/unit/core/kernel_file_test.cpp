@@ -30,5 +30,14 @@ TEST(KernelFile, WhatIsNoNumberIsAbsent) {
   EXPECT_EQ(field_of("Threads:\t99999999999999999999\n", "Threads"), std::nullopt);
 }
 
+TEST(KernelFile, FieldsOfStatAreCountedBehindTheName) {
+  constexpr char kStat[] = "4711 (a) b (c) S 1 22 333\n";
+  EXPECT_EQ(field_of_stat(kStat, 3), "S");
+  EXPECT_EQ(field_of_stat(kStat, 4), "1");
+  EXPECT_EQ(field_of_stat(kStat, 5), "22");
+  EXPECT_EQ(field_of_stat(kStat, 7), "");
+  EXPECT_EQ(field_of_stat("", 3), "");
+}
+
 }  // namespace
 }  // namespace tandem
