@@ -6,7 +6,6 @@
 #include <thread>
 
 #include "tandem/app/supervision.hpp"
-#include "tandem/comm/deadline.hpp"
 #include "tandem/comm/launcher.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/host.hpp"
@@ -45,13 +44,8 @@ constexpr int kMostTurns = 3;
 
 }  // namespace
 
-struct StartUpWatch::Parts {
-  explicit Parts(double seconds) : deadline(seconds, [seconds] { end_start_up(seconds); }) {}
-  comm::Deadline deadline;
-};
-
 StartUpWatch::StartUpWatch(comm::StallLimits limits)
-    : parts_(std::make_unique<Parts>(limits.abort_seconds)) {}
-StartUpWatch::~StartUpWatch() = default;
+    : deadline_(limits.abort_seconds, [seconds = limits.abort_seconds] { end_start_up(seconds); }) {
+}
 
 }  // namespace tandem::app

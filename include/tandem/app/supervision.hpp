@@ -3,11 +3,11 @@
 // for every command that runs in a job and keeps it until MPI has ended. Main thread only.
 #pragma once
 
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "tandem/comm/deadline.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/comm/rank_board.hpp"
 #include "tandem/comm/topology.hpp"
@@ -48,13 +48,9 @@ class Supervision {
 class StartUpWatch {
  public:
   explicit StartUpWatch(comm::StallLimits limits);
-  ~StartUpWatch();
-  StartUpWatch(const StartUpWatch&) = delete;
-  StartUpWatch& operator=(const StartUpWatch&) = delete;
 
  private:
-  struct Parts;
-  std::unique_ptr<Parts> parts_;
+  comm::Deadline deadline_;
 };
 
 }  // namespace tandem::app
