@@ -1,6 +1,6 @@
 #include "stall_options.hpp"
 
-#include <cstdlib>
+#include <algorithm>
 #include <utility>
 
 namespace tandem::app {
@@ -9,29 +9,6 @@ namespace {
 constexpr char kWarn[] = "stall-warn";
 constexpr char kAbort[] = "stall-abort";
 constexpr double kMostSeconds = 1e9;
-
-// `otherwise` unless the text is a number in range.
-double seconds_of(const std::string& text, double otherwise) {
-  char* end = nullptr;
-  const double seconds = std::strtod(text.c_str(), &end);
-  const bool is_number = !text.empty() && *end == '\0';
-  return is_number && seconds >= 0 && seconds <= kMostSeconds ? seconds : otherwise;
-}
-
-double early_value(const std::string& name, const std::vector<std::string>& arguments,
-                   double seconds) {
-  const char* environment = std::getenv(environment_variable(name).c_str());
-  if (environment != nullptr) seconds = seconds_of(environment, seconds);
-  const std::string option = "--" + name;
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const std::string& word = arguments[i];
-    if (word == option && i + 1 < arguments.size()) seconds = seconds_of(arguments[i + 1], seconds);
-    if (word.rfind(option + "=", 0) == 0) {
-      seconds = seconds_of(word.substr(option.size() + 1), seconds);
-    }
-  }
-  return seconds;
-}
 
 }  // namespace
 
@@ -49,11 +26,19 @@ comm::StallLimits read_stall_limits(Options& options) {
   return {options.real(kWarn, 0, kMostSeconds), options.real(kAbort, 0, kMostSeconds)};
 }
 
-comm::StallLimits early_stall_limits(const std::vector<std::string>& arguments) {
-  comm::StallLimits limits;
-  limits.warn_seconds = early_value(kWarn, arguments, limits.warn_seconds);
-  limits.abort_seconds = early_value(kAbort, arguments, limits.abort_seconds);
-  return limits;
+comm::StallLimits early_stall_limits(std::vector<std::string> arguments) {
+  // What follows "--" may be options of another command, which read the same.
+  arguments.erase(std::remove(arguments.begin(), arguments.end(), "--"), arguments.end());
+  const OptionTable table = stall_options("");
+  try {
+    CommandLine line = parse_command_line("", table, arguments, true);
+    line.faults.clear();  // all other options are unknown here
+    Options options = resolve(table, line);
+    const comm::StallLimits limits = read_stall_limits(options);
+    if (options.faults().empty()) return limits;
+  } catch (const UsageError&) {
+  }
+  return {};
 }
 
 }  // namespace tandem::app
