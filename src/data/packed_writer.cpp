@@ -103,10 +103,6 @@ Moments write_split(const Hdf5Output& file, const std::string& group, Split spli
   return moments;
 }
 
-}  // namespace
-
-namespace {
-
 // The limits that readers hold files to.
 void require_within_limits(const DatasetInfo& info) {
   const std::uint64_t most = std::max(info.train_count, info.test_count);
