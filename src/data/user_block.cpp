@@ -5,6 +5,7 @@
 
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/little_endian.hpp"
 #include "tandem/data/byte_stream.hpp"
 
 namespace tandem::data {
@@ -31,15 +32,6 @@ std::string read_at(const File& file, std::uint64_t offset, std::size_t bytes) {
 
 [[noreturn]] void fail(const File& file, const std::string& fault) {
   throw DataError(file.path() + ": " + fault + "; pack or copy the file again");
-}
-
-// The length of the rest that the block states; only meaningful where the block is otherwise ours.
-std::uint64_t stated_length(const std::string& block) {
-  std::uint64_t length = 0;
-  for (std::size_t i = 0; i < 8; ++i) {
-    length |= std::uint64_t{static_cast<unsigned char>(block[kLengthOffset + i])} << (8 * i);
-  }
-  return length;
 }
 
 }  // namespace
@@ -69,14 +61,15 @@ FileProof prove_file(const File& file, const Touch& touch) {
         file.path() + ": is " + describe_beginning(block) +
         ", a data set packed by 'tandem pack --input FOLDER --output FILE.h5' was expected");
   }
-  const std::uint64_t size = file.size();
-  if (size < kUserBlockBytes) {
-    fail(file, "ends at offset " + std::to_string(size) + ", inside the 512 bytes of its header");
+  if (block.size() < kUserBlockBytes) {
+    fail(file,
+         "ends at offset " + std::to_string(block.size()) + ", inside the 512 bytes of its header");
   }
-  const UserBlock stated{stated_length(block), block.substr(32, 64)};
+  const UserBlock stated{little_endian(block, kLengthOffset, 8), block.substr(32, 64)};
   if (block != encode_user_block(stated)) {
     fail(file, "the 512 bytes at offset 0 are damaged (not the header of a packed data set)");
   }
+  const std::uint64_t size = file.size();
   if (size - kUserBlockBytes != stated.length) {
     fail(file, "has " + std::to_string(size) + " bytes, its header states " +
                    std::to_string(kUserBlockBytes + stated.length));
