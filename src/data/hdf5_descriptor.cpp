@@ -1,9 +1,5 @@
 #include "hdf5_descriptor.hpp"
 
-#include <hdf5.h>
-#if H5_VERSION_GE(1, 13, 0)
-#include <H5FDdevelop.h>
-#endif
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -12,6 +8,7 @@
 #include <new>
 #include <string>
 
+#include "hdf5_driver.hpp"
 #include "tandem/core/error.hpp"
 
 namespace tandem::data {
@@ -88,12 +85,7 @@ herr_t read_descriptor(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, st
 herr_t refuse_write(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, std::size_t, const void*) { return -1; }
 
 H5FD_class_t make_driver() {
-  H5FD_class_t driver{};
-#if H5_VERSION_GE(1, 13, 0)
-  driver.version = H5FD_CLASS_VERSION;
-  driver.value = static_cast<H5FD_class_value_t>(510);  // 256 to 511: for tests and own use
-#endif
-  driver.name = "tandem descriptor";
+  H5FD_class_t driver = make_driver_class("tandem descriptor", 510);
   driver.maxaddr = HADDR_MAX / 2;
   driver.fc_degree = H5F_CLOSE_STRONG;
   driver.open = open_descriptor;

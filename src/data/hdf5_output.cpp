@@ -8,6 +8,7 @@
 #include <functional>
 #include <utility>
 
+#include "hdf5_driver.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 
@@ -76,6 +77,26 @@ struct Hdf5Output::Target {
     return 0;
   }
 
+  static H5FD_class_t driver_class() {
+    H5FD_class_t driver = make_driver_class("tandem", 511);
+    driver.maxaddr = (haddr_t{1} << 62) - 1;
+    driver.fc_degree = H5F_CLOSE_WEAK;
+    driver.fapl_size = sizeof(Target*);
+    driver.open = open;
+    driver.close = close;
+    driver.cmp = compare;
+    driver.query = query;
+    driver.get_eoa = end_of_addresses;
+    driver.set_eoa = set_end_of_addresses;
+    driver.get_eof = end_of_file;
+    driver.read = read;
+    driver.write = write;
+    driver.truncate = truncate;
+    const H5FD_mem_t kinds[] = H5FD_FLMAP_DICHOTOMY;
+    std::copy(std::begin(kinds), std::end(kinds), driver.fl_map);
+    return driver;
+  }
+
   template <typename Work>
   void attempt(Work work) {
     if (!failure.empty()) return;
@@ -91,32 +112,11 @@ struct Hdf5Output::Target {
   std::string failure;  // the first one; nothing is written after it
 };
 
-H5FD_class_t Hdf5Output::driver_class() {
-  H5FD_class_t driver{};
-  driver.name = "tandem";
-  driver.maxaddr = (haddr_t{1} << 62) - 1;
-  driver.fc_degree = H5F_CLOSE_WEAK;
-  driver.fapl_size = sizeof(Target*);
-  driver.open = Target::open;
-  driver.close = Target::close;
-  driver.cmp = Target::compare;
-  driver.query = Target::query;
-  driver.get_eoa = Target::end_of_addresses;
-  driver.set_eoa = Target::set_end_of_addresses;
-  driver.get_eof = Target::end_of_file;
-  driver.read = Target::read;
-  driver.write = Target::write;
-  driver.truncate = Target::truncate;
-  const H5FD_mem_t kinds[] = H5FD_FLMAP_DICHOTOMY;
-  std::copy(std::begin(kinds), std::end(kinds), driver.fl_map);
-  return driver;
-}
-
 Hdf5Output::Hdf5Output(const std::string& path, hsize_t user_block) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_TRUNC | O_CLOEXEC);
   if (descriptor < 0) throw CannotCreateError(path + ": " + std::strerror(errno));
   target_ = std::make_unique<Target>(File(descriptor, path));
-  const H5FD_class_t driver = driver_class();
+  const H5FD_class_t driver = Target::driver_class();
   driver_ = Hdf5Handle(H5FDregister(&driver), H5FDunregister);
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   Target* const target = target_.get();

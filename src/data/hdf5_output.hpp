@@ -27,7 +27,6 @@ class Hdf5Output {
 
  private:
   struct Target;
-  static H5FD_class_t driver_class();
 
   std::unique_ptr<Target> target_;
   Hdf5Handle driver_;
