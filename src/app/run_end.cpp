@@ -14,7 +14,6 @@
 #include "tandem/train/replicate.hpp"
 
 namespace tandem::app {
-
 namespace {
 
 // A full disk can make creating a file fail as well as writing it.
