@@ -108,7 +108,8 @@ Options resolve_together(Job& job, const std::string& command, const OptionTable
               [&] { line = parse_command_line(command, table, arguments, false); });
   comm::require_equal(job.world, {{"command", command},
                                   {"program version", version() + " " + source_version()},
-                                  {"libtorch version", model::torch_version()}});
+                                  {"libtorch version", model::torch_version()},
+                                  {"MPI version", comm::mpi_library_version()}});
   comm::require_equal(job.world, fields_of(table, line));
   std::string resolved;
   comm::agree_on_rank_0(job.world, [&] { resolved = to_text(resolve(table, line)); });
