@@ -1,7 +1,8 @@
 // What: a thread that ends the job where a rank of it stops advancing, and says which, or where the
 // connection of the GPUs fails while the main thread waits for it.
 // Owns: the thread. Threads: make, use and destroy it on the main thread; MPI must allow calls from
-// several. Throws: nothing; it ends the job with MPI_Abort (124, or the failure's code).
+// several. Throws: std::system_error where there is no thread; else nothing: it ends the job with
+// MPI_Abort (124, or the failure's code).
 //
 // Every rank has one, and one of them reports: see Stall. It may outlive MPI, so that a rank that
 // hangs in MPI_Finalize is named, too.
