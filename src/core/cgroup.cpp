@@ -1,6 +1,7 @@
 #include "tandem/core/cgroup.hpp"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "tandem/core/file.hpp"
@@ -40,6 +41,42 @@ std::optional<double> cpu_limit(const std::string& folder, bool is_version_2) {
   return static_cast<double>(*quota) / static_cast<double>(*period);
 }
 
+// A line of /proc/self/mountinfo that mounts control groups.
+struct CgroupMount {
+  std::string group;  // which group is seen at `folder`
+  std::string folder;
+  std::vector<std::string> controllers;  // of version 1; empty: version 2
+};
+
+std::vector<CgroupMount> cgroup_mounts(std::string_view mountinfo) {
+  // id parent device root folder options [fields…] - type source options (proc(5))
+  std::vector<CgroupMount> mounts;
+  for (const std::string& line : split(mountinfo, '\n')) {
+    const std::vector<std::string> words = split(line, ' ');
+    const auto dash = std::find(words.begin(), words.end(), "-");
+    if (words.size() < 5 || words.end() - dash < 4) continue;
+    const bool is_version_2 = dash[1] == "cgroup2";
+    if (!is_version_2 && dash[1] != "cgroup") continue;
+    mounts.push_back(
+        {words[3], words[4], is_version_2 ? std::vector<std::string>{} : split(dash[3], ',')});
+  }
+  return mounts;
+}
+
+// The group that /proc/self/cgroup names for a controller of version 1, or for "" of version 2.
+std::optional<std::string> group_of(std::string_view cgroup, std::string_view controller) {
+  for (const std::string& line : split(cgroup, '\n')) {  // number:controllers:group
+    const std::size_t first = line.find(':');
+    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
+    if (second == std::string::npos) continue;
+    const std::string controllers = line.substr(first + 1, second - first - 1);
+    const bool matches = controller.empty() ? controllers.empty() && line.substr(0, first) == "0"
+                                            : holds(split(controllers, ','), controller);
+    if (matches) return line.substr(second + 1);
+  }
+  return std::nullopt;
+}
+
 // The group's folder and those of the groups around it, as far as `mount` shows them. In a
 // container the kernel may name a group as the host sees it; then the mount's top is the group.
 std::vector<std::string> folders_of(const CgroupMount& mount, const std::string& group,
@@ -61,34 +98,6 @@ std::vector<std::string> folders_of(const CgroupMount& mount, const std::string&
 }
 
 }  // namespace
-
-std::vector<CgroupMount> cgroup_mounts(std::string_view mountinfo) {
-  // id parent device root folder options [fields…] - type source options (proc(5))
-  std::vector<CgroupMount> mounts;
-  for (const std::string& line : split(mountinfo, '\n')) {
-    const std::vector<std::string> words = split(line, ' ');
-    const auto dash = std::find(words.begin(), words.end(), "-");
-    if (words.size() < 5 || words.end() - dash < 4) continue;
-    const bool is_version_2 = dash[1] == "cgroup2";
-    if (!is_version_2 && dash[1] != "cgroup") continue;
-    mounts.push_back(
-        {words[3], words[4], is_version_2 ? std::vector<std::string>{} : split(dash[3], ',')});
-  }
-  return mounts;
-}
-
-std::optional<std::string> group_of(std::string_view cgroup, std::string_view controller) {
-  for (const std::string& line : split(cgroup, '\n')) {  // number:controllers:group
-    const std::size_t first = line.find(':');
-    const std::size_t second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string controllers = line.substr(first + 1, second - first - 1);
-    const bool matches = controller.empty() ? controllers.empty() && line.substr(0, first) == "0"
-                                            : holds(split(controllers, ','), controller);
-    if (matches) return line.substr(second + 1);
-  }
-  return std::nullopt;
-}
 
 Cgroup::Cgroup(const std::string& root) {
   const auto groups = read_kernel_file(root + "/proc/self/cgroup");

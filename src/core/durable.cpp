@@ -31,6 +31,19 @@ void remove_if_there(const std::string& path) {
   throw IoError(path + ": cannot be removed: " + reason_of(errno));
 }
 
+// Replaces `to` by a copy of `from`.
+void copy_durably(const std::string& from, const std::string& to, const Touch& touch = {}) {
+  const File source = File::open_for_reading(from);
+  AtomicFile copy(to);
+  std::vector<char> buffer(kChunk);
+  std::uint64_t at = 0;
+  while (const std::size_t got = source.read_at(at, buffer.data(), buffer.size())) {
+    copy.file().write_through(buffer.data(), got, touch);
+    at += got;
+  }
+  copy.commit();
+}
+
 }  // namespace
 
 std::string folder_of(const std::string& path) {
@@ -61,18 +74,6 @@ void make_folders_durably(const std::string& path) {
     throw CannotCreateError(path + ": the folder cannot be created: " + reason_of(error));
   }
   sync_folder(parent);
-}
-
-void copy_durably(const std::string& from, const std::string& to, const Touch& touch) {
-  const File source = File::open_for_reading(from);
-  AtomicFile copy(to);
-  std::vector<char> buffer(kChunk);
-  std::uint64_t at = 0;
-  while (const std::size_t got = source.read_at(at, buffer.data(), buffer.size())) {
-    copy.file().write_through(buffer.data(), got, touch);
-    at += got;
-  }
-  copy.commit();
 }
 
 void give_second_name(const std::string& from, const std::string& to, const Touch& touch) {

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 namespace tandem {
@@ -49,16 +48,5 @@ class Cgroup {
   std::optional<Hierarchy> memory_;
   std::optional<Hierarchy> cpu_;
 };
-
-// A line of /proc/self/mountinfo that mounts control groups.
-struct CgroupMount {
-  std::string group;  // which group is seen at `folder`
-  std::string folder;
-  std::vector<std::string> controllers;  // of version 1; empty: version 2
-};
-std::vector<CgroupMount> cgroup_mounts(std::string_view mountinfo);
-
-// The group that /proc/self/cgroup names for a controller of version 1, or for "" of version 2.
-std::optional<std::string> group_of(std::string_view cgroup, std::string_view controller);
 
 }  // namespace tandem

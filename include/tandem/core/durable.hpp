@@ -15,10 +15,8 @@ std::string folder_of(const std::string& path);
 void sync_folder(const std::string& path);
 // Makes a folder and its missing parents.
 void make_folders_durably(const std::string& path);
-// Replaces `to` by a copy of `from`.
-void copy_durably(const std::string& from, const std::string& to, const Touch& touch = {});
-// Makes `to` a hard link to the file `from`, in place of what had that name; a copy if the file
-// system has no hard links.
+// Makes `to` another name of the file `from`, in place of what had that name. A copy takes the
+// place of the name where the file system has no hard links.
 void give_second_name(const std::string& from, const std::string& to, const Touch& touch = {});
 // Renames a file, even to another file system. The folder of `to` must exist.
 void move_durably(const std::string& from, const std::string& to);
