@@ -1,9 +1,7 @@
 #include "tandem/data/packed_file.hpp"
 
-#include <hdf5.h>
 #include <sys/stat.h>
 
-#include <array>
 #include <utility>
 #include <vector>
 
@@ -119,14 +117,6 @@ void PackedFile::read(Split split, std::uint64_t first, Span<std::uint8_t> image
   parts_->split(split).images.read(parts_->file, first, count, images.data(), parts_->touch);
   parts_->read_labels(split, first, labels);
   parts_->require_unchanged();
-}
-
-std::string hdf5_version() {
-  unsigned major = 0;
-  unsigned minor = 0;
-  unsigned release = 0;
-  H5get_libversion(&major, &minor, &release);
-  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
 }
 
 }  // namespace tandem::data

@@ -7,6 +7,7 @@
 #include "hdf5_descriptor.hpp"
 #include "packed_attributes.hpp"
 #include "packed_layout.hpp"
+#include "tandem/data/packed_file.hpp"
 
 namespace tandem::data {
 namespace {
@@ -20,8 +21,7 @@ ChildLimits limits_for(std::uint64_t file_bytes) {
   return limits;
 }
 
-}  // namespace
-
+// A hostile file may crash the process.
 PackedCatalog describe_packed(const File& file) {
   const Hdf5Silence silence;
   const Hdf5Handle hdf5 = open_hdf5(file);
@@ -34,6 +34,8 @@ PackedCatalog describe_packed(const File& file) {
   return catalog;
 }
 
+}  // namespace
+
 PackedCatalog describe_packed_in_child(const File& file) {
   const std::uint64_t file_bytes = file.size();
   const std::string reply =
@@ -41,6 +43,14 @@ PackedCatalog describe_packed_in_child(const File& file) {
   PackedCatalog catalog = decode_catalog(reply, file.path());
   require_sound(catalog, file_bytes, file.path());
   return catalog;
+}
+
+std::string hdf5_version() {
+  unsigned major = 0;
+  unsigned minor = 0;
+  unsigned release = 0;
+  H5get_libversion(&major, &minor, &release);
+  return std::to_string(major) + "." + std::to_string(minor) + "." + std::to_string(release);
 }
 
 }  // namespace tandem::data

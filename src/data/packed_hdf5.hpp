@@ -6,11 +6,8 @@
 
 namespace tandem::data {
 
-// Parses the file in this process: a hostile file may crash it.
-PackedCatalog describe_packed(const File& file);
-
-// The same in a child process: if it crashes, hangs or needs too much memory, throws DataError. The
-// result has passed require_sound(). Forks; the child calls neither MPI nor CUDA.
+// Parses the file in a child process, whose crash, hang or flood of memory is a DataError here.
+// What it sends is held to require_sound(). Forks: the child calls neither MPI nor CUDA.
 PackedCatalog describe_packed_in_child(const File& file);
 
 }  // namespace tandem::data
