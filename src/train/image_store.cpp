@@ -96,18 +96,17 @@ ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
             file.emplace(path, touch);
             require_same(file->info(), info_, path);
           }
-          std::uint8_t* images = memory.data();
-          std::uint8_t* labels = images + images_of(info_) * info_.shape.pixels();
           const std::size_t pixels = info_.shape.pixels();
-          file->read(Split::kTrain, 0, {images, info_.train_count * pixels},
-                     {labels, info_.train_count});
-          file->read(Split::kTest, 0,
-                     {images + info_.train_count * pixels, info_.test_count * pixels},
-                     {labels + info_.train_count, info_.test_count});
+          std::uint8_t* const images = memory.data();
+          std::uint8_t* const labels = images + images_of(info_) * pixels;
+          const Span<std::uint8_t> train_images(images, info_.train_count * pixels);
+          const Span<std::uint8_t> train_labels(labels, info_.train_count);
+          file->read(Split::kTrain, 0, train_images, train_labels);
+          file->read(Split::kTest, 0, {train_images.end(), info_.test_count * pixels},
+                     {train_labels.end(), info_.test_count});
           if (validation_share == 0) return;
-          held_out_ = data::hold_out(validation_share, info_.shape.pixels(),
-                                     {images, info_.train_count * info_.shape.pixels()},
-                                     {labels, info_.train_count}, path, touch);
+          held_out_ =
+              data::hold_out(validation_share, pixels, train_images, train_labels, path, touch);
         });
         held_out_ = world.all_reduce_value<std::uint64_t>(held_out_, comm::Reduction::kMax);
         return memory;
