@@ -1,6 +1,6 @@
 // What: how a run begins: anew, from a checkpoint, or not at all because it is complete.
-// Module-private. Owns: the run folder, on rank 0. Threads: the main thread. Throws: AgreedError
-// with 2, 65, 66, 73 or 78 on every rank.
+// Module-private. Owns: the run folder, on rank 0. Threads: the main thread. Throws: AgreedError on
+// every rank with 2, 65, 66, 73 or 74, or 75 where it is stopped while it waits for a lock.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What: HDF5 identifiers that close themselves, and errors of the library as exceptions. Owns: one
-// identifier. Threads: as the library. Throws: nothing itself; callers use hdf5_failure().
+// What: HDF5 identifiers that close themselves, and why the library refused something. Owns: one
+// identifier. Threads: as the library. Throws: nothing; callers use hdf5_reason().
 #pragma once
 
 #include <hdf5.h>

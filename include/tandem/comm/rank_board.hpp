@@ -1,6 +1,7 @@
 // What: a table of where each rank of the job is, one on every host, in memory that the ranks of
 // the host share. Owns: the memory. Threads: report() and touch() from the main thread, beat() and
-// carry() from the watchdog's, view() from any. Throws: InternalError.
+// carry() from the watchdog's, view() from any. Throws: InternalError; AgreedError (69) where a
+// rank has no memory for it.
 //
 // If the ranks of a host cannot share memory, each has a table of its own. The table outlives MPI:
 // after leave_mpi() all functions but carry() may be called, even during MPI_Finalize.

@@ -1,6 +1,7 @@
-// Changes to folders that are durable on return: after a power failure the folder has the state
-// before or after the change, nothing in between. Any thread may call them.
-// Throws: IoError; CannotCreateError if a folder or file cannot be made.
+// Changes to folders that are durable when they return: after a power cut there is what was before
+// or what came after, never half of it. Any thread may call them.
+// Throws: IoError; CannotCreateError where a folder or file cannot be made; MissingInputError where
+// one to be read is not there.
 #pragma once
 
 #include <string>

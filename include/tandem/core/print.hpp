@@ -1,7 +1,7 @@
-// What: lines for people on standard error and standard output; each is one write, so that lines of
-// different ranks do not mix. Owns: nothing. Threads: any.
-// Throws: IoError if standard output cannot be written. A line that standard error does not accept
-// within 5 s is dropped.
+// What: lines for people on standard error and standard output; each is one write, but for texts
+// above 4 KiB, so that ranks don't tear each other. Owns: nothing. Threads: any.
+// Throws: IoError where standard output cannot be written; nobody is left to tell of standard
+// error, and a line for it is left out where nobody reads from it for 5 s.
 #pragma once
 
 #include <string>

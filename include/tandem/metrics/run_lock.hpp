@@ -1,9 +1,10 @@
-// What: keeps a second run out of a run folder, even if the file system's locks hold on one host
-// only. Holds an open-file-description lock on run.lock, which the kernel releases with the
-// process, and writes the owner and a heartbeat into the file (lock_record.hpp). Owns: the open
-// file and the heartbeat's thread. The file is never deleted, because two processes could then lock
-// two files of that name. Threads: make and destroy it on rank 0's main thread. Throws:
-// CannotCreateError if another process holds it.
+// What: keeps a second run out of a run folder, also where the file system's locks hold on one host
+// only: an open-file-description lock on run.lock, which the kernel drops with the process, and in
+// the file the owner and a heartbeat (lock_record.hpp). Owns: the open file, and the thread that
+// beats; the file is never deleted, because a file that comes and goes can be locked twice.
+// Threads: make and destroy it on rank 0's main thread. Throws: CannotCreateError where another
+// process holds it or it cannot be written, IoError where it cannot be read, std::system_error
+// where there is no thread.
 #pragma once
 
 #include <functional>
