@@ -97,15 +97,13 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
 std::string find_model_file(const std::string& checkpoint) {
   if (!is_folder(checkpoint)) return checkpoint;
   const train::CheckpointStore store(checkpoint + "/checkpoints");
-  std::vector<std::string> places{store.best_path(), checkpoint + "/model/model.safetensors"};
-  if (const auto files = store.files(); !files.empty()) places.push_back(files.front().path);
-  const auto path = std::find_if(places.begin(), places.end(), file_exists);
-  if (path == places.end()) {
-    throw MissingInputError(checkpoint +
-                            ": the folder holds neither a model/model.safetensors nor a "
-                            "checkpoint; give the folder of a run that has saved one");
+  for (const std::string& path : {store.best_path(), checkpoint + "/model/model.safetensors"}) {
+    if (file_exists(path)) return path;
   }
-  return *path;
+  if (const auto files = store.files(); !files.empty()) return files.front().path;
+  throw MissingInputError(checkpoint +
+                          ": the folder holds neither a model/model.safetensors nor a "
+                          "checkpoint; give the folder of a run that has saved one");
 }
 
 ModelFile read_model_file(const std::string& checkpoint) {
