@@ -40,7 +40,8 @@ class Run:
         """Starts or resumes the run; exit code and output. `plan`, `record` and `log` are those of fault_points.cpp."""
         command = [PROGRAM, *TRAIN, *self.options, "--epochs", str(epochs), *quiet, *more]
         names = {"plan": "FAULT_POINTS", "record": "FAULT_POINTS_RECORD", "log": "FAULT_POINTS_LOG"}
-        environment = {} if ranks else dict(ALONE)
+        # Two that begin and end at the same time would take each other's session folder away.
+        environment = {} if ranks else {**ALONE, "OMPI_MCA_orte_tmpdir_base": str(self.folder)}
         if fault:
             environment.update({names[name]: str(value) for name, value in fault.items()},
                                FAULT_POINTS_LIBRARY=LIBRARY, FAULT_POINTS_FOLDER=watched)
