@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """Mutation testing: changes one place of a source file at a time and checks that a test fails; `make -f Makefile.hpc mutation`.
 
-Works on a copy of the tree below FOLDER, with a build of its own. The operators take turns; each takes a random place of
-all files, by seed. A mutant that does not compile is drawn again. Equivalent mutants count as survivors.
+Works on a copy of the tree below FOLDER, with a build of its own. The draw goes round the operators, and for each takes
+a place from all files, by seed. What does not compile is drawn again. All are first given to unit and MPI tests; those
+that survive then to tests of the whole program. Mutants that mean the same count as survivors.
 """
 
 import argparse
@@ -28,6 +29,7 @@ CHECKS = {
     "comm/stall_": ["unit.comm_test:Stall*", "fault.stall", "fault.hosts_stall"],
     "app/run_start": ["unit.app_test", "e2e.resume", "e2e.validation", "fault.messages", "e2e.script_model", "fault.lives"],
 }
+QUICK = ("unit.", "mpi.")
 
 
 def read_options():
@@ -71,6 +73,11 @@ def difference(path, mutant):
     return "\n".join(lines)
 
 
+def place_of(path, mutant):
+    line = path.read_text().count("\n", 0, mutant.begin) + 1
+    return f"{path}:{line}: {mutant.operator}"
+
+
 def copy_tree(target):
     """Copies all files that git does not ignore; writes only those that differ, so that a build there stays valid."""
     names = subprocess.run(["git", "ls-files", "--cached", "--others", "--exclude-standard"], stdout=subprocess.PIPE, text=True,
@@ -92,28 +99,28 @@ def main():
     tree = options.folder / "tree"
     copy_tree(tree)
     checks = Checks(tree, options.folder / "build")
-    checks.prove(sorted({test for tests in files.values() for test in tests}))
     began = time.monotonic()
-    results = []  # (path, operator, is killed)
-    survivors = []
-    for path, mutant in draw(files, options.seed):
-        if len(results) == options.count:
-            break
-        copy, source = tree / path, path.read_text()
-        copy.write_text(apply(source, mutant))
-        try:
-            killer = checks.killer(path, files[path])
-        finally:
-            copy.write_text(source)
-        line = source.count("\n", 0, mutant.begin) + 1
-        place = f"{path}:{line}: {mutant.operator}"
-        print(f"{len(results):4} {time.monotonic() - began:6.0f} s  {place}: {killer or 'SURVIVED'}", flush=True)
-        if killer == "not compiled":
-            continue
-        results.append((path, mutant.operator, killer is not None))
+    killers = {}  # by (path, mutant)
+    for is_quick in (True, False):
+        chosen = {path: [test for test in tests if test.startswith(QUICK) == is_quick] for path, tests in files.items()}
+        checks.prove(sorted({test for tests in chosen.values() for test in tests}))
+        for path, mutant in draw(files, options.seed) if is_quick else [each for each in killers if killers[each] is None]:
+            if is_quick and len(killers) == options.count:
+                break
+            copy, source = tree / path, path.read_text()
+            copy.write_text(apply(source, mutant))
+            try:
+                killer = checks.killer(path, chosen[path])
+            finally:
+                copy.write_text(source)
+            print(f"{len(killers):4} {time.monotonic() - began:6.0f} s  {place_of(path, mutant)}: {killer or 'survived'}", flush=True)
+            if killer != "not compiled":
+                killers[path, mutant] = killer
+    results = [(path, mutant.operator, killer is not None) for (path, mutant), killer in killers.items()]
+    print("\nSurvivors:")
+    for (path, mutant), killer in killers.items():
         if killer is None:
-            survivors.append(f"{place}\n{difference(path, mutant)}")
-    print("\nSurvivors:\n\n" + "\n\n".join(survivors))
+            print(f"\n{place_of(path, mutant)}\n{difference(path, mutant)}")
     for what in (0, 1):
         print(f"\n| {('file', 'operator')[what]} | mutants | killed |\n|---|---|---|")
         for name in sorted({result[what] for result in results}):
