@@ -121,10 +121,11 @@ LauncherWatch::LauncherWatch() {
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
   try {
-    thread_ = std::thread([this] { watch(); });
+    if (end_ >= 0) thread_ = std::thread([this] { watch(); });
   } catch (const std::system_error&) {
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);  // no thread can be started
+    // no thread can be started
   }
+  if (!thread_.joinable()) ::prctl(PR_SET_PDEATHSIG, SIGTERM);
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
 }
 

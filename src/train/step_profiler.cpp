@@ -169,8 +169,8 @@ void StepProfiler::leave_traces(std::string mine) {
     if (traces.empty() || !failure.empty()) continue;
     try {
       write_trace(path_of_(rank), traces[static_cast<std::size_t>(rank)]);
-    } catch (const Error& error) {
-      failure = error.what();
+    } catch (const std::exception& error) {
+      failure = message_of(error);
     }
   }
   if (!failure.empty()) print_warning("--profile: " + failure + "; training goes on");

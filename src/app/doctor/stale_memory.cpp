@@ -16,7 +16,7 @@
 namespace tandem::app {
 namespace {
 
-constexpr std::size_t kMostNamed = 8;
+constexpr std::size_t kMostNamed = 32;
 
 std::vector<std::string> paths_in(const std::string& folder) {
   try {
@@ -66,10 +66,12 @@ StaleMemory find_stale_memory(const std::string& folder, const std::string& proc
     const bool is_of_mpi = name_of(path).rfind("vader_segment.", 0) == 0;
     patterns.insert(is_of_mpi ? path.substr(0, path.rfind('.') + 1) + "*" : path);
   }
-  if (patterns.size() > kMostNamed) {
-    stale.command = "rm " + folder + "/vader_segment.*";
-  } else if (!patterns.empty()) {
-    stale.command = "rm " + join({patterns.begin(), patterns.end()}, " ");
+  // One pattern for all would take away what a running job has mapped.
+  const std::size_t named = std::min(patterns.size(), kMostNamed);
+  if (named > 0) {
+    stale.command =
+        "rm " +
+        join({patterns.begin(), std::next(patterns.begin(), static_cast<long>(named))}, " ");
   }
   return stale;
 }

@@ -11,7 +11,7 @@ namespace tandem::app {
 struct StaleMemory {
   int files = 0;
   std::uint64_t bytes = 0;
-  // The command that removes them; empty if there are none.
+  // The command that removes them, or the first of very many; empty if there are none.
   std::string command;
 };
 

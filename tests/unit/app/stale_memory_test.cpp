@@ -50,9 +50,12 @@ TEST_F(StaleMemoryTest, LeavesThoseOfARunningJobAlone) {
   EXPECT_EQ(find().files, 1);
 }
 
-TEST_F(StaleMemoryTest, OfManyJobsNamesThePattern) {
-  for (int job = 0; job < 9; ++job) segment("vader_segment.n1.0." + std::to_string(job) + ".0");
-  EXPECT_EQ(find().command, "rm " + folder_.path() + "/vader_segment.*");
+TEST_F(StaleMemoryTest, OfManyJobsNamesSomeAndNoneThatRuns) {
+  for (int job = 0; job < 40; ++job) segment("vader_segment.n1.0." + std::to_string(job) + ".0");
+  map_in_process(segment("vader_segment.n1.0.0.1"));
+  const std::string command = find().command;
+  EXPECT_EQ(std::count(command.begin(), command.end(), '*'), 32);
+  EXPECT_EQ(command.find("vader_segment.*"), std::string::npos);
 }
 
 TEST(StaleMemory, AFolderThatIsNotThereHoldsNone) {
