@@ -41,9 +41,10 @@ function(tandem_module name)
   target_compile_features(tandem_${name} PUBLIC cxx_std_17)
   # The flags are of this project; whoever uses the installed library has their own.
   target_link_libraries(tandem_${name} PUBLIC $<BUILD_INTERFACE:tandem_flags> ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
-  # At -O1 branches are those of the source: -O0 adds some for each temporary that an exception would destroy.
+  # At -O1 branches are those of the source: -O0 adds some for each temporary that an exception would destroy, and inlined
+  # functions of libtorch would add theirs.
   if(TANDEM_COVERAGE AND name MATCHES "^(core|comm|train)$")
-    target_compile_options(tandem_${name} PRIVATE --coverage -fprofile-update=atomic)
+    target_compile_options(tandem_${name} PRIVATE --coverage -fprofile-update=atomic -fno-inline)
     target_link_options(tandem_${name} PUBLIC --coverage)
   elseif(TANDEM_COVERAGE AND NOT ARG_WITH_TORCH)
     target_compile_options(tandem_${name} PRIVATE -O2)
