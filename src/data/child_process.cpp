@@ -53,10 +53,13 @@ std::uint64_t mapped_bytes() {
   return field_of(read_kernel_file("/proc/self/status").value_or(""), "VmSize").value_or(0);
 }
 
-void limit(int resource, rlim_t most) {
+// `beyond` separates the two limits of processor time: at the first the child dies of SIGXCPU, at
+// the second of SIGKILL, which would look like a kill from outside.
+void limit(int resource, rlim_t most, rlim_t beyond = 0) {
   rlimit limits{};
   ::getrlimit(static_cast<__rlimit_resource_t>(resource), &limits);
-  limits.rlim_cur = limits.rlim_max = std::min(limits.rlim_max, most);
+  limits.rlim_cur = std::min(limits.rlim_max, most);
+  limits.rlim_max = std::min(limits.rlim_max, most + beyond);
   ::setrlimit(static_cast<__rlimit_resource_t>(resource), &limits);
 }
 
@@ -68,7 +71,7 @@ void confine_child(const File& file, int answer, const ChildLimits& limits) {
   }
   std::signal(SIGPIPE, SIG_IGN);  // the parent may stop reading early
   limit(RLIMIT_CORE, 0);
-  limit(RLIMIT_CPU, limits.processor_seconds);
+  limit(RLIMIT_CPU, limits.processor_seconds, 1);
   limit(RLIMIT_AS, mapped_bytes() + limits.memory);
   close_all_but(file.descriptor(), answer);
 }
@@ -168,6 +171,11 @@ std::string run_in_child(const File& file, const ChildLimits& limits,
   }
   if (end == End::kTooLong) {
     throw DataError(path + ": it claims more than a file of its size can hold" + kAdvice);
+  }
+  if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
+    throw Error(static_cast<ExitCode>(static_cast<int>(ExitCode::kSignalBase) + SIGKILL),
+                path + ": the process that parses it was killed, as by the system when memory runs "
+                       "out; start again");
   }
   if (status != 0 || reply.empty()) {
     throw DataError(path + ": parsing it ended its process" +

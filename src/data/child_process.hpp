@@ -1,6 +1,7 @@
 // Runs work that may crash, hang or exhaust memory in a child process, and waits for it.
 // Threads: the work must need no other thread, because fork() copies none. Throws the error that
-// the work threw; DataError if the child crashed, took too long or sent too much; IoError.
+// the work threw; DataError if the child crashed, took too long or sent too much; 128 + 9 if
+// somebody killed it; IoError.
 #pragma once
 
 #include <chrono>

@@ -10,16 +10,16 @@ import subprocess
 
 
 def by_rank(processes):
-    """{rank: process} of those that are ranks of a job, still run, and are ours to look at."""
+    """{rank: process} of those that are ranks of a job, still run, and are ours to look at; not of what a rank has started."""
     found = {}
-    for process in processes:
+    for process in sorted(processes, key=int):
         try:
             environment = pathlib.Path(f"/proc/{process}/environ").read_bytes()
         except OSError:
             continue
         rank = re.search(rb"(?:^|\0)OMPI_COMM_WORLD_RANK=(\d+)", environment)
         if rank:
-            found[int(rank[1])] = int(process)
+            found.setdefault(int(rank[1]), int(process))
     return found
 
 

@@ -61,6 +61,14 @@ TEST_F(ChildProcess, CrashIsBadData) {
          []() -> std::string { std::_Exit(0); });  // without a reply
 }
 
+TEST_F(ChildProcess, KillIsNotTheFilesFault) {
+  expect(static_cast<ExitCode>(128 + SIGKILL), {"file", "was killed", "start again"},
+         []() -> std::string {
+           std::raise(SIGKILL);
+           return "";
+         });
+}
+
 TEST_F(ChildProcess, WorkThatNeverEndsIsKilled) {
   limits_.time = 50ms;
   expect(ExitCode::kBadData, {"file", "more than 0.05 s"}, []() -> std::string {
@@ -71,7 +79,7 @@ TEST_F(ChildProcess, WorkThatNeverEndsIsKilled) {
 
 TEST_F(ChildProcess, ProcessorTimeIsLimited) {
   limits_.processor_seconds = 1;
-  expect(ExitCode::kBadData, {"file", "by signal"}, []() -> std::string {
+  expect(ExitCode::kBadData, {"file", "by signal 24"}, []() -> std::string {
     spin();
     return "";
   });
