@@ -225,7 +225,8 @@ std::vector<std::string> contradictions(const DeviceRequest& request) {
 bool may_take_cpu(const DeviceRequest& request) { return wish_of(request).empty(); }
 
 std::string GpuBinding::text() const {
-  return gpu ? "cuda:" + std::to_string(gpu->index) + " " + gpu->name + " " + gpu->bus_id : "cpu";
+  if (!gpu) return "cpu";
+  return "cuda:" + std::to_string(gpu->index) + " " + gpu->name + " " + gpu->bus_id;
 }
 
 GpuDecision bind_gpus(const DeviceRequest& request, int built_for,

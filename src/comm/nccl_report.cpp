@@ -55,12 +55,11 @@ std::string describe_connect_timeout(double seconds, const std::vector<ConnectRe
     lines += "\n  rank " + number + (ranks[rank].connected ? " connected: " : " waits: ") +
              ranks[rank].place;
   }
-  const bool all = missing.size() == ranks.size();
-  return "NCCL did not connect " +
-         (all ? "any rank of " + std::to_string(ranks.size())
-              : (missing.size() == 1 ? "rank " : "ranks ") + join(missing, ", ") + " of " +
-                    std::to_string(ranks.size())) +
-         " within " + format_real(seconds) +
+  std::string who = missing.size() == 1 ? "rank " : "ranks ";
+  who += join(missing, ", ");
+  if (missing.size() == ranks.size()) who = "any rank";
+  return "NCCL did not connect " + who + " of " + std::to_string(ranks.size()) + " within " +
+         format_real(seconds) +
          " s (--init-timeout); name an interface by which all hosts reach each other in "
          "NCCL_SOCKET_IFNAME, open the firewall between them, and see what NCCL_DEBUG=INFO says" +
          lines;

@@ -10,31 +10,33 @@
 
 namespace tandem {
 
+namespace {
+
+void require_openssl(bool succeeded) {
+  if (!succeeded) throw InternalError("OpenSSL failed to make a SHA-256");
+}
+
+}  // namespace
+
 struct Sha256::Context {
   EVP_MD_CTX* evp = EVP_MD_CTX_new();
   ~Context() { EVP_MD_CTX_free(evp); }
 };
 
 Sha256::Sha256() : context_(std::make_unique<Context>()) {
-  if (!context_->evp || EVP_DigestInit_ex(context_->evp, EVP_sha256(), nullptr) != 1) {
-    throw InternalError("SHA-256 is not available in this OpenSSL");
-  }
+  require_openssl(EVP_DigestInit_ex(context_->evp, EVP_sha256(), nullptr) == 1);
 }
 Sha256::~Sha256() = default;
 Sha256::Sha256(Sha256&&) noexcept = default;
 Sha256& Sha256::operator=(Sha256&&) noexcept = default;
 
 void Sha256::update(const void* data, std::size_t bytes) {
-  if (EVP_DigestUpdate(context_->evp, data, bytes) != 1) {
-    throw InternalError("OpenSSL failed to update a SHA-256");
-  }
+  require_openssl(EVP_DigestUpdate(context_->evp, data, bytes) == 1);
 }
 
 std::string Sha256::finish() {
   unsigned char digest[32];
-  if (EVP_DigestFinal_ex(context_->evp, digest, nullptr) != 1) {
-    throw InternalError("OpenSSL failed to finish a SHA-256");
-  }
+  require_openssl(EVP_DigestFinal_ex(context_->evp, digest, nullptr) == 1);
   constexpr char kHex[] = "0123456789abcdef";
   std::string hex;
   for (const unsigned char byte : digest) {

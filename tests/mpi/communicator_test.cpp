@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "check_mpi.hpp"
 #include "collectives_conformance.hpp"
 #include "support/mpi_test.hpp"
 #include "tandem/comm/bare_all_reduce.hpp"
@@ -141,6 +142,17 @@ TEST(Communicator, MpiSaysThatItCannotAddBfloat16) {
   Bfloat16 value{};
   EXPECT_THROW(comm.all_reduce(Span<Bfloat16>(&value, 1)), UnavailableError);
   EXPECT_THROW(comm.start_all_reduce(Span<Bfloat16>(&value, 1)), UnavailableError);
+}
+
+TEST(Communicator, ACallThatMpiRefusesIsNamed) {
+  try {
+    TANDEM_MPI(MPI_Comm_rank(MPI_COMM_NULL, nullptr));
+    FAIL() << "MPI took no communicator for one";
+  } catch (const InternalError& error) {
+    const std::string text = error.what();
+    EXPECT_EQ(text.rfind("MPI_Comm_rank failed: ", 0), 0U) << text;
+    EXPECT_NE(text.find("communicator_test.cpp:"), std::string::npos) << text;
+  }
 }
 
 TEST(Communicator, GathersTextsOfUnequalLength) {

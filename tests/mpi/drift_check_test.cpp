@@ -64,6 +64,15 @@ TEST_F(DriftCheck, AFlippedBitOfAWeightNamesTensorAndRank) {
       << message;
 }
 
+TEST_F(DriftCheck, NobodySaysWhichIsRightWhereNoMajorityDoes) {
+  REQUIRE_RANKS(3);
+  flip(1, arena_.values(), 0);
+  if (world_.rank() == 2) arena_.values().data()[arena_.slots()[0].offset + 1] += 1;
+  const auto [code, message] = refusal([&] { require_equal_state(world_, arena_, *optimizer_); });
+  EXPECT_EQ(code, ExitCode::kDisagreement);
+  EXPECT_NE(message.find("no majority"), std::string::npos) << message;
+}
+
 TEST_F(DriftCheck, AFlippedBitOfTheOptimizerIsFoundToo) {
   flip(world_.size() - 1, floats_of(optimizer_->state()[0].values), 0);
   const auto [code, message] = refusal([&] { require_equal_state(world_, arena_, *optimizer_); });

@@ -149,6 +149,16 @@ ssize_t pread(int file, void* data, std::size_t bytes, off_t offset) {
   return ORIGINAL(pread)(file, data, bytes, offset);
 }
 
+ssize_t write(int file, const void* data, std::size_t bytes) {
+  if (tandem::testing::fails("write", tandem::testing::path_of(file))) return -1;
+  return ORIGINAL(write)(file, data, bytes);
+}
+
+int sync_file_range(int file, off64_t offset, off64_t bytes, unsigned flags) {
+  if (tandem::testing::fails("sync_file_range", tandem::testing::path_of(file))) return -1;
+  return ORIGINAL(sync_file_range)(file, offset, bytes, flags);
+}
+
 int fsync(int file) {
   return tandem::testing::fails("fsync", tandem::testing::path_of(file)) ? -1
                                                                          : ORIGINAL(fsync)(file);

@@ -247,7 +247,7 @@ class Life:
     def check_rest(self, killed):
         """Of each run that nothing works on."""
         for path, checkpoint in self.run.whole().items():
-            assert checkpoint.weights == self.undisturbed.weights[checkpoint.step], f"{path.name}: other weights"
+            assert checkpoint.weights == self.undisturbed.weights_of(checkpoint), f"{path.name}: other weights"
         lines, rest = self.run.metrics()
         assert self.may_be_torn or not rest, f"a line of metrics.jsonl is torn: {rest}"
         steps = {line["step"]: line["loss"] for line in lines if line["event"] == "step"}

@@ -29,6 +29,13 @@ class Undisturbed:
         subprocess.run([str(word) for word in command], cwd=self.folder, check=True)
         return LifeFolder(self.folder / "runs" / run_id)
 
+    def weights_of(self, checkpoint):
+        """Of its step. Only a run that is stopped before its first step saves the initial weights, so the first of them counts."""
+        if checkpoint.step == 0:
+            with self.lock:
+                return self.weights.setdefault(0, checkpoint.weights)
+        return self.weights[checkpoint.step]
+
     def end(self, total):
         with self.lock:
             if total not in self.ends:

@@ -83,6 +83,14 @@ TEST(GiveSecondName, AFaultLeavesWhatWasThere) {
   }
 }
 
+TEST(GiveSecondName, WhatIsInTheWayOfTheTemporaryNameIsNamed) {
+  const TempDir folder;
+  write_file_atomically(folder / "one", "new");
+  const FailingCalls calls("unlink", "two", EACCES);
+  EXPECT_THROW(give_second_name(folder / "one", folder / "two"), IoError);
+  EXPECT_FALSE(file_exists(folder / "two"));
+}
+
 TEST(MoveDurably, SyncsTheNewNameBeforeTheOldOneIsGone) {
   const TempDir folder;
   fs::create_directory(folder / "there");
@@ -123,6 +131,8 @@ TEST(HaveEqualBytes, ComparesContent) {
   EXPECT_FALSE(have_equal_bytes(folder / "one", folder / "other"));
   EXPECT_FALSE(have_equal_bytes(folder / "one", folder / "longer"));
   EXPECT_FALSE(have_equal_bytes(folder / "one", folder / "absent"));
+  EXPECT_FALSE(have_equal_bytes(folder / "absent", folder / "one"));
+  EXPECT_THROW(have_equal_bytes(folder / "one", folder / "one/below"), IoError);
 }
 
 TEST(File, SyncAndCloseReportWhatWasRefused) {

@@ -7,6 +7,7 @@
 
 #include <filesystem>
 
+#include "support/failing_calls.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -14,6 +15,7 @@
 namespace tandem {
 namespace {
 
+using testing::FailingCalls;
 using testing::TempDir;
 
 // The message of the IoError that `step` ends with.
@@ -102,6 +104,50 @@ TEST(FileFaults, AFolderThatCannotBeListedIsNoEmptyOne) {
   EXPECT_TRUE(list_folder(folder / "absent").empty());
   EXPECT_EQ(fault_of([&] { list_folder(folder / "file"); }),
             (folder / "file") + ": cannot be listed: Not a directory; check the folder");
+}
+
+TEST(FileFaults, AnInterruptedCallIsMadeAgain) {
+  const TempDir folder;
+  AtomicFile file(folder / "file");
+  {
+    const FailingCalls calls("write", "file", EINTR, 3);
+    file.write("text");
+  }
+  file.commit();
+  const FailingCalls calls("read", "file", EINTR, 3);
+  EXPECT_EQ(read_file(folder / "file"), "text");
+}
+
+// Errors of the disk come up in writeback, which only some file systems can be asked for.
+TEST(FileFaults, ADiskThatRefusesWritebackIsNamed) {
+  const TempDir folder;
+  const std::string path = folder / "file";
+  const std::vector<char> many(std::size_t{40} << 20, 'x');
+  File file(::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600), path);
+  for (const int error : {ENOSYS, EINVAL, EOPNOTSUPP, ESPIPE}) {
+    const FailingCalls calls("sync_file_range", "file", error);
+    EXPECT_NO_THROW(file.write_through(many.data(), many.size()));
+  }
+  const FailingCalls calls("sync_file_range", "file", EIO);
+  EXPECT_EQ(fault_of([&] { file.write_through(many.data(), many.size()); }),
+            path + ": writing back to the disk failed: Input/output error");
+}
+
+TEST(FileFaults, ATemporaryFileThatCannotBeRemovedIsNamed) {
+  const TempDir folder;
+  const std::string left = folder / ".summary.json.tmp.elsewhere.7";
+  write_file_atomically(left, "half");
+  {
+    const FailingCalls calls("unlink", ".summary", EIO);
+    EXPECT_EQ(fault_of([&] { remove_temporaries(folder.path()); }),
+              left + ": cannot be removed: Input/output error");
+  }
+  for (const char* other : {".tmp.7", "summary.json.tmp.host.7", ".summary.json.tmp.host.",
+                            ".summary.json.tmp.host.1234567890", ".notes.txt.tmp.host.7"}) {
+    write_file_atomically(folder / other, "somebody's");
+  }
+  remove_temporaries(folder.path());
+  EXPECT_EQ(list_folder(folder.path()).size(), 5U);
 }
 
 TEST(FileFaults, WhatCannotTakeItsNameLeavesNothing) {

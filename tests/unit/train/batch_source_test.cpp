@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "drawn_augmentation.hpp"
+#include "tandem/core/error.hpp"
 #include "tandem/core/random.hpp"
 
 namespace tandem::train {
@@ -84,6 +86,13 @@ INSTANTIATE_TEST_SUITE_P(Shapes, DeviceForm,
                                            Case{"ShiftedOutOfSight", {3, 4, 4}, "crop=16"},
                                            Case{"Mirrored", {1, 6, 7}, "flip"}),
                          [](const auto& each) { return each.param.name; });
+
+TEST(DrawTable, RefusesAnImageThatTheDataSetDoesNotHave) {
+  data::BatchRequest request;
+  request.images = {3, 7};
+  EXPECT_EQ(draw_table(request, {}, 8, false).size(0), 2);
+  EXPECT_THROW(draw_table(request, {}, 7, false), InternalError);
+}
 
 TEST(StreamedBatches, MayEndBeforeTheirLastBatch) {
   const Pictures pictures({1, 8, 8}, 22);

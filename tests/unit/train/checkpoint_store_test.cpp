@@ -79,6 +79,29 @@ TEST_F(CheckpointStoreTest, ReadsBackWhatItWrites) {
   EXPECT_EQ(content(folder_ / "checkpoints/latest"), "step-00000012.safetensors\n");
 }
 
+TEST_F(CheckpointStoreTest, AFileOfAnotherKindIsNoCheckpoint) {
+  const auto refused = [&](const std::map<std::string, std::string>& metadata) {
+    const std::string path = folder_ / "other.safetensors";
+    model::write_safetensors(path, {}, metadata, {});
+    EXPECT_FALSE(look_at_checkpoint(path).step);
+    try {
+      read_checkpoint(path);
+    } catch (const DataError& error) {
+      return std::string(error.what());
+    }
+    return std::string("was read");
+  };
+  EXPECT_NE(refused({}).find("is no checkpoint of tandem"), std::string::npos);
+  EXPECT_NE(refused({{"format", "pt"}}).find("is no checkpoint of tandem"), std::string::npos);
+  EXPECT_NE(refused({{"format", "pt"}, {"state", "{}"}}).find("is no checkpoint of tandem"),
+            std::string::npos);
+  EXPECT_NE(refused({{"format", kCheckpointFormat}}).find("is no checkpoint of tandem"),
+            std::string::npos);
+  const std::string torn = refused({{"format", kCheckpointFormat}, {"state", "{\"step\":"}});
+  EXPECT_EQ(torn.find("is no checkpoint"), std::string::npos) << torn;
+  EXPECT_NE(torn.find("other.safetensors: "), std::string::npos) << torn;
+}
+
 // As after a death between a checkpoint's own name and its second one.
 TEST_F(CheckpointStoreTest, KnowsTheBestFromTheFilesAlone) {
   EXPECT_EQ(store_.best_accuracy(), std::nullopt);

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "support/golden.hpp"
+#include "tandem/core/error.hpp"
 
 namespace tandem::train {
 namespace {
@@ -84,6 +85,29 @@ TEST(DeviceOptimizer, AStepThatIsLeftOutChangesAndCountsNothing) {
   }
 }
 #endif
+
+void expect_no_state_without_momentum(Make make) {
+  OptimizerOptions options;
+  options.momentum = 0;
+  const auto plain = make(options, 4);
+  EXPECT_TRUE(plain->state().empty());
+  plain->set_steps(7);
+  EXPECT_EQ(plain->steps(), 7U);
+  options.name = "adagrad";
+  EXPECT_THROW(make(options, 4), InternalError);
+}
+
+TEST(Optimizer, HasNoStateWithoutMomentum) {
+  expect_no_state_without_momentum(make_optimizer);
+#ifdef TANDEM_TEST_DEVICE_FORM
+  expect_no_state_without_momentum(make_device_form);
+#endif
+}
+
+TEST(Optimizer, OnTheHostLeavesNoStepOut) {
+  const torch::Tensor values = torch::ones({4});
+  EXPECT_THROW(make_optimizer({}, 4)->step(values, values, 0.1, torch::ones({})), InternalError);
+}
 
 TEST(Optimizer, LeavesPaddingZero) {
   for (const char* name : {"sgd", "adamw"}) {

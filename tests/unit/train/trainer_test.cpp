@@ -48,7 +48,7 @@ class TrainerOrder : public ::testing::Test {
         kShape, {pixels_.data(), pixels_.size()}, {labels_.data(), labels_.size()}};
     const data::Transform transform(kShape, data::Layout::kPlanar, {0.4}, {0.3});
     LoadedBatches batches(view, transform, {},
-                          std::make_unique<data::TrainingSampler>(plan_, 0, 1));
+                          std::make_unique<data::TrainingSampler>(shown_ ? *shown_ : plan_, 0, 1));
     metrics::Sinks sinks;
     TrainerSettings settings;
     settings.plan = plan_;
@@ -84,6 +84,7 @@ class TrainerOrder : public ::testing::Test {
   data::TrainingPlan plan_;
   std::uint64_t eval_every_ = 1;
   bool accuracy_rises_ = false;
+  std::optional<data::TrainingPlan> shown_;  // what is shown instead of plan_
   std::function<void()> during_evaluation_ = [] {};
   std::vector<std::uint8_t> pixels_ = std::vector<std::uint8_t>(kCount * kShape.pixels(), 90);
   std::vector<std::uint8_t> labels_ = std::vector<std::uint8_t>(kCount, 3);
@@ -142,6 +143,17 @@ TEST_F(TrainerOrder, AStopBeforeTheLastEvaluationIsNoEnd) {
   plan_.steps = 4;
   EXPECT_TRUE(run().stopped);
   EXPECT_EQ(words_.back(), "save 4 due");
+}
+
+TEST_F(TrainerOrder, AnEpochOfOtherImagesIsNotPassedOver) {
+  shown_ = plan_;
+  shown_->image_count = kCount - 1;
+  try {
+    run();
+    FAIL() << "the epoch passed";
+  } catch (const InternalError& error) {
+    EXPECT_NE(std::string(error.what()).find("each exactly once"), std::string::npos);
+  }
 }
 
 TEST_F(TrainerOrder, ARunThatIsPastItsEndIsEvaluatedAndDone) {
