@@ -174,8 +174,9 @@ std::string run_in_child(const File& file, const ChildLimits& limits,
   }
   if (WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL) {
     throw Error(static_cast<ExitCode>(static_cast<int>(ExitCode::kSignalBase) + SIGKILL),
-                path + ": the process that parses it was killed, as by the system when memory runs "
-                       "out; start again");
+                path +
+                    ": the process that parses it was killed, as by the system when memory runs "
+                    "out; start again");
   }
   if (status != 0 || reply.empty()) {
     throw DataError(path + ": parsing it ended its process" +

@@ -18,8 +18,12 @@ TEST(Deadline, SpeaksOnceItIsMissed) {
 
 TEST(Deadline, IsSilentWhereItIsMetOrThereIsNone) {
   std::atomic<int> late{0};
-  { const Deadline met(60, [&] { ++late; }); }
-  { const Deadline never(0, [&] { ++late; }); }
+  {
+    const Deadline met(60, [&] { ++late; });
+  }
+  {
+    const Deadline never(0, [&] { ++late; });
+  }
   EXPECT_EQ(late, 0);
 }
 
