@@ -1,12 +1,8 @@
 #include "hdf5_descriptor.hpp"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-#include <cstdlib>
+#include <cstring>
 #include <new>
-#include <string>
+#include <type_traits>
 
 #include "hdf5_driver.hpp"
 #include "tandem/core/error.hpp"
@@ -14,10 +10,16 @@
 namespace tandem::data {
 namespace {
 
+// What the driver is given with the property list, which copies it.
+struct Source {
+  const File* file;
+  std::exception_ptr* fault;
+};
+
 // HDF5 requires H5FD_t as the first member, and passes a pointer to it to each function below.
 struct DescriptorFile {
   H5FD_t shared;
-  int descriptor;
+  Source source;
   haddr_t end_of_addresses;
   haddr_t end_of_file;
   bool is_searching;  // a read of raw data is recorded in `found` and not done
@@ -30,17 +32,29 @@ const DescriptorFile& own(const H5FD_t* file) {
   return *reinterpret_cast<const DescriptorFile*>(file);
 }
 
-// The name is the number of the descriptor, which the caller owns.
-H5FD_t* open_descriptor(const char* name, unsigned flags, hid_t, haddr_t) {
+// HDF5 knows only that a call failed, and takes it for damage: the error waits for the caller.
+template <typename Work>
+bool attempt(const Source& source, const Work& work) {
+  try {
+    return work();
+  } catch (const IoError&) {
+    *source.fault = std::current_exception();
+    return false;
+  }
+}
+
+H5FD_t* open_descriptor(const char*, unsigned flags, hid_t properties, haddr_t) {
   if ((flags & H5F_ACC_RDWR) != 0) return nullptr;
-  const int descriptor = std::atoi(name);
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0) return nullptr;
   auto* file = new (std::nothrow) DescriptorFile{};
   if (file == nullptr) return nullptr;
-  file->descriptor = descriptor;
-  file->end_of_file = static_cast<haddr_t>(status.st_size);
-  return &file->shared;
+  std::memcpy(&file->source, H5Pget_driver_info(properties), sizeof file->source);
+  const bool is_known = attempt(file->source, [&] {
+    file->end_of_file = file->source.file->size();
+    return true;
+  });
+  if (is_known) return &file->shared;
+  delete file;
+  return nullptr;
 }
 
 herr_t close_descriptor(H5FD_t* file) {
@@ -71,15 +85,9 @@ herr_t read_descriptor(H5FD_t* file, H5FD_mem_t type, hid_t, haddr_t address, st
     return 0;
   }
   if (address > self.end_of_file || bytes > self.end_of_file - address) return -1;
-  std::size_t done = 0;
-  while (done < bytes) {
-    const ssize_t got = ::pread(self.descriptor, static_cast<char*>(buffer) + done, bytes - done,
-                                static_cast<off_t>(address + done));
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) return -1;
-    done += static_cast<std::size_t>(got);
-  }
-  return 0;
+  const bool is_read = attempt(
+      self.source, [&] { return self.source.file->read_at(address, buffer, bytes) == bytes; });
+  return is_read ? 0 : -1;
 }
 
 herr_t refuse_write(H5FD_t*, H5FD_mem_t, hid_t, haddr_t, std::size_t, const void*) { return -1; }
@@ -88,6 +96,7 @@ H5FD_class_t make_driver() {
   H5FD_class_t driver = make_driver_class("tandem descriptor", 510);
   driver.maxaddr = HADDR_MAX / 2;
   driver.fc_degree = H5F_CLOSE_STRONG;
+  driver.fapl_size = sizeof(Source);
   driver.open = open_descriptor;
   driver.close = close_descriptor;
   driver.get_eoa = get_end_of_addresses;
@@ -102,16 +111,16 @@ H5FD_class_t make_driver() {
 
 }  // namespace
 
-Hdf5Handle open_hdf5(const File& file) {
+Hdf5Handle open_hdf5(const File& file, std::exception_ptr& fault) {
   H5PLset_loading_state(0);  // a filter named in the file must not load a library
   const H5FD_class_t driver = make_driver();
   const Hdf5Handle registered(H5FDregister(&driver), H5FDunregister);
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  if (!registered || H5Pset_driver(access.id(), registered.id(), nullptr) < 0) {
+  const Source source{&file, &fault};
+  if (!registered || H5Pset_driver(access.id(), registered.id(), &source) < 0) {
     throw InternalError("HDF5 accepts no driver: " + hdf5_reason());
   }
-  const std::string name = std::to_string(file.descriptor());
-  Hdf5Handle opened(H5Fopen(name.c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
+  Hdf5Handle opened(H5Fopen(file.path().c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
   if (!opened) throw DataError(file.path() + ": HDF5 cannot open it: " + hdf5_reason());
   return opened;
 }

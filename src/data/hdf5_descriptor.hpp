@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <exception>
 #include <vector>
 
 #include "hdf5_handle.hpp"
@@ -12,8 +13,10 @@
 
 namespace tandem::data {
 
-// Read-only. Throws DataError if HDF5 does not accept the file.
-Hdf5Handle open_hdf5(const File& file);
+// Opens a file for reading; the file and `fault` must outlive the handle. Throws DataError if HDF5
+// does not accept it. HDF5 takes a read that fails for damage, now and later, so the IoError of the
+// last such read is left in `fault`.
+Hdf5Handle open_hdf5(const File& file, std::exception_ptr& fault);
 
 // Finds the chunk whose first item is at `origin`; false if the file has none there.
 bool find_chunk(hid_t dataset, const std::vector<hsize_t>& origin, StoredChunk& chunk);

@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <exception>
 
 #include "child_process.hpp"
 #include "hdf5_descriptor.hpp"
 #include "packed_attributes.hpp"
 #include "packed_layout.hpp"
+#include "tandem/core/error.hpp"
 #include "tandem/data/packed_file.hpp"
 
 namespace tandem::data {
@@ -24,14 +26,20 @@ ChildLimits limits_for(std::uint64_t file_bytes) {
 // A hostile file may crash the process.
 PackedCatalog describe_packed(const File& file) {
   const Hdf5Silence silence;
-  const Hdf5Handle hdf5 = open_hdf5(file);
-  const std::uint64_t file_bytes = file.size();
-  PackedCatalog catalog;
-  read_attributes(hdf5.id(), file.path(), catalog);
-  for (std::size_t i = 0; i < kGroups.size(); ++i) {
-    catalog.splits[i] = describe_split(hdf5.id(), file.path(), kGroups[i], file_bytes);
+  std::exception_ptr fault;
+  try {
+    const Hdf5Handle hdf5 = open_hdf5(file, fault);
+    const std::uint64_t file_bytes = file.size();
+    PackedCatalog catalog;
+    read_attributes(hdf5.id(), file.path(), catalog);
+    for (std::size_t i = 0; i < kGroups.size(); ++i) {
+      catalog.splits[i] = describe_split(hdf5.id(), file.path(), kGroups[i], file_bytes);
+    }
+    return catalog;
+  } catch (const DataError&) {
+    if (fault) std::rethrow_exception(fault);
+    throw;
   }
-  return catalog;
 }
 
 }  // namespace

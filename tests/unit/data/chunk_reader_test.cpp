@@ -104,7 +104,8 @@ class ChunkReaderTest : public ::testing::Test {
       array.filters.insert(array.filters.end(), {Filter::kShuffle, Filter::kDeflate});
     if (!layout.checksum_first) array.filters.push_back(Filter::kFletcher32);
     const File file = File::open_for_reading(path_);
-    const Hdf5Handle hdf5 = open_hdf5(file);
+    std::exception_ptr fault;
+    const Hdf5Handle hdf5 = open_hdf5(file, fault);
     const Hdf5Handle dataset(H5Dopen2(hdf5.id(), "x", H5P_DEFAULT), H5Dclose);
     std::vector<hsize_t> origin(layout.extent.size(), 0);
     do {

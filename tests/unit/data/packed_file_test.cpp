@@ -11,7 +11,9 @@
 #include "data_fixtures.hpp"
 #include "hdf5_handle.hpp"
 #include "packed_attributes.hpp"
+#include "support/failing_calls.hpp"
 #include "support/temp_dir.hpp"
+#include "tandem/core/error.hpp"
 #include "tandem/data/pack.hpp"
 #include "tandem/data/synthetic.hpp"
 
@@ -292,6 +294,23 @@ TEST_F(PackedFileTest, LabelWithoutClassIsRefused) {
   expect_refused({"/train/labels[3] is 3", "0 to 2"}, [](hid_t file) {
     replace_attribute(file, "classes", [&] { write_strings(file, "classes", {"a", "b", "c"}); });
   });
+}
+
+// HDF5 itself takes a read that fails for a damaged file.
+TEST_F(PackedFileTest, ReadThatFailsIsNoDamage) {
+  constexpr int kMostReads = 1000;
+  int reads = 0;
+  for (bool fails = true; fails; ++reads) {
+    ASSERT_LT(reads, kMostReads);
+    const testing::FailOnce fault("read", "set.h5", EIO, reads);
+    try {
+      const PackedFile file(path_);
+      fails = false;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ExitCode::kIo) << "read " << reads << ": " << error.what();
+    }
+  }
+  EXPECT_GT(reads, 10) << "HDF5's reads failed as well";
 }
 
 // Without a user block the checksums of the chunks are all there is.
