@@ -71,9 +71,10 @@ void MemoryFile::describe(std::uint64_t word) {
 
 MemoryFile MemoryFile::open(const Whereabouts& there) {
   if (there.word == 0) return {};
-  const std::string path = there.process == 0 ? name_of(there.word)
-                                              : "/proc/" + std::to_string(there.process) + "/fd/" +
-                                                    std::to_string(there.number);
+  std::string path = name_of(there.word);
+  if (there.process != 0) {
+    path = "/proc/" + std::to_string(there.process) + "/fd/" + std::to_string(there.number);
+  }
   MemoryFile file(::open(path.c_str(), O_RDWR | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   struct stat status {};
   std::int64_t word = 0;

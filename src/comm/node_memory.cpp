@@ -102,9 +102,9 @@ NodeMemory::NodeMemory(Communicator& world, Communicator& node, std::size_t byte
   }
   agree(world, kernel_host_name(), [&] {
     if (mapping_->data != nullptr) return;
-    const auto room = memory_room();
-    throw UnavailableError("no memory for " + format_bytes(bytes) + " on this host" +
-                           (room ? ": " + room->text() : "") +
+    std::string what = "no memory for " + format_bytes(bytes) + " on this host";
+    if (const auto room = memory_room()) what += ": " + room->text();
+    throw UnavailableError(what +
                            "; ask for more (sbatch --mem, docker run --memory), or start fewer "
                            "ranks on it");
   });

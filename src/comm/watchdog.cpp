@@ -34,9 +34,8 @@ bool has_several_hosts(const std::vector<std::string>& hosts) {
 }  // namespace
 
 std::string describe_stall(const Stall& stall, const std::string& host) {
-  const std::string place = stall.culprit.step == 0 ? std::string(phase_name(stall.culprit.phase))
-                                                    : "step " + std::to_string(stall.culprit.step) +
-                                                          ", " + phase_name(stall.culprit.phase);
+  std::string place = phase_name(stall.culprit.phase);
+  if (stall.culprit.step > 0) place.insert(0, "step " + std::to_string(stall.culprit.step) + ", ");
   std::string text = "rank " + std::to_string(stall.culprit.rank) + " (" + host + ", process " +
                      std::to_string(stall.culprit.process) + ") has not advanced for " +
                      format_fixed(stall.seconds, 0) + " s: " + place;

@@ -36,7 +36,7 @@ class DeviceStepMath final : public StepMath {
 
   torch::Tensor gradient_of_sum(std::uint64_t global_count) override {
     const double mean = 1.0 / static_cast<double>(global_count);
-    return scales_ ? scale_.squeeze(0) * mean : one_ * mean;
+    return (scales_ ? scale_.squeeze(0) : one_) * mean;
   }
 
   void count(const TensorBatch& batch, const torch::Tensor& loss,

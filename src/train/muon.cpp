@@ -100,8 +100,8 @@ class Muon final : public Optimizer {
     const torch::Tensor direction =
         options_.nesterov ? gradient + new_velocity * options_.momentum : new_velocity;
     const torch::Tensor update = orthogonalised(direction.view({piece.rows, -1})).flatten();
-    const torch::Tensor kept =
-        piece.normal ? value * (std::sqrt(static_cast<double>(piece.rows)) / value.norm()) : value;
+    torch::Tensor kept = value;
+    if (piece.normal) kept = value * (std::sqrt(static_cast<double>(piece.rows)) / value.norm());
     return {kept - update * rate, new_velocity};
   }
 

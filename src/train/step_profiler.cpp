@@ -46,8 +46,9 @@ double duration_of(const profiler::KinetoEvent& event) {
 // "X" is a complete event of the Trace Event Format, times in microseconds.
 Json to_json(const profiler::KinetoEvent& event, int rank) {
   const bool on_cpu = event.deviceType() == c10::DeviceType::CPU;
-  const std::string track = on_cpu ? "thread " + std::to_string(event.startThreadId())
-                                   : "GPU stream " + std::to_string(event.deviceResourceId());
+  std::string track = on_cpu ? "thread " : "GPU stream ";
+  track += std::to_string(on_cpu ? event.startThreadId()
+                                 : static_cast<std::uint64_t>(event.deviceResourceId()));
   return {{"ph", "X"},
           {"name", event.name()},
           {"ts", microseconds_at(event)},

@@ -26,21 +26,18 @@ void Trainer::note_skipped(const StepOutcome& outcome) {
   const std::int64_t mine = outcome.finite_loss ? none : parts_.comm.rank();
   const auto first = parts_.comm.all_reduce_value<std::int64_t>(mine, comm::Reduction::kMin);
   const std::uint64_t step = outcome.first_skipped;
-  const std::string what =
-      "step " + std::to_string(step + 1) + ": " +
-      (first == none ? "the gradient" : "the loss of rank " + std::to_string(first)) +
-      " is not finite at learning rate " + format_real(parts_.schedule.at(step));
+  std::string what = "step " + std::to_string(step + 1) + ": the ";
+  what += first == none ? "gradient" : "loss of rank " + std::to_string(first);
+  what += " is not finite at learning rate " + format_real(parts_.schedule.at(step));
   if (!settings_.skip_nonfinite) {
     throw comm::AgreedError(ExitCode::kTrainingFailed,
                             what + "; lower --lr, or limit the gradient with --clip-norm");
   }
   result_.skipped_steps += outcome.skipped;
-  const std::string left_out =
-      outcome.skipped == 1
-          ? "; its update is left out"
-          : "; its update is left out, and " + std::to_string(outcome.skipped - 1) + " after it";
+  what += "; its update is left out";
+  if (outcome.skipped > 1) what += ", and " + std::to_string(outcome.skipped - 1) + " after it";
   for (const auto& sink : parts_.sinks) {
-    sink->on_note({"warning", step + 1, epochs_after(step), what + left_out});
+    sink->on_note({"warning", step + 1, epochs_after(step), what});
   }
 }
 

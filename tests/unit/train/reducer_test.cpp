@@ -247,6 +247,23 @@ TEST(Reducer, NamesAParameterWithoutGradient) {
   }
 }
 
+TEST(Reducer, NamesAParameterWhoseGradientComesTwice) {
+  Layers layers;
+  ParameterArena arena(layers, false);
+  RecordingCommunicator comm;
+  Reducer reducer(arena, comm, 0);
+  reducer.begin_part(0, 1, true);
+  layers.a.sum().backward();
+  try {
+    layers.a.sum().backward();
+    FAIL() << "a second gradient went unnoticed";
+  } catch (const std::exception& error) {  // libtorch wraps what a hook throws
+    EXPECT_NE(std::string(error.what()).find("parameter a got its gradient twice"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 TEST(Reducer, ExpectsNoGradientOfWhatIsNotTrainedAnyMore) {
   Layers layers;
   ParameterArena arena(layers, false);

@@ -156,6 +156,18 @@ TEST_F(TrainerOrder, AnEpochOfOtherImagesIsNotPassedOver) {
   }
 }
 
+TEST_F(TrainerOrder, BatchesThatEndBeforeTheRunAreNotPassedOver) {
+  shown_ = plan_;
+  shown_->steps = 2;
+  try {
+    run();
+    FAIL() << "the run went on without images";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ExitCode::kInternal);
+    EXPECT_STREQ(error.what(), "step 3: the batches ended before the plan did");
+  }
+}
+
 TEST_F(TrainerOrder, ARunThatIsPastItsEndIsEvaluatedAndDone) {
   TrainingState past;
   past.step = 5;
