@@ -11,23 +11,27 @@
 #include "tandem/model/pth_file.hpp"
 #include "tandem/model/safetensors.hpp"
 #include "tandem/model/state_dict.hpp"
+#include "tandem/train/checkpoint_store.hpp"
 #include "tandem/train/replicate.hpp"
 
 namespace tandem::app {
 namespace {
 
-// A full disk can make creating a file fail as well as writing it.
-Error without_model(const Error& error, const std::string& lost) {
+// What `error`, which kept one of the model's files from being written, leaves of a run that is
+// done. `lost`: why its last checkpoint is not there, or "".
+std::string what_is_left(const metrics::RunFolder& folder, bool has_safetensors,
+                         const std::string& lost) {
   if (lost.empty()) {
-    return Error(error.code(), std::string(error.what()) +
-                                   "; the run itself is done: see to the disk, and the same "
-                                   "command with --resume auto writes the model");
+    return "; the run itself is done: free space on the disk, and the same command with --resume "
+           "auto writes the model";
   }
-  return Error(error.code(), std::string(error.what()) +
-                                 "\nthe last checkpoint could not be written either: " + lost +
-                                 "\nso the final weights are in no file: see to the disk, and the "
-                                 "same command with --resume auto trains again from the checkpoint "
-                                 "before");
+  std::string text = "\nthe last checkpoint could not be written either: " + lost;
+  text += has_safetensors ? "\nthe final weights are in " + folder.safetensors_path() + " alone"
+                          : "\nso the final weights are in no file";
+  text +=
+      ": free space on the disk, and the same command with --resume auto trains again from the ";
+  const bool has_earlier = !train::CheckpointStore(folder.checkpoints_path()).files().empty();
+  return text + (has_earlier ? "checkpoint before" : "beginning");
 }
 
 }  // namespace
@@ -64,15 +68,17 @@ void export_model(Job& job, const std::optional<metrics::RunFolder>& folder,
   comm::agree_on_rank_0(job.world, [&] {
     folder->require_held();
     const std::vector<model::NamedTensor> tensors = model::state_dict(network);
+    bool has_safetensors = false;
     try {
       model::write_safetensors(folder->safetensors_path(), tensors, description.to_metadata(),
                                [&job] { job.touch(); });
+      has_safetensors = true;
       model::write_pth(folder->pth_path(description.dataset), tensors);
       job.touch();
-    } catch (const IoError& error) {
-      throw without_model(error, lost);
-    } catch (const CannotCreateError& error) {
-      throw without_model(error, lost);
+    } catch (const Error& error) {
+      // A full disk can make creating a file fail as well as writing it.
+      if (error.code() != ExitCode::kIo && error.code() != ExitCode::kCannotCreate) throw;
+      throw Error(error.code(), error.what() + what_is_left(*folder, has_safetensors, lost));
     }
   });
 }

@@ -1,5 +1,6 @@
 #include "run_start.hpp"
 
+#include <algorithm>
 #include <filesystem>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "tandem/core/json_fields.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/metrics/metric_lines.hpp"
 #include "tandem/metrics/superseded.hpp"
 #include "tandem/train/snapshot.hpp"
 
@@ -17,6 +19,14 @@ namespace tandem::app {
 namespace {
 
 namespace fs = std::filesystem;
+
+// Rank 0. A line about a checkpoint is written once that checkpoint is durable.
+bool has_saved_checkpoints(const metrics::RunFolder& folder) {
+  if (!file_exists(folder.metrics_path())) return false;
+  const metrics::MetricLines lines = metrics::read_metric_lines(folder.metrics_path());
+  return std::any_of(lines.notes.begin(), lines.notes.end(),
+                     [](const metrics::Note& note) { return note.event == "checkpoint"; });
+}
 
 // Rank 0: the newest valid checkpoint. A run starts anew only if it never saved anything.
 void take_newest_whole(const train::CheckpointStore& store, RunStart& start) {
@@ -36,6 +46,11 @@ void take_newest_whole(const train::CheckpointStore& store, RunStart& start) {
                     " holds no checkpoint but those in its superseded-N folders, and the run is "
                     "not started anew; move one of them up to checkpoints/, or start another run "
                     "with --run-id");
+  }
+  if (has_saved_checkpoints(*start.folder)) {
+    throw DataError("--resume auto: " + start.folder->checkpoints_path() +
+                    " holds no checkpoint, but metrics.jsonl tells of some, and the run is not "
+                    "started anew; bring back a copy of one, or start another run with --run-id");
   }
 }
 

@@ -63,7 +63,9 @@ struct flock whole_file_by(short type) {
 
 std::string owner_in(const std::string& content) {
   const auto record = LockRecord::parse(content);
-  return record ? record->owner() : content.substr(0, content.find('\n'));
+  return record ? record->owner()
+                : "somebody whose entry in run.lock cannot be read ('" +
+                      content.substr(0, content.find('\n')) + "')";
 }
 
 // Includes time in which the host was suspended.

@@ -32,6 +32,10 @@ std::string read_header_text(const File& file, std::uint64_t file_bytes) {
                     ": is a packed data set, a model was expected; give the run folder or its "
                     "model/model.safetensors");
   }
+  if (std::memcmp(&length, "step-000", sizeof length) == 0) {
+    throw DataError(file.path() +
+                    ": holds the name of a checkpoint; give that checkpoint, or the run folder");
+  }
   if (length > std::min(file_bytes - kLengthBytes, kMostHeaderBytes)) {
     throw DataError(file.path() + ": found a header length of " + std::to_string(length) +
                     " bytes at offset 0, expected at most " +

@@ -46,13 +46,25 @@ class FullDisk(TandemTest):
         self.assertEqual(len(re.findall("warning: .*TensorBoard will lack values", done.stderr)), 1, done.stderr)
         self.assertEqual(len(re.findall("tandem: error: ", done.stderr)), 1, done.stderr)
         self.assertRegex(done.stderr, "(?s)error: .*model.*the last checkpoint could not be written either: .*"
-                                      "so the final weights are in no file")
+                                      "so the final weights are in no file: .* from the beginning")
         self.assertNotIn("the run itself is done", done.stderr)
         for name in ("metrics", "rank-0000", "rank-0001"):
             steps = [line["step"] for line in read_lines(self.folder / f"{name}.jsonl") if line["event"] == "step"]
             self.assertEqual(steps, sorted(set(steps)))
             self.assertEqual(steps[:10], list(range(1, 11)))
             self.assertTrue(10 < len(steps) < 300, len(steps))
+
+    def test_a_model_that_fits_is_named(self):
+        """Room for a checkpoint and the model in one of its two forms."""
+        (self.folder / "small").mkdir()
+        words = ('mount -t tmpfs -o size=1m tmpfs small && "$@"; code=$?; cp small/a/model/model.safetensors small/a/checkpoints/* .; '
+                 'exit $code')
+        done = self.run_command([*UNSHARE, "bash", "-c", words, "bash", PROGRAM, *TRAIN, "--runs-dir", "small", "--max-steps", "4",
+                                 "--checkpoint-every", "2steps", "--eval-every", "0", "--quiet"], 74, {})
+        self.assertRegex(done.stderr, "(?s)error: small/a/model/[a-z]+_net.pth: .*the last checkpoint could not be written either: .*"
+                                      "the final weights are in small/a/model/model.safetensors alone: .* from the checkpoint before")
+        self.tandem("verify", "model.safetensors")
+        self.tandem("verify", "step-00000002.safetensors")
 
     def test_what_was_written_before_stays_whole(self):
         """Room for one checkpoint and a half."""

@@ -4,10 +4,8 @@
 import random
 import unittest
 
-import h5py
-
 from hostile_files import HostileFiles
-from packed_files import BASES, sealed, write_base
+from packed_files import BASES, h5py, sealed, write_base
 from tandem import TandemTest
 
 

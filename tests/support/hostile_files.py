@@ -7,10 +7,9 @@ import struct
 import subprocess
 import time
 
-import h5py
 import numpy
 
-from packed_files import BASES, BLOCK, sealed, write_base
+from packed_files import BASES, BLOCK, h5py, sealed, write_base
 from tandem import PROGRAM
 
 MOST_SECONDS = 2  # of processor time, to refuse or to read

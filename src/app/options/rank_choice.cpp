@@ -12,9 +12,12 @@ namespace {
 constexpr int kHighestRank = 999'999;
 
 int read_rank(const std::string& number, const std::string& text) {
-  return static_cast<int>(parse_integer(
-      number, 0, kHighestRank,
-      "--log-ranks: '" + text + "' is not 0, all, or a list of ranks such as 0,2,4-7;"));
+  try {
+    return static_cast<int>(parse_integer(number, 0, kHighestRank, "rank"));
+  } catch (const UsageError&) {
+    throw UsageError("--log-ranks: '" + text +
+                     "' is not 0, all, or a list of ranks such as 0,2,4-7");
+  }
 }
 
 }  // namespace

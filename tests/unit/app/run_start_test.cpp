@@ -76,6 +76,18 @@ class RunStartTest : public ::testing::Test {
   TrainReporting reporting_;
 };
 
+// As a cleaner of old files does, or a copy that leaves large ones out.
+TEST_F(RunStartTest, ARunWhoseCheckpointsAreGoneDoesNotBeginAnew) {
+  make_run();
+  const std::string metrics = run("/metrics.jsonl");
+  write_file_atomically(metrics, "{\"event\":\"warning\",\"step\":1,\"text\":\"disk full\"}\n");
+  EXPECT_FALSE(start().resumes) << "no checkpoint was ever saved";
+  write_file_atomically(metrics, "{\"event\":\"checkpoint\",\"step\":3,\"text\":\"x\"}\n");
+  expect_refusal(65, "metrics.jsonl tells of some");
+  save(3);
+  EXPECT_EQ(start().state.step, 3U);
+}
+
 TEST_F(RunStartTest, ARunThatIsNotThereBegins) {
   for (const char* resume : {"none", "auto"}) {
     const RunStart begun = start(resume);
