@@ -124,7 +124,7 @@ class RunFiles(TandemTest):
         paths = sorted(glob.glob(f"{self.trained}/ranks/*.jsonl"))
         ranks = pandas.concat({path: pandas.read_json(path, lines=True) for path in paths})
         self.assertEqual(list(ranks.step), [1, 2, 3, 1, 2, 3])
-        always, sampled = map(fields_of, section("`ranks/rank-0000.jsonl`").split("Then what the samples"))
+        always, sampled = map(fields_of, section("`ranks/rank-0000.jsonl`").split("The other fields summarize"))
         for path, frame in ranks.groupby(level=0):
             lines = json_lines(path)
             self.assert_same_values(frame.dropna(axis="columns", how="all"), lines)
