@@ -1,7 +1,9 @@
 #include "tandem/core/cgroup.hpp"
 
 #include <algorithm>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 #include <utility>
 
 #include "tandem/core/file.hpp"
@@ -89,7 +91,9 @@ std::vector<std::string> folders_of(const CgroupMount& mount, const std::string&
   while (!below.empty() && below.back() == '/') below.pop_back();
   const std::string outermost = root + mount.folder;
   // A group outside this process's namespace is named by "/..", which is no way to its files.
-  const bool is_seen = below.find("/..") == std::string::npos && is_folder(outermost + below);
+  std::error_code ignored;  // a group that cannot be looked at is not seen
+  const bool is_seen = below.find("/..") == std::string::npos &&
+                       std::filesystem::is_directory(outermost + below, ignored);
   if (!is_seen) below.clear();
   std::vector<std::string> folders;
   for (; !below.empty(); below.erase(below.rfind('/'))) folders.push_back(outermost + below);

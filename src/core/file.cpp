@@ -9,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 #include <filesystem>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,15 @@ constexpr int kMostLeftovers = 100;
 constexpr std::size_t kPiece = std::size_t{16} << 20;
 
 std::string errno_text() { return std::strerror(errno); }
+
+// Nothing if there is no such file. Any other failure says nothing about the file: IoError.
+std::optional<struct stat> find_status(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return status;
+  if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG) return {};
+  throw IoError(path + ": cannot be looked at: " + errno_text() +
+                "; check the permissions of its folders, and the disk");
+}
 
 // Not every file system supports sync_file_range().
 bool means_no_such_call(int error) {
@@ -168,10 +178,7 @@ std::string read_file(const std::string& path, std::uint64_t limit) {
   return content;
 }
 
-bool file_exists(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0;
-}
+bool file_exists(const std::string& path) { return find_status(path).has_value(); }
 
 std::vector<std::string> list_folder(const std::string& path) {
   std::vector<std::string> paths;
@@ -188,8 +195,8 @@ std::vector<std::string> list_folder(const std::string& path) {
 }
 
 bool is_folder(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISDIR(status.st_mode);
+  const auto status = find_status(path);
+  return status && S_ISDIR(status->st_mode);
 }
 
 std::string sha256_of_file(const File& file, std::uint64_t offset, Sha256 digest,

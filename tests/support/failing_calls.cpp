@@ -195,4 +195,8 @@ int mkdir(const char* path, mode_t mode) noexcept {
   return tandem::testing::fails("mkdir", path) ? -1 : ORIGINAL(mkdir)(path, mode);
 }
 
+int stat(const char* path, struct stat* status) noexcept {
+  return tandem::testing::fails("stat", path) ? -1 : ORIGINAL(stat)(path, status);
+}
+
 }  // extern "C"

@@ -54,6 +54,18 @@ struct Pipe {
   int ends[2] = {-1, -1};
 };
 
+// A folder without search permission, or a disk that fails, is no proof that a file is missing.
+TEST(FileFaults, AFileThatCannotBeLookedAtIsNotMissing) {
+  const TempDir folder;
+  EXPECT_FALSE(file_exists(folder / "absent"));
+  EXPECT_FALSE(file_exists(folder / "absent/below"));
+  for (const int error : {EACCES, EIO, ESTALE}) {
+    const FailingCalls calls("stat", folder / "one", error);
+    EXPECT_THROW(file_exists(folder / "one"), IoError);
+    EXPECT_THROW(is_folder(folder / "one"), IoError);
+  }
+}
+
 TEST(FileFaults, AppendWholeLeavesNoHalfARecord) {
   const TempDir folder;
   const std::string path = folder / "lines";
