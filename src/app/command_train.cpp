@@ -95,9 +95,11 @@ int run_train(Job& job, const Arguments& arguments) {
   });
   require_same_run(job, start, options, info.digest, network_file.sha256, arithmetic.global_batch);
   if (const auto summary = summary_if_complete(job, start, arithmetic.total_steps)) {
-    job.say(request.reporting.json ? summary->dump()
-                                   : start.run_id + " is complete:\n" + summary->dump(2) +
-                                         "\nmore --epochs or --max-steps would go on with it");
+    if (job.is_root() && request.reporting.json) print_line_in_time(summary->dump());
+    if (job.is_root() && !request.reporting.json) {
+      show_line(start.run_id + " is complete:\n" + summary->dump(2) +
+                "\nmore --epochs or --max-steps would go on with it");
+    }
     return 0;
   }
   owe_last_evaluation(job, start, config, arithmetic.total_steps, request.reporting.views);
@@ -257,7 +259,7 @@ int run_train(Job& job, const Arguments& arguments) {
     leave_result(*folder, summary);
     if (!request.reporting.quiet) show_line(describe_end(result, folder->path()));
     // A stopped run must end with 75 even if the line cannot be written.
-    if (request.reporting.json) (result.stopped ? show_line : print_line)(summary.dump());
+    if (request.reporting.json) (result.stopped ? show_line : print_line_in_time)(summary.dump());
     if (!lost.empty()) throw IoError("the last checkpoint could not be written: " + lost);
   });
   return static_cast<int>(result.stopped ? ExitCode::kStopped : ExitCode::kDone);

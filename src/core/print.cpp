@@ -46,8 +46,8 @@ std::string describe_failure(int failure) {
          (failure == ETIMEDOUT ? "nothing is read from it" : std::strerror(failure));
 }
 
-void write_to_standard_output(std::string_view text) {
-  const int failure = write_all(STDOUT_FILENO, text);
+void write_to_standard_output(std::string_view text, int patience = -1) {
+  const int failure = write_all(STDOUT_FILENO, text, patience);
   if (failure != 0) throw IoError(describe_failure(failure));
 }
 
@@ -103,6 +103,10 @@ void print_note(std::string_view message) {
 }
 
 void print_line(std::string_view line) { write_to_standard_output(as_line(line)); }
+
+void print_line_in_time(std::string_view line) {
+  write_to_standard_output(as_line(line), kPatience);
+}
 
 void show_line(std::string_view line) {
   const int failure = write_patiently(STDOUT_FILENO, as_line(line));

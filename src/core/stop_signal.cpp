@@ -1,5 +1,6 @@
 #include "tandem/core/stop_signal.hpp"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,6 +46,13 @@ const char* announcement_of(int signal) {
   }
 }
 
+// A reader that has stopped reading must not keep the handler, and so the run, from going on.
+void write_if_ready(int descriptor, std::string_view text) {
+  pollfd waited{descriptor, POLLOUT, 0};
+  if (::poll(&waited, 1, 0) != 1) return;
+  [[maybe_unused]] const ssize_t written = ::write(descriptor, text.data(), text.size());
+}
+
 // In one write. On a shared terminal the row is cleared, of the ^C as well that the terminal wrote
 // behind the live line; elsewhere a ^C may stand in the way.
 void announce(int signal) {
@@ -57,7 +65,7 @@ void announce(int signal) {
   const std::string_view cleaner = row_cleaner(STDERR_FILENO);
   append(cleaner.empty() && signal == SIGINT ? "\n" : cleaner);
   append(announcement_of(signal));
-  [[maybe_unused]] const ssize_t written = ::write(STDERR_FILENO, text, size);
+  write_if_ready(STDERR_FILENO, {text, size});
 }
 
 void on_signal(int signal) {
@@ -70,8 +78,7 @@ void on_signal(int signal) {
     if (announces_first) announce(signal);
   } else if (now - first >= kMillisecondsToInsist) {
     for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
-      const std::string_view cleaner = row_cleaner(descriptor);
-      [[maybe_unused]] const ssize_t written = ::write(descriptor, cleaner.data(), cleaner.size());
+      write_if_ready(descriptor, row_cleaner(descriptor));
     }
     // Ends the process as the signal would have, when this handler returns.
     std::signal(signal, SIG_DFL);

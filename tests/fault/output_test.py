@@ -11,6 +11,8 @@ import subprocess
 import time
 import unittest
 
+from PIL import Image
+
 from tandem import DATA, PROGRAM, QUICK, TandemTest
 
 WARNING = "tandem: warning: standard output: .*lines are missing there"
@@ -46,8 +48,8 @@ class Output(TandemTest):
                 if name != "no-reader":  # which may end after the training
                     self.assertEqual(len(re.findall(WARNING, done.stderr)), 1, done.stderr)
 
-    def test_training_does_not_wait_for_a_reader_for_ever(self):
-        """A full pipe, like that of a pager that waits for a key."""
+    def full_pipe(self):
+        """Like that of a pager that waits for a key."""
         reading, writing = os.pipe()
         self.addCleanup(os.close, reading)
         flags = fcntl.fcntl(writing, fcntl.F_GETFL)
@@ -57,12 +59,31 @@ class Output(TandemTest):
                 os.write(writing, bytes(4096))
         except BlockingIOError:
             fcntl.fcntl(writing, fcntl.F_SETFL, flags)
-        with os.fdopen(writing) as output:
-            done = subprocess.run([PROGRAM, "train", *QUICK, "--run-id", "a"], cwd=self.folder, stdout=output, text=True,
-                                  stderr=subprocess.PIPE)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(len(re.findall("standard output: nothing is read from it", done.stderr)), 1, done.stderr)
-        self.assert_whole("a")
+        output = os.fdopen(writing)
+        self.addCleanup(output.close)
+        return output
+
+    def test_training_does_not_wait_for_a_reader_for_ever(self):
+        for more, code in ([], 0), (["--json", "--quiet"], 74):
+            with self.subTest(more=more):
+                name = f"a{code}"
+                done = subprocess.run([PROGRAM, "train", *QUICK, "--run-id", name, *more], cwd=self.folder, text=True,
+                                      stdout=self.full_pipe(), stderr=subprocess.PIPE, timeout=60)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertEqual(len(re.findall("standard output: nothing is read from it", done.stderr)), 1, done.stderr)
+                self.assert_whole(name)
+
+    def test_a_signal_does_not_wait_for_a_reader_of_messages(self):
+        run = self.begin("a", PROGRAM, *ENDLESS, "--quiet", stderr=self.full_pipe())
+        run.send_signal(signal.SIGTERM)
+        self.assertEqual(run.wait(60), 75)
+        self.assert_whole("a", "stopped")
+
+    def test_a_run_that_was_complete_needs_no_output(self):
+        self.tandem("train", *QUICK, "--run-id", "a", "--quiet")
+        done = self.redirected(">&-", "train", *QUICK, "--run-id", "a", "--resume", "auto")
+        self.assertEqual(len(re.findall(WARNING, done.stderr)), 1, done.stderr)
+        self.redirected(">&-", "train", *QUICK, "--run-id", "a", "--resume", "auto", "--json", code=74)
 
     def test_a_training_whose_reader_ended_first_is_stopped_and_saved(self):
         """Ctrl-C on `tandem train | tee log` may end tee first."""
@@ -82,8 +103,10 @@ class Output(TandemTest):
 
     def test_a_product_that_cannot_be_written_is_74(self):
         self.tandem("train", *QUICK, "--run-id", "a")
+        Image.new("RGB", (32, 32)).save(self.folder / "picture.png")
         for where, *command in (["> /dev/full", "inspect", "runs/a"], ["> /dev/full", "runs"], [">&-", "runs"],
-                                ["> /dev/full", "eval", "--data", DATA, "--checkpoint", "runs/a"]):
+                                ["> /dev/full", "eval", "--data", DATA, "--checkpoint", "runs/a"],
+                                ["> /dev/full", "predict", "--checkpoint", "runs/a", "picture.png"]):
             with self.subTest(where=where, command=command):
                 done = self.redirected(where, *command, code=74)
                 self.assertEqual(re.findall("tandem: error: (.*): ", done.stderr), ["standard output"], done.stderr)

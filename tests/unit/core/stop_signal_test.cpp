@@ -1,5 +1,6 @@
 #include "tandem/core/stop_signal.hpp"
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -39,6 +40,30 @@ TEST(StopSignal, IsNoNewsToAProcessThatEndsTheJobItself) {
   std::raise(SIGTERM);
   EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(StopSignal::received(), SIGTERM);
+}
+
+// As with `2>&1 | less`, where nobody reads on: the run must go on to its checkpoint.
+TEST(StopSignal, DoesNotWaitForAReaderOfItsAnnouncement) {
+  int ends[2];
+  ASSERT_EQ(::pipe(ends), 0);
+  ASSERT_EQ(::fcntl(ends[1], F_SETFL, O_NONBLOCK), 0);
+  const std::vector<char> block(4096);
+  while (::write(ends[1], block.data(), block.size()) > 0) {
+  }
+  ASSERT_EQ(::fcntl(ends[1], F_SETFL, 0), 0);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    ::alarm(20);
+    ::dup2(ends[1], STDERR_FILENO);
+    const StopSignal stop(true);
+    std::raise(SIGTERM);
+    ::_exit(StopSignal::received() == SIGTERM ? 0 : 1);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+  ::close(ends[0]);
+  ::close(ends[1]);
 }
 
 TEST(StopSignal, GivesTheHandlersBack) {
