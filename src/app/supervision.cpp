@@ -8,6 +8,7 @@
 
 #include "tandem/comm/launcher.hpp"
 #include "tandem/comm/runtime.hpp"
+#include "tandem/core/clock.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
@@ -15,14 +16,9 @@
 namespace tandem::app {
 namespace {
 
-using Clock = std::chrono::steady_clock;
 constexpr auto kBetweenLooks = std::chrono::milliseconds(2);
 // A rank that crashed is never done, and its launcher may not end the others.
 constexpr double kPatience = 10;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // Collective. By rank, on every rank.
 std::vector<std::string> hosts_of(comm::MpiCommunicator& world, const std::string& host) {
@@ -65,9 +61,9 @@ void Supervision::leave_mpi() {
 void Supervision::await_ranks_of_host() {
   board_.enter(comm::Phase::kDone);
   if (!watchdog_) return;
-  const auto begin = Clock::now();
+  RunningTime time;
   while (!board_.is_host_done()) {
-    if (limits_.abort_seconds == 0 && seconds_since(begin) > kPatience) return;
+    if (limits_.abort_seconds == 0 && time.seconds() > kPatience) return;
     std::this_thread::sleep_for(kBetweenLooks);
   }
   await_processes();
@@ -77,11 +73,11 @@ void Supervision::await_processes() const {
   const std::vector<comm::RankView> ranks = board_.view();
   const int table = ranks[static_cast<std::size_t>(rank_)].table;
   if (table != rank_) return;  // a table's number is that of its lowest rank
-  const auto begin = Clock::now();
+  RunningTime time;
   for (const comm::RankView& rank : ranks) {
     if (rank.table != table || rank.rank == rank_) continue;
     while (comm::is_rank_process(rank.process, rank.rank)) {
-      const double seconds = seconds_since(begin);
+      const double seconds = time.seconds();
       if (limits_.abort_seconds == 0) return;
       if (seconds >= limits_.abort_seconds) {
         const comm::Stall stall{rank, seconds, true, rank_, -1};

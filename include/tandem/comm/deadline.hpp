@@ -1,6 +1,6 @@
-// Calls a function once, on a thread of its own, if the object still exists after some seconds. For
-// calls that the watchdog cannot cover, such as MPI_Init. Throws std::system_error if no thread can
-// be started.
+// Calls a function once, on a thread of its own, if the object still exists after some seconds.
+// Time for which the process is suspended does not count. For calls that the watchdog cannot cover,
+// such as MPI_Init. Throws std::system_error if no thread can be started.
 #pragma once
 
 #include <condition_variable>

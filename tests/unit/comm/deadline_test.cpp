@@ -1,9 +1,12 @@
 #include "tandem/comm/deadline.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <atomic>
 #include <chrono>
+#include <csignal>
 #include <thread>
 
 namespace tandem::comm {
@@ -14,6 +17,25 @@ TEST(Deadline, SpeaksOnceItIsMissed) {
   const Deadline deadline(0.01, [&] { ++late; });
   while (late == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   EXPECT_EQ(late, 1);
+}
+
+// The whole job may be suspended, for hours.
+TEST(Deadline, DoesNotCountTimeForWhichTheProcessIsStopped) {
+  const pid_t child = ::fork();
+  if (child == 0) {
+    const Deadline deadline(3, [] { ::_exit(1); });
+    ::kill(::getpid(), SIGSTOP);
+    std::this_thread::sleep_for(std::chrono::milliseconds(500));
+    ::_exit(0);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, WUNTRACED), child);
+  ASSERT_TRUE(WIFSTOPPED(status));
+  std::this_thread::sleep_for(std::chrono::seconds(4));
+  ::kill(child, SIGCONT);
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST(Deadline, IsSilentWhereItIsMetOrThereIsNone) {
