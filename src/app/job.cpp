@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <future>
+#include <thread>
 
 #include "doctor/doctor_judge.hpp"
 #include "options/stall_options.hpp"
@@ -20,6 +22,24 @@ namespace tandem::app {
 namespace {
 
 constexpr int kMostThreads = 1024;
+
+// If libtorch cannot start its threads, OpenMP ends the process with exit code 1, and pthreadpool
+// (which starts one per processor) waits for ever. So as many are started here first. Throws
+// std::system_error.
+void require_threads(int count) {
+  std::promise<void> all_tried;
+  const std::shared_future<void> end = all_tried.get_future();
+  std::vector<std::future<void>> started;  // joined first
+  try {
+    while (static_cast<int>(started.size()) < count) {
+      started.push_back(std::async(std::launch::async, [end] { end.wait(); }));
+    }
+  } catch (...) {
+    all_tried.set_value();
+    throw;
+  }
+  all_tried.set_value();
+}
 
 // Option texts may hold any byte but a null.
 std::string to_text(const Options& options) {
@@ -142,6 +162,7 @@ int use_threads(int asked, int otherwise) {
     threads = static_cast<int>(
         parse_integer(split(environment, ',').front(), 1, kMostThreads, "OMP_NUM_THREADS"));
   }
+  require_threads(std::max(threads, static_cast<int>(std::thread::hardware_concurrency())) - 1);
   at::set_num_threads(threads);
   return threads;
 }

@@ -1,50 +1,16 @@
 #include "tandem/data/parallel.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/resource.h>
 
 #include <atomic>
-#include <mutex>
-#include <system_error>
-#include <thread>
 #include <vector>
 
-#include "tandem/core/kernel_file.hpp"
+#include "support/no_more_threads.hpp"
 
 namespace tandem::data {
 namespace {
 
 #ifndef TANDEM_SANITIZED  // sanitizers need memory of their own for each call
-// glibc reuses stacks of ended threads, so some threads may start without new memory.
-class NoMoreThreads {
- public:
-  NoMoreThreads() {
-    const auto used = field_of(read_kernel_file("/proc/self/status").value_or(""), "VmSize");
-    getrlimit(RLIMIT_AS, &before_);
-    const rlimit no_stack{used.value_or(0) + (2 << 20), before_.rlim_max};
-    hold_.lock();
-    setrlimit(RLIMIT_AS, &no_stack);
-    try {
-      while (threads_.size() < 100) {
-        threads_.emplace_back([this] { const std::lock_guard<std::mutex> lock(hold_); });
-      }
-    } catch (const std::system_error&) {
-      are_refused = true;
-    }
-  }
-  ~NoMoreThreads() {
-    setrlimit(RLIMIT_AS, &before_);
-    hold_.unlock();
-    for (std::thread& each : threads_) each.join();
-  }
-  bool are_refused = false;
-
- private:
-  rlimit before_{};
-  std::mutex hold_;
-  std::vector<std::thread> threads_;
-};
-
 TEST(ForEachIndex, DoesAllOfItAlsoWhereNoThreadIsGranted) {
   const NoMoreThreads refused;
   ASSERT_TRUE(refused.are_refused);
