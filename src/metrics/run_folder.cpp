@@ -93,12 +93,18 @@ bool is_just_begun(const std::string& path) {
   });
 }
 
+// Other programs also keep safetensors files in a folder of this name.
+bool is_named_as_checkpoint(const std::string& path) {
+  const std::string name = std::filesystem::path(path).filename();
+  return name == "best.safetensors" ||
+         (name.rfind("step-", 0) == 0 && ends_with(name, ".safetensors"));
+}
+
 // Refuses a folder of other files, which was named by mistake.
 void require_run(const std::string& path) {
   const std::vector<std::string> checkpoints = list_folder(path + kCheckpoints);
   const bool has_checkpoint =
-      std::any_of(checkpoints.begin(), checkpoints.end(),
-                  [](const std::string& each) { return ends_with(each, ".safetensors"); });
+      std::any_of(checkpoints.begin(), checkpoints.end(), is_named_as_checkpoint);
   const bool has_manifest = !text_of(read_json(path + "/manifest.json"), "run_id").empty();
   if (RunLock::is_in(path) || has_manifest || has_checkpoint || is_just_begun(path)) return;
   throw CannotCreateError(path +
@@ -228,12 +234,14 @@ bool RunFolder::has_evaluation_after(std::uint64_t step) const {
   return number_of(read_json(evaluation_path()), "step") == static_cast<double>(step);
 }
 
-void RunFolder::supersede_after(const ResumePoint& point, Superseded& aside) const {
+void RunFolder::supersede_after(const ResumePoint& point, Superseded& aside,
+                                const Touch& touch) const {
   supersede_results_after(point, aside);
   JsonLinesSink::supersede_after(metrics_path(), point, aside, "metrics.jsonl");
   for (const std::string& path : list_folder(path_ + kRanks)) {
     const std::string name = std::filesystem::path(path).filename();
     if (name.rfind(kRankFile, 0) != 0) continue;
+    call(touch);
     JsonLinesSink::supersede_after(path, point, aside, "ranks/" + name);
   }
 }

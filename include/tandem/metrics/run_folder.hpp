@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "tandem/core/json.hpp"
+#include "tandem/core/touch.hpp"
 #include "tandem/metrics/run_lock.hpp"
 #include "tandem/metrics/superseded.hpp"
 
@@ -67,7 +68,7 @@ class RunFolder {
   // Call it before a run resumes from `point`. Moves aside what the run will write again: the end
   // of its metrics, and the summary, page and evaluation of a later step. Removes a summary and
   // page of the same step, because the run has not ended.
-  void supersede_after(const ResumePoint& point, Superseded& aside) const;
+  void supersede_after(const ResumePoint& point, Superseded& aside, const Touch& touch = {}) const;
   // Call it before a run resumes after its end. Removes the summary of that end, then moves its
   // model to model/ of `aside`, but not network.pt, which the run needs.
   void supersede_model(Superseded& aside) const;

@@ -51,6 +51,8 @@ TEST_F(OpenRunFolder, TakesWhatIsEmptyOrARun) {
   fs::remove(path_ + "/run.lock");
   write("thesis.tex");
   EXPECT_THROW(open(), CannotCreateError);
+  write("checkpoints/model.safetensors");
+  EXPECT_THROW(open(), CannotCreateError) << "another program's";
   write("checkpoints/step-00000004.safetensors");
   EXPECT_NO_THROW(open());
 }
