@@ -40,7 +40,7 @@ DescribedNetwork read_on_rank_0(Job& job, const std::string& checkpoint) {
   DescribedNetwork trained;
   std::string metadata;
   comm::agree_on_rank_0(job.world, [&] {
-    trained.file = read_model_file(checkpoint);
+    trained.file = read_model_file(checkpoint, [&] { job.touch(); });
     trained.network = network_of(trained.file);
     say_which_file(checkpoint, trained.file);
     metadata = Json(trained.file.description.to_metadata()).dump();

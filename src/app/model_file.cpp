@@ -106,9 +106,9 @@ std::string find_model_file(const std::string& checkpoint) {
                           "checkpoint; give the folder of a run that has saved one");
 }
 
-ModelFile read_model_file(const std::string& checkpoint) {
+ModelFile read_model_file(const std::string& checkpoint, const Touch& touch) {
   const std::string path = find_model_file(checkpoint);
-  model::SafetensorsFile file = model::read_safetensors(path);
+  model::SafetensorsFile file = model::read_safetensors(path, touch);
   const ModelDescription description = ModelDescription::from_metadata(file.metadata, path);
   const bool is_checkpoint = file.metadata.at("format") == train::kCheckpointFormat;
   if (!file.sealed && is_checkpoint) {

@@ -37,9 +37,9 @@ bool is_built_in(const std::string& model) {
 }
 
 void load_initial_weights(const std::string& path, const std::string& model,
-                          model::Network& network) {
+                          model::Network& network, const Touch& touch) {
   const std::string found = find_model_file(path);
-  model::SafetensorsFile file = model::read_safetensors(found);
+  model::SafetensorsFile file = model::read_safetensors(found, touch);
   const auto named = file.metadata.find("model");
   // lenet and simple have the same names and, for some images, the same shapes.
   if (named != file.metadata.end() && named->second != model && is_built_in(named->second) &&
@@ -82,8 +82,9 @@ model::NetworkPtr make_network_together(Job& job, const RunStart& start,
     job.warn(warning);
   }
   if (!config.init_from.empty() && !start.resumes) {
-    comm::agree_on_rank_0(job.world,
-                          [&] { load_initial_weights(config.init_from, config.model, *network); });
+    comm::agree_on_rank_0(job.world, [&] {
+      load_initial_weights(config.init_from, config.model, *network, [&] { job.touch(); });
+    });
   }
   return network;
 }

@@ -201,7 +201,7 @@ metrics::RunFolder open_folder(RunStart& start) {
   metrics::Superseded aside(start.folder->checkpoints_path());
   store.sweep();
   if (start.checkpoint) store.go_on_from(start.checkpoint_path, start.state.step, aside);
-  start.folder->supersede_after({start.state.step, start.state.evaluation_due}, aside);
+  start.folder->supersede_after({start.state.step, start.state.evaluation_due}, aside, start.touch);
   start.folder->supersede_model(aside);
   return std::move(*start.folder);
 }

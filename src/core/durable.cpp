@@ -104,7 +104,7 @@ void move_durably(const std::string& from, const std::string& to) {
   sync_folder(folder_of(from));
 }
 
-bool have_equal_bytes(const std::string& one, const std::string& other) {
+bool have_equal_bytes(const std::string& one, const std::string& other, const Touch& touch) {
   struct stat first {};
   struct stat second {};
   if (::stat(one.c_str(), &first) != 0 || ::stat(other.c_str(), &second) != 0) {
@@ -123,6 +123,7 @@ bool have_equal_bytes(const std::string& one, const std::string& other) {
                           std::memcmp(left.data(), right.data(), got) == 0;
     if (!is_equal) return false;
     at += got;
+    call(touch);
   }
   return true;
 }

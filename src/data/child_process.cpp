@@ -28,6 +28,7 @@ using Clock = std::chrono::steady_clock;
 
 // How long a killed process may take to end. One that is blocked in a dead file system never does.
 constexpr std::chrono::seconds kMostForEnd(5);
+constexpr Clock::duration kLongestWait = std::chrono::seconds(1);
 
 std::string errno_text() { return std::strerror(errno); }
 
@@ -100,18 +101,18 @@ void confine_child(const File& file, int answer, const ChildLimits& limits) {
 enum class End { kClosed, kLate, kTooLong };
 
 // Reads what the child sends until it closes the pipe.
-End receive(int pipe, const ChildLimits& limits, std::string& reply) {
+End receive(int pipe, const ChildLimits& limits, const Touch& touch, std::string& reply) {
   const auto deadline = Clock::now() + limits.time;
   std::vector<char> part(std::size_t{1} << 16);
   for (;;) {
-    const auto left =
-        std::chrono::duration_cast<std::chrono::milliseconds>(deadline - Clock::now()).count();
+    call(touch);  // the child has a time limit of its own
+    const auto left = deadline - Clock::now();
+    if (left.count() <= 0) return End::kLate;
     pollfd waiting{pipe, POLLIN, 0};
-    const int ready =
-        left <= 0 ? 0 : ::poll(&waiting, 1, static_cast<int>(std::min<long>(left, 1'000'000)));
-    if (ready < 0 && errno == EINTR) continue;
-    if (ready == 0 && left > 1'000'000) continue;
-    if (ready <= 0) return End::kLate;
+    const auto wait = std::chrono::ceil<std::chrono::milliseconds>(std::min(left, kLongestWait));
+    const int ready = ::poll(&waiting, 1, static_cast<int>(wait.count()));
+    if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
+    if (ready < 0) return End::kLate;
     const ssize_t got = ::read(pipe, part.data(), part.size());
     if (got < 0 && errno == EINTR) continue;
     if (got <= 0) return End::kClosed;
@@ -143,7 +144,7 @@ bool await_end(pid_t child, int& status) {
 }  // namespace
 
 std::string run_in_child(const File& file, const ChildLimits& limits,
-                         const std::function<std::string()>& work) {
+                         const std::function<std::string()>& work, const Touch& touch) {
   constexpr char kAdvice[] = "; the file is damaged or hostile, pack it again";
   const std::string& path = file.path();
   int ends[2];
@@ -157,7 +158,7 @@ std::string run_in_child(const File& file, const ChildLimits& limits,
   if (child == 0) run_and_exit(file, to_parent, limits, work);
   to_parent.close();
   std::string reply;
-  const End end = receive(from_child.descriptor(), limits, reply);
+  const End end = receive(from_child.descriptor(), limits, touch, reply);
   if (end != End::kClosed) ::kill(child, SIGKILL);
   int status = 0;
   if (!await_end(child, status)) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "tandem/core/file.hpp"
+#include "tandem/core/touch.hpp"
 
 namespace tandem::data {
 
@@ -22,7 +23,8 @@ struct ChildLimits {
 
 // Returns what the work returns. The child has no descriptors but that of `file`, which the work
 // parses, and standard streams on /dev/null. It writes no core file and runs no exit handlers.
+// `touch` is called once a second while it works, which its limits end.
 std::string run_in_child(const File& file, const ChildLimits& limits,
-                         const std::function<std::string()>& work);
+                         const std::function<std::string()>& work, const Touch& touch = {});
 
 }  // namespace tandem::data

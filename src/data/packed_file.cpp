@@ -78,7 +78,7 @@ PackedFile::PackedFile(const std::string& path, const Touch& touch)
     : parts_(std::make_unique<Parts>(path, touch)) {
   Parts& parts = *parts_;
   const FileProof proof = prove_file(parts.file, parts.touch);
-  PackedCatalog catalog = describe_packed_in_child(parts.file);
+  PackedCatalog catalog = describe_packed_in_child(parts.file, parts.touch);
   parts.info = info_of(catalog);
   parts.info.digest = proof.sha256;
   parts.info.sealed = proof.sealed;

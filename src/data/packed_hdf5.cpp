@@ -44,10 +44,10 @@ PackedCatalog describe_packed(const File& file) {
 
 }  // namespace
 
-PackedCatalog describe_packed_in_child(const File& file) {
+PackedCatalog describe_packed_in_child(const File& file, const Touch& touch) {
   const std::uint64_t file_bytes = file.size();
-  const std::string reply =
-      run_in_child(file, limits_for(file_bytes), [&] { return encode(describe_packed(file)); });
+  const auto work = [&] { return encode(describe_packed(file)); };
+  const std::string reply = run_in_child(file, limits_for(file_bytes), work, touch);
   PackedCatalog catalog = decode_catalog(reply, file.path());
   require_sound(catalog, file_bytes, file.path());
   return catalog;

@@ -210,7 +210,7 @@ void CheckpointStore::go_on_from(const std::string& path, std::uint64_t step,
     if (is_later || (may_be_damaged && !read_best())) later.push_back(file.path);
   }
   const auto move_aside = [&aside](const std::string& each) { aside.move(each, name_of(each)); };
-  if (!have_equal_bytes(path, own)) {
+  if (!have_equal_bytes(path, own, touch_)) {
     if (file_exists(own)) move_aside(own);  // damaged or different
     give_second_name(path, own, touch_);
   }

@@ -3,6 +3,7 @@
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 import time
@@ -62,15 +63,22 @@ class Stall(TandemTest):
         self.assertNotIn("advanced", errors)
 
     def test_a_slow_disk_is_no_stall(self):
-        command = [*MPIRUN, "-n", "2", PROGRAM, "train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64",
-                   "--max-steps", "2", "--eval-every", "0", "--run-id", "a", "--stall-warn", "0", "--stall-abort", "5"]
-        slow = {"LD_PRELOAD": os.environ["TANDEM_TEST_FAULT_POINTS"], "FAULT_POINTS_FOLDER": str(self.folder / "runs"),
-                "FAULT_POINTS": "write@step-00000002:1+:slow"}
-        start = time.monotonic()
-        done = subprocess.run(command, cwd=self.folder, text=True, capture_output=True, env={**os.environ, **slow})
-        self.assertGreater(time.monotonic() - start, 10, "the checkpoint was written too soon to be one of a slow disk")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertNotIn("advanced", done.stderr)
+        """Each call takes a second, on the checkpoint that is written, on the data set, and on the model that eval reads."""
+        shutil.copy(DATA, self.folder / "data.h5")
+        train = ["train", "--data", "data.h5", "--model", "lenet", "--global-batch-size", "64", "--max-steps", "2", "--eval-every", "0"]
+        evaluate = ["eval", "--data", "data.h5", "--checkpoint", "runs/a/checkpoints/step-00000002.safetensors"]
+        for calls, command in (("write@step-00000002:1+:slow", [*train, "--run-id", "a"]),
+                               ("read@data.h5:1+:slow", [*train, "--run-id", "b"]),
+                               ("read@step-00000002:1+:slow", evaluate)):
+            with self.subTest(calls):
+                slow = {"LD_PRELOAD": os.environ["TANDEM_TEST_FAULT_POINTS"], "FAULT_POINTS_FOLDER": str(self.folder),
+                        "FAULT_POINTS": calls}
+                start = time.monotonic()
+                done = subprocess.run([*MPIRUN, "-n", "2", PROGRAM, *command, "--stall-warn", "0", "--stall-abort", "5"],
+                                      cwd=self.folder, text=True, capture_output=True, env={**os.environ, **slow})
+                self.assertGreater(time.monotonic() - start, 10, "too soon for a slow disk")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertNotIn("advanced", done.stderr)
 
     def test_ranks_do_not_outlive_their_launcher(self):
         process = self.start("a", 2)

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "tandem/app/network_file.hpp"
+#include "tandem/core/touch.hpp"
 #include "tandem/data/dataset_info.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/model/safetensors.hpp"
@@ -42,7 +43,7 @@ struct ModelFile {
   std::vector<model::NamedTensor> tensors;  // without those of an optimizer
   bool is_checkpoint = false;
 };
-ModelFile read_model_file(const std::string& checkpoint);
+ModelFile read_model_file(const std::string& checkpoint, const Touch& touch = {});
 // Prints which file of a run folder is read; nothing if `checkpoint` is the file itself.
 void say_which_file(const std::string& checkpoint, const ModelFile& file);
 

@@ -22,6 +22,6 @@ void give_second_name(const std::string& from, const std::string& to, const Touc
 // Renames a file, even to another file system. The folder of `to` must exist.
 void move_durably(const std::string& from, const std::string& to);
 // Whether both files exist and hold the same bytes.
-bool have_equal_bytes(const std::string& one, const std::string& other);
+bool have_equal_bytes(const std::string& one, const std::string& other, const Touch& touch = {});
 
 }  // namespace tandem

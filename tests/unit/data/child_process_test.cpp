@@ -10,6 +10,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "data_fixtures.hpp"
@@ -44,6 +45,16 @@ TEST_F(ChildProcess, ReturnsWhatTheWorkReturns) {
   EXPECT_EQ(run([] { return std::string(); }), "");
   const std::string longer(300'000, 'x');  // more than a pipe holds
   EXPECT_EQ(run([&] { return longer; }), longer);
+}
+
+TEST_F(ChildProcess, TellsThatItsWorkGoesOn) {
+  int touches = 0;
+  const auto work = [] {
+    std::this_thread::sleep_for(1500ms);
+    return std::string();
+  };
+  run_in_child(file_, limits_, work, [&] { ++touches; });
+  EXPECT_GE(touches, 2);
 }
 
 TEST_F(ChildProcess, ErrorsComeBackWithTheirCodeAndText) {

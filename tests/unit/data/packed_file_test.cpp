@@ -3,9 +3,13 @@
 #include <gtest/gtest.h>
 #include <hdf5.h>
 
+#include <chrono>
 #include <cmath>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "data_fixtures.hpp"
@@ -146,6 +150,28 @@ TEST_F(PackedFileTest, GivesBackWhatWasPacked) {
     EXPECT_EQ(images, expected_images);
     EXPECT_EQ(labels, expected_labels);
   }
+}
+
+TEST_F(PackedFileTest, AFileThatIsReplacedIsReadToItsEnd) {
+  const PackedFile file(path_);
+  write_bytes(folder_ / "next.h5", "another data set");
+  std::filesystem::rename(folder_ / "next.h5", path_);
+  std::vector<std::uint8_t> images(kImages * 3072);
+  std::vector<std::uint8_t> expected(images.size());
+  std::vector<std::uint8_t> labels(kImages);
+  file.read(Split::kTrain, 0, images, labels);
+  make_synthetic(kImages, 3)->read(Split::kTrain, 0, kImages, expected.data(), labels.data());
+  EXPECT_EQ(images, expected);
+}
+
+TEST_F(PackedFileTest, AFileThatIsWrittenToIsRefused) {
+  const PackedFile file(path_);
+  std::this_thread::sleep_for(std::chrono::milliseconds(20));  // times of files are no finer
+  std::fstream(path_, std::ios::in | std::ios::out).put(bytes_.front());
+  std::vector<std::uint8_t> images(3072);
+  std::vector<std::uint8_t> labels(1);
+  expect_error(ExitCode::kBadData, {path_, "was written to while it was read"},
+               [&] { file.read(Split::kTrain, 0, images, labels); });
 }
 
 TEST_F(PackedFileTest, RangesOutsideAreErrorsOfTheCaller) {
