@@ -24,6 +24,7 @@ TEST(Deadline, DoesNotCountTimeForWhichTheProcessIsStopped) {
   const pid_t child = ::fork();
   if (child == 0) {
     const Deadline deadline(3, [] { ::_exit(1); });
+    std::this_thread::sleep_for(std::chrono::milliseconds(200));  // its thread waits then
     ::kill(::getpid(), SIGSTOP);
     std::this_thread::sleep_for(std::chrono::milliseconds(500));
     ::_exit(0);
