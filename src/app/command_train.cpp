@@ -95,11 +95,10 @@ int run_train(Job& job, const Arguments& arguments) {
   });
   require_same_run(job, start, options, info.digest, network_file.sha256, arithmetic.global_batch);
   if (const auto summary = summary_if_complete(job, start, arithmetic.total_steps)) {
-    if (job.is_root() && request.reporting.json) print_line_in_time(summary->dump());
-    if (job.is_root() && !request.reporting.json) {
-      show_line(start.run_id + " is complete:\n" + summary->dump(2) +
-                "\nmore --epochs or --max-steps would go on with it");
-    }
+    const std::string text = start.run_id + " is complete:\n" + summary->dump(2) +
+                             "\nmore --epochs or --max-steps would go on with it";
+    if (job.is_root())
+      request.reporting.json ? print_line_in_time(summary->dump()) : show_line(text);
     return 0;
   }
   owe_last_evaluation(job, start, config, arithmetic.total_steps, request.reporting.views);

@@ -21,7 +21,7 @@ void make_folders_durably(const std::string& path);
 void give_second_name(const std::string& from, const std::string& to, const Touch& touch = {});
 // Renames a file, even to another file system. The folder of `to` must exist.
 void move_durably(const std::string& from, const std::string& to);
-// Whether both files exist and hold the same bytes.
+// Whether both files exist and hold the same bytes. `touch` is called as they are read.
 bool have_equal_bytes(const std::string& one, const std::string& other, const Touch& touch = {});
 
 }  // namespace tandem

@@ -57,11 +57,11 @@ class File {
 
 // The whole file; IoError if it is larger than `limit` bytes.
 std::string read_file(const std::string& path, std::uint64_t limit = std::uint64_t{1} << 30);
-// IoError if the system cannot tell, as without permission to search a folder.
+// Both throw IoError if the system cannot tell, as without permission to search a folder.
 bool file_exists(const std::string& path);
+bool is_folder(const std::string& path);
 // The paths of what a folder holds, in no order; nothing where there is no such folder.
 std::vector<std::string> list_folder(const std::string& path);
-bool is_folder(const std::string& path);  // likewise
 // SHA-256 of what `digest` has seen and a file's bytes from `offset` to its end.
 std::string sha256_of_file(const File& file, std::uint64_t offset = 0, Sha256 digest = {},
                            const Touch& touch = {});

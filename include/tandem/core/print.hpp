@@ -18,10 +18,10 @@ void print_warning(std::string_view message);
 void print_note(std::string_view message);
 // A line of the command's result on standard output; control characters except newline are escaped.
 void print_line(std::string_view line);
-// The same, but an IoError if nobody reads from standard output for 5 s.
+// As print_line(), with an IoError if standard output does not accept the line within 5 s.
 void print_line_in_time(std::string_view line);
-// The same for progress, which no result depends on. If standard output cannot be written, or does
-// not accept the line within 5 s, the line is dropped; the first time a warning says so.
+// As print_line(), for progress, which no result depends on. If standard output cannot be written,
+// or does not accept the line within 5 s, the line is dropped; the first time a warning says so.
 void show_line(std::string_view line);
 // Bytes on standard output just as they are, for a format that has control characters of its own;
 // what comes from outside was escaped before.

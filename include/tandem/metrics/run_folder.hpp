@@ -67,7 +67,7 @@ class RunFolder {
   bool has_evaluation_after(std::uint64_t step) const;
   // Call it before a run resumes from `point`. Moves aside what the run will write again: the end
   // of its metrics, and the summary, page and evaluation of a later step. Removes a summary and
-  // page of the same step, because the run has not ended.
+  // page of the same step, because the run has not ended. Calls `touch` for each rank's metrics.
   void supersede_after(const ResumePoint& point, Superseded& aside, const Touch& touch = {}) const;
   // Call it before a run resumes after its end. Removes the summary of that end, then moves its
   // model to model/ of `aside`, but not network.pt, which the run needs.
