@@ -21,6 +21,10 @@ class CallRecord {
     if (!path.empty()) file_ = std::fopen(path.c_str(), "ae");
   }
 
+  // As in FaultPlan.
+  void before_fork() { mutex_.lock(); }
+  void after_fork() { mutex_.unlock(); }
+
   bool is_wanted() const { return file_ != nullptr; }
 
   std::unique_lock<std::mutex> lock() { return std::unique_lock<std::mutex>(mutex_); }

@@ -4,6 +4,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
 
@@ -35,6 +36,23 @@ inline FaultPlan& plan() {
 inline CallRecord& record() {
   static auto& instance = *new CallRecord;
   return instance;
+}
+
+// In the order in which change() takes the locks.
+inline void keep_locks_over_forks() {
+  ::pthread_atfork(
+      [] {
+        record().before_fork();
+        plan().before_fork();
+      },
+      [] {
+        plan().after_fork();
+        record().after_fork();
+      },
+      [] {
+        plan().after_fork();
+        record().after_fork();
+      });
 }
 
 inline void kill_this_process() {

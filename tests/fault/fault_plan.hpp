@@ -50,6 +50,10 @@ class FaultPlan {
     if (!log.empty()) log_ = std::fopen(log.c_str(), "ae");
   }
 
+  // A process that is forked while another thread holds the lock would wait for it for ever.
+  void before_fork() { mutex_.lock(); }
+  void after_fork() { mutex_.unlock(); }
+
   // The absolute path without "." and "..".
   static std::string absolute(const std::string& path) {
     std::error_code error;

@@ -42,6 +42,10 @@ using testing::plan;
   va_end(rest);                                      \
   return testing::open_file(path, flags, [&] { return call; })
 
+namespace {
+[[gnu::constructor]] void prepare() { testing::keep_locks_over_forks(); }
+}  // namespace
+
 extern "C" {
 
 int open(const char* path, int flags, ...) {

@@ -9,11 +9,14 @@ import subprocess
 import time
 import unittest
 
+from jobs import Job
 from processes import ranks_of
 from tandem import DATA, MPIRUN, PROGRAM, TandemTest
 
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64", "--epochs", "100000", "--log-every", "1",
          "--eval-every", "0", "--quiet"]
+
+FAULT_POINTS = os.environ["TANDEM_TEST_FAULT_POINTS"]
 
 
 class Stall(TandemTest):
@@ -71,14 +74,14 @@ class Stall(TandemTest):
                                ("read@data.h5:1+:slow", [*train, "--run-id", "b"]),
                                ("read@step-00000002:1+:slow", evaluate)):
             with self.subTest(calls):
-                slow = {"LD_PRELOAD": os.environ["TANDEM_TEST_FAULT_POINTS"], "FAULT_POINTS_FOLDER": str(self.folder),
-                        "FAULT_POINTS": calls}
                 start = time.monotonic()
-                done = subprocess.run([*MPIRUN, "-n", "2", PROGRAM, *command, "--stall-warn", "0", "--stall-abort", "5"],
-                                      cwd=self.folder, text=True, capture_output=True, env={**os.environ, **slow})
+                job = Job([*MPIRUN, "-n", 2, "-x", f"LD_PRELOAD={FAULT_POINTS}", PROGRAM, *command, "--stall-warn", "0",
+                           "--stall-abort", "5"], self.folder,
+                          {"FAULT_POINTS_FOLDER": str(self.folder), "FAULT_POINTS": calls})
+                code, words = job.wait(120)
                 self.assertGreater(time.monotonic() - start, 10, "too soon for a slow disk")
-                self.assertEqual(done.returncode, 0, done.stderr)
-                self.assertNotIn("advanced", done.stderr)
+                self.assertEqual(code, 0, words)
+                self.assertNotIn("advanced", words)
 
     def test_ranks_do_not_outlive_their_launcher(self):
         process = self.start("a", 2)

@@ -6,7 +6,7 @@ import subprocess
 import time
 import uuid
 
-from processes import by_rank, kill_all
+from processes import by_rank, kill_all, state_of
 
 
 class Job:
@@ -48,7 +48,9 @@ class Job:
                 time.sleep(0.02)
             return self.process.returncode, words
         except subprocess.TimeoutExpired as error:
-            raise AssertionError(f"not over in {seconds} s: processes {self.processes()} of {self.command}") from error
+            states = "; ".join(state_of(process) for process in self.processes())
+            words = (error.output or b"").decode()
+            raise AssertionError(f"not over in {seconds} s: {self.command}: {states}\n{words}") from error
         finally:
             self.end()
 

@@ -46,6 +46,17 @@ def ranks_of(launcher):
     return by_rank(children.split())
 
 
+def state_of(process):
+    """Its name, its state, and for each thread in which call of the kernel it is, to say where a job hangs."""
+    try:
+        folder = pathlib.Path(f"/proc/{process}")
+        state = (folder / "stat").read_text().rpartition(")")[2].split()[0]
+        calls = [(task / "syscall").read_text().split()[0] for task in (folder / "task").iterdir()]
+        return f"{process} {(folder / 'comm').read_text().strip()} {state} in calls {' '.join(calls)}"
+    except OSError:
+        return f"{process} has ended"
+
+
 def tensor_in(checkpoint, name):
     """The bytes of a tensor of a safetensors file."""
     content = checkpoint.read_bytes()
