@@ -46,7 +46,7 @@ class RunStartTest : public ::testing::Test {
     train::CheckpointStore(run("/checkpoints")).write(checkpoint, {});
   }
   void save(std::uint64_t step, bool is_best = false) {
-    save(step, {{"global_batch", "64"}, {"optimizer_steps", "9"}, {"bucket_mb", "2.5"}}, is_best);
+    save(step, {{"global_batch", "64"}, {"optimizer_steps", "9"}, {"bucket_mb", "0.5"}}, is_best);
   }
   void make_run() { metrics::RunFolder::create(reporting_.runs_dir, "a"); }
   void damage(const std::string& name) {
@@ -117,7 +117,7 @@ TEST_F(RunStartTest, AutoTakesWhatTheCheckpointHolds) {
   EXPECT_EQ(found.checkpoint_path, checkpoint("step-00000020.safetensors"));
   EXPECT_EQ(found.global_batch, 64U);
   EXPECT_EQ(found.optimizer_steps, 9U);
-  EXPECT_EQ(found.bucket_mb, 2.5);
+  EXPECT_EQ(found.bucket_mb, 0.5);
   EXPECT_EQ(found.refused, "");
   EXPECT_TRUE(found.folder);
 }
@@ -132,7 +132,7 @@ TEST_F(RunStartTest, EveryRankGetsItsPart) {
   EXPECT_TRUE(other.resumes);
   EXPECT_EQ(other.global_batch, 64U);
   EXPECT_EQ(other.optimizer_steps, 9U);
-  EXPECT_EQ(other.bucket_mb, 2.5);
+  EXPECT_EQ(other.bucket_mb, 0.5);
   EXPECT_EQ(other.state.step, 20U);
   EXPECT_FALSE(other.state.evaluation_due);
   EXPECT_EQ(other.state.loss_scale.scale, 512);
