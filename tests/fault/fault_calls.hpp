@@ -28,15 +28,17 @@ Function* original(Function* /*own*/, const char* name) {
 #define ORIGINAL(function) tandem::testing::original(&function, #function)
 
 // Never destroyed, because other destructors still close files.
-inline FaultPlan& plan() {
-  static auto& instance = *new FaultPlan;
+inline FaultPlan*& plan_in_use() {
+  static auto* instance = new FaultPlan;
   return instance;
 }
+inline FaultPlan& plan() { return *plan_in_use(); }
 
-inline CallRecord& record() {
-  static auto& instance = *new CallRecord;
+inline CallRecord*& record_in_use() {
+  static auto* instance = new CallRecord;
   return instance;
 }
+inline CallRecord& record() { return *record_in_use(); }
 
 // In the order in which change() takes the locks.
 inline void keep_locks_over_forks() {

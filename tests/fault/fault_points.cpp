@@ -48,6 +48,12 @@ namespace {
 
 extern "C" {
 
+// For fork_server.cpp: a process that was forked takes the plan of its own environment.
+void read_fault_plan_again() {
+  testing::plan_in_use() = new testing::FaultPlan;
+  testing::record_in_use() = new testing::CallRecord;
+}
+
 int open(const char* path, int flags, ...) {
   OPEN(PATH(path), flags, ORIGINAL(open)(path, flags, mode));
 }

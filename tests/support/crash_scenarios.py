@@ -9,6 +9,7 @@ import subprocess
 
 import crash_states
 from file_changes import scan
+from fork_server import run_forked
 from run_outcome import Facts, Outcome, checkpoint_step, exit_reason
 from tandem import MPIRUN, PROGRAM
 
@@ -38,21 +39,23 @@ class Run:
 
     def start(self, *more, epochs=3, ranks=None, expected=(0,), watched="runs", quiet=("--quiet",), **fault):
         """Starts or resumes the run; exit code and output. `plan`, `record` and `log` are those of fault_points.cpp."""
-        command = [PROGRAM, *TRAIN, *self.options, "--epochs", str(epochs), *quiet, *more]
+        command = [PROGRAM, *TRAIN, *self.options, "--epochs", str(epochs), *quiet, *map(str, more)]
         names = {"plan": "FAULT_POINTS", "record": "FAULT_POINTS_RECORD", "log": "FAULT_POINTS_LOG"}
         # Two that begin and end at the same time would take each other's session folder away.
         environment = {} if ranks else {**ALONE, "OMPI_MCA_orte_tmpdir_base": str(self.folder)}
         if fault:
             environment.update({names[name]: str(value) for name, value in fault.items()},
                                FAULT_POINTS_LIBRARY=LIBRARY, FAULT_POINTS_FOLDER=watched)
-            command = ["bash", "-c", IN_RANK_0, "bash", *command]
+        environment = {**os.environ, **environment}
         if ranks:
-            command = [*MPIRUN, "-n", str(ranks), *command]
-        done = subprocess.run(command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-                              timeout=SECONDS, env={**os.environ, **environment})
-        code = 128 - done.returncode if done.returncode < 0 else done.returncode
-        assert expected is None or code in expected, f"exit code {code} of {' '.join(command)}\n{done.stdout}"
-        return code, done.stdout
+            wrapper = ["bash", "-c", IN_RANK_0, "bash"] if fault else []
+            done = subprocess.run([*MPIRUN, "-n", str(ranks), *wrapper, *command], cwd=self.folder, text=True,
+                                  stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=SECONDS, env=environment)
+            code, words = 128 - done.returncode if done.returncode < 0 else done.returncode, done.stdout
+        else:
+            code, words = run_forked(command, self.folder, environment, SECONDS, bool(fault))
+        assert expected is None or code in expected, f"exit code {code} of {' '.join(command)}\n{words}"
+        return code, words
 
     def outcome(self):
         return Outcome(self.path)
