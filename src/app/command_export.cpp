@@ -8,6 +8,7 @@
 #include "tandem/model/pth_file.hpp"
 #include "tandem/model/safetensors.hpp"
 #include "tandem/model/script_network.hpp"
+#include "tandem/train/checkpoint.hpp"
 
 namespace tandem::app {
 namespace {
@@ -23,6 +24,10 @@ int run_export(const Arguments& arguments) {
     options.add_fault("--output: '" + output + "' ends neither in .pth nor .safetensors nor .pt");
   }
   options.throw_faults("export");
+  if (!to_pth && !to_pt && file_exists(output) && train::look_at_checkpoint(output).step) {
+    throw CannotCreateError(output +
+                            ": is a checkpoint, from which a run resumes; choose another --output");
+  }
 
   const ModelFile file = read_model_file(options.text("checkpoint"));
   say_which_file(options.text("checkpoint"), file);

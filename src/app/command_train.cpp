@@ -242,7 +242,7 @@ int run_train(Job& job, const Arguments& arguments) {
     job.warn("--profile " + options.text("profile") + ": the run made no such step");
   }
   board.report(result.steps, comm::Phase::kCheckpoint);
-  const std::string lost = keeper.finish();
+  const RunEnd end{folder, result, startup.count(), keeper.finish()};
   if (!result.stopped) {
     for (const auto& sink : sinks) sink->finish();
   }
@@ -251,7 +251,7 @@ int run_train(Job& job, const Arguments& arguments) {
 
   // 8. Leave the model, the page and the summary.
   board.enter(comm::Phase::kExport);
-  if (!result.stopped) export_model(job, folder, *network, description, lost);
+  if (!result.stopped) export_model(job, end, *network, description);
   comm::agree_on_rank_0(job.world, [&] {
     const Json summary = make_summary(folder->run_id(), result, job.topology.world,
                                       model::weights_sha256(*network), startup.count());
@@ -259,7 +259,7 @@ int run_train(Job& job, const Arguments& arguments) {
     if (!request.reporting.quiet) show_line(describe_end(result, folder->path()));
     // A stopped run must end with 75 even if the line cannot be written.
     if (request.reporting.json) (result.stopped ? show_line : print_line_in_time)(summary.dump());
-    if (!lost.empty()) throw IoError("the last checkpoint could not be written: " + lost);
+    if (!end.lost.empty()) throw IoError(describe_lost(end));
   });
   return static_cast<int>(result.stopped ? ExitCode::kStopped : ExitCode::kDone);
 }

@@ -17,21 +17,39 @@
 namespace tandem::app {
 namespace {
 
-// What `error`, which kept one of the model's files from being written, leaves of a run that is
-// done. `lost`: why its last checkpoint is not there, or "".
-std::string what_is_left(const metrics::RunFolder& folder, bool has_safetensors,
-                         const std::string& lost) {
-  if (lost.empty()) {
-    return "; the run itself is done: free space on the disk, and the same command with --resume "
-           "auto writes the model";
+std::vector<train::CheckpointFile> checkpoints_of(const metrics::RunFolder& folder) {
+  return train::CheckpointStore(folder.checkpoints_path()).files();
+}
+
+// A checkpoint may have been saved before the evaluation whose results could not be added.
+bool has_last_checkpoint(const RunEnd& end) {
+  const std::vector<train::CheckpointFile> all = checkpoints_of(*end.folder);
+  return !all.empty() && all.front().step == end.result.steps;
+}
+
+// What an error that kept one of the model's files from being written leaves of a run that is done.
+std::string what_is_left(const RunEnd& end, bool has_safetensors) {
+  constexpr char kFix[] = ": free space on the disk, and the same command with --resume auto ";
+  if (end.lost.empty() || has_last_checkpoint(end)) {
+    const std::string lost =
+        end.lost.empty() ? "; the run itself is done" : "\n" + describe_lost(end);
+    return lost + kFix + (end.lost.empty() ? "" : "evaluates again and ") + "writes the model";
   }
-  std::string text = "\nthe last checkpoint could not be written either: " + lost;
-  text += has_safetensors ? "\nthe final weights are in " + folder.safetensors_path() + " alone"
-                          : "\nso the final weights are in no file";
-  text +=
-      ": free space on the disk, and the same command with --resume auto trains again from the ";
-  const bool has_earlier = !train::CheckpointStore(folder.checkpoints_path()).files().empty();
-  return text + (has_earlier ? "checkpoint before" : "beginning");
+  std::string text = "\nthe last checkpoint could not be written either: " + end.lost;
+  text += has_safetensors
+              ? "\nthe final weights are in " + end.folder->safetensors_path() + " alone"
+              : "\nso the final weights are in no file";
+  return text + kFix + "trains again from the " +
+         (checkpoints_of(*end.folder).empty() ? "beginning" : "checkpoint before");
+}
+
+void leave_failure(const RunEnd& end, int world, const std::exception& error) {
+  try {
+    leave_result(*end.folder, make_failure_summary(end.folder->run_id(), end.result, world,
+                                                   end.startup_seconds, message_of(error)));
+  } catch (const std::exception& unwritten) {
+    print_warning(message_of(unwritten));
+  }
 }
 
 }  // namespace
@@ -49,10 +67,7 @@ train::TrainResult run_trainer(train::Trainer& trainer,
     if (folder) {
       try {
         for (const auto& sink : sinks) sink->sync();
-        const Json summary =
-            make_failure_summary(folder->run_id(), trainer.result(), job.topology.world,
-                                 startup_seconds, message_of(error));
-        leave_result(*folder, summary);
+        leave_failure({folder, trainer.result(), startup_seconds, ""}, job.topology.world, error);
       } catch (const std::exception& unwritten) {
         print_warning(message_of(unwritten));
       }
@@ -61,26 +76,35 @@ train::TrainResult run_trainer(train::Trainer& trainer,
   }
 }
 
-void export_model(Job& job, const std::optional<metrics::RunFolder>& folder,
-                  model::Network& network, const ModelDescription& description,
-                  const std::string& lost) {
+void export_model(Job& job, const RunEnd& end, model::Network& network,
+                  const ModelDescription& description) {
   train::broadcast_buffers(job.world, network);
   comm::agree_on_rank_0(job.world, [&] {
-    folder->require_held();
+    const metrics::RunFolder& folder = *end.folder;
+    folder.require_held();
     const std::vector<model::NamedTensor> tensors = model::state_dict(network);
     bool has_safetensors = false;
     try {
-      model::write_safetensors(folder->safetensors_path(), tensors, description.to_metadata(),
+      model::write_safetensors(folder.safetensors_path(), tensors, description.to_metadata(),
                                [&job] { job.touch(); });
       has_safetensors = true;
-      model::write_pth(folder->pth_path(description.dataset), tensors);
+      model::write_pth(folder.pth_path(description.dataset), tensors);
       job.touch();
     } catch (const Error& error) {
       // A full disk can make creating a file fail as well as writing it.
       if (error.code() != ExitCode::kIo && error.code() != ExitCode::kCannotCreate) throw;
-      throw Error(error.code(), error.what() + what_is_left(*folder, has_safetensors, lost));
+      const Error told(error.code(), error.what() + what_is_left(end, has_safetensors));
+      leave_failure(end, job.topology.world, told);
+      throw told;
     }
   });
+}
+
+std::string describe_lost(const RunEnd& end) {
+  return (has_last_checkpoint(end)
+              ? "the last checkpoint is there, but the evaluation after it could not be added: "
+              : "the last checkpoint could not be written: ") +
+         end.lost;
 }
 
 }  // namespace tandem::app

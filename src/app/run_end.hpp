@@ -21,10 +21,20 @@ train::TrainResult run_trainer(train::Trainer& trainer,
                                const std::optional<metrics::RunFolder>& folder,
                                const metrics::Sinks& sinks, Job& job, double startup_seconds);
 
-// Collective. Rank 0 writes the model in both forms; all ranks have the same weights. `lost`: on
-// rank 0 why the last checkpoint could not be written, or "".
-void export_model(Job& job, const std::optional<metrics::RunFolder>& folder,
-                  model::Network& network, const ModelDescription& description,
-                  const std::string& lost);
+// How the training of a run ended.
+struct RunEnd {
+  const std::optional<metrics::RunFolder>& folder;  // on rank 0
+  const train::TrainResult& result;
+  double startup_seconds;
+  std::string lost;  // on rank 0 why the last state could not be saved, or ""
+};
+
+// Collective. Rank 0 writes the model in both forms; all ranks have the same weights. If that
+// fails, it leaves a summary of the failure.
+void export_model(Job& job, const RunEnd& end, model::Network& network,
+                  const ModelDescription& description);
+
+// Rank 0: what `end.lost` means for the run.
+std::string describe_lost(const RunEnd& end);
 
 }  // namespace tandem::app

@@ -63,24 +63,6 @@ std::string as_file_name(std::string name) {
   return name;
 }
 
-// The path of the run, which nothing has yet.
-std::string free_path(const std::string& runs_dir, const std::string& run_id) {
-  check_run_id(run_id);
-  try {
-    make_folders_durably(runs_dir);
-  } catch (const CannotCreateError& error) {
-    throw CannotCreateError(std::string("--runs-dir: ") + error.what() +
-                            "; choose a writable place");
-  }
-  const std::string path = runs_dir + "/" + run_id;
-  if (file_exists(path)) {
-    throw CannotCreateError(path +
-                            ": a run is there already and is left as it is; go on with it by "
-                            "--resume auto, or choose another --run-id");
-  }
-  return path;
-}
-
 // A run that was killed while it created its folder has some of kFolders and nothing else.
 // checkpoints/ may be a mount point, which exists before the run.
 bool is_just_begun(const std::string& path) {
@@ -102,15 +84,37 @@ bool is_named_as_checkpoint(const std::string& path) {
 
 // Refuses a folder of other files, which was named by mistake.
 void require_run(const std::string& path) {
-  const std::vector<std::string> checkpoints = list_folder(path + kCheckpoints);
-  const bool has_checkpoint =
-      std::any_of(checkpoints.begin(), checkpoints.end(), is_named_as_checkpoint);
-  const bool has_manifest = !text_of(read_json(path + "/manifest.json"), "run_id").empty();
-  if (RunLock::is_in(path) || has_manifest || has_checkpoint || is_just_begun(path)) return;
+  const auto is_run = [&path] {
+    const std::vector<std::string> checkpoints = list_folder(path + kCheckpoints);
+    return RunLock::is_in(path) || !text_of(read_json(path + "/manifest.json"), "run_id").empty() ||
+           std::any_of(checkpoints.begin(), checkpoints.end(), is_named_as_checkpoint) ||
+           is_just_begun(path);
+  };
+  if (is_folder(path) && is_run()) return;
   throw CannotCreateError(path +
                           ": is neither empty nor the folder of a run, for it has no run.lock, "
                           "manifest.json or checkpoints of tandem; it is left as it is; choose "
                           "another --run-id");
+}
+
+// The path of the run, which nothing has yet.
+std::string free_path(const std::string& runs_dir, const std::string& run_id) {
+  check_run_id(run_id);
+  try {
+    make_folders_durably(runs_dir);
+  } catch (const CannotCreateError& error) {
+    throw CannotCreateError(std::string("--runs-dir: ") + error.what() +
+                            "; choose a writable place");
+  }
+  const std::string path = runs_dir + "/" + run_id;
+  if (!file_exists(path)) return path;
+  require_run(path);
+  throw CannotCreateError(path +
+                          (is_just_begun(path)
+                               ? ": the folder is there already, without a run; start in it"
+                               : ": a run is there already and is left as it is; go on with "
+                                 "it") +
+                          " by --resume auto, or choose another --run-id");
 }
 
 // "/rank-0001.jsonl"
@@ -166,11 +170,16 @@ RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_
   }
   free_path(runs_dir, run_id);
   make_folder(path);
-  RunFolder folder(run_id, path, std::move(lock));  // locks it before another start can
-  for (const char* each : kFolders) make_folder(path + each);
-  sync_folder(path);
-  sync_folder(runs_dir);
-  return folder;
+  try {
+    RunFolder folder(run_id, path, std::move(lock));  // locks it before another start can
+    for (const char* each : kFolders) make_folder(path + each);
+    sync_folder(path);
+    sync_folder(runs_dir);
+    return folder;
+  } catch (const CannotCreateError&) {
+    ::rmdir(path.c_str());  // stays if the lock, or another start, left a file there
+    throw;
+  }
 }
 
 bool RunFolder::exists(const std::string& runs_dir, const std::string& run_id) {

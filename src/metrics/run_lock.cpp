@@ -25,14 +25,18 @@ namespace tandem::metrics {
 namespace {
 
 constexpr char kName[] = "/run.lock";
-constexpr char kFix[] = "; make it writable, or choose another --runs-dir";
 constexpr std::size_t kLongest = 4096;
+
+[[noreturn]] void throw_unusable(const std::string& path, const char* what, int error) {
+  const bool is_full = error == ENOSPC || error == EDQUOT;
+  throw CannotCreateError(path + what + std::strerror(error) +
+                          (is_full ? "; free space there" : "; make it writable") +
+                          ", or choose another --runs-dir");
+}
 
 File open_lock(const std::string& path) {
   const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
-  if (descriptor < 0) {
-    throw CannotCreateError(path + ": cannot be opened: " + std::strerror(errno) + kFix);
-  }
+  if (descriptor < 0) throw_unusable(path, ": cannot be opened: ", errno);
   return File(descriptor, path);
 }
 
@@ -94,7 +98,10 @@ class RunLock::Heartbeat {
     take_kernels_lock();
     const bool was_silent = wait_until_free();
     if (!write_record()) {
-      throw CannotCreateError(file_.path() + ": cannot be written: " + std::strerror(errno) + kFix);
+      const int error = errno;
+      // Else the next start would take the folder for a run.
+      if (content().empty()) ::unlink(file_.path().c_str());
+      throw_unusable(file_.path(), ": cannot be written: ", error);
     }
     sync_folder(folder_);  // so that a power failure does not keep other files but lose run.lock
     if (was_silent) settle();

@@ -28,6 +28,13 @@ class InitFrom(TandemTest):
             self.assertEqual(self.train(2, str(i), "--init-from", file, *STAY)["weights_sha256"], self.first, file)
         self.assertNotEqual(self.train(2, "other", *STAY)["weights_sha256"], self.first)
 
+    def test_no_export_replaces_a_checkpoint(self):
+        checkpoint = "runs/first/checkpoints/step-00000003.safetensors"
+        before = (self.folder / checkpoint).read_bytes()
+        done = self.tandem("export", "--checkpoint", "runs/first", "--output", checkpoint, code=73)
+        self.assert_one_error(done, f"{checkpoint}: is a checkpoint, from which a run resumes; choose another --output")
+        self.assertEqual((self.folder / checkpoint).read_bytes(), before)
+
     def test_only_rank_0_needs_the_file(self):
         for rank in ("0", "1"):
             (self.folder / rank).mkdir()

@@ -34,6 +34,22 @@ class FullDisk(TandemTest):
         summary = json.loads((self.folder / "runs/a/summary.json").read_text())
         self.assertEqual((summary["exit_reason"], summary["steps"]), ("completed", 6))
 
+    def test_only_the_last_evaluation_is_missing(self):
+        """Room for the checkpoint before the last evaluation, but not for the same with its results beside it."""
+        done = self.run_on_small_disk(800, '"$@"; code=$?; cp -r runs/a/checkpoints kept; exit $code', *TRAIN, "--max-steps", "2",
+                                      "--resume", "auto", code=74)
+        self.assertRegex(done.stderr, "error: the last checkpoint is there, but the evaluation after it could not be added: "
+                                      ".*step-00000002.*No space left on device")
+        self.tandem("verify", "kept/step-00000002.safetensors")
+
+    def test_a_start_on_a_full_disk_leaves_no_folder(self):
+        (self.folder / "small").mkdir()
+        words = ('mount -t tmpfs -o size=64k tmpfs small; dd if=/dev/zero of=small/ballast; "$@"; code=$?; ls -A small > left; '
+                 'exit $code')
+        done = self.run_command([*UNSHARE, "bash", "-c", words, "bash", PROGRAM, *TRAIN, "--runs-dir", "small", "--quiet"], 73, {})
+        self.assertIn("small/a/run.lock: cannot be written: No space left on device; free space there", done.stderr)
+        self.assertEqual((self.folder / "left").read_text(), "ballast\n")
+
     def test_lines_of_metrics_that_do_not_fit_are_left_out(self):
         """The whole run folder is on the full disk; only what comes after training fails."""
         (self.folder / "small").mkdir()
@@ -57,12 +73,15 @@ class FullDisk(TandemTest):
     def test_a_model_that_fits_is_named(self):
         """Room for a checkpoint and the model in one of its two forms."""
         (self.folder / "small").mkdir()
-        words = ('mount -t tmpfs -o size=1m tmpfs small && "$@"; code=$?; cp small/a/model/model.safetensors small/a/checkpoints/* .; '
-                 'exit $code')
+        words = ('mount -t tmpfs -o size=1m tmpfs small && "$@"; code=$?; '
+                 'cp small/a/model/model.safetensors small/a/*.json small/a/checkpoints/* .; exit $code')
         done = self.run_command([*UNSHARE, "bash", "-c", words, "bash", PROGRAM, *TRAIN, "--runs-dir", "small", "--max-steps", "4",
                                  "--checkpoint-every", "2steps", "--eval-every", "0", "--quiet"], 74, {})
         self.assertRegex(done.stderr, "(?s)error: small/a/model/[a-z]+_net.pth: .*the last checkpoint could not be written either: .*"
                                       "the final weights are in small/a/model/model.safetensors alone: .* from the checkpoint before")
+        summary = json.loads((self.folder / "summary.json").read_text())
+        self.assertEqual((summary["exit_reason"], summary["steps"]), ("failed", 4))
+        self.assertIn("_net.pth: ", summary["error"])
         self.tandem("verify", "model.safetensors")
         self.tandem("verify", "step-00000002.safetensors")
 

@@ -107,7 +107,8 @@ class Killed(TandemTest):
         run = HurtRun(self.folder, "a")
         code, words = run.start(plan=self.plan("lseek", ".step", "EIO")).wait(55)
         self.assertEqual(code, 74, words)
-        self.assertRegex(words, "error: the last checkpoint could not be written: .*step-00000060.*Input/output error")
+        self.assertRegex(words, "error: the last checkpoint is there, but the evaluation after it could not be added: "
+                                ".*step-00000060.*Input/output error")
         self.assertEqual([path.stem for path in run.checkpoints()], ["step-00000050", "step-00000057", "step-00000060"],
                          "that of before the last evaluation stays")
         self.assertEqual(run.temporaries(), [])

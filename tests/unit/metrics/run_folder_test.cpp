@@ -57,6 +57,26 @@ TEST_F(OpenRunFolder, TakesWhatIsEmptyOrARun) {
   EXPECT_NO_THROW(open());
 }
 
+TEST_F(OpenRunFolder, SaysWhatIsInTheWayOfANewRun) {
+  const auto expect_refusal = [this](const std::string& why) {
+    try {
+      RunFolder::require_free(folder_.path(), "a");
+      ADD_FAILURE() << "not refused: " << why;
+    } catch (const CannotCreateError& error) {
+      EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
+    }
+  };
+  expect_refusal("is there already, without a run; start in it by --resume auto");
+  write("thesis.tex");
+  expect_refusal("is neither empty nor the folder of a run");
+  fs::remove(path_ + "/thesis.tex");
+  open();
+  expect_refusal("a run is there already");
+  fs::remove_all(path_);
+  write_file_atomically(path_, "mine");
+  expect_refusal("is neither empty nor the folder of a run");
+}
+
 TEST_F(OpenRunFolder, RemovesTheTemporaryFilesOfRunsAlone) {
   open();
   for (const char* left : {"/.summary.json.tmp.node8.4711", "/.config.ini.tmp.n.x.4711.1",
