@@ -158,7 +158,7 @@ int run_train(Job& job, const Arguments& arguments) {
   const Workers workers{job.topology.world,
                         threads,
                         device.is_cpu() ? "cpu" : "cuda",
-                        gradients.advances_by_itself() ? "nccl" : "mpi",
+                        gradients.has_async_progress() ? "nccl" : "mpi",
                         config.virtual_ranks > 0,
                         path.algorithm(),
                         options.text("grad-dtype")};

@@ -114,7 +114,7 @@ void settle_bucket_size(Job& job, const RunStart& start, Options& options,
                         model::Network& network, data::ImageShape shape) {
   // With a GPU hooks run on a thread of autograd's, where a carrier over MPI calls MPI.
   const bool can_overlap =
-      arena.device().is_cpu() || carrier.advances_by_itself() || comm::Runtime::allows_threads();
+      arena.device().is_cpu() || carrier.has_async_progress() || comm::Runtime::allows_threads();
   const auto measured = [&] {
     train::Rehearsal rehearsal;
     const auto ranks = static_cast<std::uint64_t>(job.topology.world);
@@ -129,7 +129,7 @@ void settle_bucket_size(Job& job, const RunStart& start, Options& options,
     config.bucket_mb = start.bucket_mb                            ? *start.bucket_mb
                        : config.virtual_ranks > 0 || !can_overlap ? 0
                        : config.measure_bucket                    ? measured()
-                       : carrier.advances_by_itself()             ? kNcclBucketMb
+                       : carrier.has_async_progress()             ? kNcclBucketMb
                                                                   : 0;
   }
   if (!can_overlap && config.bucket_mb > 0) {

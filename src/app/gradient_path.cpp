@@ -28,7 +28,7 @@ GradientPath::GradientPath(Job& job, comm::Collectives* device, train::Parameter
     host_sums_.emplace(job, Span<float>(), algorithm_, false);  // one rank on a GPU
   } else if (as_bfloat16_) {
     comm::agree(job.world, job.topology.host, [&] {
-      if (device->advances_by_itself()) return;
+      if (device->has_async_progress()) return;
       throw UsageError(
           "--grad-dtype bf16: gradients of GPUs that travel by MPI are summed in fp32; leave it "
           "out, or give --backend nccl");

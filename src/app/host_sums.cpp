@@ -22,14 +22,15 @@ HostSums::HostSums(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm
   const bool has_levels = algorithm == comm::SumAlgorithm::kTwoLevel;
   const bool is_leader = job.node.rank() == 0;
   const int ranks = job.world.size();
-  if (!has_levels && !as_bfloat16 && ranks > 1 && ranks <= comm::OrderedCollectives::kMostRanks) {
+  if (!has_levels && !as_bfloat16 && ranks > 1 &&
+      ranks <= comm::DeterministicAllReduce::kMaxRanks) {
     const bool is_one_host = job.node.size() == ranks;
     if (is_one_host && gradients.size() > 0) {
       shared_memory_ = comm::SharedFloats::make(job.world, gradients.size());
     } else if (!is_one_host) {
-      job.world.sum_along_ring(suits_ring(job));
+      job.world.use_ring_all_reduce(suits_ring(job));
     }
-    top_ = &ordered_.emplace(job.world, shared_memory_.get());
+    top_ = &deterministic_.emplace(job.world, shared_memory_.get());
     return;
   }
   comm::MpiCommunicator* between = &job.world;
@@ -48,7 +49,7 @@ HostSums::HostSums(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm
   }
   top_ = carrier;
   if (has_levels) {
-    top_ = &two_levels_.emplace(job.world, job.node, *down_, is_leader ? carrier : nullptr);
+    top_ = &hierarchical_.emplace(job.world, job.node, *down_, is_leader ? carrier : nullptr);
   }
 }
 

@@ -8,9 +8,9 @@
 #include <optional>
 
 #include "tandem/app/job.hpp"
-#include "tandem/comm/ordered_collectives.hpp"
+#include "tandem/comm/deterministic_all_reduce.hpp"
+#include "tandem/comm/hierarchical_all_reduce.hpp"
 #include "tandem/comm/sum_algorithm.hpp"
-#include "tandem/comm/two_level_collectives.hpp"
 #include "tandem/train/bfloat16_sums.hpp"
 
 namespace tandem::app {
@@ -34,9 +34,9 @@ class HostSums {
   std::optional<comm::MpiCommunicator> parts_;
   std::optional<comm::MpiCommunicator> sums_;
   std::optional<train::Bfloat16Sums> bfloat16_;
-  std::optional<comm::TwoLevelCollectives> two_levels_;
+  std::optional<comm::HierarchicalAllReduce> hierarchical_;
   std::shared_ptr<comm::SharedFloats> shared_memory_;
-  std::optional<comm::OrderedCollectives> ordered_;
+  std::optional<comm::DeterministicAllReduce> deterministic_;
   comm::Collectives* top_;
 };
 

@@ -32,18 +32,18 @@ MemoryFile::MemoryFile(MemoryFile&& other) noexcept { *this = std::move(other); 
 MemoryFile& MemoryFile::operator=(MemoryFile&& other) noexcept {
   std::swap(descriptor_, other.descriptor_);
   std::swap(is_named_, other.is_named_);
-  std::swap(here_, other.here_);
+  std::swap(id_, other.id_);
   return *this;
 }
 
 MemoryFile::~MemoryFile() {
-  if (is_named_) ::unlink(name_of(here_.word).c_str());
+  if (is_named_) ::unlink(name_of(id_.word).c_str());
   if (descriptor_ >= 0) ::close(descriptor_);
 }
 
 MemoryFile MemoryFile::make_unnamed() {
   MemoryFile file(::memfd_create("tandem", MFD_CLOEXEC));
-  file.describe(random_word());
+  file.write_id(random_word());
   return file;
 }
 
@@ -52,24 +52,24 @@ MemoryFile MemoryFile::make_in_dev_shm() {
   const std::string name = name_of(static_cast<std::int64_t>(word));
   MemoryFile file(::open(name.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600));
   file.is_named_ = static_cast<bool>(file);
-  file.describe(word);
-  file.here_.process = 0;  // opened by name, not through /proc
+  file.write_id(word);
+  file.id_.process = 0;  // opened by name, not through /proc
   return file;
 }
 
-void MemoryFile::describe(std::uint64_t word) {
+void MemoryFile::write_id(std::uint64_t word) {
   struct stat status {};
   const bool can = descriptor_ >= 0 && word != 0 && ::fstat(descriptor_, &status) == 0 &&
                    ::pwrite(descriptor_, &word, sizeof word, 0) == sizeof word;
-  here_ = {::getpid(), descriptor_, static_cast<std::int64_t>(status.st_dev),
-           static_cast<std::int64_t>(status.st_ino), static_cast<std::int64_t>(word)};
+  id_ = {::getpid(), descriptor_, static_cast<std::int64_t>(status.st_dev),
+         static_cast<std::int64_t>(status.st_ino), static_cast<std::int64_t>(word)};
   if (!can) {
     MemoryFile none;
     std::swap(*this, none);
   }
 }
 
-MemoryFile MemoryFile::open(const Whereabouts& there) {
+MemoryFile MemoryFile::open(const SharedFileId& there) {
   if (there.word == 0) return {};
   std::string path = name_of(there.word);
   if (there.process != 0) {
@@ -87,14 +87,14 @@ MemoryFile MemoryFile::open(const Whereabouts& there) {
 }
 
 void MemoryFile::withdraw() {
-  if (std::exchange(is_named_, false)) ::unlink(name_of(here_.word).c_str());
+  if (std::exchange(is_named_, false)) ::unlink(name_of(id_.word).c_str());
   // The first page is allocated already, so this cannot fail.
   const std::uint64_t zero = 0;
   [[maybe_unused]] const ssize_t put = ::pwrite(descriptor_, &zero, sizeof zero, 0);
 }
 
 bool MemoryFile::resize(std::size_t bytes) {
-  const std::size_t least = sizeof here_.word;  // the word is checked by those who open the file
+  const std::size_t least = sizeof id_.word;  // the word is checked by those who open the file
   return ::ftruncate(descriptor_, static_cast<off_t>(std::max(bytes, least))) == 0;
 }
 
@@ -112,8 +112,8 @@ void* MemoryFile::map(std::size_t bytes) const {
   return at == MAP_FAILED ? nullptr : at;
 }
 
-std::vector<MemoryFile::Whereabouts> gather(Communicator& host,
-                                            const MemoryFile::Whereabouts& mine) {
+std::vector<MemoryFile::SharedFileId> gather(Communicator& host,
+                                             const MemoryFile::SharedFileId& mine) {
   constexpr std::size_t kNumbers = 5;
   const auto ranks = static_cast<std::size_t>(host.size());
   std::vector<std::int64_t> numbers(kNumbers * ranks, 0);
@@ -122,8 +122,8 @@ std::vector<MemoryFile::Whereabouts> gather(Communicator& host,
        {mine.process, mine.number, mine.device, mine.inode, mine.word}) {
     *own++ = number;
   }
-  host.start_all_gather(Span<std::int64_t>(numbers))->wait();
-  std::vector<MemoryFile::Whereabouts> all;
+  host.iall_gather(Span<std::int64_t>(numbers))->wait();
+  std::vector<MemoryFile::SharedFileId> all;
   for (const std::int64_t* at = numbers.data(); all.size() < ranks; at += kNumbers) {
     all.push_back({at[0], at[1], at[2], at[3], at[4]});
   }

@@ -16,7 +16,7 @@ namespace tandem::comm {
 class MemoryFile {
  public:
   // What other ranks need to open it; word 0: nothing to open.
-  struct Whereabouts {
+  struct SharedFileId {
     std::int64_t process = 0, number = 0, device = 0, inode = 0, word = 0;
   };
 
@@ -28,10 +28,10 @@ class MemoryFile {
   static MemoryFile make_unnamed();
   static MemoryFile make_in_dev_shm();
   // Opens the file of another process, or of this one.
-  static MemoryFile open(const Whereabouts& there);
+  static MemoryFile open(const SharedFileId& there);
 
   explicit operator bool() const { return descriptor_ >= 0; }
-  Whereabouts whereabouts() const { return here_; }
+  SharedFileId id() const { return id_; }
   // Call it once all have opened the file. Removes the name, so that nothing stays when the
   // processes end, and the word, so that all bytes are 0.
   void withdraw();
@@ -45,16 +45,16 @@ class MemoryFile {
 
  private:
   explicit MemoryFile(int descriptor) : descriptor_(descriptor) {}
-  // Writes the word into the file and sets here_. Closes the file on failure.
-  void describe(std::uint64_t word);
+  // Writes the word into the file and sets id_. Closes the file on failure.
+  void write_id(std::uint64_t word);
 
   int descriptor_ = -1;
   bool is_named_ = false;
-  Whereabouts here_;
+  SharedFileId id_;
 };
 
-// Collective. The Whereabouts of all ranks.
-std::vector<MemoryFile::Whereabouts> gather(Communicator& host,
-                                            const MemoryFile::Whereabouts& mine);
+// Collective. The SharedFileId of all ranks.
+std::vector<MemoryFile::SharedFileId> gather(Communicator& host,
+                                             const MemoryFile::SharedFileId& mine);
 
 }  // namespace tandem::comm

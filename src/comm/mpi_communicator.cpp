@@ -45,10 +45,10 @@ MpiCommunicator MpiCommunicator::split(int color) const {
 
 int MpiCommunicator::rank() const { return handle_->rank; }
 int MpiCommunicator::size() const { return handle_->size; }
-bool MpiCommunicator::allows_progress_thread() const { return Runtime::allows_threads(); }
+bool MpiCommunicator::is_test_thread_safe() const { return Runtime::allows_threads(); }
 void MpiCommunicator::barrier() { TANDEM_MPI(MPI_Barrier(handle_->mpi)); }
 
-void MpiCommunicator::sum_along_ring(bool along) { handle_->sums_along_ring = along; }
+void MpiCommunicator::use_ring_all_reduce(bool along) { handle_->uses_ring = along; }
 
 void MpiCommunicator::do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) {
   const MPI_Datatype mpi = mpi_type(type);
@@ -73,7 +73,7 @@ void MpiCommunicator::do_broadcast(void* data, std::size_t bytes, int root) {
   });
 }
 
-void MpiCommunicator::do_swap(int partner, const void* mine, void* theirs, std::size_t bytes) {
+void MpiCommunicator::do_sendrecv(int partner, const void* mine, void* theirs, std::size_t bytes) {
   const auto* from = static_cast<const char*>(mine);
   for_each_piece(theirs, bytes, 1, piece_, [&](void* at, int n) {
     const std::ptrdiff_t offset = static_cast<char*>(at) - static_cast<char*>(theirs);

@@ -30,8 +30,8 @@ struct MpiCommunicator::Handle {
   MPI_Comm mpi;
   int rank = 0;
   int size = 1;
-  unsigned started_sums = 0;
-  bool sums_along_ring = false;
+  unsigned started_all_reduces = 0;
+  bool uses_ring = false;
 };
 
 }  // namespace tandem::comm

@@ -1,5 +1,5 @@
 // What: how values, sums and started calls look to MPI. Module-private.
-// Owns: a MpiPending its requests. Threads: as MpiCommunicator. Throws: as MpiCommunicator.
+// Owns: a MpiRequest its requests. Threads: as MpiCommunicator. Throws: as MpiCommunicator.
 #pragma once
 
 #include <mpi.h>
@@ -73,10 +73,10 @@ void for_each_piece(void* data, std::size_t count, std::size_t element_bytes, st
   }
 }
 
-class MpiPending final : public Pending {
+class MpiRequest final : public Request {
  public:
-  explicit MpiPending(std::vector<MPI_Request> requests) : requests_(std::move(requests)) {}
-  ~MpiPending() override {
+  explicit MpiRequest(std::vector<MPI_Request> requests) : requests_(std::move(requests)) {}
+  ~MpiRequest() override {
     if (freeing_could_hang()) return;
     // A destructor must not throw; MPI says the rest at the next call.
     MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);

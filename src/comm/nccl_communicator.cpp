@@ -101,7 +101,7 @@ class NcclCommunicator::Stream {
     check_cuda(*api_, api_->cudaEventRecord(done, stream_), "cudaEventRecord");
     return done;
   }
-  cudaEvent_t start_all_reduce(void* data, std::size_t count, DataType type, Reduction op);
+  cudaEvent_t iall_reduce(void* data, std::size_t count, DataType type, Reduction op);
   cudaError_t let_compute_wait(cudaEvent_t done) {
     return api_->cudaStreamWaitEvent(compute_, done, 0);
   }
@@ -137,7 +137,7 @@ class NcclCommunicator::Stream {
   std::unique_ptr<NcclHandle> handle_;
 };
 
-class NcclCommunicator::InFlight final : public Pending {
+class NcclCommunicator::InFlight final : public Request {
  public:
   InFlight(Stream& stream, cudaEvent_t done) : stream_(stream), done_(done) {}
   ~InFlight() override {
@@ -173,21 +173,21 @@ int NcclCommunicator::rank() const { return stream_->rank(); }
 int NcclCommunicator::size() const { return stream_->size(); }
 void NcclCommunicator::check() { stream_->handle().check(); }
 
-cudaEvent_t NcclCommunicator::Stream::start_all_reduce(void* data, std::size_t count, DataType type,
-                                                       Reduction op) {
+cudaEvent_t NcclCommunicator::Stream::iall_reduce(void* data, std::size_t count, DataType type,
+                                                  Reduction op) {
   return start("ncclAllReduce", [&](const GpuApi& api, ncclComm_t comm, cudaStream_t stream) {
     return api.ncclAllReduce(data, data, count, nccl_type(type), nccl_op(op), comm, stream);
   });
 }
 
 void NcclCommunicator::do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) {
-  InFlight(*stream_, stream_->start_all_reduce(data, count, type, op)).wait();
+  InFlight(*stream_, stream_->iall_reduce(data, count, type, op)).wait();
 }
 
-std::unique_ptr<Pending> NcclCommunicator::do_start_all_reduce(void* data, std::size_t count,
-                                                               DataType type) {
+std::unique_ptr<Request> NcclCommunicator::do_iall_reduce(void* data, std::size_t count,
+                                                          DataType type) {
   return std::make_unique<InFlight>(*stream_,
-                                    stream_->start_all_reduce(data, count, type, Reduction::kSum));
+                                    stream_->iall_reduce(data, count, type, Reduction::kSum));
 }
 
 void NcclCommunicator::do_broadcast(void* data, std::size_t bytes, int root) {

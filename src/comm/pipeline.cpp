@@ -5,7 +5,7 @@
 
 namespace tandem::comm {
 
-class Pipeline::InFlight final : public Pending {
+class Pipeline::InFlight final : public Request {
  public:
   InFlight(Pipeline& pipeline, std::shared_ptr<Exchange> exchange)
       : pipeline_(pipeline), exchange_(std::move(exchange)) {}
@@ -51,7 +51,7 @@ void Pipeline::advance() {
   while (!exchanges_.empty() && exchanges_.front()->is_done()) exchanges_.pop_front();
 }
 
-std::unique_ptr<Pending> Pipeline::start(std::vector<Stage> stages) {
+std::unique_ptr<Request> Pipeline::start(std::vector<Stage> stages) {
   exchanges_.push_back(std::make_shared<Exchange>());
   exchanges_.back()->stages = std::move(stages);
   auto in_flight = std::make_unique<InFlight>(*this, exchanges_.back());

@@ -6,8 +6,8 @@
 #include <atomic>
 #include <functional>
 
+#include "chunk_partition.hpp"
 #include "memory_file.hpp"
-#include "sum_parts.hpp"
 
 namespace tandem::comm {
 namespace {
@@ -25,27 +25,27 @@ std::shared_ptr<SharedFloats> SharedFloats::make(Communicator& host, std::size_t
 
 bool SharedFloats::map(Communicator& host) {
   rank_ = static_cast<std::size_t>(host.rank());
-  of_rank_.resize(static_cast<std::size_t>(host.size()), nullptr);
+  rank_segments_.resize(static_cast<std::size_t>(host.size()), nullptr);
   const std::size_t bytes = count_ * sizeof(float);
   MemoryFile own = MemoryFile::make_unnamed();
   if (own && !own.resize(bytes)) own = MemoryFile();
-  const auto of_files = gather(host, own.whereabouts());
-  for (std::size_t rank = 0; rank < of_rank_.size(); ++rank) {
-    void* const at = rank == rank_ ? own.map(bytes) : MemoryFile::open(of_files[rank]).map(bytes);
-    of_rank_[rank] = static_cast<float*>(at);
+  const auto file_ids = gather(host, own.id());
+  for (std::size_t rank = 0; rank < rank_segments_.size(); ++rank) {
+    void* const at = rank == rank_ ? own.map(bytes) : MemoryFile::open(file_ids[rank]).map(bytes);
+    rank_segments_[rank] = static_cast<float*>(at);
   }
   host.barrier();  // all ranks have opened the files, so their names can go
   if (own) own.withdraw();
-  return std::find(of_rank_.begin(), of_rank_.end(), nullptr) == of_rank_.end();
+  return std::find(rank_segments_.begin(), rank_segments_.end(), nullptr) == rank_segments_.end();
 }
 
 SharedFloats::~SharedFloats() {
-  for (float* const values : of_rank_) {
+  for (float* const values : rank_segments_) {
     if (values != nullptr) ::munmap(values, count_ * sizeof(float));
   }
 }
 
-Span<float> SharedFloats::mine() const { return {of_rank_[rank_], count_}; }
+Span<float> SharedFloats::mine() const { return {rank_segments_[rank_], count_}; }
 
 bool SharedFloats::has(Span<const float> values) const {
   const std::less<const float*> comes_before;  // an order of all pointers, unlike <
@@ -56,21 +56,21 @@ bool SharedFloats::has(Span<const float> values) const {
 
 void SharedFloats::sum(Communicator& host, Span<float> values) {
   const auto first = static_cast<std::size_t>(values.data() - mine().data());
-  const SumParts parts(values.size(), host.size());
-  const std::size_t begin = first + parts.first(host.rank());
-  const std::size_t end = begin + parts.size(host.rank());
+  const ChunkPartition chunks(values.size(), host.size());
+  const std::size_t begin = first + chunks.first(host.rank());
+  const std::size_t end = begin + chunks.size(host.rank());
   std::atomic_thread_fence(std::memory_order_release);
   host.barrier();
   std::atomic_thread_fence(std::memory_order_acquire);
   float sums[kFloatsAtOnce];
   for (std::size_t at = begin; at < end; at += kFloatsAtOnce) {
     const std::size_t some = std::min(kFloatsAtOnce, end - at);
-    std::copy_n(of_rank_[(rank_ + 1) % of_rank_.size()] + at, some, sums);
-    for (std::size_t distance = 2; distance <= of_rank_.size(); ++distance) {
-      const float* const theirs = of_rank_[(rank_ + distance) % of_rank_.size()] + at;
+    std::copy_n(rank_segments_[(rank_ + 1) % rank_segments_.size()] + at, some, sums);
+    for (std::size_t distance = 2; distance <= rank_segments_.size(); ++distance) {
+      const float* const theirs = rank_segments_[(rank_ + distance) % rank_segments_.size()] + at;
       for (std::size_t i = 0; i < some; ++i) sums[i] += theirs[i];
     }
-    for (float* const all : of_rank_) std::copy_n(sums, some, all + at);
+    for (float* const all : rank_segments_) std::copy_n(sums, some, all + at);
   }
   std::atomic_thread_fence(std::memory_order_release);
   host.barrier();

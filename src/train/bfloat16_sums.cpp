@@ -32,7 +32,7 @@ float* Bfloat16Sums::errors_of(Span<float> values) {
   return errors_.data() + (values.data() - gradients_.data());
 }
 
-std::unique_ptr<comm::Pending> Bfloat16Sums::start(Span<float> values) {
+std::unique_ptr<comm::Request> Bfloat16Sums::start(Span<float> values) {
   if (unused_.empty()) unused_.push_back(std::make_shared<Buffers>());
   const std::shared_ptr<Buffers> buffers = std::move(unused_.back());
   unused_.pop_back();
@@ -44,14 +44,14 @@ std::unique_ptr<comm::Pending> Bfloat16Sums::start(Span<float> values) {
     round_and_keep_error(buffers->outgoing.data(), values.data(), errors_of(values), values.size());
     std::fill(buffers->outgoing.begin() + static_cast<std::ptrdiff_t>(values.size()),
               buffers->outgoing.end(), Bfloat16{0});
-    return parts_.start_all_to_all(Span<const Bfloat16>(buffers->outgoing),
-                                   Span<Bfloat16>(buffers->incoming));
+    return parts_.iall_to_all(Span<const Bfloat16>(buffers->outgoing),
+                              Span<Bfloat16>(buffers->incoming));
   };
   const auto add_and_tell = [this, values, buffers] {
     add_own_part(values, *buffers);
-    return sums_.start_all_gather(Span<Bfloat16>(buffers->outgoing));
+    return sums_.iall_gather(Span<Bfloat16>(buffers->outgoing));
   };
-  const auto take = [this, values, buffers]() -> std::unique_ptr<comm::Pending> {
+  const auto take = [this, values, buffers]() -> std::unique_ptr<comm::Request> {
     widen(values.data(), buffers->outgoing.data(), values.size());
     unused_.push_back(buffers);
     return nullptr;
@@ -86,11 +86,11 @@ void Bfloat16Sums::do_all_reduce(void* data, std::size_t count, comm::DataType t
   comm::with_values(data, count, type, [&](auto values) { carrier_.all_reduce(values, op); });
 }
 
-std::unique_ptr<comm::Pending> Bfloat16Sums::do_start_all_reduce(void* data, std::size_t count,
-                                                                 comm::DataType type) {
+std::unique_ptr<comm::Request> Bfloat16Sums::do_iall_reduce(void* data, std::size_t count,
+                                                            comm::DataType type) {
   if (is_ours(data, type)) return start({static_cast<float*>(data), count});
   return comm::with_values(data, count, type,
-                           [&](auto values) { return carrier_.start_all_reduce(values); });
+                           [&](auto values) { return carrier_.iall_reduce(values); });
 }
 
 void Bfloat16Sums::do_broadcast(void* data, std::size_t bytes, int root) {

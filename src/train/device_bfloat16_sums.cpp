@@ -16,9 +16,9 @@ Span<comm::Bfloat16> bfloat16s_of(const torch::Tensor& rounded) {
 
 }  // namespace
 
-class DeviceBfloat16Sums::InFlight final : public comm::Pending {
+class DeviceBfloat16Sums::InFlight final : public comm::Request {
  public:
-  InFlight(std::unique_ptr<comm::Pending> sum, torch::Tensor rounded, torch::Tensor gradients)
+  InFlight(std::unique_ptr<comm::Request> sum, torch::Tensor rounded, torch::Tensor gradients)
       : sum_(std::move(sum)), rounded_(std::move(rounded)), gradients_(std::move(gradients)) {}
   ~InFlight() override {
     sum_.reset();  // waits
@@ -48,7 +48,7 @@ class DeviceBfloat16Sums::InFlight final : public comm::Pending {
     gradients_.copy_(rounded_);
   }
 
-  std::unique_ptr<comm::Pending> sum_;
+  std::unique_ptr<comm::Request> sum_;
   torch::Tensor rounded_;
   torch::Tensor gradients_;
   bool taken_ = false;
@@ -100,17 +100,16 @@ void DeviceBfloat16Sums::do_all_reduce(void* data, std::size_t count, comm::Data
   comm::with_values(data, count, type, [&](auto values) { carrier_.all_reduce(values, op); });
 }
 
-std::unique_ptr<comm::Pending> DeviceBfloat16Sums::do_start_all_reduce(void* data,
-                                                                       std::size_t count,
-                                                                       comm::DataType type) {
+std::unique_ptr<comm::Request> DeviceBfloat16Sums::do_iall_reduce(void* data, std::size_t count,
+                                                                  comm::DataType type) {
   if (is_ours(data, type)) {
     torch::Tensor rounded = round(data, count);
-    auto sum = carrier_.start_all_reduce(bfloat16s_of(rounded));
+    auto sum = carrier_.iall_reduce(bfloat16s_of(rounded));
     return std::make_unique<InFlight>(std::move(sum), std::move(rounded),
                                       gradients_at(data, count));
   }
   return comm::with_values(data, count, type,
-                           [&](auto values) { return carrier_.start_all_reduce(values); });
+                           [&](auto values) { return carrier_.iall_reduce(values); });
 }
 
 void DeviceBfloat16Sums::do_broadcast(void* data, std::size_t bytes, int root) {

@@ -57,7 +57,7 @@ double seconds_of_sum(const ForecastParts& parts, std::size_t floats, bool is_st
   const auto sum = [&] {
     const Span<float> values = parts.arena.gradients().subspan(0, floats);
     if (is_started) {
-      parts.gradients.start_all_reduce(values)->wait();
+      parts.gradients.iall_reduce(values)->wait();
     } else {
       parts.gradients.all_reduce(values);
     }
@@ -97,16 +97,16 @@ double processor_seconds_of_this_thread() {
 // A sum of all gradients while this thread sleeps: the time that starting it takes, and processor
 // time of the thread that lets it advance, are taken from backward.
 double measure_overlap(const ForecastParts& parts, const SumCost& sum) {
-  if (parts.gradients.advances_by_itself()) return 1;
-  const std::int64_t allows_thread = parts.gradients.allows_progress_thread() ? 1 : 0;
+  if (parts.gradients.has_async_progress()) return 1;
+  const std::int64_t allows_thread = parts.gradients.is_test_thread_safe() ? 1 : 0;
   if (parts.world.all_reduce_value(allows_thread, comm::Reduction::kMin) == 0) return 0;
   const Span<float> gradients = parts.arena.gradients();
   const double alone = sum.seconds(static_cast<double>(gradients.size() * sizeof(float)));
-  std::unique_ptr<comm::Pending> pending;
+  std::unique_ptr<comm::Request> request;
   std::promise<double> done;
   comm::ProgressThread progress([&] {
     try {
-      if (!pending->test()) return false;
+      if (!request->test()) return false;
       done.set_value(processor_seconds_of_this_thread());
     } catch (...) {
       done.set_exception(std::current_exception());
@@ -116,14 +116,14 @@ double measure_overlap(const ForecastParts& parts, const SumCost& sum) {
   parts.world.barrier();
   auto lock = progress.hold();
   const auto begin = ForecastClock::now();
-  pending = parts.gradients.start_all_reduce(gradients);
+  request = parts.gradients.iall_reduce(gradients);
   double own = seconds_passed(begin);
   progress.begin();
   lock.unlock();
   own += done.get_future().get();
   lock.lock();
   progress.finish();
-  pending.reset();
+  request.reset();
   const double overlap = std::clamp(1 - own / alone, 0.0, 1.0);
   return parts.world.all_reduce_value(overlap, comm::Reduction::kMin);
 }

@@ -5,17 +5,17 @@
 namespace tandem::train {
 
 // The first one that is waited for ends the step.
-struct ReadyTimes::NothingInFlight final : comm::Pending {
-  explicit NothingInFlight(ReadyTimes& started_by) : times(started_by) {}
+struct ReadyTimes::CompletedRequest final : comm::Request {
+  explicit CompletedRequest(ReadyTimes& started_by) : times(started_by) {}
   void wait() override { times.end_step(); }
   bool test() override { return true; }
   ReadyTimes& times;
 };
 
-std::unique_ptr<comm::Pending> ReadyTimes::do_start_all_reduce(void*, std::size_t count,
-                                                               comm::DataType type) {
+std::unique_ptr<comm::Request> ReadyTimes::do_iall_reduce(void*, std::size_t count,
+                                                          comm::DataType type) {
   started_.push_back({count * comm::bytes_of_type(type), Clock::now()});
-  return std::make_unique<NothingInFlight>(*this);
+  return std::make_unique<CompletedRequest>(*this);
 }
 
 void ReadyTimes::do_all_reduce(void*, std::size_t count, comm::DataType type, comm::Reduction) {

@@ -29,9 +29,9 @@ namespace {
 constexpr std::size_t kLeastPieceBytes = std::size_t{1} << 20;
 
 // True once all are done.
-bool advance_all(const std::vector<std::unique_ptr<comm::Pending>>& in_flight) {
+bool advance_all(const std::vector<std::unique_ptr<comm::Request>>& in_flight) {
   bool are_done = true;
-  for (const auto& pending : in_flight) are_done = pending->test() && are_done;
+  for (const auto& request : in_flight) are_done = request->test() && are_done;
   return are_done;
 }
 
@@ -53,7 +53,7 @@ Reducer::Reducer(ParameterArena& arena, comm::Collectives& comm, std::size_t buc
     : arena_(arena),
       comm_(comm),
       buckets_(make_buckets(arena.slots(), arena.gradients().size(), bucket_bytes)),
-      piece_(comm.advances_by_itself() || bucket_bytes == 0
+      piece_(comm.has_async_progress() || bucket_bytes == 0
                  ? arena.gradients().size()
                  : std::max(bucket_bytes, kLeastPieceBytes) / sizeof(float)),
       gradients_seen_(arena.slots().size(), 0),
@@ -62,7 +62,7 @@ Reducer::Reducer(ParameterArena& arena, comm::Collectives& comm, std::size_t buc
   for (std::size_t bucket = 0; bucket < buckets_.size(); ++bucket) {
     bucket_of_slot_.insert(bucket_of_slot_.end(), buckets_[bucket].slot_count, bucket);
   }
-  if (buckets_.size() > 1 && comm.size() > 1 && comm.allows_progress_thread()) {
+  if (buckets_.size() > 1 && comm.size() > 1 && comm.is_test_thread_safe()) {
     progress_.emplace([this] { return advance_all(in_flight_); });
   }
   for (std::size_t slot = 0; slot < arena.slots().size(); ++slot) {
@@ -107,7 +107,7 @@ void Reducer::mark_ready(std::size_t slot) {
                         " got its gradient twice in one step");
   }
   --slots_missing_[bucket_of_slot_[slot]];
-  if (!comm_.advances_by_itself() && !progress_) advance_all(in_flight_);
+  if (!comm_.has_async_progress() && !progress_) advance_all(in_flight_);
   start_ready_buckets();
 }
 
@@ -126,7 +126,7 @@ void Reducer::start_bucket(std::size_t bucket) {
   const Bucket& slice = buckets_[bucket];
   const auto lock = hold();
   for (std::size_t at = 0; at < slice.count; at += piece_) {
-    in_flight_.push_back(comm_.start_all_reduce(
+    in_flight_.push_back(comm_.iall_reduce(
         arena_.gradients().subspan(slice.offset + at, std::min(piece_, slice.count - at))));
   }
   if (progress_) progress_->begin();
@@ -147,8 +147,8 @@ void Reducer::finish() {
   while (next_bucket_ < buckets_.size()) start_bucket(next_bucket_++);
   const auto lock = hold();
   if (progress_) progress_->finish();
-  if (comm_.advances_by_itself()) {
-    for (const auto& pending : in_flight_) pending->wait();
+  if (comm_.has_async_progress()) {
+    for (const auto& request : in_flight_) request->wait();
   } else {
     // In turn: a sum advances only by its own test().
     while (!advance_all(in_flight_)) {

@@ -58,7 +58,7 @@ void ShardReducer::finish() {
   const Span<float> mine = arena_.gradients();
   for (int distance = 1; distance < comm_.size(); distance *= 2) {
     std::vector<float> theirs = take_array();
-    comm_.swap(comm_.rank() ^ distance, Span<const float>(mine), Span<float>(theirs));
+    comm_.sendrecv(comm_.rank() ^ distance, Span<const float>(mine), Span<float>(theirs));
     add_to(mine.data(), theirs.data(), mine.size());
     unused_.push_back(std::move(theirs));
   }

@@ -11,9 +11,9 @@ std::uint8_t* staged_bytes(const torch::Tensor& staged) { return staged.data_ptr
 
 }  // namespace
 
-class StagedCollectives::InFlight final : public comm::Pending {
+class StagedCollectives::InFlight final : public comm::Request {
  public:
-  InFlight(std::unique_ptr<comm::Pending> host, torch::Tensor staged, torch::Tensor device)
+  InFlight(std::unique_ptr<comm::Request> host, torch::Tensor staged, torch::Tensor device)
       : host_(std::move(host)), staged_(std::move(staged)), device_(std::move(device)) {}
   ~InFlight() override {
     host_.reset();  // waits
@@ -43,7 +43,7 @@ class StagedCollectives::InFlight final : public comm::Pending {
     device_.copy_(staged_);
   }
 
-  std::unique_ptr<comm::Pending> host_;
+  std::unique_ptr<comm::Request> host_;
   torch::Tensor staged_;
   torch::Tensor device_;
   bool copied_ = false;
@@ -76,12 +76,12 @@ void StagedCollectives::do_all_reduce(void* data, std::size_t count, comm::DataT
   on_device(data, bytes).copy_(staged);
 }
 
-std::unique_ptr<comm::Pending> StagedCollectives::do_start_all_reduce(void* data, std::size_t count,
-                                                                      comm::DataType type) {
+std::unique_ptr<comm::Request> StagedCollectives::do_iall_reduce(void* data, std::size_t count,
+                                                                 comm::DataType type) {
   const std::size_t bytes = count * comm::bytes_of_type(type);
   torch::Tensor staged = stage(data, bytes);
   auto started = comm::with_values(staged_bytes(staged), count, type,
-                                   [&](auto values) { return host_.start_all_reduce(values); });
+                                   [&](auto values) { return host_.iall_reduce(values); });
   return std::make_unique<InFlight>(std::move(started), std::move(staged), on_device(data, bytes));
 }
 

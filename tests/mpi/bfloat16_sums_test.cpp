@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "support/mpi_test.hpp"
+#include "tandem/comm/hierarchical_all_reduce.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
-#include "tandem/comm/two_level_collectives.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/model/libtorch.hpp"
 #include "tandem/train/device_bfloat16_sums.hpp"
@@ -111,16 +111,16 @@ TEST_F(Bfloat16SumsTest, BucketsMayBeUnderWayTogetherAndAdvanceUnevenly) {
   const std::vector<float> expected = gradients_;
   sums_.forget_errors();
   bring(0);
-  std::vector<std::unique_ptr<comm::Pending>> pending;
+  std::vector<std::unique_ptr<comm::Request>> requests;
   constexpr std::size_t kBucket = 160;
   for (std::size_t at = 0; at < kSize; at += kBucket) {
-    pending.push_back(
-        sums_.start_all_reduce(Span<float>(gradients_).subspan(at, std::min(kBucket, kSize - at))));
-    if (pending.size() % 4 == static_cast<std::size_t>(world_.rank())) {
-      for (const auto& each : pending) each->test();
+    requests.push_back(
+        sums_.iall_reduce(Span<float>(gradients_).subspan(at, std::min(kBucket, kSize - at))));
+    if (requests.size() % 4 == static_cast<std::size_t>(world_.rank())) {
+      for (const auto& each : requests) each->test();
     }
   }
-  for (const auto& each : pending) each->wait();
+  for (const auto& each : requests) each->wait();
   EXPECT_EQ(gradients_, expected) << "a cut into buckets changes no sum";
 }
 
@@ -147,19 +147,19 @@ TEST(Bfloat16SumsInTwoLevels, AddWithinHostsExactlyAndGiveAllRanksTheSameBits) {
   auto sums_of_parts = leaders.duplicate();
   std::vector<float> gradients(3001);
   Bfloat16Sums between(leaders, parts, sums_of_parts, Span<float>(gradients));
-  comm::TwoLevelCollectives sums(world, up, down, leads ? &between : nullptr);
+  comm::HierarchicalAllReduce sums(world, up, down, leads ? &between : nullptr);
   for (int step = 0; step < 3; ++step) {
     for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = number(world.rank(), 0, i);
-    std::vector<std::unique_ptr<comm::Pending>> pending;
+    std::vector<std::unique_ptr<comm::Request>> requests;
     constexpr std::size_t kBucketOfFloats = 500;
     for (std::size_t at = 0; at < gradients.size(); at += kBucketOfFloats) {
       const std::size_t count = std::min(kBucketOfFloats, gradients.size() - at);
-      pending.push_back(sums.start_all_reduce(Span<float>(gradients).subspan(at, count)));
-      if (pending.size() % 2 == static_cast<std::size_t>(world.rank()) % 2) {
-        for (const auto& each : pending) each->test();
+      requests.push_back(sums.iall_reduce(Span<float>(gradients).subspan(at, count)));
+      if (requests.size() % 2 == static_cast<std::size_t>(world.rank()) % 2) {
+        for (const auto& each : requests) each->test();
       }
     }
-    for (const auto& each : pending) each->wait();
+    for (const auto& each : requests) each->wait();
     std::vector<float> least = gradients;
     std::vector<float> most = gradients;
     world.all_reduce(Span<float>(least), comm::Reduction::kMin);
@@ -186,7 +186,7 @@ class AddsBfloat16 final : public comm::Collectives {
   std::vector<comm::DataType> types;
 
  private:
-  struct Done final : comm::Pending {
+  struct Done final : comm::Request {
     void wait() override {}
     bool test() override { return true; }
   };
@@ -198,8 +198,8 @@ class AddsBfloat16 final : public comm::Collectives {
     mpi_.all_reduce(Span<float>(wide));
     std::copy(wide.begin(), wide.end(), values);
   }
-  std::unique_ptr<comm::Pending> do_start_all_reduce(void* data, std::size_t count,
-                                                     comm::DataType type) override {
+  std::unique_ptr<comm::Request> do_iall_reduce(void* data, std::size_t count,
+                                                comm::DataType type) override {
     do_all_reduce(data, count, type, comm::Reduction::kSum);
     return std::make_unique<Done>();
   }
@@ -222,7 +222,7 @@ TEST(DeviceBfloat16Sums, SendBfloat16AndKeepWhatRoundingTakes) {
     gradients.fill_(brought);
     const Span<float> half = memory.subspan(32, 32);
     if (step % 2 == 0) {
-      sums.start_all_reduce(half)->wait();
+      sums.iall_reduce(half)->wait();
     } else {
       sums.all_reduce(half);
     }

@@ -38,10 +38,10 @@ class Delayed final : public comm::Collectives {
     if (slow_ == Slow::kLargeOnes && count > kLarge) std::this_thread::sleep_for(kSlowLarge);
     mpi_.all_reduce(floats(data, count));
   }
-  std::unique_ptr<comm::Pending> do_start_all_reduce(void* data, std::size_t count,
-                                                     comm::DataType) override {
+  std::unique_ptr<comm::Request> do_iall_reduce(void* data, std::size_t count,
+                                                comm::DataType) override {
     if (slow_ == Slow::kStartedOnes) std::this_thread::sleep_for(kSlowStarted);
-    return mpi_.start_all_reduce(floats(data, count));
+    return mpi_.iall_reduce(floats(data, count));
   }
   void do_broadcast(void* data, std::size_t bytes, int root) override {
     mpi_.broadcast(Span<std::uint8_t>(static_cast<std::uint8_t*>(data), bytes), root);

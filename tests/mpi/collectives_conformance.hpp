@@ -109,11 +109,11 @@ TYPED_TEST_P(Conformance, StartedSumsFinishInAnyInterleaving) {
   auto first = this->mine(1001);
   auto second = this->mine(37);
   auto third = this->mine(100);
-  auto pending_first = this->collectives().start_all_reduce(first.span());
-  auto pending_second = this->collectives().start_all_reduce(second.span());
+  auto first_request = this->collectives().iall_reduce(first.span());
+  auto second_request = this->collectives().iall_reduce(second.span());
   this->collectives().all_reduce(third.span());
-  pending_second->wait();
-  while (!pending_first->test()) {
+  second_request->wait();
+  while (!first_request->test()) {
   }
   this->collectives().check();
   EXPECT_EQ(to_numbers(first.read()), this->expected(1001));
@@ -123,7 +123,7 @@ TYPED_TEST_P(Conformance, StartedSumsFinishInAnyInterleaving) {
 
 TYPED_TEST_P(Conformance, APendingThatIsDroppedHasFinished) {
   auto memory = this->mine(1001);
-  this->collectives().start_all_reduce(memory.span());
+  this->collectives().iall_reduce(memory.span());
   EXPECT_EQ(to_numbers(memory.read()), this->expected(1001));
 }
 

@@ -57,7 +57,7 @@ TEST(Communicator, AStartedReduceFillsTheRoot) {
   comm.set_piece(kPiece);
   const int root = comm.size() - 1;
   auto values = from_numbers<float>(numbers_of_rank(201, comm.rank()));
-  comm.start_reduce(Span<float>(values), root)->wait();
+  comm.ireduce(Span<float>(values), root)->wait();
   if (comm.rank() == root) {
     EXPECT_EQ(to_numbers(values), numbers_of_all(201, comm.size(), Reduction::kSum));
   }
@@ -68,8 +68,8 @@ TEST(Communicator, AStartedBroadcastComesFromTheRoot) {
   comm.set_piece(kPiece);
   const int root = comm.size() - 1;
   auto values = from_numbers<double>(numbers_of_rank(201, comm.rank()));
-  const auto pending = comm.start_broadcast(Span<double>(values), root);
-  while (!pending->test()) {
+  const auto request = comm.ibroadcast(Span<double>(values), root);
+  while (!request->test()) {
   }
   EXPECT_EQ(to_numbers(values), numbers_of_rank(201, root));
 }
@@ -81,11 +81,11 @@ TEST(Communicator, StartedSumsOfAnySizeAreThoseOfAll) {
   for (const std::size_t size : {0, 1, 2, 3, 5, 1001, 300000}) {
     values.push_back(from_numbers<float>(numbers_of_rank(size, comm.rank())));
   }
-  std::vector<std::unique_ptr<Pending>> pending;
-  for (auto& each : values) pending.push_back(comm.start_all_reduce(Span<float>(each)));
-  while (!pending.back()->test()) {
+  std::vector<std::unique_ptr<Request>> requests;
+  for (auto& each : values) requests.push_back(comm.iall_reduce(Span<float>(each)));
+  while (!requests.back()->test()) {
   }
-  for (const auto& each : pending) each->wait();
+  for (const auto& each : requests) each->wait();
   for (const auto& each : values) {
     EXPECT_EQ(to_numbers(each), numbers_of_all(each.size(), comm.size(), Reduction::kSum))
         << each.size();
@@ -101,14 +101,14 @@ TEST(Communicator, PartsGoToTheirRanksAndComeTogetherAgain) {
     mine[i].bits = static_cast<std::uint16_t>(100 * comm.rank() + static_cast<int>(i));
   }
   std::vector<Bfloat16> theirs(mine.size());
-  comm.start_all_to_all(Span<const Bfloat16>(mine), Span<Bfloat16>(theirs))->wait();
+  comm.iall_to_all(Span<const Bfloat16>(mine), Span<Bfloat16>(theirs))->wait();
   const auto own = kPart * static_cast<std::size_t>(comm.rank());
   for (std::size_t i = 0; i < theirs.size(); ++i) {
     EXPECT_EQ(theirs[i].bits, 100 * (i / kPart) + own + i % kPart) << i;
   }
   // Every rank now knows only its own part.
   for (std::size_t i = 0; i < kPart; ++i) mine[own + i].bits = static_cast<std::uint16_t>(own + i);
-  comm.start_all_gather(Span<Bfloat16>(mine))->wait();
+  comm.iall_gather(Span<Bfloat16>(mine))->wait();
   for (std::size_t i = 0; i < mine.size(); ++i) EXPECT_EQ(mine[i].bits, i);
 }
 
@@ -116,7 +116,7 @@ TEST(Communicator, RefusesPartsOfUnequalSize) {
   auto comm = MpiCommunicator::world();
   if (comm.size() == 1) return;  // any number is one part
   std::vector<float> values(static_cast<std::size_t>(comm.size()) + 1);
-  EXPECT_THROW(comm.start_all_gather(Span<float>(values)), InternalError);
+  EXPECT_THROW(comm.iall_gather(Span<float>(values)), InternalError);
 }
 
 TEST(Communicator, SplitsByColourAndDuplicates) {
@@ -141,7 +141,7 @@ TEST(Communicator, MpiSaysThatItCannotAddBfloat16) {
   auto comm = MpiCommunicator::world();
   Bfloat16 value{};
   EXPECT_THROW(comm.all_reduce(Span<Bfloat16>(&value, 1)), UnavailableError);
-  EXPECT_THROW(comm.start_all_reduce(Span<Bfloat16>(&value, 1)), UnavailableError);
+  EXPECT_THROW(comm.iall_reduce(Span<Bfloat16>(&value, 1)), UnavailableError);
 }
 
 TEST(Communicator, ACallThatMpiRefusesIsNamed) {

@@ -24,7 +24,7 @@ class SlowLink final : public comm::Collectives {
   explicit SlowLink(comm::Collectives& mpi) : mpi_(mpi) {}
   int rank() const override { return mpi_.rank(); }
   int size() const override { return mpi_.size(); }
-  bool allows_progress_thread() const override { return mpi_.allows_progress_thread(); }
+  bool is_test_thread_safe() const override { return mpi_.is_test_thread_safe(); }
   std::string name() const override { return "slow"; }
 
  private:
@@ -32,10 +32,10 @@ class SlowLink final : public comm::Collectives {
     std::this_thread::sleep_for(kDelay);
     mpi_.all_reduce(Span<float>(static_cast<float*>(data), count));
   }
-  std::unique_ptr<comm::Pending> do_start_all_reduce(void* data, std::size_t count,
-                                                     comm::DataType) override {
+  std::unique_ptr<comm::Request> do_iall_reduce(void* data, std::size_t count,
+                                                comm::DataType) override {
     std::this_thread::sleep_for(kDelay);
-    return mpi_.start_all_reduce(Span<float>(static_cast<float*>(data), count));
+    return mpi_.iall_reduce(Span<float>(static_cast<float*>(data), count));
   }
   void do_broadcast(void*, std::size_t, int) override {}
 

@@ -96,7 +96,7 @@ TEST_F(NcclFaults, ACollectiveThatFailsIsNamed) {
   NcclSubject::Memory<float> memory(subject_, {1});
   stand_in().faults.returns["ncclAllReduce"] = ncclUnhandledCudaError;
   EXPECT_EQ(failure_of([&] {
-              subject_.nccl->start_all_reduce(memory.span());
+              subject_.nccl->iall_reduce(memory.span());
             }).rfind("ncclAllReduce failed: ", 0),
             0U);
   stand_in().faults.returns = {{"cudaStreamWaitEvent", cudaErrorLaunchFailure}};
@@ -115,14 +115,14 @@ TEST_F(NcclFaults, ACollectiveThatIsNotLaunchedIsNamed) {
   NcclSubject::Memory<float> memory(subject_, {1});
   stand_in().faults.launch = ncclInProgress;
   EXPECT_EQ(failure_of([&] {
-              subject_.nccl->start_all_reduce(memory.span());
+              subject_.nccl->iall_reduce(memory.span());
             }).rfind("ncclAllReduce has not connected its peers for 0.2 s", 0),
             0U);
   subject_.nccl.reset();
   subject_.connect();
   stand_in().faults.launch = ncclRemoteError;
   EXPECT_EQ(failure_of([&] {
-              subject_.nccl->start_all_reduce(memory.span());
+              subject_.nccl->iall_reduce(memory.span());
             }).rfind("ncclAllReduce failed: remote process exited", 0),
             0U);
   subject_.nccl.reset();
@@ -167,13 +167,13 @@ TEST_F(NcclFaults, AnAsynchronousErrorIsThrownByWhateverAsksNext) {
   subject_.connect();
   NcclSubject::Memory<float> memory(subject_, {1});
   {
-    const auto pending = subject_.nccl->start_all_reduce(memory.span());
+    const auto request = subject_.nccl->iall_reduce(memory.span());
     stand_in().report_asynchronous_error(ncclRemoteError);
     const std::string expected =
         "an NCCL collective failed: remote process exited or there was a network error (its last "
         "words); another rank may have said why";
-    EXPECT_EQ(failure_of([&] { pending->wait(); }).rfind(expected, 0), 0U);
-    EXPECT_EQ(failure_of([&] { pending->test(); }).rfind(expected, 0), 0U);
+    EXPECT_EQ(failure_of([&] { request->wait(); }).rfind(expected, 0), 0U);
+    EXPECT_EQ(failure_of([&] { request->test(); }).rfind(expected, 0), 0U);
     EXPECT_EQ(failure_of([&] { subject_.nccl->check(); }).rfind(expected, 0), 0U);
   }
   subject_.nccl.reset();
@@ -187,8 +187,8 @@ TEST_F(NcclFaults, ALostPeerThatIsNoticedIsAnError) {
   stand_in().faults.hangs_in_collective = last();
   stand_in().faults.lost = true;
   const auto exchange = [&] {
-    const auto pending = subject_.nccl->start_all_reduce(memory.span());
-    while (rank() != last() && !pending->test()) {
+    const auto request = subject_.nccl->iall_reduce(memory.span());
+    while (rank() != last() && !request->test()) {
     }
   };
   const std::string failure = failure_of(exchange);
@@ -204,7 +204,7 @@ TEST_F(NcclFaults, APeerThatHangsHoldsUpNoDestructor) {
   NcclSubject::Memory<float> memory(subject_, {1});
   stand_in().faults.hangs_in_collective = last();
   const auto start = Clock::now();
-  EXPECT_FALSE(subject_.nccl->start_all_reduce(memory.span())->test());
+  EXPECT_FALSE(subject_.nccl->iall_reduce(memory.span())->test());
   subject_.nccl.reset();
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(10));
   EXPECT_EQ(stand_in().living(), 0);

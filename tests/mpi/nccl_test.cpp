@@ -40,10 +40,10 @@ TEST_F(Nccl, BeginsAfterWhatTheComputeStreamWasGiven) {
   Memory values(subject_, {0, 0, 0});
   testing::Gate gate(subject_.gpu());
   values.copy_from(ones);
-  const auto pending = subject_.collectives().start_all_reduce(values.span());
-  EXPECT_FALSE(pending->test());
+  const auto request = subject_.collectives().iall_reduce(values.span());
+  EXPECT_FALSE(request->test());
   gate.open();
-  pending->wait();
+  request->wait();
   EXPECT_EQ(values.read(), std::vector<float>(3, size()));
 }
 
@@ -51,24 +51,24 @@ TEST_F(Nccl, ComputeFindsTheSumAfterWaitAndTheHostDoesNotWait) {
   Memory values(subject_, {1, 1, 1});
   Memory copy(subject_, {0, 0, 0});
   testing::Gate gate(subject_.gpu());
-  const auto pending = subject_.collectives().start_all_reduce(values.span());
-  pending->wait();
+  const auto request = subject_.collectives().iall_reduce(values.span());
+  request->wait();
   copy.copy_from(values);
-  EXPECT_FALSE(pending->test());
+  EXPECT_FALSE(request->test());
   gate.open();
   EXPECT_EQ(copy.read(), std::vector<float>(3, size()));
-  EXPECT_TRUE(pending->test());
+  EXPECT_TRUE(request->test());
 }
 
 TEST_F(Nccl, ManyCollectivesKeepTheirOrder) {
   Memory values(subject_, {1});
-  std::vector<std::unique_ptr<Pending>> in_flight;
+  std::vector<std::unique_ptr<Request>> in_flight;
   float expected = 1;
   for (int i = 0; i < 10; ++i) {
-    in_flight.push_back(subject_.collectives().start_all_reduce(values.span()));
+    in_flight.push_back(subject_.collectives().iall_reduce(values.span()));
     expected *= size();
   }
-  for (const auto& pending : in_flight) pending->wait();
+  for (const auto& request : in_flight) request->wait();
   EXPECT_EQ(values.read()[0], expected);
 }
 
@@ -76,7 +76,7 @@ TEST_F(Nccl, IsDestroyedWithWorkInFlight) {
   Memory values(subject_, {1, 1, 1});
   {
     testing::Gate gate(subject_.gpu());
-    subject_.collectives().start_all_reduce(values.span());
+    subject_.collectives().iall_reduce(values.span());
     gate.open();
     subject_.nccl.reset();
   }

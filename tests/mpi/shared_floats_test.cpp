@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "support/mpi_test.hpp"
+#include "tandem/comm/deterministic_all_reduce.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
-#include "tandem/comm/ordered_collectives.hpp"
 
 namespace tandem::comm {
 namespace {
@@ -88,22 +88,23 @@ TEST(SharedFloats, AreOfNoRankWhereOneCannotMakeThem) {
   EXPECT_EQ(floats, nullptr);
 }
 
-TEST(OrderedCollectives, GiveTheSameBitsHoweverSumsTravel) {
-  for (const std::size_t count : {kCount, OrderedCollectives::kFewFloats, kCount - 1}) {
+TEST(DeterministicAllReduce, GiveTheSameBitsHoweverSumsTravel) {
+  for (const std::size_t count : {kCount, DeterministicAllReduce::kMinFloats, kCount - 1}) {
     SCOPED_TRACE(count);
     Shared shared;
     const int ranks = shared.world.size();
     const std::vector<float> before(shared.floats->mine().begin(), shared.floats->mine().end());
-    OrderedCollectives(shared.world, shared.floats.get())
+    DeterministicAllReduce(shared.world, shared.floats.get())
         .all_reduce(shared.floats->mine().subspan(0, count));
     for (const bool along_ring : {false, true}) {
       SCOPED_TRACE(along_ring);
-      shared.world.sum_along_ring(along_ring);
+      shared.world.use_ring_all_reduce(along_ring);
       std::vector<float> elsewhere = before;
-      OrderedCollectives(shared.world, nullptr).all_reduce(Span<float>(elsewhere.data(), count));
+      DeterministicAllReduce(shared.world, nullptr)
+          .all_reduce(Span<float>(elsewhere.data(), count));
       for (std::size_t i = 0; i < kCount; ++i) {
-        const std::size_t piece = i - i % OrderedCollectives::kFloatsOfPiece;
-        const std::size_t end = std::min(count, piece + OrderedCollectives::kFloatsOfPiece);
+        const std::size_t piece = i - i % DeterministicAllReduce::kFloatsPerPiece;
+        const std::size_t end = std::min(count, piece + DeterministicAllReduce::kFloatsPerPiece);
         ASSERT_EQ(elsewhere[i], i < count ? sum_of(ranks, i, piece, end) : before[i]) << i;
         ASSERT_EQ(elsewhere[i], shared.floats->mine()[i]) << i;
       }
@@ -111,24 +112,24 @@ TEST(OrderedCollectives, GiveTheSameBitsHoweverSumsTravel) {
   }
 }
 
-TEST(OrderedCollectives, KeepManySumsApartAlongARing) {
+TEST(DeterministicAllReduce, KeepManySumsApartAlongARing) {
   auto world = MpiCommunicator::world();
-  world.sum_along_ring(true);
-  OrderedCollectives sums(world, nullptr);
+  world.use_ring_all_reduce(true);
+  DeterministicAllReduce sums(world, nullptr);
   std::vector<std::vector<float>> values;
-  std::vector<std::unique_ptr<Pending>> pending;
+  std::vector<std::unique_ptr<Request>> requests;
   for (std::size_t i = 0; i < 40; ++i) {  // some of no element, most of fewer than a line per rank
     values.emplace_back(i, static_cast<float>(world.rank() + 1));
   }
   for (std::vector<float>& each : values) {
-    pending.push_back(sums.start_all_reduce(Span<float>(each)));
+    requests.push_back(sums.iall_reduce(Span<float>(each)));
   }
   // Some are asked for first here and last there.
-  if (world.rank() % 2 == 0) std::reverse(pending.begin(), pending.end());
+  if (world.rank() % 2 == 0) std::reverse(requests.begin(), requests.end());
   bool are_done = false;
   while (!are_done) {
     are_done = true;
-    for (const auto& each : pending) are_done = each->test() && are_done;
+    for (const auto& each : requests) are_done = each->test() && are_done;
   }
   const int ranks = world.size();
   for (const std::vector<float>& each : values) {
@@ -136,11 +137,11 @@ TEST(OrderedCollectives, KeepManySumsApartAlongARing) {
   }
 }
 
-TEST(OrderedCollectives, LeaveTheRestAsItWas) {
+TEST(DeterministicAllReduce, LeaveTheRestAsItWas) {
   Shared shared;
-  OrderedCollectives sums(shared.world, shared.floats.get());
+  DeterministicAllReduce sums(shared.world, shared.floats.get());
   const int ranks = shared.world.size();
-  const std::size_t many = OrderedCollectives::kFewFloats;
+  const std::size_t many = DeterministicAllReduce::kMinFloats;
   sums.all_reduce(shared.floats->mine().subspan(100, many));
   EXPECT_EQ(shared.floats->mine()[100 + many], value_of(shared.world.rank(), 100 + many));
 
@@ -152,14 +153,14 @@ TEST(OrderedCollectives, LeaveTheRestAsItWas) {
   sums.all_reduce(head, Reduction::kMax);
   EXPECT_EQ(head[9], static_cast<float>(ranks - 1));
   std::fill_n(head.data(), head.size(), 2.0F);
-  sums.start_all_reduce(head)->wait();
+  sums.iall_reduce(head)->wait();
   EXPECT_EQ(head[0], static_cast<float>(2 * ranks));
   head[0] = static_cast<float>(sums.rank());
   sums.broadcast(head, ranks - 1);
   EXPECT_EQ(head[0], static_cast<float>(ranks - 1));
   EXPECT_EQ(sums.size(), ranks);
   EXPECT_EQ(sums.name(), "mpi in shared memory");
-  EXPECT_EQ(OrderedCollectives(shared.world, nullptr).name(), "mpi");
+  EXPECT_EQ(DeterministicAllReduce(shared.world, nullptr).name(), "mpi");
 }
 
 }  // namespace

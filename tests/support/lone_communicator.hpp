@@ -18,32 +18,31 @@ class LoneCommunicator : public comm::Communicator {
   void barrier() override {}
 
  protected:
-  struct Done final : comm::Pending {
+  struct Done final : comm::Request {
     void wait() override {}
     bool test() override { return true; }
   };
   void do_all_reduce(void*, std::size_t, comm::DataType, comm::Reduction) override {}
-  std::unique_ptr<comm::Pending> do_start_all_reduce(void*, std::size_t, comm::DataType) override {
+  std::unique_ptr<comm::Request> do_iall_reduce(void*, std::size_t, comm::DataType) override {
     return std::make_unique<Done>();
   }
   void do_reduce(void*, std::size_t, comm::DataType, comm::Reduction, int) override {}
   void do_broadcast(void*, std::size_t, int) override {}
-  std::unique_ptr<comm::Pending> do_start_reduce(void*, std::size_t, comm::DataType, int) override {
+  std::unique_ptr<comm::Request> do_ireduce(void*, std::size_t, comm::DataType, int) override {
     return std::make_unique<Done>();
   }
-  std::unique_ptr<comm::Pending> do_start_broadcast(void*, std::size_t, int) override {
+  std::unique_ptr<comm::Request> do_ibroadcast(void*, std::size_t, int) override {
     return std::make_unique<Done>();
   }
-  std::unique_ptr<comm::Pending> do_start_all_to_all(const void* mine, void* theirs,
-                                                     std::size_t count,
-                                                     comm::DataType type) override {
+  std::unique_ptr<comm::Request> do_iall_to_all(const void* mine, void* theirs, std::size_t count,
+                                                comm::DataType type) override {
     std::memcpy(theirs, mine, count * comm::bytes_of_type(type));
     return std::make_unique<Done>();
   }
-  std::unique_ptr<comm::Pending> do_start_all_gather(void*, std::size_t, comm::DataType) override {
+  std::unique_ptr<comm::Request> do_iall_gather(void*, std::size_t, comm::DataType) override {
     return std::make_unique<Done>();
   }
-  void do_swap(int, const void*, void*, std::size_t) override {}
+  void do_sendrecv(int, const void*, void*, std::size_t) override {}
   void do_gather(const void* data, std::size_t bytes, void* all,
                  const std::vector<std::int64_t>&) override {
     std::memcpy(all, data, bytes);

@@ -1,5 +1,5 @@
 // What: the collectives that carry gradients and weights, in host memory (mpi) or a GPU's (nccl).
-// Owns: its connection; buffers stay the caller's and must live until the call (or its Pending) is
+// Owns: its connection; buffers stay the caller's and must live until the call (or its Request) is
 // done. Threads: one thread at a time, the same on every rank. Throws: InternalError naming the
 // failed call.
 //
@@ -67,9 +67,9 @@ constexpr DataType data_type_of<Bfloat16>() {
 
 // One collective in flight; to be destroyed before what started it. Its destructor waits, so that
 // the buffer may be freed after it (on a GPU: in the order of the compute stream).
-class Pending {
+class Request {
  public:
-  virtual ~Pending() = default;
+  virtual ~Request() = default;
   // Afterwards the caller finds the result in the buffer: at once, or on a GPU by what it then
   // gives to the compute stream.
   virtual void wait() = 0;
@@ -85,21 +85,21 @@ class Collectives {
   virtual int size() const = 0;
   // "mpi" or "nccl"
   virtual std::string name() const = 0;
-  // False: what was started goes on only while some call is made, such as a Pending's test().
-  virtual bool advances_by_itself() const { return false; }
-  // Whether a Pending's test() may be called on another thread than the one that started it, one
+  // False: what was started goes on only while some call is made, such as a Request's test().
+  virtual bool has_async_progress() const { return false; }
+  // Whether a Request's test() may be called on another thread than the one that started it, one
   // thread at a time.
-  virtual bool allows_progress_thread() const { return false; }
+  virtual bool is_test_thread_safe() const { return false; }
 
   // In place: every rank ends with the same bits.
   template <typename T>
   void all_reduce(Span<T> values, Reduction reduction = Reduction::kSum) {
     do_all_reduce(values.data(), values.size(), data_type_of<T>(), reduction);
   }
-  // The same sum, started now and finished by the Pending.
+  // The same sum, started now and finished by the Request.
   template <typename T>
-  std::unique_ptr<Pending> start_all_reduce(Span<T> values) {
-    return do_start_all_reduce(values.data(), values.size(), data_type_of<T>());
+  std::unique_ptr<Request> iall_reduce(Span<T> values) {
+    return do_iall_reduce(values.data(), values.size(), data_type_of<T>());
   }
   template <typename T>
   void broadcast(Span<T> values, int root = 0) {
@@ -111,8 +111,7 @@ class Collectives {
 
  private:
   virtual void do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) = 0;
-  virtual std::unique_ptr<Pending> do_start_all_reduce(void* data, std::size_t count,
-                                                       DataType type) = 0;
+  virtual std::unique_ptr<Request> do_iall_reduce(void* data, std::size_t count, DataType type) = 0;
   virtual void do_broadcast(void* data, std::size_t bytes, int root) = 0;
 };
 

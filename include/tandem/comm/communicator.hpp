@@ -1,6 +1,6 @@
 // What: all collectives that a job needs, for host memory: those that carry gradients, and those by
 // which ranks agree.
-// Owns: its connection; buffers stay the caller's and must live until the call (or its Pending) is
+// Owns: its connection; buffers stay the caller's and must live until the call (or its Request) is
 // done. Threads: one thread at a time, the same on every rank. Throws: InternalError naming the
 // failed call.
 //
@@ -25,32 +25,32 @@ class Communicator : public Collectives {
   void reduce(Span<T> values, Reduction reduction = Reduction::kSum, int root = 0) {
     do_reduce(values.data(), values.size(), data_type_of<T>(), reduction, root);
   }
-  // The same, and broadcast(), started now and finished by the Pending. They are matched in the
+  // The same, and broadcast(), started now and finished by the Request. They are matched in the
   // order of their starts, so whoever starts some when others have ended uses a communicator for
   // each kind (comm/pipeline.hpp).
   template <typename T>
-  std::unique_ptr<Pending> start_reduce(Span<T> values, int root = 0) {
-    return do_start_reduce(values.data(), values.size(), data_type_of<T>(), root);
+  std::unique_ptr<Request> ireduce(Span<T> values, int root = 0) {
+    return do_ireduce(values.data(), values.size(), data_type_of<T>(), root);
   }
   template <typename T>
-  std::unique_ptr<Pending> start_broadcast(Span<T> values, int root = 0) {
-    return do_start_broadcast(values.data(), values.size() * sizeof(T), root);
+  std::unique_ptr<Request> ibroadcast(Span<T> values, int root = 0) {
+    return do_ibroadcast(values.data(), values.size() * sizeof(T), root);
   }
   // Both are cut into as many equal parts as there are ranks: part r of `mine` goes to rank r, and
   // part r of `theirs` comes from it. Both must live until it is done.
   template <typename T>
-  std::unique_ptr<Pending> start_all_to_all(Span<const T> mine, Span<T> theirs) {
-    return do_start_all_to_all(mine.data(), theirs.data(), mine.size(), data_type_of<T>());
+  std::unique_ptr<Request> iall_to_all(Span<const T> mine, Span<T> theirs) {
+    return do_iall_to_all(mine.data(), theirs.data(), mine.size(), data_type_of<T>());
   }
   // In place, cut likewise: every rank gets part r as rank r has it.
   template <typename T>
-  std::unique_ptr<Pending> start_all_gather(Span<T> values) {
-    return do_start_all_gather(values.data(), values.size(), data_type_of<T>());
+  std::unique_ptr<Request> iall_gather(Span<T> values) {
+    return do_iall_gather(values.data(), values.size(), data_type_of<T>());
   }
   // Sends `mine` to `partner`, who does the same at the same time; both of one size.
   template <typename T>
-  void swap(int partner, Span<const T> mine, Span<T> theirs) {
-    do_swap(partner, mine.data(), theirs.data(), mine.size() * sizeof(T));
+  void sendrecv(int partner, Span<const T> mine, Span<T> theirs) {
+    do_sendrecv(partner, mine.data(), theirs.data(), mine.size() * sizeof(T));
   }
   virtual void barrier() = 0;
 
@@ -66,14 +66,14 @@ class Communicator : public Collectives {
 
  private:
   virtual void do_reduce(void* data, std::size_t count, DataType type, Reduction op, int root) = 0;
-  virtual std::unique_ptr<Pending> do_start_reduce(void* data, std::size_t count, DataType type,
-                                                   int root) = 0;
-  virtual std::unique_ptr<Pending> do_start_broadcast(void* data, std::size_t bytes, int root) = 0;
-  virtual std::unique_ptr<Pending> do_start_all_to_all(const void* mine, void* theirs,
-                                                       std::size_t count, DataType type) = 0;
-  virtual std::unique_ptr<Pending> do_start_all_gather(void* values, std::size_t count,
-                                                       DataType type) = 0;
-  virtual void do_swap(int partner, const void* mine, void* theirs, std::size_t bytes) = 0;
+  virtual std::unique_ptr<Request> do_ireduce(void* data, std::size_t count, DataType type,
+                                              int root) = 0;
+  virtual std::unique_ptr<Request> do_ibroadcast(void* data, std::size_t bytes, int root) = 0;
+  virtual std::unique_ptr<Request> do_iall_to_all(const void* mine, void* theirs, std::size_t count,
+                                                  DataType type) = 0;
+  virtual std::unique_ptr<Request> do_iall_gather(void* values, std::size_t count,
+                                                  DataType type) = 0;
+  virtual void do_sendrecv(int partner, const void* mine, void* theirs, std::size_t bytes) = 0;
   // On rank 0 `bytes_of[r]` bytes of each rank, one after the other, into `all`.
   virtual void do_gather(const void* data, std::size_t bytes, void* all,
                          const std::vector<std::int64_t>& bytes_of) = 0;

@@ -30,13 +30,13 @@ class MpiCommunicator final : public Communicator {
   int rank() const override;
   int size() const override;
   std::string name() const override { return "mpi"; }
-  bool allows_progress_thread() const override;
+  bool is_test_thread_safe() const override;
   void barrier() override;
 
   // How sums that are started travel, the same on every rank: along a ring, or, at first, from each
   // rank to all. Bits are the same; the first sends less over links where hosts have several ranks
   // that follow each other, the second has fewer messages that wait for each other.
-  void sum_along_ring(bool along);
+  void use_ring_all_reduce(bool along);
 
   // Longer buffers travel in pieces of this many elements (MPI counts are ints); tests make it
   // small.
@@ -49,18 +49,16 @@ class MpiCommunicator final : public Communicator {
   explicit MpiCommunicator(std::unique_ptr<Handle> handle);
 
   void do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) override;
-  std::unique_ptr<Pending> do_start_all_reduce(void* data, std::size_t count,
-                                               DataType type) override;
+  std::unique_ptr<Request> do_iall_reduce(void* data, std::size_t count, DataType type) override;
   void do_reduce(void* data, std::size_t count, DataType type, Reduction op, int root) override;
   void do_broadcast(void* data, std::size_t bytes, int root) override;
-  std::unique_ptr<Pending> do_start_reduce(void* data, std::size_t count, DataType type,
-                                           int root) override;
-  std::unique_ptr<Pending> do_start_broadcast(void* data, std::size_t bytes, int root) override;
-  std::unique_ptr<Pending> do_start_all_to_all(const void* mine, void* theirs, std::size_t count,
-                                               DataType type) override;
-  std::unique_ptr<Pending> do_start_all_gather(void* values, std::size_t count,
-                                               DataType type) override;
-  void do_swap(int partner, const void* mine, void* theirs, std::size_t bytes) override;
+  std::unique_ptr<Request> do_ireduce(void* data, std::size_t count, DataType type,
+                                      int root) override;
+  std::unique_ptr<Request> do_ibroadcast(void* data, std::size_t bytes, int root) override;
+  std::unique_ptr<Request> do_iall_to_all(const void* mine, void* theirs, std::size_t count,
+                                          DataType type) override;
+  std::unique_ptr<Request> do_iall_gather(void* values, std::size_t count, DataType type) override;
+  void do_sendrecv(int partner, const void* mine, void* theirs, std::size_t bytes) override;
   void do_gather(const void* data, std::size_t bytes, void* all,
                  const std::vector<std::int64_t>& bytes_of) override;
 

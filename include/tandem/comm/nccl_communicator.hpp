@@ -1,5 +1,5 @@
 // What: collectives of the ranks' GPUs over NCCL. What the ranks tell each other stays with MPI.
-// Owns: an NCCL communicator, a stream and events on the GPU; destroyed after every Pending of it
+// Owns: an NCCL communicator, a stream and events on the GPU; destroyed after every Request of it
 // and before the communicator it was made from. Threads: as Collectives; the GPU is the calling
 // thread's current device. Throws: where it is made AgreedError (69) on every rank; later
 // InternalError naming the failed call.
@@ -40,7 +40,7 @@ class NcclCommunicator final : public Collectives {
   int rank() const override;
   int size() const override;
   std::string name() const override { return "nccl"; }
-  bool advances_by_itself() const override { return true; }
+  bool has_async_progress() const override { return true; }
   void check() override;
 
  private:
@@ -48,8 +48,7 @@ class NcclCommunicator final : public Collectives {
   class InFlight;
 
   void do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) override;
-  std::unique_ptr<Pending> do_start_all_reduce(void* data, std::size_t count,
-                                               DataType type) override;
+  std::unique_ptr<Request> do_iall_reduce(void* data, std::size_t count, DataType type) override;
   void do_broadcast(void* data, std::size_t bytes, int root) override;
 
   std::unique_ptr<Stream> stream_;

@@ -22,7 +22,7 @@ namespace tandem::comm {
 class Pipeline {
  public:
   // Starts it; nothing in return: it is done at once.
-  using Stage = std::function<std::unique_ptr<Pending>()>;
+  using Stage = std::function<std::unique_ptr<Request>()>;
 
   Pipeline() = default;
   Pipeline(const Pipeline&) = delete;  // what is under way knows it
@@ -30,7 +30,7 @@ class Pipeline {
 
   // The first stage starts now, each other one from within a call of test() or wait() of any
   // exchange, after the one before it has ended. At least one stage, and as many each time.
-  std::unique_ptr<Pending> start(std::vector<Stage> stages);
+  std::unique_ptr<Request> start(std::vector<Stage> stages);
   // Waits for all that were started.
   void drain();
 
@@ -38,7 +38,7 @@ class Pipeline {
   struct Exchange {
     std::vector<Stage> stages;
     std::size_t started = 0;
-    std::unique_ptr<Pending> running;
+    std::unique_ptr<Request> running;
     bool is_done() const { return started == stages.size() && running == nullptr; }
     // Goes on as far as it can, but starts no stage from `limit` on.
     void advance(std::size_t limit);

@@ -27,7 +27,8 @@ class SharedFloats {
   // Whether `values` begin among them.
   bool has(Span<const float> values) const;
   // Collective, of the ranks that made it. `values`, a part of mine(), the same part on each rank,
-  // become the sum of all. Each rank adds a part, in the order of SumParts, and writes it into all.
+  // become the sum of all. Each rank adds a part, in the order of ChunkPartition, and writes it
+  // into all.
   void sum(Communicator& host, Span<float> values);
 
  private:
@@ -36,7 +37,7 @@ class SharedFloats {
 
   const std::size_t count_;
   std::size_t rank_ = 0;
-  std::vector<float*> of_rank_;  // nullptr: not reached
+  std::vector<float*> rank_segments_;  // nullptr: not reached
 };
 
 }  // namespace tandem::comm

@@ -30,7 +30,7 @@ class Bfloat16Sums final : public comm::Collectives {
   int rank() const override { return carrier_.rank(); }
   int size() const override { return carrier_.size(); }
   std::string name() const override { return carrier_.name() + " as bfloat16"; }
-  bool allows_progress_thread() const override { return carrier_.allows_progress_thread(); }
+  bool is_test_thread_safe() const override { return carrier_.is_test_thread_safe(); }
   // What rounding took away in sums that were only made to measure them.
   void forget_errors();
 
@@ -41,13 +41,13 @@ class Bfloat16Sums final : public comm::Collectives {
   };
   bool is_ours(const void* data, comm::DataType type) const;
   float* errors_of(Span<float> values);
-  std::unique_ptr<comm::Pending> start(Span<float> values);
+  std::unique_ptr<comm::Request> start(Span<float> values);
   void add_own_part(Span<float> values, Buffers& buffers);
 
   void do_all_reduce(void* data, std::size_t count, comm::DataType type,
                      comm::Reduction op) override;
-  std::unique_ptr<comm::Pending> do_start_all_reduce(void* data, std::size_t count,
-                                                     comm::DataType type) override;
+  std::unique_ptr<comm::Request> do_iall_reduce(void* data, std::size_t count,
+                                                comm::DataType type) override;
   void do_broadcast(void* data, std::size_t bytes, int root) override;
 
   comm::Collectives& carrier_;

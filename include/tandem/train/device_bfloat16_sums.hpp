@@ -22,7 +22,7 @@ class DeviceBfloat16Sums final : public comm::Collectives {
   int rank() const override { return carrier_.rank(); }
   int size() const override { return carrier_.size(); }
   std::string name() const override { return carrier_.name() + " as bfloat16"; }
-  bool advances_by_itself() const override { return carrier_.advances_by_itself(); }
+  bool has_async_progress() const override { return carrier_.has_async_progress(); }
   void check() override { carrier_.check(); }
   // What rounding took away in sums that were only made to measure them.
   void forget_errors();
@@ -36,8 +36,8 @@ class DeviceBfloat16Sums final : public comm::Collectives {
 
   void do_all_reduce(void* data, std::size_t count, comm::DataType type,
                      comm::Reduction op) override;
-  std::unique_ptr<comm::Pending> do_start_all_reduce(void* data, std::size_t count,
-                                                     comm::DataType type) override;
+  std::unique_ptr<comm::Request> do_iall_reduce(void* data, std::size_t count,
+                                                comm::DataType type) override;
   void do_broadcast(void* data, std::size_t bytes, int root) override;
 
   comm::Collectives& carrier_;

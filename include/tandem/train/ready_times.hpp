@@ -19,7 +19,7 @@ class ReadyTimes final : public comm::Collectives {
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   std::string name() const override { return "nothing"; }
-  bool advances_by_itself() const override { return true; }
+  bool has_async_progress() const override { return true; }
 
   // The buckets in their order, with the means over all steps since the last call.
   std::vector<BucketCost> take();
@@ -30,13 +30,13 @@ class ReadyTimes final : public comm::Collectives {
     std::size_t bytes;
     Clock::time_point at;
   };
-  struct NothingInFlight;
+  struct CompletedRequest;
   // With the sum that was started last, when backward had ended.
   void end_step();
   void do_all_reduce(void* data, std::size_t count, comm::DataType type,
                      comm::Reduction op) override;
-  std::unique_ptr<comm::Pending> do_start_all_reduce(void* data, std::size_t count,
-                                                     comm::DataType type) override;
+  std::unique_ptr<comm::Request> do_iall_reduce(void* data, std::size_t count,
+                                                comm::DataType type) override;
   void do_broadcast(void*, std::size_t, int) override {}
 
   const int rank_;

@@ -71,7 +71,7 @@ class Reducer final : public GradientExchange {
   std::vector<int> gradients_seen_;         // per slot
   std::vector<std::size_t> slots_missing_;  // per bucket
   std::size_t next_bucket_ = 0;
-  std::vector<std::unique_ptr<comm::Pending>> in_flight_;
+  std::vector<std::unique_ptr<comm::Request>> in_flight_;
   std::optional<comm::ProgressThread> progress_;
 
   std::unique_ptr<Hooks> hooks_;

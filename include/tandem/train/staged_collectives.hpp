@@ -27,8 +27,8 @@ class StagedCollectives final : public comm::Collectives {
 
   void do_all_reduce(void* data, std::size_t count, comm::DataType type,
                      comm::Reduction op) override;
-  std::unique_ptr<comm::Pending> do_start_all_reduce(void* data, std::size_t count,
-                                                     comm::DataType type) override;
+  std::unique_ptr<comm::Request> do_iall_reduce(void* data, std::size_t count,
+                                                comm::DataType type) override;
   void do_broadcast(void* data, std::size_t bytes, int root) override;
 
   comm::Collectives& host_;

@@ -17,11 +17,11 @@ constexpr int kAttempts = 5;         // the best counts
 double time_exchange(comm::Communicator& comm, int partner, Span<const std::uint8_t> mine,
                      Span<std::uint8_t> theirs) {
   const auto start = std::chrono::steady_clock::now();
-  comm.swap(partner, mine, theirs);
+  comm.sendrecv(partner, mine, theirs);
   const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
   const double here = passed.count();
   double there = 0;
-  comm.swap(partner, Span<const double>(&here, 1), Span<double>(&there, 1));
+  comm.sendrecv(partner, Span<const double>(&here, 1), Span<double>(&there, 1));
   return std::max(here, there);
 }
 

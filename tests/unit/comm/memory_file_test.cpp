@@ -8,7 +8,7 @@
 namespace tandem::comm {
 namespace {
 
-std::string name_in_dev_shm(const MemoryFile::Whereabouts& there) {
+std::string name_in_dev_shm(const MemoryFile::SharedFileId& there) {
   return "/dev/shm/tandem." + std::to_string(static_cast<std::uint64_t>(there.word));
 }
 
@@ -22,7 +22,7 @@ class MemoryFileTest : public ::testing::TestWithParam<bool> {
 TEST_P(MemoryFileTest, IsOneMemoryForAllWhoOpenIt) {
   MemoryFile file = make();
   ASSERT_TRUE(file);
-  MemoryFile other = MemoryFile::open(file.whereabouts());
+  MemoryFile other = MemoryFile::open(file.id());
   ASSERT_TRUE(other);
   file.withdraw();
   ASSERT_TRUE(file.reserve(0, 5000));
@@ -38,20 +38,20 @@ TEST_P(MemoryFileTest, IsOneMemoryForAllWhoOpenIt) {
 
 TEST_P(MemoryFileTest, AnotherFileIsNotTaken) {
   const MemoryFile file = make();
-  MemoryFile::Whereabouts wrong = file.whereabouts();
+  MemoryFile::SharedFileId wrong = file.id();
   ++wrong.inode;
   EXPECT_FALSE(MemoryFile::open(wrong));
-  wrong = file.whereabouts();
+  wrong = file.id();
   ++wrong.device;
   EXPECT_FALSE(MemoryFile::open(wrong));
-  wrong = file.whereabouts();
+  wrong = file.id();
   ++wrong.word;
   EXPECT_FALSE(MemoryFile::open(wrong)) << "as of a machine copied with all its numbers";
 }
 
 TEST_P(MemoryFileTest, AWithdrawnFileIsNotOpened) {
   MemoryFile file = make();
-  const MemoryFile::Whereabouts there = file.whereabouts();
+  const MemoryFile::SharedFileId there = file.id();
   file.withdraw();
   EXPECT_FALSE(MemoryFile::open(there));
 }
@@ -59,16 +59,16 @@ TEST_P(MemoryFileTest, AWithdrawnFileIsNotOpened) {
 INSTANTIATE_TEST_SUITE_P(WithAName, MemoryFileTest, ::testing::Bool());
 
 TEST(MemoryFile, LeavesNothingInDevShm) {
-  MemoryFile::Whereabouts there;
+  MemoryFile::SharedFileId there;
   {
     const MemoryFile file = MemoryFile::make_in_dev_shm();
-    there = file.whereabouts();
+    there = file.id();
     EXPECT_TRUE(std::filesystem::exists(name_in_dev_shm(there)));
   }
   EXPECT_FALSE(std::filesystem::exists(name_in_dev_shm(there))) << "an error was thrown";
   MemoryFile file = MemoryFile::make_in_dev_shm();
   file.withdraw();
-  EXPECT_FALSE(std::filesystem::exists(name_in_dev_shm(file.whereabouts())));
+  EXPECT_FALSE(std::filesystem::exists(name_in_dev_shm(file.id())));
 }
 
 TEST(MemoryFile, MoreThanThereIsCannotBeReserved) {

@@ -12,7 +12,7 @@ namespace {
 // Stages note their start and end when the test says so.
 class PipelineTest : public ::testing::Test {
  protected:
-  struct Call final : Pending {
+  struct Call final : Request {
     explicit Call(const bool& ended) : ended_(ended) {}
     void wait() override {}
     bool test() override { return ended_; }
@@ -25,7 +25,7 @@ class PipelineTest : public ::testing::Test {
     };
   }
   // Ends when it has been asked often enough.
-  struct SlowCall final : Pending {
+  struct SlowCall final : Request {
     explicit SlowCall(int& questions) : questions_(questions) {}
     void wait() override {}
     bool test() override { return --questions_ <= 0; }
@@ -45,16 +45,16 @@ class PipelineTest : public ::testing::Test {
 
 TEST_F(PipelineTest, StartsTheFirstStageAtOnceAndTheNextWhenItHasEnded) {
   Pipeline pipeline;
-  const auto pending = pipeline.start({stage("a1", a_), stage("a2", b_)});
+  const auto request = pipeline.start({stage("a1", a_), stage("a2", b_)});
   EXPECT_EQ(started_, "a1 ");
-  EXPECT_FALSE(pending->test());
+  EXPECT_FALSE(request->test());
   EXPECT_EQ(started_, "a1 ");
   a_ = true;
-  EXPECT_FALSE(pending->test());
+  EXPECT_FALSE(request->test());
   EXPECT_EQ(started_, "a1 a2 ");
   b_ = true;
-  EXPECT_TRUE(pending->test());
-  EXPECT_TRUE(pending->test());
+  EXPECT_TRUE(request->test());
+  EXPECT_TRUE(request->test());
 }
 
 TEST_F(PipelineTest, AStageWaitsForThatOfTheExchangeBefore) {
@@ -74,12 +74,12 @@ TEST_F(PipelineTest, AStageWaitsForThatOfTheExchangeBefore) {
 
 TEST_F(PipelineTest, AStageMayBeDoneAtOnce) {
   Pipeline pipeline;
-  const auto pending = pipeline.start({stage("a1", a_), [this] {
+  const auto request = pipeline.start({stage("a1", a_), [this] {
                                          started_ += "done ";
                                          return nullptr;
                                        }});
   a_ = true;
-  EXPECT_TRUE(pending->test());
+  EXPECT_TRUE(request->test());
   EXPECT_EQ(started_, "a1 done ");
 }
 
@@ -106,33 +106,33 @@ TEST_F(PipelineTest, DrainWaitsForAll) {
   Pipeline pipeline;
   int left = 3;
   a_ = true;
-  const auto pending = pipeline.start({slow_stage("a1", left), stage("a2", a_)});
+  const auto request = pipeline.start({slow_stage("a1", left), stage("a2", a_)});
   ASSERT_EQ(started_, "a1 ");
   pipeline.drain();
   EXPECT_EQ(started_, "a1 a2 ");
-  EXPECT_TRUE(pending->test());
+  EXPECT_TRUE(request->test());
 }
 
 TEST_F(PipelineTest, AStageThatDidNotStartIsTriedAgain) {
   Pipeline pipeline;
   int times = 0;
-  const auto pending = pipeline.start({stage("a1", a_), [&times]() -> std::unique_ptr<Pending> {
+  const auto request = pipeline.start({stage("a1", a_), [&times]() -> std::unique_ptr<Request> {
                                          if (++times == 1) throw std::runtime_error("not yet");
                                          return nullptr;
                                        }});
   a_ = true;
-  EXPECT_THROW(pending->test(), std::runtime_error);
-  EXPECT_TRUE(pending->test());
+  EXPECT_THROW(request->test(), std::runtime_error);
+  EXPECT_TRUE(request->test());
   EXPECT_EQ(times, 2);
 }
 
 TEST_F(PipelineTest, ThrowsWhatAStageThrows) {
   Pipeline pipeline;
-  const auto pending = pipeline.start({stage("a1", a_), []() -> std::unique_ptr<Pending> {
+  const auto request = pipeline.start({stage("a1", a_), []() -> std::unique_ptr<Request> {
                                          throw std::runtime_error("the link is gone");
                                        }});
   a_ = true;
-  EXPECT_THROW(pending->test(), std::runtime_error);
+  EXPECT_THROW(request->test(), std::runtime_error);
 }
 
 }  // namespace

@@ -61,10 +61,10 @@ class RecordingCommunicator final : public testing::LoneCommunicator {
   void do_all_reduce(void* data, std::size_t count, comm::DataType, comm::Reduction) override {
     started.emplace_back(static_cast<const float*>(data), count);
   }
-  std::unique_ptr<comm::Pending> do_start_all_reduce(void* data, std::size_t count,
-                                                     comm::DataType type) override {
+  std::unique_ptr<comm::Request> do_iall_reduce(void* data, std::size_t count,
+                                                comm::DataType type) override {
     started.emplace_back(static_cast<const float*>(data), count);
-    return LoneCommunicator::do_start_all_reduce(data, count, type);
+    return LoneCommunicator::do_iall_reduce(data, count, type);
   }
 };
 
@@ -123,17 +123,17 @@ TEST(Reducer, StartsAReadyBucketWhileBackwardStillRuns) {
 class DeviceLikeCommunicator final : public testing::LoneCommunicator {
  public:
   int size() const override { return 2; }
-  bool advances_by_itself() const override { return true; }
+  bool has_async_progress() const override { return true; }
   int waits = 0;
 
  private:
-  struct Enqueued final : comm::Pending {
+  struct Enqueued final : comm::Request {
     explicit Enqueued(int& counter) : waits(counter) {}
     void wait() override { ++waits; }
     bool test() override { return false; }
     int& waits;
   };
-  std::unique_ptr<comm::Pending> do_start_all_reduce(void*, std::size_t, comm::DataType) override {
+  std::unique_ptr<comm::Request> do_iall_reduce(void*, std::size_t, comm::DataType) override {
     return std::make_unique<Enqueued>(waits);
   }
 };
@@ -155,7 +155,7 @@ TEST(Reducer, DoesNotAskAgainWhatADeviceHasInItsQueue) {
 class BackgroundCommunicator final : public testing::LoneCommunicator {
  public:
   int size() const override { return 2; }
-  bool allows_progress_thread() const override { return true; }
+  bool is_test_thread_safe() const override { return true; }
   std::vector<std::size_t> started;
   std::atomic<int> callers{0}, most_callers{0}, calls{0};
   int calls_of_a_sum = 20;
@@ -169,7 +169,7 @@ class BackgroundCommunicator final : public testing::LoneCommunicator {
     ~Enter() { --comm.callers; }
     BackgroundCommunicator& comm;
   };
-  struct Slow final : comm::Pending {
+  struct Slow final : comm::Request {
     explicit Slow(BackgroundCommunicator& started_by)
         : comm(started_by), left(comm.calls_of_a_sum) {}
     void wait() override {
@@ -185,8 +185,7 @@ class BackgroundCommunicator final : public testing::LoneCommunicator {
     BackgroundCommunicator& comm;
     int left;
   };
-  std::unique_ptr<comm::Pending> do_start_all_reduce(void*, std::size_t count,
-                                                     comm::DataType) override {
+  std::unique_ptr<comm::Request> do_iall_reduce(void*, std::size_t count, comm::DataType) override {
     const Enter enter(*this);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // five times between two calls
     started.push_back(count);

@@ -1,4 +1,4 @@
-#include "parted_sum.hpp"
+#include "direct_all_reduce.hpp"
 
 #include <exception>
 
@@ -16,26 +16,27 @@ int ranks_of(MPI_Comm mpi) {
 
 }  // namespace
 
-PartedSum::PartedSum(MPI_Comm mpi, void* values, std::size_t count, MPI_Datatype type, int tag)
+DirectAllReduce::DirectAllReduce(MPI_Comm mpi, void* values, std::size_t count, MPI_Datatype type,
+                                 int tag)
     : mpi_(mpi),
       values_(static_cast<char*>(values)),
       type_(type),
       tag_(tag),
       ranks_(ranks_of(mpi)),
-      parts_(count, ranks_) {
+      chunks_(count, ranks_) {
   TANDEM_MPI(MPI_Comm_rank(mpi_, &rank_));
   int bytes = 0;
   TANDEM_MPI(MPI_Type_size(type_, &bytes));
   element_bytes_ = static_cast<std::size_t>(bytes);
   try {
-    send_parts();
+    send_chunks();
   } catch (...) {
     arrived_.release();  // MPI may write to it
     throw;
   }
 }
 
-PartedSum::~PartedSum() {
+DirectAllReduce::~DirectAllReduce() {
   if (freeing_could_hang()) {
     arrived_.release();  // MPI may still write to it
     return;
@@ -48,32 +49,34 @@ PartedSum::~PartedSum() {
   }
 }
 
-void PartedSum::wait() {
+void DirectAllReduce::wait() {
   while (!test()) {
   }
 }
 
-bool PartedSum::test() {
+bool DirectAllReduce::test() {
   for (;;) {
     int are_done = 0;
     TANDEM_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &are_done,
                            MPI_STATUSES_IGNORE));
     if (are_done == 0) return false;
-    if (has_added_) return true;
+    if (has_reduced_) return true;
     requests_.clear();
-    add_and_send_sum();
+    reduce_and_send();
   }
 }
 
-char* PartedSum::values_of(int rank) const { return values_ + parts_.first(rank) * element_bytes_; }
-char* PartedSum::arrived_from(int rank) const {
+char* DirectAllReduce::values_of(int rank) const {
+  return values_ + chunks_.first(rank) * element_bytes_;
+}
+char* DirectAllReduce::arrived_from(int rank) const {
   const int slot = rank < rank_ ? rank : rank - 1;
-  return arrived_.get() + static_cast<std::size_t>(slot) * parts_.most() * element_bytes_;
+  return arrived_.get() + static_cast<std::size_t>(slot) * chunks_.max_size() * element_bytes_;
 }
 
-void PartedSum::send_parts() {
+void DirectAllReduce::send_chunks() {
   const auto others = static_cast<std::size_t>(ranks_ - 1);
-  arrived_.reset(new char[others * parts_.most() * element_bytes_]);
+  arrived_.reset(new char[others * chunks_.max_size() * element_bytes_]);
   for (int rank = 0; rank < ranks_; ++rank) {
     if (rank != rank_) receive(rank, arrived_from(rank), count_of(rank_), tag_);
   }
@@ -82,10 +85,10 @@ void PartedSum::send_parts() {
   }
 }
 
-void PartedSum::add_and_send_sum() {
+void DirectAllReduce::reduce_and_send() {
   char* const own = values_of(rank_);
   const int count = count_of(rank_);
-  // MPI_Reduce_local adds to its second operand. In the order of SumParts.
+  // MPI_Reduce_local adds to its second operand. In the order of ChunkPartition.
   const auto after = [this](int distance) { return (rank_ + distance) % ranks_; };
   for (int distance = 1; distance < ranks_; ++distance) {
     void* const sum = distance + 1 < ranks_ ? arrived_from(after(distance + 1)) : own;
@@ -97,16 +100,16 @@ void PartedSum::add_and_send_sum() {
   for (int rank = 0; rank < ranks_; ++rank) {
     if (rank != rank_) send(rank, own, count, tag_ + 1);
   }
-  has_added_ = true;
+  has_reduced_ = true;
 }
 
-void PartedSum::send(int to, const void* from, int count, int tag) {
+void DirectAllReduce::send(int to, const void* from, int count, int tag) {
   if (count == 0) return;
   requests_.push_back(MPI_REQUEST_NULL);
   TANDEM_MPI(MPI_Isend(from, count, type_, to, tag, mpi_, &requests_.back()));
 }
 
-void PartedSum::receive(int from, void* to, int count, int tag) {
+void DirectAllReduce::receive(int from, void* to, int count, int tag) {
   if (count == 0) return;
   requests_.push_back(MPI_REQUEST_NULL);
   TANDEM_MPI(MPI_Irecv(to, count, type_, from, tag, mpi_, &requests_.back()));

@@ -16,28 +16,28 @@
 #include <memory>
 #include <vector>
 
-#include "sum_parts.hpp"
+#include "chunk_partition.hpp"
 #include "tandem/comm/collectives.hpp"
 
 namespace tandem::comm {
 
 // Of more, each would send too many messages.
-constexpr int kMostRanksOfPartedSum = 64;
+constexpr int kMaxRanksOfDirectAllReduce = 64;
 
-class PartedSum final : public Pending {
+class DirectAllReduce final : public Request {
  public:
   // `tag` and the next one: of no other sum that is under way, the same on every rank.
-  PartedSum(MPI_Comm mpi, void* values, std::size_t count, MPI_Datatype type, int tag);
-  ~PartedSum() override;
+  DirectAllReduce(MPI_Comm mpi, void* values, std::size_t count, MPI_Datatype type, int tag);
+  ~DirectAllReduce() override;
   void wait() override;
   bool test() override;
 
  private:
-  int count_of(int rank) const { return static_cast<int>(parts_.size(rank)); }
+  int count_of(int rank) const { return static_cast<int>(chunks_.size(rank)); }
   char* values_of(int rank) const;
   char* arrived_from(int rank) const;
-  void send_parts();
-  void add_and_send_sum();
+  void send_chunks();
+  void reduce_and_send();
   void send(int to, const void* from, int count, int tag);
   void receive(int from, void* to, int count, int tag);
 
@@ -47,10 +47,10 @@ class PartedSum final : public Pending {
   const int tag_;
   int rank_ = 0, ranks_ = 1;
   std::size_t element_bytes_ = 0;
-  SumParts parts_;
+  ChunkPartition chunks_;
   std::unique_ptr<char[]> arrived_;
   std::vector<MPI_Request> requests_;
-  bool has_added_ = false;
+  bool has_reduced_ = false;
 };
 
 }  // namespace tandem::comm

@@ -1,10 +1,11 @@
 // That sums in two levels are those of one, on hosts of two ranks that are made up of this host's.
+#include "tandem/comm/hierarchical_all_reduce.hpp"
+
 #include <gtest/gtest.h>
 
 #include "collectives_conformance.hpp"
 #include "support/mpi_test.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
-#include "tandem/comm/two_level_collectives.hpp"
 
 namespace tandem::comm {
 namespace {
@@ -26,49 +27,49 @@ struct TwoLevels {
   MpiCommunicator up = world.split(world.rank() / 2);
   MpiCommunicator down = up.duplicate();
   MpiCommunicator leaders = world.split(up.rank() == 0 ? 0 : 1);
-  TwoLevelCollectives two_levels{world, up, down, up.rank() == 0 ? &leaders : nullptr};
+  HierarchicalAllReduce two_levels{world, up, down, up.rank() == 0 ? &leaders : nullptr};
 };
 
 using Cases = ::testing::Types<Case<TwoLevels, float>, Case<TwoLevels, double>,
                                Case<TwoLevels, std::int64_t>, Case<TwoLevels, std::uint64_t>>;
 INSTANTIATE_TYPED_TEST_SUITE_P(TwoLevels, Conformance, Cases);
 
-TEST(TwoLevelCollectives, GiveAllRanksTheSameBitsOfASumThatRounds) {
+TEST(HierarchicalAllReduce, GiveAllRanksTheSameBitsOfASumThatRounds) {
   TwoLevels subject;
   const int rank = subject.world.rank();
   std::vector<float> values(5000);
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = 1.0F / (1.0F + static_cast<float>(i) + 0.37F * static_cast<float>(rank));
   }
-  subject.two_levels.start_all_reduce(Span<float>(values))->wait();
+  subject.two_levels.iall_reduce(Span<float>(values))->wait();
   for (const float value : values) {
     ASSERT_EQ(subject.world.all_reduce_value(value, Reduction::kMin),
               subject.world.all_reduce_value(value, Reduction::kMax));
   }
 }
 
-TEST(TwoLevelCollectives, KeepManySumsApartThatAreAskedForUnevenly) {
+TEST(HierarchicalAllReduce, KeepManySumsApartThatAreAskedForUnevenly) {
   TwoLevels subject;
   std::vector<std::vector<double>> buckets;
-  std::vector<std::unique_ptr<Pending>> pending;
+  std::vector<std::unique_ptr<Request>> requests;
   for (std::size_t size = 1; size < 40; ++size) {
     buckets.push_back(from_numbers<double>(numbers_of_rank(size, subject.world.rank())));
   }
   for (auto& bucket : buckets) {
-    pending.push_back(subject.two_levels.start_all_reduce(Span<double>(bucket)));
+    requests.push_back(subject.two_levels.iall_reduce(Span<double>(bucket)));
     // Ranks advance their calls at different places.
-    if (pending.size() % 3 == static_cast<std::size_t>(subject.world.rank()) % 3) {
-      for (const auto& each : pending) each->test();
+    if (requests.size() % 3 == static_cast<std::size_t>(subject.world.rank()) % 3) {
+      for (const auto& each : requests) each->test();
     }
   }
-  for (const auto& each : pending) each->wait();
+  for (const auto& each : requests) each->wait();
   for (const auto& bucket : buckets) {
     EXPECT_EQ(to_numbers(bucket),
               numbers_of_all(bucket.size(), subject.world.size(), Reduction::kSum));
   }
 }
 
-TEST(TwoLevelCollectives, SayWhatTheyAre) {
+TEST(HierarchicalAllReduce, SayWhatTheyAre) {
   TwoLevels subject;
   EXPECT_EQ(subject.two_levels.name(), "mpi in two levels");
 }

@@ -1,4 +1,4 @@
-#include "ring_sum.hpp"
+#include "ring_all_reduce.hpp"
 
 #include <exception>
 
@@ -16,18 +16,19 @@ int ranks_of(MPI_Comm mpi) {
 
 }  // namespace
 
-RingSum::RingSum(MPI_Comm mpi, void* values, std::size_t count, MPI_Datatype type, int tag)
+RingAllReduce::RingAllReduce(MPI_Comm mpi, void* values, std::size_t count, MPI_Datatype type,
+                             int tag)
     : mpi_(mpi),
       values_(static_cast<char*>(values)),
       type_(type),
       tag_(tag),
       ranks_(ranks_of(mpi)),
-      parts_(count, ranks_) {
+      chunks_(count, ranks_) {
   TANDEM_MPI(MPI_Comm_rank(mpi_, &rank_));
   int bytes = 0;
   TANDEM_MPI(MPI_Type_size(type_, &bytes));
   element_bytes_ = static_cast<std::size_t>(bytes);
-  arrived_.reset(new char[parts_.most() * element_bytes_]);
+  arrived_.reset(new char[chunks_.max_size() * element_bytes_]);
   try {
     start_step();
   } catch (...) {
@@ -36,7 +37,7 @@ RingSum::RingSum(MPI_Comm mpi, void* values, std::size_t count, MPI_Datatype typ
   }
 }
 
-RingSum::~RingSum() {
+RingAllReduce::~RingAllReduce() {
   if (freeing_could_hang()) {
     arrived_.release();  // MPI may still write to it
     return;
@@ -49,20 +50,20 @@ RingSum::~RingSum() {
   }
 }
 
-void RingSum::wait() {
+void RingAllReduce::wait() {
   while (!test()) {
   }
 }
 
-bool RingSum::test() {
+bool RingAllReduce::test() {
   while (step_ < 2 * (ranks_ - 1)) {
     int are_done = 0;
     TANDEM_MPI(MPI_Testall(2, requests_, &are_done, MPI_STATUSES_IGNORE));
     if (are_done == 0) return false;
-    if (is_adding()) {
-      const int part = rank_at(-2 - step_);
-      TANDEM_MPI(MPI_Reduce_local(arrived_.get(), values_of(part),
-                                  static_cast<int>(parts_.size(part)), type_, MPI_SUM));
+    if (is_reducing()) {
+      const int chunk = rank_at(-2 - step_);
+      TANDEM_MPI(MPI_Reduce_local(arrived_.get(), values_of(chunk),
+                                  static_cast<int>(chunks_.size(chunk)), type_, MPI_SUM));
     }
     ++step_;
     start_step();
@@ -70,17 +71,19 @@ bool RingSum::test() {
   return true;
 }
 
-char* RingSum::values_of(int part) const { return values_ + parts_.first(part) * element_bytes_; }
+char* RingAllReduce::values_of(int chunk) const {
+  return values_ + chunks_.first(chunk) * element_bytes_;
+}
 
 // Part r begins at rank r + 1 and ends, after a step less than there are ranks, at rank r.
-void RingSum::start_step() {
+void RingAllReduce::start_step() {
   if (step_ >= 2 * (ranks_ - 1)) return;
-  const int there = is_adding() ? rank_at(-1 - step_) : rank_at(ranks_ - 1 - step_);
+  const int there = is_reducing() ? rank_at(-1 - step_) : rank_at(ranks_ - 1 - step_);
   const int here = (there + ranks_ - 1) % ranks_;
-  void* const to = is_adding() ? arrived_.get() : values_of(here);
-  TANDEM_MPI(MPI_Irecv(to, static_cast<int>(parts_.size(here)), type_, rank_at(-1), tag_, mpi_,
+  void* const to = is_reducing() ? arrived_.get() : values_of(here);
+  TANDEM_MPI(MPI_Irecv(to, static_cast<int>(chunks_.size(here)), type_, rank_at(-1), tag_, mpi_,
                        &requests_[0]));
-  TANDEM_MPI(MPI_Isend(values_of(there), static_cast<int>(parts_.size(there)), type_, rank_at(1),
+  TANDEM_MPI(MPI_Isend(values_of(there), static_cast<int>(chunks_.size(there)), type_, rank_at(1),
                        tag_, mpi_, &requests_[1]));
 }
 

@@ -12,22 +12,21 @@
 
 namespace tandem::comm {
 
-class TwoLevelCollectives final : public Collectives {
+class HierarchicalAllReduce final : public Collectives {
  public:
   // `up` and `down`: the ranks of this host, twice, used for nothing else meanwhile; their rank 0
   // is the leader. `leaders`: the leaders' own, on others nullptr. `world` carries what is no sum.
-  TwoLevelCollectives(Communicator& world, Communicator& up, Communicator& down,
-                      Collectives* leaders);
+  HierarchicalAllReduce(Communicator& world, Communicator& up, Communicator& down,
+                        Collectives* leaders);
 
   int rank() const override { return world_.rank(); }
   int size() const override { return world_.size(); }
   std::string name() const override { return world_.name() + " in two levels"; }
-  bool allows_progress_thread() const override { return world_.allows_progress_thread(); }
+  bool is_test_thread_safe() const override { return world_.is_test_thread_safe(); }
 
  private:
   void do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) override;
-  std::unique_ptr<Pending> do_start_all_reduce(void* data, std::size_t count,
-                                               DataType type) override;
+  std::unique_ptr<Request> do_iall_reduce(void* data, std::size_t count, DataType type) override;
   void do_broadcast(void* data, std::size_t bytes, int root) override;
 
   Communicator& world_;

@@ -1,12 +1,11 @@
-// What: a sum over all ranks in the background, along a ring: each part passes all ranks, which add
-// theirs, and then its sum does. Module-private.
-// Owns: what arrives; the values must live until it is done. Threads: as MpiCommunicator.
-// Throws: as MpiCommunicator.
+// What: a sum over all ranks in the background, along a ring: each chunk passes all ranks, which
+// add theirs, and then its sum does. Module-private. Owns: what arrives; the values must live until
+// it is done. Threads: as MpiCommunicator. Throws: as MpiCommunicator.
 //
 // Where hosts have several ranks it is the better one: of ranks that follow each other within a
-// host only the last sends over the link, 2 (ranks - 1) / ranks of the values; with PartedSum all
-// do. It takes 2 (ranks - 1) messages one after the other (Patarasuk and Yuan, "Bandwidth optimal
-// all-reduce algorithms", 2009).
+// host only the last sends over the link, 2 (ranks - 1) / ranks of the values; with DirectAllReduce
+// all do. It takes 2 (ranks - 1) messages one after the other (Patarasuk and Yuan, "Bandwidth
+// optimal all-reduce algorithms", 2009).
 #pragma once
 
 #include <mpi.h>
@@ -14,24 +13,24 @@
 #include <cstddef>
 #include <memory>
 
-#include "sum_parts.hpp"
+#include "chunk_partition.hpp"
 #include "tandem/comm/collectives.hpp"
 
 namespace tandem::comm {
 
-class RingSum final : public Pending {
+class RingAllReduce final : public Request {
  public:
   // `tag`: of no other sum that is under way, the same on every rank.
-  RingSum(MPI_Comm mpi, void* values, std::size_t count, MPI_Datatype type, int tag);
-  ~RingSum() override;
+  RingAllReduce(MPI_Comm mpi, void* values, std::size_t count, MPI_Datatype type, int tag);
+  ~RingAllReduce() override;
   void wait() override;
   bool test() override;
 
  private:
-  bool is_adding() const { return step_ < ranks_ - 1; }
+  bool is_reducing() const { return step_ < ranks_ - 1; }
   // Of the ring; `distance` may be negative.
   int rank_at(int distance) const { return (rank_ + distance + 2 * ranks_) % ranks_; }
-  char* values_of(int part) const;
+  char* values_of(int chunk) const;
   void start_step();
 
   const MPI_Comm mpi_;
@@ -40,7 +39,7 @@ class RingSum final : public Pending {
   const int tag_;
   int rank_ = 0, ranks_ = 1, step_ = 0;
   std::size_t element_bytes_ = 0;
-  SumParts parts_;
+  ChunkPartition chunks_;
   std::unique_ptr<char[]> arrived_;
   MPI_Request requests_[2] = {MPI_REQUEST_NULL, MPI_REQUEST_NULL};
 };

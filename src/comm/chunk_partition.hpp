@@ -1,0 +1,37 @@
+// What: the one way in which all sums of ours are cut and added, so that their bits do not depend
+// on who carries them: chunk r is added, beginning with rank r + 1, around to rank r, its owner.
+// Module-private.
+// Owns: nothing. Threads: any. Throws: nothing.
+//
+// A ring adds in no other order; one who has all values at hand can add in any.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+
+namespace tandem::comm {
+
+class ChunkPartition {
+ public:
+  ChunkPartition(std::size_t count, int ranks)
+      : count_(count),
+        chunk_size_((lines_of(count) + of(ranks) - 1) / of(ranks) * kElementsPerLine) {}
+
+  // Element numbers; of few elements the last parts are empty.
+  std::size_t first(int chunk) const { return std::min(count_, of(chunk) * chunk_size_); }
+  std::size_t size(int chunk) const { return first(chunk + 1) - first(chunk); }
+  // Of the longest chunk.
+  std::size_t max_size() const { return chunk_size_; }
+
+ private:
+  static constexpr std::size_t kElementsPerLine = 16;  // floats, which two ranks should not share
+
+  static std::size_t of(int number) { return static_cast<std::size_t>(number); }
+  static std::size_t lines_of(std::size_t count) {
+    return (count + kElementsPerLine - 1) / kElementsPerLine;
+  }
+
+  std::size_t count_, chunk_size_;
+};
+
+}  // namespace tandem::comm

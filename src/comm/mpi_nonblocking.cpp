@@ -1,0 +1,103 @@
+// The calls that go on while the caller does something else.
+#include <cstring>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "direct_all_reduce.hpp"
+#include "mpi_handle.hpp"
+#include "mpi_values.hpp"
+#include "ring_all_reduce.hpp"
+
+namespace tandem::comm {
+namespace {
+
+// Two tags for each of so many sums that may be under way; tag 0 is MpiCommunicator's.
+constexpr unsigned kMaxInFlight = 10000;
+constexpr int kFirstTag = 1;
+
+std::unique_ptr<Request> completed_request() {
+  return std::make_unique<MpiRequest>(std::vector<MPI_Request>());
+}
+
+// Elements of each rank's chunk of `count`.
+int chunk_count(std::size_t count, int ranks) {
+  const auto divisor = static_cast<std::size_t>(ranks);
+  constexpr auto kMaxInt = static_cast<std::size_t>(std::numeric_limits<int>::max());
+  if (count % divisor != 0 || count / divisor > kMaxInt) {
+    throw InternalError(std::to_string(count) + " values cannot be cut into " +
+                        std::to_string(ranks) + " equal parts that MPI can count");
+  }
+  return static_cast<int>(count / divisor);
+}
+
+}  // namespace
+
+std::unique_ptr<Request> MpiCommunicator::do_iall_reduce(void* data, std::size_t count,
+                                                         DataType type) {
+  const MPI_Datatype mpi = mpi_type(type);
+  if (size() == 1) return completed_request();
+  if (size() <= kMaxRanksOfDirectAllReduce && count <= piece_) {
+    const int tag = kFirstTag + 2 * static_cast<int>(handle_->started_all_reduces++ % kMaxInFlight);
+    if (handle_->uses_ring) {
+      return std::make_unique<RingAllReduce>(handle_->mpi, data, count, mpi, tag);
+    }
+    return std::make_unique<DirectAllReduce>(handle_->mpi, data, count, mpi, tag);
+  }
+  std::vector<MPI_Request> requests;
+  for_each_piece(data, count, bytes_of_type(type), piece_, [&](void* at, int n) {
+    requests.push_back(MPI_REQUEST_NULL);
+    TANDEM_MPI(MPI_Iallreduce(MPI_IN_PLACE, at, n, mpi, MPI_SUM, handle_->mpi, &requests.back()));
+  });
+  return std::make_unique<MpiRequest>(std::move(requests));
+}
+
+std::unique_ptr<Request> MpiCommunicator::do_ireduce(void* data, std::size_t count, DataType type,
+                                                     int root) {
+  const MPI_Datatype mpi = mpi_type(type);
+  if (size() == 1) return completed_request();
+  const bool here = rank() == root;
+  std::vector<MPI_Request> requests;
+  for_each_piece(data, count, bytes_of_type(type), piece_, [&](void* at, int n) {
+    requests.push_back(MPI_REQUEST_NULL);
+    TANDEM_MPI(MPI_Ireduce(here ? MPI_IN_PLACE : at, here ? at : nullptr, n, mpi, MPI_SUM, root,
+                           handle_->mpi, &requests.back()));
+  });
+  return std::make_unique<MpiRequest>(std::move(requests));
+}
+
+std::unique_ptr<Request> MpiCommunicator::do_ibroadcast(void* data, std::size_t bytes, int root) {
+  if (size() == 1) return completed_request();
+  std::vector<MPI_Request> requests;
+  for_each_piece(data, bytes, 1, piece_, [&](void* at, int n) {
+    requests.push_back(MPI_REQUEST_NULL);
+    TANDEM_MPI(MPI_Ibcast(at, n, MPI_BYTE, root, handle_->mpi, &requests.back()));
+  });
+  return std::make_unique<MpiRequest>(std::move(requests));
+}
+
+std::unique_ptr<Request> MpiCommunicator::do_iall_to_all(const void* mine, void* theirs,
+                                                         std::size_t count, DataType type) {
+  const int chunk = chunk_count(count, size());
+  if (size() == 1) {
+    std::memcpy(theirs, mine, count * bytes_of_type(type));
+    return completed_request();
+  }
+  const MPI_Datatype mpi = mpi_type_of_moved(type);
+  std::vector<MPI_Request> requests{MPI_REQUEST_NULL};
+  TANDEM_MPI(MPI_Ialltoall(mine, chunk, mpi, theirs, chunk, mpi, handle_->mpi, &requests.front()));
+  return std::make_unique<MpiRequest>(std::move(requests));
+}
+
+std::unique_ptr<Request> MpiCommunicator::do_iall_gather(void* values, std::size_t count,
+                                                         DataType type) {
+  const int chunk = chunk_count(count, size());
+  if (size() == 1) return completed_request();
+  const MPI_Datatype mpi = mpi_type_of_moved(type);
+  std::vector<MPI_Request> requests{MPI_REQUEST_NULL};
+  TANDEM_MPI(MPI_Iallgather(MPI_IN_PLACE, chunk, mpi, values, chunk, mpi, handle_->mpi,
+                            &requests.front()));
+  return std::make_unique<MpiRequest>(std::move(requests));
+}
+
+}  // namespace tandem::comm
