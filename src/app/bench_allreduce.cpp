@@ -84,7 +84,7 @@ train::SumCost fit_of(const std::vector<SumTiming>& timings) {
 }
 
 // On rank 0.
-void print_sums(const Job& job, const SumRequest& request, const std::string& carrier,
+void print_sums(const Job& job, const SumRequest& request, const std::string& transport,
                 const std::vector<SumTiming>& timings) {
   const int ranks = job.topology.world;
   const train::SumCost fit = fit_of(timings);
@@ -105,7 +105,7 @@ void print_sums(const Job& job, const SumRequest& request, const std::string& ca
                                               "busbw GB/s", "wrong", "MPI_Allreduce us", "ratio"}};
   for (const SumTiming& timing : timings) rows.push_back(row_of(timing, ranks));
   print_line("sums over " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") + " by " +
-             carrier + "; a time is that of one sum, min and max are of ranks");
+             transport + "; a time is that of one sum, min and max are of ranks");
   print_line(format_table(rows) +
              (ranks > 1 ? "\na sum takes " + format_fixed(fit.latency / kMicro, 1) + " us and " +
                               format_fixed(fit.seconds_per_byte * 1e6 / kMicro, 1) + " us per MB"

@@ -146,7 +146,7 @@ int run_eval(Job& job, const Arguments& arguments) {
     job.touch();
     return false;
   };
-  job.supervision().board().enter(comm::Phase::kEvaluation);
+  job.supervision().heartbeats().enter(comm::Phase::kEvaluation);
   const train::Evaluation result =
       train::evaluate(job.world, *network, images.view(data::Split::kTest), settings);
   comm::agree_on_rank_0(job.world, [&] {

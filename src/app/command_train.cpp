@@ -61,9 +61,9 @@ int run_train(Job& job, const Arguments& arguments) {
   // 1. What is asked for, the same on every rank.
   Options options = resolve_together(job, "train", train_option_table(), arguments);
   Supervision& supervision = job.supervision();
-  comm::RankBoard& board = supervision.board();
-  board.report(0, comm::Phase::kStartUp);
-  const Touch touch = [&board] { board.touch(); };
+  comm::HeartbeatTable& heartbeats = supervision.heartbeats();
+  heartbeats.report(0, comm::Phase::kStartUp);
+  const Touch touch = [&heartbeats] { heartbeats.touch(); };
   TrainRequest request;
   comm::agree(job.world, job.topology.host, [&] { request = read_train_options(options); });
   if (request.reporting.print_config) {
@@ -120,7 +120,7 @@ int run_train(Job& job, const Arguments& arguments) {
 
   // 4. What a step is made of.
   const auto carrier = make_carrier(job, request.device, choice, device);
-  std::optional<comm::Watchdog::Carrier> watched;
+  std::optional<comm::Watchdog::ConnectionCheck> watched;
   if (supervision.watchdog() && carrier) watched.emplace(*supervision.watchdog(), *carrier);
   GradientPath path(job, carrier.get(), arena, config);
   comm::Collectives& gradients = path.collectives();
@@ -187,7 +187,9 @@ int run_train(Job& job, const Arguments& arguments) {
     seen.total_epochs = config.epochs;
     seen.total_steps = arithmetic.total_steps;
     seen.steps_per_epoch = arithmetic.steps_per_epoch;
-    seen.position = [&board, first = start.state.step] { return position_on(board, first); };
+    seen.position = [&heartbeats, first = start.state.step] {
+      return position_on(heartbeats, first);
+    };
     sinks = make_sinks(
         *folder,
         {folder->tensorboard_path(), folder->run_id(), start.state.step,
@@ -213,7 +215,7 @@ int run_train(Job& job, const Arguments& arguments) {
 
   // 7. Train.
   const auto between_batches = [&](double seconds) {
-    board.touch();
+    heartbeats.touch();
     return keeper.must_stop_within(seconds);
   };
   RunEvaluation evaluation(job, *network, images,
@@ -222,10 +224,10 @@ int run_train(Job& job, const Arguments& arguments) {
                            request.reporting.views, keeper);
   std::optional<train::StepProfiler> profiler;
   if (request.reporting.profile) {
-    profiler.emplace(job.world, board, *request.reporting.profile, device,
+    profiler.emplace(job.world, heartbeats, *request.reporting.profile, device,
                      [&](int rank) { return folder->rank_trace_path(rank); });
   }
-  comm::Progress& progress = profiler ? static_cast<comm::Progress&>(*profiler) : board;
+  comm::Progress& progress = profiler ? static_cast<comm::Progress&>(*profiler) : heartbeats;
   metrics::SystemSampler system(request.reporting.system_interval_seconds,
                                 choice.mine.gpu ? choice.mine.gpu->bus_id : "");
   train::Trainer trainer(
@@ -241,7 +243,7 @@ int run_train(Job& job, const Arguments& arguments) {
   if (profiler && !profiler->finish()) {
     job.warn("--profile " + options.text("profile") + ": the run made no such step");
   }
-  board.report(result.steps, comm::Phase::kCheckpoint);
+  heartbeats.report(result.steps, comm::Phase::kCheckpoint);
   const RunEnd end{folder, result, startup.count(), keeper.finish()};
   if (!result.stopped) {
     for (const auto& sink : sinks) sink->finish();
@@ -250,7 +252,7 @@ int run_train(Job& job, const Arguments& arguments) {
   sinks.clear();
 
   // 8. Leave the model, the page and the summary.
-  board.enter(comm::Phase::kExport);
+  heartbeats.enter(comm::Phase::kExport);
   if (!result.stopped) export_model(job, end, *network, description);
   comm::agree_on_rank_0(job.world, [&] {
     const Json summary = make_summary(folder->run_id(), result, job.topology.world,

@@ -106,12 +106,12 @@ Job::Job(std::optional<Supervision>& watch, comm::StallLimits limits) : watch_(w
 
 void Job::end() {
   if (!watch_) return;
-  watch_->board().enter(comm::Phase::kShutdown);
+  watch_->heartbeats().enter(comm::Phase::kShutdown);
   world.barrier();  // the last communication between hosts
   watch_->leave_mpi();
 }
 
-void Job::touch() { watch_->board().touch(); }
+void Job::touch() { watch_->heartbeats().touch(); }
 
 void Job::say(const std::string& line) const {
   if (is_root()) print_line(line);

@@ -52,8 +52,8 @@ metrics::ConsoleSettings RunConsole::settings(const std::vector<std::string>& ho
   return settings;
 }
 
-metrics::Position position_on(const comm::RankBoard& board, std::uint64_t first) {
-  const comm::RankView view = board.view().front();
+metrics::Position position_on(const comm::HeartbeatTable& heartbeats, std::uint64_t first) {
+  const comm::RankStatus view = heartbeats.view().front();
   switch (view.phase) {
     case comm::Phase::kStartUp:
       return {first, ""};

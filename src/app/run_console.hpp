@@ -9,7 +9,7 @@
 
 #include "tandem/app/job.hpp"
 #include "tandem/app/train_options.hpp"
-#include "tandem/comm/rank_board.hpp"
+#include "tandem/comm/heartbeat_table.hpp"
 #include "tandem/metrics/console.hpp"
 #include "terminal.hpp"
 
@@ -32,6 +32,6 @@ class RunConsole {
 };
 
 // What rank 0 does now; `first`: the step from which this start of the run goes on.
-metrics::Position position_on(const comm::RankBoard& board, std::uint64_t first);
+metrics::Position position_on(const comm::HeartbeatTable& heartbeats, std::uint64_t first);
 
 }  // namespace tandem::app

@@ -63,7 +63,7 @@ train::TrainResult run_trainer(train::Trainer& trainer,
     // MPI may still receive into arrays that are freed now.
     const bool is_known_to_all = dynamic_cast<const comm::AgreedError*>(&error) != nullptr;
     auto& watchdog = job.supervision().watchdog();
-    if (!is_known_to_all && watchdog) watchdog->stop_carrying();
+    if (!is_known_to_all && watchdog) watchdog->stop_exchange();
     if (folder) {
       try {
         for (const auto& sink : sinks) sink->sync();

@@ -35,7 +35,7 @@ constexpr int kMostTurns = 3;
                      "): MPI has not connected all ranks after " + format_fixed(seconds, 0) +
                      " s, and no rank of this host is stopped";
   if (stopped != others.end()) {
-    const comm::RankView culprit{stopped->rank, 0, stopped->process};
+    const comm::RankStatus culprit{stopped->rank, 0, stopped->process};
     text = comm::describe_stall({culprit, seconds, true, rank, -1}, kernel_host_name());
   }
   print_error(text + "; the job ends, see --stall-abort");

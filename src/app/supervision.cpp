@@ -31,7 +31,7 @@ std::vector<std::string> hosts_of(comm::MpiCommunicator& world, const std::strin
 Supervision::Supervision(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
                          const comm::Topology& topology, comm::StallLimits limits)
     : rank_(topology.rank),
-      board_(world, node, topology),
+      heartbeats_(world, node, topology),
       hosts_(hosts_of(world, topology.host)),
       limits_(limits) {
   if (!comm::Runtime::allows_threads()) {
@@ -45,7 +45,7 @@ Supervision::Supervision(comm::MpiCommunicator& world, comm::MpiCommunicator& no
   settings.hosts = hosts_;
   settings.warn = print_warning;
   settings.report_end = print_error;
-  watchdog_.emplace(board_, rank_, std::move(settings));
+  watchdog_.emplace(heartbeats_, rank_, std::move(settings));
 }
 
 void Supervision::set_limits(comm::StallLimits limits) {
@@ -55,14 +55,14 @@ void Supervision::set_limits(comm::StallLimits limits) {
 
 void Supervision::leave_mpi() {
   if (watchdog_) watchdog_->leave_mpi();
-  board_.leave_mpi();
+  heartbeats_.leave_mpi();
 }
 
 void Supervision::await_ranks_of_host() {
-  board_.enter(comm::Phase::kDone);
+  heartbeats_.enter(comm::Phase::kDone);
   if (!watchdog_) return;
   RunningTime time;
-  while (!board_.is_host_done()) {
+  while (!heartbeats_.is_host_done()) {
     if (limits_.abort_seconds == 0 && time.seconds() > kPatience) return;
     std::this_thread::sleep_for(kBetweenLooks);
   }
@@ -70,11 +70,11 @@ void Supervision::await_ranks_of_host() {
 }
 
 void Supervision::await_processes() const {
-  const std::vector<comm::RankView> ranks = board_.view();
+  const std::vector<comm::RankStatus> ranks = heartbeats_.view();
   const int table = ranks[static_cast<std::size_t>(rank_)].table;
   if (table != rank_) return;  // a table's number is that of its lowest rank
   RunningTime time;
-  for (const comm::RankView& rank : ranks) {
+  for (const comm::RankStatus& rank : ranks) {
     if (rank.table != table || rank.rank == rank_) continue;
     while (comm::is_rank_process(rank.process, rank.rank)) {
       const double seconds = time.seconds();

@@ -42,7 +42,7 @@ ncclResult_t state_of(const GpuApi& api, ncclComm_t comm) {
 }
 
 // Looks until the communicator is no longer busy, or until the deadline.
-ncclResult_t settle(const GpuApi& api, ncclComm_t comm, Clock::time_point deadline) {
+ncclResult_t poll_until(const GpuApi& api, ncclComm_t comm, Clock::time_point deadline) {
   ncclResult_t state = state_of(api, comm);
   for (int look = 0; state == ncclInProgress && Clock::now() < deadline; ++look) {
     if (look < kQuickLooks) {
@@ -80,7 +80,7 @@ NcclHandle::NcclHandle(std::shared_ptr<const GpuApi> api, Communicator& world,
   std::int64_t mine = kConnecting;
   while (all == kConnecting) {
     if (is_running(state)) {
-      state = settle(*api_, comm_, std::min(deadline, Clock::now() + kRound));
+      state = poll_until(*api_, comm_, std::min(deadline, Clock::now() + kRound));
     }
     mine = state == ncclSuccess       ? kConnected
            : state != ncclInProgress  ? kFailed
@@ -121,7 +121,7 @@ NcclHandle::~NcclHandle() {
 
 void NcclHandle::finish_call(ncclResult_t code, const char* call) {
   if (code == ncclInProgress) {
-    code = settle(*api_, comm_, after(settings_.init_timeout));
+    code = poll_until(*api_, comm_, after(settings_.init_timeout));
     if (code == ncclInProgress) {
       failed_ = true;
       throw InternalError(std::string(call) + " has not connected its peers for " +
@@ -151,7 +151,7 @@ void NcclHandle::end(bool healthy) noexcept {
   std::thread([api = api_, comm = comm_, device = settings_.device, healthy, done] {
     api->cudaSetDevice(device);
     if (healthy && is_running(api->ncclCommFinalize(comm)) &&
-        settle(*api, comm, Clock::now() + kTimeToFinalize) == ncclSuccess) {
+        poll_until(*api, comm, Clock::now() + kTimeToFinalize) == ncclSuccess) {
       api->ncclCommDestroy(comm);
     } else {
       api->ncclCommAbort(comm);

@@ -19,9 +19,9 @@ using namespace std::chrono_literals;
 constexpr auto kBetweenLooks = 100ms;
 // The main thread speaks of a failure itself where it can, and the ranks that see one one by one.
 constexpr int kLooksForMainThread = 10;
-constexpr int kMostTurns = 50;
+constexpr int kMaxTurns = 50;
 // Ranks of the host in question see more, so others let them speak first.
-constexpr double kWaitForSpeaker = 2;
+constexpr double kWaitForReporter = 2;
 
 double now_in_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -40,12 +40,15 @@ std::string describe_stall(const Stall& stall, const std::string& host) {
                      std::to_string(stall.culprit.process) + ") has not advanced for " +
                      format_fixed(stall.seconds, 0) + " s: " + place;
   if (stall.is_silent) text += "; its process does not run";
-  if (stall.speaker < 0) text += ", or its host is out of reach";
+  if (stall.reporter < 0) text += ", or its host is out of reach";
   return text;
 }
 
-Watchdog::Watchdog(RankBoard& board, int rank, WatchdogSettings settings)
-    : board_(board), settings_(std::move(settings)), rank_(rank), thread_([this] { watch(); }) {}
+Watchdog::Watchdog(HeartbeatTable& heartbeats, int rank, WatchdogSettings settings)
+    : heartbeats_(heartbeats),
+      settings_(std::move(settings)),
+      rank_(rank),
+      thread_([this] { watch(); }) {}
 
 Watchdog::~Watchdog() {
   {
@@ -61,14 +64,14 @@ void Watchdog::set_limits(StallLimits limits) {
   settings_.limits = limits;
 }
 
-void Watchdog::stop_carrying() {
+void Watchdog::stop_exchange() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  carries_ = false;
+  exchanges_ = false;
 }
 
 void Watchdog::leave_mpi() {
   const std::lock_guard<std::mutex> lock(mutex_);
-  carries_ = false;
+  exchanges_ = false;
   has_left_mpi_ = true;
 }
 
@@ -79,51 +82,52 @@ void Watchdog::end_job(ExitCode code) const {
 }
 
 // A host that cannot be reached falls silent, and is then named as any other.
-void Watchdog::carry() {
-  if (!carries_) return;
+void Watchdog::exchange_heartbeats() {
+  if (!exchanges_) return;
   try {
-    board_.carry();
+    heartbeats_.exchange();
   } catch (const std::exception& error) {
-    carries_ = false;
+    exchanges_ = false;
     settings_.warn(std::string("the ranks of other hosts are no longer seen: ") + error.what());
   }
 }
 
-void Watchdog::check_carrier() {
-  if (carrier_ == nullptr) return;
+void Watchdog::check_connection() {
+  if (connection_ == nullptr) return;
   try {
-    carrier_->check();
+    connection_->check();
   } catch (const Error& error) {
-    if (++failed_looks_ < kLooksForMainThread + std::min(rank_, kMostTurns)) return;
+    if (++failed_looks_ < kLooksForMainThread + std::min(rank_, kMaxTurns)) return;
     settings_.report_end("rank " + std::to_string(rank_) + " (" +
                          settings_.hosts[static_cast<std::size_t>(rank_)] + "): " + error.what());
     end_job(error.code());
   }
 }
 
-Watchdog::Carrier::Carrier(Watchdog& watchdog, Collectives& carrier) : watchdog_(watchdog) {
+Watchdog::ConnectionCheck::ConnectionCheck(Watchdog& watchdog, Collectives& connection)
+    : watchdog_(watchdog) {
   const std::lock_guard<std::mutex> lock(watchdog_.mutex_);
-  watchdog_.carrier_ = &carrier;
+  watchdog_.connection_ = &connection;
 }
 
-Watchdog::Carrier::~Carrier() {
+Watchdog::ConnectionCheck::~ConnectionCheck() {
   const std::lock_guard<std::mutex> lock(watchdog_.mutex_);
-  watchdog_.carrier_ = nullptr;
+  watchdog_.connection_ = nullptr;
 }
 
 void Watchdog::watch() {
   name_this_thread("watchdog");
-  StallJudge judge(rank_);
+  StallDetector detector(rank_);
   bool warned = false;
   std::unique_lock<std::mutex> lock(mutex_);
   while (!changed_.wait_for(lock, kBetweenLooks, [this] { return stopping_; })) {
-    board_.beat();
-    carry();
-    check_carrier();
-    const std::optional<Stall> stall = judge.look(board_.view(), now_in_seconds());
+    heartbeats_.beat();
+    exchange_heartbeats();
+    check_connection();
+    const std::optional<Stall> stall = detector.look(heartbeats_.view(), now_in_seconds());
     if (!stall || stall->seconds < 1) warned = false;
-    if (!stall || (stall->speaker != rank_ && stall->substitute != rank_)) continue;
-    const double seconds = stall->seconds - (stall->speaker == rank_ ? 0 : kWaitForSpeaker);
+    if (!stall || (stall->reporter != rank_ && stall->fallback_reporter != rank_)) continue;
+    const double seconds = stall->seconds - (stall->reporter == rank_ ? 0 : kWaitForReporter);
     const bool waits_for_another_host =
         has_left_mpi_ && !stall->is_silent && has_several_hosts(settings_.hosts);
     const auto words = [&] {

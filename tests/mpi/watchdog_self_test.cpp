@@ -22,15 +22,16 @@ TEST(Watchdog, EndsTheJobWhereTheCarrierOfTheLastRankFails) {
   auto world = MpiCommunicator::world();
   auto node = world.node();
   const Topology topology = discover_topology(world, node);
-  RankBoard board(world, node, topology);
+  HeartbeatTable heartbeats(world, node, topology);
   WatchdogSettings settings;
   settings.hosts.assign(static_cast<std::size_t>(world.size()), "here");
   settings.report_end = print_error;
-  Watchdog watchdog(board, world.rank(), settings);
+  Watchdog watchdog(heartbeats, world.rank(), settings);
   FailingCarrier failing;
   testing::LoneCommunicator sound;
   const bool is_last = world.rank() + 1 == world.size();
-  const Watchdog::Carrier watched(watchdog, is_last ? static_cast<Collectives&>(failing) : sound);
+  const Watchdog::ConnectionCheck watched(watchdog,
+                                          is_last ? static_cast<Collectives&>(failing) : sound);
   std::this_thread::sleep_for(std::chrono::seconds(20));
   FAIL() << "the job went on";
 }

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "tandem/comm/deadline.hpp"
+#include "tandem/comm/heartbeat_table.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
-#include "tandem/comm/rank_board.hpp"
 #include "tandem/comm/topology.hpp"
 #include "tandem/comm/watchdog.hpp"
 
@@ -21,7 +21,7 @@ class Supervision {
   Supervision(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
               const comm::Topology& topology, comm::StallLimits limits);
 
-  comm::RankBoard& board() { return board_; }
+  comm::HeartbeatTable& heartbeats() { return heartbeats_; }
   // Absent without MPI_THREAD_MULTIPLE.
   std::optional<comm::Watchdog>& watchdog() { return watchdog_; }
   const std::vector<std::string>& hosts() const { return hosts_; }  // by rank
@@ -37,7 +37,7 @@ class Supervision {
   void await_processes() const;
 
   const int rank_;
-  comm::RankBoard board_;
+  comm::HeartbeatTable heartbeats_;
   const std::vector<std::string> hosts_;
   comm::StallLimits limits_;
   std::optional<comm::Watchdog> watchdog_;

@@ -44,7 +44,7 @@ class MpiCommunicator final : public Communicator {
 
  private:
   friend class BareAllReduce;
-  friend class BoardRelay;
+  friend class HeartbeatRelay;
   struct Handle;
   explicit MpiCommunicator(std::unique_ptr<Handle> handle);
 

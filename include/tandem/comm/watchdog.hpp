@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "tandem/comm/collectives.hpp"
-#include "tandem/comm/rank_board.hpp"
+#include "tandem/comm/heartbeat_table.hpp"
 #include "tandem/core/error.hpp"
 
 namespace tandem::comm {
@@ -37,26 +37,26 @@ struct WatchdogSettings {
 class Watchdog {
  public:
   // `rank`: this one.
-  Watchdog(RankBoard& board, int rank, WatchdogSettings settings);
+  Watchdog(HeartbeatTable& heartbeats, int rank, WatchdogSettings settings);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
 
   void set_limits(StallLimits limits);
-  // Stops the exchange with other hosts. Call it after an error, before freeing memory that MPI
-  // still receives into: any MPI call may write there.
-  void stop_carrying();
-  // From now on it makes no MPI calls and ends the job by this rank's exit code. No Carrier may
-  // exist.
+  // Stops the exchange with other hosts. Call it after an error, before freeing memory
+  // that MPI still receives into: any MPI call may write there.
+  void stop_exchange();
+  // From now on it makes no MPI calls and ends the job by this rank's exit code. No ConnectionCheck
+  // may exist.
   void leave_mpi();
 
-  // Calls carrier.check() several times a second while it lives: what waits for a GPU does not.
-  class Carrier {
+  // Calls connection.check() several times a second while it lives: what waits for a GPU does not.
+  class ConnectionCheck {
    public:
-    Carrier(Watchdog& watchdog, Collectives& carrier);
-    ~Carrier();
-    Carrier(const Carrier&) = delete;
-    Carrier& operator=(const Carrier&) = delete;
+    ConnectionCheck(Watchdog& watchdog, Collectives& connection);
+    ~ConnectionCheck();
+    ConnectionCheck(const ConnectionCheck&) = delete;
+    ConnectionCheck& operator=(const ConnectionCheck&) = delete;
 
    private:
     Watchdog& watchdog_;
@@ -64,20 +64,20 @@ class Watchdog {
 
  private:
   void watch();
-  void check_carrier();
-  void carry();
+  void check_connection();
+  void exchange_heartbeats();
   [[noreturn]] void end_job(ExitCode code) const;
 
-  RankBoard& board_;
+  HeartbeatTable& heartbeats_;
   WatchdogSettings settings_;
   const int rank_;
   int failed_looks_ = 0;  // used by its thread only
   std::mutex mutex_;      // guards the members below and settings_.limits
-  bool carries_ = true;
+  bool exchanges_ = true;
   bool has_left_mpi_ = false;
   std::condition_variable changed_;
   bool stopping_ = false;
-  Collectives* carrier_ = nullptr;
+  Collectives* connection_ = nullptr;
   std::thread thread_;  // last
 };
 

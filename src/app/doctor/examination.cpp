@@ -104,7 +104,7 @@ Examination examine(Job& job, const ExaminationRequest& request, const Arguments
     result.facts = gather_versions(job, versions);
     return result;
   }
-  comm::Progress& progress = job.supervision().board();
+  comm::Progress& progress = job.supervision().heartbeats();
   RankFacts mine = look_at_start(job, request.threads);
   mine.versions = versions;
   if (job.topology.local_rank == 0) mine.stale_memory = find_stale_memory();

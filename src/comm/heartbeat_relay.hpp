@@ -13,14 +13,14 @@
 
 namespace tandem::comm {
 
-class BoardRelay {
+class HeartbeatRelay {
  public:
   using Message = std::vector<std::uint8_t>;  // so small that MPI sends it at once, some kB
 
   // Collective. Members speak for the ranks of their host; there must be at least one.
-  BoardRelay(MpiCommunicator& world, bool is_member);
+  HeartbeatRelay(MpiCommunicator& world, bool is_member);
   // Collective, unless it was abandoned.
-  ~BoardRelay();
+  ~HeartbeatRelay();
   // Messages may be in flight, and MPI may have ended, so the MPI objects are never freed.
   void abandon() { link_.release(); }
 
@@ -33,7 +33,7 @@ class BoardRelay {
 
  private:
   struct Link;
-  void say_goodbye();
+  void send_goodbyes();
 
   std::unique_ptr<Link> link_;  // on members
 };

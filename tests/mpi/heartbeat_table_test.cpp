@@ -1,6 +1,6 @@
 // Each rank sees the progress of all others, on simulated hosts of two ranks each, and the watchdog
 // warns of the rank that stays behind.
-#include "tandem/comm/rank_board.hpp"
+#include "tandem/comm/heartbeat_table.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>
@@ -22,77 +22,79 @@ struct Job {
   MpiCommunicator world = MpiCommunicator::world();
   MpiCommunicator node = world.split(world.rank() / 2);
   Topology topology = discover_topology(world, node);
-  RankBoard board{world, node, topology};
+  HeartbeatTable heartbeats{world, node, topology};
 };
 
-// Whether `seen` becomes true while this rank calls carry().
+// Whether `seen` becomes true while this rank calls exchange().
 template <typename Seen>
-bool comes_to_be(RankBoard& board, const Seen& seen) {
+bool comes_to_be(HeartbeatTable& heartbeats, const Seen& seen) {
   const auto end = std::chrono::steady_clock::now() + kAtMost;
   while (!seen()) {
     if (std::chrono::steady_clock::now() > end) return false;
-    board.beat();
-    board.carry();
+    heartbeats.beat();
+    heartbeats.exchange();
   }
   // Other ranks may not have received this rank's last rows yet.
   const auto told = std::chrono::steady_clock::now() + kTimeToTell;
-  while (std::chrono::steady_clock::now() < told) board.carry();
+  while (std::chrono::steady_clock::now() < told) heartbeats.exchange();
   return true;
 }
 
-TEST(RankBoard, ShowsEveryRankWhereAllAre) {
+TEST(HeartbeatTable, ShowsEveryRankWhereAllAre) {
   Job job;
   const int rank = job.world.rank();
   std::vector<std::int64_t> processes(static_cast<std::size_t>(job.world.size()));
   processes[static_cast<std::size_t>(rank)] = ::getpid();
   job.world.all_reduce(Span<std::int64_t>(processes));
-  job.board.report(10 + static_cast<std::uint64_t>(rank), Phase::kCompute);
-  EXPECT_TRUE(comes_to_be(job.board, [&] {
-    for (const RankView& each : job.board.view()) {
+  job.heartbeats.report(10 + static_cast<std::uint64_t>(rank), Phase::kCompute);
+  EXPECT_TRUE(comes_to_be(job.heartbeats, [&] {
+    for (const RankStatus& each : job.heartbeats.view()) {
       if (each.step != 10 + static_cast<std::uint64_t>(each.rank)) return false;
     }
     return true;
   }));
-  for (const RankView& each : job.board.view()) {
+  for (const RankStatus& each : job.heartbeats.view()) {
     EXPECT_EQ(each.table, each.rank / 2 * 2);
     EXPECT_EQ(each.phase, Phase::kCompute);
     EXPECT_EQ(each.process, processes[static_cast<std::size_t>(each.rank)]);
     EXPECT_GT(each.reports, 0U);
   }
-  job.board.leave_mpi();
+  job.heartbeats.leave_mpi();
 }
 
-TEST(RankBoard, KeepsTheStepOfARankThatEntersAPhaseAndCountsItsReports) {
+TEST(HeartbeatTable, KeepsTheStepOfARankThatEntersAPhaseAndCountsItsReports) {
   Job job;
-  const auto mine = [&] { return job.board.view()[static_cast<std::size_t>(job.world.rank())]; };
-  job.board.report(3, Phase::kData);
+  const auto mine = [&] {
+    return job.heartbeats.view()[static_cast<std::size_t>(job.world.rank())];
+  };
+  job.heartbeats.report(3, Phase::kData);
   const std::uint64_t reports = mine().reports;
-  job.board.enter(Phase::kCheckpoint);
-  job.board.touch();
+  job.heartbeats.enter(Phase::kCheckpoint);
+  job.heartbeats.touch();
   EXPECT_EQ(mine().step, 3U);
   EXPECT_EQ(mine().phase, Phase::kCheckpoint);
   EXPECT_EQ(mine().reports, reports + 2);
   const std::uint64_t beats = mine().beats;
-  job.board.beat();
+  job.heartbeats.beat();
   EXPECT_EQ(mine().beats, beats + 1);
-  job.board.leave_mpi();
+  job.heartbeats.leave_mpi();
 }
 
-TEST(RankBoard, ExpectsNothingOfOtherHostsWithoutMpi) {
+TEST(HeartbeatTable, ExpectsNothingOfOtherHostsWithoutMpi) {
   Job job;
-  job.board.report(1, Phase::kShutdown);
+  job.heartbeats.report(1, Phase::kShutdown);
   job.node.barrier();
-  EXPECT_FALSE(job.board.is_host_done());
+  EXPECT_FALSE(job.heartbeats.is_host_done());
   job.world.barrier();
-  job.board.leave_mpi();
-  for (const RankView& each : job.board.view()) {
+  job.heartbeats.leave_mpi();
+  for (const RankStatus& each : job.heartbeats.view()) {
     const bool is_here = each.rank / 2 == job.world.rank() / 2;
     EXPECT_EQ(each.phase, is_here ? Phase::kShutdown : Phase::kDone);
   }
   job.node.barrier();
-  job.board.enter(Phase::kDone);
+  job.heartbeats.enter(Phase::kDone);
   job.node.barrier();
-  EXPECT_TRUE(job.board.is_host_done());
+  EXPECT_TRUE(job.heartbeats.is_host_done());
 }
 
 // The words of a watchdog's warning.
@@ -126,10 +128,10 @@ TEST(Watchdog, WarnsOfTheRankThatIsFurthestBehind) {
   Warning warning;
   const int last = job.world.size() - 1;
   const bool is_last = job.world.rank() == last;
-  job.board.report(is_last ? 4 : 5, is_last ? Phase::kData : Phase::kExchange);
+  job.heartbeats.report(is_last ? 4 : 5, is_last ? Phase::kData : Phase::kExchange);
   job.world.barrier();
   {
-    Watchdog watchdog(job.board, job.world.rank(), warning.settings(job.world.size()));
+    Watchdog watchdog(job.heartbeats, job.world.rank(), warning.settings(job.world.size()));
     // The lowest rank on the culprit's host reports.
     if (job.world.rank() == last / 2 * 2) {
       const std::string words = warning.wait();
@@ -138,10 +140,10 @@ TEST(Watchdog, WarnsOfTheRankThatIsFurthestBehind) {
       EXPECT_NE(words.find(": step 4, data"), std::string::npos) << words;
     }
     job.world.barrier();
-    watchdog.stop_carrying();
+    watchdog.stop_exchange();
     job.world.barrier();
   }
-  job.board.leave_mpi();
+  job.heartbeats.leave_mpi();
 }
 
 }  // namespace

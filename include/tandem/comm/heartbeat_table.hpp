@@ -1,10 +1,10 @@
 // What: a table of where each rank of the job is, one on every host, in memory that the ranks of
 // the host share. Owns: the memory. Threads: report() and touch() from the main thread, beat() and
-// carry() from the watchdog's, view() from any. Throws: InternalError; AgreedError (69) where a
+// exchange() from the watchdog's, view() from any. Throws: InternalError; AgreedError (69) where a
 // rank has no memory for it.
 //
 // If the ranks of a host cannot share memory, each has a table of its own. The table outlives MPI:
-// after leave_mpi() all functions but carry() may be called, even during MPI_Finalize.
+// after leave_mpi() all functions but exchange() may be called, even during MPI_Finalize.
 #pragma once
 
 #include <atomic>
@@ -15,19 +15,19 @@
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/comm/node_memory.hpp"
 #include "tandem/comm/progress.hpp"
-#include "tandem/comm/stall_judge.hpp"
+#include "tandem/comm/stall_detector.hpp"
 #include "tandem/comm/topology.hpp"
 
 namespace tandem::comm {
 
-class BoardRelay;
+class HeartbeatRelay;
 
-class RankBoard final : public Progress {
+class HeartbeatTable final : public Progress {
  public:
   // Collective over both.
-  RankBoard(MpiCommunicator& world, MpiCommunicator& node, const Topology& topology);
+  HeartbeatTable(MpiCommunicator& world, MpiCommunicator& node, const Topology& topology);
   // Leaves the relay's MPI objects to MPI_Finalize, unless leave_mpi() was called.
-  ~RankBoard() override;
+  ~HeartbeatTable() override;
 
   void report(std::uint64_t step, Phase phase) override;
   void touch() override;
@@ -36,12 +36,12 @@ class RankBoard final : public Progress {
   // That this process runs at all.
   void beat();
   // Brings what the ranks of this host report to the other hosts, and theirs here. Never waits.
-  void carry();
-  // Collective. Ends the exchange between hosts; carry() must not be called any more.
+  void exchange();
+  // Collective. Ends the exchange between hosts; exchange() must not be called any more.
   void leave_mpi();
-  // Every rank of the job. Rows of other hosts are as old as their host's last carry(). After
+  // Every rank of the job. Rows of other hosts are as old as their host's last exchange(). After
   // leave_mpi() ranks of other hosts are shown as done.
-  std::vector<RankView> view() const;
+  std::vector<RankStatus> view() const;
   // Whether all ranks that share this table are in Phase::kDone.
   bool is_host_done() const;
 
@@ -51,7 +51,7 @@ class RankBoard final : public Progress {
   const int rank_;
   const int world_;
   NodeMemory memory_;
-  std::unique_ptr<BoardRelay> relay_;
+  std::unique_ptr<HeartbeatRelay> relay_;
   Row* rows_ = nullptr;  // by rank
   std::atomic<bool> sees_host_only_{false};
 };

@@ -1,4 +1,4 @@
-#include "tandem/comm/rank_board.hpp"
+#include "tandem/comm/heartbeat_table.hpp"
 
 #include <unistd.h>
 
@@ -7,12 +7,12 @@
 #include <cstring>
 #include <new>
 
-#include "board_relay.hpp"
+#include "heartbeat_relay.hpp"
 
 namespace tandem::comm {
 
 // A line of the cache each, so that ranks do not slow each other down.
-struct alignas(64) RankBoard::Row {
+struct alignas(64) HeartbeatTable::Row {
   std::atomic<std::int32_t> table{-1};
   std::atomic<std::int32_t> process{0};
   std::atomic<std::uint64_t> step{0};
@@ -21,11 +21,12 @@ struct alignas(64) RankBoard::Row {
   std::atomic<std::uint64_t> beats{0};
 };
 
-RankBoard::RankBoard(MpiCommunicator& world, MpiCommunicator& node, const Topology& topology)
+HeartbeatTable::HeartbeatTable(MpiCommunicator& world, MpiCommunicator& node,
+                               const Topology& topology)
     : rank_(topology.rank),
       world_(topology.world),
       memory_(world, node, sizeof(Row) * static_cast<std::size_t>(world_) + alignof(Row)),
-      relay_(std::make_unique<BoardRelay>(world, memory_.fills())) {
+      relay_(std::make_unique<HeartbeatRelay>(world, memory_.fills())) {
   static_assert(std::atomic<std::uint64_t>::is_always_lock_free, "shared between processes");
   // Every rank of the host sees the same offset: pages are mapped at multiples of their size.
   const auto address = reinterpret_cast<std::uintptr_t>(memory_.data());
@@ -54,33 +55,33 @@ RankBoard::RankBoard(MpiCommunicator& world, MpiCommunicator& node, const Topolo
   node.barrier();  // then all rows are complete
 }
 
-RankBoard::~RankBoard() {
+HeartbeatTable::~HeartbeatTable() {
   if (relay_) relay_->abandon();
 }
 
-void RankBoard::report(std::uint64_t step, Phase phase) {
+void HeartbeatTable::report(std::uint64_t step, Phase phase) {
   Row& mine = rows_[rank_];
   mine.step.store(step, std::memory_order_relaxed);
   mine.phase.store(static_cast<std::uint32_t>(phase), std::memory_order_relaxed);
   touch();
 }
 
-void RankBoard::touch() { rows_[rank_].reports.fetch_add(1, std::memory_order_relaxed); }
+void HeartbeatTable::touch() { rows_[rank_].reports.fetch_add(1, std::memory_order_relaxed); }
 
-void RankBoard::enter(Phase phase) { report(rows_[rank_].step, phase); }
+void HeartbeatTable::enter(Phase phase) { report(rows_[rank_].step, phase); }
 
-void RankBoard::leave_mpi() {
+void HeartbeatTable::leave_mpi() {
   sees_host_only_ = true;
   relay_.reset();
 }
 
-void RankBoard::beat() { rows_[rank_].beats.fetch_add(1, std::memory_order_relaxed); }
+void HeartbeatTable::beat() { rows_[rank_].beats.fetch_add(1, std::memory_order_relaxed); }
 
-void RankBoard::carry() {
+void HeartbeatTable::exchange() {
   if (!relay_->has_peers()) return;
-  relay_->receive([this](const BoardRelay::Message& message) {
-    for (std::size_t at = 0; at + sizeof(RankView) <= message.size(); at += sizeof(RankView)) {
-      RankView view;
+  relay_->receive([this](const HeartbeatRelay::Message& message) {
+    for (std::size_t at = 0; at + sizeof(RankStatus) <= message.size(); at += sizeof(RankStatus)) {
+      RankStatus view;
       std::memcpy(&view, message.data() + at, sizeof view);
       if (view.rank < 0 || view.rank >= world_) continue;
       Row& row = rows_[view.rank];
@@ -91,8 +92,8 @@ void RankBoard::carry() {
       row.beats = view.beats;
     }
   });
-  BoardRelay::Message message;
-  for (const RankView& view : view()) {
+  HeartbeatRelay::Message message;
+  for (const RankStatus& view : view()) {
     if (view.table != rows_[rank_].table) continue;
     const auto* bytes = reinterpret_cast<const std::uint8_t*>(&view);
     message.insert(message.end(), bytes, bytes + sizeof view);
@@ -100,8 +101,8 @@ void RankBoard::carry() {
   relay_->send(message);
 }
 
-std::vector<RankView> RankBoard::view() const {
-  std::vector<RankView> ranks;
+std::vector<RankStatus> HeartbeatTable::view() const {
+  std::vector<RankStatus> ranks;
   for (int rank = 0; rank < world_; ++rank) {
     const Row& row = rows_[rank];
     ranks.push_back({rank, row.table, row.process, row.step, static_cast<Phase>(row.phase.load()),
@@ -112,9 +113,9 @@ std::vector<RankView> RankBoard::view() const {
   return ranks;
 }
 
-bool RankBoard::is_host_done() const {
-  const std::vector<RankView> ranks = view();
-  return std::all_of(ranks.begin(), ranks.end(), [this](const RankView& rank) {
+bool HeartbeatTable::is_host_done() const {
+  const std::vector<RankStatus> ranks = view();
+  return std::all_of(ranks.begin(), ranks.end(), [this](const RankStatus& rank) {
     return rank.table != rows_[rank_].table || rank.phase == Phase::kDone;
   });
 }

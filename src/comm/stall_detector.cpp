@@ -1,4 +1,4 @@
-#include "tandem/comm/stall_judge.hpp"
+#include "tandem/comm/stall_detector.hpp"
 
 #include <algorithm>
 #include <tuple>
@@ -37,9 +37,9 @@ const char* phase_name(Phase phase) {
   return "";
 }
 
-void StallJudge::update(const std::vector<RankView>& ranks, double now) {
+void StallDetector::update(const std::vector<RankStatus>& ranks, double now) {
   if (seen_.empty()) {
-    for (const RankView& rank : ranks) seen_.push_back({rank.reports, rank.beats, now, now});
+    for (const RankStatus& rank : ranks) seen_.push_back({rank.reports, rank.beats, now, now});
     last_look_ = now;
   }
   const double gap = now - last_look_;
@@ -57,11 +57,11 @@ void StallJudge::update(const std::vector<RankView>& ranks, double now) {
   }
 }
 
-bool StallJudge::is_silent(std::size_t index, double now) const {
+bool StallDetector::is_silent(std::size_t index, double now) const {
   return now - seen_[index].beat_at >= kSilent;
 }
 
-std::optional<Stall> StallJudge::look(const std::vector<RankView>& ranks, double now) {
+std::optional<Stall> StallDetector::look(const std::vector<RankStatus>& ranks, double now) {
   update(ranks, now);
   std::optional<Stall> worst;
   const int own_table = ranks[static_cast<std::size_t>(rank_)].table;
@@ -95,7 +95,7 @@ std::optional<Stall> StallJudge::look(const std::vector<RankView>& ranks, double
   if (!worst) return worst;
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (is_silent(i, now)) continue;
-    int& who = ranks[i].table == worst->culprit.table ? worst->speaker : worst->substitute;
+    int& who = ranks[i].table == worst->culprit.table ? worst->reporter : worst->fallback_reporter;
     if (who < 0) who = ranks[i].rank;
   }
   return worst;

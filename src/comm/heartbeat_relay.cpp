@@ -1,4 +1,4 @@
-#include "board_relay.hpp"
+#include "heartbeat_relay.hpp"
 
 #include <thread>
 #include <utility>
@@ -9,12 +9,12 @@ namespace tandem::comm {
 
 namespace {
 
-constexpr int kNews = 0;     // tags
+constexpr int kStatus = 0;   // tags
 constexpr int kGoodbye = 1;  // the last message of a member to another
 
 }  // namespace
 
-struct BoardRelay::Link {
+struct HeartbeatRelay::Link {
   struct Outgoing {
     Message message;
     MPI_Request request = MPI_REQUEST_NULL;
@@ -39,23 +39,23 @@ struct BoardRelay::Link {
   int goodbyes = 0;                // that have come in
 };
 
-BoardRelay::BoardRelay(MpiCommunicator& world, bool is_member) {
+HeartbeatRelay::HeartbeatRelay(MpiCommunicator& world, bool is_member) {
   MPI_Comm mpi = MPI_COMM_NULL;
   TANDEM_MPI(MPI_Comm_split(world.handle_->mpi, is_member ? 0 : MPI_UNDEFINED, 0, &mpi));
   if (is_member) link_ = std::make_unique<Link>(mpi);
 }
 
-BoardRelay::~BoardRelay() {
+HeartbeatRelay::~HeartbeatRelay() {
   if (!link_ || !has_peers()) return;
   try {
-    say_goodbye();
+    send_goodbyes();
   } catch (const std::exception&) {
     abandon();  // MPI failed between hosts; the job's own next MPI call reports it
   }
 }
 
 // Messages of one member arrive in order, so after the goodbye of each nothing is under way.
-void BoardRelay::say_goodbye() {
+void HeartbeatRelay::send_goodbyes() {
   for (int member = 0; member < link_->comm.size; ++member) {
     if (member == link_->comm.rank) continue;
     Link::Outgoing& each = link_->outgoing[static_cast<std::size_t>(member)];
@@ -71,16 +71,16 @@ void BoardRelay::say_goodbye() {
   }
 }
 
-bool BoardRelay::has_peers() const { return link_ && link_->comm.size > 1; }
+bool HeartbeatRelay::has_peers() const { return link_ && link_->comm.size > 1; }
 
-void BoardRelay::send(const Message& message) {
+void HeartbeatRelay::send(const Message& message) {
   for (int member = 0; member < link_->comm.size; ++member) {
     Link::Outgoing& each = link_->outgoing[static_cast<std::size_t>(member)];
-    if (member != link_->comm.rank && Link::has_left(each)) link_->start(member, message, kNews);
+    if (member != link_->comm.rank && Link::has_left(each)) link_->start(member, message, kStatus);
   }
 }
 
-void BoardRelay::receive(const std::function<void(const Message&)>& take) {
+void HeartbeatRelay::receive(const std::function<void(const Message&)>& take) {
   while (true) {
     int found = 0;
     MPI_Status status;

@@ -16,7 +16,7 @@
 
 namespace tandem::comm {
 
-struct RankView {
+struct RankStatus {
   int rank = 0;
   int table = 0;  // equal for ranks that see each other directly: those of a host
   int process = 0;
@@ -27,24 +27,24 @@ struct RankView {
 };
 
 struct Stall {
-  RankView culprit;
+  RankStatus culprit;
   double seconds = 0;      // since it last ran or, if all run, since any rank last reported
   bool is_silent = false;  // its process does not run: stopped, or starved of its CPU
   // Of the ranks that run: the lowest of the culprit's host, which knows best; and the lowest of
   // all others, should that host be out of reach. -1: none.
-  int speaker = -1;
-  int substitute = -1;
+  int reporter = -1;
+  int fallback_reporter = -1;
 };
 
-class StallJudge {
+class StallDetector {
  public:
   // `rank`: the one that judges.
-  explicit StallJudge(int rank) : rank_(rank) {}
+  explicit StallDetector(int rank) : rank_(rank) {}
 
   // Call it several times a second with all ranks in order; `now` in seconds of a clock that
   // does not jump. Time in which it was not called (the job was suspended) is not counted. The
   // stall of the rank to blame, however short, if any has not advanced since the last look.
-  std::optional<Stall> look(const std::vector<RankView>& ranks, double now);
+  std::optional<Stall> look(const std::vector<RankStatus>& ranks, double now);
 
  private:
   struct Seen {
@@ -53,7 +53,7 @@ class StallJudge {
     double report_at = 0;
     double beat_at = 0;
   };
-  void update(const std::vector<RankView>& ranks, double now);
+  void update(const std::vector<RankStatus>& ranks, double now);
   bool is_silent(std::size_t index, double now) const;
 
   const int rank_;

@@ -1,4 +1,4 @@
-#include "tandem/comm/stall_judge.hpp"
+#include "tandem/comm/stall_detector.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@ namespace {
 class Ranks {
  public:
   // Judged by one of them.
-  explicit Ranks(std::size_t count, int judge = 0)
-      : judge_(judge), ranks_(count), silent_(count), busy_(count) {
+  explicit Ranks(std::size_t count, int detector = 0)
+      : detector_(detector), ranks_(count), silent_(count), busy_(count) {
     for (std::size_t i = 0; i < count; ++i) {
       ranks_[i].rank = static_cast<int>(i);
       ranks_[i].process = static_cast<int>(100 + i);
@@ -24,7 +24,7 @@ class Ranks {
   }
   // That many ranks on each.
   void on_hosts_of(int count) {
-    for (RankView& rank : ranks_) rank.table = rank.rank / count * count;
+    for (RankStatus& rank : ranks_) rank.table = rank.rank / count * count;
   }
   void silence(std::size_t rank) { silent_[rank] = true; }
   void revive(std::size_t rank) { silent_[rank] = false; }
@@ -38,22 +38,22 @@ class Ranks {
         if (!silent_[i]) ++ranks_[i].beats;
         if (busy_[i]) ++ranks_[i].reports;
       }
-      stall = judge_.look(ranks_, now_);
+      stall = detector_.look(ranks_, now_);
     }
     return stall;
   }
-  // Nobody runs, the judge included.
+  // Nobody runs, the detector included.
   void suspend(double seconds) { now_ += seconds; }
 
  private:
-  StallJudge judge_;
-  std::vector<RankView> ranks_;
+  StallDetector detector_;
+  std::vector<RankStatus> ranks_;
   std::vector<bool> silent_;
   std::vector<bool> busy_;
   double now_ = 1000;
 };
 
-TEST(StallJudge, BlamesTheRankThatIsFurthestBehind) {
+TEST(StallDetector, BlamesTheRankThatIsFurthestBehind) {
   Ranks ranks(3);
   ranks.wait(0.5);
   ranks.at(0, 7, Phase::kExchange);
@@ -68,7 +68,7 @@ TEST(StallJudge, BlamesTheRankThatIsFurthestBehind) {
   EXPECT_FALSE(stall->is_silent);
 }
 
-TEST(StallJudge, BlamesASilentRankFirst) {
+TEST(StallDetector, BlamesASilentRankFirst) {
   Ranks ranks(3);
   ranks.wait(0.5);
   ranks.at(0, 7, Phase::kData);
@@ -81,7 +81,7 @@ TEST(StallJudge, BlamesASilentRankFirst) {
   EXPECT_TRUE(stall->is_silent);
 }
 
-TEST(StallJudge, ReportsStartTheTimeAnew) {
+TEST(StallDetector, ReportsStartTheTimeAnew) {
   Ranks ranks(2);
   ranks.wait(5);
   ranks.at(0, 2, Phase::kData);
@@ -89,7 +89,7 @@ TEST(StallJudge, ReportsStartTheTimeAnew) {
   EXPECT_LT(ranks.wait(0.5)->seconds, 0.6);
 }
 
-TEST(StallJudge, TimeInWhichTheWholeJobIsSuspendedDoesNotCount) {
+TEST(StallDetector, TimeInWhichTheWholeJobIsSuspendedDoesNotCount) {
   Ranks ranks(2);
   ranks.wait(2);
   ranks.suspend(1000);
@@ -99,7 +99,7 @@ TEST(StallJudge, TimeInWhichTheWholeJobIsSuspendedDoesNotCount) {
   EXPECT_FALSE(stall->is_silent);
 }
 
-TEST(StallJudge, TheHostOfTheCulpritSpeaksFirst) {
+TEST(StallDetector, TheHostOfTheCulpritSpeaksFirst) {
   Ranks ranks(4);
   ranks.on_hosts_of(2);
   ranks.wait(0.5);
@@ -107,12 +107,12 @@ TEST(StallJudge, TheHostOfTheCulpritSpeaksFirst) {
   const auto stall = ranks.wait(4);
   ASSERT_TRUE(stall);
   EXPECT_EQ(stall->culprit.rank, 2);
-  EXPECT_EQ(stall->speaker, 3);
-  EXPECT_EQ(stall->substitute, 0);
+  EXPECT_EQ(stall->reporter, 3);
+  EXPECT_EQ(stall->fallback_reporter, 0);
 }
 
 // The rank that carries news between hosts is stopped, so the other host falls silent as well.
-TEST(StallJudge, WhatIsSeenDirectlyGoesBeforeWhatIsCarried) {
+TEST(StallDetector, WhatIsSeenDirectlyGoesBeforeWhatIsCarried) {
   Ranks ranks(3, 1);
   ranks.on_hosts_of(2);
   ranks.wait(0.5);
@@ -122,10 +122,10 @@ TEST(StallJudge, WhatIsSeenDirectlyGoesBeforeWhatIsCarried) {
   const auto stall = ranks.wait(4);
   ASSERT_TRUE(stall);
   EXPECT_EQ(stall->culprit.rank, 0);
-  EXPECT_EQ(stall->speaker, 1);
+  EXPECT_EQ(stall->reporter, 1);
 }
 
-TEST(StallJudge, NoNewsOfAHostAreNoStallWhileOwnRanksAdvance) {
+TEST(StallDetector, NoNewsOfAHostAreNoStallWhileOwnRanksAdvance) {
   Ranks ranks(2);
   ranks.on_hosts_of(1);
   ranks.wait(0.5);
@@ -138,7 +138,7 @@ TEST(StallJudge, NoNewsOfAHostAreNoStallWhileOwnRanksAdvance) {
   EXPECT_LT(stall->seconds, 1.2);
 }
 
-TEST(StallJudge, WhereAHostIsSilentAnotherSpeaks) {
+TEST(StallDetector, WhereAHostIsSilentAnotherSpeaks) {
   Ranks ranks(4, 2);
   ranks.on_hosts_of(2);
   ranks.wait(0.5);
@@ -147,11 +147,11 @@ TEST(StallJudge, WhereAHostIsSilentAnotherSpeaks) {
   const auto stall = ranks.wait(4);
   ASSERT_TRUE(stall);
   EXPECT_EQ(stall->culprit.rank, 0);
-  EXPECT_EQ(stall->speaker, -1);
-  EXPECT_EQ(stall->substitute, 2);
+  EXPECT_EQ(stall->reporter, -1);
+  EXPECT_EQ(stall->fallback_reporter, 2);
 }
 
-TEST(StallJudge, ARankThatComputesTooLongSpeaksOfItself) {
+TEST(StallDetector, ARankThatComputesTooLongSpeaksOfItself) {
   Ranks ranks(2);
   ranks.on_hosts_of(1);
   ranks.wait(0.5);
@@ -160,10 +160,10 @@ TEST(StallJudge, ARankThatComputesTooLongSpeaksOfItself) {
   const auto stall = ranks.wait(4);
   ASSERT_TRUE(stall);
   EXPECT_FALSE(stall->is_silent);
-  EXPECT_EQ(stall->speaker, 1);
+  EXPECT_EQ(stall->reporter, 1);
 }
 
-TEST(StallJudge, ARankThatHasEndedIsNotBlamed) {
+TEST(StallDetector, ARankThatHasEndedIsNotBlamed) {
   Ranks ranks(2);
   ranks.wait(0.5);
   ranks.at(0, 9, Phase::kDone);
@@ -172,7 +172,7 @@ TEST(StallJudge, ARankThatHasEndedIsNotBlamed) {
   EXPECT_FALSE(ranks.wait(5));
 }
 
-TEST(StallJudge, ARankThatShutsDownIsBlamed) {
+TEST(StallDetector, ARankThatShutsDownIsBlamed) {
   for (const Phase phase : {Phase::kCheckpoint, Phase::kExport, Phase::kShutdown}) {
     Ranks ranks(2);
     ranks.wait(0.5);
@@ -185,14 +185,14 @@ TEST(StallJudge, ARankThatShutsDownIsBlamed) {
   }
 }
 
-TEST(StallJudge, RanksThatRunMayWaitForOneThatAdvances) {
+TEST(StallDetector, RanksThatRunMayWaitForOneThatAdvances) {
   Ranks ranks(3);
   ranks.wait(0.5);
   ranks.keep_busy(1);
   EXPECT_FALSE(ranks.wait(1000));
 }
 
-TEST(StallJudge, TheTimeOfRanksThatRunCountsFromTheLastReportOfAny) {
+TEST(StallDetector, TheTimeOfRanksThatRunCountsFromTheLastReportOfAny) {
   Ranks ranks(3);
   ranks.wait(7);
   ranks.at(1, 1, Phase::kData);
@@ -202,7 +202,7 @@ TEST(StallJudge, TheTimeOfRanksThatRunCountsFromTheLastReportOfAny) {
   EXPECT_EQ(stall->culprit.rank, 0) << "the first where all are alike";
 }
 
-TEST(StallJudge, ASilentRankIsBlamedWhileAnotherAdvances) {
+TEST(StallDetector, ASilentRankIsBlamedWhileAnotherAdvances) {
   Ranks ranks(2);
   ranks.wait(0.5);
   ranks.keep_busy(0);
@@ -212,11 +212,11 @@ TEST(StallJudge, ASilentRankIsBlamedWhileAnotherAdvances) {
   EXPECT_EQ(stall->culprit.rank, 1);
   EXPECT_TRUE(stall->is_silent);
   EXPECT_NEAR(stall->seconds, 4, 0.2);
-  EXPECT_EQ(stall->speaker, 0);
+  EXPECT_EQ(stall->reporter, 0);
 }
 
 // The rank may have waited long before, for a rank that advanced.
-TEST(StallJudge, TheTimeOfASilentRankCountsFromWhenItLastRan) {
+TEST(StallDetector, TheTimeOfASilentRankCountsFromWhenItLastRan) {
   Ranks ranks(2);
   ranks.keep_busy(0);
   ranks.wait(300);
@@ -227,14 +227,14 @@ TEST(StallJudge, TheTimeOfASilentRankCountsFromWhenItLastRan) {
   EXPECT_NEAR(stall->seconds, 3, 0.2);
 }
 
-TEST(StallJudge, ARankThatFallsSilentInAStallDoesNotEndIt) {
+TEST(StallDetector, ARankThatFallsSilentInAStallDoesNotEndIt) {
   Ranks ranks(2);
   ranks.wait(4);
   ranks.silence(1);
   EXPECT_NEAR(ranks.wait(2)->seconds, 6, 0.2);
 }
 
-TEST(StallJudge, ARankIsSilentAfterAMomentWithoutABeat) {
+TEST(StallDetector, ARankIsSilentAfterAMomentWithoutABeat) {
   Ranks ranks(2);
   ranks.wait(0.5);
   ranks.silence(1);
@@ -244,14 +244,14 @@ TEST(StallJudge, ARankIsSilentAfterAMomentWithoutABeat) {
   EXPECT_FALSE(ranks.wait(0.2)->is_silent);
 }
 
-TEST(StallJudge, AShortGapBetweenLooksCounts) {
+TEST(StallDetector, AShortGapBetweenLooksCounts) {
   Ranks ranks(2);
   ranks.wait(2);
   ranks.suspend(0.8);
   EXPECT_NEAR(ranks.wait(1)->seconds, 3.8, 0.3);
 }
 
-TEST(StallJudge, TheTimeOfASilentRankOfAnotherHostIsNoLongerThanItWasSilent) {
+TEST(StallDetector, TheTimeOfASilentRankOfAnotherHostIsNoLongerThanItWasSilent) {
   Ranks ranks(2);
   ranks.on_hosts_of(1);
   ranks.wait(30);
@@ -262,7 +262,7 @@ TEST(StallJudge, TheTimeOfASilentRankOfAnotherHostIsNoLongerThanItWasSilent) {
   EXPECT_NEAR(stall->seconds, 3, 0.2);
 }
 
-TEST(StallJudge, PhasesHaveNames) {
+TEST(StallDetector, PhasesHaveNames) {
   EXPECT_STREQ(phase_name(Phase::kExchange), "exchange");
   EXPECT_STREQ(phase_name(Phase::kExport), "export");
   EXPECT_STREQ(phase_name(Phase::kShutdown), "shutdown");
