@@ -1,4 +1,4 @@
-// A training loop of one's own on tandem's parts, for a network that tandem does not know:
+// A training loop of one's own with tandem's library, for a network that tandem does not know:
 //
 //   mpirun -np 2 own-loop DATA.h5 WEIGHTS.safetensors
 //
@@ -69,7 +69,7 @@ void run(comm::MpiCommunicator& world, const std::string& path, const std::strin
   for (std::uint64_t step = 0; step < plan.steps; ++step) {
     const train::TensorBatch batch = batches.next().value();
     double loss = 0;
-    gradients.begin_part(0, 1, batch.size() > 0);
+    gradients.begin_micro_batch(0, 1, batch.size() > 0);
     if (batch.size() > 0) {  // the last batch of an epoch may be smaller than there are ranks
       const torch::Tensor logits = network.forward(batch.images);
       const torch::Tensor mine = train::summed_cross_entropy(logits, batch.labels, 0) /

@@ -75,7 +75,7 @@ Json json_of(const SumTiming& timing, int ranks) {
           {"pairs", timing.pairs}};
 }
 
-train::SumCost fit_of(const std::vector<SumTiming>& timings) {
+train::AlphaBetaCost fit_of(const std::vector<SumTiming>& timings) {
   std::vector<train::MeasuredSum> sums;
   for (const SumTiming& timing : timings) {
     sums.push_back({static_cast<double>(timing.bytes), timing.most});
@@ -87,7 +87,7 @@ train::SumCost fit_of(const std::vector<SumTiming>& timings) {
 void print_sums(const Job& job, const SumRequest& request, const std::string& transport,
                 const std::vector<SumTiming>& timings) {
   const int ranks = job.topology.world;
-  const train::SumCost fit = fit_of(timings);
+  const train::AlphaBetaCost fit = fit_of(timings);
   if (request.json) {
     Json sizes = Json::array();
     for (const SumTiming& timing : timings) sizes.push_back(json_of(timing, ranks));
@@ -125,7 +125,7 @@ int run_bench_allreduce(Job& job, Options& options, const std::vector<std::strin
   for (const std::size_t bytes : sizes_between(request.least, request.most)) {
     timings.push_back(time_sums(job.world, sums.collectives(), bare, all, bytes, request.seconds,
                                 request.as_bfloat16, [&] { job.touch(); }));
-    sums.forget_errors();
+    sums.reset_error_feedback();
     wrong += timings.back().wrong;
   }
   comm::agree_on_rank_0(job.world, [&] {

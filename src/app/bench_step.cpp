@@ -60,7 +60,7 @@ OptionSpec of_step(OptionSpec spec) {
 
 // Of all ranks, by the slowest of each step.
 struct StepTiming {
-  train::StepCost parts;
+  train::StepCost phases;
   std::vector<double> images_per_second;  // of each step, in ascending order
 };
 
@@ -69,7 +69,7 @@ void print_step(const Job& job, const StepRequest& request, const StepTiming& ti
                 const std::string& exchange) {
   const std::vector<double>& rates = timing.images_per_second;
   const double median = rates[rates.size() / 2];
-  const train::StepCost& parts = timing.parts;
+  const train::StepCost& phases = timing.phases;
   if (request.json) {
     const Json object{
         {"form", "step"},
@@ -79,28 +79,28 @@ void print_step(const Job& job, const StepRequest& request, const StepTiming& ti
         {"steps", request.steps},
         {"images_per_second", {{"median", median}, {"min", rates.front()}, {"max", rates.back()}}},
         {"seconds",
-         {{"forward", parts.forward},
-          {"backward", parts.backward},
-          {"exchange", parts.exchange},
-          {"update", parts.update},
-          {"step", parts.whole()}}}};
+         {{"forward", phases.forward},
+          {"backward", phases.backward},
+          {"exchange", phases.exchange},
+          {"update", phases.update},
+          {"step", phases.whole()}}}};
     print_line(object.dump());
     return;
   }
   const auto row = [&](const std::string& name, double seconds) {
     return std::vector<std::string>{name, format_fixed(1e3 * seconds, 2),
-                                    format_fixed(100 * seconds / parts.whole(), 1)};
+                                    format_fixed(100 * seconds / phases.whole(), 1)};
   };
   const auto count = [](double rate) { return format_count(static_cast<std::int64_t>(rate)); };
   print_line(request.config.model + ", " + std::to_string(request.config.batch_size) +
              " images x " + std::to_string(job.topology.world) +
              (job.topology.world == 1 ? " rank" : " ranks") + ", " + exchange);
   print_line(format_table({{"part", "ms", "%"},
-                           row("forward", parts.forward),
-                           row("backward", parts.backward),
-                           row("exchange", parts.exchange),
-                           row("update", parts.update)}) +
-             "\nin all " + format_fixed(1e3 * parts.whole(), 2) + " ms; steps: " + count(median) +
+                           row("forward", phases.forward),
+                           row("backward", phases.backward),
+                           row("exchange", phases.exchange),
+                           row("update", phases.update)}) +
+             "\nin all " + format_fixed(1e3 * phases.whole(), 2) + " ms; steps: " + count(median) +
              " images/s, " + count(rates.front()) + " to " + count(rates.back()) + " in " +
              std::to_string(request.steps) + " steps");
 }
@@ -131,25 +131,26 @@ int run_bench_step(Job& job, Options& options, const std::vector<std::string>&) 
                           static_cast<std::size_t>(config.bucket_mb * kMegabyteOfBuckets));
   const auto arithmetic = train::BatchArithmetic::of(config, kImagesOfAnEpoch, job.topology.world);
   const auto optimizer = make_optimizer_of(config, arithmetic, arena, *network);
-  const auto math = make_step_math_on(arena, *optimizer, config, {});
+  const auto backend = make_step_backend_on(arena, *optimizer, config, {});
 
   const auto ranks = static_cast<std::uint64_t>(job.topology.world);
   const std::uint64_t images = config.batch_size * ranks;
-  train::SameBatch batches(config.batch_size, images, kShapeOfStep, config.channels_last, device);
-  train::TimedStep step(*network, arena, config.precision, train::TimedStep::Wait::kAfterEachPart);
+  train::SyntheticBatch batches(config.batch_size, images, kShapeOfStep, config.channels_last,
+                                device);
+  train::TimedStep step(*network, arena, config.precision, train::TimedStep::Wait::kAfterEachPhase);
   std::vector<train::StepCost> costs;
   StepTiming timing;
   for (std::uint64_t i = 0; i < kFirstSteps + request.steps; ++i) {
     job.touch();
-    const train::StepCost cost = step.run(batches, 1, exchange, math.get());
+    const train::StepCost cost = step.run(batches, 1, exchange, backend.get());
     if (i < kFirstSteps) continue;
     costs.push_back(cost);
     const double slowest = job.world.all_reduce_value(cost.whole(), comm::Reduction::kMax);
     timing.images_per_second.push_back(static_cast<double>(images) / slowest);
   }
   std::sort(timing.images_per_second.begin(), timing.images_per_second.end());
-  timing.parts = train::of_slowest_rank(job.world, costs);
-  timing.parts.data = 0;  // the same batch each time
+  timing.phases = train::of_slowest_rank(job.world, costs);
+  timing.phases.data = 0;  // the same batch each time
   comm::agree_on_rank_0(
       job.world, [&] { print_step(job, request, timing, exchange.describe() + path.describe()); });
   return 0;

@@ -126,7 +126,7 @@ int run_train(Job& job, const Arguments& arguments) {
   comm::Collectives& gradients = path.collectives();
   settle_bucket_size(job, start, options, config, arithmetic, gradients, arena, *network,
                      info.shape);
-  path.forget_errors();
+  path.reset_error_feedback();
   const auto exchange = make_exchange(job, config, arena, *network, gradients);
   const auto optimizer = make_optimizer_of(config, arithmetic, arena, *network);
   restore_state(job, start, *network, arena, *optimizer);
@@ -142,14 +142,15 @@ int run_train(Job& job, const Arguments& arguments) {
       images.view(data::Split::kTrain), info, config,
       std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world), device,
       memory_of_gpu(choice, request.device.request, job.topology));
-  const auto math = make_step_math_on(arena, *optimizer, config, start.state.loss_scale);
+  const auto backend = make_step_backend_on(arena, *optimizer, config, start.state.loss_scale);
 
   if (request.reporting.plan) {
     print_plan(
         job,
         {config, arithmetic, image_count, exchange->describe() + path.describe(), path.algorithm()},
-        {job.world, gradients, *network, arena, *math, *batches,
-         plan.parts_of_rank(job.topology.world), config.precision, bucket_bytes_of(config), touch},
+        {job.world, gradients, *network, arena, *backend, *batches,
+         plan.micro_batches_of_rank(job.topology.world), config.precision, bucket_bytes_of(config),
+         touch},
         *exchange, request.reporting.json);
     return 0;
   }
@@ -231,7 +232,7 @@ int run_train(Job& job, const Arguments& arguments) {
   metrics::SystemSampler system(request.reporting.system_interval_seconds,
                                 choice.mine.gpu ? choice.mine.gpu->bus_id : "");
   train::Trainer trainer(
-      {job.world, *network, arena, *exchange, *math, schedule, *batches,
+      {job.world, *network, arena, *exchange, *backend, schedule, *batches,
        [&](bool last) { return evaluation.test(last); }, evaluation.validation(), sinks,
        [&](std::uint64_t step, bool evaluated) { return keeper.decide(step, evaluated); },
        [&](const train::TrainingState& state) { keeper.save(state); }, &progress,

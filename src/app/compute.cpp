@@ -116,14 +116,14 @@ void settle_bucket_size(Job& job, const RunStart& start, Options& options,
   const bool can_overlap =
       arena.device().is_cpu() || carrier.has_async_progress() || comm::Runtime::allows_threads();
   const auto measured = [&] {
-    train::Rehearsal rehearsal;
+    train::ProbeConfig probe;
     const auto ranks = static_cast<std::uint64_t>(job.topology.world);
-    rehearsal.images =
+    probe.images =
         std::max<std::uint64_t>(1, arithmetic.global_batch / (ranks * config.accumulate));
-    rehearsal.shape = shape;
-    rehearsal.precision = config.precision;
-    rehearsal.channels_last = config.channels_last;
-    return train::measure_bucket_mb(job.world, carrier, arena, network, rehearsal);
+    probe.shape = shape;
+    probe.precision = config.precision;
+    probe.channels_last = config.channels_last;
+    return train::measure_bucket_mb(job.world, carrier, arena, network, probe);
   };
   if (config.measure_bucket || !options.is_set("bucket-mb")) {
     config.bucket_mb = start.bucket_mb                            ? *start.bucket_mb
@@ -160,12 +160,13 @@ std::unique_ptr<train::Optimizer> make_optimizer_of(const train::TrainConfig& co
                                  : train::make_device_optimizer(options, size, arena.device());
 }
 
-std::unique_ptr<train::StepMath> make_step_math_on(train::ParameterArena& arena,
-                                                   train::Optimizer& optimizer,
-                                                   const train::TrainConfig& config,
-                                                   train::LossScale scale) {
-  if (arena.device().is_cpu()) return train::make_step_math(arena, optimizer, config.clip_norm);
-  return train::make_device_step_math(arena, optimizer, config.clip_norm, config.precision, scale);
+std::unique_ptr<train::StepBackend> make_step_backend_on(train::ParameterArena& arena,
+                                                         train::Optimizer& optimizer,
+                                                         const train::TrainConfig& config,
+                                                         train::LossScale scale) {
+  if (arena.device().is_cpu()) return train::make_step_backend(arena, optimizer, config.clip_norm);
+  return train::make_device_step_backend(arena, optimizer, config.clip_norm, config.precision,
+                                         scale);
 }
 
 }  // namespace tandem::app

@@ -13,7 +13,7 @@
 #include "tandem/model/precision.hpp"
 #include "tandem/train/batch_source.hpp"
 #include "tandem/train/config.hpp"
-#include "tandem/train/step_math.hpp"
+#include "tandem/train/step_backend.hpp"
 
 namespace tandem::app {
 
@@ -60,9 +60,9 @@ std::unique_ptr<train::Optimizer> make_optimizer_of(const train::TrainConfig& co
                                                     const train::ParameterArena& arena,
                                                     const model::Network& network);
 
-std::unique_ptr<train::StepMath> make_step_math_on(train::ParameterArena& arena,
-                                                   train::Optimizer& optimizer,
-                                                   const train::TrainConfig& config,
-                                                   train::LossScale scale);
+std::unique_ptr<train::StepBackend> make_step_backend_on(train::ParameterArena& arena,
+                                                         train::Optimizer& optimizer,
+                                                         const train::TrainConfig& config,
+                                                         train::LossScale scale);
 
 }  // namespace tandem::app

@@ -42,9 +42,9 @@ comm::Collectives& GradientPath::collectives() {
   return host_sums_ ? host_sums_->collectives() : *device_;
 }
 
-void GradientPath::forget_errors() {
-  if (host_sums_) host_sums_->forget_errors();
-  if (device_sums_) device_sums_->forget_errors();
+void GradientPath::reset_error_feedback() {
+  if (host_sums_) host_sums_->reset_error_feedback();
+  if (device_sums_) device_sums_->reset_error_feedback();
 }
 
 std::string GradientPath::describe() const {

@@ -9,7 +9,7 @@
 #include "host_sums.hpp"
 #include "tandem/app/job.hpp"
 #include "tandem/train/config.hpp"
-#include "tandem/train/device_bfloat16_sums.hpp"
+#include "tandem/train/device_bf16_all_reduce.hpp"
 #include "tandem/train/parameter_arena.hpp"
 
 namespace tandem::app {
@@ -23,7 +23,7 @@ class GradientPath {
 
   comm::Collectives& collectives();
   // After steps that were only made to measure them.
-  void forget_errors();
+  void reset_error_feedback();
   // "flat", "two-level"
   std::string algorithm() const { return comm::sum_algorithm_name(algorithm_); }
   // ", summed as bfloat16 …", what a person should know of it; may be empty.
@@ -34,7 +34,7 @@ class GradientPath {
   const comm::SumAlgorithm algorithm_;
   comm::Collectives* const device_;
   std::optional<HostSums> host_sums_;
-  std::optional<train::DeviceBfloat16Sums> device_sums_;
+  std::optional<train::DeviceBf16AllReduce> device_sums_;
 };
 
 }  // namespace tandem::app

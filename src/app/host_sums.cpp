@@ -53,8 +53,8 @@ HostSums::HostSums(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm
   }
 }
 
-void HostSums::forget_errors() {
-  if (bfloat16_) bfloat16_->forget_errors();
+void HostSums::reset_error_feedback() {
+  if (bfloat16_) bfloat16_->reset_error_feedback();
 }
 
 }  // namespace tandem::app

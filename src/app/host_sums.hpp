@@ -11,7 +11,7 @@
 #include "tandem/comm/deterministic_all_reduce.hpp"
 #include "tandem/comm/hierarchical_all_reduce.hpp"
 #include "tandem/comm/sum_algorithm.hpp"
-#include "tandem/train/bfloat16_sums.hpp"
+#include "tandem/train/bf16_all_reduce.hpp"
 
 namespace tandem::app {
 
@@ -26,14 +26,14 @@ class HostSums {
   // Where gradients should lie, as many as there were; nullptr: where they are.
   const std::shared_ptr<comm::SharedFloats>& shared_memory() const { return shared_memory_; }
   // After sums that were only made to measure them.
-  void forget_errors();
+  void reset_error_feedback();
 
  private:
   std::optional<comm::MpiCommunicator> down_;
   std::optional<comm::MpiCommunicator> leaders_;
   std::optional<comm::MpiCommunicator> parts_;
   std::optional<comm::MpiCommunicator> sums_;
-  std::optional<train::Bfloat16Sums> bfloat16_;
+  std::optional<train::Bf16AllReduce> bfloat16_;
   std::optional<comm::HierarchicalAllReduce> hierarchical_;
   std::shared_ptr<comm::SharedFloats> shared_memory_;
   std::optional<comm::DeterministicAllReduce> deterministic_;

@@ -34,16 +34,17 @@ struct Plan {
   std::vector<CarriedPlan> carried;
 };
 
-Plan make_plan(Job& job, const PlannedRun& run, const train::ForecastParts& parts,
+Plan make_plan(Job& job, const PlannedRun& run, const train::ForecastContext& context,
                train::GradientExchange& exchange) {
   Plan plan;
   plan.ranks = job.topology.world;
   plan.hosts = static_cast<int>(
       job.world.all_reduce_value<std::int64_t>(job.topology.local_rank == 0 ? 1 : 0));
   const std::size_t bytes_of_value = run.config.bfloat16_gradients ? 2 : 4;
-  plan.gradient_bytes = static_cast<double>(bytes_of_value * parts.arena.gradients().size());
+  plan.gradient_bytes = static_cast<double>(bytes_of_value * context.arena.gradients().size());
   const bool is_virtual = run.config.virtual_ranks > 0;
-  plan.forecast = is_virtual ? train::make_forecast(parts, exchange) : train::make_forecast(parts);
+  plan.forecast =
+      is_virtual ? train::make_forecast(context, exchange) : train::make_forecast(context);
   plan.memory_bytes = job.world.all_reduce_value(peak_memory(), comm::Reduction::kMax);
   const auto batch = static_cast<double>(run.arithmetic.global_batch);
   plan.images_per_second = batch / plan.forecast.seconds();
@@ -140,9 +141,9 @@ std::string plan_to_text(const Plan& plan, const PlannedRun& run) {
 
 }  // namespace
 
-void print_plan(Job& job, const PlannedRun& run, const train::ForecastParts& parts,
+void print_plan(Job& job, const PlannedRun& run, const train::ForecastContext& context,
                 train::GradientExchange& exchange, bool json) {
-  const Plan plan = make_plan(job, run, parts, exchange);
+  const Plan plan = make_plan(job, run, context, exchange);
   comm::agree_on_rank_0(job.world, [&] {
     if (json) {
       print_line(plan_to_json(plan, run).dump());
@@ -173,8 +174,8 @@ std::vector<CarriedPlan> carry_plan(const train::Forecast& forecast, std::uint64
     const auto rate = [&](train::Rounds rounds) {
       train::Forecast carried = forecast;
       const int many = two_levels ? std::max(hosts, to * hosts / ranks) : to;
-      carried.sum = train::carry(forecast.sum, of, many, rounds);
-      carried.agreement = train::carry({forecast.agreement, 0}, of, many, rounds).latency;
+      carried.sum = train::extrapolate(forecast.sum, of, many, rounds);
+      carried.agreement = train::extrapolate({forecast.agreement, 0}, of, many, rounds).latency;
       return batch / carried.seconds();
     };
     plans.push_back({to, rate(train::Rounds::kDoubling), rate(train::Rounds::kRing)});

@@ -21,9 +21,9 @@ struct PlannedRun {
   std::string algorithm;      // of sums: "flat", "two-level"
 };
 
-// Collective. Measures with `parts`, whose batches give train::kForecastSteps steps, and prints on
-// rank 0. `exchange` is the run's own, which is asked only with virtual ranks.
-void print_plan(Job& job, const PlannedRun& run, const train::ForecastParts& parts,
+// Collective. Measures with `context`, whose batches give train::kForecastSteps steps, and prints
+// on rank 0. `exchange` is the run's own, which is asked only with virtual ranks.
+void print_plan(Job& job, const PlannedRun& run, const train::ForecastContext& context,
                 train::GradientExchange& exchange, bool json);
 
 // Images of `steps` steps; the last one of an epoch may be short.

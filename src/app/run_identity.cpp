@@ -116,8 +116,8 @@ void require_same_run(Job& job, const RunStart& start, const Options& options,
 
 void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config) {
   if (!start.resumes || config.global_batch_size > 0) return;
-  const std::uint64_t now =
-      config.batch_size * config.parts_of_batch(static_cast<std::uint64_t>(job.topology.world));
+  const std::uint64_t now = config.batch_size * config.micro_batches_per_step(
+                                                    static_cast<std::uint64_t>(job.topology.world));
   config.global_batch_size = start.global_batch;
   if (now != start.global_batch && job.is_root()) {
     show_line("the run keeps its global batch of " + std::to_string(start.global_batch) + "; " +

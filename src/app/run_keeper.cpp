@@ -6,21 +6,21 @@
 
 namespace tandem::app {
 
-RunKeeper::RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping& safekeeping,
+RunKeeper::RunKeeper(const train::Checkpointer::Context& context, const Safekeeping& safekeeping,
                      const train::BoundaryRules& rules, const metrics::RunFolder* folder,
                      std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
                      std::optional<double> best_accuracy,
                      const std::optional<train::TrainingState>& durable, const Touch& touch)
-    : parts_(parts),
+    : context_(context),
       safekeeping_(safekeeping),
       steps_per_epoch_(rules.steps_per_epoch),
       folder_(folder),
       sinks_(sinks),
       kept_accuracy_(best_accuracy),
       best_accuracy_(best_accuracy),
-      policy_(parts.comm, rules),
+      policy_(context.comm, rules),
       checkpointer_(
-          parts,
+          context,
           train::CheckpointStore(folder ? folder->checkpoints_path() : "",
                                  [this, touch] {
                                    if (checkpointer_.is_awaited()) call(touch);
@@ -45,7 +45,7 @@ train::Boundary RunKeeper::decide(std::uint64_t step, bool evaluated) {
   if (folder_ != nullptr) folder_->require_held();
   const std::uint64_t every = safekeeping_.drift_check_every;
   if (every > 0 && step % every == 0 && !evaluated) {  // evaluations change no weight
-    train::require_equal_state(parts_.comm, parts_.arena, parts_.optimizer);
+    train::require_equal_state(context_.comm, context_.arena, context_.optimizer);
   }
   return policy_.decide(step, evaluated);
 }
@@ -58,7 +58,7 @@ void RunKeeper::save(const train::TrainingState& state) {
 }
 
 void RunKeeper::consider(const train::Evaluation& evaluation) {
-  const bool is_known_here = parts_.comm.rank() == 0 && evaluation.completed;
+  const bool is_known_here = context_.comm.rank() == 0 && evaluation.completed;
   if (!safekeeping_.save_best || !is_known_here) return;
   checkpointer_.settle();  // tells whether the previous best was written
   if (best_accuracy_ && evaluation.accuracy <= *best_accuracy_) return;

@@ -22,7 +22,7 @@ class RunKeeper {
   // `folder`: on rank 0. `best_accuracy`: of best.safetensors there. `durable`: the state that the
   // run resumes from, if it does. `touch` is called while this rank waits for a write that
   // advances.
-  RunKeeper(const train::Checkpointer::Parts& parts, const Safekeeping& safekeeping,
+  RunKeeper(const train::Checkpointer::Context& context, const Safekeeping& safekeeping,
             const train::BoundaryRules& rules, const metrics::RunFolder* folder,
             std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
             std::optional<double> best_accuracy, const std::optional<train::TrainingState>& durable,
@@ -45,7 +45,7 @@ class RunKeeper {
  private:
   void note(const char* event, std::uint64_t step, const std::string& text);
 
-  train::Checkpointer::Parts parts_;
+  train::Checkpointer::Context context_;
   const Safekeeping safekeeping_;
   const std::uint64_t steps_per_epoch_;
   const metrics::RunFolder* const folder_;

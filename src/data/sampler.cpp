@@ -7,10 +7,10 @@
 
 namespace tandem::data {
 
-Slice slice_of(std::uint64_t count, std::uint64_t part, std::uint64_t parts) {
-  const std::uint64_t each = count / parts;
-  const std::uint64_t longer = count % parts;
-  return {part * each + std::min(part, longer), each + (part < longer ? 1 : 0)};
+Slice slice_of(std::uint64_t count, std::uint64_t index, std::uint64_t slices) {
+  const std::uint64_t each = count / slices;
+  const std::uint64_t longer = count % slices;
+  return {index * each + std::min(index, longer), each + (index < longer ? 1 : 0)};
 }
 
 std::uint64_t TrainingPlan::steps_per_epoch() const {
@@ -18,7 +18,7 @@ std::uint64_t TrainingPlan::steps_per_epoch() const {
   return whole + (!drop_last && image_count % global_batch != 0 ? 1 : 0);
 }
 
-std::uint64_t TrainingPlan::parts_of_rank(int world) const {
+std::uint64_t TrainingPlan::micro_batches_of_rank(int world) const {
   return virtual_ranks > 0 ? virtual_ranks / static_cast<std::uint64_t>(world) : accumulate;
 }
 
@@ -45,19 +45,20 @@ std::optional<BatchRequest> TrainingSampler::next() {
     ordered_epoch_ = request.epoch;
   }
   const std::uint64_t first = step_ % plan_.steps_per_epoch() * plan_.global_batch;
-  const std::uint64_t parts = plan_.parts_of_rank(static_cast<int>(world_));
+  const std::uint64_t micro_batches = plan_.micro_batches_of_rank(static_cast<int>(world_));
   Slice slice;
   if (plan_.virtual_ranks > 0) {
-    slice = slice_of(request.global_count, rank_ * parts + part_, plan_.virtual_ranks);
+    slice =
+        slice_of(request.global_count, rank_ * micro_batches + micro_batch_, plan_.virtual_ranks);
   } else {
     const Slice mine = slice_of(request.global_count, rank_, world_);
-    slice = slice_of(mine.count, part_, parts);
+    slice = slice_of(mine.count, micro_batch_, micro_batches);
     slice.first += mine.first;
   }
   const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(first + slice.first);
   request.images.assign(begin, begin + static_cast<std::ptrdiff_t>(slice.count));
-  if (++part_ == parts) {
-    part_ = 0;
+  if (++micro_batch_ == micro_batches) {
+    micro_batch_ = 0;
     ++step_;
   }
   return request;

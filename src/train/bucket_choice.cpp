@@ -51,13 +51,12 @@ double seconds_of_step(comm::Communicator& world, TimedStep& step, BatchSource& 
 }  // namespace
 
 double measure_bucket_mb(comm::Communicator& world, comm::Collectives& carrier,
-                         ParameterArena& arena, model::Network& network,
-                         const Rehearsal& rehearsal) {
+                         ParameterArena& arena, model::Network& network, const ProbeConfig& probe) {
   if (world.size() == 1) return 0;
   Restored before(arena, network);
-  SameBatch batches(rehearsal.images, rehearsal.images, rehearsal.shape, rehearsal.channels_last,
-                    arena.device());
-  TimedStep step(network, arena, rehearsal.precision, TimedStep::Wait::kAtTheEnd);
+  SyntheticBatch batches(probe.images, probe.images, probe.shape, probe.channels_last,
+                         arena.device());
+  TimedStep step(network, arena, probe.precision, TimedStep::Wait::kAtEnd);
   double best = 0;
   double best_seconds = std::numeric_limits<double>::infinity();
   for (const double size : kSizes) {

@@ -33,10 +33,10 @@ Json progress_of(const TrainingState& state) {
 
 }  // namespace
 
-Checkpointer::Checkpointer(Parts parts, CheckpointStore store, CheckpointStore::Keep keep,
+Checkpointer::Checkpointer(Context context, CheckpointStore store, CheckpointStore::Keep keep,
                            std::map<std::string, std::string> metadata, Reports reports,
                            const std::optional<TrainingState>& durable)
-    : parts_(parts),
+    : context_(context),
       keep_(keep),
       metadata_(std::move(metadata)),
       reports_(std::move(reports)),
@@ -45,17 +45,17 @@ Checkpointer::Checkpointer(Parts parts, CheckpointStore store, CheckpointStore::
 }
 
 void Checkpointer::save(const TrainingState& state) {
-  require_equal_state(parts_.comm, parts_.arena, parts_.optimizer);
-  require_finite_state(parts_.comm, parts_.network, parts_.arena, parts_.optimizer);
-  broadcast_buffers(parts_.comm, parts_.network);
-  if (parts_.comm.rank() != 0) return;
+  require_equal_state(context_.comm, context_.arena, context_.optimizer);
+  require_finite_state(context_.comm, context_.network, context_.arena, context_.optimizer);
+  broadcast_buffers(context_.comm, context_.network);
+  if (context_.comm.rank() != 0) return;
   settle();
   Json progress = progress_of(state);
   if (!is_best_ && progress == durable_) return;
   auto checkpoint = std::make_shared<Checkpoint>();
-  checkpoint->tensors = take_snapshot(parts_.network, parts_.arena, parts_.optimizer);
+  checkpoint->tensors = take_snapshot(context_.network, context_.arena, context_.optimizer);
   checkpoint->metadata = metadata_;
-  checkpoint->metadata["optimizer_steps"] = std::to_string(parts_.optimizer.steps());
+  checkpoint->metadata["optimizer_steps"] = std::to_string(context_.optimizer.steps());
   checkpoint->state = state;
   step_ = state.step;
   progress_ = std::move(progress);

@@ -8,7 +8,7 @@
 
 namespace tandem::train {
 
-std::uint64_t TrainConfig::parts_of_batch(std::uint64_t world) const {
+std::uint64_t TrainConfig::micro_batches_per_step(std::uint64_t world) const {
   return virtual_ranks > 0 ? virtual_ranks : world * accumulate;
 }
 
@@ -23,7 +23,7 @@ BatchArithmetic BatchArithmetic::of(const TrainConfig& config, std::uint64_t ima
   BatchArithmetic result;
   result.global_batch = config.global_batch_size > 0
                             ? config.global_batch_size
-                            : config.batch_size * config.parts_of_batch(ranks);
+                            : config.batch_size * config.micro_batches_per_step(ranks);
   result.steps_per_epoch = training_plan(config, result, image_count).steps_per_epoch();
   if (result.steps_per_epoch == 0) {
     throw UsageError("--drop-last: the global batch of " + std::to_string(result.global_batch) +
@@ -47,9 +47,10 @@ std::string BatchArithmetic::describe(const TrainConfig& config, int world) cons
                                 : std::to_string(world) + (world == 1 ? " rank" : " ranks");
   const std::string accumulate = "accumulate " + std::to_string(config.accumulate);
   if (config.global_batch_size > 0) {
-    const std::uint64_t parts = config.parts_of_batch(static_cast<std::uint64_t>(world));
-    const std::uint64_t least = global_batch / parts;
-    const std::uint64_t most = (global_batch + parts - 1) / parts;
+    const std::uint64_t micro_batches =
+        config.micro_batches_per_step(static_cast<std::uint64_t>(world));
+    const std::uint64_t least = global_batch / micro_batches;
+    const std::uint64_t most = (global_batch + micro_batches - 1) / micro_batches;
     text += " dealt to " + ranks + " x " + accumulate + ", " + std::to_string(least) +
             (least == most ? "" : " or " + std::to_string(most)) + " images each";
   } else {

@@ -14,12 +14,12 @@ double count_rounds(int ranks, Rounds rounds) {
 
 }  // namespace
 
-SumCost fit_sums(const std::vector<MeasuredSum>& sums) {
+AlphaBetaCost fit_sums(const std::vector<MeasuredSum>& sums) {
   if (sums.empty()) throw UsageError("no sum was measured");
   const auto shortest = std::min_element(
       sums.begin(), sums.end(),
       [](const MeasuredSum& a, const MeasuredSum& b) { return a.bytes < b.bytes; });
-  SumCost fit{sums.size() > 1 ? shortest->seconds : 0, 0};
+  AlphaBetaCost fit{sums.size() > 1 ? shortest->seconds : 0, 0};
   double products = 0;
   double squares = 0;
   for (const MeasuredSum& sum : sums) {
@@ -31,8 +31,8 @@ SumCost fit_sums(const std::vector<MeasuredSum>& sums) {
   return fit;
 }
 
-StepCost add_exchange(StepCost step, const std::vector<BucketCost>& buckets, const SumCost& sum,
-                      double overlap) {
+StepCost add_exchange(StepCost step, const std::vector<BucketCost>& buckets,
+                      const AlphaBetaCost& sum, double overlap) {
   step.exchange = 0;
   if (buckets.empty()) return step;
   double held_up = 0;    // backward, by the ranks' own work
@@ -51,7 +51,7 @@ StepCost add_exchange(StepCost step, const std::vector<BucketCost>& buckets, con
   return step;
 }
 
-SumCost carry(const SumCost& sum, int from, int to, Rounds rounds) {
+AlphaBetaCost extrapolate(const AlphaBetaCost& sum, int from, int to, Rounds rounds) {
   return {sum.latency * count_rounds(to, rounds) / count_rounds(from, rounds),
           sum.seconds_per_byte * sent_bytes(1, to) / sent_bytes(1, from)};
 }

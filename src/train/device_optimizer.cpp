@@ -22,11 +22,11 @@ class DeviceOptimizer : public Optimizer {
       : options_(std::move(options)), steps_(torch::zeros({}, device)) {}
 
   void step(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate,
-            const torch::Tensor& left_out) final {
+            const torch::Tensor& skipped) final {
     // A float counts exactly up to 2^24 steps, more than any run here has.
-    steps_ += left_out.defined() ? 1 - left_out : torch::ones_like(steps_);
+    steps_ += skipped.defined() ? 1 - skipped : torch::ones_like(steps_);
     update(values, gradients, learning_rate,
-           left_out.defined() ? std::optional<torch::Tensor>(left_out) : std::nullopt);
+           skipped.defined() ? std::optional<torch::Tensor>(skipped) : std::nullopt);
   }
   std::uint64_t steps() const final { return static_cast<std::uint64_t>(steps_.item<float>()); }
   void set_steps(std::uint64_t steps) final { steps_.fill_(static_cast<double>(steps)); }
@@ -37,7 +37,7 @@ class DeviceOptimizer : public Optimizer {
 
  private:
   virtual void update(const torch::Tensor& values, const torch::Tensor& gradients,
-                      double learning_rate, const std::optional<torch::Tensor>& left_out) = 0;
+                      double learning_rate, const std::optional<torch::Tensor>& skipped) = 0;
 };
 
 class DeviceSgd final : public DeviceOptimizer {
@@ -53,12 +53,12 @@ class DeviceSgd final : public DeviceOptimizer {
 
  private:
   void update(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate,
-              const std::optional<torch::Tensor>& left_out) override {
+              const std::optional<torch::Tensor>& skipped) override {
     std::vector<torch::Tensor> velocities;
     if (options_.momentum != 0) velocities.push_back(velocity_);
     at::_fused_sgd_({values}, {gradients}, velocities, options_.weight_decay, options_.momentum,
                     learning_rate, /*dampening=*/0, options_.nesterov, /*maximize=*/false,
-                    /*is_first_step=*/false, /*grad_scale=*/{}, left_out);
+                    /*is_first_step=*/false, /*grad_scale=*/{}, skipped);
   }
 
   const torch::Tensor velocity_;  // zero at first, as in optimizer.cpp
@@ -77,10 +77,10 @@ class DeviceAdamW final : public DeviceOptimizer {
 
  private:
   void update(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate,
-              const std::optional<torch::Tensor>& left_out) override {
+              const std::optional<torch::Tensor>& skipped) override {
     at::_fused_adamw_({values}, {gradients}, {first_}, {second_}, {}, {steps_}, learning_rate,
                       options_.beta1, options_.beta2, options_.weight_decay, options_.epsilon,
-                      /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{}, left_out);
+                      /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{}, skipped);
   }
 
   const torch::Tensor first_;

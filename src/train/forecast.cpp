@@ -7,8 +7,8 @@
 #include <future>
 
 #include "tandem/comm/progress_thread.hpp"
+#include "tandem/train/bucket_timeline.hpp"
 #include "tandem/train/host_copy.hpp"
-#include "tandem/train/ready_times.hpp"
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/timed_step.hpp"
 
@@ -37,53 +37,55 @@ double time_together(comm::Communicator& world, const Work& work) {
   return world.all_reduce_value(seconds_passed(begin), comm::Reduction::kMax);
 }
 
-StepCost cost_of_steps(const ForecastParts& parts, GradientExchange& exchange,
+StepCost cost_of_steps(const ForecastContext& context, GradientExchange& exchange,
                        const std::function<void()>& before_timed) {
-  TimedStep step(parts.network, parts.arena, parts.precision, TimedStep::Wait::kAfterEachPart);
+  TimedStep step(context.network, context.arena, context.precision,
+                 TimedStep::Wait::kAfterEachPhase);
   std::vector<StepCost> costs;
-  parts.network.train();
+  context.network.train();
   for (std::uint64_t i = 0; i < kForecastSteps; ++i) {
     if (i == kUntimedSteps) before_timed();
-    parts.world.barrier();
-    const StepCost cost = step.run(parts.batches, parts.parts, exchange, &parts.math);
+    context.world.barrier();
+    const StepCost cost =
+        step.run(context.batches, context.micro_batches, exchange, &context.backend);
     if (i >= kUntimedSteps) costs.push_back(cost);
-    parts.touch();
+    context.touch();
   }
-  return of_slowest_rank(parts.world, costs);
+  return of_slowest_rank(context.world, costs);
 }
 
 // As the Reducer sums: one bucket in a call, one of several started.
-double seconds_of_sum(const ForecastParts& parts, std::size_t floats, bool is_started) {
+double seconds_of_sum(const ForecastContext& context, std::size_t floats, bool is_started) {
   const auto sum = [&] {
-    const Span<float> values = parts.arena.gradients().subspan(0, floats);
+    const Span<float> values = context.arena.gradients().subspan(0, floats);
     if (is_started) {
-      parts.gradients.iall_reduce(values)->wait();
+      context.gradients.iall_reduce(values)->wait();
     } else {
-      parts.gradients.all_reduce(values);
+      context.gradients.all_reduce(values);
     }
-    on_host(parts.arena.flat_gradients().slice(0, 0, 1));  // waits for the device
+    on_host(context.arena.flat_gradients().slice(0, 0, 1));  // waits for the device
   };
-  time_together(parts.world, sum);
-  std::vector<double> seconds{time_together(parts.world, sum)};
+  time_together(context.world, sum);
+  std::vector<double> seconds{time_together(context.world, sum)};
   const double count = std::clamp(kSecondsOfASize / seconds[0], kFewestSums, kMostSums);
   while (static_cast<double>(seconds.size()) < count) {
-    seconds.push_back(time_together(parts.world, sum));
-    parts.touch();
+    seconds.push_back(time_together(context.world, sum));
+    context.touch();
   }
   return median_of(std::move(seconds));
 }
 
 // Next to nothing for the latency, and sizes up to that of all gradients, where the buckets are.
-SumCost measure_sums(const ForecastParts& parts, bool are_started) {
-  const std::size_t all = parts.arena.gradients().size();
+AlphaBetaCost measure_sums(const ForecastContext& context, bool are_started) {
+  const std::size_t all = context.arena.gradients().size();
   std::vector<MeasuredSum> sums;
   const auto measure = [&](std::size_t floats) {
-    sums.push_back(
-        {static_cast<double>(floats * sizeof(float)), seconds_of_sum(parts, floats, are_started)});
+    sums.push_back({static_cast<double>(floats * sizeof(float)),
+                    seconds_of_sum(context, floats, are_started)});
   };
   if (all > kFewestFloats) measure(kFewestFloats);
-  for (const std::size_t part : {16, 4, 1}) {
-    if (all / part > kFewestFloats || part == 1) measure(all / part);
+  for (const std::size_t divisor : {16, 4, 1}) {
+    if (all / divisor > kFewestFloats || divisor == 1) measure(all / divisor);
   }
   return fit_sums(sums);
 }
@@ -96,11 +98,11 @@ double processor_seconds_of_this_thread() {
 
 // A sum of all gradients while this thread sleeps: the time that starting it takes, and processor
 // time of the thread that lets it advance, are taken from backward.
-double measure_overlap(const ForecastParts& parts, const SumCost& sum) {
-  if (parts.gradients.has_async_progress()) return 1;
-  const std::int64_t allows_thread = parts.gradients.is_test_thread_safe() ? 1 : 0;
-  if (parts.world.all_reduce_value(allows_thread, comm::Reduction::kMin) == 0) return 0;
-  const Span<float> gradients = parts.arena.gradients();
+double measure_overlap(const ForecastContext& context, const AlphaBetaCost& sum) {
+  if (context.gradients.has_async_progress()) return 1;
+  const std::int64_t allows_thread = context.gradients.is_test_thread_safe() ? 1 : 0;
+  if (context.world.all_reduce_value(allows_thread, comm::Reduction::kMin) == 0) return 0;
+  const Span<float> gradients = context.arena.gradients();
   const double alone = sum.seconds(static_cast<double>(gradients.size() * sizeof(float)));
   std::unique_ptr<comm::Request> request;
   std::promise<double> done;
@@ -113,10 +115,10 @@ double measure_overlap(const ForecastParts& parts, const SumCost& sum) {
     }
     return true;
   });
-  parts.world.barrier();
+  context.world.barrier();
   auto lock = progress.hold();
   const auto begin = ForecastClock::now();
-  request = parts.gradients.iall_reduce(gradients);
+  request = context.gradients.iall_reduce(gradients);
   double own = seconds_passed(begin);
   progress.begin();
   lock.unlock();
@@ -125,7 +127,7 @@ double measure_overlap(const ForecastParts& parts, const SumCost& sum) {
   progress.finish();
   request.reset();
   const double overlap = std::clamp(1 - own / alone, 0.0, 1.0);
-  return parts.world.all_reduce_value(overlap, comm::Reduction::kMin);
+  return context.world.all_reduce_value(overlap, comm::Reduction::kMin);
 }
 
 double measure_agreement(comm::Communicator& world) {
@@ -138,31 +140,31 @@ double measure_agreement(comm::Communicator& world) {
 
 }  // namespace
 
-Forecast make_forecast(const ForecastParts& parts) {
-  ReadyTimes times(parts.world.rank(), parts.world.size());
-  Reducer exchange(parts.arena, times, parts.bucket_bytes);
+Forecast make_forecast(const ForecastContext& context) {
+  BucketTimeline times(context.world.rank(), context.world.size());
+  Reducer exchange(context.arena, times, context.bucket_bytes);
   Forecast forecast;
-  forecast.compute = cost_of_steps(parts, exchange, [&] { times.take(); });
+  forecast.compute = cost_of_steps(context, exchange, [&] { times.take(); });
   forecast.compute.exchange = 0;
-  parts.arena.zero_gradients();
-  if (parts.world.size() == 1) return forecast;
+  context.arena.zero_gradients();
+  if (context.world.size() == 1) return forecast;
   forecast.buckets = times.take();
   // Backward may be another's than this rank's; its buckets are as far along.
   for (BucketCost& bucket : forecast.buckets) {
-    parts.world.broadcast(Span<double>(&bucket.seconds_before_end, 1));
+    context.world.broadcast(Span<double>(&bucket.seconds_before_end, 1));
   }
   const bool are_started = forecast.buckets.size() > 1;
-  forecast.sum = measure_sums(parts, are_started);
-  if (are_started) forecast.overlap = measure_overlap(parts, forecast.sum);
-  forecast.agreement = measure_agreement(parts.world);
-  parts.arena.zero_gradients();
+  forecast.sum = measure_sums(context, are_started);
+  if (are_started) forecast.overlap = measure_overlap(context, forecast.sum);
+  forecast.agreement = measure_agreement(context.world);
+  context.arena.zero_gradients();
   return forecast;
 }
 
-Forecast make_forecast(const ForecastParts& parts, GradientExchange& exchange) {
+Forecast make_forecast(const ForecastContext& context, GradientExchange& exchange) {
   Forecast forecast;
-  forecast.compute = cost_of_steps(parts, exchange, [] {});
-  forecast.agreement = measure_agreement(parts.world);
+  forecast.compute = cost_of_steps(context, exchange, [] {});
+  forecast.agreement = measure_agreement(context.world);
   return forecast;
 }
 

@@ -27,10 +27,10 @@ void KeptBuffers::restore() {
   for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(kept_[i]);
 }
 
-void KeptBuffers::restore_where(const torch::Tensor& left_out) {
+void KeptBuffers::restore_where(const torch::Tensor& skipped) {
   if (kept_.empty()) return;
   const torch::NoGradGuard no_grad;
-  const torch::Tensor condition = left_out.reshape({}) != 0;
+  const torch::Tensor condition = skipped.reshape({}) != 0;
   const std::vector<torch::Tensor> buffers = network_.buffers();
   for (std::size_t i = 0; i < buffers.size(); ++i) {
     buffers[i].copy_(torch::where(condition, kept_[i], buffers[i]));

@@ -62,7 +62,7 @@ class Muon final : public Optimizer {
         steps_(torch::zeros({}, torch::TensorOptions(torch::kFloat64).device(arena.device()))) {}
 
   void step(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate,
-            const torch::Tensor& left_out) override {
+            const torch::Tensor& skipped) override {
     const torch::NoGradGuard no_grad;
     for (const Piece& piece : pieces_) {
       const torch::Tensor value = piece.of(values);
@@ -71,15 +71,15 @@ class Muon final : public Optimizer {
           piece.kind == Kind::kMatrix
               ? muon(piece, value, piece.of(gradients), velocity, learning_rate)
               : sgd(piece, value, piece.of(gradients), velocity, learning_rate / peak_);
-      if (left_out.defined()) {
-        new_value = torch::where(left_out == 1, value, new_value);
-        new_velocity = torch::where(left_out == 1, velocity, new_velocity);
+      if (skipped.defined()) {
+        new_value = torch::where(skipped == 1, value, new_value);
+        new_velocity = torch::where(skipped == 1, velocity, new_velocity);
       }
       value.copy_(new_value);
       velocity.copy_(new_velocity);
     }
-    if (left_out.defined()) {
-      steps_.add_(1 - left_out);
+    if (skipped.defined()) {
+      steps_.add_(1 - skipped);
     } else {
       steps_.add_(1);
     }

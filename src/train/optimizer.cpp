@@ -15,9 +15,8 @@ class HostOptimizer : public Optimizer {
   explicit HostOptimizer(OptimizerOptions options) : options_(std::move(options)) {}
 
   void step(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate,
-            const torch::Tensor& left_out) final {
-    if (left_out.defined())
-      throw InternalError("a CPU's optimizer is not told to leave a step out");
+            const torch::Tensor& skipped) final {
+    if (skipped.defined()) throw InternalError("a CPU's optimizer is not told to leave a step out");
     ++steps_;
     update(values.data_ptr<float>(), gradients.data_ptr<float>(),
            static_cast<std::size_t>(values.numel()), learning_rate);

@@ -85,9 +85,9 @@ std::string Reducer::describe() const {
          (buckets_.size() == 1 ? " bucket" : " buckets");
 }
 
-void Reducer::begin_part(std::uint64_t part, std::uint64_t parts, bool has_images) {
-  if (part == 0) arena_.zero_gradients();
-  armed_ = part + 1 == parts;
+void Reducer::begin_micro_batch(std::uint64_t index, std::uint64_t count, bool has_images) {
+  if (index == 0) arena_.zero_gradients();
+  armed_ = index + 1 == count;
   if (!armed_) return;
   expect_gradients_ = has_images;
   next_bucket_ = 0;

@@ -24,17 +24,17 @@ std::vector<float> ShardReducer::take_array() {
   return array;
 }
 
-void ShardReducer::begin_part(std::uint64_t part, std::uint64_t parts, bool) {
-  part_ = part;
-  parts_ = parts;
+void ShardReducer::begin_micro_batch(std::uint64_t shard, std::uint64_t shards, bool) {
+  shard_ = shard;
+  shards_ = shards;
   arena_.zero_gradients();
-  const bool is_shard_0 = comm_.rank() == 0 && part == 0;
+  const bool is_shard_0 = comm_.rank() == 0 && shard == 0;
   if (is_shard_0) return;
   const torch::NoGradGuard no_grad;
   for (const torch::Tensor& buffer : network_.buffers()) buffers_.push_back(buffer.clone());
 }
 
-void ShardReducer::end_part() {
+void ShardReducer::end_micro_batch() {
   const torch::NoGradGuard no_grad;
   const std::vector<torch::Tensor> buffers = network_.buffers();
   for (std::size_t i = 0; i < buffers_.size(); ++i) buffers[i].copy_(buffers_[i]);
@@ -48,7 +48,7 @@ void ShardReducer::end_part() {
     waiting_.pop_back();
     ++level;
   }
-  if (part_ + 1 == parts_) return;  // the sum of the rank stays in the arena
+  if (shard_ + 1 == shards_) return;  // the sum of the rank stays in the arena
   Subtree subtree{level, take_array()};
   std::copy(mine.begin(), mine.end(), subtree.sum.begin());
   waiting_.push_back(std::move(subtree));

@@ -27,13 +27,13 @@ class Stopwatch {
   Clock::time_point last_ = Clock::now();
 };
 
-constexpr double StepCost::*kParts[] = {&StepCost::data, &StepCost::forward, &StepCost::backward,
-                                        &StepCost::exchange, &StepCost::update};
+constexpr double StepCost::*kPhases[] = {&StepCost::data, &StepCost::forward, &StepCost::backward,
+                                         &StepCost::exchange, &StepCost::update};
 
 }  // namespace
 
-SameBatch::SameBatch(std::uint64_t images, std::uint64_t global_count, data::ImageShape shape,
-                     bool channels_last, torch::Device device) {
+SyntheticBatch::SyntheticBatch(std::uint64_t images, std::uint64_t global_count,
+                               data::ImageShape shape, bool channels_last, torch::Device device) {
   CounterRandom random{images, global_count};
   const auto count = static_cast<std::int64_t>(images);
   torch::Tensor noise = torch::empty({count, shape.channels, shape.height, shape.width});
@@ -48,19 +48,19 @@ SameBatch::SameBatch(std::uint64_t images, std::uint64_t global_count, data::Ima
   batch_.request.images.resize(images);
 }
 
-void TimedStep::finish_part() {
-  if (wait_ == Wait::kAfterEachPart) on_host(arena_.flat_gradients().slice(0, 0, 1));
+void TimedStep::finish_phase() {
+  if (wait_ == Wait::kAfterEachPhase) on_host(arena_.flat_gradients().slice(0, 0, 1));
 }
 
-StepCost TimedStep::run(BatchSource& batches, std::uint64_t parts, GradientExchange& exchange,
-                        StepMath* math) {
+StepCost TimedStep::run(BatchSource& batches, std::uint64_t micro_batches,
+                        GradientExchange& exchange, StepBackend* backend) {
   StepCost cost;
   Stopwatch watch;
-  for (std::uint64_t part = 0; part < parts; ++part) {
+  for (std::uint64_t micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
     const std::optional<TensorBatch> batch = batches.next();
     if (!batch) throw InternalError("the batches ended before the measurement did");
     watch.add_to(cost.data);
-    exchange.begin_part(part, parts, batch->size() > 0);
+    exchange.begin_micro_batch(micro_batch, micro_batches, batch->size() > 0);
     if (batch->size() > 0) {
       torch::Tensor logits;
       {
@@ -68,24 +68,24 @@ StepCost TimedStep::run(BatchSource& batches, std::uint64_t parts, GradientExcha
         logits = network_.forward(batch->images);
       }
       const torch::Tensor loss = summed_cross_entropy(logits, batch->labels, 0);
-      finish_part();
+      finish_phase();
       watch.add_to(cost.forward);
       const std::uint64_t global_count = batch->request.global_count;
-      loss.backward(math != nullptr ? math->gradient_of_sum(global_count)
-                                    : torch::full({}, 1.0 / static_cast<double>(global_count),
-                                                  torch::TensorOptions(batch->images.device())));
-      if (math != nullptr) math->count(*batch, loss, logits);
+      loss.backward(backend != nullptr ? backend->loss_scale_gradient(global_count)
+                                       : torch::full({}, 1.0 / static_cast<double>(global_count),
+                                                     torch::TensorOptions(batch->images.device())));
+      if (backend != nullptr) backend->count(*batch, loss, logits);
     }
-    exchange.end_part();
-    finish_part();
+    exchange.end_micro_batch();
+    finish_phase();
     watch.add_to(cost.backward);
   }
   exchange.finish();
-  finish_part();
+  finish_phase();
   watch.add_to(cost.exchange);
-  if (math != nullptr) {
-    math->update(0, 0.0);
-    if (math->reads_at_once()) math->collect();
+  if (backend != nullptr) {
+    backend->update(0, 0.0);
+    if (backend->drains_without_sync()) backend->drain();
   }
   on_host(arena_.flat_values().slice(0, 0, 1));  // waits for the device
   on_host(arena_.flat_gradients().slice(0, 0, 1));
@@ -101,19 +101,19 @@ double median_of(std::vector<double> values) {
 }
 
 StepCost of_slowest_rank(comm::Communicator& world, const std::vector<StepCost>& steps) {
-  constexpr std::size_t kCount = std::size(kParts);
+  constexpr std::size_t kCount = std::size(kPhases);
   std::vector<double> all(kCount * static_cast<std::size_t>(world.size()));
-  for (std::size_t part = 0; part < kCount; ++part) {
+  for (std::size_t phase = 0; phase < kCount; ++phase) {
     std::vector<double> values;
-    for (const StepCost& step : steps) values.push_back(step.*kParts[part]);
-    all[kCount * static_cast<std::size_t>(world.rank()) + part] = median_of(std::move(values));
+    for (const StepCost& step : steps) values.push_back(step.*kPhases[phase]);
+    all[kCount * static_cast<std::size_t>(world.rank()) + phase] = median_of(std::move(values));
   }
   world.all_reduce(Span<double>(all));
   StepCost slowest;
   for (std::size_t rank = 0; rank < static_cast<std::size_t>(world.size()); ++rank) {
     StepCost cost;
-    for (std::size_t part = 0; part < kCount; ++part)
-      cost.*kParts[part] = all[kCount * rank + part];
+    for (std::size_t phase = 0; phase < kCount; ++phase)
+      cost.*kPhases[phase] = all[kCount * rank + phase];
     if (cost.whole() > slowest.whole()) slowest = cost;
   }
   return slowest;

@@ -26,22 +26,22 @@ double seconds_since(Clock::time_point begin) {
 
 }  // namespace
 
-Trainer::Trainer(TrainerParts parts, TrainerSettings settings, TrainingState state)
-    : parts_(std::move(parts)), settings_(settings), state_(std::move(state)) {
-  if (settings_.skip_nonfinite) kept_buffers_.emplace(parts_.network);
+Trainer::Trainer(TrainerContext context, TrainerSettings settings, TrainingState state)
+    : context_(std::move(context)), settings_(settings), state_(std::move(state)) {
+  if (settings_.skip_nonfinite) kept_buffers_.emplace(context_.network);
 }
 
 TrainResult Trainer::run() {
   const data::TrainingPlan& plan = settings_.plan;
   const bool evaluated = state_.evaluation_due && run_evaluation(state_.step - 1);
-  parts_.network.train();
+  context_.network.train();
   if (stops_here(evaluated)) return result_;
   const std::uint64_t first = state_.step;
   while (state_.step < plan.steps) {
     const std::uint64_t step = state_.step;
     const bool last = step + 1 == plan.steps;
     const bool early_ends = settings_.early_steps > 0 && step >= settings_.early_steps;
-    if (early_ends && step == std::max(first, settings_.early_steps)) let_early_parameters_be();
+    if (early_ends && step == std::max(first, settings_.early_steps)) freeze_early_parameters();
     const bool log_due = settings_.log_every > 0 && (last || (step + 1) % settings_.log_every == 0);
     const bool epoch_ends = (step + 1) % plan.steps_per_epoch() == 0;
     const auto begin = Clock::now();
@@ -49,7 +49,8 @@ TrainResult Trainer::run() {
     within_step(step, [&] { train_step(step, seconds); });
     // On a GPU this waits for it, so it belongs to the time of the steps.
     const bool far_ahead = (step + 1) % kMostStepsAhead == 0;
-    if (parts_.math.reads_at_once() || log_due || epoch_ends || last || far_ahead) collect();
+    if (context_.backend.drains_without_sync() || log_due || epoch_ends || last || far_ahead)
+      drain();
     ++state_.step;
     seconds.whole = seconds_since(begin);
     count_time(step, seconds);
@@ -72,28 +73,28 @@ TrainResult Trainer::run() {
 }
 
 // Their rate is 0 from now on, and what leads to their gradients is work.
-void Trainer::let_early_parameters_be() {
-  auto parameters = parts_.network.named_parameters();
-  for (const std::string& name : parts_.network.early_parameters()) {
+void Trainer::freeze_early_parameters() {
+  auto parameters = context_.network.named_parameters();
+  for (const std::string& name : context_.network.early_parameters()) {
     parameters[name].set_requires_grad(false);
   }
 }
 
 // True if the run stops here before it is complete.
 bool Trainer::stops_here(bool evaluated) {
-  if (!parts_.decide) return false;
-  const Boundary decision = parts_.decide(state_.step, evaluated);
+  if (!context_.decide) return false;
+  const Boundary decision = context_.decide(state_.step, evaluated);
   if (decision != Boundary::kGoOn) {
     enter(comm::Phase::kCheckpoint);
     const auto begin = Clock::now();
-    collect();
+    drain();
     const double waited = seconds_since(begin);  // for steps that a GPU had still to do
     result_.train_seconds += waited;
     state_.epoch_seconds += waited;
     log_seconds_ += waited;
     const TrainingState state = gather_state();
     if (state.epoch_totals.images > 0) result_.train_loss = state.epoch_totals.mean_loss();
-    parts_.save(state);
+    context_.save(state);
   }
   const bool complete = state_.step >= settings_.plan.steps && !state_.evaluation_due;
   result_.stopped = decision == Boundary::kSaveAndStop && !complete;
@@ -102,16 +103,16 @@ bool Trainer::stops_here(bool evaluated) {
 
 TrainingState Trainer::gather_state() {
   TrainingState state = state_;
-  state.loss_scale = parts_.math.loss_scale();
-  state.epoch_totals = reduced(parts_.comm, state_.epoch_totals);
+  state.loss_scale = context_.backend.loss_scale();
+  state.epoch_totals = reduced(context_.comm, state_.epoch_totals);
   return state;
 }
 
 // The step under way, or the last one done for what follows it.
 void Trainer::enter(comm::Phase phase) {
-  if (parts_.progress == nullptr) return;
+  if (context_.progress == nullptr) return;
   const bool after_step = phase == comm::Phase::kEvaluation || phase == comm::Phase::kCheckpoint;
-  parts_.progress->report(state_.step + (after_step ? 0 : 1), phase);
+  context_.progress->report(state_.step + (after_step ? 0 : 1), phase);
 }
 
 void Trainer::train_step(std::uint64_t step, StepSeconds& seconds) {
@@ -123,50 +124,53 @@ void Trainer::train_step(std::uint64_t step, StepSeconds& seconds) {
     last = now;
   };
   if (kept_buffers_) kept_buffers_->keep();
-  const std::uint64_t parts = settings_.plan.parts_of_rank(parts_.comm.size());
-  for (std::uint64_t part = 0; part < parts; ++part) {
+  const std::uint64_t micro_batches = settings_.plan.micro_batches_of_rank(context_.comm.size());
+  for (std::uint64_t micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
     enter(comm::Phase::kData);
     const TensorBatch batch = next_batch();
     count(seconds.data);
     enter(comm::Phase::kCompute);
-    parts_.exchange.begin_part(part, parts, batch.size() > 0);
+    context_.exchange.begin_micro_batch(micro_batch, micro_batches, batch.size() > 0);
     // A function of what is computed, not of what was drawn before, so that a run that goes on
     // draws what it would have; shards draw alike at any number of ranks.
-    const std::uint64_t place = static_cast<std::uint64_t>(parts_.comm.rank()) * parts + part;
-    parts_.network.draw_by(CounterRandom{kDrawStream, settings_.plan.seed, step, place}.next());
+    const std::uint64_t place =
+        static_cast<std::uint64_t>(context_.comm.rank()) * micro_batches + micro_batch;
+    context_.network.draw_by(CounterRandom{kDrawStream, settings_.plan.seed, step, place}.next());
     if (batch.size() > 0) forward_backward(batch);
-    parts_.exchange.end_part();
+    context_.exchange.end_micro_batch();
     count(seconds.compute);
   }
   enter(comm::Phase::kExchange);
-  parts_.exchange.finish();
+  context_.exchange.finish();
   count(seconds.exchange);
   enter(comm::Phase::kUpdate);
-  parts_.math.update(step, parts_.schedule.at(step), kept_buffers_ ? &*kept_buffers_ : nullptr);
+  context_.backend.update(step, context_.schedule.at(step),
+                          kept_buffers_ ? &*kept_buffers_ : nullptr);
 }
 
 void Trainer::forward_backward(const TensorBatch& batch) {
   torch::Tensor logits;
   {
     const model::AutocastScope autocast(settings_.precision, batch.images.device().type());
-    logits = parts_.network.forward(batch.images);
+    logits = context_.network.forward(batch.images);
   }
   const torch::Tensor loss = summed_cross_entropy(logits, batch.labels, settings_.label_smoothing);
   // The gradient of sum / n over the global batch; the exchange adds up, so the mean needs no
   // further scaling.
-  loss.backward(parts_.math.gradient_of_sum(settings_.sums_loss ? 1 : batch.request.global_count));
-  parts_.math.count(batch, loss, logits);
+  loss.backward(
+      context_.backend.loss_scale_gradient(settings_.sums_loss ? 1 : batch.request.global_count));
+  context_.backend.count(batch, loss, logits);
 }
 
 TensorBatch Trainer::next_batch() {
-  std::optional<TensorBatch> batch = parts_.batches.next();
+  std::optional<TensorBatch> batch = context_.batches.next();
   if (!batch) throw InternalError("the batches ended before the plan did");
   return std::move(*batch);
 }
 
 // What the steps since the last call came to.
-void Trainer::collect() {
-  const StepOutcome outcome = parts_.math.collect();
+void Trainer::drain() {
+  const StepOutcome outcome = context_.backend.drain();
   if (outcome.skipped > 0) note_skipped(outcome);
   log_times_.add(outcome.sums);
   epoch_times_.add(outcome.sums);
@@ -181,18 +185,18 @@ bool Trainer::run_evaluation(std::uint64_t step) {
   model::release_unused_memory();                      // evaluation has other shapes
   const bool last = step + 1 >= settings_.plan.steps;  // a resumed run may be past its end
   bool completed = true;
-  if (parts_.validate) {
-    const Evaluation evaluation = parts_.validate();
+  if (context_.validate) {
+    const Evaluation evaluation = context_.validate();
     completed = evaluation.completed;
     note_evaluation(step, "validation", evaluation, result_.last_validation);
   }
-  if (completed && (last || !parts_.validate)) {
-    const Evaluation evaluation = parts_.evaluate(last);
+  if (completed && (last || !context_.validate)) {
+    const Evaluation evaluation = context_.evaluate(last);
     completed = evaluation.completed;
     note_evaluation(step, "test", evaluation, result_.last_evaluation);
   }
   model::release_unused_memory();
-  parts_.network.train();
+  context_.network.train();
   state_.evaluation_due = !completed;
   return completed;
 }

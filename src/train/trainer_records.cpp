@@ -22,13 +22,13 @@ void Trainer::note_skipped(const StepOutcome& outcome) {
     result_.skipped_steps += outcome.skipped;
     return;
   }
-  const std::int64_t none = parts_.comm.size();
-  const std::int64_t mine = outcome.finite_loss ? none : parts_.comm.rank();
-  const auto first = parts_.comm.all_reduce_value<std::int64_t>(mine, comm::Reduction::kMin);
+  const std::int64_t none = context_.comm.size();
+  const std::int64_t mine = outcome.finite_loss ? none : context_.comm.rank();
+  const auto first = context_.comm.all_reduce_value<std::int64_t>(mine, comm::Reduction::kMin);
   const std::uint64_t step = outcome.first_skipped;
   std::string what = "step " + std::to_string(step + 1) + ": the ";
   what += first == none ? "gradient" : "loss of rank " + std::to_string(first);
-  what += " is not finite at learning rate " + format_real(parts_.schedule.at(step));
+  what += " is not finite at learning rate " + format_real(context_.schedule.at(step));
   if (!settings_.skip_nonfinite) {
     throw comm::AgreedError(ExitCode::kTrainingFailed,
                             what + "; lower --lr, or limit the gradient with --clip-norm");
@@ -36,7 +36,7 @@ void Trainer::note_skipped(const StepOutcome& outcome) {
   result_.skipped_steps += outcome.skipped;
   what += "; its update is left out";
   if (outcome.skipped > 1) what += ", and " + std::to_string(outcome.skipped - 1) + " after it";
-  for (const auto& sink : parts_.sinks) {
+  for (const auto& sink : context_.sinks) {
     sink->on_note({"warning", step + 1, epochs_after(step), what});
   }
 }
@@ -65,36 +65,36 @@ void Trainer::count_time(std::uint64_t step, const StepSeconds& seconds) {
 }
 
 void Trainer::log_step(std::uint64_t step, Totals totals) {
-  totals = reduced(parts_.comm, totals);
+  totals = reduced(context_.comm, totals);
   metrics::StepRecord record;
   record.step = step + 1;
   record.total_steps = settings_.plan.steps;
   record.epoch = epochs_after(step);
   record.loss = totals.mean_loss();
   record.accuracy = static_cast<double>(totals.correct) / static_cast<double>(totals.images);
-  record.learning_rate = parts_.schedule.at(step);
+  record.learning_rate = context_.schedule.at(step);
   record.gradient_norm = gradient_norm_;
   record.images_per_second = static_cast<double>(log_images_) / log_seconds_;
-  record.ranks =
-      log_times_.gather(parts_.comm, parts_.system ? parts_.system() : metrics::SystemUsage());
+  record.ranks = log_times_.gather(context_.comm,
+                                   context_.system ? context_.system() : metrics::SystemUsage());
   record.seconds_left = result_.train_seconds / static_cast<double>(step + 1) *
                         static_cast<double>(settings_.plan.steps - step - 1);
   log_seconds_ = 0;
   log_images_ = 0;
-  for (const auto& sink : parts_.sinks) sink->on_step(record);
+  for (const auto& sink : context_.sinks) sink->on_step(record);
 }
 
 // Also where the run ends within an epoch; a longer run may go on with it.
 void Trainer::finish_epoch(std::uint64_t step, bool epoch_ends) {
-  parts_.arena.check_views();
-  const Totals totals = reduced(parts_.comm, state_.epoch_totals);
-  std::vector<metrics::RankRecord> ranks = epoch_times_.gather(parts_.comm);
+  context_.arena.check_views();
+  const Totals totals = reduced(context_.comm, state_.epoch_totals);
+  std::vector<metrics::RankRecord> ranks = epoch_times_.gather(context_.comm);
   const double seconds = state_.epoch_seconds;
   if (epoch_ends) {
     state_.epoch_totals = {};
     state_.epoch_seconds = 0;
   }
-  if (parts_.comm.rank() != 0) return;
+  if (context_.comm.rank() != 0) return;
   const Totals expected = expected_accounting(settings_.plan, step);
   if (totals.images != expected.images || totals.id_hash != expected.id_hash) {
     throw InternalError("epoch " + std::to_string(step / settings_.plan.steps_per_epoch() + 1) +
@@ -110,12 +110,12 @@ void Trainer::finish_epoch(std::uint64_t step, bool epoch_ends) {
   record.train_seconds = seconds;
   record.ranks = std::move(ranks);
   result_.train_loss = record.loss;
-  for (const auto& sink : parts_.sinks) sink->on_epoch(record);
+  for (const auto& sink : context_.sinks) sink->on_epoch(record);
 }
 
 void Trainer::note_evaluation(std::uint64_t step, const char* images, const Evaluation& evaluation,
                               std::optional<Evaluation>& kept) {
-  if (!evaluation.completed || parts_.comm.rank() != 0) return;
+  if (!evaluation.completed || context_.comm.rank() != 0) return;
   metrics::EvaluationRecord record;
   record.step = step + 1;
   record.epoch = epochs_after(step);
@@ -129,9 +129,9 @@ void Trainer::note_evaluation(std::uint64_t step, const char* images, const Eval
   kept = evaluation;
   kept->step = record.step;
   result_.evaluation_seconds += evaluation.seconds;
-  for (const auto& sink : parts_.sinks) sink->on_evaluation(record);
+  for (const auto& sink : context_.sinks) sink->on_evaluation(record);
   const bool is_of_test = &kept == &result_.last_evaluation;
-  if (is_of_test && parts_.keep_evaluation) parts_.keep_evaluation(*kept);
+  if (is_of_test && context_.keep_evaluation) context_.keep_evaluation(*kept);
 }
 
 }  // namespace tandem::train

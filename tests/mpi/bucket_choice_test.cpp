@@ -55,10 +55,10 @@ class BucketChoice : public ::testing::Test {
  protected:
   double choose(Delayed::Slow slow) {
     Delayed carrier(world_, slow);
-    Rehearsal rehearsal;
-    rehearsal.images = 4;
-    rehearsal.shape = {3, 16, 16};
-    return measure_bucket_mb(world_, carrier, arena_, *network_, rehearsal);
+    ProbeConfig probe;
+    probe.images = 4;
+    probe.shape = {3, 16, 16};
+    return measure_bucket_mb(world_, carrier, arena_, *network_, probe);
   }
   comm::MpiCommunicator world_ = comm::MpiCommunicator::world();
   // 26 MB of gradients, and BatchNorm.

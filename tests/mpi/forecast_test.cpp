@@ -44,12 +44,12 @@ class SlowLink final : public comm::Collectives {
 
 class ForecastTest : public ::testing::Test {
  protected:
-  ForecastParts parts(std::size_t bucket_bytes) {
+  ForecastContext context(std::size_t bucket_bytes) {
     return {world_,
             link_,
             *network_,
             arena_,
-            *math_,
+            *backend_,
             batches_,
             1,
             model::Precision::kFp32,
@@ -65,15 +65,15 @@ class ForecastTest : public ::testing::Test {
   model::NetworkPtr network_ = model::make_network("lenet", {1, 28, 28}, 10);
   ParameterArena arena_{*network_, true};
   std::unique_ptr<Optimizer> optimizer_ = make_optimizer({}, arena_.values().size());
-  std::unique_ptr<StepMath> math_ = make_step_math(arena_, *optimizer_, 0);
-  SameBatch batches_{
+  std::unique_ptr<StepBackend> backend_ = make_step_backend(arena_, *optimizer_, 0);
+  SyntheticBatch batches_{
       4, 4 * static_cast<std::uint64_t>(world_.size()), {1, 28, 28}, true, torch::kCPU};
   int touched_ = 0;
 };
 
 TEST_F(ForecastTest, CountsComputingAndTheSumOfOneBucket) {
   const torch::Tensor before = arena_.flat_values().clone();
-  const Forecast forecast = make_forecast(parts(0));
+  const Forecast forecast = make_forecast(context(0));
   EXPECT_GT(forecast.compute.forward, 0);
   EXPECT_GT(forecast.compute.backward, 0);
   EXPECT_GT(forecast.compute.update, 0);
@@ -93,7 +93,7 @@ TEST_F(ForecastTest, CountsComputingAndTheSumOfOneBucket) {
 }
 
 TEST_F(ForecastTest, SeveralBucketsHaveSeveralLatenciesAndTheRanksDoThemThemselves) {
-  const Forecast forecast = make_forecast(parts(1));
+  const Forecast forecast = make_forecast(context(1));
   expect_equal_on_all_ranks(forecast.seconds());
   if (world_.size() == 1) return;
   ASSERT_EQ(forecast.buckets.size(), arena_.slots().size());
@@ -110,8 +110,8 @@ TEST_F(ForecastTest, SeveralBucketsHaveSeveralLatenciesAndTheRanksDoThemThemselv
 TEST_F(ForecastTest, OfVirtualRanksIsWhatTheirExchangeTakes) {
   if ((world_.size() & (world_.size() - 1)) != 0) return;  // not a number of ranks that they allow
   ShardReducer exchange(arena_, *network_, world_);
-  ForecastParts of_shards = parts(0);
-  of_shards.parts = 2;
+  ForecastContext of_shards = context(0);
+  of_shards.micro_batches = 2;
   const Forecast forecast = make_forecast(of_shards, exchange);
   EXPECT_TRUE(forecast.buckets.empty());
   EXPECT_GT(forecast.compute.exchange, 0);

@@ -19,7 +19,7 @@
 #include "tandem/model/registry.hpp"
 #include "tandem/model/script_network.hpp"
 #include "tandem/model/state_dict.hpp"
-#include "tandem/train/bfloat16_sums.hpp"
+#include "tandem/train/bf16_all_reduce.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/reducer.hpp"
@@ -84,8 +84,8 @@ class ProbingOptimizer final : public Optimizer {
   std::uint64_t steps() const override { return inner_->steps(); }
   void set_steps(std::uint64_t steps) override { inner_->set_steps(steps); }
   void step(const torch::Tensor& values, const torch::Tensor& gradients, double rate,
-            const torch::Tensor& left_out) override {
-    inner_->step(values, gradients, rate, left_out);
+            const torch::Tensor& skipped) override {
+    inner_->step(values, gradients, rate, skipped);
     const torch::Tensor host = on_host(values);
     const std::uint64_t mine = hash64(host.data_ptr<float>(), host.nbytes());
     const auto lowest = comm_.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMin);
@@ -134,14 +134,14 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   const bool on_device = form == Form::kDevice;
   StagedCollectives staged(comm, place);
   // Apart from each other, as the program has them.
-  std::optional<comm::MpiCommunicator> parts;
-  std::optional<comm::MpiCommunicator> sums;
-  std::optional<Bfloat16Sums> bfloat16;
+  std::optional<comm::MpiCommunicator> scatter;
+  std::optional<comm::MpiCommunicator> gather;
+  std::optional<Bf16AllReduce> bfloat16;
   if (config.bfloat16_gradients) {
     const auto& mpi = dynamic_cast<const comm::MpiCommunicator&>(comm);
-    parts.emplace(mpi.duplicate());
-    sums.emplace(mpi.duplicate());
-    bfloat16.emplace(comm, *parts, *sums, arena.gradients());
+    scatter.emplace(mpi.duplicate());
+    gather.emplace(mpi.duplicate());
+    bfloat16.emplace(comm, *scatter, *gather, arena.gradients());
   }
   std::unique_ptr<GradientExchange> exchange;
   if (config.virtual_ranks > 0) {
@@ -166,15 +166,15 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   auto sampler = std::make_unique<data::TrainingSampler>(plan, comm.rank(), comm.size());
   const data::AugmentKey augment{config.augment, config.seed};
   std::unique_ptr<BatchSource> batches;
-  std::unique_ptr<StepMath> math;
+  std::unique_ptr<StepBackend> backend;
   if (on_device) {
     batches = std::make_unique<ResidentBatches>(images.view(), layout, PixelMoments{{0.4}, {0.3}},
                                                 augment, std::move(sampler), place);
-    math = make_device_step_math(arena, optimizer, config.clip_norm, config.precision);
+    backend = make_device_step_backend(arena, optimizer, config.clip_norm, config.precision);
   } else {
     batches =
         std::make_unique<LoadedBatches>(images.view(), transform, augment, std::move(sampler));
-    math = make_step_math(arena, optimizer, config.clip_norm);
+    backend = make_step_backend(arena, optimizer, config.clip_norm);
   }
   metrics::Sinks sinks;
   if (comm.rank() == 0) sinks.push_back(std::make_unique<LossSink>(outcome.losses));
@@ -186,7 +186,7 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   settings.skip_nonfinite = skip_nonfinite;
   const EvaluationSettings evaluation{transform, config.precision, kClasses, place, nullptr, 20};
   Trainer trainer(
-      {comm, *network, arena, *exchange, *math, schedule, *batches,
+      {comm, *network, arena, *exchange, *backend, schedule, *batches,
        [&](bool) { return evaluate(comm, *network, images.view(), evaluation); }, nullptr, sinks},
       settings);
   outcome.result = trainer.run();

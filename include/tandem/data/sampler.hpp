@@ -18,9 +18,9 @@ struct Slice {
   std::uint64_t count = 0;
 };
 
-// Part `part` of `count` things cut into `parts` runs; the first count mod parts runs are one
+// Slice `index` of `count` things cut into `slices` runs; the first count mod slices runs are one
 // longer.
-Slice slice_of(std::uint64_t count, std::uint64_t part, std::uint64_t parts);
+Slice slice_of(std::uint64_t count, std::uint64_t index, std::uint64_t slices);
 
 // What one batch is made of.
 struct BatchRequest {
@@ -49,12 +49,12 @@ struct TrainingPlan {
 
   std::uint64_t steps_per_epoch() const;
   // How many requests a step has on each of `world` ranks: micro-batches, or shards.
-  std::uint64_t parts_of_rank(int world) const;
+  std::uint64_t micro_batches_of_rank(int world) const;
   // Images that the global batch of `step` holds.
   std::uint64_t images_in_step(std::uint64_t step) const;
 };
 
-// plan.parts_of_rank(world) requests a step.
+// plan.micro_batches_of_rank(world) requests a step.
 class TrainingSampler final : public Sampler {
  public:
   // rank in [0, world)
@@ -66,7 +66,7 @@ class TrainingSampler final : public Sampler {
   std::uint64_t rank_;
   std::uint64_t world_;
   std::uint64_t step_;
-  std::uint64_t part_ = 0;
+  std::uint64_t micro_batch_ = 0;
   std::uint64_t ordered_epoch_;
   std::vector<std::uint32_t> order_;
 };

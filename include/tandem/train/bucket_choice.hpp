@@ -13,7 +13,7 @@
 namespace tandem::train {
 
 // A step to be measured with.
-struct Rehearsal {
+struct ProbeConfig {
   std::uint64_t images = 1;  // of each rank
   data::ImageShape shape;
   model::Precision precision = model::Precision::kFp32;
@@ -26,7 +26,6 @@ struct Rehearsal {
 // decides, by the slowest rank of each step, so it is the same on every rank; another time it may
 // be another.
 double measure_bucket_mb(comm::Communicator& world, comm::Collectives& carrier,
-                         ParameterArena& arena, model::Network& network,
-                         const Rehearsal& rehearsal);
+                         ParameterArena& arena, model::Network& network, const ProbeConfig& probe);
 
 }  // namespace tandem::train

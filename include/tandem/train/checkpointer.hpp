@@ -25,7 +25,7 @@ namespace tandem::train {
 
 class Checkpointer {
  public:
-  struct Parts {
+  struct Context {
     comm::Communicator& comm;
     model::Network& network;
     ParameterArena& arena;
@@ -42,7 +42,7 @@ class Checkpointer {
 
   // `metadata` goes into every checkpoint. The reports are called on rank 0, by save(),
   // settle() and finish(). `durable`: the state that the run resumes from, if it does.
-  Checkpointer(Parts parts, CheckpointStore store, CheckpointStore::Keep keep,
+  Checkpointer(Context context, CheckpointStore store, CheckpointStore::Keep keep,
                std::map<std::string, std::string> metadata, Reports reports,
                const std::optional<TrainingState>& durable = std::nullopt);
 
@@ -59,7 +59,7 @@ class Checkpointer {
   std::string finish();
 
  private:
-  Parts parts_;
+  Context context_;
   const CheckpointStore::Keep keep_;
   const std::map<std::string, std::string> metadata_;
   const Reports reports_;

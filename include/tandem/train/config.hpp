@@ -51,7 +51,7 @@ struct TrainConfig {
   std::uint64_t log_every = 10;                                     // steps; 0: never
 
   // Into how many parts a global batch is cut, over all ranks.
-  std::uint64_t parts_of_batch(std::uint64_t world) const;
+  std::uint64_t micro_batches_per_step(std::uint64_t world) const;
 };
 
 // What a configuration means for a data set and a number of ranks.

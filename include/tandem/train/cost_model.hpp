@@ -19,7 +19,7 @@ struct StepCost {
 };
 
 // A sum over all ranks takes `latency` and so much for each byte of what is summed.
-struct SumCost {
+struct AlphaBetaCost {
   double latency = 0;           // seconds
   double seconds_per_byte = 0;  // 0 where it costs nothing, as on one rank
   double seconds(double bytes) const { return latency + bytes * seconds_per_byte; }
@@ -34,7 +34,7 @@ struct MeasuredSum {
 // from there with the least squares of deviations in seconds, which long sums decide: a link may
 // let the first bytes of a burst pass at another speed. One measurement alone is all bytes. Throws
 // where there is none, or one that took no time.
-SumCost fit_sums(const std::vector<MeasuredSum>& sums);
+AlphaBetaCost fit_sums(const std::vector<MeasuredSum>& sums);
 
 // A bucket of gradients, and how long before the end of backward it is complete.
 struct BucketCost {
@@ -46,8 +46,8 @@ struct BucketCost {
 // each when it is complete and the one before has ended; of its sum the share `overlap` goes on
 // while backward does, the rest is the rank's own work and holds backward up. The last bucket is
 // summed after backward, with all that is left.
-StepCost add_exchange(StepCost step, const std::vector<BucketCost>& buckets, const SumCost& sum,
-                      double overlap);
+StepCost add_exchange(StepCost step, const std::vector<BucketCost>& buckets,
+                      const AlphaBetaCost& sum, double overlap);
 
 // How the number of messages that follow each other in a sum grows with the ranks.
 enum class Rounds {
@@ -59,7 +59,7 @@ enum class Rounds {
 // What was measured on `from` ranks, on `to` ranks over links of the same kind: latency grows as
 // the rounds do, and bytes as 2 (ranks - 1) / ranks, what each rank sends of a byte that is summed.
 // Both at least 2.
-SumCost carry(const SumCost& sum, int from, int to, Rounds rounds);
+AlphaBetaCost extrapolate(const AlphaBetaCost& sum, int from, int to, Rounds rounds);
 
 // What each rank sends and receives of `bytes` that are summed, in a sum that sends the least.
 double sent_bytes(double bytes, int ranks);

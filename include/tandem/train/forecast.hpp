@@ -14,7 +14,7 @@
 #include "tandem/train/cost_model.hpp"
 #include "tandem/train/gradient_exchange.hpp"
 #include "tandem/train/parameter_arena.hpp"
-#include "tandem/train/step_math.hpp"
+#include "tandem/train/step_backend.hpp"
 
 namespace tandem::train {
 
@@ -22,14 +22,14 @@ namespace tandem::train {
 constexpr std::uint64_t kForecastSteps = 12;
 
 // What a step is made of; all of it is the run's own.
-struct ForecastParts {
+struct ForecastContext {
   comm::Communicator& world;
   comm::Collectives& gradients;  // what carries them
   model::Network& network;
   ParameterArena& arena;
-  StepMath& math;
+  StepBackend& backend;
   BatchSource& batches;
-  std::uint64_t parts = 1;  // batches of a step and rank
+  std::uint64_t micro_batches = 1;  // batches of a step and rank
   model::Precision precision = model::Precision::kFp32;
   std::size_t bucket_bytes = 0;
   std::function<void()> touch;  // called now and then, because it takes a while
@@ -38,7 +38,7 @@ struct ForecastParts {
 struct Forecast {
   StepCost compute;  // of the slowest rank; its exchange is that of a run without buckets
   std::vector<BucketCost> buckets;  // none on one rank, and where sums are made otherwise
-  SumCost sum;
+  AlphaBetaCost sum;
   double overlap = 0;    // the share of a sum that goes on while backward does
   double agreement = 0;  // seconds in which ranks agree after a step whether to go on
 
@@ -50,10 +50,10 @@ struct Forecast {
 
 // Collective; the same on every rank. Afterwards gradients are zero; buffers, and the optimizer's
 // state, are what training on the batches made of them, so a run begins anew.
-Forecast make_forecast(const ForecastParts& parts);
+Forecast make_forecast(const ForecastContext& context);
 
 // Collective. The same of a step whose exchange is another than in buckets, by making it: `compute`
 // holds all of it.
-Forecast make_forecast(const ForecastParts& parts, GradientExchange& exchange);
+Forecast make_forecast(const ForecastContext& context, GradientExchange& exchange);
 
 }  // namespace tandem::train

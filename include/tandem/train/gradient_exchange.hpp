@@ -14,8 +14,13 @@ class GradientExchange {
 
   // Around the forward and backward pass of each part (micro-batch or shard) of this rank, in their
   // order; a part without images runs neither.
-  virtual void begin_part(std::uint64_t part, std::uint64_t parts, bool has_images) = 0;
-  virtual void end_part() = 0;
+  virtual void begin_micro_batch(std::uint64_t index, std::uint64_t count, bool has_images) = 0;
+  virtual void end_micro_batch() = 0;
+  // Former names, for programs written with them.
+  void begin_part(std::uint64_t index, std::uint64_t count, bool has_images) {
+    begin_micro_batch(index, count, has_images);
+  }
+  void end_part() { end_micro_batch(); }
   // After the last part: every gradient is the sum over all parts of all ranks.
   virtual void finish() = 0;
 

@@ -16,8 +16,8 @@ class KeptBuffers {
   // Call it before the first forward pass of a step.
   void keep();
   void restore();
-  // restore() on a device if `left_out`, a tensor of one element, is not 0. Does not wait.
-  void restore_where(const torch::Tensor& left_out);
+  // restore() on a device if `skipped`, a tensor of one element, is not 0. Does not wait.
+  void restore_where(const torch::Tensor& skipped);
 
  private:
   const model::Network& network_;

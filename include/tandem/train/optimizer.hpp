@@ -43,9 +43,9 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
   // values -= update(gradients); both flat, fp32 and as make_optimizer was told, in the same order
-  // at each call. `left_out`: nothing, or a float on the device; where it is 1, nothing changes.
+  // at each call. `skipped`: nothing, or a float on the device; where it is 1, nothing changes.
   virtual void step(const torch::Tensor& values, const torch::Tensor& gradients,
-                    double learning_rate, const torch::Tensor& left_out = {}) = 0;
+                    double learning_rate, const torch::Tensor& skipped = {}) = 0;
   // All that it remembers, beside the number of its steps.
   virtual std::vector<StateArray> state() = 0;
   // Without those that were left out; on a GPU this waits for it.

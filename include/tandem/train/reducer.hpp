@@ -42,8 +42,8 @@ class Reducer final : public GradientExchange {
 
   // The last part completes the gradients of this step. A rank that has no image in it takes part
   // with what the arena holds.
-  void begin_part(std::uint64_t part, std::uint64_t parts, bool has_images) override;
-  void end_part() override {}
+  void begin_micro_batch(std::uint64_t index, std::uint64_t count, bool has_images) override;
+  void end_micro_batch() override {}
   // Starts what has not started, waits for all.
   void finish() override;
 

@@ -23,8 +23,8 @@ class ShardReducer final : public GradientExchange {
   // The communicator's size is a power of two.
   ShardReducer(ParameterArena& arena, model::Network& network, comm::Communicator& comm);
 
-  void begin_part(std::uint64_t part, std::uint64_t parts, bool has_images) override;
-  void end_part() override;
+  void begin_micro_batch(std::uint64_t shard, std::uint64_t shards, bool has_images) override;
+  void end_micro_batch() override;
   void finish() override;
   std::string describe() const override { return "gradients summed over shards, in a fixed tree"; }
 
@@ -39,8 +39,8 @@ class ShardReducer final : public GradientExchange {
   ParameterArena& arena_;
   model::Network& network_;
   comm::Communicator& comm_;
-  std::uint64_t part_ = 0;
-  std::uint64_t parts_ = 1;
+  std::uint64_t shard_ = 0;
+  std::uint64_t shards_ = 1;
   std::vector<Subtree> waiting_;            // for the sibling that comes later
   std::vector<std::vector<float>> unused_;  // arrays to use again
   std::vector<torch::Tensor> buffers_;      // as they were before a shard other than 0

@@ -23,7 +23,7 @@
 #include "tandem/train/parameter_arena.hpp"
 #include "tandem/train/rank_times.hpp"
 #include "tandem/train/schedule.hpp"
-#include "tandem/train/step_math.hpp"
+#include "tandem/train/step_backend.hpp"
 #include "tandem/train/training_state.hpp"
 
 namespace tandem::train {
@@ -31,14 +31,14 @@ namespace tandem::train {
 // What to do between two steps, the same on every rank.
 enum class Boundary { kGoOn, kSave, kSaveAndStop };
 
-struct TrainerParts {
+struct TrainerContext {
   comm::Communicator& comm;
   model::Network& network;
   ParameterArena& arena;
   GradientExchange& exchange;
-  StepMath& math;
+  StepBackend& backend;
   const Schedule& schedule;
-  BatchSource& batches;  // gives plan.parts_of_rank(world) batches a step
+  BatchSource& batches;  // gives plan.micro_batches_of_rank(world) batches a step
   // Collective; `last`: no step follows.
   std::function<Evaluation(bool last)> evaluate;
   // Collective; where there is one, it takes the place of all evaluations but the last.
@@ -72,7 +72,7 @@ struct TrainerSettings {
 class Trainer {
  public:
   // Goes on from `state`, whose step is the plan's first.
-  Trainer(TrainerParts parts, TrainerSettings settings, TrainingState state = {});
+  Trainer(TrainerContext context, TrainerSettings settings, TrainingState state = {});
 
   Trainer(const Trainer&) = delete;
   Trainer& operator=(const Trainer&) = delete;
@@ -86,10 +86,10 @@ class Trainer {
   static constexpr std::uint64_t kWarmupSteps = 5;  // left out of images_per_second
 
   void train_step(std::uint64_t step, StepSeconds& seconds);
-  void let_early_parameters_be();
+  void freeze_early_parameters();
   void forward_backward(const TensorBatch& batch);
   TensorBatch next_batch();
-  void collect();
+  void drain();
   void note_skipped(const StepOutcome& outcome);
   void log_step(std::uint64_t step, Totals totals);
   void finish_epoch(std::uint64_t step, bool epoch_ends);
@@ -102,7 +102,7 @@ class Trainer {
   double epochs_after(std::uint64_t step) const;
   void count_time(std::uint64_t step, const StepSeconds& seconds);
 
-  TrainerParts parts_;
+  TrainerContext context_;
   const TrainerSettings settings_;
 
   std::optional<KeptBuffers> kept_buffers_;  // if updates may be skipped

@@ -46,7 +46,7 @@ std::vector<std::vector<std::uint32_t>> images_by_step(const TrainingPlan& plan,
       EXPECT_EQ(request->epoch, request->step / plan.steps_per_epoch());
     }
     // Equal on every rank.
-    EXPECT_EQ(requests, (plan.steps - plan.first_step) * plan.parts_of_rank(world));
+    EXPECT_EQ(requests, (plan.steps - plan.first_step) * plan.micro_batches_of_rank(world));
   }
   return steps;
 }

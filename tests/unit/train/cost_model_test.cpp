@@ -8,7 +8,7 @@ namespace tandem::train {
 namespace {
 
 TEST(FitSums, FindsTheLine) {
-  const SumCost fit = fit_sums({{1e7, 2e-4 + 1e-1}, {0, 2e-4}, {1e5, 2e-4 + 1e-3}});
+  const AlphaBetaCost fit = fit_sums({{1e7, 2e-4 + 1e-1}, {0, 2e-4}, {1e5, 2e-4 + 1e-3}});
   EXPECT_NEAR(fit.latency, 2e-4, 1e-9);
   EXPECT_NEAR(fit.seconds_per_byte, 1e-8, 1e-14);
   EXPECT_NEAR(fit.seconds(1e6), 2e-4 + 1e-2, 1e-8);
@@ -19,14 +19,14 @@ TEST(FitSums, ABurstThatPassesAtOnceIsNotTakenForTheLink) {
   const auto seconds = [](double bytes) {
     return 2e-4 + (bytes > 128e3 ? (bytes - 128e3) / 12.5e6 : 0);
   };
-  const SumCost fit = fit_sums(
+  const AlphaBetaCost fit = fit_sums(
       {{4e3, seconds(4e3)}, {1e5, seconds(1e5)}, {1e6, seconds(1e6)}, {1e7, seconds(1e7)}});
   EXPECT_NEAR(fit.latency, 2e-4, 1e-9);
   EXPECT_NEAR(fit.seconds(1e7) / seconds(1e7), 1, 0.01);
 }
 
 TEST(FitSums, IsNeverNegative) {
-  const SumCost falling = fit_sums({{1e3, 2e-3}, {1e6, 1e-3}});
+  const AlphaBetaCost falling = fit_sums({{1e3, 2e-3}, {1e6, 1e-3}});
   EXPECT_EQ(falling.latency, 2e-3);
   EXPECT_EQ(falling.seconds_per_byte, 0);
 }
@@ -39,7 +39,7 @@ TEST(FitSums, TakesOneMeasurementAndRefusesNone) {
 
 // data 1, forward 2, backward 4, update 1; a sum of b bytes takes b seconds.
 constexpr StepCost kStep{1, 2, 4, 99, 1};
-constexpr SumCost kSecondAByte{0, 1};
+constexpr AlphaBetaCost kSecondAByte{0, 1};
 
 TEST(AddExchange, OneRankExchangesNothing) { EXPECT_EQ(add_exchange(kStep, {}, {}, 0).whole(), 8); }
 
@@ -76,17 +76,17 @@ TEST(AddExchange, NoBucketIsCompleteBeforeBackwardBegins) {
 
 TEST(Carry, KeepsWhatWasMeasuredOnAsManyRanks) {
   for (const Rounds rounds : {Rounds::kDoubling, Rounds::kRing}) {
-    const SumCost same = carry({1e-3, 1e-9}, 4, 4, rounds);
+    const AlphaBetaCost same = extrapolate({1e-3, 1e-9}, 4, 4, rounds);
     EXPECT_DOUBLE_EQ(same.latency, 1e-3);
     EXPECT_DOUBLE_EQ(same.seconds_per_byte, 1e-9);
   }
 }
 
 TEST(Carry, LatencyGrowsWithRoundsAndBytesTowardsTwice) {
-  const SumCost doubling = carry({1e-3, 1e-9}, 2, 4096, Rounds::kDoubling);
+  const AlphaBetaCost doubling = extrapolate({1e-3, 1e-9}, 2, 4096, Rounds::kDoubling);
   EXPECT_DOUBLE_EQ(doubling.latency, 12e-3);
   EXPECT_DOUBLE_EQ(doubling.seconds_per_byte, 1e-9 * 2 * 4095 / 4096);
-  EXPECT_DOUBLE_EQ(carry({1e-3, 1e-9}, 2, 4096, Rounds::kRing).latency, 4.095);
+  EXPECT_DOUBLE_EQ(extrapolate({1e-3, 1e-9}, 2, 4096, Rounds::kRing).latency, 4.095);
 }
 
 TEST(SentBytes, AreTwiceTheSumButForTheOwnPart) {

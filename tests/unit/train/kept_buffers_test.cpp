@@ -9,7 +9,7 @@
 #include "tandem/model/registry.hpp"
 #include "tandem/model/script_network.hpp"
 #include "tandem/model/state_dict.hpp"
-#include "tandem/train/step_math.hpp"
+#include "tandem/train/step_backend.hpp"
 
 namespace tandem::train {
 namespace {
@@ -46,26 +46,27 @@ model::NetworkPtr moving_network() {
 }
 
 // One step; with `poison` its images, and so its statistics, are not finite.
-void make_step(model::Network& network, ParameterArena& arena, StepMath& math, KeptBuffers* kept,
-               bool poison) {
+void make_step(model::Network& network, ParameterArena& arena, StepBackend& backend,
+               KeptBuffers* kept, bool poison) {
   if (kept != nullptr) kept->keep();
   network.train();
   network.forward(torch::full({4, 3, 8, 8}, poison ? INFINITY : 0.5F));
   arena.flat_gradients().fill_(poison ? NAN : 0.25);
-  math.update(0, 0.5, kept);
+  backend.update(0, 0.5, kept);
 }
 
-void expect_restored(const model::NetworkPtr& network, ParameterArena& arena, StepMath& math) {
+void expect_restored(const model::NetworkPtr& network, ParameterArena& arena,
+                     StepBackend& backend) {
   KeptBuffers kept(*network);
   const auto first = copies_of(*network);
-  make_step(*network, arena, math, &kept, false);
+  make_step(*network, arena, backend, &kept, false);
   const auto moved = copies_of(*network);
   EXPECT_FALSE(has_buffers(*network, first)) << "a step that counts moves them";
-  make_step(*network, arena, math, &kept, true);
+  make_step(*network, arena, backend, &kept, true);
   EXPECT_TRUE(has_buffers(*network, moved)) << "one that is left out does not";
-  make_step(*network, arena, math, &kept, false);
+  make_step(*network, arena, backend, &kept, false);
   EXPECT_FALSE(has_buffers(*network, moved));
-  make_step(*network, arena, math, nullptr, true);
+  make_step(*network, arena, backend, nullptr, true);
   bool finite = true;
   for (const torch::Tensor& buffer : network->buffers()) {
     finite = finite && (!buffer.is_floating_point() || buffer.isfinite().all().item<bool>());
@@ -77,8 +78,8 @@ TEST(KeptBuffers, AreRestoredOnTheHost) {
   const model::NetworkPtr network = moving_network();
   ParameterArena arena(*network, false);
   const auto optimizer = make_optimizer({"sgd", 0}, arena.values().size());
-  const auto math = make_step_math(arena, *optimizer, 0);
-  expect_restored(network, arena, *math);
+  const auto backend = make_step_backend(arena, *optimizer, 0);
+  expect_restored(network, arena, *backend);
 }
 
 TEST(KeptBuffers, AreRestoredWhereATensorSaysSo) {
@@ -98,8 +99,8 @@ TEST(KeptBuffers, AreRestoredInTheFormForDevices) {
   const model::NetworkPtr network = moving_network();
   ParameterArena arena(*network, false);
   const auto optimizer = make_device_optimizer({"sgd", 0}, arena.values().size(), torch::kCPU);
-  const auto math = make_device_step_math(arena, *optimizer, 0, model::Precision::kFp32);
-  expect_restored(network, arena, *math);
+  const auto backend = make_device_step_backend(arena, *optimizer, 0, model::Precision::kFp32);
+  expect_restored(network, arena, *backend);
 }
 #endif
 

@@ -51,9 +51,9 @@ class MuonTest : public ::testing::TestWithParam<bool> {
   std::unique_ptr<Optimizer> make() const {
     return make_muon(options_of(fixture_), arena_, fixture_["peak"], {"early"});
   }
-  void step(Optimizer& optimizer, std::size_t number, const torch::Tensor& left_out = {}) {
+  void step(Optimizer& optimizer, std::size_t number, const torch::Tensor& skipped = {}) {
     set_gradients(number);
-    optimizer.step(arena_.flat_values(), arena_.flat_gradients(), rate(number), left_out);
+    optimizer.step(arena_.flat_values(), arena_.flat_gradients(), rate(number), skipped);
   }
 
   const Json fixture_ = testing::read_golden("muon.json");

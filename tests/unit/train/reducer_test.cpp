@@ -80,7 +80,7 @@ std::vector<std::pair<const float*, std::size_t>> collectives_of(
     const std::vector<torch::Tensor>& order, bool expect = true) {
   comm.started.clear();
   arena.zero_gradients();
-  reducer.begin_part(0, 1, expect);
+  reducer.begin_micro_batch(0, 1, expect);
   for (const torch::Tensor& parameter : order) (parameter * 2).sum().backward();
   reducer.finish();
   return comm.started;
@@ -108,7 +108,7 @@ TEST(Reducer, StartsAReadyBucketWhileBackwardStillRuns) {
   RecordingCommunicator comm;
   Reducer reducer(arena, comm, 1);
   arena.zero_gradients();
-  reducer.begin_part(0, 1, true);
+  reducer.begin_micro_batch(0, 1, true);
   layers.c.sum().backward();  // c is first in the arena
   EXPECT_EQ(comm.started.size(), 1U);
   layers.a.sum().backward();  // a is last: b is missing before it
@@ -144,7 +144,7 @@ TEST(Reducer, DoesNotAskAgainWhatADeviceHasInItsQueue) {
   DeviceLikeCommunicator comm;
   Reducer reducer(arena, comm, 1);
   arena.zero_gradients();
-  reducer.begin_part(0, 1, true);
+  reducer.begin_micro_batch(0, 1, true);
   (layers.a + layers.b + layers.c).sum().backward();
   reducer.finish();  // would never end
   EXPECT_EQ(comm.waits, 3);
@@ -206,7 +206,7 @@ TEST(Reducer, LetsAThreadAdvanceSumsInPieces) {
   Reducer reducer(arena, comm, 1);
   for (int step = 0; step < 5; ++step) {
     arena.zero_gradients();
-    reducer.begin_part(0, 1, true);
+    reducer.begin_micro_batch(0, 1, true);
     layers.b.sum().backward();  // first in the arena: under way while the other is computed
     layers.a.sum().backward();
     reducer.finish();
@@ -224,7 +224,7 @@ TEST(Reducer, EndsWithWhatTheThreadMet) {
   comm.fails = true;
   Reducer reducer(arena, comm, 1);
   arena.zero_gradients();
-  reducer.begin_part(0, 1, true);
+  reducer.begin_micro_batch(0, 1, true);
   layers.b.sum().backward();
   while (comm.calls == 0) {
   }
@@ -251,7 +251,7 @@ TEST(Reducer, NamesAParameterWhoseGradientComesTwice) {
   ParameterArena arena(layers, false);
   RecordingCommunicator comm;
   Reducer reducer(arena, comm, 0);
-  reducer.begin_part(0, 1, true);
+  reducer.begin_micro_batch(0, 1, true);
   layers.a.sum().backward();
   try {
     layers.a.sum().backward();
@@ -273,7 +273,7 @@ TEST(Reducer, ExpectsNoGradientOfWhatIsNotTrainedAnyMore) {
   EXPECT_EQ(layers.b.grad().count_nonzero().item<std::int64_t>(), 0);
   // It keeps none of the later buckets waiting.
   arena.zero_gradients();
-  reducer.begin_part(0, 1, true);
+  reducer.begin_micro_batch(0, 1, true);
   comm.started.clear();
   (layers.c * 2).sum().backward();
   EXPECT_EQ(comm.started.size(), 2U);
@@ -295,7 +295,7 @@ TEST(Reducer, LeavesNoHookBehind) {
   RecordingCommunicator comm;
   {
     Reducer reducer(arena, comm, 1);
-    reducer.begin_part(0, 1, true);
+    reducer.begin_micro_batch(0, 1, true);
   }
   layers.c.sum().backward();  // the first bucket's, which a hook would start
   EXPECT_TRUE(comm.started.empty());

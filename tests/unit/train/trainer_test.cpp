@@ -42,7 +42,7 @@ class TrainerOrder : public ::testing::Test {
     BoundaryPolicy policy(comm_, rules_);
     Reducer reducer(arena_, comm_, 0);
     const auto optimizer = make_optimizer({}, arena_.values().size());
-    const auto math = make_step_math(arena_, *optimizer, 0);
+    const auto backend = make_step_backend(arena_, *optimizer, 0);
     const Schedule schedule({}, 0.01, plan_.steps_per_epoch(), plan_.steps);
     const data::ImagesView view{
         kShape, {pixels_.data(), pixels_.size()}, {labels_.data(), labels_.size()}};
@@ -57,7 +57,7 @@ class TrainerOrder : public ::testing::Test {
                                           return policy.must_stop_within(seconds);
                                         }};
     Trainer trainer(
-        {comm_, *network_, arena_, reducer, *math, schedule, batches,
+        {comm_, *network_, arena_, reducer, *backend, schedule, batches,
          [&](bool last) {
            words_.push_back(last ? "evaluate last" : "evaluate");
            during_evaluation_();

@@ -1,6 +1,6 @@
 // What: what of a step's arithmetic depends on where it runs: counting a batch, and the way from
 // the summed gradient to new weights. On a CPU every number is at hand; on a GPU nothing is read
-// back before collect(), so that the host runs ahead of the device.
+// back before drain(), so that the host runs ahead of the device.
 // Owns: sums; arena and optimizer must outlive it. Threads: one, the same on every rank.
 // Throws: what libtorch throws; UnavailableError where libtorch is too old for a device.
 #pragma once
@@ -33,32 +33,32 @@ struct StepOutcome {
   bool healthy = true;
 };
 
-class StepMath {
+class StepBackend {
  public:
-  virtual ~StepMath() = default;
+  virtual ~StepBackend() = default;
 
-  // Whether collect() costs nothing, so that it may follow every step.
-  virtual bool reads_at_once() const = 0;
+  // Whether drain() costs nothing, so that it may follow every step.
+  virtual bool drains_without_sync() const = 0;
   // The gradient with respect to the summed loss of a batch: 1 / `global_count`, scaled.
-  virtual torch::Tensor gradient_of_sum(std::uint64_t global_count) = 0;
+  virtual torch::Tensor loss_scale_gradient(std::uint64_t global_count) = 0;
   // Of a batch of the step under way: its summed loss and its logits.
   virtual void count(const TensorBatch& batch, const torch::Tensor& loss,
                      const torch::Tensor& logits) = 0;
   // Ends the step: clips the arena's gradient and updates the weights. If the gradient is not
   // finite, skips the update and restores `buffers`, which may be null.
   virtual void update(std::uint64_t step, double learning_rate, KeptBuffers* buffers = nullptr) = 0;
-  virtual StepOutcome collect() = 0;
+  virtual StepOutcome drain() = 0;
   // Waits for the device. All 0 but for fp16.
   virtual LossScale loss_scale() const { return {}; }
 };
 
 // `clip_norm`: of the whole gradient, 0: no limit (torch.nn.utils.clip_grad_norm_).
-std::unique_ptr<StepMath> make_step_math(ParameterArena& arena, Optimizer& optimizer,
-                                         double clip_norm);
+std::unique_ptr<StepBackend> make_step_backend(ParameterArena& arena, Optimizer& optimizer,
+                                               double clip_norm);
 // For an arena on any device, with an optimizer of make_device_optimizer. `scale`: where the run
 // stands; used with fp16 alone.
-std::unique_ptr<StepMath> make_device_step_math(ParameterArena& arena, Optimizer& optimizer,
-                                                double clip_norm, model::Precision precision,
-                                                LossScale scale = {});
+std::unique_ptr<StepBackend> make_device_step_backend(ParameterArena& arena, Optimizer& optimizer,
+                                                      double clip_norm, model::Precision precision,
+                                                      LossScale scale = {});
 
 }  // namespace tandem::train

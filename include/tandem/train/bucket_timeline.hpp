@@ -13,9 +13,9 @@
 
 namespace tandem::train {
 
-class ReadyTimes final : public comm::Collectives {
+class BucketTimeline final : public comm::Collectives {
  public:
-  ReadyTimes(int rank, int size) : rank_(rank), size_(size) {}
+  BucketTimeline(int rank, int size) : rank_(rank), size_(size) {}
   int rank() const override { return rank_; }
   int size() const override { return size_; }
   std::string name() const override { return "nothing"; }

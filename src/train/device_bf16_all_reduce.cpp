@@ -1,4 +1,4 @@
-#include "tandem/train/device_bfloat16_sums.hpp"
+#include "tandem/train/device_bf16_all_reduce.hpp"
 
 #include <functional>
 #include <utility>
@@ -16,7 +16,7 @@ Span<comm::Bfloat16> bfloat16s_of(const torch::Tensor& rounded) {
 
 }  // namespace
 
-class DeviceBfloat16Sums::InFlight final : public comm::Request {
+class DeviceBf16AllReduce::InFlight final : public comm::Request {
  public:
   InFlight(std::unique_ptr<comm::Request> sum, torch::Tensor rounded, torch::Tensor gradients)
       : sum_(std::move(sum)), rounded_(std::move(rounded)), gradients_(std::move(gradients)) {}
@@ -54,29 +54,29 @@ class DeviceBfloat16Sums::InFlight final : public comm::Request {
   bool taken_ = false;
 };
 
-DeviceBfloat16Sums::DeviceBfloat16Sums(comm::Collectives& carrier, torch::Tensor gradients)
-    : carrier_(carrier),
+DeviceBf16AllReduce::DeviceBf16AllReduce(comm::Collectives& inner, torch::Tensor gradients)
+    : inner_(inner),
       gradients_(std::move(gradients)),
       errors_(flat_zeros(static_cast<std::size_t>(gradients_.numel()), gradients_.device())) {}
 
-void DeviceBfloat16Sums::forget_errors() {
+void DeviceBf16AllReduce::reset_error_feedback() {
   const torch::NoGradGuard no_grad;
   errors_.zero_();
 }
 
-bool DeviceBfloat16Sums::is_ours(const void* data, comm::DataType type) const {
+bool DeviceBf16AllReduce::is_ours(const void* data, comm::DataType type) const {
   const std::less_equal<const void*> is_not_after;
   const float* first = gradients_.data_ptr<float>();
   return size() > 1 && type == comm::DataType::kFloat32 && is_not_after(first, data) &&
          !is_not_after(first + gradients_.numel(), data);
 }
 
-torch::Tensor DeviceBfloat16Sums::gradients_at(const void* data, std::size_t count) const {
+torch::Tensor DeviceBf16AllReduce::gradients_at(const void* data, std::size_t count) const {
   const std::int64_t first = static_cast<const float*>(data) - gradients_.data_ptr<float>();
   return gradients_.slice(0, first, first + static_cast<std::int64_t>(count));
 }
 
-torch::Tensor DeviceBfloat16Sums::round(const void* data, std::size_t count) {
+torch::Tensor DeviceBf16AllReduce::round(const void* data, std::size_t count) {
   const torch::NoGradGuard no_grad;
   const torch::Tensor gradients = gradients_at(data, count);
   const std::int64_t first = gradients.storage_offset() - gradients_.storage_offset();
@@ -88,32 +88,32 @@ torch::Tensor DeviceBfloat16Sums::round(const void* data, std::size_t count) {
   return rounded;
 }
 
-void DeviceBfloat16Sums::do_all_reduce(void* data, std::size_t count, comm::DataType type,
-                                       comm::Reduction op) {
+void DeviceBf16AllReduce::do_all_reduce(void* data, std::size_t count, comm::DataType type,
+                                        comm::Reduction op) {
   if (is_ours(data, type) && op == comm::Reduction::kSum) {
     const torch::Tensor rounded = round(data, count);
-    carrier_.all_reduce(bfloat16s_of(rounded));
+    inner_.all_reduce(bfloat16s_of(rounded));
     const torch::NoGradGuard no_grad;
     gradients_at(data, count).copy_(rounded);
     return;
   }
-  comm::with_values(data, count, type, [&](auto values) { carrier_.all_reduce(values, op); });
+  comm::with_values(data, count, type, [&](auto values) { inner_.all_reduce(values, op); });
 }
 
-std::unique_ptr<comm::Request> DeviceBfloat16Sums::do_iall_reduce(void* data, std::size_t count,
-                                                                  comm::DataType type) {
+std::unique_ptr<comm::Request> DeviceBf16AllReduce::do_iall_reduce(void* data, std::size_t count,
+                                                                   comm::DataType type) {
   if (is_ours(data, type)) {
     torch::Tensor rounded = round(data, count);
-    auto sum = carrier_.iall_reduce(bfloat16s_of(rounded));
+    auto sum = inner_.iall_reduce(bfloat16s_of(rounded));
     return std::make_unique<InFlight>(std::move(sum), std::move(rounded),
                                       gradients_at(data, count));
   }
   return comm::with_values(data, count, type,
-                           [&](auto values) { return carrier_.iall_reduce(values); });
+                           [&](auto values) { return inner_.iall_reduce(values); });
 }
 
-void DeviceBfloat16Sums::do_broadcast(void* data, std::size_t bytes, int root) {
-  carrier_.broadcast(Span<std::uint8_t>(static_cast<std::uint8_t*>(data), bytes), root);
+void DeviceBf16AllReduce::do_broadcast(void* data, std::size_t bytes, int root) {
+  inner_.broadcast(Span<std::uint8_t>(static_cast<std::uint8_t*>(data), bytes), root);
 }
 
 }  // namespace tandem::train

@@ -1,4 +1,4 @@
-#include "tandem/train/step_math.hpp"
+#include "tandem/train/step_backend.hpp"
 
 #include <cmath>
 #include <utility>
@@ -9,14 +9,14 @@
 namespace tandem::train {
 namespace {
 
-class HostStepMath final : public StepMath {
+class HostStepBackend final : public StepBackend {
  public:
-  HostStepMath(ParameterArena& arena, Optimizer& optimizer, double clip_norm)
+  HostStepBackend(ParameterArena& arena, Optimizer& optimizer, double clip_norm)
       : arena_(arena), optimizer_(optimizer), clip_norm_(clip_norm) {}
 
-  bool reads_at_once() const override { return true; }
+  bool drains_without_sync() const override { return true; }
 
-  torch::Tensor gradient_of_sum(std::uint64_t global_count) override {
+  torch::Tensor loss_scale_gradient(std::uint64_t global_count) override {
     return torch::full({}, 1.0 / static_cast<double>(global_count));
   }
 
@@ -51,7 +51,7 @@ class HostStepMath final : public StepMath {
     outcome_.last = std::exchange(step_, {});
   }
 
-  StepOutcome collect() override { return std::exchange(outcome_, {}); }
+  StepOutcome drain() override { return std::exchange(outcome_, {}); }
 
  private:
   void clip(double norm) {
@@ -69,9 +69,9 @@ class HostStepMath final : public StepMath {
 
 }  // namespace
 
-std::unique_ptr<StepMath> make_step_math(ParameterArena& arena, Optimizer& optimizer,
-                                         double clip_norm) {
-  return std::make_unique<HostStepMath>(arena, optimizer, clip_norm);
+std::unique_ptr<StepBackend> make_step_backend(ParameterArena& arena, Optimizer& optimizer,
+                                               double clip_norm) {
+  return std::make_unique<HostStepBackend>(arena, optimizer, clip_norm);
 }
 
 }  // namespace tandem::train

@@ -1,11 +1,11 @@
-// What: sums of gradients that travel as bfloat16 and are added in fp32, in the host's memory
+// What: gather of gradients that travel as bfloat16 and are added in fp32, in the host's memory
 // (--grad-dtype bf16).
 // Owns: what rounding has taken from each element of the gradients, and what is in flight; the
 // gradients and the communicators must outlive it. Threads: as Collectives. Throws: as its
 // communicators.
 //
-// Each rank rounds its gradients and sends each other rank a part of them (an all-to-all), the
-// owner of a part adds in the order of the ranks, rounds the sum, and all ranks get it (an
+// Each rank rounds its gradients and sends each other rank a chunk of them (an all-to-all), the
+// owner of a chunk adds in the order of the ranks, rounds the sum, and all ranks get it (an
 // all-gather): half the bytes of a sum in fp32, one rounding however many ranks there are, and the
 // same bits on all of them. What rounding takes away is added before the next rounding, so that
 // over steps nothing is lost: the sender's own, and that of a sum on its owner's side (error
@@ -20,19 +20,19 @@
 
 namespace tandem::train {
 
-class Bfloat16Sums final : public comm::Collectives {
+class Bf16AllReduce final : public comm::Collectives {
  public:
-  // `parts` and `sums`: the same ranks, twice, used for nothing else meanwhile. `carrier` takes
+  // `scatter` and `gather`: the same ranks, twice, used for nothing else meanwhile. `inner` takes
   // what is no fp32 sum within `gradients`, and of one rank everything.
-  Bfloat16Sums(comm::Collectives& carrier, comm::Communicator& parts, comm::Communicator& sums,
-               Span<float> gradients);
+  Bf16AllReduce(comm::Collectives& inner, comm::Communicator& scatter, comm::Communicator& gather,
+                Span<float> gradients);
 
-  int rank() const override { return carrier_.rank(); }
-  int size() const override { return carrier_.size(); }
-  std::string name() const override { return carrier_.name() + " as bfloat16"; }
-  bool is_test_thread_safe() const override { return carrier_.is_test_thread_safe(); }
-  // What rounding took away in sums that were only made to measure them.
-  void forget_errors();
+  int rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+  std::string name() const override { return inner_.name() + " as bfloat16"; }
+  bool is_test_thread_safe() const override { return inner_.is_test_thread_safe(); }
+  // What rounding took away in gather that were only made to measure them.
+  void reset_error_feedback();
 
  private:
   struct Buffers {
@@ -42,7 +42,7 @@ class Bfloat16Sums final : public comm::Collectives {
   bool is_ours(const void* data, comm::DataType type) const;
   float* errors_of(Span<float> values);
   std::unique_ptr<comm::Request> start(Span<float> values);
-  void add_own_part(Span<float> values, Buffers& buffers);
+  void reduce_own_chunk(Span<float> values, Buffers& buffers);
 
   void do_all_reduce(void* data, std::size_t count, comm::DataType type,
                      comm::Reduction op) override;
@@ -50,9 +50,9 @@ class Bfloat16Sums final : public comm::Collectives {
                                                 comm::DataType type) override;
   void do_broadcast(void* data, std::size_t bytes, int root) override;
 
-  comm::Collectives& carrier_;
-  comm::Communicator& parts_;
-  comm::Communicator& sums_;
+  comm::Collectives& inner_;
+  comm::Communicator& scatter_;
+  comm::Communicator& gather_;
   const Span<float> gradients_;
   std::vector<float> errors_;                     // of each gradient
   std::vector<std::shared_ptr<Buffers>> unused_;  // to use again

@@ -1,6 +1,6 @@
 // That gradients which travel as bfloat16 are summed alike on all ranks, rounded as is said, and
 // that over steps nothing of them is lost.
-#include "tandem/train/bfloat16_sums.hpp"
+#include "tandem/train/bf16_all_reduce.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/model/libtorch.hpp"
-#include "tandem/train/device_bfloat16_sums.hpp"
+#include "tandem/train/device_bf16_all_reduce.hpp"
 
 namespace tandem::train {
 namespace {
@@ -45,10 +45,10 @@ class Bfloat16SumsTest : public ::testing::Test {
   void sum() { sums_.all_reduce(Span<float>(gradients_)); }
 
   comm::MpiCommunicator world_ = comm::MpiCommunicator::world();
-  comm::MpiCommunicator parts_ = world_.duplicate();
-  comm::MpiCommunicator sums_of_parts_ = world_.duplicate();
+  comm::MpiCommunicator scatter_ = world_.duplicate();
+  comm::MpiCommunicator gather_ = world_.duplicate();
   std::vector<float> gradients_ = std::vector<float>(kSize);
-  Bfloat16Sums sums_{world_, parts_, sums_of_parts_, Span<float>(gradients_)};
+  Bf16AllReduce sums_{world_, scatter_, gather_, Span<float>(gradients_)};
 };
 
 TEST_F(Bfloat16SumsTest, RoundsWhatEachBringsAddsInFp32InRankOrderAndRoundsTheSum) {
@@ -87,7 +87,7 @@ TEST_F(Bfloat16SumsTest, ForgetsWhatItKept) {
   bring(0);
   sum();
   EXPECT_EQ(gradients_ == first, world_.size() == 1) << "nothing was kept of the first step";
-  sums_.forget_errors();
+  sums_.reset_error_feedback();
   bring(0);
   sum();
   EXPECT_EQ(gradients_, first);
@@ -109,7 +109,7 @@ TEST_F(Bfloat16SumsTest, BucketsMayBeUnderWayTogetherAndAdvanceUnevenly) {
   bring(0);
   sum();
   const std::vector<float> expected = gradients_;
-  sums_.forget_errors();
+  sums_.reset_error_feedback();
   bring(0);
   std::vector<std::unique_ptr<comm::Request>> requests;
   constexpr std::size_t kBucket = 160;
@@ -143,10 +143,10 @@ TEST(Bfloat16SumsInTwoLevels, AddWithinHostsExactlyAndGiveAllRanksTheSameBits) {
   auto down = up.duplicate();
   const bool leads = up.rank() == 0;
   auto leaders = world.split(leads ? 0 : 1);
-  auto parts = leaders.duplicate();
-  auto sums_of_parts = leaders.duplicate();
+  auto scatter = leaders.duplicate();
+  auto gather = leaders.duplicate();
   std::vector<float> gradients(3001);
-  Bfloat16Sums between(leaders, parts, sums_of_parts, Span<float>(gradients));
+  Bf16AllReduce between(leaders, scatter, gather, Span<float>(gradients));
   comm::HierarchicalAllReduce sums(world, up, down, leads ? &between : nullptr);
   for (int step = 0; step < 3; ++step) {
     for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = number(world.rank(), 0, i);
@@ -208,11 +208,11 @@ class AddsBfloat16 final : public comm::Collectives {
   comm::Collectives& mpi_;
 };
 
-TEST(DeviceBfloat16Sums, SendBfloat16AndKeepWhatRoundingTakes) {
+TEST(DeviceBf16AllReduce, SendBfloat16AndKeepWhatRoundingTakes) {
   auto world = comm::MpiCommunicator::world();
   AddsBfloat16 carrier(world);
   const torch::Tensor gradients = torch::zeros({64});
-  DeviceBfloat16Sums sums(carrier, gradients);
+  DeviceBf16AllReduce sums(carrier, gradients);
   EXPECT_EQ(sums.name(), "adder as bfloat16");
   const Span<float> memory(gradients.data_ptr<float>(), 64);
   // A quarter of the last place: in every fourth step it is enough.

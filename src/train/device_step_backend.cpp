@@ -1,7 +1,7 @@
 #include <cmath>
 #include <utility>
 
-#include "tandem/train/step_math.hpp"
+#include "tandem/train/step_backend.hpp"
 
 namespace tandem::train {
 namespace {
@@ -15,10 +15,10 @@ constexpr int kGrowthInterval = 2000;
 // Places of the sums on the device.
 enum { kLoss, kCorrect, kCounted, kSkipped, kFirstSkipped, kBadLosses, kSums };
 
-class DeviceStepMath final : public StepMath {
+class DeviceStepBackend final : public StepBackend {
  public:
-  DeviceStepMath(ParameterArena& arena, Optimizer& optimizer, double clip_norm,
-                 model::Precision precision, LossScale scale)
+  DeviceStepBackend(ParameterArena& arena, Optimizer& optimizer, double clip_norm,
+                    model::Precision precision, LossScale scale)
       : arena_(arena),
         optimizer_(optimizer),
         clip_norm_(clip_norm),
@@ -32,9 +32,9 @@ class DeviceStepMath final : public StepMath {
         last_(torch::zeros({3}, doubles())),
         norm_(torch::full({}, NAN, doubles())) {}
 
-  bool reads_at_once() const override { return false; }
+  bool drains_without_sync() const override { return false; }
 
-  torch::Tensor gradient_of_sum(std::uint64_t global_count) override {
+  torch::Tensor loss_scale_gradient(std::uint64_t global_count) override {
     const double mean = 1.0 / static_cast<double>(global_count);
     return (scales_ ? scale_.squeeze(0) : one_) * mean;
   }
@@ -55,20 +55,20 @@ class DeviceStepMath final : public StepMath {
     // Squares of floats cannot overflow in double, so it is finite where all of them are.
     const torch::Tensor norm = gradients.norm(2, torch::kFloat64);
     norm_.copy_(norm);
-    const torch::Tensor left_out = norm.isfinite().logical_not().to(torch::kFloat32);
+    const torch::Tensor skipped = norm.isfinite().logical_not().to(torch::kFloat32);
     if (clip_norm_ > 0) {
       gradients.mul_((clip_norm_ / (norm + 1e-6)).clamp_max(1).to(torch::kFloat32));
     }
-    optimizer_.step(arena_.flat_values(), gradients, learning_rate, left_out);
+    optimizer_.step(arena_.flat_values(), gradients, learning_rate, skipped);
     if (scales_) {
-      at::_amp_update_scale_(scale_, good_steps_, left_out.unsqueeze(0), kGrowth, kBackoff,
+      at::_amp_update_scale_(scale_, good_steps_, skipped.unsqueeze(0), kGrowth, kBackoff,
                              kGrowthInterval);
     }
-    if (buffers != nullptr) buffers->restore_where(left_out);
-    add_up(step, left_out);
+    if (buffers != nullptr) buffers->restore_where(skipped);
+    add_up(step, skipped);
   }
 
-  StepOutcome collect() override {
+  StepOutcome drain() override {
     const torch::Tensor sums = sums_.cpu();
     const torch::Tensor last = last_.cpu();
     const auto* sum = sums.data_ptr<double>();
@@ -103,17 +103,17 @@ class DeviceStepMath final : public StepMath {
   torch::TensorOptions doubles() const { return floats().dtype(torch::kFloat64); }
 
   // What was left out counts as nothing; its loss may be no number, so nothing is multiplied by 0.
-  void add_up(std::uint64_t step, const torch::Tensor& left_out) {
-    const torch::Tensor kept = left_out == 0;
+  void add_up(std::uint64_t step, const torch::Tensor& skipped) {
+    const torch::Tensor kept = skipped == 0;
     const auto images = static_cast<double>(step_.images);
-    const torch::Tensor is_first = left_out.logical_and(sums_[kSkipped] == 0);
+    const torch::Tensor is_first = skipped.logical_and(sums_[kSkipped] == 0);
     const torch::Tensor zero = torch::zeros_like(step_loss_);
     sums_[kFirstSkipped] = torch::where(
         is_first, torch::full_like(step_loss_, static_cast<double>(step)), sums_[kFirstSkipped]);
     sums_[kLoss] += torch::where(kept, step_loss_, zero);
     sums_[kCorrect] += step_correct_;
     sums_[kCounted] += kept * images;
-    sums_[kSkipped] += left_out;
+    sums_[kSkipped] += skipped;
     sums_[kBadLosses] += step_loss_.isfinite().logical_not();
     const torch::Tensor of_step =
         torch::stack({step_loss_, step_correct_, torch::full_like(step_loss_, images)});
@@ -143,10 +143,10 @@ class DeviceStepMath final : public StepMath {
 
 }  // namespace
 
-std::unique_ptr<StepMath> make_device_step_math(ParameterArena& arena, Optimizer& optimizer,
-                                                double clip_norm, model::Precision precision,
-                                                LossScale scale) {
-  return std::make_unique<DeviceStepMath>(arena, optimizer, clip_norm, precision, scale);
+std::unique_ptr<StepBackend> make_device_step_backend(ParameterArena& arena, Optimizer& optimizer,
+                                                      double clip_norm, model::Precision precision,
+                                                      LossScale scale) {
+  return std::make_unique<DeviceStepBackend>(arena, optimizer, clip_norm, precision, scale);
 }
 
 }  // namespace tandem::train

@@ -1,4 +1,4 @@
-#include "tandem/train/ready_times.hpp"
+#include "tandem/train/bucket_timeline.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,14 +12,14 @@ struct TwoLayers : torch::nn::Module {
   torch::Tensor b = register_parameter("b", torch::ones({40}));
 };
 
-TEST(ReadyTimes, TellWhenEachBucketWasComplete) {
+TEST(BucketTimeline, TellWhenEachBucketWasComplete) {
   TwoLayers layers;
   ParameterArena arena(layers, false);
-  ReadyTimes times(0, 2);
+  BucketTimeline times(0, 2);
   Reducer reducer(arena, times, 1);
   ASSERT_EQ(reducer.buckets().size(), 2U);
   for (int step = 0; step < 3; ++step) {
-    reducer.begin_part(0, 1, true);
+    reducer.begin_micro_batch(0, 1, true);
     (layers.a.sum() + layers.b.sum()).backward();
     reducer.finish();
   }

@@ -1,29 +1,29 @@
-#include "tandem/train/ready_times.hpp"
+#include "tandem/train/bucket_timeline.hpp"
 
 #include <utility>
 
 namespace tandem::train {
 
 // The first one that is waited for ends the step.
-struct ReadyTimes::CompletedRequest final : comm::Request {
-  explicit CompletedRequest(ReadyTimes& started_by) : times(started_by) {}
+struct BucketTimeline::CompletedRequest final : comm::Request {
+  explicit CompletedRequest(BucketTimeline& started_by) : times(started_by) {}
   void wait() override { times.end_step(); }
   bool test() override { return true; }
-  ReadyTimes& times;
+  BucketTimeline& times;
 };
 
-std::unique_ptr<comm::Request> ReadyTimes::do_iall_reduce(void*, std::size_t count,
-                                                          comm::DataType type) {
+std::unique_ptr<comm::Request> BucketTimeline::do_iall_reduce(void*, std::size_t count,
+                                                              comm::DataType type) {
   started_.push_back({count * comm::bytes_of_type(type), Clock::now()});
   return std::make_unique<CompletedRequest>(*this);
 }
 
-void ReadyTimes::do_all_reduce(void*, std::size_t count, comm::DataType type, comm::Reduction) {
+void BucketTimeline::do_all_reduce(void*, std::size_t count, comm::DataType type, comm::Reduction) {
   started_.push_back({count * comm::bytes_of_type(type), Clock::now()});
   end_step();
 }
 
-void ReadyTimes::end_step() {
+void BucketTimeline::end_step() {
   if (started_.empty()) return;
   const auto end = started_.back().at;
   buckets_.resize(started_.size());
@@ -35,7 +35,7 @@ void ReadyTimes::end_step() {
   ++steps_;
 }
 
-std::vector<BucketCost> ReadyTimes::take() {
+std::vector<BucketCost> BucketTimeline::take() {
   for (BucketCost& bucket : buckets_) bucket.seconds_before_end /= steps_;
   steps_ = 0;
   return std::exchange(buckets_, {});
