@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "bench_form.hpp"
-#include "host_sums.hpp"
+#include "cpu_all_reduce.hpp"
 #include "sum_timing.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
@@ -22,7 +22,7 @@ struct SumRequest {
   std::size_t most = 0;
   double seconds = 0;
   comm::SumAlgorithm algorithm = comm::SumAlgorithm::kFlat;
-  bool as_bfloat16 = false;
+  bool as_bf16 = false;
   bool json = false;
 };
 
@@ -41,7 +41,7 @@ SumRequest read_sum_request(Options& options) {
   }
   request.seconds = options.real("seconds", 0, 3600);
   request.algorithm = comm::sum_algorithm_of(options.choice("sum-algorithm"));
-  request.as_bfloat16 = options.choice("grad-dtype") == "bf16";
+  request.as_bf16 = options.choice("grad-dtype") == "bf16";
   request.json = options.flag("json");
   options.throw_faults("bench");
   return request;
@@ -95,7 +95,7 @@ void print_sums(const Job& job, const SumRequest& request, const std::string& tr
         {"form", "allreduce"},
         {"ranks", ranks},
         {"algorithm", comm::sum_algorithm_name(request.algorithm)},
-        {"grad_dtype", request.as_bfloat16 ? "bf16" : "fp32"},
+        {"grad_dtype", request.as_bf16 ? "bf16" : "fp32"},
         {"fit", {{"latency_seconds", fit.latency}, {"seconds_per_byte", fit.seconds_per_byte}}},
         {"sizes", sizes}};
     print_line(object.dump());
@@ -117,14 +117,14 @@ int run_bench_allreduce(Job& job, Options& options, const std::vector<std::strin
   comm::agree(job.world, job.topology.host, [&] { request = read_sum_request(options); });
   std::vector<float> values;
   comm::agree(job.world, job.topology.host, [&] { values.resize(request.most / sizeof(float)); });
-  HostSums sums(job, Span<float>(values), request.algorithm, request.as_bfloat16);
+  CpuAllReduce sums(job, Span<float>(values), request.algorithm, request.as_bf16);
   const Span<float> all = sums.shared_memory() ? sums.shared_memory()->mine() : Span<float>(values);
   const comm::BareAllReduce bare(job.world);
   std::vector<SumTiming> timings;
   std::uint64_t wrong = 0;
   for (const std::size_t bytes : sizes_between(request.least, request.most)) {
     timings.push_back(time_sums(job.world, sums.collectives(), bare, all, bytes, request.seconds,
-                                request.as_bfloat16, [&] { job.touch(); }));
+                                request.as_bf16, [&] { job.touch(); }));
     sums.reset_error_feedback();
     wrong += timings.back().wrong;
   }

@@ -5,7 +5,7 @@
 #include "bench_form.hpp"
 #include "compute.hpp"
 #include "device_choice.hpp"
-#include "gradient_path.hpp"
+#include "gradient_transport.hpp"
 #include "tandem/app/device_options.hpp"
 #include "tandem/app/train_options.hpp"
 #include "tandem/comm/agree.hpp"
@@ -20,8 +20,8 @@
 namespace tandem::app {
 namespace {
 
-constexpr data::ImageShape kShapeOfStep{3, 32, 32};
-constexpr std::int64_t kClassesOfStep = 10;
+constexpr data::ImageShape kSyntheticShape{3, 32, 32};
+constexpr std::int64_t kSyntheticClasses = 10;
 constexpr std::uint64_t kImagesOfAnEpoch = 50'000;  // CIFAR-10's
 constexpr std::uint64_t kFirstSteps = 5;            // make more than the others do
 
@@ -41,7 +41,7 @@ StepRequest read_step_request(Options& options) {
   config.precision = model::parse_precision(options.choice("precision"));
   config.channels_last = options.flag("channels-last");
   config.threads = static_cast<int>(options.count("threads", 0, 1024));
-  config.bucket_mb = options.real("bucket-mb", 0, train::kLargestBucketMb);
+  config.bucket_mb = options.real("bucket-mb", 0, train::kMaxBucketMb);
   config.bfloat16_gradients = options.choice("grad-dtype") == "bf16";
   if (config.bfloat16_gradients && config.precision == model::Precision::kFp16) {
     options.add_fault("--grad-dtype bf16 and --precision fp16 exclude each other, as for train");
@@ -117,25 +117,24 @@ int run_bench_step(Job& job, Options& options, const std::vector<std::string>&) 
   torch::manual_seed(config.seed);
   model::NetworkPtr network;
   comm::agree(job.world, job.topology.host, [&] {
-    network = model::make_network(config.model,
-                                  {kShapeOfStep.channels, kShapeOfStep.height, kShapeOfStep.width},
-                                  kClassesOfStep);
+    network = model::make_network(
+        config.model, {kSyntheticShape.channels, kSyntheticShape.height, kSyntheticShape.width},
+        kSyntheticClasses);
   });
   network->train();
   train::ParameterArena arena(*network, config.channels_last, device);
   train::broadcast_weights(job.world, arena, *network);
-  const auto carrier = make_carrier(job, request.device, choice, device);
-  GradientPath path(job, carrier.get(), arena, config);
-  constexpr double kMegabyteOfBuckets = 1 << 20;
-  train::Reducer exchange(arena, path.collectives(),
-                          static_cast<std::size_t>(config.bucket_mb * kMegabyteOfBuckets));
+  const auto device_collectives = make_device_collectives(job, request.device, choice, device);
+  GradientTransport transport(job, device_collectives.get(), arena, config);
+  train::Reducer exchange(arena, transport.collectives(),
+                          static_cast<std::size_t>(config.bucket_mb * train::kMebibyte));
   const auto arithmetic = train::BatchArithmetic::of(config, kImagesOfAnEpoch, job.topology.world);
   const auto optimizer = make_optimizer_of(config, arithmetic, arena, *network);
   const auto backend = make_step_backend_on(arena, *optimizer, config, {});
 
   const auto ranks = static_cast<std::uint64_t>(job.topology.world);
   const std::uint64_t images = config.batch_size * ranks;
-  train::SyntheticBatch batches(config.batch_size, images, kShapeOfStep, config.channels_last,
+  train::SyntheticBatch batches(config.batch_size, images, kSyntheticShape, config.channels_last,
                                 device);
   train::TimedStep step(*network, arena, config.precision, train::TimedStep::Wait::kAfterEachPhase);
   std::vector<train::StepCost> costs;
@@ -151,8 +150,9 @@ int run_bench_step(Job& job, Options& options, const std::vector<std::string>&) 
   std::sort(timing.images_per_second.begin(), timing.images_per_second.end());
   timing.phases = train::of_slowest_rank(job.world, costs);
   timing.phases.data = 0;  // the same batch each time
-  comm::agree_on_rank_0(
-      job.world, [&] { print_step(job, request, timing, exchange.describe() + path.describe()); });
+  comm::agree_on_rank_0(job.world, [&] {
+    print_step(job, request, timing, exchange.describe() + transport.describe());
+  });
   return 0;
 }
 

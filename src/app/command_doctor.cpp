@@ -1,4 +1,4 @@
-// tandem doctor: what is wrong with a job, found out in one collective run, and the cure.
+// tandem doctor: what is wrong with a job, found out in one collective run, and the fix.
 #include <algorithm>
 #include <limits>
 #include <set>
@@ -52,7 +52,7 @@ Json to_json(const Finding& finding) {
   return {{"code", finding.code},
           {"severity", finding.is_error() ? "error" : "warning"},
           {"what", finding.what},
-          {"cure", finding.cure},
+          {"cure", finding.fix},
           {"ranks", finding.ranks}};
 }
 
@@ -67,7 +67,7 @@ ExitCode print_examination(const Examination& examination, bool json) {
     print_line(object.dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {
     for (const Finding& finding : findings) {
-      print_line(finding.code + " " + finding.what + "\n     cure: " + finding.cure);
+      print_line(finding.code + " " + finding.what + "\n     cure: " + finding.fix);
     }
     print_line(describe_end_of(examination, findings));
   }

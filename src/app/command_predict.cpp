@@ -76,7 +76,7 @@ ExitCode print_results(const data::PictureBatch& batch, const std::vector<Guesse
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (const auto& fault = batch.faults[i]) {
       print_error(escape_for_terminal(fault->message));  // a name may hold a newline
-      code = weightier(code, fault->code);
+      code = worse_of(code, fault->code);
     } else {
       print_line(table != nullptr ? table->line(batch.files[i], guesses[i])
                                   : prediction_json(batch.files[i], guesses[i]));
@@ -121,7 +121,7 @@ int run_predict(const Arguments& arguments) {
   while (const auto batch = batches.next()) {
     const std::vector<Guesses> guesses = classify(*network, *batch, layout, description);
     if (!std::exchange(headed, true)) print_line(table.header());
-    code = weightier(code, print_results(*batch, guesses, request.json ? nullptr : &table));
+    code = worse_of(code, print_results(*batch, guesses, request.json ? nullptr : &table));
   }
   return static_cast<int>(code);
 }

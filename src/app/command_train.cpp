@@ -4,18 +4,17 @@
 #include <chrono>
 #include <optional>
 
+#include "checkpoint_manager.hpp"
 #include "compute.hpp"
 #include "device_choice.hpp"
 #include "doctor/start_checks.hpp"
-#include "gradient_path.hpp"
+#include "gradient_transport.hpp"
 #include "last_evaluation.hpp"
 #include "plan.hpp"
-#include "run_board.hpp"
 #include "run_console.hpp"
 #include "run_end.hpp"
 #include "run_evaluation.hpp"
 #include "run_identity.hpp"
-#include "run_keeper.hpp"
 #include "run_network.hpp"
 #include "run_report.hpp"
 #include "run_rules.hpp"
@@ -34,25 +33,25 @@
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/replicate.hpp"
 #include "tandem/train/shard_reducer.hpp"
+#include "tensorboard_start.hpp"
 
 namespace tandem::app {
 namespace {
 
-constexpr std::size_t kMegabyte = std::size_t{1} << 20;
 constexpr std::size_t kWorstImages = 24;  // that the page shows
 
 std::size_t bucket_bytes_of(const train::TrainConfig& config) {
-  return static_cast<std::size_t>(config.bucket_mb * static_cast<double>(kMegabyte));
+  return static_cast<std::size_t>(config.bucket_mb * train::kMebibyte);
 }
 
 std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::TrainConfig& config,
                                                        train::ParameterArena& arena,
                                                        model::Network& network,
-                                                       comm::Collectives& carrier) {
+                                                       comm::Collectives& gradients) {
   if (config.virtual_ranks > 0) {
     return std::make_unique<train::ShardReducer>(arena, network, job.world);
   }
-  return std::make_unique<train::Reducer>(arena, carrier, bucket_bytes_of(config));
+  return std::make_unique<train::Reducer>(arena, gradients, bucket_bytes_of(config));
 }
 
 int run_train(Job& job, const Arguments& arguments) {
@@ -119,14 +118,15 @@ int run_train(Job& job, const Arguments& arguments) {
   train::broadcast_weights(job.world, arena, *network);
 
   // 4. What a step is made of.
-  const auto carrier = make_carrier(job, request.device, choice, device);
+  const auto device_collectives = make_device_collectives(job, request.device, choice, device);
   std::optional<comm::Watchdog::ConnectionCheck> watched;
-  if (supervision.watchdog() && carrier) watched.emplace(*supervision.watchdog(), *carrier);
-  GradientPath path(job, carrier.get(), arena, config);
-  comm::Collectives& gradients = path.collectives();
-  settle_bucket_size(job, start, options, config, arithmetic, gradients, arena, *network,
-                     info.shape);
-  path.reset_error_feedback();
+  if (supervision.watchdog() && device_collectives)
+    watched.emplace(*supervision.watchdog(), *device_collectives);
+  GradientTransport transport(job, device_collectives.get(), arena, config);
+  comm::Collectives& gradients = transport.collectives();
+  resolve_bucket_size(job, start, options, config, arithmetic, gradients, arena, *network,
+                      info.shape);
+  transport.reset_error_feedback();
   const auto exchange = make_exchange(job, config, arena, *network, gradients);
   const auto optimizer = make_optimizer_of(config, arithmetic, arena, *network);
   restore_state(job, start, *network, arena, *optimizer);
@@ -145,24 +145,24 @@ int run_train(Job& job, const Arguments& arguments) {
   const auto backend = make_step_backend_on(arena, *optimizer, config, start.state.loss_scale);
 
   if (request.reporting.plan) {
-    print_plan(
-        job,
-        {config, arithmetic, image_count, exchange->describe() + path.describe(), path.algorithm()},
-        {job.world, gradients, *network, arena, *backend, *batches,
-         plan.micro_batches_of_rank(job.topology.world), config.precision, bucket_bytes_of(config),
-         touch},
-        *exchange, request.reporting.json);
+    print_plan(job,
+               {config, arithmetic, image_count, exchange->describe() + transport.describe(),
+                transport.algorithm()},
+               {job.world, gradients, *network, arena, *backend, *batches,
+                plan.micro_batches_of_rank(job.topology.world), config.precision,
+                bucket_bytes_of(config), touch},
+               *exchange, request.reporting.json);
     return 0;
   }
 
   // 5. Say what is about to happen.
-  const Workers workers{job.topology.world,
-                        threads,
-                        device.is_cpu() ? "cpu" : "cuda",
-                        gradients.has_async_progress() ? "nccl" : "mpi",
-                        config.virtual_ranks > 0,
-                        path.algorithm(),
-                        options.text("grad-dtype")};
+  const ComputeSetup setup{job.topology.world,
+                           threads,
+                           device.is_cpu() ? "cpu" : "cuda",
+                           gradients.has_async_progress() ? "nccl" : "mpi",
+                           config.virtual_ranks > 0,
+                           transport.algorithm(),
+                           options.text("grad-dtype")};
   const RankTable ranks = make_rank_table(job, threads, choice.devices);
   RankFacts facts = look_at_start(job, threads);
   if (choice.mine.gpu && request.reporting.system_interval_seconds > 0) {
@@ -171,7 +171,7 @@ int run_train(Job& job, const Arguments& arguments) {
   warn_of_start(job, facts);
   if (!request.reporting.quiet && job.is_root()) {
     show_line(banner(options, images, config, arithmetic, ranks, arena.parameter_count(),
-                     exchange->describe() + path.describe()));
+                     exchange->describe() + transport.describe()));
     if (!choice.note.empty()) show_line(choice.note + "\n");
   }
   std::optional<metrics::RunFolder> folder;  // on rank 0
@@ -197,32 +197,33 @@ int run_train(Job& job, const Arguments& arguments) {
          request.reporting.histograms_every, visit_weights_of(arena)},
         [&] { return describe_for_tensorboard(options, command_line, images, arithmetic, ranks); },
         std::move(seen));
-    if (request.safekeeping.save_best) {
+    if (request.checkpoint_policy.save_best) {
       best_accuracy = train::CheckpointStore(folder->checkpoints_path(), touch).best_accuracy();
     }
-    report_start(start, arithmetic.steps_per_epoch, workers, sinks, request.reporting.quiet);
+    report_start(start, arithmetic.steps_per_epoch, setup, sinks, request.reporting.quiet);
   });
 
   // 6. Keep it safe.
   std::map<std::string, std::string> kept = description.to_metadata();
   kept["global_batch"] = std::to_string(arithmetic.global_batch);
-  kept.merge(workers.to_metadata());
+  kept.merge(setup.to_metadata());
   kept["bucket_mb"] = format_real(config.bucket_mb);
   kept["options"] = options_to_keep(options);
-  RunKeeper keeper({job.world, *network, arena, *optimizer}, request.safekeeping,
-                   boundary_rules_of(request.safekeeping, arithmetic, start.state.step, began),
-                   folder ? &*folder : nullptr, std::move(kept), sinks, best_accuracy,
-                   start.resumes ? std::make_optional(start.state) : std::nullopt, touch);
+  CheckpointManager checkpoints(
+      {job.world, *network, arena, *optimizer}, request.checkpoint_policy,
+      boundary_rules_of(request.checkpoint_policy, arithmetic, start.state.step, began),
+      folder ? &*folder : nullptr, std::move(kept), sinks, best_accuracy,
+      start.resumes ? std::make_optional(start.state) : std::nullopt, touch);
 
   // 7. Train.
   const auto between_batches = [&](double seconds) {
     heartbeats.touch();
-    return keeper.must_stop_within(seconds);
+    return checkpoints.must_stop_within(seconds);
   };
   RunEvaluation evaluation(job, *network, images,
                            {transform, config.precision, info.classes.size(), device,
                             between_batches, kWorstImages, false, config.eval_batch_size},
-                           request.reporting.views, keeper);
+                           request.reporting.views, checkpoints);
   std::optional<train::StepProfiler> profiler;
   if (request.reporting.profile) {
     profiler.emplace(job.world, heartbeats, *request.reporting.profile, device,
@@ -234,8 +235,8 @@ int run_train(Job& job, const Arguments& arguments) {
   train::Trainer trainer(
       {job.world, *network, arena, *exchange, *backend, schedule, *batches,
        [&](bool last) { return evaluation.test(last); }, evaluation.validation(), sinks,
-       [&](std::uint64_t step, bool evaluated) { return keeper.decide(step, evaluated); },
-       [&](const train::TrainingState& state) { keeper.save(state); }, &progress,
+       [&](std::uint64_t step, bool evaluated) { return checkpoints.decide(step, evaluated); },
+       [&](const train::TrainingState& state) { checkpoints.save(state); }, &progress,
        [&] { return system.take(); },
        [&](const train::Evaluation& found) { keep_evaluation(*folder, found, images); }},
       trainer_settings_of(request, arithmetic, plan), start.state);
@@ -245,7 +246,7 @@ int run_train(Job& job, const Arguments& arguments) {
     job.warn("--profile " + options.text("profile") + ": the run made no such step");
   }
   heartbeats.report(result.steps, comm::Phase::kCheckpoint);
-  const RunEnd end{folder, result, startup.count(), keeper.finish()};
+  const RunEnd end{folder, result, startup.count(), checkpoints.finish()};
   if (!result.stopped) {
     for (const auto& sink : sinks) sink->finish();
   }

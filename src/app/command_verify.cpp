@@ -58,7 +58,7 @@ ExitCode verify_run(const std::string& folder, bool run_network) {
   ExitCode code = ExitCode::kDone;
   std::set<std::string> said;
   for (const std::string& path : paths) {
-    code = weightier(code, checked(said, [&] { return verify_model(path, run_network); }));
+    code = worse_of(code, checked(said, [&] { return verify_model(path, run_network); }));
   }
   return code;
 }
@@ -93,7 +93,7 @@ int run_verify(const Arguments& arguments) {
       verify_data(path, seal);
       return ExitCode::kDone;
     });
-    code = weightier(code, found);
+    code = worse_of(code, found);
   }
   return static_cast<int>(code);
 }

@@ -64,8 +64,9 @@ int use_threads_of(Job& job, const train::TrainConfig& config) {
   return use_threads(fewest, fewest);
 }
 
-std::unique_ptr<comm::Collectives> make_carrier(Job& job, const DeviceOptions& options,
-                                                const DeviceChoice& choice, torch::Device device) {
+std::unique_ptr<comm::Collectives> make_device_collectives(Job& job, const DeviceOptions& options,
+                                                           const DeviceChoice& choice,
+                                                           torch::Device device) {
   if (!choice.mine.gpu) return nullptr;
   if (job.topology.world == 1 && options.request.backend != comm::Backend::kNccl) return nullptr;
   if (choice.backend == comm::Backend::kMpi) {
@@ -108,13 +109,13 @@ std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
                                                   std::move(sampler), device);
 }
 
-void settle_bucket_size(Job& job, const RunStart& start, Options& options,
-                        train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
-                        comm::Collectives& carrier, train::ParameterArena& arena,
-                        model::Network& network, data::ImageShape shape) {
-  // With a GPU hooks run on a thread of autograd's, where a carrier over MPI calls MPI.
-  const bool can_overlap =
-      arena.device().is_cpu() || carrier.has_async_progress() || comm::Runtime::allows_threads();
+void resolve_bucket_size(Job& job, const RunStart& start, Options& options,
+                         train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
+                         comm::Collectives& collectives, train::ParameterArena& arena,
+                         model::Network& network, data::ImageShape shape) {
+  // With a GPU hooks run on a thread of autograd's, where a collectives over MPI calls MPI.
+  const bool can_overlap = arena.device().is_cpu() || collectives.has_async_progress() ||
+                           comm::Runtime::allows_threads();
   const auto measured = [&] {
     train::ProbeConfig probe;
     const auto ranks = static_cast<std::uint64_t>(job.topology.world);
@@ -123,20 +124,20 @@ void settle_bucket_size(Job& job, const RunStart& start, Options& options,
     probe.shape = shape;
     probe.precision = config.precision;
     probe.channels_last = config.channels_last;
-    return train::measure_bucket_mb(job.world, carrier, arena, network, probe);
+    return train::measure_bucket_mb(job.world, collectives, arena, network, probe);
   };
   if (config.measure_bucket || !options.is_set("bucket-mb")) {
     config.bucket_mb = start.bucket_mb                            ? *start.bucket_mb
                        : config.virtual_ranks > 0 || !can_overlap ? 0
                        : config.measure_bucket                    ? measured()
-                       : carrier.has_async_progress()             ? kNcclBucketMb
+                       : collectives.has_async_progress()         ? kNcclBucketMb
                                                                   : 0;
   }
   if (!can_overlap && config.bucket_mb > 0) {
     job.warn("this MPI has no MPI_THREAD_MULTIPLE, so gradients are exchanged after backward");
     config.bucket_mb = 0;
   }
-  options.settle("bucket-mb", format_real(config.bucket_mb));
+  options.resolve("bucket-mb", format_real(config.bucket_mb));
 }
 
 std::uint64_t early_steps_of(const train::TrainConfig& config,

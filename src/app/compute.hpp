@@ -29,8 +29,9 @@ int use_threads_of(Job& job, const train::TrainConfig& config);
 // Collective. What carries gradients between GPUs; nothing where ranks compute on CPUs, whose
 // gradients MPI finds where they are, and for one rank, unless it asks for NCCL. The job must
 // outlive it.
-std::unique_ptr<comm::Collectives> make_carrier(Job& job, const DeviceOptions& options,
-                                                const DeviceChoice& choice, torch::Device device);
+std::unique_ptr<comm::Collectives> make_device_collectives(Job& job, const DeviceOptions& options,
+                                                           const DeviceChoice& choice,
+                                                           torch::Device device);
 
 // Of this rank's GPU, or of its share of one; 0: none.
 std::uint64_t memory_of_gpu(const DeviceChoice& choice, const comm::DeviceRequest& request,
@@ -44,12 +45,12 @@ std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
                                                  torch::Device device, std::uint64_t gpu_bytes);
 
 // Collective. Where --bucket-mb is auto or not given, the size that the run had when it began; for
-// a new run what is measured now, or what suits the carrier. `options` and `config` then have the
-// number.
-void settle_bucket_size(Job& job, const RunStart& start, Options& options,
-                        train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
-                        comm::Collectives& carrier, train::ParameterArena& arena,
-                        model::Network& network, data::ImageShape shape);
+// a new run what is measured now, or what suits the collectives. `options` and `config` then have
+// the number.
+void resolve_bucket_size(Job& job, const RunStart& start, Options& options,
+                         train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
+                         comm::Collectives& collectives, train::ParameterArena& arena,
+                         model::Network& network, data::ImageShape shape);
 
 // 0: a parameter is trained to the end.
 std::uint64_t early_steps_of(const train::TrainConfig& config,

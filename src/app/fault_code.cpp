@@ -20,7 +20,7 @@ int weight_of(ExitCode code) {
 
 }  // namespace
 
-ExitCode weightier(ExitCode one, ExitCode other) {
+ExitCode worse_of(ExitCode one, ExitCode other) {
   return weight_of(one) >= weight_of(other) ? one : other;
 }
 

@@ -6,8 +6,8 @@
 
 namespace tandem::app {
 
-// The weightier of two, whatever their order: damage, then what could not be read, then what is
+// The worse_of of two, whatever their order: damage, then what could not be read, then what is
 // missing, then no fault. Any other outweighs all of them, the higher number first.
-ExitCode weightier(ExitCode one, ExitCode other);
+ExitCode worse_of(ExitCode one, ExitCode other);
 
 }  // namespace tandem::app

@@ -31,7 +31,7 @@ struct Plan {
   train::Forecast forecast;
   double images_per_second = 0;
   double seconds = 0;  // of all steps
-  std::vector<CarriedPlan> carried;
+  std::vector<ScalingProjection> projections;
 };
 
 Plan make_plan(Job& job, const PlannedRun& run, const train::ForecastContext& context,
@@ -56,19 +56,19 @@ Plan make_plan(Job& job, const PlannedRun& run, const train::ForecastContext& co
     plan.sent_bytes = train::sent_bytes(plan.gradient_bytes, plan.ranks);
   }
   if (!is_virtual) {
-    plan.carried =
-        carry_plan(plan.forecast, run.arithmetic.global_batch, plan.ranks, plan.hosts, has_levels);
+    plan.projections = project_scaling(plan.forecast, run.arithmetic.global_batch, plan.ranks,
+                                       plan.hosts, has_levels);
   }
   return plan;
 }
 
 Json plan_to_json(const Plan& plan, const PlannedRun& run) {
   const train::StepCost step = plan.forecast.step();
-  Json carried = Json::array();
-  for (const CarriedPlan& each : plan.carried) {
-    carried.push_back({{"ranks", each.ranks},
-                       {"images_per_second_doubling", each.doubling},
-                       {"images_per_second_ring", each.ring}});
+  Json projections = Json::array();
+  for (const ScalingProjection& each : plan.projections) {
+    projections.push_back({{"ranks", each.ranks},
+                           {"images_per_second_doubling", each.doubling},
+                           {"images_per_second_ring", each.ring}});
   }
   return {{"plan", run.config.model},
           {"ranks", plan.ranks},
@@ -96,17 +96,17 @@ Json plan_to_json(const Plan& plan, const PlannedRun& run) {
             {"step", plan.forecast.seconds()}}},
           {"predicted_images_per_second", plan.images_per_second},
           {"predicted_seconds", plan.seconds},
-          {"carried", carried}};
+          {"carried", projections}};
 }
 
 std::string bytes_text(double bytes) { return format_bytes(static_cast<std::uint64_t>(bytes)); }
 std::string count_text_of(double count) { return format_count(static_cast<std::int64_t>(count)); }
 std::string milliseconds(double seconds) { return format_fixed(1e3 * seconds, 2); }
 
-std::string describe_carried(const Plan& plan) {
-  if (plan.carried.empty()) return "";
+std::string describe_projections(const Plan& plan) {
+  if (plan.projections.empty()) return "";
   std::vector<std::vector<std::string>> rows{{"ranks", "images/s", "with a ring"}};
-  for (const CarriedPlan& each : plan.carried) {
+  for (const ScalingProjection& each : plan.projections) {
     rows.push_back(
         {count_text_of(each.ranks), count_text_of(each.doubling), count_text_of(each.ring)});
   }
@@ -136,7 +136,7 @@ std::string plan_to_text(const Plan& plan, const PlannedRun& run) {
                        row("update", step.update)}) +
          "\n\npredicted: " + milliseconds(plan.forecast.seconds()) + " ms a step, " +
          count_text_of(plan.images_per_second) + " images/s, " + format_duration(plan.seconds) +
-         " for all steps, without evaluation and checkpoints" + describe_carried(plan);
+         " for all steps, without evaluation and checkpoints" + describe_projections(plan);
 }
 
 }  // namespace
@@ -163,20 +163,21 @@ std::uint64_t images_of_steps(const train::TrainConfig& config,
          std::min(rest * arithmetic.global_batch, per_epoch);
 }
 
-std::vector<CarriedPlan> carry_plan(const train::Forecast& forecast, std::uint64_t global_batch,
-                                    int ranks, int hosts, bool two_levels) {
-  std::vector<CarriedPlan> plans;
+std::vector<ScalingProjection> project_scaling(const train::Forecast& forecast,
+                                               std::uint64_t global_batch, int ranks, int hosts,
+                                               bool two_levels) {
+  std::vector<ScalingProjection> plans;
   const int of = two_levels ? hosts : ranks;
   if (of == 1) return plans;  // nothing is known of links
   for (const int to : kCarriedRanks) {
     if (to <= ranks) continue;
     const double batch = static_cast<double>(global_batch) * to / ranks;
     const auto rate = [&](train::Rounds rounds) {
-      train::Forecast carried = forecast;
+      train::Forecast projected = forecast;
       const int many = two_levels ? std::max(hosts, to * hosts / ranks) : to;
-      carried.sum = train::extrapolate(forecast.sum, of, many, rounds);
-      carried.agreement = train::extrapolate({forecast.agreement, 0}, of, many, rounds).latency;
-      return batch / carried.seconds();
+      projected.sum = train::extrapolate(forecast.sum, of, many, rounds);
+      projected.agreement = train::extrapolate({forecast.agreement, 0}, of, many, rounds).latency;
+      return batch / projected.seconds();
     };
     plans.push_back({to, rate(train::Rounds::kDoubling), rate(train::Rounds::kRing)});
   }

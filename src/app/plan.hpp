@@ -33,14 +33,15 @@ std::uint64_t images_of_steps(const train::TrainConfig& config,
 
 // The model's answer for another number of ranks with as many images each, over links of the same
 // kind.
-struct CarriedPlan {
+struct ScalingProjection {
   int ranks = 0;
   double doubling = 0;  // images/s where rounds grow as log2(ranks)
   double ring = 0;      // where they grow as the ranks
 };
 
 // Where ranks are in two levels it is hosts that grow in number.
-std::vector<CarriedPlan> carry_plan(const train::Forecast& forecast, std::uint64_t global_batch,
-                                    int ranks, int hosts, bool two_levels);
+std::vector<ScalingProjection> project_scaling(const train::Forecast& forecast,
+                                               std::uint64_t global_batch, int ranks, int hosts,
+                                               bool two_levels);
 
 }  // namespace tandem::app

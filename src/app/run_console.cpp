@@ -26,11 +26,11 @@ RunConsole::RunConsole(Job& job, const TrainReporting& reporting) {
   const bool wants_progress = reporting.progress && !reporting.quiet;
   if (job.is_root() && wants_progress) terminal_ = Terminal::find();
   if (reporting.quiet) {
-    progress_ = metrics::Progress::kQuiet;
+    progress_ = metrics::ProgressStyle::kQuiet;
   } else if (!reporting.progress) {
-    progress_ = metrics::Progress::kNone;
+    progress_ = metrics::ProgressStyle::kNone;
   } else if (terminal_) {
-    progress_ = metrics::Progress::kLive;
+    progress_ = metrics::ProgressStyle::kLive;
   }
   int streams = 0;
   if (terminal_ && terminal_->shows_standard_output()) streams += kOutput;

@@ -27,7 +27,7 @@ class RunConsole {
 
  private:
   std::optional<Terminal> terminal_;  // on rank 0, where it shows a live line
-  metrics::Progress progress_ = metrics::Progress::kLines;
+  metrics::ProgressStyle progress_ = metrics::ProgressStyle::kLines;
   std::vector<int> log_ranks_;
 };
 

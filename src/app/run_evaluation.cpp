@@ -6,7 +6,7 @@ train::Evaluation RunEvaluation::test(bool last) {
   settings_.views = last && views_;
   train::Evaluation result =
       train::evaluate(job_.world, network_, images_.view(data::Split::kTest), settings_);
-  if (!holds_out()) keeper_.consider(result);
+  if (!holds_out()) checkpoints_.consider(result);
   return result;
 }
 
@@ -16,7 +16,7 @@ std::function<train::Evaluation()> RunEvaluation::validation() {
     settings_.views = false;
     train::Evaluation result =
         train::evaluate(job_.world, network_, images_.validation(), settings_);
-    keeper_.consider(result);
+    checkpoints_.consider(result);
     return result;
   };
 }

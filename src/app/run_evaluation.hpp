@@ -5,7 +5,7 @@
 
 #include <functional>
 
-#include "run_keeper.hpp"
+#include "checkpoint_manager.hpp"
 #include "tandem/app/job.hpp"
 #include "tandem/train/evaluator.hpp"
 #include "tandem/train/image_store.hpp"
@@ -16,17 +16,18 @@ class RunEvaluation {
  public:
   // `views`: test-time augmentation, at the end of the run.
   RunEvaluation(Job& job, model::Network& network, const train::ImageStore& images,
-                const train::EvaluationSettings& settings, bool views, RunKeeper& keeper)
+                const train::EvaluationSettings& settings, bool views,
+                CheckpointManager& checkpoints)
       : job_(job),
         network_(network),
         images_(images),
         settings_(settings),
         views_(views),
-        keeper_(keeper) {}
+        checkpoints_(checkpoints) {}
 
-  // Collective. The keeper considers it where nothing is held out.
+  // Collective. The checkpoints considers it where nothing is held out.
   train::Evaluation test(bool last);
-  // Collective, as the keeper's choice is then; empty where nothing is held out.
+  // Collective, as the checkpoints's choice is then; empty where nothing is held out.
   std::function<train::Evaluation()> validation();
 
  private:
@@ -37,7 +38,7 @@ class RunEvaluation {
   const train::ImageStore& images_;
   train::EvaluationSettings settings_;
   const bool views_;
-  RunKeeper& keeper_;
+  CheckpointManager& checkpoints_;
 };
 
 }  // namespace tandem::app

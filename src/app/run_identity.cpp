@@ -62,7 +62,7 @@ std::string options_to_keep(const Options& options) {
   return kept.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
-Json kept_options(const RunStart& start) {
+Json saved_options(const RunStart& start) {
   const auto& metadata = start.checkpoint->metadata;
   const auto found = metadata.find("options");
   return found == metadata.end() ? Json() : parse_json_or_discard(found->second);
@@ -88,7 +88,7 @@ std::vector<std::string> differences_from(const RunStart& start, const Options& 
   // A network file is compared by its content, not by its name.
   const bool has_file = !field("network_sha256").empty() && !network_sha256.empty();
   if (has_file) compare("SHA-256 of the network", field("network_sha256"), network_sha256);
-  const Json kept = kept_options(start);
+  const Json kept = saved_options(start);
   for (const std::string name : kFixedOptions) {
     if (name == "model" && has_file) continue;
     // A run of an older program, without this option, had its default.

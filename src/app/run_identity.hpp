@@ -27,7 +27,7 @@ std::vector<std::string> differences_from(const RunStart& start, const Options& 
 // The options that a checkpoint keeps for that comparison, as JSON.
 std::string options_to_keep(const Options& options);
 // Reads them back on rank 0; null or discarded if the checkpoint has none that can be read.
-Json kept_options(const RunStart& start);
+Json saved_options(const RunStart& start);
 
 // A resumed run keeps its global batch for any number of ranks.
 void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config);

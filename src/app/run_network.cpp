@@ -24,7 +24,7 @@ NetworkFile network_to_go_on_with(const RunStart& start, const std::string& mode
   NetworkFile copy = read_network_file(start.folder->network_path(), digest->second);
   if (file_exists(model)) {
     copy.sha256 = read_network_file(model).sha256;
-  } else if (const std::string before = text_of(kept_options(start), "model"); before != model) {
+  } else if (const std::string before = text_of(saved_options(start), "model"); before != model) {
     throw MissingInputError("--model " + model + ": is not there; the run was started with " +
                             before + ", of which it has a copy");
   }
@@ -102,7 +102,7 @@ void let_learn_from_data(Job& job, const RunStart& start, const train::TrainConf
     const data::DatasetInfo& info = images.info();
     const data::Transform transform(info.shape, data::Layout::kPlanar, info.mean, info.std);
     const data::Batch batch = data::make_batch(view, transform, {}, std::move(request));
-    network.learn_from(
+    network.init_from_data(
         train::tensor_of(batch.images.get(), batch.size(), info.shape, transform.layout()));
   });
 }

@@ -5,13 +5,13 @@
 
 namespace tandem::app {
 
-train::BoundaryRules boundary_rules_of(const Safekeeping& safekeeping,
+train::BoundaryRules boundary_rules_of(const CheckpointPolicy& checkpoint_policy,
                                        const train::BatchArithmetic& arithmetic,
                                        std::uint64_t first_step,
                                        std::chrono::steady_clock::time_point began) {
   train::BoundaryRules rules;
-  rules.every = safekeeping.checkpoint_every;
-  rules.stop_after_seconds = safekeeping.stop_after_seconds;
+  rules.every = checkpoint_policy.checkpoint_every;
+  rules.stop_after_seconds = checkpoint_policy.stop_after_seconds;
   rules.start = began;
   rules.first_step = first_step;
   rules.total_steps = arithmetic.total_steps;
@@ -30,7 +30,7 @@ train::TrainerSettings trainer_settings_of(const TrainRequest& request,
   settings.sums_loss = config.sums_loss;
   settings.early_steps = early_steps_of(config, arithmetic);
   settings.label_smoothing = config.label_smoothing;
-  settings.skip_nonfinite = request.safekeeping.skip_nonfinite;
+  settings.skip_nonfinite = request.checkpoint_policy.skip_nonfinite;
   settings.eval_every = config.eval_every;
   settings.log_every = config.log_every;
   return settings;

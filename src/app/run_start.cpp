@@ -116,7 +116,7 @@ RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings
   const auto& metadata = start.checkpoint->metadata;
   const auto bucket = metadata.find("bucket_mb");
   if (bucket != metadata.end()) {
-    start.bucket_mb = parse_real(bucket->second, 0, train::kLargestBucketMb,
+    start.bucket_mb = parse_real(bucket->second, 0, train::kMaxBucketMb,
                                  start.checkpoint_path + ": its metadata's bucket_mb");
   }
   return start;
@@ -206,14 +206,14 @@ metrics::RunFolder open_folder(RunStart& start) {
   return std::move(*start.folder);
 }
 
-void report_start(const RunStart& start, std::uint64_t steps_per_epoch, const Workers& workers,
+void report_start(const RunStart& start, std::uint64_t steps_per_epoch, const ComputeSetup& setup,
                   const metrics::Sinks& sinks, bool quiet) {
   if (!start.refused.empty()) print_warning("checkpoints were refused:\n  " + start.refused);
   if (!start.resumes) return;
   const double epoch = static_cast<double>(start.state.step) / static_cast<double>(steps_per_epoch);
   const std::string text = "resumed from " + start.checkpoint_path + ": step " +
                            std::to_string(start.state.step) + ", epoch " + format_fixed(epoch, 2) +
-                           describe_change(start.checkpoint->metadata, workers, start.global_batch);
+                           describe_change(start.checkpoint->metadata, setup, start.global_batch);
   if (!quiet) show_line(text);
   for (const auto& sink : sinks) sink->on_note({"resume", start.state.step, epoch, text});
 }

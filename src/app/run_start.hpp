@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 
+#include "compute_setup.hpp"
 #include "tandem/app/job.hpp"
 #include "tandem/app/train_options.hpp"
 #include "tandem/core/json.hpp"
@@ -17,7 +18,6 @@
 #include "tandem/train/optimizer.hpp"
 #include "tandem/train/parameter_arena.hpp"
 #include "tandem/train/training_state.hpp"
-#include "workers.hpp"
 
 namespace tandem::app {
 
@@ -65,7 +65,7 @@ Json complete_summary(const RunStart& start, std::uint64_t total_steps);
 metrics::RunFolder open_folder(RunStart& start);
 
 // Rank 0: what a person should know of how the run begins.
-void report_start(const RunStart& start, std::uint64_t steps_per_epoch, const Workers& workers,
+void report_start(const RunStart& start, std::uint64_t steps_per_epoch, const ComputeSetup& setup,
                   const metrics::Sinks& sinks, bool quiet);
 
 }  // namespace tandem::app

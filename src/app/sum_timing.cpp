@@ -11,16 +11,16 @@ namespace {
 
 constexpr double kShortestBlock = 0.002;  // seconds; one sum of few bytes is too short to time
 constexpr double kShortest = 1e-9;        // what a clock may not show
-constexpr double kMostInBlock = 1000;
-constexpr int kFewestPairsOfSums = 5;
-constexpr int kMostPairsOfSums = 1000;
+constexpr double kMaxSumsPerBlock = 1000;
+constexpr int kMinTimedPairs = 5;
+constexpr int kMaxTimedPairs = 1000;
 constexpr std::size_t kNumbers = 3;
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-double median_of_times(std::vector<double> values) {
+double median_seconds(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
@@ -98,9 +98,9 @@ SumTiming time_sums(comm::Communicator& world, comm::Collectives& ours,
   sum_bare();
   double plan[2] = {0, 0};
   plan[0] = std::max({time_block(world, 1, sum_ours), time_block(world, 1, sum_bare), kShortest});
-  plan[1] = std::clamp(std::ceil(kShortestBlock / plan[0]), 1.0, kMostInBlock);
-  plan[0] = std::clamp(seconds / (2 * plan[0] * plan[1]), 1.0 * kFewestPairsOfSums,
-                       1.0 * kMostPairsOfSums);
+  plan[1] = std::clamp(std::ceil(kShortestBlock / plan[0]), 1.0, kMaxSumsPerBlock);
+  plan[0] =
+      std::clamp(seconds / (2 * plan[0] * plan[1]), 1.0 * kMinTimedPairs, 1.0 * kMaxTimedPairs);
   world.broadcast(Span<double>(plan, 2));
   timing.pairs = static_cast<int>(plan[0]);
   const int count = static_cast<int>(plan[1]);
@@ -120,12 +120,12 @@ SumTiming time_sums(comm::Communicator& world, comm::Collectives& ours,
     world.all_reduce(Span<double>(times, 2), comm::Reduction::kMax);
     ratios.push_back(times[0] / times[1]);
   }
-  const double median = median_of_times(mine);
+  const double median = median_seconds(mine);
   timing.least = world.all_reduce_value(median, comm::Reduction::kMin);
   timing.most = world.all_reduce_value(median, comm::Reduction::kMax);
   timing.mean = world.all_reduce_value(median) / world.size();
-  timing.bare = world.all_reduce_value(median_of_times(bare_ones)) / world.size();
-  timing.ratio = median_of_times(ratios);
+  timing.bare = world.all_reduce_value(median_seconds(bare_ones)) / world.size();
+  timing.ratio = median_seconds(ratios);
   return timing;
 }
 

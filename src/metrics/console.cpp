@@ -21,8 +21,8 @@ constexpr auto kPlainLine = 9s;  // and a look, so that ten seconds never pass
 
 ConsoleSink::ConsoleSink(ConsoleSettings settings)
     : settings_(std::move(settings)), last_line_(Clock::now()) {
-  const Progress progress = settings_.progress;
-  if (progress == Progress::kLines || progress == Progress::kLive) {
+  const ProgressStyle progress = settings_.progress;
+  if (progress == ProgressStyle::kLines || progress == ProgressStyle::kLive) {
     thread_ = std::thread([this] { watch(); });
   }
 }
@@ -34,13 +34,13 @@ ConsoleSink::~ConsoleSink() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
-  if (settings_.progress == Progress::kLive) clear_live_line();
+  if (settings_.progress == ProgressStyle::kLive) clear_live_line();
 }
 
 // Also while a step or an evaluation takes long.
 void ConsoleSink::watch() {
   name_this_thread("console");
-  const auto pause = settings_.progress == Progress::kLive ? kRedraw : kLook;
+  const auto pause = settings_.progress == ProgressStyle::kLive ? kRedraw : kLook;
   std::unique_lock<std::mutex> lock(mutex_);
   try {
     while (!changed_.wait_for(lock, pause, [this] { return stopping_; })) refresh(Clock::now());
@@ -72,12 +72,12 @@ ProgressView ConsoleSink::view(Clock::time_point now) const {
 }
 
 void ConsoleSink::refresh(Clock::time_point now) {
-  if (settings_.progress == Progress::kLive) {
+  if (settings_.progress == ProgressStyle::kLive) {
     // One column stays free: a terminal may begin a new row behind the last one.
     const std::size_t width = std::max<std::size_t>(settings_.columns(), 2) - 1;
     draw_live_line(fit_progress(view(now), width, settings_.colours));
     last_line_ = now;
-  } else if (settings_.progress == Progress::kLines && now - last_line_ >= kPlainLine) {
+  } else if (settings_.progress == ProgressStyle::kLines && now - last_line_ >= kPlainLine) {
     show_line(progress_in_log(view(now)));
     last_line_ = now;
   }
@@ -93,7 +93,7 @@ void ConsoleSink::print_ranks(const std::string& what, const std::vector<RankRec
 }
 
 void ConsoleSink::on_step(const StepRecord& record) {
-  if (settings_.progress == Progress::kQuiet) return;
+  if (settings_.progress == ProgressStyle::kQuiet) return;
   const auto lock = begin();
   const auto now = Clock::now();
   latest_ = record;
@@ -103,7 +103,7 @@ void ConsoleSink::on_step(const StepRecord& record) {
 }
 
 void ConsoleSink::on_epoch(const EpochRecord& record) {
-  if (settings_.progress == Progress::kQuiet) return;
+  if (settings_.progress == ProgressStyle::kQuiet) return;
   const auto lock = begin();
   last_line_ = Clock::now();
   const std::string epoch = epoch_text(record.epoch, settings_.total_epochs);
@@ -121,7 +121,7 @@ void ConsoleSink::on_epoch(const EpochRecord& record) {
 }
 
 void ConsoleSink::on_evaluation(const EvaluationRecord& record) {
-  if (settings_.progress == Progress::kQuiet) return;
+  if (settings_.progress == ProgressStyle::kQuiet) return;
   const auto lock = begin();
   last_line_ = Clock::now();
   show_line("eval " + std::to_string(record.images) + "/" + std::to_string(record.images) +

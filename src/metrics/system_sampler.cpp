@@ -13,7 +13,7 @@
 namespace tandem::metrics {
 namespace {
 
-using SamplerClock = std::chrono::steady_clock;
+using Clock = std::chrono::steady_clock;
 
 constexpr std::chrono::seconds kPatience{5};
 // For the first sample of a run that ends before one is due. Once: training waits for it.
@@ -39,7 +39,7 @@ struct SystemSampler::Shared {
 
   void sample(double interval_seconds, const OpenReader& open) {
     const Read read = open();
-    const auto interval = std::chrono::duration_cast<SamplerClock::duration>(
+    const auto interval = std::chrono::duration_cast<Clock::duration>(
         std::chrono::duration<double>(interval_seconds));
     const auto add = [&] {
       const SystemReading reading = read();
@@ -48,10 +48,10 @@ struct SystemSampler::Shared {
       changed.notify_all();
     };
     add();
-    while (waits_until(SamplerClock::now() + interval)) add();
+    while (waits_until(Clock::now() + interval)) add();
   }
   // False: no more are wanted.
-  bool waits_until(SamplerClock::time_point due) {
+  bool waits_until(Clock::time_point due) {
     std::unique_lock<std::mutex> lock(mutex);
     changed.wait_until(lock, due, [this] { return is_stopping || is_wanted; });
     is_wanted = false;

@@ -96,7 +96,7 @@ class WhiteningImpl : public torch::nn::Module {
 
   // The eigenvectors of the covariance of all patches, each divided by the root of its eigenvalue,
   // and their negatives.
-  void learn_from(const torch::Tensor& images) {
+  void init_from_data(const torch::Tensor& images) {
     const std::int64_t patch = filters() / 2;
     torch::Tensor products = torch::zeros({patch, patch}, torch::kFloat64);
     std::int64_t count = 0;
@@ -146,7 +146,7 @@ class FastNet : public Network {
 
   std::vector<std::string> early_parameters() const override { return {"whiten.bias"}; }
   std::int64_t images_to_learn_from() const override { return kWhiteningImages; }
-  void learn_from(const torch::Tensor& images) override { whiten_->learn_from(images); }
+  void init_from_data(const torch::Tensor& images) override { whiten_->init_from_data(images); }
 
  private:
   Whitening whiten_{nullptr};

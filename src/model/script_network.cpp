@@ -108,7 +108,7 @@ class ScriptNetwork final : public Network {
     script_.train(on);
   }
 
-  void draw_by(std::uint64_t key) override { torch::manual_seed(key); }
+  void seed_dropout(std::uint64_t key) override { torch::manual_seed(key); }
 
   const torch::jit::Module& script() const { return script_; }
   const std::string& file() const { return file_; }

@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/train/config.hpp"
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/timed_step.hpp"
 
@@ -13,7 +14,6 @@ namespace {
 // The networks have 8 to 45 MB of gradients, of which the first bucket must be done early.
 constexpr double kSizes[] = {0, 1, 2, 4};
 constexpr std::size_t kSteps = 5;
-constexpr double kMegabyte = 1 << 20;
 // What is not faster by this share is taken for noise, and the earlier size stays.
 constexpr double kGain = 0.02;
 
@@ -50,7 +50,7 @@ double seconds_of_step(comm::Communicator& world, TimedStep& step, BatchSource& 
 
 }  // namespace
 
-double measure_bucket_mb(comm::Communicator& world, comm::Collectives& carrier,
+double measure_bucket_mb(comm::Communicator& world, comm::Collectives& collectives,
                          ParameterArena& arena, model::Network& network, const ProbeConfig& probe) {
   if (world.size() == 1) return 0;
   Restored before(arena, network);
@@ -60,7 +60,7 @@ double measure_bucket_mb(comm::Communicator& world, comm::Collectives& carrier,
   double best = 0;
   double best_seconds = std::numeric_limits<double>::infinity();
   for (const double size : kSizes) {
-    Reducer exchange(arena, carrier, static_cast<std::size_t>(size * kMegabyte));
+    Reducer exchange(arena, collectives, static_cast<std::size_t>(size * kMebibyte));
     const double seconds = seconds_of_step(world, step, batches, exchange);
     if (seconds > best_seconds * (1 - kGain)) continue;
     best = size;

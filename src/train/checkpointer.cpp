@@ -49,7 +49,7 @@ void Checkpointer::save(const TrainingState& state) {
   require_finite_state(context_.comm, context_.network, context_.arena, context_.optimizer);
   broadcast_buffers(context_.comm, context_.network);
   if (context_.comm.rank() != 0) return;
-  settle();
+  finish_write();
   Json progress = progress_of(state);
   if (!is_best_ && progress == durable_) return;
   auto checkpoint = std::make_shared<Checkpoint>();
@@ -70,7 +70,7 @@ void Checkpointer::save(const TrainingState& state) {
   });
 }
 
-void Checkpointer::settle() {
+void Checkpointer::finish_write() {
   if (!write_.valid()) return;
   is_awaited_ = true;
   try {
@@ -91,7 +91,7 @@ void Checkpointer::settle() {
 }
 
 std::string Checkpointer::finish() {
-  settle();
+  finish_write();
   const std::string without_best = store_.name_best();
   if (!without_best.empty()) {
     reports_.on_warning(step_, without_best + "; the file of that name is an earlier one");

@@ -22,17 +22,17 @@ constexpr double kMostSums = 20;
 constexpr int kAgreements = 20;
 constexpr std::size_t kFewestFloats = 1024;
 
-using ForecastClock = std::chrono::steady_clock;
+using Clock = std::chrono::steady_clock;
 
-double seconds_passed(ForecastClock::time_point begin) {
-  return std::chrono::duration<double>(ForecastClock::now() - begin).count();
+double seconds_passed(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
 // Of the slowest rank, the same on every rank.
 template <typename Work>
 double time_together(comm::Communicator& world, const Work& work) {
   world.barrier();
-  const auto begin = ForecastClock::now();
+  const auto begin = Clock::now();
   work();
   return world.all_reduce_value(seconds_passed(begin), comm::Reduction::kMax);
 }
@@ -117,7 +117,7 @@ double measure_overlap(const ForecastContext& context, const AlphaBetaCost& sum)
   });
   context.world.barrier();
   auto lock = progress.hold();
-  const auto begin = ForecastClock::now();
+  const auto begin = Clock::now();
   request = context.gradients.iall_reduce(gradients);
   double own = seconds_passed(begin);
   progress.begin();

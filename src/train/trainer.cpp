@@ -135,7 +135,8 @@ void Trainer::train_step(std::uint64_t step, StepSeconds& seconds) {
     // draws what it would have; shards draw alike at any number of ranks.
     const std::uint64_t place =
         static_cast<std::uint64_t>(context_.comm.rank()) * micro_batches + micro_batch;
-    context_.network.draw_by(CounterRandom{kDrawStream, settings_.plan.seed, step, place}.next());
+    context_.network.seed_dropout(
+        CounterRandom{kDrawStream, settings_.plan.seed, step, place}.next());
     if (batch.size() > 0) forward_backward(batch);
     context_.exchange.end_micro_batch();
     count(seconds.compute);

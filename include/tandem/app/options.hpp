@@ -62,7 +62,7 @@ class Options {
     }
   }
   // What was found out takes the place of what was asked for, such as auto.
-  void settle(const std::string& name, const std::string& text) { values_.at(name).text = text; }
+  void resolve(const std::string& name, const std::string& text) { values_.at(name).text = text; }
   void require(const std::string& name);
   void add_fault(const std::string& fault) { faults_.push_back(fault); }
   const std::vector<std::string>& faults() const { return faults_; }

@@ -42,7 +42,7 @@ struct TrainReporting {
 };
 
 // When the state is saved, compared and given up.
-struct Safekeeping {
+struct CheckpointPolicy {
   train::CheckpointInterval checkpoint_every;
   train::CheckpointStore::Keep keep;
   bool save_best = false;
@@ -55,7 +55,7 @@ struct TrainRequest {
   train::TrainConfig config;
   DeviceOptions device;
   TrainReporting reporting;
-  Safekeeping safekeeping;
+  CheckpointPolicy checkpoint_policy;
 };
 
 // Reads every option; throws once, with all that is wrong.

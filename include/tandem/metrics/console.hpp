@@ -23,7 +23,7 @@
 
 namespace tandem::metrics {
 
-enum class Progress { kQuiet, kNone, kLines, kLive };
+enum class ProgressStyle { kQuiet, kNone, kLines, kLive };
 
 // What rank 0 does at this moment.
 struct Position {
@@ -34,7 +34,7 @@ struct Position {
 struct ConsoleSettings {
   // kQuiet: warnings alone. Else epoch and evaluation lines go to standard output; kLive redraws a
   // line of the shared terminal (core/live_line.hpp), kLines adds it plainly.
-  Progress progress = Progress::kLines;
+  ProgressStyle progress = ProgressStyle::kLines;
   double total_epochs = 0;
   std::uint64_t total_steps = 0;
   std::uint64_t steps_per_epoch = 1;

@@ -26,13 +26,13 @@ class Network : public torch::nn::Module {
   virtual torch::Tensor forward(torch::Tensor images) = 0;
   // Random numbers that forward() draws from now on, for dropout, follow from `key` alone. Nothing
   // where it draws none.
-  virtual void draw_by(std::uint64_t key) { static_cast<void>(key); }
+  virtual void seed_dropout(std::uint64_t key) { static_cast<void>(key); }
   // Names of parameters that a recipe may train in its first epochs alone.
   virtual std::vector<std::string> early_parameters() const { return {}; }
   // How many images of the training set it wants to see before it is trained from the beginning.
   virtual std::int64_t images_to_learn_from() const { return 0; }
   // Sets what follows from the data alone. images: as forward() takes them, at most so many.
-  virtual void learn_from(const torch::Tensor& images) { static_cast<void>(images); }
+  virtual void init_from_data(const torch::Tensor& images) { static_cast<void>(images); }
 };
 
 using NetworkPtr = std::shared_ptr<Network>;

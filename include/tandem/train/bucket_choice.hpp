@@ -25,7 +25,7 @@ struct ProbeConfig {
 // noise; weights, buffers and random numbers are afterwards as before, gradients zero. Rank 0
 // decides, by the slowest rank of each step, so it is the same on every rank; another time it may
 // be another.
-double measure_bucket_mb(comm::Communicator& world, comm::Collectives& carrier,
+double measure_bucket_mb(comm::Communicator& world, comm::Collectives& collectives,
                          ParameterArena& arena, model::Network& network, const ProbeConfig& probe);
 
 }  // namespace tandem::train

@@ -41,7 +41,7 @@ class Checkpointer {
   };
 
   // `metadata` goes into every checkpoint. The reports are called on rank 0, by save(),
-  // settle() and finish(). `durable`: the state that the run resumes from, if it does.
+  // finish_write() and finish(). `durable`: the state that the run resumes from, if it does.
   Checkpointer(Context context, CheckpointStore store, CheckpointStore::Keep keep,
                std::map<std::string, std::string> metadata, Reports reports,
                const std::optional<TrainingState>& durable = std::nullopt);
@@ -52,7 +52,7 @@ class Checkpointer {
   // written again only to become the best.
   void save(const TrainingState& state);
   // Waits for the write in progress, if any, and reports what became of it.
-  void settle();
+  void finish_write();
   // Whether this rank is waiting for the write. Any thread.
   bool is_awaited() const { return is_awaited_; }
   // On rank 0: waits for the last write; why it failed, or nothing. Elsewhere nothing.

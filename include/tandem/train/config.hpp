@@ -14,7 +14,8 @@
 
 namespace tandem::train {
 
-constexpr double kLargestBucketMb = 4096;
+constexpr double kMebibyte = 1 << 20;  // the unit of bucket_mb
+constexpr double kMaxBucketMb = 4096;
 
 struct TrainConfig {
   std::string data;               // the packed data set

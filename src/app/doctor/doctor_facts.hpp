@@ -67,7 +67,7 @@ bool is_started_without_pmi();
 // Whether the memory of a process may be read, as Open MPI does between the ranks of a host:
 // `address` is of a byte in it.
 bool can_read_process(pid_t process, const void* address);
-// Whether Open MPI was told not to read it, which is the cure where it may not.
+// Whether Open MPI was told not to read it, which is the fix where it may not.
 bool is_told_not_to_read();
 
 Json to_json(const RankFacts& facts);

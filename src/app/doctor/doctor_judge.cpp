@@ -23,7 +23,7 @@ std::string on_one_line(const std::string& text) {
 }
 
 // Names the first rank that differs from rank 0, and both values.
-void compare(const Facts& facts, const char* code, const char* what, const char* cure,
+void compare(const Facts& facts, const char* code, const char* what, const char* fix,
              std::string RankFacts::*value, Findings& findings) {
   const std::string& expected = facts.front().*value;
   const auto ranks =
@@ -34,7 +34,7 @@ void compare(const Facts& facts, const char* code, const char* what, const char*
                       std::string(what) + " of " + name_ranks(ranks) + " (" + other.host +
                           ") differs from that of rank 0 (" + facts.front().host + "): '" +
                           other.*value + "', not '" + expected + "'",
-                      cure, ranks});
+                      fix, ranks});
 }
 
 void judge_launch(const Facts& facts, Findings& findings) {

@@ -1,4 +1,4 @@
-// What: one fault that was found, with a code of its own and a cure, and how ranks are named in it.
+// What: one fault that was found, with a code of its own and a fix, and how ranks are named in it.
 // Owns: values. Threads: any. Throws: nothing.
 #pragma once
 
@@ -13,12 +13,12 @@ namespace tandem::app {
 struct Finding {
   std::string code;  // "E…" is an error, "W…" a warning
   std::string what;
-  std::string cure;
+  std::string fix;
   std::vector<int> ranks;  // which it is about
 
   bool is_error() const { return code.front() == 'E'; }
   // "W150 …; CURE"
-  std::string text() const { return code + " " + what + "; " + cure; }
+  std::string text() const { return code + " " + what + "; " + fix; }
 };
 
 // "rank 3", "ranks 0, 1 and 5 more"

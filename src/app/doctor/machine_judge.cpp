@@ -191,7 +191,7 @@ void judge_pairs(const std::vector<RankFacts>& facts, const std::vector<PairSpee
     }
   }
   const auto report = [&](const std::vector<PairSpeed>& slow, const std::string& expected,
-                          const std::string& cure) {
+                          const std::string& fix) {
     if (slow.empty()) return;
     const PairSpeed& slowest = slow.front();
     std::set<int> ranks;
@@ -202,7 +202,7 @@ void judge_pairs(const std::vector<RankFacts>& facts, const std::vector<PairSpee
              ") and " + std::to_string(slowest.second) + " (" +
              facts_of(facts, slowest.second).host + ") exchange " +
              speed_text(slowest.bytes_per_second) + ", " + expected + describe_others(facts, slow),
-         cure,
+         fix,
          {ranks.begin(), ranks.end()}});
   };
   const auto fastest_of = [](const std::vector<PairSpeed>& alike) {

@@ -77,19 +77,20 @@ void read_reporting(Options& options, TrainReporting& reporting) {
   }
 }
 
-void read_safekeeping(Options& options, Safekeeping& safekeeping) {
-  safekeeping.checkpoint_every =
+void read_checkpoint_policy(Options& options, CheckpointPolicy& checkpoint_policy) {
+  checkpoint_policy.checkpoint_every =
       options.parsed("checkpoint-every", train::CheckpointInterval::parse);
-  safekeeping.keep.last = options.count("keep-checkpoints", 1, 1'000'000);
-  safekeeping.keep.every = options.count("keep-every", 0, std::uint64_t{1} << 40);
-  safekeeping.save_best = options.flag("save-best");
+  checkpoint_policy.keep.last = options.count("keep-checkpoints", 1, 1'000'000);
+  checkpoint_policy.keep.every = options.count("keep-every", 0, std::uint64_t{1} << 40);
+  checkpoint_policy.save_best = options.flag("save-best");
   refuse_without_evaluations(options);
-  safekeeping.drift_check_every = options.count("drift-check-every", 0, std::uint64_t{1} << 40);
-  safekeeping.skip_nonfinite = options.choice("on-nonfinite") == "skip";
+  checkpoint_policy.drift_check_every =
+      options.count("drift-check-every", 0, std::uint64_t{1} << 40);
+  checkpoint_policy.skip_nonfinite = options.choice("on-nonfinite") == "skip";
   const double margin = options.real("stop-margin", 0, kMostSeconds);
   if (!options.is_set("max-time")) return;
   const double most = options.parsed("max-time", parse_time);
-  safekeeping.stop_after_seconds = most - margin;
+  checkpoint_policy.stop_after_seconds = most - margin;
   if (most > 0 && most <= margin) {
     options.add_fault("--max-time: leaves nothing after the --stop-margin of " +
                       format_real(margin) + " seconds; give more time, or a smaller margin");

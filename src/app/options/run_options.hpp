@@ -8,6 +8,6 @@
 namespace tandem::app {
 
 void read_reporting(Options& options, TrainReporting& reporting);
-void read_safekeeping(Options& options, Safekeeping& safekeeping);
+void read_checkpoint_policy(Options& options, CheckpointPolicy& checkpoint_policy);
 
 }  // namespace tandem::app

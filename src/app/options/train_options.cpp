@@ -25,7 +25,7 @@ void read_network(Options& options, train::TrainConfig& config) {
   config.model = is_file ? asked : options.choice("model");
   // Code from elsewhere may take a tensor's rows for granted, as x.view(n, -1) does.
   if (is_file && options.value("channels-last").origin == Origin::kDefault) {
-    options.settle("channels-last", "false");
+    options.resolve("channels-last", "false");
   }
   config.channels_last = options.flag("channels-last");
   config.init_from = options.text("init-from");
@@ -182,7 +182,7 @@ TrainRequest read_train_options(Options& options) {
   if (options.is_set("bucket-mb") && !config.measure_bucket) {
     config.bucket_mb = options.parsed("bucket-mb", [](const std::string& text) {
       try {
-        return parse_real(text, 0, train::kLargestBucketMb, "--bucket-mb");
+        return parse_real(text, 0, train::kMaxBucketMb, "--bucket-mb");
       } catch (const UsageError& error) {
         throw UsageError(std::string(error.what()) + " (0: one bucket), nor auto");
       }
@@ -195,7 +195,7 @@ TrainRequest read_train_options(Options& options) {
   config.eval_batch_size = read_eval_batch_size(options);
   config.log_every = options.count("log-every", 0, std::uint64_t{1} << 40);
   read_reporting(options, request.reporting);
-  read_safekeeping(options, request.safekeeping);
+  read_checkpoint_policy(options, request.checkpoint_policy);
   options.throw_faults("train");
   return request;
 }

@@ -13,7 +13,7 @@ TEST(FaultCode, DoesNotDependOnTheOrder) {
                                         ExitCode::kBadData, ExitCode::kInternal};
   for (std::size_t i = 0; i < by_weight.size(); ++i) {
     for (std::size_t j = 0; j < by_weight.size(); ++j) {
-      EXPECT_EQ(weightier(by_weight[i], by_weight[j]), by_weight[std::max(i, j)]) << i << " " << j;
+      EXPECT_EQ(worse_of(by_weight[i], by_weight[j]), by_weight[std::max(i, j)]) << i << " " << j;
     }
   }
 }

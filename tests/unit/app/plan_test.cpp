@@ -30,16 +30,17 @@ train::Forecast forecast_of_2() {
 }
 
 TEST(Plan, CarriesToMoreRanksOnly) {
-  EXPECT_TRUE(carry_plan(forecast_of_2(), 100, 1, 1, false).empty()) << "nothing of links is known";
-  const auto from_2 = carry_plan(forecast_of_2(), 100, 2, 1, false);
+  EXPECT_TRUE(project_scaling(forecast_of_2(), 100, 1, 1, false).empty())
+      << "nothing of links is known";
+  const auto from_2 = project_scaling(forecast_of_2(), 100, 2, 1, false);
   ASSERT_EQ(from_2.size(), 4U);
   EXPECT_EQ(from_2.front().ranks, 8);
   EXPECT_EQ(from_2.back().ranks, 4096);
-  EXPECT_EQ(carry_plan(forecast_of_2(), 100, 64, 1, false).front().ranks, 512);
+  EXPECT_EQ(project_scaling(forecast_of_2(), 100, 64, 1, false).front().ranks, 512);
 }
 
 TEST(Plan, CarriesLatencyAndBytes) {
-  const CarriedPlan plan = carry_plan(forecast_of_2(), 100, 2, 1, false).front();
+  const ScalingProjection plan = project_scaling(forecast_of_2(), 100, 2, 1, false).front();
   // Rounds: 2 x 1 and 2 x 3, or in a ring 2 x 7; bytes: 1 and 7/4 of what is summed.
   EXPECT_NEAR(plan.doubling, 400 / (1 + 1.5 + 0.5 * 7 / 4), 1e-9);
   EXPECT_NEAR(plan.ring, 400 / (1 + 3.5 + 0.5 * 7 / 4), 1e-9);
@@ -47,9 +48,10 @@ TEST(Plan, CarriesLatencyAndBytes) {
 
 TEST(Plan, InTwoLevelsHostsGrowInNumber) {
   // 4 ranks on 2 hosts; 8 ranks are 4 hosts: 2 rounds in place of 1, 3/2 of the bytes.
-  const CarriedPlan plan = carry_plan(forecast_of_2(), 100, 4, 2, true).front();
+  const ScalingProjection plan = project_scaling(forecast_of_2(), 100, 4, 2, true).front();
   EXPECT_NEAR(plan.doubling, 200 / (1 + 1 + 0.75), 1e-9);
-  EXPECT_TRUE(carry_plan(forecast_of_2(), 100, 4, 1, true).empty()) << "nothing of links is known";
+  EXPECT_TRUE(project_scaling(forecast_of_2(), 100, 4, 1, true).empty())
+      << "nothing of links is known";
 }
 
 }  // namespace

@@ -363,7 +363,7 @@ TEST_F(RunIdentityTest, OptionsThatTheRunDidNotKnowHadTheirDefaults) {
   EXPECT_EQ(differences({"--lr", "0.05"}), "");
   EXPECT_NE(differences({"--lr", "0.05", "--seed", "2"}), "");
   start_.checkpoint->metadata.erase("options");
-  EXPECT_TRUE(kept_options(start_).is_null());
+  EXPECT_TRUE(saved_options(start_).is_null());
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ using ::testing::internal::CaptureStdout;
 using ::testing::internal::GetCapturedStderr;
 using ::testing::internal::GetCapturedStdout;
 
-ConsoleSettings settings_of(Progress progress) {
+ConsoleSettings settings_of(ProgressStyle progress) {
   ConsoleSettings settings;
   settings.progress = progress;
   settings.total_epochs = 2;
@@ -68,19 +68,19 @@ const std::string kEvalLine =
     "eval 20/20 exactly once  test loss 1.7500  test accuracy 0.2500  (5 correct, 0.5 s)\n";
 
 TEST(Console, PrintsPlainLinesAtTheEndOfAnEpoch) {
-  for (const Progress progress : {Progress::kNone, Progress::kLines}) {
+  for (const ProgressStyle progress : {ProgressStyle::kNone, ProgressStyle::kLines}) {
     EXPECT_EQ(written_by(settings_of(progress), run_an_epoch), kEpochLine + kEvalLine);
   }
 }
 
 TEST(Console, IsQuietOnRequest) {
-  ConsoleSettings settings = settings_of(Progress::kQuiet);
+  ConsoleSettings settings = settings_of(ProgressStyle::kQuiet);
   settings.log_ranks = {0, 1};
   EXPECT_EQ(written_by(settings, run_an_epoch), "");
 }
 
 TEST(Console, PrintsTheLinesOfRanksThatAreAskedFor) {
-  ConsoleSettings settings = settings_of(Progress::kNone);
+  ConsoleSettings settings = settings_of(ProgressStyle::kNone);
   settings.log_ranks = {1};
   const std::string words = "0 images/s  0.0 ms/step: data 0.0, compute 0.0, exchange 0.0\n";
   EXPECT_EQ(written_by(settings, run_an_epoch), "[r1/2 n2 cpu] step 3  loss 0.0000  " + words +
@@ -90,7 +90,7 @@ TEST(Console, PrintsTheLinesOfRanksThatAreAskedFor) {
 
 TEST(Console, DrawsTheLiveLineAnewAndClearsItInTheEnd) {
   share_terminal(true, true);
-  ConsoleSettings settings = settings_of(Progress::kLive);
+  ConsoleSettings settings = settings_of(ProgressStyle::kLive);
   settings.log_ranks = {0};  // so that a step is drawn at once
   const std::string text =
       written_by(settings, [](ConsoleSink& sink) { sink.on_step(step_of_two_ranks()); });

@@ -39,7 +39,7 @@ TEST(FastNet, LearnsToWhiten) {
   const torch::Tensor noise = torch::randn({600, 3, 33, 33});
   const torch::Tensor images = (noise.narrow(3, 0, 32) + noise.narrow(3, 1, 32)).narrow(2, 0, 32) *
                                torch::tensor({0.5F, 1.0F, 2.0F}).view({1, 3, 1, 1});
-  network->learn_from(images);
+  network->init_from_data(images);
   const torch::Tensor filters = named(network, "whiten.weight");
   EXPECT_TRUE(torch::equal(filters.narrow(0, 0, 12), -filters.narrow(0, 12, 12)));
   const torch::Tensor seen =

@@ -110,7 +110,7 @@ TEST(ScriptNetwork, DropsInTrainingAloneAndAsTheKeySays) {
   const NetworkPtr network = network_of(net({false, 0.5}));
   const torch::Tensor input = images();
   const auto drawn_by = [&](std::uint64_t key) {
-    network->draw_by(key);
+    network->seed_dropout(key);
     return network->forward(input);
   };
   const torch::Tensor first = drawn_by(1);

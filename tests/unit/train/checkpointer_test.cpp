@@ -94,7 +94,7 @@ TEST_F(CheckpointerTest, WritesWhatItIsGivenAndReportsIt) {
   EXPECT_EQ(read.metadata.at("global_batch"), "64");
   EXPECT_EQ(read.metadata.at("optimizer_steps"), "7");
   EXPECT_FALSE(read.is_best);
-  checkpointer.settle();
+  checkpointer.finish_write();
   EXPECT_EQ(written_, Steps{10}) << "each is reported once";
 }
 
@@ -138,11 +138,11 @@ TEST_F(CheckpointerTest, SaysWhetherItIsWaitedFor) {
   may_go_on = true;
   checkpointer.save(state_at(1));
   EXPECT_FALSE(checkpointer.is_awaited());
-  checkpointer.settle();
+  checkpointer.finish_write();
   may_go_on = false;
   checkpointer.save(state_at(2));
   EXPECT_FALSE(checkpointer.is_awaited());
-  checkpointer.settle();
+  checkpointer.finish_write();
   EXPECT_TRUE(was_awaited);
   EXPECT_EQ(written_, (Steps{1, 2}));
 }
@@ -153,7 +153,7 @@ TEST_F(CheckpointerTest, ABestThatCannotBeNamedIsTriedAgainAtTheEnd) {
   checkpointer.save(state_at(1));
   {
     const testing::FailingCalls full("rename", "best", EDQUOT);
-    checkpointer.settle();
+    checkpointer.finish_write();
     EXPECT_EQ(warned_, Steps{1});
     EXPECT_EQ(checkpointer.finish(), "");
     EXPECT_EQ(warned_, (Steps{1, 1})) << "why it is an earlier one";
@@ -167,7 +167,7 @@ TEST_F(CheckpointerTest, MarksTheNextOneAsBestAndNoOther) {
   Checkpointer checkpointer = make();
   checkpointer.mark_best();
   checkpointer.save(state_at(1));
-  checkpointer.settle();
+  checkpointer.finish_write();
   EXPECT_TRUE(written_best_);
   checkpointer.save(state_at(2));
   checkpointer.finish();

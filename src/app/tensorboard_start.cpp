@@ -1,4 +1,4 @@
-#include "run_board.hpp"
+#include "tensorboard_start.hpp"
 
 #include <algorithm>
 #include <cstdlib>

@@ -1,18 +1,18 @@
-#include "gradient_path.hpp"
+#include "gradient_transport.hpp"
 
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 
 namespace tandem::app {
 
-GradientPath::GradientPath(Job& job, comm::Collectives* device, train::ParameterArena& arena,
-                           const train::TrainConfig& config)
+GradientTransport::GradientTransport(Job& job, comm::Collectives* device,
+                                     train::ParameterArena& arena, const train::TrainConfig& config)
     : algorithm_(config.sum_algorithm), device_(device) {
   // Of two levels only what passes between hosts is rounded.
   const bool is_one_sum = algorithm_ == comm::SumAlgorithm::kTwoLevel
                               ? job.node.size() == job.world.size()
                               : job.world.size() == 1;
-  as_bfloat16_ = config.bfloat16_gradients && !is_one_sum;
+  as_bf16_ = config.bfloat16_gradients && !is_one_sum;
   const bool on_cpu = device == nullptr && arena.device().is_cpu();
   comm::agree(job.world, job.topology.host, [&] {
     if (on_cpu || algorithm_ == comm::SumAlgorithm::kFlat) return;
@@ -20,39 +20,39 @@ GradientPath::GradientPath(Job& job, comm::Collectives* device, train::Parameter
         "--sum-algorithm two-level: is for ranks on CPUs; NCCL knows of hosts by itself");
   });
   if (on_cpu) {
-    host_sums_.emplace(job, arena.gradients(), algorithm_, as_bfloat16_);
-    if (const auto& shared = host_sums_->shared_memory()) {
+    cpu_all_reduce_.emplace(job, arena.gradients(), algorithm_, as_bf16_);
+    if (const auto& shared = cpu_all_reduce_->shared_memory()) {
       arena.move_gradients({shared, shared->mine().data()});
     }
   } else if (device == nullptr) {
-    host_sums_.emplace(job, Span<float>(), algorithm_, false);  // one rank on a GPU
-  } else if (as_bfloat16_) {
+    cpu_all_reduce_.emplace(job, Span<float>(), algorithm_, false);  // one rank on a GPU
+  } else if (as_bf16_) {
     comm::agree(job.world, job.topology.host, [&] {
       if (device->has_async_progress()) return;
       throw UsageError(
           "--grad-dtype bf16: gradients of GPUs that travel by MPI are summed in fp32; leave it "
           "out, or give --backend nccl");
     });
-    device_sums_.emplace(*device, arena.flat_gradients());
+    device_all_reduce_.emplace(*device, arena.flat_gradients());
   }
 }
 
-comm::Collectives& GradientPath::collectives() {
-  if (device_sums_) return *device_sums_;
-  return host_sums_ ? host_sums_->collectives() : *device_;
+comm::Collectives& GradientTransport::collectives() {
+  if (device_all_reduce_) return *device_all_reduce_;
+  return cpu_all_reduce_ ? cpu_all_reduce_->collectives() : *device_;
 }
 
-void GradientPath::reset_error_feedback() {
-  if (host_sums_) host_sums_->reset_error_feedback();
-  if (device_sums_) device_sums_->reset_error_feedback();
+void GradientTransport::reset_error_feedback() {
+  if (cpu_all_reduce_) cpu_all_reduce_->reset_error_feedback();
+  if (device_all_reduce_) device_all_reduce_->reset_error_feedback();
 }
 
-std::string GradientPath::describe() const {
+std::string GradientTransport::describe() const {
   std::string text;
   if (algorithm_ == comm::SumAlgorithm::kTwoLevel) {
     text += ", summed within each host and then between hosts";
   }
-  if (as_bfloat16_) {
+  if (as_bf16_) {
     text +=
         ", sent as bfloat16: what rounding takes away is kept for the next step but in no "
         "checkpoint, so a run that goes on has the same curve, not the same bits";

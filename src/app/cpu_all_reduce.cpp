@@ -1,4 +1,4 @@
-#include "host_sums.hpp"
+#include "cpu_all_reduce.hpp"
 
 namespace tandem::app {
 namespace {
@@ -17,13 +17,13 @@ bool suits_ring(Job& job) {
 
 }  // namespace
 
-HostSums::HostSums(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm, bool as_bfloat16)
+CpuAllReduce::CpuAllReduce(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm,
+                           bool as_bf16)
     : top_(&job.world) {
   const bool has_levels = algorithm == comm::SumAlgorithm::kTwoLevel;
   const bool is_leader = job.node.rank() == 0;
   const int ranks = job.world.size();
-  if (!has_levels && !as_bfloat16 && ranks > 1 &&
-      ranks <= comm::DeterministicAllReduce::kMaxRanks) {
+  if (!has_levels && !as_bf16 && ranks > 1 && ranks <= comm::DeterministicAllReduce::kMaxRanks) {
     const bool is_one_host = job.node.size() == ranks;
     if (is_one_host && gradients.size() > 0) {
       shared_memory_ = comm::SharedFloats::make(job.world, gradients.size());
@@ -39,22 +39,22 @@ HostSums::HostSums(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm
     leaders_.emplace(job.world.split(is_leader ? 0 : 1));
     between = &*leaders_;
   }
-  comm::Collectives* carrier = between;
-  if (as_bfloat16) {
-    parts_.emplace(between->duplicate());
-    sums_.emplace(between->duplicate());
+  comm::Collectives* inner = between;
+  if (as_bf16) {
+    scatter_.emplace(between->duplicate());
+    gather_.emplace(between->duplicate());
     // Of two levels, only between hosts: what is within a host costs no link.
     const Span<float> of_this_rank = has_levels && !is_leader ? Span<float>() : gradients;
-    carrier = &bfloat16_.emplace(*between, *parts_, *sums_, of_this_rank);
+    inner = &bf16_.emplace(*between, *scatter_, *gather_, of_this_rank);
   }
-  top_ = carrier;
+  top_ = inner;
   if (has_levels) {
-    top_ = &hierarchical_.emplace(job.world, job.node, *down_, is_leader ? carrier : nullptr);
+    top_ = &hierarchical_.emplace(job.world, job.node, *down_, is_leader ? inner : nullptr);
   }
 }
 
-void HostSums::reset_error_feedback() {
-  if (bfloat16_) bfloat16_->reset_error_feedback();
+void CpuAllReduce::reset_error_feedback() {
+  if (bf16_) bf16_->reset_error_feedback();
 }
 
 }  // namespace tandem::app

@@ -6,7 +6,7 @@
 #include <optional>
 #include <string>
 
-#include "host_sums.hpp"
+#include "cpu_all_reduce.hpp"
 #include "tandem/app/job.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/device_bf16_all_reduce.hpp"
@@ -14,12 +14,12 @@
 
 namespace tandem::app {
 
-class GradientPath {
+class GradientTransport {
  public:
   // Collective. `device`: what carries gradients between GPUs, or nullptr. Moves the arena's
   // gradients to memory that the ranks share where that is the way.
-  GradientPath(Job& job, comm::Collectives* device, train::ParameterArena& arena,
-               const train::TrainConfig& config);
+  GradientTransport(Job& job, comm::Collectives* device, train::ParameterArena& arena,
+                    const train::TrainConfig& config);
 
   comm::Collectives& collectives();
   // After steps that were only made to measure them.
@@ -30,11 +30,11 @@ class GradientPath {
   std::string describe() const;
 
  private:
-  bool as_bfloat16_ = false;
+  bool as_bf16_ = false;
   const comm::SumAlgorithm algorithm_;
   comm::Collectives* const device_;
-  std::optional<HostSums> host_sums_;
-  std::optional<train::DeviceBf16AllReduce> device_sums_;
+  std::optional<CpuAllReduce> cpu_all_reduce_;
+  std::optional<train::DeviceBf16AllReduce> device_all_reduce_;
 };
 
 }  // namespace tandem::app

@@ -1,4 +1,4 @@
-#include "workers.hpp"
+#include "compute_setup.hpp"
 
 #include <gtest/gtest.h>
 
@@ -7,18 +7,18 @@ namespace {
 
 constexpr char kSameImages[] = ": the same global batch of 64 and the same images in each step, ";
 
-std::string change(const Workers& before, const Workers& now) {
+std::string change(const ComputeSetup& before, const ComputeSetup& now) {
   return describe_change(before.to_metadata(), now, 64);
 }
 
-TEST(Workers, SaysNothingOfTheSame) {
-  const Workers workers{2, 1, "cpu", "mpi"};
-  EXPECT_EQ(change(workers, workers), "");
-  EXPECT_EQ(describe_change({}, workers, 64), "") << "an old checkpoint";
+TEST(ComputeSetup, SaysNothingOfTheSame) {
+  const ComputeSetup setup{2, 1, "cpu", "mpi"};
+  EXPECT_EQ(change(setup, setup), "");
+  EXPECT_EQ(describe_change({}, setup, 64), "") << "an old checkpoint";
 }
 
-TEST(Workers, NamesWhatChanged) {
-  const Workers before{2, 1, "cpu", "mpi"};
+TEST(ComputeSetup, NamesWhatChanged) {
+  const ComputeSetup before{2, 1, "cpu", "mpi"};
   EXPECT_EQ(change(before, {3, 1, "cpu", "mpi"}),
             std::string("; 2 ranks then, 3 now") + kSameImages + "sums round differently");
   EXPECT_EQ(change(before, {2, 4, "cpu", "mpi"}), std::string("; 1 thread per rank then, 4 now") +
@@ -32,16 +32,16 @@ TEST(Workers, NamesWhatChanged) {
             std::string("; nccl then, mpi now") + kSameImages + "sums round differently");
 }
 
-TEST(Workers, NamesAnotherWayOfTheGradients) {
-  const Workers before{4, 1, "cpu", "mpi", false, "flat", "fp32"};
+TEST(ComputeSetup, NamesAnotherWayOfTheGradients) {
+  const ComputeSetup before{4, 1, "cpu", "mpi", false, "flat", "fp32"};
   EXPECT_EQ(change(before, {4, 1, "cpu", "mpi", false, "two-level", "bf16"}),
             std::string("; flat sums then, two-level sums now; fp32 gradients then, bf16 gradients "
                         "now") +
                 kSameImages + "sums round differently");
 }
 
-TEST(Workers, VirtualRanksKeepTheBitsOnOtherRanksButNotOnOtherDevices) {
-  const Workers before{2, 1, "cpu", "mpi", true};
+TEST(ComputeSetup, VirtualRanksKeepTheBitsOnOtherRanksButNotOnOtherDevices) {
+  const ComputeSetup before{2, 1, "cpu", "mpi", true};
   EXPECT_EQ(change(before, {4, 1, "cpu", "mpi", true}),
             std::string("; 2 ranks then, 4 now") + kSameImages + "and the same bits");
   EXPECT_EQ(change(before, {2, 1, "cuda", "nccl", true}),

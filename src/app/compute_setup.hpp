@@ -9,7 +9,7 @@
 
 namespace tandem::app {
 
-struct Workers {
+struct ComputeSetup {
   int ranks = 1;
   int threads = 1;      // of rank 0
   std::string device;   // "cpu", "cuda"
@@ -24,7 +24,7 @@ struct Workers {
 
 // "; 1 rank then, 2 now: …", and whether that changes bits; "" where nothing did. `metadata` is a
 // checkpoint's; what an older one does not tell counts as unchanged.
-std::string describe_change(const std::map<std::string, std::string>& metadata, const Workers& now,
-                            std::uint64_t global_batch);
+std::string describe_change(const std::map<std::string, std::string>& metadata,
+                            const ComputeSetup& now, std::uint64_t global_batch);
 
 }  // namespace tandem::app

@@ -1,4 +1,4 @@
-#include "run_keeper.hpp"
+#include "checkpoint_manager.hpp"
 
 #include <utility>
 
@@ -6,13 +6,16 @@
 
 namespace tandem::app {
 
-RunKeeper::RunKeeper(const train::Checkpointer::Context& context, const Safekeeping& safekeeping,
-                     const train::BoundaryRules& rules, const metrics::RunFolder* folder,
-                     std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
-                     std::optional<double> best_accuracy,
-                     const std::optional<train::TrainingState>& durable, const Touch& touch)
+CheckpointManager::CheckpointManager(const train::Checkpointer::Context& context,
+                                     const CheckpointPolicy& checkpoint_policy,
+                                     const train::BoundaryRules& rules,
+                                     const metrics::RunFolder* folder,
+                                     std::map<std::string, std::string> metadata,
+                                     metrics::Sinks& sinks, std::optional<double> best_accuracy,
+                                     const std::optional<train::TrainingState>& durable,
+                                     const Touch& touch)
     : context_(context),
-      safekeeping_(safekeeping),
+      checkpoint_policy_(checkpoint_policy),
       steps_per_epoch_(rules.steps_per_epoch),
       folder_(folder),
       sinks_(sinks),
@@ -25,7 +28,7 @@ RunKeeper::RunKeeper(const train::Checkpointer::Context& context, const Safekeep
                                  [this, touch] {
                                    if (checkpointer_.is_awaited()) call(touch);
                                  }),
-          safekeeping.keep, std::move(metadata),
+          checkpoint_policy.keep, std::move(metadata),
           {[this](std::uint64_t step, const std::string& path, bool is_best) {
              if (is_best) kept_accuracy_ = best_accuracy_;
              note("checkpoint", step, path);
@@ -41,9 +44,9 @@ RunKeeper::RunKeeper(const train::Checkpointer::Context& context, const Safekeep
            }},
           durable) {}
 
-train::Boundary RunKeeper::decide(std::uint64_t step, bool evaluated) {
+train::Boundary CheckpointManager::decide(std::uint64_t step, bool evaluated) {
   if (folder_ != nullptr) folder_->require_held();
-  const std::uint64_t every = safekeeping_.drift_check_every;
+  const std::uint64_t every = checkpoint_policy_.drift_check_every;
   if (every > 0 && step % every == 0 && !evaluated) {  // evaluations change no weight
     train::require_equal_state(context_.comm, context_.arena, context_.optimizer);
   }
@@ -52,22 +55,22 @@ train::Boundary RunKeeper::decide(std::uint64_t step, bool evaluated) {
 
 // An evaluation may run out of memory where training did not, so it waits until the checkpoint is
 // durable. All other ranks wait for rank 0 before their first batch.
-void RunKeeper::save(const train::TrainingState& state) {
+void CheckpointManager::save(const train::TrainingState& state) {
   checkpointer_.save(state);
-  if (state.evaluation_due) checkpointer_.settle();
+  if (state.evaluation_due) checkpointer_.finish_write();
 }
 
-void RunKeeper::consider(const train::Evaluation& evaluation) {
+void CheckpointManager::consider(const train::Evaluation& evaluation) {
   const bool is_known_here = context_.comm.rank() == 0 && evaluation.completed;
-  if (!safekeeping_.save_best || !is_known_here) return;
-  checkpointer_.settle();  // tells whether the previous best was written
+  if (!checkpoint_policy_.save_best || !is_known_here) return;
+  checkpointer_.finish_write();  // tells whether the previous best was written
   if (best_accuracy_ && evaluation.accuracy <= *best_accuracy_) return;
   best_accuracy_ = evaluation.accuracy;
   checkpointer_.mark_best();
   policy_.ask_to_save();
 }
 
-void RunKeeper::note(const char* event, std::uint64_t step, const std::string& text) {
+void CheckpointManager::note(const char* event, std::uint64_t step, const std::string& text) {
   const double epoch = static_cast<double>(step) / static_cast<double>(steps_per_epoch_);
   for (const auto& sink : sinks_) sink->on_note({event, step, epoch, text});
 }

@@ -15,12 +15,12 @@
 
 namespace tandem::app {
 
-class HostSums {
+class CpuAllReduce {
  public:
   // Collective. Of fp32 sums within `gradients`; all others are made likewise, but not as bfloat16.
-  HostSums(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm, bool as_bfloat16);
-  HostSums(const HostSums&) = delete;
-  HostSums& operator=(const HostSums&) = delete;
+  CpuAllReduce(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm, bool as_bf16);
+  CpuAllReduce(const CpuAllReduce&) = delete;
+  CpuAllReduce& operator=(const CpuAllReduce&) = delete;
 
   comm::Collectives& collectives() { return *top_; }
   // Where gradients should lie, as many as there were; nullptr: where they are.
@@ -31,9 +31,9 @@ class HostSums {
  private:
   std::optional<comm::MpiCommunicator> down_;
   std::optional<comm::MpiCommunicator> leaders_;
-  std::optional<comm::MpiCommunicator> parts_;
-  std::optional<comm::MpiCommunicator> sums_;
-  std::optional<train::Bf16AllReduce> bfloat16_;
+  std::optional<comm::MpiCommunicator> scatter_;
+  std::optional<comm::MpiCommunicator> gather_;
+  std::optional<train::Bf16AllReduce> bf16_;
   std::optional<comm::HierarchicalAllReduce> hierarchical_;
   std::shared_ptr<comm::SharedFloats> shared_memory_;
   std::optional<comm::DeterministicAllReduce> deterministic_;

@@ -17,18 +17,18 @@
 
 namespace tandem::app {
 
-class RunKeeper {
+class CheckpointManager {
  public:
   // `folder`: on rank 0. `best_accuracy`: of best.safetensors there. `durable`: the state that the
   // run resumes from, if it does. `touch` is called while this rank waits for a write that
   // advances.
-  RunKeeper(const train::Checkpointer::Context& context, const Safekeeping& safekeeping,
-            const train::BoundaryRules& rules, const metrics::RunFolder* folder,
-            std::map<std::string, std::string> metadata, metrics::Sinks& sinks,
-            std::optional<double> best_accuracy, const std::optional<train::TrainingState>& durable,
-            const Touch& touch);
-  RunKeeper(const RunKeeper&) = delete;
-  RunKeeper& operator=(const RunKeeper&) = delete;
+  CheckpointManager(const train::Checkpointer::Context& context,
+                    const CheckpointPolicy& checkpoint_policy, const train::BoundaryRules& rules,
+                    const metrics::RunFolder* folder, std::map<std::string, std::string> metadata,
+                    metrics::Sinks& sinks, std::optional<double> best_accuracy,
+                    const std::optional<train::TrainingState>& durable, const Touch& touch);
+  CheckpointManager(const CheckpointManager&) = delete;
+  CheckpointManager& operator=(const CheckpointManager&) = delete;
 
   // Collective. What to do after `step` steps: before their evaluation or, if `evaluated`, after.
   train::Boundary decide(std::uint64_t step, bool evaluated);
@@ -46,7 +46,7 @@ class RunKeeper {
   void note(const char* event, std::uint64_t step, const std::string& text);
 
   train::Checkpointer::Context context_;
-  const Safekeeping safekeeping_;
+  const CheckpointPolicy checkpoint_policy_;
   const std::uint64_t steps_per_epoch_;
   const metrics::RunFolder* const folder_;
   metrics::Sinks& sinks_;

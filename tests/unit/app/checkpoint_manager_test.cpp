@@ -1,5 +1,5 @@
-// What is on the disk after calls of a RunKeeper, on one rank.
-#include "run_keeper.hpp"
+// What is on the disk after calls of a CheckpointManager, on one rank.
+#include "checkpoint_manager.hpp"
 
 #include <gtest/gtest.h>
 
@@ -17,16 +17,16 @@ using train::Boundary;
 class RunKeeperTest : public ::testing::Test {
  protected:
   RunKeeperTest() {
-    safekeeping_.checkpoint_every = {0, train::CheckpointInterval::Unit::kSteps};
-    safekeeping_.save_best = true;
-    rules_.every = safekeeping_.checkpoint_every;
+    checkpoint_policy_.checkpoint_every = {0, train::CheckpointInterval::Unit::kSteps};
+    checkpoint_policy_.save_best = true;
+    rules_.every = checkpoint_policy_.checkpoint_every;
     rules_.start = std::chrono::steady_clock::now();
     rules_.total_steps = 100;
     rules_.is_stop_asked = [] { return false; };
   }
-  RunKeeper keeper(std::optional<double> best_accuracy = std::nullopt) {
+  CheckpointManager make_manager(std::optional<double> best_accuracy = std::nullopt) {
     return {{comm_, *network_, arena_, *optimizer_},
-            safekeeping_,
+            checkpoint_policy_,
             rules_,
             &run_,
             {},
@@ -45,7 +45,7 @@ class RunKeeperTest : public ::testing::Test {
   tandem::testing::TempDir folder_;
   metrics::RunFolder run_ = metrics::RunFolder::create(folder_ / "runs", "a");
   tandem::testing::LoneCommunicator comm_;
-  Safekeeping safekeeping_;
+  CheckpointPolicy checkpoint_policy_;
   train::BoundaryRules rules_;
   metrics::Sinks sinks_;
   model::NetworkPtr network_ = model::make_network("resnet18", {3, 32, 32}, 10);
@@ -55,11 +55,11 @@ class RunKeeperTest : public ::testing::Test {
 
 // A network whose checkpoint takes a while to write.
 TEST_F(RunKeeperTest, WhatAnEvaluationFollowsIsDurableBeforeIt) {
-  RunKeeper keeper = this->keeper();
+  CheckpointManager manager = make_manager();
   train::TrainingState state;
   state.step = 4;
   state.evaluation_due = true;
-  keeper.save(state);
+  manager.save(state);
   ASSERT_TRUE(file_exists(run_.checkpoints_path() + "/step-00000004.safetensors"));
   const auto read =
       train::read_checkpoint(run_.checkpoints_path() + "/step-00000004.safetensors").state;
@@ -67,27 +67,27 @@ TEST_F(RunKeeperTest, WhatAnEvaluationFollowsIsDurableBeforeIt) {
 }
 
 TEST_F(RunKeeperTest, AnAccuracyOfZeroIsTheBestWhereThereIsNone) {
-  RunKeeper keeper = this->keeper();
-  keeper.consider(train::Evaluation{});
-  EXPECT_EQ(keeper.decide(3, true), Boundary::kGoOn) << "an evaluation that was given up";
-  keeper.consider(found(0));
-  EXPECT_EQ(keeper.decide(4, true), Boundary::kSave);
+  CheckpointManager manager = make_manager();
+  manager.consider(train::Evaluation{});
+  EXPECT_EQ(manager.decide(3, true), Boundary::kGoOn) << "an evaluation that was given up";
+  manager.consider(found(0));
+  EXPECT_EQ(manager.decide(4, true), Boundary::kSave);
   train::TrainingState state;
   state.step = 4;
-  keeper.save(state);
-  keeper.consider(found(0));
+  manager.save(state);
+  manager.consider(found(0));
   EXPECT_TRUE(file_exists(run_.checkpoints_path() + "/best.safetensors"));
-  EXPECT_EQ(keeper.decide(5, true), Boundary::kGoOn) << "the same is not better";
-  keeper.consider(found(0.1));
-  EXPECT_EQ(keeper.decide(6, true), Boundary::kSave);
+  EXPECT_EQ(manager.decide(5, true), Boundary::kGoOn) << "the same is not better";
+  manager.consider(found(0.1));
+  EXPECT_EQ(manager.decide(6, true), Boundary::kSave);
 }
 
 TEST_F(RunKeeperTest, ABestOfAnEarlierStartIsToBeBeaten) {
-  RunKeeper keeper = this->keeper(0.5);
-  keeper.consider(found(0.5));
-  EXPECT_EQ(keeper.decide(4, true), Boundary::kGoOn);
-  keeper.consider(found(0.6));
-  EXPECT_EQ(keeper.decide(5, true), Boundary::kSave);
+  CheckpointManager manager = make_manager(0.5);
+  manager.consider(found(0.5));
+  EXPECT_EQ(manager.decide(4, true), Boundary::kGoOn);
+  manager.consider(found(0.6));
+  EXPECT_EQ(manager.decide(5, true), Boundary::kSave);
 }
 
 }  // namespace

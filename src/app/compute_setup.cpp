@@ -1,4 +1,4 @@
-#include "workers.hpp"
+#include "compute_setup.hpp"
 
 namespace tandem::app {
 namespace {
@@ -23,7 +23,7 @@ std::string change(const std::map<std::string, std::string>& metadata, const cha
 
 }  // namespace
 
-std::map<std::string, std::string> Workers::to_metadata() const {
+std::map<std::string, std::string> ComputeSetup::to_metadata() const {
   return {{kRanks, std::to_string(ranks)},
           {kThreads, std::to_string(threads)},
           {kDevice, device},
@@ -32,8 +32,8 @@ std::map<std::string, std::string> Workers::to_metadata() const {
           {kGradients, gradients + " gradients"}};
 }
 
-std::string describe_change(const std::map<std::string, std::string>& metadata, const Workers& now,
-                            std::uint64_t global_batch) {
+std::string describe_change(const std::map<std::string, std::string>& metadata,
+                            const ComputeSetup& now, std::uint64_t global_batch) {
   const std::string ranks = change(metadata, kRanks, std::to_string(now.ranks), " rank", " ranks");
   const std::string threads = change(metadata, kThreads, std::to_string(now.threads),
                                      " thread per rank", " threads per rank");
