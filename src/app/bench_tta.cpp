@@ -15,7 +15,7 @@
 namespace tandem::app {
 namespace {
 
-constexpr std::uint64_t kMostRuns = 1000;
+constexpr std::uint64_t kMaxRuns = 1000;
 
 struct AccuracyRequest {
   double target = 0;
@@ -30,7 +30,7 @@ struct AccuracyRequest {
 AccuracyRequest read_accuracy_request(Options& options) {
   AccuracyRequest request;
   request.target = options.real("target", 0, 1);
-  request.runs = options.count("runs", 1, kMostRuns);
+  request.runs = options.count("runs", 1, kMaxRuns);
   request.json = options.flag("json");
   options.throw_faults("bench");
   return request;

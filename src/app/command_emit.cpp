@@ -17,8 +17,8 @@ namespace {
 
 const std::vector<std::string> kForms = {"sbatch", "mpirun",          "apptainer",
                                          "man",    "bash-completion", "zsh-completion"};
-constexpr std::uint64_t kMostNodes = 100'000;
-constexpr std::uint64_t kMostOfANode = 4'096;
+constexpr std::uint64_t kMaxHosts = 100'000;
+constexpr std::uint64_t kMaxRanksPerHost = 4'096;
 constexpr auto kDefaultImage = "tandem.sif";
 
 std::string read_form(Options& options) {
@@ -61,7 +61,7 @@ std::vector<std::string> read_hosts(Options& options) {
     }
     if (colon == std::string::npos) continue;
     try {
-      parse_integer(host.substr(colon + 1), 1, kMostOfANode,
+      parse_integer(host.substr(colon + 1), 1, kMaxRanksPerHost,
                     "--hosts: ranks of '" + host.substr(0, colon) + "'");
     } catch (const UsageError& error) {
       options.add_fault(error.what());
@@ -92,9 +92,9 @@ void check_time(Options& options) {
 
 Launch read_launch(Options& options, const std::string& form) {
   Launch launch;
-  launch.nodes = options.count("nodes", 1, kMostNodes);
-  launch.gpus_per_node = options.count("gpus-per-node", 0, kMostOfANode);
-  launch.ranks_per_node = options.count("ranks-per-node", 0, kMostOfANode);
+  launch.nodes = options.count("nodes", 1, kMaxHosts);
+  launch.gpus_per_node = options.count("gpus-per-node", 0, kMaxRanksPerHost);
+  launch.ranks_per_node = options.count("ranks-per-node", 0, kMaxRanksPerHost);
   if (launch.ranks_per_node == 0) {
     launch.ranks_per_node = std::max<std::uint64_t>(launch.gpus_per_node, 1);
   } else if (launch.gpus_per_node > 0 && launch.ranks_per_node > launch.gpus_per_node) {
@@ -102,7 +102,7 @@ Launch read_launch(Options& options, const std::string& form) {
                       " ranks would share " + std::to_string(launch.gpus_per_node) +
                       " GPUs; a rank drives one of its own");
   }
-  launch.cpus_per_rank = options.count("cpus-per-rank", 0, kMostOfANode);
+  launch.cpus_per_rank = options.count("cpus-per-rank", 0, kMaxRanksPerHost);
   launch.most_requeues = options.count("requeues", 0, 10'000);
   launch.time_limit = options.text("time");
   check_time(options);

@@ -22,7 +22,7 @@
 namespace tandem::app {
 namespace {
 
-constexpr std::uint64_t kMostInBatch = 100'000;
+constexpr std::uint64_t kMaxBatch = 100'000;
 
 // For each image of the batch. Where classes are equally likely the first of them wins, as in eval.
 std::vector<Guesses> classify(model::Network& network, const data::PictureBatch& batch,
@@ -59,7 +59,7 @@ Request read_options(Options& options) {
   Request request;
   request.checkpoint = options.text("checkpoint");
   request.json = options.flag("json");
-  request.batch = options.count("batch-size", 1, kMostInBatch);
+  request.batch = options.count("batch-size", 1, kMaxBatch);
   const int asked = static_cast<int>(options.count("threads", 0, 1024));
   if (options.positional().empty()) {
     options.add_fault("no IMAGE; give files, folders, or - for a list of files on standard input");

@@ -17,9 +17,9 @@ int run_report(const Arguments& arguments) {
   }
   const std::vector<std::string>& folders = options.positional();
   if (folders.empty()) options.add_fault("RUN_DIR is missing");
-  if (folders.size() > report::kMostRuns) {
+  if (folders.size() > report::kMaxRuns) {
     options.add_fault(std::to_string(folders.size()) + " runs are too many for a page; at most " +
-                      std::to_string(report::kMostRuns));
+                      std::to_string(report::kMaxRuns));
   }
   options.throw_faults("report");
   report::write_report(folders, output);

@@ -21,7 +21,7 @@
 namespace tandem::app {
 namespace {
 
-constexpr int kMostThreads = 1024;
+constexpr int kMaxThreads = 1024;
 
 // If libtorch cannot start its threads, OpenMP ends the process with exit code 1, and pthreadpool
 // (which starts one per processor) waits for ever. So as many are started here first. Throws
@@ -160,7 +160,7 @@ int use_threads(int asked, int otherwise) {
   const char* environment = std::getenv("OMP_NUM_THREADS");
   if (asked == 0 && environment != nullptr) {
     threads = static_cast<int>(
-        parse_integer(split(environment, ',').front(), 1, kMostThreads, "OMP_NUM_THREADS"));
+        parse_integer(split(environment, ',').front(), 1, kMaxThreads, "OMP_NUM_THREADS"));
   }
   require_threads(std::max(threads, static_cast<int>(std::thread::hardware_concurrency())) - 1);
   at::set_num_threads(threads);

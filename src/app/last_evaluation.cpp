@@ -8,7 +8,7 @@
 namespace tandem::app {
 namespace {
 
-constexpr std::size_t kMostPixels = 1'000'000;  // bytes of the worst images in evaluation.json
+constexpr std::size_t kMaxPixels = 1'000'000;  // bytes of the worst images in evaluation.json
 
 // docs/formats.md
 Json make_evaluation(const train::Evaluation& evaluation, const data::DatasetInfo& info,
@@ -25,7 +25,7 @@ Json make_evaluation(const train::Evaluation& evaluation, const data::DatasetInf
     const std::size_t size = images.shape.pixels();
     bytes += size;
     const Span<const std::uint8_t> pixels = images.images.subspan(answer.image * size, size);
-    const bool has_room = bytes <= kMostPixels;
+    const bool has_room = bytes <= kMaxPixels;
     worst.push_back({{"index", answer.image},
                      {"label", images.labels[answer.image]},
                      {"predicted", answer.predicted},

@@ -68,7 +68,7 @@ Failure describe(const std::exception& error) {
 
 // The rank that fails first speaks; where all fail alike, the others give it the time to end them.
 constexpr auto kTimeToBeEnded = std::chrono::milliseconds(200);
-constexpr int kMostTurns = 10;
+constexpr int kMaxTurns = 10;
 
 // An AgreedError reaches all ranks, so rank 0 prints it, and all return its code.
 int run_together(const Command& command, Job& job, const Arguments& arguments) {
@@ -101,7 +101,7 @@ int run_with_mpi(const Command& command, const Arguments& arguments,
       if (supervision) supervision->leave_mpi();
       return failure.code;
     }
-    std::this_thread::sleep_for(std::min(rank, kMostTurns) * kTimeToBeEnded);
+    std::this_thread::sleep_for(std::min(rank, kMaxTurns) * kTimeToBeEnded);
     print_error("rank " + std::to_string(rank) + " (" + comm::host_name() + "): " + failure.text);
     comm::Runtime::abort(failure.code);
   }

@@ -20,7 +20,7 @@ namespace tandem::app {
 namespace {
 
 constexpr char kFormat[] = "tandem-model";
-constexpr int kMostSide = 1'000'000;  // so that their product fits
+constexpr int kMaxImageSide = 1'000'000;  // so that their product fits
 
 model::InputShape input_shape(const data::ImageShape& shape) {
   return {shape.channels, shape.height, shape.width};
@@ -66,7 +66,7 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
     // What no int holds fits no data set either, and is refused as that.
     const auto side = [&shape](std::size_t place) {
       const Json& value = shape.at(place);
-      const bool is_side = value.is_number_integer() && value <= kMostSide && value >= 1;
+      const bool is_side = value.is_number_integer() && value <= kMaxImageSide && value >= 1;
       return is_side ? value.get<int>() : 0;
     };
     description.shape = {side(0), side(1), side(2)};

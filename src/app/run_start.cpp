@@ -78,10 +78,10 @@ void take_path(const std::string& path, const TrainReporting& reporting, RunStar
 }
 
 std::uint64_t kept_number(const RunStart& start, const std::string& name) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 40;
+  constexpr std::int64_t kMax = std::int64_t{1} << 40;
   try {
     return static_cast<std::uint64_t>(
-        parse_integer(start.checkpoint->metadata.at(name), 0, kMost, name));
+        parse_integer(start.checkpoint->metadata.at(name), 0, kMax, name));
   } catch (const std::exception&) {
     throw DataError(start.checkpoint_path + ": its metadata has no number '" + name + "'");
   }

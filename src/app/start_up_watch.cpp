@@ -17,7 +17,7 @@ namespace {
 
 // The lowest running rank reports and ends the job. If it does not, the next one does a turn later.
 constexpr auto kTurn = std::chrono::milliseconds(1000);
-constexpr int kMostTurns = 3;
+constexpr int kMaxTurns = 3;
 
 [[noreturn]] void end_start_up(double seconds) {
   const int rank = comm::launcher_rank();
@@ -30,7 +30,7 @@ constexpr int kMostTurns = 3;
                                     [](const comm::RankProcess& each) { return each.is_stopped; });
   // If all ranks of this host run, another host may know which rank is stopped, so let it go first.
   const int patience = stopped == others.end() ? 1 : 0;
-  std::this_thread::sleep_for(std::min(static_cast<int>(turns) + patience, kMostTurns) * kTurn);
+  std::this_thread::sleep_for(std::min(static_cast<int>(turns) + patience, kMaxTurns) * kTurn);
   std::string text = "rank " + std::to_string(rank) + " (" + kernel_host_name() +
                      "): MPI has not connected all ranks after " + format_fixed(seconds, 0) +
                      " s, and no rank of this host is stopped";

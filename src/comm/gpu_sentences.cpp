@@ -9,16 +9,16 @@
 namespace tandem::comm {
 namespace {
 
-constexpr std::size_t kMostNamed = 8;  // hosts, GPUs
+constexpr std::size_t kMaxNamed = 8;  // hosts, GPUs
 
 std::string count_gpus(std::size_t count) {
   return std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
 }
 
 std::string shorten(std::vector<std::string> names) {
-  if (names.size() <= kMostNamed) return join(names, ", ");
-  const std::size_t more = names.size() - kMostNamed;
-  names.resize(kMostNamed);
+  if (names.size() <= kMaxNamed) return join(names, ", ");
+  const std::size_t more = names.size() - kMaxNamed;
+  names.resize(kMaxNamed);
   return join(names, ", ") + " and " + std::to_string(more) + " more";
 }
 

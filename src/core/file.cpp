@@ -21,7 +21,7 @@
 namespace tandem {
 namespace {
 
-constexpr int kMostLeftovers = 100;
+constexpr int kMaxLeftovers = 100;
 constexpr std::size_t kPiece = std::size_t{16} << 20;
 
 std::string errno_text() { return std::strerror(errno); }
@@ -229,7 +229,7 @@ AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), file_(-1, "")
   const std::string stem = temporary_name(path_);
   int descriptor = -1;
   // A process id may come again, in a container soon, and find what a killed process left.
-  for (int attempt = 0; attempt < kMostLeftovers; ++attempt) {
+  for (int attempt = 0; attempt < kMaxLeftovers; ++attempt) {
     temporary_path_ = attempt == 0 ? stem : stem + "." + std::to_string(attempt);
     descriptor =
         ::open(temporary_path_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);

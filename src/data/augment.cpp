@@ -12,7 +12,7 @@ constexpr std::uint64_t kAugmentStream =
     0x61756731;  // keeps these numbers apart from the permutation's
 constexpr std::uint64_t kAlternateStream = 0x616c7431;
 constexpr int kStandardShift = 4;
-constexpr int kMostShift = 16;
+constexpr int kMaxShift = 16;
 
 [[noreturn]] void refuse_second(bool is_same, const std::string& both, const std::string& word) {
   throw UsageError(
@@ -30,7 +30,7 @@ AugmentSpec AugmentSpec::parse(const std::string& text) {
     if (part.rfind(word + "=", 0) != 0) return false;
     if (spec.most_shift > 0) refuse_second(spec.border == border, "crop and reflect", word);
     spec.most_shift = static_cast<int>(
-        parse_integer(part.substr(word.size() + 1), 1, kMostShift, "--augment " + word));
+        parse_integer(part.substr(word.size() + 1), 1, kMaxShift, "--augment " + word));
     spec.border = border;
     return true;
   };

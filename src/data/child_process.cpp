@@ -27,7 +27,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // How long a killed process may take to end. One that is blocked in a dead file system never does.
-constexpr std::chrono::seconds kMostForEnd(5);
+constexpr std::chrono::seconds kMaxSecondsForEnd(5);
 constexpr Clock::duration kLongestWait = std::chrono::seconds(1);
 
 std::string errno_text() { return std::strerror(errno); }
@@ -125,7 +125,7 @@ End receive(int pipe, const ChildLimits& limits, const Touch& touch, std::string
 
 // Waits for a process that was killed or is about to end; false if it does not end in time.
 bool await_end(pid_t child, int& status) {
-  const auto deadline = Clock::now() + kMostForEnd;
+  const auto deadline = Clock::now() + kMaxSecondsForEnd;
   for (;;) {
     const pid_t ended = ::waitpid(child, &status, WNOHANG);
     if (ended != 0 && !(ended < 0 && errno == EINTR)) return true;

@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMostLabels = 256;  // of one byte
+constexpr std::size_t kMaxLabels = 256;  // of one byte
 
 std::string last_name(const std::string& path) { return fs::path(path).filename().string(); }
 
@@ -125,7 +125,7 @@ std::vector<PictureFile> read_classes_of(const std::string& path, std::vector<st
   if (decides) {
     for (const std::string& folder : content.folders) classes.push_back(last_name(folder));
     check_class_names(classes, path);
-    if (classes.size() > kMostLabels) {
+    if (classes.size() > kMaxLabels) {
       throw DataError(path + ": has " + std::to_string(classes.size()) +
                       " folders of classes, at most 256 can be packed");
     }

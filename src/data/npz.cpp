@@ -22,7 +22,7 @@
 namespace tandem::data {
 namespace {
 
-constexpr std::int64_t kMostLabel = 255;
+constexpr std::int64_t kMaxLabel = 255;
 
 struct Names {
   const char* train_images;
@@ -118,7 +118,7 @@ class Arrays {
     labels_.reserve(images);
     for (std::size_t i = 0; i < images; ++i) {
       const std::int64_t label = integer_at(array, i);
-      if (label < 0 || label > kMostLabel) {
+      if (label < 0 || label > kMaxLabel) {
         throw DataError(array.file.where + ": label " + std::to_string(label) + " of image " +
                         std::to_string(i) + ", 0 to 255 was expected");
       }

@@ -11,7 +11,7 @@ namespace tandem::data {
 namespace {
 
 // A chunk needs at least one byte and its checksum, and an address and a size in the index.
-constexpr std::uint64_t kLeastBytesOfChunk = 16;
+constexpr std::uint64_t kMinBytesPerChunk = 16;
 constexpr std::uint64_t kMaxChunks = std::uint64_t{1} << 26;
 constexpr std::uint64_t kBytesOfChunk = 20;                     // as encoded
 constexpr std::uint64_t kBytesOfRest = std::uint64_t{1} << 20;  // at most, all else
@@ -120,7 +120,7 @@ class Decoder {
 }  // namespace
 
 std::uint64_t count_chunks(const StoredArray& array, std::uint64_t file_bytes) {
-  const std::uint64_t most = std::min(file_bytes / kLeastBytesOfChunk, kMaxChunks);
+  const std::uint64_t most = std::min(file_bytes / kMinBytesPerChunk, kMaxChunks);
   std::uint64_t count = 1;
   if (array.extent.size() != array.chunk.size()) return 0;
   for (std::size_t i = 0; i < array.extent.size(); ++i) {
@@ -133,7 +133,7 @@ std::uint64_t count_chunks(const StoredArray& array, std::uint64_t file_bytes) {
 }
 
 std::uint64_t max_encoded_bytes(std::uint64_t file_bytes) {
-  const std::uint64_t chunks = std::min(file_bytes / kLeastBytesOfChunk, kMaxChunks);
+  const std::uint64_t chunks = std::min(file_bytes / kMinBytesPerChunk, kMaxChunks);
   return kBytesOfRest + 4 * chunks * kBytesOfChunk;
 }
 

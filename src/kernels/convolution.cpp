@@ -13,16 +13,16 @@ namespace {
 // Forwards, or backwards to the images.
 struct Direction {
   const Images &from, &to;
-  std::size_t Contact::*source;  // of a contact, the line of `from`
-  std::size_t Contact::*result;
+  std::size_t TapOverlap::*source;  // of a overlap, the line of `from`
+  std::size_t TapOverlap::*result;
   // Of the matrices that images are multiplied by; channels are the rows then.
   bool has_filters_as_columns;
 };
 
-// Each pixel of `to` is the sum of the pixels of `from` that it is in contact with, times filters.
-class Gathering {
+// Each pixel of `to` is the sum of the pixels of `from` that it is in overlap with, times filters.
+class TiledConv {
  public:
-  Gathering(const Layer& layer, const TileFunctions& tiles, const ForEach& for_each,
+  TiledConv(const Layer& layer, const TileFunctions& tiles, const ForEach& for_each,
             const Direction& direction)
       : layer_(layer),
         tiles_(tiles),
@@ -30,28 +30,28 @@ class Gathering {
         direction_(direction),
         from_(direction.from),
         to_(direction.to),
-        rows_(row_contacts(layer, direction.result)),
-        columns_(column_contacts(layer, direction.result)),
+        rows_(row_overlaps(layer, direction.result)),
+        columns_(column_overlaps(layer, direction.result)),
         filters_(to_.tiles() * layer.taps() * from_.tiles() * kTileSize),
         packed_(from_.pixels() * from_.tiles() * kTileSize) {}
 
   void run(const std::uint16_t* in, const std::uint16_t* filters, const float* bias,
            std::uint16_t* out) {
-    for_each_(to_.tiles() * layer_.taps(), [&](std::size_t part) { pack_filters(filters, part); });
+    for_each_(to_.tiles() * layer_.taps(), [&](std::size_t task) { pack_filters(filters, task); });
     for (std::size_t group = 0; group < tiles_for(layer_.images); ++group) {
       const std::size_t images = in_tile(layer_.images, group);
       const std::uint16_t* group_in = in + group * kTileSide * from_.image_stride;
       std::uint16_t* group_out = out + group * kTileSide * to_.image_stride;
       for_each_(from_.pixels(), [&](std::size_t pixel) { pack_pixel(group_in, images, pixel); });
       for_each_(to_.tiles() * to_.height,
-                [&](std::size_t part) { multiply(part, images, bias, group_out); });
+                [&](std::size_t task) { multiply(task, images, bias, group_out); });
     }
   }
 
  private:
   // Tile of results, tap, tile of what is multiplied.
-  void pack_filters(const std::uint16_t* filters, std::size_t part) const {
-    const std::size_t to_tile = part / layer_.taps(), tap = part % layer_.taps();
+  void pack_filters(const std::uint16_t* filters, std::size_t task) const {
+    const std::size_t to_tile = task / layer_.taps(), tap = task % layer_.taps();
     const auto pack =
         direction_.has_filters_as_columns ? tiles_.pack_transposed_right : tiles_.pack_right;
     for (std::size_t from_tile = 0; from_tile < from_.tiles(); ++from_tile) {
@@ -60,7 +60,7 @@ class Gathering {
       const std::size_t begin = (filter * kTileSide * layer_.taps() + tap) * layer_.in.channels;
       pack({filters + begin + channel * kTileSide, layer_.taps() * layer_.in.channels,
             in_tile(layer_.out.channels, filter), in_tile(layer_.in.channels, channel)},
-           filters_.data() + (part * from_.tiles() + from_tile) * kTileSize);
+           filters_.data() + (task * from_.tiles() + from_tile) * kTileSize);
     }
   }
 
@@ -75,8 +75,8 @@ class Gathering {
   }
 
   // 32 channels of results, their row, of 32 images.
-  void multiply(std::size_t part, std::size_t images, const float* bias, std::uint16_t* out) const {
-    const std::size_t to_tile = part / to_.height, row = part % to_.height;
+  void multiply(std::size_t task, std::size_t images, const float* bias, std::uint16_t* out) const {
+    const std::size_t to_tile = task / to_.height, row = task % to_.height;
     const TileScope scope(tiles_);
     const std::uint16_t* filters =
         filters_.data() + to_tile * layer_.taps() * from_.tiles() * kTileSize;
@@ -89,8 +89,8 @@ class Gathering {
     }
     for (std::size_t column = 0; column < to_.width; ++column) {
       products.clear();
-      for (const Contact& y : rows_[row]) {
-        for (const Contact& x : columns_[column]) {
+      for (const TapOverlap& y : rows_[row]) {
+        for (const TapOverlap& x : columns_[column]) {
           const std::size_t pixel = y.*direction_.source * from_.width + x.*direction_.source;
           const std::size_t tap = y.tap * layer_.filter_columns + x.tap;
           for (std::size_t tile = 0; tile < from_.tiles(); ++tile) {
@@ -111,7 +111,7 @@ class Gathering {
   const ForEach& for_each_;
   const Direction& direction_;
   const Images &from_, &to_;
-  const std::vector<std::vector<Contact>> rows_, columns_;  // by what results
+  const std::vector<std::vector<TapOverlap>> rows_, columns_;  // by what results
   const AlignedArray<std::uint16_t> filters_;
   const AlignedArray<std::uint16_t> packed_;  // of 32 images: pixel, tile of channels
 };
@@ -133,15 +133,15 @@ Convolution::Convolution(const ConvolutionSizes& sizes, bool with_amx, ForEach f
 void Convolution::forward(const std::uint16_t* images, const std::uint16_t* filters,
                           const float* bias, std::uint16_t* out) const {
   const Layer layer = folded(sizes_);
-  const Direction direction{layer.in, layer.out, &Contact::in, &Contact::out, true};
-  Gathering(layer, tiles_, for_each_, direction).run(images, filters, bias, out);
+  const Direction direction{layer.in, layer.out, &TapOverlap::in, &TapOverlap::out, true};
+  TiledConv(layer, tiles_, for_each_, direction).run(images, filters, bias, out);
 }
 
 void Convolution::image_gradient(const std::uint16_t* gradient, const std::uint16_t* filters,
                                  std::uint16_t* out) const {
   const Layer layer(sizes_);
-  const Direction direction{layer.out, layer.in, &Contact::out, &Contact::in, false};
-  Gathering(layer, tiles_, for_each_, direction).run(gradient, filters, nullptr, out);
+  const Direction direction{layer.out, layer.in, &TapOverlap::out, &TapOverlap::in, false};
+  TiledConv(layer, tiles_, for_each_, direction).run(gradient, filters, nullptr, out);
 }
 
 }  // namespace tandem::kernels

@@ -44,8 +44,8 @@ class FilterGradient {
         groups_(tiles_for(layer.images)),
         images_(layer.in),
         gradient_(layer.out),
-        rows_(row_contacts(layer, &Contact::tap)),
-        columns_(column_contacts(layer, &Contact::tap)) {
+        rows_(row_overlaps(layer, &TapOverlap::tap)),
+        columns_(column_overlaps(layer, &TapOverlap::tap)) {
     panel_rows_ = layer_.out.height;
     while (panel_rows_ > 1 && !fits(1)) panel_rows_ = (panel_rows_ + 1) / 2;
     panel_groups_ = panel_rows_ == layer_.out.height ? groups_ : 1;
@@ -64,8 +64,8 @@ class FilterGradient {
     for (std::size_t group = 0; group < groups_; group += panel_groups_) {
       for (std::size_t row = 0; row < layer_.out.height; row += panel_rows_) {
         const Panel panel = panel_from(group, row);
-        for_each_(panel.groups * (panel.in_rows + panel.rows), [&](std::size_t part) {
-          const std::size_t some = part % panel.groups, line = part / panel.groups;
+        for_each_(panel.groups * (panel.in_rows + panel.rows), [&](std::size_t task) {
+          const std::size_t some = task % panel.groups, line = task / panel.groups;
           if (line < panel.in_rows) {
             pack(images_, images, panel.group + some, panel.in_row + line, tiles_.pack_right,
                  [&](std::size_t tile) {
@@ -80,7 +80,7 @@ class FilterGradient {
           }
         });
         for_each_(layer_.out.tiles() * layer_.in.tiles() * layer_.taps(),
-                  [&](std::size_t part) { add_products(panel, part, out); });
+                  [&](std::size_t task) { add_products(panel, task, out); });
       }
     }
   }
@@ -104,7 +104,7 @@ class FilterGradient {
                 0};
     std::size_t end = 0;
     for (const auto& of_tap : rows_) {
-      for (const Contact& y : of_tap) {
+      for (const TapOverlap& y : of_tap) {
         if (y.out < row || y.out >= row + panel.rows) continue;
         panel.in_row = std::min(panel.in_row, y.in);
         end = std::max(end, y.in + 1);
@@ -131,8 +131,8 @@ class FilterGradient {
   }
 
   // Of 32 filters, 32 channels, a tap.
-  void add_products(const Panel& panel, std::size_t part, float* out) const {
-    const std::size_t tap = part % layer_.taps(), tiles = part / layer_.taps();
+  void add_products(const Panel& panel, std::size_t task, float* out) const {
+    const std::size_t tap = task % layer_.taps(), tiles = task / layer_.taps();
     const std::size_t filter = tiles / layer_.in.tiles(), channel = tiles % layer_.in.tiles();
     const bool is_first = panel.group == 0 && panel.row == 0;
     const bool is_last =
@@ -141,19 +141,19 @@ class FilterGradient {
     std::vector<TileProduct> products;
     alignas(64) float last_sums[kTileSize];
     for (std::size_t group = 0; group < panel.groups; ++group) {
-      for (const Contact& y : rows_[tap / layer_.filter_columns]) {
+      for (const TapOverlap& y : rows_[tap / layer_.filter_columns]) {
         if (y.out < panel.row || y.out >= panel.row + panel.rows) continue;
         const std::uint16_t* left =
             gradient_.row(filter, panel.groups, group, panel.rows, y.out - panel.row);
         const std::uint16_t* right =
             images_.row(channel, panel.groups, group, panel.in_rows, y.in - panel.in_row);
-        for (const Contact& x : columns_[tap % layer_.filter_columns]) {
+        for (const TapOverlap& x : columns_[tap % layer_.filter_columns]) {
           products.push_back({left + x.out * kTileSize, right + x.in * kTileSize});
         }
       }
     }
     // One panel keeps no sums.
-    float* kept = is_first && is_last ? nullptr : sums_.data() + part * kTileSize;
+    float* kept = is_first && is_last ? nullptr : sums_.data() + task * kTileSize;
     tiles_.multiply(products.data(), products.size(), is_first ? nullptr : kept,
                     is_last ? last_sums : kept);
     if (is_last) write(last_sums, filter, channel, tap, out);
@@ -173,7 +173,7 @@ class FilterGradient {
   const ForEach& for_each_;
   const std::size_t groups_;
   Packed images_, gradient_;
-  const std::vector<std::vector<Contact>> rows_, columns_;  // by tap
+  const std::vector<std::vector<TapOverlap>> rows_, columns_;  // by tap
   std::size_t panel_rows_ = 0, panel_groups_ = 1;
   AlignedArray<float> sums_{0};  // of earlier panels: tile of filters, of channels, tap
 };

@@ -55,31 +55,31 @@ inline Layer folded(const ConvolutionSizes& sizes) {
 
 // Along one side: the filter's line `tap` lies on the image's line `in` for the result's line
 // `out`.
-struct Contact {
+struct TapOverlap {
   std::size_t tap = 0, in = 0, out = 0;
 };
-using ContactGroups = std::vector<std::vector<Contact>>;
+using TapOverlapGroups = std::vector<std::vector<TapOverlap>>;
 
 // In groups of an equal `by`: of k, those with k there. What would lie on padding is left out.
-inline ContactGroups contacts(std::size_t taps, std::size_t stride, std::size_t padding,
-                              std::size_t in, std::size_t out, std::size_t Contact::*by) {
-  ContactGroups groups(by == &Contact::tap ? taps : by == &Contact::in ? in : out);
+inline TapOverlapGroups overlaps(std::size_t taps, std::size_t stride, std::size_t padding,
+                                 std::size_t in, std::size_t out, std::size_t TapOverlap::*by) {
+  TapOverlapGroups groups(by == &TapOverlap::tap ? taps : by == &TapOverlap::in ? in : out);
   for (std::size_t line = 0; line < out; ++line) {
     for (std::size_t tap = 0; tap < taps; ++tap) {
       const std::size_t padded = line * stride + tap;
       if (padded < padding || padded - padding >= in) continue;
-      const Contact contact{tap, padded - padding, line};
-      groups[contact.*by].push_back(contact);
+      const TapOverlap overlap{tap, padded - padding, line};
+      groups[overlap.*by].push_back(overlap);
     }
   }
   return groups;
 }
-inline ContactGroups row_contacts(const Layer& layer, std::size_t Contact::*by) {
-  return contacts(layer.filter_rows, layer.stride, layer.padding, layer.in.height, layer.out.height,
+inline TapOverlapGroups row_overlaps(const Layer& layer, std::size_t TapOverlap::*by) {
+  return overlaps(layer.filter_rows, layer.stride, layer.padding, layer.in.height, layer.out.height,
                   by);
 }
-inline ContactGroups column_contacts(const Layer& layer, std::size_t Contact::*by) {
-  return contacts(layer.filter_columns, layer.stride, layer.padding, layer.in.width,
+inline TapOverlapGroups column_overlaps(const Layer& layer, std::size_t TapOverlap::*by) {
+  return overlaps(layer.filter_columns, layer.stride, layer.padding, layer.in.width,
                   layer.out.width, by);
 }
 

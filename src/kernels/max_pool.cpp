@@ -9,7 +9,7 @@ namespace tandem::kernels {
 
 TANDEM_CLONES void max_pool(const std::uint16_t* __restrict in, std::size_t height,
                             std::size_t width, std::size_t channels, std::uint16_t* __restrict out,
-                            std::uint8_t* __restrict choice) {
+                            std::uint8_t* __restrict argmax) {
   for (std::size_t row = 0; row < height / 2; ++row) {
     for (std::size_t column = 0; column < width / 2; ++column) {
       const std::uint16_t* p0 = in + (2 * row * width + 2 * column) * channels;
@@ -27,16 +27,16 @@ TANDEM_CLONES void max_pool(const std::uint16_t* __restrict in, std::size_t heig
           which = better ? k : which;
         }
         out[c] = static_cast<std::uint16_t>(best);
-        choice[c] = static_cast<std::uint8_t>(which);
+        argmax[c] = static_cast<std::uint8_t>(which);
       }
       out += channels;
-      choice += channels;
+      argmax += channels;
     }
   }
 }
 
 TANDEM_CLONES void max_pool_gradient(const std::uint16_t* __restrict gradient,
-                                     const std::uint8_t* __restrict choice, std::size_t height,
+                                     const std::uint8_t* __restrict argmax, std::size_t height,
                                      std::size_t width, std::size_t channels,
                                      std::uint16_t* __restrict out) {
   const std::size_t line = width * channels;
@@ -46,11 +46,11 @@ TANDEM_CLONES void max_pool_gradient(const std::uint16_t* __restrict gradient,
       for (std::size_t k = 0; k < 4; ++k) {
         std::uint16_t* to = upper + k / 2 * line + (2 * column + k % 2) * channels;
         for (std::size_t c = 0; c < channels; ++c) {
-          to[c] = choice[c] == k ? gradient[c] : std::uint16_t{0};
+          to[c] = argmax[c] == k ? gradient[c] : std::uint16_t{0};
         }
       }
       gradient += channels;
-      choice += channels;
+      argmax += channels;
     }
     if (width % 2 == 1) {
       std::fill_n(upper + line - channels, channels, std::uint16_t{0});

@@ -37,7 +37,7 @@ TANDEM_CLONES void normalized_relu(const std::uint16_t* __restrict in, std::size
 TANDEM_CLONES void pooled_normalized_relu(const std::uint16_t* __restrict in, std::size_t height,
                                           std::size_t width, std::size_t channels, Normalization to,
                                           std::uint16_t* __restrict out,
-                                          std::uint8_t* __restrict choice) {
+                                          std::uint8_t* __restrict argmax) {
   const float* __restrict scale = to.scale;
   const float* __restrict shift = to.shift;
   for (std::size_t row = 0; row < height / 2; ++row) {
@@ -59,10 +59,10 @@ TANDEM_CLONES void pooled_normalized_relu(const std::uint16_t* __restrict in, st
           which = better ? k : which;
         }
         out[c] = bfloat16_of_float(best);
-        choice[c] = static_cast<std::uint8_t>(which);
+        argmax[c] = static_cast<std::uint8_t>(which);
       }
       out += channels;
-      choice += channels;
+      argmax += channels;
     }
   }
 }
@@ -87,7 +87,7 @@ TANDEM_CLONES void add_gradient_sums(const std::uint16_t* __restrict in,
 
 TANDEM_CLONES void add_pooled_gradient_sums(const std::uint16_t* __restrict in,
                                             const std::uint16_t* __restrict gradient,
-                                            const std::uint8_t* __restrict choice,
+                                            const std::uint8_t* __restrict argmax,
                                             std::size_t height, std::size_t width,
                                             std::size_t channels, const float* __restrict mean,
                                             float* __restrict sum, float* __restrict product) {
@@ -98,7 +98,7 @@ TANDEM_CLONES void add_pooled_gradient_sums(const std::uint16_t* __restrict in,
       const std::uint16_t* p2 = p0 + width * channels;
       const std::uint16_t* p3 = p2 + channels;
       for (std::size_t c = 0; c < channels; ++c) {
-        const std::uint32_t which = choice[c];
+        const std::uint32_t which = argmax[c];
         const std::uint32_t upper = which == 0 ? p0[c] : p1[c];
         const std::uint32_t lower = which == 2 ? p2[c] : p3[c];
         const std::uint32_t bits = which < 2 ? upper : lower;
@@ -109,7 +109,7 @@ TANDEM_CLONES void add_pooled_gradient_sums(const std::uint16_t* __restrict in,
         product[c] += passed * (x - mean[c]);
       }
       gradient += channels;
-      choice += channels;
+      argmax += channels;
     }
   }
 }
@@ -134,7 +134,7 @@ TANDEM_CLONES void normalized_gradient(const std::uint16_t* __restrict in,
 
 TANDEM_CLONES void pooled_normalized_gradient(
     const std::uint16_t* __restrict in, const std::uint16_t* __restrict gradient,
-    const std::uint8_t* __restrict choice, std::size_t height, std::size_t width,
+    const std::uint8_t* __restrict argmax, std::size_t height, std::size_t width,
     std::size_t channels, Normalization to, Correction correction, std::uint16_t* __restrict out) {
   const float* __restrict scale = to.scale;
   const float* __restrict slope = correction.slope;
@@ -148,7 +148,7 @@ TANDEM_CLONES void pooled_normalized_gradient(
       const std::uint32_t here =
           is_pooled ? static_cast<std::uint32_t>(row % 2 * 2 + column % 2) : 5;
       for (std::size_t c = 0; c < channels; ++c) {
-        const std::uint32_t which = choice[pooled + c];
+        const std::uint32_t which = argmax[pooled + c];
         const float above = float_of_bfloat16(gradient[pooled + c]);
         const float passed = which == here ? above : 0;
         const float x = float_of_bfloat16(in[pixel + c]);

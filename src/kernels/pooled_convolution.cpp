@@ -67,7 +67,7 @@ PooledConvolution::PooledConvolution(const PooledConvolutionSizes& sizes, const 
 }
 
 void PooledConvolution::forward(const float* images, const Strides& image_strides,
-                                std::size_t count, float* out, std::uint8_t* choice) const {
+                                std::size_t count, float* out, std::uint8_t* argmax) const {
   const std::size_t out_width = sizes_.out_width();
   const bool is_narrow = out_width <= kNarrowLanes;
   const std::size_t lanes = is_narrow ? kNarrowLanes : kWideLanes;
@@ -110,7 +110,7 @@ void PooledConvolution::forward(const float* images, const Strides& image_stride
         for (std::size_t row = 0; row < sizes_.out_height(); ++row) {
           out = std::copy_n(&best[row * out_line], out_width, out);
           for (std::size_t x = 0; x < out_width; ++x) {
-            *choice++ = static_cast<std::uint8_t>(place[row * out_line + x]);
+            *argmax++ = static_cast<std::uint8_t>(place[row * out_line + x]);
           }
         }
       }
@@ -122,7 +122,7 @@ std::size_t PooledConvolution::sums_size() const { return sizes_.filters * filte
 
 void PooledConvolution::backward(const float* images, const Strides& image_strides,
                                  std::size_t count, const float* gradients,
-                                 const std::uint8_t* choice, float* sums,
+                                 const std::uint8_t* argmax, float* sums,
                                  float* image_gradients) const {
   const std::size_t outputs = sizes_.out_pixels();
   // What is read past a line's last pixel is not used.
@@ -150,13 +150,13 @@ void PooledConvolution::backward(const float* images, const Strides& image_strid
     const std::size_t first = i * sizes_.filters * outputs;
     for (std::size_t filter = 0; filter < sizes_.filters; ++filter) {
       float* of_filter = sums + filter * filter_sums();
-      choose(choice + first + filter * outputs, gradients + first + filter * outputs,
+      choose(argmax + first + filter * outputs, gradients + first + filter * outputs,
              corners_.data(), outputs, line(), sizes_.channels, place.data(), chosen.data());
       add_filter_gradient(image.data(), line(), place.data(), chosen.data(), outputs, filter_line(),
                           of_filter);
     }
     if (image_gradients == nullptr) continue;
-    add_windows(gradients + first, choice + first, gradient_of_image);
+    add_windows(gradients + first, argmax + first, gradient_of_image);
     float* to = image_gradients + i * sizes_.channels * sizes_.height * sizes_.width;
     for (std::size_t channel = 0; channel < sizes_.channels; ++channel) {
       for (std::size_t row = 0; row < sizes_.height; ++row) {
@@ -170,14 +170,14 @@ void PooledConvolution::backward(const float* images, const Strides& image_strid
 
 // The results that one pooled pixel was chosen from see a window of 6x6 pixels: what all filters
 // send back there is summed before it joins the image's, whose windows overlap.
-void PooledConvolution::add_windows(const float* gradients, const std::uint8_t* choice,
+void PooledConvolution::add_windows(const float* gradients, const std::uint8_t* argmax,
                                     std::vector<float>& image) const {
   const std::size_t outputs = corners_.size();
   std::vector<float> window((kSide + 1) * window_line());
   std::fill(image.begin(), image.end(), 0.0F);
   for (std::size_t k = 0; k < outputs; ++k) {
     std::fill(window.begin(), window.end(), 0.0F);
-    add_to_window(gradients + k, choice + k, outputs, sizes_.filters, shifted_.data(),
+    add_to_window(gradients + k, argmax + k, outputs, sizes_.filters, shifted_.data(),
                   window_line(), window.data());
     for (std::size_t row = 0; row <= kSide; ++row) {
       add_line(&window[row * window_line()], window_line(), &image[corners_[k] + row * line()]);

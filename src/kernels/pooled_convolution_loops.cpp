@@ -70,7 +70,7 @@ TANDEM_CLONES void convolve_wide(const SplitPlanes& in, const FilterPair& filter
 }
 
 TANDEM_CLONES void pool(float* __restrict results, std::size_t size, float bias, bool rounds,
-                        float* __restrict out, std::int32_t* __restrict choice) {
+                        float* __restrict out, std::int32_t* __restrict argmax) {
   for (std::size_t i = 0; i < 4 * size; ++i) results[i] += bias;
   if (rounds) {
     for (std::size_t i = 0; i < 4 * size; ++i) {
@@ -79,14 +79,14 @@ TANDEM_CLONES void pool(float* __restrict results, std::size_t size, float bias,
   }
   for (std::size_t i = 0; i < size; ++i) {
     out[i] = 0;  // what ReLU puts in the place of all below it
-    choice[i] = PooledConvolution::kNone;
+    argmax[i] = PooledConvolution::kNone;
   }
   for (std::int32_t place = 0; place < 4; ++place) {
     const float* candidates = results + static_cast<std::size_t>(place) * size;
     for (std::size_t i = 0; i < size; ++i) {
       const bool better = (candidates[i] > out[i]) | (candidates[i] != candidates[i]);
       out[i] = better ? candidates[i] : out[i];
-      choice[i] = better ? place : choice[i];
+      argmax[i] = better ? place : argmax[i];
     }
   }
 }
@@ -130,26 +130,26 @@ TANDEM_CLONES void add_filter_gradient(const float* __restrict image, std::size_
   }
 }
 
-TANDEM_CLONES void choose(const std::uint8_t* __restrict choice, const float* __restrict gradients,
+TANDEM_CLONES void choose(const std::uint8_t* __restrict argmax, const float* __restrict gradients,
                           const std::uint32_t* __restrict corner, std::size_t size,
                           std::size_t line, std::size_t channels, std::uint32_t* __restrict place,
                           float* __restrict chosen) {
   const auto down = static_cast<std::uint32_t>(line);
   const auto right = static_cast<std::uint32_t>(channels);
   for (std::size_t i = 0; i < size; ++i) {
-    const std::uint32_t which = choice[i];
+    const std::uint32_t which = argmax[i];
     place[i] = corner[i] + ((which & 2U) != 0 ? down : 0) + ((which & 1U) != 0 ? right : 0);
     chosen[i] = which == PooledConvolution::kNone ? 0 : gradients[i];
   }
 }
 
 TANDEM_CLONES void add_to_window(const float* __restrict gradients,
-                                 const std::uint8_t* __restrict choice, std::size_t apart,
+                                 const std::uint8_t* __restrict argmax, std::size_t apart,
                                  std::size_t filters, const float* __restrict shifted,
                                  std::size_t window_line, float* __restrict window) {
   const std::size_t size = kSide * window_line;
   for (std::size_t filter = 0; filter < filters; ++filter) {
-    const std::uint8_t which = choice[filter * apart];
+    const std::uint8_t which = argmax[filter * apart];
     if (which == PooledConvolution::kNone) continue;
     const float gradient = gradients[filter * apart];
     const float* from = shifted + ((which & 1U) * filters + filter) * size;

@@ -36,7 +36,7 @@ void convolve_wide(const SplitPlanes& in, const FilterPair& filters, std::size_t
 // The largest of 4 x size results with their bias, and its place, as PooledConvolution says;
 // overwrites the results.
 void pool(float* results, std::size_t size, float bias, bool rounds, float* out,
-          std::int32_t* choice);
+          std::int32_t* argmax);
 
 // Numbers that are `stride` apart, those of even and of odd places.
 void split_line(const float* in, std::size_t stride, std::size_t size, float* even, float* odd);
@@ -46,7 +46,7 @@ void round_line(float* line, std::size_t size);
 
 // Of one filter's pooled results: where the patch that each was chosen from begins, given the
 // `corner` of the first of the four, and the gradient that ReLU passes on.
-void choose(const std::uint8_t* choice, const float* gradients, const std::uint32_t* corner,
+void choose(const std::uint8_t* argmax, const float* gradients, const std::uint32_t* corner,
             std::size_t size, std::size_t line, std::size_t channels, std::uint32_t* place,
             float* chosen);
 
@@ -58,9 +58,9 @@ void add_filter_gradient(const float* image, std::size_t line, const std::uint32
                          const float* gradients, std::size_t size, std::size_t filter_line,
                          float* sums);
 
-// Adds what all filters send back from one pooled pixel. `gradients` and `choice` of two filters
+// Adds what all filters send back from one pooled pixel. `gradients` and `argmax` of two filters
 // are `apart`; `shifted`: shift x filters x 5 x window_line; `window`: 6 x window_line.
-void add_to_window(const float* gradients, const std::uint8_t* choice, std::size_t apart,
+void add_to_window(const float* gradients, const std::uint8_t* argmax, std::size_t apart,
                    std::size_t filters, const float* shifted, std::size_t window_line,
                    float* window);
 

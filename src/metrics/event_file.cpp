@@ -20,7 +20,7 @@ namespace {
 
 constexpr char kPrefix[] = "events.out.tfevents.";
 constexpr std::size_t kSecondsDigits = 10;  // until the year 2286
-constexpr int kMostNames = 1000;
+constexpr int kMaxNames = 1000;
 
 template <typename Number>
 void append_number(std::string& text, Number value) {
@@ -56,7 +56,7 @@ File make_file(const std::string& folder) {
                 static_cast<long long>(seconds_for_name(folder)));
   const std::string stem = folder + "/" + kPrefix + seconds + "." + kernel_host_name() + "." +
                            std::to_string(::getpid()) + ".";
-  for (int attempt = 0; attempt < kMostNames; ++attempt) {
+  for (int attempt = 0; attempt < kMaxNames; ++attempt) {
     const std::string path = stem + std::to_string(attempt);
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
     const int descriptor = ::open(path.c_str(), flags, 0666);

@@ -20,7 +20,7 @@ namespace {
 
 // Of the ranks' files: opening one takes a shared file system milliseconds, and systems allow a
 // process about a thousand.
-constexpr std::size_t kMostOpen = 256;
+constexpr std::size_t kMaxOpenFiles = 256;
 constexpr std::size_t kChunk = std::size_t{1} << 20;
 
 File open_to_append(const std::string& path) {
@@ -104,7 +104,7 @@ JsonLinesSink::JsonLinesSink(const std::string& path, std::vector<std::string> r
   for (std::string& each : rank_paths) {
     File file = open_to_append(each);  // each, so that it is known that it can be
     ranks_.push_back({std::move(each), std::nullopt});
-    if (ranks_.size() <= kMostOpen) ranks_.back().file = std::move(file);
+    if (ranks_.size() <= kMaxOpenFiles) ranks_.back().file = std::move(file);
   }
 }
 

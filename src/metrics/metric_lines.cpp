@@ -14,9 +14,9 @@ namespace tandem::metrics {
 namespace {
 
 // Of a file that somebody else made: what there is of each, at most.
-constexpr std::size_t kMostEvents = 32;
-constexpr std::size_t kMostFields = 64;
-constexpr std::size_t kMostNotes = 200;
+constexpr std::size_t kMaxEvents = 32;
+constexpr std::size_t kMaxFields = 64;
+constexpr std::size_t kMaxNotes = 200;
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 
 // The numbers and texts that an object holds itself. An event handler of the parser, because a tree
@@ -102,9 +102,9 @@ double steps_of_line(double step, double line_before, const std::vector<double>&
 
 void keep_note(Note note, MetricLines& lines) {
   lines.notes.push_back(std::move(note));
-  if (lines.notes.size() < 2 * kMostNotes) return;
-  lines.notes.erase(lines.notes.begin(), lines.notes.begin() + kMostNotes);
-  lines.earlier_notes += kMostNotes;
+  if (lines.notes.size() < 2 * kMaxNotes) return;
+  lines.notes.erase(lines.notes.begin(), lines.notes.begin() + kMaxNotes);
+  lines.earlier_notes += kMaxNotes;
 }
 
 // False: the line is none of ours.
@@ -118,7 +118,7 @@ bool take(const FlatObject& line, const Reading& reading, MetricLines& lines) {
   }
   auto found = lines.events.find(*event);
   if (found == lines.events.end()) {
-    if (lines.events.size() == kMostEvents) return false;
+    if (lines.events.size() == kMaxEvents) return false;
     found = lines.events.emplace(*event, EventLines()).first;
   }
   EventLines& of_event = found->second;
@@ -131,7 +131,7 @@ bool take(const FlatObject& line, const Reading& reading, MetricLines& lines) {
     const auto series = of_event.fields.find(field);
     if (series != of_event.fields.end()) {
       series->second.add({step, of_event.last_epoch, value}, steps);
-    } else if (of_event.fields.size() < kMostFields) {
+    } else if (of_event.fields.size() < kMaxFields) {
       of_event.fields[field].add({step, of_event.last_epoch, value}, steps);
     }
   }
@@ -174,8 +174,8 @@ MetricLines read_metric_lines(const std::string& path, const Reading& reading) {
     lines.refused += !object.read(line) || !take(object, reading, lines);
     return true;
   });
-  if (lines.notes.size() > kMostNotes) {
-    const std::size_t more = lines.notes.size() - kMostNotes;
+  if (lines.notes.size() > kMaxNotes) {
+    const std::size_t more = lines.notes.size() - kMaxNotes;
     lines.notes.erase(lines.notes.begin(), lines.notes.begin() + static_cast<std::ptrdiff_t>(more));
     lines.earlier_notes += more;
   }

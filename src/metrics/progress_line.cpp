@@ -10,22 +10,22 @@
 namespace tandem::metrics {
 namespace {
 
-constexpr std::size_t kLeastBar = 6;  // between its brackets
-constexpr std::size_t kMostBar = 24;
+constexpr std::size_t kMinBar = 6;  // between its brackets
+constexpr std::size_t kMaxBar = 24;
 constexpr std::size_t kBarFrame = 3;  // a blank and the brackets
 constexpr const char* kGreen = "\x1b[32m";
 constexpr const char* kYellow = "\x1b[33m";
 constexpr const char* kPlain = "\x1b[0m";
 
-enum class Part { kEpoch, kBar, kPercent, kLoss, kAccuracy, kSpeed, kLeft, kActivity, kSlowest };
+enum class Segment { kEpoch, kBar, kPercent, kLoss, kAccuracy, kSpeed, kLeft, kActivity, kSlowest };
 
 // In the order in which they are given up.
-constexpr Part kLeastImportantFirst[] = {Part::kSlowest,  Part::kBar,     Part::kSpeed,
-                                         Part::kAccuracy, Part::kPercent, Part::kLeft,
-                                         Part::kActivity, Part::kLoss};
+constexpr Segment kLeastImportantFirst[] = {Segment::kSlowest,  Segment::kBar,     Segment::kSpeed,
+                                            Segment::kAccuracy, Segment::kPercent, Segment::kLeft,
+                                            Segment::kActivity, Segment::kLoss};
 
 struct Field {
-  Part part;
+  Segment segment;
   std::string text;
   std::string brief;
   bool warns = false;
@@ -49,25 +49,25 @@ std::string milliseconds(double seconds) {
 std::vector<Field> fields_of(const ProgressView& view) {
   std::vector<Field> fields;
   const std::string epoch = epoch_text(view.epoch, view.total_epochs);
-  fields.push_back({Part::kEpoch, epoch, epoch.substr(epoch.find(' ') + 1)});
+  fields.push_back({Segment::kEpoch, epoch, epoch.substr(epoch.find(' ') + 1)});
   const std::string percent = percent_text(share_of_epoch(view));
-  fields.push_back({Part::kPercent, percent, percent});
+  fields.push_back({Segment::kPercent, percent, percent});
   if (view.latest) {
     const std::string loss = "loss " + loss_text(view.latest->loss);
-    fields.push_back({Part::kLoss, loss, loss});
+    fields.push_back({Segment::kLoss, loss, loss});
     const std::string accuracy = format_fixed(view.latest->accuracy, 4);
-    fields.push_back({Part::kAccuracy, "accuracy " + accuracy, "acc " + accuracy});
+    fields.push_back({Segment::kAccuracy, "accuracy " + accuracy, "acc " + accuracy});
     const std::string speed = format_count(std::llround(view.latest->images_per_second));
-    fields.push_back({Part::kSpeed, speed + " images/s", speed + "/s"});
+    fields.push_back({Segment::kSpeed, speed + " images/s", speed + "/s"});
     const std::string left = format_duration(view.seconds_left) + " left";
-    fields.push_back({Part::kLeft, left, left});
+    fields.push_back({Segment::kLeft, left, left});
   }
-  if (!view.activity.empty()) fields.push_back({Part::kActivity, view.activity, view.activity});
+  if (!view.activity.empty()) fields.push_back({Segment::kActivity, view.activity, view.activity});
   const auto slowest = view.latest ? find_straggler(view.latest->ranks) : std::nullopt;
   if (slowest) {
     const std::string rank = std::to_string(slowest->rank);
     const std::string later = " +" + milliseconds(slowest->seconds) + " ms";
-    fields.push_back({Part::kSlowest, "slowest rank " + rank + later, "r" + rank + later,
+    fields.push_back({Segment::kSlowest, "slowest rank " + rank + later, "r" + rank + later,
                       slowest->is_worth_telling()});
   }
   return fields;
@@ -97,7 +97,8 @@ std::string put_together(const std::vector<Field>& fields, bool brief, std::size
   for (const Field& field : fields) {
     const std::string& text = brief ? field.brief : field.text;
     line += (line.empty() ? "" : "  ") + (field.warns ? painted(text, kYellow) : text);
-    if (field.part == Part::kEpoch && bar > 0) line += " " + painted(bar_of(share, bar), kGreen);
+    if (field.segment == Segment::kEpoch && bar > 0)
+      line += " " + painted(bar_of(share, bar), kGreen);
   }
   return line;
 }
@@ -120,17 +121,17 @@ std::string fit_progress(const ProgressView& view, std::size_t width, bool colou
   const auto fitted = [&]() -> std::optional<std::string> {
     for (const bool brief : {false, true}) {
       const std::size_t others = width_of(fields, brief) + (has_bar ? kBarFrame : 0);
-      if (others + (has_bar ? kLeastBar : 0) > width) continue;
-      const std::size_t bar = has_bar ? std::min(kMostBar, width - others) : 0;
+      if (others + (has_bar ? kMinBar : 0) > width) continue;
+      const std::size_t bar = has_bar ? std::min(kMaxBar, width - others) : 0;
       return put_together(fields, brief, bar, share, colours);
     }
     return std::nullopt;
   };
   if (const auto line = fitted()) return *line;
-  for (const Part part : kLeastImportantFirst) {
-    if (part == Part::kBar) has_bar = false;
+  for (const Segment segment : kLeastImportantFirst) {
+    if (segment == Segment::kBar) has_bar = false;
     const auto end = std::remove_if(fields.begin(), fields.end(),
-                                    [&](const Field& field) { return field.part == part; });
+                                    [&](const Field& field) { return field.segment == segment; });
     fields.erase(end, fields.end());
     if (const auto line = fitted()) return *line;
   }
@@ -141,7 +142,7 @@ std::string progress_in_log(const ProgressView& view) {
   std::vector<Field> fields = fields_of(view);
   const std::string step =
       "step " + std::to_string(view.step) + "/" + std::to_string(view.total_steps);
-  fields.insert(fields.begin() + 2, Field{Part::kPercent, step, step});
+  fields.insert(fields.begin() + 2, Field{Segment::kPercent, step, step});
   return put_together(fields, false, 0, 0, false);
 }
 

@@ -15,7 +15,7 @@ void SampleSeries::add(const Sample& sample, double steps) {
     weighted_sum_ += steps * sample.value;
     highest_ = std::fmax(highest_, sample.value);
   }
-  if (samples_.size() > kMost) thin();
+  if (samples_.size() > kMax) thin();
 }
 
 // To half of the room, so that it is done seldom. The stretch grows only where the old one leaves
@@ -26,7 +26,7 @@ void SampleSeries::thin() {
     samples_ = keep_extremes(
         samples_, [&](const Sample& sample) { return std::floor(sample.step / stretch_); },
         [](const Sample& sample) { return sample.value; });
-    if (samples_.size() <= kMost / 2) return;
+    if (samples_.size() <= kMax / 2) return;
   }
 }
 

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "bfloat16_bits.hpp"
-#include "image_parts.hpp"
+#include "image_blocks.hpp"
 
 namespace tandem::model {
 namespace {
@@ -37,20 +37,20 @@ struct Moments {
 
 Moments moments_of(const torch::Tensor& x) {
   const ImageSizes sizes(x);
-  std::vector<Moments> parts(image_parts(sizes.images), Moments(sizes.channels));
-  for_each_image_part(sizes.images, [&](std::size_t part, std::size_t first, std::size_t images) {
+  std::vector<Moments> blocks(image_blocks(sizes.images), Moments(sizes.channels));
+  for_each_image_block(sizes.images, [&](std::size_t block, std::size_t first, std::size_t images) {
     std::vector<float> mean(sizes.channels), squares(sizes.channels);
     const std::uint16_t* in = bits_of(x) + first * sizes.pixels() * sizes.channels;
     for (std::size_t left = images * sizes.pixels(); left > 0;) {
       const std::size_t pixels = std::min(kPixelsAtOnce, left);
       kernels::channel_moments(in, pixels, sizes.channels, mean.data(), squares.data());
-      parts[part].add(static_cast<double>(pixels), mean.data(), squares.data());
+      blocks[block].add(static_cast<double>(pixels), mean.data(), squares.data());
       in += pixels * sizes.channels;
       left -= pixels;
     }
   });
   Moments all(sizes.channels);
-  for (const Moments& part : parts) all.add(part.count, part.mean.data(), part.squares.data());
+  for (const Moments& block : blocks) all.add(block.count, block.mean.data(), block.squares.data());
   return all;
 }
 
@@ -84,12 +84,12 @@ c10::intrusive_ptr<ChannelFactors> learn_factors(const NormTensors& norm, const 
 
 GradientSums::GradientSums(const ImageSizes& sizes)
     : channels_(sizes.channels),
-      sums_(image_parts(sizes.images) * sizes.channels),
+      sums_(image_blocks(sizes.images) * sizes.channels),
       products_(sums_.size()) {}
 
-double GradientSums::whole(const std::vector<float>& parts, std::size_t channel) const {
+double GradientSums::whole(const std::vector<float>& blocks, std::size_t channel) const {
   double all = 0;
-  for (std::size_t i = channel; i < parts.size(); i += channels_) all += parts[i];
+  for (std::size_t i = channel; i < blocks.size(); i += channels_) all += blocks[i];
   return all;
 }
 

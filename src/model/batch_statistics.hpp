@@ -3,7 +3,8 @@
 // to the module.
 // Owns: its arrays. Threads: any; work is spread over libtorch's. Throws: std::bad_alloc.
 //
-// Sums are made for each image part and then over the parts, so the number of threads changes none.
+// Sums are made for each image block and then over the blocks, so the number of threads changes
+// none.
 #pragma once
 
 #include <cstddef>
@@ -38,18 +39,18 @@ struct ChannelFactors : torch::CustomClassHolder {
 // Moves the running statistics. x: more than one pixel in all.
 c10::intrusive_ptr<ChannelFactors> learn_factors(const NormTensors& norm, const torch::Tensor& x);
 
-// Of the gradients after normalization, for each part and channel: their sum, and the sum of their
+// Of the gradients after normalization, for each block and channel: their sum, and the sum of their
 // products with x less its mean.
 class GradientSums {
  public:
   explicit GradientSums(const ImageSizes& sizes);
-  float* sum(std::size_t part) { return &sums_[part * channels_]; }
-  float* product(std::size_t part) { return &products_[part * channels_]; }
+  float* sum(std::size_t block) { return &sums_[block * channels_]; }
+  float* product(std::size_t block) { return &products_[block * channels_]; }
   double whole_sum(std::size_t channel) const { return whole(sums_, channel); }
   double whole_product(std::size_t channel) const { return whole(products_, channel); }
 
  private:
-  double whole(const std::vector<float>& parts, std::size_t channel) const;
+  double whole(const std::vector<float>& blocks, std::size_t channel) const;
   const std::size_t channels_;
   std::vector<float> sums_, products_;
 };

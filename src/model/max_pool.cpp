@@ -4,7 +4,7 @@
 
 #include "batch_statistics.hpp"
 #include "bfloat16_bits.hpp"
-#include "image_parts.hpp"
+#include "image_blocks.hpp"
 #include "tandem/kernels/max_pool.hpp"
 
 namespace tandem::model {
@@ -15,21 +15,21 @@ struct MaxPool : public torch::autograd::Function<MaxPool> {
     const ImageSizes sizes(x);
     const torch::Tensor out = torch::empty({x.size(0), x.size(1), x.size(2) / 2, x.size(3) / 2},
                                            x.options(), at::MemoryFormat::ChannelsLast);
-    const torch::Tensor choice = torch::empty(out.numel(), torch::kUInt8);
+    const torch::Tensor argmax = torch::empty(out.numel(), torch::kUInt8);
     for_each_image(sizes.images, [&](std::size_t, std::size_t image) {
       const std::size_t to = image * sizes.pooled_pixels() * sizes.channels;
       kernels::max_pool(bits_of(x) + image * sizes.pixels() * sizes.channels, sizes.height,
                         sizes.width, sizes.channels, bits_of(out) + to,
-                        choice.data_ptr<std::uint8_t>() + to);
+                        argmax.data_ptr<std::uint8_t>() + to);
     });
-    context->save_for_backward({choice});
+    context->save_for_backward({argmax});
     context->saved_data["shape"] = x.sizes();
     return out;
   }
 
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
-    const torch::Tensor choice = context->get_saved_variables().front();
+    const torch::Tensor argmax = context->get_saved_variables().front();
     const torch::Tensor above =
         gradients.front().to(torch::kBFloat16).contiguous(at::MemoryFormat::ChannelsLast);
     const torch::Tensor of_x = torch::empty(context->saved_data["shape"].toIntVector(),
@@ -37,7 +37,7 @@ struct MaxPool : public torch::autograd::Function<MaxPool> {
     const ImageSizes sizes(of_x);
     for_each_image(sizes.images, [&](std::size_t, std::size_t image) {
       const std::size_t from = image * sizes.pooled_pixels() * sizes.channels;
-      kernels::max_pool_gradient(bits_of(above) + from, choice.data_ptr<std::uint8_t>() + from,
+      kernels::max_pool_gradient(bits_of(above) + from, argmax.data_ptr<std::uint8_t>() + from,
                                  sizes.height, sizes.width, sizes.channels,
                                  bits_of(of_x) + image * sizes.pixels() * sizes.channels);
     });

@@ -3,7 +3,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "bfloat16_bits.hpp"
-#include "image_parts.hpp"
+#include "image_blocks.hpp"
 #include "tandem/kernels/normalized_gelu.hpp"
 
 namespace tandem::model {
@@ -41,12 +41,12 @@ struct NormalizedGelu : public torch::autograd::Function<NormalizedGelu> {
     const std::size_t image_size = sizes.pixels() * sizes.channels;
     const torch::Tensor of_x = torch::empty_like(x);
     GradientSums sums(sizes);
-    for_each_image(sizes.images, [&](std::size_t part, std::size_t image) {
+    for_each_image(sizes.images, [&](std::size_t block, std::size_t image) {
       const std::size_t at = image * image_size;
       kernels::normalized_gelu_gradient(tables->tables, bits_of(x) + at, bits_of(above) + at,
                                         sizes.pixels(), sizes.channels, factors->normalization(),
-                                        factors->mean.data(), bits_of(of_x) + at, sums.sum(part),
-                                        sums.product(part));
+                                        factors->mean.data(), bits_of(of_x) + at, sums.sum(block),
+                                        sums.product(block));
     });
     const NormGradients norm = norm_gradients(*factors, sums, sizes);
     for_each_image(sizes.images, [&](std::size_t, std::size_t image) {

@@ -6,7 +6,7 @@
 
 #include "batch_statistics.hpp"
 #include "bfloat16_bits.hpp"
-#include "image_parts.hpp"
+#include "image_blocks.hpp"
 #include "layers.hpp"
 #include "tandem/kernels/normalized_relu.hpp"
 
@@ -31,21 +31,21 @@ struct NormalizedRelu : public torch::autograd::Function<NormalizedRelu> {
     std::vector<std::int64_t> shape = x.sizes().vec();
     if (pools) shape[2] /= 2, shape[3] /= 2;
     torch::Tensor out = torch::empty(shape, x.options(), at::MemoryFormat::ChannelsLast);
-    torch::Tensor choice;
-    if (pools) choice = torch::empty(out.numel(), torch::kUInt8);
+    torch::Tensor argmax;
+    if (pools) argmax = torch::empty(out.numel(), torch::kUInt8);
     for_each_image(sizes.images, [&](std::size_t, std::size_t image) {
       const std::uint16_t* in = bits_of(x) + image * sizes.pixels() * sizes.channels;
       if (pools) {
         const std::size_t to = image * sizes.pooled_pixels() * sizes.channels;
         kernels::pooled_normalized_relu(in, sizes.height, sizes.width, sizes.channels,
                                         factors->normalization(), bits_of(out) + to,
-                                        choice.data_ptr<std::uint8_t>() + to);
+                                        argmax.data_ptr<std::uint8_t>() + to);
       } else {
         kernels::normalized_relu(in, sizes.pixels(), sizes.channels, factors->normalization(),
                                  bits_of(out) + image * sizes.pixels() * sizes.channels);
       }
     });
-    context->save_for_backward({x, choice});
+    context->save_for_backward({x, argmax});
     context->saved_data["factors"] = c10::IValue::make_capsule(factors);
     return out;
   }
@@ -53,8 +53,8 @@ struct NormalizedRelu : public torch::autograd::Function<NormalizedRelu> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
-    const torch::Tensor &x = saved[0], &choice = saved[1];
-    const bool pools = choice.defined();
+    const torch::Tensor &x = saved[0], &argmax = saved[1];
+    const bool pools = argmax.defined();
     const auto factors = c10::static_intrusive_pointer_cast<ChannelFactors>(
         context->saved_data["factors"].toCapsule());
     const torch::Tensor above =
@@ -63,16 +63,16 @@ struct NormalizedRelu : public torch::autograd::Function<NormalizedRelu> {
     const std::size_t channels = sizes.channels;
     const std::size_t in_size = sizes.pixels() * channels;
     const std::size_t above_size = pools ? sizes.pooled_pixels() * channels : in_size;
-    const std::uint8_t* choices = pools ? choice.data_ptr<std::uint8_t>() : nullptr;
+    const std::uint8_t* argmaxes = pools ? argmax.data_ptr<std::uint8_t>() : nullptr;
 
     GradientSums sums(sizes);
-    for_each_image(sizes.images, [&](std::size_t part, std::size_t image) {
-      float* sum = sums.sum(part);
-      float* product = sums.product(part);
+    for_each_image(sizes.images, [&](std::size_t block, std::size_t image) {
+      float* sum = sums.sum(block);
+      float* product = sums.product(block);
       const std::uint16_t* in = bits_of(x) + image * in_size;
       const std::uint16_t* gradient = bits_of(above) + image * above_size;
       if (pools) {
-        kernels::add_pooled_gradient_sums(in, gradient, choices + image * above_size, sizes.height,
+        kernels::add_pooled_gradient_sums(in, gradient, argmaxes + image * above_size, sizes.height,
                                           sizes.width, channels, factors->mean.data(), sum,
                                           product);
       } else {
@@ -88,7 +88,7 @@ struct NormalizedRelu : public torch::autograd::Function<NormalizedRelu> {
       const std::uint16_t* gradient = bits_of(above) + image * above_size;
       std::uint16_t* out = bits_of(of_x) + image * in_size;
       if (pools) {
-        kernels::pooled_normalized_gradient(in, gradient, choices + image * above_size,
+        kernels::pooled_normalized_gradient(in, gradient, argmaxes + image * above_size,
                                             sizes.height, sizes.width, channels,
                                             factors->normalization(), norm.correction(), out);
       } else {

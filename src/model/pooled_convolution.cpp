@@ -8,7 +8,7 @@
 #include "bfloat16_bits.hpp"
 #include "convolution_options.hpp"
 #include "for_each.hpp"
-#include "image_parts.hpp"
+#include "image_blocks.hpp"
 #include "layers.hpp"
 #include "tandem/kernels/convolution.hpp"
 #include "tandem/kernels/planes.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 // Where the processor multiplies bfloat16 numbers, libtorch, or AMX's tiles, are faster with more:
 // measured with 6.
-constexpr std::int64_t kMostChannelsInBf16 = 4;
+constexpr std::int64_t kMaxChannelsInBf16 = 4;
 
 std::size_t size_of(const torch::Tensor& tensor, std::int64_t dimension) {
   return static_cast<std::size_t>(tensor.size(dimension));
@@ -56,14 +56,14 @@ struct ConvolveAndPool : public torch::autograd::Function<ConvolveAndPool> {
                                              static_cast<std::int64_t>(sizes.out_height()),
                                              static_cast<std::int64_t>(sizes.out_width())};
     torch::Tensor out = torch::empty(shape);
-    torch::Tensor choice = torch::empty(shape, torch::kUInt8);
-    for_each_image_part(size_of(x, 0), [&](std::size_t, std::size_t first, std::size_t images) {
+    torch::Tensor argmax = torch::empty(shape, torch::kUInt8);
+    for_each_image_block(size_of(x, 0), [&](std::size_t, std::size_t first, std::size_t images) {
       const kernels::Strides strides = strides_of(x);
       const std::size_t to = first * strides_of(out).item;
       layer.forward(x.data_ptr<float>() + first * strides.item, strides, images,
-                    out.data_ptr<float>() + to, choice.data_ptr<std::uint8_t>() + to);
+                    out.data_ptr<float>() + to, argmax.data_ptr<std::uint8_t>() + to);
     });
-    context->save_for_backward({x, filters, bias, choice});
+    context->save_for_backward({x, filters, bias, argmax});
     context->saved_data["padding"] = padding;
     context->saved_data["rounds"] = rounds;
     return out;
@@ -72,7 +72,7 @@ struct ConvolveAndPool : public torch::autograd::Function<ConvolveAndPool> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
-    const torch::Tensor &x = saved[0], &filters = saved[1], &bias = saved[2], &choice = saved[3];
+    const torch::Tensor &x = saved[0], &filters = saved[1], &bias = saved[2], &argmax = saved[3];
     const kernels::PooledConvolution layer(
         sizes_of(x, filters, context->saved_data["padding"].toInt()), filters.data_ptr<float>(),
         strides_of(filters), bias.data_ptr<float>(), context->saved_data["rounds"].toBool());
@@ -82,23 +82,23 @@ struct ConvolveAndPool : public torch::autograd::Function<ConvolveAndPool> {
     torch::Tensor of_filters = torch::empty_like(filters);
     torch::Tensor of_bias = torch::empty_like(bias);
 
-    const std::size_t parts = image_parts(size_of(x, 0));
+    const std::size_t blocks = image_blocks(size_of(x, 0));
     const std::size_t sums_size = layer.sums_size();
-    std::vector<float> sums(std::max<std::size_t>(parts, 1) * sums_size);
-    for_each_image_part(
-        size_of(x, 0), [&](std::size_t part, std::size_t first, std::size_t images) {
+    std::vector<float> sums(std::max<std::size_t>(blocks, 1) * sums_size);
+    for_each_image_block(
+        size_of(x, 0), [&](std::size_t block, std::size_t first, std::size_t images) {
           const kernels::Strides strides = strides_of(x);
           const std::size_t from = first * strides_of(gradient).item;
           layer.backward(x.data_ptr<float>() + first * strides.item, strides, images,
-                         gradient.data_ptr<float>() + from, choice.data_ptr<std::uint8_t>() + from,
-                         &sums[part * sums_size],
+                         gradient.data_ptr<float>() + from, argmax.data_ptr<std::uint8_t>() + from,
+                         &sums[block * sums_size],
                          of_images.defined()
                              ? of_images.data_ptr<float>() + first * strides_of(of_images).item
                              : nullptr);
         });
-    for (std::size_t part = 1; part < parts; ++part) {
-      const float* of_part = &sums[part * sums_size];
-      for (std::size_t i = 0; i < sums_size; ++i) sums[i] += of_part[i];
+    for (std::size_t block = 1; block < blocks; ++block) {
+      const float* of_block = &sums[block * sums_size];
+      for (std::size_t i = 0; i < sums_size; ++i) sums[i] += of_block[i];
     }
     layer.read_sums(sums.data(), of_filters.data_ptr<float>(), strides_of(of_filters),
                     of_bias.data_ptr<float>());
@@ -158,7 +158,7 @@ bool is_for_tiles(const torch::Tensor& x) {
 
 torch::Tensor convolve_and_pool(Conv2d& convolution, const torch::Tensor& x) {
   const bool is_bf16 = autocast_on(torch::kCPU).enabled;
-  const bool is_faster = !is_bf16 || !has_bf16_instructions() || x.size(1) <= kMostChannelsInBf16;
+  const bool is_faster = !is_bf16 || !has_bf16_instructions() || x.size(1) <= kMaxChannelsInBf16;
   const bool is_ours = torch::GradMode::is_enabled() && fits(convolution, x) && is_faster;
   if (!is_ours) {
     return relu_max_pool(

@@ -12,8 +12,8 @@
 namespace tandem::model {
 namespace {
 
-constexpr std::uint64_t kMostHeaderBytes = 100'000'000;  // the limit of the reference reader
-constexpr std::size_t kPiece = std::size_t{16} << 20;    // bytes between two touches
+constexpr std::uint64_t kMaxHeaderBytes = 100'000'000;  // the limit of the reference reader
+constexpr std::size_t kPiece = std::size_t{16} << 20;   // bytes between two touches
 
 std::string read_header_text(const File& file, std::uint64_t file_bytes) {
   std::uint64_t length = 0;
@@ -36,10 +36,10 @@ std::string read_header_text(const File& file, std::uint64_t file_bytes) {
     throw DataError(file.path() +
                     ": holds the name of a checkpoint; give that checkpoint, or the run folder");
   }
-  if (length > std::min(file_bytes - kLengthBytes, kMostHeaderBytes)) {
+  if (length > std::min(file_bytes - kLengthBytes, kMaxHeaderBytes)) {
     throw DataError(file.path() + ": found a header length of " + std::to_string(length) +
                     " bytes at offset 0, expected at most " +
-                    std::to_string(std::min(file_bytes - kLengthBytes, kMostHeaderBytes)) +
+                    std::to_string(std::min(file_bytes - kLengthBytes, kMaxHeaderBytes)) +
                     "; the file is damaged or not safetensors, get it anew");
   }
   std::string text(length, '\0');

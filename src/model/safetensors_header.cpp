@@ -13,7 +13,7 @@
 namespace tandem::model {
 namespace {
 
-constexpr std::size_t kMostDimensions = 32;
+constexpr std::size_t kMaxDimensions = 32;
 
 struct Dtype {
   const char* name;
@@ -126,9 +126,9 @@ class HeaderReader : public nlohmann::json_sax<Json> {
     if (value > static_cast<number_unsigned_t>(std::numeric_limits<std::int64_t>::max())) {
       fail(path_, entry_.name, std::to_string(value) + " in '" + key_ + "'", "a number below 2^63");
     }
-    if (numbers_.size() == kMostDimensions) {
+    if (numbers_.size() == kMaxDimensions) {
       fail(path_, entry_.name,
-           "more than " + std::to_string(kMostDimensions) + " numbers in '" + key_ + "'", "fewer");
+           "more than " + std::to_string(kMaxDimensions) + " numbers in '" + key_ + "'", "fewer");
     }
     numbers_.push_back(static_cast<std::int64_t>(value));
     return true;

@@ -18,8 +18,8 @@ namespace {
 
 // Measured beside oneDNN's convolutions: with fewer channels tiles are mostly zeros, and of larger
 // images packing takes more than rearranging filters, which oneDNN does in each call.
-constexpr std::size_t kLeastChannels = 16;
-constexpr std::size_t kMostPixels = 64;
+constexpr std::size_t kMinChannels = 16;
+constexpr std::size_t kMaxPixels = 64;
 constexpr std::int64_t kImagesOfTile = 32;
 
 kernels::ConvolutionSizes tile_sizes(const torch::Tensor& x, const torch::Tensor& filters,
@@ -40,7 +40,7 @@ kernels::ConvolutionSizes tile_sizes(const torch::Tensor& x, const torch::Tensor
 }
 
 bool has_few_pixels(const kernels::ConvolutionSizes& sizes) {
-  return sizes.height * sizes.width <= kMostPixels;
+  return sizes.height * sizes.width <= kMaxPixels;
 }
 
 struct TileConvolution : public torch::autograd::Function<TileConvolution> {
@@ -106,7 +106,7 @@ struct TileConvolution : public torch::autograd::Function<TileConvolution> {
 // With channels, or with those of a filter's line.
 bool fills_tiles(const kernels::ConvolutionSizes& sizes) {
   const std::size_t together = kernels::folds(sizes) ? sizes.side * sizes.channels : sizes.channels;
-  return together >= kLeastChannels && sizes.filters >= kLeastChannels;
+  return together >= kMinChannels && sizes.filters >= kMinChannels;
 }
 
 }  // namespace

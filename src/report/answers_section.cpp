@@ -12,10 +12,10 @@
 namespace tandem::report {
 namespace {
 
-constexpr std::size_t kMostInTable = 32;  // classes; of more the pairs that are mixed up most
-constexpr std::size_t kMostCells = 2400;  // of all runs of a page
-constexpr std::size_t kMostPairs = 40;
-constexpr std::size_t kMostImages = 24;
+constexpr std::size_t kMaxTableClasses = 32;  // classes; of more the pairs that are mixed up most
+constexpr std::size_t kMaxCells = 2400;       // of all runs of a page
+constexpr std::size_t kMaxPairs = 40;
+constexpr std::size_t kMaxImages = 24;
 constexpr std::size_t kImageBytes = 300'000;  // of all runs of a page
 
 std::string count_text(std::int64_t count) { return format_count(count); }
@@ -73,7 +73,7 @@ Html worst_pairs(const Answers& answers) {
   }
   const auto more = [](const Pair& one, const Pair& other) { return one.count > other.count; };
   std::stable_sort(pairs.begin(), pairs.end(), more);
-  pairs.resize(std::min(pairs.size(), kMostPairs));
+  pairs.resize(std::min(pairs.size(), kMaxPairs));
   std::vector<std::vector<Html>> rows{
       {Html("is"), Html("called"), Html("images"), Html("of its class")}};
   for (const Pair& pair : pairs) {
@@ -110,7 +110,7 @@ Html draw_image(const WorstImage& image, const Answers& answers) {
 
 bool has_room_for_table(const Answers& answers, std::size_t runs) {
   const std::size_t classes = answers.classes.size();
-  return classes <= kMostInTable && classes * classes * runs <= kMostCells;
+  return classes <= kMaxTableClasses && classes * classes * runs <= kMaxCells;
 }
 
 Html worst_images(const Answers& answers, std::size_t runs) {
@@ -120,7 +120,7 @@ Html worst_images(const Answers& answers, std::size_t runs) {
   for (const WorstImage& image : answers.worst) {
     bytes += image.pixels.size();
     if (!is_visible || image.pixels.empty() || bytes > kImageBytes / runs) break;
-    if (&image - answers.worst.data() == static_cast<std::ptrdiff_t>(kMostImages)) break;
+    if (&image - answers.worst.data() == static_cast<std::ptrdiff_t>(kMaxImages)) break;
     images += draw_image(image, answers);
   }
   if (images.empty()) return {};

@@ -10,7 +10,7 @@ namespace {
 std::vector<std::pair<std::string, std::string>> compared(const RunView& run) {
   std::vector<std::pair<std::string, std::string>> values;
   for (const auto& [name, value] : run.record.config) {
-    if (values.size() < kMostOptions) values.emplace_back("--" + name, value);
+    if (values.size() < kMaxOptions) values.emplace_back("--" + name, value);
   }
   values.emplace_back("data set", describe_data(run));
   values.emplace_back("ranks", describe_ranks(run));

@@ -7,10 +7,10 @@
 namespace tandem::report {
 namespace {
 
-constexpr std::uint64_t kMostClasses = 1000;
-constexpr std::uint64_t kMostCount = std::uint64_t{1} << 53;  // whole numbers of a double
+constexpr std::uint64_t kMaxClasses = 1000;
+constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 53;  // whole numbers of a double
 constexpr std::uint64_t kLongestSide = 4096;
-constexpr std::size_t kMostWorst = 1000;
+constexpr std::size_t kMaxWorstImages = 1000;
 
 [[noreturn]] void refuse(const std::string& what) {
   throw DataError("evaluation.json: " + what +
@@ -33,7 +33,7 @@ std::uint64_t count_of(const Json& number, const std::string& name, std::uint64_
 WorstImage read_worst(const Json& image, const Answers& answers) {
   WorstImage worst;
   const std::uint64_t last_class = answers.classes.size() - 1;
-  worst.index = count_of(member(image, "index"), "index", kMostCount);
+  worst.index = count_of(member(image, "index"), "index", kMaxCount);
   worst.label = count_of(member(image, "label"), "label", last_class);
   worst.predicted = count_of(member(image, "predicted"), "predicted", last_class);
   worst.loss = number_of(image, "loss");
@@ -57,12 +57,12 @@ Answers read_answers(const Json& evaluation) {
     answers.classes.push_back(name.get<std::string>());
   }
   const std::size_t classes = answers.classes.size();
-  if (classes == 0 || classes > kMostClasses) refuse("'classes' are not 1 to 1000");
+  if (classes == 0 || classes > kMaxClasses) refuse("'classes' are not 1 to 1000");
   for (const Json& row : array_of(evaluation, "confusion")) {
     if (!row.is_array() || row.size() != classes) refuse("'confusion' has a row of another length");
     std::vector<std::int64_t> counts;
     for (const Json& count : row) {
-      counts.push_back(static_cast<std::int64_t>(count_of(count, "confusion", kMostCount)));
+      counts.push_back(static_cast<std::int64_t>(count_of(count, "confusion", kMaxCount)));
     }
     answers.confusion.push_back(std::move(counts));
   }
@@ -73,7 +73,7 @@ Answers read_answers(const Json& evaluation) {
   answers.height = count_of(shape[1], "shape", kLongestSide);
   answers.width = count_of(shape[2], "shape", kLongestSide);
   for (const Json& image : array_of(evaluation, "worst")) {
-    if (answers.worst.size() == kMostWorst) refuse("'worst' has more than 1000 images");
+    if (answers.worst.size() == kMaxWorstImages) refuse("'worst' has more than 1000 images");
     answers.worst.push_back(read_worst(image, answers));
   }
   return answers;

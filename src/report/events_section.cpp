@@ -7,8 +7,8 @@
 namespace tandem::report {
 
 Html notes_section(const RunView& run, std::size_t runs) {
-  constexpr std::size_t kMostOnPage = 100;
-  const std::size_t most = std::max<std::size_t>(5, kMostOnPage / runs);
+  constexpr std::size_t kMaxOnPage = 100;
+  const std::size_t most = std::max<std::size_t>(5, kMaxOnPage / runs);
   std::vector<std::vector<Html>> rows{{Html("step"), Html("time"), Html("event"), Html("text")}};
   const auto& notes = run.lines.notes;
   const std::size_t first = notes.size() - std::min(notes.size(), most);
@@ -34,7 +34,7 @@ Html notes_section(const RunView& run, std::size_t runs) {
 Html options_section(const RunView& run) {
   std::vector<std::vector<Html>> rows{{Html("option"), Html("value")}};
   for (const auto& [name, value] : run.record.config) {
-    if (rows.size() > kMostOptions) break;
+    if (rows.size() > kMaxOptions) break;
     rows.push_back({Html(shortened(name, 100)), Html(shortened(value))});
   }
   Html content;

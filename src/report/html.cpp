@@ -26,8 +26,8 @@ std::uint32_t take_character(std::string_view& text) {
     code = code << 6 | (byte(i) & 0x3FU);
   }
   // Longer than it need be, half of a UTF-16 pair, or beyond the last.
-  constexpr std::uint32_t kLeast[] = {0, 0, 0x80, 0x800, 0x10000};
-  is_whole = is_whole && code >= kLeast[length] && code <= 0x10FFFF && code / 0x800 != 0x1B;
+  constexpr std::uint32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};
+  is_whole = is_whole && code >= kMin[length] && code <= 0x10FFFF && code / 0x800 != 0x1B;
   text.remove_prefix(is_whole ? length : 1);
   return is_whole && (code & 0xFFFEU) != 0xFFFE ? code : kReplacement;
 }

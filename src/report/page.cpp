@@ -16,7 +16,7 @@
 namespace tandem::report {
 namespace {
 
-constexpr std::size_t kMostRunsWithRankCurves = 4;
+constexpr std::size_t kMaxRunsWithRankCurves = 4;
 
 // Nothing is loaded and nothing runs, should markup ever get in.
 constexpr char kPolicy[] =
@@ -97,8 +97,8 @@ std::size_t columns_for(std::size_t runs) {
   constexpr std::size_t kBytes = 1'300'000;   // of all curves
   constexpr std::size_t kBytesOfColumn = 20;  // two points
   constexpr std::size_t kCurvesOfRun = 10;
-  constexpr std::size_t kCurvesOfRanks = kMostRankMetrics * kMostRankCurves;
-  const std::size_t of_run = kCurvesOfRun + (runs <= kMostRunsWithRankCurves ? kCurvesOfRanks : 0);
+  constexpr std::size_t kCurvesOfRanks = kMaxRankMetrics * kMaxRankCurves;
+  const std::size_t of_run = kCurvesOfRun + (runs <= kMaxRunsWithRankCurves ? kCurvesOfRanks : 0);
   return std::clamp<std::size_t>(kBytes / kBytesOfColumn / (runs * of_run), 100, 600);
 }
 
@@ -112,7 +112,7 @@ std::vector<RunView> read_runs(std::vector<metrics::RunRecord> records, std::uin
     } catch (const Error& error) {
       run.record.faults.push_back(error.what());
     }
-    if (records.size() > kMostRunsWithRankCurves) run.ranks.curves = {};
+    if (records.size() > kMaxRunsWithRankCurves) run.ranks.curves = {};
     runs.push_back(std::move(run));
   }
   name_runs(runs);

@@ -8,10 +8,10 @@
 namespace tandem::report {
 namespace {
 
-constexpr std::size_t kMostRows = 512;  // of all runs of a page
+constexpr std::size_t kMaxRows = 512;  // of all runs of a page
 
 // The parts of a step in the order of their colours; "other" is what is left of it: the update.
-const std::pair<const char*, double RankRow::*> kParts[] = {
+const std::pair<const char*, double RankRow::*> kPhases[] = {
     {"data", &RankRow::data_seconds},
     {"compute", &RankRow::compute_seconds},
     {"exchange", &RankRow::exchange_seconds},
@@ -24,8 +24,8 @@ Html draw_step(const RankRow& row, double longest) {
   Html bars;
   double begin = 0;
   std::size_t colour = 0;
-  for (const auto& [name, part] : kParts) {
-    const double seconds = row.*part;
+  for (const auto& [name, phase] : kPhases) {
+    const double seconds = row.*phase;
     const double share = seconds / longest;
     // Parts that are more than a whole step come from a file that somebody else made.
     const double width = share > 0 ? std::min(kWidth * share, kWidth - begin) : 0;
@@ -50,7 +50,7 @@ Html draw_step(const RankRow& row, double longest) {
 Html key_of_parts() {
   Html names;
   std::size_t colour = 0;
-  for (const auto& [name, part] : kParts) {
+  for (const auto& [name, phase] : kPhases) {
     names += element("li", {{"class", "c" + std::to_string(colour++)}}, Html(name));
   }
   return element("ul", {{"class", "key"}}, names);
@@ -77,7 +77,8 @@ Html table_of_ranks(const RunView& run, std::size_t most) {
     if (rows.size() > most) break;
     std::vector<Html> cells{Html(std::to_string(row.rank)), place_of(run, row.rank),
                             value_cell(row.step_seconds, Unit::kSeconds)};
-    for (const auto& [name, part] : kParts) cells.push_back(value_cell(row.*part, Unit::kSeconds));
+    for (const auto& [name, phase] : kPhases)
+      cells.push_back(value_cell(row.*phase, Unit::kSeconds));
     cells.push_back(longest > 0 ? draw_step(row, longest) : Html(kDash));
     cells.push_back(value_cell(row.images, Unit::kNumber));
     cells.push_back(value_cell(row.images_per_second, Unit::kNumber));
@@ -105,7 +106,7 @@ Html rank_section(const RunView& run, std::size_t runs) {
       "p", Html("Means per step. The exchange is what the rank that came last needed for it; what "
                 "the others took longer is waiting for that one."));
   return section("Ranks", words + key_of_parts() +
-                              table_of_ranks(run, std::max<std::size_t>(8, kMostRows / runs)) +
+                              table_of_ranks(run, std::max<std::size_t>(8, kMaxRows / runs)) +
                               draw_metrics(run.ranks, true));
 }
 

@@ -64,7 +64,7 @@ class LeastExchange {
     Entry& entry = least_.emplace_hint(least_.end(), line.step, mine)->second;
     entry.seconds = std::min(entry.seconds, mine.seconds);
     entry.steps = std::min(entry.steps, mine.steps);  // more where a line of a rank was lost
-    while (least_.size() > kMost) choose_half();
+    while (least_.size() > kMax) choose_half();
   }
   double mean() const {
     double sum = 0;
@@ -77,7 +77,7 @@ class LeastExchange {
   }
 
  private:
-  static constexpr std::size_t kMost = std::size_t{1} << 18;
+  static constexpr std::size_t kMax = std::size_t{1} << 18;
 
   struct Entry {
     double seconds;
@@ -118,7 +118,7 @@ std::vector<Field> fields_of(const metrics::MetricLines& lines) {
     for (const auto& [name, series] : of_event.fields) {
       const auto is_same = [&name = name](const Field& other) { return other.name == name; };
       const bool is_known = std::any_of(fields.begin(), fields.end(), is_same);
-      if (is_worth_a_curve(name) && !is_known && fields.size() < kMostRankMetrics) {
+      if (is_worth_a_curve(name) && !is_known && fields.size() < kMaxRankMetrics) {
         fields.push_back({event, name});
       }
     }
@@ -180,7 +180,7 @@ RankView read_ranks(const metrics::RunRecord& run, const Columns& columns) {
   reading.starts = starts_of(run);
   reading.see = [&](const metrics::PassingLine& line) { least.add(line); };
   const std::vector<std::pair<int, std::string>> files = run.rank_metrics();
-  view.curves.is_band = files.size() > kMostRankCurves;
+  view.curves.is_band = files.size() > kMaxRankCurves;
   for (const auto& [rank, path] : files) {
     metrics::MetricLines lines;
     try {
@@ -194,7 +194,7 @@ RankView read_ranks(const metrics::RunRecord& run, const Columns& columns) {
     for (const Field& field : fields) {
       const Points points = points_of(lines, field.event, field.name, Axis::kStep);
       if (view.curves.is_band) {
-        if (bands.size() < kMostRankMetrics || bands.count(field.name) > 0) {
+        if (bands.size() < kMaxRankMetrics || bands.count(field.name) > 0) {
           bands.try_emplace(field.name, columns).first->second.add(points);
         }
       } else {

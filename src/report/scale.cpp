@@ -8,7 +8,7 @@
 namespace tandem::report {
 namespace {
 
-constexpr double kMostMarks = 6;
+constexpr double kMaxTicks = 6;
 // Into how many steps a range is to be cut. A round step is up to 2.5 times as long; two marks must
 // lie within a range that does not reach to them.
 constexpr double kSteps = 4;
@@ -28,7 +28,7 @@ Scale logarithmic_scale(double low, double high) {
   scale.is_logarithmic = true;
   const double first = std::floor(std::log10(low));
   const double decades = std::max(1.0, std::ceil(std::log10(high)) - first);
-  const double step = std::ceil(decades / (kMostMarks - 1));
+  const double step = std::ceil(decades / (kMaxTicks - 1));
   for (double power = first; power < first + decades + step; power += step) {
     scale.marks.push_back(std::pow(10, power));
   }

@@ -36,7 +36,7 @@ Html dash_or(const std::string& text);
 std::string format_time(double unix_seconds);
 
 constexpr char kDash[] = "–";
-constexpr std::size_t kMostOptions = 200;  // of a run, that the page shows
+constexpr std::size_t kMaxOptions = 200;  // of a run, that the page shows
 
 // The head of a table with a column for each run.
 std::vector<Html> names_of(const Runs& runs, const std::string& first);

@@ -108,7 +108,7 @@ Html draw_metrics(const RankView& ranks, bool is_of_step) {
 }
 
 Html system_section(const RunView& run) {
-  const bool has_columns = run.ranks.rows.size() <= kMostRankCurves;
+  const bool has_columns = run.ranks.rows.size() <= kMaxRankCurves;
   const auto rows = has_columns ? rows_by_rank(run.ranks) : rows_of_all_ranks(run.ranks);
   if (rows.size() == 1) return {};
   return section("System", table(rows, "ranks system") + draw_metrics(run.ranks, false));

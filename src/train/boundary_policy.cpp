@@ -9,7 +9,7 @@
 namespace tandem::train {
 namespace {
 
-constexpr std::int64_t kMostCount = std::int64_t{1} << 40;
+constexpr std::int64_t kMaxCount = std::int64_t{1} << 40;
 
 }  // namespace
 
@@ -30,7 +30,7 @@ CheckpointInterval CheckpointInterval::parse(const std::string& text) {
                      "' is not a number of steps, epochs, s or m, such as 500steps or 10m");
   }
   const std::int64_t count =
-      parse_integer(text.substr(0, digits), 0, kMostCount, "--checkpoint-every");
+      parse_integer(text.substr(0, digits), 0, kMaxCount, "--checkpoint-every");
   interval.count = static_cast<std::uint64_t>(count) * factor;
   return interval;
 }

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 constexpr char kSuperseded[] = "superseded-";
-constexpr int kMostLooks = 3;
+constexpr int kMaxLooks = 3;
 
 std::string name_of(const std::string& path) { return fs::path(path).filename(); }
 
@@ -41,7 +41,7 @@ auto look_until_settled(const Look& look) -> decltype(look()) {
     try {
       return look();
     } catch (const MissingInputError& error) {
-      if (count == kMostLooks) throw IoError(error.what());
+      if (count == kMaxLooks) throw IoError(error.what());
     }
   }
 }

@@ -17,10 +17,10 @@ namespace {
 
 constexpr std::uint64_t kUntimedSteps = 4;  // make more than the others do
 constexpr double kSecondsOfASize = 0.2;
-constexpr double kFewestSums = 3;
-constexpr double kMostSums = 20;
+constexpr double kMinSums = 3;
+constexpr double kMaxSums = 20;
 constexpr int kAgreements = 20;
-constexpr std::size_t kFewestFloats = 1024;
+constexpr std::size_t kMinFloats = 1024;
 
 using Clock = std::chrono::steady_clock;
 
@@ -67,7 +67,7 @@ double seconds_of_sum(const ForecastContext& context, std::size_t floats, bool i
   };
   time_together(context.world, sum);
   std::vector<double> seconds{time_together(context.world, sum)};
-  const double count = std::clamp(kSecondsOfASize / seconds[0], kFewestSums, kMostSums);
+  const double count = std::clamp(kSecondsOfASize / seconds[0], kMinSums, kMaxSums);
   while (static_cast<double>(seconds.size()) < count) {
     seconds.push_back(time_together(context.world, sum));
     context.touch();
@@ -83,9 +83,9 @@ AlphaBetaCost measure_sums(const ForecastContext& context, bool are_started) {
     sums.push_back({static_cast<double>(floats * sizeof(float)),
                     seconds_of_sum(context, floats, are_started)});
   };
-  if (all > kFewestFloats) measure(kFewestFloats);
+  if (all > kMinFloats) measure(kMinFloats);
   for (const std::size_t divisor : {16, 4, 1}) {
-    if (all / divisor > kFewestFloats || divisor == 1) measure(all / divisor);
+    if (all / divisor > kMinFloats || divisor == 1) measure(all / divisor);
   }
   return fit_sums(sums);
 }

@@ -26,7 +26,7 @@ std::vector<Bucket> make_buckets(const std::vector<ParameterArena::Slot>& slots,
 
 namespace {
 
-constexpr std::size_t kLeastPieceBytes = std::size_t{1} << 20;
+constexpr std::size_t kMinPieceBytes = std::size_t{1} << 20;
 
 // True once all are done.
 bool advance_all(const std::vector<std::unique_ptr<comm::Request>>& in_flight) {
@@ -55,7 +55,7 @@ Reducer::Reducer(ParameterArena& arena, comm::Collectives& comm, std::size_t buc
       buckets_(make_buckets(arena.slots(), arena.gradients().size(), bucket_bytes)),
       piece_(comm.has_async_progress() || bucket_bytes == 0
                  ? arena.gradients().size()
-                 : std::max(bucket_bytes, kLeastPieceBytes) / sizeof(float)),
+                 : std::max(bucket_bytes, kMinPieceBytes) / sizeof(float)),
       gradients_seen_(arena.slots().size(), 0),
       slots_missing_(buckets_.size(), 0),
       hooks_(std::make_unique<Hooks>()) {

@@ -17,7 +17,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 // A gradient that is not finite is to be known soon, also where nothing is logged.
-constexpr std::uint64_t kMostStepsAhead = 100;
+constexpr std::uint64_t kMaxStepsAhead = 100;
 constexpr std::uint64_t kDrawStream = 0x64726177;  // apart from those of order and augmentation
 
 double seconds_since(Clock::time_point begin) {
@@ -48,7 +48,7 @@ TrainResult Trainer::run() {
     StepSeconds seconds;
     within_step(step, [&] { train_step(step, seconds); });
     // On a GPU this waits for it, so it belongs to the time of the steps.
-    const bool far_ahead = (step + 1) % kMostStepsAhead == 0;
+    const bool far_ahead = (step + 1) % kMaxStepsAhead == 0;
     if (context_.backend.drains_without_sync() || log_due || epoch_ends || last || far_ahead)
       drain();
     ++state_.step;

@@ -9,7 +9,7 @@ namespace tandem::fuzz {
 namespace {
 
 // What a few bytes may become; more would only be slow.
-constexpr std::size_t kMostZeros = std::size_t{1} << 18;
+constexpr std::size_t kMaxZeros = std::size_t{1} << 18;
 
 }  // namespace
 
@@ -42,7 +42,7 @@ std::string expand_zero_runs(std::string_view packed) {
     }
     const std::size_t run = static_cast<unsigned char>(packed[1]) +
                             std::size_t{256} * static_cast<unsigned char>(packed[2]);
-    const std::size_t allowed = std::min(run, kMostZeros - zeros);
+    const std::size_t allowed = std::min(run, kMaxZeros - zeros);
     content.append(allowed, '\0');
     zeros += allowed;
     packed.remove_prefix(3);
@@ -52,10 +52,10 @@ std::string expand_zero_runs(std::string_view packed) {
 
 std::string gzip(const std::string& content) {
   constexpr int kSmallWindow = 16 + 9;  // of 512 bytes, and gzip instead of zlib's own form
-  constexpr int kLeastMemory = 1;       // set up soonest
+  constexpr int kMinMemory = 1;         // set up soonest
   z_stream zlib{};
-  if (deflateInit2(&zlib, Z_BEST_SPEED, Z_DEFLATED, kSmallWindow, kLeastMemory,
-                   Z_DEFAULT_STRATEGY) != Z_OK) {
+  if (deflateInit2(&zlib, Z_BEST_SPEED, Z_DEFLATED, kSmallWindow, kMinMemory, Z_DEFAULT_STRATEGY) !=
+      Z_OK) {
     throw std::runtime_error("zlib cannot be started");
   }
   std::string packed(deflateBound(&zlib, content.size()), '\0');

@@ -14,7 +14,7 @@ using namespace tandem;
 namespace {
 
 // Larger pictures only take longer.
-constexpr std::uint64_t kMostPixels = std::uint64_t{1} << 16;
+constexpr std::uint64_t kMaxPixels = std::uint64_t{1} << 16;
 constexpr std::size_t kSignature = 8;  // bytes before the first chunk
 constexpr std::size_t kFrame = 12;     // a chunk's length, name and checksum
 
@@ -40,10 +40,10 @@ void make_checksums_right(std::string& png) {
 }
 
 void read(const std::string& file) {
-  const data::Picture picture = data::decode_picture(file, "picture", kMostPixels);
+  const data::Picture picture = data::decode_picture(file, "picture", kMaxPixels);
   const auto pixels =
       static_cast<std::uint64_t>(picture.height) * static_cast<std::uint64_t>(picture.width);
-  fuzz::require(pixels >= 1 && pixels <= kMostPixels, "no picture is larger than allowed");
+  fuzz::require(pixels >= 1 && pixels <= kMaxPixels, "no picture is larger than allowed");
   fuzz::require(picture.channels >= 1 && picture.channels <= 4, "1 to 4 channels");
   fuzz::require(picture.values.size() == pixels * static_cast<std::uint64_t>(picture.channels),
                 "every value is there");

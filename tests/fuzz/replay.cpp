@@ -15,14 +15,14 @@
 
 namespace {
 
-constexpr int kMostSeconds = 5;  // of computing; ctest ends what waits
+constexpr int kMaxSeconds = 5;  // of computing; ctest ends what waits
 
 void limit_memory() {
-#ifndef TANDEM_SANITIZED                     // sanitizers map terabytes
-  constexpr rlim_t kMost = rlim_t{1} << 29;  // half of what a fuzzer allows; these inputs are known
+#ifndef TANDEM_SANITIZED                    // sanitizers map terabytes
+  constexpr rlim_t kMax = rlim_t{1} << 29;  // half of what a fuzzer allows; these inputs are known
   rlim_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
-  const rlim_t limit = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + kMost;
+  const rlim_t limit = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + kMax;
   const rlimit limits{limit, limit};
   ::setrlimit(RLIMIT_AS, &limits);
 #endif
@@ -53,8 +53,8 @@ int main(int count, char** folders) {
       const std::vector<char> content = content_of(path);
       const std::clock_t start = std::clock();
       LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(content.data()), content.size());
-      if (std::clock() - start > kMostSeconds * CLOCKS_PER_SEC) {
-        std::fprintf(stderr, "took more than %d s\n", kMostSeconds);
+      if (std::clock() - start > kMaxSeconds * CLOCKS_PER_SEC) {
+        std::fprintf(stderr, "took more than %d s\n", kMaxSeconds);
         return 1;
       }
       ++done;

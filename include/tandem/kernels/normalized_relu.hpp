@@ -25,11 +25,11 @@ struct Normalization {
 void normalized_relu(const std::uint16_t* in, std::size_t pixels, std::size_t channels,
                      Normalization to, std::uint16_t* out);
 
-// Of one image; of odd sizes the last line is left out. choice: 2 * row + column of the first of
+// Of one image; of odd sizes the last line is left out. argmax: 2 * row + column of the first of
 // the largest (of the last that is no number), 4 where none is above 0; as many as results.
 void pooled_normalized_relu(const std::uint16_t* in, std::size_t height, std::size_t width,
                             std::size_t channels, Normalization to, std::uint16_t* out,
-                            std::uint8_t* choice);
+                            std::uint8_t* argmax);
 
 // Adds for each channel, of the gradients that ReLU passes on: their sum, and the sum of their
 // products with what they belong to less `mean`.
@@ -37,7 +37,7 @@ void add_gradient_sums(const std::uint16_t* in, const std::uint16_t* gradient, s
                        std::size_t channels, Normalization to, const float* mean, float* sum,
                        float* product);
 void add_pooled_gradient_sums(const std::uint16_t* in, const std::uint16_t* gradient,
-                              const std::uint8_t* choice, std::size_t height, std::size_t width,
+                              const std::uint8_t* argmax, std::size_t height, std::size_t width,
                               std::size_t channels, const float* mean, float* sum, float* product);
 
 // out = scale * (gradient that ReLU passes on) + slope * in + offset, slope and offset of each
@@ -50,7 +50,7 @@ void normalized_gradient(const std::uint16_t* in, const std::uint16_t* gradient,
                          std::size_t channels, Normalization to, Correction correction,
                          std::uint16_t* out);
 void pooled_normalized_gradient(const std::uint16_t* in, const std::uint16_t* gradient,
-                                const std::uint8_t* choice, std::size_t height, std::size_t width,
+                                const std::uint8_t* argmax, std::size_t height, std::size_t width,
                                 std::size_t channels, Normalization to, Correction correction,
                                 std::uint16_t* out);
 

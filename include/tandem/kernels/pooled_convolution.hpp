@@ -47,16 +47,16 @@ class PooledConvolution {
   // no number; kNone where none is above 0.
   static constexpr std::uint8_t kNone = 4;
 
-  // `out` and `choice`: count x filters x out_height x out_width.
+  // `out` and `argmax`: count x filters x out_height x out_width.
   void forward(const float* images, const Strides& image_strides, std::size_t count, float* out,
-               std::uint8_t* choice) const;
+               std::uint8_t* argmax) const;
 
   // What backward sums over images, for read_sums: this many numbers, 0 at first.
   std::size_t sums_size() const;
-  // `gradients` and `choice` as `out` of forward. `image_gradients`: count x channels x height x
+  // `gradients` and `argmax` as `out` of forward. `image_gradients`: count x channels x height x
   // width, written; or null.
   void backward(const float* images, const Strides& image_strides, std::size_t count,
-                const float* gradients, const std::uint8_t* choice, float* sums,
+                const float* gradients, const std::uint8_t* argmax, float* sums,
                 float* image_gradients) const;
   // Writes the gradients of all filters and, where `bias` is not null, of their bias.
   void read_sums(const float* sums, float* filters, const Strides& filter_strides,
@@ -75,7 +75,7 @@ class PooledConvolution {
   std::size_t shifted(std::size_t shift, std::size_t filter) const {
     return (shift * sizes_.filters + filter) * PooledConvolutionSizes::kSide * window_line();
   }
-  void add_windows(const float* gradients, const std::uint8_t* choice,
+  void add_windows(const float* gradients, const std::uint8_t* argmax,
                    std::vector<float>& image) const;
 
   const PooledConvolutionSizes sizes_;

@@ -19,7 +19,7 @@ class SampleSeries {
  public:
   // More of them are thinned, again and again: of each stretch of steps, all equally long, the
   // lowest and the highest value stay, and the first and the last sample of all.
-  static constexpr std::size_t kMost = std::size_t{1} << 15;
+  static constexpr std::size_t kMax = std::size_t{1} << 15;
 
   // `steps`: that the sample speaks of.
   void add(const Sample& sample, double steps);

@@ -24,7 +24,7 @@ struct RunView {
 };
 
 // More would be told apart by nobody.
-constexpr std::size_t kMostRuns = 32;
+constexpr std::size_t kMaxRuns = 32;
 
 // How many columns the drawings of a page get, so that it stays below 2 MB.
 std::size_t columns_for(std::size_t runs);
@@ -43,8 +43,8 @@ std::string render_page(const std::vector<RunView>& runs, double now);
 void write_report(const std::vector<std::string>& folders, const std::string& output);
 // Of a run that is about to end: `summary` is what its folder will hold. All ranks wait for it, so
 // it reads no more than takes a second or two.
-constexpr std::uint64_t kMostBytesAtEnd = std::uint64_t{128} << 20;
+constexpr std::uint64_t kMaxBytesAtEnd = std::uint64_t{128} << 20;
 void write_report_at_end(const std::string& folder, const Json& summary, const std::string& output,
-                         std::uint64_t most_bytes = kMostBytesAtEnd);
+                         std::uint64_t most_bytes = kMaxBytesAtEnd);
 
 }  // namespace tandem::report

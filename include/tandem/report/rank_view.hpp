@@ -43,9 +43,9 @@ struct RankView {
 };
 
 // Curves of up to this many ranks are told apart.
-constexpr std::size_t kMostRankCurves = 8;
+constexpr std::size_t kMaxRankCurves = 8;
 // Metrics that are drawn: the four times of a step, and as many as a machine can tell.
-constexpr std::size_t kMostRankMetrics = 4 + metrics::kSystemValues;
+constexpr std::size_t kMaxRankMetrics = 4 + metrics::kSystemValues;
 
 // `columns`: of a drawing over the run's steps.
 RankView read_ranks(const metrics::RunRecord& run, const Columns& columns);

@@ -52,12 +52,12 @@ std::string lock_error_of(const std::string& path) {
 // What the launchers tell each process that they start. A batch script has the number of tasks of
 // its job in other variables, and is one process all the same.
 int launched_ranks() {
-  constexpr std::int64_t kMost = 10'000'000;
+  constexpr std::int64_t kMax = 10'000'000;
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
     const char* value = variable(name);
     if (value == nullptr) continue;
     try {
-      return static_cast<int>(parse_integer(value, 1, kMost, name));
+      return static_cast<int>(parse_integer(value, 1, kMax, name));
     } catch (const UsageError&) {  // not a number, so not of a launcher
       return 1;
     }

@@ -7,14 +7,14 @@
 namespace tandem::app {
 
 std::string name_ranks(const std::vector<int>& ranks) {
-  constexpr std::size_t kMostNamed = 4;
+  constexpr std::size_t kMaxNamed = 4;
   std::vector<std::string> names;
-  for (std::size_t i = 0; i < std::min(ranks.size(), kMostNamed); ++i) {
+  for (std::size_t i = 0; i < std::min(ranks.size(), kMaxNamed); ++i) {
     names.push_back(std::to_string(ranks[i]));
   }
   std::string text = (ranks.size() == 1 ? "rank " : "ranks ") + join(names, ", ");
-  if (ranks.size() > kMostNamed) {
-    text += " and " + std::to_string(ranks.size() - kMostNamed) + " more";
+  if (ranks.size() > kMaxNamed) {
+    text += " and " + std::to_string(ranks.size() - kMaxNamed) + " more";
   }
   return text;
 }

@@ -10,10 +10,10 @@
 namespace tandem::app {
 namespace {
 
-constexpr double kMostClockSeconds = 1;
+constexpr double kMaxClockSkewSeconds = 1;
 // The shared-memory segment that Open MPI 4.1 creates for each rank, and a margin.
 constexpr std::uint64_t kSharedMemoryOfARank = (std::uint64_t{1} << 22) * 21 / 20;
-constexpr std::size_t kFewestPairs = 3;  // of a kind, below which they tell nothing of each other
+constexpr std::size_t kMinPairs = 3;  // of a kind, below which they tell nothing of each other
 // Of what the fastest quarter of like pairs does. Ranks of a host differ by caches and sockets.
 constexpr double kSlowShareOfNetwork = 1.0 / 3;
 constexpr double kSlowShareOfHost = 0.25;
@@ -53,8 +53,7 @@ std::vector<PairSpeed> slow_of(std::vector<PairSpeed> alike, double share, doubl
   std::sort(alike.begin(), alike.end(), [](const PairSpeed& a, const PairSpeed& b) {
     return a.bytes_per_second < b.bytes_per_second;
   });
-  const double usual =
-      alike.size() < kFewestPairs ? 0 : alike[alike.size() * 3 / 4].bytes_per_second;
+  const double usual = alike.size() < kMinPairs ? 0 : alike[alike.size() * 3 / 4].bytes_per_second;
   alike.erase(std::remove_if(alike.begin(), alike.end(),
                              [&](const PairSpeed& pair) {
                                return pair.bytes_per_second >= std::max(share * usual, least);
@@ -164,7 +163,7 @@ Finding no_room_for_images(std::uint64_t bytes) {
 
 void judge_clocks(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {
   const auto wrong = ranks_where(facts, [](const RankFacts& each) {
-    return std::fabs(each.clock_offset) > kMostClockSeconds;
+    return std::fabs(each.clock_offset) > kMaxClockSkewSeconds;
   });
   if (wrong.empty()) return;
   const RankFacts& one = facts_of(facts, wrong.front());

@@ -7,9 +7,9 @@
 namespace tandem::app {
 namespace {
 
-constexpr int kMostRounds = 63;
-constexpr std::size_t kFewestBytes = std::size_t{1} << 16;
-constexpr std::size_t kMostBytes = std::size_t{4} << 20;
+constexpr int kMaxRounds = 63;
+constexpr std::size_t kMinBytes = std::size_t{1} << 16;
+constexpr std::size_t kMaxBytes = std::size_t{4} << 20;
 constexpr double kLongEnough = 0.1;  // seconds of one exchange
 constexpr int kAttempts = 5;         // the best counts
 
@@ -34,9 +34,9 @@ double measure_pair(comm::Communicator& comm, int partner, const std::vector<std
                          Span<std::uint8_t>(theirs).subspan(0, bytes));
   };
   exchange(1);  // connects them
-  std::size_t bytes = kFewestBytes;
+  std::size_t bytes = kMinBytes;
   double best = exchange(bytes);
-  while (best < kLongEnough && bytes < kMostBytes) {
+  while (best < kLongEnough && bytes < kMaxBytes) {
     bytes *= 4;
     best = exchange(bytes);
   }
@@ -69,10 +69,10 @@ std::vector<PairSpeed> measure_pairs(comm::Communicator& comm, const std::vector
   const int size = static_cast<int>(ranks.size());
   if (size < 2) return speeds;
   const auto mine = std::find(ranks.begin(), ranks.end(), comm.rank());
-  const std::size_t bytes = mine == ranks.end() ? 0 : kMostBytes;
+  const std::size_t bytes = mine == ranks.end() ? 0 : kMaxBytes;
   const std::vector<std::uint8_t> out(bytes, 1);
   std::vector<std::uint8_t> in(bytes, 0);
-  for (int round = 0; round < std::min(rounds_of(size), kMostRounds); ++round) {
+  for (int round = 0; round < std::min(rounds_of(size), kMaxRounds); ++round) {
     comm.barrier();
     progress.report(++step, comm::Phase::kUpdate);  // done, for those who rest
     if (mine == ranks.end()) continue;

@@ -16,7 +16,7 @@
 namespace tandem::app {
 namespace {
 
-constexpr std::size_t kMostNamed = 32;
+constexpr std::size_t kMaxNamed = 32;
 
 std::vector<std::string> paths_in(const std::string& folder) {
   try {
@@ -67,7 +67,7 @@ StaleMemory find_stale_memory(const std::string& folder, const std::string& proc
     patterns.insert(is_of_mpi ? path.substr(0, path.rfind('.') + 1) + "*" : path);
   }
   // One pattern for all would take away what a running job has mapped.
-  const std::size_t named = std::min(patterns.size(), kMostNamed);
+  const std::size_t named = std::min(patterns.size(), kMaxNamed);
   if (named > 0) {
     stale.command =
         "rm " +

@@ -7,17 +7,17 @@
 namespace tandem::app {
 namespace {
 
-constexpr double kMostSeconds = 1e9;
+constexpr double kMaxSeconds = 1e9;
 constexpr double kSoonest = 0.01;  // seconds between two looks at the machine
 
 // "HH:MM:SS", "MM:SS" or seconds.
 double parse_time(const std::string& text) {
-  constexpr std::int64_t kMostHours = 100'000;
+  constexpr std::int64_t kMaxHours = 100'000;
   const std::vector<std::string> parts = split(text, ':');
   double seconds = 0;
   try {
     for (std::size_t i = 0; i < parts.size(); ++i) {
-      const std::int64_t highest = i == 0 ? kMostHours : 59;
+      const std::int64_t highest = i == 0 ? kMaxHours : 59;
       seconds = seconds * 60 + static_cast<double>(parse_integer(parts[i], 0, highest, ""));
     }
   } catch (const UsageError&) {
@@ -69,7 +69,7 @@ void read_reporting(Options& options, TrainReporting& reporting) {
   }
   reporting.views = options.flag("tta");
   reporting.histograms_every = options.count("histograms-every", 0, std::uint64_t{1} << 40);
-  reporting.system_interval_seconds = options.real("system-interval", 0, kMostSeconds);
+  reporting.system_interval_seconds = options.real("system-interval", 0, kMaxSeconds);
   if (reporting.system_interval_seconds > 0 && reporting.system_interval_seconds < kSoonest) {
     options.add_fault("--system-interval: " + options.text("system-interval") +
                       " seconds would keep a CPU busy; give " + format_real(kSoonest) +
@@ -87,7 +87,7 @@ void read_checkpoint_policy(Options& options, CheckpointPolicy& checkpoint_polic
   checkpoint_policy.drift_check_every =
       options.count("drift-check-every", 0, std::uint64_t{1} << 40);
   checkpoint_policy.skip_nonfinite = options.choice("on-nonfinite") == "skip";
-  const double margin = options.real("stop-margin", 0, kMostSeconds);
+  const double margin = options.real("stop-margin", 0, kMaxSeconds);
   if (!options.is_set("max-time")) return;
   const double most = options.parsed("max-time", parse_time);
   checkpoint_policy.stop_after_seconds = most - margin;

@@ -8,7 +8,7 @@ namespace {
 
 constexpr char kWarn[] = "stall-warn";
 constexpr char kAbort[] = "stall-abort";
-constexpr double kMostSeconds = 1e9;
+constexpr double kMaxSeconds = 1e9;
 
 }  // namespace
 
@@ -23,7 +23,7 @@ OptionTable with_stall_options(OptionTable table, const std::string& group) {
 }
 
 comm::StallLimits read_stall_limits(Options& options) {
-  return {options.real(kWarn, 0, kMostSeconds), options.real(kAbort, 0, kMostSeconds)};
+  return {options.real(kWarn, 0, kMaxSeconds), options.real(kAbort, 0, kMaxSeconds)};
 }
 
 comm::StallLimits early_stall_limits(std::vector<std::string> arguments) {

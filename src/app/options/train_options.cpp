@@ -10,7 +10,7 @@
 namespace tandem::app {
 namespace {
 
-constexpr std::uint64_t kMostImages = std::uint64_t{1} << 31;
+constexpr std::uint64_t kMaxImages = std::uint64_t{1} << 31;
 constexpr double kHuge = 1e9;
 
 bool is_global_batch_stronger(const Options& options) {
@@ -50,9 +50,9 @@ void read_batch(Options& options, train::TrainConfig& config) {
         "each other; give one");
   }
   if (is_global_batch_stronger(options)) {
-    config.global_batch_size = options.count("global-batch-size", 1, kMostImages);
+    config.global_batch_size = options.count("global-batch-size", 1, kMaxImages);
   } else {
-    config.batch_size = options.count("batch-size", 1, kMostImages);
+    config.batch_size = options.count("batch-size", 1, kMaxImages);
   }
   config.accumulate = options.count("accumulate", 1, 65536);
   config.drop_last = options.flag("drop-last");
@@ -147,7 +147,7 @@ void refuse_other_bits(Options& options, const train::TrainConfig& config) {
 }  // namespace
 
 std::uint64_t read_eval_batch_size(Options& options) {
-  return options.count("eval-batch-size", 1, kMostImages);
+  return options.count("eval-batch-size", 1, kMaxImages);
 }
 
 TrainRequest read_train_options(Options& options) {

@@ -324,10 +324,10 @@ TEST_F(PackedFileTest, LabelWithoutClassIsRefused) {
 
 // HDF5 itself takes a read that fails for a damaged file.
 TEST_F(PackedFileTest, ReadThatFailsIsNoDamage) {
-  constexpr int kMostReads = 1000;
+  constexpr int kMaxReads = 1000;
   int reads = 0;
   for (bool fails = true; fails; ++reads) {
-    ASSERT_LT(reads, kMostReads);
+    ASSERT_LT(reads, kMaxReads);
     const testing::FailOnce fault("read", "set.h5", EIO, reads);
     try {
       const PackedFile file(path_);

@@ -21,13 +21,13 @@ struct Image {
         width(image_width),
         bits(height * width * kChannels),
         out(height / 2 * (width / 2) * kChannels),
-        choice(out.size()) {
+        argmax(out.size()) {
     CounterRandom random{5, 1};
     for (std::uint16_t& each : bits) {
       each = bfloat16_of_float(static_cast<float>(std::floor(random.uniform() * 6)) - 3);
     }
   }
-  void pool() { max_pool(bits.data(), height, width, kChannels, out.data(), choice.data()); }
+  void pool() { max_pool(bits.data(), height, width, kChannels, out.data(), argmax.data()); }
   // Of the pooled pixel: where its `place`th candidate of a channel lies.
   std::size_t at(std::size_t row, std::size_t column, std::size_t place, std::size_t c) const {
     return ((2 * row + place / 2) * width + 2 * column + place % 2) * kChannels + c;
@@ -45,7 +45,7 @@ struct Image {
   static constexpr std::size_t kChannels = 37;
   const std::size_t height, width;
   std::vector<std::uint16_t> bits, out;
-  std::vector<std::uint8_t> choice;
+  std::vector<std::uint8_t> argmax;
 };
 
 TEST(MaxPoolKernels, TakesTheFirstOfTheLargest) {
@@ -60,7 +60,7 @@ TEST(MaxPoolKernels, TakesTheFirstOfTheLargest) {
             best = place;
           }
         }
-        EXPECT_EQ(image.choice[result], best);
+        EXPECT_EQ(image.argmax[result], best);
         EXPECT_EQ(image.out[result], image.bits[image.at(row, column, best, c)]);
       });
 }
@@ -73,7 +73,7 @@ TEST(MaxPoolKernels, PassesOnWhatIsNotANumber) {
       image.bits[image.at(0, 0, place, 3)] = static_cast<std::uint16_t>(nan | sign);
       image.pool();
       EXPECT_TRUE(std::isnan(float_of_bfloat16(image.out[3]))) << place;
-      EXPECT_EQ(image.choice[3], place);
+      EXPECT_EQ(image.argmax[3], place);
       EXPECT_FALSE(std::isnan(float_of_bfloat16(image.out[2])));
     }
   }
@@ -90,9 +90,9 @@ TEST(MaxPoolKernels, GradientGoesToTheChosenAndIsZeroElsewhere) {
     std::vector<std::uint16_t> expected(image.bits.size(), 0), found(expected.size(), kUntouched);
     image.for_each_result(
         [&](std::size_t result, std::size_t row, std::size_t column, std::size_t c) {
-          expected[image.at(row, column, image.choice[result], c)] = gradient[result];
+          expected[image.at(row, column, image.argmax[result], c)] = gradient[result];
         });
-    max_pool_gradient(gradient.data(), image.choice.data(), image.height, image.width,
+    max_pool_gradient(gradient.data(), image.argmax.data(), image.height, image.width,
                       Image::kChannels, found.data());
     EXPECT_EQ(found, expected) << height << "x" << width;
   }

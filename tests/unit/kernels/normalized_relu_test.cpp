@@ -80,9 +80,9 @@ TEST_F(NormalizedReluKernels, ResultsAreNormalizedAndNotBelowZero) {
 
 TEST_F(NormalizedReluKernels, PoolsTheFirstOfTheLargest) {
   std::vector<std::uint16_t> out(kPooled * kChannels, 1);
-  std::vector<std::uint8_t> choice(out.size(), 9);
+  std::vector<std::uint8_t> argmax(out.size(), 9);
   pooled_normalized_relu(in_.data(), kHeight, kWidth, kChannels, normalization(), out.data(),
-                         choice.data());
+                         argmax.data());
   std::size_t none = 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
     float best = 0;
@@ -95,7 +95,7 @@ TEST_F(NormalizedReluKernels, PoolsTheFirstOfTheLargest) {
       }
     }
     ASSERT_EQ(float_of_bfloat16(out[i]), best);
-    ASSERT_EQ(choice[i], place);
+    ASSERT_EQ(argmax[i], place);
     none += place == 4;
   }
   EXPECT_GT(none, 0U);
@@ -105,13 +105,13 @@ TEST_F(NormalizedReluKernels, PoolsTheFirstOfTheLargest) {
 TEST_F(NormalizedReluKernels, WhatIsNoNumberIsPassedOn) {
   in_[0] = bfloat16_of_float(std::numeric_limits<float>::quiet_NaN());
   std::vector<std::uint16_t> out(in_.size());
-  std::vector<std::uint8_t> choice(in_.size());
+  std::vector<std::uint8_t> argmax(in_.size());
   normalized_relu(in_.data(), kPixels, kChannels, normalization(), out.data());
   EXPECT_TRUE(std::isnan(float_of_bfloat16(out[0])));
   pooled_normalized_relu(in_.data(), kHeight, kWidth, kChannels, normalization(), out.data(),
-                         choice.data());
+                         argmax.data());
   EXPECT_TRUE(std::isnan(float_of_bfloat16(out[0])));
-  EXPECT_EQ(choice[0], 0);
+  EXPECT_EQ(argmax[0], 0);
 }
 
 TEST_F(NormalizedReluKernels, GradientsPassWhereTheResultIsAboveZero) {
@@ -138,19 +138,19 @@ TEST_F(NormalizedReluKernels, GradientsPassWhereTheResultIsAboveZero) {
 
 TEST_F(NormalizedReluKernels, PooledGradientsPassToWhatWasChosen) {
   const std::vector<std::uint16_t> above = quarters(kPooled * kChannels, 3);
-  std::vector<std::uint8_t> choice(above.size());
-  for (std::size_t i = 0; i < choice.size(); ++i) choice[i] = static_cast<std::uint8_t>(i * 7 % 5);
+  std::vector<std::uint8_t> argmax(above.size());
+  for (std::size_t i = 0; i < argmax.size(); ++i) argmax[i] = static_cast<std::uint8_t>(i * 7 % 5);
   float sum[kChannels] = {}, product[kChannels] = {};
-  add_pooled_gradient_sums(in_.data(), above.data(), choice.data(), kHeight, kWidth, kChannels,
+  add_pooled_gradient_sums(in_.data(), above.data(), argmax.data(), kHeight, kWidth, kChannels,
                            mean_, sum, product);
   std::vector<std::uint16_t> out(in_.size());
-  pooled_normalized_gradient(in_.data(), above.data(), choice.data(), kHeight, kWidth, kChannels,
+  pooled_normalized_gradient(in_.data(), above.data(), argmax.data(), kHeight, kWidth, kChannels,
                              normalization(), correction(), out.data());
   std::vector<float> passed(in_.size());
   float sums_expected[kChannels] = {}, products_expected[kChannels] = {};
   for (std::size_t i = 0; i < above.size(); ++i) {
-    if (choice[i] == 4) continue;
-    const std::size_t p = pixel_of(i / kChannels, choice[i]), c = i % kChannels;
+    if (argmax[i] == 4) continue;
+    const std::size_t p = pixel_of(i / kChannels, argmax[i]), c = i % kChannels;
     const float gradient = float_of_bfloat16(above[i]);
     passed[p * kChannels + c] = gradient;
     sums_expected[c] += gradient;

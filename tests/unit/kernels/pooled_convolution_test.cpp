@@ -110,12 +110,12 @@ TEST(PooledConvolution, IsItsDefinition) {
 
     const std::size_t outputs = kImages * s.filters * s.out_pixels();
     std::vector<float> out(outputs);
-    std::vector<std::uint8_t> choice(outputs);
-    layer.forward(images.data(), image_strides, kImages, out.data(), choice.data());
+    std::vector<std::uint8_t> argmax(outputs);
+    layer.forward(images.data(), image_strides, kImages, out.data(), argmax.data());
     const std::vector<float> gradients = numbers(outputs, 4);
     std::vector<float> sums(layer.sums_size());
     std::vector<float> of_images(pixels, -1), of_filters(filters.size(), -1), of_bias(bias.size());
-    layer.backward(images.data(), image_strides, kImages, gradients.data(), choice.data(),
+    layer.backward(images.data(), image_strides, kImages, gradients.data(), argmax.data(),
                    sums.data(), of_images.data());
     layer.read_sums(sums.data(), of_filters.data(), filter_strides, of_bias.data());
 
@@ -138,7 +138,7 @@ TEST(PooledConvolution, IsItsDefinition) {
               }
             }
             ASSERT_EQ(out[to], best) << to;
-            ASSERT_EQ(choice[to], place) << to;
+            ASSERT_EQ(argmax[to], place) << to;
             if (place == PooledConvolution::kNone) continue;
             ++chosen;
             bias_expected[filter] += gradients[to];
@@ -184,12 +184,12 @@ TEST(PooledConvolution, ReadsAndWritesAnyOrderOfDimensions) {
   for (std::size_t k = 0; k < 2; ++k) {
     const PooledConvolution layer(s, filter_data[k], filter_strides[k], nullptr, false);
     out[k].resize(kImages * 4 * s.out_pixels());
-    std::vector<std::uint8_t> choice(out[k].size());
-    layer.forward(image_data[k], image_strides[k], kImages, out[k].data(), choice.data());
+    std::vector<std::uint8_t> argmax(out[k].size());
+    layer.forward(image_data[k], image_strides[k], kImages, out[k].data(), argmax.data());
     std::vector<float> sums(layer.sums_size());
     of_images[k].resize(images.size());
     of_filters[k].resize(filters.size());
-    layer.backward(image_data[k], image_strides[k], kImages, out[k].data(), choice.data(),
+    layer.backward(image_data[k], image_strides[k], kImages, out[k].data(), argmax.data(),
                    sums.data(), of_images[k].data());
     layer.read_sums(sums.data(), of_filters[k].data(), filter_strides[k], nullptr);
   }
@@ -211,9 +211,9 @@ TEST(PooledConvolution, RoundsWhatGoesInAndWhatComesOut) {
   const auto result = [&](bool rounds) {
     const PooledConvolution layer(s, filter.data(), planar(1, kSide, kSide), &bias, rounds);
     float out = 0;
-    std::uint8_t choice = 0;
-    layer.forward(image.data(), planar(1, 6, 6), 1, &out, &choice);
-    EXPECT_EQ(choice, 0);
+    std::uint8_t argmax = 0;
+    layer.forward(image.data(), planar(1, 6, 6), 1, &out, &argmax);
+    EXPECT_EQ(argmax, 0);
     return out;
   };
   EXPECT_EQ(result(false), bias + fine * fine);
@@ -236,13 +236,13 @@ TEST(PooledConvolution, RoundsForGradientsToo) {
   };
   const std::vector<float> images = fine(kImages * 360), filters = fine(4 * 75);
   const std::vector<float> gradients = fine(kImages * 4 * s.out_pixels());
-  std::vector<std::uint8_t> choice(gradients.size());
+  std::vector<std::uint8_t> argmax(gradients.size());
   const auto run = [&](const std::vector<float>& from, const std::vector<float>& weights,
                        bool rounds, bool has_image_gradients) {
     const PooledConvolution layer(s, weights.data(), planar(3, kSide, kSide), nullptr, rounds);
     std::vector<float> out(gradients.size()), sums(layer.sums_size()), both(300 + from.size());
-    if (rounds) layer.forward(from.data(), planar(3, 10, 12), kImages, out.data(), choice.data());
-    layer.backward(from.data(), planar(3, 10, 12), kImages, gradients.data(), choice.data(),
+    if (rounds) layer.forward(from.data(), planar(3, 10, 12), kImages, out.data(), argmax.data());
+    layer.backward(from.data(), planar(3, 10, 12), kImages, gradients.data(), argmax.data(),
                    sums.data(), has_image_gradients ? &both[300] : nullptr);
     layer.read_sums(sums.data(), both.data(), planar(3, kSide, kSide), nullptr);
     return both;
@@ -263,10 +263,10 @@ TEST(PooledConvolution, PassesOnWhatIsNotANumber) {
   for (const bool rounds : {false, true}) {
     const PooledConvolution layer(s, filter.data(), planar(1, kSide, kSide), nullptr, rounds);
     float out = 0;
-    std::uint8_t choice = 0;
-    layer.forward(image.data(), planar(1, 6, 6), 1, &out, &choice);
+    std::uint8_t argmax = 0;
+    layer.forward(image.data(), planar(1, 6, 6), 1, &out, &argmax);
     EXPECT_TRUE(std::isnan(out));
-    EXPECT_NE(choice, PooledConvolution::kNone);
+    EXPECT_NE(argmax, PooledConvolution::kNone);
   }
 }
 
@@ -277,10 +277,10 @@ TEST(PooledConvolution, TakesTheFirstOfEqualsAndNothingBelowZero) {
     const std::vector<float> filter(25, value);
     const PooledConvolution layer(s, filter.data(), planar(1, kSide, kSide), nullptr, false);
     float out = 7;
-    std::uint8_t choice = 7;
-    layer.forward(image.data(), planar(1, 6, 6), 1, &out, &choice);
+    std::uint8_t argmax = 7;
+    layer.forward(image.data(), planar(1, 6, 6), 1, &out, &argmax);
     EXPECT_EQ(out, value > 0 ? 25 : 0);
-    EXPECT_EQ(choice, value > 0 ? 0 : PooledConvolution::kNone);
+    EXPECT_EQ(argmax, value > 0 ? 0 : PooledConvolution::kNone);
   }
 }
 

@@ -145,7 +145,7 @@ TEST(MetricLines, OfALongFileAreNoMoreThanADrawingNeeds) {
   std::string content;
   for (int step = 1; step <= kLines; ++step) content += line_of(step == 77'777 ? 200'000 : step);
   const MetricLines lines = read(content);
-  EXPECT_LE(lines.samples("step", "loss").size(), SampleSeries::kMost);
+  EXPECT_LE(lines.samples("step", "loss").size(), SampleSeries::kMax);
   EXPECT_EQ(lines.last("step", "loss"), kLines + 0.5);
   EXPECT_EQ(lines.series("step", "loss").highest(), 200'000.5);
 }

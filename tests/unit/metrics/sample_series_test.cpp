@@ -23,15 +23,15 @@ SampleSeries wave(int count, int every) {
 }
 
 TEST(SampleSeries, KeepsAllWhileThereIsRoom) {
-  const SampleSeries series = wave(static_cast<int>(SampleSeries::kMost), 1);
-  EXPECT_EQ(series.samples().size(), SampleSeries::kMost);
+  const SampleSeries series = wave(static_cast<int>(SampleSeries::kMax), 1);
+  EXPECT_EQ(series.samples().size(), SampleSeries::kMax);
 }
 
 TEST(SampleSeries, KeepsASingleSpikeOfAnyNumberOfLines) {
   for (const int count : {40'000, 100'000, 1'000'000}) {
     for (const int every : {1, 50}) {
       const auto kept = wave(count, every).samples();
-      EXPECT_LE(kept.size(), SampleSeries::kMost) << count;
+      EXPECT_LE(kept.size(), SampleSeries::kMax) << count;
       const auto is_lower = [](const Sample& one, const Sample& other) {
         return one.value < other.value;
       };
@@ -77,11 +77,11 @@ TEST(SampleSeries, SumsWhatItHasThinnedOut) {
 TEST(SampleSeries, OfNoFiniteValueHasNoMean) {
   SampleSeries series;
   EXPECT_TRUE(std::isnan(series.mean()));
-  for (std::size_t line = 0; line < 2 * SampleSeries::kMost; ++line)
+  for (std::size_t line = 0; line < 2 * SampleSeries::kMax; ++line)
     series.add({1e300, 0, kNone}, 1);
   EXPECT_TRUE(std::isnan(series.mean_per_step()));
   EXPECT_TRUE(std::isnan(series.highest()));
-  EXPECT_LE(series.samples().size(), SampleSeries::kMost) << "all of them at one step";
+  EXPECT_LE(series.samples().size(), SampleSeries::kMax) << "all of them at one step";
   EXPECT_EQ(series.sum(), 0);
 }
 

@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-#include "model/image_parts.hpp"
+#include "model/image_blocks.hpp"
 
 namespace tandem::model {
 namespace {
@@ -83,7 +83,7 @@ TEST(NormalizedGelu, IsBatchNormAndGelu) {
 
 TEST(NormalizedGelu, GivesTheSameBitsOnAnyNumberOfThreads) {
   const torch::Tensor x = gelu_activations(kGeluShapes[0]);
-  ASSERT_GT(image_parts(static_cast<std::size_t>(x.size(0))), 2U);
+  ASSERT_GT(image_blocks(static_cast<std::size_t>(x.size(0))), 2U);
   const int before = at::get_num_threads();
   at::set_num_threads(1);
   const NormalizedGeluResults one = run_normalized_gelu(x, torch::kBFloat16, ours);

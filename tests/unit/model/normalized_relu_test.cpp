@@ -3,7 +3,7 @@
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
-#include "model/image_parts.hpp"
+#include "model/image_blocks.hpp"
 #include "model/layers.hpp"
 
 namespace tandem::model {
@@ -101,7 +101,7 @@ TEST(NormalizedRelu, PoolsLikeMaxPool) {
 
 TEST(NormalizedRelu, GivesTheSameBitsOnAnyNumberOfThreads) {
   const torch::Tensor x = images(kNormShapes[0]);
-  ASSERT_GT(image_parts(static_cast<std::size_t>(x.size(0))), 2U);
+  ASSERT_GT(image_blocks(static_cast<std::size_t>(x.size(0))), 2U);
   const int before = at::get_num_threads();
   for (const auto& layer : {normalized_relu, pooled_normalized_relu}) {
     at::set_num_threads(1);

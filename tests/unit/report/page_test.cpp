@@ -188,7 +188,7 @@ TEST(Page, OfManyRunsOfManyClassesStaysSmall) {
              "\n";
   }
   std::vector<std::string> runs;
-  for (std::size_t i = 0; i < kMostRuns; ++i) {
+  for (std::size_t i = 0; i < kMaxRuns; ++i) {
     const auto run = metrics::RunFolder::create(folder / "runs", "run-" + std::to_string(i));
     run.write_config("model = mlp\n");
     run.write_evaluation({{"step", 1},
@@ -201,7 +201,7 @@ TEST(Page, OfManyRunsOfManyClassesStaysSmall) {
   }
   EXPECT_EQ(count_of(page_of({runs[0]}), "class=\"confusion\""), 1U);
   const std::string page = page_of(runs);
-  EXPECT_EQ(count_of(page, "mixed up most"), kMostRuns);
+  EXPECT_EQ(count_of(page, "mixed up most"), kMaxRuns);
   EXPECT_LT(page.size(), 2'000'000U);
 }
 
@@ -243,7 +243,7 @@ TEST(Page, IsNotWrittenWhereARunIsNotThere) {
 
 TEST(ColumnsFor, ShareTheRoomOfThePage) {
   EXPECT_GE(columns_for(1), 400U);
-  for (std::size_t runs = 1; runs <= kMostRuns; ++runs) EXPECT_GE(columns_for(runs), 100U);
+  for (std::size_t runs = 1; runs <= kMaxRuns; ++runs) EXPECT_GE(columns_for(runs), 100U);
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ TEST(RankView, MetricsStandInTheOrderInWhichTheyAreAskedFor) {
 }
 
 TEST(RankView, OfManyRanksHasTheBandThatHoldsThem) {
-  std::vector<metrics::RankRecord> ranks(kMostRankCurves + 1);
+  std::vector<metrics::RankRecord> ranks(kMaxRankCurves + 1);
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     ranks[rank].step_seconds = static_cast<double>(rank) + 1;
   }
