@@ -1,6 +1,5 @@
-// What: the forms of `tandem bench`, each of which measures one part; a new one is a file and a row
-// in command_bench.cpp.
-// Module-private. Owns: nothing. Threads: the main thread. Throws: as Command's functions.
+// The forms of `tandem bench`, one measurement each. A new form is a file and a row in
+// command_bench.cpp. Main thread. Throws as Command's functions do.
 #pragma once
 
 #include <string>

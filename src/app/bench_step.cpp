@@ -58,7 +58,7 @@ OptionSpec of_step(OptionSpec spec) {
   return spec;
 }
 
-// Of all ranks, by the slowest of each step.
+// Over all ranks, by the slowest of each step.
 struct StepTiming {
   train::StepCost phases;
   std::vector<double> images_per_second;  // of each step, in ascending order

@@ -21,7 +21,7 @@ struct AccuracyRequest {
   double target = 0;
   std::uint64_t runs = 0;
   bool json = false;
-  // Of the runs, as `train` will read them.
+  // The seed of the first run, as `train` parses it.
   std::uint64_t first_seed = 0;
   std::string runs_dir;
   std::string run_id;  // each run's own number follows
@@ -36,7 +36,7 @@ AccuracyRequest read_accuracy_request(Options& options) {
   return request;
 }
 
-// What every run of the series has in common, refused before the first one if it is wrong.
+// Parses the options that all runs share, so that a wrong one is refused before the first run.
 void read_words_of_runs(Job& job, const Arguments& words, AccuracyRequest& request) {
   Options options = resolve_together(job, "train", train_option_table(), words);
   TrainRequest train;

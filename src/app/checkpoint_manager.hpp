@@ -1,7 +1,6 @@
-// What: keeps a run safe as its options ask: when its state is saved, compared over the ranks, and
-// when it stops. Module-private. Owns: the checkpoint in progress; what it is made of must outlive
-// it. Threads: the main thread, the same calls on every rank. Throws: what train/checkpointer.hpp
-// and train/drift_check.hpp throw.
+// Applies a run's checkpoint options: when to save, when to compare the ranks, and when to stop.
+// The objects of its context must outlive it. Make the same calls on every rank, on the main
+// thread. Throws what train/checkpointer.hpp and train/drift_check.hpp throw.
 #pragma once
 
 #include <map>

@@ -32,7 +32,7 @@ BenchForm find_bench_form(const Arguments& arguments) {
                    (suggestion ? "; did you mean " + *suggestion + "?" : ""));
 }
 
-// Of all forms, each once; those of a group together.
+// The options of all forms without duplicates, grouped.
 OptionTable options_of_all_forms() {
   OptionTable all;
   for (const BenchForm& form : bench_forms()) {

@@ -94,8 +94,8 @@ int run_doctor(Job& job, const Arguments& arguments) {
   return static_cast<int>(code);
 }
 
-// In each of the processes, of which one speaks: MPI's own start would end them with words of its
-// own, or leave each alone.
+// Runs in each process, but only one prints. MPI's own start would abort the processes with its own
+// message, or leave each alone.
 int run_lone_doctor(const Arguments& arguments) {
   Options options = resolve_alone(doctor_command(), arguments, false);
   const bool json = options.flag("json");

@@ -33,7 +33,7 @@ std::string read_form(Options& options) {
   return "";
 }
 
-// What tells of the program itself, made of the same table as --help; "" for the other forms.
+// A description of the program, made from the table of --help; "" for other forms.
 std::string describe_program(const std::string& form) {
   if (form == "man") return man_page(all_commands());
   if (form == "bash-completion") return bash_completion(all_commands());
@@ -73,7 +73,7 @@ std::vector<std::string> read_hosts(Options& options) {
   return hosts;
 }
 
-// sbatch reads more forms. Of two numbers it takes the second for seconds, which nobody means.
+// sbatch accepts more forms. Two numbers mean minutes and seconds there, which no user intends.
 void check_time(Options& options) {
   const std::string time = options.text("time");
   constexpr std::size_t kLongest = 32;
@@ -133,7 +133,7 @@ Launch read_launch(Options& options, const std::string& form) {
 std::vector<std::string> read_words_of_train(const Arguments& words) {
   const OptionTable table = train_option_table();
   CommandLine line = parse_command_line("train", table, words, false);
-  line.values.emplace("data", "$TANDEM_DATA");  // where it is not among them
+  line.values.emplace("data", "$TANDEM_DATA");  // unless it is given
   Options options = resolve(table, line);
   read_stall_limits(options);
   read_train_options(options);

@@ -57,7 +57,7 @@ std::string describe_driver(const comm::GpuView& view) {
          (view.reason.empty() ? "" : "; " + view.reason);
 }
 
-// Each GPU once, with those who see it; "" where nobody sees one.
+// Each GPU once, with the ranks that see it; "" if there is none.
 std::string gpu_table(const std::vector<comm::RankGpus>& ranks) {
   std::map<std::vector<std::string>, std::vector<std::string>> seen_by;
   for (const comm::RankGpus& rank : ranks) {

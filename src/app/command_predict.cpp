@@ -85,7 +85,7 @@ ExitCode print_results(const data::PictureBatch& batch, const std::vector<Guesse
   return code;
 }
 
-// Where results cannot be written, nobody waits for the next line of the list.
+// If results cannot be written, stops waiting for the next line of the list.
 struct StopAtEnd {
   explicit StopAtEnd(LineReader& reader) : lines(reader) {}
   ~StopAtEnd() { lines.stop(); }

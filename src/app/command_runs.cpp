@@ -7,8 +7,8 @@
 namespace tandem::app {
 namespace {
 
-// The words of a run's files may be no UTF-8. In ASCII, because what is printed has control
-// characters shown in a way that is none of JSON's.
+// Texts of a run's files may be invalid UTF-8. The output is ASCII, because print_line() escapes
+// control characters in a form that JSON lacks.
 std::string to_line(const Json& row) {
   return row.dump(-1, ' ', true, Json::error_handler_t::replace);
 }

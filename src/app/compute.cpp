@@ -19,7 +19,7 @@ namespace {
 
 // The rest is for activations, weights and libtorch's own.
 constexpr std::uint64_t kShareForImages = 4;
-// Of the networks' 8 to 45 MB, so that NCCL exchanges most of them while backward runs.
+// The networks have 8 to 45 MB of gradients, most of which NCCL then exchanges while backward runs.
 constexpr double kNcclBucketMb = 2;
 
 }  // namespace
@@ -113,7 +113,7 @@ void resolve_bucket_size(Job& job, const RunStart& start, Options& options,
                          train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
                          comm::Collectives& collectives, train::ParameterArena& arena,
                          model::Network& network, data::ImageShape shape) {
-  // With a GPU hooks run on a thread of autograd's, where a collectives over MPI calls MPI.
+  // With a GPU hooks run on a thread of autograd, on which collectives over MPI call MPI.
   const bool can_overlap = arena.device().is_cpu() || collectives.has_async_progress() ||
                            comm::Runtime::allows_threads();
   const auto measured = [&] {

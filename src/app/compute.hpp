@@ -1,7 +1,6 @@
-// What: the parts of training and evaluation whose form depends on where this rank computes.
-// Owns: nothing; what is made belongs to the caller. Threads: the main thread.
-// Throws: AgreedError (69) where a GPU, libtorch's CUDA part or NCCL cannot be used, (2) for what
-// only a GPU can.
+// Makes the parts of training and evaluation that depend on the device. Main thread. Throws
+// AgreedError (69) if a GPU, libtorch's CUDA library or NCCL cannot be used, (2) for an option that
+// requires a GPU.
 #pragma once
 
 #include <memory>

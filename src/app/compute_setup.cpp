@@ -37,7 +37,7 @@ std::string describe_change(const std::map<std::string, std::string>& metadata,
   const std::string ranks = change(metadata, kRanks, std::to_string(now.ranks), " rank", " ranks");
   const std::string threads = change(metadata, kThreads, std::to_string(now.threads),
                                      " thread per rank", " threads per rank");
-  // Another device mostly has another backend, too, which is no news then.
+  // Another device usually has another backend, too, which is then not mentioned.
   std::string place = change(metadata, kDevice, now.device);
   if (place.empty()) place = change(metadata, kBackend, now.backend);
   const std::string sums = change(metadata, kAlgorithm, now.algorithm + " sums") +

@@ -1,6 +1,5 @@
-// What: what computes in a run, as far as sums depend on it, and what is said where a run goes on
-// with something else.
-// Module-private. Owns: values. Threads: any. Throws: nothing.
+// What a run computes with, as far as sums depend on it, and the note if a resumed run uses another
+// setup.
 #pragma once
 
 #include <cstdint>

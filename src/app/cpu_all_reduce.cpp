@@ -43,7 +43,7 @@ CpuAllReduce::CpuAllReduce(Job& job, Span<float> gradients, comm::SumAlgorithm a
   if (as_bf16) {
     scatter_.emplace(between->duplicate());
     gather_.emplace(between->duplicate());
-    // Of two levels, only between hosts: what is within a host costs no link.
+    // Only between hosts: within a host bf16 would save no link.
     const Span<float> of_this_rank = has_levels && !is_leader ? Span<float>() : gradients;
     inner = &bf16_.emplace(*between, *scatter_, *gather_, of_this_rank);
   }

@@ -1,7 +1,6 @@
-// What: what makes sums of gradients that lie in the host's memory: in one order, whoever carries
-// them, in memory that all share where the job is on one host; by way of one rank of each host; as
-// bfloat16; or the last two. Module-private. Owns: the communicators for that; the job and the
-// gradients must outlive it. Threads: as Collectives. Throws: InternalError.
+// Builds the all-reduce of gradients in host memory: deterministic (in shared memory if the job has
+// one host), hierarchical, bf16, or hierarchical and bf16. Owns the communicators for it; job and
+// gradients must outlive it. Throws InternalError.
 #pragma once
 
 #include <memory>

@@ -1,6 +1,5 @@
-// What: whether this program was built to use GPUs. In a file of its own, so that a test can build
-// a program of another answer.
-// Owns: nothing. Threads: any. Throws: nothing.
+// Whether this program was built for GPUs. A file of its own, so that a test can link another
+// answer.
 #pragma once
 
 namespace tandem::app {

@@ -1,6 +1,5 @@
-// What: the one decision of all ranks on where they compute.
-// Owns: values. Threads: the main thread. Throws: AgreedError (69) where ranks cannot have the GPUs
-// that were asked for.
+// The ranks' common decision on their devices. Main thread. Throws AgreedError (69) if ranks cannot
+// have the requested GPUs.
 #pragma once
 
 #include <string>

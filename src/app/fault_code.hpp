@@ -1,5 +1,4 @@
-// What: the exit code of a command that goes on after files with faults. Owns: nothing.
-// Threads: any. Throws: nothing.
+// The exit code of a command that continues after files with faults.
 #pragma once
 
 #include "tandem/core/error.hpp"

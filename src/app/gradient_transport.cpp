@@ -8,7 +8,7 @@ namespace tandem::app {
 GradientTransport::GradientTransport(Job& job, comm::Collectives* device,
                                      train::ParameterArena& arena, const train::TrainConfig& config)
     : algorithm_(config.sum_algorithm), device_(device) {
-  // Of two levels only what passes between hosts is rounded.
+  // In the hierarchical form only messages between hosts are rounded.
   const bool is_one_sum = algorithm_ == comm::SumAlgorithm::kTwoLevel
                               ? job.node.size() == job.world.size()
                               : job.world.size() == 1;

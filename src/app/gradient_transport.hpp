@@ -1,6 +1,6 @@
-// What: the way of a run's gradients to all ranks, as devices, places and --grad-dtype have it.
-// Module-private. Owns: what carries them; job, device carrier and arena must outlive it. Threads:
-// as Collectives. Throws: AgreedError (2) where bfloat16 has no way.
+// Builds the all-reduce of a run's gradients for its devices, hosts and --grad-dtype. Job, device
+// collectives and arena must outlive it. Throws AgreedError (2) if the transport cannot add
+// bfloat16.
 #pragma once
 
 #include <optional>

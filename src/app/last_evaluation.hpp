@@ -1,5 +1,5 @@
 // evaluation.json, the results of the last evaluation of the test images, and whether a resumed run
-// must still make that evaluation. Module-private. Threads: the main thread.
+// must still make that evaluation. Main thread.
 #pragma once
 
 #include <cstdint>

@@ -102,8 +102,7 @@ std::string mpirun_line(const Launch& launch) {
       "--mca",
       "odls_base_sigkill_timeout",
       kSecondsBeforeKill};
-  // Where the link to a host goes down, mpirun would wait a quarter of an hour for the kernel to
-  // notice.
+  // If the link to a host fails, mpirun would wait 15 minutes for the kernel to notice.
   if (!launch.hosts.empty()) {
     words.insert(words.end(),
                  {"--mca", "oob_tcp_keepalive_time", "20", "--mca", "oob_tcp_keepalive_intvl", "5",

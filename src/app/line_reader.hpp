@@ -1,5 +1,5 @@
-// What: the lines of standard input or another stream that may wait for its writer. Owns: what it
-// has read ahead. Threads: next() from one at a time, stop() from any. Throws: IoError.
+// Reads lines from standard input or another stream that may block. Call next() on one thread at a
+// time, stop() on any. Throws IoError.
 #pragma once
 
 #include <cstddef>

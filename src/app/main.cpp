@@ -66,7 +66,8 @@ Failure describe(const std::exception& error) {
   return {static_cast<int>(code_of(error)), message_of(error)};
 }
 
-// The rank that fails first speaks; where all fail alike, the others give it the time to end them.
+// The rank that fails first reports the error. If all fail alike, the others give it this time to
+// end them.
 constexpr auto kTimeToBeEnded = std::chrono::milliseconds(200);
 constexpr int kMaxTurns = 10;
 
@@ -115,7 +116,7 @@ int run_in_job(const Command& command, const Arguments& arguments) {
 }
 
 int run(const Arguments& arguments) {
-  const bool speaks = comm::launcher_rank() == 0;  // what needs no MPI is done and said once
+  const bool speaks = comm::launcher_rank() == 0;  // without MPI only one process works and prints
   try {
     const std::string first = arguments.empty() ? "--help" : arguments.front();
     if (first == "--help" || first == "-h" || first == "help") {
@@ -158,8 +159,8 @@ int run(const Arguments& arguments) {
 int main(int argc, char** argv) {
   tandem::prepare_process();
   const tandem::comm::LauncherWatch launcher;
-  // What oneDNN needs for a moment is larger than malloc's mmap threshold, which would map, fault
-  // in and unmap it in every step.
+  // oneDNN's temporary buffers are larger than malloc's mmap threshold, so malloc would map, fault
+  // in and unmap them in every step.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
   const tandem::model::TensorMemory memory;

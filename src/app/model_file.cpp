@@ -63,7 +63,7 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
   description.dataset_digest = field("dataset_digest");
   try {
     const Json shape = parse_json(field("input_shape"));
-    // What no int holds fits no data set either, and is refused as that.
+    // A side above the range of int fits no data set either and gets the same message.
     const auto side = [&shape](std::size_t place) {
       const Json& value = shape.at(place);
       const bool is_side = value.is_number_integer() && value <= kMaxImageSide && value >= 1;

@@ -1,7 +1,6 @@
-// What: the picture files that a command line names: files, folders, and a list on standard input.
-// Owns: its place in them. Threads: one per object. Throws: from the constructor MissingInputError,
-// IoError, DataError for a folder without pictures; from next() DataError for a list without files,
-// and what the list throws.
+// The picture files of a command line: files, folders, and a list on standard input. One thread per
+// object. The constructor throws MissingInputError, IoError, DataError for a folder without
+// pictures; next() throws DataError for an empty list, and errors of the list.
 #pragma once
 
 #include <functional>

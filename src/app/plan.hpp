@@ -1,5 +1,5 @@
-// What: tandem train --plan: what a run would be and how long it would take, without making it.
-// Module-private. Owns: nothing. Threads: the main thread. Throws: as training's steps; IoError.
+// tandem train --plan: the size and predicted duration of a run, without training. Main thread.
+// Throws what training steps throw; IoError.
 #pragma once
 
 #include <cstdint>

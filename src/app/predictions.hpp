@@ -1,5 +1,4 @@
-// What: what a network takes a picture for, as lines for people and for programs.
-// Owns: values. Threads: any. Throws: nothing.
+// Predictions of pictures as lines for people and for programs.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
-// What: how a training run shows itself: as a live line or as plain lines, decided by rank 0, which
-// knows the launcher's terminal, and known to all ranks, whose messages may come in between.
-// Owns: the terminal. Threads: the main thread. Throws: AgreedError.
+// How a training run shows its progress: as a live line or as plain lines. Rank 0 decides, because
+// it knows the launcher's terminal, and tells all ranks, whose messages may come between. Holds the
+// terminal. Main thread. Throws AgreedError.
 #pragma once
 
 #include <optional>

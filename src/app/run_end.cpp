@@ -27,7 +27,7 @@ bool has_last_checkpoint(const RunEnd& end) {
   return !all.empty() && all.front().step == end.result.steps;
 }
 
-// What an error that kept one of the model's files from being written leaves of a run that is done.
+// The state of a completed run after an error that prevented one of the model's files.
 std::string what_is_left(const RunEnd& end, bool has_safetensors) {
   constexpr char kFix[] = ": free space on the disk, and the same command with --resume auto ";
   if (end.lost.empty() || has_last_checkpoint(end)) {

@@ -1,6 +1,6 @@
-// What: runs the trainer and records a failure in the run folder; exports the model of a completed
-// run. Module-private. Owns: nothing. Threads: the main thread. Throws: what training throws;
-// IoError and CannotCreateError if the model cannot be written.
+// Runs the trainer and records a failure in the run folder; exports the model of a completed run.
+// Main thread. Throws what training throws; IoError and CannotCreateError if the model cannot be
+// written.
 #pragma once
 
 #include <optional>

@@ -1,6 +1,5 @@
-// What: what a run's evaluations are of: the test images, or those that --validation-split holds
-// out. Module-private.
-// Owns: its settings; all else must outlive it. Threads: one at a time. Throws: as train::evaluate.
+// Evaluates the test images, or those that --validation-split holds out. All references must
+// outlive it. One thread at a time. Throws what train::evaluate throws.
 #pragma once
 
 #include <functional>

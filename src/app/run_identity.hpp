@@ -1,5 +1,5 @@
-// The options, data and network that a resumed run must share with its checkpoint. Module-private.
-// Main thread. Throws: AgreedError with 78 on every rank.
+// The options, data and network that a resumed run must share with its checkpoint. Main thread.
+// Throws AgreedError with 78 on every rank.
 #pragma once
 
 #include <cstdint>

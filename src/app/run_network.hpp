@@ -1,5 +1,5 @@
-// What: the network that a run trains: from the registry or from a file, with its first weights.
-// Module-private. Owns: nothing. Threads: the main thread. Throws: AgreedError on every rank.
+// The network that a run trains, from the registry or from a file, with its initial weights. Main
+// thread. Throws AgreedError on every rank.
 #pragma once
 
 #include <string>

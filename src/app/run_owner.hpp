@@ -1,5 +1,4 @@
-// What: the lock settings of a training run. Module-private. Owns: nothing. Threads: the main
-// thread. Throws: nothing.
+// The lock settings of a training run. Main thread.
 #pragma once
 
 #include <functional>

@@ -123,7 +123,7 @@ Json make_failure_summary(const std::string& run_id, const train::TrainResult& r
 
 void leave_result(const metrics::RunFolder& folder, const Json& summary) {
   folder.require_held();
-  // Whoever ends a run before its time does not wait for long, and the summary is what counts.
+  // A run that was stopped early should end soon, and its summary matters most.
   const bool is_complete = summary.at("exit_reason") == "completed";
   if (!is_complete) folder.write_summary(summary);
   leave_page(folder, summary);

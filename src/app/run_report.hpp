@@ -1,5 +1,5 @@
-// What: what a training run says before its first step and leaves behind after its last.
-// Module-private. Owns: nothing. Threads: the main thread, rank 0. Throws: IoError.
+// The banner of a training run, and its summary and report at the end. Main thread of rank 0.
+// Throws IoError.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Trainer settings and boundary rules from a run's options. Module-private.
+// Trainer settings and boundary rules from a run's options.
 #pragma once
 
 #include <chrono>

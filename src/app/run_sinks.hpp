@@ -1,6 +1,5 @@
-// What: where the metrics of a training run go: metrics.jsonl and ranks/*.jsonl, TensorBoard's
-// file, the terminal. Module-private. Owns: nothing. Threads: the main thread, rank 0. Throws:
-// CannotCreateError.
+// The sinks of a training run: metrics.jsonl and ranks/*.jsonl, TensorBoard's file, the terminal.
+// Main thread of rank 0. Throws CannotCreateError.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
-// What: how a run begins: anew, from a checkpoint, or not at all because it is complete.
-// Module-private. Owns: the run folder, on rank 0. Threads: the main thread. Throws: AgreedError on
-// every rank with 2, 65, 66, 73 or 74, or 75 where it is stopped while it waits for a lock.
+// How a run starts: as a new run, from a checkpoint, or not at all because it is complete. Holds
+// the run folder on rank 0. Main thread. Throws AgreedError on every rank with 2, 65, 66, 73 or 74,
+// or 75 if it is stopped while it waits for a lock.
 #pragma once
 
 #include <cstdint>

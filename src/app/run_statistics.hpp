@@ -1,6 +1,5 @@
-// What: what several runs that differ in their seed say together: how soon they reach an accuracy,
-// and how sure that is. Module-private. Owns: nothing. Threads: any. Throws: DataError where a run
-// has no metrics or summary of a run that was completed, IoError.
+// Statistics of several runs that differ in their seed: the time to an accuracy, and its confidence
+// interval. Throws DataError if a run lacks the metrics or summary of a completed run; IoError.
 #pragma once
 
 #include <cstdint>

@@ -31,7 +31,7 @@ float number_of(int rank, std::size_t i) {
   return static_cast<float>((i + static_cast<std::size_t>(rank)) % kNumbers);
 }
 
-// Not by the function that rounds what travels, which this is to find fault with.
+// Independent of the function that rounds messages, which this checks.
 float rounded_to_bfloat16(float whole) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &whole, sizeof bits);

@@ -1,9 +1,9 @@
-// What: how long sums of given sizes take, beside bare MPI_Allreduce, and whether they are right.
-// Module-private. Owns: values. Threads: the main thread. Throws: InternalError.
+// Measures and checks the all-reduce of given sizes, beside MPI_Allreduce alone. Main thread.
+// Throws InternalError.
 //
-// Names and meaning of the bandwidths are those of nccl-tests (doc/PERFORMANCE.md there): algbw is
-// what is summed by time; busbw is what each rank must send for that by time, which does not fall
-// with the number of ranks and so is to be compared with a link.
+// Bandwidths have the names and meaning of nccl-tests (doc/PERFORMANCE.md there): algbw is the
+// bytes reduced by time; busbw is the bytes that each rank must send by time. busbw does not fall
+// with the number of ranks, so compare it with the link's rate.
 #pragma once
 
 #include <cstdint>

@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kImages = 8;
 
-// Options that do not tell how a run trains, or that others below say for any number of ranks.
+// Options that do not affect training, or that others below describe for any number of ranks.
 bool is_hyper_parameter(const OptionSpec& spec) {
   const std::vector<std::string> groups{"safekeeping", "reporting"};
   const std::vector<std::string> names{

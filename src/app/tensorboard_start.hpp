@@ -1,6 +1,5 @@
-// What: what TensorBoard is told of a run before its first step: hyper-parameters, options, ranks
-// and a few images. Module-private. Owns: nothing. Threads: the main thread, rank 0. Throws:
-// InternalError.
+// The description of a run for TensorBoard before its first step: hyper-parameters, options, ranks
+// and a few images. Main thread of rank 0. Throws InternalError.
 #pragma once
 
 #include <string>

@@ -20,9 +20,9 @@ bool can_redraw() {
   return term != nullptr && *term != '\0' && std::string(term) != "dumb";
 }
 
-// Where output is to be looked for: Open MPI's ranks have a pseudo terminal of its own for standard
-// output and a pipe for standard error, whatever it does with them, so these say nothing. Empty
-// where mpirun is on another host.
+// The process whose streams show the output's destination. Open MPI's ranks have a pseudo terminal
+// of its own as standard output and a pipe as standard error, which reveal nothing. Empty if mpirun
+// is on another host.
 std::string process_that_writes() {
   if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return "/proc/self";
   const std::string parent = "/proc/" + std::to_string(getppid());
@@ -41,7 +41,7 @@ bool is_file(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
-// Of a stream of this process. Opened only where it is a terminal.
+// The end of a stream of this process, opened only if it is a terminal.
 End end_of(const std::string& process, const std::string& stream, std::optional<File>& terminal) {
   struct stat status {};
   if (is_file("/proc/self/fd/" + stream)) return End::kOther;  // a script between may redirect it

@@ -1,6 +1,5 @@
-// What: the terminal on which somebody watches this job: that of the process itself, or that of an
-// mpirun on the same host, which passes its ranks' output on.
-// Owns: a descriptor of it. Threads: any. Throws: nothing.
+// The terminal of this job's user: that of this process, or that of an mpirun on the same host,
+// which forwards its ranks' output. Holds a descriptor of it. Does not throw.
 #pragma once
 
 #include <cstddef>

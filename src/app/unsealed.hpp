@@ -1,5 +1,4 @@
-// What: what a user is told of a data set without a seal.
-// Owns: nothing. Threads: any. Throws: nothing.
+// The warning about a data set without a seal.
 #pragma once
 
 #include <string>

@@ -9,7 +9,7 @@
 namespace tandem::comm {
 namespace {
 
-// What a failed step leaves on the rank where it failed.
+// The error of a failed step on its rank.
 struct Failure {
   ExitCode code;
   std::string message;

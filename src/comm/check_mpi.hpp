@@ -1,5 +1,4 @@
-// What: turns a failed MPI call into an exception that names it. Module-private: only comm includes
-// mpi.h.
+// Turns a failed MPI call into an exception that names the call. Only comm includes mpi.h.
 #pragma once
 
 #include <mpi.h>

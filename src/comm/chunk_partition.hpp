@@ -1,9 +1,6 @@
-// What: the one way in which all sums of ours are cut and added, so that their bits do not depend
-// on who carries them: chunk r is added, beginning with rank r + 1, around to rank r, its owner.
-// Module-private.
-// Owns: nothing. Threads: any. Throws: nothing.
-//
-// A ring adds in no other order; one who has all values at hand can add in any.
+// How every all-reduce of tandem cuts an array into chunks and in which order it adds them: chunk r
+// belongs to rank r and is added from rank r + 1 around to rank r. This is the order that a ring
+// imposes; an algorithm that has all values can reproduce it. So all transports give the same bits.
 #pragma once
 
 #include <algorithm>

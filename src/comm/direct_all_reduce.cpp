@@ -88,7 +88,7 @@ void DirectAllReduce::send_chunks() {
 void DirectAllReduce::reduce_and_send() {
   char* const own = values_of(rank_);
   const int count = count_of(rank_);
-  // MPI_Reduce_local adds to its second operand. In the order of ChunkPartition.
+  // MPI_Reduce_local adds to its second operand. The order is that of ChunkPartition.
   const auto after = [this](int distance) { return (rank_ + distance) % ranks_; };
   for (int distance = 1; distance < ranks_; ++distance) {
     void* const sum = distance + 1 < ranks_ ? arrived_from(after(distance + 1)) : own;

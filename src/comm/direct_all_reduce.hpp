@@ -1,13 +1,11 @@
-// What: a sum over all ranks in the background: each rank adds one part of the values, which all
-// others send it, and sends the sums to all. Module-private.
-// Owns: the parts that arrive; the values must live until it is done. Threads: as MpiCommunicator.
-// Throws: as MpiCommunicator.
+// A non-blocking all-reduce for few ranks: each rank receives its chunk from all others, adds it,
+// and sends the sum to all (direct reduce-scatter and all-gather). The values must live until it
+// completes. Threads and errors as in MpiCommunicator.
 //
-// Open MPI's MPI_Iallreduce in place is, up to 4.1 (ompi/mca/coll/libnbc/nbc_iallreduce.c), a
-// reduction to one rank and a broadcast along a tree: every link carries all values in one
-// direction after the other. Here both directions carry 2 (ranks - 1) / ranks of them at once,
-// which is the least possible (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms",
-// 2009).
+// Up to Open MPI 4.1 an in-place MPI_Iallreduce is a reduction to one rank and a broadcast along a
+// tree (ompi/mca/coll/libnbc/nbc_iallreduce.c), in which every link moves all values first in one
+// direction and then in the other. Here both directions move 2 (ranks - 1) / ranks of the values at
+// the same time, the minimum (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", 2009).
 #pragma once
 
 #include <mpi.h>

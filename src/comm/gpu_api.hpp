@@ -1,9 +1,7 @@
-// What: the functions of CUDA's runtime and of NCCL that comm calls, as pointers.
-// Owns: nothing; what it points to stays loaded until the process ends, because both libraries have
-// threads of their own. Threads: any, once filled. Throws: UnavailableError from load_gpu_api().
-//
-// Module-private: only comm includes the headers of both. The members are called as the functions;
-// a test fills them with a stand-in.
+// The functions of CUDA's runtime and of NCCL that comm calls, as pointers. Only comm includes the
+// headers of both libraries. Members are called like the functions; a test fills them with a
+// stand-in. load_gpu_api() throws UnavailableError. The libraries stay loaded until the process
+// ends, because they have threads of their own.
 #pragma once
 
 #include <cuda_runtime_api.h>

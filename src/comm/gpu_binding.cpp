@@ -146,7 +146,7 @@ bool sees_none(const RankGpus& rank) {
   return rank.view.state == GpuView::State::kNoDriver || rank.view.state == GpuView::State::kNoGpu;
 }
 
-// On the CPU, with the reason: a note where nobody has a GPU, else a warning.
+// The CPU for all ranks, with the reason: a note if there is no GPU at all, else a warning.
 GpuDecision fall_back(const std::vector<RankGpus>& ranks, const std::string& fault) {
   GpuDecision decision;
   decision.bindings.resize(ranks.size());

@@ -1,6 +1,5 @@
-// What: the sentences of gpu_binding: who sees what, and what is wrong with it. Each starts with
-// what was found and ends with what to do; who asked for it stands before it.
-// Owns: nothing. Threads: any. Throws: nothing.
+// The messages of gpu_binding: which ranks see which GPUs, and what is wrong. Each begins with what
+// was found and ends with the fix; the caller puts the option in front.
 #pragma once
 
 #include <string>

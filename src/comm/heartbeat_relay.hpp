@@ -1,7 +1,6 @@
-// What: carries small messages between hosts, from one watchdog to the others, without ever waiting
-// for one that does not take them. Module-private.
-// Owns: a communicator of its own and the messages in flight. Threads: make and destroy it on the
-// main thread, use it from the watchdog's. Throws: InternalError.
+// Sends small messages between the watchdogs of the hosts, and never waits for one that does not
+// receive. Construct and destroy it on the main thread, use it on the watchdog's. Throws
+// InternalError.
 #pragma once
 
 #include <cstdint>

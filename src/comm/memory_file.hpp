@@ -1,8 +1,8 @@
-// What: a file in memory that the other ranks of a host open: through /proc/PID/fd, which leaves
-// nothing behind, or by a name in /dev/shm until all have opened it. They check that it is the same
-// file by a random word at its beginning: processes of different containers may have the same PID,
-// and files of two kernels the same device and inode. Module-private.
-// Owns: the descriptor. Threads: one at a time. Throws: nothing; on failure the object is false.
+// A file in memory that the other ranks of a host open, through /proc/PID/fd, which leaves nothing
+// behind, or by a name in /dev/shm until all have opened it. A random word at its beginning
+// identifies the file: processes of different containers may have the same PID, and files of two
+// kernels the same device and inode. One thread at a time. Does not throw; on failure the object is
+// false.
 #pragma once
 
 #include <cstddef>

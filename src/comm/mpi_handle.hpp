@@ -1,4 +1,4 @@
-// What: an owned MPI communicator. Module-private.
+// An owned MPI communicator.
 #pragma once
 
 #include <mpi.h>

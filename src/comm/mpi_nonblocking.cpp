@@ -1,4 +1,4 @@
-// The calls that go on while the caller does something else.
+// The non-blocking collectives of MpiCommunicator.
 #include <cstring>
 #include <limits>
 #include <string>
@@ -12,7 +12,7 @@
 namespace tandem::comm {
 namespace {
 
-// Two tags for each of so many sums that may be under way; tag 0 is MpiCommunicator's.
+// Two tags for each all-reduce in flight; tag 0 is MpiCommunicator's.
 constexpr unsigned kMaxInFlight = 10000;
 constexpr int kFirstTag = 1;
 
@@ -20,7 +20,7 @@ std::unique_ptr<Request> completed_request() {
   return std::make_unique<MpiRequest>(std::vector<MPI_Request>());
 }
 
-// Elements of each rank's chunk of `count`.
+// The elements of each rank's chunk of `count`.
 int chunk_count(std::size_t count, int ranks) {
   const auto divisor = static_cast<std::size_t>(ranks);
   constexpr auto kMaxInt = static_cast<std::size_t>(std::numeric_limits<int>::max());

@@ -1,5 +1,5 @@
-// What: how values, sums and started calls look to MPI. Module-private.
-// Owns: a MpiRequest its requests. Threads: as MpiCommunicator. Throws: as MpiCommunicator.
+// MPI's data types and operations for DataType and Reduction, and a Request of MPI. Threads and
+// errors as in MpiCommunicator.
 #pragma once
 
 #include <mpi.h>

@@ -19,9 +19,9 @@ using Clock = std::chrono::steady_clock;
 constexpr auto kBetweenLooks = 100us;
 // NCCL gives a collective to the GPU within microseconds, and backward goes on only afterwards.
 constexpr int kQuickLooks = 2000;
-// How often the connecting ranks tell each other how far they are.
+// How often the connecting ranks exchange their states.
 constexpr auto kRound = 50ms;
-// How long a healthy communicator may take to end, and how long anybody waits for an end.
+// Limits for finalizing a healthy communicator, and for waiting for its end.
 constexpr auto kTimeToFinalize = 3s;
 constexpr auto kTimeToEnd = 5s;
 
@@ -41,7 +41,7 @@ ncclResult_t state_of(const GpuApi& api, ncclComm_t comm) {
   return asked == ncclSuccess ? state : asked;
 }
 
-// Looks until the communicator is no longer busy, or until the deadline.
+// Polls until the communicator is not busy any more, or until the deadline.
 ncclResult_t poll_until(const GpuApi& api, ncclComm_t comm, Clock::time_point deadline) {
   ncclResult_t state = state_of(api, comm);
   for (int look = 0; state == ncclInProgress && Clock::now() < deadline; ++look) {
@@ -113,8 +113,8 @@ void NcclHandle::report_timeout(Communicator& world, bool connected) const {
 }
 
 NcclHandle::~NcclHandle() {
-  // The peers know nothing of an exception. Ending here would show them a lost peer, and they would
-  // speak first, of a consequence.
+  // The peers do not know of the exception. Disconnecting here would show them a lost peer, and
+  // they would report that consequence first.
   if (std::uncaught_exceptions() > 0) return;
   end(!failed_);
 }

@@ -1,6 +1,6 @@
-// What: an owned ncclComm_t: how the ranks' GPUs connect, and how that ends.
-// Owns: the NCCL communicator. Threads: check() any, the rest as Collectives. Throws: AgreedError
-// (69) on every rank where the ranks do not connect in time; later InternalError. Module-private.
+// An owned ncclComm_t: connects the ranks' GPUs with a deadline, and disconnects them in bounded
+// time. check() may be called on any thread. Throws AgreedError (69) on every rank if the ranks do
+// not connect in time; later InternalError.
 #pragma once
 
 #include <atomic>

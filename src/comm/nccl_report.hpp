@@ -1,5 +1,4 @@
-// What: the message that tells why ranks did not connect: what each of them brings.
-// Owns: nothing. Threads: any. Throws: nothing. Module-private.
+// The message for ranks that did not connect, with host, GPU, addresses and settings of each.
 #pragma once
 
 #include <string>

@@ -75,7 +75,7 @@ char* RingAllReduce::values_of(int chunk) const {
   return values_ + chunks_.first(chunk) * element_bytes_;
 }
 
-// Part r begins at rank r + 1 and ends, after a step less than there are ranks, at rank r.
+// Chunk r starts at rank r + 1 and, after ranks - 1 steps, is complete at rank r.
 void RingAllReduce::start_step() {
   if (step_ >= 2 * (ranks_ - 1)) return;
   const int there = is_reducing() ? rank_at(-1 - step_) : rank_at(ranks_ - 1 - step_);

@@ -1,11 +1,10 @@
-// What: a sum over all ranks in the background, along a ring: each chunk passes all ranks, which
-// add theirs, and then its sum does. Module-private. Owns: what arrives; the values must live until
-// it is done. Threads: as MpiCommunicator. Throws: as MpiCommunicator.
+// A non-blocking ring all-reduce: each chunk passes around the ring once to be added and once to be
+// distributed. The values must live until it completes. Threads and errors as in MpiCommunicator.
 //
-// Where hosts have several ranks it is the better one: of ranks that follow each other within a
-// host only the last sends over the link, 2 (ranks - 1) / ranks of the values; with DirectAllReduce
-// all do. It takes 2 (ranks - 1) messages one after the other (Patarasuk and Yuan, "Bandwidth
-// optimal all-reduce algorithms", 2009).
+// It suits hosts with several ranks: of ranks that are neighbors on a host only the last one sends
+// over the link, 2 (ranks - 1) / ranks of the values; in a DirectAllReduce all of them do. It takes
+// 2 (ranks - 1) messages in sequence (Patarasuk and Yuan, "Bandwidth optimal all-reduce
+// algorithms", 2009).
 #pragma once
 
 #include <mpi.h>

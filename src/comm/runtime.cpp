@@ -33,8 +33,7 @@ void check_mpi(int code, const char* call, const char* file, int line) {
 
 Runtime::Runtime() {
   int provided = 0;
-  // Open MPI's own handler ends the process before a code could be returned, so a failure here
-  // speaks for itself.
+  // Open MPI's own handler ends the process with its message before a code is returned.
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) {
     throw UnavailableError("MPI could not be started; try: mpirun -np 2 hostname");
   }

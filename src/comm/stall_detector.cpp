@@ -6,7 +6,7 @@
 namespace tandem::comm {
 namespace {
 
-constexpr double kSuspended = 1.0;  // a longer gap between two looks is no stall of anybody
+constexpr double kSuspended = 1.0;  // a longer gap between two looks is a suspension
 constexpr double kSilent = 1.5;     // beats come several times a second, also between hosts
 
 }  // namespace

@@ -17,10 +17,10 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto kBetweenLooks = 100ms;
-// The main thread speaks of a failure itself where it can, and the ranks that see one one by one.
+// The main thread reports a failure itself if it can; several ranks that see one report it in turn.
 constexpr int kLooksForMainThread = 10;
 constexpr int kMaxTurns = 50;
-// Ranks of the host in question see more, so others let them speak first.
+// Ranks of the culprit's host see more, so others let them report first.
 constexpr double kWaitForReporter = 2;
 
 double now_in_seconds() {
@@ -81,7 +81,7 @@ void Watchdog::end_job(ExitCode code) const {
   Runtime::abort(static_cast<int>(code));
 }
 
-// A host that cannot be reached falls silent, and is then named as any other.
+// An unreachable host falls silent and is then reported like any other.
 void Watchdog::exchange_heartbeats() {
   if (!exchanges_) return;
   try {

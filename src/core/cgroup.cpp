@@ -90,7 +90,7 @@ std::vector<std::string> folders_of(const CgroupMount& mount, const std::string&
   if (is_inside) below = group.substr(top.size());
   while (!below.empty() && below.back() == '/') below.pop_back();
   const std::string outermost = root + mount.folder;
-  // A group outside this process's namespace is named by "/..", which is no way to its files.
+  // A group outside this process's namespace is named "/..", which gives no path to its files.
   std::error_code ignored;  // a group that cannot be looked at is not seen
   const bool is_seen = below.find("/..") == std::string::npos &&
                        std::filesystem::is_directory(outermost + below, ignored);

@@ -26,7 +26,7 @@ constexpr std::size_t kPiece = std::size_t{16} << 20;
 
 std::string errno_text() { return std::strerror(errno); }
 
-// Nothing if there is no such file. Any other failure says nothing about the file: IoError.
+// Absent if there is no such file. Other failures leave that unknown: IoError.
 std::optional<struct stat> find_status(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) return status;

@@ -1,5 +1,4 @@
-// What: temporary files that killed processes have left. Module-private.
-// Owns: nothing. Threads: any. Throws: nothing.
+// Temporary files that killed processes left behind.
 #pragma once
 
 #include <string>

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kClearRow = "\r\x1b[K";
 
-// By descriptor. A signal's handler can reach nothing but such.
+// Indexed by descriptor. A signal handler can access only atomics like these.
 std::atomic<bool> is_shared[3] = {{false}, {false}, {false}};
 
 }  // namespace
@@ -28,8 +28,8 @@ std::string_view row_cleaner(int descriptor) {
 
 void draw_live_line(std::string_view line) {
   const int descriptor = is_shared[STDOUT_FILENO] ? STDOUT_FILENO : STDERR_FILENO;
-  // What is left of a longer one goes last, so that nothing flickers. That it could not be written
-  // is no loss; lines that count say so of themselves.
+  // The rest of a longer line is cleared last, to avoid flicker. A failed write is ignored; lines
+  // that matter report their own failure.
   write_all(descriptor, "\r" + std::string(line) + "\x1b[K", 0);
 }
 

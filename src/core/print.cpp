@@ -24,7 +24,8 @@ std::string escape_lines(std::string_view text) {
 
 constexpr int kPatience = 5000;  // milliseconds
 
-// By descriptor: the last line could not be written in time. Global, as the descriptors are.
+// Indexed by descriptor: the last line could not be written in time. Global, as the descriptors
+// are.
 std::atomic<bool> is_stuck[3] = {{false}, {false}, {false}};
 std::atomic<bool> has_warned_of_output{false};
 
@@ -36,7 +37,7 @@ int write_patiently(int descriptor, std::string_view text) {
   return failure;
 }
 
-// Nobody is left to tell where standard error cannot be written.
+// A failure of standard error cannot be reported.
 void write_to_standard_error(const std::string& text) {
   write_patiently(STDERR_FILENO, std::string(row_cleaner(STDERR_FILENO)) + text);
 }

@@ -32,7 +32,7 @@ std::int64_t now_in_milliseconds() {
   return now.tv_sec * std::int64_t{1000} + now.tv_nsec / 1'000'000;
 }
 
-// Whoever pressed Ctrl-C reads another text than whoever finds a signal in a log.
+// Ctrl-C at a terminal needs another text than a signal in a log.
 const char* announcement_of(int signal) {
   switch (signal) {
     case SIGINT:

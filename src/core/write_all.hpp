@@ -1,5 +1,4 @@
-// What: a whole text to a descriptor, in one write where the kernel takes it at once.
-// Owns: nothing. Threads: any. Throws: nothing.
+// Writes a whole text to a descriptor, in one write if the kernel accepts it at once.
 #pragma once
 
 #include <string_view>

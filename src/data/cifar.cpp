@@ -26,7 +26,7 @@ constexpr std::size_t kPixels = std::size_t{3} * 32 * 32;
 constexpr std::uint64_t kTrainPerTest = 5;  // training images for each test image
 constexpr std::size_t kMaxMeta = std::size_t{64} << 10;
 
-// In what the two data sets differ.
+// The differences of the two data sets.
 struct Form {
   const char* title;
   const char* name;
@@ -77,7 +77,7 @@ const Form& cifar100() {
   return form;
 }
 
-// Also one that is not complete. CIFAR-100's names are common, so one of them tells nothing.
+// Also for an incomplete folder. CIFAR-100's file names are common, so one of them is no evidence.
 bool holds_binary_form(const Form& form, const std::string& folder) {
   const auto found = std::count_if(form.files.begin(), form.files.end(), [&](const char* name) {
     return file_exists(folder + "/" + name);
@@ -110,7 +110,7 @@ bool archive_is_cifar100(const std::string& path) {
     const std::string folder = std::filesystem::path(archive.name()).parent_path().filename();
     return folder == cifar100().binary_folder || folder == cifar100().python_folder;
   } catch (const DataError&) {
-    return false;  // whoever opens it says what is wrong
+    return false;  // opening it reports the error
   }
 }
 

@@ -24,7 +24,7 @@ bool is_passed_over(const std::string& path) {
   return name.front() == '.' || name == "Thumbs.db" || name == "desktop.ini";
 }
 
-// What a folder holds, sorted.
+// The content of a folder, sorted.
 struct Content {
   std::vector<std::string> folders;
   std::vector<std::string> files;
@@ -110,7 +110,7 @@ std::vector<PictureFile> pictures_in(const std::string& folder, std::uint8_t lab
   return pictures;
 }
 
-// Of all folders of classes in `path`. The first call decides which classes there are.
+// The pictures of all class folders in `path`. The first call defines the classes.
 std::vector<PictureFile> read_classes_of(const std::string& path, std::vector<std::string>& classes,
                                          const std::function<void()>& between) {
   const Content content = content_of(path);

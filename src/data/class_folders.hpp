@@ -1,10 +1,10 @@
-// What: which files in a folder are pictures of which class and split, judged by names alone.
-// Owns: values. Threads: any. Throws: MissingInputError, IoError; UsageError for a test set that is
-// missing or there twice; DataError naming what has no place in the layout; what `between` throws.
+// Finds the pictures of each class and split in a folder, by names only. Throws MissingInputError,
+// IoError; UsageError if the test set is missing or there twice; DataError naming an entry that
+// does not fit the layout; errors of `between`.
 //
-// FOLDER/train/CLASS/… and FOLDER/test/CLASS/… (or val in place of test), or FOLDER/CLASS/… of
-// which a part is to become the test set. Classes are numbered in the order of the bytes of their
-// names. Nothing is passed over in silence but what begins with a dot and what file managers leave.
+// The layout is FOLDER/train/CLASS/… and FOLDER/test/CLASS/… (or val instead of test), or
+// FOLDER/CLASS/…, of which a share becomes the test set. Classes are numbered by the byte order of
+// their names. Only names that begin with a dot and files of file managers are ignored.
 #pragma once
 
 #include <cstdint>

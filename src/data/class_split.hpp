@@ -1,5 +1,5 @@
-// What: which images of a set become a set of their own. Owns: nothing. Threads: any.
-// Throws: UsageError where no class has an image to give.
+// Selects the images that become a set of their own. Throws UsageError if no class has an image to
+// spare.
 #pragma once
 
 #include <cstdint>

@@ -10,7 +10,7 @@
 namespace tandem::data {
 namespace {
 
-// What the driver is given with the property list, which copies it.
+// The driver's settings in the property list, which copies them.
 struct Source {
   const File* file;
   std::exception_ptr* fault;

@@ -1,5 +1,5 @@
-// What: HDF5 identifiers that close themselves, and why the library refused something. Owns: one
-// identifier. Threads: as the library. Throws: nothing; callers use hdf5_reason().
+// HDF5 identifiers that close themselves, and the library's reason for an error (hdf5_reason()).
+// Does not throw. Threads as in the library.
 #pragma once
 
 #include <hdf5.h>

@@ -1,7 +1,7 @@
-// What: an HDF5 file on a disk that may be full. After a failed write HDF5 1.10 writes the same
-// data again when it closes anything; if that fails, too, it ends the process by a signal. So the
-// driver here hides failures from HDF5 and keeps the first one for check(). Module-private.
-// Owns: the file. Threads: one at a time. Throws: Error (74) naming the path.
+// An HDF5 file on a disk that may be full. After a failed write HDF5 1.10 writes the same data
+// again when it closes anything; if that fails, too, it ends the process by a signal. So this
+// driver hides failures from HDF5 and keeps the first one for check(). One thread at a time. Throws
+// Error (74) naming the path.
 #pragma once
 
 #include <memory>

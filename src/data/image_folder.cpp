@@ -92,7 +92,7 @@ class ImageFolder : public ImageSource {
     if (test_.empty()) split_off(options);
   }
 
-  // By several threads, as long as the work is to go on.
+  // On several threads, until the work is to end.
   void for_each_file(std::size_t count, const std::function<void(std::size_t)>& work) const {
     for (std::size_t first = 0; first < count; first += kFilesAtOnce) {
       check_();
@@ -113,7 +113,7 @@ class ImageFolder : public ImageSource {
     train_ = std::move(rest);
   }
 
-  // Of what the pictures say of themselves, as far as the options leave it open.
+  // The shape from the pictures' headers, unless the options give it.
   ImageShape find_shape(const ImageFolderOptions& options) const {
     std::vector<PictureExtent> extents(train_.size() + test_.size());
     for_each_file(extents.size(),

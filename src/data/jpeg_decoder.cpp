@@ -21,8 +21,7 @@ constexpr int kMaxScans = 100;
 constexpr long kMaxMemory = 640L << 20;
 constexpr std::uint64_t kBlockValues = 64;
 
-// What libjpeg's functions find by their client pointer. Plain values, because they leave by
-// longjmp.
+// The data behind libjpeg's client pointer. Plain values, because its functions leave by longjmp.
 struct Reading {
   jpeg_decompress_struct info{};
   jpeg_error_mgr errors{};

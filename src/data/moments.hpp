@@ -1,6 +1,5 @@
-// What: mean and standard deviation of every channel over many images, from counts of the 256
-// values, so that they are exact and the order of the images does not matter. Owns: the counts.
-// Threads: one per object. Throws: nothing.
+// Mean and standard deviation of every channel over many images, exact and independent of their
+// order, because they follow from counts of the 256 values. One thread per object.
 #pragma once
 
 #include <array>

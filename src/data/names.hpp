@@ -1,5 +1,4 @@
-// What: which names of classes and data sets are accepted, from any source. Owns: nothing.
-// Threads: any. Throws: DataError.
+// The rules for names of classes and data sets from any source. Throws DataError.
 #pragma once
 
 #include <cstddef>

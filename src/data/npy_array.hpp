@@ -1,5 +1,5 @@
-// What: one array in numpy's .npy form, read whole. Owns: its bytes. Threads: any, for reading.
-// Throws: DataError naming the file, what was found and what was expected; IoError.
+// One array of numpy's .npy form, read as a whole. Any thread may read it. Throws DataError naming
+// the file, found and expected; IoError.
 #pragma once
 
 #include <cstdint>

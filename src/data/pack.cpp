@@ -83,7 +83,7 @@ std::string recognise(const std::string& input) {
       "or an .npz file was expected");
 }
 
-// What only some formats can do; a request that would be ignored is a mistake.
+// Options that only some formats support; a request that would be ignored is an error.
 void require_usable(const PackRequest& request, const std::string& format) {
   const bool is_own = format == "images" || format == "npz";
   if (!request.classes_file.empty() && format != "mnist" && format != "npz") {

@@ -1,5 +1,5 @@
-// What: the root attributes of a packed file, to and from HDF5. Owns: nothing. Threads: as the HDF5
-// library. Throws: DataError naming file and attribute; IoError where one cannot be written.
+// Reads and writes the root attributes of a packed file by HDF5. Throws DataError naming file and
+// attribute; IoError if one cannot be written.
 #pragma once
 
 #include <hdf5.h>

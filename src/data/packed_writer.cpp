@@ -61,7 +61,7 @@ class DatasetWriter {
   Hdf5Handle id_;
 };
 
-// What the source cannot read is no fault of the output, whose name IoErrors are given.
+// An error of the source is not an error of the output, whose name IoErrors get.
 template <class Work>
 auto from_source(Work work) {
   try {

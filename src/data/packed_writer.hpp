@@ -1,6 +1,5 @@
-// What: writes the HDF5 part of a packed file, leaving room for the user block before it.
-// Owns: nothing. Threads: one at a time. Throws: IoError naming `path`; whatever `between_blocks`
-// and the source throw.
+// Writes the HDF5 part of a packed file and leaves room for the user block in front of it. One
+// thread at a time. Throws IoError naming `path`, and errors of `between_blocks` and of the source.
 #pragma once
 
 #include <functional>

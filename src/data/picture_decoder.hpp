@@ -1,9 +1,9 @@
-// What: one compressed picture in memory, its extent first, then its pixels; libpng and libjpeg
-// behind it. Owns: what the library allocates; the bytes stay the caller's. Threads: one per
-// object. Throws: DataError naming `where`; std::bad_alloc.
+// Decodes a compressed picture in memory by libpng or libjpeg: first its extent, then its pixels.
+// The bytes stay the caller's. One thread per object. Throws DataError naming `where`;
+// std::bad_alloc.
 //
-// Both libraries leave by longjmp where they fail. Every call of theirs that can fail is made in a
-// function that holds plain values only, and returns false then.
+// Both libraries report errors by longjmp. So each of their calls that can fail is in a function
+// that holds plain values only and returns false after an error.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,7 @@ namespace {
 constexpr std::uint64_t kMaxDeflateRatio = 1032;
 constexpr png_alloc_size_t kMaxChunkBytes = 1 << 20;  // that libpng may allocate for one
 
-// What libpng's functions find by their user pointer. Plain values, because they leave by longjmp.
+// The data behind libpng's user pointer. Plain values, because its functions leave by longjmp.
 struct Reading {
   const unsigned char* bytes = nullptr;
   std::size_t left = 0;

@@ -1,5 +1,4 @@
-// What: the ten figures of the built-in data set, as sets of points. Owns: nothing. Threads: any.
-// Throws: nothing.
+// The ten figures of the built-in data set, as sets of points.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
-// What: one input file, read whole. Owns: its bytes. Threads: any, for reading.
-// Throws: DataError where the file is shorter or longer than it should be; IoError.
+// One input file, read as a whole. Any thread may read it. Throws DataError if the file is shorter
+// or longer than expected; IoError.
 #pragma once
 
 #include <cstddef>

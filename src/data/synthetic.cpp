@@ -140,7 +140,7 @@ class Synthetic : public ImageSource {
 
   const DatasetInfo& info() const override { return info_; }
 
-  // There is no source but the parameters.
+  // The parameters are the source.
   std::string source_sha256() override {
     return sha256_hex("tandem synthetic 1 images " + std::to_string(info_.train_count) + " seed " +
                       std::to_string(seed_));

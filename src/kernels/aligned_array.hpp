@@ -1,5 +1,4 @@
-// What: numbers that begin where a line of the cache does, with any values at first. Private to the
-// module. Owns: their memory. Threads: as a plain array. Throws: std::bad_alloc.
+// An uninitialized array that begins at a cache line. Throws std::bad_alloc.
 #pragma once
 
 #include <cstddef>

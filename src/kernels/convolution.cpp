@@ -13,9 +13,9 @@ namespace {
 // Forwards, or backwards to the images.
 struct Direction {
   const Images &from, &to;
-  std::size_t TapOverlap::*source;  // of a overlap, the line of `from`
+  std::size_t TapOverlap::*source;  // of an overlap, the line of `from`
   std::size_t TapOverlap::*result;
-  // Of the matrices that images are multiplied by; channels are the rows then.
+  // Whether the filter matrices have channels as rows and filters as columns.
   bool has_filters_as_columns;
 };
 

@@ -8,12 +8,12 @@
 namespace tandem::kernels {
 namespace {
 
-// Of packed images, and of packed gradients, whose products are summed before others are packed:
-// together they fit into a second-level cache of 2 MB.
+// The size of packed images, and of packed gradients, whose products are summed before others are
+// packed: together they fit into a second-level cache of 2 MB.
 constexpr std::size_t kPanelSize = (std::size_t{1} << 20) / sizeof(std::uint16_t);
 
-// What is packed at a time: some rows of results in 32 images, or all rows in some times 32 images;
-// and the rows of images that these look at.
+// A panel is packed at a time: some rows of results in 32 images, or all rows in a multiple of 32
+// images, and the image rows that these use.
 struct Panel {
   std::size_t group = 0, groups = 0;  // of 32 images
   std::size_t row = 0, rows = 0;      // of results
@@ -24,7 +24,7 @@ struct Panel {
 struct Packed {
   explicit Packed(const Images& packed) : images(packed) {}
 
-  // Of 32 images.
+  // For 32 images.
   std::size_t row_size() const { return images.width * images.tiles() * kTileSize; }
   std::uint16_t* row(std::size_t tile, std::size_t groups, std::size_t group, std::size_t rows,
                      std::size_t row) const {
@@ -86,7 +86,7 @@ class FilterGradient {
   }
 
  private:
-  // Of images, that a panel's rows of results look at; fewer at an edge.
+  // Image rows that a panel's rows of results use; fewer at an edge.
   std::size_t in_rows() const {
     return std::min(layer_.in.height, (panel_rows_ - 1) * layer_.stride + layer_.filter_rows);
   }
@@ -130,7 +130,7 @@ class FilterGradient {
     }
   }
 
-  // Of 32 filters, 32 channels, a tap.
+  // The products of 32 filters, 32 channels and a tap.
   void add_products(const Panel& panel, std::size_t task, float* out) const {
     const std::size_t tap = task % layer_.taps(), tiles = task / layer_.taps();
     const std::size_t filter = tiles / layer_.in.tiles(), channel = tiles % layer_.in.tiles();

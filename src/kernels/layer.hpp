@@ -1,5 +1,5 @@
-// What: how a convolution's arrays lie in memory, and which lines of its images, filters and
-// results meet. Private to the module. Owns: nothing. Threads: any. Throws: std::bad_alloc.
+// The memory layout of a convolution's arrays, and the overlaps of images, filters and results line
+// by line. Throws std::bad_alloc.
 #pragma once
 
 #include <vector>

@@ -125,7 +125,7 @@ void PooledConvolution::backward(const float* images, const Strides& image_strid
                                  const std::uint8_t* argmax, float* sums,
                                  float* image_gradients) const {
   const std::size_t outputs = sizes_.out_pixels();
-  // What is read past a line's last pixel is not used.
+  // Values read past a line's last pixel are not used.
   std::vector<float> image(padded_height() * line() + window_line());
   std::vector<float> gradient_of_image(image_gradients != nullptr ? image.size() : 0);
   std::vector<std::uint32_t> place(outputs);

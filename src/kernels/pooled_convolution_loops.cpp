@@ -78,7 +78,7 @@ TANDEM_CLONES void pool(float* __restrict results, std::size_t size, float bias,
     }
   }
   for (std::size_t i = 0; i < size; ++i) {
-    out[i] = 0;  // what ReLU puts in the place of all below it
+    out[i] = 0;  // ReLU
     argmax[i] = PooledConvolution::kNone;
   }
   for (std::int32_t place = 0; place < 4; ++place) {

@@ -1,5 +1,4 @@
-// What: the inner loops of PooledConvolution. Private to the module.
-// Owns: nothing. Threads: any. Throws: nothing.
+// The inner loops of PooledConvolution.
 #pragma once
 
 #include <cstddef>

@@ -1,9 +1,9 @@
-// What: blocks of 32 x 32 bfloat16 numbers, packed for products of matrices, and their sums in
-// fp32: by AMX's tiles, or by plain loops with the same layouts. Private to the module. Owns:
-// TileScope the processor's tiles of its thread. Threads: any. Throws: nothing.
+// Blocks of 32 x 32 bfloat16 values, packed for matrix products, and their fp32 sums: by AMX tiles,
+// or by plain loops with the same layouts. A TileScope holds the AMX tiles of its thread.
 //
-// A left block is row by row. A right block holds columns 0 to 15, then 16 to 31, of each the pairs
-// of rows 0 and 1, 2 and 3, …, and of a pair its two numbers side by side (Intel's "VNNI" layout).
+// A left block is stored row by row. A right block stores columns 0 to 15, then 16 to 31; within
+// these the row pairs 0 and 1, 2 and 3, …, with the two values of a pair side by side (Intel's
+// "VNNI" layout).
 #pragma once
 
 #include <algorithm>

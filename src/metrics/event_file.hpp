@@ -1,6 +1,6 @@
-// What: a file of TensorBoard's events: records, each with its length and checksums.
-// Module-private. Owns: the open file. Threads: one at a time. Throws: CannotCreateError where it
-// cannot be made; IoError where a record cannot be written, and the file is then as before it.
+// A TensorBoard event file: records with length and checksums. One thread at a time. Throws
+// CannotCreateError if it cannot be made; IoError if a record cannot be written, and the file is
+// then unchanged.
 #pragma once
 
 #include <cstdint>

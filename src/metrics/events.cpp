@@ -110,7 +110,7 @@ void Summary::histogram(const std::string& tag, Span<const float> values) {
   message_.message(summary_field::kValue, message);
 }
 
-// Of version 0, which is the default and so not written.
+// Version 0 is the default and so not written.
 void Summary::hparams_value(const std::string& tag, const ProtoMessage& content) {
   ProtoMessage message;
   message.bytes(value_field::kTag, tag);

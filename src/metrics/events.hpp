@@ -1,5 +1,4 @@
-// What: TensorBoard's events as encoded messages (tensorboard/compat/proto, and hparams' plugin).
-// Module-private. Owns: nothing. Threads: any. Throws: nothing.
+// TensorBoard's events as encoded messages (tensorboard/compat/proto, and the plugin hparams).
 #pragma once
 
 #include <cstdint>

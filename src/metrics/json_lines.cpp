@@ -18,8 +18,8 @@
 namespace tandem::metrics {
 namespace {
 
-// Of the ranks' files: opening one takes a shared file system milliseconds, and systems allow a
-// process about a thousand.
+// The limit of open files of ranks: opening one takes a shared file system milliseconds, and
+// systems allow a process about a thousand.
 constexpr std::size_t kMaxOpenFiles = 256;
 constexpr std::size_t kChunk = std::size_t{1} << 20;
 
@@ -70,7 +70,7 @@ void add_straggler(Json& line, const std::vector<RankRecord>& ranks) {
   line["slowest_in"] = straggler->is_in_data ? "data" : "compute";
 }
 
-// Of the ranks, whose sum is that of the job.
+// Spread over the ranks of a value whose sum is the job's.
 void add_spread(Json& line, const std::vector<RankRecord>& ranks) {
   if (ranks.empty()) return;
   const auto slower = [](const RankRecord& one, const RankRecord& other) {

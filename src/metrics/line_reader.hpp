@@ -1,5 +1,4 @@
-// What: the lines of a file that may be of any size, and that somebody may be writing.
-// Module-private. Owns: nothing. Threads: any. Throws: IoError.
+// Reads lines of a file of any size that another process may be writing. Throws IoError.
 #pragma once
 
 #include <cstddef>

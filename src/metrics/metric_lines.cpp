@@ -13,7 +13,7 @@
 namespace tandem::metrics {
 namespace {
 
-// Of a file that somebody else made: what there is of each, at most.
+// Limits for files from outside.
 constexpr std::size_t kMaxEvents = 32;
 constexpr std::size_t kMaxFields = 64;
 constexpr std::size_t kMaxNotes = 200;
@@ -107,7 +107,7 @@ void keep_note(Note note, MetricLines& lines) {
   lines.earlier_notes += kMaxNotes;
 }
 
-// False: the line is none of ours.
+// False: tandem did not write the line.
 bool take(const FlatObject& line, const Reading& reading, MetricLines& lines) {
   const std::string* event = line.text("event");
   const double step = line.number("step");
@@ -166,7 +166,7 @@ double MetricLines::last_step() const {
 
 MetricLines read_metric_lines(const std::string& path, const Reading& reading) {
   const File file = File::open_for_reading(path);
-  const std::uint64_t end = file.size();  // what is written from now on is left to the next reader
+  const std::uint64_t end = file.size();  // later lines are left to the next reader
   MetricLines lines;
   FlatObject object;
   const std::uint64_t begin = end - std::min(end, reading.most_bytes);

@@ -1,8 +1,6 @@
-// What: one GPU as its driver sees it, through NVIDIA's management library, which is looked for
-// when the program runs. Module-private. Owns: the loaded library. Threads: one at a time. Throws:
-// nothing; without a driver there is no Nvml, and what a GPU does not tell is absent.
-//
-// The few functions that are called are declared here, so that no header of NVIDIA's is needed.
+// One GPU through NVIDIA's management library, which is opened at run time. The few functions used
+// are declared here, so no header of NVIDIA is needed. One thread at a time. Does not throw;
+// without a driver there is no Nvml, and values that a GPU does not report are absent.
 #pragma once
 
 #include <cstdint>

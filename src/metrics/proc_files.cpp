@@ -19,7 +19,7 @@ ProcessCounters read_process(const std::string& proc) {
     counters.rss_bytes = field_of(*status, "VmRSS");
     counters.threads = field_of(*status, "Threads");
   }
-  // Of another user's making, or hidden by the system: then there is none.
+  // Absent if another user owns the process or the system hides the file.
   if (const auto io = read_kernel_file(proc + "/io")) {
     counters.read_bytes = field_of(*io, "read_bytes");
     counters.write_bytes = field_of(*io, "write_bytes");

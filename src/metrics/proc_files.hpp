@@ -1,6 +1,5 @@
-// What: what the kernel counts of this process: /proc/self/status and io, and getrusage().
-// Module-private. Owns: nothing. Threads: any. Throws: nothing; what a kernel does
-// not tell is absent.
+// The kernel's counters of this process: /proc/self/status and io, and getrusage(). Values that a
+// kernel does not report are absent.
 #pragma once
 
 #include <cstdint>

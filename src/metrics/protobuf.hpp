@@ -1,7 +1,6 @@
-// What: writes messages in the wire format of Protocol Buffers, as far as TensorBoard's files need
-// it. Module-private. Owns: the bytes. Threads: one per object. Throws: nothing.
-//
-// Own, because libtorch's libraries export the symbols of a Protocol Buffers of another version.
+// Writes messages in the wire format of Protocol Buffers, as far as TensorBoard's files need it.
+// The library itself is not used, because libtorch exports the symbols of another version of it.
+// One thread per object.
 #pragma once
 
 #include <cstdint>

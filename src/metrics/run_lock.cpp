@@ -99,7 +99,7 @@ class RunLock::Heartbeat {
     const bool was_silent = wait_until_free();
     if (!write_record()) {
       const int error = errno;
-      // Else the next start would take the folder for a run.
+      // Otherwise the next start would take the folder for a run.
       if (content().empty()) ::unlink(file_.path().c_str());
       throw_unusable(file_.path(), ": cannot be written: ", error);
     }

@@ -51,7 +51,7 @@ std::vector<std::pair<std::string, std::string>> read_config(const std::string& 
   return config;
 }
 
-// 12 of "…/rank-0012.jsonl"; -1 where it is no such file.
+// 12 of "…/rank-0012.jsonl"; -1 for other files.
 int rank_of(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename();
   constexpr std::string_view kBefore = "rank-";

@@ -18,9 +18,9 @@ void SampleSeries::add(const Sample& sample, double steps) {
   if (samples_.size() > kMax) thin();
 }
 
-// To half of the room, so that it is done seldom. The stretch grows only where the old one leaves
-// too many, because those that came last have not been thinned at all. It ends: in a stretch as
-// long as all steps four are left at most.
+// Thins to half of the limit, so that it is rare. The range grows only if the old one leaves too
+// many samples, because the latest ones have not been thinned yet. This ends: a range as long as
+// all steps leaves at most four.
 void SampleSeries::thin() {
   for (;; stretch_ *= 2) {
     samples_ = keep_extremes(

@@ -9,8 +9,8 @@ namespace {
 
 constexpr double kMilliseconds = 1000;
 
-// The exchange lets nobody go before the last one has come, so all ranks begin a step together, and
-// what they did before the exchange is what sets them apart.
+// All ranks leave the exchange after the last one has come and so begin a step together; the time
+// until the exchange is what distinguishes them.
 double arrival(const RankRecord& rank) { return rank.data_seconds + rank.compute_seconds; }
 
 template <typename Value>

@@ -12,14 +12,14 @@ double gauge(const std::optional<Number>& value) {
   return value ? static_cast<double>(*value) : SystemUsage::kAbsent;
 }
 
-// A counter that went back (a process that left its control group) tells nothing.
+// A counter that decreased (the process left its control group) has no meaning.
 template <typename Number>
 double rate(const std::optional<Number>& before, const std::optional<Number>& now, double seconds) {
   if (!before || !now || *now < *before || seconds <= 0) return SystemUsage::kAbsent;
   return static_cast<double>(*now - *before) / seconds;
 }
 
-// Of the periods of a CPU limit, which only count while something runs.
+// The share of throttled periods of a CPU limit; periods count only while something runs.
 double throttled_share(const CgroupCounters& before, const CgroupCounters& now) {
   if (!before.cpu_periods || !now.cpu_periods || *now.cpu_periods < *before.cpu_periods ||
       *now.throttled_periods < *before.throttled_periods) {

@@ -1,5 +1,5 @@
-// What: reads all that can be told of this process and its GPU, and makes SystemUsage of two such
-// readings. Module-private. Owns: what it reads from. Threads: one at a time. Throws: nothing.
+// Reads the counters of this process and its GPU, and makes SystemUsage of two readings. One thread
+// at a time.
 #pragma once
 
 #include <chrono>

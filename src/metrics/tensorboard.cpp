@@ -19,7 +19,7 @@ namespace {
 // with the ranks of the run, and TensorBoard reads it whole.
 constexpr std::size_t kRanksAtFullRate = 16;
 
-// What the hyper-parameters' page shows beside them.
+// The metrics beside the hyper-parameters on their page.
 const std::vector<std::string> kMeasures = {"eval/accuracy", "eval/loss", "train/loss"};
 
 // True after the last step of each `every`th epoch.
@@ -45,8 +45,8 @@ TensorBoardSink::TensorBoardSink(TensorBoardSettings settings,
   const bool goes_on = settings_.first_step > 0;
   file_ = std::make_unique<EventFile>(settings_.folder);
   append(version_event(unix_seconds()));
-  // What an earlier start has done after the checkpoint is done again; without a checkpoint that is
-  // everything, how it described itself included.
+  // A resumed run repeats everything after the checkpoint; without a checkpoint everything,
+  // including its description.
   if (!is_first) append(start_event(unix_seconds(), goes_on ? settings_.first_step + 1 : 0));
   if (is_first || !goes_on) describe_run(describe());
 }
@@ -82,8 +82,8 @@ void TensorBoardSink::on_step(const StepRecord& record) {
   write(summary, record.step);
 }
 
-// A rank's values are shown once for so many samples of its machine; with each so many steps where
-// there are no samples.
+// A rank's values are written once per this many samples of its machine, or per this many steps
+// without samples.
 bool TensorBoardSink::takes_rank(std::size_t rank, double samples, std::uint64_t every) {
   if (samples == 0) return steps_ % every == 0;
   double& written = samples_[rank];

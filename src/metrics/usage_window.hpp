@@ -1,6 +1,5 @@
-// What: readings of a machine, one after another, as what they came to since somebody last asked:
-// rates over that time, the highest or the mean of the rest. Module-private. Owns: values.
-// Threads: one at a time. Throws: nothing.
+// Turns successive readings of a machine into usage since the last query: rates over that time, and
+// maximum or mean of other values. One thread at a time.
 #pragma once
 
 #include <array>

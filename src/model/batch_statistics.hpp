@@ -1,10 +1,9 @@
-// What: what batch normalization learns of each channel of a bfloat16 batch with channels last, and
-// the gradients that follow from its two sums: common to the layers that are fused with it. Private
-// to the module.
-// Owns: its arrays. Threads: any; work is spread over libtorch's. Throws: std::bad_alloc.
+// Per-channel statistics of batch normalization for a bfloat16 batch in channels-last layout, and
+// its gradients, shared by the layers that are fused with it. Work is spread over libtorch's
+// threads. Throws std::bad_alloc.
 //
-// Sums are made for each image block and then over the blocks, so the number of threads changes
-// none.
+// Sums are made per image block and then over the blocks, so they do not depend on the number of
+// threads.
 #pragma once
 
 #include <cstddef>

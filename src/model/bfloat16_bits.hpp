@@ -1,5 +1,4 @@
-// What: a bfloat16 tensor's elements as the bits that kernels take. Private to the module.
-// Owns: nothing. Threads: any. Throws: nothing.
+// The elements of a bfloat16 tensor as the bits that kernels use.
 #pragma once
 
 #include <cstdint>

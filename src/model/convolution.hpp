@@ -1,11 +1,11 @@
-// What: torch::nn::Conv2d, with a bfloat16 that is fast on every processor. Private to the module.
-// Owns: its parameters. Threads: one at a time. Throws: c10::Error where a tensor does not fit.
+// torch::nn::Conv2d with a bfloat16 path that is fast on every processor. One thread at a time.
+// Throws c10::Error if a tensor has the wrong shape.
 //
-// libtorch computes bfloat16 convolutions with the processor's own instructions where it has some
-// (AVX512-BF16, AMX), and otherwise imitates them one product at a time, slower than in fp32. There
-// we round what goes in and what comes out to bfloat16, forwards and backwards, and let the fp32
-// kernel do the work. A product of two bfloat16 numbers is exact in fp32, and sums are fp32 in
-// either way, so the results differ by the order of summation alone.
+// libtorch computes bfloat16 convolutions by the processor's instructions if it has some
+// (AVX512-BF16, AMX), and otherwise emulates them product by product, slower than fp32. In that
+// case inputs and outputs are rounded to bfloat16, forward and backward, and the fp32 kernel
+// computes. A product of two bfloat16 values is exact in fp32, and sums are fp32 either way, so
+// results differ by the order of summation only.
 #pragma once
 
 #include "tandem/model/libtorch.hpp"

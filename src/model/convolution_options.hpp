@@ -1,5 +1,4 @@
-// What: how libtorch's options of a convolution are read. Private to the module.
-// Owns: nothing. Threads: any. Throws: std::bad_variant_access where padding is a word.
+// Reads libtorch's options of a convolution. Throws std::bad_variant_access if padding is a word.
 #pragma once
 
 #include <variant>

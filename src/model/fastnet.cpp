@@ -51,8 +51,8 @@ Conv2d make_convolution(std::int64_t in, std::int64_t out, std::int64_t padding)
   return convolution;
 }
 
-// By one pixel, so that a convolution keeps the size, but not at the right and at the bottom where
-// that is odd: pooling would leave out the last column and row, of 7x7 a quarter of the work.
+// Pads by one pixel, so that a convolution keeps the size, except at the right and at the bottom of
+// odd sizes: pooling would drop the last column and row, for 7x7 a quarter of the work.
 torch::Tensor padded_for_pooling(const torch::Tensor& x) {
   const auto behind = [&x](std::int64_t dimension) { return 1 - x.size(dimension) % 2; };
   return torch::constant_pad_nd(x, {1, behind(3), 1, behind(2)});

@@ -1,5 +1,4 @@
-// What: work in parts on libtorch's threads, as kernels ask for it. Private to the module.
-// Owns: nothing. Threads: tasks run on libtorch's. Throws: what tasks throw.
+// Runs the tasks of a kernel on libtorch's threads. Throws what tasks throw.
 #pragma once
 
 #include <ATen/Parallel.h>

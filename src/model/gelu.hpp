@@ -1,6 +1,5 @@
-// What: GELU as torch::gelu computes it, but fast for bfloat16 on CPUs. Private to the module.
-// Owns: tables of its own, kept alive by what autograd remembers. Threads: any.
-// Throws: c10::Error where a tensor does not fit.
+// torch::gelu, but fast for bfloat16 on CPUs, by tables that autograd keeps alive. Throws
+// c10::Error if a tensor has the wrong shape.
 #pragma once
 
 #include "tandem/kernels/gelu.hpp"

@@ -1,6 +1,6 @@
-// What: work over a batch in blocks of a fixed number of images, so that sums which are made for
-// each block, and then over the blocks, do not depend on the number of threads. Private to the
-// module. Owns: nothing. Threads: tasks run on libtorch's. Throws: what tasks throw.
+// Parallel work over a batch in blocks of a fixed number of images. Sums per block, and then over
+// the blocks, do not depend on the number of threads. Tasks run on libtorch's threads. Throws what
+// tasks throw.
 #pragma once
 
 #include <ATen/Parallel.h>

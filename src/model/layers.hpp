@@ -1,5 +1,4 @@
-// What: what several networks are built from. Private to the module.
-// Owns: nothing. Threads: any. Throws: c10::Error where a tensor does not fit.
+// Layers that several networks share. Throws c10::Error if a tensor has the wrong shape.
 #pragma once
 
 #include "tandem/model/libtorch.hpp"

@@ -45,7 +45,7 @@ struct MaxPool : public torch::autograd::Function<MaxPool> {
   }
 };
 
-// What the kernels do; the rest is libtorch's, faults too.
+// Whether the kernels compute; libtorch computes the rest and reports errors.
 bool is_ours(const torch::Tensor& x) {
   return torch::GradMode::is_enabled() && x.is_cpu() && x.scalar_type() == torch::kBFloat16 &&
          x.dim() == 4 && x.is_contiguous(at::MemoryFormat::ChannelsLast) && x.size(2) > 1 &&

@@ -1,9 +1,7 @@
-// What: 2x2 max-pooling, by kernels of our own where bfloat16 images with channels last are trained
-// on CPUs; libtorch computes the rest. Private to the module.
-// Owns: nothing. Threads: any. Throws: c10::Error where a tensor does not fit.
-//
-// For backward a byte is kept for each result, instead of the input and eight bytes. Values and
-// gradients are libtorch's, bit for bit.
+// 2x2 max pooling. tandem's kernels compute if bfloat16 images in channels-last layout are trained
+// on CPUs, libtorch otherwise. Backward keeps one byte per result, instead of the input and eight
+// bytes. Values and gradients equal libtorch's, bit for bit. Throws c10::Error if a tensor has the
+// wrong shape.
 #pragma once
 
 #include "tandem/model/libtorch.hpp"

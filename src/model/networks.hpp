@@ -1,5 +1,5 @@
-// What: the makers in the registry's table, each in the .cpp of its network. Private to the module.
-// Owns: nothing. Threads: any. Throws: UsageError where the shape does not fit.
+// The factory functions of the registry's table, each defined in the .cpp of its network. Throws
+// UsageError for an unsupported shape.
 #pragma once
 
 #include <cstdint>

@@ -58,7 +58,7 @@ struct NormalizedGelu : public torch::autograd::Function<NormalizedGelu> {
   }
 };
 
-// What the kernels do; the rest is libtorch's, faults too.
+// Whether the kernels compute; libtorch computes the rest and reports errors.
 bool is_ours(const NormTensors& norm, const torch::Tensor& x, bool is_training) {
   return is_training && torch::GradMode::is_enabled() && x.is_cpu() &&
          x.scalar_type() == torch::kBFloat16 && x.dim() == 4 &&

@@ -1,9 +1,9 @@
-// What: batch normalization without a scale, and GELU after it, by kernels of our own where
-// bfloat16 images with channels last are trained on CPUs; libtorch computes the rest. Private to
-// the module. Owns: nothing. Threads: any. Throws: c10::Error where a tensor does not fit.
+// Batch normalization without scale, followed by GELU. tandem's kernels compute if bfloat16 images
+// in channels-last layout are trained on CPUs, libtorch otherwise. Throws c10::Error if a tensor
+// has the wrong shape.
 //
-// For backward only the input is kept. Statistics are of the same numbers as libtorch's, summed in
-// another order; what is normalized is rounded to bfloat16 before GELU, and its gradient after it.
+// Backward keeps only the input. Statistics are of the same values as libtorch's, summed in another
+// order; the normalized value is rounded to bfloat16 before GELU, and its gradient after it.
 #pragma once
 
 #include "batch_statistics.hpp"

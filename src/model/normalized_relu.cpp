@@ -100,7 +100,7 @@ struct NormalizedRelu : public torch::autograd::Function<NormalizedRelu> {
   }
 };
 
-// What the kernels do; the rest is libtorch's, faults too.
+// Whether the kernels compute; libtorch computes the rest and reports errors.
 bool is_ours(const torch::nn::BatchNorm2d& norm, const torch::Tensor& x) {
   return x.is_cpu() && x.scalar_type() == torch::kBFloat16 && norm->is_training() &&
          torch::GradMode::is_enabled() && x.dim() == 4 &&

@@ -1,11 +1,11 @@
-// What: BatchNorm2d with its ReLU, and with 2x2 max-pooling, by kernels of our own where bfloat16
-// images with channels last are trained on CPUs; libtorch computes the rest. Private to the module.
-// Owns: nothing. Threads: any. Throws: c10::Error where a tensor does not fit.
+// BatchNorm2d with ReLU, optionally with 2x2 max pooling. tandem's kernels compute if bfloat16
+// images in channels-last layout are trained on CPUs, libtorch otherwise. Throws c10::Error if a
+// tensor has the wrong shape.
 //
-// For backward the input is kept, and a byte for each pooled result: neither the results that
-// pooling leaves out nor libtorch's eight bytes to remember each choice. No gradient is written of
-// what pooling left out. Statistics are of the same numbers as libtorch's, summed in another order,
-// and the result is rounded to bfloat16 once.
+// Backward keeps the input and one byte per pooled result, instead of the values that pooling drops
+// and libtorch's eight bytes per argmax. No gradient is written for dropped values. Statistics are
+// of the same values as libtorch's, summed in another order, and the result is rounded to bfloat16
+// once.
 #pragma once
 
 #include "tandem/model/libtorch.hpp"

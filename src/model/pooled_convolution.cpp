@@ -19,7 +19,7 @@
 namespace tandem::model {
 namespace {
 
-// Where the processor multiplies bfloat16 numbers, libtorch, or AMX's tiles, are faster with more:
+// On processors with bfloat16 instructions libtorch, or AMX tiles, are faster with more channels:
 // measured with 6.
 constexpr std::int64_t kMaxChannelsInBf16 = 4;
 
@@ -106,7 +106,7 @@ struct ConvolveAndPool : public torch::autograd::Function<ConvolveAndPool> {
   }
 };
 
-// What the kernel does; the rest is libtorch's, faults too.
+// Whether the kernel computes; libtorch computes the rest and reports errors.
 bool fits(const Conv2d& convolution, const torch::Tensor& x) {
   constexpr auto kSide = static_cast<std::int64_t>(kernels::PooledConvolutionSizes::kSide);
   const auto& options = convolution->options;

@@ -1,11 +1,10 @@
-// What: relu(max_pool2d(convolution(x), 2)) of a 5x5 convolution, by one kernel of our own where a
-// network of few channels is trained on CPUs. Private to the module.
-// Owns: nothing. Threads: any. Throws: c10::Error where a tensor does not fit.
+// relu(max_pool2d(convolution(x), 2)) of a 5x5 convolution, by one kernel if a network of few
+// channels is trained on CPUs. Throws c10::Error if a tensor has the wrong shape.
 //
-// The kernel takes and gives fp32 numbers, in a scope of bfloat16 such as are bfloat16 too; what
-// flows back stays fp32. With bfloat16 instructions only layers of very few channels are ours. Sums
-// are added in another order than libtorch adds them. Without gradients libtorch computes, so that
-// what is evaluated is what Python evaluates, bit for bit.
+// The kernel's inputs and outputs are fp32; under bfloat16 autocast they are rounded to bfloat16,
+// except the gradients of the images. On processors with bfloat16 instructions it computes only
+// layers of very few channels. It adds in another order than libtorch. Without gradients libtorch
+// computes, so evaluation equals Python's, bit for bit.
 #pragma once
 
 #include "convolution.hpp"

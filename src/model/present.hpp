@@ -1,5 +1,4 @@
-// What: a tensor that a layer may not have, as functions of autograd take it. Private to the
-// module. Owns: nothing. Threads: any. Throws: nothing.
+// An optional tensor of a layer in the form that autograd functions take.
 #pragma once
 
 #include "tandem/model/libtorch.hpp"

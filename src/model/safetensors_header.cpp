@@ -183,8 +183,8 @@ class HeaderReader : public nlohmann::json_sax<Json> {
   std::vector<std::int64_t> numbers_;
 };
 
-// Nothing where the number does not fit. A size of 0 counts as 1 until the end, since torch
-// multiplies the others for strides.
+// Absent if the number overflows. A size of 0 counts as 1 until the end, because torch multiplies
+// the others for strides.
 std::optional<std::uint64_t> bytes_of(const SafetensorsEntry& entry) {
   std::uint64_t bytes = c10::elementSize(entry.type);
   bool is_empty = false;

@@ -1,5 +1,4 @@
-// What: the JSON header of a safetensors file, checked completely. Private to the module.
-// Owns: values. Threads: any. Throws: DataError.
+// The JSON header of a safetensors file, completely checked. Throws DataError.
 #pragma once
 
 #include <cstdint>

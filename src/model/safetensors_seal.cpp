@@ -22,9 +22,9 @@ std::string hex_of(const void* data, std::size_t bytes) {
   return text;
 }
 
-// "tensor 'conv1.weight' is damaged", as far as the tensors' own digests tell. Their text is
-// compared with what it should be instead of being parsed: nothing of this file is proven, and a
-// parser can make a hundred bytes of one.
+// "tensor 'conv1.weight' is damaged", according to the tensors' own digests. Their text is compared
+// with the expected text instead of being parsed: the file is untrusted here, and a parser can use
+// a hundred bytes of memory for each of its bytes.
 std::string describe_damage(const SafetensorsHeader& header,
                             const std::vector<NamedTensor>& tensors) {
   std::string_view digests = header.metadata.at(kTensorDigests);

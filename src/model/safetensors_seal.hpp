@@ -1,7 +1,6 @@
-// What: the digests that a safetensors file carries about itself. Private to the module.
-// Owns: nothing. Threads: any. Throws: DataError (damaged), IoError.
+// The digests of a safetensors file within the file itself. Throws DataError (damaged), IoError.
 //
-// The format allows no bytes after the tensors, so the digests stand in "__metadata__":
+// The format allows no bytes after the tensors, so the digests are in "__metadata__":
 //   sha256  of the whole file, with these 64 digits themselves taken as '0'
 //   hash64  of each tensor's bytes (core/digest.hpp), as JSON, to name what is damaged
 #pragma once

@@ -18,7 +18,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 constexpr std::size_t kReadBackBytes = std::size_t{1} << 20;
 
-// Where in the file each tensor's bytes go: wide elements first, so that every tensor is aligned
+// The order of the tensors' bytes in the file: wide elements first, so that every tensor is aligned
 // for readers that map the file into memory.
 std::vector<std::size_t> data_order(const std::vector<NamedTensor>& tensors) {
   std::vector<std::size_t> order(tensors.size());
@@ -66,7 +66,7 @@ std::string make_header(const std::vector<NamedTensor>& tensors,
   return text;
 }
 
-// What the reader would refuse is not written.
+// Refuses to write a file that the reader would refuse.
 void require_readable(const std::string& path, const std::string& header, std::uint64_t bytes) {
   try {
     parse_safetensors_header(path, header, bytes);

@@ -9,7 +9,7 @@
 namespace tandem::model {
 namespace {
 
-// Where an operator's mode is among its inputs.
+// The position of an operator's mode among its inputs.
 constexpr std::size_t kModeOfBatchNorm = 5;
 constexpr std::size_t kMeanOfBatchNorm = 3;
 constexpr std::size_t kModeOfDropout = 2;

@@ -1,5 +1,5 @@
-// What: finds what a TorchScript module does alike in training and evaluation although it should
-// not. Private to the module. Owns: nothing. Threads: any. Throws: c10::Error.
+// Finds the operations of a TorchScript module that behave the same in training and in evaluation
+// although they should differ. Throws c10::Error.
 #pragma once
 
 #include <torch/csrc/jit/api/module.h>

@@ -22,12 +22,12 @@ namespace {
 using torch::jit::ObjectPtr;
 constexpr std::int64_t kTrialImages = 2;  // BatchNorm takes no single one where it is 1x1
 
-// Of what ran, TorchScript's message is a traceback, of which the last line says what happened.
+// Runtime errors of TorchScript are tracebacks; the last line is the message.
 std::string reason_of(const std::exception& error) {
   return trim(split(trim(message_of(error)), '\n').back());
 }
 
-// Of a file that cannot be loaded the first line says so; what follows shows the place in it.
+// A load error has the message in its first line; the rest shows the place in the file.
 std::string reason_of_load(const std::exception& error) {
   return trim(split(trim(message_of(error)), '\n').front());
 }
@@ -130,8 +130,8 @@ class ScriptNetwork final : public Network {
     std::string name;
   };
 
-  // Whoever counts answers trusts their number. The trial asks for their type; autocast makes
-  // them short.
+  // Counting correct predictions relies on their number. The trial checks their type; autocast
+  // makes them short.
   void require_logits(const torch::Tensor& logits, std::int64_t count) const {
     const std::vector<std::int64_t> expected{count, classes_};
     const bool is_short =
@@ -231,7 +231,7 @@ class ScriptNetwork final : public Network {
   std::map<const void*, std::string> addresses_;  // of trained parameters
 };
 
-// Leaves its traces, gradients and counts, in `network`, which is to be thrown away.
+// Leaves gradients and counts in `network`, which must be discarded.
 void try_out(const std::string& file, ScriptNetwork& network, InputShape shape,
              torch::Device device) {
   const auto images = [&](std::int64_t count) {
@@ -264,7 +264,7 @@ bool is_script_file(const std::string& model) {
 
 NetworkPtr make_script_network(const std::string& name, const std::string& bytes, InputShape shape,
                                std::int64_t classes, torch::Device device) {
-  // What is left is an interpreter that runs operator by operator, as Python does.
+  // Then an interpreter runs operator by operator, as Python does.
   torch::jit::getProfilingMode() = false;
   ScriptNetwork trial(name, load_script(name, bytes, device), classes);
   try_out(name, trial, shape, device);

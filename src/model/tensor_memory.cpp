@@ -46,7 +46,7 @@ class UnusedBlocks {
     return block;
   }
 
-  // Of a block that was taken. Throws nothing, as a tensor's end must not.
+  // Returns a block. Does not throw, because tensors are freed in destructors.
   void give_back(void* block, std::size_t bytes) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
     Unused*& first = first_of_.find(bytes)->second;
@@ -65,7 +65,7 @@ class UnusedBlocks {
     Unused* next;
   };
 
-  // nullptr where there is no memory.
+  // nullptr without memory.
   static void* map(std::size_t bytes) {
     void* block =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -76,8 +76,7 @@ class UnusedBlocks {
   std::map<std::size_t, Unused*> first_of_;  // by size, of a list; null where none is unused
 };
 
-// Stands before the bytes of a tensor, because libtorch's `raw_deallocate` tells nothing but their
-// address.
+// Precedes the bytes of a tensor, because libtorch's `raw_deallocate` gets only their address.
 struct alignas(kAlignment) Header {
   std::shared_ptr<UnusedBlocks> owner;  // none for a small block, which is malloc's
   std::size_t bytes;                    // with the header

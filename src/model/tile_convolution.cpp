@@ -103,7 +103,7 @@ struct TileConvolution : public torch::autograd::Function<TileConvolution> {
   }
 };
 
-// With channels, or with those of a filter's line.
+// By channels, or by those of a filter row.
 bool fills_tiles(const kernels::ConvolutionSizes& sizes) {
   const std::size_t together = kernels::folds(sizes) ? sizes.side * sizes.channels : sizes.channels;
   return together >= kMinChannels && sizes.filters >= kMinChannels;

@@ -1,9 +1,8 @@
-// What: the training step of bfloat16 convolutions on processors with AMX, by
-// kernels/convolution.hpp where that is faster than libtorch. Private to the module. Owns: nothing.
-// Threads: one calls, libtorch's work. Throws: std::bad_alloc.
+// Training of bfloat16 convolutions on processors with AMX, by kernels/convolution.hpp if that is
+// faster than libtorch; the sizes alone decide. Work runs on libtorch's threads. Throws
+// std::bad_alloc.
 //
-// Which of both computes what is decided by the sizes alone. Gradients of filters are fp32 sums,
-// while libtorch's are rounded to bfloat16.
+// Gradients of filters are fp32 sums, while libtorch's are rounded to bfloat16.
 #pragma once
 
 #include "tandem/kernels/convolution.hpp"

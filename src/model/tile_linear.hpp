@@ -1,7 +1,6 @@
-// What: torch::nn::Linear, with its ReLU too, for the training steps of bfloat16 networks on
-// processors with AMX: one operation each way, where libtorch makes fifteen that cost more than the
-// arithmetic of small layers. Private to the module.
-// Owns: nothing. Threads: one calls, libtorch's work. Throws: std::bad_alloc, c10::Error.
+// torch::nn::Linear, also with ReLU, for training bfloat16 networks on processors with AMX: one
+// operation each way instead of libtorch's fifteen, which cost more than the arithmetic of small
+// layers. Work runs on libtorch's threads. Throws std::bad_alloc, c10::Error.
 //
 // A linear layer is a convolution of images of one pixel. Gradients of weights and bias are fp32
 // sums, while libtorch's are rounded to bfloat16.

@@ -1,5 +1,4 @@
-// What: what spans the curves of many ranks, column by column of a drawing.
-// Module-private. Owns: sums. Threads: one at a time. Throws: nothing.
+// The range that the curves of many ranks span, per column of a drawing. One thread at a time.
 #pragma once
 
 #include <string>

@@ -6,7 +6,7 @@
 namespace tandem::report {
 namespace {
 
-// What a comparison looks at, by name: options, and what else makes runs differ.
+// The compared values by name: options, and versions and hardware that make runs differ.
 std::vector<std::pair<std::string, std::string>> compared(const RunView& run) {
   std::vector<std::pair<std::string, std::string>> values;
   for (const auto& [name, value] : run.record.config) {

@@ -131,7 +131,7 @@ Html table(const std::vector<std::vector<Html>>& rows, const std::string& style_
     }
     lines += element("tr", cells);
   }
-  // What scrolls can be reached by the keyboard.
+  // Makes the scroll box reachable by keyboard.
   return element("div", {{"class", "scroll"}, {"tabindex", "0"}},
                  element("table", {{"class", style_class}}, element("tbody", lines)));
 }

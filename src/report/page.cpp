@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::size_t kMaxRunsWithRankCurves = 4;
 
-// Nothing is loaded and nothing runs, should markup ever get in.
+// No resource is loaded and no script runs, even if markup got in.
 constexpr char kPolicy[] =
     "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; "
     "form-action 'none'";
@@ -40,7 +40,7 @@ Html head_of(const std::vector<RunView>& runs) {
           element("style", Html::literal(kStyle)));
 }
 
-// What belongs to one run; under its name where there are several.
+// The sections of one run; under its name if there are several.
 Html sections_of(const RunView& run, std::size_t runs) {
   const Html sections = rank_section(run, runs) + system_section(run) + answers_section(run, runs) +
                         notes_section(run, runs) + options_section(run);
@@ -82,7 +82,7 @@ void read_lines_of(RunView& run, std::size_t runs, std::uint64_t most_bytes) {
   run.ranks = read_ranks(run.record, {0, last_step, columns_for(runs)});
 }
 
-// Where two runs have one id, their folders tell them apart.
+// Runs with the same id are named by their folders.
 void name_runs(std::vector<RunView>& runs) {
   std::map<std::string, int> count;
   for (const RunView& run : runs) ++count[run.record.run_id];

@@ -27,7 +27,7 @@ Html draw_step(const RankRow& row, double longest) {
   for (const auto& [name, phase] : kPhases) {
     const double seconds = row.*phase;
     const double share = seconds / longest;
-    // Parts that are more than a whole step come from a file that somebody else made.
+    // Phases longer than the whole step come from a file that tandem did not write.
     const double width = share > 0 ? std::min(kWidth * share, kWidth - begin) : 0;
     bars += element(
         "rect",

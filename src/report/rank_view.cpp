@@ -51,9 +51,9 @@ std::vector<double> starts_of(const metrics::RunRecord& run) {
   return starts;
 }
 
-// The least of all ranks in `comm_seconds`, line by line: what the exchange itself took, because
-// the rank that comes last waits for nobody. Of more lines than there is room for those of steps
-// chosen by their number, the same ones of each rank.
+// The minimum of `comm_seconds` over all ranks, line by line: the cost of the exchange itself,
+// because the rank that comes last does not wait. For many lines only those of steps chosen by
+// their number, the same for each rank.
 class LeastExchange {
  public:
   void add(const metrics::PassingLine& line) {
@@ -83,8 +83,8 @@ class LeastExchange {
     double seconds;
     double steps;
   };
-  // By the leading bits of the step times the golden ratio (Knuth 6.4): no rhythm of the lines is
-  // that of the choice.
+  // By the leading bits of the step times the golden ratio (Knuth 6.4), so that no periodic pattern
+  // of the lines affects the choice.
   bool is_chosen(double step) const {
     constexpr double kLargest = 1e18;
     const auto number = static_cast<std::uint64_t>(std::min(step, kLargest));

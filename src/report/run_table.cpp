@@ -13,7 +13,8 @@
 namespace tandem::report {
 namespace {
 
-// Of metrics.jsonl: a table of many runs does not read all of each.
+// The bytes read from the end of metrics.jsonl, because a table of many runs cannot read all of
+// each.
 constexpr std::uint64_t kTail = std::uint64_t{1} << 18;
 // … but for an evaluation that lies further back.
 constexpr std::uint64_t kLongestTail = std::uint64_t{1} << 24;

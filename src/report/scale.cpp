@@ -9,8 +9,8 @@ namespace tandem::report {
 namespace {
 
 constexpr double kMaxTicks = 6;
-// Into how many steps a range is to be cut. A round step is up to 2.5 times as long; two marks must
-// lie within a range that does not reach to them.
+// The number of steps for a range. A round step is up to 2.5 times as long; two ticks must lie
+// within a range that does not end at ticks.
 constexpr double kSteps = 4;
 constexpr double kStepsWithin = 5;
 

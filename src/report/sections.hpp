@@ -1,5 +1,4 @@
-// What: the parts of a page, in the order in which they stand on it. Each is empty where the runs
-// have nothing for it. Module-private. Owns: nothing. Threads: any. Throws: nothing.
+// The sections of a page, in their order. A section is empty if the runs have no data for it.
 #pragma once
 
 #include <string>

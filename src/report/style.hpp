@@ -1,6 +1,4 @@
-// What: how a page looks. Module-private. Owns: nothing. Threads: any. Throws: nothing.
-//
-// No character here may mean something in XML: no '<' and no '&'.
+// The style sheet of a page. It must not contain '<' or '&', which have a meaning in XML.
 #pragma once
 
 namespace tandem::report {

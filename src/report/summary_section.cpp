@@ -13,7 +13,7 @@ namespace {
 
 using Cell = std::function<Html(const RunView&)>;
 
-// Of the summary, or of the last line that says it while there is none.
+// From the summary, or without one from the last line with the field.
 Cell number(const std::string& field, const std::string& event, const std::string& in_lines,
             Unit unit = Unit::kNumber) {
   return [=](const RunView& run) {
@@ -77,7 +77,7 @@ Html weights_cell(const RunView& run) {
 
 using Lines = std::vector<std::pair<std::string, Cell>>;
 
-// What is asked first stands first: how it ended, what it reached, what it cost.
+// The most important lines: outcome, results, cost.
 Lines first_lines() {
   return {{"state", state_cell},
           {"error", error_cell},

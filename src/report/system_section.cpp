@@ -48,7 +48,7 @@ std::vector<std::vector<Html>> rows_by_rank(const RankView& ranks) {
   return rows;
 }
 
-// Of more ranks than a table has room for those that stand out.
+// For more ranks than a table can hold, those that stand out.
 std::vector<std::vector<Html>> rows_of_all_ranks(const RankView& ranks) {
   std::vector<std::vector<Html>> rows{{Html("of all ranks"), Html("lowest mean"), Html("mean"),
                                        Html("highest mean"), Html("highest ever")}};

@@ -9,7 +9,7 @@
 namespace tandem::report {
 namespace {
 
-// What a file from outside says may be too large or too small to place a mark between.
+// Values from a file may be too large or too small for positions between them.
 double tamed(double value) {
   constexpr double kLargest = 1e100;
   if (std::abs(value) > kLargest) return std::numeric_limits<double>::infinity();

@@ -1,7 +1,5 @@
-// What: the arithmetic of gradients that travel as bfloat16, over memory of the host, in one pass.
-// Owns: nothing. Threads: any. Throws: nothing.
-//
-// A float is rounded to the nearest bfloat16, ties to the even one, as processors and libtorch do.
+// The loops of the bf16 all-reduce over host memory, in one pass. A float is rounded to the nearest
+// bfloat16, ties to even, as processors and libtorch do.
 #pragma once
 
 #include <cstddef>

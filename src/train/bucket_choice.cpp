@@ -14,7 +14,7 @@ namespace {
 // The networks have 8 to 45 MB of gradients, of which the first bucket must be done early.
 constexpr double kSizes[] = {0, 1, 2, 4};
 constexpr std::size_t kSteps = 5;
-// What is not faster by this share is taken for noise, and the earlier size stays.
+// A smaller gain is noise, and the earlier size stays.
 constexpr double kGain = 0.02;
 
 // Buffers and gradients as they were before the steps.
@@ -36,7 +36,7 @@ class Restored {
   std::vector<torch::Tensor> buffers_;
 };
 
-// Of the slowest rank, in the middle of the steps after the first.
+// The median of the slowest rank over the steps after the first.
 double seconds_of_step(comm::Communicator& world, TimedStep& step, BatchSource& batches,
                        GradientExchange& exchange) {
   std::vector<double> seconds;

@@ -102,7 +102,7 @@ class DeviceStepBackend final : public StepBackend {
   }
   torch::TensorOptions doubles() const { return floats().dtype(torch::kFloat64); }
 
-  // What was left out counts as nothing; its loss may be no number, so nothing is multiplied by 0.
+  // Skipped steps count as 0. Their loss may be NaN, so nothing is multiplied by 0.
   void add_up(std::uint64_t step, const torch::Tensor& skipped) {
     const torch::Tensor kept = skipped == 0;
     const auto images = static_cast<double>(step_.images);

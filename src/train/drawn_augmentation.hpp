@@ -1,5 +1,5 @@
-// What: the random numbers of a batch as a table for the device. Owns: nothing. Threads: any.
-// Throws: InternalError where an image is asked for that the data set has not.
+// The random numbers of a batch as a table for the device. Throws InternalError for an image that
+// the data set does not have.
 #pragma once
 
 #include "tandem/data/batch_loader.hpp"

@@ -1,6 +1,5 @@
-// What: what the ranks have counted together, and which images an epoch must have used. Private to
-// the module. Owns: nothing. Threads: the communicator's for reduced(), else any. Throws: Error
-// from the communicator.
+// Totals over all ranks, and the images that an epoch must have used. Call reduced() on the
+// communicator's thread. Throws Error from the communicator.
 #pragma once
 
 #include <cstdint>

@@ -22,7 +22,7 @@ double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// What each rank counts, laid out for one reduction each.
+// The counts of each rank, arranged for one reduction each.
 struct Counts {
   std::vector<double> batch_loss;  // by batch: written by one rank, zero on the others
   std::size_t classes;

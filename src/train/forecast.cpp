@@ -28,7 +28,7 @@ double seconds_passed(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
 }
 
-// Of the slowest rank, the same on every rank.
+// The time of the slowest rank, the same on every rank.
 template <typename Work>
 double time_together(comm::Communicator& world, const Work& work) {
   world.barrier();

@@ -55,7 +55,7 @@ std::string fingerprint(const std::string& path) {
   return sha256_hex(start).substr(0, 16);
 }
 
-// The first rank of each host opens the file and tells the others what it holds.
+// The first rank of each host opens the file and broadcasts its description.
 DatasetInfo open_everywhere(const std::string& path, comm::MpiCommunicator& world,
                             comm::MpiCommunicator& node, const comm::Topology& topology,
                             std::optional<data::PackedFile>& file, const Touch& touch) {

@@ -9,7 +9,7 @@
 namespace tandem::train {
 namespace {
 
-// Of the quintic a x + b x^3 + c x^5, from Muon's authors.
+// The coefficients of a x + b x^3 + c x^5, from Muon's authors.
 constexpr double kA = 3.4445;
 constexpr double kB = -4.7750;
 constexpr double kC = 2.0315;
@@ -18,7 +18,7 @@ constexpr double kSmallestNorm = 1e-7;
 
 enum class Kind { kMatrix, kHead, kShort };
 
-// What is updated at once: a matrix, or neighbours in the arena that are treated alike.
+// Parameters that are updated together: a matrix, or neighbors in the arena with the same rule.
 struct Piece {
   Kind kind;
   bool early;

@@ -1,8 +1,5 @@
-// What: the arithmetic of the optimizers over memory of the host, in one pass.
-// Owns: nothing. Threads: any. Throws: nothing.
-//
-// Apart from optimizer.cpp, because these loops are compiled with more optimization than libtorch's
-// headers take.
+// The loops of the optimizers over host memory, in one pass. Apart from optimizer.cpp, because
+// libtorch's headers cannot be compiled with the optimization of these loops.
 #pragma once
 
 #include <cstddef>

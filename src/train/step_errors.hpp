@@ -1,6 +1,5 @@
-// What: errors of a training step, told with the step's number. Private to the module.
-// Owns: nothing. Threads: any. Throws: what `work` throws, named: Error and AgreedError as such,
-// UnavailableError where a GPU has too little memory, all else as InternalError.
+// Adds the step's number to errors of a training step. Throws what `work` throws, renamed: Error
+// and AgreedError as such, UnavailableError if a GPU runs out of memory, all else as InternalError.
 #pragma once
 
 #include <cstdint>

@@ -106,7 +106,7 @@ struct StepProfiler::Recording {
   std::optional<at::RecordFunction> phase;
 
   explicit Recording(bool with_gpu) {
-    // Where there is no GPU, libtorch's profiler says so as if that were an error.
+    // Without a GPU libtorch's profiler prints a message that looks like an error.
     if (!with_gpu) ::setenv("KINETO_LOG_LEVEL", "99", /*overwrite=*/0);
     const ProfilerConfig config(ProfilerState::KINETO);
     std::set<ActivityType> activities{ActivityType::CPU};
@@ -136,7 +136,7 @@ StepProfiler::~StepProfiler() {
 void StepProfiler::report(std::uint64_t step, comm::Phase phase) {
   next_.report(step, phase);
   if (done_ || step < steps_.first) return;
-  // What follows the last step, an evaluation for instance, is said of that step too.
+  // Phases after the last step, such as an evaluation, are attributed to that step.
   const bool in_step = phase == comm::Phase::kData || phase == comm::Phase::kCompute ||
                        phase == comm::Phase::kExchange || phase == comm::Phase::kUpdate;
   if (step > steps_.last || (step == steps_.last && !in_step)) {

@@ -90,7 +90,7 @@ struct StreamedBatches::Stream {
     if (copies) {
       const c10::Stream computes = c10::impl::VirtualGuardImpl(device.type()).getStream(device);
       arrived->block(computes);
-      // So that their memory is not given to the next copies while it is still read.
+      // Keeps their memory from the next copies while it is still read.
       for (const torch::Tensor* each : {&ahead->pixels, &ahead->labels, &ahead->drawn}) {
         each->record_stream(computes);
       }

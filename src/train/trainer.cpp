@@ -16,7 +16,7 @@ namespace tandem::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-// A gradient that is not finite is to be known soon, also where nothing is logged.
+// Bounds the delay until a gradient that is not finite is noticed, also without logging.
 constexpr std::uint64_t kMaxStepsAhead = 100;
 constexpr std::uint64_t kDrawStream = 0x64726177;  // apart from those of order and augmentation
 
@@ -72,7 +72,7 @@ TrainResult Trainer::run() {
   return result_;
 }
 
-// Their rate is 0 from now on, and what leads to their gradients is work.
+// Their learning rate is 0 from now on, and computing their gradients would be wasted work.
 void Trainer::freeze_early_parameters() {
   auto parameters = context_.network.named_parameters();
   for (const std::string& name : context_.network.early_parameters()) {
@@ -169,7 +169,7 @@ TensorBatch Trainer::next_batch() {
   return std::move(*batch);
 }
 
-// What the steps since the last call came to.
+// Adds the results of the steps since the last call.
 void Trainer::drain() {
   const StepOutcome outcome = context_.backend.drain();
   if (outcome.skipped > 0) note_skipped(outcome);

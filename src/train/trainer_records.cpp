@@ -1,4 +1,4 @@
-// What a Trainer tells of a run.
+// The records of a Trainer.
 #include <string>
 #include <utility>
 #include <vector>

@@ -7,7 +7,7 @@
 namespace tandem::train {
 namespace {
 
-// JSON has no number that is not finite; one is written as null.
+// JSON has no NaN or infinity; they are written as null.
 void get_number(const Json& json, double& number) {
   number = json.is_null() ? std::numeric_limits<double>::quiet_NaN() : json.get<double>();
 }

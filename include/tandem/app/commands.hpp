@@ -1,5 +1,5 @@
-// What: the table of commands that main() runs.
-// Owns: nothing. Threads: the main thread. Throws: from `run`, the types of core/error.hpp.
+// The commands of the program. main() runs one of them and turns the errors that it throws
+// (core/error.hpp) into a message and an exit code.
 #pragma once
 
 #include <string>
@@ -21,8 +21,8 @@ struct Command {
   // Exactly one of the two: alone, or as one rank of a job (collective). Both return the exit code.
   int (*run_alone)(const Arguments&);
   int (*run_in_job)(Job&, const Arguments&);
-  std::vector<std::string> forms = {};  // all that its first word may be; empty: not such a list
-  // In place of run_in_job in each of several processes that cannot find each other by MPI.
+  std::vector<std::string> forms = {};  // allowed values of the first word; empty: any
+  // Runs instead of run_in_job in each of several processes that MPI did not connect.
   int (*run_lone)(const Arguments&) = nullptr;
 };
 
@@ -43,7 +43,7 @@ Command doctor_command();
 Command emit_command();
 Command bench_command();
 
-// For commands without MPI: parses and merges the command line.
+// Parses and merges the command line of a command without MPI.
 Options resolve_alone(const Command& command, const Arguments& arguments, bool allow_positional);
 
 }  // namespace tandem::app

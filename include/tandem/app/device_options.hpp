@@ -1,5 +1,5 @@
-// What: the options that say where ranks compute and what carries gradients.
-// Owns: nothing. Threads: any. Throws: nothing; faults are collected in the Options.
+// The options that choose the device of each rank and the transport of gradients. A bad value
+// becomes a fault of the Options.
 #pragma once
 
 #include "tandem/app/options.hpp"
@@ -12,15 +12,15 @@ struct DeviceOptions {
   double init_timeout_seconds = 60;  // for NCCL to connect the ranks
 };
 
-// Those of every command that computes.
+// Options of every command that computes.
 OptionSpec device_option();
 OptionSpec gpu_ids_option();
 OptionSpec share_gpu_option();
-// Those of commands that exchange gradients.
+// Options of commands that exchange gradients.
 OptionSpec backend_option();
 OptionSpec init_timeout_option();
 
-// What the command's table has of these; also notes what excludes each other.
+// Reads those options that the command's table has; contradictions become faults.
 DeviceOptions read_device_options(Options& options);
 
 }  // namespace tandem::app

@@ -1,6 +1,6 @@
-// What: this process as one rank of a job: its communicators, its topology and its supervision.
-// Owns: the communicators; lives between the Runtime and everything that communicates. Threads: the
-// main thread. Throws: InternalError.
+// This process as one rank of a job: its communicators, topology and supervision. Construct it on
+// the main thread after the Runtime and destroy it before the Runtime. Throws InternalError if MPI
+// fails.
 #pragma once
 
 #include <optional>
@@ -16,8 +16,8 @@
 namespace tandem::app {
 
 struct Job {
-  // Collective. Makes `watch`, which outlives MPI. Not if the ranks run programs of different
-  // versions, because these may lay out the shared table differently.
+  // Collective. Makes `watch`, which outlives MPI, unless the ranks run different versions of the
+  // program, which may lay out the shared table differently.
   Job(std::optional<Supervision>& watch, comm::StallLimits limits);
   // Collective, at the end of every command: the last MPI communication between the ranks.
   void end();
@@ -27,7 +27,7 @@ struct Job {
   comm::Topology topology = comm::discover_topology(world, node);
 
   bool is_root() const { return topology.rank == 0; }
-  // A line, or a warning, from rank 0 alone.
+  // Prints a line, or a warning, on rank 0 only.
   void say(const std::string& line) const;
   void warn(const std::string& message) const;
 
@@ -46,15 +46,14 @@ struct Job {
 Options resolve_together(Job& job, const std::string& command, const OptionTable& table,
                          const std::vector<std::string>& arguments);
 
-// Collective. Of rank 0's command line, environment and files alone, whatever the others were
-// given.
+// Collective. Uses rank 0's command line, environment and files and ignores those of other ranks.
 Options resolve_on_rank_0(Job& job, const std::string& command, const OptionTable& table,
                           const std::vector<std::string>& arguments);
 
-// What the program and its libraries are, to be compared between ranks.
+// The versions of the program and its libraries, to be compared between ranks.
 std::string describe_versions();
 
-// What a user should know about the data set at `path`: no seal, no shared copy. From rank 0.
+// Warns on rank 0 about the data set at `path`: no seal, no shared copy.
 void warn_about(const Job& job, const std::string& path, const train::ImageStore& images);
 
 // Threads for this rank: `asked` unless 0, else OMP_NUM_THREADS, else `otherwise`. Sets libtorch's

@@ -1,5 +1,4 @@
-// What: the text that starts a job: a line for mpirun, or a job script for Slurm.
-// Owns: nothing. Threads: any. Throws: nothing.
+// The text that starts a job: a command line for mpirun, or a job script for Slurm.
 #pragma once
 
 #include <cstdint>
@@ -20,18 +19,18 @@ struct Launch {
   std::string program = "tandem";          // where it is
   std::vector<std::string> train_options;  // go to `tandem train`
 
-  // What --resume says among them: "auto" where they don't give it.
+  // The value of --resume in train_options, "auto" by default.
   std::string resume_mode() const;
 };
 
-// One line, to be pasted into a shell.
+// One line to paste into a shell.
 std::string mpirun_line(const Launch& launch);
 
-// A whole file. Words that follow its name on sbatch's line go to `tandem train`, too. It resumes,
-// and puts itself back into the queue where training was stopped early.
+// A complete script. Words after its name on sbatch's command line are passed to `tandem train`,
+// too. It resumes, and requeues itself after an early stop of training.
 std::string sbatch_script(const Launch& launch);
 
-// The word as a POSIX shell reads it back, in quotes where it needs them.
+// The word quoted for a POSIX shell, if it needs quotes.
 std::string shell_word(const std::string& word);
 
 }  // namespace tandem::app

@@ -1,5 +1,5 @@
-// What: a trained network on disk with all that is needed to use it, and back.
-// Owns: nothing. Threads: the main thread. Throws: DataError, MissingInputError, UsageError.
+// Reads a trained network from a file or a run folder, with everything needed to use it. Main
+// thread. Throws DataError, MissingInputError, UsageError.
 #pragma once
 
 #include <map>
@@ -23,7 +23,8 @@ struct ModelDescription {
   std::vector<std::string> classes;
   std::vector<double> mean;
   std::vector<double> std;
-  // Of the file that the network comes from; `model` is then kNetworkFile. Else empty.
+  // SHA-256 of the network's file; `model` is then kNetworkFile. Empty for a network of the
+  // registry.
   std::string network_sha256;
 
   bool is_script() const { return !network_sha256.empty(); }
@@ -33,7 +34,7 @@ struct ModelDescription {
                                         const std::string& path);
 };
 
-// The file that `checkpoint` means: itself, or a run folder's best checkpoint, model or newest
+// The file that `checkpoint` refers to: itself, or a run folder's best checkpoint, model or newest
 // checkpoint.
 std::string find_model_file(const std::string& checkpoint);
 
@@ -47,16 +48,16 @@ ModelFile read_model_file(const std::string& checkpoint, const Touch& touch = {}
 // Prints which file of a run folder is read; nothing if `checkpoint` is the file itself.
 void say_which_file(const std::string& checkpoint, const ModelFile& file);
 
-// Takes the tensors of an optimizer out.
+// Removes the tensors of an optimizer.
 void drop_optimizer(std::vector<model::NamedTensor>& tensors);
 
-// The file that the network comes from; one without bytes where it is tandem's own.
+// The file of the network; without bytes for a network of the registry.
 NetworkFile network_of(const ModelFile& file);
 
 // The network that a description names, with initial weights.
 model::NetworkPtr make_untrained(const ModelDescription& description, const NetworkFile& network,
                                  torch::Device device = torch::kCPU);
-// The network that a file describes, with its weights; DataError where these do not fit together.
+// The network that a file describes, with its weights; DataError if they do not match.
 model::NetworkPtr build_network(const ModelFile& file, const NetworkFile& network,
                                 torch::Device device = torch::kCPU);
 

@@ -1,6 +1,5 @@
-// What: the TorchScript file that a network comes from where --model names one, and the copy of it
-// that a run keeps.
-// Owns: values. Threads: any. Throws: MissingInputError, DataError, IoError.
+// The TorchScript file that --model names, and the copy of it that a run keeps. Throws
+// MissingInputError, DataError, IoError.
 #pragma once
 
 #include <string>
@@ -16,7 +15,7 @@ struct NetworkFile {
   std::string sha256;  // likewise
 };
 
-// Proven by the digest, unless that is empty.
+// Verified by the digest, unless that is empty.
 NetworkFile read_network_file(const std::string& path, const std::string& expected_sha256 = "");
 
 // The warning to print before the file is run: TorchScript is code with the user's permissions.

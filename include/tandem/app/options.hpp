@@ -1,6 +1,5 @@
-// What: the options of a command as one table, and their values from command line, environment,
-// file and recipe. Owns: values. Threads: any. Throws: UsageError that lists every fault at once;
-// MissingInputError for a file.
+// The options of a command as one table, and their values from command line, environment, file and
+// recipe. Throws UsageError with all faults at once; MissingInputError if a file is missing.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +17,7 @@ struct OptionSpec {
   std::string default_value;              // "" : not set; switches: "true" or "false"
   std::string help;                       // one sentence, with the unit
   std::string group;                      // heading in --help
-  std::vector<std::string> choices = {};  // all that its value may be; empty: not such a list
+  std::vector<std::string> choices = {};  // allowed values; empty: any
 };
 using OptionTable = std::vector<OptionSpec>;
 
@@ -61,7 +60,7 @@ class Options {
       return {};
     }
   }
-  // What was found out takes the place of what was asked for, such as auto.
+  // Replaces a value such as auto by the resolved one.
   void resolve(const std::string& name, const std::string& text) { values_.at(name).text = text; }
   void require(const std::string& name);
   void add_fault(const std::string& fault) { faults_.push_back(fault); }
@@ -70,7 +69,7 @@ class Options {
   void throw_faults(const std::string& command) const;
 
  private:
-  // " (from TANDEM_LR)", for values that were not typed.
+  // " (from TANDEM_LR)", for values from outside the command line.
   std::string where_from(const std::string& name) const;
 
   OptionTable table_;
@@ -79,7 +78,7 @@ class Options {
   std::vector<std::string> faults_;
 };
 
-// What one command line says, not yet merged with anything. An unknown option is a fault that
+// One parsed command line, not yet merged with other sources. An unknown option is a fault that
 // suggests the nearest one.
 struct CommandLine {
   std::map<std::string, std::string> values;  // by option name; switches "true" or "false"
@@ -94,7 +93,7 @@ std::string environment_variable(const std::string& option);
 // TANDEM_BATCH_SIZE and so on for every option of the table; an unknown TANDEM_ variable is not a
 // fault.
 std::map<std::string, std::string> read_environment(const OptionTable& table);
-// An INI file of "name = value" lines; what is wrong with it is added to `faults`.
+// Reads an INI file of "name = value" lines; errors are added to `faults`.
 std::map<std::string, std::string> read_config_file(const OptionTable& table,
                                                     const std::string& path,
                                                     std::vector<std::string>& faults);
@@ -109,9 +108,9 @@ std::string describe_options(const Options& options);
 std::string help_text(const std::string& usage, const std::string& purpose,
                       const OptionTable& table, const std::string& example);
 
-// The shipped recipes, sorted; empty where there are none beside the program.
+// The shipped recipes, sorted; empty if the program has none beside it.
 std::vector<std::string> recipe_names();
-// The file of recipe NAME, or NAME itself where it is a path; UsageError suggests the nearest.
+// The file of recipe NAME, or NAME itself if it is a path; UsageError suggests the nearest.
 std::string find_recipe(const std::string& name);
 
 }  // namespace tandem::app

@@ -1,5 +1,4 @@
-// What: the ranks that --log-ranks names.
-// Owns: values. Threads: any. Throws: UsageError.
+// The ranks that --log-ranks selects. Throws UsageError.
 #pragma once
 
 #include <string>
@@ -11,10 +10,11 @@ namespace tandem::app {
 class RankChoice {
  public:
   RankChoice() = default;
-  // "0": none, because rank 0 speaks for all; "all"; or a list such as "0,2,4-7".
+  // "0": rank 0 prints for all; "all"; or a list such as "0,2,4-7".
   static RankChoice parse(const std::string& text);
 
-  // Of a job of `world` ranks, each once, in order; UsageError for one that it does not have.
+  // The selected ranks of a job of `world` ranks, in order, without duplicates; UsageError for a
+  // rank that the job does not have.
   std::vector<int> among(int world) const;
 
  private:

@@ -1,5 +1,5 @@
-// What: the options of `tandem train`, and the configuration they make.
-// Owns: nothing. Threads: any. Throws: UsageError with every fault at once.
+// The options of `tandem train` and the configuration that they make. Throws UsageError with all
+// faults at once.
 #pragma once
 
 #include <optional>
@@ -17,14 +17,14 @@ namespace tandem::app {
 
 OptionTable train_option_table();
 
-// Those that evaluation has too.
+// Options that evaluation has, too.
 OptionSpec precision_option();
 OptionSpec channels_last_option();
 OptionSpec threads_option();
 OptionSpec eval_batch_size_option();
 std::uint64_t read_eval_batch_size(Options& options);
 
-// What is reported and where, beside what is trained.
+// Reports of a run, besides training.
 struct TrainReporting {
   std::string run_id;  // empty: a new one is made
   std::string runs_dir;
@@ -41,7 +41,7 @@ struct TrainReporting {
   bool views = false;                       // test-time augmentation in the last evaluation
 };
 
-// When the state is saved, compared and given up.
+// When to save and compare the state, and when to stop.
 struct CheckpointPolicy {
   train::CheckpointInterval checkpoint_every;
   train::CheckpointStore::Keep keep;
@@ -58,10 +58,10 @@ struct TrainRequest {
   CheckpointPolicy checkpoint_policy;
 };
 
-// Reads every option; throws once, with all that is wrong.
+// Reads every option; throws UsageError with all faults.
 TrainRequest read_train_options(Options& options);
 
-// The resolved options as an INI file that --config reads: all but those that name this one run.
+// The resolved options as an INI file for --config, without those that belong to this run only.
 std::string to_ini(const Options& options);
 
 }  // namespace tandem::app

@@ -1,7 +1,5 @@
-// What: MPI_Allreduce with nothing of ours around it, which `tandem bench allreduce` measures its
-// own exchange beside.
-// Owns: nothing; the communicator must outlive it. Threads: as MpiCommunicator. Throws:
-// InternalError.
+// MPI_Allreduce without tandem's own algorithms, as the reference of `tandem bench allreduce`. The
+// communicator must outlive it. Throws InternalError.
 #pragma once
 
 #include "tandem/comm/mpi_communicator.hpp"

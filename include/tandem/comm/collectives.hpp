@@ -1,11 +1,10 @@
-// What: the collectives that carry gradients and weights, in host memory (mpi) or a GPU's (nccl).
-// Owns: its connection; buffers stay the caller's and must live until the call (or its Request) is
-// done. Threads: one thread at a time, the same on every rank. Throws: InternalError naming the
-// failed call.
+// The collectives that exchange gradients and weights, in host memory (mpi) or GPU memory (nccl).
+// Every rank must issue the same calls in the same order with the same sizes, on one thread. The
+// caller owns the buffers, which must live until the call, or its Request, completes. Throws
+// InternalError naming the failed call.
 //
-// Every rank must issue the same calls in the same order with the same sizes. On a GPU a collective
-// comes after all that the compute stream was given before it, and "done" means that what the
-// stream is given next finds the result; the host waits for neither.
+// On a GPU a collective starts after all work that was queued on the compute stream before it. It
+// is complete if work queued afterwards sees the result; the host does not wait.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@
 
 namespace tandem::comm {
 
-// The upper half of a float, as a GPU's gradients may be exchanged.
+// The upper half of a float, for gradients of GPUs.
 struct Bfloat16 {
   std::uint16_t bits;
 };
@@ -35,7 +34,7 @@ constexpr std::size_t bytes_of_type(DataType type) {
       return 8;
   }
 }
-// No mean: a rank's share of the global batch is not the same on all, so each scales its own sum.
+// There is no mean: ranks have different shares of the global batch, so each scales its own sum.
 enum class Reduction { kSum, kMin, kMax };
 
 template <typename T>
@@ -65,15 +64,16 @@ constexpr DataType data_type_of<Bfloat16>() {
   return DataType::kBfloat16;
 }
 
-// One collective in flight; to be destroyed before what started it. Its destructor waits, so that
-// the buffer may be freed after it (on a GPU: in the order of the compute stream).
+// A collective in flight, as MPI_Request. Destroy it before the Collectives that started it. Its
+// destructor waits, so that the buffer may be freed after it (on a GPU: in the order of the compute
+// stream).
 class Request {
  public:
   virtual ~Request() = default;
-  // Afterwards the caller finds the result in the buffer: at once, or on a GPU by what it then
-  // gives to the compute stream.
+  // On return the result is in the buffer (on a GPU: for work queued on the compute stream
+  // afterwards).
   virtual void wait() = 0;
-  // Lets the collective advance; true once the result is in the buffer.
+  // Makes progress; true once the result is in the buffer.
   virtual bool test() = 0;
 };
 
@@ -85,9 +85,9 @@ class Collectives {
   virtual int size() const = 0;
   // "mpi" or "nccl"
   virtual std::string name() const = 0;
-  // False: what was started goes on only while some call is made, such as a Request's test().
+  // Whether a Request makes progress without calls such as its test().
   virtual bool has_async_progress() const { return false; }
-  // Whether a Request's test() may be called on another thread than the one that started it, one
+  // Whether test() of a Request may be called on another thread than the one that started it, one
   // thread at a time.
   virtual bool is_test_thread_safe() const { return false; }
 
@@ -96,7 +96,7 @@ class Collectives {
   void all_reduce(Span<T> values, Reduction reduction = Reduction::kSum) {
     do_all_reduce(values.data(), values.size(), data_type_of<T>(), reduction);
   }
-  // The same sum, started now and finished by the Request.
+  // Non-blocking all_reduce() with kSum.
   template <typename T>
   std::unique_ptr<Request> iall_reduce(Span<T> values) {
     return do_iall_reduce(values.data(), values.size(), data_type_of<T>());
@@ -105,8 +105,8 @@ class Collectives {
   void broadcast(Span<T> values, int root = 0) {
     do_broadcast(values.data(), values.size() * sizeof(T), root);
   }
-  // Throws where the connection failed since the last call; any thread, also while another one
-  // waits. Nothing to do for those whose calls fail themselves.
+  // Throws if the connection failed since the last call. Any thread, also while another one waits.
+  // Does nothing if calls report their failures themselves.
   virtual void check() {}
 
  private:

@@ -1,10 +1,7 @@
-// What: all collectives that a job needs, for host memory: those that carry gradients, and those by
-// which ranks agree.
-// Owns: its connection; buffers stay the caller's and must live until the call (or its Request) is
-// done. Threads: one thread at a time, the same on every rank. Throws: InternalError naming the
-// failed call.
-//
-// Every rank must issue the same calls in the same order with the same sizes.
+// All collectives that a job needs in host memory: those of Collectives, and those by which ranks
+// agree. Every rank must issue the same calls in the same order with the same sizes, on one thread.
+// The caller owns the buffers, which must live until the call, or its Request, completes. Throws
+// InternalError naming the failed call.
 #pragma once
 
 #include <cstddef>
@@ -20,14 +17,13 @@ namespace tandem::comm {
 
 class Communicator : public Collectives {
  public:
-  // In place on `root`; elsewhere the values are left as they are.
+  // In place on `root`; values of other ranks are unchanged.
   template <typename T>
   void reduce(Span<T> values, Reduction reduction = Reduction::kSum, int root = 0) {
     do_reduce(values.data(), values.size(), data_type_of<T>(), reduction, root);
   }
-  // The same, and broadcast(), started now and finished by the Request. They are matched in the
-  // order of their starts, so whoever starts some when others have ended uses a communicator for
-  // each kind (comm/pipeline.hpp).
+  // Non-blocking forms of reduce() and broadcast(). MPI matches them in the order of their starts,
+  // so calls that depend on the end of others need a communicator of their own (comm/pipeline.hpp).
   template <typename T>
   std::unique_ptr<Request> ireduce(Span<T> values, int root = 0) {
     return do_ireduce(values.data(), values.size(), data_type_of<T>(), root);
@@ -36,32 +32,31 @@ class Communicator : public Collectives {
   std::unique_ptr<Request> ibroadcast(Span<T> values, int root = 0) {
     return do_ibroadcast(values.data(), values.size() * sizeof(T), root);
   }
-  // Both are cut into as many equal parts as there are ranks: part r of `mine` goes to rank r, and
-  // part r of `theirs` comes from it. Both must live until it is done.
+  // As MPI_Ialltoall, with one equal chunk per rank. Both buffers must live until it completes.
   template <typename T>
   std::unique_ptr<Request> iall_to_all(Span<const T> mine, Span<T> theirs) {
     return do_iall_to_all(mine.data(), theirs.data(), mine.size(), data_type_of<T>());
   }
-  // In place, cut likewise: every rank gets part r as rank r has it.
+  // As an in-place MPI_Iallgather: every rank gets chunk r from rank r.
   template <typename T>
   std::unique_ptr<Request> iall_gather(Span<T> values) {
     return do_iall_gather(values.data(), values.size(), data_type_of<T>());
   }
-  // Sends `mine` to `partner`, who does the same at the same time; both of one size.
+  // As MPI_Sendrecv with `partner`, which makes the same call; both buffers have the same size.
   template <typename T>
   void sendrecv(int partner, Span<const T> mine, Span<T> theirs) {
     do_sendrecv(partner, mine.data(), theirs.data(), mine.size() * sizeof(T));
   }
   virtual void barrier() = 0;
 
-  // One value, for readability at the call.
+  // The reduction of one value.
   template <typename T>
   T all_reduce_value(T value, Reduction reduction = Reduction::kSum) {
     all_reduce(Span<T>(&value, 1), reduction);
     return value;
   }
   std::string broadcast_string(std::string text, int root = 0);
-  // On rank 0 the text of every rank in rank order; elsewhere empty.
+  // Gathers the text of every rank on rank 0, in rank order; empty on other ranks.
   std::vector<std::string> gather_strings(const std::string& text);
 
  private:
@@ -74,7 +69,7 @@ class Communicator : public Collectives {
   virtual std::unique_ptr<Request> do_iall_gather(void* values, std::size_t count,
                                                   DataType type) = 0;
   virtual void do_sendrecv(int partner, const void* mine, void* theirs, std::size_t bytes) = 0;
-  // On rank 0 `bytes_of[r]` bytes of each rank, one after the other, into `all`.
+  // Gathers `bytes_of[r]` bytes of each rank r into `all` on rank 0.
   virtual void do_gather(const void* data, std::size_t bytes, void* all,
                          const std::vector<std::int64_t>& bytes_of) = 0;
 };

@@ -1,10 +1,9 @@
-// What: which GPUs this process sees, asked of NVIDIA's driver library alone, so that every build
-// can ask and none needs CUDA's headers or runtime.
-// Owns: nothing; the driver library stays loaded once it was. Threads: one at a time.
-// Throws: nothing; that there is no GPU is an answer.
+// The GPUs that this process sees, according to NVIDIA's driver library. Needs neither CUDA's
+// headers nor its runtime, so every build can call it. One thread at a time; the library stays
+// loaded. Does not throw: "no GPU" is a result.
 //
-// It starts the driver (cuInit) and makes no context: no memory of a GPU is taken. A process forked
-// afterwards must not use CUDA; ours (data/packed_file.hpp) parses a file and ends by _exit.
+// It calls cuInit() but makes no context, so it takes no GPU memory. A process forked afterwards
+// must not use CUDA; the child of data/packed_file.hpp parses a file and ends by _exit.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +16,7 @@ struct Gpu {
   int index = 0;       // as CUDA counts among what CUDA_VISIBLE_DEVICES leaves
   std::string name;    // "NVIDIA H100 80GB HBM3"
   std::string bus_id;  // "0000:3B:00.0"; slices of one GPU (MIG) have the same
-  std::string uuid;    // 32 hexadecimal digits, of the slice where it is one; may be empty
+  std::string uuid;    // 32 hexadecimal digits, of the MIG slice if it is one; may be empty
   std::uint64_t memory_bytes = 0;
 };
 

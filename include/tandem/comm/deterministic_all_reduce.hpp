@@ -1,7 +1,6 @@
-// What: collectives whose long fp32 sums are added in one order, that of comm/chunk_partition.hpp,
-// wherever the ranks are: a run that moves keeps its bits. Others are those of what it stands
-// before.
-// Owns: nothing; both must outlive it. Threads: as Collectives. Throws: as Collectives.
+// An all-reduce that adds long fp32 arrays in one order, that of chunk_partition.hpp, with any
+// transport and any placement of ranks. A run that moves to other hosts keeps its bits. All other
+// calls go to the communicator. Communicator and SharedFloats must outlive it.
 #pragma once
 
 #include "tandem/comm/communicator.hpp"
@@ -11,16 +10,17 @@ namespace tandem::comm {
 
 class DeterministicAllReduce final : public Collectives {
  public:
-  // More ranks would send too many messages; for them sums are MPI's.
+  // With more ranks each would send too many messages; they use MPI's all-reduce.
   static constexpr int kMaxRanks = 64;
-  // In fewer floats, 64 KiB, a second message costs more than a second rank adding gains.
+  // Below 64 KiB a second message costs more than parallel additions gain.
   static constexpr std::size_t kMinFloats = 16384;
 
-  // all_reduce() cuts into pieces of 2 MiB, so that one is added while another travels.
+  // all_reduce() works in pieces of 2 MiB, so that one is added while another is sent.
   static constexpr std::size_t kFloatsPerPiece = std::size_t{1} << 19;
 
-  // At most kMaxRanks. `floats`, which these ranks made, or nullptr: all_reduce() of what is
-  // within it is made there. What is started travels as messages, for there nobody waits for all.
+  // At most kMaxRanks ranks. `floats`, made by these ranks, may be null. all_reduce() of ranges
+  // inside `floats` uses the shared memory; non-blocking calls use messages, because the shared
+  // memory needs barriers.
   DeterministicAllReduce(Communicator& world, SharedFloats* floats)
       : world_(world), floats_(floats) {}
 

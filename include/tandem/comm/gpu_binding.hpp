@@ -1,7 +1,6 @@
-// What: which GPU each rank uses and what carries gradients, decided from what was asked for and
-// what every rank sees. Plain values in and out: no driver, no communication.
-// Owns: nothing. Threads: any. Throws: UsageError from parse_gpu_ids(), UnavailableError from
-// bind_gpus().
+// Decides which GPU each rank uses and what transports gradients, from the request and from the
+// GPUs that each rank sees. A pure function of plain values, without driver or communication.
+// parse_gpu_ids() throws UsageError, bind_gpus() UnavailableError.
 #pragma once
 
 #include <optional>
@@ -24,10 +23,10 @@ struct DeviceRequest {
 
 // "1,6,3", each 0 or more; an empty text is an empty list.
 std::vector<int> parse_gpu_ids(const std::string& text);
-// What in the request excludes each other, one sentence each.
+// The contradictions within the request, one sentence each.
 std::vector<std::string> contradictions(const DeviceRequest& request);
 
-// Whether ranks may compute on the CPU where there are no GPUs for them.
+// Whether ranks may fall back to the CPU if there are not enough GPUs.
 bool may_take_cpu(const DeviceRequest& request);
 
 // A rank and the GPUs that it sees.
@@ -49,15 +48,14 @@ struct GpuDecision {
   std::vector<GpuBinding> bindings;  // of every rank: all on GPUs, or all on the CPU
   Backend backend = Backend::kMpi;   // kNccl or kMpi
   std::vector<std::string> warnings;
-  std::string note;  // why it is the CPU where nothing is wrong with that; may be empty
+  std::string note;  // why the CPU is used, if that is no error; may be empty
 };
 
-// For a request without contradictions. A rank that sees one GPU takes it, else its local rank
-// counts, or --gpu-ids. `built_for`: the version of CUDA that the program was built for, 0: without
-// CUDA. `ranks`: all, in rank order.
-//
-// Only --device auto falls back to the CPU, on all ranks, where there are not enough GPUs;
-// --gpu-ids, --share-gpu and --backend nccl want GPUs as --device cuda does.
+// For a request without contradictions. A rank that sees one GPU takes it; otherwise its local rank
+// or --gpu-ids selects. `built_for`: the version of CUDA that the program was built for, 0: without
+// CUDA. `ranks`: all, in rank order. Only --device auto falls back to the CPU, on all ranks, if
+// there are not enough GPUs; --gpu-ids, --share-gpu and --backend nccl require GPUs as --device
+// cuda does.
 GpuDecision bind_gpus(const DeviceRequest& request, int built_for,
                       const std::vector<RankGpus>& ranks);
 

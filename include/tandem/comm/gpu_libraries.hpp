@@ -1,17 +1,16 @@
-// What: which GPU libraries this program was built for and what this host has of them.
-// Owns: nothing. Threads: any. Throws: nothing.
+// The versions of CUDA and NCCL that this program was built for, and those on this host.
 #pragma once
 
 #include <string>
 
 namespace tandem::comm {
 
-// Of the headers: "CUDA 13.0, NCCL 2.28.9", or "without CUDA".
+// The versions of the headers: "CUDA 13.0, NCCL 2.28.9", or "without CUDA".
 std::string gpu_libraries_built();
-// The version of CUDA among them, as CUDA counts: 13000 is 13.0; 0: without CUDA.
+// The CUDA version of the headers, in CUDA's form: 13000 is 13.0; 0: without CUDA.
 int cuda_version_built();
 
-// Of the libraries, which this opens: "CUDA 13.0, NCCL 2.28.9", or why they cannot be used. Empty
+// Opens the libraries. Their versions: "CUDA 13.0, NCCL 2.28.9", or why they cannot be used. Empty
 // in a build without CUDA.
 std::string gpu_libraries_found();
 

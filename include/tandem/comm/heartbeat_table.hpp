@@ -1,10 +1,10 @@
-// What: a table of where each rank of the job is, one on every host, in memory that the ranks of
-// the host share. Owns: the memory. Threads: report() and touch() from the main thread, beat() and
-// exchange() from the watchdog's, view() from any. Throws: InternalError; AgreedError (69) where a
-// rank has no memory for it.
+// The step, phase and heartbeat of every rank, in a table in the shared memory of each host. Ranks
+// that cannot share memory have a table each. Call report() and touch() on the main thread, beat()
+// and exchange() on the watchdog's, view() on any. Throws InternalError; AgreedError (69) if a rank
+// has no memory for the table.
 //
-// If the ranks of a host cannot share memory, each has a table of its own. The table outlives MPI:
-// after leave_mpi() all functions but exchange() may be called, even during MPI_Finalize.
+// The table outlives MPI: after leave_mpi() all functions but exchange() may be called, even during
+// MPI_Finalize.
 #pragma once
 
 #include <atomic>
@@ -24,7 +24,7 @@ class HeartbeatRelay;
 
 class HeartbeatTable final : public Progress {
  public:
-  // Collective over both.
+  // Collective over both communicators.
   HeartbeatTable(MpiCommunicator& world, MpiCommunicator& node, const Topology& topology);
   // Leaves the relay's MPI objects to MPI_Finalize, unless leave_mpi() was called.
   ~HeartbeatTable() override;
@@ -33,14 +33,14 @@ class HeartbeatTable final : public Progress {
   void touch() override;
   // Reports a new phase of the same step.
   void enter(Phase phase);
-  // That this process runs at all.
+  // Records that this process runs.
   void beat();
-  // Brings what the ranks of this host report to the other hosts, and theirs here. Never waits.
+  // Sends the rows of this host to the other hosts, and receives theirs. Never waits.
   void exchange();
   // Collective. Ends the exchange between hosts; exchange() must not be called any more.
   void leave_mpi();
-  // Every rank of the job. Rows of other hosts are as old as their host's last exchange(). After
-  // leave_mpi() ranks of other hosts are shown as done.
+  // The status of every rank of the job. Rows of other hosts are as old as their host's last
+  // exchange(). After leave_mpi() ranks of other hosts are shown as done.
   std::vector<RankStatus> view() const;
   // Whether all ranks that share this table are in Phase::kDone.
   bool is_host_done() const;

@@ -1,10 +1,8 @@
-// What: sums that are made within each host first, then between one rank of each host, its leader,
-// and then told within each host. For host memory.
-// Owns: what is in flight; the communicators must outlive it. Threads: as Collectives. Throws: as
-// its communicators.
+// An all-reduce in two levels, in host memory: a reduce within each host, an all-reduce between the
+// leaders of the hosts, and a broadcast within each host. The communicators must outlive it.
 //
-// MPI adds within a host in an order of its own, which is the same each time, as in a flat sum; the
-// leaders hand out what they have, so that all ranks end with the same bits.
+// All ranks get the leaders' result, so they end with the same bits. MPI chooses the order of
+// additions within a host; it is the same each time.
 #pragma once
 
 #include "tandem/comm/communicator.hpp"
@@ -14,8 +12,9 @@ namespace tandem::comm {
 
 class HierarchicalAllReduce final : public Collectives {
  public:
-  // `up` and `down`: the ranks of this host, twice, used for nothing else meanwhile; their rank 0
-  // is the leader. `leaders`: the leaders' own, on others nullptr. `world` carries what is no sum.
+  // `up` and `down`: two communicators of the ranks of this host, used for this only; their rank 0
+  // is the leader. `leaders`: the communicator of the leaders; nullptr on other ranks. Everything
+  // but sums goes through `world`.
   HierarchicalAllReduce(Communicator& world, Communicator& up, Communicator& down,
                         Collectives* leaders);
 

@@ -1,7 +1,7 @@
-// What: a Communicator over MPI, for host memory.
-// Owns: a duplicate of the MPI communicator, freed by the destructor (before the Runtime's).
-// Threads: one at a time. Throws: InternalError naming the MPI call; UnavailableError for a sum of
-// bfloat16, which MPI does not know.
+// A Communicator over MPI, for host memory. Owns a duplicate of the MPI communicator and frees it
+// in its destructor, which must run before the Runtime's. One thread at a time. Throws
+// InternalError naming the MPI call, and UnavailableError for a sum of bfloat16 values, a type that
+// MPI lacks.
 #pragma once
 
 #include <memory>
@@ -15,13 +15,13 @@ class MpiCommunicator final : public Communicator {
  public:
   // Collective. All ranks of the job.
   static MpiCommunicator world();
-  // This rank alone.
+  // MPI_COMM_SELF.
   static MpiCommunicator self();
-  // Collective. The ranks that share this rank's memory, in the order of this communicator.
+  // Collective. The ranks of this host (MPI_COMM_TYPE_SHARED), in the order of this communicator.
   MpiCommunicator node() const;
-  // Collective. The same ranks; what is sent here meets nothing of this communicator's.
+  // Collective. MPI_Comm_dup: the same ranks, separate messages.
   MpiCommunicator duplicate() const;
-  // Collective. The ranks that bring the same `color`, 0 or more, in the order of this
+  // Collective. MPI_Comm_split: the ranks with the same `color`, 0 or more, in the order of this
   // communicator.
   MpiCommunicator split(int color) const;
   ~MpiCommunicator() override;
@@ -33,13 +33,13 @@ class MpiCommunicator final : public Communicator {
   bool is_test_thread_safe() const override;
   void barrier() override;
 
-  // How sums that are started travel, the same on every rank: along a ring, or, at first, from each
-  // rank to all. Bits are the same; the first sends less over links where hosts have several ranks
-  // that follow each other, the second has fewer messages that wait for each other.
+  // The algorithm of iall_reduce(), the same on every rank: a ring, or (the default) direct. Both
+  // give the same bits. A ring sends less over links if neighboring ranks share hosts; direct has
+  // fewer messages in sequence.
   void use_ring_all_reduce(bool along);
 
-  // Longer buffers travel in pieces of this many elements (MPI counts are ints); tests make it
-  // small.
+  // Longer buffers are sent in pieces of this many elements, because MPI counts are ints; tests use
+  // a small one.
   void set_piece(std::size_t elements) { piece_ = elements; }
 
  private:

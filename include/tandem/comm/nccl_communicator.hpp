@@ -1,13 +1,11 @@
-// What: collectives of the ranks' GPUs over NCCL. What the ranks tell each other stays with MPI.
-// Owns: an NCCL communicator, a stream and events on the GPU; destroyed after every Request of it
-// and before the communicator it was made from. Threads: as Collectives; the GPU is the calling
-// thread's current device. Throws: where it is made AgreedError (69) on every rank; later
-// InternalError naming the failed call.
+// Collectives between the ranks' GPUs over NCCL. Owns an NCCL communicator, a stream and events.
+// Destroy it after all of its Requests and before the communicator that made it. The GPU is the
+// calling thread's current device. The constructor throws AgreedError (69) on every rank; later
+// calls throw InternalError.
 //
-// A peer that is gone need not be noticed (NCCL sees it over networks only), and neither is one
-// that hangs: the watchdog ends such a job. No destructor waits for either for long, and after an
-// exception the connection is left as it is: the others know nothing of it, and main() ends the
-// job.
+// NCCL reports a lost peer only over networks, and never a peer that hangs; the watchdog ends such
+// a job. The destructor waits at most seconds. During an exception it leaves the connection open:
+// the other ranks do not know of the error, and main() ends the job.
 #pragma once
 
 #include <memory>
@@ -20,10 +18,10 @@ namespace tandem::comm {
 struct GpuApi;
 
 struct NcclSettings {
-  int device = 0;                  // this rank's GPU, as CUDA counts those that this process sees
+  int device = 0;                  // this rank's GPU: CUDA's index in this process
   std::string gpu;                 // what messages call it: "GPU 0, 0000:3b:00.0"
   double init_timeout = 60;        // seconds that all ranks have to connect
-  void* compute_stream = nullptr;  // cudaStream_t of the work around the collectives; null: legacy
+  void* compute_stream = nullptr;  // cudaStream_t of the computation; null: the legacy stream
 };
 
 // Collective over `world`, every rank with a GPU of its own. Throws AgreedError (69), also in a

@@ -1,7 +1,7 @@
-// What: memory that the ranks of one host share or, if they cannot, a private copy per rank.
-// Owns: the mapping, but no MPI object, so it may outlive MPI_Finalize. A killed rank leaves
-// nothing behind. Threads: any may read once filled. Throws: AgreedError (69) on all ranks if one
-// has no memory for it; InternalError naming the failed MPI call.
+// Memory that the ranks of one host share or, if they cannot, a private copy per rank. Holds no MPI
+// object, so it may outlive MPI_Finalize; a killed rank leaves nothing behind. Any thread may read
+// it once it is filled. Throws AgreedError (69) on all ranks if one has no memory for it,
+// InternalError if MPI fails.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class NodeMemory {
 
   std::uint8_t* data() const;
   bool shared() const;
-  // Whether this rank has to fill the memory: one rank a host where it is shared, else every rank.
+  // Whether this rank has to fill the memory: one rank per host if it is shared, else every rank.
   bool fills() const;
 
  private:

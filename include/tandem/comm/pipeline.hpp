@@ -1,12 +1,11 @@
-// What: exchanges that consist of several calls one after the other, of which many are under way at
-// a time, such as those of the buckets of a step.
-// Owns: the calls that are under way; what they use must outlive it. Threads: one at a time.
-// Throws: what the stages throw.
+// Runs exchanges that consist of several non-blocking collectives in sequence, many exchanges at a
+// time, such as those of a step's buckets. What the stages use must outlive the pipeline. One
+// thread at a time. Throws what the stages throw.
 //
-// MPI matches calls of a communicator in the order in which they start, and when a stage ends is a
-// matter of timing. So the s-th stage of an exchange starts after the s-th stage of the exchange
-// before it, whatever has ended by then, and each stage has a communicator of its own. The order of
-// calls on each is then that of the exchanges, on every rank.
+// MPI matches the calls on a communicator in the order in which they start, but the end of a stage
+// is a matter of timing. So each stage has a communicator of its own, and stage s of an exchange
+// starts after stage s of the exchange before it. The order of calls on each communicator is then
+// the same on every rank.
 #pragma once
 
 #include <cstddef>
@@ -21,17 +20,17 @@ namespace tandem::comm {
 
 class Pipeline {
  public:
-  // Starts it; nothing in return: it is done at once.
+  // Starts one collective; returns null if it completed at once.
   using Stage = std::function<std::unique_ptr<Request>()>;
 
   Pipeline() = default;
-  Pipeline(const Pipeline&) = delete;  // what is under way knows it
+  Pipeline(const Pipeline&) = delete;  // requests refer to it
   Pipeline& operator=(const Pipeline&) = delete;
 
-  // The first stage starts now, each other one from within a call of test() or wait() of any
-  // exchange, after the one before it has ended. At least one stage, and as many each time.
+  // Starts the first stage now. Each later stage starts after the previous one completed, within
+  // test() or wait() of any exchange. Every call has the same number of stages, at least one.
   std::unique_ptr<Request> start(std::vector<Stage> stages);
-  // Waits for all that were started.
+  // Waits for all exchanges.
   void drain();
 
  private:
@@ -40,7 +39,7 @@ class Pipeline {
     std::size_t started = 0;
     std::unique_ptr<Request> running;
     bool is_done() const { return started == stages.size() && running == nullptr; }
-    // Goes on as far as it can, but starts no stage from `limit` on.
+    // Advances as far as possible, but starts no stage from `limit` on.
     void advance(std::size_t limit);
   };
   class InFlight;

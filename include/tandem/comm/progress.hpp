@@ -1,5 +1,5 @@
-// What: where a rank is in its work, as it reports it, for whoever watches that all of them
-// advance. Owns: nothing. Threads: the reporting rank's main thread. Throws: nothing.
+// How a rank reports its step and phase to the watchdog. Called on the rank's main thread. Does not
+// throw.
 #pragma once
 
 #include <cstdint>
@@ -26,9 +26,9 @@ const char* phase_name(Phase phase);
 class Progress {
  public:
   virtual ~Progress() = default;
-  // `step` counts from 1 and is the one under way; 0: before the first. Takes nanoseconds.
+  // `step`: the current one, from 1; 0: before the first. Takes nanoseconds.
   virtual void report(std::uint64_t step, Phase phase) = 0;
-  // That a long phase advances.
+  // Records that a long phase advances.
   virtual void touch() = 0;
 };
 

@@ -1,9 +1,7 @@
-// What: a thread that lets MPI advance while another one computes: what MPI was given goes on only
-// while some call is made, and over a link the sockets would run dry between two of backward's
-// hooks.
-// Owns: the thread, which its destructor ends and waits for. Threads: one uses it; `advance` is
-// called on the thread, never while that one holds the lock. Throws: what `advance` threw, at
-// finish().
+// A thread that lets MPI make progress while another thread computes. Without MPI calls a transfer
+// stops as soon as the socket's buffers are empty, for instance between two hooks of backward.
+// `advance` runs on this thread while the user does not hold the lock. finish() throws what
+// `advance` threw. The destructor joins the thread.
 #pragma once
 
 #include <condition_variable>
@@ -16,17 +14,17 @@ namespace tandem::comm {
 
 class ProgressThread {
  public:
-  // `advance`: true once nothing is under way. It is called several thousand times a second from
-  // begin() until then, so it should be short.
+  // `advance` returns true once nothing is in flight. It is called several thousand times a second
+  // from begin() until then, so it should be short.
   explicit ProgressThread(std::function<bool()> advance);
   ~ProgressThread();
   ProgressThread(const ProgressThread&) = delete;
   ProgressThread& operator=(const ProgressThread&) = delete;
 
   std::unique_lock<std::mutex> hold() { return std::unique_lock<std::mutex>(mutex_); }
-  // Something is under way. With the lock.
+  // Starts calling `advance`. Requires the lock.
   void begin();
-  // No more calls until begin(). With the lock.
+  // Stops calling it until begin(). Requires the lock.
   void finish();
 
  private:

@@ -1,6 +1,5 @@
-// What: the lifetime of MPI in this process.
-// Owns: MPI_Init_thread and MPI_Finalize; make one, in main, before every communicator, and destroy
-// it after them. Threads: the main thread. Throws: UnavailableError where MPI cannot start.
+// MPI_Init_thread and MPI_Finalize. Make one in main(), before all communicators, and destroy it
+// after them. Throws UnavailableError if MPI cannot start.
 #pragma once
 
 #include <string>
@@ -9,13 +8,13 @@ namespace tandem::comm {
 
 class Runtime {
  public:
-  // Asks for MPI_THREAD_MULTIPLE and makes failing calls return, so that they can be named.
+  // Requests MPI_THREAD_MULTIPLE, and lets failing calls return so that they can be reported.
   Runtime();
   ~Runtime();
   Runtime(const Runtime&) = delete;
   Runtime& operator=(const Runtime&) = delete;
 
-  // Of this process among all of the job.
+  // In MPI_COMM_WORLD.
   int rank() const;
   int world() const;
 

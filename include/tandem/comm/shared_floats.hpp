@@ -1,7 +1,7 @@
-// What: an array of floats of each rank of a host, in memory that all of them reach, so that sums
-// need no copies and no messages but two barriers.
-// Owns: its mappings; nothing of them is in a file system, and nothing stays when a rank is killed.
-// Threads: one at a time. Throws: InternalError naming the failed call.
+// One array of floats per rank of a host, in memory that all ranks of the host map. An all-reduce
+// then needs two barriers, but no copies and no messages. The memory has no name in a file system,
+// and a killed rank leaves nothing behind. One thread at a time. Throws InternalError naming the
+// failed call.
 #pragma once
 
 #include <cstddef>
@@ -15,20 +15,19 @@ namespace tandem::comm {
 
 class SharedFloats {
  public:
-  // Collective. `host`: the ranks of one host. `count` floats for each rank, 0 at first; nullptr on
-  // all ranks where one cannot reach another's, as those of different containers cannot.
+  // Collective. `host`: the ranks of one host. `count` floats per rank, initially 0. Returns
+  // nullptr on all ranks if one cannot map another's memory, as in different containers.
   static std::shared_ptr<SharedFloats> make(Communicator& host, std::size_t count);
   ~SharedFloats();
   SharedFloats(const SharedFloats&) = delete;
   SharedFloats& operator=(const SharedFloats&) = delete;
 
-  // This rank's.
+  // This rank's array.
   Span<float> mine() const;
-  // Whether `values` begin among them.
+  // Whether `values` begin within mine().
   bool has(Span<const float> values) const;
-  // Collective, of the ranks that made it. `values`, a part of mine(), the same part on each rank,
-  // become the sum of all. Each rank adds a part, in the order of ChunkPartition, and writes it
-  // into all.
+  // Collective over the ranks that made it. All-reduces `values`, the same range of mine() on each
+  // rank. Each rank adds its chunk in the order of ChunkPartition and writes it into all arrays.
   void sum(Communicator& host, Span<float> values);
 
  private:
@@ -37,7 +36,7 @@ class SharedFloats {
 
   const std::size_t count_;
   std::size_t rank_ = 0;
-  std::vector<float*> rank_segments_;  // nullptr: not reached
+  std::vector<float*> rank_segments_;  // nullptr: not mapped
 };
 
 }  // namespace tandem::comm

@@ -1,11 +1,11 @@
-// What: decides from what ranks report whether one of them has stopped advancing, which, and who
-// says so. Owns: when it saw each of them change. Threads: one at a time. Throws: nothing.
+// Decides from the ranks' heartbeats whether one of them has stalled, which one, and which rank
+// reports it. One thread at a time. Does not throw.
 //
 // While one rank hangs, all others wait for it in an exchange, so no rank advances. The culprit is
-// the rank whose process does not run. Ranks of this host are checked first, because reports of
-// other hosts come through a rank of this one. If all run and any advances, no rank is to blame:
-// the others wait for one that reads or writes a large file. If none advances, the culprit is the
-// rank that is furthest behind.
+// the rank whose process does not run. Ranks of this host are checked first, because heartbeats of
+// other hosts come through a rank of this one. If all processes run and any rank advances, there is
+// no culprit: the others wait for a rank that reads or writes a large file. If none advances, the
+// culprit is the rank that is furthest behind.
 #pragma once
 
 #include <cstdint>
@@ -30,20 +30,20 @@ struct Stall {
   RankStatus culprit;
   double seconds = 0;      // since it last ran or, if all run, since any rank last reported
   bool is_silent = false;  // its process does not run: stopped, or starved of its CPU
-  // Of the ranks that run: the lowest of the culprit's host, which knows best; and the lowest of
-  // all others, should that host be out of reach. -1: none.
+  // The reporting rank: the lowest running rank of the culprit's host, which sees most; otherwise,
+  // if that host is unreachable, the lowest running rank of another host. -1: none.
   int reporter = -1;
   int fallback_reporter = -1;
 };
 
 class StallDetector {
  public:
-  // `rank`: the one that judges.
+  // `rank`: this rank.
   explicit StallDetector(int rank) : rank_(rank) {}
 
-  // Call it several times a second with all ranks in order; `now` in seconds of a clock that
-  // does not jump. Time in which it was not called (the job was suspended) is not counted. The
-  // stall of the rank to blame, however short, if any has not advanced since the last look.
+  // Call it several times a second with all ranks in order; `now` in seconds of a monotonic clock.
+  // Time without calls (the job was suspended) is not counted. Returns the stall of the culprit,
+  // however short, if any rank has not advanced since the last call.
   std::optional<Stall> look(const std::vector<RankStatus>& ranks, double now);
 
  private:

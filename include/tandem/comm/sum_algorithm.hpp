@@ -1,5 +1,4 @@
-// What: how a sum over all ranks is made, as a configuration says it.
-// Owns: nothing. Threads: any. Throws: nothing.
+// The values of --sum-algorithm.
 #pragma once
 
 #include <string>
@@ -8,14 +7,14 @@
 namespace tandem::comm {
 
 enum class SumAlgorithm {
-  kFlat,      // as MPI does it, which need not know of hosts
-  kTwoLevel,  // within each host, between one rank of each, and back
+  kFlat,      // over all ranks at once
+  kTwoLevel,  // reduce within hosts, all-reduce between hosts, broadcast within hosts
 };
 
 // "flat", "two-level", in the order of the enumeration.
 std::vector<std::string> sum_algorithm_names();
 std::string sum_algorithm_name(SumAlgorithm algorithm);
-// One of these names.
+// The algorithm of one of these names.
 SumAlgorithm sum_algorithm_of(const std::string& name);
 
 }  // namespace tandem::comm

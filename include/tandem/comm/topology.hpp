@@ -1,5 +1,4 @@
-// What: who and where a rank is, as plain values.
-// Owns: nothing. Threads: any, once made. Throws: InternalError from discover().
+// Rank, host and CPUs of a process as plain values. discover_topology() throws InternalError.
 #pragma once
 
 #include <string>
@@ -19,7 +18,7 @@ struct Topology {
   int host_cpus = 1;     // on this host
   int cpu_sharers = 1;   // ranks of this host with the same affinity mask
 
-  // Threads that this rank may use without crowding another one.
+  // The number of threads that this rank can use without competing with another one.
   int default_threads() const;
 };
 

@@ -1,11 +1,11 @@
-// What: a thread that ends the job where a rank of it stops advancing, and says which, or where the
-// connection of the GPUs fails while the main thread waits for it.
-// Owns: the thread. Threads: make, use and destroy it on the main thread; MPI must allow calls from
-// several. Throws: std::system_error where there is no thread; else nothing: it ends the job with
-// MPI_Abort (124, or the failure's code).
+// A thread that ends the job if a rank stalls, and names that rank. It also ends the job if the
+// GPUs' connection fails while the main thread waits for it. Every rank has a watchdog, and one of
+// them reports (see Stall). It may outlive MPI, so that a rank that hangs in MPI_Finalize is named,
+// too.
 //
-// Every rank has one, and one of them reports: see Stall. It may outlive MPI, so that a rank that
-// hangs in MPI_Finalize is named, too.
+// Construct, use and destroy it on the main thread; MPI must allow calls from several threads. The
+// constructor throws std::system_error if no thread can start. It ends the job by MPI_Abort with
+// 124 or the code of the failure.
 #pragma once
 
 #include <condition_variable>
@@ -21,7 +21,7 @@
 
 namespace tandem::comm {
 
-// How long a stall lasts before a warning, and before the job ends; 0: never.
+// The duration of a stall before a warning, and before the job ends; 0: never.
 struct StallLimits {
   double warn_seconds = 60;
   double abort_seconds = 600;
@@ -31,7 +31,7 @@ struct WatchdogSettings {
   StallLimits limits;
   std::vector<std::string> hosts;  // by rank
   std::function<void(const std::string&)> warn;
-  std::function<void(const std::string&)> report_end;  // the last words, before the job ends
+  std::function<void(const std::string&)> report_end;  // the error message before the job ends
 };
 
 class Watchdog {
@@ -50,7 +50,8 @@ class Watchdog {
   // may exist.
   void leave_mpi();
 
-  // Calls connection.check() several times a second while it lives: what waits for a GPU does not.
+  // Calls connection.check() several times a second while it exists, because a thread that waits
+  // for a GPU cannot.
   class ConnectionCheck {
    public:
     ConnectionCheck(Watchdog& watchdog, Collectives& connection);

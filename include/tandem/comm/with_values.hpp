@@ -1,6 +1,5 @@
-// What: memory of a type that is known when the program runs, as values of that type: for kinds of
-// Collectives that are made of others.
-// Owns: nothing. Threads: any. Throws: what `work` throws; InternalError for an unknown type.
+// Gives memory of a DataType its static type, for Collectives that wrap others. Throws
+// InternalError for an unknown type.
 #pragma once
 
 #include <cstdint>

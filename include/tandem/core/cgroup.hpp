@@ -1,6 +1,5 @@
-// What: the control groups of this process, version 1 or 2: memory in use, its limit, and how often
-// a CPU time limit throttled the process. Owns: paths. Threads: any. Throws: nothing; a value that
-// is not available is absent.
+// The control groups of this process, version 1 or 2: memory in use, its limit, and how often a CPU
+// time limit throttled the process. A value that is not available is absent.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +12,16 @@ namespace tandem {
 struct CgroupCounters {
   std::optional<std::uint64_t> memory_bytes;
   std::optional<std::uint64_t> memory_limit_bytes;  // the least, of the group and those around it
-  // Of the least limit of CPU time among them, both or none: its periods while the group ran, and
-  // those of them in which it had to wait. Times would be sums over its CPUs.
+  // Of the lowest CPU time limit among the groups, both or none: its periods while the group ran,
+  // and those in which the group was throttled. Times would be sums over CPUs.
   std::optional<std::uint64_t> cpu_periods;
   std::optional<std::uint64_t> throttled_periods;
 };
 
 class Cgroup {
  public:
-  // Finds the groups by /proc/self/cgroup and where they are by /proc/self/mountinfo. Tests give
-  // a folder of their own for `root`, before every path.
+  // Finds the groups by /proc/self/cgroup and their folders by /proc/self/mountinfo. `root` is put
+  // before every path, for tests.
   explicit Cgroup(const std::string& root = "");
 
   CgroupCounters read() const;
@@ -31,7 +30,7 @@ class Cgroup {
   std::optional<std::uint64_t> memory_room(std::uint64_t swap) const;
 
  private:
-  // From the process's own group to the outermost that is seen here.
+  // From the process's own group to the outermost visible one.
   struct Hierarchy {
     std::vector<std::string> folders;
     bool is_version_2 = false;

@@ -1,5 +1,5 @@
-// What: SHA-256 (files, weights), CRC-32 (the user block) and a fast 64-bit hash (between ranks).
-// Owns: its OpenSSL context. Threads: one per object. Throws: InternalError where OpenSSL fails.
+// SHA-256 (files, weights), CRC-32 (the user block) and a fast 64-bit hash (comparison of ranks).
+// One thread per object. Throws InternalError if OpenSSL fails.
 #pragma once
 
 #include <cstddef>

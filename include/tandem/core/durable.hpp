@@ -1,7 +1,6 @@
-// Changes to folders that are durable when they return: after a power cut there is what was before
-// or what came after, never half of it. Any thread may call them.
-// Throws: IoError; CannotCreateError where a folder or file cannot be made; MissingInputError where
-// one to be read is not there.
+// Changes to folders that are durable on return: after a power failure there is the state before or
+// the state after. Thread-safe. Throws IoError, CannotCreateError if a folder or file cannot be
+// made, MissingInputError if a file to read is missing.
 #pragma once
 
 #include <string>

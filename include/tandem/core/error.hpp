@@ -1,8 +1,7 @@
-// What: the exception types of tandem; each carries the process exit code of the user contract.
-// Owns: nothing. Threads: any. Throws: these types are what everything else throws.
+// The exception types of tandem. Each carries the exit code of the process.
 //
-// A message reads "subject: what was found, what was expected; what to do". Strings from outside
-// are escaped when a message is printed (core/text.hpp), not when it is composed.
+// A message reads "subject: found, expected; what to do". Strings from outside are escaped when a
+// message is printed (core/text.hpp), not when it is composed.
 #pragma once
 
 #include <exception>

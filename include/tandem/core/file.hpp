@@ -1,7 +1,6 @@
-// What: files: an owned descriptor, whole-file helpers, and a file that appears only when it is
-// complete. Owns: the descriptor; an AtomicFile also its temporary file. Threads: one per object.
-// Throws: MissingInputError (not there), CannotCreateError (cannot make it), IoError (read or write
-// failed).
+// Files: an owned descriptor, helpers for whole files, and a file that appears under its name only
+// when it is complete. One thread per object. Throws MissingInputError (no such file),
+// CannotCreateError (cannot be made), IoError (read or write failed).
 #pragma once
 
 #include <cstddef>

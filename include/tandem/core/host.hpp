@@ -1,5 +1,5 @@
-// What: how this machine is called by its kernel, and this thread by its debuggers, and the CPUs
-// that it may use; needs no MPI. Owns: nothing. Threads: any. Throws: nothing.
+// The name of this machine, the name of this thread for debuggers, and the CPUs that the thread may
+// use. Needs no MPI. Does not throw.
 #pragma once
 
 #include <string>

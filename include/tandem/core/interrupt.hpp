@@ -1,7 +1,6 @@
-// What: holds back SIGINT, SIGTERM and SIGHUP while short work with a temporary file runs, so that
-// an interrupted command leaves nothing behind: the work calls check() between its phases. Owns:
-// the calling thread's signal mask, restored by the destructor. Threads: the one that made it.
-// Throws: Error with code 128 + n from check().
+// Defers SIGINT, SIGTERM and SIGHUP during short work with a temporary file, so that an interrupted
+// command leaves nothing behind. The work calls check() between its phases; it throws Error with
+// code 128 + n. The destructor, on the same thread, restores the thread's signal mask.
 #pragma once
 
 #include <csignal>

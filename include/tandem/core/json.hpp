@@ -1,6 +1,5 @@
-// What: the JSON type used throughout; keys keep the order in which they are set.
-// Owns: values. Threads: one per object. Throws: nlohmann's exceptions; callers turn them into
-// DataError.
+// The JSON type used throughout; keys keep the order in which they are set. nlohmann's exceptions
+// become DataError in the callers.
 #pragma once
 
 #include <nlohmann/json.hpp>

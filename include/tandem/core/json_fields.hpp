@@ -1,5 +1,5 @@
-// What: members of a JSON object that came from outside, where any may be absent or of another
-// type. Owns: nothing. Threads: any. Throws: nothing.
+// Reads members of a JSON object from outside, in which each may be absent or of another type. Does
+// not throw.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// What: reads files of /proc and of control groups.
-// Owns: nothing. Threads: any. Throws: nothing; a missing number is absent.
+// Reads files of /proc and of control groups. A missing number is absent; nothing throws.
 #pragma once
 
 #include <cstdint>

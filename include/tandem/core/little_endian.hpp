@@ -1,5 +1,4 @@
-// What: whole numbers as files hold them, the lowest byte first.
-// Owns: nothing. Threads: any. Throws: nothing.
+// Integers in the byte order of files, lowest byte first.
 #pragma once
 
 #include <cstddef>

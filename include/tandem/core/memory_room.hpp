@@ -1,6 +1,5 @@
-// What: the memory that this process can still allocate. Beyond it the OOM killer ends a process of
-// the host or of the control group, so large allocations are checked against it first.
-// Owns: nothing. Threads: any. Throws: nothing.
+// The memory that this process can still allocate. Beyond it the OOM killer ends a process of the
+// host or of the control group, so large allocations are checked against it first.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,7 @@
-// What: lines for people on standard error and standard output; each is one write, but for texts
-// above 4 KiB, so that ranks don't tear each other. Owns: nothing. Threads: any.
-// Throws: IoError where standard output cannot be written; nobody is left to tell of standard
-// error, and a line for it is left out where nobody reads from it for 5 s.
+// Prints lines on standard error and standard output. Each line is one write (texts above 4 KiB:
+// several), so that lines of several ranks do not mix. Thread-safe. Throws IoError if standard
+// output cannot be written. A line for standard error is dropped if it cannot be written, or if no
+// process reads from there for 5 s.
 #pragma once
 
 #include <string>

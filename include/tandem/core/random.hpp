@@ -1,9 +1,8 @@
-// What: random numbers as pure functions of what they are for, so that they depend neither on the
-// number of ranks nor on the order in which they are drawn. Owns: nothing. Threads: any. Throws:
-// nothing.
+// Random numbers as pure functions of a key, independent of the number of ranks and of the order of
+// calls.
 //
 // The generator is SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators,
-// OOPSLA 2014) over a counter, keyed by hashing the parts of the key one after the other.
+// OOPSLA 2014) over a counter. The parts of the key are hashed in sequence.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// What: a pointer and a length, seen as a range (C++17 has no std::span).
-// Owns: nothing; the memory must outlive the span. Threads: as the memory. Throws: nothing.
+// A pointer and a length as a range (C++17 has no std::span). The memory must outlive the span.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What: strings for people: escaping, numbers in and out, the nearest known word.
-// Owns: nothing. Threads: any. Throws: UsageError from the parse functions.
+// Text for people: escaping, formatting and parsing of numbers, the nearest known word. The parse
+// functions throw UsageError.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What: what this program was built from. Owns: nothing. Threads: any. Throws: nothing.
+// The source version of this program and its libraries.
 #pragma once
 
 #include <string>

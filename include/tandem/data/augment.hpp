@@ -1,6 +1,5 @@
-// What: from a stored uint8 image to the floats a network sees: crop, flip, normalisation, memory
-// layout. Owns: its tables. Threads: const use from any. Throws: UsageError for an augmentation it
-// cannot read.
+// Turns a stored uint8 image into the floats of the network's input: crop, flip, normalization,
+// memory layout. Const use is thread-safe. Throws UsageError for an augmentation it cannot parse.
 //
 // The random numbers of an image are a pure function of (seed, epoch, image), so pixels do not
 // depend on ranks.

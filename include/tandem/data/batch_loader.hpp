@@ -1,7 +1,5 @@
-// What: prepares batches ahead of the consumer on one background thread.
-// Owns: the thread and the queue; the image memory stays the caller's and must outlive it.
-// Threads: next() from one thread at a time. Throws: next() rethrows what went wrong in the
-// background.
+// Prepares batches ahead of the consumer on a background thread. The caller's image memory must
+// outlive it. Call next() on one thread at a time; it rethrows the background thread's errors.
 #pragma once
 
 #include <cstdint>
@@ -36,7 +34,7 @@ struct AugmentKey {
   std::uint64_t seed = 0;
 };
 
-// Makes the batch of a request: what the background thread does, callable on its own.
+// Makes the batch of a request, as the background thread does.
 Batch make_batch(const ImagesView& view, const Transform& transform, const AugmentKey& augment,
                  BatchRequest request);
 
@@ -46,7 +44,7 @@ class BatchLoader {
 
   BatchLoader(ImagesView view, Transform transform, AugmentKey augment,
               std::unique_ptr<Sampler> sampler);
-  // The next batch in the sampler's order; nothing after the last one.
+  // The next batch in the sampler's order; absent after the last one.
   std::optional<Batch> next() { return batches_.next(); }
 
  private:

@@ -1,12 +1,11 @@
-// What: CIFAR-10 and CIFAR-100 in their published binary form, in a folder or in the published
-// archive: files of records, each one label byte (CIFAR-100: the coarse one, then the fine one) and
-// 3x32x32 pixels. CIFAR-100 gets its hundred fine labels.
-// Owns: one file's content at a time (30 or 154 MB) as long as the source lives. Threads: one per
-// object. Throws: MissingInputError, IoError; DataError naming file, offset, found and expected.
+// Reads CIFAR-10 and CIFAR-100 in their published binary form, from a folder or from the published
+// archive. A record has one label byte (CIFAR-100: coarse, then fine) and 3x32x32 pixels. CIFAR-100
+// gets its 100 fine labels. Holds one file in memory (30 or 154 MB). One thread per object. Throws
+// MissingInputError, IoError; DataError naming file, offset, found and expected.
 //
-// source_sha256 is the SHA-256 of what sha256sum prints for batches.meta.txt, data_batch_1.bin to
-// data_batch_5.bin and test_batch.bin, or for fine_label_names.txt, train.bin and test.bin, so that
-// folder and archive of the same files give the same.
+// source_sha256 is the SHA-256 of the output of sha256sum for batches.meta.txt, data_batch_1.bin to
+// data_batch_5.bin and test_batch.bin, or for fine_label_names.txt, train.bin and test.bin. Folder
+// and archive of the same files give the same value.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What: everything about a data set but its images. Owns: values. Threads: any. Throws: nothing.
+// Everything about a data set except its images.
 #pragma once
 
 #include <cstdint>

@@ -1,10 +1,10 @@
-// What: makes a picture of any size and kind an image of a data set. Owns: nothing. Threads: any.
-// Throws: UsageError for a number of channels that no picture has; DataError from fit_file().
+// Converts a picture of any size and kind to an image of a data set. Throws UsageError for an
+// unsupported number of channels; fit_file() throws DataError.
 //
-// In this order: transparency becomes white, colours become grey or grey becomes colour where the
-// data set asks for the other, and the whole picture is brought to the wanted height and width,
-// whatever its own proportions. For pictures without transparency the result is that of Pillow's
-// Image.open(FILE).convert("RGB" or "L").resize((WIDTH, HEIGHT), Image.BILINEAR), bit for bit.
+// In this order: transparency becomes white, the picture becomes gray or RGB as the data set
+// requires, and it is resized to the given height and width without keeping its aspect ratio. For
+// pictures without transparency the result is that of Pillow's Image.open(FILE).convert("RGB" or
+// "L").resize((WIDTH, HEIGHT), Image.BILINEAR), bit for bit.
 #pragma once
 
 #include <cstdint>

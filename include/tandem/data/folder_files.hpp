@@ -1,5 +1,4 @@
-// What: the files of a folder and of the folders in it. Owns: nothing. Threads: any.
-// Throws: MissingInputError, IoError.
+// The files of a folder and its subfolders. Throws MissingInputError, IoError.
 #pragma once
 
 #include <string>

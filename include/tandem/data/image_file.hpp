@@ -1,11 +1,10 @@
-// What: a picture from a PNG or JPEG file, as bytes for each pixel.
-// Owns: values. Threads: any. Throws: MissingInputError, IoError; DataError naming the file where
-// it is damaged, cut short, too large for us or for the memory, or something else.
+// Decodes a PNG or JPEG file. Throws MissingInputError, IoError; DataError naming the file if it is
+// damaged, truncated, too large for the limits or the memory, or of another type.
 //
-// Files come from anybody: nothing of a size that a file claims is allocated before it is known
-// that so few bytes can hold so many pixels, only what pixels need is parsed (no colour profiles,
-// no texts, no EXIF), and a JPEG in which a decoder would have to guess pixels is refused. Values
-// are those that Pillow reads, except that of 16-bit grey it is the upper byte.
+// Files are untrusted. Memory of a claimed size is allocated only if the file is long enough to
+// hold so many pixels. Only what pixels need is parsed (no color profiles, texts or EXIF), and a
+// JPEG whose decoder would have to guess pixels is refused. Values equal Pillow's, except that
+// 16-bit gray is reduced to its upper byte.
 #pragma once
 
 #include <cstdint>

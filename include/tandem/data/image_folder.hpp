@@ -1,12 +1,11 @@
-// What: a data set of one's own: a folder for each class with PNG and JPEG files in it.
-// Owns: the list of files; pictures are decoded when they are asked for. Threads: one per object;
-// it starts threads of its own. Throws: MissingInputError, IoError, UsageError; DataError naming
-// the file.
+// A data set of PNG and JPEG files, with a folder for each class. Pictures are decoded on request,
+// on several threads of its own. One thread per object. Throws MissingInputError, IoError,
+// UsageError; DataError naming the file.
 //
-// FOLDER/train/CLASS/… and FOLDER/test/CLASS/… (or val in place of test), or FOLDER/CLASS/… of
-// which a part becomes the test set. Classes are numbered in the order of the bytes of their names.
-// Pictures become images by fit_picture(). source_sha256 is the SHA-256 of what sha256sum prints
-// for all files, by their paths from FOLDER on, sorted by bytes.
+// The layout is FOLDER/train/CLASS/… and FOLDER/test/CLASS/… (or val instead of test), or
+// FOLDER/CLASS/…, of which a share becomes the test set. Classes are numbered by the byte order of
+// their names. fit_picture() makes the images. source_sha256 is the SHA-256 of the output of
+// sha256sum for all files, by paths relative to FOLDER, sorted by bytes.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What: the extent of one image. Owns: values. Threads: any. Throws: nothing.
+// The extent of one image.
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,5 @@
-// What: where labelled images come from before they are packed: a published form on disk, or the
-// generator of the built-in data set. Owns: what the implementation holds, until it dies.
-// Threads: one per object. Throws: DataError, MissingInputError, IoError.
+// Labeled images before they are packed: a published form on disk, or the generator of the built-in
+// data set. One thread per object. Throws DataError, MissingInputError, IoError.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// What: what a data set may be at most, for whoever writes, reads or believes one.
-// Owns: nothing. Threads: any. Throws: nothing.
+// The largest data set that tandem writes and reads.
 #pragma once
 
 #include <cstddef>

@@ -1,5 +1,5 @@
-// What: memory that several threads share for large things, so that few of them are there at once.
-// Owns: a count. Threads: any; take() waits for what others hold. Throws: nothing.
+// Bounds the memory that several threads use for large objects at a time. take() blocks until there
+// is room. Thread-safe.
 #pragma once
 
 #include <condition_variable>
@@ -14,7 +14,7 @@ class MemoryBudget {
   MemoryBudget(const MemoryBudget&) = delete;
   MemoryBudget& operator=(const MemoryBudget&) = delete;
 
-  // What one thread holds; given back by the destructor.
+  // The share of one thread, returned by the destructor.
   class Share {
    public:
     explicit Share(MemoryBudget& budget) : budget_(budget) {}
@@ -22,7 +22,7 @@ class MemoryBudget {
     Share(const Share&) = delete;
     Share& operator=(const Share&) = delete;
 
-    // Once. Whoever asks for more than there is in all works alone.
+    // Call it once. A request above the total waits until no other thread holds any.
     void take(std::uint64_t bytes) { held_ = budget_.take(bytes); }
 
    private:

@@ -1,8 +1,8 @@
-// What: MNIST, and the sets published in its form (Fashion-MNIST, KMNIST): four IDX files, plain or
-// gzip. Owns: the files' content as long as the source lives. Threads: one per object.
-// Throws: MissingInputError, IoError; DataError naming file, offset, found and expected.
+// Reads MNIST and the sets published in its form (Fashion-MNIST, KMNIST): four IDX files, plain or
+// gzip, which it holds in memory. One thread per object. Throws MissingInputError, IoError;
+// DataError naming file, offset, found and expected.
 //
-// source_sha256 is the SHA-256 of what `sha256sum` prints for the four files, uncompressed, under
+// source_sha256 is the SHA-256 of the output of `sha256sum` for the four uncompressed files under
 // the names train-images-idx3-ubyte, train-labels-idx1-ubyte, t10k-images-idx3-ubyte and
 // t10k-labels-idx1-ubyte, in this order.
 #pragma once

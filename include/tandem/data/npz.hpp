@@ -1,14 +1,12 @@
-// What: a data set as numpy.savez and savez_compressed write it: arrays of images and of labels in
-// one .npz file. Owns: the arrays, uncompressed, as long as the source lives. Threads: one per
-// object. Throws: MissingInputError, IoError, UsageError; DataError naming file and array, found
-// and expected.
+// Reads a data set from an .npz file of numpy.savez or savez_compressed. Holds the uncompressed
+// arrays in memory. One thread per object. Throws MissingInputError, IoError, UsageError; DataError
+// naming file and array, found and expected.
 //
-// Names of the arrays: train_images, train_labels, test_images, test_labels (as MedMNIST has them);
-// or x_train, y_train, x_test, y_test (as Keras has them); or images and labels, of which a part
-// becomes the test set, as where the test arrays of the others are missing. Other arrays are not
-// looked at. Images are uint8 [N, H, W], [N, H, W, C] or [N, C, H, W] with 1 or 3 channels, labels
-// whole numbers [N] or [N, 1] from 0 on. source_sha256 is the SHA-256 of what sha256sum prints for
-// the .npy members, in the order above.
+// Array names: train_images, train_labels, test_images, test_labels (as in MedMNIST); or x_train,
+// y_train, x_test, y_test (as in Keras); or images and labels. Without test arrays a share of the
+// images becomes the test set. Other arrays are ignored. Images are uint8 [N, H, W], [N, H, W, C]
+// or [N, C, H, W] with 1 or 3 channels, labels are integers [N] or [N, 1] from 0. source_sha256 is
+// the SHA-256 of the output of sha256sum for the .npy members, in the order above.
 #pragma once
 
 #include <cstdint>

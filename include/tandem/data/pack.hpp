@@ -1,8 +1,7 @@
-// What: turns a data set in a published form, one's own images, or the built-in set into a packed
-// file.
-// Owns: nothing. Threads: one at a time in a process; SIGINT, SIGTERM and SIGHUP end it cleanly.
-// Throws: UsageError, MissingInputError, DataError, CannotCreateError, IoError; Error 128 + n when
-// signal n arrived. In every case nothing is left behind, and an older output is left as it was.
+// Converts a data set in a published form, a folder of images or the built-in set to a packed file.
+// One call at a time in a process; SIGINT, SIGTERM and SIGHUP end it cleanly. Throws UsageError,
+// MissingInputError, DataError, CannotCreateError, IoError; Error 128 + n after signal n. On an
+// error no file is left behind, and an older output is unchanged.
 #pragma once
 
 #include <cstdint>

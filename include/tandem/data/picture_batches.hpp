@@ -1,7 +1,6 @@
-// What: picture files as normalised batches, decoded by several threads ahead of the consumer.
-// Owns: the batch under way and the list of files. Threads: next() from one thread at a time; the
-// list of files is asked from a thread of its own. Throws: next() rethrows what is no fault of a
-// single file, such as what the list throws.
+// Picture files as normalized batches, decoded by several threads ahead of the consumer. Call
+// next() on one thread at a time; a background thread reads the list of files. next() rethrows
+// errors that do not belong to a single file, such as those of the list.
 #pragma once
 
 #include <atomic>
@@ -34,7 +33,7 @@ struct PictureBatch {
   std::size_t size() const { return files.size(); }
 };
 
-// Gives one path after the other until there is no more.
+// Returns the next path; absent after the last one.
 using NextFile = std::function<std::optional<std::string>()>;
 
 class PictureBatches {
@@ -43,13 +42,13 @@ class PictureBatches {
   // `transform`, which is for the same shape, normalises them.
   PictureBatches(NextFile next_file, ImageShape shape, Transform transform, std::size_t size,
                  int threads);
-  // Waits for the pictures and the line of the list under way, not for a whole batch.
+  // Waits for the current pictures and the current line of the list, not for a whole batch.
   ~PictureBatches();
   PictureBatches(const PictureBatches&) = delete;
   PictureBatches& operator=(const PictureBatches&) = delete;
 
-  // In the order of the list; nothing after the last one. What the list throws comes after the
-  // files that it gave before.
+  // In the order of the list; absent after the last one. An error of the list is thrown after its
+  // earlier files.
   std::optional<PictureBatch> next();
 
  private:

@@ -1,6 +1,5 @@
-// What: makes things ahead of their consumer on one background thread.
-// Owns: the thread and the queue. Threads: next() from one thread at a time; `make` runs on the
-// background thread alone. Throws: next() rethrows what `make` threw, after what it made before.
+// Produces items ahead of their consumer on a background thread. `make` runs on that thread only.
+// Call next() on one thread at a time; it rethrows what `make` threw, after the items made before.
 #pragma once
 
 #include <condition_variable>
@@ -21,13 +20,13 @@ namespace tandem::data {
 template <typename T>
 class Prefetcher {
  public:
-  // Calls `make` until it gives nothing, at most `ahead` things before they are asked for.
+  // Calls `make` until it returns nothing, at most `ahead` items before they are needed.
   Prefetcher(std::function<std::optional<T>()> make, std::size_t ahead, std::string thread_name)
       : make_(std::move(make)), ahead_(ahead), thread_([this, name = std::move(thread_name)] {
           name_this_thread(name.c_str());
           produce();
         }) {}
-  // May run at any time: the thread ends after what it is making.
+  // May run at any time; the thread ends after its current item.
   ~Prefetcher() {
     {
       const std::lock_guard<std::mutex> lock(mutex_);
@@ -39,7 +38,7 @@ class Prefetcher {
   Prefetcher(const Prefetcher&) = delete;
   Prefetcher& operator=(const Prefetcher&) = delete;
 
-  // The next one in the order of making; nothing after the last.
+  // The next item; absent after the last one.
   std::optional<T> next() {
     std::unique_lock<std::mutex> lock(mutex_);
     changed_.wait(lock, [this] { return !ready_.empty() || finished_; });

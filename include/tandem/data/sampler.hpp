@@ -1,10 +1,10 @@
-// What: which images go into which step of which epoch on which rank, as pure functions of plain
-// integers. Owns: the order of one epoch. Threads: one per object. Throws: nothing.
+// The images of each step, epoch and rank, as pure functions of integers. Holds the order of one
+// epoch. One thread per object. Does not throw.
 //
 // A global batch is a run of consecutive images of the epoch's permutation, so it holds the same
-// images at any number of ranks. It is dealt to ranks in slices of ceil or floor of n/P, and a
-// rank's slice to its micro-batches likewise; or, with virtual ranks, to so many shards, of which
-// each rank has equally many consecutive ones.
+// images at any number of ranks. Ranks get slices of ceil(n/P) or floor(n/P) images, and
+// micro-batches slices of these. With virtual ranks the batch is cut into shards, of which each
+// rank has the same number of consecutive ones.
 #pragma once
 
 #include <cstdint>
@@ -22,7 +22,7 @@ struct Slice {
 // longer.
 Slice slice_of(std::uint64_t count, std::uint64_t index, std::uint64_t slices);
 
-// What one batch is made of.
+// The content of one batch.
 struct BatchRequest {
   std::uint64_t step = 0;          // 0 is the first of the run; in evaluation the batch's number
   std::uint64_t epoch = 0;         // 0 is the first; keys the augmentation
@@ -30,7 +30,7 @@ struct BatchRequest {
   std::vector<std::uint32_t> images;  // this rank's; may be empty
 };
 
-// Gives one request after the other until there is no more.
+// Returns the next request; absent after the last one.
 class Sampler {
  public:
   virtual ~Sampler() = default;
@@ -48,13 +48,13 @@ struct TrainingPlan {
   std::uint64_t first_step = 0;  // where a resumed run goes on
 
   std::uint64_t steps_per_epoch() const;
-  // How many requests a step has on each of `world` ranks: micro-batches, or shards.
+  // Requests per step and rank in a job of `world` ranks: micro-batches, or shards.
   std::uint64_t micro_batches_of_rank(int world) const;
-  // Images that the global batch of `step` holds.
+  // Images in the global batch of `step`.
   std::uint64_t images_in_step(std::uint64_t step) const;
 };
 
-// plan.micro_batches_of_rank(world) requests a step.
+// Gives plan.micro_batches_of_rank(world) requests per step.
 class TrainingSampler final : public Sampler {
  public:
   // rank in [0, world)

@@ -1,6 +1,6 @@
-// What: the built-in data set: ten classes of drawn shapes on 3x32x32 pixels, with random colours,
-// place, size, slant, rotation, a bar that may hide a part, and noise. Owns: nothing but its
-// parameters. Threads: any. Throws: UsageError for a number of images that cannot be made.
+// The built-in data set: ten classes of drawn shapes on 3x32x32 pixels, with random colors,
+// position, size, slant, rotation, an occluding bar and noise. Throws UsageError for an impossible
+// number of images.
 //
 // An image is a pure function of (seed, split, index), the same bits on every machine: only
 // integers and correctly rounded operations (+ - * /) draw it. Image i shows class i modulo 10.

@@ -1,6 +1,6 @@
-// What: the 512 bytes at the start of a packed file that prove the rest intact before the HDF5
-// library parses it; they do not prove where it comes from. Owns: values. Threads: any. Throws:
-// DataError for a file that is damaged or no packed data set at all; IoError.
+// The first 512 bytes of a packed file. Their digest shows that the rest is intact before HDF5
+// parses it; it does not authenticate the origin. Throws DataError for a file that is damaged or no
+// packed data set; IoError.
 //
 // Layout, integers little-endian: 0 magic "tandem-dataset\r\n"; 16 version 1 (u32); 20 size of the
 // block, 512 (u32); 24 length of the rest (u64); 32 SHA-256 of the rest (64 hex digits, so that

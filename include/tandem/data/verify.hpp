@@ -1,6 +1,6 @@
-// What: the complete proof of a packed file, and the seal for one that was packed by other means.
-// Owns: nothing. Threads: one at a time in a process. Throws: DataError naming the first fault,
-// MissingInputError, CannotCreateError, IoError.
+// Verifies a packed file completely, and seals one that other software packed. One call at a time
+// in a process. Throws DataError naming the first fault, MissingInputError, CannotCreateError,
+// IoError.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// What: bfloat16, the upper half of a float, as plain bits.
-// Owns: nothing. Threads: any. Throws: nothing.
+// bfloat16, the upper half of a float, as plain bits.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@ inline float float_of_bfloat16(std::uint16_t bits) {
   return value;
 }
 
-// Round to nearest, ties to even; any not-a-number becomes a quiet one.
+// Rounds to nearest, ties to even; NaN becomes a quiet NaN.
 inline std::uint16_t bfloat16_of_float(float value) {
   std::uint32_t bits = 0;
   std::memcpy(&bits, &value, sizeof bits);

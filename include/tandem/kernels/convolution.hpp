@@ -1,12 +1,11 @@
-// What: a convolution of bfloat16 images, its gradient by the images and that by the filters, as
-// products of matrices of 32 x 32 numbers: by AMX, or by plain loops that show what those compute.
-// Owns: nothing. Threads: any; work is shared out by the caller's ForEach. Throws: std::bad_alloc,
-// and what the ForEach throws.
+// Convolution of bfloat16 images, and its gradients by images and by filters, as products of 32 x
+// 32 matrices: by AMX, or by plain loops with the same result layout. Thread-safe; the caller's
+// ForEach distributes the work. Throws std::bad_alloc and what the ForEach throws.
 //
-// A matrix takes one pixel of 32 images at a time, so a filter's taps meet whole matrices whatever
-// the size of an image, and what lies outside of it is left out instead of multiplied by zeros.
-// Batches that do not fill 32 images, and channels and filters that do not fill 32, cost as much as
-// if they did. Sums are fp32, in an order that the sizes alone decide.
+// A matrix holds one pixel position of 32 images. So a filter's taps meet whole matrices at any
+// image size, and taps outside the image are skipped instead of multiplied by zeros. A batch is
+// padded to a multiple of 32 images; channels and filters likewise. Sums are fp32, in an order that
+// depends on the sizes only.
 #pragma once
 
 #include <cstddef>
@@ -27,13 +26,13 @@ struct ConvolutionSizes {
   std::size_t out_width() const { return (width + 2 * padding - side) / stride + 1; }
 };
 
-// Calls task(0) to task(count - 1), each once, on any threads, and returns after the last.
+// Calls each of task(0) to task(count - 1) once, on any threads, and returns after the last.
 using ForEach =
     std::function<void(std::size_t count, const std::function<void(std::size_t)>& task)>;
 
 bool has_amx();
 
-// Whether a filter's line, with all its channels, is one row of a matrix: of few channels, stride 1
+// Whether one row of a matrix is a whole filter row with all channels: for few channels, stride 1
 // and no padding.
 bool folds(const ConvolutionSizes& sizes);
 
@@ -42,13 +41,13 @@ bool folds(const ConvolutionSizes& sizes);
 // likewise.
 class Convolution {
  public:
-  // `with_amx`: only where has_amx().
+  // `with_amx` requires has_amx().
   Convolution(const ConvolutionSizes& sizes, bool with_amx, ForEach for_each);
 
-  // `bias`: of each filter, or null.
+  // `bias`: one per filter, or null.
   void forward(const std::uint16_t* images, const std::uint16_t* filters, const float* bias,
                std::uint16_t* out) const;
-  // Writes `out` whole: of all images.
+  // Overwrites all of `out`.
   void image_gradient(const std::uint16_t* gradient, const std::uint16_t* filters,
                       std::uint16_t* out) const;
   void filter_gradient(const std::uint16_t* images, const std::uint16_t* gradient,

@@ -1,10 +1,9 @@
-// What: TANDEM_CLONES, put before a function with a plain loop over an array.
-// Owns: nothing. Threads: any. Throws: nothing.
+// TANDEM_CLONES, an attribute for functions with a plain loop over an array. Such loops are
+// compiled for several instruction sets, one of which is chosen at load time. x86-64-v4 is AVX-512
+// with AVX512BW, which loops over 8 and 16 bits need; GCC 11 does not know it.
 //
-// Such loops are compiled for several instruction sets and chosen at load time: x86-64-v4 is
-// AVX-512 with what loops over 8 and 16 bits need of it (AVX512BW); GCC 11 does not know it.
-// Contraction to fused multiply-adds is off for the whole project, so every clone rounds alike.
-// Sanitizers start too late for the choosing.
+// The project is compiled without contraction to fused multiply-adds, so every clone rounds alike.
+// Sanitizers start too late for the selection, so they get no clones.
 #pragma once
 
 #if defined(__x86_64__) && !defined(TANDEM_SANITIZED) && !defined(__clang__) && __GNUC__ < 12

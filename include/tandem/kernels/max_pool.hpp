@@ -1,9 +1,8 @@
-// What: 2x2 max-pooling of bfloat16 images whose channels lie side by side, which remembers its
-// argmaxes in a byte each and writes its gradient once.
-// Owns: nothing. Threads: any. Throws: nothing.
+// 2x2 max pooling of bfloat16 images in channels-last layout. Stores each argmax in one byte and
+// writes the gradient once.
 //
-// All arrays of activations hold bits of bfloat16 numbers, pixel by pixel, `channels` to a pixel,
-// of one image. Of odd sizes the last line is left out.
+// All arrays of activations hold bits of bfloat16 values of one image, pixel by pixel, `channels`
+// to a pixel. An odd last row or column is ignored.
 #pragma once
 
 #include <cstddef>
@@ -11,12 +10,11 @@
 
 namespace tandem::kernels {
 
-// argmax: 2 * row + column of the first of the largest (of the last that is no number); as many as
-// results.
+// argmax: 2 * row + column of the first maximum (of the last NaN), one per result.
 void max_pool(const std::uint16_t* in, std::size_t height, std::size_t width, std::size_t channels,
               std::uint16_t* out, std::uint8_t* argmax);
 
-// height, width: of the image that was pooled. out: of its size; 0 for what was not chosen.
+// height, width: of the input image. out: of the same size; 0 except at the argmax.
 void max_pool_gradient(const std::uint16_t* gradient, const std::uint8_t* argmax,
                        std::size_t height, std::size_t width, std::size_t channels,
                        std::uint16_t* out);

@@ -1,9 +1,8 @@
-// What: batch normalization with its GELU of bfloat16 images whose channels lie side by side: one
-// pass forward, two backward.
-// Owns: nothing. Threads: any. Throws: nothing.
+// Batch normalization fused with GELU, for bfloat16 images in channels-last layout: one pass
+// forward, two backward.
 //
-// All arrays of activations hold bits of bfloat16 numbers, pixel by pixel, `channels` to a pixel.
-// What is normalized is rounded to bfloat16 before GELU looks it up, as if the two were apart.
+// All arrays of activations hold bits of bfloat16 values, pixel by pixel, `channels` to a pixel.
+// The normalized value is rounded to bfloat16 before GELU, as in separate layers.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +17,8 @@ namespace tandem::kernels {
 void normalized_gelu(const GeluTables& tables, const std::uint16_t* in, std::size_t pixels,
                      std::size_t channels, Normalization to, std::uint16_t* out);
 
-// passed = gradient * gelu'(scale * in + shift), rounded; adds for each channel its sum, and that
-// of its products with `in` less `mean`.
+// passed = gradient * gelu'(scale * in + shift), rounded. Adds to each channel's sum, and to the
+// sum of its products with `in` - `mean`.
 void normalized_gelu_gradient(const GeluTables& tables, const std::uint16_t* in,
                               const std::uint16_t* gradient, std::size_t pixels,
                               std::size_t channels, Normalization to, const float* mean,

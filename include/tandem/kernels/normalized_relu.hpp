@@ -1,10 +1,9 @@
-// What: batch normalization with its ReLU, and with 2x2 max-pooling too, of bfloat16 images whose
-// channels lie side by side: loops that read activations once where a library reads them for each
-// operation, and that write no gradient of what pooling left out.
-// Owns: nothing. Threads: any. Throws: nothing.
+// Batch normalization fused with ReLU, optionally also with 2x2 max pooling, for bfloat16 images in
+// channels-last layout. Activations are read once, and no gradient is written for values that
+// pooling dropped.
 //
-// Arithmetic is fp32, each result rounded once. All arrays of activations hold bits of bfloat16
-// numbers, pixel by pixel, `channels` to a pixel.
+// Arithmetic is fp32, and each result is rounded once. All arrays of activations hold bits of
+// bfloat16 values, pixel by pixel, `channels` to a pixel.
 #pragma once
 
 #include <cstddef>
@@ -12,11 +11,11 @@
 
 namespace tandem::kernels {
 
-// Of each channel the mean and the sum of squares of what differs from it, over `pixels` > 0.
+// Mean of each channel and sum of squared deviations, over `pixels` > 0.
 void channel_moments(const std::uint16_t* in, std::size_t pixels, std::size_t channels, float* mean,
                      float* squares);
 
-// Of each channel: result = max(0, scale * in + shift).
+// Per channel: result = max(0, scale * in + shift).
 struct Normalization {
   const float* scale = nullptr;
   const float* shift = nullptr;
@@ -25,14 +24,14 @@ struct Normalization {
 void normalized_relu(const std::uint16_t* in, std::size_t pixels, std::size_t channels,
                      Normalization to, std::uint16_t* out);
 
-// Of one image; of odd sizes the last line is left out. argmax: 2 * row + column of the first of
-// the largest (of the last that is no number), 4 where none is above 0; as many as results.
+// One image; an odd last row or column is ignored. argmax: 2 * row + column of the first maximum
+// (of the last NaN), 4 if none is above 0; one per result.
 void pooled_normalized_relu(const std::uint16_t* in, std::size_t height, std::size_t width,
                             std::size_t channels, Normalization to, std::uint16_t* out,
                             std::uint8_t* argmax);
 
-// Adds for each channel, of the gradients that ReLU passes on: their sum, and the sum of their
-// products with what they belong to less `mean`.
+// Adds for each channel, over the gradients that ReLU passes: their sum, and the sum of their
+// products with `in` - `mean`.
 void add_gradient_sums(const std::uint16_t* in, const std::uint16_t* gradient, std::size_t pixels,
                        std::size_t channels, Normalization to, const float* mean, float* sum,
                        float* product);
@@ -40,7 +39,7 @@ void add_pooled_gradient_sums(const std::uint16_t* in, const std::uint16_t* grad
                               const std::uint8_t* argmax, std::size_t height, std::size_t width,
                               std::size_t channels, const float* mean, float* sum, float* product);
 
-// out = scale * (gradient that ReLU passes on) + slope * in + offset, slope and offset of each
+// out = scale * (gradient that ReLU passes) + slope * in + offset, with slope and offset per
 // channel.
 struct Correction {
   const float* slope = nullptr;

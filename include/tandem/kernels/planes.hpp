@@ -1,5 +1,5 @@
-// What: fp32 images, a plane for each channel, as bfloat16 ones whose channels lie side by side,
-// and back. Owns: nothing. Threads: any. Throws: std::bad_alloc.
+// Converts fp32 images with one plane per channel to bfloat16 in channels-last layout, and back.
+// Throws std::bad_alloc.
 #pragma once
 
 #include <cstddef>
@@ -7,7 +7,7 @@
 
 namespace tandem::kernels {
 
-// Of one image. Rounds to nearest, ties to even.
+// One image. Rounds to nearest, ties to even.
 void pixels_of_planes(const float* planes, std::size_t channels, std::size_t pixels,
                       std::uint16_t* out);
 void planes_of_pixels(const std::uint16_t* in, std::size_t channels, std::size_t pixels,

@@ -1,5 +1,4 @@
-// What: what is left of a bfloat16 layer beside its products: ReLU, its gradient, and the bias's.
-// Owns: nothing. Threads: any. Throws: nothing.
+// ReLU of bfloat16 values, its gradient, and the gradient of a layer's bias.
 #pragma once
 
 #include <cstddef>
@@ -7,9 +6,9 @@
 
 namespace tandem::kernels {
 
-// In place: what is below 0 becomes 0; what is no number stays.
+// In place: negative values become 0; NaN propagates.
 void relu(std::uint16_t* values, std::size_t size);
-// out = gradient where `values`, the results of ReLU, are not 0; else 0.
+// out = gradient where `values`, the results of ReLU, are nonzero; else 0.
 void relu_gradient(const std::uint16_t* values, const std::uint16_t* gradient, std::uint16_t* out,
                    std::size_t size);
 // Adds each row to `sums`.

@@ -1,11 +1,11 @@
-// What: the run as a person sees it: on a terminal one line redrawn in place, in a pipe or a log
-// plain lines at least every ten seconds; on request a line for each rank. Owns: a thread.
-// Threads: the sink's functions one at a time; its own thread writes while they don't.
-// Throws: nothing; where standard output cannot be written, one warning says so.
+// The progress of a run for people: a terminal line redrawn in place, or, in a pipe or a log, plain
+// lines at least every ten seconds; on request also a line for each rank. Call the sink's functions
+// on one thread at a time; a thread of its own writes between the calls. Does not throw; if
+// standard output cannot be written, it warns once.
 //
-// All of it comes from rank 0, in one write a line and, but for the live line where standard output
-// is a file, to one stream: launchers carry the streams of the ranks in pieces, and lines that come
-// from several of them tear each other.
+// Rank 0 prints everything, each line in one write and to one stream (the live line excepted if
+// standard output is a file). Launchers forward the streams of ranks in pieces, so lines from
+// several ranks would mix.
 #pragma once
 
 #include <chrono>
@@ -25,7 +25,7 @@ namespace tandem::metrics {
 
 enum class ProgressStyle { kQuiet, kNone, kLines, kLive };
 
-// What rank 0 does at this moment.
+// The current activity of rank 0.
 struct Position {
   std::uint64_t step = 0;  // done
   std::string activity;    // "evaluation"; empty: steps
@@ -61,7 +61,7 @@ class ConsoleSink final : public Sink {
   using Clock = std::chrono::steady_clock;
 
   void watch();
-  // These three with the mutex held.
+  // These three require the mutex.
   void refresh(Clock::time_point now);
   ProgressView view(Clock::time_point now) const;
   void print_ranks(const std::string& what, const std::vector<RankRecord>& ranks);

@@ -1,5 +1,4 @@
-// What: few points of many, so that none of their peaks is lost. Owns: nothing. Threads: any.
-// Throws: nothing.
+// Reduces many points to few without losing their peaks.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +8,8 @@
 
 namespace tandem::metrics {
 
-// Of each group of neighbours the point with the lowest and the one with the highest `value_of`,
-// and the first and the last of all; in order, and no others. A group without a finite value keeps
-// its first.
+// Keeps the lowest and the highest `value_of` of each group of neighbors, and the first and the
+// last point of all, in order. A group without a finite value keeps its first point.
 template <typename Point, typename GroupOf, typename ValueOf>
 std::vector<Point> keep_extremes(const std::vector<Point>& points, GroupOf group_of,
                                  ValueOf value_of) {

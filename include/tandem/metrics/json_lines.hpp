@@ -1,7 +1,6 @@
-// What: metrics.jsonl and the same of each rank, one JSON object a line (docs/formats.md).
-// Owns: the open files. Threads: one at a time, and one more for sync(). Throws: CannotCreateError
-// from the constructor, IoError from supersede_after(); a line that cannot be written later is left
-// out with a warning.
+// Writes metrics.jsonl and the file of each rank, one JSON object per line (docs/formats.md). One
+// thread at a time, besides sync(). The constructor throws CannotCreateError, supersede_after()
+// IoError; a line that cannot be written later is dropped with a warning.
 #pragma once
 
 #include <atomic>
@@ -19,8 +18,8 @@ namespace tandem::metrics {
 
 class JsonLinesSink final : public Sink {
  public:
-  // Adds to `path`, and to one file for each rank; they are made where they do not exist. Of many
-  // ranks the files of the first stay open.
+  // Appends to `path` and to one file per rank, creating them if necessary. With many ranks only
+  // the files of the first ones stay open.
   JsonLinesSink(const std::string& path, std::vector<std::string> rank_paths);
 
   // Moves the end of a file of any size to `name` below `aside`: everything from the first step,
@@ -40,8 +39,8 @@ class JsonLinesSink final : public Sink {
     std::string path;
     std::optional<File> file;  // absent: opened for each line
   };
-  // Each line is one write, so that a reader never sees half a line of a living run. One that
-  // cannot be written is left out: metrics are not worth the end of training.
+  // Each line is one write, so that a reader of a running run never sees half a line. A line that
+  // cannot be written is dropped: metrics must not end training.
   void write(Output& output, const Json& line);
   // Warns once if a call fails.
   void warn_of_failure(const std::function<void()>& call);

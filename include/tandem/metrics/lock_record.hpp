@@ -1,7 +1,6 @@
-// What: the text of run.lock, and the decisions from it: whether a run may start, and whether a
-// running one still owns its folder. Owns: values. Threads: any. Throws: nothing.
-//
-// The decisions are pure functions of the text, so their tests need neither hosts nor time.
+// The text of run.lock, and the decisions from it: whether a run may start, and whether a running
+// one still owns its folder. The decisions are pure functions of the text, so their tests need
+// neither hosts nor time.
 #pragma once
 
 #include <cstdint>
@@ -25,7 +24,7 @@ struct LockRecord {
   static LockRecord of_this_process();
   // Absent if `text` is no record. Old programs wrote the first line alone, which is accepted.
   static std::optional<LockRecord> parse(const std::string& text);
-  // The same length at each heartbeat, so that one overwrites the other.
+  // The length is constant, so that each heartbeat overwrites the previous one.
   std::string text() const;
   std::string owner() const;  // "process 4711 on node8"
 };

@@ -1,5 +1,5 @@
-// What: how far a run is, as one line for people: fitted to the width of a terminal, or whole, for
-// a log; and one line for each rank. Owns: values. Threads: any. Throws: nothing.
+// The progress of a run as one line, fitted to the width of a terminal or complete for a log, and
+// one line per rank.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ struct ProgressView {
   std::optional<StepRecord> latest =
       std::nullopt;  // loss, accuracy, images/s and ranks come from it
   double seconds_left = 0;
-  std::string activity = {};  // "evaluation", where it is not steps that are made
+  std::string activity = {};  // "evaluation"; empty: steps
 };
 
 // At most `width` columns of ASCII:
@@ -31,9 +31,9 @@ std::string fit_progress(const ProgressView& view, std::size_t width, bool colou
 // The same, with the step and without a bar.
 std::string progress_in_log(const ProgressView& view);
 
-// "epoch 3/10", of the epochs that are done or under way.
+// "epoch 3/10", counting the current one.
 std::string epoch_text(double epoch, double total_epochs);
-// Of a diverged network, or where every step was left out, there is none.
+// A diverged network, or skipped steps only, have no loss.
 std::string loss_text(double loss);
 
 // "  loss 1.2345  1,234 images/s  52.0 ms/step: data 1.0, compute 40.5, exchange 10.2"

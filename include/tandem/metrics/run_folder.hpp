@@ -1,5 +1,5 @@
-// What: the folder that a run leaves behind: where its files are, and the small ones that describe
-// it. Owns: the lock on it. Threads: one at a time, on rank 0. Throws: UsageError (run id),
+// The folder of a run: the paths of its files, and the small files that describe the run. Holds the
+// lock on the folder. One thread at a time, on rank 0. Throws UsageError (run id),
 // CannotCreateError, IoError.
 #pragma once
 
@@ -22,9 +22,9 @@ std::string make_run_id();
 
 class RunFolder {
  public:
-  // Finds out whether create() would work, without leaving anything behind but `runs_dir` itself.
+  // Checks whether create() would work; creates at most `runs_dir` itself.
   static void require_free(const std::string& runs_dir, const std::string& run_id);
-  // Makes `runs_dir`/`run_id`; where it exists already, CannotCreateError and nothing is touched.
+  // Creates `runs_dir`/`run_id`; CannotCreateError if it exists, which is then unchanged.
   static RunFolder create(const std::string& runs_dir, const std::string& run_id,
                           LockSettings lock = {});
   static bool exists(const std::string& runs_dir, const std::string& run_id);
@@ -47,21 +47,21 @@ class RunFolder {
   std::string report_path() const { return path_ + "/report.html"; }
   std::string checkpoints_path() const { return path_ + "/checkpoints"; }
   std::string safetensors_path() const { return path_ + "/model/model.safetensors"; }
-  // Where --model names a file, a copy of it.
+  // The copy of the file that --model names.
   std::string network_path() const { return path_ + "/model/network.pt"; }
   // model/cifar_net.pth for the data set cifar10, model/<data set>_net.pth otherwise.
   std::string pth_path(const std::string& dataset_name) const;
 
   void write_config(const std::string& ini) const;
-  // The content of the file that the network comes from.
+  // Writes the content of the network's file.
   void write_network(const std::string& bytes) const;
   void write_manifest(const Json& manifest) const;
-  // What an earlier segment wrote; null where there is none that can be read.
+  // The manifest of an earlier segment; null if it cannot be read.
   Json read_manifest() const;
   Json read_summary() const;
   // Written last: its presence says that the run has ended.
   void write_summary(const Json& summary) const;
-  // What the model answered in its last evaluation.
+  // Writes the results of the last evaluation.
   void write_evaluation(const Json& evaluation) const;
   // Whether the file holds the evaluation after `step`.
   bool has_evaluation_after(std::uint64_t step) const;

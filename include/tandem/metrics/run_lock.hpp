@@ -1,10 +1,11 @@
-// What: keeps a second run out of a run folder, also where the file system's locks hold on one host
-// only: an open-file-description lock on run.lock, which the kernel drops with the process, and in
-// the file the owner and a heartbeat (lock_record.hpp). Owns: the open file, and the thread that
-// beats; the file is never deleted, because a file that comes and goes can be locked twice.
-// Threads: make and destroy it on rank 0's main thread. Throws: CannotCreateError where another
-// process holds it or it cannot be written, IoError where it cannot be read, std::system_error
-// where there is no thread.
+// Keeps a second run out of a run folder, even if the file system's locks work within one host
+// only. It takes an open-file-description lock on run.lock, which the kernel drops with the
+// process, and writes owner and heartbeat into the file (lock_record.hpp). The file is never
+// deleted: a file that comes and goes can be locked twice.
+//
+// Construct and destroy it on rank 0's main thread; a thread of its own writes the heartbeat.
+// Throws CannotCreateError if another process holds the lock or the file cannot be written, IoError
+// if it cannot be read, std::system_error if no thread can start.
 #pragma once
 
 #include <functional>
@@ -36,7 +37,8 @@ class RunLock {
   RunLock(RunLock&& other) noexcept;
   RunLock& operator=(RunLock&& other) noexcept;
 
-  // Whether somebody holds the lock of `folder`, as far as its file system tells. Leaves nothing.
+  // Whether a process holds the lock of `folder`, as far as its file system reports it. Changes
+  // nothing.
   static bool is_held(const std::string& folder);
   // Whether `folder` has a run.lock that a run wrote.
   static bool is_in(const std::string& folder);

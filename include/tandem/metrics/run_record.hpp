@@ -1,6 +1,6 @@
-// What: a run folder as it is read back: while the run goes on, after it has ended, after it was
-// killed. Owns: values, and no lock. Threads: any. Throws: MissingInputError where there is no such
-// folder, DataError where it is none of a run; what cannot be read in it is one of its `faults`.
+// Reads a run folder while the run goes on, after it ended, or after it was killed. Takes no lock.
+// Throws MissingInputError if the folder is missing, DataError if it belongs to no run; files that
+// cannot be read are listed in `faults`.
 #pragma once
 
 #include <string>
@@ -14,7 +14,7 @@ namespace tandem::metrics {
 struct RunRecord {
   std::string path;    // as it was given, without slashes at the end
   std::string run_id;  // of the manifest, else the folder's name
-  // Null where there is none that can be read; else an object.
+  // Null if it cannot be read; else an object.
   Json manifest;
   Json summary;
   Json evaluation;
@@ -22,15 +22,15 @@ struct RunRecord {
   bool is_locked = false;                                   // some process works in the folder
   std::vector<std::string> faults;
 
-  // "completed", "stopped" or "failed" as its summary says; without one "running", or "unfinished"
-  // where nobody is seen to work in the folder.
+  // The state in its summary: "completed", "stopped" or "failed". Without a summary "running", or
+  // "unfinished" if no process holds the folder.
   std::string state() const;
-  // Of its config; empty where there is none.
+  // An option of its config; empty if absent.
   std::string option(const std::string& name) const;
-  // Unix seconds; not a number where the manifest does not say.
+  // Unix seconds; NaN if the manifest has none.
   double started() const;
   std::string metrics_path() const { return path + "/metrics.jsonl"; }
-  // By rank.
+  // Paths of the ranks' metrics, by rank.
   std::vector<std::pair<int, std::string>> rank_metrics() const;
 };
 

@@ -1,6 +1,5 @@
-// What: a field over steps as it is read from a file of any length: sums of all its samples, and,
-// of more than there is room for, those that a drawing needs. Owns: values. Threads: one at a time.
-// Throws: nothing.
+// A field over the steps of a file of any length: sums of all samples, and a bounded number of
+// samples for a drawing. One thread at a time.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +10,21 @@ namespace tandem::metrics {
 
 struct Sample {
   double step;
-  double epoch;  // not a number where its line has none
-  double value;  // not a number where the file says null
+  double epoch;  // NaN if its line has none
+  double value;  // NaN for null in the file
 };
 
 class SampleSeries {
  public:
-  // More of them are thinned, again and again: of each stretch of steps, all equally long, the
+  // Above this number samples are thinned repeatedly: of each of equally long ranges of steps the
   // lowest and the highest value stay, and the first and the last sample of all.
   static constexpr std::size_t kMax = std::size_t{1} << 15;
 
-  // `steps`: that the sample speaks of.
+  // `steps`: the number that the sample covers.
   void add(const Sample& sample, double steps);
 
   const std::vector<Sample>& samples() const { return samples_; }
-  // Of all finite values, those that were thinned out included; not a number where there are none.
+  // The mean of all finite values, thinned ones included; NaN if there are none.
   double mean() const { return sum_ / count_; }
   double mean_per_step() const { return weighted_sum_ / weight_; }
   double highest() const { return highest_; }

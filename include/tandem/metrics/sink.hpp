@@ -1,7 +1,6 @@
-// What: what a run reports, reduced over ranks, and the interface of whatever shows or keeps it.
-// Owns: values. Threads: that of the training loop. Throws: IoError from a sink that cannot write.
-//
-// Only rank 0 has sinks. Accuracies are fractions in [0, 1], times are seconds.
+// The records of a run, reduced over ranks, and the interface of their consumers. Only rank 0 has
+// sinks; they are called on the thread of the training loop. Accuracies are fractions in [0, 1],
+// times are seconds. A sink that cannot write throws IoError.
 #pragma once
 
 #include <cstdint>
@@ -49,7 +48,7 @@ struct EvaluationRecord {
   std::optional<double> views_accuracy{};  // with test-time augmentation, where it was asked for
 };
 
-// Anything else worth a line of metrics.jsonl.
+// Other lines of metrics.jsonl.
 struct NoteRecord {
   std::string event;  // "checkpoint", "resume", "warning"
   std::uint64_t step = 0;

@@ -1,5 +1,4 @@
-// What: finds the rank for which all others wait.
-// Owns: nothing. Threads: any. Throws: nothing.
+// Finds the rank for which all others wait.
 #pragma once
 
 #include <cstdint>
@@ -11,10 +10,10 @@
 
 namespace tandem::metrics {
 
-// What one rank did in some steps; seconds are means per step.
+// The work of one rank in some steps; seconds are means per step.
 struct RankRecord {
   std::uint64_t images = 0;
-  double loss = 0;              // mean over these images; 0 where there are none
+  double loss = 0;              // mean over these images; 0 without images
   double data_seconds = 0;      // waiting for the loader
   double compute_seconds = 0;   // forward and backward
   double exchange_seconds = 0;  // exchange that backward did not hide, waiting for others included
@@ -29,13 +28,13 @@ struct Straggler {
   double share = 0;         // of these in a step
   bool is_in_data = false;  // most of them; else in compute
 
-  // So much that somebody should look at it.
+  // Large enough to be reported.
   bool is_worth_telling() const { return share >= 0.1; }
   // "slowest rank 1 (node8): +21 ms/step in data"
   std::string describe(const std::vector<std::string>& hosts) const;
 };
 
-// Of ranks in rank order: the one that comes to the exchange last. Nothing where there is one rank.
+// The rank that comes to the exchange last; absent with one rank. `ranks`: in rank order.
 std::optional<Straggler> find_straggler(const std::vector<RankRecord>& ranks);
 
 }  // namespace tandem::metrics

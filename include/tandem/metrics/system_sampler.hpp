@@ -1,11 +1,9 @@
-// What: samples what this process asks of its machine, every so many seconds, by a thread.
-// Owns: the thread. Threads: make, ask and destroy it on one thread. Throws: nothing; where there
-// can be no thread there are no samples, and a warning says so.
+// Samples this process's use of its machine at a fixed interval, on a thread. Construct, query and
+// destroy it on one thread. Without a thread there are no samples, and a warning says so.
 //
-// A thread and not the training loop, so that samples come as often as they are asked for however
-// long a step, an evaluation or a checkpoint takes, and because a GPU's driver may take
-// milliseconds to answer, or never do. It communicates with nobody: what it has seen travels within
-// a sum that the ranks make anyway.
+// It is a thread because a step, an evaluation or a checkpoint may take long, and because a GPU's
+// driver may take milliseconds to answer, or hang. It does not communicate: its values travel in an
+// all-reduce that the ranks make anyway.
 #pragma once
 
 #include <chrono>
@@ -28,15 +26,15 @@ class SystemSampler {
   // `interval_seconds` 0: never, and there is no thread. `gpu_bus_id`: of the GPU that this process
   // computes on, as CUDA writes it; empty: none.
   SystemSampler(double interval_seconds, const std::string& gpu_bus_id);
-  // `open`, what it returns and its end are the thread's. One that has not ended within `patience`
-  // after the sampler has is left to itself.
+  // `open` runs on the thread, which also uses and destroys its result. A thread that has not ended
+  // within `patience` after the sampler's destruction is detached.
   SystemSampler(double interval_seconds, OpenReader open, std::chrono::milliseconds patience);
   ~SystemSampler();
   SystemSampler(const SystemSampler&) = delete;
   SystemSampler& operator=(const SystemSampler&) = delete;
 
-  // What the samples since the last call came to; where there is none, the same again. A run that
-  // is too short for any takes its first here.
+  // The usage since the last call; without new samples the previous one. A run too short for a
+  // sample takes its first here.
   SystemUsage take();
 
  private:

@@ -1,8 +1,5 @@
-// What: what one process asks of its machine and its GPU, over some time, as a row of numbers.
-// Owns: values. Threads: any. Throws: nothing.
-//
-// Plain numbers in a fixed order, because ranks send them to rank 0 within a sum that they make
-// anyway (train/rank_times.hpp).
+// The use of machine and GPU by one process over some time, as numbers in a fixed order: ranks send
+// them to rank 0 in an all-reduce that they make anyway (train/rank_times.hpp).
 #pragma once
 
 #include <array>
@@ -12,7 +9,7 @@
 
 namespace tandem::metrics {
 
-// Of the samples since a value was last asked for.
+// Over the samples since the last query.
 enum SystemValue : std::size_t {
   kCpuPercent,  // 100: one CPU
   kRssBytes,    // resident memory
@@ -31,7 +28,7 @@ enum SystemValue : std::size_t {
   kSystemValues,
 };
 
-// What is told of several samples.
+// How several samples are combined.
 enum class Over {
   kTime,     // a rate over all of their time
   kHighest,  // a short peak of memory ends a run as well as a long one

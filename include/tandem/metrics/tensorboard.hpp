@@ -1,8 +1,7 @@
-// What: a run's event file for TensorBoard: scalars, hyper-parameters, texts, a few images and
-// histograms of weights. Owns: the open file. Threads: one at a time. Throws: CannotCreateError
-// from the constructor; a record that cannot be written later is left out with a warning.
-//
-// Written without TensorFlow or Protocol Buffers (docs/formats.md).
+// Writes a run's event file for TensorBoard: scalars, hyper-parameters, texts, images and
+// histograms of weights, without TensorFlow or Protocol Buffers (docs/formats.md). One thread at a
+// time. The constructor throws CannotCreateError; a record that cannot be written later is dropped
+// with a warning.
 #pragma once
 
 #include <atomic>
@@ -39,14 +38,14 @@ struct NamedText {
   std::string markdown;
 };
 
-// What a run says of itself before its first step; a start that goes on with it does not.
+// The description of a run before its first step; a resumed start writes none.
 struct TensorBoardStart {
   HyperParameters parameters;
   std::vector<NamedText> texts;
   std::vector<PngImage> images;
 };
 
-// Calls what it is given with every parameter's name and values.
+// Calls its argument with every parameter's name and values.
 using TakeWeights = std::function<void(const std::string&, Span<const float>)>;
 using VisitWeights = std::function<void(const TakeWeights&)>;
 
@@ -60,8 +59,8 @@ struct TensorBoardSettings {
 
 class TensorBoardSink final : public Sink {
  public:
-  // `describe` is called where the run begins, which it may have done before in vain, and where the
-  // folder has no event file.
+  // `describe` is called on a fresh start (also a retry without a checkpoint) and if there is no
+  // event file yet.
   TensorBoardSink(TensorBoardSettings settings, const std::function<TensorBoardStart()>& describe);
   ~TensorBoardSink() override;
   TensorBoardSink(const TensorBoardSink&) = delete;
@@ -79,7 +78,7 @@ class TensorBoardSink final : public Sink {
   void add_ranks(const std::vector<RankRecord>& ranks, Summary& summary);
   bool takes_rank(std::size_t rank, double samples, std::uint64_t every);
   void write(const Summary& summary, std::uint64_t step);
-  // Where the disk is full an event is left out: metrics are not worth the end of training.
+  // If the disk is full an event is dropped: metrics must not end training.
   void append(const std::string& event);
   void warn_once(const std::exception& error);
 

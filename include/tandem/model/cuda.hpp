@@ -1,7 +1,6 @@
-// What: opens libtorch's CUDA part, which is not linked: a gigabyte that only those load who
-// compute on a GPU.
-// Owns: nothing; the library stays loaded. Threads: one at a time. Throws: UnavailableError where
-// libtorch has no such part, or it does not work here.
+// Opens libtorch's CUDA library, which is not linked: a gigabyte that only runs on GPUs load. It
+// stays loaded. One thread at a time. Throws UnavailableError if libtorch has no CUDA or it does
+// not work on this host.
 #pragma once
 
 #include <string>
@@ -10,10 +9,10 @@
 
 namespace tandem::model {
 
-// Before anything else of libtorch that asks whether there is CUDA, torch::manual_seed for
-// instance: the answer is kept. Makes GPU `index`, counted as CUDA counts those that this process
-// sees, the one that this thread computes on. fp32 is fp32 there (no TF32), and kernels are chosen
-// by shape, not by timing, among those of cuDNN that give the same sums each time.
+// Call it before any function of libtorch that checks for CUDA, such as torch::manual_seed, because
+// libtorch keeps the answer. Makes GPU `index` (CUDA's index among those that this process sees)
+// the current device of this thread. Disables TF32, and selects cuDNN's deterministic kernels by
+// shape, not by timing.
 torch::Device open_cuda(int index);
 
 }  // namespace tandem::model

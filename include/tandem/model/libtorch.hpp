@@ -1,6 +1,5 @@
-// What: the parts of libtorch that tandem is written against; torch/torch.h, which holds all of it,
-// takes twice as long to read. Precompiled once for every module that uses libtorch.
-// Owns: nothing. Threads: any. Throws: nothing.
+// The headers of libtorch that tandem uses, precompiled once for all modules. torch/torch.h, which
+// includes all of them, takes twice as long to compile.
 #pragma once
 
 #include <torch/nn/module.h>

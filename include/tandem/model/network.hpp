@@ -1,6 +1,5 @@
-// What: the base class of every network: images in, one logit per class out.
-// Owns: parameters and buffers. Threads: one at a time.
-// Throws: c10::Error where a tensor does not fit.
+// The base class of all networks: images in, one logit per class out. One thread at a time. Throws
+// c10::Error if a tensor has the wrong shape.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +11,7 @@
 
 namespace tandem::model {
 
-// Of one image, in pixels.
+// The size of one image, in pixels.
 struct InputShape {
   std::int64_t channels = 0;
   std::int64_t height = 0;
@@ -21,17 +20,17 @@ struct InputShape {
 
 class Network : public torch::nn::Module {
  public:
-  // images: float [N, channels, height, width], N >= 1, normalised, in any memory format.
-  // Returns logits [N, classes]: float, or bfloat16 inside an AutocastScope for it.
+  // images: float [N, channels, height, width], N >= 1, normalized, in any memory format. Returns
+  // logits [N, classes]: float, or bfloat16 under an AutocastScope.
   virtual torch::Tensor forward(torch::Tensor images) = 0;
-  // Random numbers that forward() draws from now on, for dropout, follow from `key` alone. Nothing
-  // where it draws none.
+  // Seeds the random numbers of later forward() calls, for dropout: they depend on `key` only.
   virtual void seed_dropout(std::uint64_t key) { static_cast<void>(key); }
-  // Names of parameters that a recipe may train in its first epochs alone.
+  // Names of the parameters that a recipe trains in its first epochs only.
   virtual std::vector<std::string> early_parameters() const { return {}; }
-  // How many images of the training set it wants to see before it is trained from the beginning.
+  // The number of training images for init_from_data(); 0: none.
   virtual std::int64_t images_to_learn_from() const { return 0; }
-  // Sets what follows from the data alone. images: as forward() takes them, at most so many.
+  // Initializes parameters from data. images: as in forward(), at most images_to_learn_from() of
+  // them.
   virtual void init_from_data(const torch::Tensor& images) { static_cast<void>(images); }
 };
 

@@ -1,7 +1,6 @@
-// What: the arithmetic of the forward pass: fp32, or bfloat16 or, on GPUs, float16 by autocast with
-// fp32 master weights.
-// Owns: AutocastScope owns the calling thread's autocast state while it lives. Threads: a scope
-// stays on its thread. Throws: UsageError from parse_precision.
+// The arithmetic of the forward pass: fp32, or autocast to bfloat16 or, on GPUs, float16, with fp32
+// master weights. An AutocastScope changes the autocast state of its thread while it lives.
+// parse_precision() throws UsageError.
 #pragma once
 
 #include <string>
@@ -16,7 +15,7 @@ enum class Precision { kFp32, kBf16, kFp16 };
 std::vector<std::string> precision_names();
 Precision parse_precision(const std::string& name);
 
-// Surrounds forward and loss, not backward. With kFp32 it turns autocast off, so scopes nest.
+// Use it around forward and loss, not backward. kFp32 disables autocast, so scopes nest.
 class AutocastScope {
  public:
   explicit AutocastScope(Precision precision, torch::DeviceType device = torch::kCPU);

@@ -1,5 +1,5 @@
-// What: writes weights for Python. Nothing here reads a .pth: it is a pickle, which can run code.
-// Owns: nothing. Threads: any. Throws: CannotCreateError, IoError.
+// Writes weights for Python as .pth. tandem reads no .pth: it is a pickle, which can run code.
+// Throws CannotCreateError, IoError.
 #pragma once
 
 #include <string>

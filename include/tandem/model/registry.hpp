@@ -1,6 +1,5 @@
-// What: networks by name, in one table. A new network is a row in registry.cpp.
-// Owns: nothing; make_network's caller owns the network. Threads: any.
-// Throws: UsageError (a name that is not known, a shape that the network cannot take).
+// Networks by name. A new network is a row in registry.cpp. Throws UsageError for an unknown name
+// or a shape that the network cannot take.
 #pragma once
 
 #include <cstdint>

@@ -1,8 +1,6 @@
-// What: reads and writes safetensors files: an 8-byte little-endian length, a JSON header of that
-// length, then the tensors' bytes without holes (https://github.com/huggingface/safetensors).
-// Owns: nothing. Threads: any.
-// Throws: DataError (a file that is not exactly that), MissingInputError, CannotCreateError,
-// IoError.
+// Reads and writes safetensors files: an 8-byte little-endian length, a JSON header of that length,
+// then the bytes of the tensors without gaps (https://github.com/huggingface/safetensors). Throws
+// DataError for any other file, MissingInputError, CannotCreateError, IoError.
 #pragma once
 
 #include <map>

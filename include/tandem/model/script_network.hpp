@@ -1,9 +1,8 @@
-// What: networks from TorchScript files, which Python writes by torch.jit.script(network).save().
-// Owns: nothing; the caller owns the network. Threads: one at a time. Throws: DataError where a
-// file holds no network that can be trained here.
+// Networks from TorchScript files, which Python writes by torch.jit.script(network).save(). One
+// thread at a time. Throws DataError if the file has no network that can be trained.
 //
-// TorchScript is code and does what this process may do: who names a file, or a run folder or model
-// with one in or beside it, trusts where it is from.
+// TorchScript is code that runs with this process's rights. Load only files, run folders and models
+// from a source that you trust.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace tandem::model {
 
-// Whether --model names a file rather than a network of the registry: it ends in .pt or has a '/'.
+// Whether --model is a file: it ends in .pt or contains '/'.
 bool is_script_file(const std::string& model);
 
 // The network in `bytes`, which are the content of the file `name`, with the weights that are in
@@ -24,11 +23,11 @@ bool is_script_file(const std::string& model);
 NetworkPtr make_script_network(const std::string& name, const std::string& bytes, InputShape shape,
                                std::int64_t classes, torch::Device device = torch::kCPU);
 
-// What is odd about such a network, for a warning; empty: nothing.
+// A warning about unusual behavior of such a network; empty: none.
 std::string script_warning(const Network& network);
 
-// A file's bytes: the module of such a network, which is in no arena, with the weights that it has
-// now, in evaluation mode.
+// The bytes of a file with the module of such a network (not in an arena) and its current weights,
+// in evaluation mode.
 std::string to_script(const Network& network);
 
 }  // namespace tandem::model

@@ -1,6 +1,6 @@
-// What: a module's parameters and buffers by name, as Python's Module.state_dict() has them.
-// Owns: nothing; a NamedTensor of state_dict() shares the module's memory. Threads: one at a time
-// per module. Throws: DataError (weights that don't belong to the module).
+// Parameters and buffers of a module by name, as in Python's Module.state_dict(). A NamedTensor
+// shares the module's memory. One thread at a time per module. Throws DataError if weights do not
+// belong to the module.
 #pragma once
 
 #include <string>
@@ -20,9 +20,9 @@ struct NamedTensor {
 // buffers, then its children.
 std::vector<NamedTensor> state_dict(const torch::nn::Module& module);
 
-// Copies `tensors` into the module: every name once, none more, each of the module's shape; a
-// floating-point tensor is converted to the type in the module. Either all are copied or, with one
-// message that names every fault, none.
+// Copies `tensors` into the module. Every name must appear once, with the module's shape;
+// floating-point tensors are converted to the module's type. Copies all of them or, with one
+// message about every fault, none.
 void load_state_dict(torch::nn::Module& module, const std::vector<NamedTensor>& tensors);
 
 // SHA-256 (64 hex digits) of the row-major, little-endian bytes of all parameters and buffers, by

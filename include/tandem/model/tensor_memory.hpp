@@ -1,9 +1,10 @@
-// What: memory for libtorch's tensors on the CPU. A block of 64 KiB or more stays when its tensor
-// ends, and goes to the next tensor of about its size, so that training steps fault in no pages,
-// and a rank has as much memory after every step, and as much as any other. malloc would put small
-// things that stay into what was a gradient's, which then fits no more.
-// Owns: the blocks that no tensor uses. Threads: tensors of any; construct and destroy while only
-// one runs. Throws: UnavailableError, through libtorch's functions, where memory is short.
+// An allocator for libtorch's CPU tensors. Freed blocks of 64 KiB or more are kept for the next
+// tensor of about their size. So training steps cause no page faults, and memory use is the same
+// after each step and on each rank. malloc would fragment the memory of gradients with small
+// long-lived objects.
+//
+// Construct and destroy it while only one thread runs; tensors of any thread may use it. Without
+// memory libtorch's functions throw UnavailableError.
 #pragma once
 
 #include <memory>
@@ -12,10 +13,10 @@
 
 namespace tandem::model {
 
-// In the message of that error, where some other code keeps nothing else of it.
+// A phrase of that error's message, for code that has only the message.
 inline constexpr const char* kTensorMemoryIsWanting = "which the kernel does not give";
 
-// While it lives, libtorch allocates by it. Tensors may end later, but not grow.
+// libtorch allocates with it while it exists. Its tensors may outlive it, but not grow.
 class TensorMemory {
  public:
   TensorMemory();
@@ -28,8 +29,8 @@ class TensorMemory {
   c10::Allocator* previous_;
 };
 
-// Gives what no tensor uses back to the kernel, from a TensorMemory, if there is one, and from
-// malloc. To be called where shapes change: blocks for the new ones would be added to the old.
+// Returns unused memory of a TensorMemory, if there is one, and of malloc to the kernel. Call it if
+// shapes change, or blocks for the new shapes are added to the old.
 void release_unused_memory();
 
 }  // namespace tandem::model

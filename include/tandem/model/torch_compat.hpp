@@ -1,5 +1,5 @@
-// What: the one place where libtorch's versions (1.13 and later) differ.
-// Owns: nothing. Threads: autocast's state belongs to the calling thread. Throws: nothing.
+// Differences between versions of libtorch, 1.13 and later. Autocast state belongs to the calling
+// thread.
 #pragma once
 
 #include <exception>
@@ -9,14 +9,13 @@
 
 namespace tandem::model {
 
-// Of the library that is loaded, as it names itself: "1.13.0" for Debian's 1.13.1 package.
+// The version of the loaded library: "1.13.0" for Debian's 1.13.1 package.
 std::string torch_version();
 
-// What to say where libtorch's error is a GPU's want of memory; "" for any other error.
+// The message if libtorch's error is a lack of GPU memory; "" for other errors.
 std::string out_of_gpu_memory(const std::exception& error);
 
-// Operations of libtorch that have no form with the same bits each time then throw. For the whole
-// process.
+// Nondeterministic operations of libtorch throw from now on, in the whole process.
 void use_deterministic_algorithms();
 
 // Autocast of operations on `device`, which is the CPU or CUDA, to `type`.

@@ -1,6 +1,5 @@
-// What: curves over steps or epochs as a figure: an SVG drawing that stretches with the page, and
-// its numbers and names as text beside it, which does not. Needs no script. Owns: values. Threads:
-// any. Throws: nothing.
+// Curves over steps or epochs as an SVG drawing that stretches with the page, and its labels as
+// text beside it, which does not stretch. Needs no script.
 #pragma once
 
 #include <string>
@@ -28,10 +27,10 @@ struct Chart {
   std::vector<Curve> curves;
 };
 
-// Nothing where no curve has a finite point. The points are drawn as they are: thin() them before.
+// Empty if no curve has a finite point. Draws all points; thin() them before.
 Html draw(const Chart& chart);
 
-// The places of the marks of an axis: at least two, equally far apart, round numbers.
+// The positions of an axis's ticks: at least two, equally spaced, round numbers.
 struct Scale {
   double low = 0;
   double high = 1;

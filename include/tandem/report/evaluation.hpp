@@ -1,5 +1,5 @@
-// What: what evaluation.json says of a model's answers, proved to fit together (docs/formats.md).
-// Owns: values. Threads: any. Throws: DataError where it is not what tandem writes.
+// Reads evaluation.json and checks that its numbers are consistent (docs/formats.md). Throws
+// DataError if tandem cannot have written it.
 #pragma once
 
 #include <cstdint>

@@ -1,7 +1,5 @@
-// What: pieces of a page. Text becomes a piece only escaped, so that a string from outside cannot
-// become markup, whichever way it comes. Owns: values. Threads: any. Throws: nothing.
-//
-// The pieces are well-formed XML too, so that any XML parser can prove a page whole.
+// Fragments of a page. Text is escaped when it becomes a fragment, so strings from outside cannot
+// become markup. Fragments are well-formed XML too, so that any XML parser can check a page.
 #pragma once
 
 #include <cstddef>
@@ -47,12 +45,12 @@ using Attributes = std::vector<std::pair<std::string, std::string>>;  // values 
 Html element(std::string_view tag, const Attributes& attributes, const Html& content = Html());
 Html element(std::string_view tag, const Html& content);
 
-// A text of several lines, at most `most_bytes` of it; what is left out is said.
+// A text of several lines, at most `most_bytes` of it, with a note if it is cut.
 Html paragraph_text(std::string_view text, std::size_t most_bytes = 2000);
 // At most `most_bytes` of a text.
 std::string shortened(std::string_view text, std::size_t most_bytes = 300);
 
-// The first row is the head. In a box of its own that scrolls sideways.
+// The first row is the header. The table scrolls sideways in its box.
 Html table(const std::vector<std::vector<Html>>& rows, const std::string& style_class = "");
 
 }  // namespace tandem::report

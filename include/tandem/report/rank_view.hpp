@@ -1,6 +1,5 @@
-// What: what the ranks of a run did, from their files: means over the run, and curves that fit a
-// drawing. One file is in memory at a time. Owns: values. Threads: any. Throws: nothing; a file
-// that cannot be read is one of the `faults`.
+// The ranks of a run from their files: means over the run, and curves reduced to a drawing's size.
+// Reads one file at a time. A file that cannot be read is listed in `faults`.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +13,7 @@
 
 namespace tandem::report {
 
-// Seconds are means per step; what a rank's file does not have is not a number.
+// Seconds are means per step; values missing from a rank's file are NaN.
 struct RankRow {
   int rank = 0;
   double images = 0;
@@ -24,12 +23,12 @@ struct RankRow {
   double compute_seconds = 0;
   double exchange_seconds = 0;  // the exchange itself: what the rank that comes last needs for it
   double wait_seconds = 0;      // for ranks that come later
-  // Of each system metric the mean and the highest.
+  // Mean and maximum of each system metric.
   std::map<std::string, double> mean;
   std::map<std::string, double> highest;
 };
 
-// A metric of the ranks over steps: a curve of each rank, or, of many, what spans them.
+// A metric over steps: a curve per rank or, for many ranks, their range.
 struct RankCurves {
   std::map<std::string, std::vector<std::pair<std::string, Points>>> by_metric;  // name and points
   bool is_band = false;  // lowest, mean and highest of all ranks
@@ -42,16 +41,15 @@ struct RankView {
   double left_out_bytes = 0;  // of files that nobody has read: too much for the time there is
 };
 
-// Curves of up to this many ranks are told apart.
+// Up to this many ranks get curves of their own.
 constexpr std::size_t kMaxRankCurves = 8;
 // Metrics that are drawn: the four times of a step, and as many as a machine can tell.
 constexpr std::size_t kMaxRankMetrics = 4 + metrics::kSystemValues;
 
-// `columns`: of a drawing over the run's steps.
+// `columns`: those of a drawing over the run's steps.
 RankView read_ranks(const metrics::RunRecord& run, const Columns& columns);
 
-// A metric that the program is known to write: how it is called on the page. Others have the name
-// of their field.
+// The title of a known metric on the page; other metrics have the name of their field.
 std::string metric_title(const std::string& field);
 // Whether `field` stands before `other` on the page: the parts of a step in their order, then the
 // machine's from CPU to GPU, then those that the program does not know, by name.

@@ -1,6 +1,5 @@
-// What: the runs of a folder as rows, and these as a file for a spreadsheet.
-// Owns: values. Threads: any. Throws: MissingInputError where there is no such folder,
-// DataError where it is itself a run, IoError.
+// The runs of a folder as rows, and these as CSV. Throws MissingInputError if the folder is
+// missing, DataError if it is itself a run, IoError.
 #pragma once
 
 #include <string>
@@ -18,21 +17,21 @@ struct RunList {
 // In the order of the table.
 const std::vector<std::string>& run_columns();
 
-// One object for each folder of a run in `runs_dir`, with these columns: numbers, texts, and null
-// for what a run does not say. Of a run without a summary its last lines speak.
+// One object for each run folder in `runs_dir`, with these columns: numbers, texts, or null. A run
+// without a summary is described by its last lines.
 RunList list_runs(const std::string& runs_dir);
 
 // Numbers before texts, and rows that lack the column last, whichever way the rest goes. Equal rows
 // stay as they are.
 void sort_runs(std::vector<Json>& rows, const std::string& column, bool is_descending);
 
-// For people: fewer digits, and a dash for null.
+// Cells for people: fewer digits, and a dash for null.
 std::vector<std::vector<std::string>> to_cells(const std::vector<Json>& rows);
 
 // RFC 4180, with a head. A text that a spreadsheet would take for a formula begins with a ', and
 // control characters are escaped.
 std::string to_csv(const std::vector<Json>& rows);
-// One field of it.
+// One field of the CSV.
 std::string csv_field(const std::string& text);
 
 }  // namespace tandem::report

@@ -1,5 +1,4 @@
-// What: a curve with no more points than its drawing can show, and none of its peaks lost.
-// Owns: values. Threads: any. Throws: nothing.
+// Reduces a curve to the points that its drawing can show, without losing peaks.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +16,7 @@ using Points = std::vector<Point>;
 
 enum class Axis { kStep, kEpoch };
 
-// A field of an event over steps or epochs, in their order. Samples without a place are left out.
+// A field of an event over steps or epochs, in order. Samples without a position are skipped.
 Points points_of(const metrics::MetricLines& lines, const std::string& event,
                  const std::string& field, Axis axis);
 
@@ -30,8 +29,8 @@ struct Columns {
   std::size_t of(double x) const;  // the first and the last where x lies outside
 };
 
-// Of the points of each column the lowest and the highest, and the first and the last of all; in
-// order, and no others. A column that holds only gaps keeps one. `points` are in order of x.
+// Keeps the lowest and the highest point of each column, and the first and the last point of all,
+// in order. A column of gaps only keeps one. `points` are sorted by x.
 Points thin(const Points& points, const Columns& columns);
 
 }  // namespace tandem::report

@@ -1,5 +1,5 @@
-// What: what a network answered: how often each class was taken for which, and the images on which
-// it was most wrong. Owns: values. Threads: one at a time. Throws: InternalError from gather().
+// The confusion matrix of an evaluation, and the images with the worst predictions. One thread at a
+// time. gather() throws InternalError.
 #pragma once
 
 #include <cstdint>
@@ -19,14 +19,14 @@ struct WrongAnswer {
 // order is that of the images' losses, whichever ranks saw them.
 bool is_worse(const WrongAnswer& one, const WrongAnswer& other);
 
-// The worst of those that were added.
+// The worst of the added images.
 class WorstAnswers {
  public:
   explicit WorstAnswers(std::size_t most) : most_(most) {}
 
   bool is_wanted() const { return most_ > 0; }
   void add(const WrongAnswer& answer);
-  // Collective. On rank 0 the worst of all ranks, worst first; elsewhere nothing of use.
+  // Collective. The worst of all ranks on rank 0, worst first; unspecified on other ranks.
   std::vector<WrongAnswer> gather(comm::Communicator& comm) const;
 
  private:

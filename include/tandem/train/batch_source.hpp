@@ -1,5 +1,5 @@
-// What: the batches of a run as tensors on the device that computes.
-// Owns: as each form says. Threads: one at a time. Throws: what the loader's thread threw.
+// The batches of a run as tensors on the device that computes. One thread at a time. Throws what
+// the loader's thread threw.
 #pragma once
 
 #include <memory>
@@ -28,11 +28,11 @@ torch::Tensor tensor_of(float* images, std::size_t count, data::ImageShape shape
 class BatchSource {
  public:
   virtual ~BatchSource() = default;
-  // The next one in the sampler's order; nothing after the last.
+  // The next batch in the sampler's order; absent after the last one.
   virtual std::optional<TensorBatch> next() = 0;
 };
 
-// Batches that a thread of the CPU prepares. Owns the thread.
+// Batches prepared by a background thread of the CPU.
 class LoadedBatches final : public BatchSource {
  public:
   // `view` must outlive it.
@@ -46,7 +46,7 @@ class LoadedBatches final : public BatchSource {
   data::BatchLoader loader_;
 };
 
-// What normalisation is made of: (pixel / 255 - mean) / std, per channel.
+// The parameters of normalization: (pixel / 255 - mean) / std, per channel.
 struct PixelMoments {
   std::vector<double> mean;
   std::vector<double> std;
@@ -83,7 +83,7 @@ class ResidentBatches final : public BatchSource {
                   torch::Device device);
   std::optional<TensorBatch> next() override;
 
-  // What a data set takes of the device's memory.
+  // The device memory that a data set needs.
   static std::size_t bytes_of(const data::ImagesView& view);
 
  private:

@@ -1,15 +1,12 @@
-// What: gather of gradients that travel as bfloat16 and are added in fp32, in the host's memory
-// (--grad-dtype bf16).
-// Owns: what rounding has taken from each element of the gradients, and what is in flight; the
-// gradients and the communicators must outlive it. Threads: as Collectives. Throws: as its
-// communicators.
+// An all-reduce of gradients in host memory that are sent as bfloat16 and added in fp32
+// (--grad-dtype bf16). Gradients and communicators must outlive it.
 //
-// Each rank rounds its gradients and sends each other rank a chunk of them (an all-to-all), the
-// owner of a chunk adds in the order of the ranks, rounds the sum, and all ranks get it (an
-// all-gather): half the bytes of a sum in fp32, one rounding however many ranks there are, and the
-// same bits on all of them. What rounding takes away is added before the next rounding, so that
-// over steps nothing is lost: the sender's own, and that of a sum on its owner's side (error
-// feedback; Seide et al., Interspeech 2014, and for both sides Tang et al., arXiv 1905.05957).
+// Each rank rounds its gradients and sends a chunk to each other rank (all-to-all). The owner of a
+// chunk adds in rank order and rounds the sum, and all ranks get it (all-gather). That is half the
+// bytes of fp32, one rounding of the sum at any number of ranks, and the same bits on all of them.
+// Error feedback adds each rounding error before the next rounding, on the sender's and on the
+// owner's side, so that no gradient is lost over the steps (Seide et al., Interspeech 2014; for
+// both sides Tang et al., arXiv 1905.05957).
 #pragma once
 
 #include <memory>
@@ -22,8 +19,8 @@ namespace tandem::train {
 
 class Bf16AllReduce final : public comm::Collectives {
  public:
-  // `scatter` and `gather`: the same ranks, twice, used for nothing else meanwhile. `inner` takes
-  // what is no fp32 sum within `gradients`, and of one rank everything.
+  // `scatter` and `gather`: two communicators of the same ranks, used for this only. `inner`
+  // performs all calls that are not fp32 sums within `gradients`, and with one rank all calls.
   Bf16AllReduce(comm::Collectives& inner, comm::Communicator& scatter, comm::Communicator& gather,
                 Span<float> gradients);
 
@@ -31,7 +28,7 @@ class Bf16AllReduce final : public comm::Collectives {
   int size() const override { return inner_.size(); }
   std::string name() const override { return inner_.name() + " as bfloat16"; }
   bool is_test_thread_safe() const override { return inner_.is_test_thread_safe(); }
-  // What rounding took away in gather that were only made to measure them.
+  // Discards the rounding errors of all-reduces that were made for measurement only.
   void reset_error_feedback();
 
  private:
@@ -54,7 +51,7 @@ class Bf16AllReduce final : public comm::Collectives {
   comm::Communicator& scatter_;
   comm::Communicator& gather_;
   const Span<float> gradients_;
-  std::vector<float> errors_;                     // of each gradient
+  std::vector<float> errors_;                     // one per gradient
   std::vector<std::shared_ptr<Buffers>> unused_;  // to use again
   comm::Pipeline pipeline_;
 };

@@ -1,5 +1,5 @@
-// What: decides between two steps whether to save and whether to stop, alike on every rank.
-// Owns: values. Threads: one, the same on every rank. Throws: UsageError from parse.
+// Decides between two steps whether to save and whether to stop, with the same result on every
+// rank. Make the same calls on every rank. CheckpointInterval::parse() throws UsageError.
 #pragma once
 
 #include <chrono>
@@ -40,7 +40,7 @@ class BoundaryPolicy {
   // Collective: one small all-reduce, because signals and clocks are known to one rank alone.
   // `evaluated`: an evaluation was made since the last decision, which may be of the same step.
   Boundary decide(std::uint64_t step, bool evaluated = false);
-  // Makes the next decision save; on rank 0.
+  // On rank 0: the next decision is to save.
   void ask_to_save() { save_asked_ = true; }
   // Whether this rank has a stop request, or its time ends within `seconds`, which the next
   // uninterruptible work will take. If so, the next decision is to stop.

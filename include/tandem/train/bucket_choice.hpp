@@ -1,7 +1,5 @@
-// What: measures which size of gradient buckets makes a step shortest with this network on these
-// ranks.
-// Owns: nothing. Threads: one, the same on every rank. Throws: what libtorch and the communicators
-// throw.
+// Measures which bucket size gives the shortest step with this network on these ranks. Throws what
+// libtorch and the communicators throw.
 #pragma once
 
 #include "tandem/comm/communicator.hpp"
@@ -12,7 +10,7 @@
 
 namespace tandem::train {
 
-// A step to be measured with.
+// The step to measure.
 struct ProbeConfig {
   std::uint64_t images = 1;  // of each rank
   data::ImageShape shape;
@@ -20,11 +18,11 @@ struct ProbeConfig {
   bool channels_last = true;
 };
 
-// Collective. In 2^20 bytes, 0: one bucket for all, which also is the answer on one rank and where
-// no other is faster. A few steps of forward, backward and exchange are run with each size, on
-// noise; weights, buffers and random numbers are afterwards as before, gradients zero. Rank 0
-// decides, by the slowest rank of each step, so it is the same on every rank; another time it may
-// be another.
+// Collective. The bucket size in 2^20 bytes; 0: one bucket for all, also with one rank and if no
+// other size is faster. Runs a few steps of forward, backward and exchange with each size, on
+// noise. Weights, buffers and random numbers are restored, gradients are zero. Rank 0 decides by
+// the slowest rank of each step, so all ranks get the same result, which may differ from run to
+// run.
 double measure_bucket_mb(comm::Communicator& world, comm::Collectives& collectives,
                          ParameterArena& arena, model::Network& network, const ProbeConfig& probe);
 

@@ -1,6 +1,5 @@
-// What: stands in for what carries gradients and exchanges nothing, to learn when a Reducer's
-// buckets are complete and what a step takes without its exchange.
-// Owns: times. Threads: that of backward. Throws: nothing.
+// A Collectives that exchanges nothing. It records when a Reducer's buckets are ready, and steps
+// with it take the time of a step without exchange. Used on the thread of backward.
 #pragma once
 
 #include <chrono>
@@ -21,7 +20,7 @@ class BucketTimeline final : public comm::Collectives {
   std::string name() const override { return "nothing"; }
   bool has_async_progress() const override { return true; }
 
-  // The buckets in their order, with the means over all steps since the last call.
+  // The buckets in order, with means over all steps since the last call.
   std::vector<BucketCost> take();
 
  private:
@@ -31,7 +30,7 @@ class BucketTimeline final : public comm::Collectives {
     Clock::time_point at;
   };
   struct CompletedRequest;
-  // With the sum that was started last, when backward had ended.
+  // Called with the last all-reduce of a step, after backward.
   void end_step();
   void do_all_reduce(void* data, std::size_t count, comm::DataType type,
                      comm::Reduction op) override;

@@ -42,7 +42,7 @@ struct CheckpointFile {
 CheckpointFile look_at_checkpoint(const std::string& path);
 // The step of "step-00001234.safetensors"; absent for any other name.
 std::optional<std::uint64_t> step_of_name(const std::string& name);
-// The parts of such a name.
+// The prefix and suffix of such a name.
 constexpr char kCheckpointPrefix[] = "step-";
 constexpr char kCheckpointSuffix[] = ".safetensors";
 

@@ -1,8 +1,8 @@
-// What: saves the state of training: all ranks prove that they hold the same, rank 0 copies it, and
-// a background thread writes the copy while training goes on.
-// Owns: the copy and the write in progress; what it is made of must outlive it. Threads: one, the
-// same on every rank. Throws: what drift_check.hpp throws. A write that fails is reported, not
-// thrown: training goes on, and finish() says at the end whether the last one was kept.
+// Saves checkpoints: all ranks verify that their states are equal, rank 0 copies the state, and a
+// background thread writes the copy while training continues. Network, arena and optimizer must
+// outlive it. Make the same calls on every rank, on one thread. Throws what drift_check.hpp throws.
+// A failed write is reported and does not end training; finish() returns whether the last one
+// failed.
 #pragma once
 
 #include <atomic>

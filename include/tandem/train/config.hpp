@@ -1,5 +1,5 @@
-// What: everything that decides how a run trains, validated, and the batch arithmetic that follows
-// from it. Owns: values. Threads: any. Throws: UsageError.
+// The validated configuration of a training run, and the batch arithmetic that follows from it.
+// Throws UsageError.
 #pragma once
 
 #include <cstdint>
@@ -51,7 +51,7 @@ struct TrainConfig {
   std::uint64_t eval_batch_size = data::EvaluationSampler::kBatch;  // images per rank
   std::uint64_t log_every = 10;                                     // steps; 0: never
 
-  // Into how many parts a global batch is cut, over all ranks.
+  // Micro-batches of a global batch over all ranks.
   std::uint64_t micro_batches_per_step(std::uint64_t world) const;
 };
 

@@ -1,6 +1,6 @@
-// What: how long a step takes, from what its parts were measured to take: the model behind
-// `tandem train --plan` and docs/scaling.md. Plain numbers in and out.
-// Owns: values. Threads: any. Throws: UsageError for measurements that no line fits.
+// Predicts the time of a step from measured times of its phases: the model of `tandem train --plan`
+// and docs/scaling.md. Pure functions of numbers. Throws UsageError for measurements that no line
+// fits.
 #pragma once
 
 #include <cstddef>
@@ -8,20 +8,20 @@
 
 namespace tandem::train {
 
-// Seconds of the parts of a step on one rank.
+// Seconds of the phases of a step on one rank.
 struct StepCost {
   double data = 0;  // waiting for batches
   double forward = 0;
   double backward = 0;
-  double exchange = 0;  // what is left of it when backward has ended
+  double exchange = 0;  // not hidden by backward
   double update = 0;
   double whole() const { return data + forward + backward + exchange + update; }
 };
 
-// A sum over all ranks takes `latency` and so much for each byte of what is summed.
+// The alpha-beta model of an all-reduce: `latency` plus a time for each byte reduced.
 struct AlphaBetaCost {
   double latency = 0;           // seconds
-  double seconds_per_byte = 0;  // 0 where it costs nothing, as on one rank
+  double seconds_per_byte = 0;  // 0 on one rank
   double seconds(double bytes) const { return latency + bytes * seconds_per_byte; }
 };
 
@@ -36,32 +36,32 @@ struct MeasuredSum {
 // where there is none, or one that took no time.
 AlphaBetaCost fit_sums(const std::vector<MeasuredSum>& sums);
 
-// A bucket of gradients, and how long before the end of backward it is complete.
+// A bucket of gradients, and the time between its completion and the end of backward.
 struct BucketCost {
   double bytes = 0;
   double seconds_before_end = 0;
 };
 
-// The step with all of its exchange. `step.exchange` is not read. The buckets start in their order,
-// each when it is complete and the one before has ended; of its sum the share `overlap` goes on
-// while backward does, the rest is the rank's own work and holds backward up. The last bucket is
-// summed after backward, with all that is left.
+// The step including its exchange; `step.exchange` is ignored. Buckets start in order, each when it
+// is complete and the previous one has ended. The share `overlap` of an all-reduce runs
+// concurrently with backward, the rest is the rank's own work and delays backward. The last bucket,
+// and all that remains, is reduced after backward.
 StepCost add_exchange(StepCost step, const std::vector<BucketCost>& buckets,
                       const AlphaBetaCost& sum, double overlap);
 
-// How the number of messages that follow each other in a sum grows with the ranks.
+// How the number of sequential messages of an all-reduce grows with the ranks.
 enum class Rounds {
   kDoubling,  // 2 log2(ranks), as in recursive halving and doubling (Thakur, Rabenseifner, Gropp:
               // Optimization of Collective Communication Operations in MPICH, 2005)
   kRing,      // 2 (ranks - 1)
 };
 
-// What was measured on `from` ranks, on `to` ranks over links of the same kind: latency grows as
-// the rounds do, and bytes as 2 (ranks - 1) / ranks, what each rank sends of a byte that is summed.
-// Both at least 2.
+// Extrapolates from `from` to `to` ranks over links of the same kind, both at least 2: latency
+// grows as the rounds do, and bytes as 2 (ranks - 1) / ranks, the share of each byte that a rank
+// sends.
 AlphaBetaCost extrapolate(const AlphaBetaCost& sum, int from, int to, Rounds rounds);
 
-// What each rank sends and receives of `bytes` that are summed, in a sum that sends the least.
+// The bytes that each rank sends and receives in an all-reduce of `bytes` with the least traffic.
 double sent_bytes(double bytes, int ranks);
 
 }  // namespace tandem::train

@@ -1,11 +1,9 @@
-// What: sums of a device's gradients that travel as bfloat16, by a inner that adds such numbers,
-// as NCCL does (--grad-dtype bf16 on GPUs).
-// Owns: what rounding has taken from each element of the gradients; the inner must outlive it,
-// the gradients' memory is kept. Threads: as Collectives. Throws: as the inner; what libtorch
-// throws.
+// An all-reduce of a GPU's gradients that are sent as bfloat16, over a transport that adds bfloat16
+// values, such as NCCL (--grad-dtype bf16 on GPUs). The transport must outlive it; it keeps the
+// gradients' memory alive. Throws what the transport and libtorch throw.
 //
-// What a rank's own rounding takes away is added before the next one (see bf16_all_reduce.hpp). How
-// the inner rounds while it adds is its own affair: NCCL after each addition.
+// Error feedback adds the rank's own rounding error before the next rounding (bf16_all_reduce.hpp).
+// The transport rounds sums in its own way; NCCL rounds after each addition.
 #pragma once
 
 #include "tandem/comm/collectives.hpp"
@@ -15,8 +13,8 @@ namespace tandem::train {
 
 class DeviceBf16AllReduce final : public comm::Collectives {
  public:
-  // `gradients`: flat, fp32. The inner takes what is no fp32 sum within them, and of one rank
-  // everything.
+  // `gradients`: flat, fp32. `inner` performs all calls that are not fp32 sums within them, and
+  // with one rank all calls.
   DeviceBf16AllReduce(comm::Collectives& inner, torch::Tensor gradients);
 
   int rank() const override { return inner_.rank(); }
@@ -24,13 +22,13 @@ class DeviceBf16AllReduce final : public comm::Collectives {
   std::string name() const override { return inner_.name() + " as bfloat16"; }
   bool has_async_progress() const override { return inner_.has_async_progress(); }
   void check() override { inner_.check(); }
-  // What rounding took away in sums that were only made to measure them.
+  // Discards the rounding errors of all-reduces that were made for measurement only.
   void reset_error_feedback();
 
  private:
   class InFlight;
   bool is_ours(const void* data, comm::DataType type) const;
-  // The values that begin at `data`, rounded.
+  // Rounds the values that begin at `data`.
   torch::Tensor round(const void* data, std::size_t count);
   torch::Tensor gradients_at(const void* data, std::size_t count) const;
 

@@ -1,7 +1,6 @@
-// What: proves that all ranks hold the same weights and optimizer state, bit for bit.
-// Owns: nothing. Threads: one, the same on every rank. Throws: AgreedError (78) naming the first
-// tensor that differs and, where most ranks agree, those that do not; AgreedError (70) naming the
-// first tensor that is not finite.
+// Verifies that all ranks hold the same weights and optimizer state, bit for bit. Collective.
+// Throws AgreedError (78) naming the first tensor that differs and, if most ranks agree, the ranks
+// that do not; AgreedError (70) naming the first tensor that is not finite.
 #pragma once
 
 #include "tandem/comm/communicator.hpp"

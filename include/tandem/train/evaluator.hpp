@@ -1,10 +1,9 @@
-// What: exact loss and accuracy over a split, on any number of ranks.
-// Owns: nothing; what it is made of must outlive it. Threads: one at a time.
-// Throws: InternalError (on rank 0) where an image was not used exactly once.
+// Exact loss and accuracy over a split, on any number of ranks. One thread at a time. Throws
+// InternalError on rank 0 if an image was not used exactly once.
 //
-// The split is cut into batches of consecutive images. A batch's loss is summed by whichever rank
-// holds it, and rank 0 adds the batches in their order, so the result does not depend on the number
-// of ranks. Another batch size may change the last digits of the loss.
+// The split is cut into batches of consecutive images. One rank sums the loss of a batch, and rank
+// 0 adds the batches in order, so the result does not depend on the number of ranks. Another batch
+// size may change the last digits of the loss.
 #pragma once
 
 #include <cstdint>

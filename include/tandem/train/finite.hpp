@@ -1,5 +1,4 @@
-// What: whether training has run into infinities or NaN, and how far it is from them.
-// Owns: nothing. Threads: any. Throws: nothing.
+// Checks for infinities and NaN, and measures the distance from them.
 #pragma once
 
 #include "tandem/core/span.hpp"

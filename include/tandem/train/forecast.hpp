@@ -1,6 +1,5 @@
-// What: how long a step of a run will take, from a few steps without exchange and a few sums
-// without steps, by the cost model. Owns: values. Threads: one, the same on every rank. Throws:
-// what libtorch and the communicators throw.
+// Predicts the time of a run's step by the cost model, from a few steps without exchange and a few
+// all-reduces without steps. Collective. Throws what libtorch and the communicators throw.
 #pragma once
 
 #include <cstdint>
@@ -18,13 +17,13 @@
 
 namespace tandem::train {
 
-// As many steps as a forecast takes from the batches.
+// The steps that a forecast takes from the batches.
 constexpr std::uint64_t kForecastSteps = 12;
 
-// What a step is made of; all of it is the run's own.
+// The objects of a run's step.
 struct ForecastContext {
   comm::Communicator& world;
-  comm::Collectives& gradients;  // what carries them
+  comm::Collectives& gradients;  // their transport
   model::Network& network;
   ParameterArena& arena;
   StepBackend& backend;
@@ -32,7 +31,7 @@ struct ForecastContext {
   std::uint64_t micro_batches = 1;  // batches of a step and rank
   model::Precision precision = model::Precision::kFp32;
   std::size_t bucket_bytes = 0;
-  std::function<void()> touch;  // called now and then, because it takes a while
+  std::function<void()> touch;  // called repeatedly, because a forecast takes seconds
 };
 
 struct Forecast {
@@ -48,12 +47,12 @@ struct Forecast {
   double seconds() const { return step().whole() + agreement; }
 };
 
-// Collective; the same on every rank. Afterwards gradients are zero; buffers, and the optimizer's
-// state, are what training on the batches made of them, so a run begins anew.
+// Collective; the same result on every rank. Afterwards gradients are zero, but buffers and
+// optimizer state have changed as in training on the batches, so a run must reinitialize them.
 Forecast make_forecast(const ForecastContext& context);
 
-// Collective. The same of a step whose exchange is another than in buckets, by making it: `compute`
-// holds all of it.
+// Collective. For a step with another exchange than buckets, which it measures: `compute` includes
+// the exchange.
 Forecast make_forecast(const ForecastContext& context, GradientExchange& exchange);
 
 }  // namespace tandem::train

@@ -1,6 +1,6 @@
-// What: how the gradients of a step's parts, on all ranks, become one sum in the arena.
-// Owns: nothing. Threads: one, the same calls on every rank but for `has_images`.
-// Throws: InternalError naming a parameter that got no gradient.
+// How the gradients of all micro-batches and ranks become one sum in the arena. Make the same calls
+// on every rank; only `has_images` may differ. Throws InternalError naming a parameter without a
+// gradient.
 #pragma once
 
 #include <cstdint>
@@ -12,8 +12,8 @@ class GradientExchange {
  public:
   virtual ~GradientExchange() = default;
 
-  // Around the forward and backward pass of each part (micro-batch or shard) of this rank, in their
-  // order; a part without images runs neither.
+  // Call them around the forward and backward pass of each micro-batch (or shard) of this rank, in
+  // order. A micro-batch without images runs neither pass.
   virtual void begin_micro_batch(std::uint64_t index, std::uint64_t count, bool has_images) = 0;
   virtual void end_micro_batch() = 0;
   // Former names, for programs written with them.
@@ -21,7 +21,8 @@ class GradientExchange {
     begin_micro_batch(index, count, has_images);
   }
   void end_part() { end_micro_batch(); }
-  // After the last part: every gradient is the sum over all parts of all ranks.
+  // Call it after the last micro-batch. Then every gradient is the sum over all micro-batches of
+  // all ranks.
   virtual void finish() = 0;
 
   // "gradients in 3 buckets"

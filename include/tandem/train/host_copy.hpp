@@ -1,8 +1,6 @@
-// What: flat float arrays on any device, and how MPI, hashes and checks see them as memory of the
-// host.
-// Owns: nothing; on_host's result owns its memory, or shares that of a tensor on the CPU.
-// Threads: any. Throws: what libtorch throws; InternalError where a span of device memory is asked
-// for.
+// Flat float arrays on any device, and their view as host memory for MPI, hashes and checks.
+// on_host() returns a copy, or shares the memory of a CPU tensor. Throws what libtorch throws;
+// InternalError if a span of device memory is requested.
 #pragma once
 
 #include "tandem/core/span.hpp"

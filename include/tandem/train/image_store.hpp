@@ -1,6 +1,6 @@
-// What: a packed data set in memory, one copy per host where the host can share one.
-// Owns: the memory. Threads: any may read. Throws: AgreedError on every rank where any rank cannot
-// read the file, where the file is not the same on all hosts, or no image can be held out.
+// A packed data set in memory, one copy per host if the host can share memory. Any thread may read
+// it. Throws AgreedError on every rank if a rank cannot read the file, if hosts have different
+// files, or if no image can be held out.
 #pragma once
 
 #include <cstdint>

@@ -16,7 +16,8 @@ class KeptBuffers {
   // Call it before the first forward pass of a step.
   void keep();
   void restore();
-  // restore() on a device if `skipped`, a tensor of one element, is not 0. Does not wait.
+  // Calls restore() on a device if `skipped`, a tensor of one element, is not 0. Does not wait for
+  // the device.
   void restore_where(const torch::Tensor& skipped);
 
  private:

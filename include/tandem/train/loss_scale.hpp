@@ -1,5 +1,5 @@
-// What: by how much fp16 training multiplies its loss, so that small gradients are not rounded to
-// zero. Owns: values. Threads: any. Throws: nothing.
+// The factor by which fp16 training multiplies its loss, so that small gradients are not rounded to
+// zero.
 #pragma once
 
 namespace tandem::train {

@@ -1,12 +1,12 @@
-// What: Muon for filters and matrices, SGD for the rest: the optimizer of the fastest recipe known
-// for CIFAR-10.
-// Owns: its velocity, one float a parameter. Threads: one at a time. Throws: what libtorch throws.
+// Muon for filters and matrices, SGD for all other parameters: the optimizer of the fastest known
+// recipe for CIFAR-10. Keeps one float of velocity per parameter. One thread at a time. Throws what
+// libtorch throws.
 //
-// Jordan et al., "Muon: An optimizer for hidden layers in neural networks" (2024), as
-// airbench94_muon.py of KellerJordan/cifar10-airbench has it: the update is made orthogonal, and
-// the filters of a convolution are kept at a root mean square norm of 1 each.
+// Jordan et al., "Muon: An optimizer for hidden layers in neural networks" (2024), in the form of
+// airbench94_muon.py of KellerJordan/cifar10-airbench: the update is orthogonalized, and each
+// filter of a convolution is kept at a root mean square of 1.
 //
-// Matrix products are libtorch's, which may round differently on processors of another kind.
+// Matrix products are libtorch's, which may round differently on other kinds of processors.
 #pragma once
 
 #include <memory>

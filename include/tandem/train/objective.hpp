@@ -1,5 +1,4 @@
-// What: the loss and the count of correct answers of one batch.
-// Owns: nothing. Threads: any. Throws: what libtorch throws.
+// Loss and number of correct predictions of one batch. Throws what libtorch throws.
 #pragma once
 
 #include <cstdint>

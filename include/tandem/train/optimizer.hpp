@@ -1,10 +1,9 @@
-// What: PyTorch's SGD and AdamW over flat arrays, in one pass.
-// Owns: its state (momentum, moments), one float or two a parameter. Threads: one at a time.
-// Throws: nothing.
+// PyTorch's SGD and AdamW over flat arrays, in one pass. Keeps one or two floats of state per
+// parameter. One thread at a time.
 //
 // Update rules: torch.optim.SGD and torch.optim.AdamW of PyTorch 2.11 (torch/optim/sgd.py,
-// adamw.py). On a CPU rounding does not depend on the instruction set, so ranks on unlike
-// processors stay equal; a GPU has libtorch's fused kernels.
+// adamw.py). On a CPU rounding does not depend on the instruction set, so ranks on different
+// processors stay equal; on a GPU libtorch's fused kernels compute.
 #pragma once
 
 #include <cstdint>
@@ -42,21 +41,22 @@ struct StateArray {
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
-  // values -= update(gradients); both flat, fp32 and as make_optimizer was told, in the same order
-  // at each call. `skipped`: nothing, or a float on the device; where it is 1, nothing changes.
+  // values -= update(gradients); both flat, fp32, of the size and on the device of
+  // make_optimizer(), in the same order at each call. `skipped`: undefined, or a float on the
+  // device; if it is 1, nothing changes.
   virtual void step(const torch::Tensor& values, const torch::Tensor& gradients,
                     double learning_rate, const torch::Tensor& skipped = {}) = 0;
-  // All that it remembers, beside the number of its steps.
+  // Its state, without the number of its steps.
   virtual std::vector<StateArray> state() = 0;
-  // Without those that were left out; on a GPU this waits for it.
+  // Without skipped steps; on a GPU this waits for the device.
   virtual std::uint64_t steps() const = 0;
   virtual void set_steps(std::uint64_t steps) = 0;
 };
 
 // `options.name` is "sgd" or "adamw"; `size` in floats, on the host.
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, std::size_t size);
-// The same on `device`, with libtorch's fused kernels, which read nothing back. Throws
-// UnavailableError where libtorch is older than 2.4.
+// The same on `device`, by libtorch's fused kernels, which read nothing back. Throws
+// UnavailableError for libtorch before 2.4.
 std::unique_ptr<Optimizer> make_device_optimizer(const OptimizerOptions& options, std::size_t size,
                                                  torch::Device device);
 

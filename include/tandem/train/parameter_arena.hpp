@@ -1,10 +1,9 @@
-// What: all parameters of a network in one flat array and all their gradients in another, both
-// fp32. Owns: the two arrays; the network's parameters and their .grad become views of them, so
-// both are kept alive by either. Threads: one at a time. Throws: InternalError where a view has
-// been replaced.
+// All parameters of a network in one flat fp32 array and all their gradients in another. The
+// network's parameters and their .grad become views of the arrays, and both sides keep the memory
+// alive. One thread at a time. Throws InternalError if a view has been replaced.
 //
-// Parameters lie in reverse registration order, roughly the order in which backward finishes their
-// gradients, each at a 64-byte boundary. The padding stays zero.
+// Parameters are in reverse order of registration, roughly the order in which backward completes
+// their gradients, each at a 64-byte boundary. The padding stays zero.
 #pragma once
 
 #include <cstddef>

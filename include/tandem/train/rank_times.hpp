@@ -1,5 +1,5 @@
-// What: how long this rank took for the parts of its steps, and the same of all ranks.
-// Owns: sums. Threads: one. Throws: InternalError from gather().
+// The times of this rank's step phases, and those of all ranks. One thread. gather() throws
+// InternalError.
 #pragma once
 
 #include <cstdint>

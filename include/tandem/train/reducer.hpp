@@ -1,12 +1,11 @@
-// What: sums the gradients of all ranks while backward still runs.
-// Owns: hooks on the parameters, removed by its destructor; the arena and the communicator must
-// outlive it. Threads: that of backward (on CPU the caller's); with several buckets on CPUs, a
-// thread of its own lets MPI advance. Throws: InternalError naming a parameter that got no
-// gradient.
+// Adds the gradients of all ranks while backward still runs. Its hooks on the parameters are
+// removed by its destructor; arena and communicator must outlive it. Runs on the thread of backward
+// (on CPUs the caller's); with several buckets on CPUs, a thread of its own makes MPI progress.
+// Throws InternalError naming a parameter without a gradient.
 //
-// A bucket is a slice of the arena. It is ready when each of its parameters has its gradient, and
-// buckets start strictly in index order, so that the order of collectives is a function of the
-// configuration alone.
+// A bucket is a range of the arena. It is ready when each of its parameters has its gradient.
+// Buckets start strictly in index order, so the order of collectives depends on the configuration
+// only.
 #pragma once
 
 #include <cstddef>
@@ -40,11 +39,11 @@ class Reducer final : public GradientExchange {
   Reducer(const Reducer&) = delete;
   Reducer& operator=(const Reducer&) = delete;
 
-  // The last part completes the gradients of this step. A rank that has no image in it takes part
-  // with what the arena holds.
+  // The last micro-batch completes the gradients of a step. A rank without images in it contributes
+  // the arena's current gradients.
   void begin_micro_batch(std::uint64_t index, std::uint64_t count, bool has_images) override;
   void end_micro_batch() override {}
-  // Starts what has not started, waits for all.
+  // Starts the remaining buckets and waits for all.
   void finish() override;
 
   const std::vector<Bucket>& buckets() const { return buckets_; }
@@ -62,8 +61,8 @@ class Reducer final : public GradientExchange {
   comm::Collectives& comm_;
   std::vector<Bucket> buckets_;
   std::vector<std::size_t> bucket_of_slot_;
-  // Floats of a call: a parameter may be much larger than a bucket, and several short sums under
-  // way keep a link busy where one long one leaves gaps.
+  // Floats per call. A parameter may be much larger than a bucket, and several short all-reduces in
+  // flight use a link better than one long one.
   const std::size_t piece_;
 
   bool armed_ = false;

@@ -1,5 +1,5 @@
-// What: makes and keeps the ranks' networks the same.
-// Owns: nothing. Threads: one at a time. Throws: what the communicator throws.
+// Copies weights and buffers from rank 0 to all ranks. One thread at a time. Throws what the
+// communicator throws.
 #pragma once
 
 #include "tandem/comm/collectives.hpp"

@@ -1,5 +1,4 @@
-// What: the learning rate of each step, as a pure function.
-// Owns: nothing. Threads: any. Throws: nothing.
+// The learning-rate schedule, as a pure function of the step.
 #pragma once
 
 #include <cstdint>

@@ -1,11 +1,10 @@
-// What: sums the gradients of a fixed number of shards so that no bit depends on how many ranks
-// share them (--virtual-ranks).
-// Owns: a few arrays of the arena's size; arena, network and communicator must outlive it.
-// Threads: one, the same on every rank. Throws: InternalError.
+// Adds the gradients of a fixed number of shards in an order that does not depend on the number of
+// ranks (--virtual-ranks). Holds a few arrays of the arena's size; arena, network and communicator
+// must outlive it. Make the same calls on every rank. Throws InternalError.
 //
-// The sum is a binary tree over the numbers of the shards. A rank holds 2^k consecutive ones, a
-// subtree; ranks then meet at distances 1, 2, 4, … (recursive doubling), and a + b = b + a exactly,
-// so it is the same tree at any number of ranks. BatchNorm's buffers change by shard 0 alone.
+// The sum is a binary tree over shard numbers. A rank holds 2^k consecutive shards, a subtree;
+// ranks then exchange at distances 1, 2, 4, … (recursive doubling). a + b = b + a exactly, so it is
+// the same tree at any number of ranks. Only shard 0 updates BatchNorm's buffers.
 #pragma once
 
 #include <cstddef>
@@ -41,7 +40,7 @@ class ShardReducer final : public GradientExchange {
   comm::Communicator& comm_;
   std::uint64_t shard_ = 0;
   std::uint64_t shards_ = 1;
-  std::vector<Subtree> waiting_;            // for the sibling that comes later
+  std::vector<Subtree> waiting_;            // for their siblings
   std::vector<std::vector<float>> unused_;  // arrays to use again
   std::vector<torch::Tensor> buffers_;      // as they were before a shard other than 0
 };

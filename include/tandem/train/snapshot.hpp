@@ -1,9 +1,8 @@
-// What: every tensor that a run continues from: weights, buffers, the optimizer's state.
-// Owns: a snapshot owns copies, so that training may go on while they are written. Threads: one at
-// a time. Throws: DataError from restore.
+// A copy of every tensor that a run resumes from: weights, buffers and optimizer state. Training
+// may go on while the copy is written. One thread at a time. restore_snapshot() throws DataError.
 //
-// Weights and buffers have their own names, so that a checkpoint is a model file too; an
-// optimizer's array is "optimizer.<array>.<parameter>".
+// Weights and buffers keep their names, so a checkpoint is a model file too; an optimizer's array
+// is "optimizer.<array>.<parameter>".
 #pragma once
 
 #include <string>

@@ -1,7 +1,5 @@
-// What: collectives of a GPU's memory over MPI, by way of the host's: for ranks that share a GPU,
-// which NCCL refuses, and where there is no NCCL.
-// Owns: memory for the collectives in flight; `host` must outlive it. Threads: as Collectives.
-// Throws: as `host`.
+// Collectives of GPU memory over MPI, through host memory: for ranks that share a GPU, which NCCL
+// refuses, and for hosts without NCCL. `host` must outlive it. Throws what `host` throws.
 #pragma once
 
 #include "tandem/comm/collectives.hpp"

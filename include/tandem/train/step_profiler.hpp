@@ -1,7 +1,6 @@
-// What: what every rank does in a few steps, operator by operator, as a Chrome trace
-// (https://ui.perfetto.dev, chrome://tracing).
-// Owns: libtorch's profiler while those steps run. Threads: the one that trains.
-// Throws: what the communicator throws. Rank 0 warns of a trace that cannot be written.
+// Writes a Chrome trace of every rank's operators over a few steps (https://ui.perfetto.dev,
+// chrome://tracing), by libtorch's profiler. Used on the training thread. Throws what the
+// communicator throws; rank 0 warns if a trace cannot be written.
 #pragma once
 
 #include <cstdint>

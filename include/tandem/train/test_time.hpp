@@ -1,6 +1,5 @@
-// What: test-time augmentation: a network is asked about several views of an image, and its answers
-// are averaged.
-// Owns: nothing. Threads: one at a time. Throws: what the network throws.
+// Test-time augmentation: averages a network's predictions over several views of an image. One
+// thread at a time. Throws what the network throws.
 #pragma once
 
 #include "tandem/model/network.hpp"

@@ -1,6 +1,5 @@
-// What: training steps that are run to be timed, made of the calls that the trainer makes.
-// Owns: SyntheticBatch its batch; all else must outlive it. Threads: one, the same on every rank.
-// Throws: what libtorch and the communicators throw; InternalError where batches end too soon.
+// Training steps for measurements, made of the trainer's calls. Make the same calls on every rank.
+// Throws what libtorch and the communicators throw; InternalError if the batches end too soon.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +18,10 @@
 
 namespace tandem::train {
 
-// One batch of noise, again and again.
+// Returns the same batch of noise each time.
 class SyntheticBatch final : public BatchSource {
  public:
-  // `images` of this rank, of `global_count` over all.
+  // `images`: of this rank; `global_count`: over all ranks.
   SyntheticBatch(std::uint64_t images, std::uint64_t global_count, data::ImageShape shape,
                  bool channels_last, torch::Device device);
   std::optional<TensorBatch> next() override { return batch_; }
@@ -33,15 +32,15 @@ class SyntheticBatch final : public BatchSource {
 
 class TimedStep {
  public:
-  // When a device is waited for: after the step, or after each micro_batch of it too, which tells
-  // them apart and lets nothing overlap.
+  // When to wait for the device: after the step, or also after each phase, which separates the
+  // phases and prevents overlap.
   enum class Wait { kAtEnd, kAfterEachPhase };
 
   TimedStep(model::Network& network, ParameterArena& arena, model::Precision precision, Wait wait)
       : network_(network), arena_(arena), precision_(precision), wait_(wait) {}
 
-  // Collective. Of `micro_batches` batches. `backend` updates at a learning rate of 0; without it
-  // there is no update.
+  // Collective. One step of `micro_batches` batches. `backend` updates at a learning rate of 0; may
+  // be null for no update.
   StepCost run(BatchSource& batches, std::uint64_t micro_batches, GradientExchange& exchange,
                StepBackend* backend);
 
@@ -56,8 +55,8 @@ class TimedStep {
 
 double median_of(std::vector<double> values);
 
-// Collective. Of each micro_batch the median over these steps, on the rank whose steps take
-// longest; the same on every rank.
+// Collective. The median of each phase over these steps, of the rank whose steps take longest; the
+// same on every rank.
 StepCost of_slowest_rank(comm::Communicator& world, const std::vector<StepCost>& steps);
 
 }  // namespace tandem::train

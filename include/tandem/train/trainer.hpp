@@ -1,9 +1,8 @@
-// What: the training loop: forward, backward, exchange, update, report.
-// Owns: nothing; its parts must outlive it. Threads: one, the same on every rank.
-// Throws: what its parts throw, with the step in front; AgreedError (70) on every rank where the
-// gradient is not finite; InternalError where an epoch's images were not used exactly once.
+// The training loop: forward, backward, exchange, update, report. It uses neither MPI, HDF5 nor
+// files directly. The members of its context must outlive it. One thread, the same on every rank.
 //
-// It knows nothing of MPI, HDF5 or files.
+// Throws errors of its context with the step number added; AgreedError (70) on every rank if the
+// gradient is not finite; InternalError if an epoch's images were not used exactly once.
 #pragma once
 
 #include <cstdint>
@@ -38,10 +37,10 @@ struct TrainerContext {
   GradientExchange& exchange;
   StepBackend& backend;
   const Schedule& schedule;
-  BatchSource& batches;  // gives plan.micro_batches_of_rank(world) batches a step
+  BatchSource& batches;  // plan.micro_batches_of_rank(world) batches per step
   // Collective; `last`: no step follows.
   std::function<Evaluation(bool last)> evaluate;
-  // Collective; where there is one, it takes the place of all evaluations but the last.
+  // Collective; may be empty. Replaces all evaluations but the last.
   std::function<Evaluation()> validate;
   metrics::Sinks& sinks;  // empty but on rank 0
   // Both collective, after each step, with the steps done; may be empty. At a step with an
@@ -50,8 +49,8 @@ struct TrainerContext {
   std::function<Boundary(std::uint64_t step, bool evaluated)> decide = nullptr;
   std::function<void(const TrainingState&)> save =
       nullptr;                         // the state is complete on rank 0 alone
-  comm::Progress* progress = nullptr;  // told of each phase; may be absent
-  // What this rank last saw of its machine; may be empty.
+  comm::Progress* progress = nullptr;  // receives each phase; may be null
+  // This rank's last system usage; may be empty.
   std::function<metrics::SystemUsage()> system = nullptr;
   // Called on rank 0 with each evaluation of the test images, before it is saved; may be empty.
   std::function<void(const Evaluation&)> keep_evaluation = nullptr;
@@ -62,7 +61,7 @@ struct TrainerSettings {
   model::Precision precision = model::Precision::kFp32;
   bool sums_loss = false;  // train by the sum over the global batch, not by its mean
   double label_smoothing = 0;
-  std::uint64_t early_steps = 0;  // then network.early_parameters() are let be; 0: never
+  std::uint64_t early_steps = 0;  // steps until network.early_parameters() are frozen; 0: never
   // Skip an update whose gradient is not finite and restore the buffers; otherwise throw.
   bool skip_nonfinite = false;
   std::uint64_t eval_every = 1;  // epochs; 0: never
@@ -71,7 +70,7 @@ struct TrainerSettings {
 
 class Trainer {
  public:
-  // Goes on from `state`, whose step is the plan's first.
+  // Continues from `state`, whose step is the plan's first.
   Trainer(TrainerContext context, TrainerSettings settings, TrainingState state = {});
 
   Trainer(const Trainer&) = delete;
@@ -79,7 +78,7 @@ class Trainer {
 
   // Collective. Trains up to settings.plan.steps steps, or until it is asked to stop.
   TrainResult run();
-  // As far as it has come, also where run() throws.
+  // The result so far, also after an exception of run().
   const TrainResult& result() const { return result_; }
 
  private:

@@ -1,5 +1,5 @@
-// What: where a run stands between two steps, beside its tensors, and what it has measured so far.
-// Owns: values. Threads: any. Throws: DataError from from_json.
+// The state of a run between two steps, besides its tensors, and its results so far. from_json()
+// throws DataError.
 #pragma once
 
 #include <cstdint>

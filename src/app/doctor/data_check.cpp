@@ -9,7 +9,7 @@
 namespace tandem::app {
 namespace {
 
-// What is under a path, for one rank.
+// The file of a path as one rank sees it.
 struct FileView {
   std::string start;  // SHA-256 of the first bytes, which hold the seal's digest
   std::string digest;

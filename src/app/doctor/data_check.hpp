@@ -1,6 +1,5 @@
-// What: whether every rank can use the data set, and whether it is the same one.
-// Owns: nothing. Threads: the main thread. Throws: InternalError from the MPI call that failed;
-// what is wrong with the file is a fact.
+// Checks that every rank can read the data set and that all read the same one. Main thread. Faults
+// of the file are facts in the result; InternalError if MPI fails.
 #pragma once
 
 #include <string>

@@ -49,8 +49,8 @@ std::string lock_error_of(const std::string& path) {
   }
 }
 
-// What the launchers tell each process that they start. A batch script has the number of tasks of
-// its job in other variables, and is one process all the same.
+// The number of ranks that the launcher tells its processes. A batch script has its job's number of
+// tasks in other variables, but is one process.
 int launched_ranks() {
   constexpr std::int64_t kMax = 10'000'000;
   for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {

@@ -1,6 +1,6 @@
-// What: what one rank of a job sees of its machine and its start, as plain values, for `tandem
-// doctor` to judge. Owns: values. Threads: any. Throws: nothing; what cannot be found out is a fact
-// itself. facts_from_json: nlohmann's exceptions, for what to_json did not make.
+// The facts of one rank's machine and start for `tandem doctor`, as plain values. A fact that
+// cannot be determined is itself a fact, so nothing throws, except that facts_from_json() throws
+// nlohmann's exceptions for text that to_json() did not make.
 #pragma once
 
 #include <sys/types.h>

@@ -15,7 +15,7 @@ const RankFacts& first_of(const Facts& facts, const std::vector<int>& ranks) {
   return facts[static_cast<std::size_t>(ranks.front())];
 }
 
-// Of several lines one.
+// Joins several lines into one.
 std::string on_one_line(const std::string& text) {
   std::vector<std::string> lines = split(text, '\n');
   std::transform(lines.begin(), lines.end(), lines.begin(), trim);

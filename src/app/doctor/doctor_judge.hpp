@@ -1,9 +1,6 @@
-// What: what is wrong with a job, judged from the facts of its ranks. Owns: values. Threads: any.
-// Throws: nothing.
-//
-// Plain values go in, so that every finding can be tested without the fault. Each code is made in
-// one place: those of launcher, program, GPUs and data in doctor_judge.cpp, those of the machines
-// in machine_judge.cpp, of which `train` and `info` make use, too.
+// Derives the findings from the facts of all ranks. A pure function, so every finding can be tested
+// without its fault. Findings of launcher, program, GPUs and data are in doctor_judge.cpp, those of
+// the machines, which `train` and `info` also use, in machine_judge.cpp.
 #pragma once
 
 #include <cstdint>

@@ -14,8 +14,8 @@
 namespace tandem::app {
 namespace {
 
-// The rank's own words; other ranks' may not even parse. How rank 0 shows what was found is no
-// matter of theirs.
+// This rank's own arguments, without those that only affect rank 0's output. Other ranks' arguments
+// may not even parse.
 std::string command_line_of(Arguments arguments) {
   arguments.erase(std::remove(arguments.begin(), arguments.end(), "--json"), arguments.end());
   return join(arguments, " ");

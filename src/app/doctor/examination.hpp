@@ -1,6 +1,5 @@
-// What: all that `tandem doctor` looks at, in one collective run.
-// Owns: values. Threads: the main thread. Throws: InternalError from the MPI call that failed; what
-// is wrong with program, machine or data is a fact.
+// All measurements of `tandem doctor`, in one collective call. Main thread. Faults of program,
+// machine or data are facts in the result; InternalError if MPI fails.
 #pragma once
 
 #include <string>

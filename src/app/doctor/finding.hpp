@@ -1,5 +1,4 @@
-// What: one fault that was found, with a code of its own and a fix, and how ranks are named in it.
-// Owns: values. Threads: any. Throws: nothing.
+// One fault with its code and its fix, and the names of ranks in messages.
 #pragma once
 
 #include <functional>

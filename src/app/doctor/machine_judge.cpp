@@ -14,7 +14,8 @@ constexpr double kMaxClockSkewSeconds = 1;
 // The shared-memory segment that Open MPI 4.1 creates for each rank, and a margin.
 constexpr std::uint64_t kSharedMemoryOfARank = (std::uint64_t{1} << 22) * 21 / 20;
 constexpr std::size_t kMinPairs = 3;  // of a kind, below which they tell nothing of each other
-// Of what the fastest quarter of like pairs does. Ranks of a host differ by caches and sockets.
+// Shares of the speed of the fastest quarter of like pairs. Ranks of a host differ by caches and
+// sockets.
 constexpr double kSlowShareOfNetwork = 1.0 / 3;
 constexpr double kSlowShareOfHost = 0.25;
 constexpr double kSlowNetwork = 25e6;  // bytes per second, a fifth of gigabit Ethernet

@@ -25,8 +25,8 @@ double time_exchange(comm::Communicator& comm, int partner, Span<const std::uint
   return std::max(here, there);
 }
 
-// Bytes per second. Where more ranks than processors poll, a short exchange tells how long one of
-// them waits for a processor, so that the amount grows until the network must be what is measured.
+// Bytes per second. If more ranks than processors poll, a short exchange measures the wait for a
+// processor, so the size grows until the network dominates.
 double measure_pair(comm::Communicator& comm, int partner, const std::vector<std::uint8_t>& mine,
                     std::vector<std::uint8_t>& theirs) {
   const auto exchange = [&](std::size_t bytes) {

@@ -1,5 +1,5 @@
-// What: how fast the ranks of a job send to each other, measured pair by pair.
-// Owns: values. Threads: the main thread. Throws: InternalError from the MPI call that failed.
+// Measures the transfer speed of each pair of ranks. Main thread. Throws InternalError if MPI
+// fails.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// What: files that killed jobs have left in /dev/shm. They take memory until somebody removes them:
-// Open MPI's segments, and tandem's if a rank was killed while others opened it. Owns: nothing.
-// Threads: any. Throws: nothing.
+// Files that killed jobs left in /dev/shm, which use memory until they are removed: Open MPI's
+// segments, and tandem's if a rank was killed while others opened it. Does not throw.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,5 @@
-// What: the facts of all ranks that cost no more than a few small messages, and what `train` and
-// `info` warn of because of them.
-// Owns: values. Threads: the main thread. Throws: InternalError from the MPI call that failed.
+// The facts of all ranks that cost only a few small messages, and the warnings of `train` and
+// `info` from them. Main thread. Throws InternalError if MPI fails.
 #pragma once
 
 #include <string>

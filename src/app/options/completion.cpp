@@ -9,7 +9,7 @@
 namespace tandem::app {
 namespace {
 
-// What may follow an option: words, paths, folders, or what nobody can guess.
+// The values of an option: words, paths, folders, or unknown.
 struct Values {
   std::vector<std::string> words;
   bool are_files = false;

@@ -1,5 +1,4 @@
-// What: what bash and zsh offer where a command line of the program is completed, from the table of
-// its commands. Owns: nothing. Threads: any. Throws: nothing.
+// The completion scripts for bash and zsh, from the table of commands.
 #pragma once
 
 #include <string>

@@ -1,5 +1,4 @@
-// What: the manual page of the program, tandem(1), from the table of its commands.
-// Owns: nothing. Threads: any. Throws: nothing.
+// The manual page tandem(1), from the table of commands.
 #pragma once
 
 #include <string>

@@ -10,7 +10,7 @@
 namespace tandem::app {
 namespace {
 
-// Theirs, and an option of some command of ours, with its value where only one fits.
+// The other program's option, and tandem's, with its value if only one fits.
 constexpr std::pair<const char*, const char*> kOtherNames[] = {
     {"amp", "precision bf16"},
     {"arch", "model"},

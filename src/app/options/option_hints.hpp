@@ -1,5 +1,4 @@
-// What: what is said of an option that a command does not have, and of a word that is no value.
-// Owns: nothing. Threads: any. Throws: nothing.
+// Hints for an option that a command does not have, and for a value that does not exist.
 #pragma once
 
 #include <optional>

@@ -97,7 +97,7 @@ std::size_t line_of_section(const std::string& text) {
 
 CommandLine parse_command_line(const std::string& command, const OptionTable& table,
                                const std::vector<std::string>& arguments, bool allow_positional) {
-  // What follows "--" is no option, whatever it begins with.
+  // Words after "--" are not options.
   const auto end_of_options = std::find(arguments.begin(), arguments.end(), "--");
   std::vector<std::string> words;
   std::transform(arguments.begin(), end_of_options, std::back_inserter(words), with_dashes);

@@ -1,6 +1,5 @@
-// What: the options of `tandem train` that change nothing in the arithmetic: what is reported, and
-// how the run is kept safe. Module-private.
-// Owns: nothing. Threads: any. Throws: nothing; what is wrong is a fault of `options`.
+// The options of `tandem train` that do not affect the arithmetic: reports and checkpoints. A bad
+// value is a fault of `options`.
 #pragma once
 
 #include "tandem/app/train_options.hpp"

@@ -27,7 +27,7 @@ comm::StallLimits read_stall_limits(Options& options) {
 }
 
 comm::StallLimits early_stall_limits(std::vector<std::string> arguments) {
-  // What follows "--" may be options of another command, which read the same.
+  // Words after "--" may be options of another command with the same names.
   arguments.erase(std::remove(arguments.begin(), arguments.end(), "--"), arguments.end());
   const OptionTable table = stall_options("");
   try {

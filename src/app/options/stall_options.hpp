@@ -1,5 +1,5 @@
-// The options of every command whose ranks wait for each other. Module-private. Any thread may call
-// these. A bad value is a fault of the options.
+// The options of every command whose ranks wait for each other. Thread-safe. A bad value is a fault
+// of the options.
 #pragma once
 
 #include <string>
