@@ -136,7 +136,7 @@ int run_eval(Job& job, const Arguments& arguments) {
   train::broadcast_weights(job.world, arena, *network);
 
   const data::Layout layout = channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
-  // Pixels are normalised as in training, also where this data set's own mean differs.
+  // Pixels are normalized as in training, also where this data set's own mean differs.
   const data::Transform transform(info.shape, layout, description.mean, description.std);
   train::EvaluationSettings settings{transform, model::parse_precision(precision),
                                      info.classes.size(), place};

@@ -48,7 +48,7 @@ metrics::ConsoleSettings RunConsole::settings(const std::vector<std::string>& ho
                  short_device);
   settings.log_ranks = log_ranks_;
   if (terminal_) settings.columns = [this] { return terminal_->columns(); };
-  settings.colours = terminal_ && allows_colours();
+  settings.colors = terminal_ && allows_colors();
   return settings;
 }
 

@@ -80,7 +80,7 @@ std::size_t Terminal::columns() const {
   return is_known ? size.ws_col : kUsualColumns;
 }
 
-bool allows_colours() {
+bool allows_colors() {
   const char* refusal = std::getenv("NO_COLOR");
   return refusal == nullptr || *refusal == '\0';
 }

@@ -29,6 +29,6 @@ class Terminal {
 };
 
 // NO_COLOR is absent or empty (no-color.org).
-bool allows_colours();
+bool allows_colors();
 
 }  // namespace tandem::app

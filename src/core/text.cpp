@@ -30,7 +30,7 @@ Mark mark_at(std::string_view text) {
 }
 
 // Damerau-Levenshtein, in the form that edits no letter twice: letters put in, left out, replaced,
-// or two neighbours exchanged, which is how people mistype.
+// or two neighbors exchanged, which is how people mistype.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
   std::vector<std::vector<std::size_t>> distance(a.size() + 1,
                                                  std::vector<std::size_t>(b.size() + 1));

@@ -79,9 +79,9 @@ int reflected(int place, int size) {
   return within < size ? within : period - within;
 }
 
-std::vector<Normalisation> normalisation_of(const std::vector<double>& mean,
+std::vector<Normalization> normalization_of(const std::vector<double>& mean,
                                             const std::vector<double>& std) {
-  std::vector<Normalisation> channels;
+  std::vector<Normalization> channels;
   for (std::size_t channel = 0; channel < std.size(); ++channel) {
     channels.push_back({static_cast<float>(1 / (255 * std[channel])),
                         static_cast<float>(mean[channel] / std[channel])});
@@ -92,7 +92,7 @@ std::vector<Normalisation> normalisation_of(const std::vector<double>& mean,
 Transform::Transform(ImageShape shape, Layout layout, const std::vector<double>& mean,
                      const std::vector<double>& std)
     : shape_(shape), layout_(layout), value_of_(static_cast<std::size_t>(shape.channels)) {
-  const std::vector<Normalisation> channels = normalisation_of(mean, std);
+  const std::vector<Normalization> channels = normalization_of(mean, std);
   for (std::size_t channel = 0; channel < value_of_.size(); ++channel) {
     const auto [scale, offset] = channels.at(channel);
     for (int pixel = 0; pixel < 256; ++pixel) {

@@ -37,7 +37,7 @@ void drop_alpha(Picture& picture) {
   picture.channels = static_cast<int>(kept);
 }
 
-void to_grey(Picture& picture) {
+void to_gray(Picture& picture) {
   if (picture.channels == 1) return;
   const std::size_t pixels = picture.values.size() / 3;
   for (std::size_t i = 0; i < pixels; ++i) {
@@ -59,9 +59,9 @@ void require_picture_channels(int channels) {
 void fit_picture(Picture picture, ImageShape shape, std::uint8_t* image) {
   require_picture_channels(shape.channels);
   drop_alpha(picture);
-  if (shape.channels == 1) to_grey(picture);
+  if (shape.channels == 1) to_gray(picture);
   picture = resize(std::move(picture), shape.height, shape.width);
-  // Grey is every colour of a grey picture.
+  // Gray is every color of a gray picture.
   const auto step = static_cast<std::size_t>(picture.channels);
   for (std::size_t c = 0; c < static_cast<std::size_t>(shape.channels); ++c) {
     const std::uint8_t* from = picture.values.data() + (step == 1 ? 0 : c);

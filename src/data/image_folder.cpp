@@ -121,9 +121,9 @@ class ImageFolder : public ImageSource {
     const PictureExtent& first = extents.front();
     ImageShape shape{options.channels, options.height, options.width};
     if (shape.channels == 0) {
-      const bool colour = std::any_of(extents.begin(), extents.end(),
-                                      [](const PictureExtent& each) { return each.has_colour; });
-      shape.channels = colour ? 3 : 1;
+      const bool color = std::any_of(extents.begin(), extents.end(),
+                                     [](const PictureExtent& each) { return each.has_color; });
+      shape.channels = color ? 3 : 1;
     }
     if (shape.height > 0) {
       require_packable(shape, "--size asks");

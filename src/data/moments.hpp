@@ -21,7 +21,7 @@ class Moments {
   std::vector<double> std() const;  // of the population
 
  private:
-  // Neighbouring pixels are often equal; counting them in different tables lets the processor add
+  // Neighboring pixels are often equal; counting them in different tables lets the processor add
   // them at the same time.
   static constexpr std::size_t kTables = 4;
   using Counts = std::array<std::uint64_t, 256>;

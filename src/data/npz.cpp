@@ -82,23 +82,23 @@ class Arrays {
 
   void read_shape(const NpyArray& images) {
     const std::vector<std::uint64_t>& extent = images.header.shape;
-    const bool is_grey = extent.size() == 3;
-    const bool is_colour = extent.size() == 4;
-    channels_last_ = is_colour && is_channels(extent[3]);
-    const bool channels_first = is_colour && !channels_last_ && is_channels(extent[1]);
+    const bool is_gray = extent.size() == 3;
+    const bool is_color = extent.size() == 4;
+    channels_last_ = is_color && is_channels(extent[3]);
+    const bool channels_first = is_color && !channels_last_ && is_channels(extent[1]);
     const std::uint64_t pixels = std::accumulate(
         extent.begin() + (extent.empty() ? 0 : 1), extent.end(), std::uint64_t{1},
         [](std::uint64_t product, std::uint64_t each) {
           return each > kMaxPixels ? kMaxPixels + 1 : std::min(product * each, kMaxPixels + 1);
         });
     const bool fits = pixels >= 1 && pixels <= kMaxPixels;
-    if (images.header.type != "|u1" || !(is_grey || channels_last_ || channels_first) || !fits) {
+    if (images.header.type != "|u1" || !(is_gray || channels_last_ || channels_first) || !fits) {
       throw DataError(images.file.where + ": is an array " + images.text() +
                       ", '|u1' (uint8) [images, height, width], [images, height, width, channels] "
                       "or [images, channels, height, width] with 1 or 3 channels was expected");
     }
     const auto side = [&](std::size_t i) { return static_cast<int>(extent[i]); };
-    shape_ = is_grey          ? ImageShape{1, side(1), side(2)}
+    shape_ = is_gray          ? ImageShape{1, side(1), side(2)}
              : channels_last_ ? ImageShape{side(3), side(1), side(2)}
                               : ImageShape{side(1), side(2), side(3)};
   }

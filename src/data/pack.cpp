@@ -55,7 +55,7 @@ bool is_packed(const std::string& input) {
   return std::string_view(bytes, sizeof bytes) == kSealBegins || is_unsealed(file);
 }
 
-std::string recognise(const std::string& input) {
+std::string recognize(const std::string& input) {
   if (input == kSynthetic) return input;
   if (!file_exists(input)) {
     throw MissingInputError(input + ": is not there; check --input");
@@ -108,7 +108,7 @@ std::vector<std::string> read_classes(const std::string& path) {
 
 std::unique_ptr<ImageSource> open_source(const PackRequest& request,
                                          const std::function<void()>& check) {
-  const std::string format = request.format == "auto" ? recognise(request.input) : request.format;
+  const std::string format = request.format == "auto" ? recognize(request.input) : request.format;
   require_usable(request, format);
   if (format == "cifar10") return open_cifar10(request.input);
   if (format == "cifar100") return open_cifar100(request.input);

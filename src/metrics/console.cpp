@@ -75,7 +75,7 @@ void ConsoleSink::refresh(Clock::time_point now) {
   if (settings_.progress == ProgressStyle::kLive) {
     // One column stays free: a terminal may begin a new row behind the last one.
     const std::size_t width = std::max<std::size_t>(settings_.columns(), 2) - 1;
-    draw_live_line(fit_progress(view(now), width, settings_.colours));
+    draw_live_line(fit_progress(view(now), width, settings_.colors));
     last_line_ = now;
   } else if (settings_.progress == ProgressStyle::kLines && now - last_line_ >= kPlainLine) {
     show_line(progress_in_log(view(now)));

@@ -89,9 +89,9 @@ std::size_t width_of(const std::vector<Field>& fields, bool brief) {
 
 // A bar of `bar` columns, if any, stands behind the epoch.
 std::string put_together(const std::vector<Field>& fields, bool brief, std::size_t bar,
-                         double share, bool colours) {
-  const auto painted = [&](const std::string& text, const char* colour) {
-    return colours ? colour + text + kPlain : text;
+                         double share, bool colors) {
+  const auto painted = [&](const std::string& text, const char* color) {
+    return colors ? color + text + kPlain : text;
   };
   std::string line;
   for (const Field& field : fields) {
@@ -114,7 +114,7 @@ std::string loss_text(double loss) {
   return std::isfinite(loss) ? format_fixed(loss, 4) : "not finite";
 }
 
-std::string fit_progress(const ProgressView& view, std::size_t width, bool colours) {
+std::string fit_progress(const ProgressView& view, std::size_t width, bool colors) {
   std::vector<Field> fields = fields_of(view);
   const double share = share_of_epoch(view);
   bool has_bar = true;
@@ -123,7 +123,7 @@ std::string fit_progress(const ProgressView& view, std::size_t width, bool colou
       const std::size_t others = width_of(fields, brief) + (has_bar ? kBarFrame : 0);
       if (others + (has_bar ? kMinBar : 0) > width) continue;
       const std::size_t bar = has_bar ? std::min(kMaxBar, width - others) : 0;
-      return put_together(fields, brief, bar, share, colours);
+      return put_together(fields, brief, bar, share, colors);
     }
     return std::nullopt;
   };

@@ -14,7 +14,7 @@ constexpr char kCure[] =
     "; build with make -f Makefile.hpc build LIBTORCH=wheel, or give --device cpu";
 
 void load() {
-  // Its initialisers announce its kernels to libtorch.
+  // Its initializers announce its kernels to libtorch.
   if (dlopen(kLibrary, RTLD_NOW | RTLD_GLOBAL) != nullptr) return;
   throw UnavailableError(std::string("libtorch's CUDA part cannot be loaded: ") + dlerror() +
                          kCure);

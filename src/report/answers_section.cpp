@@ -34,10 +34,10 @@ std::string share_text(std::int64_t part, std::int64_t whole) {
 // The darker, the larger its share of the row; by opacity, which is seen on light and dark.
 Html shaded(std::int64_t count, std::int64_t of_row, bool is_right) {
   const double share = of_row > 0 ? static_cast<double>(count) / static_cast<double>(of_row) : 0;
-  const std::string colour = is_right ? "0 158 115" : "213 94 0";
+  const std::string color = is_right ? "0 158 115" : "213 94 0";
   return element("span",
                  {{"class", "shade"},
-                  {"style", "background:rgb(" + colour + "/" + format_fixed(70 * share, 0) + "%)"}},
+                  {"style", "background:rgb(" + color + "/" + format_fixed(70 * share, 0) + "%)"}},
                  Html(count_text(count)));
 }
 

@@ -13,7 +13,7 @@ namespace {
 constexpr double kWidth = 2000;
 constexpr double kHeight = 800;
 constexpr double kMuch = 100;  // between the highest and the middle value, for a logarithmic y
-constexpr std::size_t kColours = 8;
+constexpr std::size_t kColors = 8;
 
 struct Extent {
   double low_x = 0, high_x = 0, low_y = 0, high_y = 0;
@@ -56,8 +56,8 @@ struct Place {
   }
 };
 
-std::string colour_class(std::size_t number) {
-  return "c" + std::to_string(number % kColours) + (number >= kColours ? " again" : "");
+std::string color_class(std::size_t number) {
+  return "c" + std::to_string(number % kColors) + (number >= kColors ? " again" : "");
 }
 
 // One line for each stretch without a gap, and a dot for each mark, a stretch of a single point
@@ -78,7 +78,7 @@ Html draw_curve(const Curve& curve, const Place& place, std::size_t number) {
   }
   Html html = element("path", {{"d", line}});
   if (!dots.empty()) html += element("path", {{"class", "dots"}, {"d", dots}});
-  return element("g", {{"class", colour_class(number)}},
+  return element("g", {{"class", color_class(number)}},
                  element("title", Html(shortened(curve.name, 80))) + html);
 }
 
@@ -111,7 +111,7 @@ Html label_axis(const Scale& scale, const std::string& side, Unit unit) {
 Html name_curves(const std::vector<Curve>& curves) {
   Html names;
   for (std::size_t i = 0; i < curves.size(); ++i) {
-    names += element("li", {{"class", colour_class(i)}}, Html(shortened(curves[i].name, 80)));
+    names += element("li", {{"class", color_class(i)}}, Html(shortened(curves[i].name, 80)));
   }
   return element("ul", {{"class", "key"}}, names);
 }

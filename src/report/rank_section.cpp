@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxRows = 512;  // of all runs of a page
 
-// The parts of a step in the order of their colours; "other" is what is left of it: the update.
+// The parts of a step in the order of their colors; "other" is what is left of it: the update.
 const std::pair<const char*, double RankRow::*> kPhases[] = {
     {"data", &RankRow::data_seconds},
     {"compute", &RankRow::compute_seconds},
@@ -23,7 +23,7 @@ Html draw_step(const RankRow& row, double longest) {
   constexpr double kWidth = 1000;
   Html bars;
   double begin = 0;
-  std::size_t colour = 0;
+  std::size_t color = 0;
   for (const auto& [name, phase] : kPhases) {
     const double seconds = row.*phase;
     const double share = seconds / longest;
@@ -31,7 +31,7 @@ Html draw_step(const RankRow& row, double longest) {
     const double width = share > 0 ? std::min(kWidth * share, kWidth - begin) : 0;
     bars += element(
         "rect",
-        {{"class", "c" + std::to_string(colour++)},
+        {{"class", "c" + std::to_string(color++)},
          {"x", format_fixed(begin, 0)},
          {"width", format_fixed(width, 0)},
          {"height", "10"}},
@@ -49,9 +49,9 @@ Html draw_step(const RankRow& row, double longest) {
 
 Html key_of_parts() {
   Html names;
-  std::size_t colour = 0;
+  std::size_t color = 0;
   for (const auto& [name, phase] : kPhases) {
-    names += element("li", {{"class", "c" + std::to_string(colour++)}}, Html(name));
+    names += element("li", {{"class", "c" + std::to_string(color++)}}, Html(name));
   }
   return element("ul", {{"class", "key"}}, names);
 }

@@ -3,7 +3,7 @@
 
 namespace tandem::report {
 
-// Colours of curves: Okabe and Ito, "Color Universal Design" (2008), told apart by colour-blind
+// Colors of curves: Okabe and Ito, "Color Universal Design" (2008), told apart by color-blind
 // readers too; for the second eight the lines are dashed.
 constexpr char kStyle[] = R"(
 :root { color-scheme: light dark; --ground: #fff; --ink: #1b1f24; --faint: #5d6670; --line: #d5dae0; --box: #f6f8fa;

@@ -43,7 +43,7 @@ DeviceTransform::DeviceTransform(data::ImageShape shape, data::Layout layout,
     : shape_(shape), layout_(layout) {
   std::vector<float> scale;
   std::vector<float> offset;
-  for (const data::Normalisation& channel : data::normalisation_of(moments.mean, moments.std)) {
+  for (const data::Normalization& channel : data::normalization_of(moments.mean, moments.std)) {
     scale.push_back(channel.scale);
     offset.push_back(channel.offset);
   }

@@ -119,7 +119,7 @@ TEST(Communicator, RefusesPartsOfUnequalSize) {
   EXPECT_THROW(comm.iall_gather(Span<float>(values)), InternalError);
 }
 
-TEST(Communicator, SplitsByColourAndDuplicates) {
+TEST(Communicator, SplitsByColorAndDuplicates) {
   auto world = MpiCommunicator::world();
   auto part = world.split(world.rank() % 2);
   EXPECT_EQ(part.rank(), world.rank() / 2);

@@ -42,7 +42,7 @@ class ErrorWithCode : public Error {
 };
 
 using UsageError = ErrorWithCode<ExitCode::kUsage>;   // a wrong option or combination of options
-using DataError = ErrorWithCode<ExitCode::kBadData>;  // a damaged or unrecognised input file
+using DataError = ErrorWithCode<ExitCode::kBadData>;  // a damaged or unrecognized input file
 using MissingInputError = ErrorWithCode<ExitCode::kMissingInput>;  // an input that is not there
 using UnavailableError = ErrorWithCode<ExitCode::kUnavailable>;    // a device, backend or library
 using TrainingError = ErrorWithCode<ExitCode::kTrainingFailed>;    // non-finite loss

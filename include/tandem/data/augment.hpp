@@ -48,12 +48,12 @@ Augmentation draw_augmentation(const AugmentSpec& spec, std::uint64_t seed, std:
 enum class Layout { kPlanar, kChannelsLast };  // [C,H,W] or [H,W,C] in memory
 
 // A pixel's value is pixel * scale - offset, rounded after each.
-struct Normalisation {
+struct Normalization {
   float scale;
   float offset;
 };
 // Per channel; mean and std in [0, 1] units of pixel / 255.
-std::vector<Normalisation> normalisation_of(const std::vector<double>& mean,
+std::vector<Normalization> normalization_of(const std::vector<double>& mean,
                                             const std::vector<double>& std);
 
 class Transform {

@@ -24,7 +24,7 @@ struct ImagesView {
 
 struct Batch {
   BatchRequest request;
-  std::unique_ptr<float[]> images;  // request.images.size() normalised images
+  std::unique_ptr<float[]> images;  // request.images.size() normalized images
   std::vector<std::int64_t> labels;
   std::size_t size() const { return labels.size(); }
 };

@@ -18,8 +18,8 @@ namespace tandem::data {
 constexpr std::uint64_t kMaxPicturePixels = std::uint64_t{1} << 26;  // 67 million
 constexpr int kMaxPictureSide = 1'000'000;
 
-// Rows from top to bottom, the channels of a pixel beside each other: grey; grey, alpha; red,
-// green, blue; red, green, blue, alpha. Alpha 0 is transparent, and colours are not multiplied.
+// Rows from top to bottom, the channels of a pixel beside each other: gray; gray, alpha; red,
+// green, blue; red, green, blue, alpha. Alpha 0 is transparent, and colors are not multiplied.
 struct Picture {
   int channels = 0;
   int height = 0;
@@ -31,7 +31,7 @@ struct Picture {
 struct PictureExtent {
   int height = 0;
   int width = 0;
-  bool has_colour = false;  // a palette counts as colour
+  bool has_color = false;  // a palette counts as color
 };
 
 // The whole file, at most 268 MB.

@@ -20,7 +20,7 @@ namespace tandem::data {
 struct ImageFolderOptions {
   int height = 0;          // 0: that of all pictures, which then must be the same
   int width = 0;           // likewise
-  int channels = 0;        // 0: 1 where every picture is grey, else 3
+  int channels = 0;        // 0: 1 where every picture is gray, else 3
   double test_split = 0;   // share of each class that becomes the test set; 0: there is one already
   std::uint64_t seed = 0;  // decides which
   int threads = 1;

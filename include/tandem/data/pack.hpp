@@ -24,7 +24,7 @@ struct PackRequest {
   std::uint64_t seed = 0;  // of the built-in data set, and of that share
   int height = 0;          // of images; 0: that of all pictures
   int width = 0;           // likewise
-  int channels = 0;        // of images; 0: 1 where every picture is grey, else 3
+  int channels = 0;        // of images; 0: 1 where every picture is gray, else 3
 };
 
 // cifar10, cifar100, images, mnist, npz and synthetic.

@@ -39,7 +39,7 @@ using NextFile = std::function<std::optional<std::string>()>;
 class PictureBatches {
  public:
   // Batches of `size` files but for the last. Pictures become images by fit_picture(), and
-  // `transform`, which is for the same shape, normalises them.
+  // `transform`, which is for the same shape, normalizes them.
   PictureBatches(NextFile next_file, ImageShape shape, Transform transform, std::size_t size,
                  int threads);
   // Waits for the current pictures and the current line of the list, not for a whole batch.

@@ -44,7 +44,7 @@ struct ConsoleSettings {
   // Called from the sink's thread.
   std::function<Position()> position;
   std::function<std::size_t()> columns = nullptr;  // of the terminal, now; for kLive
-  bool colours = false;
+  bool colors = false;
 };
 
 class ConsoleSink final : public Sink {

@@ -25,8 +25,8 @@ struct ProgressView {
 // At most `width` columns of ASCII:
 //   epoch 3/10 [#####-----]  50 %  loss 1.2345  accuracy 0.5678  12,345 images/s  1:02 left  …
 // The bar is that of the epoch. Where it is narrow, words are shortened and then left out, the
-// slowest rank first, the epoch last. `colours`: with ANSI attributes, which take no column.
-std::string fit_progress(const ProgressView& view, std::size_t width, bool colours = false);
+// slowest rank first, the epoch last. `colors`: with ANSI attributes, which take no column.
+std::string fit_progress(const ProgressView& view, std::size_t width, bool colors = false);
 
 // The same, with the step and without a bar.
 std::string progress_in_log(const ProgressView& view);

@@ -28,7 +28,7 @@ using HyperParameters =
 struct PngImage {
   std::string tag;
   std::string png;
-  int channels = 3;  // 1: grey
+  int channels = 3;  // 1: gray
   int height = 0;
   int width = 0;
 };

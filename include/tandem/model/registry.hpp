@@ -13,7 +13,7 @@ namespace tandem::model {
 // From small to large.
 std::vector<std::string> network_names();
 
-// With PyTorch's default initialisation, drawn from torch's generator (seed it with
+// With PyTorch's default initialization, drawn from torch's generator (seed it with
 // torch::manual_seed), in training mode, on the CPU, float.
 NetworkPtr make_network(const std::string& name, InputShape shape, std::int64_t classes);
 

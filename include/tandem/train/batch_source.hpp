@@ -15,7 +15,7 @@ namespace tandem::train {
 
 struct TensorBatch {
   data::BatchRequest request;
-  torch::Tensor images;  // float [n, channels, height, width], augmented and normalised
+  torch::Tensor images;  // float [n, channels, height, width], augmented and normalized
   torch::Tensor labels;  // int64 [n]
   std::size_t size() const { return request.images.size(); }
 };
@@ -52,7 +52,7 @@ struct PixelMoments {
   std::vector<double> std;
 };
 
-// Crop, flip and normalisation of whole batches on a device: the pixels of data::Transform, bit for
+// Crop, flip and normalization of whole batches on a device: the pixels of data::Transform, bit for
 // bit.
 class DeviceTransform {
  public:

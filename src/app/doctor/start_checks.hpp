@@ -10,7 +10,7 @@
 
 namespace tandem::app {
 
-// Collective. What this rank sees of its place, its machine and its neighbours.
+// Collective. What this rank sees of its place, its machine and its neighbors.
 RankFacts look_at_start(Job& job, int threads);
 
 // Collective. On rank 0 those of every rank, in rank order; elsewhere empty.

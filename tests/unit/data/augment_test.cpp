@@ -59,7 +59,7 @@ std::vector<float> reference(const std::vector<std::uint8_t>& image, Augmentatio
   return out;
 }
 
-TEST(Transform, CropsFlipsAndNormalisesInBothLayouts) {
+TEST(Transform, CropsFlipsAndNormalizesInBothLayouts) {
   const std::vector<double> mean{0.4, 0.5};
   const std::vector<double> std{0.2, 0.3};
   const auto image = counting_image();

@@ -34,7 +34,7 @@ std::string idx(const std::vector<std::uint32_t>& dimensions, const std::string&
 std::vector<std::pair<std::string, std::string>> mnist_files(int train, int test);
 void write_mnist(const std::string& folder, int train, int test);
 
-// A PNG file of grey (1) or coloured (3) pixels of 8 bits, rows of interleaved values.
+// A PNG file of gray (1) or colored (3) pixels of 8 bits, rows of interleaved values.
 std::string png(int height, int width, int channels, const std::string& values);
 // One whose header claims more than its few bytes can hold.
 std::string png_claiming(std::uint32_t height, std::uint32_t width);

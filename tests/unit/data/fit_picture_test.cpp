@@ -71,7 +71,7 @@ TEST(FitPicture, ThePictureOfTheRightSizeKeepsItsBytes) {
   }
 }
 
-TEST(FitPicture, GreyAndColourBecomeEachOther) {
+TEST(FitPicture, GrayAndColorBecomeEachOther) {
   EXPECT_EQ(fit({1, 1, 2, {7, 9}}, {3, 1, 2}), (Values{7, 9, 7, 9, 7, 9}));
   // ITU-R 601: 0.299 R + 0.587 G + 0.114 B.
   EXPECT_EQ(fit({3, 1, 4, {255, 0, 0, 0, 255, 0, 0, 0, 255, 255, 255, 255}}, {1, 1, 4}),

@@ -68,7 +68,7 @@ TEST(ImageFile, TheExtentIsThatOfThePicture) {
     const Picture picture = read_picture(folder / name);
     EXPECT_EQ(extent.height, picture.height) << name;
     EXPECT_EQ(extent.width, picture.width) << name;
-    EXPECT_EQ(extent.has_colour, picture.channels >= 3) << name;
+    EXPECT_EQ(extent.has_color, picture.channels >= 3) << name;
   }
 }
 
@@ -133,7 +133,7 @@ TEST(ImageFile, DamagedChunksOfPngAreRefused) {
   EXPECT_GT(transparencies, 0);
 }
 
-// grey.jpg with other sides in its header.
+// gray.jpg with other sides in its header.
 std::string jpeg_claiming(const std::string& sides) {
   std::string jpeg = golden_file("grey.jpg");
   return jpeg.replace(jpeg.find(std::string("\xff\xc0", 2)) + 5, 4, sides);
@@ -160,7 +160,7 @@ TEST(ImageFile, ClaimsThatAFileCannotHoldAreRefusedBeforehand) {
     expect_error(ExitCode::kBadData, {"x: is a damaged", "so few bytes cannot hold the pixels"},
                  [&] { decode_picture(file, "x"); });
   }
-  // What deflate can at most, a picture of one colour, is taken.
+  // What deflate can at most, a picture of one color, is taken.
   EXPECT_EQ(decode_picture(testing::png(2000, 2000, 1, std::string(4'000'000, 'x')), "x").width,
             2000);
 }

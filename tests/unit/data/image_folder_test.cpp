@@ -23,11 +23,11 @@ using testing::write_bytes;
 
 class ImageFolderTest : public ::testing::Test {
  protected:
-  // A picture of one colour: 2 x 3 pixels.
-  void write(const std::string& path, const std::string& colour = "abc") {
+  // A picture of one color: 2 x 3 pixels.
+  void write(const std::string& path, const std::string& color = "abc") {
     std::string values;
-    for (int i = 0; i < 6; ++i) values += colour;
-    write_bytes(root_ + "/" + path, png(2, 3, static_cast<int>(colour.size()), values));
+    for (int i = 0; i < 6; ++i) values += color;
+    write_bytes(root_ + "/" + path, png(2, 3, static_cast<int>(color.size()), values));
   }
   void write_two_splits() {
     write("train/dog/1.png", "dog");
@@ -122,13 +122,13 @@ TEST_F(ImageFolderTest, APartOfEachClassMayBecomeTheTestSet) {
   EXPECT_EQ(open(split(0.2))->source_sha256(), open(split(0.5))->source_sha256());
 }
 
-TEST_F(ImageFolderTest, GreyPicturesMakeGreyImages) {
+TEST_F(ImageFolderTest, GrayPicturesMakeGrayImages) {
   write("train/a/1.png", "x");
   write("test/a/1.png", "x");
   EXPECT_EQ(open()->info().shape, (ImageShape{1, 2, 3}));
-  ImageFolderOptions colour;
-  colour.channels = 3;
-  EXPECT_EQ(open(colour)->info().shape, (ImageShape{3, 2, 3}));
+  ImageFolderOptions color;
+  color.channels = 3;
+  EXPECT_EQ(open(color)->info().shape, (ImageShape{3, 2, 3}));
   write("test/a/2.png", "abc");
   EXPECT_EQ(open()->info().shape, (ImageShape{3, 2, 3}));
 }
@@ -177,7 +177,7 @@ TEST_F(ImageFolderTest, ImagesThatAreTooLargeAskForASize) {
   ImageFolderOptions size;
   size.height = size.width = 65'536;
   expect_error(ExitCode::kUsage, {"--size", "65536", "at most 1,000,000"}, [&] { open(size); });
-  size.height = size.width = 1000;  // would do for grey
+  size.height = size.width = 1000;  // would do for gray
   expect_error(ExitCode::kUsage, {"--size", "3x1000x1000"}, [&] { open(size); });
   size.channels = 1;
   EXPECT_EQ(open(size)->info().shape, (ImageShape{1, 1000, 1000}));

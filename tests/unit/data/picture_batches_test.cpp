@@ -18,7 +18,7 @@ namespace {
 using testing::TempDir;
 using testing::write_bytes;
 
-constexpr ImageShape kShape{1, 5, 7};  // of the golden grey.png
+constexpr ImageShape kShape{1, 5, 7};  // of the golden gray.png
 
 class PictureBatchesTest : public ::testing::Test {
  protected:
@@ -49,7 +49,7 @@ class PictureBatchesTest : public ::testing::Test {
   std::string broken_ = folder_ / "broken.png";
 };
 
-TEST_F(PictureBatchesTest, FilesComeInTheirOrderAndNormalised) {
+TEST_F(PictureBatchesTest, FilesComeInTheirOrderAndNormalized) {
   for (const int threads : {1, 3}) {
     std::vector<std::string> files(10, good_);
     files[6] = broken_;

@@ -62,7 +62,7 @@ TEST(FitProgress, FitsEveryWidthAndGrowsWithIt) {
   }
 }
 
-TEST(FitProgress, ColoursTakeNoColumnAndAreTakenBack) {
+TEST(FitProgress, ColorsTakeNoColumnAndAreTakenBack) {
   const ProgressView view = view_of_two_ranks();
   for (const std::size_t width : {40U, 80U, 120U, 200U}) {
     const std::string painted = fit_progress(view, width, true);

@@ -28,7 +28,7 @@ ConvolutionResult convolve(Conv2d& layer, const torch::Tensor& images, Forward f
           layer->bias.grad().clone()};
 }
 
-// Sums in another order may round to the neighbouring bfloat16 number, which has 8 bits.
+// Sums in another order may round to the neighboring bfloat16 number, which has 8 bits.
 void expect_equal_but_for_order(const torch::Tensor& found, const torch::Tensor& expected) {
   const double scale = expected.abs().max().item<double>();
   EXPECT_GT(scale, 0);

@@ -35,7 +35,7 @@ TEST(FastNet, LearnsToWhiten) {
   torch::manual_seed(2);
   const NetworkPtr network = make();
   EXPECT_EQ(network->images_to_learn_from(), 5000);
-  // Neighbouring pixels alike, and channels of unlike sizes.
+  // Neighboring pixels alike, and channels of unlike sizes.
   const torch::Tensor noise = torch::randn({600, 3, 33, 33});
   const torch::Tensor images = (noise.narrow(3, 0, 32) + noise.narrow(3, 1, 32)).narrow(2, 0, 32) *
                                torch::tensor({0.5F, 1.0F, 2.0F}).view({1, 3, 1, 1});

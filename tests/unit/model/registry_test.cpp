@@ -128,7 +128,7 @@ TEST_P(EveryNetwork, RunsInBfloat16) {
   }
 }
 
-TEST_P(EveryNetwork, IsInitialisedByTheSeedAlone) {
+TEST_P(EveryNetwork, IsInitializedByTheSeedAlone) {
   torch::manual_seed(5);
   const std::string first = weights_sha256(*make());
   const std::string second = weights_sha256(*make());
@@ -139,7 +139,7 @@ TEST_P(EveryNetwork, IsInitialisedByTheSeedAlone) {
 
 // PyTorch: weights and biases of convolutions and linear layers uniform in ±1/sqrt(fan in),
 // BatchNorm 1 and 0.
-TEST_P(EveryNetwork, HasPyTorchsInitialisation) {
+TEST_P(EveryNetwork, HasPyTorchsInitialization) {
   if (GetParam() == "fastnet") return;  // FastNet.StartsAsThePublishedOne
   const NetworkPtr network = make();
   for (const auto& module : network->named_modules()) {
