@@ -14,13 +14,13 @@ struct BenchForm {
   std::string name;  // "allreduce"
   // An option that several forms have is the same in each; its group names them.
   OptionTable options;
-  // Collective. Measures, prints on rank 0 and returns the exit code. The words are those after a
-  // --, which are options of `train`; none where the form takes none.
+  // Collective. Measures, prints on rank 0 and returns the exit code. The words after -- are
+  // options of `train`; empty if the form takes none.
   int (*run)(Job&, Options&, const std::vector<std::string>& words) = nullptr;
   bool takes_words_of_train = false;
 };
 
-// In the order in which they are told of.
+// In the order of the help.
 std::vector<BenchForm> bench_forms();
 
 BenchForm bench_step_form();
@@ -28,17 +28,17 @@ BenchForm bench_allreduce_form();
 BenchForm bench_loader_form();
 BenchForm bench_tta_form();
 
-// What all of them have.
+// The options of all forms.
 OptionSpec bench_json_option();
-// What step and loader have.
+// The options of step and loader.
 OptionSpec bench_batch_option();
 OptionSpec bench_steps_option();
 OptionSpec bench_channels_last_option();
-// What step and allreduce have.
+// The options of step and allreduce.
 OptionSpec bench_grad_dtype_option();
 
-// Of bytes: "4096", "64K", "32M", "1G", powers of 1024 as nccl-tests has them. At least a
-// float's, at most 4G.
+// A number of bytes: "4096", "64K", "32M", "1G", with powers of 1024 as in nccl-tests. From 4 bytes
+// to 4G.
 std::size_t parse_size(const std::string& text, const std::string& what);
 
 }  // namespace tandem::app

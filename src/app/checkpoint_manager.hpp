@@ -31,7 +31,7 @@ class CheckpointManager {
 
   // Collective. What to do after `step` steps: before their evaluation or, if `evaluated`, after.
   train::Boundary decide(std::uint64_t step, bool evaluated);
-  // As BoundaryPolicy: for this rank; if true, the next decision is to stop.
+  // As BoundaryPolicy::must_stop_within(): for this rank; if true, the next decision is to stop.
   bool must_stop_within(double seconds) { return policy_.must_stop_within(seconds); }
   // Collective. If an evaluation follows, the state is durable on return; otherwise the write runs
   // in the background.
@@ -50,7 +50,7 @@ class CheckpointManager {
   const metrics::RunFolder* const folder_;
   metrics::Sinks& sinks_;
   std::optional<double> kept_accuracy_;  // of best.safetensors
-  std::optional<double> best_accuracy_;  // of that, or of the state that is to replace it
+  std::optional<double> best_accuracy_;  // of that, or of the state that will replace it
   train::BoundaryPolicy policy_;
   train::Checkpointer checkpointer_;
 };

@@ -22,17 +22,16 @@ namespace tandem::app {
 torch::Device open_device(Job& job, const comm::DeviceRequest& request, DeviceChoice& choice,
                           model::Precision precision);
 
-// Collective. The threads that this rank is to compute with from now on.
+// Collective. Sets the threads of this rank and returns their number.
 int use_threads_of(Job& job, const train::TrainConfig& config);
 
-// Collective. What carries gradients between GPUs; nothing where ranks compute on CPUs, whose
-// gradients MPI finds where they are, and for one rank, unless it asks for NCCL. The job must
-// outlive it.
+// Collective. The collectives between GPUs; null if ranks compute on CPUs, where MPI reads
+// gradients directly, and for one rank, unless it requests NCCL. The job must outlive them.
 std::unique_ptr<comm::Collectives> make_device_collectives(Job& job, const DeviceOptions& options,
                                                            const DeviceChoice& choice,
                                                            torch::Device device);
 
-// Of this rank's GPU, or of its share of one; 0: none.
+// The memory of this rank's GPU, or of its share of one; 0: none.
 std::uint64_t memory_of_gpu(const DeviceChoice& choice, const comm::DeviceRequest& request,
                             const comm::Topology& topology);
 

@@ -17,12 +17,12 @@ struct ComputeSetup {
   std::string algorithm = "flat";  // of sums: "flat", "two-level"
   std::string gradients = "fp32";  // as they travel: "fp32", "bf16"
 
-  // What a checkpoint keeps of them.
+  // The fields in a checkpoint's metadata.
   std::map<std::string, std::string> to_metadata() const;
 };
 
-// "; 1 rank then, 2 now: …", and whether that changes bits; "" where nothing did. `metadata` is a
-// checkpoint's; what an older one does not tell counts as unchanged.
+// "; 1 rank then, 2 now: …", and whether that changes bits; "" without changes. `metadata` is a
+// checkpoint's; fields that an older one lacks count as unchanged.
 std::string describe_change(const std::map<std::string, std::string>& metadata,
                             const ComputeSetup& now, std::uint64_t global_batch);
 

@@ -16,15 +16,16 @@ namespace tandem::app {
 
 class CpuAllReduce {
  public:
-  // Collective. Of fp32 sums within `gradients`; all others are made likewise, but not as bfloat16.
+  // Collective. fp32 sums within `gradients` use all features; other calls are not sent as
+  // bfloat16.
   CpuAllReduce(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm, bool as_bf16);
   CpuAllReduce(const CpuAllReduce&) = delete;
   CpuAllReduce& operator=(const CpuAllReduce&) = delete;
 
   comm::Collectives& collectives() { return *top_; }
-  // Where gradients should lie, as many as there were; nullptr: where they are.
+  // Shared memory for the gradients, of their size; null: they stay where they are.
   const std::shared_ptr<comm::SharedFloats>& shared_memory() const { return shared_memory_; }
-  // After sums that were only made to measure them.
+  // Call it after all-reduces that were made for measurement only.
   void reset_error_feedback();
 
  private:

@@ -26,7 +26,7 @@ DeviceChoice choose_device(Job& job, const comm::DeviceRequest& request);
 
 // Collective. On rank 0 what every rank sees, in rank order; elsewhere empty.
 std::vector<comm::RankGpus> gather_gpus(Job& job);
-// What this rank sees; asks the driver.
+// The GPUs that this rank sees, from the driver.
 comm::RankGpus look_at_gpus(const Job& job);
 Json gpus_to_json(const std::vector<comm::Gpu>& gpus);
 

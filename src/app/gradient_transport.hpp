@@ -16,17 +16,17 @@ namespace tandem::app {
 
 class GradientTransport {
  public:
-  // Collective. `device`: what carries gradients between GPUs, or nullptr. Moves the arena's
-  // gradients to memory that the ranks share where that is the way.
+  // Collective. `device`: the collectives between GPUs, or null. Moves the arena's gradients to
+  // shared memory if the transport uses it.
   GradientTransport(Job& job, comm::Collectives* device, train::ParameterArena& arena,
                     const train::TrainConfig& config);
 
   comm::Collectives& collectives();
-  // After steps that were only made to measure them.
+  // Call it after steps that were made for measurement only.
   void reset_error_feedback();
   // "flat", "two-level"
   std::string algorithm() const { return comm::sum_algorithm_name(algorithm_); }
-  // ", summed as bfloat16 …", what a person should know of it; may be empty.
+  // ", sent as bfloat16: …", a note for the user; may be empty.
   std::string describe() const;
 
  private:

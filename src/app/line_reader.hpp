@@ -10,7 +10,7 @@ namespace tandem::app {
 
 class LineReader {
  public:
-  // Of a descriptor that stays the caller's; `name` begins messages.
+  // The descriptor stays the caller's; `name` begins messages.
   LineReader(int descriptor, std::string name);
   ~LineReader();
   LineReader(const LineReader&) = delete;

@@ -15,7 +15,7 @@ using NextLine = std::function<std::optional<std::string>()>;
 
 class PictureList {
  public:
-  // Looks into folders at once, so that a wrong one is told before the work begins. An argument "-"
+  // Lists folders at once, so that a wrong one is reported before the work begins. An argument "-"
   // stands for the lines of `list`, each a path.
   PictureList(const std::vector<std::string>& arguments, NextLine list);
 

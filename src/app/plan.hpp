@@ -39,7 +39,7 @@ struct ScalingProjection {
   double ring = 0;      // where they grow as the ranks
 };
 
-// Where ranks are in two levels it is hosts that grow in number.
+// With hierarchical all-reduces the number of hosts grows.
 std::vector<ScalingProjection> project_scaling(const train::Forecast& forecast,
                                                std::uint64_t global_batch, int ranks, int hosts,
                                                bool two_levels);

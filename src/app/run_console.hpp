@@ -20,18 +20,18 @@ class RunConsole {
   // Collective.
   RunConsole(Job& job, const TrainReporting& reporting);
 
-  // On rank 0, without what is known of the run; valid while this lives. `devices` as
-  // comm::GpuBinding::text() names them, by rank as `hosts`.
+  // Console settings of rank 0, without the run's own fields; valid while this object exists.
+  // `devices`: GpuBinding::text() of each rank; `hosts`: by rank.
   metrics::ConsoleSettings settings(const std::vector<std::string>& hosts,
                                     const std::vector<std::string>& devices) const;
 
  private:
-  std::optional<Terminal> terminal_;  // on rank 0, where it shows a live line
+  std::optional<Terminal> terminal_;  // on rank 0, if it shows a live line
   metrics::ProgressStyle progress_ = metrics::ProgressStyle::kLines;
   std::vector<int> log_ranks_;
 };
 
-// What rank 0 does now; `first`: the step from which this start of the run goes on.
+// The current activity of rank 0; `first`: the first step of this start of the run.
 metrics::Position position_on(const comm::HeartbeatTable& heartbeats, std::uint64_t first);
 
 }  // namespace tandem::app

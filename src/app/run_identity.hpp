@@ -13,7 +13,7 @@
 namespace tandem::app {
 
 // Collective. Compares the run's first start with this one and names all differences.
-// `network_sha256`: of the file that --model names; empty where it names none.
+// `network_sha256`: of the file that --model names; empty if it names none.
 void require_same_run(Job& job, const RunStart& start, const Options& options,
                       const std::string& data_digest, const std::string& network_sha256,
                       std::uint64_t global_batch);

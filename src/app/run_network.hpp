@@ -11,9 +11,9 @@
 
 namespace tandem::app {
 
-// Collective. On every rank the file that --model names; rank 0 alone reads it. A run that goes on
-// has its own copy's bytes, and the digest of the file that is named, for require_same_run(); where
-// that is there no more, the copy stands for it.
+// Collective. The file that --model names, on every rank; only rank 0 reads it. A resumed run gets
+// the bytes of its own copy, and the digest of the named file for require_same_run(), or of the
+// copy if the file is gone.
 NetworkFile read_network_together(Job& job, const RunStart& start, const std::string& model);
 
 // Collective. The network; on rank 0 with the weights that --init-from names, unless the run goes

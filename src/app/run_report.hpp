@@ -24,10 +24,10 @@ Json make_manifest(const std::string& run_id, const train::ImageStore& images,
                    const RankTable& ranks, const std::string& command_line,
                    std::uint64_t first_step, const Json& earlier);
 
-// Of a run that is complete or was stopped.
+// The summary of a run that is complete or was stopped.
 Json make_summary(const std::string& run_id, const train::TrainResult& result, int world,
                   const std::string& weights_sha256, double startup_seconds);
-// Of one that failed, as far as it came, and why.
+// The summary of a failed run up to its error.
 Json make_failure_summary(const std::string& run_id, const train::TrainResult& result, int world,
                           double startup_seconds, const std::string& error);
 

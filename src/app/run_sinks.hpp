@@ -11,7 +11,7 @@
 
 namespace tandem::app {
 
-// Of as many ranks as `console` has hosts.
+// For as many ranks as `console` has hosts.
 metrics::Sinks make_sinks(const metrics::RunFolder& folder,
                           const metrics::TensorBoardSettings& board,
                           const std::function<metrics::TensorBoardStart()>& describe,

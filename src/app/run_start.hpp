@@ -27,7 +27,7 @@ struct RunStart {
   bool resumes = false;
   std::uint64_t global_batch = 0;     // of the checkpoint
   std::uint64_t optimizer_steps = 0;  // likewise
-  std::optional<double> bucket_mb;    // likewise, where the checkpoint has one
+  std::optional<double> bucket_mb;    // likewise, if the checkpoint has one
   train::TrainingState state;         // totals and results on rank 0 alone
 
   // On rank 0.

@@ -16,13 +16,13 @@ struct TimedRun {
   std::string run_id;
   std::uint64_t seed = 0;
   double train_seconds = 0;  // of all steps
-  // Of the steps before the first evaluation that reached the target.
+  // The time of the steps before the first evaluation that reached the target.
   std::optional<double> seconds_to_target;
   double accuracy = 0;  // of the last evaluation
   std::optional<double> accuracy_tta;
 };
 
-// Where an evaluation looks at several views of an image (--tta), these count for the target.
+// With test-time augmentation (--tta) its accuracy counts for the target.
 TimedRun time_run(const metrics::RunRecord& run, std::uint64_t seed, double target);
 
 // The mean of a sample and the interval that holds that of all with a confidence of 95 %, by

@@ -11,13 +11,13 @@ namespace tandem::app {
 
 class Terminal {
  public:
-  // Nothing where no output ends on a terminal that can redraw a line (TERM), and where some of it
-  // goes into a pipe, behind which the same terminal may be (| tee).
+  // Absent if no output ends on a terminal that can redraw a line (TERM), and if some output goes
+  // into a pipe, which may end on the same terminal (| tee).
   static std::optional<Terminal> find();
 
   bool shows_standard_output() const { return shows_standard_output_; }
   bool shows_standard_error() const { return shows_standard_error_; }
-  // As of now; 80 where it does not say.
+  // The current width; 80 if unknown.
   std::size_t columns() const;
 
  private:

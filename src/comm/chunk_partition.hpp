@@ -14,10 +14,10 @@ class ChunkPartition {
       : count_(count),
         chunk_size_((lines_of(count) + of(ranks) - 1) / of(ranks) * kElementsPerLine) {}
 
-  // Element numbers; of few elements the last parts are empty.
+  // Element numbers; with few elements the last chunks are empty.
   std::size_t first(int chunk) const { return std::min(count_, of(chunk) * chunk_size_); }
   std::size_t size(int chunk) const { return first(chunk + 1) - first(chunk); }
-  // Of the longest chunk.
+  // The size of the longest chunk.
   std::size_t max_size() const { return chunk_size_; }
 
  private:

@@ -19,12 +19,12 @@
 
 namespace tandem::comm {
 
-// Of more, each would send too many messages.
+// With more ranks each would send too many messages.
 constexpr int kMaxRanksOfDirectAllReduce = 64;
 
 class DirectAllReduce final : public Request {
  public:
-  // `tag` and the next one: of no other sum that is under way, the same on every rank.
+  // `tag` and `tag` + 1: not used by other all-reduces in flight, the same on every rank.
   DirectAllReduce(MPI_Comm mpi, void* values, std::size_t count, MPI_Datatype type, int tag);
   ~DirectAllReduce() override;
   void wait() override;

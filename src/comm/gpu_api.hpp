@@ -32,7 +32,7 @@ struct GpuApi {
 #undef TANDEM_MEMBER
 };
 
-// Opens both libraries, found along the program's run paths or where the system looks.
+// Opens both libraries, found along the program's run paths or by the system.
 std::shared_ptr<const GpuApi> load_gpu_api();
 
 // "libcudart.so.13"

@@ -16,18 +16,18 @@ class HeartbeatRelay {
  public:
   using Message = std::vector<std::uint8_t>;  // so small that MPI sends it at once, some kB
 
-  // Collective. Members speak for the ranks of their host; there must be at least one.
+  // Collective. Members represent the ranks of their host; there must be at least one.
   HeartbeatRelay(MpiCommunicator& world, bool is_member);
   // Collective, unless it was abandoned.
   ~HeartbeatRelay();
   // Messages may be in flight, and MPI may have ended, so the MPI objects are never freed.
   void abandon() { link_.release(); }
 
-  // Whether there is another member to talk to.
+  // Whether there are other members.
   bool has_peers() const;
-  // To every member to whom the last one has left.
+  // Sends to every member to which the previous message has left.
   void send(const Message& message);
-  // Calls `take` with whatever has come in.
+  // Calls `take` with each message that has arrived.
   void receive(const std::function<void(const Message&)>& take);
 
  private:

@@ -15,7 +15,7 @@ namespace tandem::comm {
 
 class MemoryFile {
  public:
-  // What other ranks need to open it; word 0: nothing to open.
+  // Identifies the file for other ranks; word 0: no file.
   struct SharedFileId {
     std::int64_t process = 0, number = 0, device = 0, inode = 0, word = 0;
   };
@@ -53,7 +53,7 @@ class MemoryFile {
   SharedFileId id_;
 };
 
-// Collective. The SharedFileId of all ranks.
+// Collective. The ids of all ranks.
 std::vector<MemoryFile::SharedFileId> gather(Communicator& host,
                                              const MemoryFile::SharedFileId& mine);
 

@@ -16,7 +16,7 @@
 
 namespace tandem::comm {
 
-// Of values that are added or compared.
+// The type of values that are added or compared.
 inline MPI_Datatype mpi_type(DataType type) {
   switch (type) {
     case DataType::kByte:
@@ -36,7 +36,7 @@ inline MPI_Datatype mpi_type(DataType type) {
   return MPI_DATATYPE_NULL;
 }
 
-// Of values that only travel; the larger the unit, the more fit into MPI's counts, which are ints.
+// The type of values that are only moved; larger units fit more into MPI's int counts.
 inline MPI_Datatype mpi_type_of_moved(DataType type) {
   switch (bytes_of_type(type)) {
     case 1:

@@ -21,8 +21,8 @@ class NcclHandle {
   NcclHandle(const NcclHandle&) = delete;
   NcclHandle& operator=(const NcclHandle&) = delete;
 
-  // Calls `issue(comm)`, which `call` names, and throws where that fails. NCCL gives a collective
-  // to the GPU in the background; waits for that as long as the ranks had to connect.
+  // Calls `issue(comm)`, named `call` in errors. NCCL queues a collective on the GPU in the
+  // background; waits for that for at most init_timeout.
   template <typename Issue>
   void call(const char* call, const Issue& issue) {
     const std::lock_guard<std::mutex> lock(mutex_);

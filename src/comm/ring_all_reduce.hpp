@@ -19,7 +19,7 @@ namespace tandem::comm {
 
 class RingAllReduce final : public Request {
  public:
-  // `tag`: of no other sum that is under way, the same on every rank.
+  // `tag`: not used by other all-reduces in flight, the same on every rank.
   RingAllReduce(MPI_Comm mpi, void* values, std::size_t count, MPI_Datatype type, int tag);
   ~RingAllReduce() override;
   void wait() override;
@@ -27,7 +27,7 @@ class RingAllReduce final : public Request {
 
  private:
   bool is_reducing() const { return step_ < ranks_ - 1; }
-  // Of the ring; `distance` may be negative.
+  // The rank at `distance` along the ring; may be negative.
   int rank_at(int distance) const { return (rank_ + distance + 2 * ranks_) % ranks_; }
   char* values_of(int chunk) const;
   void start_step();

@@ -12,26 +12,26 @@ namespace tandem::report {
 
 using Runs = std::vector<RunView>;
 
-// Of all runs, one column each.
+// Sections of all runs, one column each.
 Html summary_section(const Runs& runs);
 Html differences_section(const Runs& runs);
 Html curve_section(const Runs& runs);
 
-// Of one run; `runs` share the page, and the room on it.
+// Sections of one run; `runs`: the number of runs on the page, which share its size.
 Html rank_section(const RunView& run, std::size_t runs);
 Html system_section(const RunView& run);
 Html answers_section(const RunView& run, std::size_t runs);
 Html notes_section(const RunView& run, std::size_t runs);
 Html options_section(const RunView& run);
 
-// <section><h2>title</h2>content</section>; nothing where there is no content.
+// <section><h2>title</h2>content</section>; empty without content.
 Html section(const std::string& title, const Html& content);
-// A number as a cell; a dash where it is not a number.
+// A number as a cell; a dash for NaN.
 Html value_cell(double value, Unit unit);
 
-// A dash where it is empty.
+// A dash for an empty text.
 Html dash_or(const std::string& text);
-// "2026-03-14 09:15:00 UTC"; a dash where it is no time.
+// "2026-03-14 09:15:00 UTC"; a dash for other values.
 std::string format_time(double unix_seconds);
 
 constexpr char kDash[] = "–";
@@ -39,13 +39,13 @@ constexpr std::size_t kMaxOptions = 200;  // of a run, that the page shows
 
 // The head of a table with a column for each run.
 std::vector<Html> names_of(const Runs& runs, const std::string& first);
-// "8 ranks on 2 hosts", "synthetic, digest 0123…"; empty where the manifest does not say.
+// "8 ranks on 2 hosts", "synthetic, digest 0123…"; empty if the manifest lacks it.
 std::string describe_ranks(const RunView& run);
 std::string describe_data(const RunView& run);
-// "rank 1 on n1: +12 ms a step (30 %) in compute; the others wait for it", or that none stands out;
-// empty where there are no two ranks to compare.
+// "rank 1 on n1: +12 ms a step (30 %) in compute; the others wait for it", or that no rank stands
+// out; empty with fewer than two ranks.
 std::string describe_slowest_rank(const RunView& run);
-// What the manifest says of a rank: "host" or "device".
+// A rank's "host" or "device" in the manifest.
 std::string rank_text(const RunView& run, int rank, const char* field);
 // The unit of a metric of the ranks, as its name ends.
 Unit unit_of(const std::string& field);

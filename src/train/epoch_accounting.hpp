@@ -10,8 +10,7 @@
 
 namespace tandem::train {
 
-// What the images of the epoch of `last_step`, as far as it was run, must add up to: their number
-// and the hash of their ids.
+// The expected number and hash of the image ids of the epoch of `last_step`, up to that step.
 Totals expected_accounting(const data::TrainingPlan& plan, std::uint64_t last_step);
 
 // Collective. The sum over the ranks, on rank 0.

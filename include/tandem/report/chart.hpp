@@ -23,7 +23,7 @@ struct Chart {
   Unit unit = Unit::kNumber;
   Axis axis = Axis::kStep;
   bool is_from_zero = false;        // the lower end of y
-  bool may_be_logarithmic = false;  // where the values span so much that a linear y hides most
+  bool may_be_logarithmic = false;  // if the values span orders of magnitude
   std::vector<Curve> curves;
 };
 

@@ -14,8 +14,8 @@ struct WorstImage {
   std::uint64_t index = 0;
   std::size_t label = 0;
   std::size_t predicted = 0;
-  double loss = 0;     // not a number where it is not finite
-  std::string pixels;  // planar; empty where the file has none of it
+  double loss = 0;     // NaN if it is not finite
+  std::string pixels;  // planar; empty if the file has none
 };
 
 struct Answers {

@@ -38,12 +38,12 @@ struct RankView {
   std::vector<RankRow> rows;
   RankCurves curves;
   std::vector<std::string> faults;
-  double left_out_bytes = 0;  // of files that nobody has read: too much for the time there is
+  double left_out_bytes = 0;  // of files not read, for lack of time
 };
 
 // Up to this many ranks get curves of their own.
 constexpr std::size_t kMaxRankCurves = 8;
-// Metrics that are drawn: the four times of a step, and as many as a machine can tell.
+// The metrics drawn: the four times of a step, and all system metrics.
 constexpr std::size_t kMaxRankMetrics = 4 + metrics::kSystemValues;
 
 // `columns`: those of a drawing over the run's steps.
@@ -51,10 +51,10 @@ RankView read_ranks(const metrics::RunRecord& run, const Columns& columns);
 
 // The title of a known metric on the page; other metrics have the name of their field.
 std::string metric_title(const std::string& field);
-// Whether `field` stands before `other` on the page: the parts of a step in their order, then the
-// machine's from CPU to GPU, then those that the program does not know, by name.
+// The order of metrics on the page: the phases of a step, then the system's from CPU to GPU, then
+// unknown ones by name.
 bool stands_before(const std::string& field, const std::string& other);
-// Whether it is one of the seconds that make a step.
+// Whether `field` is a phase of a step.
 bool is_step_time(const std::string& field);
 
 }  // namespace tandem::report

@@ -94,8 +94,8 @@ class ResidentBatches final : public BatchSource {
   torch::Tensor labels_;  // int64 [count]
 };
 
-// The same for a data set that is larger than the device's memory: a thread gathers each batch's
-// bytes, which travel to the device while it computes the batch before. Owns the thread.
+// For a data set that is larger than the device's memory: a thread gathers each batch's bytes,
+// which are copied to the device while it computes the previous batch. Owns the thread.
 class StreamedBatches final : public BatchSource {
  public:
   // `view` must outlive it.

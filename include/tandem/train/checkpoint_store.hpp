@@ -36,7 +36,7 @@ class CheckpointStore {
   // Every checkpoint, newest first; of equal steps path_of() comes first, best.safetensors last.
   // Files without a step come at the end.
   std::vector<CheckpointFile> files() const;
-  // Those that path_of() names, newest first.
+  // The steps with a file path_of(step), newest first.
   std::vector<std::uint64_t> steps() const;
   // The newest valid one. If a file disappears meanwhile, the search starts again.
   Newest newest_whole() const;
@@ -51,7 +51,7 @@ class CheckpointStore {
   std::vector<std::string> write(const Checkpoint& checkpoint, Keep keep);
   // Makes best.safetensors if that is still due. Returns why it failed, or "".
   std::string name_best();
-  // Of the evaluation in best.safetensors; absent if there is no valid one.
+  // The accuracy in best.safetensors; absent if there is no valid one.
   std::optional<double> best_accuracy() const;
   // Call it before a run resumes from `path`, a valid checkpoint of `step`. Gives it the name
   // path_of(step), and only then moves every later checkpoint aside, the best included.

@@ -55,7 +55,7 @@ class Checkpointer {
   void finish_write();
   // Whether this rank is waiting for the write. Any thread.
   bool is_awaited() const { return is_awaited_; }
-  // On rank 0: waits for the last write; why it failed, or nothing. Elsewhere nothing.
+  // Waits for the last write. On rank 0 returns why it failed, or ""; elsewhere "".
   std::string finish();
 
  private:

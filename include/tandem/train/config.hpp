@@ -22,7 +22,7 @@ struct TrainConfig {
   std::string model = "simple";   // a name of the model registry, or a TorchScript file
   double validation_split = 0;    // share of the training images that is held out
   std::string init_from;          // a file with the initial weights; empty: drawn at random
-  std::uint64_t batch_size = 64;  // images per rank and micro-batch; not used where the next is set
+  std::uint64_t batch_size = 64;  // images per rank and micro-batch; not used if the next is set
   std::uint64_t global_batch_size = 0;  // images per step over all ranks; 0: from batch_size
   bool drop_last = false;               // leave out an epoch's short last batch
   std::uint64_t accumulate = 1;         // micro-batches per rank and step
@@ -42,7 +42,7 @@ struct TrainConfig {
   bool channels_last = true;
   int threads = 0;              // per rank; 0: the CPUs this rank may use without crowding another
   double bucket_mb = 0;         // gradient bucket, 2^20 bytes; 0: one bucket
-  bool measure_bucket = false;  // and take the size that is fastest, where the run has none yet
+  bool measure_bucket = false;  // measure and take the fastest size in a new run
   comm::SumAlgorithm sum_algorithm = comm::SumAlgorithm::kFlat;
   bool deterministic = false;       // refuses what need not give the same bits
   bool bfloat16_gradients = false;  // exchanged as bfloat16; else as fp32
@@ -55,14 +55,14 @@ struct TrainConfig {
   std::uint64_t micro_batches_per_step(std::uint64_t world) const;
 };
 
-// What a configuration means for a data set and a number of ranks.
+// The batch sizes and steps of a configuration for a data set and a number of ranks.
 struct BatchArithmetic {
   std::uint64_t global_batch = 0;
   std::uint64_t steps_per_epoch = 0;
   std::uint64_t total_steps = 0;
   double learning_rate = 0;  // after scaling
 
-  // `image_count` > 0, `world` >= 1. Throws UsageError where the ranks cannot share the work so.
+  // `image_count` > 0, `world` >= 1. Throws UsageError if the ranks cannot share the work this way.
   static BatchArithmetic of(const TrainConfig& config, std::uint64_t image_count, int world);
   // "global batch 1024 = 256 x 4 ranks x accumulate 1; lr 0.4; 49 steps/epoch"
   std::string describe(const TrainConfig& config, int world) const;

@@ -30,10 +30,11 @@ struct MeasuredSum {
   double seconds = 0;
 };
 
-// The latency is that of the shortest sum, which is to be of next to no bytes; the rest is the line
-// from there with the least squares of deviations in seconds, which long sums decide: a link may
-// let the first bytes of a burst pass at another speed. One measurement alone is all bytes. Throws
-// where there is none, or one that took no time.
+// Fits latency and bandwidth. The latency is the time of the shortest all-reduce, which should have
+// almost no bytes. The slope is the least-squares line through that point; deviations in seconds
+// are minimized, so that long all-reduces decide: a link may pass the first bytes of a burst at
+// another speed. A single measurement gives a slope without latency. Throws UsageError if there is
+// no measurement, or one of no duration.
 AlphaBetaCost fit_sums(const std::vector<MeasuredSum>& sums);
 
 // A bucket of gradients, and the time between its completion and the end of backward.

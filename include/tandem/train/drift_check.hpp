@@ -10,8 +10,8 @@
 
 namespace tandem::train {
 
-// Collective. Costs one hash of the state and two small all-reduces. Buffers are left out: they are
-// rank 0's by definition (train/replicate.hpp).
+// Collective. Costs one hash of the state and two small all-reduces. Buffers are not compared,
+// because only rank 0's count (train/replicate.hpp).
 void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer);
 
 // Collective. Checks on rank 0 that no weight, optimizer value or buffer is infinite or NaN. The

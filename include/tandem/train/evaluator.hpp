@@ -24,7 +24,7 @@ struct Evaluation {
   double accuracy = 0;
   std::int64_t correct = 0;
   std::int64_t images = 0;
-  std::optional<double> views_accuracy;     // with test-time augmentation, where it was asked for
+  std::optional<double> views_accuracy;     // with test-time augmentation, if requested
   std::vector<std::int64_t> class_images;   // by label
   std::vector<std::int64_t> class_correct;  // by label
   std::vector<std::int64_t> confusion;      // images by label * classes + answer

@@ -5,10 +5,11 @@
 
 namespace tandem::train {
 
-// Whether none of `values` is infinite or not a number.
+// Whether all `values` are finite.
 bool all_finite(Span<const float> values);
 
-// In double, added up in an order that depends on their number alone: the same on every processor.
+// Sums in double, in an order that depends on the number of values only, so all processors get the
+// same.
 double sum_of_squares(Span<const float> values);
 
 }  // namespace tandem::train

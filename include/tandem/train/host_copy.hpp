@@ -11,7 +11,7 @@ namespace tandem::train {
 // fp32 zeros: an array of the arena's layout.
 torch::Tensor flat_zeros(std::size_t size, torch::Device device = torch::kCPU);
 
-// The tensor itself where it is on the CPU, else a copy, which waits for the device.
+// The tensor itself if it is on the CPU, else a copy, which waits for the device.
 torch::Tensor on_host(const torch::Tensor& tensor);
 
 // The elements of a flat fp32 tensor on the CPU.

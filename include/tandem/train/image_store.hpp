@@ -24,9 +24,9 @@ class ImageStore {
              const comm::Topology& topology, double validation_share = 0, const Touch& touch = {});
 
   const data::DatasetInfo& info() const { return info_; }
-  // Of the training images those that are not held out.
+  // The training images that are not held out.
   data::ImagesView view(data::Split split) const;
-  // Those that are; may be none.
+  // The held-out images; may be empty.
   data::ImagesView validation() const;
   // False: every rank keeps a copy of its own, because some host could not share that much.
   bool shared() const { return memory_.shared(); }

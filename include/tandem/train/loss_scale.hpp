@@ -4,8 +4,8 @@
 
 namespace tandem::train {
 
-// As torch.amp.GradScaler of PyTorch 2.11: doubled after 2,000 good steps, halved after a gradient
-// that is not finite.
+// As in torch.amp.GradScaler of PyTorch 2.11: doubled after 2,000 good steps, halved after a
+// gradient that is not finite.
 struct LossScale {
   double scale = 0;    // 0: as at the start of a run, 65,536
   int good_steps = 0;  // since it changed

@@ -14,11 +14,11 @@ struct Totals {
   double loss = 0;  // summed over counted_images
   std::int64_t correct = 0;
   std::int64_t images = 0;
-  std::int64_t counted_images = 0;  // without those of steps that were left out
+  std::int64_t counted_images = 0;  // without those of skipped steps
   std::uint64_t id_hash = 0;        // order-free fingerprint of the image ids (core/digest.hpp)
 
   void add(const Totals& other);
-  // Not a number where no image counts.
+  // NaN if no image counts.
   double mean_loss() const { return loss / static_cast<double>(counted_images); }
 };
 
@@ -28,7 +28,7 @@ struct Totals {
 torch::Tensor summed_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels,
                                    double label_smoothing);
 
-// The same of each image and without smoothing: float [N].
+// The loss of each image, without smoothing: float [N].
 torch::Tensor image_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels);
 
 // The class of each row of logits: the first of its largest entries.

@@ -40,10 +40,11 @@ class ParameterArena {
   torch::Device device() const { return values_.device(); }
   std::size_t parameter_count() const;
 
-  // What belongs to a parameter in another array of the arena's layout; a view of that array.
+  // The view of a parameter in another array with the arena's layout.
   torch::Tensor view_like(const Slot& slot, const torch::Tensor& flat) const;
 
-  // To `memory`, which is as large and is kept alive; before anybody else holds views of them.
+  // Moves the gradients to `memory`, which is as large and is kept alive. Call it before other code
+  // holds views of them.
   void move_gradients(std::shared_ptr<float> memory);
 
   // libtorch's own zero_grad would set the gradients to none and so detach the views.

@@ -9,7 +9,7 @@ namespace tandem::train {
 
 class StagedCollectives final : public comm::Collectives {
  public:
-  // Of memory on `device`, which may be the CPU.
+  // `device`: that of the buffers; may be the CPU.
   StagedCollectives(comm::Collectives& host, torch::Device device);
 
   int rank() const override { return host_.rank(); }

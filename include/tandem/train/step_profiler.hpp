@@ -23,11 +23,11 @@ struct StepRange {
   static StepRange parse(const std::string& text);
 };
 
-// Stands between the trainer, who reports its phases, and whoever is told of them.
+// Receives the trainer's phases and passes them to the next Progress.
 class StepProfiler final : public comm::Progress {
  public:
-  // The same range on every rank. `path_of`, called on rank 0: where a rank's trace is written; its
-  // folder is made if it is not there.
+  // `steps` is the same on every rank. `path_of`, called on rank 0, returns the path of a rank's
+  // trace; its folder is created if it is missing.
   StepProfiler(comm::Communicator& comm, comm::Progress& next, StepRange steps,
                torch::Device device, std::function<std::string(int rank)> path_of);
   ~StepProfiler() override;
@@ -35,8 +35,8 @@ class StepProfiler final : public comm::Progress {
   // Collective with the first phase after the range: finishes.
   void report(std::uint64_t step, comm::Phase phase) override;
   void touch() override { next_.touch(); }
-  // Collective. Writes what was recorded, also of a run that ended within the range; nothing where
-  // that is done. False: no step of the range was made.
+  // Collective. Writes the trace, also if the run ended within the range; does nothing if it is
+  // written. False: no step of the range was made.
   bool finish();
 
  private:

@@ -82,7 +82,7 @@ class Trainer {
   const TrainResult& result() const { return result_; }
 
  private:
-  static constexpr std::uint64_t kWarmupSteps = 5;  // left out of images_per_second
+  static constexpr std::uint64_t kWarmupSteps = 5;  // not counted in images_per_second
 
   void train_step(std::uint64_t step, StepSeconds& seconds);
   void freeze_early_parameters();

@@ -25,7 +25,7 @@ struct TrainResult {
   std::optional<double> train_loss;  // mean over the last epoch, or the part that was run
   std::optional<Evaluation> last_evaluation;  // on the test images
   std::optional<Evaluation> last_validation;  // on those that were held out
-  std::uint64_t skipped_steps = 0;            // updates left out because they were not finite
+  std::uint64_t skipped_steps = 0;            // updates skipped because the gradient was not finite
   bool stopped = false;                       // before the last step, because it was asked to
 };
 

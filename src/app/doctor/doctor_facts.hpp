@@ -25,25 +25,25 @@ struct RankFacts {
   int cpu_sharers = 1;  // ranks of this host with the same CPUs
   int threads = 1;
 
-  // Of the program and what it was given; compared between ranks.
+  // The program and its arguments; compared between ranks.
   std::string versions;          // of tandem and its libraries
   std::string command_line;      // its options, in one order
   std::string data_digest;       // empty: no --data
   std::string data_error;        // why it cannot be read here
   std::uint64_t data_bytes = 0;  // of its images
 
-  // Of the GPU that the rank computes with.
+  // The GPU of the rank.
   std::string gpu;         // the same for the same GPU; empty: none
   std::string gpu_name;    // for people
-  std::string nvml_error;  // why its driver tells nothing of it; empty: it does, or there is no GPU
+  std::string nvml_error;  // why its metrics cannot be read; empty: they can, or there is no GPU
 
-  // Of the machine.
+  // The machine.
   int launched = 1;               // ranks that a launcher says it started
   bool has_shared_memory = true;  // /dev/shm is there
   // Free in it.
   std::uint64_t shared_memory_bytes = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();  // available
-  // On the first rank of a host: files that killed jobs have left in /dev/shm.
+  // On the first rank of a host: files that killed jobs left in /dev/shm.
   StaleMemory stale_memory;
   bool reads_sibling = true;  // the memory of another rank of its host, where MPI would
   std::string lock_error;     // why the data file cannot be locked
@@ -54,24 +54,24 @@ struct RankFacts {
 // Fills in what a rank sees alone of its machine.
 void look_around(RankFacts& facts);
 
-// Why a file cannot be locked as the HDF5 library of others locks what it reads; ours does not. ""
-// where it can, where HDF5 was told not to, and where the file cannot be opened.
+// Why a file cannot be locked as HDF5 in other programs locks what it reads (tandem does not). ""
+// if it can, if HDF5 is told not to lock, and if the file cannot be opened.
 std::string lock_error_of(const std::string& path);
 
-// As their launcher tells each of them; 1 where there is none.
+// The number of ranks according to the launcher; 1 without one.
 int launched_ranks();
-// Whether this is one of several processes of srun and no PMI tells them of each other, so that
-// each would be a job of its own, or end in MPI_Init. Needs no MPI.
+// Whether this is one of several processes of srun without a PMI, so that each would be a job of
+// its own, or end in MPI_Init. Needs no MPI.
 bool is_started_without_pmi();
 
-// Whether the memory of a process may be read, as Open MPI does between the ranks of a host:
-// `address` is of a byte in it.
+// Whether the memory of a process can be read, as Open MPI does between the ranks of a host.
+// `address`: of a byte in it.
 bool can_read_process(pid_t process, const void* address);
-// Whether Open MPI was told not to read it, which is the fix where it may not.
+// Whether Open MPI is told not to read it, which is the fix if it cannot.
 bool is_told_not_to_read();
 
 Json to_json(const RankFacts& facts);
-// Of what to_json made.
+// Parses the result of to_json.
 RankFacts facts_from_json(const Json& json);
 
 }  // namespace tandem::app

@@ -11,7 +11,7 @@
 
 namespace tandem::app {
 
-// On rank 0; elsewhere empty.
+// Filled on rank 0 only.
 struct Examination {
   std::vector<RankFacts> facts;
   Measurements measurements;

@@ -17,8 +17,8 @@ struct PairSpeed {
   double bytes_per_second = 0;  // in each direction
 };
 
-// Whom `place` of `size` meets in a round of the circle method, in which everybody meets everybody
-// once in rounds_of(size) rounds; -1: nobody.
+// The partner of `place` among `size` in a round of the circle method, in which each pair meets
+// once in rounds_of(size) rounds; -1: none.
 int partner_of(int place, int size, int round);
 int rounds_of(int size);
 

@@ -14,8 +14,8 @@ namespace tandem::app {
 OptionTable stall_options(const std::string& group);
 OptionTable with_stall_options(OptionTable table, const std::string& group);
 comm::StallLimits read_stall_limits(Options& options);
-// What command line and environment say, before all that they say is read, checked and compared
-// between the ranks; train's defaults where that cannot be told.
+// The limits from command line and environment, before all options are read, checked and compared
+// between ranks; train's defaults if they cannot be parsed.
 comm::StallLimits early_stall_limits(std::vector<std::string> arguments);
 
 }  // namespace tandem::app
