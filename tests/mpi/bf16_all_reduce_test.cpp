@@ -30,7 +30,7 @@ float number(int rank, std::size_t step, std::size_t i) {
   return static_cast<float>(random.normal());
 }
 
-class Bfloat16SumsTest : public ::testing::Test {
+class Bf16AllReduceTest : public ::testing::Test {
  protected:
   static constexpr std::size_t kSize = 5003;  // in no number of equal parts
 
@@ -51,7 +51,7 @@ class Bfloat16SumsTest : public ::testing::Test {
   Bf16AllReduce sums_{world_, scatter_, gather_, Span<float>(gradients_)};
 };
 
-TEST_F(Bfloat16SumsTest, RoundsWhatEachBringsAddsInFp32InRankOrderAndRoundsTheSum) {
+TEST_F(Bf16AllReduceTest, RoundsWhatEachBringsAddsInFp32InRankOrderAndRoundsTheSum) {
   bring(0);
   sum();
   for (std::size_t i = 0; i < kSize; ++i) {
@@ -63,7 +63,7 @@ TEST_F(Bfloat16SumsTest, RoundsWhatEachBringsAddsInFp32InRankOrderAndRoundsTheSu
 }
 
 // The same gradients in each step, of which rounding takes away the same.
-TEST_F(Bfloat16SumsTest, LosesNothingOverSteps) {
+TEST_F(Bf16AllReduceTest, LosesNothingOverSteps) {
   constexpr int kSteps = 60;
   std::vector<double> found(kSize);
   for (int step = 0; step < kSteps; ++step) {
@@ -80,7 +80,7 @@ TEST_F(Bfloat16SumsTest, LosesNothingOverSteps) {
   EXPECT_LT(strayed, world_.size() / 64.0 + 1.0 / 32);
 }
 
-TEST_F(Bfloat16SumsTest, ForgetsWhatItKept) {
+TEST_F(Bf16AllReduceTest, ForgetsWhatItKept) {
   bring(0);
   sum();
   const std::vector<float> first = gradients_;
@@ -93,7 +93,7 @@ TEST_F(Bfloat16SumsTest, ForgetsWhatItKept) {
   EXPECT_EQ(gradients_, first);
 }
 
-TEST_F(Bfloat16SumsTest, AnInfinityIsSeenByAllAndDoesNotStay) {
+TEST_F(Bf16AllReduceTest, AnInfinityIsSeenByAllAndDoesNotStay) {
   bring(0);
   if (world_.rank() == world_.size() - 1) {
     gradients_[7] = std::numeric_limits<float>::infinity();
@@ -105,7 +105,7 @@ TEST_F(Bfloat16SumsTest, AnInfinityIsSeenByAllAndDoesNotStay) {
   EXPECT_NEAR(gradients_[7], whole(1, 7), 0.1);
 }
 
-TEST_F(Bfloat16SumsTest, BucketsMayBeUnderWayTogetherAndAdvanceUnevenly) {
+TEST_F(Bf16AllReduceTest, BucketsMayBeUnderWayTogetherAndAdvanceUnevenly) {
   bring(0);
   sum();
   const std::vector<float> expected = gradients_;
@@ -124,7 +124,7 @@ TEST_F(Bfloat16SumsTest, BucketsMayBeUnderWayTogetherAndAdvanceUnevenly) {
   EXPECT_EQ(gradients_, expected) << "a cut into buckets changes no sum";
 }
 
-TEST_F(Bfloat16SumsTest, LeavesOtherSumsToMpi) {
+TEST_F(Bf16AllReduceTest, LeavesOtherSumsToMpi) {
   float elsewhere = 1.0F + 1.0F / 1024;  // bfloat16 has no such number
   sums_.all_reduce(Span<float>(&elsewhere, 1));
   EXPECT_EQ(elsewhere, static_cast<float>(world_.size()) * (1.0F + 1.0F / 1024));
@@ -137,7 +137,7 @@ TEST_F(Bfloat16SumsTest, LeavesOtherSumsToMpi) {
 }
 
 // Hosts of two ranks, made up of this host's: fp32 within each, bfloat16 between.
-TEST(Bfloat16SumsInTwoLevels, AddWithinHostsExactlyAndGiveAllRanksTheSameBits) {
+TEST(HierarchicalBf16AllReduce, AddWithinHostsExactlyAndGiveAllRanksTheSameBits) {
   auto world = comm::MpiCommunicator::world();
   auto up = world.split(world.rank() / 2);
   auto down = up.duplicate();
@@ -174,7 +174,7 @@ TEST(Bfloat16SumsInTwoLevels, AddWithinHostsExactlyAndGiveAllRanksTheSameBits) {
   }
 }
 
-TEST_F(Bfloat16SumsTest, SaysWhatItIs) { EXPECT_EQ(sums_.name(), "mpi as bfloat16"); }
+TEST_F(Bf16AllReduceTest, SaysWhatItIs) { EXPECT_EQ(sums_.name(), "mpi as bfloat16"); }
 
 // Adds bfloat16 numbers as NCCL does, on the host: through fp32 over MPI, rounded at the end.
 class AddsBfloat16 final : public comm::Collectives {

@@ -10,38 +10,39 @@
 namespace tandem::comm {
 namespace {
 
-struct TwoLevels {
+struct HierarchicalJob {
   template <typename T>
   struct Memory {
-    Memory(TwoLevels&, std::vector<T> initial) : values(std::move(initial)) {}
+    Memory(HierarchicalJob&, std::vector<T> initial) : values(std::move(initial)) {}
     Span<T> span() { return Span<T>(values); }
     const std::vector<T>& read() const { return values; }
     std::vector<T> values;
   };
-  TwoLevels() {
+  HierarchicalJob() {
     for (MpiCommunicator* comm : {&world, &up, &down, &leaders}) comm->set_piece(kPiece);
   }
-  Collectives& collectives() { return two_levels; }
+  Collectives& collectives() { return hierarchical; }
 
   MpiCommunicator world = MpiCommunicator::world();
   MpiCommunicator up = world.split(world.rank() / 2);
   MpiCommunicator down = up.duplicate();
   MpiCommunicator leaders = world.split(up.rank() == 0 ? 0 : 1);
-  HierarchicalAllReduce two_levels{world, up, down, up.rank() == 0 ? &leaders : nullptr};
+  HierarchicalAllReduce hierarchical{world, up, down, up.rank() == 0 ? &leaders : nullptr};
 };
 
-using Cases = ::testing::Types<Case<TwoLevels, float>, Case<TwoLevels, double>,
-                               Case<TwoLevels, std::int64_t>, Case<TwoLevels, std::uint64_t>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(TwoLevels, Conformance, Cases);
+using Cases =
+    ::testing::Types<Case<HierarchicalJob, float>, Case<HierarchicalJob, double>,
+                     Case<HierarchicalJob, std::int64_t>, Case<HierarchicalJob, std::uint64_t>>;
+INSTANTIATE_TYPED_TEST_SUITE_P(HierarchicalJob, Conformance, Cases);
 
 TEST(HierarchicalAllReduce, GiveAllRanksTheSameBitsOfASumThatRounds) {
-  TwoLevels subject;
+  HierarchicalJob subject;
   const int rank = subject.world.rank();
   std::vector<float> values(5000);
   for (std::size_t i = 0; i < values.size(); ++i) {
     values[i] = 1.0F / (1.0F + static_cast<float>(i) + 0.37F * static_cast<float>(rank));
   }
-  subject.two_levels.iall_reduce(Span<float>(values))->wait();
+  subject.hierarchical.iall_reduce(Span<float>(values))->wait();
   for (const float value : values) {
     ASSERT_EQ(subject.world.all_reduce_value(value, Reduction::kMin),
               subject.world.all_reduce_value(value, Reduction::kMax));
@@ -49,14 +50,14 @@ TEST(HierarchicalAllReduce, GiveAllRanksTheSameBitsOfASumThatRounds) {
 }
 
 TEST(HierarchicalAllReduce, KeepManySumsApartThatAreAskedForUnevenly) {
-  TwoLevels subject;
+  HierarchicalJob subject;
   std::vector<std::vector<double>> buckets;
   std::vector<std::unique_ptr<Request>> requests;
   for (std::size_t size = 1; size < 40; ++size) {
     buckets.push_back(from_numbers<double>(numbers_of_rank(size, subject.world.rank())));
   }
   for (auto& bucket : buckets) {
-    requests.push_back(subject.two_levels.iall_reduce(Span<double>(bucket)));
+    requests.push_back(subject.hierarchical.iall_reduce(Span<double>(bucket)));
     // Ranks advance their calls at different places.
     if (requests.size() % 3 == static_cast<std::size_t>(subject.world.rank()) % 3) {
       for (const auto& each : requests) each->test();
@@ -70,8 +71,8 @@ TEST(HierarchicalAllReduce, KeepManySumsApartThatAreAskedForUnevenly) {
 }
 
 TEST(HierarchicalAllReduce, SayWhatTheyAre) {
-  TwoLevels subject;
-  EXPECT_EQ(subject.two_levels.name(), "mpi in two levels");
+  HierarchicalJob subject;
+  EXPECT_EQ(subject.hierarchical.name(), "mpi in two levels");
 }
 
 }  // namespace

@@ -14,9 +14,9 @@ namespace {
 
 using train::Boundary;
 
-class RunKeeperTest : public ::testing::Test {
+class CheckpointManagerTest : public ::testing::Test {
  protected:
-  RunKeeperTest() {
+  CheckpointManagerTest() {
     checkpoint_policy_.checkpoint_every = {0, train::CheckpointInterval::Unit::kSteps};
     checkpoint_policy_.save_best = true;
     rules_.every = checkpoint_policy_.checkpoint_every;
@@ -54,7 +54,7 @@ class RunKeeperTest : public ::testing::Test {
 };
 
 // A network whose checkpoint takes a while to write.
-TEST_F(RunKeeperTest, WhatAnEvaluationFollowsIsDurableBeforeIt) {
+TEST_F(CheckpointManagerTest, WhatAnEvaluationFollowsIsDurableBeforeIt) {
   CheckpointManager manager = make_manager();
   train::TrainingState state;
   state.step = 4;
@@ -66,7 +66,7 @@ TEST_F(RunKeeperTest, WhatAnEvaluationFollowsIsDurableBeforeIt) {
   EXPECT_TRUE(read.evaluation_due);
 }
 
-TEST_F(RunKeeperTest, AnAccuracyOfZeroIsTheBestWhereThereIsNone) {
+TEST_F(CheckpointManagerTest, AnAccuracyOfZeroIsTheBestWhereThereIsNone) {
   CheckpointManager manager = make_manager();
   manager.consider(train::Evaluation{});
   EXPECT_EQ(manager.decide(3, true), Boundary::kGoOn) << "an evaluation that was given up";
@@ -82,7 +82,7 @@ TEST_F(RunKeeperTest, AnAccuracyOfZeroIsTheBestWhereThereIsNone) {
   EXPECT_EQ(manager.decide(6, true), Boundary::kSave);
 }
 
-TEST_F(RunKeeperTest, ABestOfAnEarlierStartIsToBeBeaten) {
+TEST_F(CheckpointManagerTest, ABestOfAnEarlierStartIsToBeBeaten) {
   CheckpointManager manager = make_manager(0.5);
   manager.consider(found(0.5));
   EXPECT_EQ(manager.decide(4, true), Boundary::kGoOn);

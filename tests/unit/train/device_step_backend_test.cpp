@@ -9,7 +9,7 @@
 namespace tandem::train {
 namespace {
 
-class DeviceStepMathTest : public ::testing::Test {
+class DeviceStepBackendTest : public ::testing::Test {
  protected:
   // A step whose gradient is `gradient` everywhere, on a batch of 4 images of which 3 are right.
   void step(StepBackend& backend, std::uint64_t number, double gradient, double loss = 2) {
@@ -32,7 +32,7 @@ class DeviceStepMathTest : public ::testing::Test {
   }
 };
 
-TEST_F(DeviceStepMathTest, AddsUpStepsUntilTheyAreCollected) {
+TEST_F(DeviceStepBackendTest, AddsUpStepsUntilTheyAreCollected) {
   const auto backend = form(model::Precision::kFp32);
   step(*backend, 0, 0.25);
   step(*backend, 1, 0.25, 5);
@@ -49,7 +49,7 @@ TEST_F(DeviceStepMathTest, AddsUpStepsUntilTheyAreCollected) {
   EXPECT_EQ(backend->drain().sums.images, 0);
 }
 
-TEST_F(DeviceStepMathTest, LeavesOutAnUpdateThatIsNotFiniteAndSaysWhich) {
+TEST_F(DeviceStepBackendTest, LeavesOutAnUpdateThatIsNotFiniteAndSaysWhich) {
   const auto backend = form(model::Precision::kFp32);
   const float before = first_weight();
   step(*backend, 4, 0.25);
@@ -70,7 +70,7 @@ TEST_F(DeviceStepMathTest, LeavesOutAnUpdateThatIsNotFiniteAndSaysWhich) {
   EXPECT_EQ(outcome.sums.counted_images, 8);
 }
 
-TEST_F(DeviceStepMathTest, LimitsTheGradientToTheNorm) {
+TEST_F(DeviceStepBackendTest, LimitsTheGradientToTheNorm) {
   const double count = static_cast<double>(arena_.flat_gradients().numel());
   const auto backend = form(model::Precision::kFp32, 1);
   const float before = first_weight();
@@ -84,7 +84,7 @@ TEST_F(DeviceStepMathTest, LimitsTheGradientToTheNorm) {
   EXPECT_FALSE(backend->drain().gradient_norm) << "an update that was left out has no norm";
 }
 
-TEST_F(DeviceStepMathTest, HalvesTheLossScaleWhereItOverflowsAndDoublesItAfter2000GoodSteps) {
+TEST_F(DeviceStepBackendTest, HalvesTheLossScaleWhereItOverflowsAndDoublesItAfter2000GoodSteps) {
   const auto backend = form(model::Precision::kFp16, 0, {1024, 1998});
   EXPECT_EQ(backend->loss_scale_gradient(4).item<float>(), 256);
   const float before = first_weight();
@@ -104,7 +104,7 @@ TEST_F(DeviceStepMathTest, HalvesTheLossScaleWhereItOverflowsAndDoublesItAfter20
   EXPECT_FALSE(backend->drain().healthy) << "at a scale below 1 it is no overflow of fp16";
 }
 
-TEST_F(DeviceStepMathTest, AScaleIsUsedInFp16Alone) {
+TEST_F(DeviceStepBackendTest, AScaleIsUsedInFp16Alone) {
   const auto backend = form(model::Precision::kBf16, 0, {1024, 5});
   EXPECT_EQ(backend->loss_scale_gradient(4).item<float>(), 0.25F);
   EXPECT_EQ(backend->loss_scale().scale, 0);
