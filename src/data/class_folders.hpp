@@ -25,8 +25,7 @@ struct ClassFolders {
   std::vector<PictureFile> test;  // empty: a part of `train` is to become the test set
 };
 
-// True where a folder in `path` holds a picture at any depth. One that cannot be looked into holds
-// none.
+// True if a folder in `path` holds a picture at any depth. An unreadable folder holds none.
 bool holds_class_folders(const std::string& path);
 
 // `between` is called before each folder of a class.

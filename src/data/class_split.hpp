@@ -8,9 +8,9 @@
 
 namespace tandem::data {
 
-// The share of each class, to the nearest image, drawn by `seed`: for each image whether it is
-// taken. A class keeps at least one image, and gives one where it has two. `option` and `where`
-// begin the message.
+// Draws the share of each class by `seed`, to the nearest image: for each image whether it is
+// taken. A class keeps at least one image, and gives one if it has two. `option` and `where` begin
+// the message.
 std::vector<bool> draw_of_each_class(const std::vector<std::uint8_t>& labels, double share,
                                      std::uint64_t seed, const std::string& option,
                                      const std::string& where);

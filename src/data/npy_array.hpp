@@ -18,7 +18,7 @@ struct NpyHeader {
   bool fortran_order = false;
   std::vector<std::uint64_t> shape;
 
-  // Of the dict that a .npy file begins with; `where` begins messages.
+  // Parses the dict at the start of a .npy file; `where` begins messages.
   static NpyHeader parse(std::string_view dict, const std::string& where);
 };
 

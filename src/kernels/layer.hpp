@@ -42,8 +42,8 @@ struct Layer {
   std::size_t stride, padding;
 };
 
-// Where a line of a filter fits into a tile, it is one tap: its columns' channels lie side by side,
-// in filters and in images alike, whose pixels then overlap. For what only reads images.
+// If a filter row fits into a tile, it is one tap: the channels of its columns are contiguous, in
+// filters and in images, whose pixels then overlap. For read-only images.
 inline Layer folded(const ConvolutionSizes& sizes) {
   Layer layer(sizes);
   if (!folds(sizes)) return layer;
@@ -60,7 +60,7 @@ struct TapOverlap {
 };
 using TapOverlapGroups = std::vector<std::vector<TapOverlap>>;
 
-// In groups of an equal `by`: of k, those with k there. What would lie on padding is left out.
+// Groups with equal `by`: group k has those with value k. Overlaps with padding are omitted.
 inline TapOverlapGroups overlaps(std::size_t taps, std::size_t stride, std::size_t padding,
                                  std::size_t in, std::size_t out, std::size_t TapOverlap::*by) {
   TapOverlapGroups groups(by == &TapOverlap::tap ? taps : by == &TapOverlap::in ? in : out);

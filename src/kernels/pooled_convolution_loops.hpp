@@ -40,7 +40,7 @@ void pool(float* results, std::size_t size, float bias, bool rounds, float* out,
 // Numbers that are `stride` apart, those of even and of odd places.
 void split_line(const float* in, std::size_t stride, std::size_t size, float* even, float* odd);
 
-// To bfloat16, in place.
+// Rounds to bfloat16, in place.
 void round_line(float* line, std::size_t size);
 
 // Of one filter's pooled results: where the patch that each was chosen from begins, given the

@@ -16,7 +16,7 @@ constexpr std::size_t kTileSide = 32;
 constexpr std::size_t kTileSize = kTileSide * kTileSide;
 
 inline std::size_t tiles_for(std::size_t numbers) { return (numbers + kTileSide - 1) / kTileSide; }
-// Of `numbers`, how many lie in tile number `tile`.
+// How many of `numbers` are in tile number `tile`.
 inline std::size_t in_tile(std::size_t numbers, std::size_t tile) {
   return std::min(kTileSide, numbers - tile * kTileSide);
 }
@@ -28,7 +28,7 @@ struct TileSource {
   std::size_t rows = 0, columns = 0;
 };
 
-// Where numbers go, as in a TileSource.
+// The destination of a tile, as in a TileSource.
 struct TileTarget {
   std::uint16_t* numbers = nullptr;
   std::size_t stride = 0;
@@ -59,10 +59,11 @@ struct TileFunctions {
 };
 
 const TileFunctions& portable_tiles();
-// Null where the program was not compiled for them, or the processor or the system lacks them.
+// Null if the program was compiled without them, or the processor or the system lacks them.
 const TileFunctions* amx_tiles();
 
-// In which a thread may multiply; not within another one, whose tiles it would clear.
+// A scope in which a thread may multiply. Scopes do not nest, because the inner one would clear the
+// outer one's tiles.
 class TileScope {
  public:
   explicit TileScope(const TileFunctions& tiles) : tiles_(tiles) { tiles_.enter(configuration_); }

@@ -12,7 +12,7 @@
 
 namespace tandem::metrics {
 
-// What an event file begins with.
+// The first event of a file.
 std::string version_event(double time);
 // Has readers drop what earlier files hold of `step` and later ones.
 std::string start_event(double time, std::uint64_t step);
@@ -28,7 +28,7 @@ class Summary {
   // The run's hyper-parameters, and the tags that are the measure of it.
   void hparams(const HyperParameters& parameters, const std::vector<std::string>& metrics,
                const std::string& run_id, double time);
-  // That the run is complete.
+  // Records that the run is complete.
   void hparams_end(double time);
 
   bool empty() const { return message_.encoded().empty(); }
@@ -40,8 +40,8 @@ class Summary {
   ProtoMessage message_;
 };
 
-// Buckets of equal width between the least and the largest value; those that are not finite are
-// left out.
+// Buckets of equal width between the minimum and the maximum; values that are not finite are
+// ignored.
 struct Histogram {
   double least = 0;
   double largest = 0;

@@ -13,8 +13,7 @@ namespace tandem::metrics {
 // A longer line is not held in memory; an empty one stands for it.
 constexpr std::size_t kLongestLine = std::size_t{1} << 20;
 
-// Takes a line without its end, and the place in the file where the next one begins. False: no more
-// are wanted.
+// Receives a line without its end, and the offset of the next line. Returns false to stop.
 using TakeLine = std::function<bool(std::string_view line, std::uint64_t end)>;
 
 // The lines that begin and end in [from, to).

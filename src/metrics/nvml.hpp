@@ -19,9 +19,9 @@ struct GpuReading {
 
 class Nvml {
  public:
-  // The GPU with this PCI bus id, as CUDA writes it ("0000:65:00.0"). Nothing where there is no
-  // such library or GPU; `why`, unless null, is then told the reason. `library` is found as
-  // dlopen() finds it, LD_LIBRARY_PATH included.
+  // The GPU with this PCI bus id, in CUDA's form ("0000:65:00.0"). Absent without such a library or
+  // GPU; `why`, unless null, receives the reason. `library` is found as dlopen() finds it,
+  // LD_LIBRARY_PATH included.
   static std::unique_ptr<Nvml> open(const std::string& pci_bus_id,
                                     const char* library = "libnvidia-ml.so.1",
                                     std::string* why = nullptr);

@@ -8,7 +8,7 @@
 
 namespace tandem::metrics {
 
-// Of all threads of this process; `proc` is its folder in /proc.
+// Counters of all threads of this process; `proc` is its folder in /proc.
 struct ProcessCounters {
   std::optional<double> cpu_seconds;
   std::optional<std::uint64_t> rss_bytes;

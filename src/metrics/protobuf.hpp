@@ -12,11 +12,11 @@ namespace tandem::metrics {
 
 class ProtoMessage {
  public:
-  // A field of default value may be left out by the reader's definition; here all are written.
+  // Readers accept a message without default values; here all fields are written.
   ProtoMessage& integer(std::uint32_t field, std::uint64_t value);
   ProtoMessage& real(std::uint32_t field, double value);
   ProtoMessage& single(std::uint32_t field, float value);
-  // Of type string, where the text is UTF-8, or bytes.
+  // A field of type string, if the text is UTF-8, or bytes.
   ProtoMessage& bytes(std::uint32_t field, std::string_view value);
   ProtoMessage& message(std::uint32_t field, const ProtoMessage& value);
   // repeated double
@@ -33,7 +33,7 @@ class ProtoMessage {
   std::string encoded_;
 };
 
-// What is not UTF-8 in it replaced, because readers refuse a message with such a string.
+// Replaces invalid UTF-8, because readers refuse a message with such a string.
 std::string as_utf8(const std::string& text);
 
 }  // namespace tandem::metrics

@@ -16,7 +16,7 @@ class UsageWindow {
   // The first one is where rates begin, and no sample.
   void add(const SystemReading& reading);
   bool has_samples() const { return samples_ > 0; }
-  // Where nothing was added since the last call, the same again.
+  // Without readings since the last call, the same values again.
   SystemUsage take();
 
  private:

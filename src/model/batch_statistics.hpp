@@ -29,7 +29,7 @@ struct NormTensors {
   double epsilon = 0;
 };
 
-// Of each channel; what forward leaves to backward.
+// Per-channel values that forward saves for backward.
 struct ChannelFactors : torch::CustomClassHolder {
   std::vector<float> mean, inverse_deviation, scale, shift;
   kernels::Normalization normalization() const { return {scale.data(), shift.data()}; }
@@ -38,8 +38,8 @@ struct ChannelFactors : torch::CustomClassHolder {
 // Moves the running statistics. x: more than one pixel in all.
 c10::intrusive_ptr<ChannelFactors> learn_factors(const NormTensors& norm, const torch::Tensor& x);
 
-// Of the gradients after normalization, for each block and channel: their sum, and the sum of their
-// products with x less its mean.
+// For each block and channel, of the gradients after normalization: their sum, and the sum of their
+// products with x - mean.
 class GradientSums {
  public:
   explicit GradientSums(const ImageSizes& sizes);

@@ -12,7 +12,7 @@
 
 namespace tandem::model {
 
-// Whether this processor multiplies bfloat16 numbers.
+// Whether this processor has bfloat16 instructions.
 bool has_bf16_instructions();
 
 class Conv2dImpl : public torch::nn::Conv2dImpl {
@@ -20,7 +20,7 @@ class Conv2dImpl : public torch::nn::Conv2dImpl {
   using torch::nn::Conv2dImpl::Conv2dImpl;
   // Float, or bfloat16 inside an AutocastScope for it.
   torch::Tensor forward(const torch::Tensor& x);
-  // What forward does under autocast without the instructions.
+  // Forward under autocast without the instructions.
   torch::Tensor forward_rounded(const torch::Tensor& x);
 };
 TORCH_MODULE(Conv2d);

@@ -10,7 +10,7 @@ namespace tandem::model {
 class Gelu {
  public:
   Gelu();
-  // Of any shape; dense tensors keep their memory format.
+  // Any shape; dense tensors keep their memory format.
   torch::Tensor operator()(const torch::Tensor& x) const;
 
   struct Tables : public torch::CustomClassHolder {

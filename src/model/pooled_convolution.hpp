@@ -11,7 +11,7 @@
 
 namespace tandem::model {
 
-// Of images x channels x height x width, in any memory format.
+// x: images x channels x height x width, in any memory format.
 torch::Tensor convolve_and_pool(Conv2d& convolution, const torch::Tensor& x);
 
 }  // namespace tandem::model

@@ -10,10 +10,10 @@
 
 namespace tandem::model {
 
-// Of the length field before the header.
+// Bytes of the length field before the header.
 constexpr std::uint64_t kLengthBytes = 8;
 
-// "F32" for torch::kFloat32; nullptr where the format has no name that we allow.
+// "F32" for torch::kFloat32; nullptr for a type without an allowed name.
 const char* safetensors_dtype_name(torch::ScalarType type);
 
 struct SafetensorsEntry {

@@ -20,7 +20,7 @@ using Metadata = std::map<std::string, std::string>;
 // still all zeros.
 void add_unsealed_digests(Metadata& metadata, const std::vector<NamedTensor>& tensors);
 
-// Where in `header_text` the digits of sha256 begin; npos where it has none.
+// The offset of the digits of sha256 in `header_text`; npos if absent.
 std::size_t find_seal(const std::string& header_text);
 
 // Throws if header and tensors do not match the seal. Returns whether there is a seal, and removes

@@ -10,12 +10,12 @@
 
 namespace tandem::model {
 
-// Whether convolve_with_tiles takes this, and is meant to: under autocast to bfloat16, with
-// gradients wanted, of images and filters whose channels lie side by side, and enough of all.
+// Whether convolve_with_tiles should compute: under autocast to bfloat16, with gradients required,
+// for images and filters in channels-last layout, if all sizes are large enough.
 bool fits_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x);
 
-// As torch::conv2d of x and the convolution's filters, both rounded to bfloat16. Without AMX: by
-// plain loops, for tests.
+// torch::conv2d of x and the convolution's filters, both rounded to bfloat16. Without AMX by plain
+// loops, for tests.
 torch::Tensor convolve_with_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x,
                                   bool with_amx = kernels::has_amx());
 

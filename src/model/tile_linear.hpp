@@ -17,7 +17,7 @@ torch::Tensor linear(torch::nn::Linear& layer, const torch::Tensor& x,
                      bool with_amx = kernels::has_amx());
 torch::Tensor linear_relu(torch::nn::Linear& layer, const torch::Tensor& x,
                           bool with_amx = kernels::has_amx());
-// What these do with tiles; without AMX by plain loops, for tests.
+// The computation with tiles; without AMX by plain loops, for tests.
 torch::Tensor linear_with_tiles(torch::nn::Linear& layer, const torch::Tensor& x, bool has_relu,
                                 bool with_amx);
 

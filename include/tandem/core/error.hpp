@@ -51,7 +51,7 @@ using IoError = ErrorWithCode<ExitCode::kIo>;                      // a read or 
 using DisagreementError = ErrorWithCode<ExitCode::kDisagreement>;  // ranks that differ
 using InternalError = ErrorWithCode<ExitCode::kInternal>;          // a broken promise of our own
 
-// Of any exception; a thread that the system does not grant is kUnavailable.
+// The exit code of any exception; a thread that the system refuses is kUnavailable.
 ExitCode code_of(const std::exception& error);
 // The message of any exception, without the backtrace that libtorch appends to its own.
 std::string message_of(const std::exception& error);

@@ -31,8 +31,8 @@ class File {
   std::size_t read_at(std::uint64_t offset, void* data, std::size_t bytes) const;
   void write(const void* data, std::size_t bytes);
   void write_at(std::uint64_t offset, const void* data, std::size_t bytes);
-  // All of it, or the file stays as long as it was, where it can be cut: half a record would take
-  // the next one with it.
+  // Appends all of it or, where the file can be truncated, nothing: half a record would spoil the
+  // next one.
   void append_whole(std::string_view record);
   // Writes and starts writeback as it goes. At most two pieces of 16 MiB are not on the disk yet,
   // so a large file advances steadily and its final sync is short. `touch`: after each piece.
@@ -59,7 +59,7 @@ std::string read_file(const std::string& path, std::uint64_t limit = std::uint64
 // Both throw IoError if the system cannot tell, as without permission to search a folder.
 bool file_exists(const std::string& path);
 bool is_folder(const std::string& path);
-// The paths of what a folder holds, in no order; nothing where there is no such folder.
+// The paths of a folder's entries, unordered; empty if there is no such folder.
 std::vector<std::string> list_folder(const std::string& path);
 // SHA-256 of what `digest` has seen and a file's bytes from `offset` to its end.
 std::string sha256_of_file(const File& file, std::uint64_t offset = 0, Sha256 digest = {},

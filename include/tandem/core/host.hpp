@@ -7,15 +7,15 @@
 
 namespace tandem {
 
-// "localhost" where the kernel has no answer.
+// "localhost" if the kernel has no answer.
 std::string kernel_host_name();
 // As `top -H` and gdb show it; at most 15 letters.
 void name_this_thread(const char* name);
-// The numbers of the CPUs in this thread's affinity mask, which a batch system or mpirun narrows,
-// in order; number 0 where the kernel has no answer.
+// The CPUs in this thread's affinity mask, which a batch system or mpirun narrows, in order; CPU 0
+// if the kernel has no answer.
 std::vector<int> allowed_cpus();
-// How many cores these CPUs belong to, by what `folder` tells of their siblings; where it tells
-// nothing, each CPU is a core.
+// The number of cores of these CPUs, by their siblings in `folder`; without that data each CPU is a
+// core.
 int cores_of(const std::vector<int>& cpus, const std::string& folder = "/sys/devices/system/cpu");
 
 }  // namespace tandem

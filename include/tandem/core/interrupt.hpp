@@ -14,7 +14,7 @@ class InterruptGuard {
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
-  // Throws where a signal has arrived since.
+  // Throws if a signal has arrived since construction.
   void check() const;
 
  private:

@@ -8,11 +8,11 @@
 
 namespace tandem {
 
-// Null where `object` is no object or has no such member.
+// Null if `object` is no object or has no such member.
 const Json& member(const Json& object, const std::string& name);
-// Empty where it is no text.
+// Empty if it is no text.
 std::string text_of(const Json& object, const std::string& name);
-// Not a number where it is none.
+// NaN if it is no number.
 double number_of(const Json& object, const std::string& name);
 
 }  // namespace tandem

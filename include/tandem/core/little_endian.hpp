@@ -7,7 +7,7 @@
 
 namespace tandem {
 
-// Of `count` bytes from `at` on, which are there; at most eight.
+// The value of `count` bytes at `at`, which must exist; at most eight.
 inline std::uint64_t little_endian(std::string_view bytes, std::size_t at, std::size_t count) {
   std::uint64_t value = 0;
   for (std::size_t i = count; i > 0; --i) {

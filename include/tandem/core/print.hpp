@@ -23,8 +23,8 @@ void print_line_in_time(std::string_view line);
 // As print_line(), for progress, which no result depends on. If standard output cannot be written,
 // or does not accept the line within 5 s, the line is dropped; the first time a warning says so.
 void show_line(std::string_view line);
-// Bytes on standard output just as they are, for a format that has control characters of its own;
-// what comes from outside was escaped before.
+// Writes bytes to standard output unchanged, for formats with control characters; the caller
+// escapes text from outside.
 void print_bytes(std::string_view bytes);
 
 // The columns that UTF-8 text takes on a terminal, where a character takes one.

@@ -15,9 +15,9 @@ namespace tandem {
 // caller.
 std::string escape_for_terminal(std::string_view text);
 
-// The candidate that the fewest edits make of `word`, or nothing where none is near: at most a
-// third of the letters, two where they are few, and not all. An edit is a letter too many, too few
-// or another, or two that changed places.
+// The candidate with the smallest edit distance to `word`, or nothing if none is near: at most a
+// third of the letters, two for short words, and not all. An edit inserts, deletes or replaces a
+// letter, or swaps two.
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 
@@ -35,8 +35,8 @@ std::string format_real(double value);
 std::string format_fixed(double value, int digits);
 // "0:42", "1:02:03"
 std::string format_duration(double seconds);
-// A time in Unix seconds as strftime's `format` says, in UTC; empty where it is none, or lies
-// beyond the year 5000.
+// A time in Unix seconds in strftime's `format`, in UTC; empty if it is invalid or after the year
+// 5000.
 std::string format_utc(double unix_seconds, const char* format);
 
 // A whole decimal number, and nothing else, in [lowest, highest]; `what` names it in the message of

@@ -6,8 +6,8 @@
 
 namespace tandem::data {
 
-// Sorted by the bytes of their paths, which begin with `folder`. What begins with a dot is left
-// out; links are followed.
+// Sorted by the bytes of their paths, which begin with `folder`. Names that begin with a dot are
+// ignored; links are followed.
 std::vector<std::string> files_below(const std::string& folder);
 
 }  // namespace tandem::data

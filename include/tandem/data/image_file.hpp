@@ -27,7 +27,7 @@ struct Picture {
   std::vector<std::uint8_t> values;
 };
 
-// What a file says of its picture.
+// The extent of a picture according to its file.
 struct PictureExtent {
   int height = 0;
   int width = 0;
@@ -40,11 +40,11 @@ std::string read_picture_bytes(const std::string& path);
 Picture read_picture(const std::string& path, std::uint64_t most_pixels = kMaxPicturePixels);
 // Called with the bytes that decoding takes, before any of them is allocated.
 using BeforeDecoding = std::function<void(std::uint64_t)>;
-// The same of bytes in memory; `where` names them in messages.
+// Decodes bytes in memory; `where` names them in messages.
 Picture decode_picture(std::string_view bytes, const std::string& where,
                        std::uint64_t most_pixels = kMaxPicturePixels,
                        const BeforeDecoding& before = nullptr);
-// Reads no more of the file than that takes.
+// Reads only as much of the file as it needs.
 PictureExtent read_picture_extent(const std::string& path);
 
 // Whether the name ends like that of a PNG or JPEG file.

@@ -21,8 +21,8 @@ struct VerifyReport {
 // Digest, structure, the checksum of every chunk, every label, and mean and std computed again.
 VerifyReport verify_dataset(const std::string& path);
 
-// Verifies the file, then puts a user block before it: a new file, renamed over the old one.
-// Returns false, and changes nothing, where it has one already.
+// Verifies the file, then puts a user block in front: a new file, renamed over the old one. Returns
+// false, without changes, if it has one.
 bool seal(const std::string& path);
 
 }  // namespace tandem::data
