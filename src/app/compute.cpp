@@ -19,7 +19,8 @@ namespace {
 
 // The rest is for activations, weights and libtorch's own.
 constexpr std::uint64_t kShareForImages = 4;
-// The networks have 8 to 45 MB of gradients, most of which NCCL then exchanges while backward runs.
+// The networks have 8 to 45 MB of gradients. With small buckets NCCL exchanges most of them while
+// backward runs.
 constexpr double kNcclBucketMb = 2;
 
 }  // namespace

@@ -5,8 +5,8 @@
 
 namespace tandem::app {
 
-// The worse_of of two, whatever their order: damage, then what could not be read, then what is
-// missing, then no fault. Any other outweighs all of them, the higher number first.
+// The worse of two codes, in any order. From worst to best: any other code (the higher number is
+// worse), damage, failed read, missing file, no fault.
 ExitCode worse_of(ExitCode one, ExitCode other);
 
 }  // namespace tandem::app

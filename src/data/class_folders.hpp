@@ -3,7 +3,7 @@
 // does not fit the layout; errors of `between`.
 //
 // The layout is FOLDER/train/CLASS/… and FOLDER/test/CLASS/… (or val instead of test), or
-// FOLDER/CLASS/…, of which a share becomes the test set. Classes are numbered by the byte order of
+// FOLDER/CLASS/…; then a share becomes the test set. Classes are numbered by the byte order of
 // their names. Only names that begin with a dot and files of file managers are ignored.
 #pragma once
 

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kMaxRows = 512;  // of all runs of a page
 
-// The parts of a step in the order of their colors; "other" is what is left of it: the update.
+// The parts of a step in the order of their colors; "other" is the rest: the update.
 const std::pair<const char*, double RankRow::*> kPhases[] = {
     {"data", &RankRow::data_seconds},
     {"compute", &RankRow::compute_seconds},

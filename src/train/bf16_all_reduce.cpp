@@ -59,9 +59,9 @@ std::unique_ptr<comm::Request> Bf16AllReduce::start(Span<float> values) {
   return pipeline_.start({round_and_send, reduce_and_share, take});
 }
 
-// The sum of this rank's chunk takes the place of what it sent of it.
+// Replaces this rank's chunk in the outgoing buffer by its sum.
 void Bf16AllReduce::reduce_own_chunk(Span<float> values, Buffers& buffers) {
-  constexpr std::size_t kBlock = 2048;  // of which the sums stay in the first-level cache
+  constexpr std::size_t kBlock = 2048;  // whose sums fit in the first-level cache
   std::array<float, kBlock> sums;
   const std::size_t chunk = buffers.outgoing.size() / static_cast<std::size_t>(size());
   const std::size_t first = chunk * static_cast<std::size_t>(rank());

@@ -19,7 +19,7 @@ constexpr int kMaxSeconds = 5;  // of computing; ctest ends what waits
 
 void limit_memory() {
 #ifndef TANDEM_SANITIZED                    // sanitizers map terabytes
-  constexpr rlim_t kMax = rlim_t{1} << 29;  // half of what a fuzzer allows; these inputs are known
+  constexpr rlim_t kMax = rlim_t{1} << 29;  // half of a fuzzer's limit; these inputs are known
   rlim_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;
   const rlim_t limit = pages * static_cast<rlim_t>(::sysconf(_SC_PAGESIZE)) + kMax;

@@ -10,9 +10,9 @@ namespace tandem {
 
 // Null if `object` is no object or has no such member.
 const Json& member(const Json& object, const std::string& name);
-// Empty if it is no text.
+// Empty if it is not text.
 std::string text_of(const Json& object, const std::string& name);
-// NaN if it is no number.
+// NaN if it is not a number.
 double number_of(const Json& object, const std::string& name);
 
 }  // namespace tandem

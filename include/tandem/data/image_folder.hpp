@@ -3,7 +3,7 @@
 // UsageError; DataError naming the file.
 //
 // The layout is FOLDER/train/CLASS/… and FOLDER/test/CLASS/… (or val instead of test), or
-// FOLDER/CLASS/…, of which a share becomes the test set. Classes are numbered by the byte order of
+// FOLDER/CLASS/…; then a share becomes the test set. Classes are numbered by the byte order of
 // their names. fit_picture() makes the images. source_sha256 is the SHA-256 of the output of
 // sha256sum for all files, by paths relative to FOLDER, sorted by bytes.
 #pragma once

@@ -3,8 +3,8 @@
 //
 // A global batch is a run of consecutive images of the epoch's permutation, so it holds the same
 // images at any number of ranks. Ranks get slices of ceil(n/P) or floor(n/P) images, and
-// micro-batches slices of these. With virtual ranks the batch is cut into shards, of which each
-// rank has the same number of consecutive ones.
+// micro-batches slices of these. With virtual ranks the batch is cut into shards, and each rank
+// has the same number of consecutive shards.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
 // TANDEM_CLONES, an attribute for functions with a plain loop over an array. Such loops are
-// compiled for several instruction sets, one of which is chosen at load time. x86-64-v4 is AVX-512
+// compiled for several instruction sets; the loader chooses one. x86-64-v4 is AVX-512
 // with AVX512BW, which loops over 8 and 16 bits need; GCC 11 does not know it.
 //
 // The project is compiled without contraction to fused multiply-adds, so every clone rounds alike.
