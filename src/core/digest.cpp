@@ -58,6 +58,12 @@ std::uint32_t crc32(const void* data, std::size_t bytes) {
   return crc.checksum();
 }
 
+std::uint32_t crc32c(const void* data, std::size_t bytes) {
+  boost::crc_optimal<32, 0x1EDC6F41, 0xFFFFFFFF, 0xFFFFFFFF, true, true> crc;
+  crc.process_bytes(data, bytes);
+  return crc.checksum();
+}
+
 std::uint64_t hash64(const void* data, std::size_t bytes, std::uint64_t seed) {
   constexpr std::size_t kLanes = 4;  // one chain of multiplications waits for each of its own
   constexpr std::size_t kWord = sizeof(std::uint64_t);

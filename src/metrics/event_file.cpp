@@ -11,7 +11,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "tandem/core/crc32c.hpp"
+#include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/host.hpp"
 

@@ -1,5 +1,5 @@
-// SHA-256 (files, weights), CRC-32 (the user block) and a fast 64-bit hash (comparison of ranks).
-// One thread per object. Throws InternalError if OpenSSL fails.
+// SHA-256 (files, weights), CRC-32 (the user block), CRC-32C (TensorBoard's files) and a fast 64-bit
+// hash (comparison of ranks). One thread per object. Throws InternalError if OpenSSL fails.
 #pragma once
 
 #include <cstddef>
@@ -29,6 +29,8 @@ class Sha256 {
 std::string sha256_hex(std::string_view data);
 // CRC-32 as in zlib and Ethernet (polynomial 0x04C11DB7, reflected).
 std::uint32_t crc32(const void* data, std::size_t bytes);
+// CRC-32C of RFC 3720, appendix B.4 (polynomial 0x1EDC6F41, reflected).
+std::uint32_t crc32c(const void* data, std::size_t bytes);
 // Not cryptographic; equal on every little-endian machine.
 std::uint64_t hash64(const void* data, std::size_t bytes, std::uint64_t seed = 0);
 

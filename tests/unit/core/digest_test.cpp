@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <numeric>
 #include <set>
 #include <string>
+#include <vector>
 
 namespace tandem {
 namespace {
@@ -52,6 +54,20 @@ TEST(Hash64, TellsZeroBytesApart) {
     hashes.insert(hash64(zeros.data(), length));
   }
   EXPECT_EQ(hashes.size(), zeros.size() + 1);
+}
+
+// RFC 3720, appendix B.4, whose CRCs are printed byte by byte.
+TEST(Crc32c, IsThatOfTheStandard) {
+  std::vector<unsigned char> data(32, 0);
+  EXPECT_EQ(crc32c(data.data(), data.size()), 0x8A9136AAU);
+  data.assign(32, 0xFF);
+  EXPECT_EQ(crc32c(data.data(), data.size()), 0x62A8AB43U);
+  std::iota(data.begin(), data.end(), static_cast<unsigned char>(0));
+  EXPECT_EQ(crc32c(data.data(), data.size()), 0x46DD794EU);
+  std::vector<unsigned char> falling(data.rbegin(), data.rend());
+  EXPECT_EQ(crc32c(falling.data(), falling.size()), 0x113FDB5CU);
+  EXPECT_EQ(crc32c("123456789", 9), 0xE3069283U);
+  EXPECT_EQ(crc32c("", 0), 0U);
 }
 
 TEST(ImageIdHash, SumIsThatOfAllIds) {
