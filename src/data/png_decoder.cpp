@@ -1,4 +1,4 @@
-// PNG through libpng. The only file that knows it.
+// PNG through libpng. png_encoder.cpp writes it.
 #include <png.h>
 
 #include <algorithm>
