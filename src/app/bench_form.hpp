@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "tandem/app/job.hpp"
-#include "tandem/app/options.hpp"
+#include "job.hpp"
+#include "options/options.hpp"
 
 namespace tandem::app {
 

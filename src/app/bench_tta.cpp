@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "bench_form.hpp"
+#include "commands.hpp"
+#include "options/train_options.hpp"
 #include "run_statistics.hpp"
-#include "tandem/app/commands.hpp"
-#include "tandem/app/train_options.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"

@@ -7,7 +7,7 @@
 #include <optional>
 #include <string>
 
-#include "tandem/app/train_options.hpp"
+#include "options/train_options.hpp"
 #include "tandem/comm/communicator.hpp"
 #include "tandem/metrics/run_folder.hpp"
 #include "tandem/metrics/sink.hpp"

@@ -2,8 +2,8 @@
 #include <algorithm>
 
 #include "bench_form.hpp"
+#include "commands.hpp"
 #include "options/stall_options.hpp"
-#include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"

@@ -3,12 +3,12 @@
 #include <filesystem>
 #include <regex>
 
+#include "commands.hpp"
+#include "launch.hpp"
 #include "options/completion.hpp"
 #include "options/man_page.hpp"
 #include "options/stall_options.hpp"
-#include "tandem/app/commands.hpp"
-#include "tandem/app/launch.hpp"
-#include "tandem/app/train_options.hpp"
+#include "options/train_options.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 

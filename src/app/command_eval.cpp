@@ -1,12 +1,12 @@
 // tandem eval: exact loss and accuracy of a trained model on any number of ranks.
 #include <utility>
 
+#include "commands.hpp"
 #include "compute.hpp"
 #include "device_choice.hpp"
+#include "model_file.hpp"
 #include "options/stall_options.hpp"
-#include "tandem/app/commands.hpp"
-#include "tandem/app/model_file.hpp"
-#include "tandem/app/train_options.hpp"
+#include "options/train_options.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/json.hpp"

@@ -1,6 +1,6 @@
 // tandem export: a trained model as a file for other software.
-#include "tandem/app/commands.hpp"
-#include "tandem/app/model_file.hpp"
+#include "commands.hpp"
+#include "model_file.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/print.hpp"

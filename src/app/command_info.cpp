@@ -2,10 +2,10 @@
 #include <filesystem>
 #include <map>
 
+#include "commands.hpp"
 #include "cuda_build.hpp"
 #include "device_choice.hpp"
 #include "doctor/start_checks.hpp"
-#include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/gpu_libraries.hpp"
 #include "tandem/comm/runtime.hpp"

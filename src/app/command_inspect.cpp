@@ -1,6 +1,6 @@
 // tandem inspect: what a data set, a model file or a run folder holds.
-#include "tandem/app/commands.hpp"
-#include "tandem/app/model_file.hpp"
+#include "commands.hpp"
+#include "model_file.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"

@@ -1,7 +1,7 @@
 // tandem pack: a published data set, images of one's own, or the built-in set into a packed file.
 #include <algorithm>
 
-#include "tandem/app/commands.hpp"
+#include "commands.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"

@@ -4,13 +4,13 @@
 #include <algorithm>
 #include <utility>
 
+#include "commands.hpp"
 #include "fault_code.hpp"
 #include "line_reader.hpp"
+#include "model_file.hpp"
+#include "options/train_options.hpp"
 #include "picture_list.hpp"
 #include "predictions.hpp"
-#include "tandem/app/commands.hpp"
-#include "tandem/app/model_file.hpp"
-#include "tandem/app/train_options.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/host.hpp"
 #include "tandem/core/print.hpp"

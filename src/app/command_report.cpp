@@ -1,5 +1,5 @@
 // tandem report: one page of one run, or of several side by side.
-#include "tandem/app/commands.hpp"
+#include "commands.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"

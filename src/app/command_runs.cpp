@@ -1,5 +1,5 @@
 // tandem runs: the runs of a folder as a table.
-#include "tandem/app/commands.hpp"
+#include "commands.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/report/run_table.hpp"

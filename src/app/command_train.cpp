@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "checkpoint_manager.hpp"
+#include "commands.hpp"
 #include "compute.hpp"
 #include "device_choice.hpp"
 #include "doctor/start_checks.hpp"
@@ -20,7 +21,6 @@
 #include "run_rules.hpp"
 #include "run_sinks.hpp"
 #include "run_start.hpp"
-#include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"

@@ -4,9 +4,9 @@
 #include <set>
 #include <string>
 
+#include "commands.hpp"
 #include "fault_code.hpp"
-#include "tandem/app/commands.hpp"
-#include "tandem/app/model_file.hpp"
+#include "model_file.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/print.hpp"

@@ -1,4 +1,4 @@
-#include "tandem/app/commands.hpp"
+#include "commands.hpp"
 
 namespace tandem::app {
 

@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "device_choice.hpp"
+#include "job.hpp"
 #include "run_start.hpp"
-#include "tandem/app/job.hpp"
 #include "tandem/comm/collectives.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/train/batch_source.hpp"

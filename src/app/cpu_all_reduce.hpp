@@ -6,7 +6,7 @@
 #include <memory>
 #include <optional>
 
-#include "tandem/app/job.hpp"
+#include "job.hpp"
 #include "tandem/comm/deterministic_all_reduce.hpp"
 #include "tandem/comm/hierarchical_all_reduce.hpp"
 #include "tandem/comm/sum_algorithm.hpp"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/app/job.hpp"
+#include "job.hpp"
 #include "tandem/comm/gpu_binding.hpp"
 #include "tandem/core/json.hpp"
 

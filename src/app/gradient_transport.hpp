@@ -7,7 +7,7 @@
 #include <string>
 
 #include "cpu_all_reduce.hpp"
-#include "tandem/app/job.hpp"
+#include "job.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/device_bf16_all_reduce.hpp"
 #include "tandem/train/parameter_arena.hpp"

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
+#include "job.hpp"
 #include "run_start.hpp"
-#include "tandem/app/job.hpp"
 #include "tandem/metrics/run_folder.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/evaluator.hpp"

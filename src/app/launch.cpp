@@ -1,4 +1,4 @@
-#include "tandem/app/launch.hpp"
+#include "launch.hpp"
 
 #include <algorithm>
 

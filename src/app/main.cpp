@@ -7,9 +7,9 @@
 #include <optional>
 #include <thread>
 
+#include "commands.hpp"
 #include "doctor/doctor_judge.hpp"
 #include "options/stall_options.hpp"
-#include "tandem/app/commands.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/gpu_libraries.hpp"
 #include "tandem/comm/launcher.hpp"

@@ -1,4 +1,4 @@
-#include "tandem/app/model_file.hpp"
+#include "model_file.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "tandem/app/network_file.hpp"
+#include "network_file.hpp"
 
 #include <filesystem>
 

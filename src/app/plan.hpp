@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/app/job.hpp"
+#include "job.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/forecast.hpp"
 #include "tandem/train/gradient_exchange.hpp"

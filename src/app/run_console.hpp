@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tandem/app/job.hpp"
-#include "tandem/app/train_options.hpp"
+#include "job.hpp"
+#include "options/train_options.hpp"
 #include "tandem/comm/heartbeat_table.hpp"
 #include "tandem/metrics/console.hpp"
 #include "terminal.hpp"

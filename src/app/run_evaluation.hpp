@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "checkpoint_manager.hpp"
-#include "tandem/app/job.hpp"
+#include "job.hpp"
 #include "tandem/train/evaluator.hpp"
 #include "tandem/train/image_store.hpp"
 

@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "job.hpp"
+#include "model_file.hpp"
 #include "run_start.hpp"
-#include "tandem/app/job.hpp"
-#include "tandem/app/model_file.hpp"
 #include "tandem/train/config.hpp"
 
 namespace tandem::app {

@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "tandem/app/job.hpp"
-#include "tandem/app/model_file.hpp"
-#include "tandem/app/train_options.hpp"
+#include "job.hpp"
+#include "model_file.hpp"
+#include "options/train_options.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/metrics/run_folder.hpp"
 #include "tandem/train/image_store.hpp"

@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "tandem/app/train_options.hpp"
+#include "options/train_options.hpp"
 #include "tandem/train/trainer.hpp"
 
 namespace tandem::app {

@@ -8,8 +8,8 @@
 #include <string>
 
 #include "compute_setup.hpp"
-#include "tandem/app/job.hpp"
-#include "tandem/app/train_options.hpp"
+#include "job.hpp"
+#include "options/train_options.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/metrics/run_folder.hpp"
 #include "tandem/metrics/sink.hpp"

@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "tandem/app/supervision.hpp"
+#include "supervision.hpp"
 #include "tandem/comm/launcher.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/host.hpp"

@@ -1,4 +1,4 @@
-#include "tandem/app/supervision.hpp"
+#include "supervision.hpp"
 
 #include <unistd.h>
 

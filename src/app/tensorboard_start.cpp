@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "tandem/app/train_options.hpp"
+#include "options/train_options.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/png_encoder.hpp"
 #include "tandem/train/host_copy.hpp"

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "tandem/app/job.hpp"
-#include "tandem/app/options.hpp"
+#include "job.hpp"
+#include "options/options.hpp"
 #include "tandem/metrics/tensorboard.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/image_store.hpp"

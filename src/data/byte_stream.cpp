@@ -1,4 +1,4 @@
-#include "tandem/data/byte_stream.hpp"
+#include "byte_stream.hpp"
 
 #include <algorithm>
 #include <utility>

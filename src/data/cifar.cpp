@@ -1,4 +1,4 @@
-#include "tandem/data/cifar.hpp"
+#include "cifar.hpp"
 
 #include <algorithm>
 #include <array>
@@ -16,7 +16,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/thread.hpp"
-#include "tandem/data/tar_reader.hpp"
+#include "tar_reader.hpp"
 
 namespace tandem::data {
 namespace {

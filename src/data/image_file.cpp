@@ -5,11 +5,11 @@
 #include <memory>
 #include <new>
 
+#include "byte_stream.hpp"
 #include "picture_decoder.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/data/byte_stream.hpp"
 
 namespace tandem::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "tandem/data/image_folder.hpp"
+#include "image_folder.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,6 +8,7 @@
 #include "class_folders.hpp"
 #include "class_split.hpp"
 #include "names.hpp"
+#include "parallel.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -15,7 +16,6 @@
 #include "tandem/data/fit_picture.hpp"
 #include "tandem/data/image_file.hpp"
 #include "tandem/data/limits.hpp"
-#include "tandem/data/parallel.hpp"
 
 namespace tandem::data {
 namespace {

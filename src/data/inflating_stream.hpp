@@ -9,8 +9,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "byte_stream.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/data/byte_stream.hpp"
 
 namespace tandem::data {
 

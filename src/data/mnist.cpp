@@ -1,4 +1,4 @@
-#include "tandem/data/mnist.hpp"
+#include "mnist.hpp"
 
 #include <array>
 #include <cstring>

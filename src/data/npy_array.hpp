@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include "byte_stream.hpp"
 #include "source_file.hpp"
-#include "tandem/data/byte_stream.hpp"
 
 namespace tandem::data {
 

@@ -1,4 +1,4 @@
-#include "tandem/data/npz.hpp"
+#include "npz.hpp"
 
 #include <algorithm>
 #include <array>

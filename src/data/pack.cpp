@@ -9,7 +9,11 @@
 #include <utility>
 #include <vector>
 
+#include "cifar.hpp"
+#include "image_folder.hpp"
+#include "mnist.hpp"
 #include "names.hpp"
+#include "npz.hpp"
 #include "packed_writer.hpp"
 #include "source_file.hpp"
 #include "tandem/core/error.hpp"
@@ -17,12 +21,8 @@
 #include "tandem/core/host.hpp"
 #include "tandem/core/interrupt.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/data/cifar.hpp"
-#include "tandem/data/image_folder.hpp"
 #include "tandem/data/limits.hpp"
-#include "tandem/data/mnist.hpp"
-#include "tandem/data/npz.hpp"
-#include "tandem/data/user_block.hpp"
+#include "user_block.hpp"
 
 namespace tandem::data {
 namespace {

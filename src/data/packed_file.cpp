@@ -9,7 +9,7 @@
 #include "packed_hdf5.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/data/user_block.hpp"
+#include "user_block.hpp"
 
 namespace tandem::data {
 namespace {

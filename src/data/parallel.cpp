@@ -1,4 +1,4 @@
-#include "tandem/data/parallel.hpp"
+#include "parallel.hpp"
 
 #include <algorithm>
 #include <atomic>

@@ -4,10 +4,10 @@
 #include <new>
 #include <utility>
 
+#include "parallel.hpp"
 #include "picture_decoder.hpp"
 #include "tandem/core/thread.hpp"
 #include "tandem/data/fit_picture.hpp"
-#include "tandem/data/parallel.hpp"
 
 namespace tandem::data {
 

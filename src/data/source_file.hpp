@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include "byte_stream.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/memory_room.hpp"
 #include "tandem/core/span.hpp"
-#include "tandem/data/byte_stream.hpp"
 
 namespace tandem::data {
 

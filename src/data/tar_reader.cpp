@@ -1,4 +1,4 @@
-#include "tandem/data/tar_reader.hpp"
+#include "tar_reader.hpp"
 
 #include <algorithm>
 #include <array>

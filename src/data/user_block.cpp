@@ -1,12 +1,12 @@
-#include "tandem/data/user_block.hpp"
+#include "user_block.hpp"
 
 #include <array>
 #include <cstring>
 
+#include "byte_stream.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/little_endian.hpp"
-#include "tandem/data/byte_stream.hpp"
 
 namespace tandem::data {
 namespace {

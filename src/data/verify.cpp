@@ -10,7 +10,7 @@
 #include "tandem/core/interrupt.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/packed_file.hpp"
-#include "tandem/data/user_block.hpp"
+#include "user_block.hpp"
 
 namespace tandem::data {
 namespace {

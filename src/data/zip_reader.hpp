@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "byte_stream.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/data/byte_stream.hpp"
 
 namespace tandem::data {
 

@@ -1,13 +1,13 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chart.hpp"
+#include "evaluation.hpp"
 #include "sections.hpp"
 #include "tandem/core/base64.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/png_encoder.hpp"
-#include "tandem/report/chart.hpp"
-#include "tandem/report/evaluation.hpp"
 
 namespace tandem::report {
 namespace {

@@ -1,4 +1,4 @@
-#include "tandem/report/chart.hpp"
+#include "chart.hpp"
 
 #include <algorithm>
 #include <cmath>

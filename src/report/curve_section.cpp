@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chart.hpp"
 #include "sections.hpp"
-#include "tandem/report/chart.hpp"
 
 namespace tandem::report {
 namespace {

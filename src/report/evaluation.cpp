@@ -1,4 +1,4 @@
-#include "tandem/report/evaluation.hpp"
+#include "evaluation.hpp"
 
 #include "tandem/core/base64.hpp"
 #include "tandem/core/error.hpp"

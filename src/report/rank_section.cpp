@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "chart.hpp"
 #include "sections.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/report/chart.hpp"
 
 namespace tandem::report {
 namespace {

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <cstdio>
 
+#include "chart.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/report/chart.hpp"
 
 namespace tandem::report {
 namespace {

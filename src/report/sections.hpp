@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "tandem/report/chart.hpp"
-#include "tandem/report/html.hpp"
+#include "chart.hpp"
+#include "html.hpp"
 #include "tandem/report/page.hpp"
 
 namespace tandem::report {

@@ -3,10 +3,10 @@
 #include <functional>
 #include <set>
 
+#include "chart.hpp"
 #include "sections.hpp"
 #include "tandem/core/json_fields.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/report/chart.hpp"
 
 namespace tandem::report {
 namespace {

@@ -4,9 +4,9 @@
 #include <string>
 #include <vector>
 
+#include "chart.hpp"
 #include "sections.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/report/chart.hpp"
 
 namespace tandem::report {
 namespace {

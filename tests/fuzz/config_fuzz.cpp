@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "app/options/options.hpp"
 #include "memory_file.hpp"
-#include "tandem/app/options.hpp"
 #include "target.hpp"
 
 using namespace tandem;

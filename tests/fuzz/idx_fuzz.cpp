@@ -1,8 +1,8 @@
 // Four IDX files, plain or gzip.
+#include "data/mnist.hpp"
 #include "input.hpp"
 #include "memory_file.hpp"
 #include "read_images.hpp"
-#include "tandem/data/mnist.hpp"
 
 using namespace tandem;
 

@@ -5,10 +5,10 @@
 #include <array>
 #include <string>
 
+#include "data/npz.hpp"
 #include "input.hpp"
 #include "memory_file.hpp"
 #include "read_images.hpp"
-#include "tandem/data/npz.hpp"
 
 using namespace tandem;
 

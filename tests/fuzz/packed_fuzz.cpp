@@ -8,12 +8,12 @@
 
 #include "data/chunk_reader.hpp"
 #include "data/packed_catalog.hpp"
+#include "data/user_block.hpp"
 #include "input.hpp"
 #include "memory_file.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/data/packed_file.hpp"
-#include "tandem/data/user_block.hpp"
 #include "target.hpp"
 
 using namespace tandem;

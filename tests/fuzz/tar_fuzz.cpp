@@ -5,11 +5,11 @@
 #include <numeric>
 #include <vector>
 
+#include "data/cifar.hpp"
+#include "data/tar_reader.hpp"
 #include "input.hpp"
 #include "memory_file.hpp"
 #include "read_images.hpp"
-#include "tandem/data/cifar.hpp"
-#include "tandem/data/tar_reader.hpp"
 
 using namespace tandem;
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "doctor_facts.hpp"
-#include "tandem/app/job.hpp"
+#include "job.hpp"
 
 namespace tandem::app {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "commands.hpp"
 #include "doctor_judge.hpp"
-#include "tandem/app/commands.hpp"
 #include "tandem/core/json.hpp"
 
 namespace tandem::app {

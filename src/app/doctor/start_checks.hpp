@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "doctor_facts.hpp"
-#include "tandem/app/job.hpp"
+#include "job.hpp"
 
 namespace tandem::app {
 

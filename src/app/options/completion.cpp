@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "tandem/app/launch.hpp"
+#include "launch.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/core/version.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/app/commands.hpp"
+#include "commands.hpp"
 
 namespace tandem::app {
 

@@ -1,4 +1,4 @@
-#include "tandem/app/device_options.hpp"
+#include "device_options.hpp"
 
 #include <algorithm>
 

@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "option_hints.hpp"
-#include "tandem/app/options.hpp"
+#include "options.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/text.hpp"

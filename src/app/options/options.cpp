@@ -1,4 +1,4 @@
-#include "tandem/app/options.hpp"
+#include "options.hpp"
 
 #include <algorithm>
 #include <utility>

@@ -1,4 +1,4 @@
-#include "tandem/app/rank_choice.hpp"
+#include "rank_choice.hpp"
 
 #include <algorithm>
 #include <set>

@@ -2,7 +2,7 @@
 // value is a fault of `options`.
 #pragma once
 
-#include "tandem/app/train_options.hpp"
+#include "train_options.hpp"
 
 namespace tandem::app {
 

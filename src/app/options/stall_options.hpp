@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/app/options.hpp"
+#include "options.hpp"
 #include "tandem/comm/watchdog.hpp"
 
 namespace tandem::app {

@@ -1,10 +1,10 @@
 // Every option of `tandem train`, in the order of its help.
 #include "stall_options.hpp"
-#include "tandem/app/train_options.hpp"
 #include "tandem/comm/sum_algorithm.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/model/registry.hpp"
+#include "train_options.hpp"
 
 namespace tandem::app {
 

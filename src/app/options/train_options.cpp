@@ -1,4 +1,4 @@
-#include "tandem/app/train_options.hpp"
+#include "train_options.hpp"
 
 #include <algorithm>
 

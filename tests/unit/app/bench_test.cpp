@@ -4,8 +4,8 @@
 #include <set>
 
 #include "bench_form.hpp"
+#include "commands.hpp"
 #include "sum_timing.hpp"
-#include "tandem/app/commands.hpp"
 #include "tandem/core/error.hpp"
 
 namespace tandem::app {

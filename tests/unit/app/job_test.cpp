@@ -1,4 +1,4 @@
-#include "tandem/app/job.hpp"
+#include "job.hpp"
 
 #include <gtest/gtest.h>
 

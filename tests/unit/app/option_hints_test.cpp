@@ -7,7 +7,7 @@
 #include <set>
 #include <sstream>
 
-#include "tandem/app/train_options.hpp"
+#include "options/train_options.hpp"
 #include "tandem/core/file.hpp"
 
 namespace tandem::app {

@@ -1,11 +1,11 @@
-#include "tandem/app/options.hpp"
+#include "options/options.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cstdlib>
 
+#include "options/train_options.hpp"
 #include "support/temp_dir.hpp"
-#include "tandem/app/train_options.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 

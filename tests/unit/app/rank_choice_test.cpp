@@ -1,4 +1,4 @@
-#include "tandem/app/rank_choice.hpp"
+#include "options/rank_choice.hpp"
 
 #include <gtest/gtest.h>
 

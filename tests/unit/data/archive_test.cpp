@@ -3,10 +3,10 @@
 
 #include <string>
 
+#include "byte_stream.hpp"
 #include "data_fixtures.hpp"
 #include "support/temp_dir.hpp"
-#include "tandem/data/byte_stream.hpp"
-#include "tandem/data/tar_reader.hpp"
+#include "tar_reader.hpp"
 
 namespace tandem::data {
 namespace {

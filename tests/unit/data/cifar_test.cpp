@@ -1,4 +1,4 @@
-#include "tandem/data/cifar.hpp"
+#include "cifar.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tandem/data/image_folder.hpp"
+#include "image_folder.hpp"
 
 #include <gtest/gtest.h>
 

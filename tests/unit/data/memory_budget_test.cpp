@@ -6,7 +6,7 @@
 #include <atomic>
 #include <thread>
 
-#include "tandem/data/parallel.hpp"
+#include "parallel.hpp"
 
 namespace tandem::data {
 namespace {

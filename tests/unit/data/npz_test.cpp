@@ -1,4 +1,4 @@
-#include "tandem/data/npz.hpp"
+#include "npz.hpp"
 
 #include <gtest/gtest.h>
 

@@ -11,10 +11,10 @@
 #include <string>
 #include <vector>
 
+#include "cifar.hpp"
 #include "data_fixtures.hpp"
 #include "packed_writer.hpp"
 #include "support/temp_dir.hpp"
-#include "tandem/data/cifar.hpp"
 #include "tandem/data/packed_file.hpp"
 
 namespace tandem::data {

@@ -1,4 +1,4 @@
-#include "tandem/data/user_block.hpp"
+#include "user_block.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tandem/report/evaluation.hpp"
+#include "evaluation.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "tandem/report/html.hpp"
+#include "html.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,9 +5,9 @@
 #include <optional>
 #include <string>
 
-#include "tandem/app/device_options.hpp"
-#include "tandem/app/options.hpp"
-#include "tandem/app/rank_choice.hpp"
+#include "device_options.hpp"
+#include "options.hpp"
+#include "rank_choice.hpp"
 #include "tandem/train/boundary_policy.hpp"
 #include "tandem/train/checkpoint_store.hpp"
 #include "tandem/train/config.hpp"

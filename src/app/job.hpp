@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "tandem/app/options.hpp"
-#include "tandem/app/supervision.hpp"
+#include "options/options.hpp"
+#include "supervision.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/comm/topology.hpp"
 #include "tandem/train/image_store.hpp"

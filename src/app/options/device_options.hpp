@@ -2,7 +2,7 @@
 // becomes a fault of the Options.
 #pragma once
 
-#include "tandem/app/options.hpp"
+#include "options.hpp"
 #include "tandem/comm/gpu_binding.hpp"
 
 namespace tandem::app {

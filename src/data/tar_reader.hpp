@@ -7,7 +7,7 @@
 #include <memory>
 #include <string>
 
-#include "tandem/data/byte_stream.hpp"
+#include "byte_stream.hpp"
 
 namespace tandem::data {
 

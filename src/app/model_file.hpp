@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/app/network_file.hpp"
+#include "network_file.hpp"
 #include "tandem/core/touch.hpp"
 #include "tandem/data/dataset_info.hpp"
 #include "tandem/model/network.hpp"

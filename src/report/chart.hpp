@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/report/html.hpp"
+#include "html.hpp"
 #include "tandem/report/thin.hpp"
 
 namespace tandem::report {
