@@ -30,8 +30,8 @@ RUN apt-get update \
 
 FROM debian:bookworm-slim AS cuda
 RUN apt-get update \
- && apt-get install --yes --no-install-recommends libboost-program-options1.74.0 libgomp1 libhdf5-103-1 libjpeg62-turbo \
-    libopenmpi3 libpng16-16 libssl3 openmpi-bin openssh-client zlib1g \
+ && apt-get install --yes --no-install-recommends libarchive13 libboost-program-options1.74.0 libgomp1 libhdf5-103-1 \
+    libjpeg62-turbo libopenmpi3 libpng16-16 libssl3 openmpi-bin openssh-client zlib1g \
  && rm -rf /var/lib/apt/lists/* \
  && ln -s /opt/tandem/share/tandem/jobs/ssh-into-container.sh /usr/local/bin/ssh-into-container
 # Programs and libraries find libtorch by this path.

@@ -12,6 +12,7 @@ find_package(Threads REQUIRED)
 find_package(nlohmann_json 3.9 REQUIRED)
 find_package(OpenSSL 3.0 REQUIRED COMPONENTS Crypto)
 find_package(ZLIB REQUIRED)
+find_package(LibArchive 3.3 REQUIRED)
 find_package(PNG 1.6 REQUIRED)
 find_package(JPEG REQUIRED)
 find_package(Boost 1.74 REQUIRED COMPONENTS program_options)  # its headers hold Boost.CRC

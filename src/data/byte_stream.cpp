@@ -1,10 +1,11 @@
 #include "byte_stream.hpp"
 
+#include <zlib.h>
+
 #include <algorithm>
 #include <utility>
 #include <vector>
 
-#include "inflating_stream.hpp"
 #include "source_file.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -15,6 +16,8 @@ namespace {
 constexpr std::string_view kGzipMagic("\x1f\x8b", 2);
 constexpr std::string_view kZipMagic = "PK";
 constexpr int kGzipOnly = 16 + MAX_WBITS;
+// What zlib has taken in and not yet given out becomes less than its window.
+constexpr std::uint64_t kInflateWindow = 32 * 1024;
 
 class PlainStream : public ByteStream {
  public:
@@ -36,10 +39,27 @@ class PlainStream : public ByteStream {
   std::uint64_t offset_ = 0;
 };
 
-class GzipStream : public InflatingStream {
+class GzipStream : public ByteStream {
  public:
-  explicit GzipStream(File file)
-      : InflatingStream(kGzipOnly), file_(std::move(file)), input_(std::size_t{1} << 18) {}
+  explicit GzipStream(File file) : file_(std::move(file)), input_(std::size_t{1} << 18) {
+    if (inflateInit2(&zlib_, kGzipOnly) != Z_OK) throw InternalError("zlib could not be started");
+  }
+  ~GzipStream() override { inflateEnd(&zlib_); }
+  GzipStream(const GzipStream&) = delete;
+  GzipStream& operator=(const GzipStream&) = delete;
+
+  std::size_t read(void* data, std::size_t bytes) override {
+    constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // zlib counts in 32 bits
+    std::size_t done = 0;
+    while (done < bytes && !ended_) {
+      const std::size_t step = std::min(bytes - done, kMostAtOnce);
+      zlib_.next_out = static_cast<Bytef*>(data) + done;
+      zlib_.avail_out = static_cast<uInt>(step);
+      inflate_some();
+      done += step - zlib_.avail_out;
+    }
+    return done;
+  }
 
   std::uint64_t most_left() const override {
     const std::uint64_t size = file_.size();
@@ -49,7 +69,7 @@ class GzipStream : public InflatingStream {
   std::string where() const override { return file_.path(); }
 
  private:
-  void inflate_some() override {
+  void inflate_some() {
     if (zlib_.avail_in == 0) refill();
     const int result = inflate(&zlib_, Z_NO_FLUSH);
     if (result == Z_STREAM_END) {
@@ -77,6 +97,8 @@ class GzipStream : public InflatingStream {
   std::uint64_t compressed_offset() const { return file_offset_ - zlib_.avail_in; }
 
   File file_;
+  z_stream zlib_{};
+  bool ended_ = false;
   std::vector<Bytef> input_;
   std::uint64_t file_offset_ = 0;
   bool file_ended_ = false;

@@ -11,6 +11,9 @@
 
 namespace tandem::data {
 
+// A byte of deflate data becomes at most so many (https://zlib.net/zlib_tech.html).
+constexpr std::uint64_t kMostInflated = 1032;
+
 class ByteStream {
  public:
   virtual ~ByteStream() = default;

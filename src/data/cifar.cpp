@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
+#include "archive_reader.hpp"
 #include "source_file.hpp"
 #include "spool.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/thread.hpp"
-#include "tar_reader.hpp"
 
 namespace tandem::data {
 namespace {
@@ -105,7 +105,7 @@ bool folder_looks_like(const Form& form, const std::string& path) {
 
 bool archive_is_cifar100(const std::string& path) {
   try {
-    TarReader archive(open_byte_stream(path));
+    ArchiveReader archive(open_byte_stream(path));
     if (!archive.next()) return false;
     const std::string folder = std::filesystem::path(archive.name()).parent_path().filename();
     return folder == cifar100().binary_folder || folder == cifar100().python_folder;
@@ -227,7 +227,7 @@ std::unique_ptr<ImageSource> open_folder(const Form& form, const std::string& fo
 std::shared_ptr<const Spool> read_archive(const Form& form, const std::string& path,
                                           std::uint64_t test_images) {
   auto spool = std::make_shared<Spool>(form.files.size());
-  TarReader archive(open_byte_stream(path));
+  ArchiveReader archive(open_byte_stream(path));
   while (archive.next()) {
     const std::filesystem::path member(archive.name());
     const std::string folder = member.parent_path().filename();

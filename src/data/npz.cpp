@@ -9,6 +9,7 @@
 #include <optional>
 #include <utility>
 
+#include "archive_reader.hpp"
 #include "class_split.hpp"
 #include "names.hpp"
 #include "npy_array.hpp"
@@ -17,7 +18,6 @@
 #include "tandem/core/file.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/limits.hpp"
-#include "zip_reader.hpp"
 
 namespace tandem::data {
 namespace {
@@ -36,24 +36,37 @@ constexpr std::array<Names, 3> kNames = {{
     {"images", "labels", nullptr, nullptr},
 }};
 
-const ZipReader::Member* find(const ZipReader& zip, const char* name) {
-  return name == nullptr ? nullptr : zip.find(std::string(name) + ".npy");
-}
-
-NpyArray read_array(const ZipReader& zip, const char* name,
-                    const std::function<void(const NpyArray&)>& check) {
-  const ZipReader::Member* member = find(zip, name);
-  if (member == nullptr) {
-    throw DataError(zip.path() + ": has no array '" + name + "'; numpy.savez(FILE, " + name +
-                    "=…) writes it");
+// A zip archive, by the names of its members.
+struct Zip {
+  explicit Zip(const std::string& file) : path(file) {
+    ArchiveReader archive(File::open_for_reading(path));
+    while (archive.next()) members.push_back(archive.name());
   }
-  return read_npy(*zip.open(*member), member->name, check);
+  bool has(const char* array) const {
+    return array != nullptr &&
+           std::find(members.begin(), members.end(), std::string(array) + ".npy") != members.end();
+  }
+
+  std::string path;
+  std::vector<std::string> members;
+};
+
+NpyArray read_array(const Zip& zip, const char* name,
+                    const std::function<void(const NpyArray&)>& check) {
+  ArchiveReader archive(File::open_for_reading(zip.path));
+  while (archive.next()) {
+    if (archive.name() == std::string(name) + ".npy") {
+      return read_npy(archive, archive.name(), check);
+    }
+  }
+  throw DataError(zip.path + ": has no array '" + name + "'; numpy.savez(FILE, " + name +
+                  "=…) writes it");
 }
 
 // Images and labels of one split, as they are in the file.
 class Arrays {
  public:
-  Arrays(const ZipReader& zip, const char* images, const char* labels)
+  Arrays(const Zip& zip, const char* images, const char* labels)
       : images_(read_array(zip, images, [this](const NpyArray& array) { read_shape(array); })) {
     read_labels(read_array(zip, labels, [this](const NpyArray& array) { require_list(array); }));
   }
@@ -137,9 +150,9 @@ class Arrays {
 class Npz : public ImageSource {
  public:
   Npz(const std::string& path, const NpzOptions& options) {
-    const ZipReader zip(path);
+    const Zip zip(path);
     const Names& names = choose_names(zip);
-    const bool has_test = find(zip, names.test_images) != nullptr;
+    const bool has_test = zip.has(names.test_images);
     require_one_test_set(path, has_test, options.test_split);
     train_.emplace(zip, names.train_images, names.train_labels);
     if (has_test) test_.emplace(zip, names.test_images, names.test_labels);
@@ -184,13 +197,12 @@ class Npz : public ImageSource {
   }
 
  private:
-  static const Names& choose_names(const ZipReader& zip) {
+  static const Names& choose_names(const Zip& zip) {
     for (const Names& names : kNames) {
-      if (find(zip, names.train_images) != nullptr) return names;
+      if (zip.has(names.train_images)) return names;
     }
-    std::vector<std::string> members;
-    for (const ZipReader::Member& member : zip.members()) members.push_back(member.name);
-    throw DataError(zip.path() + ": holds " + (members.empty() ? "nothing" : join(members, ", ")) +
+    throw DataError(zip.path + ": holds " +
+                    (zip.members.empty() ? "nothing" : join(zip.members, ", ")) +
                     "; arrays called images and labels, or train_images, train_labels, "
                     "test_images and test_labels, were expected");
   }

@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "inflating_stream.hpp"
+#include "byte_stream.hpp"
 #include "names.hpp"
 #include "packed_catalog.hpp"
 #include "tandem/core/error.hpp"

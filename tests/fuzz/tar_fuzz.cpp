@@ -5,8 +5,8 @@
 #include <numeric>
 #include <vector>
 
+#include "data/archive_reader.hpp"
 #include "data/cifar.hpp"
-#include "data/tar_reader.hpp"
 #include "input.hpp"
 #include "memory_file.hpp"
 #include "read_images.hpp"
@@ -40,7 +40,7 @@ void make_checksums_right(std::string& archive) {
 }
 
 void read_members(const std::string& path, std::size_t archive_bytes) {
-  data::TarReader archive(data::open_byte_stream(path));
+  data::ArchiveReader archive(data::open_byte_stream(path));
   std::vector<char> content(1000);
   while (archive.next()) {
     const std::string name = "/" + archive.name() + "/";

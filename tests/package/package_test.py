@@ -42,7 +42,7 @@ class Contents(unittest.TestCase):
     def test_names_its_maintainer_and_what_it_needs(self):
         fields = dict(re.findall(r"^ ?(\w[\w-]*): (.*)$", words_of("dpkg-deb", "--info", PACKAGE), re.MULTILINE))
         self.assertEqual(fields["Maintainer"], "tandem maintainers <tandem@tandem.invalid>")
-        for needed in ("openmpi-bin", "libtorch", "libhdf5", "libjpeg62-turbo", "libopenmpi", "libpng16"):
+        for needed in ("openmpi-bin", "libtorch", "libhdf5", "libarchive13", "libjpeg62-turbo", "libopenmpi", "libpng16"):
             self.assertIn(needed, fields["Depends"])
 
 

@@ -3,10 +3,10 @@
 
 #include <string>
 
+#include "archive_reader.hpp"
 #include "byte_stream.hpp"
 #include "data_fixtures.hpp"
 #include "support/temp_dir.hpp"
-#include "tar_reader.hpp"
 
 namespace tandem::data {
 namespace {
@@ -43,7 +43,9 @@ class Archive : public ::testing::Test {
     write_bytes(path, bytes);
     return path;
   }
-  TarReader tar(const std::string& bytes) { return TarReader(open_byte_stream(write(bytes))); }
+  ArchiveReader tar(const std::string& bytes) {
+    return ArchiveReader(open_byte_stream(write(bytes)));
+  }
 
   TempDir folder_;
 };
@@ -67,7 +69,7 @@ TEST_F(Archive, NoMoreFollowsThanThereCanBe) {
       ASSERT_LE(stream->most_left(), bytes.size() * 1032 + 32 * 1024);
     }
   }
-  TarReader archive = tar(tar_member("a", "abc") + tar_member("b", "de") + tar_end());
+  ArchiveReader archive = tar(tar_member("a", "abc") + tar_member("b", "de") + tar_end());
   ASSERT_TRUE(archive.next());
   EXPECT_EQ(archive.most_left(), 3U);
   char letter = 0;
@@ -100,8 +102,8 @@ TEST_F(Archive, BeginningsAreNamed) {
 }
 
 TEST_F(Archive, MembersComeInOrderAndUnreadContentIsSkipped) {
-  TarReader reader = tar(tar_member("d/", "", '5') + tar_member("d/a", noise(1000)) +
-                         tar_member("d/b", "bee") + tar_member("empty", "") + tar_end());
+  ArchiveReader reader = tar(tar_member("d/", "", '5') + tar_member("d/a", noise(1000)) +
+                             tar_member("d/b", "bee") + tar_member("empty", "") + tar_end());
   ASSERT_TRUE(reader.next());
   EXPECT_EQ(reader.name(), "d/a");
   EXPECT_EQ(reader.size(), 1000U);
@@ -113,37 +115,50 @@ TEST_F(Archive, MembersComeInOrderAndUnreadContentIsSkipped) {
   EXPECT_FALSE(reader.next());
 }
 
-TEST_F(Archive, HarmlessExtendedHeadersAreSkipped) {
-  TarReader reader = tar(tar_member("x", "28 mtime=1795261038.6991296\n", 'x') +
-                         tar_member("a", "content") + tar_end());
+TEST_F(Archive, ExtendedHeadersAreHeeded) {
+  ArchiveReader reader = tar(tar_member("x", "28 mtime=1795261038.6991296\n12 path=d/b\n", 'x') +
+                             tar_member("a", "content") + tar_end());
   ASSERT_TRUE(reader.next());
+  EXPECT_EQ(reader.name(), "d/b");
   EXPECT_EQ(read_all(reader), "content");
 }
 
 TEST_F(Archive, MembersThatReachOutsideAreRefused) {
   const auto refuse = [&](const std::string& member, const std::string& part) {
-    TarReader reader = tar(member + tar_end());
+    ArchiveReader reader = tar(member + tar_end());
     expect_error(ExitCode::kBadData, {"at offset 0", part}, [&] { reader.next(); });
   };
   refuse(tar_member("/etc/passwd", "x"), "'/etc/passwd'");
   refuse(tar_member("a/../../b", "x"), "'a/../../b'");
-  refuse(tar_member("link", "", '2'), "type '2'");
-  refuse(tar_member("link", "", '1'), "type '1'");
-  refuse(tar_member("device", "", '3'), "type '3'");
-  refuse(tar_member("x", "12 path=/a/b\n", 'x'), "renames");
-  refuse(tar_member("x", "11 size=999\n", 'x'), "resizes");
+  refuse(tar_member("symbolic", "", '2'), "'symbolic', a link");
+  refuse(tar_member("hard", "", '1'), "'hard', a link");
+  refuse(tar_member("terminal", "", '3'), "'terminal', a link, device");
+  refuse(tar_member("x", "13 path=/a/b\n", 'x') + tar_member("a", "x"), "'/a/b'");
+  refuse(tar_member("x", "22 GNU.sparse.size=10\n26 GNU.sparse.map=0,1,9,1\n", 'x') +
+             tar_member("a", "xy"),
+         "sparse file");
 }
 
 TEST_F(Archive, DamagedTarIsRefused) {
   const std::string member = tar_member("a", noise(600));
   const auto read_through = [&](const std::string& bytes) {
-    TarReader reader = tar(bytes);
+    ArchiveReader reader = tar(bytes);
     while (reader.next()) {
     }
   };
   std::string flipped = member + tar_end();
   flipped[3] ^= 4;
-  expect_error(ExitCode::kBadData, {"wrong checksum"}, [&] { read_through(flipped); });
+  expect_error(ExitCode::kBadData, {"Unrecognized archive"}, [&] { read_through(flipped); });
+  expect_error(ExitCode::kBadData, {"at offset 1536", "Damaged tar archive"},
+               [&] { read_through(member + flipped); });
+  expect_error(ExitCode::kBadData, {"found the end"}, [&] {
+    read_through(tar_member("x", "12 size=999\n", 'x') + member.substr(0, 700));
+  });
+  expect_error(ExitCode::kBadData, {"another size"}, [&] {
+    ArchiveReader reader = tar(tar_member("x", "22 GNU.sparse.size=99\n", 'x') + member);
+    reader.next();
+    read_all(reader);
+  });
   expect_error(ExitCode::kBadData, {"found the end"}, [&] { read_through(member); });
   expect_error(ExitCode::kBadData, {"found the end", "at offset 700"},
                [&] { read_through(member.substr(0, 700)); });
@@ -153,9 +168,11 @@ TEST_F(Archive, DamagedTarIsRefused) {
 TEST_F(Archive, EndOfArchiveProvesTheCompressedData) {
   std::string packed = gzip(tar_member("a", "content") + tar_end());
   packed[packed.size() - 5] ^= 1;
-  TarReader reader = tar(packed);
-  ASSERT_TRUE(reader.next());
-  EXPECT_THROW(reader.next(), DataError);
+  expect_error(ExitCode::kBadData, {"damaged gzip data"}, [&] {
+    ArchiveReader reader = tar(packed);
+    while (reader.next()) {
+    }
+  });
 }
 
 }  // namespace
