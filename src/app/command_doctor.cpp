@@ -60,9 +60,9 @@ Json to_json(const Finding& finding) {
 ExitCode print_examination(const Examination& examination, bool json) {
   const std::vector<Finding> findings = judge(examination.facts, examination.measurements);
   if (json) {
-    Json object{{"findings", Json::array()}, {"ranks", Json::array()}, {"pairs", Json::array()}};
+    Json object{
+        {"findings", Json::array()}, {"ranks", examination.facts}, {"pairs", Json::array()}};
     for (const Finding& finding : findings) object["findings"].push_back(to_json(finding));
-    for (const RankFacts& facts : examination.facts) object["ranks"].push_back(to_json(facts));
     object["pairs"] = pairs_to_json(examination.measurements.pairs);
     print_line(object.dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {

@@ -6,52 +6,28 @@
 #include "cuda_build.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/json_struct.hpp"
+
+namespace tandem::comm {
+
+TANDEM_JSON_STRUCT(Gpu, index, name, bus_id, uuid, memory_bytes)
+TANDEM_JSON_STRUCT(GpuView, state, reason, driver_version, gpus)
+TANDEM_JSON_STRUCT(RankGpus, rank, host, local_rank, local_size, view)
+
+}  // namespace tandem::comm
 
 namespace tandem::app {
 namespace {
 
-Json to_json(const comm::Gpu& gpu) {
-  return {{"index", gpu.index},
-          {"name", gpu.name},
-          {"bus_id", gpu.bus_id},
-          {"uuid", gpu.uuid},
-          {"memory_bytes", gpu.memory_bytes}};
-}
-
-comm::Gpu gpu_from(const Json& json) {
-  comm::Gpu gpu;
-  json.at("index").get_to(gpu.index);
-  json.at("name").get_to(gpu.name);
-  json.at("bus_id").get_to(gpu.bus_id);
-  json.at("uuid").get_to(gpu.uuid);
-  json.at("memory_bytes").get_to(gpu.memory_bytes);
-  return gpu;
-}
-
 Json to_json(const comm::RankGpus& rank) {
-  return {{"rank", rank.rank},
-          {"host", rank.host},
-          {"local_rank", rank.local_rank},
-          {"local_size", rank.local_size},
-          {"visible_devices", rank.visible_devices ? Json(*rank.visible_devices) : Json(nullptr)},
-          {"state", static_cast<int>(rank.view.state)},
-          {"reason", rank.view.reason},
-          {"driver_version", rank.view.driver_version},
-          {"gpus", gpus_to_json(rank.view.gpus)}};
+  Json json = rank;
+  if (rank.visible_devices) json["visible_devices"] = *rank.visible_devices;
+  return json;
 }
 
 comm::RankGpus rank_from(const Json& json) {
-  comm::RankGpus rank;
-  json.at("rank").get_to(rank.rank);
-  json.at("host").get_to(rank.host);
-  json.at("local_rank").get_to(rank.local_rank);
-  json.at("local_size").get_to(rank.local_size);
-  const Json& visible = json.at("visible_devices");
-  if (visible.is_string()) rank.visible_devices = visible.get<std::string>();
-  rank.view.state = static_cast<comm::GpuView::State>(json.at("state").get<int>());
-  json.at("reason").get_to(rank.view.reason);
-  json.at("driver_version").get_to(rank.view.driver_version);
-  for (const Json& gpu : json.at("gpus")) rank.view.gpus.push_back(gpu_from(gpu));
+  auto rank = json.get<comm::RankGpus>();
+  if (json.contains("visible_devices")) rank.visible_devices = json["visible_devices"];
   return rank;
 }
 
@@ -79,11 +55,7 @@ void DeviceChoice::take_cpu() {
   std::fill(devices.begin(), devices.end(), mine.text());
 }
 
-Json gpus_to_json(const std::vector<comm::Gpu>& gpus) {
-  Json list = Json::array();
-  for (const comm::Gpu& gpu : gpus) list.push_back(to_json(gpu));
-  return list;
-}
+Json gpus_to_json(const std::vector<comm::Gpu>& gpus) { return gpus; }
 
 std::vector<comm::RankGpus> gather_gpus(Job& job) {
   std::vector<comm::RankGpus> ranks;
@@ -106,17 +78,17 @@ DeviceChoice choose_device(Job& job, const comm::DeviceRequest& request) {
     decision = comm::bind_gpus(request, cuda_of_build(), ranks);
     Json gpus = Json::array();
     for (const comm::GpuBinding& binding : decision.bindings) {
-      gpus.push_back(binding.gpu ? to_json(*binding.gpu) : Json(nullptr));
+      gpus.push_back(binding.gpu ? Json(*binding.gpu) : Json(nullptr));
       choice.devices.push_back(binding.text());
     }
-    shared = {{"backend", static_cast<int>(decision.backend)}, {"gpus", gpus}};
+    shared = {{"backend", decision.backend}, {"gpus", gpus}};
   });
   for (const std::string& warning : decision.warnings) job.warn(warning);
   choice.note = decision.note;
   shared = Json::parse(job.world.broadcast_string(to_text(shared)));
-  choice.backend = static_cast<comm::Backend>(shared.at("backend").get<int>());
+  choice.backend = shared.at("backend");
   const Json& mine = shared.at("gpus").at(static_cast<std::size_t>(job.topology.rank));
-  if (!mine.is_null()) choice.mine.gpu = gpu_from(mine);
+  if (!mine.is_null()) choice.mine.gpu = mine.get<comm::Gpu>();
   return choice;
 }
 

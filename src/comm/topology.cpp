@@ -7,9 +7,12 @@
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/host.hpp"
-#include "tandem/core/text.hpp"
+#include "tandem/core/json_struct.hpp"
 
 namespace tandem::comm {
+
+TANDEM_JSON_STRUCT(Topology, rank, world, local_rank, local_size, host, allowed_cpus, host_cpus,
+                   cpu_sharers)
 
 int Topology::default_threads() const { return std::max(1, allowed_cpus / cpu_sharers); }
 
@@ -35,22 +38,11 @@ Topology discover_topology(const Communicator& world, Communicator& node) {
 }
 
 std::vector<Topology> gather_topology(Communicator& world, const Topology& mine) {
-  std::string line;
-  for (const int value : {mine.rank, mine.world, mine.local_rank, mine.local_size,
-                          mine.allowed_cpus, mine.host_cpus, mine.cpu_sharers}) {
-    line += std::to_string(value) + "\n";
-  }
   std::vector<Topology> all;
-  for (const std::string& text : world.gather_strings(line + mine.host)) {
-    const std::vector<std::string> parts = split(text, '\n');
-    Topology one;
-    std::size_t at = 0;
-    for (int* value : {&one.rank, &one.world, &one.local_rank, &one.local_size, &one.allowed_cpus,
-                       &one.host_cpus, &one.cpu_sharers}) {
-      *value = std::stoi(parts[at++]);
-    }
-    one.host = parts[at];
-    all.push_back(one);
+  // The name of a host may hold any byte.
+  const std::string line = Json(mine).dump(-1, ' ', false, Json::error_handler_t::replace);
+  for (const std::string& text : world.gather_strings(line)) {
+    all.push_back(Json::parse(text).get<Topology>());
   }
   return all;
 }

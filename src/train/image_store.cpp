@@ -6,9 +6,17 @@
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/core/json.hpp"
+#include "tandem/core/json_struct.hpp"
 #include "tandem/data/hold_out.hpp"
 #include "tandem/data/packed_file.hpp"
+
+namespace tandem::data {
+
+TANDEM_JSON_STRUCT(ImageShape, channels, height, width)
+TANDEM_JSON_STRUCT(DatasetInfo, name, classes, shape, mean, std, source_sha256, digest, train_count,
+                   test_count, sealed)
+
+}  // namespace tandem::data
 
 namespace tandem::train {
 namespace {
@@ -16,35 +24,7 @@ namespace {
 using data::DatasetInfo;
 using data::Split;
 
-std::string to_text(const DatasetInfo& info) {
-  return Json{{"name", info.name},
-              {"classes", info.classes},
-              {"shape", {info.shape.channels, info.shape.height, info.shape.width}},
-              {"mean", info.mean},
-              {"std", info.std},
-              {"source_sha256", info.source_sha256},
-              {"digest", info.digest},
-              {"train_count", info.train_count},
-              {"test_count", info.test_count},
-              {"sealed", info.sealed}}
-      .dump();
-}
-
-DatasetInfo from_text(const std::string& text) {
-  const Json json = Json::parse(text);
-  DatasetInfo info;
-  info.name = json["name"];
-  info.classes = json["classes"].get<std::vector<std::string>>();
-  info.shape = {json["shape"][0], json["shape"][1], json["shape"][2]};
-  info.mean = json["mean"].get<std::vector<double>>();
-  info.std = json["std"].get<std::vector<double>>();
-  info.source_sha256 = json["source_sha256"];
-  info.digest = json["digest"];
-  info.train_count = json["train_count"];
-  info.test_count = json["test_count"];
-  info.sealed = json["sealed"];
-  return info;
-}
+std::string to_text(const DatasetInfo& info) { return Json(info).dump(); }
 
 // Every rank must be able to open the file, and sees by its first bytes, which hold the seal's
 // digest, that it is the same as elsewhere, before one rank a host reads all of it.
@@ -65,7 +45,8 @@ DatasetInfo open_everywhere(const std::string& path, comm::MpiCommunicator& worl
   comm::agree(world, topology.host, [&] {
     if (node.rank() == 0) file.emplace(path, touch);
   });
-  const DatasetInfo info = from_text(node.broadcast_string(file ? to_text(file->info()) : ""));
+  const std::string text = node.broadcast_string(file ? to_text(file->info()) : "");
+  const auto info = Json::parse(text).get<DatasetInfo>();
   comm::require_equal(world, {{"data set " + path, info.digest}});
   return info;
 }

@@ -3,7 +3,7 @@
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/core/json.hpp"
+#include "tandem/core/json_struct.hpp"
 #include "tandem/data/packed_file.hpp"
 
 namespace tandem::app {
@@ -16,6 +16,7 @@ struct FileView {
   std::string error;
   std::uint64_t image_bytes = 0;
 };
+TANDEM_JSON_STRUCT(FileView, start, digest, error, image_bytes)
 
 std::string digest_of_start(const std::string& path) {
   constexpr std::size_t kSealBytes = 512;
@@ -49,22 +50,12 @@ FileView read_through(const std::string& path, const Touch& touch) {
   return view;
 }
 
-std::string text_of_view(const FileView& view) {
-  return Json{view.start, view.digest, view.error, view.image_bytes}.dump(
-      -1, ' ', false, Json::error_handler_t::replace);
-}
-
-FileView view_from(const std::string& text) {
-  const Json json = Json::parse(text);
-  return {json.at(0).get<std::string>(), json.at(1).get<std::string>(),
-          json.at(2).get<std::string>(), json.at(3).get<std::uint64_t>()};
-}
-
 }  // namespace
 
 void look_at_data(Job& job, const std::string& path, RankFacts& facts, const Touch& touch) {
   FileView mine = job.node.rank() == 0 ? read_through(path, touch) : glance_at(path);
-  const FileView first = view_from(job.node.broadcast_string(text_of_view(mine)));
+  const std::string text = Json(mine).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const auto first = Json::parse(job.node.broadcast_string(text)).get<FileView>();
   if (job.node.rank() != 0) mine = mine.start == first.start ? first : read_through(path, touch);
   facts.data_digest = mine.digest;
   facts.data_error = mine.error;

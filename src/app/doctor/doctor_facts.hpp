@@ -1,6 +1,5 @@
 // The facts of one rank's machine and start for `tandem doctor`, as plain values. A fact that
-// cannot be determined is itself a fact, so nothing throws, except that facts_from_json() throws
-// nlohmann's exceptions for text that to_json() did not make.
+// cannot be determined is itself a fact, so nothing throws.
 #pragma once
 
 #include <sys/types.h>
@@ -9,8 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "stale_memory.hpp"
-#include "tandem/core/json.hpp"
+#include "tandem/core/json_struct.hpp"
 
 namespace tandem::app {
 
@@ -43,13 +41,20 @@ struct RankFacts {
   // Free in it.
   std::uint64_t shared_memory_bytes = std::numeric_limits<std::uint64_t>::max();
   std::uint64_t memory_bytes = std::numeric_limits<std::uint64_t>::max();  // available
-  // On the first rank of a host: files that killed jobs left in /dev/shm.
-  StaleMemory stale_memory;
+  // On the first rank of a host, as find_stale_memory() says.
+  int stale_files = 0;
+  std::uint64_t stale_bytes = 0;
+  std::string stale_command;
   bool reads_sibling = true;  // the memory of another rank of its host, where MPI would
   std::string lock_error;     // why the data file cannot be locked
 
   double clock_offset = 0;  // seconds that the clock is ahead of rank 0's
 };
+TANDEM_JSON_STRUCT(RankFacts, rank, world, host, allowed_cpus, allowed_cores, host_cpus,
+                   cpu_sharers, threads, versions, command_line, data_digest, data_error,
+                   data_bytes, gpu, gpu_name, nvml_error, launched, has_shared_memory,
+                   shared_memory_bytes, memory_bytes, stale_files, stale_bytes, stale_command,
+                   reads_sibling, lock_error, clock_offset)
 
 // Fills in what a rank sees alone of its machine.
 void look_around(RankFacts& facts);
@@ -69,9 +74,5 @@ bool is_started_without_pmi();
 bool can_read_process(pid_t process, const void* address);
 // Whether Open MPI is told not to read it, which is the fix if it cannot.
 bool is_told_not_to_read();
-
-Json to_json(const RankFacts& facts);
-// Parses the result of to_json.
-RankFacts facts_from_json(const Json& json);
 
 }  // namespace tandem::app

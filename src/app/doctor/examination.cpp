@@ -6,6 +6,7 @@
 #include "cuda_build.hpp"
 #include "data_check.hpp"
 #include "device_choice.hpp"
+#include "stale_memory.hpp"
 #include "start_checks.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
@@ -107,7 +108,12 @@ Examination examine(Job& job, const ExaminationRequest& request, const Arguments
   comm::Progress& progress = job.supervision().heartbeats();
   RankFacts mine = look_at_start(job, request.threads);
   mine.versions = versions;
-  if (job.topology.local_rank == 0) mine.stale_memory = find_stale_memory();
+  if (job.topology.local_rank == 0) {
+    const StaleMemory stale = find_stale_memory();
+    mine.stale_files = stale.files;
+    mine.stale_bytes = stale.bytes;
+    mine.stale_command = stale.command;
+  }
   mine.command_line = command_line_of(arguments);
   look_at_own_gpu(look_at_gpus(job), mine);
   progress.report(0, comm::Phase::kData);

@@ -118,15 +118,14 @@ void judge_shared_memory(const std::vector<RankFacts>& facts, std::vector<Findin
 }
 
 void judge_stale_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {
-  const auto found =
-      ranks_where(facts, [](const RankFacts& each) { return each.stale_memory.files > 0; });
+  const auto found = ranks_where(facts, [](const RankFacts& each) { return each.stale_files > 0; });
   if (found.empty()) return;
   const RankFacts& one = facts_of(facts, found.front());
-  findings.push_back(
-      {"W183",
-       "/dev/shm of " + one.host + " holds " + count_of(one.stale_memory.files, "file") + " with " +
-           format_bytes(one.stale_memory.bytes) + " of memory that killed jobs have left there",
-       "while no job starts there: " + one.stale_memory.command, found});
+  findings.push_back({"W183",
+                      "/dev/shm of " + one.host + " holds " + count_of(one.stale_files, "file") +
+                          " with " + format_bytes(one.stale_bytes) +
+                          " of memory that killed jobs have left there",
+                      "while no job starts there: " + one.stale_command, found});
 }
 
 void judge_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {

@@ -65,10 +65,10 @@ RankFacts look_at_start(Job& job, int threads) {
 
 std::vector<RankFacts> gather_facts(Job& job, const RankFacts& mine) {
   // Messages of the system and names of hosts may hold any byte.
-  const std::string text = to_json(mine).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = Json(mine).dump(-1, ' ', false, Json::error_handler_t::replace);
   std::vector<RankFacts> facts;
   for (const std::string& each : job.world.gather_strings(text)) {
-    facts.push_back(facts_from_json(Json::parse(each)));
+    facts.push_back(Json::parse(each).get<RankFacts>());
   }
   return facts;
 }

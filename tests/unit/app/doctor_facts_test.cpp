@@ -105,16 +105,16 @@ TEST_F(DoctorFacts, TravelAsJson) {
   facts.has_shared_memory = false;
   facts.shared_memory_bytes = std::uint64_t{1} << 40;
   facts.memory_bytes = std::uint64_t{1} << 41;
-  facts.stale_memory.files = 11;
-  facts.stale_memory.bytes = 12;
-  facts.stale_memory.command = "rm";
+  facts.stale_files = 11;
+  facts.stale_bytes = 12;
+  facts.stale_command = "rm";
   facts.reads_sibling = false;
   facts.lock_error = "l";
   facts.clock_offset = -0.25;
-  const Json json = to_json(facts);
-  const Json defaults = to_json(RankFacts{});
+  const Json json = facts;
+  const Json defaults = RankFacts{};
   for (const auto& [name, value] : json.items()) EXPECT_NE(value, defaults.at(name)) << name;
-  EXPECT_EQ(to_json(facts_from_json(Json::parse(json.dump()))), json);
+  EXPECT_EQ(Json(Json::parse(json.dump()).get<RankFacts>()), json);
 }
 
 }  // namespace

@@ -237,7 +237,9 @@ TEST(DoctorJudge, W181MemoryOfOtherRanksThatIsClosed) {
 
 TEST(DoctorJudge, W183MemoryThatKilledJobsHaveLeft) {
   expect_in(found([](auto& facts, auto&) {
-              facts[2].stale_memory = {3, 12'600'000, "rm /dev/shm/vader_segment.n2.0.aa.*"};
+              facts[2].stale_files = 3;
+              facts[2].stale_bytes = 12'600'000;
+              facts[2].stale_command = "rm /dev/shm/vader_segment.n2.0.aa.*";
             }),
             "W183", {2},
             {"/dev/shm of n2 holds 3 files with 12.6 MB", "rm /dev/shm/vader_segment.n2"});
