@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::size_t kInputBytes = std::size_t{1} << 16;
 constexpr std::uint64_t kMaxTar = std::uint64_t{1} << 30;  // a bomb would be larger
-constexpr std::uint64_t kMostZipMembers = 1000;
+constexpr std::uint64_t kMaxZipMembers = 1000;
 
 bool leaves_folder(const std::string& name) {
   if (name.empty() || name[0] == '/') return true;
@@ -78,7 +78,7 @@ std::size_t ArchiveReader::read(void* data, std::size_t bytes) {
 }
 
 std::uint64_t ArchiveReader::most_left() const {
-  if (zip_) return std::min(left_, zip_->size() * kMostInflated);
+  if (zip_) return std::min(left_, zip_->size() * kMaxInflated);
   const auto taken = static_cast<std::uint64_t>(archive_filter_bytes(archive_.get(), 0));
   return std::min(left_, input_at_ - taken + tar_->most_left());
 }
@@ -152,7 +152,7 @@ void ArchiveReader::require_inside_folder(::archive_entry* entry) const {
 }
 
 void ArchiveReader::require_known_method(::archive_entry* entry) const {
-  if (members_ > kMostZipMembers) fail("more than 1,000 members", "at most 1,000");
+  if (members_ > kMaxZipMembers) fail("more than 1,000 members", "at most 1,000");
   const std::string_view form = archive_format_name(archive_.get());  // "ZIP 2.0 (deflation)"
   const bool is_known = form.find("(uncompressed)") != std::string_view::npos ||
                         form.find("(deflation)") != std::string_view::npos;

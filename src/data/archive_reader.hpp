@@ -1,7 +1,7 @@
-// What: the regular files in a tar or zip archive, one after the other, through libarchive. Owns:
-// the input below. Threads: one per object. Throws: DataError for damage, for members that could
-// reach outside a folder (in a tar archive: absolute paths, "..", links, devices) and for archives
-// above a limit; what the input throws.
+// Reads the regular files of a tar or zip archive, one after the other, with libarchive. One thread
+// per object. Throws DataError for damage, for archives above a limit, and for members that could
+// reach outside a folder (in a tar archive: absolute paths, "..", links, devices), and what the
+// input throws.
 #pragma once
 
 #include <cstddef>

@@ -49,10 +49,10 @@ class GzipStream : public ByteStream {
   GzipStream& operator=(const GzipStream&) = delete;
 
   std::size_t read(void* data, std::size_t bytes) override {
-    constexpr std::size_t kMostAtOnce = std::size_t{1} << 30;  // zlib counts in 32 bits
+    constexpr std::size_t kMaxAtOnce = std::size_t{1} << 30;  // zlib counts in 32 bits
     std::size_t done = 0;
     while (done < bytes && !ended_) {
-      const std::size_t step = std::min(bytes - done, kMostAtOnce);
+      const std::size_t step = std::min(bytes - done, kMaxAtOnce);
       zlib_.next_out = static_cast<Bytef*>(data) + done;
       zlib_.avail_out = static_cast<uInt>(step);
       inflate_some();
@@ -64,7 +64,7 @@ class GzipStream : public ByteStream {
   std::uint64_t most_left() const override {
     const std::uint64_t size = file_.size();
     const std::uint64_t unread = size - std::min(file_offset_, size) + zlib_.avail_in;
-    return unread * kMostInflated + kInflateWindow;
+    return unread * kMaxInflated + kInflateWindow;
   }
   std::string where() const override { return file_.path(); }
 

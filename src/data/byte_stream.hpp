@@ -1,6 +1,5 @@
-// What: the bytes of an input file from first to last, decompressed where the file is gzip data.
-// Owns: the open file. Threads: one per object. Throws: MissingInputError, IoError; DataError where
-// gzip data is damaged or cut short.
+// Reads a file from first to last byte, and decompresses gzip data. One thread per object. Throws
+// MissingInputError, IoError, and DataError if gzip data is damaged or cut short.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +11,7 @@
 namespace tandem::data {
 
 // A byte of deflate data becomes at most so many (https://zlib.net/zlib_tech.html).
-constexpr std::uint64_t kMostInflated = 1032;
+constexpr std::uint64_t kMaxInflated = 1032;
 
 class ByteStream {
  public:

@@ -1,6 +1,5 @@
-// What: the members of an archive, which come in any order, waiting outside of memory for their
-// turn. Owns: a file without a name, in TMPDIR. Threads: one per object.
-// Throws: CannotCreateError where there is no room for the file; IoError.
+// Keeps the members of an archive, which come in any order, in an unnamed file in TMPDIR until they
+// are needed. One thread per object. Throws CannotCreateError if the file has no room, IoError.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,4 @@
-// What: bytes as text of RFC 4648 (the alphabet with + and /, padded), and back.
-// Owns: nothing. Threads: any. Throws: nothing.
+// Encodes bytes as base64 text (RFC 4648: the alphabet with + and /, padded), and decodes it.
 #pragma once
 
 #include <optional>

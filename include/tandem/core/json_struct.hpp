@@ -1,5 +1,5 @@
-// What: a struct as a JSON object with a key for each member, and back, by nlohmann's conversions.
-// Throws: nlohmann's exceptions where a member is absent or of another type.
+// Converts a struct to a JSON object with a key for each member, and back, by nlohmann's
+// conversions, which throw if a member is absent or of another type.
 #pragma once
 
 #include "tandem/core/json.hpp"

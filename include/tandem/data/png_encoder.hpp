@@ -1,5 +1,5 @@
-// What: writes an image of a data set as a PNG file (RFC 2083, ISO/IEC 15948), for people to see.
-// Owns: nothing. Threads: any. Throws: InternalError where libpng fails.
+// Writes an image of a data set as a PNG file (RFC 2083, ISO/IEC 15948). Throws InternalError if
+// libpng fails.
 #pragma once
 
 #include <cstdint>
