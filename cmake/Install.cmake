@@ -1,5 +1,5 @@
 # What `cmake --install` puts where, below its prefix, which may be moved afterwards. Two components:
-#   program  bin/tandem, its manual page and completions, recipes, job scripts, data and Python scripts, documentation; what
+#   program  bin/tandem, lib/tandem/libtandem_engine.so, the manual page and completions, recipes, job scripts, data and Python scripts, documentation; what
 #            the Debian package holds
 #   library  static libraries, headers and a CMake package, for find_package(tandem) and tandem::train
 include(GNUInstallDirs)
@@ -7,10 +7,16 @@ include(CMakePackageConfigHelpers)
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME program)
 install(TARGETS tandem RUNTIME)
-if(TANDEM_RELATIVE_RUN_PATHS)
-  install(CODE "file(RPATH_CHANGE FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${CMAKE_INSTALL_BINDIR}/tandem\"
-                     OLD_RPATH \"${TANDEM_BUILD_RUN_PATHS}\" NEW_RPATH \"${TANDEM_INSTALLED_RUN_PATHS}\")")
+set(installed TANDEM ${CMAKE_INSTALL_BINDIR}/tandem)
+if(NOT TANDEM_ONE_PIECE)
+  install(TARGETS tandem_engine_library LIBRARY DESTINATION lib/tandem)
+  list(APPEND installed TANDEM_ENGINE lib/tandem/libtandem_engine.so)
 endif()
+while(library_dirs AND installed)
+  list(POP_FRONT installed name file)
+  install(CODE "file(RPATH_CHANGE FILE \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${file}\"
+                     OLD_RPATH \"${${name}_BUILD_RUN_PATHS}\" NEW_RPATH \"${TANDEM_INSTALLED_RUN_PATHS}\")")
+endwhile()
 install(DIRECTORY jobs/ DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem/jobs USE_SOURCE_PERMISSIONS
         FILES_MATCHING PATTERN *.sbatch PATTERN *.sh PATTERN site.conf PATTERN hostfile.example PATTERN *.def
         PATTERN recipes EXCLUDE)
@@ -34,7 +40,8 @@ install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME library)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tandem)
 set(modules core comm data kernels model metrics train)
-list(TRANSFORM modules PREPEND tandem_ OUTPUT_VARIABLE libraries)
+set(libraries ${modules} model_front train_front)
+list(TRANSFORM libraries PREPEND tandem_)
 install(TARGETS ${libraries} EXPORT tandem ARCHIVE INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 foreach(module ${modules})
   install(DIRECTORY include/tandem/${module} DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/tandem)

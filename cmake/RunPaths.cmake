@@ -1,19 +1,29 @@
-# Where a program finds libtorch and, with CUDA, the libraries that it opens while it runs.
+# Where program and engine find libtorch and, with CUDA, the libraries that they open while they run.
 #
-# In the build folder the paths are relative to the program, so that source, build and libtorch may be moved together, and
+# In the build folder the paths are relative to the file, so that source, build and libtorch may be moved together, and
 # then absolute. Install.cmake takes the relative ones out: an installed program may be moved, and libtorch stays.
 set(library_dirs ${LibTorch_LIBRARY_DIR} ${CudaHeaders_LIBRARY_DIRS})
 list(REMOVE_ITEM library_dirs ${CMAKE_CXX_IMPLICIT_LINK_DIRECTORIES})
-foreach(folder ${library_dirs})
-  file(RELATIVE_PATH relative ${CMAKE_RUNTIME_OUTPUT_DIRECTORY} ${folder})
-  list(APPEND TANDEM_RELATIVE_RUN_PATHS $ORIGIN/${relative})
-endforeach()
 list(JOIN library_dirs ":" TANDEM_INSTALLED_RUN_PATHS)
-list(JOIN TANDEM_RELATIVE_RUN_PATHS ":" TANDEM_BUILD_RUN_PATHS)
-string(APPEND TANDEM_BUILD_RUN_PATHS ":${TANDEM_INSTALLED_RUN_PATHS}")
-string(REPLACE "$" "\\$" TANDEM_BUILD_RUN_PATHS "${TANDEM_BUILD_RUN_PATHS}")  # as a CMake script says it
 
-list(PREPEND CMAKE_INSTALL_RPATH ${TANDEM_RELATIVE_RUN_PATHS} ${library_dirs})
+# tandem_run_paths(NAME FOLDER): sets NAME_RUN_PATHS to those of a file in FOLDER, and NAME_BUILD_RUN_PATHS to the same as a
+# CMake script says them.
+function(tandem_run_paths name folder)
+  set(paths "")
+  foreach(directory ${library_dirs})
+    file(RELATIVE_PATH relative ${folder} ${directory})
+    list(APPEND paths $ORIGIN/${relative})
+  endforeach()
+  list(APPEND paths ${library_dirs})
+  set(${name}_RUN_PATHS ${paths} PARENT_SCOPE)
+  list(JOIN paths ":" text)
+  string(REPLACE "$" "\\$" text "${text}")
+  set(${name}_BUILD_RUN_PATHS "${text}" PARENT_SCOPE)
+endfunction()
+tandem_run_paths(TANDEM ${CMAKE_RUNTIME_OUTPUT_DIRECTORY})
+tandem_run_paths(TANDEM_ENGINE ${CMAKE_BINARY_DIR}/lib/tandem)
+
+list(PREPEND CMAKE_INSTALL_RPATH ${TANDEM_RUN_PATHS})
 set(CMAKE_INSTALL_RPATH_USE_LINK_PATH ON)  # and those of Open MPI and HDF5, where they are not in the system's folders
 # CMake would do the exchange itself, but ends the list in the build folder by an empty path, from which the working
 # folder's libraries are loaded.

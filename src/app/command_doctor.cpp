@@ -84,7 +84,7 @@ int run_doctor(Job& job, const Arguments& arguments) {
     json = options.flag("json");
     request.data = options.text("data");
     options.throw_faults("doctor");
-    request.threads = use_threads(0, job.topology.default_threads());
+    request.threads = rank_threads(0, job.topology.default_threads());
   });
   const Examination examination = examine(job, request, arguments);
   std::int64_t code = 0;

@@ -6,6 +6,7 @@
 #include "cuda_build.hpp"
 #include "device_choice.hpp"
 #include "doctor/start_checks.hpp"
+#include "engine.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/gpu_libraries.hpp"
 #include "tandem/comm/runtime.hpp"
@@ -15,8 +16,7 @@
 #include "tandem/core/text.hpp"
 #include "tandem/core/version.hpp"
 #include "tandem/data/packed_file.hpp"
-#include "tandem/model/registry.hpp"
-#include "tandem/model/torch_compat.hpp"
+#include "tandem/model/network_names.hpp"
 
 namespace tandem::app {
 namespace {
@@ -27,10 +27,10 @@ std::string shared_memory() {
   return error ? "none (" + error.message() + ")" : format_bytes(space.available) + " free";
 }
 
-std::vector<std::vector<std::string>> program_rows() {
+std::vector<std::vector<std::string>> program_rows(const Engine& engine) {
   return {{"tandem", version() + " (" + source_version() + ")"},
           {"build", build_summary()},
-          {"libtorch", model::torch_version()},
+          {"libtorch", engine.libtorch_version()},
           {"gpu libraries", comm::describe_gpu_libraries()},
           {"mpi", comm::mpi_library_version()},
           {"hdf5", data::hdf5_version()},
@@ -77,12 +77,19 @@ std::string gpu_table(const std::vector<comm::RankGpus>& ranks) {
 int run_info(Job& job, const Arguments& arguments) {
   Options options = resolve_together(job, "info", info_command().options, arguments);
   bool json = false;
+  bool libraries = false;
   int threads = 1;
   comm::agree(job.world, job.topology.host, [&] {
     json = options.flag("json");
+    libraries = options.flag("libraries");
+    if (json && libraries) options.add_fault("--json and --libraries are two forms; give one");
     options.throw_faults("info");
-    threads = use_threads(0, job.topology.default_threads());
+    threads = rank_threads(0, job.topology.default_threads());
   });
+  if (libraries) {
+    comm::agree_on_rank_0(job.world, [&] { print_line(join(libraries_opened(), "\n")); });
+    return 0;
+  }
   const std::vector<comm::RankGpus> gpus = gather_gpus(job);
   comm::GpuDecision decision;
   std::vector<std::string> devices;
@@ -92,7 +99,7 @@ int run_info(Job& job, const Arguments& arguments) {
   const RankFacts facts = look_at_start(job, threads);
   warn_of_start(job, facts);
   if (!job.is_root()) return 0;
-  std::vector<std::vector<std::string>> rows = program_rows();
+  std::vector<std::vector<std::string>> rows = program_rows(open_engine());
   rows.push_back({"gpu driver", describe_driver(gpus.front().view)});
   if (!json) {
     print_line(format_table(rows) + "\n\n" + ranks.text + gpu_table(gpus));
@@ -120,10 +127,12 @@ int run_info(Job& job, const Arguments& arguments) {
 
 Command info_command() {
   return {"info",
-          "[--json]",
+          "[--json | --libraries]",
           "ranks, hosts, CPUs, threads and versions: what a bug report needs",
           "mpirun -np 2 tandem info",
-          {{"json", "", "false", "one JSON object on standard output", "reporting"}},
+          {{"json", "", "false", "one JSON object on standard output", "reporting"},
+           {"libraries", "", "false",
+            "paths of the libraries that are opened at run time, one a line", "reporting"}},
           nullptr,
           run_info};
 }

@@ -1,6 +1,6 @@
 // tandem inspect: what a data set, a model file or a run folder holds.
 #include "commands.hpp"
-#include "model_file.hpp"
+#include "engine.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
@@ -28,24 +28,6 @@ Json inspect_dataset(const std::string& path) {
           {"digest", info.digest},
           {"source_sha256", info.source_sha256},
           {"sealed", info.sealed}};
-}
-
-Json inspect_model(const std::string& path) {
-  const ModelFile file = read_model_file(path);
-  Json tensors = Json::object();
-  std::int64_t values = 0;
-  for (const model::NamedTensor& tensor : file.tensors) {
-    tensors[tensor.name] = tensor.tensor.sizes().vec();
-    values += tensor.tensor.numel();
-  }
-  return {{"kind", "model"},
-          {"model", file.description.model},
-          {"data_set", file.description.dataset},
-          {"data_set_digest", file.description.dataset_digest},
-          {"shape", shape_of(file.description.shape)},
-          {"classes", file.description.classes},
-          {"values", values},
-          {"tensors", tensors}};
 }
 
 Json inspect_run(const std::string& path) {
@@ -76,7 +58,7 @@ int run_inspect(const Arguments& arguments) {
   options.throw_faults("inspect");
   const std::string& path = options.positional().front();
   const Json found = is_folder(path)                   ? inspect_run(path)
-                     : ends_with(path, ".safetensors") ? inspect_model(path)
+                     : ends_with(path, ".safetensors") ? open_engine().inspect_model(path)
                                                        : inspect_dataset(path);
   if (json) {
     print_line(found.dump());

@@ -6,4 +6,6 @@ namespace tandem::app {
 
 int cuda_of_build() { return comm::cuda_version_built(); }
 
+std::string libtorch_of_build() { return TANDEM_LIBTORCH_VERSION; }
+
 }  // namespace tandem::app

@@ -1,13 +1,11 @@
 #include "job.hpp"
 
-#include <ATen/Parallel.h>
-
 #include <algorithm>
 #include <cstdlib>
 #include <future>
 #include <thread>
 
-#include "doctor/doctor_judge.hpp"
+#include "cuda_build.hpp"
 #include "options/stall_options.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/runtime.hpp"
@@ -15,8 +13,6 @@
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/core/version.hpp"
-#include "tandem/model/torch_compat.hpp"
-#include "unsealed.hpp"
 
 namespace tandem::app {
 namespace {
@@ -128,7 +124,6 @@ Options resolve_together(Job& job, const std::string& command, const OptionTable
               [&] { line = parse_command_line(command, table, arguments, false); });
   comm::require_equal(job.world, {{"command", command},
                                   {"program version", version() + " " + source_version()},
-                                  {"libtorch version", model::torch_version()},
                                   {"MPI version", comm::mpi_library_version()}});
   comm::require_equal(job.world, fields_of(table, line));
   std::string resolved;
@@ -146,16 +141,11 @@ Options resolve_on_rank_0(Job& job, const std::string& command, const OptionTabl
 }
 
 std::string describe_versions() {
-  return version() + " " + source_version() + ", libtorch " + model::torch_version() + ", " +
+  return version() + " " + source_version() + ", libtorch " + libtorch_of_build() + ", " +
          comm::mpi_library_version();
 }
 
-void warn_about(const Job& job, const std::string& path, const train::ImageStore& images) {
-  if (!images.info().sealed) job.warn(unsealed_warning(path));
-  if (!images.shared()) job.warn(no_room_for_images(images.bytes()).text());
-}
-
-int use_threads(int asked, int otherwise) {
+int rank_threads(int asked, int otherwise) {
   int threads = asked > 0 ? asked : otherwise;
   const char* environment = std::getenv("OMP_NUM_THREADS");
   if (asked == 0 && environment != nullptr) {
@@ -163,7 +153,6 @@ int use_threads(int asked, int otherwise) {
         parse_integer(split(environment, ',').front(), 1, kMaxThreads, "OMP_NUM_THREADS"));
   }
   require_threads(std::max(threads, static_cast<int>(std::thread::hardware_concurrency())) - 1);
-  at::set_num_threads(threads);
   return threads;
 }
 

@@ -11,7 +11,6 @@
 #include "supervision.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/comm/topology.hpp"
-#include "tandem/train/image_store.hpp"
 
 namespace tandem::app {
 
@@ -53,12 +52,9 @@ Options resolve_on_rank_0(Job& job, const std::string& command, const OptionTabl
 // The versions of the program and its libraries, to be compared between ranks.
 std::string describe_versions();
 
-// Warns on rank 0 about the data set at `path`: no seal, no shared copy.
-void warn_about(const Job& job, const std::string& path, const train::ImageStore& images);
-
-// Threads for this rank: `asked` unless 0, else OMP_NUM_THREADS, else `otherwise`. Sets libtorch's
-// pools.
-int use_threads(int asked, int otherwise);
+// Threads for this rank: `asked` unless 0, else OMP_NUM_THREADS, else `otherwise`. Throws
+// UnavailableError where the system does not grant as many, since libtorch would then hang or exit.
+int rank_threads(int asked, int otherwise);
 
 // Collective. On rank 0 a table of rank, host, local rank, device, CPUs and threads. `devices`: of
 // every rank, on rank 0.

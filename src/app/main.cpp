@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "commands.hpp"
+#include "cuda_build.hpp"
 #include "doctor/doctor_judge.hpp"
 #include "options/stall_options.hpp"
 #include "tandem/comm/agree.hpp"
@@ -19,8 +20,6 @@
 #include "tandem/core/process.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/core/version.hpp"
-#include "tandem/model/tensor_memory.hpp"
-#include "tandem/model/torch_compat.hpp"
 
 namespace tandem::app {
 namespace {
@@ -55,17 +54,6 @@ Command find_command(const std::string& name) {
       (suggestion ? "; did you mean " + *suggestion + "?" : "; tandem --help lists them"));
 }
 
-struct Failure {
-  int code;
-  std::string text;
-};
-
-Failure describe(const std::exception& error) {
-  const std::string memory = model::out_of_gpu_memory(error);
-  if (!memory.empty()) return {static_cast<int>(ExitCode::kUnavailable), memory};
-  return {static_cast<int>(code_of(error)), message_of(error)};
-}
-
 // The rank that fails first reports the error. If all fail alike, the others give it this time to
 // end them.
 constexpr auto kTimeToBeEnded = std::chrono::milliseconds(200);
@@ -96,15 +84,16 @@ int run_with_mpi(const Command& command, const Arguments& arguments,
     job.end();
     return code;
   } catch (const std::exception& error) {
-    const Failure failure = describe(error);
+    const int code = static_cast<int>(code_of(error));
     if (world == 1) {
-      print_error(failure.text);
+      print_error(message_of(error));
       if (supervision) supervision->leave_mpi();
-      return failure.code;
+      return code;
     }
     std::this_thread::sleep_for(std::min(rank, kMaxTurns) * kTimeToBeEnded);
-    print_error("rank " + std::to_string(rank) + " (" + comm::host_name() + "): " + failure.text);
-    comm::Runtime::abort(failure.code);
+    print_error("rank " + std::to_string(rank) + " (" + comm::host_name() +
+                "): " + message_of(error));
+    comm::Runtime::abort(code);
   }
 }
 
@@ -126,7 +115,7 @@ int run(const Arguments& arguments) {
     if (first == "--version") {
       if (speaks)
         print_line("tandem " + version() + " (" + source_version() + ", " + build_summary() +
-                   ", libtorch " + model::torch_version() +
+                   ", libtorch " + libtorch_of_build() +
                    ", GPU libraries: " + comm::describe_gpu_libraries() + ")");
       return 0;
     }
@@ -147,9 +136,8 @@ int run(const Arguments& arguments) {
     if (command.run_in_job != nullptr) return run_in_job(command, rest);
     return speaks ? command.run_alone(rest) : 0;
   } catch (const std::exception& error) {
-    const Failure failure = describe(error);
-    if (speaks) print_error(failure.text);
-    return failure.code;
+    if (speaks) print_error(message_of(error));
+    return static_cast<int>(code_of(error));
   }
 }
 
@@ -163,6 +151,5 @@ int main(int argc, char** argv) {
   // in and unmap them in every step.
   mallopt(M_MMAP_THRESHOLD, 1 << 30);
   mallopt(M_TRIM_THRESHOLD, 1 << 30);
-  const tandem::model::TensorMemory memory;
   return tandem::app::run({argv + 1, argv + argc});
 }

@@ -76,6 +76,10 @@ std::string gpu_libraries_built() {
   return "CUDA " + cuda_version_text(CUDART_VERSION) + ", NCCL " + nccl_version(NCCL_VERSION_CODE);
 }
 
+std::vector<std::string> gpu_library_names() {
+  return {"libcuda.so.1", cuda_library_name(), kNcclLibrary, "libnvidia-ml.so.1"};
+}
+
 std::string gpu_libraries_found() {
   try {
     const auto api = load_gpu_api();

@@ -11,6 +11,8 @@ std::string gpu_libraries_built() { return "without CUDA"; }
 int cuda_version_built() { return 0; }
 std::string gpu_libraries_found() { return ""; }
 
+std::vector<std::string> gpu_library_names() { return {}; }
+
 std::unique_ptr<Collectives> make_nccl(Communicator& world, const NcclSettings&) {
   agree(world, host_name(), [] {
     throw UnavailableError(

@@ -108,8 +108,7 @@ bool can_hold(const StoredArray& array, const StoredChunk& chunk, std::uint64_t 
   }
   if (!deflated) return chunk.bytes == bytes + kChecksumBytes;
   const std::uint64_t most = bytes + bytes / 100 + 1024;  // deflate of incompressible data
-  return chunk.bytes > kChecksumBytes && chunk.bytes <= most &&
-         bytes <= chunk.bytes * kMaxInflated;
+  return chunk.bytes > kChecksumBytes && chunk.bytes <= most && bytes <= chunk.bytes * kMaxInflated;
 }
 
 void check_chunks(const StoredArray& array, std::uint64_t file_bytes, const Object& object) {

@@ -1,7 +1,7 @@
 #include "convolution.hpp"
 
 #include "convolution_options.hpp"
-#include "tandem/model/precision.hpp"
+#include "tandem/model/autocast.hpp"
 #include "tandem/model/torch_compat.hpp"
 #include "tile_convolution.hpp"
 

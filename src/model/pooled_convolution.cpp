@@ -13,7 +13,6 @@
 #include "tandem/kernels/convolution.hpp"
 #include "tandem/kernels/planes.hpp"
 #include "tandem/kernels/pooled_convolution.hpp"
-#include "tandem/model/precision.hpp"
 #include "tandem/model/torch_compat.hpp"
 
 namespace tandem::model {

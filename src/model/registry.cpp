@@ -9,38 +9,24 @@
 namespace tandem::model {
 namespace {
 
-struct Row {
-  const char* name;
-  NetworkPtr (*make)(InputShape shape, std::int64_t classes);
-};
+using Maker = NetworkPtr (*)(InputShape shape, std::int64_t classes);
 
-constexpr std::array<Row, 6> kNetworks{{
-    {"mlp", make_mlp},
-    {"lenet", make_lenet},
-    {"simple", make_simple},
-    {"fastnet", make_fastnet},
-    {"resnet9", make_resnet9},
-    {"resnet18", make_resnet18},
-}};
+// In the order of kNetworkNames.
+constexpr std::array<Maker, kNetworkNames.size()> kMakers{
+    make_mlp, make_lenet, make_simple, make_fastnet, make_resnet9, make_resnet18};
 
 }  // namespace
 
-std::vector<std::string> network_names() {
-  std::vector<std::string> names;
-  for (const Row& row : kNetworks) names.emplace_back(row.name);
-  return names;
-}
-
 NetworkPtr make_network(const std::string& name, InputShape shape, std::int64_t classes) {
-  for (const Row& row : kNetworks) {
-    if (name != row.name) continue;
-    require_smallest_image(row.name, shape, 1);
+  for (std::size_t i = 0; i < kMakers.size(); ++i) {
+    if (name != kNetworkNames[i]) continue;
+    require_smallest_image(kNetworkNames[i], shape, 1);
     if (shape.channels < 1 || classes < 1) {
       throw UsageError("model " + name + ": found " + std::to_string(shape.channels) +
                        " channels and " + std::to_string(classes) +
                        " classes, expected at least one of each");
     }
-    return row.make(shape, classes);
+    return kMakers[i](shape, classes);
   }
   const std::optional<std::string> near = nearest(name, network_names());
   throw UsageError("model '" + name + "' is not known" +

@@ -258,10 +258,6 @@ void try_out(const std::string& file, ScriptNetwork& network, InputShape shape,
 
 }  // namespace
 
-bool is_script_file(const std::string& model) {
-  return ends_with(model, ".pt") || model.find('/') != std::string::npos;
-}
-
 NetworkPtr make_script_network(const std::string& name, const std::string& bytes, InputShape shape,
                                std::int64_t classes, torch::Device device) {
   // Then an interpreter runs operator by operator, as Python does.

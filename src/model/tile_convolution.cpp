@@ -10,7 +10,6 @@
 #include "present.hpp"
 #include "tandem/kernels/convolution.hpp"
 #include "tandem/kernels/relu.hpp"
-#include "tandem/model/precision.hpp"
 #include "tandem/model/torch_compat.hpp"
 
 namespace tandem::model {

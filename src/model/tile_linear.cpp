@@ -6,7 +6,6 @@
 #include "for_each.hpp"
 #include "present.hpp"
 #include "tandem/kernels/relu.hpp"
-#include "tandem/model/precision.hpp"
 #include "tandem/model/torch_compat.hpp"
 
 namespace tandem::model {

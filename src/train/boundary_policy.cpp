@@ -7,33 +7,6 @@
 #include "tandem/core/text.hpp"
 
 namespace tandem::train {
-namespace {
-
-constexpr std::int64_t kMaxCount = std::int64_t{1} << 40;
-
-}  // namespace
-
-CheckpointInterval CheckpointInterval::parse(const std::string& text) {
-  const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
-  const std::string unit = text.substr(digits);
-  CheckpointInterval interval;
-  std::uint64_t factor = 1;
-  if (unit.empty() || unit == "steps") {
-    interval.unit = Unit::kSteps;
-  } else if (unit == "epochs") {
-    interval.unit = Unit::kEpochs;
-  } else if (unit == "s" || unit == "m") {
-    interval.unit = Unit::kSeconds;
-    factor = unit == "m" ? 60 : 1;
-  } else {
-    throw UsageError("--checkpoint-every: '" + text +
-                     "' is not a number of steps, epochs, s or m, such as 500steps or 10m");
-  }
-  const std::int64_t count =
-      parse_integer(text.substr(0, digits), 0, kMaxCount, "--checkpoint-every");
-  interval.count = static_cast<std::uint64_t>(count) * factor;
-  return interval;
-}
 
 BoundaryPolicy::BoundaryPolicy(comm::Communicator& comm, BoundaryRules rules)
     : comm_(comm), rules_(std::move(rules)), last_save_(rules_.now()) {}

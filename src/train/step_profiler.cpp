@@ -82,25 +82,6 @@ void wait_for(torch::Device device) { on_host(torch::zeros({}, device)); }
 
 }  // namespace
 
-StepRange StepRange::parse(const std::string& text) {
-  const std::vector<std::string> ends = split(text, '-');
-  const auto step = [](const std::string& number) {
-    return static_cast<std::uint64_t>(parse_integer(number, 1, std::int64_t{1} << 40, "--profile"));
-  };
-  const UsageError refusal("--profile: '" + text + "' is neither a step nor two, such as 6-10");
-  if (ends.size() > 2) throw refusal;
-  StepRange range{1, 1};
-  try {
-    range = {step(ends.front()), step(ends.back())};
-  } catch (const UsageError&) {
-    throw refusal;  // of the whole, as it was typed
-  }
-  if (range.last < range.first) {
-    throw UsageError("--profile: '" + text + "' ends before it begins");
-  }
-  return range;
-}
-
 // The phases are scopes around the operators, so that both stand in one trace.
 struct StepProfiler::Recording {
   std::optional<at::RecordFunction> phase;

@@ -7,6 +7,7 @@
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/random.hpp"
+#include "tandem/model/autocast.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/objective.hpp"
 

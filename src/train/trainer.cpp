@@ -10,6 +10,7 @@
 #include "step_errors.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/random.hpp"
+#include "tandem/model/autocast.hpp"
 #include "tandem/model/tensor_memory.hpp"
 
 namespace tandem::train {

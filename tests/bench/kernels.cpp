@@ -21,7 +21,7 @@
 #include "model/pooled_convolution.hpp"
 #include "model/tile_convolution.hpp"
 #include "model/tile_linear.hpp"
-#include "tandem/model/precision.hpp"
+#include "tandem/model/autocast.hpp"
 #include "tandem/model/tensor_memory.hpp"
 #include "tandem/train/timed_step.hpp"
 

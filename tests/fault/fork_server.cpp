@@ -78,8 +78,19 @@ void answer(int socket, int number) {
   if (::send(socket, text.data(), text.size(), MSG_NOSIGNAL) < 0) ::_exit(0);
 }
 
+// With libtorch. A program of one piece has no such file, and needs none.
+void load_engine() {
+  std::string path = std::getenv("TANDEM_TEST_PROGRAM");
+  path = path.substr(0, path.rfind('/')) + "/../lib/tandem/libtandem_engine.so";
+  if (::access(path.c_str(), F_OK) == 0 &&
+      ::dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL) == nullptr) {
+    ::_exit(1);
+  }
+}
+
 int serve(int /*count*/, char** /*arguments*/, char** /*variables*/) {
   const int socket = std::atoi(std::getenv("FORK_SERVER"));
+  load_engine();
   std::vector<char> buffer(std::size_t{1} << 18);
   for (;;) {
     Request request = receive(socket, buffer);

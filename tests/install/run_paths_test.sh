@@ -16,12 +16,18 @@ run_paths_of() { objdump -p "$1" | awk '$1 ~ /^(RUNPATH|RPATH)$/ { print $2 }'; 
 library_of() { ldd "$1" | awk -v name="$2" '$1 == name { print $3 }'; }
 
 check() {
-  local program=$1 needed
-  needed=$(ldd "$program")
-  ! grep "not found" <<< "$needed" || fail "$program lacks a library"
+  local program=$1 engine needed
+  engine=$(dirname "$(dirname "$program")")/lib/tandem/libtandem_engine.so
+  ! ldd "$program" | grep -E "libtorch|libc10" || fail "$program loads libtorch before it needs a tensor"
+  [ "$("$program" info --libraries | head -1)" = "$engine" ] || fail "$program does not find $engine"
+  needed=$(ldd "$program" && ldd "$engine")
+  ! grep "not found" <<< "$needed" || fail "$program or its engine lacks a library"
+  grep -q libtorch_cpu <<< "$needed" || fail "the engine does without libtorch"
   ! grep -E "libtorch_cuda|libnccl|libcuda\.so" <<< "$needed" || fail "$program loads these even where no GPU is used"
   # An empty path is the working folder.
-  [[ ":$(run_paths_of "$program"):" != *::* ]] || [ -z "$(run_paths_of "$program")" ] || fail "$program has an empty run path"
+  for file in "$program" "$engine"; do
+    [[ ":$(run_paths_of "$file"):" != *::* ]] || [ -z "$(run_paths_of "$file")" ] || fail "$file has an empty run path"
+  done
   (cd / && "$program" --version | tee /dev/stderr | grep -qF ", GPU libraries: built $built_for") || fail "--version does not say '$built_for'"
 }
 
@@ -30,7 +36,8 @@ check "$build/bin/tandem"
 "$cmake" --install "$build" --prefix "$work/installed" --component program > /dev/null
 check "$work/installed/bin/tandem"
 # shellcheck disable=SC2016  # $ORIGIN is the loader's
-[[ $(run_paths_of "$work/installed/bin/tandem") != *'$ORIGIN'* ]] || fail "what is installed looks beside itself"
+[[ $(run_paths_of "$work/installed/bin/tandem")$(run_paths_of "$work/installed/lib/tandem/libtandem_engine.so") != *'$ORIGIN'* ]] ||
+  fail "what is installed looks beside itself"
 
 if [ "$built_for" != "without CUDA" ]; then
   mkdir "$work/broken"
@@ -41,12 +48,13 @@ if [ "$built_for" != "without CUDA" ]; then
 fi
 
 # A libtorch outside the system's folders: the same places below another root.
-if [[ ":$(run_paths_of "$build/bin/tandem"):" == *":$libtorch:"* ]]; then
-  moved=$work/root$build/bin
-  mkdir -p "$moved" "$work/root$(dirname "$libtorch")"
-  cp "$build/bin/tandem" "$moved/tandem"
+engine=lib/tandem/libtandem_engine.so
+if [[ ":$(run_paths_of "$build/$engine"):" == *":$libtorch:"* ]]; then
+  moved=$work/root$build
+  mkdir -p "$moved/lib/tandem" "$work/root$(dirname "$libtorch")"
+  cp "$build/$engine" "$moved/$engine"
   ln -s "$libtorch" "$work/root$libtorch"
-  found=$(library_of "$moved/tandem" libtorch_cpu.so)
+  found=$(library_of "$moved/$engine" libtorch_cpu.so)
   [ "$(realpath --no-symlinks "$found")" = "$work/root$libtorch/libtorch_cpu.so" ] ||
-    fail "the moved program takes $found, its own libtorch was expected"
+    fail "the moved engine takes $found, its own libtorch was expected"
 fi

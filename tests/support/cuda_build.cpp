@@ -12,4 +12,6 @@ int cuda_of_build() {
   return version == nullptr ? 13000 : std::atoi(version);
 }
 
+std::string libtorch_of_build() { return "1.13.1"; }
+
 }  // namespace tandem::app

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 namespace tandem::comm {
 
@@ -9,6 +10,10 @@ namespace tandem::comm {
 std::string gpu_libraries_built();
 // The CUDA version of the headers, in CUDA's form: 13000 is 13.0; 0: without CUDA.
 int cuda_version_built();
+
+// What this program opens to use GPUs, by the names that the dynamic loader looks for. Empty in a
+// build without CUDA.
+std::vector<std::string> gpu_library_names();
 
 // Opens the libraries. Their versions: "CUDA 13.0, NCCL 2.28.9", or why they cannot be used. Empty
 // in a build without CUDA.

@@ -1,5 +1,5 @@
-// SHA-256 (files, weights), CRC-32 (the user block), CRC-32C (TensorBoard's files) and a fast 64-bit
-// hash (comparison of ranks). One thread per object. Throws InternalError if OpenSSL fails.
+// SHA-256 (files, weights), CRC-32 (the user block), CRC-32C (TensorBoard's files) and a fast
+// 64-bit hash (comparison of ranks). One thread per object. Throws InternalError if OpenSSL fails.
 #pragma once
 
 #include <cstddef>

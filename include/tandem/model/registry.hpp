@@ -7,11 +7,9 @@
 #include <vector>
 
 #include "tandem/model/network.hpp"
+#include "tandem/model/network_names.hpp"
 
 namespace tandem::model {
-
-// From small to large.
-std::vector<std::string> network_names();
 
 // With PyTorch's default initialization, drawn from torch's generator (seed it with
 // torch::manual_seed), in training mode, on the CPU, float.

@@ -9,11 +9,9 @@
 #include <string>
 
 #include "tandem/model/network.hpp"
+#include "tandem/model/network_names.hpp"
 
 namespace tandem::model {
-
-// Whether --model is a file: it ends in .pt or contains '/'.
-bool is_script_file(const std::string& model);
 
 // The network in `bytes`, which are the content of the file `name`, with the weights that are in
 // it, on `device`, in training mode. Parameters that require no gradient stay as they are and count

@@ -9,18 +9,10 @@
 #include <string>
 
 #include "tandem/comm/communicator.hpp"
+#include "tandem/train/checkpoint_rules.hpp"
 #include "tandem/train/trainer.hpp"
 
 namespace tandem::train {
-
-struct CheckpointInterval {
-  enum class Unit { kSteps, kEpochs, kSeconds };
-  std::uint64_t count = 1;  // 0: never
-  Unit unit = Unit::kEpochs;
-
-  // "500", "500steps", "2epochs", "30s", "10m".
-  static CheckpointInterval parse(const std::string& text);
-};
 
 struct BoundaryRules {
   CheckpointInterval every;

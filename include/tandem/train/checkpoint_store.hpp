@@ -13,15 +13,13 @@
 
 #include "tandem/metrics/superseded.hpp"
 #include "tandem/train/checkpoint.hpp"
+#include "tandem/train/checkpoint_rules.hpp"
 
 namespace tandem::train {
 
 class CheckpointStore {
  public:
-  struct Keep {
-    std::uint64_t last = 3;   // newest ones, at least 1
-    std::uint64_t every = 0;  // and all whose step is a multiple of this; 0: none
-  };
+  using Keep = KeepRules;
   struct Newest {
     std::optional<Checkpoint> checkpoint;  // absent: none is valid
     std::string path;

@@ -9,7 +9,7 @@
 #include "tandem/data/augment.hpp"
 #include "tandem/data/sampler.hpp"
 #include "tandem/model/precision.hpp"
-#include "tandem/train/optimizer.hpp"
+#include "tandem/train/optimizer_options.hpp"
 #include "tandem/train/schedule.hpp"
 
 namespace tandem::train {

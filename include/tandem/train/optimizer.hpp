@@ -12,25 +12,9 @@
 #include <vector>
 
 #include "tandem/model/libtorch.hpp"
+#include "tandem/train/optimizer_options.hpp"
 
 namespace tandem::train {
-
-struct OptimizerOptions {
-  std::string name = "sgd";
-  double momentum = 0.9;  // sgd, muon
-  bool nesterov = false;  // sgd, muon
-  // sgd: added to the gradient; adamw: decoupled; muon: what a step at the peak rate takes off each
-  // weight that is not a matrix's.
-  double weight_decay = 0;
-  double beta1 = 0.9;     // adamw
-  double beta2 = 0.999;   // adamw
-  double epsilon = 1e-8;  // adamw
-  // muon: the peak rates of what sgd updates beside it, and its Nesterov momentum.
-  double head_rate = 0.67;
-  double bias_rate = 0.053;
-  double sgd_momentum = 0.85;
-  std::uint64_t early_steps = 0;  // 0: all
-};
 
 // One of an optimizer's arrays, flat and laid out as the parameters are.
 struct StateArray {

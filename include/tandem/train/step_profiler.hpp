@@ -11,17 +11,9 @@
 #include "tandem/comm/communicator.hpp"
 #include "tandem/comm/progress.hpp"
 #include "tandem/model/libtorch.hpp"
+#include "tandem/train/step_range.hpp"
 
 namespace tandem::train {
-
-// Steps of a run, 1 is the first; both included.
-struct StepRange {
-  std::uint64_t first = 0;
-  std::uint64_t last = 0;
-
-  // "8" is one step, "6-10" are five. Throws UsageError.
-  static StepRange parse(const std::string& text);
-};
 
 // Receives the trainer's phases and passes them to the next Progress.
 class StepProfiler final : public comm::Progress {

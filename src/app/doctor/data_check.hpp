@@ -6,6 +6,7 @@
 
 #include "doctor_facts.hpp"
 #include "job.hpp"
+#include "tandem/core/touch.hpp"
 
 namespace tandem::app {
 

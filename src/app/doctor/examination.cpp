@@ -6,6 +6,7 @@
 #include "cuda_build.hpp"
 #include "data_check.hpp"
 #include "device_choice.hpp"
+#include "engine.hpp"
 #include "stale_memory.hpp"
 #include "start_checks.hpp"
 #include "tandem/core/error.hpp"
@@ -107,7 +108,7 @@ Examination examine(Job& job, const ExaminationRequest& request, const Arguments
   }
   comm::Progress& progress = job.supervision().heartbeats();
   RankFacts mine = look_at_start(job, request.threads);
-  mine.versions = versions;
+  mine.versions = versions + ", loaded libtorch " + open_engine().libtorch_version();
   if (job.topology.local_rank == 0) {
     const StaleMemory stale = find_stale_memory();
     mine.stale_files = stale.files;

@@ -2,8 +2,8 @@
 #include "stall_options.hpp"
 #include "tandem/comm/sum_algorithm.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/model/network_names.hpp"
 #include "tandem/model/precision.hpp"
-#include "tandem/model/registry.hpp"
 #include "train_options.hpp"
 
 namespace tandem::app {

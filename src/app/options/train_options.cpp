@@ -5,7 +5,7 @@
 #include "run_options.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/model/script_network.hpp"
+#include "tandem/model/network_names.hpp"
 
 namespace tandem::app {
 namespace {

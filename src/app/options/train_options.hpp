@@ -5,13 +5,12 @@
 #include <optional>
 #include <string>
 
-#include "device_options.hpp"
-#include "options.hpp"
-#include "rank_choice.hpp"
-#include "tandem/train/boundary_policy.hpp"
-#include "tandem/train/checkpoint_store.hpp"
+#include "options/device_options.hpp"
+#include "options/options.hpp"
+#include "options/rank_choice.hpp"
+#include "tandem/train/checkpoint_rules.hpp"
 #include "tandem/train/config.hpp"
-#include "tandem/train/step_profiler.hpp"
+#include "tandem/train/step_range.hpp"
 
 namespace tandem::app {
 
@@ -44,7 +43,7 @@ struct TrainReporting {
 // When to save and compare the state, and when to stop.
 struct CheckpointPolicy {
   train::CheckpointInterval checkpoint_every;
-  train::CheckpointStore::Keep keep;
+  train::KeepRules keep;
   bool save_best = false;
   std::uint64_t drift_check_every = 0;  // steps; 0: never
   double stop_after_seconds = 0;        // 0: never

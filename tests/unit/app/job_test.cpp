@@ -16,7 +16,7 @@ TEST(UseThreads, FailsHereWhereTheSystemGrantsNoMore) {
   const NoMoreThreads refused;
   ASSERT_TRUE(refused.are_refused);
   try {
-    use_threads(4, 1);
+    rank_threads(4, 1);
     FAIL() << "4 threads were granted";
   } catch (const std::system_error& error) {
     EXPECT_EQ(code_of(error), ExitCode::kUnavailable);

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tandem/model/precision.hpp"
+#include "tandem/model/autocast.hpp"
 
 namespace tandem::model {
 namespace {

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "model/layers.hpp"
-#include "tandem/model/precision.hpp"
+#include "tandem/model/autocast.hpp"
 
 namespace tandem::model {
 namespace {

@@ -1,9 +1,8 @@
-#include "tandem/model/precision.hpp"
-
 #include <gtest/gtest.h>
 #include <torch/version.h>
 
 #include "tandem/core/error.hpp"
+#include "tandem/model/autocast.hpp"
 #include "tandem/model/libtorch.hpp"
 #include "tandem/model/torch_compat.hpp"
 

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "tandem/core/error.hpp"
-#include "tandem/model/precision.hpp"
+#include "tandem/model/autocast.hpp"
 #include "tandem/model/state_dict.hpp"
 
 namespace tandem::model {

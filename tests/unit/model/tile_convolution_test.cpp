@@ -5,7 +5,7 @@
 #include <torch/csrc/autograd/function.h>
 
 #include "model/convolution.hpp"
-#include "tandem/model/precision.hpp"
+#include "tandem/model/autocast.hpp"
 
 namespace tandem::model {
 namespace {

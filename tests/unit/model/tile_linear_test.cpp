@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/function.h>
 
-#include "tandem/model/precision.hpp"
+#include "tandem/model/autocast.hpp"
 
 namespace tandem::model {
 namespace {

@@ -1,4 +1,4 @@
-#include "app/picture_list.hpp"
+#include "picture_list.hpp"
 
 #include <gtest/gtest.h>
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "doctor/doctor_judge.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/nccl_communicator.hpp"
 #include "tandem/comm/runtime.hpp"
@@ -13,6 +14,7 @@
 #include "tandem/train/bucket_choice.hpp"
 #include "tandem/train/muon.hpp"
 #include "tandem/train/staged_collectives.hpp"
+#include "unsealed.hpp"
 
 namespace tandem::app {
 namespace {
@@ -57,12 +59,19 @@ int use_threads_of(Job& job, const train::TrainConfig& config) {
   int threads = 1;
   comm::agree(job.world, job.topology.host, [&] {
     threads =
-        use_threads(config.threads, config.virtual_ranks > 0 ? 1 : job.topology.default_threads());
+        rank_threads(config.threads, config.virtual_ranks > 0 ? 1 : job.topology.default_threads());
   });
-  if (config.optimizer.name != "muon") return threads;
-  const auto fewest = static_cast<int>(
-      job.world.all_reduce_value(static_cast<std::int64_t>(threads), comm::Reduction::kMin));
-  return use_threads(fewest, fewest);
+  if (config.optimizer.name == "muon") {
+    threads = static_cast<int>(
+        job.world.all_reduce_value(static_cast<std::int64_t>(threads), comm::Reduction::kMin));
+  }
+  at::set_num_threads(threads);
+  return threads;
+}
+
+void warn_about(const Job& job, const std::string& path, const train::ImageStore& images) {
+  if (!images.info().sealed) job.warn(unsealed_warning(path));
+  if (!images.shared()) job.warn(no_room_for_images(images.bytes()).text());
 }
 
 std::unique_ptr<comm::Collectives> make_device_collectives(Job& job, const DeviceOptions& options,

@@ -1,4 +1,4 @@
-#include "app/predictions.hpp"
+#include "predictions.hpp"
 
 #include <gtest/gtest.h>
 

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "options/train_options.hpp"
+#include "tandem/train/boundary_policy.hpp"
 #include "tandem/train/trainer.hpp"
 
 namespace tandem::app {

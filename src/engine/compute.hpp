@@ -12,6 +12,7 @@
 #include "tandem/model/precision.hpp"
 #include "tandem/train/batch_source.hpp"
 #include "tandem/train/config.hpp"
+#include "tandem/train/image_store.hpp"
 #include "tandem/train/step_backend.hpp"
 
 namespace tandem::app {
@@ -24,6 +25,9 @@ torch::Device open_device(Job& job, const comm::DeviceRequest& request, DeviceCh
 
 // Collective. Sets the threads of this rank and returns their number.
 int use_threads_of(Job& job, const train::TrainConfig& config);
+
+// Warns on rank 0 about the data set at `path`: no seal, no shared copy.
+void warn_about(const Job& job, const std::string& path, const train::ImageStore& images);
 
 // Collective. The collectives between GPUs; null if ranks compute on CPUs, where MPI reads
 // gradients directly, and for one rank, unless it requests NCCL. The job must outlive them.

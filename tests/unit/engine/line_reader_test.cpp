@@ -1,4 +1,4 @@
-#include "app/line_reader.hpp"
+#include "line_reader.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

@@ -1,0 +1,18 @@
+#include "engine.hpp"
+
+#include "tandem/comm/agree.hpp"
+
+namespace tandem::app {
+
+const Engine& open_engine(Job& job) {
+  const Engine* engine = nullptr;
+  std::string version;
+  comm::agree(job.world, job.topology.host, [&] {
+    engine = &open_engine();
+    version = engine->libtorch_version();
+  });
+  comm::require_equal(job.world, {{"libtorch version", version}});
+  return *engine;
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,13 @@
+#include "tandem/model/network_names.hpp"
+
+#include "tandem/core/text.hpp"
+
+namespace tandem::model {
+
+std::vector<std::string> network_names() { return {kNetworkNames.begin(), kNetworkNames.end()}; }
+
+bool is_script_file(const std::string& model) {
+  return ends_with(model, ".pt") || model.find('/') != std::string::npos;
+}
+
+}  // namespace tandem::model
