@@ -41,6 +41,7 @@ DatasetInfo open_everywhere(const std::string& path, comm::MpiCommunicator& worl
                             std::optional<data::PackedFile>& file, const Touch& touch) {
   std::string start;
   comm::agree(world, topology.host, [&] { start = fingerprint(path); });
+  call(touch);
   comm::require_equal(world, {{"SHA-256 of the beginning of the data set " + path, start}});
   comm::agree(world, topology.host, [&] {
     if (node.rank() == 0) file.emplace(path, touch);

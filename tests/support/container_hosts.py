@@ -28,6 +28,7 @@ class ContainerHosts:
             shutil.copy(SUPPORT / "fake_ssh.sh", folder / place / "ssh")
         shutil.copy(SUPPORT / "fake_docker.sh", folder / "host/bin/docker")
         shutil.copy(program, folder / "image/bin/tandem")
+        shutil.copytree(pathlib.Path(program).parents[1] / "lib/tandem", folder / "image/lib/tandem")
         shutil.copytree(ROOT / "jobs/recipes", folder / "image/share/tandem/recipes")
         shutil.copy(ROOT / "jobs/ssh-into-container.sh", folder / "image/bin/ssh-into-container")
         environment = {**Dockerfile().environment("cpu"), **OF_THE_STAND_IN}
