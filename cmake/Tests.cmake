@@ -3,9 +3,10 @@
 #   tandem_add_unit_test(NAME SOURCES … LINKS … [WITH_TORCH])            label unit, needs no launcher
 #   tandem_add_mpi_test(NAME SOURCES … LINKS … RANKS 1 2 3 4 [WITH_TORCH])  label mpi, one entry for each number of ranks
 #   tandem_add_gpu_test(NAME)                                            label gpu: an MPI test on real GPUs, a rank on each
-#   tandem_add_program_test(LABEL NAME [PYTHON python])                  NAME_test.py, which drives bin/tandem
+#   tandem_add_program_test(LABEL NAME [PYTHON python] [WITH_TORCH])     NAME_test.py, which drives bin/tandem
 #
-# LINKS are CMake targets. A unit test without libtorch has one ctest entry for each of its cases; with it one for each
+# LINKS are CMake targets. WITH_TORCH marks a test that another version of libtorch may turn red; its second label is
+# libtorch. A unit test without libtorch has one ctest entry for each of its cases; with it one for each
 # program, because loading libtorch takes longer than most cases.
 include(GoogleTest)
 
@@ -71,7 +72,7 @@ function(tandem_add_unit_test name)
   if(ARG_WITH_TORCH)
     add_test(NAME unit.${name} COMMAND ${name})
     set_tests_properties(unit.${name} PROPERTIES
-      LABELS unit TIMEOUT ${TANDEM_TEST_SECONDS} ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT}")
+      LABELS "unit;libtorch" TIMEOUT ${TANDEM_TEST_SECONDS} ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT}")
   else()
     string(REPLACE ";" "\\;" environment "${TANDEM_TEST_ENVIRONMENT}")
     gtest_discover_tests(${name} TEST_PREFIX unit. DISCOVERY_TIMEOUT 60 PROPERTIES
@@ -83,12 +84,16 @@ function(tandem_add_mpi_test name)
   cmake_parse_arguments(ARG "WITH_TORCH" "" "SOURCES;LINKS;RANKS" ${ARGN})
   tandem_add_test_program(${name} ${ARGN})
   target_link_libraries(${name} PUBLIC tandem_mpi_main)
+  set(labels mpi)
+  if(ARG_WITH_TORCH)
+    list(APPEND labels libtorch)
+  endif()
   foreach(ranks ${ARG_RANKS})
     tandem_mpirun_command(mpirun ${ranks})
     set(test mpi.${name}.np${ranks})
     add_test(NAME ${test} COMMAND ${mpirun} $<TARGET_FILE:${name}>)
     set_tests_properties(${test} PROPERTIES
-      LABELS mpi PROCESSORS ${ranks} TIMEOUT ${TANDEM_TEST_SECONDS} ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT}")
+      LABELS "${labels}" PROCESSORS ${ranks} TIMEOUT ${TANDEM_TEST_SECONDS} ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT}")
   endforeach()
 endfunction()
 
@@ -118,15 +123,19 @@ endfunction()
 # The small data set that all of these use; a fixture of ctest.
 set(TANDEM_PROGRAM_DATA ${PROJECT_BINARY_DIR}/tests/synthetic.h5)
 function(tandem_add_program_test label name)
-  cmake_parse_arguments(ARG "" "PYTHON" "" ${ARGN})
+  cmake_parse_arguments(ARG "WITH_TORCH" "PYTHON" "" ${ARGN})
   if(NOT ARG_PYTHON)
     set(ARG_PYTHON ${Python3_EXECUTABLE})
+  endif()
+  set(labels ${label})
+  if(ARG_WITH_TORCH)
+    list(APPEND labels libtorch)
   endif()
   string(JOIN " " mpirun ${MPIEXEC_EXECUTABLE} --timeout ${TANDEM_MPIRUN_SECONDS})
   string(JOIN " " unshare ${TANDEM_UNSHARE})
   add_test(NAME ${label}.${name} COMMAND ${ARG_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
   set_tests_properties(${label}.${name} PROPERTIES
-    LABELS ${label} TIMEOUT 400 FIXTURES_REQUIRED program_data
+    LABELS "${labels}" TIMEOUT 400 FIXTURES_REQUIRED program_data
     ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT};PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support;TANDEM_TEST_PROGRAM=$<TARGET_FILE:tandem>;TANDEM_TEST_MPIRUN=${mpirun};TANDEM_TEST_DATA=${TANDEM_PROGRAM_DATA};TANDEM_TEST_UNSHARE=${unshare}")
 endfunction()
 
