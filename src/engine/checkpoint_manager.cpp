@@ -9,23 +9,20 @@ namespace tandem::app {
 CheckpointManager::CheckpointManager(const train::Checkpointer::Context& context,
                                      const CheckpointPolicy& checkpoint_policy,
                                      const train::BoundaryRules& rules,
-                                     const metrics::RunFolder* folder,
                                      std::map<std::string, std::string> metadata,
-                                     metrics::Sinks& sinks, std::optional<double> best_accuracy,
-                                     const std::optional<train::TrainingState>& durable,
-                                     const Touch& touch)
+                                     const Output& output, const Earlier& earlier)
     : context_(context),
       checkpoint_policy_(checkpoint_policy),
       steps_per_epoch_(rules.steps_per_epoch),
-      folder_(folder),
-      sinks_(sinks),
-      kept_accuracy_(best_accuracy),
-      best_accuracy_(best_accuracy),
+      folder_(output.folder),
+      sinks_(output.sinks),
+      kept_accuracy_(earlier.best_accuracy),
+      best_accuracy_(earlier.best_accuracy),
       policy_(context.comm, rules),
       checkpointer_(
           context,
-          train::CheckpointStore(folder ? folder->checkpoints_path() : "",
-                                 [this, touch] {
+          train::CheckpointStore(folder_ ? folder_->checkpoints_path() : "",
+                                 [this, touch = output.touch] {
                                    if (checkpointer_.is_awaited()) call(touch);
                                  }),
           checkpoint_policy.keep, std::move(metadata),
@@ -42,7 +39,7 @@ CheckpointManager::CheckpointManager(const train::Checkpointer::Context& context
              folder_->require_held();
              for (const auto& sink : sinks_) sink->sync();
            }},
-          durable) {}
+          earlier.durable) {}
 
 train::Boundary CheckpointManager::decide(std::uint64_t step, bool evaluated) {
   if (folder_ != nullptr) folder_->require_held();

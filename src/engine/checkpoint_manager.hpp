@@ -18,14 +18,21 @@ namespace tandem::app {
 
 class CheckpointManager {
  public:
-  // `folder`: on rank 0. `best_accuracy`: of best.safetensors there. `durable`: the state that the
-  // run resumes from, if it does. `touch` is called while this rank waits for a write that
-  // advances.
+  struct Output {
+    const metrics::RunFolder* folder;  // on rank 0; elsewhere null
+    metrics::Sinks& sinks;
+    Touch touch;  // called while this rank waits for a write that advances
+  };
+  // What an earlier start of the run left in the folder.
+  struct Earlier {
+    std::optional<double> best_accuracy;          // of best.safetensors, on rank 0
+    std::optional<train::TrainingState> durable;  // the state that this start resumes from
+  };
+
   CheckpointManager(const train::Checkpointer::Context& context,
                     const CheckpointPolicy& checkpoint_policy, const train::BoundaryRules& rules,
-                    const metrics::RunFolder* folder, std::map<std::string, std::string> metadata,
-                    metrics::Sinks& sinks, std::optional<double> best_accuracy,
-                    const std::optional<train::TrainingState>& durable, const Touch& touch);
+                    std::map<std::string, std::string> metadata, const Output& output,
+                    const Earlier& earlier = {});
   CheckpointManager(const CheckpointManager&) = delete;
   CheckpointManager& operator=(const CheckpointManager&) = delete;
 

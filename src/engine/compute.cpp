@@ -7,11 +7,8 @@
 #include "doctor/doctor_judge.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/nccl_communicator.hpp"
-#include "tandem/comm/runtime.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/core/text.hpp"
 #include "tandem/model/cuda.hpp"
-#include "tandem/train/bucket_choice.hpp"
 #include "tandem/train/muon.hpp"
 #include "tandem/train/staged_collectives.hpp"
 #include "unsealed.hpp"
@@ -21,9 +18,6 @@ namespace {
 
 // The rest is for activations, weights and libtorch's own.
 constexpr std::uint64_t kShareForImages = 4;
-// The networks have 8 to 45 MB of gradients. With small buckets NCCL exchanges most of them while
-// backward runs.
-constexpr double kNcclBucketMb = 2;
 
 }  // namespace
 
@@ -117,37 +111,6 @@ std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
   }
   return std::make_unique<train::StreamedBatches>(view, layout, moments, augment,
                                                   std::move(sampler), device);
-}
-
-void resolve_bucket_size(Job& job, const RunStart& start, Options& options,
-                         train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
-                         comm::Collectives& collectives, train::ParameterArena& arena,
-                         model::Network& network, data::ImageShape shape) {
-  // With a GPU hooks run on a thread of autograd, on which collectives over MPI call MPI.
-  const bool can_overlap = arena.device().is_cpu() || collectives.has_async_progress() ||
-                           comm::Runtime::allows_threads();
-  const auto measured = [&] {
-    train::ProbeConfig probe;
-    const auto ranks = static_cast<std::uint64_t>(job.topology.world);
-    probe.images =
-        std::max<std::uint64_t>(1, arithmetic.global_batch / (ranks * config.accumulate));
-    probe.shape = shape;
-    probe.precision = config.precision;
-    probe.channels_last = config.channels_last;
-    return train::measure_bucket_mb(job.world, collectives, arena, network, probe);
-  };
-  if (config.measure_bucket || !options.is_set("bucket-mb")) {
-    config.bucket_mb = start.bucket_mb                            ? *start.bucket_mb
-                       : config.virtual_ranks > 0 || !can_overlap ? 0
-                       : config.measure_bucket                    ? measured()
-                       : collectives.has_async_progress()         ? kNcclBucketMb
-                                                                  : 0;
-  }
-  if (!can_overlap && config.bucket_mb > 0) {
-    job.warn("this MPI has no MPI_THREAD_MULTIPLE, so gradients are exchanged after backward");
-    config.bucket_mb = 0;
-  }
-  options.resolve("bucket-mb", format_real(config.bucket_mb));
 }
 
 std::uint64_t early_steps_of(const train::TrainConfig& config,

@@ -7,7 +7,7 @@
 
 #include "device_choice.hpp"
 #include "job.hpp"
-#include "run_start.hpp"
+#include "options/device_options.hpp"
 #include "tandem/comm/collectives.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/train/batch_source.hpp"
@@ -45,14 +45,6 @@ std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
                                                  const train::TrainConfig& config,
                                                  std::unique_ptr<data::Sampler> sampler,
                                                  torch::Device device, std::uint64_t gpu_bytes);
-
-// Collective. Where --bucket-mb is auto or not given, the size that the run had when it began; for
-// a new run what is measured now, or what suits the collectives. `options` and `config` then have
-// the number.
-void resolve_bucket_size(Job& job, const RunStart& start, Options& options,
-                         train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
-                         comm::Collectives& collectives, train::ParameterArena& arena,
-                         model::Network& network, data::ImageShape shape);
 
 // 0: a parameter is trained to the end.
 std::uint64_t early_steps_of(const train::TrainConfig& config,

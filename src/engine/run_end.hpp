@@ -24,7 +24,7 @@ train::TrainResult run_trainer(train::Trainer& trainer,
 // How the training of a run ended.
 struct RunEnd {
   const std::optional<metrics::RunFolder>& folder;  // on rank 0
-  const train::TrainResult& result;
+  train::TrainResult result;
   double startup_seconds;
   std::string lost;  // on rank 0 why the last state could not be saved, or ""
 };

@@ -24,9 +24,9 @@ class RunEvaluation {
         views_(views),
         checkpoints_(checkpoints) {}
 
-  // Collective. The checkpoints considers it where nothing is held out.
+  // Collective. The checkpoint manager considers the result where no images are held out.
   train::Evaluation test(bool last);
-  // Collective, as the checkpoints's choice is then; empty where nothing is held out.
+  // Collective. The checkpoint manager considers the result; empty where no images are held out.
   std::function<train::Evaluation()> validation();
 
  private:

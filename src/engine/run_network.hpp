@@ -8,6 +8,7 @@
 #include "model_file.hpp"
 #include "run_start.hpp"
 #include "tandem/train/config.hpp"
+#include "tandem/train/image_store.hpp"
 
 namespace tandem::app {
 

@@ -28,21 +28,21 @@ void leave_page(const metrics::RunFolder& folder, const Json& summary) {
 
 }  // namespace
 
-std::string banner(const Options& options, const train::ImageStore& images,
-                   const train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
-                   const RankTable& ranks, std::size_t parameters, const std::string& exchange) {
+std::string banner(const RunRequest& run, const RunInputs& inputs, const RankTable& ranks,
+                   std::size_t parameters, const std::string& exchange) {
+  const train::ImageStore& images = inputs.images;
+  const train::TrainConfig& config = run.train.config;
   const data::DatasetInfo& info = images.info();
   const auto world = static_cast<int>(ranks.ranks.size());
   const std::size_t held_out = images.validation().labels.size();
   const std::string held = held_out == 0 ? "" : ", " + count_text(held_out) + " validation";
-  return describe_options(options) + "\n\n" + "data " + info.name + ": " +
-         count_text(images.view(data::Split::kTrain).labels.size()) + " train" + held + " and " +
-         count_text(info.test_count) + " test images of " + info.shape.text() + ", digest " +
-         info.digest + "; " + format_bytes(images.bytes()) +
-         (images.shared() ? " once per host" : " in every rank") + "\nmodel " + config.model +
-         ": " + count_text(parameters) + " parameters, " + exchange + "\n" +
-         arithmetic.describe(config, world) + "; " + count_text(arithmetic.total_steps) +
-         " steps\n\n" + ranks.text + "\n";
+  return describe_options(run.options) + "\n\n" + "data " + info.name + ": " +
+         count_text(inputs.image_count) + " train" + held + " and " + count_text(info.test_count) +
+         " test images of " + info.shape.text() + ", digest " + info.digest + "; " +
+         format_bytes(images.bytes()) + (images.shared() ? " once per host" : " in every rank") +
+         "\nmodel " + config.model + ": " + count_text(parameters) + " parameters, " + exchange +
+         "\n" + inputs.arithmetic.describe(config, world) + "; " +
+         count_text(inputs.arithmetic.total_steps) + " steps\n\n" + ranks.text + "\n";
 }
 
 Json make_manifest(const std::string& run_id, const train::ImageStore& images,

@@ -5,19 +5,16 @@
 #include <string>
 
 #include "job.hpp"
-#include "model_file.hpp"
-#include "options/train_options.hpp"
+#include "run_inputs.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/metrics/run_folder.hpp"
-#include "tandem/train/image_store.hpp"
 #include "tandem/train/trainer.hpp"
 
 namespace tandem::app {
 
 // Options, data set, batch arithmetic, ranks.
-std::string banner(const Options& options, const train::ImageStore& images,
-                   const train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
-                   const RankTable& ranks, std::size_t parameters, const std::string& exchange);
+std::string banner(const RunRequest& run, const RunInputs& inputs, const RankTable& ranks,
+                   std::size_t parameters, const std::string& exchange);
 
 // With the segments that `earlier`, a manifest or null, lists, and this one.
 Json make_manifest(const std::string& run_id, const train::ImageStore& images,

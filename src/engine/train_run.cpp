@@ -1,22 +1,17 @@
-// A training run from a request to its summary: what happens, in the order in which it happens.
+// A training run from a request to its summary. TrainRun::run() names what happens, in order.
 
-#include <algorithm>
 #include <chrono>
 #include <optional>
 
 #include "checkpoint_manager.hpp"
-#include "compute.hpp"
-#include "device_choice.hpp"
 #include "doctor/start_checks.hpp"
 #include "entry.hpp"
-#include "gradient_transport.hpp"
 #include "last_evaluation.hpp"
-#include "plan.hpp"
 #include "run_console.hpp"
 #include "run_end.hpp"
 #include "run_evaluation.hpp"
 #include "run_identity.hpp"
-#include "run_network.hpp"
+#include "run_inputs.hpp"
 #include "run_report.hpp"
 #include "run_rules.hpp"
 #include "run_sinks.hpp"
@@ -24,242 +19,209 @@
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
-#include "tandem/core/text.hpp"
 #include "tandem/metrics/gpu_access.hpp"
 #include "tandem/metrics/system_sampler.hpp"
-#include "tandem/model/libtorch.hpp"
-#include "tandem/model/torch_compat.hpp"
-#include "tandem/train/reducer.hpp"
-#include "tandem/train/replicate.hpp"
-#include "tandem/train/shard_reducer.hpp"
 #include "tandem/train/step_profiler.hpp"
 #include "tensorboard_start.hpp"
+#include "training_session.hpp"
 
 namespace tandem::app {
 namespace {
 
 constexpr std::size_t kWorstImages = 24;  // that the page shows
 
-std::size_t bucket_bytes_of(const train::TrainConfig& config) {
-  return static_cast<std::size_t>(config.bucket_mb * train::kMebibyte);
-}
+class TrainRun {
+ public:
+  TrainRun(Job& job, RunRequest& run)
+      : job_(job),
+        run_(run),
+        reporting_(run.train.reporting),
+        heartbeats_(job.supervision().heartbeats()),
+        console_(job, reporting_) {}
 
-std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::TrainConfig& config,
-                                                       train::ParameterArena& arena,
-                                                       model::Network& network,
-                                                       comm::Collectives& gradients) {
-  if (config.virtual_ranks > 0) {
-    return std::make_unique<train::ShardReducer>(arena, network, job.world);
-  }
-  return std::make_unique<train::Reducer>(arena, gradients, bucket_bytes_of(config));
-}
-
-}  // namespace
-
-int train_run(Job& job, RunRequest& run) {
-  const auto began = run.began;
-  Options& options = run.options;
-  TrainRequest& request = run.train;
-  Supervision& supervision = job.supervision();
-  comm::HeartbeatTable& heartbeats = supervision.heartbeats();
-  const Touch touch = [&heartbeats] { heartbeats.touch(); };
-  const RunConsole console(job, request.reporting);
-  train::TrainConfig& config = request.config;
-  if (config.deterministic) model::use_deterministic_algorithms();
-  const int threads = use_threads_of(job, config);
-
-  // Before anything is read: who cannot have the GPUs that were asked for knows at once.
-  DeviceChoice choice = choose_device(job, request.device.request);
-  const torch::Device device = open_device(job, request.device.request, choice, config.precision);
-
-  // 2. Where it goes, from where, and what it trains on. That the place can be used is cheap to
-  // find out first.
-  RunStart start = request.reporting.plan ? RunStart() : find_start(job, request.reporting, touch);
-  keep_global_batch(job, start, config);
-  const NetworkFile network_file = read_network_together(job, start, config.model);
-  const train::ImageStore images(config.data, job.world, job.node, job.topology,
-                                 config.validation_split, touch);
-  warn_about(job, config.data, images);
-  const data::DatasetInfo& info = images.info();
-  const std::uint64_t image_count = images.view(data::Split::kTrain).labels.size();
-  train::BatchArithmetic arithmetic;
-  comm::agree(job.world, job.topology.host, [&] {
-    arithmetic = train::BatchArithmetic::of(config, image_count, job.topology.world);
-  });
-  require_same_run(job, start, options, info.digest, network_file.sha256, arithmetic.global_batch);
-  if (const auto summary = summary_if_complete(job, start, arithmetic.total_steps)) {
-    const std::string text = start.run_id + " is complete:\n" + summary->dump(2) +
-                             "\nmore --epochs or --max-steps would go on with it";
-    if (job.is_root())
-      request.reporting.json ? print_line_in_time(summary->dump()) : show_line(text);
-    return 0;
-  }
-  owe_last_evaluation(job, start, config, arithmetic.total_steps, request.reporting.views);
-
-  // 3. The network: rank 0's weights on every rank, parameters and gradients in one arena.
-  const ModelDescription description{network_file.bytes.empty() ? config.model : kNetworkFile,
-                                     info.name,
-                                     info.digest,
-                                     info.shape,
-                                     info.classes,
-                                     info.mean,
-                                     info.std,
-                                     network_file.sha256};
-  const model::NetworkPtr network =
-      make_network_together(job, start, config, description, network_file, device);
-  let_learn_from_data(job, start, config, images, *network);
-  train::ParameterArena arena(*network, config.channels_last, device);
-  train::broadcast_weights(job.world, arena, *network);
-
-  // 4. What a step is made of.
-  const auto device_collectives = make_device_collectives(job, request.device, choice, device);
-  std::optional<comm::Watchdog::ConnectionCheck> watched;
-  if (supervision.watchdog() && device_collectives)
-    watched.emplace(*supervision.watchdog(), *device_collectives);
-  GradientTransport transport(job, device_collectives.get(), arena, config);
-  comm::Collectives& gradients = transport.collectives();
-  resolve_bucket_size(job, start, options, config, arithmetic, gradients, arena, *network,
-                      info.shape);
-  transport.reset_error_feedback();
-  const auto exchange = make_exchange(job, config, arena, *network, gradients);
-  const auto optimizer = make_optimizer_of(config, arithmetic, arena, *network);
-  restore_state(job, start, *network, arena, *optimizer);
-  const train::Schedule schedule(config.schedule, arithmetic.learning_rate,
-                                 arithmetic.steps_per_epoch, arithmetic.total_steps);
-  const data::Layout layout =
-      config.channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
-  const data::Transform transform(info.shape, layout, info.mean, info.std);
-  data::TrainingPlan plan = train::training_plan(config, arithmetic, image_count);
-  plan.first_step = start.state.step;
-  if (request.reporting.plan) plan.steps = std::max(plan.steps, train::kForecastSteps);
-  const auto batches = make_batches(
-      images.view(data::Split::kTrain), info, config,
-      std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world), device,
-      memory_of_gpu(choice, request.device.request, job.topology));
-  const auto backend = make_step_backend_on(arena, *optimizer, config, start.state.loss_scale);
-
-  if (request.reporting.plan) {
-    print_plan(job,
-               {config, arithmetic, image_count, exchange->describe() + transport.describe(),
-                transport.algorithm()},
-               {job.world, gradients, *network, arena, *backend, *batches,
-                plan.micro_batches_of_rank(job.topology.world), config.precision,
-                bucket_bytes_of(config), touch},
-               *exchange, request.reporting.json);
-    return 0;
-  }
-
-  // 5. Say what is about to happen.
-  const ComputeSetup setup{job.topology.world,
-                           threads,
-                           device.is_cpu() ? "cpu" : "cuda",
-                           gradients.has_async_progress() ? "nccl" : "mpi",
-                           config.virtual_ranks > 0,
-                           transport.algorithm(),
-                           options.text("grad-dtype")};
-  const RankTable ranks = make_rank_table(job, threads, choice.devices);
-  RankFacts facts = look_at_start(job, threads);
-  if (choice.mine.gpu && request.reporting.system_interval_seconds > 0) {
-    facts.nvml_error = metrics::why_gpu_is_silent(choice.mine.gpu->bus_id);
-  }
-  warn_of_start(job, facts);
-  if (!request.reporting.quiet && job.is_root()) {
-    show_line(banner(options, images, config, arithmetic, ranks, arena.parameter_count(),
-                     exchange->describe() + transport.describe()));
-    if (!choice.note.empty()) show_line(choice.note + "\n");
-  }
-  std::optional<metrics::RunFolder> folder;  // on rank 0
-  metrics::Sinks sinks;
-  std::optional<double> best_accuracy;
-  comm::agree_on_rank_0(job.world, [&] {
-    folder = open_folder(start);
-    if (description.is_script()) folder->write_network(network_file.bytes);
-    folder->write_config(to_ini(options));
-    const std::string command_line = "tandem train " + run.arguments;
-    folder->write_manifest(make_manifest(folder->run_id(), images, ranks, command_line,
-                                         start.state.step, folder->read_manifest()));
-    metrics::ConsoleSettings seen = console.settings(supervision.hosts(), choice.devices);
-    seen.total_epochs = config.epochs;
-    seen.total_steps = arithmetic.total_steps;
-    seen.steps_per_epoch = arithmetic.steps_per_epoch;
-    seen.position = [&heartbeats, first = start.state.step] {
-      return position_on(heartbeats, first);
-    };
-    sinks = make_sinks(
-        *folder,
-        {folder->tensorboard_path(), folder->run_id(), start.state.step,
-         request.reporting.histograms_every, visit_weights_of(arena)},
-        [&] { return describe_for_tensorboard(options, command_line, images, arithmetic, ranks); },
-        std::move(seen));
-    if (request.checkpoint_policy.save_best) {
-      best_accuracy = train::CheckpointStore(folder->checkpoints_path(), touch).best_accuracy();
+  int run() {
+    const RunDevice device = open_run_device(job_, run_.train);
+    RunStart start = reporting_.plan ? RunStart() : find_start(job_, reporting_, touch_);
+    keep_global_batch(job_, start, run_.train.config);
+    const RunInputs inputs(job_, run_, start, touch_);
+    if (is_complete(start, inputs)) return static_cast<int>(ExitCode::kDone);
+    owe_last_evaluation(job_, start, run_.train.config, inputs.arithmetic.total_steps,
+                        reporting_.views);
+    TrainingSession session(job_, run_, start, inputs, device);
+    if (reporting_.plan) {
+      session.print_forecast(job_, run_, inputs, touch_);
+      return static_cast<int>(ExitCode::kDone);
     }
-    report_start(start, arithmetic.steps_per_epoch, setup, sinks, request.reporting.quiet);
+    const RankTable ranks = make_rank_table(job_, device.threads, device.choice.devices);
+    announce(inputs, session, device, ranks);
+    open_output(start, inputs, session, device, ranks);
+    CheckpointManager checkpoints = manage_checkpoints(start, inputs, session, device);
+    const RunEnd end = train(start, inputs, session, device, checkpoints);
+    return finish(end, inputs, session);
+  }
+
+ private:
+  bool is_complete(const RunStart& start, const RunInputs& inputs);
+  void announce(const RunInputs& inputs, const TrainingSession& session, const RunDevice& device,
+                const RankTable& ranks);
+  void open_output(RunStart& start, const RunInputs& inputs, TrainingSession& session,
+                   const RunDevice& device, const RankTable& ranks);
+  CheckpointManager manage_checkpoints(const RunStart& start, const RunInputs& inputs,
+                                       TrainingSession& session, const RunDevice& device);
+  RunEnd train(const RunStart& start, const RunInputs& inputs, TrainingSession& session,
+               const RunDevice& device, CheckpointManager& checkpoints);
+  int finish(const RunEnd& end, const RunInputs& inputs, TrainingSession& session);
+
+  Job& job_;
+  RunRequest& run_;
+  const TrainReporting& reporting_;
+  comm::HeartbeatTable& heartbeats_;
+  const Touch touch_ = [this] { heartbeats_.touch(); };
+  const RunConsole console_;
+  // On rank 0.
+  std::optional<metrics::RunFolder> folder_;
+  metrics::Sinks sinks_;
+};
+
+// Prints the summary of a run that has no step left to do.
+bool TrainRun::is_complete(const RunStart& start, const RunInputs& inputs) {
+  const auto summary = summary_if_complete(job_, start, inputs.arithmetic.total_steps);
+  if (!summary) return false;
+  const std::string text = start.run_id + " is complete:\n" + summary->dump(2) +
+                           "\nmore --epochs or --max-steps would go on with it";
+  if (job_.is_root()) reporting_.json ? print_line_in_time(summary->dump()) : show_line(text);
+  return true;
+}
+
+void TrainRun::announce(const RunInputs& inputs, const TrainingSession& session,
+                        const RunDevice& device, const RankTable& ranks) {
+  RankFacts facts = look_at_start(job_, device.threads);
+  const auto& gpu = device.choice.mine.gpu;
+  if (gpu && reporting_.system_interval_seconds > 0) {
+    facts.nvml_error = metrics::why_gpu_is_silent(gpu->bus_id);
+  }
+  warn_of_start(job_, facts);
+  if (reporting_.quiet || !job_.is_root()) return;
+  show_line(
+      banner(run_, inputs, ranks, session.arena.parameter_count(), session.describe_exchange()));
+  if (!device.choice.note.empty()) show_line(device.choice.note + "\n");
+}
+
+// Collective. Opens the run folder and its sinks on rank 0.
+void TrainRun::open_output(RunStart& start, const RunInputs& inputs, TrainingSession& session,
+                           const RunDevice& device, const RankTable& ranks) {
+  comm::agree_on_rank_0(job_.world, [&] {
+    folder_ = open_folder(start);
+    if (inputs.description.is_script()) folder_->write_network(inputs.network_file.bytes);
+    folder_->write_config(to_ini(run_.options));
+    const std::string command_line = "tandem train " + run_.arguments;
+    folder_->write_manifest(make_manifest(folder_->run_id(), inputs.images, ranks, command_line,
+                                          start.state.step, folder_->read_manifest()));
+    metrics::ConsoleSettings seen =
+        console_.settings(job_.supervision().hosts(), device.choice.devices);
+    seen.total_epochs = run_.train.config.epochs;
+    seen.total_steps = inputs.arithmetic.total_steps;
+    seen.steps_per_epoch = inputs.arithmetic.steps_per_epoch;
+    seen.position = [this, first = start.state.step] { return position_on(heartbeats_, first); };
+    sinks_ = make_sinks(
+        *folder_,
+        {folder_->tensorboard_path(), folder_->run_id(), start.state.step,
+         reporting_.histograms_every, visit_weights_of(session.arena)},
+        [&] {
+          return describe_for_tensorboard(run_.options, command_line, inputs.images,
+                                          inputs.arithmetic, ranks);
+        },
+        std::move(seen));
+    report_start(start, inputs.arithmetic.steps_per_epoch, session.setup(job_, run_, device),
+                 sinks_, reporting_.quiet);
   });
+}
 
-  // 6. Keep it safe.
-  std::map<std::string, std::string> kept = description.to_metadata();
-  kept["global_batch"] = std::to_string(arithmetic.global_batch);
-  kept.merge(setup.to_metadata());
-  kept["bucket_mb"] = format_real(config.bucket_mb);
-  kept["options"] = options_to_keep(options);
-  CheckpointManager checkpoints(
-      {job.world, *network, arena, *optimizer}, request.checkpoint_policy,
-      boundary_rules_of(request.checkpoint_policy, arithmetic, start.state.step, began),
-      folder ? &*folder : nullptr, std::move(kept), sinks, best_accuracy,
-      start.resumes ? std::make_optional(start.state) : std::nullopt, touch);
+CheckpointManager TrainRun::manage_checkpoints(const RunStart& start, const RunInputs& inputs,
+                                               TrainingSession& session, const RunDevice& device) {
+  const CheckpointPolicy& policy = run_.train.checkpoint_policy;
+  std::map<std::string, std::string> metadata = inputs.description.to_metadata();
+  metadata["global_batch"] = std::to_string(inputs.arithmetic.global_batch);
+  metadata.merge(session.setup(job_, run_, device).to_metadata());
+  metadata["bucket_mb"] = format_real(run_.train.config.bucket_mb);
+  metadata["options"] = options_to_keep(run_.options);
+  CheckpointManager::Earlier earlier;
+  if (start.resumes) earlier.durable = start.state;
+  comm::agree_on_rank_0(job_.world, [&] {
+    if (!policy.save_best) return;
+    earlier.best_accuracy =
+        train::CheckpointStore(folder_->checkpoints_path(), touch_).best_accuracy();
+  });
+  return {{job_.world, *session.network, session.arena, *session.optimizer},
+          policy,
+          boundary_rules_of(policy, inputs.arithmetic, start.state.step, run_.began),
+          std::move(metadata),
+          {folder_ ? &*folder_ : nullptr, sinks_, touch_},
+          earlier};
+}
 
-  // 7. Train.
+RunEnd TrainRun::train(const RunStart& start, const RunInputs& inputs, TrainingSession& session,
+                       const RunDevice& device, CheckpointManager& checkpoints) {
+  const train::TrainConfig& config = run_.train.config;
   const auto between_batches = [&](double seconds) {
-    heartbeats.touch();
+    heartbeats_.touch();
     return checkpoints.must_stop_within(seconds);
   };
-  RunEvaluation evaluation(job, *network, images,
-                           {transform, config.precision, info.classes.size(), device,
-                            between_batches, kWorstImages, false, config.eval_batch_size},
-                           request.reporting.views, checkpoints);
+  RunEvaluation evaluation(
+      job_, *session.network, inputs.images,
+      {session.transform, config.precision, inputs.description.classes.size(), device.device,
+       between_batches, kWorstImages, false, config.eval_batch_size},
+      reporting_.views, checkpoints);
   std::optional<train::StepProfiler> profiler;
-  if (request.reporting.profile) {
-    profiler.emplace(job.world, heartbeats, *request.reporting.profile, device,
-                     [&](int rank) { return folder->rank_trace_path(rank); });
+  if (reporting_.profile) {
+    profiler.emplace(job_.world, heartbeats_, *reporting_.profile, device.device,
+                     [&](int rank) { return folder_->rank_trace_path(rank); });
   }
-  comm::Progress& progress = profiler ? static_cast<comm::Progress&>(*profiler) : heartbeats;
-  metrics::SystemSampler system(request.reporting.system_interval_seconds,
-                                choice.mine.gpu ? choice.mine.gpu->bus_id : "");
+  comm::Progress& progress = profiler ? static_cast<comm::Progress&>(*profiler) : heartbeats_;
+  const auto& gpu = device.choice.mine.gpu;
+  metrics::SystemSampler system(reporting_.system_interval_seconds, gpu ? gpu->bus_id : "");
   train::Trainer trainer(
-      {job.world, *network, arena, *exchange, *backend, schedule, *batches,
-       [&](bool last) { return evaluation.test(last); }, evaluation.validation(), sinks,
+      {job_.world, *session.network, session.arena, *session.exchange, *session.backend,
+       session.schedule, *session.batches, [&](bool last) { return evaluation.test(last); },
+       evaluation.validation(), sinks_,
        [&](std::uint64_t step, bool evaluated) { return checkpoints.decide(step, evaluated); },
        [&](const train::TrainingState& state) { checkpoints.save(state); }, &progress,
        [&] { return system.take(); },
-       [&](const train::Evaluation& found) { keep_evaluation(*folder, found, images); }},
-      trainer_settings_of(request, arithmetic, plan), start.state);
-  const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - began;
-  const train::TrainResult result = run_trainer(trainer, folder, sinks, job, startup.count());
+       [&](const train::Evaluation& found) { keep_evaluation(*folder_, found, inputs.images); }},
+      trainer_settings_of(run_.train, inputs.arithmetic, session.plan), start.state);
+  const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - run_.began;
+  const train::TrainResult result = run_trainer(trainer, folder_, sinks_, job_, startup.count());
   if (profiler && !profiler->finish()) {
-    job.warn("--profile " + options.text("profile") + ": the run made no such step");
+    job_.warn("--profile " + run_.options.text("profile") + ": the run made no such step");
   }
-  heartbeats.report(result.steps, comm::Phase::kCheckpoint);
-  const RunEnd end{folder, result, startup.count(), checkpoints.finish()};
-  if (!result.stopped) {
-    for (const auto& sink : sinks) sink->finish();
-  }
-  for (const auto& sink : sinks) sink->sync();  // before the summary says that the run has ended
-  sinks.clear();
+  heartbeats_.report(result.steps, comm::Phase::kCheckpoint);
+  return {folder_, result, startup.count(), checkpoints.finish()};
+}
 
-  // 8. Leave the model, the page and the summary.
-  heartbeats.enter(comm::Phase::kExport);
-  if (!result.stopped) export_model(job, end, *network, description);
-  comm::agree_on_rank_0(job.world, [&] {
-    const Json summary = make_summary(folder->run_id(), result, job.topology.world,
-                                      model::weights_sha256(*network), startup.count());
-    leave_result(*folder, summary);
-    if (!request.reporting.quiet) show_line(describe_end(result, folder->path()));
+// Collective. Leaves the model, the page and the summary.
+int TrainRun::finish(const RunEnd& end, const RunInputs& inputs, TrainingSession& session) {
+  const train::TrainResult& result = end.result;
+  if (!result.stopped) {
+    for (const auto& sink : sinks_) sink->finish();
+  }
+  for (const auto& sink : sinks_) sink->sync();  // before the summary says that the run has ended
+  sinks_.clear();
+  heartbeats_.enter(comm::Phase::kExport);
+  if (!result.stopped) export_model(job_, end, *session.network, inputs.description);
+  comm::agree_on_rank_0(job_.world, [&] {
+    const Json summary = make_summary(folder_->run_id(), result, job_.topology.world,
+                                      model::weights_sha256(*session.network), end.startup_seconds);
+    leave_result(*folder_, summary);
+    if (!reporting_.quiet) show_line(describe_end(result, folder_->path()));
     // A stopped run must end with 75 even if the line cannot be written.
-    if (request.reporting.json) (result.stopped ? show_line : print_line_in_time)(summary.dump());
+    if (reporting_.json) (result.stopped ? show_line : print_line_in_time)(summary.dump());
     if (!end.lost.empty()) throw IoError(describe_lost(end));
   });
   return static_cast<int>(result.stopped ? ExitCode::kStopped : ExitCode::kDone);
 }
+
+}  // namespace
+
+int train_run(Job& job, RunRequest& run) { return TrainRun(job, run).run(); }
 
 }  // namespace tandem::app

@@ -28,12 +28,9 @@ class CheckpointManagerTest : public ::testing::Test {
     return {{comm_, *network_, arena_, *optimizer_},
             checkpoint_policy_,
             rules_,
-            &run_,
             {},
-            sinks_,
-            best_accuracy,
-            std::nullopt,
-            {}};
+            {&run_, sinks_, {}},
+            {best_accuracy, std::nullopt}};
   }
   static train::Evaluation found(double accuracy) {
     train::Evaluation evaluation;
