@@ -51,9 +51,14 @@ BenchForm bench_step_form() {
   const std::vector<std::string> optimizers{"sgd", "adamw", "muon"};
   return {
       "step",
-      {{"model", "NAME", "simple", join(model::network_names(), ", "), "step",
+      {{"model",
+        "NAME",
+        "simple",
+        join(model::network_names(), ", "),
+        "step",
+        {},
         model::network_names()},
-       {"optimizer", "NAME", "sgd", join(optimizers, ", "), "step", optimizers},
+       {"optimizer", "NAME", "sgd", join(optimizers, ", "), "step", {}, optimizers},
        of_step(precision_option()),
        of_step(threads_option()),
        {"bucket-mb", "X", "0", "gradient bucket in MB; 0: one, exchanged after backward", "step"},

@@ -92,6 +92,7 @@ OptionSpec bench_grad_dtype_option() {
           "fp32",
           "how gradients travel: fp32, or bf16 in half the bytes",
           "step and allreduce",
+          {},
           {"fp32", "bf16"}};
 }
 

@@ -82,7 +82,7 @@ Command pack_command() {
       "tandem pack --input synthetic --output synthetic.h5",
       {{"input", "PATH", "",
         "published folder or .tar.gz, folder of pictures, .npz, or the word synthetic", "input"},
-       {"format", "NAME", "auto", join(formats, ", "), "input", formats},
+       {"format", "NAME", "auto", join(formats, ", "), "input", {}, formats},
        {"name", "NAME", "", "of the data set, such as fashion-mnist", "input"},
        {"classes", "FILE", "", "names of the classes, one a line", "input"},
        {"size", "HxW", "", "of pictures, which are resized to it", "input"},

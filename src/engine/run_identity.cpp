@@ -13,35 +13,13 @@
 namespace tandem::app {
 namespace {
 
-// Options that must not change when a run is resumed. Ranks, threads, duration, reporting,
-// micro-batches and buckets may change.
-constexpr const char* kFixedOptions[] = {"model",
-                                         "seed",
-                                         "augment",
-                                         "drop-last",
-                                         "optimizer",
-                                         "lr",
-                                         "lr-reference-batch",
-                                         "momentum",
-                                         "nesterov",
-                                         "sgd-momentum",
-                                         "head-lr",
-                                         "bias-lr",
-                                         "early-epochs",
-                                         "loss",
-                                         "weight-decay",
-                                         "beta1",
-                                         "beta2",
-                                         "epsilon",
-                                         "schedule",
-                                         "warmup-epochs",
-                                         "step-epochs",
-                                         "step-gamma",
-                                         "label-smoothing",
-                                         "clip-norm",
-                                         "virtual-ranks",
-                                         "validation-split",
-                                         "precision"};
+std::vector<OptionSpec> fixed_options(const Options& options) {
+  std::vector<OptionSpec> fixed;
+  for (const OptionSpec& spec : options.table()) {
+    if (spec.traits.on_resume == OnResume::kFixed) fixed.push_back(spec);
+  }
+  return fixed;
+}
 
 // "0.05" and "5e-2" are the same.
 bool mean_the_same(const std::string& one, const std::string& other) {
@@ -58,7 +36,7 @@ bool mean_the_same(const std::string& one, const std::string& other) {
 
 std::string options_to_keep(const Options& options) {
   Json kept = Json::object();
-  for (const char* name : kFixedOptions) kept[name] = options.text(name);
+  for (const OptionSpec& spec : fixed_options(options)) kept[spec.name] = options.text(spec.name);
   return kept.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -89,11 +67,12 @@ std::vector<std::string> differences_from(const RunStart& start, const Options& 
   const bool has_file = !field("network_sha256").empty() && !network_sha256.empty();
   if (has_file) compare("SHA-256 of the network", field("network_sha256"), network_sha256);
   const Json kept = saved_options(start);
-  for (const std::string name : kFixedOptions) {
-    if (name == "model" && has_file) continue;
+  for (const OptionSpec& spec : fixed_options(options)) {
+    if (spec.name == "model" && has_file) continue;
     // A run of an older program, without this option, had its default.
-    compare("--" + name, kept.contains(name) ? text_of(kept, name) : options.default_of(name),
-            options.text(name));
+    compare("--" + spec.name,
+            kept.contains(spec.name) ? text_of(kept, spec.name) : spec.default_value,
+            options.text(spec.name));
   }
   return differences;
 }

@@ -15,16 +15,6 @@ namespace {
 
 constexpr std::size_t kImages = 8;
 
-// Options that do not affect training, or that others below describe for any number of ranks.
-bool is_hyper_parameter(const OptionSpec& spec) {
-  const std::vector<std::string> groups{"safekeeping", "reporting"};
-  const std::vector<std::string> names{
-      "data",    "recipe",    "config",      "batch-size", "global-batch-size",
-      "gpu-ids", "share-gpu", "init-timeout"};
-  return std::find(groups.begin(), groups.end(), spec.group) == groups.end() &&
-         std::find(names.begin(), names.end(), spec.name) == names.end();
-}
-
 std::variant<double, bool, std::string> typed(const OptionSpec& spec, const std::string& text) {
   if (spec.placeholder.empty()) return text == "true";
   char* end = nullptr;
@@ -52,7 +42,8 @@ metrics::TensorBoardStart describe_for_tensorboard(const Options& options,
                       {"global_batch", static_cast<double>(arithmetic.global_batch)},
                       {"learning_rate", arithmetic.learning_rate}};
   for (const OptionSpec& spec : options.table()) {
-    if (!is_hyper_parameter(spec) || !options.is_set(spec.name)) continue;
+    const bool is_listed = spec.traits.hyper_parameter == HyperParameter::kListed;
+    if (!is_listed || !options.is_set(spec.name)) continue;
     start.parameters.emplace_back(spec.name, typed(spec, options.text(spec.name)));
   }
   start.texts = {{"run/command_line", as_code(command_line)},

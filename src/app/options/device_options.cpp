@@ -25,31 +25,41 @@ comm::Backend to_backend(const std::string& name) {
 }  // namespace
 
 OptionSpec device_option() {
-  return {"device",    "NAME",
-          "auto",      "auto (GPUs where there is one for each rank), cpu or cuda",
-          "execution", {"auto", "cpu", "cuda"}};
+  return {"device",
+          "NAME",
+          "auto",
+          "auto (GPUs where there is one for each rank), cpu or cuda",
+          "execution",
+          kOfExecution,
+          {"auto", "cpu", "cuda"}};
 }
 
 OptionSpec gpu_ids_option() {
-  return {"gpu-ids", "LIST", "",
-          "GPUs of a host's ranks, such as 1,6,3, counted from 0 among the visible ones",
-          "execution"};
+  return {
+      "gpu-ids",   "LIST",
+      "",          "GPUs of a host's ranks, such as 1,6,3, counted from 0 among the visible ones",
+      "execution", kOfPlacement};
 }
 
 OptionSpec share_gpu_option() {
-  return {"share-gpu", "", "false", "several ranks may use one GPU; gradients then travel by MPI",
-          "execution"};
+  return {"share-gpu", "",
+          "false",     "several ranks may use one GPU; gradients then travel by MPI",
+          "execution", kOfPlacement};
 }
 
 OptionSpec backend_option() {
-  return {"backend",   "NAME",
-          "auto",      "what carries gradients: nccl (auto: with GPUs) or mpi (auto: else)",
-          "execution", {"auto", "nccl", "mpi"}};
+  return {"backend",
+          "NAME",
+          "auto",
+          "what carries gradients: nccl (auto: with GPUs) or mpi (auto: else)",
+          "execution",
+          kOfExecution,
+          {"auto", "nccl", "mpi"}};
 }
 
 OptionSpec init_timeout_option() {
-  return {"init-timeout", "S", "60", "seconds that NCCL may take to connect the ranks",
-          "execution"};
+  return {"init-timeout", "S",         "60", "seconds that NCCL may take to connect the ranks",
+          "execution",    kOfPlacement};
 }
 
 DeviceOptions read_device_options(Options& options) {

@@ -38,13 +38,6 @@ const OptionValue& Options::value(const std::string& name) const {
   return found->second;
 }
 
-std::string Options::default_of(const std::string& name) const {
-  for (const OptionSpec& spec : table_) {
-    if (spec.name == name) return spec.default_value;
-  }
-  throw InternalError("option --" + name + " is in no table");
-}
-
 std::string Options::where_from(const std::string& name) const {
   const Origin origin = value(name).origin;
   if (origin == Origin::kCommandLine || origin == Origin::kDefault) return "";

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "option_traits.hpp"
 #include "tandem/core/error.hpp"
 
 namespace tandem::app {
@@ -17,7 +18,9 @@ struct OptionSpec {
   std::string default_value;              // "" : not set; switches: "true" or "false"
   std::string help;                       // one sentence, with the unit
   std::string group;                      // heading in --help
+  OptionTraits traits = {};               // complete in the table of `train`
   std::vector<std::string> choices = {};  // allowed values; empty: any
+  OtherBits other_bits = {};
 };
 using OptionTable = std::vector<OptionSpec>;
 
@@ -43,7 +46,6 @@ class Options {
   const std::vector<std::string>& positional() const { return positional_; }
 
   std::string text(const std::string& name) const { return value(name).text; }
-  std::string default_of(const std::string& name) const;
   bool flag(const std::string& name);
   std::uint64_t count(const std::string& name, std::uint64_t lowest, std::uint64_t highest);
   double real(const std::string& name, double lowest, double highest);

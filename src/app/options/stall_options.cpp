@@ -13,8 +13,10 @@ constexpr double kMaxSeconds = 1e9;
 }  // namespace
 
 OptionTable stall_options(const std::string& group) {
-  return {{kWarn, "S", "60", "warn of a rank that has not advanced for S seconds; 0: never", group},
-          {kAbort, "S", "600", "end the job (124) if a rank hangs for S seconds; 0: never", group}};
+  return {{kWarn, "S", "60", "warn of a rank that has not advanced for S seconds; 0: never", group,
+           kOfOutput},
+          {kAbort, "S", "600", "end the job (124) if a rank hangs for S seconds; 0: never", group,
+           kOfOutput}};
 }
 
 OptionTable with_stall_options(OptionTable table, const std::string& group) {

@@ -1,7 +1,5 @@
 #include "train_options.hpp"
 
-#include <algorithm>
-
 #include "run_options.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
@@ -131,16 +129,12 @@ void read_gradient_sums(Options& options, train::TrainConfig& config) {
   }
 }
 
-void refuse_other_bits(Options& options, const train::TrainConfig& config) {
-  if (config.bfloat16_gradients) {
-    options.add_fault(
-        "--deterministic and --grad-dtype bf16 exclude each other: what its rounding leaves over "
-        "is in no checkpoint");
-  }
-  if (config.measure_bucket) {
-    options.add_fault(
-        "--deterministic and --bucket-mb auto exclude each other: another run may measure another "
-        "size, and sums round otherwise; give a number");
+void refuse_other_bits(Options& options) {
+  for (const OptionSpec& spec : options.table()) {
+    const OtherBits& other = spec.other_bits;
+    if (other.value.empty() || options.text(spec.name) != other.value) continue;
+    options.add_fault("--deterministic and --" + spec.name + " " + other.value +
+                      " exclude each other: " + other.reason);
   }
 }
 
@@ -190,7 +184,7 @@ TrainRequest read_train_options(Options& options) {
   }
   read_gradient_sums(options, config);
   config.deterministic = options.flag("deterministic");
-  if (config.deterministic) refuse_other_bits(options, config);
+  if (config.deterministic) refuse_other_bits(options);
   config.eval_every = options.count("eval-every", 0, std::uint64_t{1} << 40);
   config.eval_batch_size = read_eval_batch_size(options);
   config.log_every = options.count("log-every", 0, std::uint64_t{1} << 40);
@@ -201,15 +195,13 @@ TrainRequest read_train_options(Options& options) {
 }
 
 std::string to_ini(const Options& options) {
-  const std::vector<std::string> left_out{"run-id", "config",       "recipe",
-                                          "resume", "print-config", "plan"};
   std::string text = "# tandem train --config of this file repeats the run.\n";
   for (const OptionSpec& spec : options.table()) {
     const bool superseded =
         spec.name == (is_global_batch_stronger(options) ? "batch-size" : "global-batch-size");
     const std::string& value = options.value(spec.name).text;
-    const bool named = std::find(left_out.begin(), left_out.end(), spec.name) != left_out.end();
-    if (!value.empty() && !named && !superseded) text += spec.name + " = " + value + "\n";
+    const bool is_left_out = spec.traits.config_file == ConfigFile::kLeftOut;
+    if (!value.empty() && !is_left_out && !superseded) text += spec.name + " = " + value + "\n";
   }
   return text;
 }

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 
@@ -348,6 +349,20 @@ TEST_F(RunIdentityTest, NamesEveryDifference) {
   EXPECT_EQ(differences({"--lr", "0.05"}, "d2", "", 32),
             "data set digest: the run has 'd1', now 'd2' is asked for; "
             "global batch: the run has '64', now '32' is asked for");
+}
+
+// A checkpoint's format. An option that is fixed from now on belongs here and in the changelog.
+TEST_F(RunIdentityTest, CheckpointsKeepEveryFixedOption) {
+  std::vector<std::string> names;
+  const Json kept = Json::parse(options_to_keep(then_));
+  for (const auto& [name, value] : kept.items()) names.push_back(name);
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(
+      join(names, " "),
+      "augment beta1 beta2 bias-lr clip-norm drop-last early-epochs epsilon head-lr "
+      "label-smoothing loss lr lr-reference-batch model momentum nesterov optimizer precision "
+      "schedule seed sgd-momentum step-epochs step-gamma validation-split virtual-ranks "
+      "warmup-epochs weight-decay");
 }
 
 TEST_F(RunIdentityTest, ANetworkFileIsWhatItHolds) {
