@@ -20,7 +20,7 @@ SumRequest read_sum_request(Options& options) {
                       options.text("max-bytes"));
   }
   request.seconds = options.real("seconds", 0, 3600);
-  request.algorithm = comm::sum_algorithm_of(options.choice("sum-algorithm"));
+  request.algorithm = comm::all_reduce_algorithm_of(options.choice("all-reduce"));
   request.as_bf16 = options.choice("grad-dtype") == "bf16";
   request.json = options.flag("json");
   options.throw_faults("bench");
@@ -42,13 +42,15 @@ BenchForm bench_allreduce_form() {
         "allreduce"},
        {"max-bytes", "N", "64M", "the most; in between steps of four times as much", "allreduce"},
        {"seconds", "S", "1", "for each size, at least five pairs", "allreduce"},
-       {"sum-algorithm",
+       {"all-reduce",
         "NAME",
         "flat",
         "flat, by all ranks alike; two-level, within each host first",
         "allreduce",
         {},
-        comm::sum_algorithm_names()},
+        comm::all_reduce_algorithm_names(),
+        {},
+        {"sum-algorithm"}},
        bench_grad_dtype_option(),
        bench_json_option()},
       run_bench_allreduce};

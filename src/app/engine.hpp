@@ -59,7 +59,7 @@ struct SumRequest {
   std::size_t least = 0;  // bytes
   std::size_t most = 0;
   double seconds = 0;  // for each size
-  comm::SumAlgorithm algorithm = comm::SumAlgorithm::kFlat;
+  comm::AllReduceAlgorithm algorithm = comm::AllReduceAlgorithm::kFlat;
   bool as_bf16 = false;
   bool json = false;
 };

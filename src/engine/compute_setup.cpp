@@ -7,7 +7,8 @@ constexpr char kRanks[] = "world_size";
 constexpr char kThreads[] = "threads";
 constexpr char kDevice[] = "device";
 constexpr char kBackend[] = "backend";
-constexpr char kAlgorithm[] = "sum_algorithm";
+constexpr char kAlgorithm[] = "all_reduce";
+constexpr char kEarlierAlgorithm[] = "sum_algorithm";  // of checkpoints until 2026-11-25
 constexpr char kGradients[] = "grad_dtype";
 
 // "; 1 rank then, 2 now"; "" where that did not change or is not known.
@@ -40,7 +41,8 @@ std::string describe_change(const std::map<std::string, std::string>& metadata,
   // Another device usually has another backend, too, which is then not mentioned.
   std::string place = change(metadata, kDevice, now.device);
   if (place.empty()) place = change(metadata, kBackend, now.backend);
-  const std::string sums = change(metadata, kAlgorithm, now.algorithm + " sums") +
+  const char* algorithm = metadata.count(kAlgorithm) > 0 ? kAlgorithm : kEarlierAlgorithm;
+  const std::string sums = change(metadata, algorithm, now.algorithm + " sums") +
                            change(metadata, kGradients, now.gradients + " gradients");
   const std::string changes = ranks + threads + place + sums;
   if (changes.empty()) return "";

@@ -17,10 +17,10 @@ bool suits_ring(Job& job) {
 
 }  // namespace
 
-CpuAllReduce::CpuAllReduce(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm,
+CpuAllReduce::CpuAllReduce(Job& job, Span<float> gradients, comm::AllReduceAlgorithm algorithm,
                            bool as_bf16)
     : top_(&job.world) {
-  const bool has_levels = algorithm == comm::SumAlgorithm::kTwoLevel;
+  const bool has_levels = algorithm == comm::AllReduceAlgorithm::kTwoLevel;
   const bool is_leader = job.node.rank() == 0;
   const int ranks = job.world.size();
   if (!has_levels && !as_bf16 && ranks > 1 && ranks <= comm::DeterministicAllReduce::kMaxRanks) {

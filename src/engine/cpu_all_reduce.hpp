@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "job.hpp"
+#include "tandem/comm/all_reduce_algorithm.hpp"
 #include "tandem/comm/deterministic_all_reduce.hpp"
 #include "tandem/comm/hierarchical_all_reduce.hpp"
-#include "tandem/comm/sum_algorithm.hpp"
 #include "tandem/train/bf16_all_reduce.hpp"
 
 namespace tandem::app {
@@ -18,7 +18,7 @@ class CpuAllReduce {
  public:
   // Collective. fp32 sums within `gradients` use all features; other calls are not sent as
   // bfloat16.
-  CpuAllReduce(Job& job, Span<float> gradients, comm::SumAlgorithm algorithm, bool as_bf16);
+  CpuAllReduce(Job& job, Span<float> gradients, comm::AllReduceAlgorithm algorithm, bool as_bf16);
   CpuAllReduce(const CpuAllReduce&) = delete;
   CpuAllReduce& operator=(const CpuAllReduce&) = delete;
 

@@ -7,17 +7,16 @@ namespace tandem::app {
 
 GradientTransport::GradientTransport(Job& job, comm::Collectives* device,
                                      train::ParameterArena& arena, const train::TrainConfig& config)
-    : algorithm_(config.sum_algorithm), device_(device) {
+    : algorithm_(config.all_reduce), device_(device) {
   // In the hierarchical form only messages between hosts are rounded.
-  const bool is_one_sum = algorithm_ == comm::SumAlgorithm::kTwoLevel
+  const bool is_one_sum = algorithm_ == comm::AllReduceAlgorithm::kTwoLevel
                               ? job.node.size() == job.world.size()
                               : job.world.size() == 1;
   as_bf16_ = config.bfloat16_gradients && !is_one_sum;
   const bool on_cpu = device == nullptr && arena.device().is_cpu();
   comm::agree(job.world, job.topology.host, [&] {
-    if (on_cpu || algorithm_ == comm::SumAlgorithm::kFlat) return;
-    throw UsageError(
-        "--sum-algorithm two-level: is for ranks on CPUs; NCCL knows of hosts by itself");
+    if (on_cpu || algorithm_ == comm::AllReduceAlgorithm::kFlat) return;
+    throw UsageError("--all-reduce two-level: is for ranks on CPUs; NCCL knows of hosts by itself");
   });
   if (on_cpu) {
     cpu_all_reduce_.emplace(job, arena.gradients(), algorithm_, as_bf16_);
@@ -49,7 +48,7 @@ void GradientTransport::reset_error_feedback() {
 
 std::string GradientTransport::describe() const {
   std::string text;
-  if (algorithm_ == comm::SumAlgorithm::kTwoLevel) {
+  if (algorithm_ == comm::AllReduceAlgorithm::kTwoLevel) {
     text += ", summed within each host and then between hosts";
   }
   if (as_bf16_) {

@@ -25,13 +25,13 @@ class GradientTransport {
   // Call it after steps that were made for measurement only.
   void reset_error_feedback();
   // "flat", "two-level"
-  std::string algorithm() const { return comm::sum_algorithm_name(algorithm_); }
+  std::string algorithm() const { return comm::all_reduce_algorithm_name(algorithm_); }
   // ", sent as bfloat16: …", a note for the user; may be empty.
   std::string describe() const;
 
  private:
   bool as_bf16_ = false;
-  const comm::SumAlgorithm algorithm_;
+  const comm::AllReduceAlgorithm algorithm_;
   comm::Collectives* const device_;
   std::optional<CpuAllReduce> cpu_all_reduce_;
   std::optional<train::DeviceBf16AllReduce> device_all_reduce_;

@@ -32,6 +32,14 @@ bool mean_the_same(const std::string& one, const std::string& other) {
          first == second;
 }
 
+// An earlier version wrote an option under its alias. A version without the option had its default.
+std::string saved_value(const Json& kept, const OptionSpec& spec) {
+  for (const std::string& name : names_of(spec)) {
+    if (kept.contains(name)) return text_of(kept, name);
+  }
+  return spec.default_value;
+}
+
 }  // namespace
 
 std::string options_to_keep(const Options& options) {
@@ -69,10 +77,7 @@ std::vector<std::string> differences_from(const RunStart& start, const Options& 
   const Json kept = saved_options(start);
   for (const OptionSpec& spec : fixed_options(options)) {
     if (spec.name == "model" && has_file) continue;
-    // A run of an older program, without this option, had its default.
-    compare("--" + spec.name,
-            kept.contains(spec.name) ? text_of(kept, spec.name) : spec.default_value,
-            options.text(spec.name));
+    compare("--" + spec.name, saved_value(kept, spec), options.text(spec.name));
   }
   return differences;
 }

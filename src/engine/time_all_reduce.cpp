@@ -64,7 +64,7 @@ void print_sums(const Job& job, const SumRequest& request, const std::string& tr
     const Json object{
         {"form", "allreduce"},
         {"ranks", ranks},
-        {"algorithm", comm::sum_algorithm_name(request.algorithm)},
+        {"algorithm", comm::all_reduce_algorithm_name(request.algorithm)},
         {"grad_dtype", request.as_bf16 ? "bf16" : "fp32"},
         {"fit", {{"latency_seconds", fit.latency}, {"seconds_per_byte", fit.seconds_per_byte}}},
         {"sizes", sizes}};

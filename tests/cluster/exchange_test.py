@@ -32,8 +32,8 @@ class Exchange(NetworkTest):
     def test_two_levels_send_less_over_the_link(self):
         """In each pair MPI's own sum is the same, so the difference is ours: in two levels a host says each byte once."""
         self.make_network(2, "1gbit")
-        flat, _ = self.sums("--sum-algorithm", "flat")
-        levels, _ = self.sums("--sum-algorithm", "two-level")
+        flat, _ = self.sums("--all-reduce", "flat")
+        levels, _ = self.sums("--all-reduce", "two-level")
         self.assertLess(levels, flat - 0.3 * SUM_BYTES)
 
     def test_ranks_that_do_not_follow_each_other_make_no_ring(self):
@@ -69,12 +69,12 @@ class Exchange(NetworkTest):
 
     def test_bfloat16_in_two_levels_takes_half_of_the_link(self):
         self.make_network(2, "1gbit")
-        self.check_half({"n1": 2, "n2": 2}, "--sum-algorithm", "two-level")
+        self.check_half({"n1": 2, "n2": 2}, "--all-reduce", "two-level")
 
     def test_a_run_whose_sums_are_made_otherwise_says_so(self):
         self.make_network(2, "1gbit")
         words = [word for word in TRAIN if word != "--quiet"]
-        done = self.on_hosts({"n1": 2, "n2": 2}, *words, "--max-steps", 2, "--run-id", "a", "--sum-algorithm", "two-level")
+        done = self.on_hosts({"n1": 2, "n2": 2}, *words, "--max-steps", 2, "--run-id", "a", "--all-reduce", "two-level")
         self.assertIn("summed within each host and then between hosts", done.stdout)
         done = self.on_hosts({"n1": 4}, *words, "--max-steps", 4, "--run-id", "a", "--resume", "auto")
         self.assertIn("two-level sums then, flat sums now", done.stdout)

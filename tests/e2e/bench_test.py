@@ -40,7 +40,7 @@ class Bench(TandemTest):
                 self.assertEqual(self.check_sums(ranks)["algorithm"], "flat")
 
     def test_sums_in_two_levels_and_as_bfloat16(self):
-        self.assertEqual(self.check_sums(3, "--sum-algorithm", "two-level")["algorithm"], "two-level")
+        self.assertEqual(self.check_sums(3, "--all-reduce", "two-level")["algorithm"], "two-level")
         self.assertEqual(self.check_sums(3, "--grad-dtype", "bf16")["grad_dtype"], "bf16")
 
     def test_the_table_of_sums(self):

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tandem/comm/sum_algorithm.hpp"
+#include "tandem/comm/all_reduce_algorithm.hpp"
 #include "tandem/data/augment.hpp"
 #include "tandem/data/sampler.hpp"
 #include "tandem/model/precision.hpp"
@@ -43,7 +43,7 @@ struct TrainConfig {
   int threads = 0;              // per rank; 0: the CPUs this rank may use without crowding another
   double bucket_mb = 0;         // gradient bucket, 2^20 bytes; 0: one bucket
   bool measure_bucket = false;  // measure and take the fastest size in a new run
-  comm::SumAlgorithm sum_algorithm = comm::SumAlgorithm::kFlat;
+  comm::AllReduceAlgorithm all_reduce = comm::AllReduceAlgorithm::kFlat;
   bool deterministic = false;       // refuses what need not give the same bits
   bool bfloat16_gradients = false;  // exchanged as bfloat16; else as fp32
   std::uint64_t seed = 1;

@@ -25,11 +25,13 @@ po::options_description describe(const OptionTable& table) {
   po::options_description description;
   auto add = description.add_options();
   for (const OptionSpec& spec : table) {
-    if (spec.placeholder.empty()) {
-      add(spec.name.c_str(), po::bool_switch());
-      add(("no-" + spec.name).c_str(), po::bool_switch());
-    } else {
-      add(spec.name.c_str(), po::value<std::string>());
+    for (const std::string& name : names_of(spec)) {
+      if (spec.placeholder.empty()) {
+        add(name.c_str(), po::bool_switch());
+        add(("no-" + name).c_str(), po::bool_switch());
+      } else {
+        add(name.c_str(), po::value<std::string>());
+      }
     }
   }
   return description;
@@ -45,26 +47,51 @@ std::string with_dashes(const std::string& argument) {
   return result;
 }
 
-void store(const po::option& option, const OptionTable& table, CommandLine& result) {
-  const auto by_name = [&](const std::string& name) {
-    return std::find_if(table.begin(), table.end(),
-                        [&](const OptionSpec& spec) { return spec.name == name; });
-  };
-  const auto spec = by_name(option.string_key);
-  if (spec == table.end()) {
-    result.values[option.string_key.substr(3)] = "false";  // "no-…"
-  } else {
-    result.values[option.string_key] = spec->placeholder.empty() ? "true" : option.value.at(0);
+// The values of one source, by option name. An option that is given by two of its names is a fault.
+class Layer {
+ public:
+  // `show`: how the source spells an option's name.
+  explicit Layer(std::string (*show)(const std::string& name)) : show_(show) {}
+
+  void set(const OptionSpec& spec, const std::string& given, const std::string& value) {
+    const std::string& earlier = given_.emplace(spec.name, given).first->second;
+    if (earlier != given) {
+      faults_.push_back(show_(earlier) + " and " + show_(given) +
+                        " are the same option; give only " + show_(spec.name));
+    }
+    values_[spec.name] = value;
   }
+  const std::map<std::string, std::string>& values() const { return values_; }
+  const std::vector<std::string>& faults() const { return faults_; }
+
+ private:
+  std::string (*show_)(const std::string& name);
+  std::map<std::string, std::string> given_;
+  std::map<std::string, std::string> values_;
+  std::vector<std::string> faults_;
+};
+
+std::string on_command_line(const std::string& name) { return "--" + name; }
+std::string in_file(const std::string& name) { return name; }
+
+void store(const po::option& option, const OptionTable& table, Layer& layer) {
+  if (const OptionSpec* spec = find_option(table, option.string_key)) {
+    layer.set(*spec, option.string_key, spec->placeholder.empty() ? "true" : option.value.at(0));
+    return;
+  }
+  const std::string name = option.string_key.substr(3);  // of "no-…"
+  layer.set(*find_option(table, name), name, "false");
 }
 
 std::string explain(const po::error& error, const OptionTable& table, const std::string& command) {
+  constexpr std::size_t kDashes = 2;
   std::string text = error.what();
   const auto* syntax = dynamic_cast<const po::invalid_command_line_syntax*>(&error);
   if (syntax != nullptr && syntax->kind() == po::invalid_syntax::missing_parameter) {
-    for (const OptionSpec& spec : table) {
-      if ("--" + spec.name != syntax->get_option_name()) continue;
-      text = "--" + spec.name + " needs a value, " + spec.placeholder + " (" + spec.help + ")";
+    const std::string given = syntax->get_option_name();
+    if (const OptionSpec* spec =
+            find_option(table, given.substr(std::min(given.size(), kDashes)))) {
+      text = given + " needs a value, " + spec->placeholder + " (" + spec->help + ")";
     }
   }
   return text + "; tandem " + command + " --help lists every option";
@@ -103,6 +130,7 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
   std::transform(arguments.begin(), end_of_options, std::back_inserter(words), with_dashes);
   const po::options_description description = describe(table);
   CommandLine result;
+  Layer layer(on_command_line);
   std::vector<std::string> faults;
   try {
     // Abbreviations are off: they would change meaning whenever an option is added.
@@ -128,7 +156,7 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
       } else if (option.unregistered) {
         faults.push_back(unknown_option(option.string_key, table));
       } else {
-        store(option, table, result);
+        store(option, table, layer);
       }
     }
   } catch (const po::error& error) {
@@ -142,6 +170,8 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
       faults.push_back("'" + *word + "' was not expected; options begin with --");
     }
   }
+  faults.insert(faults.end(), layer.faults().begin(), layer.faults().end());
+  result.values = layer.values();
   result.faults = std::move(faults);
   return result;
 }
@@ -154,41 +184,42 @@ std::string environment_variable(const std::string& option) {
   return variable;
 }
 
-std::map<std::string, std::string> read_environment(const OptionTable& table) {
-  std::map<std::string, std::string> values;
+std::map<std::string, std::string> read_environment(const OptionTable& table,
+                                                    std::vector<std::string>& faults) {
+  Layer layer(environment_variable);
   for (const OptionSpec& spec : table) {
-    const std::string variable = environment_variable(spec.name);
-    if (const char* value = std::getenv(variable.c_str())) values[spec.name] = value;
+    for (const std::string& name : names_of(spec)) {
+      const std::string variable = environment_variable(name);
+      if (const char* value = std::getenv(variable.c_str())) layer.set(spec, name, value);
+    }
   }
-  return values;
+  faults.insert(faults.end(), layer.faults().begin(), layer.faults().end());
+  return layer.values();
 }
 
 std::map<std::string, std::string> read_config_file(const OptionTable& table,
                                                     const std::string& path,
                                                     std::vector<std::string>& faults) {
   constexpr std::uint64_t kLargestConfig = std::uint64_t{1} << 16;
-  std::map<std::string, std::string> values;
+  Layer layer(in_file);
   if (File::open_for_reading(path).size() > kLargestConfig) {
     faults.push_back(path +
                      ": is larger than 64 KiB, lines of the form name = value were expected");
-    return values;
+    return {};
   }
   const std::string text = read_file(path);
   if (const std::size_t line = line_of_section(text); line > 0) {
     faults.push_back(path + ": line " + std::to_string(line) +
                      " begins a section, and options have none; lines of the form name = value "
                      "are expected");
-    return values;
+    return {};
   }
   std::istringstream stream(text);
   try {
     const auto parsed = po::parse_config_file(stream, po::options_description(), true);
     for (const po::option& option : parsed.options) {
-      const bool known = std::any_of(table.begin(), table.end(), [&](const OptionSpec& spec) {
-        return spec.name == option.string_key;
-      });
-      if (known) {
-        values[option.string_key] = option.value.at(0);
+      if (const OptionSpec* spec = find_option(table, option.string_key)) {
+        layer.set(*spec, option.string_key, option.value.at(0));
       } else {
         faults.push_back(path + ": " + unknown_option(option.string_key, table));
       }
@@ -196,7 +227,8 @@ std::map<std::string, std::string> read_config_file(const OptionTable& table,
   } catch (const po::error& error) {
     faults.push_back(path + ": " + error.what() + "; lines of the form name = value are expected");
   }
-  return values;
+  for (const std::string& fault : layer.faults()) faults.push_back(path + ": " + fault);
+  return layer.values();
 }
 
 namespace {
@@ -243,13 +275,13 @@ Options resolve(const OptionTable& table, const CommandLine& command_line) {
   const auto overlay = [&](const std::map<std::string, std::string>& layer, Origin origin) {
     for (const auto& [name, text] : layer) values[name] = {text, origin};
   };
-  const auto environment = read_environment(table);
+  std::vector<std::string> faults = command_line.faults;
+  const auto environment = read_environment(table, faults);
   // --recipe and --config may themselves come from a stronger layer.
   const auto strongest = [&](const std::string& name) -> std::string {
     if (command_line.values.count(name) > 0) return command_line.values.at(name);
     return environment.count(name) > 0 ? environment.at(name) : "";
   };
-  std::vector<std::string> faults = command_line.faults;
   std::map<std::string, std::string> file;
   if (const std::string path = strongest("config"); !path.empty()) {
     file = read_config_file(table, path, faults);

@@ -1,6 +1,7 @@
 #include "options.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <utility>
 
 #include "option_hints.hpp"
@@ -8,6 +9,21 @@
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
+namespace {
+
+// The variable that gives this option its value, which may be that of an alias.
+std::string set_variable(const OptionTable& table, const std::string& name) {
+  const OptionSpec* spec = find_option(table, name);
+  if (spec != nullptr) {
+    for (const std::string& alias : spec->aliases) {
+      const std::string variable = environment_variable(alias);
+      if (std::getenv(variable.c_str()) != nullptr) return variable;
+    }
+  }
+  return environment_variable(name);
+}
+
+}  // namespace
 
 std::string origin_name(Origin origin) {
   switch (origin) {
@@ -23,6 +39,20 @@ std::string origin_name(Origin origin) {
       return "command line";
   }
   return "";
+}
+
+const OptionSpec* find_option(const OptionTable& table, const std::string& name) {
+  const auto found = std::find_if(table.begin(), table.end(), [&](const OptionSpec& spec) {
+    const auto& aliases = spec.aliases;
+    return spec.name == name || std::find(aliases.begin(), aliases.end(), name) != aliases.end();
+  });
+  return found == table.end() ? nullptr : &*found;
+}
+
+std::vector<std::string> names_of(const OptionSpec& spec) {
+  std::vector<std::string> names{spec.name};
+  names.insert(names.end(), spec.aliases.begin(), spec.aliases.end());
+  return names;
 }
 
 Options::Options(const OptionTable& table, std::map<std::string, OptionValue> values,
@@ -42,7 +72,7 @@ std::string Options::where_from(const std::string& name) const {
   const Origin origin = value(name).origin;
   if (origin == Origin::kCommandLine || origin == Origin::kDefault) return "";
   return " (from the " + origin_name(origin) +
-         (origin == Origin::kEnvironment ? ": " + environment_variable(name) : "") + ")";
+         (origin == Origin::kEnvironment ? ": " + set_variable(table_, name) : "") + ")";
 }
 
 bool Options::flag(const std::string& name) {

@@ -21,8 +21,14 @@ struct OptionSpec {
   OptionTraits traits = {};               // complete in the table of `train`
   std::vector<std::string> choices = {};  // allowed values; empty: any
   OtherBits other_bits = {};
+  std::vector<std::string> aliases = {};  // earlier names, accepted wherever `name` is
 };
 using OptionTable = std::vector<OptionSpec>;
+
+// The option with this name or alias; nullptr if the table has none.
+const OptionSpec* find_option(const OptionTable& table, const std::string& name);
+// The name, then the aliases.
+std::vector<std::string> names_of(const OptionSpec& spec);
 
 // Where a value came from, weakest first.
 enum class Origin { kDefault, kRecipe, kConfigFile, kEnvironment, kCommandLine };
@@ -81,7 +87,7 @@ class Options {
 };
 
 // One parsed command line, not yet merged with other sources. An unknown option is a fault that
-// suggests the nearest one.
+// suggests the nearest one. So is an option that is given by its name and by an alias.
 struct CommandLine {
   std::map<std::string, std::string> values;  // by option name; switches "true" or "false"
   std::vector<std::string> positional;
@@ -92,10 +98,12 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
 
 // "TANDEM_BATCH_SIZE" for "batch-size".
 std::string environment_variable(const std::string& option);
-// TANDEM_BATCH_SIZE and so on for every option of the table; an unknown TANDEM_ variable is not a
-// fault.
-std::map<std::string, std::string> read_environment(const OptionTable& table);
-// Reads an INI file of "name = value" lines; errors are added to `faults`.
+// TANDEM_BATCH_SIZE and so on for every name and alias of the table, by option name. Two variables
+// of one option are a fault. An unknown TANDEM_ variable is not.
+std::map<std::string, std::string> read_environment(const OptionTable& table,
+                                                    std::vector<std::string>& faults);
+// Reads an INI file of "name = value" lines; errors are added to `faults`. The result is by option
+// name, also for a line with an alias.
 std::map<std::string, std::string> read_config_file(const OptionTable& table,
                                                     const std::string& path,
                                                     std::vector<std::string>& faults);

@@ -1,6 +1,6 @@
 // Every option of `tandem train`, in the order of its help.
 #include "stall_options.hpp"
-#include "tandem/comm/sum_algorithm.hpp"
+#include "tandem/comm/all_reduce_algorithm.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/network_names.hpp"
 #include "tandem/model/precision.hpp"
@@ -138,10 +138,16 @@ OptionTable train_option_table() {
        kOfExecution,
        {},
        {"auto", "another run may measure another size, and sums round otherwise; give a number"}},
-      {"sum-algorithm", "NAME", "flat",
-       "gradients are summed flat, by all ranks alike, or in two levels, two-level: within each "
-       "host first, which sends less between hosts",
-       "execution", kOfExecution, comm::sum_algorithm_names()},
+      {"all-reduce",
+       "NAME",
+       "flat",
+       "all-reduce of the gradients: flat, by all ranks alike; or two-level, within each host "
+       "first, which sends less between hosts",
+       "execution",
+       kOfExecution,
+       comm::all_reduce_algorithm_names(),
+       {},
+       {"sum-algorithm"}},
       {"grad-dtype",
        "NAME",
        "fp32",

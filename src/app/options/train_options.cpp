@@ -109,10 +109,10 @@ void keep_to_cpus(Options& options, comm::DeviceRequest& request) {
 
 // Rounding errors that ranks keep are of this start of the run, and in no checkpoint.
 void read_gradient_sums(Options& options, train::TrainConfig& config) {
-  config.sum_algorithm = comm::sum_algorithm_of(options.choice("sum-algorithm"));
-  if (config.virtual_ranks > 0 && config.sum_algorithm != comm::SumAlgorithm::kFlat) {
+  config.all_reduce = comm::all_reduce_algorithm_of(options.choice("all-reduce"));
+  if (config.virtual_ranks > 0 && config.all_reduce != comm::AllReduceAlgorithm::kFlat) {
     options.add_fault(
-        "--sum-algorithm two-level and --virtual-ranks exclude each other: virtual ranks add along "
+        "--all-reduce two-level and --virtual-ranks exclude each other: virtual ranks add along "
         "a tree of their own");
   }
   config.bfloat16_gradients = options.choice("grad-dtype") == "bf16";

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
 #include <vector>
 
 #include "options/train_options.hpp"
@@ -24,6 +25,13 @@ TEST(OptionTraits, EveryOptionOfTrainIsClassified) {
   for (const OptionSpec& spec : train_option_table()) {
     EXPECT_TRUE(spec.traits.are_complete())
         << "--" << spec.name << " names no traits in its row; see option_traits.hpp";
+  }
+}
+
+TEST(OptionTraits, NoTwoOptionsShareAName) {
+  std::set<std::string> seen;
+  for (const OptionSpec& spec : train_option_table()) {
+    for (const std::string& name : names_of(spec)) EXPECT_TRUE(seen.insert(name).second) << name;
   }
 }
 

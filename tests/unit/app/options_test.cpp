@@ -32,6 +32,12 @@ TrainRequest request_of(std::vector<std::string> arguments) {
   return read_train_options(options);
 }
 
+Options resolve_train(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"--data", "x.h5"});
+  return resolve(train_option_table(),
+                 parse_command_line("train", train_option_table(), arguments, false));
+}
+
 bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
@@ -181,6 +187,68 @@ TEST(Resolve, RefusesAFileThatNamesAnother) {
   write_file_atomically(folder / "c.ini", "config = other.ini\n");
   EXPECT_TRUE(contains(usage_error_of({"--recipe", folder / "r.conf"}), "give --recipe on the"));
   EXPECT_TRUE(contains(usage_error_of({"--config", folder / "c.ini"}), "give --config on the"));
+}
+
+TEST(Aliases, AreAcceptedOnTheCommandLine) {
+  for (const char* name : {"--all-reduce", "--sum-algorithm", "--sum_algorithm"}) {
+    Options options = resolve_train({name, "two-level"});
+    EXPECT_EQ(options.value("all-reduce").origin, Origin::kCommandLine) << name;
+    EXPECT_EQ(read_train_options(options).config.all_reduce, comm::AllReduceAlgorithm::kTwoLevel);
+  }
+  EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5", "--sum-algorithm"}),
+                       "--sum-algorithm needs a value, NAME"));
+}
+
+TEST(Aliases, AreAcceptedInTheEnvironment) {
+  const Variable old("TANDEM_SUM_ALGORITHM", "two-level");
+  EXPECT_EQ(resolve_train({}).text("all-reduce"), "two-level");
+  EXPECT_EQ(resolve_train({}).value("all-reduce").origin, Origin::kEnvironment);
+  EXPECT_EQ(resolve_train({"--all-reduce", "flat"}).text("all-reduce"), "flat");
+}
+
+TEST(Aliases, AFaultNamesTheVariableThatIsSet) {
+  const Variable old("TANDEM_SUM_ALGORITHM", "tree");
+  EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5"}),
+                       "--all-reduce: 'tree' is not one of flat, two-level (from the environment: "
+                       "TANDEM_SUM_ALGORITHM)"));
+}
+
+TEST(Aliases, AreAcceptedInFilesAndRecipesAndNotWritten) {
+  const TempDir folder;
+  write_file_atomically(folder / "old.conf", "sum-algorithm = two-level\n");
+  for (const char* option : {"--config", "--recipe"}) {
+    const Options options = resolve_train({option, folder / "old.conf"});
+    EXPECT_EQ(options.text("all-reduce"), "two-level") << option;
+    EXPECT_TRUE(contains(to_ini(options), "\nall-reduce = two-level\n"));
+    EXPECT_FALSE(contains(to_ini(options), "sum-algorithm"));
+  }
+}
+
+TEST(Aliases, TwoNamesOfOneOptionAreAFault) {
+  EXPECT_TRUE(contains(
+      usage_error_of({"--data", "x.h5", "--sum-algorithm", "flat", "--all-reduce", "flat"}),
+      "--sum-algorithm and --all-reduce are the same option; give only --all-reduce"));
+  const TempDir folder;
+  write_file_atomically(folder / "c.ini", "all-reduce = flat\nsum-algorithm = flat\n");
+  EXPECT_TRUE(
+      contains(usage_error_of({"--data", "x.h5", "--config", folder / "c.ini"}),
+               "c.ini: all-reduce and sum-algorithm are the same option; give only all-reduce"));
+  const Variable old("TANDEM_SUM_ALGORITHM", "flat");
+  const Variable current("TANDEM_ALL_REDUCE", "flat");
+  EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5"}),
+                       "TANDEM_ALL_REDUCE and TANDEM_SUM_ALGORITHM are the same option; give only "
+                       "TANDEM_ALL_REDUCE"));
+}
+
+TEST(Aliases, ASwitchHasANoFormOfEach) {
+  OptionSpec spec{"quiet", "", "false", "", ""};
+  spec.aliases = {"silent"};
+  const auto value_of = [&](const char* word) {
+    return parse_command_line("train", {spec}, {word}, false).values.at("quiet");
+  };
+  EXPECT_EQ(value_of("--silent"), "true");
+  EXPECT_EQ(value_of("--no-silent"), "false");
+  EXPECT_EQ(value_of("--no-quiet"), "false");
 }
 
 TEST(ConfigFile, RefusesUnknownNamesWithTheNearest) {

@@ -40,6 +40,14 @@ TEST(ComputeSetup, NamesAnotherWayOfTheGradients) {
                 kSameImages + "sums round differently");
 }
 
+TEST(ComputeSetup, ReadsTheAlgorithmOfEarlierCheckpoints) {
+  const std::map<std::string, std::string> earlier{{"sum_algorithm", "two-level sums"}};
+  EXPECT_EQ(
+      describe_change(earlier, {4, 1, "cpu", "mpi"}, 64),
+      std::string("; two-level sums then, flat sums now") + kSameImages + "sums round differently");
+  EXPECT_EQ(describe_change(earlier, {4, 1, "cpu", "mpi", false, "two-level"}, 64), "");
+}
+
 TEST(ComputeSetup, VirtualRanksKeepTheBitsOnOtherRanksButNotOnOtherDevices) {
   const ComputeSetup before{2, 1, "cpu", "mpi", true};
   EXPECT_EQ(change(before, {4, 1, "cpu", "mpi", true}),

@@ -373,6 +373,21 @@ TEST_F(RunIdentityTest, ANetworkFileIsWhatItHolds) {
   EXPECT_NE(differences({"--lr", "0.05", "--model", "mlp"}), "") << "no file any more";
 }
 
+TEST_F(RunIdentityTest, OptionsOfEarlierCheckpointsMayHaveAnAlias) {
+  OptionSpec renamed{"rate", "X", "0.1", "help", "optimizer", kOfResult};
+  renamed.aliases = {"lr"};
+  const OptionTable table{renamed};
+  const auto differences_of = [&](const std::string& rate) {
+    const Options options(table, {{"rate", {rate, Origin::kCommandLine}}});
+    return join(differences_from(start_, options, "d1", "", 64), "; ");
+  };
+  start_.checkpoint->metadata["options"] = R"({"lr": "0.05"})";
+  EXPECT_EQ(differences_of("0.05"), "");
+  EXPECT_EQ(differences_of("0.1"), "--rate: the run has '0.05', now '0.1' is asked for");
+  start_.checkpoint->metadata["options"] = R"({"lr": "0.05", "rate": "0.1"})";
+  EXPECT_EQ(differences_of("0.1"), "") << "the name is stronger";
+}
+
 TEST_F(RunIdentityTest, OptionsThatTheRunDidNotKnowHadTheirDefaults) {
   start_.checkpoint->metadata["options"] = R"({"lr": "0.05"})";
   EXPECT_EQ(differences({"--lr", "0.05"}), "");

@@ -1,4 +1,4 @@
-// The values of --sum-algorithm.
+// The values of --all-reduce.
 #pragma once
 
 #include <string>
@@ -6,15 +6,15 @@
 
 namespace tandem::comm {
 
-enum class SumAlgorithm {
+enum class AllReduceAlgorithm {
   kFlat,      // over all ranks at once
   kTwoLevel,  // reduce within hosts, all-reduce between hosts, broadcast within hosts
 };
 
 // "flat", "two-level", in the order of the enumeration.
-std::vector<std::string> sum_algorithm_names();
-std::string sum_algorithm_name(SumAlgorithm algorithm);
+std::vector<std::string> all_reduce_algorithm_names();
+std::string all_reduce_algorithm_name(AllReduceAlgorithm algorithm);
 // The algorithm of one of these names.
-SumAlgorithm sum_algorithm_of(const std::string& name);
+AllReduceAlgorithm all_reduce_algorithm_of(const std::string& name);
 
 }  // namespace tandem::comm

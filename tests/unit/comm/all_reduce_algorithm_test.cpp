@@ -1,0 +1,17 @@
+#include "tandem/comm/all_reduce_algorithm.hpp"
+
+#include <gtest/gtest.h>
+
+namespace tandem::comm {
+namespace {
+
+TEST(AllReduceAlgorithm, IsThatOfItsName) {
+  EXPECT_EQ(all_reduce_algorithm_name(AllReduceAlgorithm::kFlat), "flat");
+  EXPECT_EQ(all_reduce_algorithm_name(AllReduceAlgorithm::kTwoLevel), "two-level");
+  for (const std::string& name : all_reduce_algorithm_names()) {
+    EXPECT_EQ(all_reduce_algorithm_name(all_reduce_algorithm_of(name)), name);
+  }
+}
+
+}  // namespace
+}  // namespace tandem::comm
