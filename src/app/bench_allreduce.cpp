@@ -38,7 +38,7 @@ int run_bench_allreduce(Job& job, Options& options, const std::vector<std::strin
 BenchForm bench_allreduce_form() {
   return {
       "allreduce",
-      {{"min-bytes", "N", "1K", "the least that is summed, as fp32; K, M and G are allowed",
+      {{"min-bytes", "N", "1K", "the least that is summed, as fp32; K, M and G: KiB, MiB and GiB",
         "allreduce"},
        {"max-bytes", "N", "64M", "the most; in between steps of four times as much", "allreduce"},
        {"seconds", "S", "1", "for each size, at least five pairs", "allreduce"},

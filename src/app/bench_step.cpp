@@ -61,7 +61,7 @@ BenchForm bench_step_form() {
        {"optimizer", "NAME", "sgd", join(optimizers, ", "), "step", {}, optimizers},
        of_step(precision_option()),
        of_step(threads_option()),
-       {"bucket-mb", "X", "0", "gradient bucket in MB; 0: one, exchanged after backward", "step"},
+       {"bucket-mb", "X", "0", "gradient bucket in MiB; 0: one, exchanged after backward", "step"},
        of_step(device_option()),
        of_step(gpu_ids_option()),
        of_step(share_gpu_option()),

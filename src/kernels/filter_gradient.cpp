@@ -9,7 +9,7 @@ namespace tandem::kernels {
 namespace {
 
 // The size of packed images, and of packed gradients, whose products are summed before others are
-// packed: together they fit into a second-level cache of 2 MB.
+// packed: together they fit into a second-level cache of 2 MiB.
 constexpr std::size_t kPanelSize = (std::size_t{1} << 20) / sizeof(std::uint16_t);
 
 // A panel is packed at a time: some rows of results in 32 images, or all rows in a multiple of 32

@@ -132,7 +132,7 @@ OptionTable train_option_table() {
       {"bucket-mb",
        "X|auto",
        "",
-       "gradient bucket in MB; 0: one bucket, exchanged after backward; auto: measured at the "
+       "gradient bucket in MiB; 0: one bucket, exchanged after backward; auto: measured at the "
        "start; if not given: 2 over NCCL, else 0",
        "execution",
        kOfExecution,
