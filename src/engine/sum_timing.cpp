@@ -86,21 +86,20 @@ double bus_bandwidth(std::size_t bytes, double seconds, int ranks) {
 }
 
 SumTiming time_sums(comm::Communicator& world, comm::Collectives& ours,
-                    const comm::BareAllReduce& bare, Span<float> values, std::size_t bytes,
-                    double seconds, bool is_rounded, const Touch& touch) {
+                    const comm::BareAllReduce& bare, const SumTask& task) {
   SumTiming timing;
-  timing.bytes = bytes;
-  const Span<float> some = values.subspan(0, bytes / sizeof(float));
-  timing.wrong = count_wrong(world, ours, some, is_rounded);
-  const auto sum_ours = [&] { ours.all_reduce(some); };
-  const auto sum_bare = [&] { bare(some); };
+  timing.bytes = task.bytes;
+  const Span<float> values = task.buffer.subspan(0, task.bytes / sizeof(float));
+  timing.wrong = count_wrong(world, ours, values, task.is_rounded);
+  const auto sum_ours = [&] { ours.all_reduce(values); };
+  const auto sum_bare = [&] { bare(values); };
   // Rank 0's clock decides for all; the first sums also connect the ranks.
   sum_bare();
   double plan[2] = {0, 0};
   plan[0] = std::max({time_block(world, 1, sum_ours), time_block(world, 1, sum_bare), kShortest});
   plan[1] = std::clamp(std::ceil(kShortestBlock / plan[0]), 1.0, kMaxSumsPerBlock);
-  plan[0] =
-      std::clamp(seconds / (2 * plan[0] * plan[1]), 1.0 * kMinTimedPairs, 1.0 * kMaxTimedPairs);
+  plan[0] = std::clamp(task.seconds / (2 * plan[0] * plan[1]), 1.0 * kMinTimedPairs,
+                       1.0 * kMaxTimedPairs);
   world.broadcast(Span<double>(plan, 2));
   timing.pairs = static_cast<int>(plan[0]);
   const int count = static_cast<int>(plan[1]);
@@ -109,7 +108,7 @@ SumTiming time_sums(comm::Communicator& world, comm::Collectives& ours,
   std::vector<double> bare_ones;
   std::vector<double> ratios;
   for (int pair = 0; pair < timing.pairs; ++pair) {
-    call(touch);
+    call(task.touch);
     double times[2] = {0, 0};  // ours, bare
     for (const int which : {pair % 2, 1 - pair % 2}) {
       times[which] =

@@ -34,10 +34,16 @@ std::vector<std::size_t> sizes_between(std::size_t least, std::size_t most);
 double algorithm_bandwidth(std::size_t bytes, double seconds);
 double bus_bandwidth(std::size_t bytes, double seconds, int ranks);
 
-// Collective. Sums the first `bytes` of `values`, in turn with `bare`, for about `seconds`.
-// `is_rounded`: the sums are rounded to bfloat16. `touch` is called as it advances.
+struct SumTask {
+  Span<float> buffer;
+  std::size_t bytes = 0;    // summed, from the start of the buffer
+  double seconds = 0;       // about how long to measure
+  bool is_rounded = false;  // the sums are rounded to bfloat16
+  Touch touch;              // called as it advances
+};
+
+// Collective. Sums in turn with `bare`.
 SumTiming time_sums(comm::Communicator& world, comm::Collectives& ours,
-                    const comm::BareAllReduce& bare, Span<float> values, std::size_t bytes,
-                    double seconds, bool is_rounded, const Touch& touch);
+                    const comm::BareAllReduce& bare, const SumTask& task);
 
 }  // namespace tandem::app

@@ -93,8 +93,9 @@ int time_all_reduce(Job& job, const SumRequest& request) {
   std::vector<SumTiming> timings;
   std::uint64_t wrong = 0;
   for (const std::size_t bytes : sizes_between(request.least, request.most)) {
-    timings.push_back(time_sums(job.world, sums.collectives(), bare, all, bytes, request.seconds,
-                                request.as_bf16, [&] { job.touch(); }));
+    timings.push_back(
+        time_sums(job.world, sums.collectives(), bare,
+                  {all, bytes, request.seconds, request.as_bf16, [&] { job.touch(); }}));
     sums.reset_error_feedback();
     wrong += timings.back().wrong;
   }

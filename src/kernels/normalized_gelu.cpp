@@ -38,13 +38,15 @@ TANDEM_CLONES void normalized_gelu(const GeluTables& tables, const std::uint16_t
   }
 }
 
-TANDEM_CLONES void normalized_gelu_gradient(const GeluTables& tables,
-                                            const std::uint16_t* __restrict in,
-                                            const std::uint16_t* __restrict gradient,
-                                            std::size_t pixels, std::size_t channels,
-                                            Normalization to, const float* __restrict mean,
-                                            std::uint16_t* __restrict passed, float* __restrict sum,
-                                            float* __restrict product) {
+TANDEM_CLONES void normalized_gelu_gradient(const GeluTables& tables, LayerGradient layer,
+                                            PixelRows size, Normalization to,
+                                            std::uint16_t* __restrict passed, ChannelSums sums) {
+  const auto [pixels, channels] = size;
+  const std::uint16_t* __restrict in = layer.in;
+  const std::uint16_t* __restrict gradient = layer.gradient;
+  const float* __restrict mean = sums.mean;
+  float* __restrict sum = sums.sum;
+  float* __restrict product = sums.product;
   const float* __restrict slope = tables.slope.data();
   std::int32_t normalized[kChannelsAtOnce];
   for (std::size_t p = 0; p < pixels; ++p) {

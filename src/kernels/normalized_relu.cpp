@@ -34,10 +34,10 @@ TANDEM_CLONES void normalized_relu(const std::uint16_t* __restrict in, std::size
   }
 }
 
-TANDEM_CLONES void pooled_normalized_relu(const std::uint16_t* __restrict in, std::size_t height,
-                                          std::size_t width, std::size_t channels, Normalization to,
-                                          std::uint16_t* __restrict out,
+TANDEM_CLONES void pooled_normalized_relu(const std::uint16_t* __restrict in, ImageSize size,
+                                          Normalization to, std::uint16_t* __restrict out,
                                           std::uint8_t* __restrict argmax) {
+  const auto [height, width, channels] = size;
   const float* __restrict scale = to.scale;
   const float* __restrict shift = to.shift;
   for (std::size_t row = 0; row < height / 2; ++row) {
@@ -67,11 +67,13 @@ TANDEM_CLONES void pooled_normalized_relu(const std::uint16_t* __restrict in, st
   }
 }
 
-TANDEM_CLONES void add_gradient_sums(const std::uint16_t* __restrict in,
-                                     const std::uint16_t* __restrict gradient, std::size_t pixels,
-                                     std::size_t channels, Normalization to,
-                                     const float* __restrict mean, float* __restrict sum,
-                                     float* __restrict product) {
+TANDEM_CLONES void add_gradient_sums(LayerGradient layer, std::size_t pixels, std::size_t channels,
+                                     Normalization to, ChannelSums sums) {
+  const std::uint16_t* __restrict in = layer.in;
+  const std::uint16_t* __restrict gradient = layer.gradient;
+  const float* __restrict mean = sums.mean;
+  float* __restrict sum = sums.sum;
+  float* __restrict product = sums.product;
   const float* __restrict scale = to.scale;
   const float* __restrict shift = to.shift;
   for (std::size_t p = 0; p < pixels; ++p) {
@@ -85,12 +87,15 @@ TANDEM_CLONES void add_gradient_sums(const std::uint16_t* __restrict in,
   }
 }
 
-TANDEM_CLONES void add_pooled_gradient_sums(const std::uint16_t* __restrict in,
-                                            const std::uint16_t* __restrict gradient,
-                                            const std::uint8_t* __restrict argmax,
-                                            std::size_t height, std::size_t width,
-                                            std::size_t channels, const float* __restrict mean,
-                                            float* __restrict sum, float* __restrict product) {
+TANDEM_CLONES void add_pooled_gradient_sums(PooledLayerGradient layer, ImageSize size,
+                                            ChannelSums sums) {
+  const auto [height, width, channels] = size;
+  const std::uint16_t* __restrict in = layer.in;
+  const std::uint16_t* __restrict gradient = layer.gradient;
+  const std::uint8_t* __restrict argmax = layer.argmax;
+  const float* __restrict mean = sums.mean;
+  float* __restrict sum = sums.sum;
+  float* __restrict product = sums.product;
   for (std::size_t row = 0; row < height / 2; ++row) {
     for (std::size_t column = 0; column < width / 2; ++column) {
       const std::uint16_t* p0 = in + (2 * row * width + 2 * column) * channels;
@@ -114,10 +119,11 @@ TANDEM_CLONES void add_pooled_gradient_sums(const std::uint16_t* __restrict in,
   }
 }
 
-TANDEM_CLONES void normalized_gradient(const std::uint16_t* __restrict in,
-                                       const std::uint16_t* __restrict gradient, std::size_t pixels,
+TANDEM_CLONES void normalized_gradient(LayerGradient layer, std::size_t pixels,
                                        std::size_t channels, Normalization to,
                                        Correction correction, std::uint16_t* __restrict out) {
+  const std::uint16_t* __restrict in = layer.in;
+  const std::uint16_t* __restrict gradient = layer.gradient;
   const float* __restrict scale = to.scale;
   const float* __restrict shift = to.shift;
   const float* __restrict slope = correction.slope;
@@ -132,10 +138,13 @@ TANDEM_CLONES void normalized_gradient(const std::uint16_t* __restrict in,
   }
 }
 
-TANDEM_CLONES void pooled_normalized_gradient(
-    const std::uint16_t* __restrict in, const std::uint16_t* __restrict gradient,
-    const std::uint8_t* __restrict argmax, std::size_t height, std::size_t width,
-    std::size_t channels, Normalization to, Correction correction, std::uint16_t* __restrict out) {
+TANDEM_CLONES void pooled_normalized_gradient(PooledLayerGradient layer, ImageSize size,
+                                              Normalization to, Correction correction,
+                                              std::uint16_t* __restrict out) {
+  const auto [height, width, channels] = size;
+  const std::uint16_t* __restrict in = layer.in;
+  const std::uint16_t* __restrict gradient = layer.gradient;
+  const std::uint8_t* __restrict argmax = layer.argmax;
   const float* __restrict scale = to.scale;
   const float* __restrict slope = correction.slope;
   const float* __restrict offset = correction.offset;

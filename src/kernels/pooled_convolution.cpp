@@ -66,8 +66,8 @@ PooledConvolution::PooledConvolution(const PooledConvolutionSizes& sizes, const 
   }
 }
 
-void PooledConvolution::forward(const float* images, const Strides& image_strides,
-                                std::size_t count, float* out, std::uint8_t* argmax) const {
+void PooledConvolution::forward(const Images& images, float* out, std::uint8_t* argmax) const {
+  const Strides& image_strides = images.strides;
   const std::size_t out_width = sizes_.out_width();
   const bool is_narrow = out_width <= kNarrowLanes;
   const std::size_t lanes = is_narrow ? kNarrowLanes : kWideLanes;
@@ -83,10 +83,10 @@ void PooledConvolution::forward(const float* images, const Strides& image_stride
   std::vector<float> results(kFiltersAtOnce * 4 * size);
   std::vector<float> best(size);
   std::vector<std::int32_t> place(size);
-  for (std::size_t image = 0; image < count; ++image) {
+  for (std::size_t image = 0; image < images.count; ++image) {
     for (std::size_t channel = 0; channel < sizes_.channels; ++channel) {
       for (std::size_t row = 0; row < sizes_.height; ++row) {
-        const float* from = images + at(image_strides, image, channel, row, 0);
+        const float* from = images.data + at(image_strides, image, channel, row, 0);
         float* to = &pixels[channel * planes.channel + (row + sizes_.padding) * planes.line];
         float* halves[] = {to, to + half_line};
         const std::size_t half = sizes_.padding / 2;
@@ -120,21 +120,22 @@ void PooledConvolution::forward(const float* images, const Strides& image_stride
 
 std::size_t PooledConvolution::sums_size() const { return sizes_.filters * filter_sums(); }
 
-void PooledConvolution::backward(const float* images, const Strides& image_strides,
-                                 std::size_t count, const float* gradients,
+void PooledConvolution::backward(const Images& images, const float* gradients,
                                  const std::uint8_t* argmax, float* sums,
                                  float* image_gradients) const {
+  const Strides& image_strides = images.strides;
   const std::size_t outputs = sizes_.out_pixels();
   // Values read past a line's last pixel are not used.
   std::vector<float> image(padded_height() * line() + window_line());
   std::vector<float> gradient_of_image(image_gradients != nullptr ? image.size() : 0);
   std::vector<std::uint32_t> place(outputs);
   std::vector<float> chosen(rounded_up(outputs, kWideLanes));
+  const PatchGradients patches{place.data(), chosen.data(), outputs};
   const bool is_interleaved = image_strides.channel == 1 && image_strides.column == sizes_.channels;
-  for (std::size_t i = 0; i < count; ++i) {
+  for (std::size_t i = 0; i < images.count; ++i) {
     for (std::size_t row = 0; row < sizes_.height; ++row) {
       float* to = image.data() + (row + sizes_.padding) * line() + sizes_.padding * sizes_.channels;
-      const float* from = images + at(image_strides, i, 0, row, 0);
+      const float* from = images.data + at(image_strides, i, 0, row, 0);
       if (is_interleaved) {
         std::copy_n(from, sizes_.width * sizes_.channels, to);
       } else {
@@ -151,9 +152,8 @@ void PooledConvolution::backward(const float* images, const Strides& image_strid
     for (std::size_t filter = 0; filter < sizes_.filters; ++filter) {
       float* of_filter = sums + filter * filter_sums();
       choose(argmax + first + filter * outputs, gradients + first + filter * outputs,
-             corners_.data(), outputs, line(), sizes_.channels, place.data(), chosen.data());
-      add_filter_gradient(image.data(), line(), place.data(), chosen.data(), outputs, filter_line(),
-                          of_filter);
+             corners_.data(), line(), sizes_.channels, patches);
+      add_filter_gradient(image.data(), line(), patches, filter_line(), of_filter);
     }
     if (image_gradients == nullptr) continue;
     add_windows(gradients + first, argmax + first, gradient_of_image);
@@ -177,7 +177,7 @@ void PooledConvolution::add_windows(const float* gradients, const std::uint8_t* 
   std::fill(image.begin(), image.end(), 0.0F);
   for (std::size_t k = 0; k < outputs; ++k) {
     std::fill(window.begin(), window.end(), 0.0F);
-    add_to_window(gradients + k, argmax + k, outputs, sizes_.filters, shifted_.data(),
+    add_to_window({gradients + k, argmax + k, outputs, sizes_.filters}, shifted_.data(),
                   window_line(), window.data());
     for (std::size_t row = 0; row <= kSide; ++row) {
       add_line(&window[row * window_line()], window_line(), &image[corners_[k] + row * line()]);

@@ -105,9 +105,11 @@ TANDEM_CLONES void round_line(float* line, std::size_t size) {
 }
 
 TANDEM_CLONES void add_filter_gradient(const float* __restrict image, std::size_t line,
-                                       const std::uint32_t* __restrict place,
-                                       const float* __restrict gradients, std::size_t size,
-                                       std::size_t filter_line, float* __restrict sums) {
+                                       const PatchGradients& patches, std::size_t filter_line,
+                                       float* __restrict sums) {
+  const std::uint32_t* __restrict place = patches.place;
+  const float* __restrict gradients = patches.gradients;
+  const std::size_t size = patches.size;
   using Floats = Vectors<kWideLanes>::Floats;
   float* bias = sums + kSide * filter_line;
   for (std::size_t k = 0; k < size; k += kWideLanes) {
@@ -131,9 +133,11 @@ TANDEM_CLONES void add_filter_gradient(const float* __restrict image, std::size_
 }
 
 TANDEM_CLONES void choose(const std::uint8_t* __restrict argmax, const float* __restrict gradients,
-                          const std::uint32_t* __restrict corner, std::size_t size,
-                          std::size_t line, std::size_t channels, std::uint32_t* __restrict place,
-                          float* __restrict chosen) {
+                          const std::uint32_t* __restrict corner, std::size_t line,
+                          std::size_t channels, const PatchGradients& out) {
+  std::uint32_t* __restrict place = out.place;
+  float* __restrict chosen = out.gradients;
+  const std::size_t size = out.size;
   const auto down = static_cast<std::uint32_t>(line);
   const auto right = static_cast<std::uint32_t>(channels);
   for (std::size_t i = 0; i < size; ++i) {
@@ -143,16 +147,14 @@ TANDEM_CLONES void choose(const std::uint8_t* __restrict argmax, const float* __
   }
 }
 
-TANDEM_CLONES void add_to_window(const float* __restrict gradients,
-                                 const std::uint8_t* __restrict argmax, std::size_t apart,
-                                 std::size_t filters, const float* __restrict shifted,
+TANDEM_CLONES void add_to_window(const PooledPixel& pixel, const float* __restrict shifted,
                                  std::size_t window_line, float* __restrict window) {
   const std::size_t size = kSide * window_line;
-  for (std::size_t filter = 0; filter < filters; ++filter) {
-    const std::uint8_t which = argmax[filter * apart];
+  for (std::size_t filter = 0; filter < pixel.filters; ++filter) {
+    const std::uint8_t which = pixel.argmax[filter * pixel.apart];
     if (which == PooledConvolution::kNone) continue;
-    const float gradient = gradients[filter * apart];
-    const float* from = shifted + ((which & 1U) * filters + filter) * size;
+    const float gradient = pixel.gradients[filter * pixel.apart];
+    const float* from = shifted + ((which & 1U) * pixel.filters + filter) * size;
     float* to = window + (which >> 1U) * window_line;
     for (std::size_t i = 0; i < size; ++i) to[i] += gradient * from[i];
   }

@@ -43,24 +43,35 @@ void split_line(const float* in, std::size_t stride, std::size_t size, float* ev
 // Rounds to bfloat16, in place.
 void round_line(float* line, std::size_t size);
 
-// Of one filter's pooled results: where the patch that each was chosen from begins, given the
-// `corner` of the first of the four, and the gradient that ReLU passes on.
+// The `size` pooled results of one filter. `place`: where the patch begins that the maximum comes
+// from. `gradients`: those that ReLU passes, followed by zeros to a multiple of kWideLanes.
+struct PatchGradients {
+  std::uint32_t* place = nullptr;
+  float* gradients = nullptr;
+  std::size_t size = 0;
+};
+
+// Fills `out`, given the `corner` of the first of the four patches of each result. Patches of two
+// lines are `line` apart, those of two columns `channels`.
 void choose(const std::uint8_t* argmax, const float* gradients, const std::uint32_t* corner,
-            std::size_t size, std::size_t line, std::size_t channels, std::uint32_t* place,
-            float* chosen);
+            std::size_t line, std::size_t channels, const PatchGradients& out);
 
-// Adds what one filter gets from `size` results. Of each, `place` is where its patch begins in
-// `image`, whose lines are `line` apart. `gradients`: followed by zeros to a multiple of
-// kWideLanes. `sums`: 5 x filter_line, a multiple of kWideLanes, and kWideLanes numbers whose sum
-// is the bias's.
-void add_filter_gradient(const float* image, std::size_t line, const std::uint32_t* place,
-                         const float* gradients, std::size_t size, std::size_t filter_line,
-                         float* sums);
+// Adds the gradient of one filter. The lines of `image` are `line` apart. `sums`: 5 x filter_line,
+// a multiple of kWideLanes, and kWideLanes numbers whose sum is the bias's.
+void add_filter_gradient(const float* image, std::size_t line, const PatchGradients& patches,
+                         std::size_t filter_line, float* sums);
 
-// Adds what all filters send back from one pooled pixel. `gradients` and `argmax` of two filters
-// are `apart`; `shifted`: shift x filters x 5 x window_line; `window`: 6 x window_line.
-void add_to_window(const float* gradients, const std::uint8_t* argmax, std::size_t apart,
-                   std::size_t filters, const float* shifted, std::size_t window_line,
+// One pooled pixel. Values of two filters are `apart`.
+struct PooledPixel {
+  const float* gradients = nullptr;
+  const std::uint8_t* argmax = nullptr;
+  std::size_t apart = 0;
+  std::size_t filters = 0;
+};
+
+// Adds the gradients that all filters send back from one pooled pixel. `shifted`: shift x filters x
+// 5 x window_line; `window`: 6 x window_line.
+void add_to_window(const PooledPixel& pixel, const float* shifted, std::size_t window_line,
                    float* window);
 
 // to += from.

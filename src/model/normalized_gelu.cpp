@@ -43,10 +43,10 @@ struct NormalizedGelu : public torch::autograd::Function<NormalizedGelu> {
     GradientSums sums(sizes);
     for_each_image(sizes.images, [&](std::size_t block, std::size_t image) {
       const std::size_t at = image * image_size;
-      kernels::normalized_gelu_gradient(tables->tables, bits_of(x) + at, bits_of(above) + at,
-                                        sizes.pixels(), sizes.channels, factors->normalization(),
-                                        factors->mean.data(), bits_of(of_x) + at, sums.sum(block),
-                                        sums.product(block));
+      kernels::normalized_gelu_gradient(
+          tables->tables, {bits_of(x) + at, bits_of(above) + at}, {sizes.pixels(), sizes.channels},
+          factors->normalization(), bits_of(of_x) + at,
+          {factors->mean.data(), sums.sum(block), sums.product(block)});
     });
     const NormGradients norm = norm_gradients(*factors, sums, sizes);
     for_each_image(sizes.images, [&](std::size_t, std::size_t image) {

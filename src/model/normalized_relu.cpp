@@ -37,7 +37,7 @@ struct NormalizedRelu : public torch::autograd::Function<NormalizedRelu> {
       const std::uint16_t* in = bits_of(x) + image * sizes.pixels() * sizes.channels;
       if (pools) {
         const std::size_t to = image * sizes.pooled_pixels() * sizes.channels;
-        kernels::pooled_normalized_relu(in, sizes.height, sizes.width, sizes.channels,
+        kernels::pooled_normalized_relu(in, {sizes.height, sizes.width, sizes.channels},
                                         factors->normalization(), bits_of(out) + to,
                                         argmax.data_ptr<std::uint8_t>() + to);
       } else {
@@ -67,17 +67,15 @@ struct NormalizedRelu : public torch::autograd::Function<NormalizedRelu> {
 
     GradientSums sums(sizes);
     for_each_image(sizes.images, [&](std::size_t block, std::size_t image) {
-      float* sum = sums.sum(block);
-      float* product = sums.product(block);
+      const kernels::ChannelSums to{factors->mean.data(), sums.sum(block), sums.product(block)};
       const std::uint16_t* in = bits_of(x) + image * in_size;
       const std::uint16_t* gradient = bits_of(above) + image * above_size;
       if (pools) {
-        kernels::add_pooled_gradient_sums(in, gradient, argmaxes + image * above_size, sizes.height,
-                                          sizes.width, channels, factors->mean.data(), sum,
-                                          product);
+        kernels::add_pooled_gradient_sums({in, gradient, argmaxes + image * above_size},
+                                          {sizes.height, sizes.width, channels}, to);
       } else {
-        kernels::add_gradient_sums(in, gradient, sizes.pixels(), channels, factors->normalization(),
-                                   factors->mean.data(), sum, product);
+        kernels::add_gradient_sums({in, gradient}, sizes.pixels(), channels,
+                                   factors->normalization(), to);
       }
     });
 
@@ -88,11 +86,11 @@ struct NormalizedRelu : public torch::autograd::Function<NormalizedRelu> {
       const std::uint16_t* gradient = bits_of(above) + image * above_size;
       std::uint16_t* out = bits_of(of_x) + image * in_size;
       if (pools) {
-        kernels::pooled_normalized_gradient(in, gradient, argmaxes + image * above_size,
-                                            sizes.height, sizes.width, channels,
+        kernels::pooled_normalized_gradient({in, gradient, argmaxes + image * above_size},
+                                            {sizes.height, sizes.width, channels},
                                             factors->normalization(), norm.correction(), out);
       } else {
-        kernels::normalized_gradient(in, gradient, sizes.pixels(), channels,
+        kernels::normalized_gradient({in, gradient}, sizes.pixels(), channels,
                                      factors->normalization(), norm.correction(), out);
       }
     });

@@ -59,7 +59,7 @@ struct ConvolveAndPool : public torch::autograd::Function<ConvolveAndPool> {
     for_each_image_block(size_of(x, 0), [&](std::size_t, std::size_t first, std::size_t images) {
       const kernels::Strides strides = strides_of(x);
       const std::size_t to = first * strides_of(out).item;
-      layer.forward(x.data_ptr<float>() + first * strides.item, strides, images,
+      layer.forward({x.data_ptr<float>() + first * strides.item, strides, images},
                     out.data_ptr<float>() + to, argmax.data_ptr<std::uint8_t>() + to);
     });
     context->save_for_backward({x, filters, bias, argmax});
@@ -88,7 +88,7 @@ struct ConvolveAndPool : public torch::autograd::Function<ConvolveAndPool> {
         size_of(x, 0), [&](std::size_t block, std::size_t first, std::size_t images) {
           const kernels::Strides strides = strides_of(x);
           const std::size_t from = first * strides_of(gradient).item;
-          layer.backward(x.data_ptr<float>() + first * strides.item, strides, images,
+          layer.backward({x.data_ptr<float>() + first * strides.item, strides, images},
                          gradient.data_ptr<float>() + from, argmax.data_ptr<std::uint8_t>() + from,
                          &sums[block * sums_size],
                          of_images.defined()

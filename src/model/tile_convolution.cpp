@@ -42,11 +42,17 @@ bool has_few_pixels(const kernels::ConvolutionSizes& sizes) {
   return sizes.height * sizes.width <= kMaxPixels;
 }
 
+struct TileLayer {
+  std::int64_t stride;
+  std::int64_t padding;
+  bool with_amx;
+};
+
 struct TileConvolution : public torch::autograd::Function<TileConvolution> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& filters,
-                               const c10::optional<torch::Tensor>& bias, std::int64_t stride,
-                               std::int64_t padding, bool with_amx) {
+                               const c10::optional<torch::Tensor>& bias, const TileLayer& layer) {
+    const auto [stride, padding, with_amx] = layer;
     const torch::Tensor rounded = filters.to(torch::kBFloat16);
     context->save_for_backward({x, rounded});
     context->saved_data["stride"] = stride;
@@ -98,7 +104,7 @@ struct TileConvolution : public torch::autograd::Function<TileConvolution> {
       kernels::add_rows(bits_of(above), sizes.images * sizes.out_height() * sizes.out_width(),
                         sizes.filters, of_bias.data_ptr<float>());
     }
-    return {of_x, of_filters, of_bias, torch::Tensor(), torch::Tensor(), torch::Tensor()};
+    return {of_x, of_filters, of_bias, torch::Tensor()};
   }
 };
 
@@ -136,9 +142,9 @@ bool fits_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x
 torch::Tensor convolve_with_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x,
                                   bool with_amx) {
   const auto& options = convolution.options;
-  return TileConvolution::apply(x.to(torch::kBFloat16), convolution.weight,
-                                present(convolution.bias), options.stride()->front(),
-                                padding_of(convolution)->front(), with_amx);
+  return TileConvolution::apply(
+      x.to(torch::kBFloat16), convolution.weight, present(convolution.bias),
+      TileLayer{options.stride()->front(), padding_of(convolution)->front(), with_amx});
 }
 
 }  // namespace tandem::model

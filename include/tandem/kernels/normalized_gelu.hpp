@@ -17,12 +17,14 @@ namespace tandem::kernels {
 void normalized_gelu(const GeluTables& tables, const std::uint16_t* in, std::size_t pixels,
                      std::size_t channels, Normalization to, std::uint16_t* out);
 
-// passed = gradient * gelu'(scale * in + shift), rounded. Adds to each channel's sum, and to the
-// sum of its products with `in` - `mean`.
-void normalized_gelu_gradient(const GeluTables& tables, const std::uint16_t* in,
-                              const std::uint16_t* gradient, std::size_t pixels,
-                              std::size_t channels, Normalization to, const float* mean,
-                              std::uint16_t* passed, float* sum, float* product);
+// The channels of an image or of a part of it.
+struct PixelRows {
+  std::size_t pixels = 0, channels = 0;
+};
+
+// passed = gradient * gelu'(scale * in + shift), rounded, which is added to `sums`.
+void normalized_gelu_gradient(const GeluTables& tables, LayerGradient layer, PixelRows size,
+                              Normalization to, std::uint16_t* passed, ChannelSums sums);
 
 // gradient = scale * gradient + slope * in + offset.
 void correct_gradient(const std::uint16_t* in, std::size_t pixels, std::size_t channels,

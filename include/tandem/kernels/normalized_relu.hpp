@@ -11,6 +11,10 @@
 
 namespace tandem::kernels {
 
+struct ImageSize {
+  std::size_t height = 0, width = 0, channels = 0;
+};
+
 // Mean of each channel and sum of squared deviations, over `pixels` > 0.
 void channel_moments(const std::uint16_t* in, std::size_t pixels, std::size_t channels, float* mean,
                      float* squares);
@@ -26,18 +30,31 @@ void normalized_relu(const std::uint16_t* in, std::size_t pixels, std::size_t ch
 
 // One image; an odd last row or column is ignored. argmax: 2 * row + column of the first maximum
 // (of the last NaN), 4 if none is above 0; one per result.
-void pooled_normalized_relu(const std::uint16_t* in, std::size_t height, std::size_t width,
-                            std::size_t channels, Normalization to, std::uint16_t* out,
-                            std::uint8_t* argmax);
+void pooled_normalized_relu(const std::uint16_t* in, ImageSize size, Normalization to,
+                            std::uint16_t* out, std::uint8_t* argmax);
 
-// Adds for each channel, over the gradients that ReLU passes: their sum, and the sum of their
-// products with `in` - `mean`.
-void add_gradient_sums(const std::uint16_t* in, const std::uint16_t* gradient, std::size_t pixels,
-                       std::size_t channels, Normalization to, const float* mean, float* sum,
-                       float* product);
-void add_pooled_gradient_sums(const std::uint16_t* in, const std::uint16_t* gradient,
-                              const std::uint8_t* argmax, std::size_t height, std::size_t width,
-                              std::size_t channels, const float* mean, float* sum, float* product);
+// The input of the forward pass and the gradient of its result.
+struct LayerGradient {
+  const std::uint16_t* in = nullptr;
+  const std::uint16_t* gradient = nullptr;
+};
+struct PooledLayerGradient {
+  const std::uint16_t* in = nullptr;
+  const std::uint16_t* gradient = nullptr;
+  const std::uint8_t* argmax = nullptr;
+};
+
+// Per channel: the sum of gradients, and the sum of their products with `in` - `mean`.
+struct ChannelSums {
+  const float* mean = nullptr;
+  float* sum = nullptr;
+  float* product = nullptr;
+};
+
+// Adds the gradients that ReLU passes.
+void add_gradient_sums(LayerGradient layer, std::size_t pixels, std::size_t channels,
+                       Normalization to, ChannelSums sums);
+void add_pooled_gradient_sums(PooledLayerGradient layer, ImageSize size, ChannelSums sums);
 
 // out = scale * (gradient that ReLU passes) + slope * in + offset, with slope and offset per
 // channel.
@@ -45,12 +62,9 @@ struct Correction {
   const float* slope = nullptr;
   const float* offset = nullptr;
 };
-void normalized_gradient(const std::uint16_t* in, const std::uint16_t* gradient, std::size_t pixels,
-                         std::size_t channels, Normalization to, Correction correction,
-                         std::uint16_t* out);
-void pooled_normalized_gradient(const std::uint16_t* in, const std::uint16_t* gradient,
-                                const std::uint8_t* argmax, std::size_t height, std::size_t width,
-                                std::size_t channels, Normalization to, Correction correction,
-                                std::uint16_t* out);
+void normalized_gradient(LayerGradient layer, std::size_t pixels, std::size_t channels,
+                         Normalization to, Correction correction, std::uint16_t* out);
+void pooled_normalized_gradient(PooledLayerGradient layer, ImageSize size, Normalization to,
+                                Correction correction, std::uint16_t* out);
 
 }  // namespace tandem::kernels

@@ -36,6 +36,12 @@ struct Strides {
   std::size_t item = 0, channel = 0, row = 0, column = 0;
 };
 
+struct Images {
+  const float* data = nullptr;
+  Strides strides;
+  std::size_t count = 0;
+};
+
 class PooledConvolution {
  public:
   // `bias` may be null. `rounds`: images, filters, bias and results are rounded to bfloat16 as
@@ -48,16 +54,14 @@ class PooledConvolution {
   static constexpr std::uint8_t kNone = 4;
 
   // `out` and `argmax`: count x filters x out_height x out_width.
-  void forward(const float* images, const Strides& image_strides, std::size_t count, float* out,
-               std::uint8_t* argmax) const;
+  void forward(const Images& images, float* out, std::uint8_t* argmax) const;
 
   // The number of floats that backward sums over images for read_sums; initialize them to 0.
   std::size_t sums_size() const;
   // `gradients` and `argmax` have the layout of forward's `out`. `image_gradients`: count x
   // channels x height x width, overwritten; or null.
-  void backward(const float* images, const Strides& image_strides, std::size_t count,
-                const float* gradients, const std::uint8_t* argmax, float* sums,
-                float* image_gradients) const;
+  void backward(const Images& images, const float* gradients, const std::uint8_t* argmax,
+                float* sums, float* image_gradients) const;
   // Writes the gradients of all filters and, unless `bias` is null, of their bias.
   void read_sums(const float* sums, float* filters, const Strides& filter_strides,
                  float* bias) const;

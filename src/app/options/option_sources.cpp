@@ -38,20 +38,19 @@ po::options_description describe(const OptionTable& table) {
 }
 
 // torchrun accepts --batch_size for --batch-size, so its users type it.
-std::string with_dashes(const std::string& argument) {
+std::string with_dashes(std::string argument) {
   if (argument.rfind("--", 0) != 0) return argument;
-  std::string result = argument;
-  const auto end =
-      result.begin() + static_cast<std::ptrdiff_t>(std::min(result.find('='), result.size()));
-  std::replace(result.begin(), end, '_', '-');
-  return result;
+  const std::size_t end = std::min(argument.find('='), argument.size());
+  std::replace(argument.begin(), argument.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');
+  return argument;
 }
 
 // The values of one source, by option name. An option that is given by two of its names is a fault.
 class Layer {
  public:
   // `show`: how the source spells an option's name.
-  explicit Layer(std::string (*show)(const std::string& name)) : show_(show) {}
+  Layer(std::string (*show)(const std::string& name), std::vector<std::string>& faults)
+      : show_(show), faults_(faults) {}
 
   void set(const OptionSpec& spec, const std::string& given, const std::string& value) {
     const std::string& earlier = given_.emplace(spec.name, given).first->second;
@@ -62,13 +61,12 @@ class Layer {
     values_[spec.name] = value;
   }
   const std::map<std::string, std::string>& values() const { return values_; }
-  const std::vector<std::string>& faults() const { return faults_; }
 
  private:
   std::string (*show_)(const std::string& name);
   std::map<std::string, std::string> given_;
   std::map<std::string, std::string> values_;
-  std::vector<std::string> faults_;
+  std::vector<std::string>& faults_;
 };
 
 std::string on_command_line(const std::string& name) { return "--" + name; }
@@ -130,8 +128,7 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
   std::transform(arguments.begin(), end_of_options, std::back_inserter(words), with_dashes);
   const po::options_description description = describe(table);
   CommandLine result;
-  Layer layer(on_command_line);
-  std::vector<std::string> faults;
+  Layer layer(on_command_line, result.faults);
   try {
     // Abbreviations are off: they would change meaning whenever an option is added.
     const auto style = po::command_line_style::allow_long |
@@ -151,10 +148,10 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
         if (allow_positional && (word.rfind('-', 0) != 0 || word == "-")) {
           result.positional.push_back(word);
         } else {
-          faults.push_back("'" + word + "' was not expected; options begin with --");
+          result.faults.push_back("'" + word + "' was not expected; options begin with --");
         }
       } else if (option.unregistered) {
-        faults.push_back(unknown_option(option.string_key, table));
+        result.faults.push_back(unknown_option(option.string_key, table));
       } else {
         store(option, table, layer);
       }
@@ -167,12 +164,10 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
     if (allow_positional) {
       result.positional.push_back(*word);
     } else {
-      faults.push_back("'" + *word + "' was not expected; options begin with --");
+      result.faults.push_back("'" + *word + "' was not expected; options begin with --");
     }
   }
-  faults.insert(faults.end(), layer.faults().begin(), layer.faults().end());
   result.values = layer.values();
-  result.faults = std::move(faults);
   return result;
 }
 
@@ -186,14 +181,13 @@ std::string environment_variable(const std::string& option) {
 
 std::map<std::string, std::string> read_environment(const OptionTable& table,
                                                     std::vector<std::string>& faults) {
-  Layer layer(environment_variable);
+  Layer layer(environment_variable, faults);
   for (const OptionSpec& spec : table) {
     for (const std::string& name : names_of(spec)) {
       const std::string variable = environment_variable(name);
       if (const char* value = std::getenv(variable.c_str())) layer.set(spec, name, value);
     }
   }
-  faults.insert(faults.end(), layer.faults().begin(), layer.faults().end());
   return layer.values();
 }
 
@@ -201,7 +195,8 @@ std::map<std::string, std::string> read_config_file(const OptionTable& table,
                                                     const std::string& path,
                                                     std::vector<std::string>& faults) {
   constexpr std::uint64_t kLargestConfig = std::uint64_t{1} << 16;
-  Layer layer(in_file);
+  std::vector<std::string> twice;
+  Layer layer(in_file, twice);
   if (File::open_for_reading(path).size() > kLargestConfig) {
     faults.push_back(path +
                      ": is larger than 64 KiB, lines of the form name = value were expected");
@@ -227,7 +222,7 @@ std::map<std::string, std::string> read_config_file(const OptionTable& table,
   } catch (const po::error& error) {
     faults.push_back(path + ": " + error.what() + "; lines of the form name = value are expected");
   }
-  for (const std::string& fault : layer.faults()) faults.push_back(path + ": " + fault);
+  for (const std::string& fault : twice) faults.push_back(path + ": " + fault);
   return layer.values();
 }
 

@@ -62,8 +62,8 @@ TEST_F(NormalizedGeluKernels, GradientIsGelusAndItsSumsAreAdded) {
   std::vector<std::uint16_t> expected(in_.size()), found(in_.size());
   gelu_gradient(tables_, normalized_.data(), gradient.data(), expected.data(), expected.size());
   std::vector<float> sum(kChannels, 10), product(kChannels, 20);  // what another image left
-  normalized_gelu_gradient(tables_, in_.data(), gradient.data(), kPixels, kChannels,
-                           normalization(), mean_, found.data(), sum.data(), product.data());
+  normalized_gelu_gradient(tables_, {in_.data(), gradient.data()}, {kPixels, kChannels},
+                           normalization(), found.data(), {mean_, sum.data(), product.data()});
   EXPECT_EQ(found, expected);
   for (std::size_t c = 0; c < kChannels; ++c) {
     double expected_sum = 10, expected_product = 20;

@@ -81,7 +81,7 @@ TEST_F(NormalizedReluKernels, ResultsAreNormalizedAndNotBelowZero) {
 TEST_F(NormalizedReluKernels, PoolsTheFirstOfTheLargest) {
   std::vector<std::uint16_t> out(kPooled * kChannels, 1);
   std::vector<std::uint8_t> argmax(out.size(), 9);
-  pooled_normalized_relu(in_.data(), kHeight, kWidth, kChannels, normalization(), out.data(),
+  pooled_normalized_relu(in_.data(), {kHeight, kWidth, kChannels}, normalization(), out.data(),
                          argmax.data());
   std::size_t none = 0;
   for (std::size_t i = 0; i < out.size(); ++i) {
@@ -108,7 +108,7 @@ TEST_F(NormalizedReluKernels, WhatIsNoNumberIsPassedOn) {
   std::vector<std::uint8_t> argmax(in_.size());
   normalized_relu(in_.data(), kPixels, kChannels, normalization(), out.data());
   EXPECT_TRUE(std::isnan(float_of_bfloat16(out[0])));
-  pooled_normalized_relu(in_.data(), kHeight, kWidth, kChannels, normalization(), out.data(),
+  pooled_normalized_relu(in_.data(), {kHeight, kWidth, kChannels}, normalization(), out.data(),
                          argmax.data());
   EXPECT_TRUE(std::isnan(float_of_bfloat16(out[0])));
   EXPECT_EQ(argmax[0], 0);
@@ -117,10 +117,10 @@ TEST_F(NormalizedReluKernels, WhatIsNoNumberIsPassedOn) {
 TEST_F(NormalizedReluKernels, GradientsPassWhereTheResultIsAboveZero) {
   const std::vector<std::uint16_t> above = quarters(in_.size(), 2);
   float sum[kChannels] = {}, product[kChannels] = {};
-  add_gradient_sums(in_.data(), above.data(), kPixels, kChannels, normalization(), mean_, sum,
-                    product);
+  add_gradient_sums({in_.data(), above.data()}, kPixels, kChannels, normalization(),
+                    {mean_, sum, product});
   std::vector<std::uint16_t> out(in_.size());
-  normalized_gradient(in_.data(), above.data(), kPixels, kChannels, normalization(), correction(),
+  normalized_gradient({in_.data(), above.data()}, kPixels, kChannels, normalization(), correction(),
                       out.data());
   float sums_expected[kChannels] = {}, products_expected[kChannels] = {};
   for (std::size_t i = 0; i < in_.size(); ++i) {
@@ -141,11 +141,12 @@ TEST_F(NormalizedReluKernels, PooledGradientsPassToWhatWasChosen) {
   std::vector<std::uint8_t> argmax(above.size());
   for (std::size_t i = 0; i < argmax.size(); ++i) argmax[i] = static_cast<std::uint8_t>(i * 7 % 5);
   float sum[kChannels] = {}, product[kChannels] = {};
-  add_pooled_gradient_sums(in_.data(), above.data(), argmax.data(), kHeight, kWidth, kChannels,
-                           mean_, sum, product);
+  add_pooled_gradient_sums({in_.data(), above.data(), argmax.data()}, {kHeight, kWidth, kChannels},
+                           {mean_, sum, product});
   std::vector<std::uint16_t> out(in_.size());
-  pooled_normalized_gradient(in_.data(), above.data(), argmax.data(), kHeight, kWidth, kChannels,
-                             normalization(), correction(), out.data());
+  pooled_normalized_gradient({in_.data(), above.data(), argmax.data()},
+                             {kHeight, kWidth, kChannels}, normalization(), correction(),
+                             out.data());
   std::vector<float> passed(in_.size());
   float sums_expected[kChannels] = {}, products_expected[kChannels] = {};
   for (std::size_t i = 0; i < above.size(); ++i) {

@@ -111,11 +111,11 @@ TEST(PooledConvolution, IsItsDefinition) {
     const std::size_t outputs = kImages * s.filters * s.out_pixels();
     std::vector<float> out(outputs);
     std::vector<std::uint8_t> argmax(outputs);
-    layer.forward(images.data(), image_strides, kImages, out.data(), argmax.data());
+    layer.forward({images.data(), image_strides, kImages}, out.data(), argmax.data());
     const std::vector<float> gradients = numbers(outputs, 4);
     std::vector<float> sums(layer.sums_size());
     std::vector<float> of_images(pixels, -1), of_filters(filters.size(), -1), of_bias(bias.size());
-    layer.backward(images.data(), image_strides, kImages, gradients.data(), argmax.data(),
+    layer.backward({images.data(), image_strides, kImages}, gradients.data(), argmax.data(),
                    sums.data(), of_images.data());
     layer.read_sums(sums.data(), of_filters.data(), filter_strides, of_bias.data());
 
@@ -185,11 +185,11 @@ TEST(PooledConvolution, ReadsAndWritesAnyOrderOfDimensions) {
     const PooledConvolution layer(s, filter_data[k], filter_strides[k], nullptr, false);
     out[k].resize(kImages * 4 * s.out_pixels());
     std::vector<std::uint8_t> argmax(out[k].size());
-    layer.forward(image_data[k], image_strides[k], kImages, out[k].data(), argmax.data());
+    layer.forward({image_data[k], image_strides[k], kImages}, out[k].data(), argmax.data());
     std::vector<float> sums(layer.sums_size());
     of_images[k].resize(images.size());
     of_filters[k].resize(filters.size());
-    layer.backward(image_data[k], image_strides[k], kImages, out[k].data(), argmax.data(),
+    layer.backward({image_data[k], image_strides[k], kImages}, out[k].data(), argmax.data(),
                    sums.data(), of_images[k].data());
     layer.read_sums(sums.data(), of_filters[k].data(), filter_strides[k], nullptr);
   }
@@ -212,7 +212,7 @@ TEST(PooledConvolution, RoundsWhatGoesInAndWhatComesOut) {
     const PooledConvolution layer(s, filter.data(), planar(1, kSide, kSide), &bias, rounds);
     float out = 0;
     std::uint8_t argmax = 0;
-    layer.forward(image.data(), planar(1, 6, 6), 1, &out, &argmax);
+    layer.forward({image.data(), planar(1, 6, 6), 1}, &out, &argmax);
     EXPECT_EQ(argmax, 0);
     return out;
   };
@@ -241,9 +241,10 @@ TEST(PooledConvolution, RoundsForGradientsToo) {
                        bool rounds, bool has_image_gradients) {
     const PooledConvolution layer(s, weights.data(), planar(3, kSide, kSide), nullptr, rounds);
     std::vector<float> out(gradients.size()), sums(layer.sums_size()), both(300 + from.size());
-    if (rounds) layer.forward(from.data(), planar(3, 10, 12), kImages, out.data(), argmax.data());
-    layer.backward(from.data(), planar(3, 10, 12), kImages, gradients.data(), argmax.data(),
-                   sums.data(), has_image_gradients ? &both[300] : nullptr);
+    const Images all{from.data(), planar(3, 10, 12), kImages};
+    if (rounds) layer.forward(all, out.data(), argmax.data());
+    layer.backward(all, gradients.data(), argmax.data(), sums.data(),
+                   has_image_gradients ? &both[300] : nullptr);
     layer.read_sums(sums.data(), both.data(), planar(3, kSide, kSide), nullptr);
     return both;
   };
@@ -264,7 +265,7 @@ TEST(PooledConvolution, PassesOnWhatIsNotANumber) {
     const PooledConvolution layer(s, filter.data(), planar(1, kSide, kSide), nullptr, rounds);
     float out = 0;
     std::uint8_t argmax = 0;
-    layer.forward(image.data(), planar(1, 6, 6), 1, &out, &argmax);
+    layer.forward({image.data(), planar(1, 6, 6), 1}, &out, &argmax);
     EXPECT_TRUE(std::isnan(out));
     EXPECT_NE(argmax, PooledConvolution::kNone);
   }
@@ -278,7 +279,7 @@ TEST(PooledConvolution, TakesTheFirstOfEqualsAndNothingBelowZero) {
     const PooledConvolution layer(s, filter.data(), planar(1, kSide, kSide), nullptr, false);
     float out = 7;
     std::uint8_t argmax = 7;
-    layer.forward(image.data(), planar(1, 6, 6), 1, &out, &argmax);
+    layer.forward({image.data(), planar(1, 6, 6), 1}, &out, &argmax);
     EXPECT_EQ(out, value > 0 ? 25 : 0);
     EXPECT_EQ(argmax, value > 0 ? 0 : PooledConvolution::kNone);
   }

@@ -1,0 +1,63 @@
+#!/usr/bin/env python3
+"""The limits of CONTRIBUTING.md on files, functions and parameters, as Universal Ctags sees them."""
+
+import json
+import pathlib
+import subprocess
+import sys
+
+ROOT = pathlib.Path(__file__).parents[2]
+MOST_FILE_LINES = 300
+MOST_FUNCTION_LINES = 60
+MOST_PARAMETERS = 6
+# Functions that hold a table or a script and nothing else.
+TABLES = {"train_option_table", "bash_completion"}
+
+
+def number_of_parameters(signature):
+    """Commas within brackets separate no parameters."""
+    inside = signature[signature.index("(") + 1:signature.rindex(")")].strip()
+    if inside in ("", "void"):
+        return 0
+    depth, commas = 0, 0
+    for letter in inside:
+        depth += letter in "<({["
+        depth -= letter in ">)}]"
+        commas += letter == "," and depth == 0
+    return commas + 1
+
+
+def functions(files):
+    ctags = ["ctags", "--languages=C++", "--kinds-C++=fp", "--fields=+neS", "--output-format=json", "-f", "-"]
+    done = subprocess.run([*ctags, *map(str, files)], capture_output=True, text=True, check=True)
+    for line in done.stdout.splitlines():
+        tag = json.loads(line)
+        if not tag["name"].isupper():  # the use of a macro
+            yield tag
+
+
+def faults(files):
+    for file in files:
+        lines = len(file.read_text().splitlines())
+        if lines > MOST_FILE_LINES:
+            yield f"{file}: {lines} lines; at most {MOST_FILE_LINES}"
+    for tag in functions(files):
+        where = f"{tag['path']}:{tag['line']}: {tag['name']}"
+        lines = tag.get("end", tag["line"]) - tag["line"] + 1
+        if lines > MOST_FUNCTION_LINES and tag["name"] not in TABLES:
+            yield f"{where}: {lines} lines; at most {MOST_FUNCTION_LINES}"
+        parameters = number_of_parameters(tag.get("signature") or "()")
+        if parameters > MOST_PARAMETERS:
+            yield f"{where}: {parameters} parameters; at most {MOST_PARAMETERS}"
+
+
+def main():
+    files = sorted(path for folder in ("src", "include") for path in (ROOT / folder).rglob("*.[ch]pp"))
+    found = list(faults(files))
+    count = sum(1 for _ in functions(files))
+    print(*found, f"{len(files)} files, {count} functions, {len(found)} above a limit", sep="\n")
+    return 1 if found or count < 1000 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
