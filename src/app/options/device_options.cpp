@@ -1,15 +1,12 @@
 #include "device_options.hpp"
 
-#include <algorithm>
-
 namespace tandem::app {
 namespace {
 
 constexpr double kLongestTimeout = 86'400;
 
 bool has(const Options& options, const std::string& name) {
-  return std::any_of(options.table().begin(), options.table().end(),
-                     [&](const OptionSpec& spec) { return spec.name == name; });
+  return find_option(options.table(), name) != nullptr;
 }
 
 comm::DeviceKind to_device(const std::string& name) {

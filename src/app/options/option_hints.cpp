@@ -107,8 +107,7 @@ const char* look_up(const Table& table, const std::string& name) {
 }
 
 bool has(const OptionTable& table, const std::string& name) {
-  return std::any_of(table.begin(), table.end(),
-                     [&](const OptionSpec& spec) { return spec.name == name; });
+  return find_option(table, name) != nullptr;
 }
 
 std::vector<std::string> option_names(const OptionTable& table) {

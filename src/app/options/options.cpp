@@ -97,9 +97,7 @@ double Options::real(const std::string& name, double lowest, double highest) {
 }
 
 std::string Options::choice(const std::string& name) {
-  for (const OptionSpec& spec : table_) {
-    if (spec.name == name) return choice(name, spec.choices);
-  }
+  if (const OptionSpec* spec = find_option(table_, name)) return choice(name, spec->choices);
   throw InternalError("option --" + name + " is in no table");
 }
 
