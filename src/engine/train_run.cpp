@@ -28,7 +28,7 @@
 namespace tandem::app {
 namespace {
 
-constexpr std::size_t kWorstImages = 24;  // that the page shows
+constexpr std::size_t kWorstImages = 24;  // shown on the page
 
 class TrainRun {
  public:
@@ -55,7 +55,7 @@ class TrainRun {
     const RankTable ranks = make_rank_table(job_, device.threads, device.choice.devices);
     announce(inputs, session, device, ranks);
     open_output(start, inputs, session, device, ranks);
-    CheckpointManager checkpoints = manage_checkpoints(start, inputs, session, device);
+    CheckpointManager checkpoints = manage_checkpoints(start, inputs, session);
     const RunEnd end = train(start, inputs, session, device, checkpoints);
     return finish(end, inputs, session);
   }
@@ -67,7 +67,7 @@ class TrainRun {
   void open_output(RunStart& start, const RunInputs& inputs, TrainingSession& session,
                    const RunDevice& device, const RankTable& ranks);
   CheckpointManager manage_checkpoints(const RunStart& start, const RunInputs& inputs,
-                                       TrainingSession& session, const RunDevice& device);
+                                       TrainingSession& session);
   RunEnd train(const RunStart& start, const RunInputs& inputs, TrainingSession& session,
                const RunDevice& device, CheckpointManager& checkpoints);
   int finish(const RunEnd& end, const RunInputs& inputs, TrainingSession& session);
@@ -81,6 +81,7 @@ class TrainRun {
   // On rank 0.
   std::optional<metrics::RunFolder> folder_;
   metrics::Sinks sinks_;
+  std::optional<double> best_accuracy_;  // of an earlier start's best.safetensors
 };
 
 // Prints the summary of a run that has no step left to do.
@@ -132,32 +133,27 @@ void TrainRun::open_output(RunStart& start, const RunInputs& inputs, TrainingSes
                                           inputs.arithmetic, ranks);
         },
         std::move(seen));
-    report_start(start, inputs.arithmetic.steps_per_epoch, session.setup(job_, run_, device),
-                 sinks_, reporting_.quiet);
+    if (run_.train.checkpoint_policy.save_best) {
+      best_accuracy_ = train::CheckpointStore(folder_->checkpoints_path(), touch_).best_accuracy();
+    }
+    report_start(start, inputs.arithmetic.steps_per_epoch, session.setup, sinks_, reporting_.quiet);
   });
 }
 
 CheckpointManager TrainRun::manage_checkpoints(const RunStart& start, const RunInputs& inputs,
-                                               TrainingSession& session, const RunDevice& device) {
+                                               TrainingSession& session) {
   const CheckpointPolicy& policy = run_.train.checkpoint_policy;
   std::map<std::string, std::string> metadata = inputs.description.to_metadata();
   metadata["global_batch"] = std::to_string(inputs.arithmetic.global_batch);
-  metadata.merge(session.setup(job_, run_, device).to_metadata());
+  metadata.merge(session.setup.to_metadata());
   metadata["bucket_mb"] = format_real(run_.train.config.bucket_mb);
   metadata["options"] = options_to_keep(run_.options);
-  CheckpointManager::Earlier earlier;
-  if (start.resumes) earlier.durable = start.state;
-  comm::agree_on_rank_0(job_.world, [&] {
-    if (!policy.save_best) return;
-    earlier.best_accuracy =
-        train::CheckpointStore(folder_->checkpoints_path(), touch_).best_accuracy();
-  });
   return {{job_.world, *session.network, session.arena, *session.optimizer},
           policy,
           boundary_rules_of(policy, inputs.arithmetic, start.state.step, run_.began),
           std::move(metadata),
           {folder_ ? &*folder_ : nullptr, sinks_, touch_},
-          earlier};
+          {best_accuracy_, start.resumes ? std::make_optional(start.state) : std::nullopt}};
 }
 
 RunEnd TrainRun::train(const RunStart& start, const RunInputs& inputs, TrainingSession& session,

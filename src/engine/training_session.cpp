@@ -38,6 +38,17 @@ std::unique_ptr<comm::Watchdog::ConnectionCheck> check_connections(Job& job,
   return std::make_unique<comm::Watchdog::ConnectionCheck>(*watchdog, *device);
 }
 
+ComputeSetup setup_of(const Job& job, const RunRequest& run, const RunDevice& device,
+                      GradientTransport& transport) {
+  return {job.topology.world,
+          device.threads,
+          device.device.is_cpu() ? "cpu" : "cuda",
+          transport.collectives().has_async_progress() ? "nccl" : "mpi",
+          run.train.config.virtual_ranks > 0,
+          transport.algorithm(),
+          run.options.text("grad-dtype")};
+}
+
 data::TrainingPlan plan_of(const TrainRequest& request, const RunInputs& inputs,
                            const RunStart& start) {
   data::TrainingPlan plan =
@@ -73,6 +84,7 @@ TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& star
           make_device_collectives(job, run.train.device, device.choice, device.device)),
       connection_check(check_connections(job, device_collectives.get())),
       transport(job, device_collectives.get(), arena, run.train.config),
+      setup(setup_of(job, run, device, transport)),
       schedule(run.train.config.schedule, inputs.arithmetic.learning_rate,
                inputs.arithmetic.steps_per_epoch, inputs.arithmetic.total_steps),
       transform(transform_of(run.train.config, inputs.images.info())),
@@ -122,17 +134,6 @@ void TrainingSession::choose_bucket_size(Job& job, RunRequest& run, const RunSta
     config.bucket_mb = 0;
   }
   run.options.resolve("bucket-mb", format_real(config.bucket_mb));
-}
-
-ComputeSetup TrainingSession::setup(const Job& job, const RunRequest& run,
-                                    const RunDevice& device) {
-  return {job.topology.world,
-          device.threads,
-          device.device.is_cpu() ? "cpu" : "cuda",
-          transport.collectives().has_async_progress() ? "nccl" : "mpi",
-          run.train.config.virtual_ranks > 0,
-          transport.algorithm(),
-          run.options.text("grad-dtype")};
 }
 
 void TrainingSession::print_forecast(Job& job, const RunRequest& run, const RunInputs& inputs,

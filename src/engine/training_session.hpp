@@ -26,7 +26,6 @@ class TrainingSession {
 
   // How gradients are exchanged, for people.
   std::string describe_exchange() const { return exchange->describe() + transport.describe(); }
-  ComputeSetup setup(const Job& job, const RunRequest& run, const RunDevice& device);
 
   // Collective. Prints what --plan asks for, on rank 0.
   void print_forecast(Job& job, const RunRequest& run, const RunInputs& inputs, const Touch& touch);
@@ -36,6 +35,7 @@ class TrainingSession {
   const std::unique_ptr<comm::Collectives> device_collectives;              // null without GPUs
   const std::unique_ptr<comm::Watchdog::ConnectionCheck> connection_check;  // may be null
   GradientTransport transport;
+  const ComputeSetup setup;
   const train::Schedule schedule;
   const data::Transform transform;
   const data::TrainingPlan plan;
