@@ -87,8 +87,7 @@ TANDEM_CLONES void add_gradient_sums(LayerGradient layer, std::size_t pixels, st
   }
 }
 
-TANDEM_CLONES void add_pooled_gradient_sums(PooledLayerGradient layer, ImageSize size,
-                                            ChannelSums sums) {
+TANDEM_CLONES void add_pooled_gradient_sums(LayerGradient layer, ImageSize size, ChannelSums sums) {
   const auto [height, width, channels] = size;
   const std::uint16_t* __restrict in = layer.in;
   const std::uint16_t* __restrict gradient = layer.gradient;
@@ -138,8 +137,8 @@ TANDEM_CLONES void normalized_gradient(LayerGradient layer, std::size_t pixels,
   }
 }
 
-TANDEM_CLONES void pooled_normalized_gradient(PooledLayerGradient layer, ImageSize size,
-                                              Normalization to, Correction correction,
+TANDEM_CLONES void pooled_normalized_gradient(LayerGradient layer, ImageSize size, Normalization to,
+                                              Correction correction,
                                               std::uint16_t* __restrict out) {
   const auto [height, width, channels] = size;
   const std::uint16_t* __restrict in = layer.in;

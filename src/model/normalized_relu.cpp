@@ -65,16 +65,19 @@ struct NormalizedRelu : public torch::autograd::Function<NormalizedRelu> {
     const std::size_t above_size = pools ? sizes.pooled_pixels() * channels : in_size;
     const std::uint8_t* argmaxes = pools ? argmax.data_ptr<std::uint8_t>() : nullptr;
 
+    const auto layer_of = [&](std::size_t image) {
+      return kernels::LayerGradient{bits_of(x) + image * in_size,
+                                    bits_of(above) + image * above_size,
+                                    pools ? argmaxes + image * above_size : nullptr};
+    };
+    const kernels::ImageSize size{sizes.height, sizes.width, channels};
     GradientSums sums(sizes);
     for_each_image(sizes.images, [&](std::size_t block, std::size_t image) {
       const kernels::ChannelSums to{factors->mean.data(), sums.sum(block), sums.product(block)};
-      const std::uint16_t* in = bits_of(x) + image * in_size;
-      const std::uint16_t* gradient = bits_of(above) + image * above_size;
       if (pools) {
-        kernels::add_pooled_gradient_sums({in, gradient, argmaxes + image * above_size},
-                                          {sizes.height, sizes.width, channels}, to);
+        kernels::add_pooled_gradient_sums(layer_of(image), size, to);
       } else {
-        kernels::add_gradient_sums({in, gradient}, sizes.pixels(), channels,
+        kernels::add_gradient_sums(layer_of(image), sizes.pixels(), channels,
                                    factors->normalization(), to);
       }
     });
@@ -82,15 +85,12 @@ struct NormalizedRelu : public torch::autograd::Function<NormalizedRelu> {
     const NormGradients norm = norm_gradients(*factors, sums, sizes);
     torch::Tensor of_x = torch::empty_like(x);
     for_each_image(sizes.images, [&](std::size_t, std::size_t image) {
-      const std::uint16_t* in = bits_of(x) + image * in_size;
-      const std::uint16_t* gradient = bits_of(above) + image * above_size;
       std::uint16_t* out = bits_of(of_x) + image * in_size;
       if (pools) {
-        kernels::pooled_normalized_gradient({in, gradient, argmaxes + image * above_size},
-                                            {sizes.height, sizes.width, channels},
-                                            factors->normalization(), norm.correction(), out);
+        kernels::pooled_normalized_gradient(layer_of(image), size, factors->normalization(),
+                                            norm.correction(), out);
       } else {
-        kernels::normalized_gradient({in, gradient}, sizes.pixels(), channels,
+        kernels::normalized_gradient(layer_of(image), sizes.pixels(), channels,
                                      factors->normalization(), norm.correction(), out);
       }
     });

@@ -33,12 +33,8 @@ void normalized_relu(const std::uint16_t* in, std::size_t pixels, std::size_t ch
 void pooled_normalized_relu(const std::uint16_t* in, ImageSize size, Normalization to,
                             std::uint16_t* out, std::uint8_t* argmax);
 
-// The input of the forward pass and the gradient of its result.
+// The input of the forward pass, the gradient of its result and, with pooling, its argmax.
 struct LayerGradient {
-  const std::uint16_t* in = nullptr;
-  const std::uint16_t* gradient = nullptr;
-};
-struct PooledLayerGradient {
   const std::uint16_t* in = nullptr;
   const std::uint16_t* gradient = nullptr;
   const std::uint8_t* argmax = nullptr;
@@ -54,7 +50,7 @@ struct ChannelSums {
 // Adds the gradients that ReLU passes.
 void add_gradient_sums(LayerGradient layer, std::size_t pixels, std::size_t channels,
                        Normalization to, ChannelSums sums);
-void add_pooled_gradient_sums(PooledLayerGradient layer, ImageSize size, ChannelSums sums);
+void add_pooled_gradient_sums(LayerGradient layer, ImageSize size, ChannelSums sums);
 
 // out = scale * (gradient that ReLU passes) + slope * in + offset, with slope and offset per
 // channel.
@@ -64,7 +60,7 @@ struct Correction {
 };
 void normalized_gradient(LayerGradient layer, std::size_t pixels, std::size_t channels,
                          Normalization to, Correction correction, std::uint16_t* out);
-void pooled_normalized_gradient(PooledLayerGradient layer, ImageSize size, Normalization to,
+void pooled_normalized_gradient(LayerGradient layer, ImageSize size, Normalization to,
                                 Correction correction, std::uint16_t* out);
 
 }  // namespace tandem::kernels
