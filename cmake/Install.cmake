@@ -1,6 +1,6 @@
 # What `cmake --install` puts where, below its prefix, which may be moved afterwards. Two components:
-#   program  bin/tandem, lib/tandem/libtandem_engine.so, the manual page and completions, recipes, job scripts, data and Python scripts, documentation; what
-#            the Debian package holds
+#   program  bin/tandem, lib/tandem/libtandem_engine.so, the manual page and completions, recipes, job scripts, data and
+#            Python scripts, documentation: the content of the Debian package
 #   library  static libraries, headers and a CMake package, for find_package(tandem) and tandem::train
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)

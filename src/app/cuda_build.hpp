@@ -1,5 +1,5 @@
-// Whether this program was built for GPUs. A file of its own, so that a test can link another
-// answer.
+// The CUDA and libtorch that this program was built with. A file of its own, so that a test can
+// link another answer.
 #pragma once
 
 #include <string>

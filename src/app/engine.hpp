@@ -1,7 +1,7 @@
-// The engine: all that computes with libtorch, in a library of its own that is opened when a
-// command needs a tensor. Loading libtorch takes a third of a second, and help, refusals, data and
-// reports need none of it. What a command asks of the engine is a plain request, which the command
-// line made; the engine's side of each is in src/engine.
+// The engine: all code that computes with libtorch, in a library that is opened when a command
+// needs a tensor. Loading libtorch takes a third of a second; help, refusals, data and reports do
+// without it. A command reads its options into a plain request and passes it to the engine, whose
+// side of each command is in src/engine.
 #pragma once
 
 #include <chrono>
@@ -81,7 +81,7 @@ struct Engine {
   int (*predict)(const PredictRequest&);
   int (*export_model)(const std::string& checkpoint, const std::string& output);
   Json (*inspect_model)(const std::string& path);
-  // A model, a checkpoint or a run folder. `said`: the messages so far, each of which is said once.
+  // A model, a checkpoint or a run folder. `said`: the messages printed so far; none is repeated.
   ExitCode (*verify_model)(const std::string& path, bool run_network, std::set<std::string>& said);
   int (*bench_step)(Job&, const StepRequest&);
   int (*bench_allreduce)(Job&, const SumRequest&);

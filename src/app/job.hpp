@@ -41,7 +41,7 @@ struct Job {
 };
 
 // Collective. Rank 0 reads environment, files and recipe and every rank gets the result; the
-// command lines of all ranks must agree, and so must the versions of program, libtorch and MPI.
+// command lines of all ranks must agree, and so must the versions of program and MPI.
 Options resolve_together(Job& job, const std::string& command, const OptionTable& table,
                          const std::vector<std::string>& arguments);
 

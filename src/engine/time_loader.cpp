@@ -32,10 +32,10 @@ struct Noise {
   }
 };
 
-// Images a second of this rank's loader, of which every batch is taken as soon as it is there.
+// The images/s of this rank's loader when each batch is taken as soon as it is ready.
 double rate_of_loader(Job& job, const LoaderRequest& request, const data::ImagesView& view,
                       const data::Transform& transform) {
-  // Those that the loader has made before the clock runs are none that it made meanwhile.
+  // The clock starts after the batches that the loader prepares ahead.
   constexpr std::uint64_t kFirst = data::BatchLoader::kBatchesAhead + 2;
   data::TrainingPlan plan;
   plan.image_count = static_cast<std::uint32_t>(view.labels.size());

@@ -4,7 +4,7 @@
 
 #include "tandem/core/json.hpp"
 
-// Belongs into the namespace of the struct. nlohmann's NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE does the
+// Use it in the namespace of the struct. nlohmann's NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE does the
 // same for objects that do not keep the order of their members.
 #define TANDEM_JSON_STRUCT(Type, ...)                                                   \
   inline void to_json(::tandem::Json& nlohmann_json_j, const Type& nlohmann_json_t) {   \

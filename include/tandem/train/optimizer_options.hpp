@@ -16,7 +16,8 @@ struct OptimizerOptions {
   double beta1 = 0.9;     // adamw
   double beta2 = 0.999;   // adamw
   double epsilon = 1e-8;  // adamw
-  // muon: the peak rates of what sgd updates beside it, and its Nesterov momentum.
+  // muon: sgd updates the last layer (head) and the biases and norms, at these peak rates and with
+  // this Nesterov momentum.
   double head_rate = 0.67;
   double bias_rate = 0.053;
   double sgd_momentum = 0.85;
