@@ -8,7 +8,8 @@ target_include_directories(tandem_flags INTERFACE ${PROJECT_SOURCE_DIR}/include)
 # No fused multiply-add by contraction: every rank must round alike, whatever instruction set its loops were cloned for.
 target_compile_options(tandem_flags INTERFACE -Wall -Wextra -Wpedantic -Wshadow -ffp-contract=off)
 # For the engine, a library; tests and program share its precompiled header, so all are compiled alike.
-target_compile_options(tandem_flags INTERFACE -fPIC)
+# No function of ours is replaced at run time, so GCC may inline calls as in a program.
+target_compile_options(tandem_flags INTERFACE -fPIC -fno-semantic-interposition)
 # Not with sanitizers: their instrumentation makes GCC warn of what cannot happen.
 if("$ENV{TANDEM_CI}" STREQUAL "1" AND NOT TANDEM_SANITIZE)
   target_compile_options(tandem_flags INTERFACE -Werror)
