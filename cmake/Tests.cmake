@@ -136,7 +136,7 @@ function(tandem_add_program_test label name)
   add_test(NAME ${label}.${name} COMMAND ${ARG_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
   set_tests_properties(${label}.${name} PROPERTIES
     LABELS "${labels}" TIMEOUT 400 FIXTURES_REQUIRED program_data
-    ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT};PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support;TANDEM_TEST_PROGRAM=$<TARGET_FILE:tandem>;TANDEM_TEST_MPIRUN=${mpirun};TANDEM_TEST_DATA=${TANDEM_PROGRAM_DATA};TANDEM_TEST_UNSHARE=${unshare}")
+    ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT};PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support;TANDEM_TEST_PROGRAM=$<TARGET_FILE:tandem>;TANDEM_TEST_KEPT_RANKS=$<TARGET_FILE:kept_ranks>;TANDEM_TEST_MPIRUN=${mpirun};TANDEM_TEST_DATA=${TANDEM_PROGRAM_DATA};TANDEM_TEST_UNSHARE=${unshare}")
 endfunction()
 
 # Hosts of our own making, with another name, other mounts, another /dev/shm: the command that gives a program namespaces

@@ -8,6 +8,8 @@ from tandem import DATA, TandemTest, read_lines
 
 
 class Bench(TandemTest):
+    keeps_ranks = True
+
     def bench(self, ranks, *words):
         json_of = words if "--json" in words else [*words, "--json"]
         done = self.mpirun(ranks, "bench", *json_of)

@@ -9,6 +9,8 @@ from tandem import DATA, TandemTest
 
 
 class Eval(TandemTest):
+    keeps_ranks = True
+
     def test_numbers_do_not_depend_on_the_number_of_ranks(self):
         summary = self.train(2, "a", "--model", "lenet")
         results = [self.evaluate(ranks, "runs/a") for ranks in (1, 2, 3, 4)]

@@ -10,6 +10,8 @@ LONGER = ["--data", DATA, "--model", "mlp", "--global-batch-size", "64", "--lr",
 
 
 class GradDtype(TandemTest):
+    keeps_ranks = True
+
     def losses(self, run_id):
         return [line["loss"] for line in read_lines(self.folder / "runs" / run_id / "metrics.jsonl") if line["event"] == "step"]
 

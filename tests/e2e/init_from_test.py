@@ -11,6 +11,8 @@ STAY = ["--lr", "0", "--max-steps", "1"]
 
 
 class InitFrom(TandemTest):
+    keeps_ranks = True
+
     def setUp(self):
         super().setUp()
         self.first = self.train(2, "first")["weights_sha256"]

@@ -10,6 +10,8 @@ RUN = ["train", "--data", DATA, "--model", "lenet", "--batch-size", "8", "--epoc
 
 
 class Plan(TandemTest):
+    keeps_ranks = True
+
     def plan(self, ranks, *words):
         done = self.mpirun(ranks, *RUN, "--plan", "--json", *words)
         self.assertFalse((self.folder / "runs").exists())

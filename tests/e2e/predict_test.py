@@ -37,6 +37,8 @@ def virtual_peak(command, names, folder):
 
 
 class Predict(TandemTest):
+    keeps_ranks = True
+
     @classmethod
     def setUpClass(cls):
         with h5py.File(DATA, "r") as file:

@@ -10,6 +10,8 @@ PHASES = ["data", "compute", "exchange", "update"]
 
 
 class Profile(TandemTest):
+    keeps_ranks = True
+
     def spans_of(self, run_id, rank):
         trace = json.loads((self.folder / f"runs/{run_id}/traces/rank-{rank:04}.json").read_text())
         names = [event for event in trace["traceEvents"] if event["ph"] == "M"]

@@ -9,6 +9,8 @@ from tandem import DATA, MPIRUN, PROGRAM, QUICK, TandemTest, read_lines
 
 
 class Ranks(TandemTest):
+    keeps_ranks = True
+
     def losses(self, run_id):
         losses = [line["loss"] for line in read_lines(self.folder / "runs" / run_id / "metrics.jsonl")
                   if line["event"] == "step"]

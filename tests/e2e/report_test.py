@@ -32,6 +32,8 @@ def lock(file):
 
 
 class Report(TandemTest):
+    keeps_ranks = True
+
     def run_folder(self, name, ranks=1, **options):
         return RunFolder(self.folder / "runs" / name, ranks, **options)
 
@@ -220,6 +222,8 @@ class Report(TandemTest):
 
 
 class TrainLeaves(TandemTest):
+    keeps_ranks = True
+
     def is_summary_first(self, run_id):
         summary, page = (self.folder / "runs" / run_id / name for name in ("summary.json", "report.html"))
         return summary.stat().st_mtime_ns < page.stat().st_mtime_ns
@@ -284,6 +288,8 @@ class TrainLeaves(TandemTest):
 
 
 class Runs(TandemTest):
+    keeps_ranks = True
+
     def setUp(self):
         super().setUp()
         runs = self.folder / "runs"

@@ -17,6 +17,8 @@ TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64
 
 
 class Resume(TandemTest):
+    keeps_ranks = True
+
     def run_to(self, steps, run_id, *options, ranks=2, code=0):
         return self.mpirun(ranks, *TRAIN, "--run-id", run_id, "--max-steps", steps, "--json", *options, code=code)
 

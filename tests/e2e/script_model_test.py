@@ -23,6 +23,8 @@ def metadata_of(path):
 
 
 class ScriptModel(TandemTest):
+    keeps_ranks = True
+
     def setUp(self):
         super().setUp()
         for path in SCRIPTS.iterdir():

@@ -18,6 +18,8 @@ def state_of(checkpoint):
 
 
 class Validation(TandemTest):
+    keeps_ranks = True
+
     def run_of(self, ranks, run_id, *options, epochs=2):
         self.mpirun(ranks, "train", *EPOCHS, "--epochs", epochs, "--run-id", run_id, "--quiet", *options)
         return self.folder / "runs" / run_id

@@ -8,6 +8,8 @@ import subprocess
 import tempfile
 import unittest
 
+from kept_ranks import run_kept
+
 PROGRAM = os.environ["TANDEM_TEST_PROGRAM"]
 MPIRUN = os.environ["TANDEM_TEST_MPIRUN"].split()
 DATA = os.environ["TANDEM_TEST_DATA"]  # 600 train and 120 test images of the built-in set
@@ -16,22 +18,32 @@ QUICK = ["--data", DATA, "--model", "mlp", "--global-batch-size", "64", "--max-s
 
 
 class TandemTest(unittest.TestCase):
+    # Whether tandem() and mpirun() may run a command on ranks that ran others before.
+    keeps_ranks = False
+
     def setUp(self):
         folder = tempfile.TemporaryDirectory(prefix="tandem-e2e-")
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
     def run_command(self, command, expected_code, environment):
-        done = subprocess.run([str(word) for word in command], cwd=self.folder, text=True, capture_output=True,
-                              env={**os.environ, **environment})
-        self.assertEqual(done.returncode, expected_code, f"{command}\n{done.stdout}\n{done.stderr}")
+        return self.expect(subprocess.run([str(word) for word in command], cwd=self.folder, text=True, capture_output=True,
+                                          env={**os.environ, **environment}), expected_code)
+
+    def expect(self, done, expected_code):
+        self.assertEqual(done.returncode, expected_code, f"{done.args}\n{done.stdout}\n{done.stderr}")
         return done
 
     def tandem(self, *arguments, code=0, environment={}):
-        return self.run_command([PROGRAM, *arguments], code, environment)
+        return self.run_ranks(1, [], arguments, code, environment)
 
     def mpirun(self, ranks, *arguments, code=0, environment={}):
-        return self.run_command([*MPIRUN, "-n", ranks, PROGRAM, *arguments], code, environment)
+        return self.run_ranks(ranks, [*MPIRUN, "-n", ranks], arguments, code, environment)
+
+    def run_ranks(self, ranks, launcher, arguments, code, environment):
+        if self.keeps_ranks and not environment:
+            return self.expect(run_kept(ranks, [str(word) for word in arguments], self.folder, MPIRUN), code)
+        return self.run_command([*launcher, PROGRAM, *arguments], code, environment)
 
     def mpirun_in_shell(self, ranks, script, *arguments, code=0):
         """Every rank runs the script, which finds the command line in "$@"."""
@@ -46,8 +58,8 @@ class TandemTest(unittest.TestCase):
         done = self.mpirun(ranks, "train", *QUICK, "--run-id", run_id, "--quiet", "--json", *options)
         return json.loads(done.stdout.splitlines()[-1])
 
-    def evaluate(self, ranks, checkpoint, *options):
-        done = self.mpirun(ranks, "eval", "--data", DATA, "--checkpoint", checkpoint, "--json", *options)
+    def evaluate(self, ranks, checkpoint, *options, data=DATA):
+        done = self.mpirun(ranks, "eval", "--data", data, "--checkpoint", checkpoint, "--json", *options)
         return json.loads(done.stdout)
 
     def assert_one_error(self, done, *patterns):
