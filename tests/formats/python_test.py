@@ -53,6 +53,8 @@ class Exported(torch.nn.Module):
 
 
 class Python(TandemTest):
+    keeps_ranks = True
+
     def script(self, name, *arguments, code=0):
         """What a program of python/ says of a fault. It runs in this process, because another takes seconds to load torch; as
         users start them, docs/python.md does."""

@@ -75,6 +75,8 @@ def parse_html(path):
 
 
 class RunFiles(TandemTest):
+    keeps_ranks = True
+
     """Of one run, which all tests read."""
 
     @classmethod
@@ -208,6 +210,8 @@ class RunFiles(TandemTest):
 
 
 class Pages(TandemTest):
+    keeps_ranks = True
+
     """report.html by the rules of HTML5. That it is well-formed XML too, e2e.report sees."""
 
     def parse_report(self, *runs):
@@ -237,6 +241,8 @@ class Pages(TandemTest):
 
 
 class Tables(TandemTest):
+    keeps_ranks = True
+
     def test_runs_in_pandas(self):
         RunFolder(self.folder / "runs/a", 2).write_steps(10).write_summary(test_accuracy=0.75)
         RunFolder(self.folder / "runs/b").write_steps(10).write_summary(train_loss=None).write_config(model='a,"b"\n')

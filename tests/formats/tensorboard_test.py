@@ -32,6 +32,8 @@ def tags_with_metadata(path):
 
 
 class TensorBoard(TandemTest):
+    keeps_ranks = True
+
     def load(self):
         read = event_accumulator.EventAccumulator(str(self.folder / "runs/a/tensorboard"), size_guidance=EVERYTHING)
         read.Reload()
