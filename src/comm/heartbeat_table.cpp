@@ -41,8 +41,8 @@ HeartbeatTable::HeartbeatTable(MpiCommunicator& world, MpiCommunicator& node,
   rows_ = std::launder(reinterpret_cast<Row*>(bytes));
 
   // Which ranks share a table is known by the lowest of them.
-  int lowest = rank_;
-  if (memory_.shared()) node.broadcast(Span<int>(&lowest, 1));
+  std::int64_t lowest = rank_;
+  if (memory_.shared()) node.broadcast(Span<std::int64_t>(&lowest, 1));
   std::vector<std::int64_t> tables(static_cast<std::size_t>(world_));
   tables[static_cast<std::size_t>(rank_)] = lowest;
   world.all_reduce(Span<std::int64_t>(tables));

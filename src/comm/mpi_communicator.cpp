@@ -50,33 +50,32 @@ void MpiCommunicator::barrier() { TANDEM_MPI(MPI_Barrier(handle_->mpi)); }
 
 void MpiCommunicator::use_ring_all_reduce(bool along) { handle_->uses_ring = along; }
 
-void MpiCommunicator::do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) {
-  const MPI_Datatype mpi = mpi_type(type);
+void MpiCommunicator::do_all_reduce(Buffer values, Reduction op) {
+  const MPI_Datatype mpi = mpi_type(values.type);
   if (size() == 1) return;  // one rank's sum is what it has
-  for_each_piece(data, count, bytes_of_type(type), piece_, [&](void* at, int n) {
+  for_each_piece(values, piece_, [&](void* at, int n) {
     TANDEM_MPI(MPI_Allreduce(MPI_IN_PLACE, at, n, mpi, mpi_op(op), handle_->mpi));
   });
 }
 
-void MpiCommunicator::do_reduce(void* data, std::size_t count, DataType type, Reduction op,
-                                int root) {
-  for_each_piece(data, count, bytes_of_type(type), piece_, [&](void* at, int n) {
+void MpiCommunicator::do_reduce(Buffer values, Reduction op, int root) {
+  for_each_piece(values, piece_, [&](void* at, int n) {
     const bool here = rank() == root;
-    TANDEM_MPI(MPI_Reduce(here ? MPI_IN_PLACE : at, here ? at : nullptr, n, mpi_type(type),
+    TANDEM_MPI(MPI_Reduce(here ? MPI_IN_PLACE : at, here ? at : nullptr, n, mpi_type(values.type),
                           mpi_op(op), root, handle_->mpi));
   });
 }
 
-void MpiCommunicator::do_broadcast(void* data, std::size_t bytes, int root) {
-  for_each_piece(data, bytes, 1, piece_, [&](void* at, int n) {
+void MpiCommunicator::do_broadcast(Buffer values, int root) {
+  for_each_piece_of_bytes(values, piece_, [&](void* at, int n) {
     TANDEM_MPI(MPI_Bcast(at, n, MPI_BYTE, root, handle_->mpi));
   });
 }
 
-void MpiCommunicator::do_sendrecv(int partner, const void* mine, void* theirs, std::size_t bytes) {
+void MpiCommunicator::do_sendrecv(int partner, const void* mine, Buffer theirs) {
   const auto* from = static_cast<const char*>(mine);
-  for_each_piece(theirs, bytes, 1, piece_, [&](void* at, int n) {
-    const std::ptrdiff_t offset = static_cast<char*>(at) - static_cast<char*>(theirs);
+  for_each_piece_of_bytes(theirs, piece_, [&](void* at, int n) {
+    const std::ptrdiff_t offset = static_cast<char*>(at) - static_cast<char*>(theirs.data);
     TANDEM_MPI(MPI_Sendrecv(from + offset, n, MPI_BYTE, partner, 0, at, n, MPI_BYTE, partner, 0,
                             handle_->mpi, MPI_STATUS_IGNORE));
   });

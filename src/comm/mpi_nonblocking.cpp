@@ -33,32 +33,30 @@ int chunk_count(std::size_t count, int ranks) {
 
 }  // namespace
 
-std::unique_ptr<Request> MpiCommunicator::do_iall_reduce(void* data, std::size_t count,
-                                                         DataType type) {
-  const MPI_Datatype mpi = mpi_type(type);
+std::unique_ptr<Request> MpiCommunicator::do_iall_reduce(Buffer values) {
+  const MPI_Datatype mpi = mpi_type(values.type);
   if (size() == 1) return completed_request();
-  if (size() <= kMaxRanksOfDirectAllReduce && count <= piece_) {
+  if (size() <= kMaxRanksOfDirectAllReduce && values.size <= piece_) {
     const int tag = kFirstTag + 2 * static_cast<int>(handle_->started_all_reduces++ % kMaxInFlight);
     if (handle_->uses_ring) {
-      return std::make_unique<RingAllReduce>(handle_->mpi, data, count, mpi, tag);
+      return std::make_unique<RingAllReduce>(handle_->mpi, values.data, values.size, mpi, tag);
     }
-    return std::make_unique<DirectAllReduce>(handle_->mpi, data, count, mpi, tag);
+    return std::make_unique<DirectAllReduce>(handle_->mpi, values.data, values.size, mpi, tag);
   }
   std::vector<MPI_Request> requests;
-  for_each_piece(data, count, bytes_of_type(type), piece_, [&](void* at, int n) {
+  for_each_piece(values, piece_, [&](void* at, int n) {
     requests.push_back(MPI_REQUEST_NULL);
     TANDEM_MPI(MPI_Iallreduce(MPI_IN_PLACE, at, n, mpi, MPI_SUM, handle_->mpi, &requests.back()));
   });
   return std::make_unique<MpiRequest>(std::move(requests));
 }
 
-std::unique_ptr<Request> MpiCommunicator::do_ireduce(void* data, std::size_t count, DataType type,
-                                                     int root) {
-  const MPI_Datatype mpi = mpi_type(type);
+std::unique_ptr<Request> MpiCommunicator::do_ireduce(Buffer values, int root) {
+  const MPI_Datatype mpi = mpi_type(values.type);
   if (size() == 1) return completed_request();
   const bool here = rank() == root;
   std::vector<MPI_Request> requests;
-  for_each_piece(data, count, bytes_of_type(type), piece_, [&](void* at, int n) {
+  for_each_piece(values, piece_, [&](void* at, int n) {
     requests.push_back(MPI_REQUEST_NULL);
     TANDEM_MPI(MPI_Ireduce(here ? MPI_IN_PLACE : at, here ? at : nullptr, n, mpi, MPI_SUM, root,
                            handle_->mpi, &requests.back()));
@@ -66,36 +64,35 @@ std::unique_ptr<Request> MpiCommunicator::do_ireduce(void* data, std::size_t cou
   return std::make_unique<MpiRequest>(std::move(requests));
 }
 
-std::unique_ptr<Request> MpiCommunicator::do_ibroadcast(void* data, std::size_t bytes, int root) {
+std::unique_ptr<Request> MpiCommunicator::do_ibroadcast(Buffer values, int root) {
   if (size() == 1) return completed_request();
   std::vector<MPI_Request> requests;
-  for_each_piece(data, bytes, 1, piece_, [&](void* at, int n) {
+  for_each_piece_of_bytes(values, piece_, [&](void* at, int n) {
     requests.push_back(MPI_REQUEST_NULL);
     TANDEM_MPI(MPI_Ibcast(at, n, MPI_BYTE, root, handle_->mpi, &requests.back()));
   });
   return std::make_unique<MpiRequest>(std::move(requests));
 }
 
-std::unique_ptr<Request> MpiCommunicator::do_iall_to_all(const void* mine, void* theirs,
-                                                         std::size_t count, DataType type) {
-  const int chunk = chunk_count(count, size());
+std::unique_ptr<Request> MpiCommunicator::do_iall_to_all(const void* mine, Buffer theirs) {
+  const int chunk = chunk_count(theirs.size, size());
   if (size() == 1) {
-    std::memcpy(theirs, mine, count * bytes_of_type(type));
+    std::memcpy(theirs.data, mine, theirs.bytes());
     return completed_request();
   }
-  const MPI_Datatype mpi = mpi_type_of_moved(type);
+  const MPI_Datatype mpi = mpi_type_of_moved(theirs.type);
   std::vector<MPI_Request> requests{MPI_REQUEST_NULL};
-  TANDEM_MPI(MPI_Ialltoall(mine, chunk, mpi, theirs, chunk, mpi, handle_->mpi, &requests.front()));
+  TANDEM_MPI(
+      MPI_Ialltoall(mine, chunk, mpi, theirs.data, chunk, mpi, handle_->mpi, &requests.front()));
   return std::make_unique<MpiRequest>(std::move(requests));
 }
 
-std::unique_ptr<Request> MpiCommunicator::do_iall_gather(void* values, std::size_t count,
-                                                         DataType type) {
-  const int chunk = chunk_count(count, size());
+std::unique_ptr<Request> MpiCommunicator::do_iall_gather(Buffer values) {
+  const int chunk = chunk_count(values.size, size());
   if (size() == 1) return completed_request();
-  const MPI_Datatype mpi = mpi_type_of_moved(type);
+  const MPI_Datatype mpi = mpi_type_of_moved(values.type);
   std::vector<MPI_Request> requests{MPI_REQUEST_NULL};
-  TANDEM_MPI(MPI_Iallgather(MPI_IN_PLACE, chunk, mpi, values, chunk, mpi, handle_->mpi,
+  TANDEM_MPI(MPI_Iallgather(MPI_IN_PLACE, chunk, mpi, values.data, chunk, mpi, handle_->mpi,
                             &requests.front()));
   return std::make_unique<MpiRequest>(std::move(requests));
 }

@@ -64,13 +64,17 @@ inline MPI_Op mpi_op(Reduction reduction) {
 
 // Calls `work(address, count)` for consecutive pieces of at most `piece` elements.
 template <typename Work>
-void for_each_piece(void* data, std::size_t count, std::size_t element_bytes, std::size_t piece,
-                    const Work& work) {
-  auto* at = static_cast<char*>(data);
-  for (std::size_t done = 0; done < count; done += piece) {
-    const std::size_t now = std::min(piece, count - done);
-    work(static_cast<void*>(at + done * element_bytes), static_cast<int>(now));
+void for_each_piece(Buffer values, std::size_t piece, const Work& work) {
+  auto* const first = static_cast<char*>(values.data);
+  for (std::size_t done = 0; done < values.size; done += piece) {
+    const std::size_t now = std::min(piece, values.size - done);
+    work(static_cast<void*>(first + done * bytes_of_type(values.type)), static_cast<int>(now));
   }
+}
+// The same of their bytes.
+template <typename Work>
+void for_each_piece_of_bytes(Buffer values, std::size_t piece, const Work& work) {
+  for_each_piece(Buffer(values.data, values.bytes(), DataType::kByte), piece, work);
 }
 
 class MpiRequest final : public Request {

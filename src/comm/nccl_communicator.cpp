@@ -101,7 +101,7 @@ class NcclCommunicator::Stream {
     check_cuda(*api_, api_->cudaEventRecord(done, stream_), "cudaEventRecord");
     return done;
   }
-  cudaEvent_t iall_reduce(void* data, std::size_t count, DataType type, Reduction op);
+  cudaEvent_t iall_reduce(Buffer values, Reduction op);
   cudaError_t let_compute_wait(cudaEvent_t done) {
     return api_->cudaStreamWaitEvent(compute_, done, 0);
   }
@@ -173,27 +173,26 @@ int NcclCommunicator::rank() const { return stream_->rank(); }
 int NcclCommunicator::size() const { return stream_->size(); }
 void NcclCommunicator::check() { stream_->handle().check(); }
 
-cudaEvent_t NcclCommunicator::Stream::iall_reduce(void* data, std::size_t count, DataType type,
-                                                  Reduction op) {
+cudaEvent_t NcclCommunicator::Stream::iall_reduce(Buffer values, Reduction op) {
   return start("ncclAllReduce", [&](const GpuApi& api, ncclComm_t comm, cudaStream_t stream) {
-    return api.ncclAllReduce(data, data, count, nccl_type(type), nccl_op(op), comm, stream);
+    return api.ncclAllReduce(values.data, values.data, values.size, nccl_type(values.type),
+                             nccl_op(op), comm, stream);
   });
 }
 
-void NcclCommunicator::do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) {
-  InFlight(*stream_, stream_->iall_reduce(data, count, type, op)).wait();
+void NcclCommunicator::do_all_reduce(Buffer values, Reduction op) {
+  InFlight(*stream_, stream_->iall_reduce(values, op)).wait();
 }
 
-std::unique_ptr<Request> NcclCommunicator::do_iall_reduce(void* data, std::size_t count,
-                                                          DataType type) {
-  return std::make_unique<InFlight>(*stream_,
-                                    stream_->iall_reduce(data, count, type, Reduction::kSum));
+std::unique_ptr<Request> NcclCommunicator::do_iall_reduce(Buffer values) {
+  return std::make_unique<InFlight>(*stream_, stream_->iall_reduce(values, Reduction::kSum));
 }
 
-void NcclCommunicator::do_broadcast(void* data, std::size_t bytes, int root) {
+void NcclCommunicator::do_broadcast(Buffer values, int root) {
   const cudaEvent_t done =
       stream_->start("ncclBroadcast", [&](const GpuApi& api, ncclComm_t comm, cudaStream_t stream) {
-        return api.ncclBroadcast(data, data, bytes, ncclUint8, root, comm, stream);
+        return api.ncclBroadcast(values.data, values.data, values.bytes(), ncclUint8, root, comm,
+                                 stream);
       });
   InFlight(*stream_, done).wait();
 }

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <atomic>
-#include <functional>
 
 #include "chunk_partition.hpp"
 #include "memory_file.hpp"
@@ -46,13 +45,6 @@ SharedFloats::~SharedFloats() {
 }
 
 Span<float> SharedFloats::mine() const { return {rank_segments_[rank_], count_}; }
-
-bool SharedFloats::has(Span<const float> values) const {
-  const std::less<const float*> comes_before;  // an order of all pointers, unlike <
-  const Span<float> own = mine();
-  return !comes_before(values.data(), own.data()) &&
-         comes_before(values.data(), own.data() + own.size());
-}
 
 void SharedFloats::sum(Communicator& host, Span<float> values) {
   const auto first = static_cast<std::size_t>(values.data() - mine().data());

@@ -32,10 +32,10 @@ RunConsole::RunConsole(Job& job, const TrainReporting& reporting) {
   } else if (terminal_) {
     progress_ = metrics::ProgressStyle::kLive;
   }
-  int streams = 0;
+  std::int64_t streams = 0;
   if (terminal_ && terminal_->shows_standard_output()) streams += kOutput;
   if (terminal_ && terminal_->shows_standard_error()) streams += kError;
-  job.world.broadcast(Span<int>(&streams, 1));
+  job.world.broadcast(Span<std::int64_t>(&streams, 1));
   share_terminal((streams & kOutput) != 0, (streams & kError) != 0);
 }
 

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <functional>
 #include <utility>
 
 #include "bfloat16_loops.hpp"
-#include "tandem/comm/with_values.hpp"
 
 namespace tandem::train {
 
@@ -14,7 +12,7 @@ using comm::Bfloat16;
 
 Bf16AllReduce::Bf16AllReduce(comm::Collectives& inner, comm::Communicator& scatter,
                              comm::Communicator& gather, Span<float> gradients)
-    : inner_(inner),
+    : ForwardingCollectives(inner),
       scatter_(scatter),
       gather_(gather),
       gradients_(gradients),
@@ -22,10 +20,8 @@ Bf16AllReduce::Bf16AllReduce(comm::Collectives& inner, comm::Communicator& scatt
 
 void Bf16AllReduce::reset_error_feedback() { std::fill(errors_.begin(), errors_.end(), 0.0F); }
 
-bool Bf16AllReduce::is_ours(const void* data, comm::DataType type) const {
-  const std::less_equal<const void*> is_not_after;
-  return size() > 1 && type == comm::DataType::kFloat32 && is_not_after(gradients_.begin(), data) &&
-         !is_not_after(gradients_.end(), data);
+bool Bf16AllReduce::is_ours(comm::Buffer values) const {
+  return size() > 1 && values.begins_in(gradients_);
 }
 
 float* Bf16AllReduce::errors_of(Span<float> values) {
@@ -77,24 +73,16 @@ void Bf16AllReduce::reduce_own_chunk(Span<float> values, Buffers& buffers) {
   }
 }
 
-void Bf16AllReduce::do_all_reduce(void* data, std::size_t count, comm::DataType type,
-                                  comm::Reduction op) {
-  if (is_ours(data, type) && op == comm::Reduction::kSum) {
-    start({static_cast<float*>(data), count})->wait();
-    return;
+void Bf16AllReduce::do_all_reduce(comm::Buffer values, comm::Reduction op) {
+  if (is_ours(values) && op == comm::Reduction::kSum) {
+    start(values.floats())->wait();
+  } else {
+    inner().all_reduce(values, op);
   }
-  comm::with_values(data, count, type, [&](auto values) { inner_.all_reduce(values, op); });
 }
 
-std::unique_ptr<comm::Request> Bf16AllReduce::do_iall_reduce(void* data, std::size_t count,
-                                                             comm::DataType type) {
-  if (is_ours(data, type)) return start({static_cast<float*>(data), count});
-  return comm::with_values(data, count, type,
-                           [&](auto values) { return inner_.iall_reduce(values); });
-}
-
-void Bf16AllReduce::do_broadcast(void* data, std::size_t bytes, int root) {
-  inner_.broadcast(Span<std::uint8_t>(static_cast<std::uint8_t*>(data), bytes), root);
+std::unique_ptr<comm::Request> Bf16AllReduce::do_iall_reduce(comm::Buffer values) {
+  return is_ours(values) ? start(values.floats()) : inner().iall_reduce(values);
 }
 
 }  // namespace tandem::train

@@ -12,14 +12,13 @@ struct BucketTimeline::CompletedRequest final : comm::Request {
   BucketTimeline& times;
 };
 
-std::unique_ptr<comm::Request> BucketTimeline::do_iall_reduce(void*, std::size_t count,
-                                                              comm::DataType type) {
-  started_.push_back({count * comm::bytes_of_type(type), Clock::now()});
+std::unique_ptr<comm::Request> BucketTimeline::do_iall_reduce(comm::Buffer values) {
+  started_.push_back({values.bytes(), Clock::now()});
   return std::make_unique<CompletedRequest>(*this);
 }
 
-void BucketTimeline::do_all_reduce(void*, std::size_t count, comm::DataType type, comm::Reduction) {
-  started_.push_back({count * comm::bytes_of_type(type), Clock::now()});
+void BucketTimeline::do_all_reduce(comm::Buffer values, comm::Reduction) {
+  started_.push_back({values.bytes(), Clock::now()});
   end_step();
 }
 

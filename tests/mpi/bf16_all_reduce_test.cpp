@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "support/mpi_test.hpp"
+#include "tandem/comm/forwarding_collectives.hpp"
 #include "tandem/comm/hierarchical_all_reduce.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/core/random.hpp"
@@ -177,11 +178,9 @@ TEST(HierarchicalBf16AllReduce, AddWithinHostsExactlyAndGiveAllRanksTheSameBits)
 TEST_F(Bf16AllReduceTest, SaysWhatItIs) { EXPECT_EQ(sums_.name(), "mpi as bfloat16"); }
 
 // Adds bfloat16 numbers as NCCL does, on the host: through fp32 over MPI, rounded at the end.
-class AddsBfloat16 final : public comm::Collectives {
+class AddsBfloat16 final : public comm::ForwardingCollectives {
  public:
-  explicit AddsBfloat16(comm::Collectives& mpi) : mpi_(mpi) {}
-  int rank() const override { return mpi_.rank(); }
-  int size() const override { return mpi_.size(); }
+  using ForwardingCollectives::ForwardingCollectives;
   std::string name() const override { return "adder"; }
   std::vector<comm::DataType> types;
 
@@ -190,22 +189,18 @@ class AddsBfloat16 final : public comm::Collectives {
     void wait() override {}
     bool test() override { return true; }
   };
-  void do_all_reduce(void* data, std::size_t count, comm::DataType type, comm::Reduction) override {
-    types.push_back(type);
-    if (type != comm::DataType::kBfloat16) return;
-    auto* values = static_cast<c10::BFloat16*>(data);
-    std::vector<float> wide(values, values + count);
-    mpi_.all_reduce(Span<float>(wide));
+  void do_all_reduce(comm::Buffer buffer, comm::Reduction) override {
+    types.push_back(buffer.type);
+    if (buffer.type != comm::DataType::kBfloat16) return;
+    auto* values = static_cast<c10::BFloat16*>(buffer.data);
+    std::vector<float> wide(values, values + buffer.size);
+    inner().all_reduce(Span<float>(wide));
     std::copy(wide.begin(), wide.end(), values);
   }
-  std::unique_ptr<comm::Request> do_iall_reduce(void* data, std::size_t count,
-                                                comm::DataType type) override {
-    do_all_reduce(data, count, type, comm::Reduction::kSum);
+  std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer buffer) override {
+    do_all_reduce(buffer, comm::Reduction::kSum);
     return std::make_unique<Done>();
   }
-  void do_broadcast(void*, std::size_t, int) override {}
-
-  comm::Collectives& mpi_;
 };
 
 TEST(DeviceBf16AllReduce, SendBfloat16AndKeepWhatRoundingTakes) {

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "support/mpi_test.hpp"
+#include "tandem/comm/forwarding_collectives.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/model/registry.hpp"
 #include "tandem/model/state_dict.hpp"
@@ -21,33 +22,23 @@ constexpr std::chrono::milliseconds kSlowStarted{20};
 
 // MPI with a delay: of the exchange after backward, which every size ends with, in proportion to
 // its bytes, or of each exchange that is started before.
-class Delayed final : public comm::Collectives {
+class Delayed final : public comm::ForwardingCollectives {
  public:
   enum class Slow { kLargeOnes, kStartedOnes };
-  Delayed(comm::Collectives& mpi, Slow slow) : mpi_(mpi), slow_(slow) {}
-  int rank() const override { return mpi_.rank(); }
-  int size() const override { return mpi_.size(); }
+  Delayed(comm::Collectives& mpi, Slow slow) : ForwardingCollectives(mpi), slow_(slow) {}
   std::string name() const override { return "delayed"; }
 
  private:
-  static Span<float> floats(void* data, std::size_t count) {
-    return {static_cast<float*>(data), count};
-  }
-  void do_all_reduce(void* data, std::size_t count, comm::DataType, comm::Reduction) override {
+  void do_all_reduce(comm::Buffer values, comm::Reduction op) override {
     constexpr std::size_t kLarge = 1 << 20;  // floats
-    if (slow_ == Slow::kLargeOnes && count > kLarge) std::this_thread::sleep_for(kSlowLarge);
-    mpi_.all_reduce(floats(data, count));
+    if (slow_ == Slow::kLargeOnes && values.size > kLarge) std::this_thread::sleep_for(kSlowLarge);
+    inner().all_reduce(values, op);
   }
-  std::unique_ptr<comm::Request> do_iall_reduce(void* data, std::size_t count,
-                                                comm::DataType) override {
+  std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer values) override {
     if (slow_ == Slow::kStartedOnes) std::this_thread::sleep_for(kSlowStarted);
-    return mpi_.iall_reduce(floats(data, count));
-  }
-  void do_broadcast(void* data, std::size_t bytes, int root) override {
-    mpi_.broadcast(Span<std::uint8_t>(static_cast<std::uint8_t*>(data), bytes), root);
+    return inner().iall_reduce(values);
   }
 
-  comm::Collectives& mpi_;
   const Slow slow_;
 };
 

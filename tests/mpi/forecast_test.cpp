@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "support/mpi_test.hpp"
+#include "tandem/comm/forwarding_collectives.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/model/registry.hpp"
 #include "tandem/train/shard_reducer.hpp"
@@ -19,27 +20,21 @@ namespace {
 constexpr std::chrono::milliseconds kDelay{30};
 
 // MPI with a delay in every sum: a link that is far slower than the steps.
-class SlowLink final : public comm::Collectives {
+class SlowLink final : public comm::ForwardingCollectives {
  public:
-  explicit SlowLink(comm::Collectives& mpi) : mpi_(mpi) {}
-  int rank() const override { return mpi_.rank(); }
-  int size() const override { return mpi_.size(); }
-  bool is_test_thread_safe() const override { return mpi_.is_test_thread_safe(); }
+  using ForwardingCollectives::ForwardingCollectives;
+  bool is_test_thread_safe() const override { return inner().is_test_thread_safe(); }
   std::string name() const override { return "slow"; }
 
  private:
-  void do_all_reduce(void* data, std::size_t count, comm::DataType, comm::Reduction) override {
+  void do_all_reduce(comm::Buffer values, comm::Reduction op) override {
     std::this_thread::sleep_for(kDelay);
-    mpi_.all_reduce(Span<float>(static_cast<float*>(data), count));
+    inner().all_reduce(values, op);
   }
-  std::unique_ptr<comm::Request> do_iall_reduce(void* data, std::size_t count,
-                                                comm::DataType) override {
+  std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer values) override {
     std::this_thread::sleep_for(kDelay);
-    return mpi_.iall_reduce(Span<float>(static_cast<float*>(data), count));
+    return inner().iall_reduce(values);
   }
-  void do_broadcast(void*, std::size_t, int) override {}
-
-  comm::Collectives& mpi_;
 };
 
 class ForecastTest : public ::testing::Test {

@@ -22,27 +22,26 @@ class LoneCommunicator : public comm::Communicator {
     void wait() override {}
     bool test() override { return true; }
   };
-  void do_all_reduce(void*, std::size_t, comm::DataType, comm::Reduction) override {}
-  std::unique_ptr<comm::Request> do_iall_reduce(void*, std::size_t, comm::DataType) override {
+  void do_all_reduce(comm::Buffer, comm::Reduction) override {}
+  std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer) override {
     return std::make_unique<Done>();
   }
-  void do_reduce(void*, std::size_t, comm::DataType, comm::Reduction, int) override {}
-  void do_broadcast(void*, std::size_t, int) override {}
-  std::unique_ptr<comm::Request> do_ireduce(void*, std::size_t, comm::DataType, int) override {
+  void do_reduce(comm::Buffer, comm::Reduction, int) override {}
+  void do_broadcast(comm::Buffer, int) override {}
+  std::unique_ptr<comm::Request> do_ireduce(comm::Buffer, int) override {
     return std::make_unique<Done>();
   }
-  std::unique_ptr<comm::Request> do_ibroadcast(void*, std::size_t, int) override {
+  std::unique_ptr<comm::Request> do_ibroadcast(comm::Buffer, int) override {
     return std::make_unique<Done>();
   }
-  std::unique_ptr<comm::Request> do_iall_to_all(const void* mine, void* theirs, std::size_t count,
-                                                comm::DataType type) override {
-    std::memcpy(theirs, mine, count * comm::bytes_of_type(type));
+  std::unique_ptr<comm::Request> do_iall_to_all(const void* mine, comm::Buffer theirs) override {
+    std::memcpy(theirs.data, mine, theirs.bytes());
     return std::make_unique<Done>();
   }
-  std::unique_ptr<comm::Request> do_iall_gather(void*, std::size_t, comm::DataType) override {
+  std::unique_ptr<comm::Request> do_iall_gather(comm::Buffer) override {
     return std::make_unique<Done>();
   }
-  void do_sendrecv(int, const void*, void*, std::size_t) override {}
+  void do_sendrecv(int, const void*, comm::Buffer) override {}
   void do_gather(const void* data, std::size_t bytes, void* all,
                  const std::vector<std::int64_t>&) override {
     std::memcpy(all, data, bytes);

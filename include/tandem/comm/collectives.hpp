@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -37,32 +38,31 @@ constexpr std::size_t bytes_of_type(DataType type) {
 // There is no mean: ranks have different shares of the global batch, so each scales its own sum.
 enum class Reduction { kSum, kMin, kMax };
 
-template <typename T>
-constexpr DataType data_type_of();
-template <>
-constexpr DataType data_type_of<std::uint8_t>() {
-  return DataType::kByte;
-}
-template <>
-constexpr DataType data_type_of<float>() {
-  return DataType::kFloat32;
-}
-template <>
-constexpr DataType data_type_of<double>() {
-  return DataType::kFloat64;
-}
-template <>
-constexpr DataType data_type_of<std::int64_t>() {
-  return DataType::kInt64;
-}
-template <>
-constexpr DataType data_type_of<std::uint64_t>() {
-  return DataType::kUint64;
-}
-template <>
-constexpr DataType data_type_of<Bfloat16>() {
-  return DataType::kBfloat16;
-}
+// Values whose type is known at run time, as a buffer of MPI.
+struct Buffer {
+  Buffer(Span<std::uint8_t> bytes) : Buffer(bytes.data(), bytes.size(), DataType::kByte) {}
+  Buffer(Span<float> values) : Buffer(values.data(), values.size(), DataType::kFloat32) {}
+  Buffer(Span<double> values) : Buffer(values.data(), values.size(), DataType::kFloat64) {}
+  Buffer(Span<std::int64_t> values) : Buffer(values.data(), values.size(), DataType::kInt64) {}
+  Buffer(Span<std::uint64_t> values) : Buffer(values.data(), values.size(), DataType::kUint64) {}
+  Buffer(Span<Bfloat16> values) : Buffer(values.data(), values.size(), DataType::kBfloat16) {}
+  Buffer(void* first, std::size_t count, DataType type_of_each)
+      : data(first), size(count), type(type_of_each) {}
+
+  std::size_t bytes() const { return size * bytes_of_type(type); }
+  // Requires kFloat32.
+  Span<float> floats() const { return {static_cast<float*>(data), size}; }
+  // Whether these are floats that begin in `range`.
+  bool begins_in(Span<const float> range) const {
+    const std::less<const void*> is_before;  // an order of all pointers, unlike <
+    return type == DataType::kFloat32 && !is_before(data, range.begin()) &&
+           is_before(data, range.end());
+  }
+
+  void* data;
+  std::size_t size;  // values
+  DataType type;
+};
 
 // A collective in flight, as MPI_Request. Destroy it before the Collectives that started it. Its
 // destructor waits, so that the buffer may be freed after it (on a GPU: in the order of the compute
@@ -92,27 +92,20 @@ class Collectives {
   virtual bool is_test_thread_safe() const { return false; }
 
   // In place: every rank ends with the same bits.
-  template <typename T>
-  void all_reduce(Span<T> values, Reduction reduction = Reduction::kSum) {
-    do_all_reduce(values.data(), values.size(), data_type_of<T>(), reduction);
+  void all_reduce(Buffer values, Reduction reduction = Reduction::kSum) {
+    do_all_reduce(values, reduction);
   }
   // Non-blocking all_reduce() with kSum.
-  template <typename T>
-  std::unique_ptr<Request> iall_reduce(Span<T> values) {
-    return do_iall_reduce(values.data(), values.size(), data_type_of<T>());
-  }
-  template <typename T>
-  void broadcast(Span<T> values, int root = 0) {
-    do_broadcast(values.data(), values.size() * sizeof(T), root);
-  }
+  std::unique_ptr<Request> iall_reduce(Buffer values) { return do_iall_reduce(values); }
+  void broadcast(Buffer values, int root = 0) { do_broadcast(values, root); }
   // Throws if the connection failed since the last call. Any thread, also while another one waits.
   // Does nothing if calls report their failures themselves.
   virtual void check() {}
 
  private:
-  virtual void do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) = 0;
-  virtual std::unique_ptr<Request> do_iall_reduce(void* data, std::size_t count, DataType type) = 0;
-  virtual void do_broadcast(void* data, std::size_t bytes, int root) = 0;
+  virtual void do_all_reduce(Buffer values, Reduction op) = 0;
+  virtual std::unique_ptr<Request> do_iall_reduce(Buffer values) = 0;
+  virtual void do_broadcast(Buffer values, int root) = 0;
 };
 
 }  // namespace tandem::comm

@@ -18,34 +18,26 @@ namespace tandem::comm {
 class Communicator : public Collectives {
  public:
   // In place on `root`; values of other ranks are unchanged.
-  template <typename T>
-  void reduce(Span<T> values, Reduction reduction = Reduction::kSum, int root = 0) {
-    do_reduce(values.data(), values.size(), data_type_of<T>(), reduction, root);
+  void reduce(Buffer values, Reduction reduction = Reduction::kSum, int root = 0) {
+    do_reduce(values, reduction, root);
   }
   // Non-blocking forms of reduce() and broadcast(). MPI matches them in the order of their starts,
   // so calls that depend on the end of others need a communicator of their own (comm/pipeline.hpp).
-  template <typename T>
-  std::unique_ptr<Request> ireduce(Span<T> values, int root = 0) {
-    return do_ireduce(values.data(), values.size(), data_type_of<T>(), root);
-  }
-  template <typename T>
-  std::unique_ptr<Request> ibroadcast(Span<T> values, int root = 0) {
-    return do_ibroadcast(values.data(), values.size() * sizeof(T), root);
+  std::unique_ptr<Request> ireduce(Buffer values, int root = 0) { return do_ireduce(values, root); }
+  std::unique_ptr<Request> ibroadcast(Buffer values, int root = 0) {
+    return do_ibroadcast(values, root);
   }
   // As MPI_Ialltoall, with one equal chunk per rank. Both buffers must live until it completes.
   template <typename T>
   std::unique_ptr<Request> iall_to_all(Span<const T> mine, Span<T> theirs) {
-    return do_iall_to_all(mine.data(), theirs.data(), mine.size(), data_type_of<T>());
+    return do_iall_to_all(mine.data(), theirs);
   }
   // As an in-place MPI_Iallgather: every rank gets chunk r from rank r.
-  template <typename T>
-  std::unique_ptr<Request> iall_gather(Span<T> values) {
-    return do_iall_gather(values.data(), values.size(), data_type_of<T>());
-  }
+  std::unique_ptr<Request> iall_gather(Buffer values) { return do_iall_gather(values); }
   // As MPI_Sendrecv with `partner`, which makes the same call; both buffers have the same size.
   template <typename T>
   void sendrecv(int partner, Span<const T> mine, Span<T> theirs) {
-    do_sendrecv(partner, mine.data(), theirs.data(), mine.size() * sizeof(T));
+    do_sendrecv(partner, mine.data(), theirs);
   }
   virtual void barrier() = 0;
 
@@ -60,15 +52,12 @@ class Communicator : public Collectives {
   std::vector<std::string> gather_strings(const std::string& text);
 
  private:
-  virtual void do_reduce(void* data, std::size_t count, DataType type, Reduction op, int root) = 0;
-  virtual std::unique_ptr<Request> do_ireduce(void* data, std::size_t count, DataType type,
-                                              int root) = 0;
-  virtual std::unique_ptr<Request> do_ibroadcast(void* data, std::size_t bytes, int root) = 0;
-  virtual std::unique_ptr<Request> do_iall_to_all(const void* mine, void* theirs, std::size_t count,
-                                                  DataType type) = 0;
-  virtual std::unique_ptr<Request> do_iall_gather(void* values, std::size_t count,
-                                                  DataType type) = 0;
-  virtual void do_sendrecv(int partner, const void* mine, void* theirs, std::size_t bytes) = 0;
+  virtual void do_reduce(Buffer values, Reduction op, int root) = 0;
+  virtual std::unique_ptr<Request> do_ireduce(Buffer values, int root) = 0;
+  virtual std::unique_ptr<Request> do_ibroadcast(Buffer values, int root) = 0;
+  virtual std::unique_ptr<Request> do_iall_to_all(const void* mine, Buffer theirs) = 0;
+  virtual std::unique_ptr<Request> do_iall_gather(Buffer values) = 0;
+  virtual void do_sendrecv(int partner, const void* mine, Buffer theirs) = 0;
   // Gathers `bytes_of[r]` bytes of each rank r into `all` on rank 0.
   virtual void do_gather(const void* data, std::size_t bytes, void* all,
                          const std::vector<std::int64_t>& bytes_of) = 0;

@@ -4,11 +4,12 @@
 #pragma once
 
 #include "tandem/comm/communicator.hpp"
+#include "tandem/comm/forwarding_collectives.hpp"
 #include "tandem/comm/shared_floats.hpp"
 
 namespace tandem::comm {
 
-class DeterministicAllReduce final : public Collectives {
+class DeterministicAllReduce final : public ForwardingCollectives {
  public:
   // With more ranks each would send too many messages; they use MPI's all-reduce.
   static constexpr int kMaxRanks = 64;
@@ -22,17 +23,13 @@ class DeterministicAllReduce final : public Collectives {
   // inside `floats` uses the shared memory; non-blocking calls use messages, because the shared
   // memory needs barriers.
   DeterministicAllReduce(Communicator& world, SharedFloats* floats)
-      : world_(world), floats_(floats) {}
+      : ForwardingCollectives(world), world_(world), floats_(floats) {}
 
-  int rank() const override { return world_.rank(); }
-  int size() const override { return world_.size(); }
   std::string name() const override;
   bool is_test_thread_safe() const override { return world_.is_test_thread_safe(); }
 
  private:
-  void do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) override;
-  std::unique_ptr<Request> do_iall_reduce(void* data, std::size_t count, DataType type) override;
-  void do_broadcast(void* data, std::size_t bytes, int root) override;
+  void do_all_reduce(Buffer buffer, Reduction op) override;
 
   Communicator& world_;
   SharedFloats* const floats_;

@@ -6,11 +6,12 @@
 #pragma once
 
 #include "tandem/comm/communicator.hpp"
+#include "tandem/comm/forwarding_collectives.hpp"
 #include "tandem/comm/pipeline.hpp"
 
 namespace tandem::comm {
 
-class HierarchicalAllReduce final : public Collectives {
+class HierarchicalAllReduce final : public ForwardingCollectives {
  public:
   // `up` and `down`: two communicators of the ranks of this host, used for this only; their rank 0
   // is the leader. `leaders`: the communicator of the leaders; nullptr on other ranks. Everything
@@ -18,17 +19,13 @@ class HierarchicalAllReduce final : public Collectives {
   HierarchicalAllReduce(Communicator& world, Communicator& up, Communicator& down,
                         Collectives* leaders);
 
-  int rank() const override { return world_.rank(); }
-  int size() const override { return world_.size(); }
-  std::string name() const override { return world_.name() + " in two levels"; }
-  bool is_test_thread_safe() const override { return world_.is_test_thread_safe(); }
+  std::string name() const override { return inner().name() + " in two levels"; }
+  bool is_test_thread_safe() const override { return inner().is_test_thread_safe(); }
 
  private:
-  void do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) override;
-  std::unique_ptr<Request> do_iall_reduce(void* data, std::size_t count, DataType type) override;
-  void do_broadcast(void* data, std::size_t bytes, int root) override;
+  void do_all_reduce(Buffer values, Reduction op) override;
+  std::unique_ptr<Request> do_iall_reduce(Buffer values) override;
 
-  Communicator& world_;
   Communicator& up_;
   Communicator& down_;
   Collectives* const leaders_;

@@ -48,17 +48,15 @@ class MpiCommunicator final : public Communicator {
   struct Handle;
   explicit MpiCommunicator(std::unique_ptr<Handle> handle);
 
-  void do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) override;
-  std::unique_ptr<Request> do_iall_reduce(void* data, std::size_t count, DataType type) override;
-  void do_reduce(void* data, std::size_t count, DataType type, Reduction op, int root) override;
-  void do_broadcast(void* data, std::size_t bytes, int root) override;
-  std::unique_ptr<Request> do_ireduce(void* data, std::size_t count, DataType type,
-                                      int root) override;
-  std::unique_ptr<Request> do_ibroadcast(void* data, std::size_t bytes, int root) override;
-  std::unique_ptr<Request> do_iall_to_all(const void* mine, void* theirs, std::size_t count,
-                                          DataType type) override;
-  std::unique_ptr<Request> do_iall_gather(void* values, std::size_t count, DataType type) override;
-  void do_sendrecv(int partner, const void* mine, void* theirs, std::size_t bytes) override;
+  void do_all_reduce(Buffer values, Reduction op) override;
+  std::unique_ptr<Request> do_iall_reduce(Buffer values) override;
+  void do_reduce(Buffer values, Reduction op, int root) override;
+  void do_broadcast(Buffer values, int root) override;
+  std::unique_ptr<Request> do_ireduce(Buffer values, int root) override;
+  std::unique_ptr<Request> do_ibroadcast(Buffer values, int root) override;
+  std::unique_ptr<Request> do_iall_to_all(const void* mine, Buffer theirs) override;
+  std::unique_ptr<Request> do_iall_gather(Buffer values) override;
+  void do_sendrecv(int partner, const void* mine, Buffer theirs) override;
   void do_gather(const void* data, std::size_t bytes, void* all,
                  const std::vector<std::int64_t>& bytes_of) override;
 

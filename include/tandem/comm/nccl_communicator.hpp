@@ -45,9 +45,9 @@ class NcclCommunicator final : public Collectives {
   class Stream;
   class InFlight;
 
-  void do_all_reduce(void* data, std::size_t count, DataType type, Reduction op) override;
-  std::unique_ptr<Request> do_iall_reduce(void* data, std::size_t count, DataType type) override;
-  void do_broadcast(void* data, std::size_t bytes, int root) override;
+  void do_all_reduce(Buffer values, Reduction op) override;
+  std::unique_ptr<Request> do_iall_reduce(Buffer values) override;
+  void do_broadcast(Buffer values, int root) override;
 
   std::unique_ptr<Stream> stream_;
 };

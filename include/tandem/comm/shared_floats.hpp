@@ -24,8 +24,6 @@ class SharedFloats {
 
   // This rank's array.
   Span<float> mine() const;
-  // Whether `values` begin within mine().
-  bool has(Span<const float> values) const;
   // Collective over the ranks that made it. All-reduces `values`, the same range of mine() on each
   // rank. Each rank adds its chunk in the order of ChunkPartition and writes it into all arrays.
   void sum(Communicator& host, Span<float> values);

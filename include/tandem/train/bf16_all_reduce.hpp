@@ -13,21 +13,20 @@
 #include <vector>
 
 #include "tandem/comm/communicator.hpp"
+#include "tandem/comm/forwarding_collectives.hpp"
 #include "tandem/comm/pipeline.hpp"
 
 namespace tandem::train {
 
-class Bf16AllReduce final : public comm::Collectives {
+class Bf16AllReduce final : public comm::ForwardingCollectives {
  public:
   // `scatter` and `gather`: two communicators of the same ranks, used for this only. `inner`
   // performs all calls that are not fp32 sums within `gradients`, and with one rank all calls.
   Bf16AllReduce(comm::Collectives& inner, comm::Communicator& scatter, comm::Communicator& gather,
                 Span<float> gradients);
 
-  int rank() const override { return inner_.rank(); }
-  int size() const override { return inner_.size(); }
-  std::string name() const override { return inner_.name() + " as bfloat16"; }
-  bool is_test_thread_safe() const override { return inner_.is_test_thread_safe(); }
+  std::string name() const override { return inner().name() + " as bfloat16"; }
+  bool is_test_thread_safe() const override { return inner().is_test_thread_safe(); }
   // Discards the rounding errors of all-reduces that were made for measurement only.
   void reset_error_feedback();
 
@@ -36,18 +35,14 @@ class Bf16AllReduce final : public comm::Collectives {
     std::vector<comm::Bfloat16> outgoing;
     std::vector<comm::Bfloat16> incoming;
   };
-  bool is_ours(const void* data, comm::DataType type) const;
+  bool is_ours(comm::Buffer values) const;
   float* errors_of(Span<float> values);
   std::unique_ptr<comm::Request> start(Span<float> values);
   void reduce_own_chunk(Span<float> values, Buffers& buffers);
 
-  void do_all_reduce(void* data, std::size_t count, comm::DataType type,
-                     comm::Reduction op) override;
-  std::unique_ptr<comm::Request> do_iall_reduce(void* data, std::size_t count,
-                                                comm::DataType type) override;
-  void do_broadcast(void* data, std::size_t bytes, int root) override;
+  void do_all_reduce(comm::Buffer values, comm::Reduction op) override;
+  std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer values) override;
 
-  comm::Collectives& inner_;
   comm::Communicator& scatter_;
   comm::Communicator& gather_;
   const Span<float> gradients_;

@@ -32,11 +32,9 @@ class BucketTimeline final : public comm::Collectives {
   struct CompletedRequest;
   // Called with the last all-reduce of a step, after backward.
   void end_step();
-  void do_all_reduce(void* data, std::size_t count, comm::DataType type,
-                     comm::Reduction op) override;
-  std::unique_ptr<comm::Request> do_iall_reduce(void* data, std::size_t count,
-                                                comm::DataType type) override;
-  void do_broadcast(void*, std::size_t, int) override {}
+  void do_all_reduce(comm::Buffer values, comm::Reduction op) override;
+  std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer values) override;
+  void do_broadcast(comm::Buffer, int) override {}
 
   const int rank_;
   const int size_;

@@ -6,39 +6,30 @@
 // The transport rounds sums in its own way; NCCL rounds after each addition.
 #pragma once
 
-#include "tandem/comm/collectives.hpp"
+#include "tandem/comm/forwarding_collectives.hpp"
 #include "tandem/model/libtorch.hpp"
 
 namespace tandem::train {
 
-class DeviceBf16AllReduce final : public comm::Collectives {
+class DeviceBf16AllReduce final : public comm::ForwardingCollectives {
  public:
   // `gradients`: flat, fp32. `inner` performs all calls that are not fp32 sums within them, and
   // with one rank all calls.
   DeviceBf16AllReduce(comm::Collectives& inner, torch::Tensor gradients);
 
-  int rank() const override { return inner_.rank(); }
-  int size() const override { return inner_.size(); }
-  std::string name() const override { return inner_.name() + " as bfloat16"; }
-  bool has_async_progress() const override { return inner_.has_async_progress(); }
-  void check() override { inner_.check(); }
+  std::string name() const override { return inner().name() + " as bfloat16"; }
+  bool has_async_progress() const override { return inner().has_async_progress(); }
   // Discards the rounding errors of all-reduces that were made for measurement only.
   void reset_error_feedback();
 
  private:
-  class InFlight;
-  bool is_ours(const void* data, comm::DataType type) const;
-  // Rounds the values that begin at `data`.
-  torch::Tensor round(const void* data, std::size_t count);
-  torch::Tensor gradients_at(const void* data, std::size_t count) const;
+  bool is_ours(comm::Buffer values) const;
+  torch::Tensor gradients_at(comm::Buffer values) const;
+  torch::Tensor round(comm::Buffer values);
 
-  void do_all_reduce(void* data, std::size_t count, comm::DataType type,
-                     comm::Reduction op) override;
-  std::unique_ptr<comm::Request> do_iall_reduce(void* data, std::size_t count,
-                                                comm::DataType type) override;
-  void do_broadcast(void* data, std::size_t bytes, int root) override;
+  void do_all_reduce(comm::Buffer values, comm::Reduction op) override;
+  std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer values) override;
 
-  comm::Collectives& inner_;
   const torch::Tensor gradients_;
   const torch::Tensor errors_;
 };

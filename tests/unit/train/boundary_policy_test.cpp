@@ -145,9 +145,9 @@ class SecondOfTwo final : public testing::LoneCommunicator {
   int rank() const override { return 1; }
 
  protected:
-  void do_all_reduce(void* value, std::size_t, comm::DataType, comm::Reduction kind) override {
+  void do_all_reduce(comm::Buffer value, comm::Reduction kind) override {
     EXPECT_EQ(kind, comm::Reduction::kMax);
-    auto* mine = static_cast<std::int64_t*>(value);
+    auto* mine = static_cast<std::int64_t*>(value.data);
     *mine = std::max(*mine, first_);
   }
 

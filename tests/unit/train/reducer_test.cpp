@@ -58,13 +58,12 @@ class RecordingCommunicator final : public testing::LoneCommunicator {
   std::vector<std::pair<const float*, std::size_t>> started;
 
  private:
-  void do_all_reduce(void* data, std::size_t count, comm::DataType, comm::Reduction) override {
-    started.emplace_back(static_cast<const float*>(data), count);
+  void do_all_reduce(comm::Buffer values, comm::Reduction) override {
+    started.emplace_back(values.floats().data(), values.size);
   }
-  std::unique_ptr<comm::Request> do_iall_reduce(void* data, std::size_t count,
-                                                comm::DataType type) override {
-    started.emplace_back(static_cast<const float*>(data), count);
-    return LoneCommunicator::do_iall_reduce(data, count, type);
+  std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer values) override {
+    started.emplace_back(values.floats().data(), values.size);
+    return LoneCommunicator::do_iall_reduce(values);
   }
 };
 
@@ -133,7 +132,7 @@ class DeviceLikeCommunicator final : public testing::LoneCommunicator {
     bool test() override { return false; }
     int& waits;
   };
-  std::unique_ptr<comm::Request> do_iall_reduce(void*, std::size_t, comm::DataType) override {
+  std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer) override {
     return std::make_unique<Enqueued>(waits);
   }
 };
@@ -185,10 +184,10 @@ class BackgroundCommunicator final : public testing::LoneCommunicator {
     BackgroundCommunicator& comm;
     int left;
   };
-  std::unique_ptr<comm::Request> do_iall_reduce(void*, std::size_t count, comm::DataType) override {
+  std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer values) override {
     const Enter enter(*this);
     std::this_thread::sleep_for(std::chrono::milliseconds(1));  // five times between two calls
-    started.push_back(count);
+    started.push_back(values.size);
     return std::make_unique<Slow>(*this);
   }
 };
