@@ -9,46 +9,45 @@
 
 namespace tandem::comm {
 
-MpiCommunicator::MpiCommunicator(std::unique_ptr<Handle> handle) : handle_(std::move(handle)) {}
+MpiCommunicator::MpiCommunicator(std::unique_ptr<Handle> handle, std::size_t piece)
+    : handle_(std::move(handle)), piece_(piece) {}
 MpiCommunicator::~MpiCommunicator() = default;
 MpiCommunicator::MpiCommunicator(MpiCommunicator&&) noexcept = default;
 
 MpiCommunicator MpiCommunicator::world() {
   MPI_Comm mpi = MPI_COMM_NULL;
   TANDEM_MPI(MPI_Comm_dup(MPI_COMM_WORLD, &mpi));
-  return MpiCommunicator(std::make_unique<Handle>(mpi));
+  return {std::make_unique<Handle>(mpi), kMaxPiece};
 }
 
 MpiCommunicator MpiCommunicator::self() {
   MPI_Comm mpi = MPI_COMM_NULL;
   TANDEM_MPI(MPI_Comm_dup(MPI_COMM_SELF, &mpi));
-  return MpiCommunicator(std::make_unique<Handle>(mpi));
+  return {std::make_unique<Handle>(mpi), kMaxPiece};
 }
 
 MpiCommunicator MpiCommunicator::node() const {
   MPI_Comm mpi = MPI_COMM_NULL;
   TANDEM_MPI(MPI_Comm_split_type(handle_->mpi, MPI_COMM_TYPE_SHARED, rank(), MPI_INFO_NULL, &mpi));
-  return MpiCommunicator(std::make_unique<Handle>(mpi));
+  return {std::make_unique<Handle>(mpi), piece_};
 }
 
 MpiCommunicator MpiCommunicator::duplicate() const {
   MPI_Comm mpi = MPI_COMM_NULL;
   TANDEM_MPI(MPI_Comm_dup(handle_->mpi, &mpi));
-  return MpiCommunicator(std::make_unique<Handle>(mpi));
+  return {std::make_unique<Handle>(mpi), piece_};
 }
 
 MpiCommunicator MpiCommunicator::split(int color) const {
   MPI_Comm mpi = MPI_COMM_NULL;
   TANDEM_MPI(MPI_Comm_split(handle_->mpi, color, rank(), &mpi));
-  return MpiCommunicator(std::make_unique<Handle>(mpi));
+  return {std::make_unique<Handle>(mpi), piece_};
 }
 
 int MpiCommunicator::rank() const { return handle_->rank; }
 int MpiCommunicator::size() const { return handle_->size; }
 bool MpiCommunicator::is_test_thread_safe() const { return Runtime::allows_threads(); }
 void MpiCommunicator::barrier() { TANDEM_MPI(MPI_Barrier(handle_->mpi)); }
-
-void MpiCommunicator::use_ring_all_reduce(bool along) { handle_->uses_ring = along; }
 
 void MpiCommunicator::do_all_reduce(Buffer values, Reduction op) {
   const MPI_Datatype mpi = mpi_type(values.type);

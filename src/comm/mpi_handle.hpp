@@ -31,7 +31,6 @@ struct MpiCommunicator::Handle {
   int rank = 0;
   int size = 1;
   unsigned started_all_reduces = 0;
-  bool uses_ring = false;
 };
 
 }  // namespace tandem::comm

@@ -4,10 +4,9 @@
 #include <string>
 #include <utility>
 
-#include "direct_all_reduce.hpp"
+#include "allreduce/chunked_all_reduce.hpp"
 #include "mpi_handle.hpp"
 #include "mpi_values.hpp"
-#include "ring_all_reduce.hpp"
 
 namespace tandem::comm {
 namespace {
@@ -33,15 +32,13 @@ int chunk_count(std::size_t count, int ranks) {
 
 }  // namespace
 
-std::unique_ptr<Request> MpiCommunicator::do_iall_reduce(Buffer values) {
+std::unique_ptr<Request> MpiCommunicator::iall_reduce_along(Route route, Buffer values) {
   const MPI_Datatype mpi = mpi_type(values.type);
   if (size() == 1) return completed_request();
-  if (size() <= kMaxRanksOfDirectAllReduce && values.size <= piece_) {
+  if (size() <= kMaxRanksOfChunkedAllReduce && values.size <= piece_) {
     const int tag = kFirstTag + 2 * static_cast<int>(handle_->started_all_reduces++ % kMaxInFlight);
-    if (handle_->uses_ring) {
-      return std::make_unique<RingAllReduce>(handle_->mpi, values.data, values.size, mpi, tag);
-    }
-    return std::make_unique<DirectAllReduce>(handle_->mpi, values.data, values.size, mpi, tag);
+    return (route == Route::kRing ? start_ring_all_reduce : start_direct_all_reduce)(handle_->mpi,
+                                                                                     values, tag);
   }
   std::vector<MPI_Request> requests;
   for_each_piece(values, piece_, [&](void* at, int n) {

@@ -2,6 +2,7 @@
 
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/train/device_bf16_all_reduce.hpp"
 
 namespace tandem::app {
 
@@ -18,13 +19,12 @@ GradientTransport::GradientTransport(Job& job, comm::Collectives* device,
     if (on_cpu || algorithm_ == comm::AllReduceAlgorithm::kFlat) return;
     throw UsageError("--all-reduce two-level: is for ranks on CPUs; NCCL knows of hosts by itself");
   });
-  if (on_cpu) {
-    cpu_all_reduce_.emplace(job, arena.gradients(), algorithm_, as_bf16_);
-    if (const auto& shared = cpu_all_reduce_->shared_memory()) {
-      arena.move_gradients({shared, shared->mine().data()});
-    }
-  } else if (device == nullptr) {
-    cpu_all_reduce_.emplace(job, Span<float>(), algorithm_, false);  // one rank on a GPU
+  if (device == nullptr) {
+    // Without a device one rank may compute on a GPU, whose gradients stay there.
+    comm::AllReduce made = comm::make_all_reduce(
+        job.world, job.node, on_cpu ? arena.gradients() : Span<float>(), {algorithm_, as_bf16_});
+    all_reduce_ = std::move(made.collectives);
+    if (made.shared_gradients) arena.move_gradients(made.shared_gradients);
   } else if (as_bf16_) {
     comm::agree(job.world, job.topology.host, [&] {
       if (device->has_async_progress()) return;
@@ -32,18 +32,8 @@ GradientTransport::GradientTransport(Job& job, comm::Collectives* device,
           "--grad-dtype bf16: gradients of GPUs that travel by MPI are summed in fp32; leave it "
           "out, or give --backend nccl");
     });
-    device_all_reduce_.emplace(*device, arena.flat_gradients());
+    all_reduce_ = std::make_unique<train::DeviceBf16AllReduce>(*device, arena.flat_gradients());
   }
-}
-
-comm::Collectives& GradientTransport::collectives() {
-  if (device_all_reduce_) return *device_all_reduce_;
-  return cpu_all_reduce_ ? cpu_all_reduce_->collectives() : *device_;
-}
-
-void GradientTransport::reset_error_feedback() {
-  if (cpu_all_reduce_) cpu_all_reduce_->reset_error_feedback();
-  if (device_all_reduce_) device_all_reduce_->reset_error_feedback();
 }
 
 std::string GradientTransport::describe() const {

@@ -3,13 +3,12 @@
 // bfloat16.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 
-#include "cpu_all_reduce.hpp"
 #include "job.hpp"
+#include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/train/config.hpp"
-#include "tandem/train/device_bf16_all_reduce.hpp"
 #include "tandem/train/parameter_arena.hpp"
 
 namespace tandem::app {
@@ -21,9 +20,7 @@ class GradientTransport {
   GradientTransport(Job& job, comm::Collectives* device, train::ParameterArena& arena,
                     const train::TrainConfig& config);
 
-  comm::Collectives& collectives();
-  // Call it after steps that were made for measurement only.
-  void reset_error_feedback();
+  comm::Collectives& collectives() { return all_reduce_ ? *all_reduce_ : *device_; }
   // "flat", "two-level"
   std::string algorithm() const { return comm::all_reduce_algorithm_name(algorithm_); }
   // ", sent as bfloat16: …", a note for the user; may be empty.
@@ -33,8 +30,7 @@ class GradientTransport {
   bool as_bf16_ = false;
   const comm::AllReduceAlgorithm algorithm_;
   comm::Collectives* const device_;
-  std::optional<CpuAllReduce> cpu_all_reduce_;
-  std::optional<train::DeviceBf16AllReduce> device_all_reduce_;
+  std::unique_ptr<comm::Collectives> all_reduce_;  // null: that of the device
 };
 
 }  // namespace tandem::app

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <vector>
 
-#include "tandem/comm/bare_all_reduce.hpp"
 #include "tandem/comm/communicator.hpp"
 #include "tandem/core/span.hpp"
 #include "tandem/core/touch.hpp"
@@ -42,8 +41,7 @@ struct SumTask {
   Touch touch;              // called as it advances
 };
 
-// Collective. Sums in turn with `bare`.
-SumTiming time_sums(comm::Communicator& world, comm::Collectives& ours,
-                    const comm::BareAllReduce& bare, const SumTask& task);
+// Collective. Sums in turn with `world`, whose all-reduce is MPI_Allreduce.
+SumTiming time_sums(comm::Communicator& world, comm::Collectives& ours, const SumTask& task);
 
 }  // namespace tandem::app

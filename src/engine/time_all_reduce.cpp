@@ -1,10 +1,10 @@
 // The engine of tandem bench allreduce: times the all-reduce of gradients, and MPI's beside it.
 #include <algorithm>
 
-#include "cpu_all_reduce.hpp"
 #include "entry.hpp"
 #include "sum_timing.hpp"
 #include "tandem/comm/agree.hpp"
+#include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
@@ -87,20 +87,21 @@ void print_sums(const Job& job, const SumRequest& request, const std::string& tr
 int time_all_reduce(Job& job, const SumRequest& request) {
   std::vector<float> values;
   comm::agree(job.world, job.topology.host, [&] { values.resize(request.most / sizeof(float)); });
-  CpuAllReduce sums(job, Span<float>(values), request.algorithm, request.as_bf16);
-  const Span<float> all = sums.shared_memory() ? sums.shared_memory()->mine() : Span<float>(values);
-  const comm::BareAllReduce bare(job.world);
+  const comm::AllReduce made = comm::make_all_reduce(job.world, job.node, Span<float>(values),
+                                                     {request.algorithm, request.as_bf16});
+  comm::Collectives& sums = *made.collectives;
+  float* const first = made.shared_gradients ? made.shared_gradients.get() : values.data();
   std::vector<SumTiming> timings;
   std::uint64_t wrong = 0;
   for (const std::size_t bytes : sizes_between(request.least, request.most)) {
-    timings.push_back(
-        time_sums(job.world, sums.collectives(), bare,
-                  {all, bytes, request.seconds, request.as_bf16, [&] { job.touch(); }}));
+    timings.push_back(time_sums(
+        job.world, sums,
+        {{first, values.size()}, bytes, request.seconds, request.as_bf16, [&] { job.touch(); }}));
     sums.reset_error_feedback();
     wrong += timings.back().wrong;
   }
   comm::agree_on_rank_0(job.world, [&] {
-    print_sums(job, request, sums.collectives().name(), timings);
+    print_sums(job, request, sums.name(), timings);
     if (wrong == 0) return;
     throw DisagreementError("bench allreduce: " + format_count(static_cast<std::int64_t>(wrong)) +
                             " values of all ranks are not the sum that was expected; the network "

@@ -92,7 +92,7 @@ TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& star
   const train::TrainConfig& config = run.train.config;
   train::broadcast_weights(job.world, arena, *network);
   choose_bucket_size(job, run, start, inputs);
-  transport.reset_error_feedback();
+  transport.collectives().reset_error_feedback();
   exchange = make_exchange(job, config, arena, *network, transport.collectives());
   optimizer = make_optimizer_of(config, inputs.arithmetic, arena, *network);
   restore_state(job, start, *network, arena, *optimizer);

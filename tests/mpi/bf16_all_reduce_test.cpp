@@ -1,6 +1,6 @@
 // That gradients which travel as bfloat16 are summed alike on all ranks, rounded as is said, and
 // that over steps nothing of them is lost.
-#include "tandem/train/bf16_all_reduce.hpp"
+#include "allreduce/bf16_all_reduce.hpp"
 
 #include <gtest/gtest.h>
 
@@ -12,9 +12,9 @@
 #include <utility>
 #include <vector>
 
+#include "allreduce/hierarchical_all_reduce.hpp"
 #include "support/mpi_test.hpp"
 #include "tandem/comm/forwarding_collectives.hpp"
-#include "tandem/comm/hierarchical_all_reduce.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/model/libtorch.hpp"
@@ -46,10 +46,8 @@ class Bf16AllReduceTest : public ::testing::Test {
   void sum() { sums_.all_reduce(Span<float>(gradients_)); }
 
   comm::MpiCommunicator world_ = comm::MpiCommunicator::world();
-  comm::MpiCommunicator scatter_ = world_.duplicate();
-  comm::MpiCommunicator gather_ = world_.duplicate();
   std::vector<float> gradients_ = std::vector<float>(kSize);
-  Bf16AllReduce sums_{world_, scatter_, gather_, Span<float>(gradients_)};
+  comm::Bf16AllReduce sums_{world_, Span<float>(gradients_)};
 };
 
 TEST_F(Bf16AllReduceTest, RoundsWhatEachBringsAddsInFp32InRankOrderAndRoundsTheSum) {
@@ -140,15 +138,9 @@ TEST_F(Bf16AllReduceTest, LeavesOtherSumsToMpi) {
 // Hosts of two ranks, made up of this host's: fp32 within each, bfloat16 between.
 TEST(HierarchicalBf16AllReduce, AddWithinHostsExactlyAndGiveAllRanksTheSameBits) {
   auto world = comm::MpiCommunicator::world();
-  auto up = world.split(world.rank() / 2);
-  auto down = up.duplicate();
-  const bool leads = up.rank() == 0;
-  auto leaders = world.split(leads ? 0 : 1);
-  auto scatter = leaders.duplicate();
-  auto gather = leaders.duplicate();
+  auto node = world.split(world.rank() / 2);
   std::vector<float> gradients(3001);
-  Bf16AllReduce between(leaders, scatter, gather, Span<float>(gradients));
-  comm::HierarchicalAllReduce sums(world, up, down, leads ? &between : nullptr);
+  comm::HierarchicalAllReduce sums(world, node, Span<float>(gradients));
   for (int step = 0; step < 3; ++step) {
     for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = number(world.rank(), 0, i);
     std::vector<std::unique_ptr<comm::Request>> requests;

@@ -3,7 +3,6 @@
 #include "check_mpi.hpp"
 #include "collectives_conformance.hpp"
 #include "support/mpi_test.hpp"
-#include "tandem/comm/bare_all_reduce.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/comm/topology.hpp"
 #include "tandem/core/error.hpp"
@@ -127,14 +126,6 @@ TEST(Communicator, SplitsByColorAndDuplicates) {
   auto again = part.duplicate();
   EXPECT_EQ(again.rank(), part.rank());
   EXPECT_EQ(again.all_reduce_value<std::int64_t>(1), part.size());
-}
-
-TEST(Communicator, ABareSumIsThatOfMpi) {
-  auto comm = MpiCommunicator::world();
-  auto values = from_numbers<float>(numbers_of_rank(201, comm.rank()));
-  BareAllReduce bare(comm);
-  bare(Span<float>(values));
-  EXPECT_EQ(to_numbers(values), numbers_of_all(201, comm.size(), Reduction::kSum));
 }
 
 TEST(Communicator, MpiSaysThatItCannotAddBfloat16) {

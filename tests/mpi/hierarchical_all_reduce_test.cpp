@@ -1,5 +1,5 @@
 // That sums in two levels are those of one, on hosts of two ranks that are made up of this host's.
-#include "tandem/comm/hierarchical_all_reduce.hpp"
+#include "allreduce/hierarchical_all_reduce.hpp"
 
 #include <gtest/gtest.h>
 
@@ -18,16 +18,15 @@ struct HierarchicalJob {
     const std::vector<T>& read() const { return values; }
     std::vector<T> values;
   };
-  HierarchicalJob() {
-    for (MpiCommunicator* comm : {&world, &up, &down, &leaders}) comm->set_piece(kPiece);
-  }
+  HierarchicalJob() { world.set_piece(kPiece); }
   Collectives& collectives() { return hierarchical; }
 
   MpiCommunicator world = MpiCommunicator::world();
-  MpiCommunicator up = world.split(world.rank() / 2);
-  MpiCommunicator down = up.duplicate();
-  MpiCommunicator leaders = world.split(up.rank() == 0 ? 0 : 1);
-  HierarchicalAllReduce hierarchical{world, up, down, up.rank() == 0 ? &leaders : nullptr};
+  MpiCommunicator node = split_into_pairs();
+  HierarchicalAllReduce hierarchical{world, node, Span<float>()};
+
+ private:
+  MpiCommunicator split_into_pairs() { return world.split(world.rank() / 2); }
 };
 
 using Cases =

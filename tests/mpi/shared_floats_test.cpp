@@ -1,5 +1,5 @@
 // Sums in memory that the ranks of a host share, and the same sums where they cannot.
-#include "tandem/comm/shared_floats.hpp"
+#include "allreduce/shared_floats.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "allreduce/deterministic_all_reduce.hpp"
 #include "support/mpi_test.hpp"
-#include "tandem/comm/deterministic_all_reduce.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 
 namespace tandem::comm {
@@ -94,13 +94,12 @@ TEST(DeterministicAllReduce, GiveTheSameBitsHoweverSumsTravel) {
     Shared shared;
     const int ranks = shared.world.size();
     const std::vector<float> before(shared.floats->mine().begin(), shared.floats->mine().end());
-    DeterministicAllReduce(shared.world, shared.floats.get())
+    DeterministicAllReduce(shared.world, shared.floats, Route::kDirect)
         .all_reduce(shared.floats->mine().subspan(0, count));
-    for (const bool along_ring : {false, true}) {
-      SCOPED_TRACE(along_ring);
-      shared.world.use_ring_all_reduce(along_ring);
+    for (const Route route : {Route::kDirect, Route::kRing}) {
+      SCOPED_TRACE(route == Route::kRing);
       std::vector<float> elsewhere = before;
-      DeterministicAllReduce(shared.world, nullptr)
+      DeterministicAllReduce(shared.world, nullptr, route)
           .all_reduce(Span<float>(elsewhere.data(), count));
       for (std::size_t i = 0; i < kCount; ++i) {
         const std::size_t piece = i - i % DeterministicAllReduce::kFloatsPerPiece;
@@ -114,8 +113,7 @@ TEST(DeterministicAllReduce, GiveTheSameBitsHoweverSumsTravel) {
 
 TEST(DeterministicAllReduce, KeepManySumsApartAlongARing) {
   auto world = MpiCommunicator::world();
-  world.use_ring_all_reduce(true);
-  DeterministicAllReduce sums(world, nullptr);
+  DeterministicAllReduce sums(world, nullptr, Route::kRing);
   std::vector<std::vector<float>> values;
   std::vector<std::unique_ptr<Request>> requests;
   for (std::size_t i = 0; i < 40; ++i) {  // some of no element, most of fewer than a line per rank
@@ -139,7 +137,7 @@ TEST(DeterministicAllReduce, KeepManySumsApartAlongARing) {
 
 TEST(DeterministicAllReduce, LeaveTheRestAsItWas) {
   Shared shared;
-  DeterministicAllReduce sums(shared.world, shared.floats.get());
+  DeterministicAllReduce sums(shared.world, shared.floats, Route::kDirect);
   const int ranks = shared.world.size();
   const std::size_t many = DeterministicAllReduce::kMinFloats;
   sums.all_reduce(shared.floats->mine().subspan(100, many));
@@ -160,7 +158,7 @@ TEST(DeterministicAllReduce, LeaveTheRestAsItWas) {
   EXPECT_EQ(head[0], static_cast<float>(ranks - 1));
   EXPECT_EQ(sums.size(), ranks);
   EXPECT_EQ(sums.name(), "mpi in shared memory");
-  EXPECT_EQ(DeterministicAllReduce(shared.world, nullptr).name(), "mpi");
+  EXPECT_EQ(DeterministicAllReduce(shared.world, nullptr, Route::kRing).name(), "mpi");
 }
 
 }  // namespace

@@ -12,6 +12,7 @@
 
 #include "support/script_modules.hpp"
 #include "tandem/comm/agree.hpp"
+#include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/random.hpp"
@@ -19,7 +20,6 @@
 #include "tandem/model/registry.hpp"
 #include "tandem/model/script_network.hpp"
 #include "tandem/model/state_dict.hpp"
-#include "tandem/train/bf16_all_reduce.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/reducer.hpp"
@@ -133,24 +133,20 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   broadcast_weights(comm, arena, *network);
   const bool on_device = form == Form::kDevice;
   StagedCollectives staged(comm, place);
-  // Apart from each other, as the program has them.
-  std::optional<comm::MpiCommunicator> scatter;
-  std::optional<comm::MpiCommunicator> gather;
-  std::optional<Bf16AllReduce> bfloat16;
+  comm::AllReduce bfloat16;
   if (config.bfloat16_gradients) {
-    const auto& mpi = dynamic_cast<const comm::MpiCommunicator&>(comm);
-    scatter.emplace(mpi.duplicate());
-    gather.emplace(mpi.duplicate());
-    bfloat16.emplace(comm, *scatter, *gather, arena.gradients());
+    auto& mpi = dynamic_cast<comm::MpiCommunicator&>(comm);
+    bfloat16 = comm::make_all_reduce(mpi, mpi, arena.gradients(),
+                                     {config.all_reduce, config.bfloat16_gradients});
   }
   std::unique_ptr<GradientExchange> exchange;
   if (config.virtual_ranks > 0) {
     exchange = std::make_unique<ShardReducer>(arena, *network, comm);
   } else {
     const auto bucket_bytes = static_cast<std::size_t>(config.bucket_mb * (1 << 20));
-    comm::Collectives& carrier = bfloat16    ? static_cast<comm::Collectives&>(*bfloat16)
-                                 : on_device ? static_cast<comm::Collectives&>(staged)
-                                             : comm;
+    comm::Collectives& carrier = bfloat16.collectives ? *bfloat16.collectives
+                                 : on_device          ? static_cast<comm::Collectives&>(staged)
+                                                      : comm;
     exchange = std::make_unique<Reducer>(arena, carrier, bucket_bytes);
   }
   Outcome outcome;

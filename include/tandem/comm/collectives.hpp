@@ -98,6 +98,9 @@ class Collectives {
   // Non-blocking all_reduce() with kSum.
   std::unique_ptr<Request> iall_reduce(Buffer values) { return do_iall_reduce(values); }
   void broadcast(Buffer values, int root = 0) { do_broadcast(values, root); }
+  // Forgets the rounding errors that were kept of all-reduces made for measurement only. Does
+  // nothing if sums are exchanged as they are.
+  virtual void reset_error_feedback() {}
   // Throws if the connection failed since the last call. Any thread, also while another one waits.
   // Does nothing if calls report their failures themselves.
   virtual void check() {}

@@ -11,6 +11,10 @@
 
 namespace tandem::comm {
 
+// How the messages of an all-reduce travel. All routes give the same bits. A ring sends less over
+// links if neighboring ranks share hosts; direct has fewer messages in sequence.
+enum class Route { kDirect, kRing };
+
 class MpiCommunicator final : public Communicator {
  public:
   // Collective. All ranks of the job.
@@ -33,23 +37,23 @@ class MpiCommunicator final : public Communicator {
   bool is_test_thread_safe() const override;
   void barrier() override;
 
-  // The algorithm of iall_reduce(), the same on every rank: a ring, or (the default) direct. Both
-  // give the same bits. A ring sends less over links if neighboring ranks share hosts; direct has
-  // fewer messages in sequence.
-  void use_ring_all_reduce(bool along);
+  // iall_reduce(), which is direct, on a given route, the same on every rank.
+  std::unique_ptr<Request> iall_reduce_along(Route route, Buffer values);
 
-  // Longer buffers are sent in pieces of this many elements, because MPI counts are ints; tests use
-  // a small one.
+  // Longer buffers are sent in pieces of this many elements, because MPI counts are ints. Tests use
+  // a small one, also of communicators that are made from this one afterwards.
   void set_piece(std::size_t elements) { piece_ = elements; }
 
  private:
-  friend class BareAllReduce;
   friend class HeartbeatRelay;
   struct Handle;
-  explicit MpiCommunicator(std::unique_ptr<Handle> handle);
+  static constexpr std::size_t kMaxPiece = std::size_t{1} << 28;
+  MpiCommunicator(std::unique_ptr<Handle> handle, std::size_t piece);
 
   void do_all_reduce(Buffer values, Reduction op) override;
-  std::unique_ptr<Request> do_iall_reduce(Buffer values) override;
+  std::unique_ptr<Request> do_iall_reduce(Buffer values) override {
+    return iall_reduce_along(Route::kDirect, values);
+  }
   void do_reduce(Buffer values, Reduction op, int root) override;
   void do_broadcast(Buffer values, int root) override;
   std::unique_ptr<Request> do_ireduce(Buffer values, int root) override;
@@ -61,7 +65,7 @@ class MpiCommunicator final : public Communicator {
                  const std::vector<std::int64_t>& bytes_of) override;
 
   std::unique_ptr<Handle> handle_;
-  std::size_t piece_ = std::size_t{1} << 28;
+  std::size_t piece_;
 };
 
 }  // namespace tandem::comm

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <string>
 
-#include "tandem/comm/all_reduce_algorithm.hpp"
+#include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/data/augment.hpp"
 #include "tandem/data/sampler.hpp"
 #include "tandem/model/precision.hpp"

@@ -1,6 +1,6 @@
 // Every option of `tandem train`, in the order of its help.
 #include "stall_options.hpp"
-#include "tandem/comm/all_reduce_algorithm.hpp"
+#include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/network_names.hpp"
 #include "tandem/model/precision.hpp"

@@ -1,6 +1,6 @@
-#include "tandem/comm/all_reduce_algorithm.hpp"
-
 #include <gtest/gtest.h>
+
+#include "tandem/comm/allreduce/all_reduce.hpp"
 
 namespace tandem::comm {
 namespace {

@@ -1,4 +1,4 @@
-#include "chunk_partition.hpp"
+#include "allreduce/chunk_partition.hpp"
 
 #include <gtest/gtest.h>
 

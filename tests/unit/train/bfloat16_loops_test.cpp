@@ -1,4 +1,4 @@
-#include "bfloat16_loops.hpp"
+#include "allreduce/bfloat16_loops.hpp"
 
 #include <gtest/gtest.h>
 
@@ -11,11 +11,8 @@
 #include "tandem/core/random.hpp"
 #include "tandem/model/libtorch.hpp"
 
-namespace tandem::train {
+namespace tandem::comm {
 namespace {
-
-using comm::Bfloat16;
-using comm::widened;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
@@ -115,4 +112,4 @@ TEST(Bfloat16Loops, WidenAndAdd) {
 }
 
 }  // namespace
-}  // namespace tandem::train
+}  // namespace tandem::comm

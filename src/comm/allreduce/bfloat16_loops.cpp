@@ -3,7 +3,7 @@
 #include "tandem/kernels/bfloat16.hpp"
 #include "tandem/kernels/cpu_clones.hpp"
 
-namespace tandem::train {
+namespace tandem::comm {
 namespace {
 
 using kernels::bfloat16_of_float;
@@ -14,9 +14,8 @@ inline float if_finite(float x) { return x - x == 0.0F ? x : 0.0F; }
 
 }  // namespace
 
-TANDEM_CLONES void round_and_keep_error(comm::Bfloat16* __restrict rounded,
-                                        const float* __restrict value, float* __restrict error,
-                                        std::size_t size) {
+TANDEM_CLONES void round_and_keep_error(Bfloat16* __restrict rounded, const float* __restrict value,
+                                        float* __restrict error, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) {
     const float whole = value[i] + error[i];
     rounded[i].bits = bfloat16_of_float(whole);
@@ -24,23 +23,22 @@ TANDEM_CLONES void round_and_keep_error(comm::Bfloat16* __restrict rounded,
   }
 }
 
-TANDEM_CLONES void round_and_add_error(comm::Bfloat16* __restrict rounded,
-                                       const float* __restrict value, float* __restrict error,
-                                       std::size_t size) {
+TANDEM_CLONES void round_and_add_error(Bfloat16* __restrict rounded, const float* __restrict value,
+                                       float* __restrict error, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) {
     rounded[i].bits = bfloat16_of_float(value[i]);
     error[i] += if_finite(value[i] - float_of_bfloat16(rounded[i].bits));
   }
 }
 
-TANDEM_CLONES void widen(float* __restrict value, const comm::Bfloat16* __restrict rounded,
+TANDEM_CLONES void widen(float* __restrict value, const Bfloat16* __restrict rounded,
                          std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) value[i] = float_of_bfloat16(rounded[i].bits);
 }
 
-TANDEM_CLONES void add_widened(float* __restrict sum, const comm::Bfloat16* __restrict rounded,
+TANDEM_CLONES void add_widened(float* __restrict sum, const Bfloat16* __restrict rounded,
                                std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) sum[i] += float_of_bfloat16(rounded[i].bits);
 }
 
-}  // namespace tandem::train
+}  // namespace tandem::comm

@@ -1,22 +1,24 @@
-#include "tandem/comm/deterministic_all_reduce.hpp"
+#include "deterministic_all_reduce.hpp"
 
 #include <algorithm>
-#include <memory>
+#include <utility>
 #include <vector>
 
-#include "direct_all_reduce.hpp"
+#include "chunked_all_reduce.hpp"
 
 namespace tandem::comm {
 
-static_assert(DeterministicAllReduce::kMaxRanks <= kMaxRanksOfDirectAllReduce,
-              "sums that are started must be ours, which add in the order of ChunkPartition");
+DeterministicAllReduce::DeterministicAllReduce(MpiCommunicator& world,
+                                               std::shared_ptr<SharedFloats> floats, Route route)
+    : ForwardingCollectives(world), world_(world), floats_(std::move(floats)), route_(route) {}
 
 std::string DeterministicAllReduce::name() const {
   return floats_ != nullptr ? world_.name() + " in shared memory" : world_.name();
 }
 
 void DeterministicAllReduce::do_all_reduce(Buffer buffer, Reduction op) {
-  if (buffer.type != DataType::kFloat32 || op != Reduction::kSum || buffer.size < kMinFloats) {
+  if (buffer.type != DataType::kFloat32 || op != Reduction::kSum || buffer.size < kMinFloats ||
+      size() > kMaxRanksOfChunkedAllReduce) {
     world_.all_reduce(buffer, op);
     return;
   }
@@ -28,7 +30,7 @@ void DeterministicAllReduce::do_all_reduce(Buffer buffer, Reduction op) {
     if (is_shared) {
       floats_->sum(world_, piece);
     } else {
-      requests.push_back(world_.iall_reduce(piece));
+      requests.push_back(iall_reduce(piece));
     }
   }
   // All of them, because each goes on with a call of its own alone.
@@ -36,6 +38,10 @@ void DeterministicAllReduce::do_all_reduce(Buffer buffer, Reduction op) {
   while (std::count_if(requests.begin(), requests.end(), has_ended) <
          static_cast<std::ptrdiff_t>(requests.size())) {
   }
+}
+
+std::unique_ptr<Request> DeterministicAllReduce::do_iall_reduce(Buffer values) {
+  return world_.iall_reduce_along(route_, values);
 }
 
 }  // namespace tandem::comm

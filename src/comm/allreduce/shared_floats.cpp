@@ -1,4 +1,4 @@
-#include "tandem/comm/shared_floats.hpp"
+#include "shared_floats.hpp"
 
 #include <sys/mman.h>
 

@@ -1,0 +1,40 @@
+// The all-reduce of gradients in host memory: the values of --all-reduce, and one factory.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tandem/comm/mpi_communicator.hpp"
+
+namespace tandem::comm {
+
+enum class AllReduceAlgorithm {
+  kFlat,      // over all ranks at once
+  kTwoLevel,  // reduce within hosts, all-reduce between hosts, broadcast within hosts
+};
+
+// "flat", "two-level", in the order of the enumeration.
+std::vector<std::string> all_reduce_algorithm_names();
+std::string all_reduce_algorithm_name(AllReduceAlgorithm algorithm);
+// The algorithm of one of these names.
+AllReduceAlgorithm all_reduce_algorithm_of(const std::string& name);
+
+struct AllReduceOptions {
+  AllReduceAlgorithm algorithm = AllReduceAlgorithm::kFlat;
+  bool as_bfloat16 = false;  // only between hosts if the algorithm is kTwoLevel
+};
+
+struct AllReduce {
+  std::unique_ptr<Collectives> collectives;
+  // Memory for the gradients that makes their sums faster, initially 0; null: they stay where they
+  // are.
+  std::shared_ptr<float> shared_gradients;
+};
+
+// Collective. `node`: the ranks of this host. fp32 sums within `gradients` use all features; other
+// calls are not sent as bfloat16. The arguments must outlive the result. Throws InternalError.
+AllReduce make_all_reduce(MpiCommunicator& world, MpiCommunicator& node, Span<float> gradients,
+                          AllReduceOptions options);
+
+}  // namespace tandem::comm

@@ -1,0 +1,59 @@
+#include "tandem/comm/allreduce/all_reduce.hpp"
+
+#include "bf16_all_reduce.hpp"
+#include "chunked_all_reduce.hpp"
+#include "deterministic_all_reduce.hpp"
+#include "hierarchical_all_reduce.hpp"
+
+namespace tandem::comm {
+namespace {
+
+// Collective. A ring where some host has several ranks, and the ranks of each follow each other:
+// then of the hops of a ring few are over links.
+Route route_between(MpiCommunicator& world, MpiCommunicator& node) {
+  const std::int64_t rank = world.rank();
+  const auto first = node.all_reduce_value(rank, Reduction::kMin);
+  const auto last = node.all_reduce_value(rank, Reduction::kMax);
+  const std::int64_t follow_each_other = last - first + 1 == node.size() ? 1 : 0;
+  const auto most = world.all_reduce_value<std::int64_t>(node.size(), Reduction::kMax);
+  const bool suits_ring =
+      world.all_reduce_value(follow_each_other, Reduction::kMin) == 1 && most > 1;
+  return suits_ring ? Route::kRing : Route::kDirect;
+}
+
+}  // namespace
+
+std::vector<std::string> all_reduce_algorithm_names() { return {"flat", "two-level"}; }
+
+std::string all_reduce_algorithm_name(AllReduceAlgorithm algorithm) {
+  return all_reduce_algorithm_names()[static_cast<std::size_t>(algorithm)];
+}
+
+AllReduceAlgorithm all_reduce_algorithm_of(const std::string& name) {
+  return name == all_reduce_algorithm_name(AllReduceAlgorithm::kTwoLevel)
+             ? AllReduceAlgorithm::kTwoLevel
+             : AllReduceAlgorithm::kFlat;
+}
+
+AllReduce make_all_reduce(MpiCommunicator& world, MpiCommunicator& node, Span<float> gradients,
+                          AllReduceOptions options) {
+  if (options.algorithm == AllReduceAlgorithm::kTwoLevel) {
+    const Span<float> as_bfloat16 = options.as_bfloat16 ? gradients : Span<float>();
+    return {std::make_unique<HierarchicalAllReduce>(world, node, as_bfloat16), nullptr};
+  }
+  if (options.as_bfloat16) return {std::make_unique<Bf16AllReduce>(world, gradients), nullptr};
+  std::shared_ptr<SharedFloats> shared;
+  Route route = Route::kDirect;
+  if (world.size() > 1 && world.size() <= kMaxRanksOfChunkedAllReduce) {
+    if (node.size() < world.size()) {
+      route = route_between(world, node);
+    } else if (!gradients.empty()) {
+      shared = SharedFloats::make(world, gradients.size());
+    }
+  }
+  std::shared_ptr<float> memory;
+  if (shared != nullptr) memory = {shared, shared->mine().data()};
+  return {std::make_unique<DeterministicAllReduce>(world, shared, route), memory};
+}
+
+}  // namespace tandem::comm

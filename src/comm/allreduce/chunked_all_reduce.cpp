@@ -1,0 +1,67 @@
+#include "chunked_all_reduce.hpp"
+
+#include <exception>
+
+#include "mpi_values.hpp"
+
+namespace tandem::comm {
+namespace {
+
+int ranks_of(MPI_Comm mpi) {
+  int ranks = 0;
+  TANDEM_MPI(MPI_Comm_size(mpi, &ranks));
+  return ranks;
+}
+
+}  // namespace
+
+ChunkedAllReduce::ChunkedAllReduce(MPI_Comm mpi, Buffer values, int tag)
+    : tag_(tag),
+      ranks_(ranks_of(mpi)),
+      mpi_(mpi),
+      data_(static_cast<char*>(values.data)),
+      type_(mpi_type(values.type)),
+      element_bytes_(bytes_of_type(values.type)),
+      chunks_(values.size, ranks_) {
+  TANDEM_MPI(MPI_Comm_rank(mpi_, &rank_));
+}
+
+void ChunkedAllReduce::wait() {
+  while (!test()) {
+  }
+}
+
+void ChunkedAllReduce::finish() noexcept {
+  try {
+    if (!freeing_could_hang()) return wait();
+  } catch (const std::exception&) {
+    // A destructor must not throw; MPI says at the next call what is wrong.
+  }
+  arrived_.release();  // MPI may still write to it
+}
+
+void ChunkedAllReduce::add(int chunk, const void* from, void* to) const {
+  TANDEM_MPI(MPI_Reduce_local(from, to, count_of(chunk), type_, MPI_SUM));
+}
+
+void ChunkedAllReduce::send(int to, int chunk, int tag) {
+  if (count_of(chunk) == 0) return;
+  requests_.push_back(MPI_REQUEST_NULL);
+  TANDEM_MPI(MPI_Isend(values_of(chunk), count_of(chunk), type_, to, tag, mpi_, &requests_.back()));
+}
+
+void ChunkedAllReduce::receive(int from, int chunk, void* to, int tag) {
+  if (count_of(chunk) == 0) return;
+  requests_.push_back(MPI_REQUEST_NULL);
+  TANDEM_MPI(MPI_Irecv(to, count_of(chunk), type_, from, tag, mpi_, &requests_.back()));
+}
+
+bool ChunkedAllReduce::are_messages_done() {
+  int are_done = 0;
+  TANDEM_MPI(MPI_Testall(static_cast<int>(requests_.size()), requests_.data(), &are_done,
+                         MPI_STATUSES_IGNORE));
+  if (are_done != 0) requests_.clear();
+  return are_done != 0;
+}
+
+}  // namespace tandem::comm

@@ -1,0 +1,72 @@
+// The non-blocking all-reduces of tandem's own messages, over the chunks of ChunkPartition. The
+// values must live until they complete. Threads and errors as in MpiCommunicator.
+//
+// Up to Open MPI 4.1 an in-place MPI_Iallreduce is a reduction to one rank and a broadcast along a
+// tree (ompi/mca/coll/libnbc/nbc_iallreduce.c), in which every link moves all values first in one
+// direction and then in the other. Here both directions move 2 (ranks - 1) / ranks of the values at
+// the same time, the minimum (Patarasuk and Yuan, "Bandwidth optimal all-reduce algorithms", 2009).
+#pragma once
+
+#include <mpi.h>
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "chunk_partition.hpp"
+#include "tandem/comm/collectives.hpp"
+
+namespace tandem::comm {
+
+// With more ranks each would send too many messages; they use MPI's all-reduce.
+constexpr int kMaxRanksOfChunkedAllReduce = 64;
+
+// Each rank receives its chunk from all others, adds it, and sends the sum to all: few messages in
+// sequence. `tag` and `tag` + 1: not used by other all-reduces in flight, the same on every rank.
+std::unique_ptr<Request> start_direct_all_reduce(MPI_Comm mpi, Buffer values, int tag);
+
+// Each chunk passes around the ring once to be added and once to be distributed. It suits hosts
+// with several ranks: of ranks that are neighbors on a host only the last one sends over the link;
+// in the direct form all of them do. It takes 2 (ranks - 1) messages in sequence.
+std::unique_ptr<Request> start_ring_all_reduce(MPI_Comm mpi, Buffer values, int tag);
+
+// What both forms need.
+class ChunkedAllReduce : public Request {
+ public:
+  ChunkedAllReduce(MPI_Comm mpi, Buffer values, int tag);
+  void wait() override;
+
+ protected:
+  // For destructors of derived classes, which alone can still call their test().
+  void finish() noexcept;
+  // The rank at `distance` around the ring of all ranks; may be negative.
+  int rank_at(int distance) const { return (rank_ + distance + 2 * ranks_) % ranks_; }
+  char* values_of(int chunk) const { return data_ + chunks_.first(chunk) * element_bytes_; }
+  // Memory for `slots` chunks that arrive to be added.
+  void allocate(int slots) { arrived_.reset(new char[offset_of(slots)]); }
+  char* arrived_in(int slot) const { return arrived_.get() + offset_of(slot); }
+  // `to` += `from`, which have the size of `chunk`.
+  void add(int chunk, const void* from, void* to) const;
+  void send(int to, int chunk, int tag);
+  void receive(int from, int chunk, void* to, int tag);
+  bool are_messages_done();
+
+  const int tag_;
+  int rank_ = 0, ranks_ = 1;
+
+ private:
+  int count_of(int chunk) const { return static_cast<int>(chunks_.size(chunk)); }
+  std::size_t offset_of(int slot) const {
+    return static_cast<std::size_t>(slot) * chunks_.max_size() * element_bytes_;
+  }
+
+  const MPI_Comm mpi_;
+  char* const data_;
+  const MPI_Datatype type_;
+  const std::size_t element_bytes_;
+  ChunkPartition chunks_;
+  std::unique_ptr<char[]> arrived_;
+  std::vector<MPI_Request> requests_;
+};
+
+}  // namespace tandem::comm
