@@ -19,7 +19,6 @@
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
-#include "tandem/metrics/gpu_access.hpp"
 #include "tandem/metrics/system_sampler.hpp"
 #include "tandem/train/step_profiler.hpp"
 #include "tensorboard_start.hpp"

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "progress_line.hpp"
 #include "tandem/core/host.hpp"
 #include "tandem/core/live_line.hpp"
 #include "tandem/core/print.hpp"

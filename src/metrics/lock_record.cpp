@@ -1,4 +1,4 @@
-#include "tandem/metrics/lock_record.hpp"
+#include "lock_record.hpp"
 
 #include <unistd.h>
 

@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include "tandem/metrics/system_sampler.hpp"
+
 namespace tandem::metrics {
 namespace {
 
@@ -68,6 +70,12 @@ GpuReading Nvml::read() const {
     reading.celsius = celsius;
   }
   return reading;
+}
+
+std::string why_gpu_is_silent(const std::string& pci_bus_id) {
+  std::string why;
+  Nvml::open(pci_bus_id, "libnvidia-ml.so.1", &why);
+  return why;
 }
 
 }  // namespace tandem::metrics

@@ -1,4 +1,4 @@
-#include "tandem/metrics/progress_line.hpp"
+#include "progress_line.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -14,12 +14,12 @@
 #include <thread>
 #include <utility>
 
+#include "lock_record.hpp"
 #include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/host.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/metrics/lock_record.hpp"
 
 namespace tandem::metrics {
 namespace {

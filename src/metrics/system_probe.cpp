@@ -1,6 +1,11 @@
 #include "system_probe.hpp"
 
+#include <sys/resource.h>
+
+#include <algorithm>
 #include <optional>
+
+#include "tandem/core/kernel_file.hpp"
 
 namespace tandem::metrics {
 namespace {
@@ -28,6 +33,10 @@ double throttled_share(const CgroupCounters& before, const CgroupCounters& now) 
   const std::uint64_t periods = *now.cpu_periods - *before.cpu_periods;
   const std::uint64_t throttled = *now.throttled_periods - *before.throttled_periods;
   return periods == 0 ? 0 : static_cast<double>(throttled) / static_cast<double>(periods);
+}
+
+double seconds_of(const timeval& time) {
+  return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
 
 }  // namespace
@@ -65,6 +74,74 @@ SystemUsage usage_between(const SystemReading& before, const SystemReading& now)
   values[kGpuWatts] = gauge(now.gpu.watts);
   values[kGpuCelsius] = gauge(now.gpu.celsius);
   return usage;
+}
+
+ProcessCounters read_process(const std::string& proc) {
+  ProcessCounters counters;
+  if (const auto status = read_kernel_file(proc + "/status")) {
+    counters.rss_bytes = field_of(*status, "VmRSS");
+    counters.threads = field_of(*status, "Threads");
+  }
+  // Absent if another user owns the process or the system hides the file.
+  if (const auto io = read_kernel_file(proc + "/io")) {
+    counters.read_bytes = field_of(*io, "read_bytes");
+    counters.write_bytes = field_of(*io, "write_bytes");
+  }
+  // /proc/PID/stat has the time in ticks of 10 ms, and the switches in status are those of the
+  // first thread alone.
+  rusage usage{};
+  if (::getrusage(RUSAGE_SELF, &usage) == 0) {
+    counters.cpu_seconds = seconds_of(usage.ru_utime) + seconds_of(usage.ru_stime);
+    counters.context_switches = static_cast<std::uint64_t>(usage.ru_nvcsw);
+    counters.forced_switches = static_cast<std::uint64_t>(usage.ru_nivcsw);
+  }
+  return counters;
+}
+
+void UsageWindow::add(const SystemReading& reading) {
+  if (!begin_) {
+    begin_ = reading;
+    return;
+  }
+  last_ = reading;
+  ++samples_;
+  const SystemUsage now = usage_between(*begin_, reading);
+  for (std::size_t i = 0; i < kSystemValues; ++i) {
+    const double value = now.values[i];
+    double& sum = usage_.values[i];
+    if (kSystemValueSpecs[i].over == Over::kTime) {
+      sum = value;
+      continue;
+    }
+    if (!SystemUsage::is_present(value)) continue;
+    const bool is_first = counts_[i]++ == 0;
+    switch (kSystemValueSpecs[i].over) {
+      case Over::kHighest:
+        sum = is_first ? value : std::max(sum, value);
+        break;
+      case Over::kMean:
+        sum = is_first ? value : sum + value;
+        break;
+      case Over::kLast:
+      case Over::kTime:
+        sum = value;
+    }
+  }
+}
+
+SystemUsage UsageWindow::take() {
+  if (!last_) return taken_;
+  begin_ = last_;
+  last_.reset();
+  taken_ = usage_;
+  taken_.samples = samples_;
+  for (std::size_t i = 0; i < kSystemValues; ++i) {
+    const bool is_mean = kSystemValueSpecs[i].over == Over::kMean && counts_[i] > 0;
+    if (is_mean) taken_.values[i] /= counts_[i];
+  }
+  usage_ = {};
+  counts_ = {};
+  return taken_;
 }
 
 }  // namespace tandem::metrics

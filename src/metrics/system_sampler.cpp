@@ -8,7 +8,6 @@
 #include "system_probe.hpp"
 #include "tandem/core/host.hpp"
 #include "tandem/core/print.hpp"
-#include "usage_window.hpp"
 
 namespace tandem::metrics {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "html.hpp"
-#include "tandem/report/thin.hpp"
+#include "thin.hpp"
 
 namespace tandem::report {
 

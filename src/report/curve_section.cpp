@@ -1,6 +1,3 @@
-#include <algorithm>
-#include <cmath>
-
 #include "chart.hpp"
 #include "sections.hpp"
 
@@ -18,20 +15,12 @@ struct Source {
 // Steps of runs with unlike batches are not the same; their epochs are.
 Axis axis_of(const Runs& runs) { return runs.size() == 1 ? Axis::kStep : Axis::kEpoch; }
 
-Columns columns_of(const Points& points, std::size_t count) {
-  Columns columns;
-  columns.count = count;
-  columns.low = points.empty() ? 0 : points.front().x;
-  columns.high = points.empty() ? 1 : points.back().x;
-  return columns;
-}
-
 Curve curve_of(const RunView& run, const Source& source, Axis axis, std::size_t columns,
                const std::string& name) {
   Curve curve;
   curve.name = name;
   const Points points = points_of(run.lines, source.event, source.field, axis);
-  curve.points = thin(points, columns_of(points, columns));
+  if (!points.empty()) curve.points = thin(points, {points.front().x, points.back().x, columns});
   curve.has_marks = source.event != "step" && curve.points.size() <= kFewPoints;
   return curve;
 }

@@ -1,18 +1,70 @@
-#include "tandem/report/rank_view.hpp"
+#include "rank_view.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <limits>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "band.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/json_fields.hpp"
 #include "tandem/metrics/metric_lines.hpp"
+#include "thin.hpp"
 
 namespace tandem::report {
 namespace {
+
+// The range that the curves of many ranks span, per column of a drawing. One thread at a time.
+class Band {
+ public:
+  explicit Band(const Columns& columns) : columns_(columns), of_column_(columns.count) {}
+
+  void add(const Points& points);
+  // Lowest, mean and highest, each with its name; a point for each column that has any.
+  std::vector<std::pair<std::string, Points>> curves() const;
+
+ private:
+  struct Column {
+    double low = 0;
+    double high = 0;
+    double sum = 0;
+    double count = 0;
+  };
+  Columns columns_;
+  std::vector<Column> of_column_;
+};
+
+void Band::add(const Points& points) {
+  for (const Point& point : points) {
+    if (!std::isfinite(point.y)) continue;
+    Column& column = of_column_[columns_.of(point.x)];
+    if (column.count == 0) column.low = column.high = point.y;
+    column.low = std::min(column.low, point.y);
+    column.high = std::max(column.high, point.y);
+    column.sum += point.y;
+    ++column.count;
+  }
+}
+
+std::vector<std::pair<std::string, Points>> Band::curves() const {
+  Points lowest;
+  Points mean;
+  Points highest;
+  const double width = (columns_.high - columns_.low) / static_cast<double>(columns_.count);
+  for (std::size_t i = 0; i < of_column_.size(); ++i) {
+    const Column& column = of_column_[i];
+    if (column.count == 0) continue;
+    const double x = columns_.low + (static_cast<double>(i) + 0.5) * width;
+    lowest.push_back({x, column.low});
+    mean.push_back({x, column.sum / column.count});
+    highest.push_back({x, column.high});
+  }
+  return {{"lowest of all ranks", lowest},
+          {"mean of all ranks", mean},
+          {"highest of all ranks", highest}};
+}
 
 constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr char kStep[] = "step";

@@ -1,16 +1,41 @@
-// The sections of a page, in their order. A section is empty if the runs have no data for it.
+// A page of runs, and its sections in their order. A section is empty if the runs have no data
+// for it.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
 #include "chart.hpp"
 #include "html.hpp"
-#include "tandem/report/page.hpp"
+#include "rank_view.hpp"
+#include "tandem/metrics/metric_lines.hpp"
+#include "tandem/metrics/run_record.hpp"
 
 namespace tandem::report {
 
+// The data of a run for the page.
+struct RunView {
+  std::string name;  // of its curves and columns
+  metrics::RunRecord record;
+  metrics::MetricLines lines;
+  RankView ranks;
+};
+
 using Runs = std::vector<RunView>;
+
+// The columns of the drawings of a page, so that it stays below 2 MB.
+std::size_t columns_for(std::size_t runs);
+
+// Reads the data of `records`; for more than four runs without the curves of ranks. At most
+// `most_bytes` of lines per run: the last ones of metrics.jsonl, and the ranks' files if all of
+// them fit as well.
+Runs read_runs(std::vector<metrics::RunRecord> records,
+               std::uint64_t most_bytes = std::numeric_limits<std::uint64_t>::max());
+
+// `now`: Unix seconds, when the folders were read.
+std::string render_page(const Runs& runs, double now);
 
 // Sections of all runs, one column each.
 Html summary_section(const Runs& runs);

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <set>
+#include <map>
 
 #include "chart.hpp"
 #include "sections.hpp"
@@ -122,6 +122,21 @@ Html table_of(const Runs& runs, const Lines& lines) {
   return table(rows);
 }
 
+// The compared values by name: options, and versions and hardware that make runs differ.
+std::vector<std::pair<std::string, std::string>> compared(const RunView& run) {
+  std::vector<std::pair<std::string, std::string>> values;
+  for (const auto& [name, value] : run.record.config) {
+    if (values.size() < kMaxOptions) values.emplace_back("--" + name, value);
+  }
+  values.emplace_back("data set", describe_data(run));
+  values.emplace_back("ranks", describe_ranks(run));
+  for (const char* part : {"tandem", "source", "libtorch", "mpi"}) {
+    const Json& versions = member(run.record.manifest, "versions");
+    values.emplace_back(std::string("version of ") + part, text_of(versions, part));
+  }
+  return values;
+}
+
 }  // namespace
 
 Html summary_section(const Runs& runs) {
@@ -129,6 +144,34 @@ Html summary_section(const Runs& runs) {
                                 element("details", element("summary", Html("Times, versions, "
                                                                            "folder")) +
                                                        table_of(runs, other_lines())));
+}
+
+Html differences_section(const Runs& runs) {
+  if (runs.size() < 2) return {};
+  std::vector<std::map<std::string, std::string>> values;
+  std::vector<std::string> names;  // in the order of the first run that has them
+  for (const RunView& run : runs) {
+    const auto of_run = compared(run);
+    values.emplace_back(of_run.begin(), of_run.end());
+    for (const auto& [name, value] : of_run) {
+      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+    }
+  }
+  std::vector<std::vector<Html>> rows{names_of(runs, "what differs")};
+  for (const std::string& name : names) {
+    std::vector<Html> row{Html(shortened(name, 100))};
+    bool differs = false;
+    for (auto& of_run : values) {
+      row.push_back(dash_or(of_run[name]));
+      differs = differs || of_run[name] != values.front()[name];
+    }
+    if (differs) rows.push_back(row);
+  }
+  if (rows.size() == 1) {
+    return section("Differences", element("p", Html("The runs have the same options, data set, "
+                                                    "ranks and versions.")));
+  }
+  return section("Differences", table(rows));
 }
 
 }  // namespace tandem::report

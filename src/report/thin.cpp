@@ -1,10 +1,10 @@
-#include "tandem/report/thin.hpp"
+#include "thin.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
 
-#include "tandem/metrics/extremes.hpp"
+#include "tandem/metrics/metric_lines.hpp"
 
 namespace tandem::report {
 namespace {

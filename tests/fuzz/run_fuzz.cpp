@@ -5,8 +5,8 @@
 
 #include "input.hpp"
 #include "memory_file.hpp"
+#include "report/sections.hpp"
 #include "tandem/metrics/run_record.hpp"
-#include "tandem/report/page.hpp"
 #include "tandem/report/run_table.hpp"
 #include "target.hpp"
 

@@ -18,10 +18,11 @@
 #include <thread>
 #include <vector>
 
-#include "tandem/metrics/progress_line.hpp"
 #include "tandem/metrics/sink.hpp"
 
 namespace tandem::metrics {
+
+struct ProgressView;
 
 enum class ProgressStyle { kQuiet, kNone, kLines, kLive };
 

@@ -4,6 +4,8 @@
 // kept.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -12,9 +14,71 @@
 #include <string>
 #include <vector>
 
-#include "tandem/metrics/sample_series.hpp"
-
 namespace tandem::metrics {
+
+// Reduces many points to few without losing their peaks: keeps the lowest and the highest
+// `value_of` of each group of neighbors, and the first and the last point of all, in order. A group
+// without a finite value keeps its first point.
+template <typename Point, typename GroupOf, typename ValueOf>
+std::vector<Point> keep_extremes(const std::vector<Point>& points, GroupOf group_of,
+                                 ValueOf value_of) {
+  std::vector<Point> kept;
+  for (std::size_t begin = 0, end = 0; begin < points.size(); begin = end) {
+    const auto group = group_of(points[begin]);
+    std::size_t lowest = points.size();
+    std::size_t highest = points.size();
+    for (end = begin; end < points.size() && group_of(points[end]) == group; ++end) {
+      const double value = value_of(points[end]);
+      if (!std::isfinite(value)) continue;
+      if (lowest == points.size() || value < value_of(points[lowest])) lowest = end;
+      if (highest == points.size() || value > value_of(points[highest])) highest = end;
+    }
+    if (lowest == points.size()) lowest = highest = begin;  // nothing but a gap
+    std::vector<std::size_t> places{lowest, highest};
+    if (begin == 0) places.push_back(0);
+    if (end == points.size()) places.push_back(end - 1);
+    std::sort(places.begin(), places.end());
+    places.erase(std::unique(places.begin(), places.end()), places.end());
+    for (const std::size_t at : places) kept.push_back(points[at]);
+  }
+  return kept;
+}
+
+struct Sample {
+  double step;
+  double epoch;  // NaN if its line has none
+  double value;  // NaN for null in the file
+};
+
+// A field over the steps of a file of any length: sums of all samples, and a bounded number of
+// samples for a drawing. One thread at a time.
+class SampleSeries {
+ public:
+  // Above this number samples are thinned repeatedly: of each of equally long ranges of steps the
+  // lowest and the highest value stay, and the first and the last sample of all.
+  static constexpr std::size_t kMax = std::size_t{1} << 15;
+
+  // `steps`: the number that the sample covers.
+  void add(const Sample& sample, double steps);
+
+  const std::vector<Sample>& samples() const { return samples_; }
+  // The mean of all finite values, thinned ones included; NaN if there are none.
+  double mean() const { return sum_ / count_; }
+  double mean_per_step() const { return weighted_sum_ / weight_; }
+  double highest() const { return highest_; }
+  double sum() const { return sum_; }
+
+ private:
+  void thin();
+
+  std::vector<Sample> samples_;
+  double stretch_ = 1;  // steps
+  double count_ = 0;
+  double sum_ = 0;
+  double weight_ = 0;
+  double weighted_sum_ = 0;
+  double highest_ = std::numeric_limits<double>::quiet_NaN();
+};
 
 // All lines of one event.
 struct EventLines {

@@ -45,4 +45,8 @@ class SystemSampler {
   std::thread thread_;
 };
 
+// Why NVIDIA's management library cannot read the GPU with this PCI bus id (in CUDA's form); empty
+// if it can. One thread at a time.
+std::string why_gpu_is_silent(const std::string& pci_bus_id);
+
 }  // namespace tandem::metrics

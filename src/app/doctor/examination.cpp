@@ -11,7 +11,7 @@
 #include "start_checks.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/metrics/gpu_access.hpp"
+#include "tandem/metrics/system_sampler.hpp"
 
 namespace tandem::app {
 namespace {

@@ -1,8 +1,7 @@
-#include "proc_files.hpp"
-
 #include <gtest/gtest.h>
 
 #include "support/temp_dir.hpp"
+#include "system_probe.hpp"
 #include "tandem/core/file.hpp"
 
 namespace tandem::metrics {

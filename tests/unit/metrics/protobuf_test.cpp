@@ -1,6 +1,6 @@
-#include "protobuf.hpp"
-
 #include <gtest/gtest.h>
+
+#include "events.hpp"
 
 namespace tandem::metrics {
 namespace {

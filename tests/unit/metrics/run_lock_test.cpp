@@ -8,10 +8,10 @@
 #include <future>
 #include <thread>
 
+#include "lock_record.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/metrics/lock_record.hpp"
 
 namespace tandem::metrics {
 namespace {

@@ -1,9 +1,9 @@
-#include "tandem/metrics/sample_series.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include "tandem/metrics/metric_lines.hpp"
 
 namespace tandem::metrics {
 namespace {

@@ -1,6 +1,6 @@
-#include "usage_window.hpp"
-
 #include <gtest/gtest.h>
+
+#include "system_probe.hpp"
 
 namespace tandem::metrics {
 namespace {

@@ -4,6 +4,7 @@
 
 #include <filesystem>
 
+#include "sections.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"

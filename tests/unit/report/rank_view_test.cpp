@@ -1,4 +1,4 @@
-#include "tandem/report/rank_view.hpp"
+#include "rank_view.hpp"
 
 #include <gtest/gtest.h>
 

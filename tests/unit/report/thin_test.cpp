@@ -1,4 +1,4 @@
-#include "tandem/report/thin.hpp"
+#include "thin.hpp"
 
 #include <gtest/gtest.h>
 

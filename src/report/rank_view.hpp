@@ -9,7 +9,7 @@
 
 #include "tandem/metrics/run_record.hpp"
 #include "tandem/metrics/system_usage.hpp"
-#include "tandem/report/thin.hpp"
+#include "thin.hpp"
 
 namespace tandem::report {
 
