@@ -1,7 +1,9 @@
 # tandem_add_unit_test and tandem_add_mpi_test: one GoogleTest program each, registered with ctest.
 #
 #   tandem_add_unit_test(NAME SOURCES … LINKS … [WITH_TORCH])            label unit, needs no launcher
-#   tandem_add_mpi_test(NAME SOURCES … LINKS … RANKS 1 2 3 4 [WITH_TORCH])  label mpi, one entry for each number of ranks
+#   tandem_add_mpi_test(NAME SOURCES … LINKS … RANKS 1 2 3 4 [WITH_TORCH] [ONLY SUITE=RANKS …])
+#                                                            label mpi, one entry for each number of ranks; ONLY names the
+#                                                            suites that do not run at each, and the ranks at which they do
 #   tandem_add_gpu_test(NAME)                                            label gpu: an MPI test on real GPUs, a rank on each
 #   tandem_add_program_test(LABEL NAME [PYTHON python] [WITH_TORCH])     NAME_test.py, which drives bin/tandem
 #
@@ -81,17 +83,24 @@ function(tandem_add_unit_test name)
 endfunction()
 
 function(tandem_add_mpi_test name)
-  cmake_parse_arguments(ARG "WITH_TORCH" "" "SOURCES;LINKS;RANKS" ${ARGN})
-  tandem_add_test_program(${name} ${ARGN})
-  target_link_libraries(${name} PUBLIC tandem_mpi_main)
+  cmake_parse_arguments(ARG "WITH_TORCH" "" "SOURCES;LINKS;RANKS;ONLY" ${ARGN})
+  set(torch "")
   set(labels mpi)
   if(ARG_WITH_TORCH)
+    set(torch WITH_TORCH)
     list(APPEND labels libtorch)
   endif()
+  tandem_add_test_program(${name} ${torch} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS})
+  target_link_libraries(${name} PUBLIC tandem_mpi_main)
   foreach(ranks ${ARG_RANKS})
+    # SUITE=12: at 1 and 2 ranks.
+    set(left_out ${ARG_ONLY})
+    list(FILTER left_out EXCLUDE REGEX "=.*${ranks}")
+    list(TRANSFORM left_out REPLACE "=.*" ".*")
+    list(JOIN left_out ":" left_out)
     tandem_mpirun_command(mpirun ${ranks})
     set(test mpi.${name}.np${ranks})
-    add_test(NAME ${test} COMMAND ${mpirun} $<TARGET_FILE:${name}>)
+    add_test(NAME ${test} COMMAND ${mpirun} $<TARGET_FILE:${name}> --gtest_filter=-${left_out})
     set_tests_properties(${test} PROPERTIES
       LABELS "${labels}" PROCESSORS ${ranks} TIMEOUT ${TANDEM_TEST_SECONDS} ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT}")
   endforeach()

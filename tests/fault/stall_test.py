@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """If a rank stops advancing, it is named and the job ends soon. A slow disk and a suspended job do not end it."""
 
+import concurrent.futures
 import os
 import re
 import shutil
@@ -65,21 +66,26 @@ class Stall(TandemTest):
         self.assertEqual(process.returncode, 0, errors)
         self.assertNotIn("advanced", errors)
 
+    def run_on_slow_disk(self, calls, *command):
+        """Exit code, words and seconds."""
+        start = time.monotonic()
+        job = Job([*MPIRUN, "-n", 2, "-x", f"LD_PRELOAD={FAULT_POINTS}", PROGRAM, *command, "--stall-warn", "0", "--stall-abort", "5"],
+                  self.folder, {"FAULT_POINTS_FOLDER": str(self.folder), "FAULT_POINTS": calls})
+        return *job.wait(120), time.monotonic() - start
+
     def test_a_slow_disk_is_no_stall(self):
         """Each call takes a second, on the checkpoint that is written, on the data set, and on the model that eval reads."""
         shutil.copy(DATA, self.folder / "data.h5")
         train = ["train", "--data", "data.h5", "--model", "lenet", "--global-batch-size", "64", "--max-steps", "2", "--eval-every", "0"]
-        evaluate = ["eval", "--data", "data.h5", "--checkpoint", "runs/a/checkpoints/step-00000002.safetensors"]
-        for calls, command in (("write@step-00000002:1+:slow", [*train, "--run-id", "a"]),
-                               ("read@data.h5:1+:slow", [*train, "--run-id", "b"]),
-                               ("read@step-00000002:1+:slow", evaluate)):
-            with self.subTest(calls):
-                start = time.monotonic()
-                job = Job([*MPIRUN, "-n", 2, "-x", f"LD_PRELOAD={FAULT_POINTS}", PROGRAM, *command, "--stall-warn", "0",
-                           "--stall-abort", "5"], self.folder,
-                          {"FAULT_POINTS_FOLDER": str(self.folder), "FAULT_POINTS": calls})
-                code, words = job.wait(120)
-                self.assertGreater(time.monotonic() - start, 10, "too soon for a slow disk")
+        self.assertEqual(Job([PROGRAM, *train, "--run-id", "a"], self.folder).wait(60)[0], 0)
+        jobs = (("write@step-00000002:1+:slow", *train, "--run-id", "b"),
+                ("read@data.h5:1+:slow", *train, "--run-id", "c"),
+                ("read@step-00000002:1+:slow", "eval", "--data", DATA, "--checkpoint", "runs/a/checkpoints/step-00000002.safetensors"))
+        with concurrent.futures.ThreadPoolExecutor() as at_a_time:  # all of them wait
+            ends = list(at_a_time.map(lambda job: self.run_on_slow_disk(*job), jobs))
+        for job, (code, words, seconds) in zip(jobs, ends, strict=True):
+            with self.subTest(job[0]):
+                self.assertGreater(seconds, 10, "too soon for a slow disk")
                 self.assertEqual(code, 0, words)
                 self.assertNotIn("advanced", words)
 
