@@ -77,7 +77,7 @@ auto carry_out(const std::string& action, const Call& call) -> decltype(call()) 
   using Result = decltype(call());
   if (action == "kill") kill_this_process();
   if (action == "stop") ::kill(::getpid(), SIGUSR1);
-  if (action == "slow") ::sleep(1);
+  if (action == "slow") ::usleep(500'000);
   if (const int error = error_of(action)) {
     errno = error;
     if constexpr (std::is_pointer_v<Result>) {

@@ -11,8 +11,8 @@
 //     what happens at the N-th CALL, counted from 1; with `N+` also at all later ones. CALL `any`:
 //     all calls; `change`: calls that change or sync; `CALL@TEXT`: calls on files with TEXT in
 //     their name. ACTION `kill` or `kill-after`: SIGKILL before or after it; `stop`: SIGUSR1 before
-//     it; `slow`: a second of delay before it; the name of an error: it fails; `short`: a write
-//     writes half; `flip`: a write flips its first bit
+//     it; `slow`: half a second of delay before it; the name of an error: it fails; `short`: a
+//     write writes half; `flip`: a write flips its first bit
 #include <dirent.h>
 #include <fcntl.h>
 #include <sys/mman.h>
