@@ -19,8 +19,9 @@ find_package(Boost 1.74 REQUIRED COMPONENTS program_options)  # its headers hold
 set(HDF5_PREFER_PARALLEL OFF)  # the serial library is thread-safe on Debian and is what libtorch links; the MPI one is neither
 find_package(HDF5 REQUIRED COMPONENTS C)
 
+find_package(MPI REQUIRED COMPONENTS CXX)
+
 if(TANDEM_TORCH)
-  find_package(MPI REQUIRED COMPONENTS CXX)
   list(APPEND CMAKE_MODULE_PATH ${PROJECT_SOURCE_DIR}/cmake)
   find_package(LibTorch 1.13 REQUIRED)
   if(EXISTS ${LibTorch_LIBRARY_DIR}/libtorch_cuda.so)
