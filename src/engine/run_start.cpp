@@ -96,13 +96,12 @@ RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings
   start.lock = std::move(lock);
   start.run_id = reporting.run_id.empty() ? metrics::make_run_id() : reporting.run_id;
   start.runs_dir = reporting.runs_dir;
-  if (reporting.resume == "none") {
-    metrics::RunFolder::require_free(start.runs_dir, start.run_id);
-  } else if (reporting.resume != "auto") {
+  const bool is_auto = reporting.resume == "auto";
+  if (reporting.resume != "none" && !is_auto) {
     take_path(reporting.resume, reporting, start);
-  } else if (reporting.run_id.empty()) {
+  } else if (is_auto && reporting.run_id.empty()) {
     throw UsageError("--resume auto: needs a --run-id, which names the run to go on with");
-  } else if (!metrics::RunFolder::exists(start.runs_dir, start.run_id)) {
+  } else if (!is_auto || !metrics::RunFolder::exists(start.runs_dir, start.run_id)) {
     metrics::RunFolder::require_free(start.runs_dir, start.run_id);
   } else {
     start.folder = metrics::RunFolder::open(start.runs_dir, start.run_id, start.lock);

@@ -19,6 +19,7 @@
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
 #include "tandem/metrics/system_sampler.hpp"
 #include "tandem/train/step_profiler.hpp"
 #include "tensorboard_start.hpp"

@@ -20,7 +20,7 @@ class DeviceBf16AllReduce final : public comm::ForwardingCollectives {
   std::string name() const override { return inner().name() + " as bfloat16"; }
   bool has_async_progress() const override { return inner().has_async_progress(); }
   // Discards the rounding errors of all-reduces that were made for measurement only.
-  void reset_error_feedback();
+  void reset_error_feedback() override;
 
  private:
   bool is_ours(comm::Buffer values) const;
