@@ -70,7 +70,7 @@ TEST_F(BucketChoice, TakesSmallerBucketsWhereALargeOneCosts) {
 
 TEST_F(BucketChoice, LeavesWeightsAndBuffersAsTheyWere) {
   const std::string before = model::weights_sha256(*network_);
-  choose(Delayed::Slow::kStartedOnes);
+  choose(Delayed::Slow::kLargeOnes);
   EXPECT_EQ(model::weights_sha256(*network_), before);
   EXPECT_EQ(arena_.flat_gradients().abs().sum().item<float>(), 0);
 }
