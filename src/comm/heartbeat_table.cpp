@@ -43,9 +43,7 @@ HeartbeatTable::HeartbeatTable(MpiCommunicator& world, MpiCommunicator& node,
   // Which ranks share a table is known by the lowest of them.
   std::int64_t lowest = rank_;
   if (memory_.shared()) node.broadcast(Span<std::int64_t>(&lowest, 1));
-  std::vector<std::int64_t> tables(static_cast<std::size_t>(world_));
-  tables[static_cast<std::size_t>(rank_)] = lowest;
-  world.all_reduce(Span<std::int64_t>(tables));
+  const std::vector<std::int64_t> tables = world.all_gather(lowest);
   if (memory_.fills()) {
     for (int rank = 0; rank < world_; ++rank) {
       rows_[rank].table = static_cast<std::int32_t>(tables[static_cast<std::size_t>(rank)]);

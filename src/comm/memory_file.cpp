@@ -112,22 +112,4 @@ void* MemoryFile::map(std::size_t bytes) const {
   return at == MAP_FAILED ? nullptr : at;
 }
 
-std::vector<MemoryFile::SharedFileId> gather(Communicator& host,
-                                             const MemoryFile::SharedFileId& mine) {
-  constexpr std::size_t kNumbers = 5;
-  const auto ranks = static_cast<std::size_t>(host.size());
-  std::vector<std::int64_t> numbers(kNumbers * ranks, 0);
-  std::int64_t* own = &numbers[kNumbers * static_cast<std::size_t>(host.rank())];
-  for (const std::int64_t number :
-       {mine.process, mine.number, mine.device, mine.inode, mine.word}) {
-    *own++ = number;
-  }
-  host.iall_gather(Span<std::int64_t>(numbers))->wait();
-  std::vector<MemoryFile::SharedFileId> all;
-  for (const std::int64_t* at = numbers.data(); all.size() < ranks; at += kNumbers) {
-    all.push_back({at[0], at[1], at[2], at[3], at[4]});
-  }
-  return all;
-}
-
 }  // namespace tandem::comm

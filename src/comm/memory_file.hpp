@@ -7,9 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
-
-#include "tandem/comm/communicator.hpp"
 
 namespace tandem::comm {
 
@@ -52,9 +49,5 @@ class MemoryFile {
   bool is_named_ = false;
   SharedFileId id_;
 };
-
-// Collective. The ids of all ranks.
-std::vector<MemoryFile::SharedFileId> gather(Communicator& host,
-                                             const MemoryFile::SharedFileId& mine);
 
 }  // namespace tandem::comm

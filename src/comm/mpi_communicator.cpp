@@ -80,7 +80,7 @@ void MpiCommunicator::do_sendrecv(int partner, const void* mine, Buffer theirs) 
   });
 }
 
-void MpiCommunicator::do_gather(const void* data, std::size_t bytes, void* all,
+void MpiCommunicator::do_gather(const void* mine, void* all,
                                 const std::vector<std::int64_t>& bytes_of) {
   std::vector<int> counts;
   std::vector<int> offsets;
@@ -90,11 +90,11 @@ void MpiCommunicator::do_gather(const void* data, std::size_t bytes, void* all,
     offsets.push_back(static_cast<int>(offset));
     offset += each;
     if (offset > std::numeric_limits<int>::max()) {
-      throw InternalError("texts of more than 2 GiB were gathered");
+      throw InternalError("more than 2 GiB were gathered");
     }
   }
-  TANDEM_MPI(MPI_Gatherv(data, static_cast<int>(bytes), MPI_BYTE, all, counts.data(),
-                         offsets.data(), MPI_BYTE, 0, handle_->mpi));
+  TANDEM_MPI(MPI_Gatherv(mine, counts[static_cast<std::size_t>(rank())], MPI_BYTE, all,
+                         counts.data(), offsets.data(), MPI_BYTE, 0, handle_->mpi));
 }
 
 }  // namespace tandem::comm

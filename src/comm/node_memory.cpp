@@ -38,7 +38,7 @@ bool take_within_room(std::size_t bytes, Take take) {
 MemoryFile open_together(Communicator& node, MemoryFile (*make)()) {
   MemoryFile file;
   if (node.rank() == 0) file = make();
-  const MemoryFile::SharedFileId there = gather(node, file.id()).front();
+  const MemoryFile::SharedFileId there = node.all_gather(file.id()).front();
   if (node.rank() != 0) file = MemoryFile::open(there);
   const bool is_open = on_all(node, static_cast<bool>(file));
   if (node.rank() == 0 && file) file.withdraw();

@@ -29,10 +29,8 @@ Topology discover_topology(const Communicator& world, Communicator& node) {
   topology.allowed_cpus = static_cast<int>(cpus.size());
   topology.host_cpus = static_cast<int>(sysconf(_SC_NPROCESSORS_ONLN));
 
-  std::vector<std::uint64_t> masks(static_cast<std::size_t>(node.size()), 0);
   const std::uint64_t mine = hash64(cpus.data(), cpus.size() * sizeof cpus.front());
-  masks[static_cast<std::size_t>(node.rank())] = mine;
-  node.all_reduce(Span<std::uint64_t>(masks));
+  const std::vector<std::uint64_t> masks = node.all_gather(mine);
   topology.cpu_sharers = static_cast<int>(std::count(masks.begin(), masks.end(), mine));
   return topology;
 }

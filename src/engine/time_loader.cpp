@@ -98,9 +98,7 @@ int time_loader(Job& job, const LoaderRequest& request) {
     rate = rate_of_loader(job, request, images.view(data::Split::kTrain),
                           data::Transform(info.shape, request.layout, info.mean, info.std));
   }
-  std::vector<double> rates(static_cast<std::size_t>(job.topology.world));
-  rates[static_cast<std::size_t>(job.topology.rank)] = rate;
-  job.world.reduce(Span<double>(rates));
+  const std::vector<double> rates = job.world.all_gather(rate);
   const std::vector<comm::Topology> ranks = comm::gather_topology(job.world, job.topology);
   comm::agree_on_rank_0(job.world, [&] { print_loader(job, request, ranks, rates); });
   return 0;

@@ -159,6 +159,32 @@ TEST(Communicator, GathersTextsOfUnequalLength) {
   }
 }
 
+TEST(Communicator, GathersValuesOfUnequalNumber) {
+  struct Pair {
+    std::int64_t rank;
+    double half;
+  };
+  auto comm = MpiCommunicator::world();
+  const Pair mine{comm.rank(), 0.5 * comm.rank()};
+  const auto expect_from = [](const Pair& found, std::int64_t rank) {
+    EXPECT_EQ(found.rank, rank);
+    EXPECT_EQ(found.half, 0.5 * static_cast<double>(rank));
+  };
+  const std::vector<Pair> all = comm.all_gather(mine);
+  ASSERT_EQ(all.size(), static_cast<std::size_t>(comm.size()));
+  for (std::size_t rank = 0; rank < all.size(); ++rank) {
+    expect_from(all[rank], static_cast<std::int64_t>(rank));
+  }
+  // None of rank 0, one of rank 1, and so on.
+  const auto ranks = static_cast<std::size_t>(comm.size());
+  const auto some = comm.gather(std::vector<Pair>(static_cast<std::size_t>(comm.rank()), mine));
+  ASSERT_EQ(some.size(), comm.rank() == 0 ? ranks * (ranks - 1) / 2 : 0);
+  auto at = some.begin();
+  for (std::int64_t rank = 0; at != some.end(); ++rank) {
+    for (std::int64_t i = 0; i < rank; ++i) expect_from(*at++, rank);
+  }
+}
+
 TEST(Communicator, BroadcastsTexts) {
   auto comm = MpiCommunicator::world();
   EXPECT_EQ(comm.broadcast_string(comm.rank() == 0 ? "of rank 0" : "longer, of another"),

@@ -42,9 +42,8 @@ class LoneCommunicator : public comm::Communicator {
     return std::make_unique<Done>();
   }
   void do_sendrecv(int, const void*, comm::Buffer) override {}
-  void do_gather(const void* data, std::size_t bytes, void* all,
-                 const std::vector<std::int64_t>&) override {
-    std::memcpy(all, data, bytes);
+  void do_gather(const void* mine, void* all, const std::vector<std::int64_t>& bytes_of) override {
+    std::memcpy(all, mine, static_cast<std::size_t>(bytes_of.front()));
   }
 };
 

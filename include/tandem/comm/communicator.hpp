@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -47,6 +48,26 @@ class Communicator : public Collectives {
     all_reduce(Span<T>(&value, 1), reduction);
     return value;
   }
+  // The values of every rank, in rank order. T is trivially copyable.
+  template <typename T>
+  std::vector<T> all_gather(const T& mine) {
+    std::vector<T> all(static_cast<std::size_t>(size()));
+    all[static_cast<std::size_t>(rank())] = mine;
+    iall_gather(
+        Span<std::uint8_t>(reinterpret_cast<std::uint8_t*>(all.data()), all.size() * sizeof(T)))
+        ->wait();
+    return all;
+  }
+  // All values of every rank on rank 0, in rank order; nothing on other ranks. Each rank may bring
+  // another number of them.
+  template <typename T>
+  std::vector<T> gather(const std::vector<T>& mine) {
+    const auto bytes_of = all_gather(static_cast<std::int64_t>(mine.size() * sizeof(T)));
+    const auto total = std::accumulate(bytes_of.begin(), bytes_of.end(), std::int64_t{0});
+    std::vector<T> all(rank() == 0 ? static_cast<std::size_t>(total) / sizeof(T) : 0);
+    do_gather(mine.data(), all.data(), bytes_of);
+    return all;
+  }
   std::string broadcast_string(std::string text, int root = 0);
   // Gathers the text of every rank on rank 0, in rank order; empty on other ranks.
   std::vector<std::string> gather_strings(const std::string& text);
@@ -59,7 +80,7 @@ class Communicator : public Collectives {
   virtual std::unique_ptr<Request> do_iall_gather(Buffer values) = 0;
   virtual void do_sendrecv(int partner, const void* mine, Buffer theirs) = 0;
   // Gathers `bytes_of[r]` bytes of each rank r into `all` on rank 0.
-  virtual void do_gather(const void* data, std::size_t bytes, void* all,
+  virtual void do_gather(const void* mine, void* all,
                          const std::vector<std::int64_t>& bytes_of) = 0;
 };
 

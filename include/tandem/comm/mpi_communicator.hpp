@@ -61,8 +61,7 @@ class MpiCommunicator final : public Communicator {
   std::unique_ptr<Request> do_iall_to_all(const void* mine, Buffer theirs) override;
   std::unique_ptr<Request> do_iall_gather(Buffer values) override;
   void do_sendrecv(int partner, const void* mine, Buffer theirs) override;
-  void do_gather(const void* data, std::size_t bytes, void* all,
-                 const std::vector<std::int64_t>& bytes_of) override;
+  void do_gather(const void* mine, void* all, const std::vector<std::int64_t>& bytes_of) override;
 
   std::unique_ptr<Handle> handle_;
   std::size_t piece_;

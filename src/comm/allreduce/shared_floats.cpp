@@ -28,7 +28,7 @@ bool SharedFloats::map(Communicator& host) {
   const std::size_t bytes = count_ * sizeof(float);
   MemoryFile own = MemoryFile::make_unnamed();
   if (own && !own.resize(bytes)) own = MemoryFile();
-  const auto file_ids = gather(host, own.id());
+  const auto file_ids = host.all_gather(own.id());
   for (std::size_t rank = 0; rank < rank_segments_.size(); ++rank) {
     void* const at = rank == rank_ ? own.map(bytes) : MemoryFile::open(file_ids[rank]).map(bytes);
     rank_segments_[rank] = static_cast<float*>(at);
