@@ -5,7 +5,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/data/limits.hpp"
+#include "tandem/data/dataset_info.hpp"
 #include "tandem/data/pack.hpp"
 
 namespace tandem::app {

@@ -6,7 +6,7 @@
 #include "cuda_build.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/core/json_struct.hpp"
+#include "tandem/core/json.hpp"
 
 namespace tandem::comm {
 

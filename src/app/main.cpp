@@ -3,7 +3,7 @@
 
 #include "run.hpp"
 #include "tandem/comm/launcher.hpp"
-#include "tandem/core/process.hpp"
+#include "tandem/core/host.hpp"
 
 int main(int argc, char** argv) {
   tandem::prepare_process();

@@ -7,9 +7,9 @@
 
 #include "memory_file.hpp"
 #include "tandem/comm/agree.hpp"
+#include "tandem/core/cgroup.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/host.hpp"
-#include "tandem/core/memory_room.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::comm {

@@ -7,7 +7,7 @@
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/host.hpp"
-#include "tandem/core/json_struct.hpp"
+#include "tandem/core/json.hpp"
 
 namespace tandem::comm {
 

@@ -9,7 +9,6 @@
 #include "tandem/core/random.hpp"
 
 namespace tandem {
-
 namespace {
 
 void require_openssl(bool succeeded) {
@@ -97,6 +96,28 @@ std::uint64_t image_id_hash_of_all(std::uint64_t count) {
   std::uint64_t sum = 0;
   for (std::uint64_t id = 0; id < count; ++id) sum += image_id_hash(id);
   return sum;
+}
+
+std::string to_base64(std::string_view bytes) {
+  std::string text((bytes.size() + 2) / 3 * 4 + 1, '\0');  // OpenSSL ends it with a zero byte
+  ::EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                    reinterpret_cast<const unsigned char*>(bytes.data()),
+                    static_cast<int>(bytes.size()));
+  text.pop_back();
+  return text;
+}
+
+std::optional<std::string> from_base64(std::string_view text) {
+  std::string bytes(text.size() / 4 * 3, '\0');
+  const int size = ::EVP_DecodeBlock(reinterpret_cast<unsigned char*>(bytes.data()),
+                                     reinterpret_cast<const unsigned char*>(text.data()),
+                                     static_cast<int>(text.size()));
+  const auto padding = static_cast<int>(text.size() - (text.find_last_not_of('=') + 1));
+  if (size < padding) return std::nullopt;
+  bytes.resize(static_cast<std::size_t>(size - padding));  // OpenSSL counts padding as zero bytes
+  // One text for each sequence of bytes: no stray bits, letters or padding elsewhere.
+  if (to_base64(bytes) != text) return std::nullopt;
+  return bytes;
 }
 
 }  // namespace tandem

@@ -7,9 +7,9 @@
 #include <atomic>
 #include <cerrno>
 #include <cstring>
+#include <string>
 
 #include "tandem/core/error.hpp"
-#include "tandem/core/live_line.hpp"
 #include "tandem/core/text.hpp"
 #include "write_all.hpp"
 
@@ -20,6 +20,24 @@ std::string escape_lines(std::string_view text) {
   std::string out;
   for (const std::string& line : split(text, '\n')) out += escape_for_terminal(line) + "\n";
   return out;
+}
+
+constexpr std::string_view kClearRow = "\r\x1b[K";
+
+// Indexed by descriptor. A signal handler can access only atomics like these.
+std::atomic<bool> is_shared[3] = {{false}, {false}, {false}};
+
+// PIPE_BUF: a pipe that poll() reports as writable accepts this much without blocking (pipe(7)).
+constexpr std::size_t kAtOnce = 4096;
+
+// False if the descriptor is not writable within this time.
+bool is_ready(int descriptor, int patience) {
+  pollfd waited{descriptor, POLLOUT, 0};
+  int found = 0;
+  do {
+    found = ::poll(&waited, 1, patience);
+  } while (found < 0 && errno == EINTR);
+  return found != 0;
 }
 
 constexpr int kPatience = 5000;  // milliseconds
@@ -50,19 +68,6 @@ std::string describe_failure(int failure) {
 void write_to_standard_output(std::string_view text, int patience = -1) {
   const int failure = write_all(STDOUT_FILENO, text, patience);
   if (failure != 0) throw IoError(describe_failure(failure));
-}
-
-// PIPE_BUF: a pipe that poll() reports as writable accepts this much without blocking (pipe(7)).
-constexpr std::size_t kAtOnce = 4096;
-
-// False if the descriptor is not writable within this time.
-bool is_ready(int descriptor, int patience) {
-  pollfd waited{descriptor, POLLOUT, 0};
-  int found = 0;
-  do {
-    found = ::poll(&waited, 1, patience);
-  } while (found < 0 && errno == EINTR);
-  return found != 0;
 }
 
 std::string as_line(std::string_view line) {
@@ -134,5 +139,23 @@ std::string format_table(const std::vector<std::vector<std::string>>& rows) {
   }
   return table;
 }
+
+void share_terminal(bool standard_output, bool standard_error) {
+  is_shared[STDOUT_FILENO] = standard_output;
+  is_shared[STDERR_FILENO] = standard_error;
+}
+
+std::string_view row_cleaner(int descriptor) {
+  return is_shared[descriptor] ? kClearRow : std::string_view("");
+}
+
+void draw_live_line(std::string_view line) {
+  const int descriptor = is_shared[STDOUT_FILENO] ? STDOUT_FILENO : STDERR_FILENO;
+  // The rest of a longer line is cleared last, to avoid flicker. A failed write is ignored; lines
+  // that matter report their own failure.
+  write_all(descriptor, "\r" + std::string(line) + "\x1b[K", 0);
+}
+
+void clear_live_line() { draw_live_line(""); }
 
 }  // namespace tandem

@@ -1,6 +1,7 @@
 #include "tandem/core/stop_signal.hpp"
 
 #include <poll.h>
+#include <pthread.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -12,7 +13,7 @@
 #include <string_view>
 
 #include "tandem/core/error.hpp"
-#include "tandem/core/live_line.hpp"
+#include "tandem/core/print.hpp"
 
 namespace tandem {
 namespace {
@@ -114,5 +115,26 @@ StopSignal::~StopSignal() {
 void StopSignal::announce_no_more() { announces_first = false; }
 
 int StopSignal::received() { return first_signal; }
+
+InterruptGuard::InterruptGuard() {
+  sigemptyset(&held_);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
+    // A blocked signal is kept even where it is ignored, as nohup does with SIGHUP.
+    struct sigaction now {};
+    sigaction(signal, nullptr, &now);
+    if (now.sa_handler != SIG_IGN) sigaddset(&held_, signal);
+  }
+  pthread_sigmask(SIG_BLOCK, &held_, &before_);
+}
+
+InterruptGuard::~InterruptGuard() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+
+void InterruptGuard::check() const {
+  const timespec at_once{0, 0};
+  const int signal = sigtimedwait(&held_, nullptr, &at_once);
+  if (signal <= 0) return;
+  throw Error(static_cast<ExitCode>(static_cast<int>(ExitCode::kSignalBase) + signal),
+              "interrupted by signal " + std::to_string(signal) + "; nothing was written");
+}
 
 }  // namespace tandem

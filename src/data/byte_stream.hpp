@@ -27,6 +27,15 @@ class ByteStream {
   virtual std::string where() const = 0;
 };
 
+// The little-endian value of `count` bytes at `at`, which must exist; at most eight.
+inline std::uint64_t little_endian(std::string_view bytes, std::size_t at, std::size_t count) {
+  std::uint64_t value = 0;
+  for (std::size_t i = count; i > 0; --i) {
+    value = value << 8 | static_cast<unsigned char>(bytes[at + i - 1]);
+  }
+  return value;
+}
+
 // Compression is recognised by content, not by name.
 std::unique_ptr<ByteStream> open_byte_stream(const std::string& path);
 

@@ -1,7 +1,4 @@
-#include "cifar.hpp"
-
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <filesystem>
 #include <functional>
@@ -11,8 +8,8 @@
 #include <vector>
 
 #include "archive_reader.hpp"
+#include "image_source.hpp"
 #include "source_file.hpp"
-#include "spool.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"

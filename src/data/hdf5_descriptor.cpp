@@ -4,7 +4,7 @@
 #include <new>
 #include <type_traits>
 
-#include "hdf5_driver.hpp"
+#include "hdf5_handle.hpp"
 #include "tandem/core/error.hpp"
 
 namespace tandem::data {

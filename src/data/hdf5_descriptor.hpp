@@ -3,7 +3,6 @@
 // does not walk through all chunks, so the driver records what HDF5 would read, without reading.
 #pragma once
 
-#include <cstdint>
 #include <exception>
 #include <vector>
 

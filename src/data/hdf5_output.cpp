@@ -8,7 +8,7 @@
 #include <functional>
 #include <utility>
 
-#include "hdf5_driver.hpp"
+#include "hdf5_handle.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cctype>
+#include <filesystem>
 #include <memory>
 #include <new>
+#include <system_error>
 
 #include "byte_stream.hpp"
 #include "picture_decoder.hpp"
@@ -87,6 +89,64 @@ bool is_picture_name(const std::string& path) {
   std::transform(name.begin(), name.end(), name.begin(),
                  [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return ends_with(name, ".png") || ends_with(name, ".jpg") || ends_with(name, ".jpeg");
+}
+
+void throw_damaged(const std::string& where, const char* format, const char* message) {
+  throw DataError(where + ": is a damaged " + format + " file (" + message +
+                  "), a whole one was expected; save or fetch it again");
+}
+
+void throw_out_of_memory(const std::string& where) {
+  throw DataError(where +
+                  ": takes more memory than there is; make the picture smaller, or use fewer "
+                  "threads");
+}
+
+void require_fitting(const PictureExtent& extent, const std::string& where,
+                     std::uint64_t most_pixels) {
+  const auto pixels =
+      static_cast<std::uint64_t>(extent.height) * static_cast<std::uint64_t>(extent.width);
+  const bool has_sides = extent.height > 0 && extent.width > 0 &&
+                         extent.height <= kMaxPictureSide && extent.width <= kMaxPictureSide;
+  if (has_sides && pixels <= most_pixels) return;
+  throw DataError(where + ": is a picture of " + std::to_string(extent.width) + " x " +
+                  std::to_string(extent.height) + " pixels, 1 to " +
+                  format_count(static_cast<std::int64_t>(most_pixels)) + " in all and at most " +
+                  format_count(kMaxPictureSide) + " on a side were expected; make it smaller");
+}
+
+std::vector<std::string> files_below(const std::string& folder) {
+  namespace fs = std::filesystem;
+  constexpr int kMaxDepth = 32;  // a link to a folder around it would never end
+  std::vector<std::string> files;
+  std::error_code error;
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::follow_directory_symlink,
+                                         error);
+  while (!error && entry != fs::recursive_directory_iterator()) {
+    const bool is_hidden = entry->path().filename().string().front() == '.';
+    const bool is_folder = entry->is_directory(error);
+    if (error == std::errc::no_such_file_or_directory ||
+        error == std::errc::too_many_symbolic_link_levels) {
+      error.clear();  // a link to nothing, or to itself: told when the file is opened
+      entry.disable_recursion_pending();
+    }
+    if (error) break;
+    if (is_hidden && is_folder) entry.disable_recursion_pending();
+    if (!is_hidden && !is_folder) files.push_back(entry->path().string());
+    if (entry.depth() > kMaxDepth) {
+      throw IoError(folder + ": holds folders in folders more than " + std::to_string(kMaxDepth) +
+                    " deep, such as " + entry->path().string() +
+                    "; a link back to the folder itself does that");
+    }
+    entry.increment(error);
+  }
+  if (error) {
+    const std::string message = folder + ": cannot be listed: " + error.message();
+    if (error == std::errc::no_such_file_or_directory) throw MissingInputError(message);
+    throw IoError(message + "; check the folder");
+  }
+  std::sort(files.begin(), files.end());
+  return files;
 }
 
 }  // namespace tandem::data

@@ -1,21 +1,20 @@
-#include "image_folder.hpp"
-
 #include <algorithm>
 #include <filesystem>
 #include <utility>
 #include <vector>
 
 #include "class_folders.hpp"
-#include "class_split.hpp"
+#include "image_source.hpp"
 #include "names.hpp"
 #include "parallel.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/data/dataset_info.hpp"
 #include "tandem/data/fit_picture.hpp"
+#include "tandem/data/hold_out.hpp"
 #include "tandem/data/image_file.hpp"
-#include "tandem/data/limits.hpp"
 
 namespace tandem::data {
 namespace {

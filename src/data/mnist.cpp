@@ -1,10 +1,9 @@
-#include "mnist.hpp"
-
 #include <array>
 #include <cstring>
 #include <future>
 #include <utility>
 
+#include "image_source.hpp"
 #include "source_file.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "tandem/data/image_shape.hpp"
+#include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tandem/data/limits.hpp"
+#include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
 

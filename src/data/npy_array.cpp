@@ -1,12 +1,10 @@
 #include "npy_array.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <utility>
 
 #include "tandem/core/error.hpp"
-#include "tandem/core/little_endian.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::data {

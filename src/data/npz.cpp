@@ -1,5 +1,3 @@
-#include "npz.hpp"
-
 #include <algorithm>
 #include <array>
 #include <cstring>
@@ -10,14 +8,15 @@
 #include <utility>
 
 #include "archive_reader.hpp"
-#include "class_split.hpp"
+#include "image_source.hpp"
 #include "names.hpp"
 #include "npy_array.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/data/limits.hpp"
+#include "tandem/data/dataset_info.hpp"
+#include "tandem/data/hold_out.hpp"
 
 namespace tandem::data {
 namespace {

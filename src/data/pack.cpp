@@ -6,22 +6,18 @@
 #include <functional>
 #include <memory>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "cifar.hpp"
-#include "image_folder.hpp"
-#include "mnist.hpp"
+#include "image_source.hpp"
 #include "names.hpp"
-#include "npz.hpp"
 #include "packed_writer.hpp"
 #include "source_file.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/host.hpp"
-#include "tandem/core/interrupt.hpp"
+#include "tandem/core/stop_signal.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/data/limits.hpp"
+#include "tandem/data/dataset_info.hpp"
 #include "user_block.hpp"
 
 namespace tandem::data {

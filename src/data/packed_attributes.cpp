@@ -5,7 +5,7 @@
 #include "hdf5_handle.hpp"
 #include "names.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/data/limits.hpp"
+#include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
 namespace {

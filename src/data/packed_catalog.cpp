@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <cstring>
-#include <limits>
 
+#include "byte_stream.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/core/little_endian.hpp"
 
 namespace tandem::data {
 namespace {

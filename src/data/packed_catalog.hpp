@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "tandem/core/file.hpp"
 #include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
@@ -62,5 +63,12 @@ void require_layout(const StoredArray& array, std::size_t rank, const std::strin
 void require_sound(const PackedCatalog& catalog, std::uint64_t file_bytes, const std::string& path);
 // Requires require_sound(). Sets all fields but `digest` and `sealed`.
 DatasetInfo info_of(const PackedCatalog& catalog);
+
+// The only reader of packed files that calls HDF5.
+
+// Parses the file in a child process, whose crash, hang or flood of memory is a DataError here.
+// What it sends is held to require_sound(). Forks: the child calls neither MPI nor CUDA.
+// `touch` is called once a second meanwhile.
+PackedCatalog describe_packed_in_child(const File& file, const Touch& touch);
 
 }  // namespace tandem::data

@@ -9,7 +9,7 @@
 #include "packed_catalog.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/data/limits.hpp"
+#include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
 namespace {

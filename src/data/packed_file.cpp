@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "chunk_reader.hpp"
-#include "packed_hdf5.hpp"
+#include "packed_catalog.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "user_block.hpp"

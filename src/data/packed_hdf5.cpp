@@ -1,18 +1,138 @@
-#include "packed_hdf5.hpp"
-
-#include <algorithm>
 #include <chrono>
+#include <cstdint>
 #include <exception>
+#include <string>
+#include <vector>
 
 #include "child_process.hpp"
 #include "hdf5_descriptor.hpp"
+#include "hdf5_handle.hpp"
 #include "packed_attributes.hpp"
-#include "packed_layout.hpp"
+#include "packed_catalog.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/data/packed_file.hpp"
 
 namespace tandem::data {
 namespace {
+
+struct Place {
+  const std::string& path;
+  std::string object;
+
+  DataError fault(const std::string& text) const {
+    return DataError(path + ": " + object + " " + text);
+  }
+};
+
+// Soft and external links could lead into other files.
+void require_hard_link(hid_t file, const Place& place, H5O_type_t expected) {
+  H5L_info_t link;
+  if (H5Lexists(file, place.object.c_str(), H5P_DEFAULT) <= 0) throw place.fault("is missing");
+  if (H5Lget_info(file, place.object.c_str(), &link, H5P_DEFAULT) < 0 ||
+      link.type != H5L_TYPE_HARD) {
+    throw place.fault("is a soft or external link, an object of this file is expected");
+  }
+  H5O_info_t object;
+  if (H5Oget_info_by_name2(file, place.object.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0 ||
+      object.type != expected) {
+    throw place.fault(expected == H5O_TYPE_GROUP ? "is no group" : "is no dataset");
+  }
+}
+
+std::vector<Filter> filters_of(hid_t properties, const Place& place) {
+  std::vector<Filter> filters;
+  const int count = H5Pget_nfilters(properties);
+  for (int i = 0; i < count; ++i) {
+    unsigned flags = 0;
+    unsigned settings = 0;
+    std::size_t parameters = 1;
+    unsigned parameter = 0;
+    const H5Z_filter_t filter = H5Pget_filter2(properties, static_cast<unsigned>(i), &flags,
+                                               &parameters, &parameter, 0, nullptr, &settings);
+    if (filter == H5Z_FILTER_FLETCHER32) {
+      filters.push_back(Filter::kFletcher32);
+    } else if (filter == H5Z_FILTER_DEFLATE) {
+      filters.push_back(Filter::kDeflate);
+    } else if (filter == H5Z_FILTER_SHUFFLE && parameters >= 1 && parameter == 1) {
+      filters.push_back(Filter::kShuffle);
+    } else {
+      throw place.fault("uses filter " + std::to_string(filter) +
+                        ", only fletcher32, gzip and shuffle of single bytes are accepted");
+    }
+  }
+  return filters;
+}
+
+std::vector<StoredChunk> chunks_of(hid_t dataset, const StoredArray& array,
+                                   std::uint64_t file_bytes, const Place& place) {
+  const std::uint64_t count = count_chunks(array, file_bytes);
+  if (count == 0) {
+    throw place.fault("states an extent that a file of " + std::to_string(file_bytes) +
+                      " bytes cannot hold: it was not written to its end");
+  }
+  std::vector<StoredChunk> chunks(count);
+  std::vector<hsize_t> origin(array.extent.size(), 0);
+  for (std::uint64_t i = 0; i < count; ++i) {
+    if (!find_chunk(dataset, origin, chunks[i])) {
+      throw place.fault("lacks chunk " + std::to_string(i) + " of " + std::to_string(count) +
+                        ": it was not written to its end");
+    }
+    for (std::size_t axis = origin.size(); axis-- > 0;) {
+      origin[axis] += array.chunk[axis];
+      if (origin[axis] < array.extent[axis]) break;
+      origin[axis] = 0;
+    }
+  }
+  return chunks;
+}
+
+StoredArray describe_array(hid_t file, const Place& place, std::size_t dimensions,
+                           std::uint64_t file_bytes) {
+  require_hard_link(file, place, H5O_TYPE_DATASET);
+  const Hdf5Handle dataset(H5Dopen2(file, place.object.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!dataset) throw place.fault("cannot be opened: " + hdf5_reason());
+
+  const Hdf5Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  if (H5Tequal(type.id(), H5T_STD_U8LE) <= 0 && H5Tequal(type.id(), H5T_STD_U8BE) <= 0) {
+    throw place.fault("has another type, uint8 is expected");
+  }
+  const Hdf5Handle properties(H5Dget_create_plist(dataset.id()), H5Pclose);
+  if (H5Pget_layout(properties.id()) != H5D_CHUNKED ||
+      H5Pget_external_count(properties.id()) != 0) {
+    throw place.fault("is not stored in chunks in this file");
+  }
+  unsigned options = 0;
+  if (H5Pget_chunk_opts(properties.id(), &options) < 0 || options != 0) {
+    throw place.fault("stores chunks at its edge without checksums");
+  }
+  StoredArray array;
+  array.filters = filters_of(properties.id(), place);
+
+  const Hdf5Handle space(H5Dget_space(dataset.id()), H5Sclose);
+  const int rank = H5Sget_simple_extent_ndims(space.id());
+  if (rank != static_cast<int>(dimensions)) {
+    throw place.fault("has " + std::to_string(rank) + " dimensions, " + std::to_string(dimensions) +
+                      " are expected");
+  }
+  std::vector<hsize_t> values(static_cast<std::size_t>(rank));
+  H5Sget_simple_extent_dims(space.id(), values.data(), nullptr);
+  array.extent.assign(values.begin(), values.end());
+  if (H5Pget_chunk(properties.id(), rank, values.data()) != rank) {
+    throw place.fault("has chunks of another number of dimensions");
+  }
+  array.chunk.assign(values.begin(), values.end());
+  require_layout(array, dimensions, place.path, place.object);
+  array.chunks = chunks_of(dataset.id(), array, file_bytes, place);
+  return array;
+}
+
+// `group`: "/train" or "/test". `file_bytes` limits the number of chunks.
+StoredSplit describe_split(hid_t file, const std::string& path, const std::string& group,
+                           std::uint64_t file_bytes) {
+  require_hard_link(file, Place{path, group}, H5O_TYPE_GROUP);
+  return {describe_array(file, Place{path, group + "/images"}, 4, file_bytes),
+          describe_array(file, Place{path, group + "/labels"}, 1, file_bytes)};
+}
 
 // Finding a chunk takes microseconds, so these limits suffice for a valid file of any size.
 ChildLimits limits_for(std::uint64_t file_bytes) {

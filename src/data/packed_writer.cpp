@@ -1,7 +1,6 @@
 #include "packed_writer.hpp"
 
 #include <algorithm>
-#include <array>
 #include <vector>
 
 #include "hdf5_output.hpp"
@@ -9,7 +8,7 @@
 #include "packed_attributes.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/data/limits.hpp"
+#include "tandem/data/dataset_info.hpp"
 #include "user_block.hpp"
 
 namespace tandem::data {

@@ -5,7 +5,7 @@
 #include <functional>
 #include <string>
 
-#include "tandem/data/image_source.hpp"
+#include "image_source.hpp"
 
 namespace tandem::data {
 

@@ -10,8 +10,9 @@
 #include <vector>
 
 #include "byte_stream.hpp"
+#include "tandem/core/cgroup.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/core/memory_room.hpp"
+#include "tandem/core/file.hpp"
 #include "tandem/core/span.hpp"
 
 namespace tandem::data {
@@ -41,5 +42,22 @@ std::string digest_of(const std::vector<SourceFile>& files);
 
 // One class a line; empty lines at the end are ignored.
 std::vector<std::string> parse_class_names(const std::string& text, const std::string& where);
+
+// Keeps the members of an archive, which come in any order, in an unnamed file in TMPDIR until they
+// are needed. One thread per object. Throws CannotCreateError if the file has no room, IoError.
+class Spool {
+ public:
+  explicit Spool(std::size_t members);
+
+  bool holds(std::size_t index) const { return members_[index].size > 0; }
+  void put(std::size_t index, SourceFile member);
+  std::shared_ptr<const SourceFile> get(std::size_t index) const;
+
+ private:
+  File file_;
+  std::uint64_t end_ = 0;
+  std::vector<SourceFile> members_;  // without their bytes
+  std::vector<std::uint64_t> offsets_;
+};
 
 }  // namespace tandem::data

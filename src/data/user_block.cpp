@@ -1,12 +1,8 @@
 #include "user_block.hpp"
 
-#include <array>
-#include <cstring>
-
 #include "byte_stream.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/core/little_endian.hpp"
 
 namespace tandem::data {
 namespace {

@@ -7,7 +7,7 @@
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/core/interrupt.hpp"
+#include "tandem/core/stop_signal.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/packed_file.hpp"
 #include "user_block.hpp"

@@ -1,7 +1,7 @@
 #include "last_evaluation.hpp"
 
 #include "tandem/comm/agree.hpp"
-#include "tandem/core/base64.hpp"
+#include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
 

@@ -6,7 +6,6 @@
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/data/folder_files.hpp"
 #include "tandem/data/image_file.hpp"
 
 namespace tandem::app {

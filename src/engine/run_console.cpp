@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "tandem/comm/agree.hpp"
-#include "tandem/core/live_line.hpp"
+#include "tandem/core/print.hpp"
 
 namespace tandem::app {
 namespace {

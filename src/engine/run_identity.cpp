@@ -5,8 +5,7 @@
 
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/core/json_fields.hpp"
-#include "tandem/core/parse_json.hpp"
+#include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 

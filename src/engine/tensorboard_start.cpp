@@ -7,7 +7,7 @@
 
 #include "options/train_options.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/data/png_encoder.hpp"
+#include "tandem/data/image_file.hpp"
 #include "tandem/train/host_copy.hpp"
 
 namespace tandem::app {

@@ -6,7 +6,6 @@
 
 #include "progress_line.hpp"
 #include "tandem/core/host.hpp"
-#include "tandem/core/live_line.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 

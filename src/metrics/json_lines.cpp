@@ -11,8 +11,7 @@
 #include "tandem/core/clock.hpp"
 #include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/core/json_fields.hpp"
-#include "tandem/core/parse_json.hpp"
+#include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
 
 namespace tandem::metrics {

@@ -16,8 +16,7 @@
 #include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/core/json_fields.hpp"
-#include "tandem/core/parse_json.hpp"
+#include "tandem/core/json.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/json_lines.hpp"
 

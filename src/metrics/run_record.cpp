@@ -1,14 +1,12 @@
 #include "tandem/metrics/run_record.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <charconv>
 #include <filesystem>
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/core/json_fields.hpp"
-#include "tandem/core/parse_json.hpp"
+#include "tandem/core/json.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/run_lock.hpp"
 

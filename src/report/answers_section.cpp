@@ -1,13 +1,12 @@
 #include <algorithm>
-#include <cmath>
 
 #include "chart.hpp"
 #include "evaluation.hpp"
 #include "sections.hpp"
-#include "tandem/core/base64.hpp"
+#include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/data/png_encoder.hpp"
+#include "tandem/data/image_file.hpp"
 
 namespace tandem::report {
 namespace {

@@ -1,8 +1,8 @@
 #include "evaluation.hpp"
 
-#include "tandem/core/base64.hpp"
+#include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/core/json_fields.hpp"
+#include "tandem/core/json.hpp"
 
 namespace tandem::report {
 namespace {

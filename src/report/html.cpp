@@ -1,6 +1,5 @@
 #include "html.hpp"
 
-#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "tandem/core/error.hpp"
-#include "tandem/core/json_fields.hpp"
+#include "tandem/core/json.hpp"
 #include "tandem/metrics/metric_lines.hpp"
 #include "thin.hpp"
 

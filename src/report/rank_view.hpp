@@ -2,7 +2,6 @@
 // Reads one file at a time. A file that cannot be read is listed in `faults`.
 #pragma once
 
-#include <cstdint>
 #include <map>
 #include <string>
 #include <vector>

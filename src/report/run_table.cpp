@@ -5,7 +5,7 @@
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/core/json_fields.hpp"
+#include "tandem/core/json.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/metric_lines.hpp"
 #include "tandem/metrics/run_record.hpp"

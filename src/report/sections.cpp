@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "tandem/core/json_fields.hpp"
+#include "tandem/core/json.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/straggler.hpp"
 

@@ -5,7 +5,7 @@
 
 #include "chart.hpp"
 #include "sections.hpp"
-#include "tandem/core/json_fields.hpp"
+#include "tandem/core/json.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::report {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tandem/core/error.hpp"
-#include "tandem/core/parse_json.hpp"
+#include "tandem/core/json.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/train/finite.hpp"
 

@@ -6,7 +6,7 @@
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/core/json_struct.hpp"
+#include "tandem/core/json.hpp"
 #include "tandem/data/hold_out.hpp"
 #include "tandem/data/packed_file.hpp"
 

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "tandem/data/image_source.hpp"
+#include "data/image_source.hpp"
 #include "target.hpp"
 
 namespace tandem::fuzz {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "data/archive_reader.hpp"
-#include "data/cifar.hpp"
+#include "data/image_source.hpp"
 #include "input.hpp"
 #include "memory_file.hpp"
 #include "read_images.hpp"

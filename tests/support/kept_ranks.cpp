@@ -17,7 +17,7 @@
 #include "run.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/comm/runtime.hpp"
-#include "tandem/core/process.hpp"
+#include "tandem/core/host.hpp"
 
 namespace {
 

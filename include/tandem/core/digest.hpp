@@ -1,10 +1,12 @@
 // SHA-256 (files, weights), CRC-32 (the user block), CRC-32C (TensorBoard's files) and a fast
-// 64-bit hash (comparison of ranks). One thread per object. Throws InternalError if OpenSSL fails.
+// 64-bit hash (comparison of ranks), and base64. One thread per object. Throws InternalError if
+// OpenSSL fails.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -39,5 +41,10 @@ std::uint64_t hash64(const void* data, std::size_t bytes, std::uint64_t seed = 0
 std::uint64_t image_id_hash(std::uint64_t image_id);
 // That sum over 0 … count-1.
 std::uint64_t image_id_hash_of_all(std::uint64_t count);
+
+// Encodes bytes as base64 text (RFC 4648: the alphabet with + and /, padded), and decodes it.
+std::string to_base64(std::string_view bytes);
+// Nothing where the text is not exactly what to_base64() makes of some bytes.
+std::optional<std::string> from_base64(std::string_view text);
 
 }  // namespace tandem

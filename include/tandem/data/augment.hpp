@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "tandem/data/image_shape.hpp"
+#include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
 

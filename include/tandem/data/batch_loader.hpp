@@ -9,7 +9,7 @@
 
 #include "tandem/core/span.hpp"
 #include "tandem/data/augment.hpp"
-#include "tandem/data/image_shape.hpp"
+#include "tandem/data/dataset_info.hpp"
 #include "tandem/data/prefetcher.hpp"
 #include "tandem/data/sampler.hpp"
 

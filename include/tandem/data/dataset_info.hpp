@@ -1,13 +1,43 @@
-// Everything about a data set except its images.
+// Everything about a data set except its images, and the limits of a data set.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <vector>
 
-#include "tandem/data/image_shape.hpp"
-
 namespace tandem::data {
+
+// The largest data set that tandem writes and reads.
+constexpr std::uint64_t kMaxImages = 10'000'000;  // of a split
+constexpr std::uint64_t kMaxPixels = 1'000'000;   // of one image, C * H * W
+constexpr std::size_t kMaxClasses = 1000;
+// Of a channel, in [0, 1] units: one that never changes has nothing to learn from and cannot be
+// normalized.
+constexpr double kSmallestDeviation = 1e-6;
+
+// The extent of one image.
+struct ImageShape {
+  int channels = 0;
+  int height = 0;
+  int width = 0;
+
+  // Values, and bytes of uint8, of one image in CHW order.
+  std::size_t pixels() const { return static_cast<std::size_t>(channels) * plane(); }
+  // Values of one channel.
+  std::size_t plane() const {
+    return static_cast<std::size_t>(height) * static_cast<std::size_t>(width);
+  }
+  // "3x32x32"
+  std::string text() const {
+    return std::to_string(channels) + "x" + std::to_string(height) + "x" + std::to_string(width);
+  }
+};
+
+inline bool operator==(const ImageShape& a, const ImageShape& b) {
+  return a.channels == b.channels && a.height == b.height && a.width == b.width;
+}
+inline bool operator!=(const ImageShape& a, const ImageShape& b) { return !(a == b); }
 
 enum class Split { kTrain, kTest };
 

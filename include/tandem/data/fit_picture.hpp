@@ -7,15 +7,57 @@
 // "L").resize((WIDTH, HEIGHT), Image.BILINEAR), bit for bit.
 #pragma once
 
+#include <condition_variable>
 #include <cstdint>
+#include <mutex>
 #include <string>
 #include <string_view>
 
+#include "tandem/data/dataset_info.hpp"
 #include "tandem/data/image_file.hpp"
-#include "tandem/data/image_shape.hpp"
-#include "tandem/data/memory_budget.hpp"
 
 namespace tandem::data {
+
+// Bounds the memory that several threads use for large objects at a time. take() blocks until there
+// is room. Thread-safe.
+class MemoryBudget {
+ public:
+  explicit MemoryBudget(std::uint64_t bytes) : bytes_(bytes), left_(bytes) {}
+  MemoryBudget(const MemoryBudget&) = delete;
+  MemoryBudget& operator=(const MemoryBudget&) = delete;
+
+  // The share of one thread, returned by the destructor.
+  class Share {
+   public:
+    explicit Share(MemoryBudget& budget) : budget_(budget) {}
+    ~Share() { budget_.give_back(held_); }
+    Share(const Share&) = delete;
+    Share& operator=(const Share&) = delete;
+
+    // Call it once. A request above the total waits until no other thread holds any.
+    void take(std::uint64_t bytes) { held_ = budget_.take(bytes); }
+
+   private:
+    MemoryBudget& budget_;
+    std::uint64_t held_ = 0;
+  };
+
+ private:
+  std::uint64_t take(std::uint64_t bytes);
+  void give_back(std::uint64_t bytes);
+
+  const std::uint64_t bytes_;
+  std::uint64_t left_;
+  std::mutex mutex_;
+  std::condition_variable given_back_;
+};
+
+// Resizes a picture as Pillow's Image.resize(…, BILINEAR) does, bit for bit. Throws std::bad_alloc.
+//
+// A pixel of the result is a mean of the pixels around its position, weighted by a triangle. For
+// enlargement the triangle is two pixels wide, which is bilinear interpolation; for reduction it is
+// wider by the scale, so that every pixel counts and no aliasing appears.
+Picture resize(Picture picture, int height, int width);
 
 // UsageError unless `channels` is 1 or 3.
 void require_picture_channels(int channels);

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tandem/core/span.hpp"
 #include "tandem/core/touch.hpp"
@@ -16,5 +17,12 @@ namespace tandem::data {
 std::uint64_t hold_out(double share, std::size_t pixels, Span<std::uint8_t> images,
                        Span<std::uint8_t> labels, const std::string& where,
                        const Touch& touch = {});
+
+// Draws the share of each class by `seed`, to the nearest image: for each image whether it is
+// taken. A class keeps at least one image, and gives one if it has two. `option` and `where` begin
+// the message.
+std::vector<bool> draw_of_each_class(const std::vector<std::uint8_t>& labels, double share,
+                                     std::uint64_t seed, const std::string& option,
+                                     const std::string& where);
 
 }  // namespace tandem::data

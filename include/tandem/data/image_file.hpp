@@ -1,5 +1,6 @@
-// Decodes a PNG or JPEG file. Throws MissingInputError, IoError; DataError naming the file if it is
-// damaged, truncated, too large for the limits or the memory, or of another type.
+// Decodes PNG and JPEG files, finds them, and encodes PNG. Throws MissingInputError, IoError;
+// DataError naming the file if it is damaged, truncated, too large for the limits or the memory, or
+// of another type.
 //
 // Files are untrusted. Memory of a claimed size is allocated only if the file is long enough to
 // hold so many pixels. Only what pixels need is parsed (no color profiles, texts or EXIF), and a
@@ -12,6 +13,9 @@
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tandem/core/span.hpp"
+#include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
 
@@ -49,5 +53,16 @@ PictureExtent read_picture_extent(const std::string& path);
 
 // Whether the name ends like that of a PNG or JPEG file.
 bool is_picture_name(const std::string& path);
+
+// The files of a folder and its subfolders, sorted by the bytes of their paths, which begin with
+// `folder`. Names that begin with a dot are ignored; links are followed.
+std::vector<std::string> files_below(const std::string& folder);
+
+// Whether a PNG has images of this kind: grey or red, green and blue.
+bool has_png_form(const ImageShape& shape);
+
+// An image of a data set as the bytes of a PNG file (RFC 2083, ISO/IEC 15948). `pixels`: one image
+// in CHW order, of a shape that has_png_form(). Throws InternalError if libpng fails.
+std::string encode_png(const ImageShape& shape, Span<const std::uint8_t> pixels);
 
 }  // namespace tandem::data

@@ -9,9 +9,10 @@
 #include <vector>
 
 #include "tandem/data/dataset_info.hpp"
-#include "tandem/data/synthetic.hpp"
 
 namespace tandem::data {
+
+constexpr std::uint64_t kDefaultSyntheticImages = 20'000;
 
 struct PackRequest {
   std::string input;  // a folder, an archive, or the word "synthetic"

@@ -14,9 +14,8 @@
 
 #include "tandem/core/error.hpp"
 #include "tandem/data/augment.hpp"
+#include "tandem/data/dataset_info.hpp"
 #include "tandem/data/fit_picture.hpp"
-#include "tandem/data/image_shape.hpp"
-#include "tandem/data/memory_budget.hpp"
 
 namespace tandem::data {
 

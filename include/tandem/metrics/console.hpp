@@ -34,7 +34,7 @@ struct Position {
 
 struct ConsoleSettings {
   // kQuiet: warnings alone. Else epoch and evaluation lines go to standard output; kLive redraws a
-  // line of the shared terminal (core/live_line.hpp), kLines adds it plainly.
+  // line of the shared terminal (core/print.hpp), kLines adds it plainly.
   ProgressStyle progress = ProgressStyle::kLines;
   double total_epochs = 0;
   std::uint64_t total_steps = 0;

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "tandem/core/json.hpp"
 #include "tandem/core/touch.hpp"

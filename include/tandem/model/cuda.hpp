@@ -3,8 +3,6 @@
 // not work on this host.
 #pragma once
 
-#include <string>
-
 #include "tandem/model/libtorch.hpp"
 
 namespace tandem::model {

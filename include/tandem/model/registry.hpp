@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <vector>
 
 #include "tandem/model/network.hpp"
 #include "tandem/model/network_names.hpp"

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "tandem/comm/communicator.hpp"
-#include "tandem/data/image_shape.hpp"
+#include "tandem/data/dataset_info.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/train/parameter_arena.hpp"

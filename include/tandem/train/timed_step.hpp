@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "tandem/comm/communicator.hpp"
-#include "tandem/data/image_shape.hpp"
+#include "tandem/data/dataset_info.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/train/batch_source.hpp"

@@ -10,10 +10,10 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "tandem/core/cgroup.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/host.hpp"
-#include "tandem/core/memory_room.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {

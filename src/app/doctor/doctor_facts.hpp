@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-#include "tandem/core/json_struct.hpp"
+#include "tandem/core/json.hpp"
 
 namespace tandem::app {
 

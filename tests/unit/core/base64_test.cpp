@@ -1,6 +1,6 @@
-#include "tandem/core/base64.hpp"
-
 #include <gtest/gtest.h>
+
+#include "tandem/core/digest.hpp"
 
 namespace tandem {
 namespace {

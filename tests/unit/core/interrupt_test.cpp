@@ -1,10 +1,9 @@
-#include "tandem/core/interrupt.hpp"
-
 #include <gtest/gtest.h>
 
 #include <csignal>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/stop_signal.hpp"
 
 namespace tandem {
 namespace {

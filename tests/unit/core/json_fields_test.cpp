@@ -1,8 +1,8 @@
-#include "tandem/core/json_fields.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "tandem/core/json.hpp"
 
 namespace tandem {
 namespace {

@@ -1,5 +1,3 @@
-#include "tandem/core/live_line.hpp"
-
 #include <gtest/gtest.h>
 
 #include "tandem/core/print.hpp"

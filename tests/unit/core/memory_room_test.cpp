@@ -1,10 +1,9 @@
-#include "tandem/core/memory_room.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
 
 #include "support/temp_dir.hpp"
+#include "tandem/core/cgroup.hpp"
 #include "tandem/core/file.hpp"
 
 namespace tandem {

@@ -1,10 +1,9 @@
-#include "tandem/core/parse_json.hpp"
-
 #include <gtest/gtest.h>
 
 #include <string>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/json.hpp"
 
 namespace tandem {
 namespace {

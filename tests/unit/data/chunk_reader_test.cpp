@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "data_fixtures.hpp"
-#include "fletcher32.hpp"
 #include "hdf5_descriptor.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"

@@ -1,5 +1,3 @@
-#include "cifar.hpp"
-
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "data_fixtures.hpp"
+#include "image_source.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/digest.hpp"
 

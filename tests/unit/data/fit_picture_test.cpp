@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "data_fixtures.hpp"
-#include "resize.hpp"
 #include "support/golden.hpp"
 
 namespace tandem::data {

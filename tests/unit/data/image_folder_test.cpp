@@ -1,5 +1,3 @@
-#include "image_folder.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "class_split.hpp"
 #include "data_fixtures.hpp"
+#include "image_source.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/digest.hpp"
+#include "tandem/data/hold_out.hpp"
 
 namespace tandem::data {
 namespace {

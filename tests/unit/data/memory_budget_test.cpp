@@ -1,5 +1,3 @@
-#include "tandem/data/memory_budget.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,6 +5,7 @@
 #include <thread>
 
 #include "parallel.hpp"
+#include "tandem/data/fit_picture.hpp"
 
 namespace tandem::data {
 namespace {

@@ -1,5 +1,3 @@
-#include "npz.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,6 +6,7 @@
 #include <vector>
 
 #include "data_fixtures.hpp"
+#include "image_source.hpp"
 #include "npy_array.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/digest.hpp"

@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-#include "cifar.hpp"
 #include "data_fixtures.hpp"
+#include "image_source.hpp"
 #include "packed_writer.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/data/packed_file.hpp"

@@ -14,12 +14,12 @@
 
 #include "data_fixtures.hpp"
 #include "hdf5_handle.hpp"
+#include "image_source.hpp"
 #include "packed_attributes.hpp"
 #include "support/failing_calls.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/data/pack.hpp"
-#include "tandem/data/synthetic.hpp"
 
 namespace tandem::data {
 namespace {

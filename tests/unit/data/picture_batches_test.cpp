@@ -10,7 +10,7 @@
 #include "data_fixtures.hpp"
 #include "support/golden.hpp"
 #include "support/temp_dir.hpp"
-#include "tandem/data/folder_files.hpp"
+#include "tandem/data/image_file.hpp"
 
 namespace tandem::data {
 namespace {

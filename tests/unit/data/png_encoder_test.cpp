@@ -1,11 +1,10 @@
-#include "tandem/data/png_encoder.hpp"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "picture_decoder.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/data/image_file.hpp"
 
 namespace tandem::data {
 namespace {

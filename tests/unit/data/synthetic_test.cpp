@@ -1,5 +1,3 @@
-#include "tandem/data/synthetic.hpp"
-
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -7,7 +5,7 @@
 #include <vector>
 
 #include "data_fixtures.hpp"
-#include "shapes.hpp"
+#include "image_source.hpp"
 #include "tandem/core/digest.hpp"
 
 namespace tandem::data {

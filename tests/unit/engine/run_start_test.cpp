@@ -11,7 +11,7 @@
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/core/json_fields.hpp"
+#include "tandem/core/json.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "tandem/core/live_line.hpp"
+#include "tandem/core/print.hpp"
 
 namespace tandem::metrics {
 namespace {

@@ -1,6 +1,7 @@
-#include "tandem/core/parse_json.hpp"
+#include "tandem/core/json.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 
 #include "tandem/core/error.hpp"
@@ -31,6 +32,23 @@ int depth_of(std::string_view text) {
 }
 
 }  // namespace
+
+const Json& member(const Json& object, const std::string& name) {
+  static const Json kNull;
+  if (!object.is_object()) return kNull;
+  const auto found = object.find(name);
+  return found == object.end() ? kNull : *found;
+}
+
+std::string text_of(const Json& object, const std::string& name) {
+  const Json& found = member(object, name);
+  return found.is_string() ? found.get<std::string>() : "";
+}
+
+double number_of(const Json& object, const std::string& name) {
+  const Json& found = member(object, name);
+  return found.is_number() ? found.get<double>() : std::numeric_limits<double>::quiet_NaN();
+}
 
 Json parse_json(std::string_view text) {
   if (depth_of(text) > kMaxJsonDepth) {
