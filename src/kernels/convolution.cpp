@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "aligned_array.hpp"
 #include "layer.hpp"
 #include "tiles.hpp"
 

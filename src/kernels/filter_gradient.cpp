@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "aligned_array.hpp"
 #include "layer.hpp"
 #include "tandem/kernels/convolution.hpp"
 #include "tiles.hpp"

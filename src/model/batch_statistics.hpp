@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-#include "tandem/kernels/normalized_relu.hpp"
+#include "tandem/kernels/normalization.hpp"
 #include "tandem/model/libtorch.hpp"
 
 namespace tandem::model {

@@ -2,7 +2,7 @@
 // c10::Error if a tensor has the wrong shape.
 #pragma once
 
-#include "tandem/kernels/gelu.hpp"
+#include "tandem/kernels/elementwise.hpp"
 #include "tandem/model/libtorch.hpp"
 
 namespace tandem::model {

@@ -5,7 +5,7 @@
 #include "batch_statistics.hpp"
 #include "bfloat16_bits.hpp"
 #include "image_blocks.hpp"
-#include "tandem/kernels/max_pool.hpp"
+#include "tandem/kernels/elementwise.hpp"
 
 namespace tandem::model {
 namespace {

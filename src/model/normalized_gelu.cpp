@@ -4,7 +4,7 @@
 
 #include "bfloat16_bits.hpp"
 #include "image_blocks.hpp"
-#include "tandem/kernels/normalized_gelu.hpp"
+#include "tandem/kernels/normalization.hpp"
 
 namespace tandem::model {
 namespace {

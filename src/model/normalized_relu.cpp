@@ -8,7 +8,7 @@
 #include "bfloat16_bits.hpp"
 #include "image_blocks.hpp"
 #include "layers.hpp"
-#include "tandem/kernels/normalized_relu.hpp"
+#include "tandem/kernels/normalization.hpp"
 
 namespace tandem::model {
 namespace {

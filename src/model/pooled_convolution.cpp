@@ -11,7 +11,7 @@
 #include "image_blocks.hpp"
 #include "layers.hpp"
 #include "tandem/kernels/convolution.hpp"
-#include "tandem/kernels/planes.hpp"
+#include "tandem/kernels/elementwise.hpp"
 #include "tandem/kernels/pooled_convolution.hpp"
 #include "tandem/model/torch_compat.hpp"
 

@@ -9,7 +9,7 @@
 #include "for_each.hpp"
 #include "present.hpp"
 #include "tandem/kernels/convolution.hpp"
-#include "tandem/kernels/relu.hpp"
+#include "tandem/kernels/elementwise.hpp"
 #include "tandem/model/torch_compat.hpp"
 
 namespace tandem::model {

@@ -5,7 +5,7 @@
 #include "bfloat16_bits.hpp"
 #include "for_each.hpp"
 #include "present.hpp"
-#include "tandem/kernels/relu.hpp"
+#include "tandem/kernels/elementwise.hpp"
 #include "tandem/model/torch_compat.hpp"
 
 namespace tandem::model {

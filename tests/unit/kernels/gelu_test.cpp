@@ -1,11 +1,10 @@
-#include "tandem/kernels/gelu.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <limits>
 
 #include "tandem/kernels/bfloat16.hpp"
+#include "tandem/kernels/elementwise.hpp"
 
 namespace tandem::kernels {
 namespace {

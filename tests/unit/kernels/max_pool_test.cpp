@@ -1,5 +1,3 @@
-#include "tandem/kernels/max_pool.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,7 @@
 
 #include "tandem/core/random.hpp"
 #include "tandem/kernels/bfloat16.hpp"
+#include "tandem/kernels/elementwise.hpp"
 
 namespace tandem::kernels {
 namespace {

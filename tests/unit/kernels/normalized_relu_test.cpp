@@ -1,5 +1,3 @@
-#include "tandem/kernels/normalized_relu.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -8,6 +6,7 @@
 
 #include "tandem/core/random.hpp"
 #include "tandem/kernels/bfloat16.hpp"
+#include "tandem/kernels/normalization.hpp"
 
 namespace tandem::kernels {
 namespace {

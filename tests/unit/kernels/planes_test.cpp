@@ -1,10 +1,9 @@
-#include "tandem/kernels/planes.hpp"
-
 #include <gtest/gtest.h>
 
 #include <vector>
 
 #include "tandem/kernels/bfloat16.hpp"
+#include "tandem/kernels/elementwise.hpp"
 
 namespace tandem::kernels {
 namespace {

@@ -1,5 +1,3 @@
-#include "tandem/kernels/relu.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -7,6 +5,7 @@
 #include <vector>
 
 #include "tandem/kernels/bfloat16.hpp"
+#include "tandem/kernels/elementwise.hpp"
 
 namespace tandem::kernels {
 namespace {

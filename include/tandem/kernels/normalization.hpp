@@ -1,6 +1,6 @@
-// Batch normalization fused with ReLU, optionally also with 2x2 max pooling, for bfloat16 images in
-// channels-last layout. Activations are read once, and no gradient is written for values that
-// pooling dropped.
+// Batch normalization fused with ReLU, optionally also with 2x2 max pooling, or with GELU, for
+// bfloat16 images in channels-last layout. Activations are read once, and no gradient is written
+// for values that pooling dropped.
 //
 // Arithmetic is fp32, and each result is rounded once. All arrays of activations hold bits of
 // bfloat16 values, pixel by pixel, `channels` to a pixel.
@@ -8,6 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
+
+#include "tandem/kernels/elementwise.hpp"
 
 namespace tandem::kernels {
 
@@ -62,5 +64,23 @@ void normalized_gradient(LayerGradient layer, std::size_t pixels, std::size_t ch
                          Normalization to, Correction correction, std::uint16_t* out);
 void pooled_normalized_gradient(LayerGradient layer, ImageSize size, Normalization to,
                                 Correction correction, std::uint16_t* out);
+
+// out = gelu(scale * in + shift), where the normalized value is rounded to bfloat16 before GELU, as
+// in separate layers.
+void normalized_gelu(const GeluTables& tables, const std::uint16_t* in, std::size_t pixels,
+                     std::size_t channels, Normalization to, std::uint16_t* out);
+
+// The channels of an image or of a part of it.
+struct PixelRows {
+  std::size_t pixels = 0, channels = 0;
+};
+
+// passed = gradient * gelu'(scale * in + shift), rounded, which is added to `sums`.
+void normalized_gelu_gradient(const GeluTables& tables, LayerGradient layer, PixelRows size,
+                              Normalization to, std::uint16_t* passed, ChannelSums sums);
+
+// gradient = scale * gradient + slope * in + offset.
+void correct_gradient(const std::uint16_t* in, std::size_t pixels, std::size_t channels,
+                      const float* scale, Correction correction, std::uint16_t* gradient);
 
 }  // namespace tandem::kernels
