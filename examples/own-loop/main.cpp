@@ -10,14 +10,13 @@
 #include <tandem/comm/runtime.hpp>
 #include <tandem/core/print.hpp>
 #include <tandem/model/safetensors.hpp>
-#include <tandem/train/batch_source.hpp>
 #include <tandem/train/drift_check.hpp>
 #include <tandem/train/evaluator.hpp>
 #include <tandem/train/image_store.hpp>
-#include <tandem/train/objective.hpp>
 #include <tandem/train/optimizer.hpp>
 #include <tandem/train/reducer.hpp>
 #include <tandem/train/replicate.hpp>
+#include <tandem/train/step_runner.hpp>
 
 using namespace tandem;
 
@@ -65,23 +64,17 @@ void run(comm::MpiCommunicator& world, const std::string& path, const std::strin
   train::broadcast_weights(world, arena, network);
   train::Reducer gradients(arena, world, 0);
   const auto optimizer = train::make_optimizer({}, arena.values().size());
+  const auto backend = train::make_step_backend(arena, *optimizer, 0);
+  train::StepRunner runner({network, arena, gradients, *backend, batches}, {});
 
   for (std::uint64_t step = 0; step < plan.steps; ++step) {
-    const train::TensorBatch batch = batches.next().value();
-    double loss = 0;
-    gradients.begin_micro_batch(0, 1, batch.size() > 0);
-    if (batch.size() > 0) {  // the last batch of an epoch may be smaller than there are ranks
-      const torch::Tensor logits = network.forward(batch.images);
-      const torch::Tensor mine = train::summed_cross_entropy(logits, batch.labels, 0) /
-                                 static_cast<double>(batch.request.global_count);
-      mine.backward();
-      loss = mine.item<double>();
-    }
-    gradients.finish();
     const double done = static_cast<double>(step) / static_cast<double>(plan.steps);
-    optimizer->step(arena.flat_values(), arena.flat_gradients(), kPeakRate * (1 - done));
+    runner.run(step, kPeakRate * (1 - done));
+    const train::StepOutcome outcome = backend->drain();  // of this rank's images
+    if (outcome.skipped > 0) throw InternalError("the gradient is not finite");
     if ((step + 1) % plan.steps_per_epoch() == 0) {
-      loss = world.all_reduce_value(loss);
+      const double loss = world.all_reduce_value(outcome.last.loss) /
+                          static_cast<double>(plan.images_in_step(step));
       if (world.rank() == 0)
         print_line("step " + std::to_string(step + 1) + "  loss " + std::to_string(loss));
     }

@@ -34,17 +34,15 @@ struct Plan {
   std::vector<ScalingProjection> projections;
 };
 
-Plan make_plan(Job& job, const PlannedRun& run, const train::ForecastContext& context,
-               train::GradientExchange& exchange) {
+Plan make_plan(Job& job, const PlannedRun& run, const train::ForecastContext& context) {
   Plan plan;
   plan.ranks = job.topology.world;
   plan.hosts = static_cast<int>(
       job.world.all_reduce_value<std::int64_t>(job.topology.local_rank == 0 ? 1 : 0));
   const std::size_t bytes_of_value = run.config.bfloat16_gradients ? 2 : 4;
-  plan.gradient_bytes = static_cast<double>(bytes_of_value * context.arena.gradients().size());
+  plan.gradient_bytes = static_cast<double>(bytes_of_value * context.step.arena.gradients().size());
   const bool is_virtual = run.config.virtual_ranks > 0;
-  plan.forecast =
-      is_virtual ? train::make_forecast(context, exchange) : train::make_forecast(context);
+  plan.forecast = train::make_forecast(context);
   plan.memory_bytes = job.world.all_reduce_value(peak_memory(), comm::Reduction::kMax);
   const auto batch = static_cast<double>(run.arithmetic.global_batch);
   plan.images_per_second = batch / plan.forecast.seconds();
@@ -141,9 +139,8 @@ std::string plan_to_text(const Plan& plan, const PlannedRun& run) {
 
 }  // namespace
 
-void print_plan(Job& job, const PlannedRun& run, const train::ForecastContext& context,
-                train::GradientExchange& exchange, bool json) {
-  const Plan plan = make_plan(job, run, context, exchange);
+void print_plan(Job& job, const PlannedRun& run, const train::ForecastContext& context, bool json) {
+  const Plan plan = make_plan(job, run, context);
   comm::agree_on_rank_0(job.world, [&] {
     if (json) {
       print_line(plan_to_json(plan, run).dump());

@@ -9,7 +9,6 @@
 #include "job.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/forecast.hpp"
-#include "tandem/train/gradient_exchange.hpp"
 
 namespace tandem::app {
 
@@ -22,9 +21,8 @@ struct PlannedRun {
 };
 
 // Collective. Measures with `context`, whose batches give train::kForecastSteps steps, and prints
-// on rank 0. `exchange` is the run's own, which is asked only with virtual ranks.
-void print_plan(Job& job, const PlannedRun& run, const train::ForecastContext& context,
-                train::GradientExchange& exchange, bool json);
+// on rank 0.
+void print_plan(Job& job, const PlannedRun& run, const train::ForecastContext& context, bool json);
 
 // Images of `steps` steps; the last one of an epoch may be short.
 std::uint64_t images_of_steps(const train::TrainConfig& config,

@@ -22,15 +22,14 @@ train::BoundaryRules boundary_rules_of(const CheckpointPolicy& checkpoint_policy
 
 train::TrainerSettings trainer_settings_of(const TrainRequest& request,
                                            const train::BatchArithmetic& arithmetic,
-                                           const data::TrainingPlan& plan) {
+                                           const data::TrainingPlan& plan,
+                                           const train::StepSettings& step) {
   const train::TrainConfig& config = request.config;
   train::TrainerSettings settings;
   settings.plan = plan;
-  settings.precision = config.precision;
-  settings.sums_loss = config.sums_loss;
+  settings.step = step;
   settings.early_steps = early_steps_of(config, arithmetic);
-  settings.label_smoothing = config.label_smoothing;
-  settings.skip_nonfinite = request.checkpoint_policy.skip_nonfinite;
+  settings.step.skip_nonfinite = request.checkpoint_policy.skip_nonfinite;
   settings.eval_every = config.eval_every;
   settings.log_every = config.log_every;
   return settings;

@@ -18,6 +18,7 @@ train::BoundaryRules boundary_rules_of(const CheckpointPolicy& checkpoint_policy
 
 train::TrainerSettings trainer_settings_of(const TrainRequest& request,
                                            const train::BatchArithmetic& arithmetic,
-                                           const data::TrainingPlan& plan);
+                                           const data::TrainingPlan& plan,
+                                           const train::StepSettings& step);
 
 }  // namespace tandem::app

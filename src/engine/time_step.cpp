@@ -13,7 +13,8 @@
 #include "tandem/model/registry.hpp"
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/replicate.hpp"
-#include "tandem/train/timed_step.hpp"
+#include "tandem/train/step_runner.hpp"
+#include "tandem/train/step_timing.hpp"
 
 namespace tandem::app {
 namespace {
@@ -99,12 +100,15 @@ int time_step(Job& job, const StepRequest& request) {
   const std::uint64_t images = config.batch_size * ranks;
   train::SyntheticBatch batches(config.batch_size, images, kSyntheticShape, config.channels_last,
                                 device);
-  train::TimedStep step(*network, arena, config.precision, train::TimedStep::Wait::kAfterEachPhase);
+  train::StepSettings settings;
+  settings.precision = config.precision;
+  settings.wait = train::StepSettings::Wait::kAfterEachPhase;
+  train::StepRunner step({*network, arena, exchange, *backend, batches}, settings);
   std::vector<train::StepCost> costs;
   StepTiming timing;
   for (std::uint64_t i = 0; i < kFirstSteps + request.steps; ++i) {
     job.touch();
-    const train::StepCost cost = step.run(batches, 1, exchange, backend.get());
+    const train::StepCost cost = step.run(i, 0);
     if (i < kFirstSteps) continue;
     costs.push_back(cost);
     const double slowest = job.world.all_reduce_value(cost.whole(), comm::Reduction::kMax);

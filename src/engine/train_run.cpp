@@ -177,14 +177,14 @@ RunEnd TrainRun::train(const RunStart& start, const RunInputs& inputs, TrainingS
   const auto& gpu = device.choice.mine.gpu;
   metrics::SystemSampler system(reporting_.system_interval_seconds, gpu ? gpu->bus_id : "");
   train::Trainer trainer(
-      {job_.world, *session.network, session.arena, *session.exchange, *session.backend,
-       session.schedule, *session.batches, [&](bool last) { return evaluation.test(last); },
-       evaluation.validation(), sinks_,
+      {job_.world, session.step(), session.schedule,
+       [&](bool last) { return evaluation.test(last); }, evaluation.validation(), sinks_,
        [&](std::uint64_t step, bool evaluated) { return checkpoints.decide(step, evaluated); },
        [&](const train::TrainingState& state) { checkpoints.save(state); }, &progress,
        [&] { return system.take(); },
        [&](const train::Evaluation& found) { keep_evaluation(*folder_, found, inputs.images); }},
-      trainer_settings_of(run_.train, inputs.arithmetic, session.plan), start.state);
+      trainer_settings_of(run_.train, inputs.arithmetic, session.plan, session.step_settings),
+      start.state);
   const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - run_.began;
   const train::TrainResult result = run_trainer(trainer, folder_, sinks_, job_, startup.count());
   if (profiler && !profiler->finish()) {

@@ -88,7 +88,9 @@ TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& star
       schedule(run.train.config.schedule, inputs.arithmetic.learning_rate,
                inputs.arithmetic.steps_per_epoch, inputs.arithmetic.total_steps),
       transform(transform_of(run.train.config, inputs.images.info())),
-      plan(plan_of(run.train, inputs, start)) {
+      plan(plan_of(run.train, inputs, start)),
+      step_settings(
+          train::StepSettings::of(run.train.config, plan, job.topology.rank, job.topology.world)) {
   const train::TrainConfig& config = run.train.config;
   train::broadcast_weights(job.world, arena, *network);
   choose_bucket_size(job, run, start, inputs);
@@ -142,10 +144,10 @@ void TrainingSession::print_forecast(Job& job, const RunRequest& run, const RunI
   print_plan(
       job,
       {config, inputs.arithmetic, inputs.image_count, describe_exchange(), transport.algorithm()},
-      {job.world, transport.collectives(), *network, arena, *backend, *batches,
-       plan.micro_batches_of_rank(job.topology.world), config.precision, bucket_bytes_of(config),
+      {job.world, transport.collectives(), step(), step_settings,
+       config.virtual_ranks > 0 ? std::nullopt : std::make_optional(bucket_bytes_of(config)),
        touch},
-      *exchange, run.train.reporting.json);
+      run.train.reporting.json);
 }
 
 }  // namespace tandem::app

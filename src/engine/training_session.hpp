@@ -14,6 +14,7 @@
 #include "tandem/data/augment.hpp"
 #include "tandem/train/gradient_exchange.hpp"
 #include "tandem/train/schedule.hpp"
+#include "tandem/train/step_runner.hpp"
 
 namespace tandem::app {
 
@@ -27,6 +28,9 @@ class TrainingSession {
   // How gradients are exchanged, for people.
   std::string describe_exchange() const { return exchange->describe() + transport.describe(); }
 
+  // The objects that a step uses.
+  train::StepContext step() { return {*network, arena, *exchange, *backend, *batches}; }
+
   // Collective. Prints what --plan asks for, on rank 0.
   void print_forecast(Job& job, const RunRequest& run, const RunInputs& inputs, const Touch& touch);
 
@@ -39,6 +43,7 @@ class TrainingSession {
   const train::Schedule schedule;
   const data::Transform transform;
   const data::TrainingPlan plan;
+  const train::StepSettings step_settings;
   std::unique_ptr<train::GradientExchange> exchange;
   std::unique_ptr<train::Optimizer> optimizer;
   std::unique_ptr<train::BatchSource> batches;

@@ -6,14 +6,15 @@
 
 #include "tandem/train/config.hpp"
 #include "tandem/train/reducer.hpp"
-#include "tandem/train/timed_step.hpp"
+#include "tandem/train/step_runner.hpp"
+#include "tandem/train/step_timing.hpp"
 
 namespace tandem::train {
 namespace {
 
 // The networks have 8 to 45 MB of gradients, of which the first bucket must be done early.
 constexpr double kSizes[] = {0, 1, 2, 4};
-constexpr std::size_t kSteps = 5;
+constexpr std::uint64_t kSteps = 5;
 // A smaller gain is noise, and the earlier size stays.
 constexpr double kGain = 0.02;
 
@@ -36,12 +37,27 @@ class Restored {
   std::vector<torch::Tensor> buffers_;
 };
 
+// Leaves the weights as they are.
+class NoUpdate final : public StepBackend {
+ public:
+  explicit NoUpdate(torch::Device device) : device_(device) {}
+  bool drains_without_sync() const override { return true; }
+  torch::Tensor loss_scale_gradient(std::uint64_t global_count) override {
+    return torch::full({}, 1.0 / static_cast<double>(global_count), device_);
+  }
+  void count(const TensorBatch&, const torch::Tensor&, const torch::Tensor&) override {}
+  void update(std::uint64_t, double, KeptBuffers*) override {}
+  StepOutcome drain() override { return {}; }
+
+ private:
+  const torch::Device device_;
+};
+
 // The median of the slowest rank over the steps after the first.
-double seconds_of_step(comm::Communicator& world, TimedStep& step, BatchSource& batches,
-                       GradientExchange& exchange) {
+double seconds_of_step(comm::Communicator& world, StepRunner& step) {
   std::vector<double> seconds;
-  for (std::size_t i = 0; i < kSteps; ++i) {
-    const double mine = step.run(batches, 1, exchange, nullptr).whole();
+  for (std::uint64_t i = 0; i < kSteps; ++i) {
+    const double mine = step.run(i, 0).whole();
     const double slowest = world.all_reduce_value(mine, comm::Reduction::kMax);
     if (i > 0) seconds.push_back(slowest);
   }
@@ -56,12 +72,16 @@ double measure_bucket_mb(comm::Communicator& world, comm::Collectives& collectiv
   Restored before(arena, network);
   SyntheticBatch batches(probe.images, probe.images, probe.shape, probe.channels_last,
                          arena.device());
-  TimedStep step(network, arena, probe.precision, TimedStep::Wait::kAtEnd);
+  NoUpdate backend(arena.device());
+  StepSettings settings;
+  settings.precision = probe.precision;
+  settings.wait = StepSettings::Wait::kAtEnd;
   double best = 0;
   double best_seconds = std::numeric_limits<double>::infinity();
   for (const double size : kSizes) {
     Reducer exchange(arena, collectives, static_cast<std::size_t>(size * kMebibyte));
-    const double seconds = seconds_of_step(world, step, batches, exchange);
+    StepRunner step({network, arena, exchange, backend, batches}, settings);
+    const double seconds = seconds_of_step(world, step);
     if (seconds > best_seconds * (1 - kGain)) continue;
     best = size;
     best_seconds = seconds;

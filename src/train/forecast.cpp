@@ -10,7 +10,7 @@
 #include "tandem/train/bucket_timeline.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/reducer.hpp"
-#include "tandem/train/timed_step.hpp"
+#include "tandem/train/step_timing.hpp"
 
 namespace tandem::train {
 namespace {
@@ -39,15 +39,16 @@ double time_together(comm::Communicator& world, const Work& work) {
 
 StepCost cost_of_steps(const ForecastContext& context, GradientExchange& exchange,
                        const std::function<void()>& before_timed) {
-  TimedStep step(context.network, context.arena, context.precision,
-                 TimedStep::Wait::kAfterEachPhase);
+  const StepContext& run = context.step;
+  StepSettings settings = context.settings;
+  settings.wait = StepSettings::Wait::kAfterEachPhase;
+  StepRunner step({run.network, run.arena, exchange, run.backend, run.batches}, settings);
   std::vector<StepCost> costs;
-  context.network.train();
+  run.network.train();
   for (std::uint64_t i = 0; i < kForecastSteps; ++i) {
     if (i == kUntimedSteps) before_timed();
     context.world.barrier();
-    const StepCost cost =
-        step.run(context.batches, context.micro_batches, exchange, &context.backend);
+    const StepCost cost = step.run(i, 0);
     if (i >= kUntimedSteps) costs.push_back(cost);
     context.touch();
   }
@@ -57,13 +58,13 @@ StepCost cost_of_steps(const ForecastContext& context, GradientExchange& exchang
 // As the Reducer sums: one bucket in a call, one of several started.
 double seconds_of_sum(const ForecastContext& context, std::size_t floats, bool is_started) {
   const auto sum = [&] {
-    const Span<float> values = context.arena.gradients().subspan(0, floats);
+    const Span<float> values = context.step.arena.gradients().subspan(0, floats);
     if (is_started) {
       context.gradients.iall_reduce(values)->wait();
     } else {
       context.gradients.all_reduce(values);
     }
-    on_host(context.arena.flat_gradients().slice(0, 0, 1));  // waits for the device
+    on_host(context.step.arena.flat_gradients().slice(0, 0, 1));  // waits for the device
   };
   time_together(context.world, sum);
   std::vector<double> seconds{time_together(context.world, sum)};
@@ -77,7 +78,7 @@ double seconds_of_sum(const ForecastContext& context, std::size_t floats, bool i
 
 // Next to nothing for the latency, and sizes up to that of all gradients, where the buckets are.
 AlphaBetaCost measure_sums(const ForecastContext& context, bool are_started) {
-  const std::size_t all = context.arena.gradients().size();
+  const std::size_t all = context.step.arena.gradients().size();
   std::vector<MeasuredSum> sums;
   const auto measure = [&](std::size_t floats) {
     sums.push_back({static_cast<double>(floats * sizeof(float)),
@@ -102,7 +103,7 @@ double measure_overlap(const ForecastContext& context, const AlphaBetaCost& sum)
   if (context.gradients.has_async_progress()) return 1;
   const std::int64_t allows_thread = context.gradients.is_test_thread_safe() ? 1 : 0;
   if (context.world.all_reduce_value(allows_thread, comm::Reduction::kMin) == 0) return 0;
-  const Span<float> gradients = context.arena.gradients();
+  const Span<float> gradients = context.step.arena.gradients();
   const double alone = sum.seconds(static_cast<double>(gradients.size() * sizeof(float)));
   std::unique_ptr<comm::Request> request;
   std::promise<double> done;
@@ -138,16 +139,15 @@ double measure_agreement(comm::Communicator& world) {
   return median_of(std::move(seconds));
 }
 
-}  // namespace
-
-Forecast make_forecast(const ForecastContext& context) {
+// With the forecast's own exchange, which sums nothing and notes when each bucket is complete.
+void forecast_buckets(const ForecastContext& context, Forecast& forecast) {
+  ParameterArena& arena = context.step.arena;
   BucketTimeline times(context.world.rank(), context.world.size());
-  Reducer exchange(context.arena, times, context.bucket_bytes);
-  Forecast forecast;
+  Reducer exchange(arena, times, *context.bucket_bytes);
   forecast.compute = cost_of_steps(context, exchange, [&] { times.take(); });
   forecast.compute.exchange = 0;
-  context.arena.zero_gradients();
-  if (context.world.size() == 1) return forecast;
+  arena.zero_gradients();
+  if (context.world.size() == 1) return;
   forecast.buckets = times.take();
   // Backward may be another's than this rank's; its buckets are as far along.
   for (BucketCost& bucket : forecast.buckets) {
@@ -156,15 +156,19 @@ Forecast make_forecast(const ForecastContext& context) {
   const bool are_started = forecast.buckets.size() > 1;
   forecast.sum = measure_sums(context, are_started);
   if (are_started) forecast.overlap = measure_overlap(context, forecast.sum);
-  forecast.agreement = measure_agreement(context.world);
-  context.arena.zero_gradients();
-  return forecast;
+  arena.zero_gradients();
 }
 
-Forecast make_forecast(const ForecastContext& context, GradientExchange& exchange) {
+}  // namespace
+
+Forecast make_forecast(const ForecastContext& context) {
   Forecast forecast;
-  forecast.compute = cost_of_steps(context, exchange, [] {});
-  forecast.agreement = measure_agreement(context.world);
+  if (context.bucket_bytes) {
+    forecast_buckets(context, forecast);
+  } else {
+    forecast.compute = cost_of_steps(context, context.step.exchange, [] {});
+  }
+  if (context.world.size() > 1) forecast.agreement = measure_agreement(context.world);
   return forecast;
 }
 

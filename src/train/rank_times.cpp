@@ -5,12 +5,13 @@
 
 namespace tandem::train {
 
-void RankTimes::add(const StepSeconds& seconds) {
+void RankTimes::add(const StepCost& phases, double seconds) {
   ++steps_;
-  seconds_.data += seconds.data;
-  seconds_.compute += seconds.compute;
-  seconds_.exchange += seconds.exchange;
-  seconds_.whole += seconds.whole;
+  phases_.data += phases.data;
+  phases_.forward += phases.forward;
+  phases_.backward += phases.backward;
+  phases_.exchange += phases.exchange;
+  seconds_ += seconds;
 }
 
 void RankTimes::add(const Totals& totals) { totals_.add(totals); }
@@ -19,15 +20,15 @@ std::vector<metrics::RankRecord> RankTimes::gather(comm::Communicator& comm,
                                                    const metrics::SystemUsage& system) {
   const RankTimes taken = std::exchange(*this, {});
   const double steps = std::max(1.0, static_cast<double>(taken.steps_));
-  const double whole = taken.seconds_.whole;
   metrics::RankRecord mine;
   mine.images = static_cast<std::uint64_t>(taken.totals_.images);
   mine.loss = taken.totals_.mean_loss();
-  mine.data_seconds = taken.seconds_.data / steps;
-  mine.compute_seconds = taken.seconds_.compute / steps;
-  mine.exchange_seconds = taken.seconds_.exchange / steps;
-  mine.step_seconds = whole / steps;
-  mine.images_per_second = whole > 0 ? static_cast<double>(mine.images) / whole : 0;
+  mine.data_seconds = taken.phases_.data / steps;
+  mine.compute_seconds = (taken.phases_.forward + taken.phases_.backward) / steps;
+  mine.exchange_seconds = taken.phases_.exchange / steps;
+  mine.step_seconds = taken.seconds_ / steps;
+  mine.images_per_second =
+      taken.seconds_ > 0 ? static_cast<double>(mine.images) / taken.seconds_ : 0;
   mine.system = system;
   return comm.gather(std::vector<metrics::RankRecord>{mine});
 }

@@ -8,9 +8,6 @@
 
 #include "epoch_accounting.hpp"
 #include "step_errors.hpp"
-#include "tandem/core/error.hpp"
-#include "tandem/core/random.hpp"
-#include "tandem/model/autocast.hpp"
 #include "tandem/model/tensor_memory.hpp"
 
 namespace tandem::train {
@@ -19,7 +16,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 // Bounds the delay until a gradient that is not finite is noticed, also without logging.
 constexpr std::uint64_t kMaxStepsAhead = 100;
-constexpr std::uint64_t kDrawStream = 0x64726177;  // apart from those of order and augmentation
 
 double seconds_since(Clock::time_point begin) {
   return std::chrono::duration<double>(Clock::now() - begin).count();
@@ -28,14 +24,15 @@ double seconds_since(Clock::time_point begin) {
 }  // namespace
 
 Trainer::Trainer(TrainerContext context, TrainerSettings settings, TrainingState state)
-    : context_(std::move(context)), settings_(settings), state_(std::move(state)) {
-  if (settings_.skip_nonfinite) kept_buffers_.emplace(context_.network);
-}
+    : context_(std::move(context)),
+      settings_(settings),
+      step_(context_.step, settings_.step, context_.progress),
+      state_(std::move(state)) {}
 
 TrainResult Trainer::run() {
   const data::TrainingPlan& plan = settings_.plan;
   const bool evaluated = state_.evaluation_due && run_evaluation(state_.step - 1);
-  context_.network.train();
+  context_.step.network.train();
   if (stops_here(evaluated)) return result_;
   const std::uint64_t first = state_.step;
   while (state_.step < plan.steps) {
@@ -46,17 +43,14 @@ TrainResult Trainer::run() {
     const bool log_due = settings_.log_every > 0 && (last || (step + 1) % settings_.log_every == 0);
     const bool epoch_ends = (step + 1) % plan.steps_per_epoch() == 0;
     const auto begin = Clock::now();
-    StepSeconds seconds;
-    within_step(step, [&] { train_step(step, seconds); });
+    StepCost phases;
+    within_step(step, [&] { phases = step_.run(step, context_.schedule.at(step)); });
     // On a GPU this waits for it, so it belongs to the time of the steps.
     const bool far_ahead = (step + 1) % kMaxStepsAhead == 0;
-    if (context_.backend.drains_without_sync() || log_due || epoch_ends || last || far_ahead)
-      drain();
+    const bool drains = context_.step.backend.drains_without_sync();
+    if (drains || log_due || epoch_ends || last || far_ahead) drain();
     ++state_.step;
-    seconds.whole = seconds_since(begin);
-    count_time(step, seconds);
-    log_times_.add(seconds);
-    epoch_times_.add(seconds);
+    count_time(step, phases, seconds_since(begin));
 
     if (log_due) log_step(step, last_);
     if (epoch_ends || last) finish_epoch(step, epoch_ends);
@@ -75,8 +69,8 @@ TrainResult Trainer::run() {
 
 // Their learning rate is 0 from now on, and computing their gradients would be wasted work.
 void Trainer::freeze_early_parameters() {
-  auto parameters = context_.network.named_parameters();
-  for (const std::string& name : context_.network.early_parameters()) {
+  auto parameters = context_.step.network.named_parameters();
+  for (const std::string& name : context_.step.network.early_parameters()) {
     parameters[name].set_requires_grad(false);
   }
 }
@@ -104,75 +98,19 @@ bool Trainer::stops_here(bool evaluated) {
 
 TrainingState Trainer::gather_state() {
   TrainingState state = state_;
-  state.loss_scale = context_.backend.loss_scale();
+  state.loss_scale = context_.step.backend.loss_scale();
   state.epoch_totals = reduced(context_.comm, state_.epoch_totals);
   return state;
 }
 
-// The step under way, or the last one done for what follows it.
+// What follows a step belongs to it.
 void Trainer::enter(comm::Phase phase) {
-  if (context_.progress == nullptr) return;
-  const bool after_step = phase == comm::Phase::kEvaluation || phase == comm::Phase::kCheckpoint;
-  context_.progress->report(state_.step + (after_step ? 0 : 1), phase);
-}
-
-void Trainer::train_step(std::uint64_t step, StepSeconds& seconds) {
-  // Adds the time since the last call.
-  auto last = Clock::now();
-  const auto count = [&last](double& sum) {
-    const auto now = Clock::now();
-    sum += std::chrono::duration<double>(now - last).count();
-    last = now;
-  };
-  if (kept_buffers_) kept_buffers_->keep();
-  const std::uint64_t micro_batches = settings_.plan.micro_batches_of_rank(context_.comm.size());
-  for (std::uint64_t micro_batch = 0; micro_batch < micro_batches; ++micro_batch) {
-    enter(comm::Phase::kData);
-    const TensorBatch batch = next_batch();
-    count(seconds.data);
-    enter(comm::Phase::kCompute);
-    context_.exchange.begin_micro_batch(micro_batch, micro_batches, batch.size() > 0);
-    // A function of what is computed, not of what was drawn before, so that a run that goes on
-    // draws what it would have; shards draw alike at any number of ranks.
-    const std::uint64_t place =
-        static_cast<std::uint64_t>(context_.comm.rank()) * micro_batches + micro_batch;
-    context_.network.seed_dropout(
-        CounterRandom{kDrawStream, settings_.plan.seed, step, place}.next());
-    if (batch.size() > 0) forward_backward(batch);
-    context_.exchange.end_micro_batch();
-    count(seconds.compute);
-  }
-  enter(comm::Phase::kExchange);
-  context_.exchange.finish();
-  count(seconds.exchange);
-  enter(comm::Phase::kUpdate);
-  context_.backend.update(step, context_.schedule.at(step),
-                          kept_buffers_ ? &*kept_buffers_ : nullptr);
-}
-
-void Trainer::forward_backward(const TensorBatch& batch) {
-  torch::Tensor logits;
-  {
-    const model::AutocastScope autocast(settings_.precision, batch.images.device().type());
-    logits = context_.network.forward(batch.images);
-  }
-  const torch::Tensor loss = summed_cross_entropy(logits, batch.labels, settings_.label_smoothing);
-  // The gradient of sum / n over the global batch; the exchange adds up, so the mean needs no
-  // further scaling.
-  loss.backward(
-      context_.backend.loss_scale_gradient(settings_.sums_loss ? 1 : batch.request.global_count));
-  context_.backend.count(batch, loss, logits);
-}
-
-TensorBatch Trainer::next_batch() {
-  std::optional<TensorBatch> batch = context_.batches.next();
-  if (!batch) throw InternalError("the batches ended before the plan did");
-  return std::move(*batch);
+  if (context_.progress != nullptr) context_.progress->report(state_.step, phase);
 }
 
 // Adds the results of the steps since the last call.
 void Trainer::drain() {
-  const StepOutcome outcome = context_.backend.drain();
+  const StepOutcome outcome = context_.step.backend.drain();
   if (outcome.skipped > 0) note_skipped(outcome);
   log_times_.add(outcome.sums);
   epoch_times_.add(outcome.sums);
@@ -198,7 +136,7 @@ bool Trainer::run_evaluation(std::uint64_t step) {
     note_evaluation(step, "test", evaluation, result_.last_evaluation);
   }
   model::release_unused_memory();
-  context_.network.train();
+  context_.step.network.train();
   state_.evaluation_due = !completed;
   return completed;
 }

@@ -29,7 +29,7 @@ void Trainer::note_skipped(const StepOutcome& outcome) {
   std::string what = "step " + std::to_string(step + 1) + ": the ";
   what += first == none ? "gradient" : "loss of rank " + std::to_string(first);
   what += " is not finite at learning rate " + format_real(context_.schedule.at(step));
-  if (!settings_.skip_nonfinite) {
+  if (!settings_.step.skip_nonfinite) {
     throw comm::AgreedError(ExitCode::kTrainingFailed,
                             what + "; lower --lr, or limit the gradient with --clip-norm");
   }
@@ -45,20 +45,22 @@ double Trainer::epochs_after(std::uint64_t step) const {
   return static_cast<double>(step + 1) / static_cast<double>(settings_.plan.steps_per_epoch());
 }
 
-void Trainer::count_time(std::uint64_t step, const StepSeconds& seconds) {
+void Trainer::count_time(std::uint64_t step, const StepCost& phases, double seconds) {
+  log_times_.add(phases, seconds);
+  epoch_times_.add(phases, seconds);
   const std::uint64_t images = settings_.plan.images_in_step(step);
   result_.steps = step + 1;
   result_.epochs = epochs_after(step);
   result_.images_seen += images;
-  result_.train_seconds += seconds.whole;
-  result_.data_seconds += seconds.data;
-  result_.exchange_seconds += seconds.exchange;
-  state_.epoch_seconds += seconds.whole;
-  log_seconds_ += seconds.whole;
+  result_.train_seconds += seconds;
+  result_.data_seconds += phases.data;
+  result_.exchange_seconds += phases.exchange;
+  state_.epoch_seconds += seconds;
+  log_seconds_ += seconds;
   log_images_ += images;
   const std::uint64_t first = settings_.plan.first_step;
   if (step - first >= kWarmupSteps || settings_.plan.steps - first < kFewSteps) {
-    state_.steady_seconds += seconds.whole;
+    state_.steady_seconds += seconds;
     state_.steady_images += images;
     result_.images_per_second = static_cast<double>(state_.steady_images) / state_.steady_seconds;
   }
@@ -86,7 +88,7 @@ void Trainer::log_step(std::uint64_t step, Totals totals) {
 
 // Also where the run ends within an epoch; a longer run may go on with it.
 void Trainer::finish_epoch(std::uint64_t step, bool epoch_ends) {
-  context_.arena.check_views();
+  context_.step.arena.check_views();
   const Totals totals = reduced(context_.comm, state_.epoch_totals);
   std::vector<metrics::RankRecord> ranks = epoch_times_.gather(context_.comm);
   const double seconds = state_.epoch_seconds;

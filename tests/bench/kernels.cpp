@@ -23,7 +23,7 @@
 #include "model/tile_linear.hpp"
 #include "tandem/model/autocast.hpp"
 #include "tandem/model/tensor_memory.hpp"
-#include "tandem/train/timed_step.hpp"
+#include "tandem/train/step_timing.hpp"
 
 namespace tandem::model {
 namespace {

@@ -12,7 +12,7 @@
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/model/registry.hpp"
 #include "tandem/train/shard_reducer.hpp"
-#include "tandem/train/timed_step.hpp"
+#include "tandem/train/step_timing.hpp"
 
 namespace tandem::train {
 namespace {
@@ -39,17 +39,9 @@ class SlowLink final : public comm::ForwardingCollectives {
 
 class ForecastTest : public ::testing::Test {
  protected:
-  ForecastContext context(std::size_t bucket_bytes) {
-    return {world_,
-            link_,
-            *network_,
-            arena_,
-            *backend_,
-            batches_,
-            1,
-            model::Precision::kFp32,
-            bucket_bytes,
-            [this] { ++touched_; }};
+  ForecastContext context(std::optional<std::size_t> bucket_bytes) {
+    return {world_, link_,        {*network_, arena_, exchange_, *backend_, batches_},
+            {},     bucket_bytes, [this] { ++touched_; }};
   }
   void expect_equal_on_all_ranks(double value) {
     EXPECT_EQ(world_.all_reduce_value(value, comm::Reduction::kMin),
@@ -59,6 +51,7 @@ class ForecastTest : public ::testing::Test {
   SlowLink link_{world_};
   model::NetworkPtr network_ = model::make_network("lenet", {1, 28, 28}, 10);
   ParameterArena arena_{*network_, true};
+  ShardReducer exchange_{arena_, *network_, world_};  // measured without bucket_bytes
   std::unique_ptr<Optimizer> optimizer_ = make_optimizer({}, arena_.values().size());
   std::unique_ptr<StepBackend> backend_ = make_step_backend(arena_, *optimizer_, 0);
   SyntheticBatch batches_{
@@ -104,10 +97,9 @@ TEST_F(ForecastTest, SeveralBucketsHaveSeveralLatenciesAndTheRanksDoThemThemselv
 
 TEST_F(ForecastTest, OfVirtualRanksIsWhatTheirExchangeTakes) {
   if ((world_.size() & (world_.size() - 1)) != 0) return;  // not a number of ranks that they allow
-  ShardReducer exchange(arena_, *network_, world_);
-  ForecastContext of_shards = context(0);
-  of_shards.micro_batches = 2;
-  const Forecast forecast = make_forecast(of_shards, exchange);
+  ForecastContext of_shards = context(std::nullopt);
+  of_shards.settings.micro_batches = 2;
+  const Forecast forecast = make_forecast(of_shards);
   EXPECT_TRUE(forecast.buckets.empty());
   EXPECT_GT(forecast.compute.exchange, 0);
   EXPECT_EQ(forecast.step().whole(), forecast.compute.whole());

@@ -16,8 +16,8 @@ TEST(RankTimes, GivesRankZeroTheMeansOfAll) {
   totals.images = 4;
   totals.counted_images = 4;
   totals.loss = 4 * mine;
-  times.add(StepSeconds{0.1 * mine, 1, 2, 4});
-  times.add(StepSeconds{0.3 * mine, 3, 4, 8});
+  times.add({0.1 * mine, 0.75, 0.25, 2, 0}, 4);
+  times.add({0.3 * mine, 1, 2, 4, 0}, 8);
   times.add(totals);
   times.add(totals);
   metrics::SystemUsage system;
@@ -41,7 +41,7 @@ TEST(RankTimes, GivesRankZeroTheMeansOfAll) {
               rank == 1)
         << "what one rank lacks is absent there alone";
   }
-  times.add(StepSeconds{1, 1, 1, 1});
+  times.add({1, 1, 0, 1, 0}, 1);
   const auto next = times.gather(comm);
   if (comm.rank() != 0) return;
   EXPECT_EQ(next.front().images, 0U) << "what was gathered counts again";

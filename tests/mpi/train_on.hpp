@@ -176,15 +176,18 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   if (comm.rank() == 0) sinks.push_back(std::make_unique<LossSink>(outcome.losses));
   TrainerSettings settings;
   settings.plan = plan;
-  settings.label_smoothing = config.label_smoothing;
+  settings.step = StepSettings::of(config, plan, comm.rank(), comm.size());
   settings.eval_every = config.eval_every;
   settings.log_every = 1;
-  settings.skip_nonfinite = skip_nonfinite;
+  settings.step.skip_nonfinite = skip_nonfinite;
   const EvaluationSettings evaluation{transform, config.precision, kClasses, place, nullptr, 20};
-  Trainer trainer(
-      {comm, *network, arena, *exchange, *backend, schedule, *batches,
-       [&](bool) { return evaluate(comm, *network, images.view(), evaluation); }, nullptr, sinks},
-      settings);
+  Trainer trainer({comm,
+                   {*network, arena, *exchange, *backend, *batches},
+                   schedule,
+                   [&](bool) { return evaluate(comm, *network, images.view(), evaluation); },
+                   nullptr,
+                   sinks},
+                  settings);
   outcome.result = trainer.run();
   for (const torch::Tensor& buffer : network->buffers()) {
     if (buffer.is_floating_point()) outcome.buffers.push_back(buffer.clone());

@@ -7,20 +7,15 @@
 
 #include "tandem/comm/communicator.hpp"
 #include "tandem/metrics/straggler.hpp"
+#include "tandem/train/cost_model.hpp"
 #include "tandem/train/objective.hpp"
 
 namespace tandem::train {
 
-struct StepSeconds {
-  double data = 0;
-  double compute = 0;
-  double exchange = 0;
-  double whole = 0;
-};
-
 class RankTimes {
  public:
-  void add(const StepSeconds& seconds);
+  // `seconds`: of the whole step.
+  void add(const StepCost& phases, double seconds);
   void add(const Totals& totals);  // of this rank's images
   // Collective. Every rank's mean over the steps since the last call, and `system`, in rank order
   // on rank 0, which alone shows and keeps them; nothing on the others. Begins anew.
@@ -29,7 +24,8 @@ class RankTimes {
 
  private:
   std::uint64_t steps_ = 0;
-  StepSeconds seconds_;
+  StepCost phases_;
+  double seconds_ = 0;
   Totals totals_;
 };
 

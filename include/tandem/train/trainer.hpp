@@ -1,4 +1,4 @@
-// The training loop: forward, backward, exchange, update, report. It uses neither MPI, HDF5 nor
+// The training loop: steps, records, evaluations and checkpoints. It uses neither MPI, HDF5 nor
 // files directly. The members of its context must outlive it. One thread, the same on every rank.
 //
 // Throws errors of its context with the step number added; AgreedError (70) on every rank if the
@@ -12,17 +12,11 @@
 #include "tandem/comm/communicator.hpp"
 #include "tandem/comm/progress.hpp"
 #include "tandem/metrics/sink.hpp"
-#include "tandem/model/network.hpp"
-#include "tandem/model/precision.hpp"
-#include "tandem/train/batch_source.hpp"
 #include "tandem/train/evaluator.hpp"
-#include "tandem/train/gradient_exchange.hpp"
-#include "tandem/train/kept_buffers.hpp"
 #include "tandem/train/objective.hpp"
-#include "tandem/train/parameter_arena.hpp"
 #include "tandem/train/rank_times.hpp"
 #include "tandem/train/schedule.hpp"
-#include "tandem/train/step_backend.hpp"
+#include "tandem/train/step_runner.hpp"
 #include "tandem/train/training_state.hpp"
 
 namespace tandem::train {
@@ -32,12 +26,8 @@ enum class Boundary { kGoOn, kSave, kSaveAndStop };
 
 struct TrainerContext {
   comm::Communicator& comm;
-  model::Network& network;
-  ParameterArena& arena;
-  GradientExchange& exchange;
-  StepBackend& backend;
+  StepContext step;
   const Schedule& schedule;
-  BatchSource& batches;  // plan.micro_batches_of_rank(world) batches per step
   // Collective; `last`: no step follows.
   std::function<Evaluation(bool last)> evaluate;
   // Collective; may be empty. Replaces all evaluations but the last.
@@ -58,14 +48,10 @@ struct TrainerContext {
 
 struct TrainerSettings {
   data::TrainingPlan plan;
-  model::Precision precision = model::Precision::kFp32;
-  bool sums_loss = false;  // train by the sum over the global batch, not by its mean
-  double label_smoothing = 0;
+  StepSettings step;  // without skip_nonfinite a gradient that is not finite ends the run
   std::uint64_t early_steps = 0;  // steps until network.early_parameters() are frozen; 0: never
-  // Skip an update whose gradient is not finite and restore the buffers; otherwise throw.
-  bool skip_nonfinite = false;
-  std::uint64_t eval_every = 1;  // epochs; 0: never
-  std::uint64_t log_every = 10;  // steps; 0: never
+  std::uint64_t eval_every = 1;   // epochs; 0: never
+  std::uint64_t log_every = 10;   // steps; 0: never
 };
 
 class Trainer {
@@ -84,10 +70,7 @@ class Trainer {
  private:
   static constexpr std::uint64_t kWarmupSteps = 5;  // not counted in images_per_second
 
-  void train_step(std::uint64_t step, StepSeconds& seconds);
   void freeze_early_parameters();
-  void forward_backward(const TensorBatch& batch);
-  TensorBatch next_batch();
   void drain();
   void note_skipped(const StepOutcome& outcome);
   void log_step(std::uint64_t step, Totals totals);
@@ -99,13 +82,13 @@ class Trainer {
   void enter(comm::Phase phase);
   TrainingState gather_state();
   double epochs_after(std::uint64_t step) const;
-  void count_time(std::uint64_t step, const StepSeconds& seconds);
+  void count_time(std::uint64_t step, const StepCost& phases, double seconds);
 
   TrainerContext context_;
   const TrainerSettings settings_;
 
-  std::optional<KeptBuffers> kept_buffers_;  // if updates may be skipped
-  TrainingState state_;                      // its totals are this rank's
+  StepRunner step_;
+  TrainingState state_;  // its totals are this rank's
   TrainResult& result_ = state_.result;
   Totals last_;  // of the last step that was collected
   // Since the last record.

@@ -57,20 +57,24 @@ class TrainerOrder : public ::testing::Test {
                                           return policy.must_stop_within(seconds);
                                         }};
     Trainer trainer(
-        {comm_, *network_, arena_, reducer, *backend, schedule, batches,
+        {comm_,
+         {*network_, arena_, reducer, *backend, batches},
+         schedule,
          [&](bool last) {
            words_.push_back(last ? "evaluate last" : "evaluate");
            during_evaluation_();
            if (accuracy_rises_) policy.ask_to_save();
            return evaluate(comm_, *network_, view, evaluation);
          },
-         nullptr, sinks,
+         nullptr,
+         sinks,
          [&](std::uint64_t step, bool evaluated) { return policy.decide(step, evaluated); },
          [&](const TrainingState& state) {
            words_.push_back(word("save ", state));
            saved_ = state;
          },
-         nullptr, nullptr,
+         nullptr,
+         nullptr,
          [&](const Evaluation& found) { words_.push_back("keep " + std::to_string(found.step)); }},
         settings, from);
     return trainer.run();

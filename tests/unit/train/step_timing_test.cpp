@@ -1,4 +1,4 @@
-#include "tandem/train/timed_step.hpp"
+#include "tandem/train/step_timing.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,70 @@
+// One training step of a rank: zero, forward, backward, exchange and update over its micro-batches.
+// It decides nothing. The objects of its context must outlive it. One thread; make the same calls
+// on every rank. Throws what these objects throw; InternalError if the batches end too soon.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "tandem/comm/progress.hpp"
+#include "tandem/model/network.hpp"
+#include "tandem/model/precision.hpp"
+#include "tandem/train/batch_source.hpp"
+#include "tandem/train/config.hpp"
+#include "tandem/train/cost_model.hpp"
+#include "tandem/train/gradient_exchange.hpp"
+#include "tandem/train/kept_buffers.hpp"
+#include "tandem/train/parameter_arena.hpp"
+#include "tandem/train/step_backend.hpp"
+
+namespace tandem::train {
+
+struct StepContext {
+  model::Network& network;
+  ParameterArena& arena;
+  GradientExchange& exchange;
+  StepBackend& backend;
+  BatchSource& batches;
+};
+
+struct StepSettings {
+  // When to wait for the device. Waiting after each phase separates the phases and prevents
+  // overlap.
+  enum class Wait { kNever, kAtEnd, kAfterEachPhase };
+
+  std::uint64_t micro_batches = 1;      // of this rank, each a batch of the source
+  std::uint64_t first_micro_batch = 0;  // its number among those of all ranks
+  std::uint64_t seed = 0;               // of dropout
+  model::Precision precision = model::Precision::kFp32;
+  bool sums_loss = false;  // train by the sum over the global batch, not by its mean
+  double label_smoothing = 0;
+  // Skip an update whose gradient is not finite and restore the buffers.
+  bool skip_nonfinite = false;
+  Wait wait = Wait::kNever;
+
+  static StepSettings of(const TrainConfig& config, const data::TrainingPlan& plan, int rank,
+                         int world);
+};
+
+class StepRunner {
+ public:
+  // `progress` receives each phase; may be null.
+  StepRunner(const StepContext& context, const StepSettings& settings,
+             comm::Progress* progress = nullptr);
+
+  // Collective. `step` counts from 0. Returns the times of the phases on this rank; without
+  // waiting, the work that a device still has to do is in none of them.
+  StepCost run(std::uint64_t step, double learning_rate);
+
+ private:
+  class Stopwatch;
+  void forward_backward(const TensorBatch& batch, Stopwatch& watch, double& forward_seconds);
+  void finish_phase(StepSettings::Wait least) const;
+
+  const StepContext context_;
+  const StepSettings settings_;
+  comm::Progress* const progress_;
+  std::optional<KeptBuffers> kept_buffers_;  // if updates may be skipped
+};
+
+}  // namespace tandem::train
