@@ -5,7 +5,7 @@
 
 namespace tandem::app {
 
-train::BoundaryRules boundary_rules_of(const CheckpointPolicy& checkpoint_policy,
+train::BoundaryRules boundary_rules_of(const train::CheckpointPolicy& checkpoint_policy,
                                        const train::BatchArithmetic& arithmetic,
                                        std::uint64_t first_step,
                                        std::chrono::steady_clock::time_point began) {

@@ -87,6 +87,13 @@ std::uint64_t kept_number(const RunStart& start, const std::string& name) {
   }
 }
 
+// On rank 0.
+bool lacks_results(const RunStart& start, bool views) {
+  const auto& last = start.state.result.last_evaluation;
+  if (!last || (views && !last->views_accuracy)) return true;
+  return !start.folder->has_evaluation_after(start.state.step);
+}
+
 }  // namespace
 
 RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings lock,
@@ -193,6 +200,17 @@ std::optional<Json> summary_if_complete(Job& job, const RunStart& start,
 
 // Moves the checkpoints first. If the process is killed here, the run resumes from the newest one
 // left, and nothing up to its step was moved.
+void owe_last_evaluation(Job& job, RunStart& start, const train::TrainConfig& config,
+                         std::uint64_t total_steps, bool views) {
+  const bool is_at_its_end = start.resumes && start.state.step >= total_steps;
+  if (!is_at_its_end || config.eval_every == 0) return;
+  std::uint8_t due = 0;
+  comm::agree_on_rank_0(
+      job.world, [&] { due = start.state.evaluation_due || lacks_results(start, views) ? 1 : 0; });
+  job.world.broadcast(Span<std::uint8_t>(&due, 1));
+  start.state.evaluation_due = due != 0;
+}
+
 metrics::RunFolder open_folder(RunStart& start) {
   if (!start.folder) return metrics::RunFolder::create(start.runs_dir, start.run_id, start.lock);
   start.folder->require_held();

@@ -59,6 +59,12 @@ std::optional<Json> summary_if_complete(Job& job, const RunStart& start, std::ui
 // Rank 0's part: that summary or null.
 Json complete_summary(const RunStart& start, std::uint64_t total_steps);
 
+// Collective. For a run that has done all steps but is not complete: makes its last evaluation due
+// again if any result is missing. That is so if the run was killed before it wrote them, was
+// shortened, or now asks for test-time augmentation (`views`).
+void owe_last_evaluation(Job& job, RunStart& start, const train::TrainConfig& config,
+                         std::uint64_t total_steps, bool views);
+
 // Rank 0: creates the folder of a new run, or opens that of a resumed run and moves all later
 // results to checkpoints/superseded-N. If the process is killed at any moment, the call can be
 // repeated and nothing is lost.

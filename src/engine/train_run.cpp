@@ -3,13 +3,10 @@
 #include <chrono>
 #include <optional>
 
-#include "checkpoint_manager.hpp"
 #include "doctor/start_checks.hpp"
 #include "entry.hpp"
-#include "last_evaluation.hpp"
 #include "run_console.hpp"
 #include "run_end.hpp"
-#include "run_evaluation.hpp"
 #include "run_identity.hpp"
 #include "run_inputs.hpp"
 #include "run_report.hpp"
@@ -21,6 +18,7 @@
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/system_sampler.hpp"
+#include "tandem/train/checkpoint_manager.hpp"
 #include "tandem/train/step_profiler.hpp"
 #include "tensorboard_start.hpp"
 #include "training_session.hpp"
@@ -55,7 +53,7 @@ class TrainRun {
     const RankTable ranks = make_rank_table(job_, device.threads, device.choice.devices);
     announce(inputs, session, device, ranks);
     open_output(start, inputs, session, device, ranks);
-    CheckpointManager checkpoints = manage_checkpoints(start, inputs, session);
+    train::CheckpointManager checkpoints = manage_checkpoints(start, inputs, session);
     const RunEnd end = train(start, inputs, session, device, checkpoints);
     return finish(end, inputs, session);
   }
@@ -66,10 +64,10 @@ class TrainRun {
                 const RankTable& ranks);
   void open_output(RunStart& start, const RunInputs& inputs, TrainingSession& session,
                    const RunDevice& device, const RankTable& ranks);
-  CheckpointManager manage_checkpoints(const RunStart& start, const RunInputs& inputs,
-                                       TrainingSession& session);
+  train::CheckpointManager manage_checkpoints(const RunStart& start, const RunInputs& inputs,
+                                              TrainingSession& session);
   RunEnd train(const RunStart& start, const RunInputs& inputs, TrainingSession& session,
-               const RunDevice& device, CheckpointManager& checkpoints);
+               const RunDevice& device, train::CheckpointManager& checkpoints);
   int finish(const RunEnd& end, const RunInputs& inputs, TrainingSession& session);
 
   Job& job_;
@@ -140,9 +138,10 @@ void TrainRun::open_output(RunStart& start, const RunInputs& inputs, TrainingSes
   });
 }
 
-CheckpointManager TrainRun::manage_checkpoints(const RunStart& start, const RunInputs& inputs,
-                                               TrainingSession& session) {
-  const CheckpointPolicy& policy = run_.train.checkpoint_policy;
+train::CheckpointManager TrainRun::manage_checkpoints(const RunStart& start,
+                                                      const RunInputs& inputs,
+                                                      TrainingSession& session) {
+  const train::CheckpointPolicy& policy = run_.train.checkpoint_policy;
   std::map<std::string, std::string> metadata = inputs.description.to_metadata();
   metadata["global_batch"] = std::to_string(inputs.arithmetic.global_batch);
   metadata.merge(session.setup.to_metadata());
@@ -152,22 +151,22 @@ CheckpointManager TrainRun::manage_checkpoints(const RunStart& start, const RunI
           policy,
           boundary_rules_of(policy, inputs.arithmetic, start.state.step, run_.began),
           std::move(metadata),
-          {folder_ ? &*folder_ : nullptr, sinks_, touch_},
+          {folder_ ? &*folder_ : nullptr, &inputs.images, sinks_, touch_},
           {best_accuracy_, start.resumes ? std::make_optional(start.state) : std::nullopt}};
 }
 
 RunEnd TrainRun::train(const RunStart& start, const RunInputs& inputs, TrainingSession& session,
-                       const RunDevice& device, CheckpointManager& checkpoints) {
+                       const RunDevice& device, train::CheckpointManager& checkpoints) {
   const train::TrainConfig& config = run_.train.config;
   const auto between_batches = [&](double seconds) {
     heartbeats_.touch();
     return checkpoints.must_stop_within(seconds);
   };
-  RunEvaluation evaluation(
-      job_, *session.network, inputs.images,
+  train::Evaluator evaluator(
+      job_.world, *session.network, inputs.images.view(data::Split::kTest),
+      inputs.images.validation(),
       {session.transform, config.precision, inputs.description.classes.size(), device.device,
-       between_batches, kWorstImages, false, config.eval_batch_size},
-      reporting_.views, checkpoints);
+       between_batches, kWorstImages, reporting_.views, config.eval_batch_size});
   std::optional<train::StepProfiler> profiler;
   if (reporting_.profile) {
     profiler.emplace(job_.world, heartbeats_, *reporting_.profile, device.device,
@@ -177,12 +176,8 @@ RunEnd TrainRun::train(const RunStart& start, const RunInputs& inputs, TrainingS
   const auto& gpu = device.choice.mine.gpu;
   metrics::SystemSampler system(reporting_.system_interval_seconds, gpu ? gpu->bus_id : "");
   train::Trainer trainer(
-      {job_.world, session.step(), session.schedule,
-       [&](bool last) { return evaluation.test(last); }, evaluation.validation(), sinks_,
-       [&](std::uint64_t step, bool evaluated) { return checkpoints.decide(step, evaluated); },
-       [&](const train::TrainingState& state) { checkpoints.save(state); }, &progress,
-       [&] { return system.take(); },
-       [&](const train::Evaluation& found) { keep_evaluation(*folder_, found, inputs.images); }},
+      {job_.world, session.step(), session.schedule, evaluator, sinks_, &checkpoints, &progress,
+       &system},
       trainer_settings_of(run_.train, inputs.arithmetic, session.plan, session.step_settings),
       start.state);
   const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - run_.began;

@@ -154,4 +154,25 @@ Evaluation evaluate(comm::Communicator& comm, model::Network& network,
   return result;
 }
 
+Evaluator::Evaluator(comm::Communicator& comm, model::Network& network,
+                     const data::ImagesView& test, const data::ImagesView& held_out,
+                     EvaluationSettings settings)
+    : comm_(comm),
+      network_(network),
+      test_(test),
+      held_out_(held_out),
+      settings_(std::move(settings)) {}
+
+Evaluation Evaluator::of_test_images(bool last) {
+  EvaluationSettings settings = settings_;
+  settings.views = settings.views && last;
+  return evaluate(comm_, network_, test_, settings);
+}
+
+Evaluation Evaluator::of_held_out() {
+  EvaluationSettings settings = settings_;
+  settings.views = false;
+  return evaluate(comm_, network_, held_out_, settings);
+}
+
 }  // namespace tandem::train

@@ -77,8 +77,8 @@ void Trainer::freeze_early_parameters() {
 
 // True if the run stops here before it is complete.
 bool Trainer::stops_here(bool evaluated) {
-  if (!context_.decide) return false;
-  const Boundary decision = context_.decide(state_.step, evaluated);
+  if (context_.checkpoints == nullptr) return false;
+  const Boundary decision = context_.checkpoints->decide(state_.step, evaluated);
   if (decision != Boundary::kGoOn) {
     enter(comm::Phase::kCheckpoint);
     const auto begin = Clock::now();
@@ -89,7 +89,7 @@ bool Trainer::stops_here(bool evaluated) {
     log_seconds_ += waited;
     const TrainingState state = gather_state();
     if (state.epoch_totals.images > 0) result_.train_loss = state.epoch_totals.mean_loss();
-    context_.save(state);
+    context_.checkpoints->save(state);
   }
   const bool complete = state_.step >= settings_.plan.steps && !state_.evaluation_due;
   result_.stopped = decision == Boundary::kSaveAndStop && !complete;
@@ -125,14 +125,19 @@ bool Trainer::run_evaluation(std::uint64_t step) {
   model::release_unused_memory();                      // evaluation has other shapes
   const bool last = step + 1 >= settings_.plan.steps;  // a resumed run may be past its end
   bool completed = true;
-  if (context_.validate) {
-    const Evaluation evaluation = context_.validate();
+  Evaluator& evaluator = context_.evaluator;
+  Checkpoints* const checkpoints = context_.checkpoints;
+  const bool holds_out = evaluator.holds_out();
+  if (holds_out) {
+    const Evaluation evaluation = evaluator.of_held_out();
     completed = evaluation.completed;
+    if (checkpoints != nullptr) checkpoints->consider(evaluation);
     note_evaluation(step, "validation", evaluation, result_.last_validation);
   }
-  if (completed && (last || !context_.validate)) {
-    const Evaluation evaluation = context_.evaluate(last);
+  if (completed && (last || !holds_out)) {
+    const Evaluation evaluation = evaluator.of_test_images(last);
     completed = evaluation.completed;
+    if (checkpoints != nullptr && !holds_out) checkpoints->consider(evaluation);
     note_evaluation(step, "test", evaluation, result_.last_evaluation);
   }
   model::release_unused_memory();

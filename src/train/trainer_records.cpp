@@ -77,8 +77,8 @@ void Trainer::log_step(std::uint64_t step, Totals totals) {
   record.learning_rate = context_.schedule.at(step);
   record.gradient_norm = gradient_norm_;
   record.images_per_second = static_cast<double>(log_images_) / log_seconds_;
-  record.ranks = log_times_.gather(context_.comm,
-                                   context_.system ? context_.system() : metrics::SystemUsage());
+  record.ranks = log_times_.gather(
+      context_.comm, context_.system != nullptr ? context_.system->take() : metrics::SystemUsage());
   record.seconds_left = result_.train_seconds / static_cast<double>(step + 1) *
                         static_cast<double>(settings_.plan.steps - step - 1);
   log_seconds_ = 0;
@@ -133,7 +133,7 @@ void Trainer::note_evaluation(std::uint64_t step, const char* images, const Eval
   result_.evaluation_seconds += evaluation.seconds;
   for (const auto& sink : context_.sinks) sink->on_evaluation(record);
   const bool is_of_test = &kept == &result_.last_evaluation;
-  if (is_of_test && context_.keep_evaluation) context_.keep_evaluation(*kept);
+  if (is_of_test && context_.checkpoints != nullptr) context_.checkpoints->keep(*kept);
 }
 
 }  // namespace tandem::train

@@ -181,13 +181,10 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   settings.log_every = 1;
   settings.step.skip_nonfinite = skip_nonfinite;
   const EvaluationSettings evaluation{transform, config.precision, kClasses, place, nullptr, 20};
-  Trainer trainer({comm,
-                   {*network, arena, *exchange, *backend, *batches},
-                   schedule,
-                   [&](bool) { return evaluate(comm, *network, images.view(), evaluation); },
-                   nullptr,
-                   sinks},
-                  settings);
+  Evaluator evaluator(comm, *network, images.view(), {}, evaluation);
+  Trainer trainer(
+      {comm, {*network, arena, *exchange, *backend, *batches}, schedule, evaluator, sinks},
+      settings);
   outcome.result = trainer.run();
   for (const torch::Tensor& buffer : network->buffers()) {
     if (buffer.is_floating_point()) outcome.buffers.push_back(buffer.clone());

@@ -10,7 +10,7 @@
 
 #include "tandem/comm/communicator.hpp"
 #include "tandem/train/checkpoint_rules.hpp"
-#include "tandem/train/trainer.hpp"
+#include "tandem/train/checkpoints.hpp"
 
 namespace tandem::train {
 

@@ -20,4 +20,13 @@ struct KeepRules {
   std::uint64_t every = 0;  // and all whose step is a multiple of this; 0: none
 };
 
+struct CheckpointPolicy {
+  CheckpointInterval checkpoint_every;
+  KeepRules keep;
+  bool save_best = false;
+  std::uint64_t drift_check_every = 0;  // steps; 0: never
+  double stop_after_seconds = 0;        // 0: never
+  bool skip_nonfinite = false;
+};
+
 }  // namespace tandem::train

@@ -52,4 +52,26 @@ struct EvaluationSettings {
 Evaluation evaluate(comm::Communicator& comm, model::Network& network,
                     const data::ImagesView& images, const EvaluationSettings& settings);
 
+// The evaluations of a training run. Communicator, network and images must outlive it.
+class Evaluator {
+ public:
+  // `held_out`: may be empty, if the run holds no images out of training. `settings.views` is for
+  // the last evaluation of the test images alone.
+  Evaluator(comm::Communicator& comm, model::Network& network, const data::ImagesView& test,
+            const data::ImagesView& held_out, EvaluationSettings settings);
+  virtual ~Evaluator() = default;
+
+  bool holds_out() const { return !held_out_.labels.empty(); }
+  // Collective, as evaluate(). `last`: no step follows.
+  virtual Evaluation of_test_images(bool last);
+  virtual Evaluation of_held_out();
+
+ private:
+  comm::Communicator& comm_;
+  model::Network& network_;
+  const data::ImagesView test_;
+  const data::ImagesView held_out_;
+  const EvaluationSettings settings_;
+};
+
 }  // namespace tandem::train

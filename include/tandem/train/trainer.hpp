@@ -6,12 +6,13 @@
 #pragma once
 
 #include <cstdint>
-#include <functional>
 #include <optional>
 
 #include "tandem/comm/communicator.hpp"
 #include "tandem/comm/progress.hpp"
 #include "tandem/metrics/sink.hpp"
+#include "tandem/metrics/system_sampler.hpp"
+#include "tandem/train/checkpoints.hpp"
 #include "tandem/train/evaluator.hpp"
 #include "tandem/train/objective.hpp"
 #include "tandem/train/rank_times.hpp"
@@ -21,29 +22,15 @@
 
 namespace tandem::train {
 
-// What to do between two steps, the same on every rank.
-enum class Boundary { kGoOn, kSave, kSaveAndStop };
-
 struct TrainerContext {
   comm::Communicator& comm;
   StepContext step;
   const Schedule& schedule;
-  // Collective; `last`: no step follows.
-  std::function<Evaluation(bool last)> evaluate;
-  // Collective; may be empty. Replaces all evaluations but the last.
-  std::function<Evaluation()> validate;
-  metrics::Sinks& sinks;  // empty but on rank 0
-  // Both collective, after each step, with the steps done; may be empty. At a step with an
-  // evaluation they are called before it, with `evaluation_due` in the state, and again after it,
-  // with `evaluated`.
-  std::function<Boundary(std::uint64_t step, bool evaluated)> decide = nullptr;
-  std::function<void(const TrainingState&)> save =
-      nullptr;                         // the state is complete on rank 0 alone
-  comm::Progress* progress = nullptr;  // receives each phase; may be null
-  // This rank's last system usage; may be empty.
-  std::function<metrics::SystemUsage()> system = nullptr;
-  // Called on rank 0 with each evaluation of the test images, before it is saved; may be empty.
-  std::function<void(const Evaluation&)> keep_evaluation = nullptr;
+  Evaluator& evaluator;
+  metrics::Sinks& sinks;                     // empty but on rank 0
+  Checkpoints* checkpoints = nullptr;        // null: nothing is saved, and the run does not stop
+  comm::Progress* progress = nullptr;        // receives each phase; may be null
+  metrics::SystemSampler* system = nullptr;  // this rank's; may be null
 };
 
 struct TrainerSettings {

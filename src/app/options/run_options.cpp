@@ -77,7 +77,7 @@ void read_reporting(Options& options, TrainReporting& reporting) {
   }
 }
 
-void read_checkpoint_policy(Options& options, CheckpointPolicy& checkpoint_policy) {
+void read_checkpoint_policy(Options& options, train::CheckpointPolicy& checkpoint_policy) {
   checkpoint_policy.checkpoint_every =
       options.parsed("checkpoint-every", train::CheckpointInterval::parse);
   checkpoint_policy.keep.last = options.count("keep-checkpoints", 1, 1'000'000);

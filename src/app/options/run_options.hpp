@@ -7,6 +7,6 @@
 namespace tandem::app {
 
 void read_reporting(Options& options, TrainReporting& reporting);
-void read_checkpoint_policy(Options& options, CheckpointPolicy& checkpoint_policy);
+void read_checkpoint_policy(Options& options, train::CheckpointPolicy& checkpoint_policy);
 
 }  // namespace tandem::app

@@ -41,20 +41,11 @@ struct TrainReporting {
 };
 
 // When to save and compare the state, and when to stop.
-struct CheckpointPolicy {
-  train::CheckpointInterval checkpoint_every;
-  train::KeepRules keep;
-  bool save_best = false;
-  std::uint64_t drift_check_every = 0;  // steps; 0: never
-  double stop_after_seconds = 0;        // 0: never
-  bool skip_nonfinite = false;
-};
-
 struct TrainRequest {
   train::TrainConfig config;
   DeviceOptions device;
   TrainReporting reporting;
-  CheckpointPolicy checkpoint_policy;
+  train::CheckpointPolicy checkpoint_policy;
 };
 
 // Reads every option; throws UsageError with all faults.

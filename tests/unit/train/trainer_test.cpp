@@ -56,29 +56,56 @@ class TrainerOrder : public ::testing::Test {
     const EvaluationSettings evaluation{transform, {}, 10, torch::kCPU, [&](double seconds) {
                                           return policy.must_stop_within(seconds);
                                         }};
-    Trainer trainer(
-        {comm_,
-         {*network_, arena_, reducer, *backend, batches},
-         schedule,
-         [&](bool last) {
-           words_.push_back(last ? "evaluate last" : "evaluate");
-           during_evaluation_();
-           if (accuracy_rises_) policy.ask_to_save();
-           return evaluate(comm_, *network_, view, evaluation);
-         },
-         nullptr,
-         sinks,
-         [&](std::uint64_t step, bool evaluated) { return policy.decide(step, evaluated); },
-         [&](const TrainingState& state) {
-           words_.push_back(word("save ", state));
-           saved_ = state;
-         },
-         nullptr,
-         nullptr,
-         [&](const Evaluation& found) { words_.push_back("keep " + std::to_string(found.step)); }},
-        settings, from);
+    ObservedEvaluator evaluator(*this, policy, {comm_, *network_, view, {}, evaluation});
+    ObservedCheckpoints checkpoints(*this, policy);
+    Trainer trainer({comm_,
+                     {*network_, arena_, reducer, *backend, batches},
+                     schedule,
+                     evaluator,
+                     sinks,
+                     &checkpoints},
+                    settings, from);
     return trainer.run();
   }
+
+  class ObservedEvaluator final : public Evaluator {
+   public:
+    ObservedEvaluator(TrainerOrder& test, BoundaryPolicy& policy, const Evaluator& evaluator)
+        : Evaluator(evaluator), test_(test), policy_(policy) {}
+    Evaluation of_test_images(bool last) override {
+      test_.words_.push_back(last ? "evaluate last" : "evaluate");
+      test_.during_evaluation_();
+      if (test_.accuracy_rises_) policy_.ask_to_save();
+      return Evaluator::of_test_images(last);
+    }
+
+   private:
+    TrainerOrder& test_;
+    BoundaryPolicy& policy_;
+  };
+
+  class ObservedCheckpoints final : public Checkpoints {
+   public:
+    ObservedCheckpoints(TrainerOrder& test, BoundaryPolicy& policy)
+        : test_(test), policy_(policy) {}
+    Boundary decide(std::uint64_t step, bool evaluated) override {
+      return policy_.decide(step, evaluated);
+    }
+    void save(const TrainingState& state) override {
+      test_.words_.push_back(word("save ", state));
+      test_.saved_ = state;
+    }
+    void consider(const Evaluation& evaluation) override {
+      if (evaluation.completed) test_.considered_.push_back(evaluation.accuracy);
+    }
+    void keep(const Evaluation& evaluation) override {
+      test_.words_.push_back("keep " + std::to_string(evaluation.step));
+    }
+
+   private:
+    TrainerOrder& test_;
+    BoundaryPolicy& policy_;
+  };
 
   static constexpr std::uint64_t kCount = 12;
   static constexpr data::ImageShape kShape{1, 28, 28};
@@ -95,6 +122,7 @@ class TrainerOrder : public ::testing::Test {
   model::NetworkPtr network_ = model::make_network("lenet", {1, 28, 28}, 10);
   ParameterArena arena_{*network_, false};
   Words words_;
+  std::vector<double> considered_;
   TrainingState saved_;
 };
 
@@ -102,6 +130,7 @@ TEST_F(TrainerOrder, AnEpochIsSavedBeforeAndAfterItsEvaluation) {
   const TrainResult result = run();
   EXPECT_EQ(words_, (Words{"save 3 due", "evaluate", "keep 3", "save 3", "save 6 due",
                            "evaluate last", "keep 6", "save 6"}));
+  EXPECT_EQ(considered_.size(), 2U);
   EXPECT_FALSE(result.stopped);
   EXPECT_EQ(saved_.result.last_evaluation->step, 6U);
 }

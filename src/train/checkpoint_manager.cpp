@@ -1,30 +1,33 @@
-#include "checkpoint_manager.hpp"
+#include "tandem/train/checkpoint_manager.hpp"
 
 #include <utility>
 
+#include "evaluation_file.hpp"
+#include "tandem/core/error.hpp"
 #include "tandem/train/drift_check.hpp"
 
-namespace tandem::app {
+namespace tandem::train {
 
-CheckpointManager::CheckpointManager(const train::Checkpointer::Context& context,
+CheckpointManager::CheckpointManager(const Checkpointer::Context& context,
                                      const CheckpointPolicy& checkpoint_policy,
-                                     const train::BoundaryRules& rules,
+                                     const BoundaryRules& rules,
                                      std::map<std::string, std::string> metadata,
                                      const Output& output, const Earlier& earlier)
     : context_(context),
       checkpoint_policy_(checkpoint_policy),
       steps_per_epoch_(rules.steps_per_epoch),
       folder_(output.folder),
+      images_(output.images),
       sinks_(output.sinks),
       kept_accuracy_(earlier.best_accuracy),
       best_accuracy_(earlier.best_accuracy),
       policy_(context.comm, rules),
       checkpointer_(
           context,
-          train::CheckpointStore(folder_ ? folder_->checkpoints_path() : "",
-                                 [this, touch = output.touch] {
-                                   if (checkpointer_.is_awaited()) call(touch);
-                                 }),
+          CheckpointStore(folder_ ? folder_->checkpoints_path() : "",
+                          [this, touch = output.touch] {
+                            if (checkpointer_.is_awaited()) call(touch);
+                          }),
           checkpoint_policy.keep, std::move(metadata),
           {[this](std::uint64_t step, const std::string& path, bool is_best) {
              if (is_best) kept_accuracy_ = best_accuracy_;
@@ -41,23 +44,23 @@ CheckpointManager::CheckpointManager(const train::Checkpointer::Context& context
            }},
           earlier.durable) {}
 
-train::Boundary CheckpointManager::decide(std::uint64_t step, bool evaluated) {
+Boundary CheckpointManager::decide(std::uint64_t step, bool evaluated) {
   if (folder_ != nullptr) folder_->require_held();
   const std::uint64_t every = checkpoint_policy_.drift_check_every;
   if (every > 0 && step % every == 0 && !evaluated) {  // evaluations change no weight
-    train::require_equal_state(context_.comm, context_.arena, context_.optimizer);
+    require_equal_state(context_.comm, context_.arena, context_.optimizer);
   }
   return policy_.decide(step, evaluated);
 }
 
 // An evaluation may run out of memory where training did not, so it waits until the checkpoint is
 // durable. All other ranks wait for rank 0 before their first batch.
-void CheckpointManager::save(const train::TrainingState& state) {
+void CheckpointManager::save(const TrainingState& state) {
   checkpointer_.save(state);
   if (state.evaluation_due) checkpointer_.finish_write();
 }
 
-void CheckpointManager::consider(const train::Evaluation& evaluation) {
+void CheckpointManager::consider(const Evaluation& evaluation) {
   const bool is_known_here = context_.comm.rank() == 0 && evaluation.completed;
   if (!checkpoint_policy_.save_best || !is_known_here) return;
   checkpointer_.finish_write();  // tells whether the previous best was written
@@ -67,9 +70,18 @@ void CheckpointManager::consider(const train::Evaluation& evaluation) {
   policy_.ask_to_save();
 }
 
+void CheckpointManager::keep(const Evaluation& evaluation) {
+  folder_->require_held();
+  try {
+    folder_->write_evaluation(make_evaluation_file(evaluation, *images_));
+  } catch (const Error& error) {
+    note("warning", evaluation.step, message_of(error) + "; the run goes on without it");
+  }
+}
+
 void CheckpointManager::note(const char* event, std::uint64_t step, const std::string& text) {
   const double epoch = static_cast<double>(step) / static_cast<double>(steps_per_epoch_);
   for (const auto& sink : sinks_) sink->on_note({event, step, epoch, text});
 }
 
-}  // namespace tandem::app
+}  // namespace tandem::train

@@ -7,59 +7,62 @@
 #include <optional>
 #include <string>
 
-#include "options/train_options.hpp"
-#include "tandem/comm/communicator.hpp"
 #include "tandem/metrics/run_folder.hpp"
 #include "tandem/metrics/sink.hpp"
 #include "tandem/train/boundary_policy.hpp"
+#include "tandem/train/checkpoint_rules.hpp"
 #include "tandem/train/checkpointer.hpp"
+#include "tandem/train/checkpoints.hpp"
+#include "tandem/train/image_store.hpp"
 
-namespace tandem::app {
+namespace tandem::train {
 
-class CheckpointManager {
+class CheckpointManager final : public Checkpoints {
  public:
   struct Output {
     const metrics::RunFolder* folder;  // on rank 0; elsewhere null
+    const ImageStore* images;          // the worst test images are kept with their evaluation
     metrics::Sinks& sinks;
     Touch touch;  // called while this rank waits for a write that advances
   };
   // What an earlier start of the run left in the folder.
   struct Earlier {
-    std::optional<double> best_accuracy;          // of best.safetensors, on rank 0
-    std::optional<train::TrainingState> durable;  // the state that this start resumes from
+    std::optional<double> best_accuracy;   // of best.safetensors, on rank 0
+    std::optional<TrainingState> durable;  // the state that this start resumes from
   };
 
-  CheckpointManager(const train::Checkpointer::Context& context,
-                    const CheckpointPolicy& checkpoint_policy, const train::BoundaryRules& rules,
-                    std::map<std::string, std::string> metadata, const Output& output,
-                    const Earlier& earlier = {});
+  CheckpointManager(const Checkpointer::Context& context, const CheckpointPolicy& checkpoint_policy,
+                    const BoundaryRules& rules, std::map<std::string, std::string> metadata,
+                    const Output& output, const Earlier& earlier = {});
   CheckpointManager(const CheckpointManager&) = delete;
   CheckpointManager& operator=(const CheckpointManager&) = delete;
 
-  // Collective. What to do after `step` steps: before their evaluation or, if `evaluated`, after.
-  train::Boundary decide(std::uint64_t step, bool evaluated);
+  Boundary decide(std::uint64_t step, bool evaluated) override;
   // As BoundaryPolicy::must_stop_within(): for this rank; if true, the next decision is to stop.
   bool must_stop_within(double seconds) { return policy_.must_stop_within(seconds); }
   // Collective. If an evaluation follows, the state is durable on return; otherwise the write runs
   // in the background.
-  void save(const train::TrainingState& state);
+  void save(const TrainingState& state) override;
   // Has the state saved at the next decision if it is the best one and --save-best asks for it.
-  void consider(const train::Evaluation& evaluation);
+  void consider(const Evaluation& evaluation) override;
+  // Writes evaluation.json. Warns if it cannot be written.
+  void keep(const Evaluation& evaluation) override;
   // Waits for the last checkpoint; on rank 0 why it could not be written, or nothing.
   std::string finish() { return checkpointer_.finish(); }
 
  private:
   void note(const char* event, std::uint64_t step, const std::string& text);
 
-  train::Checkpointer::Context context_;
+  Checkpointer::Context context_;
   const CheckpointPolicy checkpoint_policy_;
   const std::uint64_t steps_per_epoch_;
   const metrics::RunFolder* const folder_;
+  const ImageStore* const images_;
   metrics::Sinks& sinks_;
   std::optional<double> kept_accuracy_;  // of best.safetensors
   std::optional<double> best_accuracy_;  // of that, or of the state that will replace it
-  train::BoundaryPolicy policy_;
-  train::Checkpointer checkpointer_;
+  BoundaryPolicy policy_;
+  Checkpointer checkpointer_;
 };
 
-}  // namespace tandem::app
+}  // namespace tandem::train

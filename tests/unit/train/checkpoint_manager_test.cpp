@@ -1,5 +1,5 @@
 // What is on the disk after calls of a CheckpointManager, on one rank.
-#include "checkpoint_manager.hpp"
+#include "tandem/train/checkpoint_manager.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,15 +9,13 @@
 #include "tandem/metrics/run_folder.hpp"
 #include "tandem/model/registry.hpp"
 
-namespace tandem::app {
+namespace tandem::train {
 namespace {
-
-using train::Boundary;
 
 class CheckpointManagerTest : public ::testing::Test {
  protected:
   CheckpointManagerTest() {
-    checkpoint_policy_.checkpoint_every = {0, train::CheckpointInterval::Unit::kSteps};
+    checkpoint_policy_.checkpoint_every = {0, CheckpointInterval::Unit::kSteps};
     checkpoint_policy_.save_best = true;
     rules_.every = checkpoint_policy_.checkpoint_every;
     rules_.start = std::chrono::steady_clock::now();
@@ -29,11 +27,11 @@ class CheckpointManagerTest : public ::testing::Test {
             checkpoint_policy_,
             rules_,
             {},
-            {&run_, sinks_, {}},
+            {&run_, nullptr, sinks_, {}},
             {best_accuracy, std::nullopt}};
   }
-  static train::Evaluation found(double accuracy) {
-    train::Evaluation evaluation;
+  static Evaluation found(double accuracy) {
+    Evaluation evaluation;
     evaluation.completed = true;
     evaluation.accuracy = accuracy;
     return evaluation;
@@ -43,33 +41,32 @@ class CheckpointManagerTest : public ::testing::Test {
   metrics::RunFolder run_ = metrics::RunFolder::create(folder_ / "runs", "a");
   tandem::testing::LoneCommunicator comm_;
   CheckpointPolicy checkpoint_policy_;
-  train::BoundaryRules rules_;
+  BoundaryRules rules_;
   metrics::Sinks sinks_;
   model::NetworkPtr network_ = model::make_network("resnet18", {3, 32, 32}, 10);
-  train::ParameterArena arena_{*network_, false};
-  std::unique_ptr<train::Optimizer> optimizer_ = train::make_optimizer({}, arena_.values().size());
+  ParameterArena arena_{*network_, false};
+  std::unique_ptr<Optimizer> optimizer_ = make_optimizer({}, arena_.values().size());
 };
 
 // A network whose checkpoint takes a while to write.
 TEST_F(CheckpointManagerTest, WhatAnEvaluationFollowsIsDurableBeforeIt) {
   CheckpointManager manager = make_manager();
-  train::TrainingState state;
+  TrainingState state;
   state.step = 4;
   state.evaluation_due = true;
   manager.save(state);
   ASSERT_TRUE(file_exists(run_.checkpoints_path() + "/step-00000004.safetensors"));
-  const auto read =
-      train::read_checkpoint(run_.checkpoints_path() + "/step-00000004.safetensors").state;
+  const auto read = read_checkpoint(run_.checkpoints_path() + "/step-00000004.safetensors").state;
   EXPECT_TRUE(read.evaluation_due);
 }
 
 TEST_F(CheckpointManagerTest, AnAccuracyOfZeroIsTheBestWhereThereIsNone) {
   CheckpointManager manager = make_manager();
-  manager.consider(train::Evaluation{});
+  manager.consider(Evaluation{});
   EXPECT_EQ(manager.decide(3, true), Boundary::kGoOn) << "an evaluation that was given up";
   manager.consider(found(0));
   EXPECT_EQ(manager.decide(4, true), Boundary::kSave);
-  train::TrainingState state;
+  TrainingState state;
   state.step = 4;
   manager.save(state);
   manager.consider(found(0));
@@ -88,4 +85,4 @@ TEST_F(CheckpointManagerTest, ABestOfAnEarlierStartIsToBeBeaten) {
 }
 
 }  // namespace
-}  // namespace tandem::app
+}  // namespace tandem::train

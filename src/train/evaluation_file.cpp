@@ -1,0 +1,47 @@
+#include "evaluation_file.hpp"
+
+#include "tandem/core/digest.hpp"
+
+namespace tandem::train {
+namespace {
+
+constexpr std::size_t kMaxPixels = 1'000'000;  // bytes of the worst images in evaluation.json
+
+}  // namespace
+
+Json make_evaluation_file(const Evaluation& evaluation, const ImageStore& store) {
+  const data::DatasetInfo& info = store.info();
+  const data::ImagesView images = store.view(data::Split::kTest);
+  const std::size_t classes = info.classes.size();
+  Json confusion = Json::array();
+  for (std::size_t label = 0; label < classes; ++label) {
+    const auto row = evaluation.confusion.begin() + static_cast<std::ptrdiff_t>(label * classes);
+    confusion.push_back(std::vector<std::int64_t>(row, row + static_cast<std::ptrdiff_t>(classes)));
+  }
+  Json worst = Json::array();
+  std::size_t bytes = 0;
+  for (const WrongAnswer& answer : evaluation.worst) {
+    const std::size_t size = images.shape.pixels();
+    bytes += size;
+    const Span<const std::uint8_t> pixels = images.images.subspan(answer.image * size, size);
+    const bool has_room = bytes <= kMaxPixels;
+    worst.push_back({{"index", answer.image},
+                     {"label", images.labels[answer.image]},
+                     {"predicted", answer.predicted},
+                     {"loss", answer.loss},
+                     {"pixels", has_room ? to_base64({reinterpret_cast<const char*>(pixels.data()),
+                                                      pixels.size()})
+                                         : ""}});
+  }
+  return {{"step", evaluation.step},
+          {"split", "test"},
+          {"images", evaluation.images},
+          {"test_loss", evaluation.loss},
+          {"test_accuracy", evaluation.accuracy},
+          {"classes", info.classes},
+          {"confusion", confusion},
+          {"shape", {info.shape.channels, info.shape.height, info.shape.width}},
+          {"worst", worst}};
+}
+
+}  // namespace tandem::train
