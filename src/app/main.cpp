@@ -1,7 +1,7 @@
 // tandem: prepares the process and runs the command line.
 #include <malloc.h>
 
-#include "run.hpp"
+#include "commands/run.hpp"
 #include "tandem/comm/launcher.hpp"
 #include "tandem/core/host.hpp"
 

@@ -87,4 +87,9 @@ bool seal(const std::string& path) {
   return true;
 }
 
+std::string unsealed_warning(const std::string& path) {
+  return path + " has no seal, so damage to it cannot be noticed; tandem verify --seal " + path +
+         " adds one";
+}
+
 }  // namespace tandem::data

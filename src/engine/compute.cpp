@@ -4,14 +4,14 @@
 #include <cmath>
 #include <utility>
 
-#include "doctor/doctor_judge.hpp"
+#include "diagnose/doctor_judge.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/nccl_communicator.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/data/verify.hpp"
 #include "tandem/model/cuda.hpp"
 #include "tandem/train/muon.hpp"
 #include "tandem/train/staged_collectives.hpp"
-#include "unsealed.hpp"
 
 namespace tandem::app {
 namespace {
@@ -64,7 +64,7 @@ int use_threads_of(Job& job, const train::TrainConfig& config) {
 }
 
 void warn_about(const Job& job, const std::string& path, const train::ImageStore& images) {
-  if (!images.info().sealed) job.warn(unsealed_warning(path));
+  if (!images.info().sealed) job.warn(data::unsealed_warning(path));
   if (!images.shared()) job.warn(no_room_for_images(images.bytes()).text());
 }
 

@@ -5,9 +5,9 @@
 
 #include <memory>
 
-#include "device_choice.hpp"
-#include "job.hpp"
-#include "options/device_options.hpp"
+#include "cli/device_options.hpp"
+#include "session/device_choice.hpp"
+#include "session/job.hpp"
 #include "tandem/comm/collectives.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/train/batch_source.hpp"

@@ -1,5 +1,5 @@
-// In place of src/app/engine_library.cpp: a program that has the engine in it.
-#include "engine.hpp"
+// In place of src/session/engine_library.cpp: a program that has the engine in it.
+#include "session/engine.hpp"
 
 namespace tandem::app {
 

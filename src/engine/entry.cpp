@@ -1,9 +1,9 @@
-// The library's one entry. Commands come here from src/app through the table in engine.hpp.
+// The library's one entry. Commands come here from src/commands through the table in engine.hpp.
 #include "entry.hpp"
 
 #include <exception>
 
-#include "engine.hpp"
+#include "session/engine.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/model/tensor_memory.hpp"
 #include "tandem/model/torch_compat.hpp"

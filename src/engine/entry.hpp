@@ -1,10 +1,10 @@
-// The engine's side of each command, a file each; see Engine in src/app/engine.hpp.
+// The engine's side of each command, a file each; see Engine in src/session/engine.hpp.
 #pragma once
 
 #include <set>
 #include <string>
 
-#include "engine.hpp"
+#include "session/engine.hpp"
 
 namespace tandem::app {
 

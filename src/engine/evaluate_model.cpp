@@ -2,9 +2,9 @@
 #include <utility>
 
 #include "compute.hpp"
-#include "device_choice.hpp"
 #include "entry.hpp"
 #include "model_file.hpp"
+#include "session/device_choice.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/json.hpp"

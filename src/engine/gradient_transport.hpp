@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "job.hpp"
+#include "session/job.hpp"
 #include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/parameter_arena.hpp"

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "job.hpp"
+#include "session/job.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/forecast.hpp"
 

@@ -5,11 +5,11 @@
 #include <utility>
 
 #include "entry.hpp"
-#include "fault_code.hpp"
 #include "line_reader.hpp"
 #include "model_file.hpp"
 #include "picture_list.hpp"
 #include "predictions.hpp"
+#include "session/fault_code.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "job.hpp"
-#include "options/train_options.hpp"
+#include "cli/train_options.hpp"
+#include "session/job.hpp"
+#include "session/terminal.hpp"
 #include "tandem/comm/heartbeat_table.hpp"
 #include "tandem/metrics/console.hpp"
-#include "terminal.hpp"
 
 namespace tandem::app {
 

@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include "job.hpp"
 #include "model_file.hpp"
+#include "session/job.hpp"
 #include "tandem/metrics/run_folder.hpp"
 #include "tandem/metrics/sink.hpp"
 #include "tandem/model/network.hpp"

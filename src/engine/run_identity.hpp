@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "job.hpp"
 #include "run_start.hpp"
+#include "session/job.hpp"
 #include "tandem/core/json.hpp"
 
 namespace tandem::app {

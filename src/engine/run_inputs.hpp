@@ -4,10 +4,10 @@
 
 #include <cstdint>
 
-#include "device_choice.hpp"
-#include "engine.hpp"
 #include "model_file.hpp"
 #include "run_start.hpp"
+#include "session/device_choice.hpp"
+#include "session/engine.hpp"
 #include "tandem/model/libtorch.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/image_store.hpp"

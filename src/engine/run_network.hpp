@@ -4,9 +4,9 @@
 
 #include <string>
 
-#include "job.hpp"
 #include "model_file.hpp"
 #include "run_start.hpp"
+#include "session/job.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/image_store.hpp"
 

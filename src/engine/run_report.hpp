@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "job.hpp"
 #include "run_inputs.hpp"
+#include "session/job.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/metrics/run_folder.hpp"
 #include "tandem/train/trainer.hpp"

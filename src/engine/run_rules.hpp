@@ -4,7 +4,7 @@
 #include <chrono>
 #include <cstdint>
 
-#include "options/train_options.hpp"
+#include "cli/train_options.hpp"
 #include "tandem/train/boundary_policy.hpp"
 #include "tandem/train/trainer.hpp"
 

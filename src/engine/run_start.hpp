@@ -7,9 +7,9 @@
 #include <optional>
 #include <string>
 
+#include "cli/train_options.hpp"
 #include "compute_setup.hpp"
-#include "job.hpp"
-#include "options/train_options.hpp"
+#include "session/job.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/metrics/run_folder.hpp"
 #include "tandem/metrics/sink.hpp"

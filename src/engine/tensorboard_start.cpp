@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "options/train_options.hpp"
+#include "cli/train_options.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/image_file.hpp"
 #include "tandem/train/host_copy.hpp"

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "job.hpp"
-#include "options/options.hpp"
+#include "cli/options.hpp"
+#include "session/job.hpp"
 #include "tandem/metrics/tensorboard.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/image_store.hpp"

@@ -3,9 +3,9 @@
 #include <memory>
 
 #include "compute.hpp"
-#include "device_choice.hpp"
 #include "entry.hpp"
 #include "gradient_transport.hpp"
+#include "session/device_choice.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"

@@ -3,7 +3,7 @@
 #include <chrono>
 #include <optional>
 
-#include "doctor/start_checks.hpp"
+#include "diagnose/start_checks.hpp"
 #include "entry.hpp"
 #include "run_console.hpp"
 #include "run_end.hpp"

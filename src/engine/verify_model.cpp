@@ -3,8 +3,8 @@
 #include <string>
 
 #include "entry.hpp"
-#include "fault_code.hpp"
 #include "model_file.hpp"
+#include "session/fault_code.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/print.hpp"

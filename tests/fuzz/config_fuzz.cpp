@@ -4,7 +4,7 @@
 #include <utility>
 #include <vector>
 
-#include "app/options/options.hpp"
+#include "cli/options.hpp"
 #include "memory_file.hpp"
 #include "target.hpp"
 

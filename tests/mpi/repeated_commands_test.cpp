@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <string>
 
-#include "run.hpp"
+#include "commands/run.hpp"
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"

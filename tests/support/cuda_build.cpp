@@ -1,7 +1,7 @@
-// In place of src/app/cuda_build.cpp: a program that is built for the version of CUDA that the
+// In place of src/session/cuda_build.cpp: a program that is built for the version of CUDA that the
 // variable FAKE_CUDA_BUILD says, 13.0 where it is not set, so that what is decided about GPUs is
 // seen in every build.
-#include "cuda_build.hpp"
+#include "session/cuda_build.hpp"
 
 #include <cstdlib>
 

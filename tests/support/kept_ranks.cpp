@@ -14,7 +14,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "run.hpp"
+#include "commands/run.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/host.hpp"

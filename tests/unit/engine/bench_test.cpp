@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <set>
 
-#include "bench_form.hpp"
-#include "commands.hpp"
+#include "commands/bench_form.hpp"
+#include "commands/commands.hpp"
 #include "sum_timing.hpp"
 #include "tandem/core/error.hpp"
 

@@ -1,0 +1,299 @@
+// Where option values come from. The only file that knows Boost.ProgramOptions.
+#include <unistd.h>
+
+#include <algorithm>
+#include <boost/program_options.hpp>
+#include <cctype>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <utility>
+
+#include "option_hints.hpp"
+#include "options.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/text.hpp"
+
+namespace po = boost::program_options;
+
+namespace tandem::app {
+namespace {
+
+po::options_description describe(const OptionTable& table) {
+  po::options_description description;
+  auto add = description.add_options();
+  for (const OptionSpec& spec : table) {
+    for (const std::string& name : names_of(spec)) {
+      if (spec.placeholder.empty()) {
+        add(name.c_str(), po::bool_switch());
+        add(("no-" + name).c_str(), po::bool_switch());
+      } else {
+        add(name.c_str(), po::value<std::string>());
+      }
+    }
+  }
+  return description;
+}
+
+// torchrun accepts --batch_size for --batch-size, so its users type it.
+std::string with_dashes(std::string argument) {
+  if (argument.rfind("--", 0) != 0) return argument;
+  const std::size_t end = std::min(argument.find('='), argument.size());
+  std::replace(argument.begin(), argument.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');
+  return argument;
+}
+
+// The values of one source, by option name. An option that is given by two of its names is a fault.
+class Layer {
+ public:
+  // `show`: how the source spells an option's name.
+  Layer(std::string (*show)(const std::string& name), std::vector<std::string>& faults)
+      : show_(show), faults_(faults) {}
+
+  void set(const OptionSpec& spec, const std::string& given, const std::string& value) {
+    const std::string& earlier = given_.emplace(spec.name, given).first->second;
+    if (earlier != given) {
+      faults_.push_back(show_(earlier) + " and " + show_(given) +
+                        " are the same option; give only " + show_(spec.name));
+    }
+    values_[spec.name] = value;
+  }
+  const std::map<std::string, std::string>& values() const { return values_; }
+
+ private:
+  std::string (*show_)(const std::string& name);
+  std::map<std::string, std::string> given_;
+  std::map<std::string, std::string> values_;
+  std::vector<std::string>& faults_;
+};
+
+std::string on_command_line(const std::string& name) { return "--" + name; }
+std::string in_file(const std::string& name) { return name; }
+
+void store(const po::option& option, const OptionTable& table, Layer& layer) {
+  if (const OptionSpec* spec = find_option(table, option.string_key)) {
+    layer.set(*spec, option.string_key, spec->placeholder.empty() ? "true" : option.value.at(0));
+    return;
+  }
+  const std::string name = option.string_key.substr(3);  // of "no-…"
+  layer.set(*find_option(table, name), name, "false");
+}
+
+std::string explain(const po::error& error, const OptionTable& table, const std::string& command) {
+  constexpr std::size_t kDashes = 2;
+  std::string text = error.what();
+  const auto* syntax = dynamic_cast<const po::invalid_command_line_syntax*>(&error);
+  if (syntax != nullptr && syntax->kind() == po::invalid_syntax::missing_parameter) {
+    const std::string given = syntax->get_option_name();
+    if (const OptionSpec* spec =
+            find_option(table, given.substr(std::min(given.size(), kDashes)))) {
+      text = given + " needs a value, " + spec->placeholder + " (" + spec->help + ")";
+    }
+  }
+  return text + "; tandem " + command + " --help lists every option";
+}
+
+// A file of options is one layer: it cannot name the file of another, but that a configuration may
+// name the recipe that it changes.
+void require_no_other_file(const std::map<std::string, std::string>& values,
+                           const std::string& path, const std::vector<std::string>& refused,
+                           std::vector<std::string>& faults) {
+  for (const std::string& name : refused) {
+    if (values.count(name) > 0) {
+      faults.push_back(path + ": " + name + " = " + values.at(name) +
+                       " cannot stand in this file; give --" + name + " on the command line");
+    }
+  }
+}
+
+// From 1 on; 0 where there is none. The parser would put the name of the section before every name
+// in it, however long it is and however many they are.
+std::size_t line_of_section(const std::string& text) {
+  const std::vector<std::string> lines = split(text, '\n');
+  const auto found = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
+    return trim(line).rfind('[', 0) == 0;
+  });
+  return found == lines.end() ? 0 : static_cast<std::size_t>(found - lines.begin()) + 1;
+}
+
+}  // namespace
+
+CommandLine parse_command_line(const std::string& command, const OptionTable& table,
+                               const Arguments& arguments, bool allow_positional) {
+  // Words after "--" are not options.
+  const auto end_of_options = std::find(arguments.begin(), arguments.end(), "--");
+  std::vector<std::string> words;
+  std::transform(arguments.begin(), end_of_options, std::back_inserter(words), with_dashes);
+  const po::options_description description = describe(table);
+  CommandLine result;
+  Layer layer(on_command_line, result.faults);
+  try {
+    // Abbreviations are off: they would change meaning whenever an option is added.
+    const auto style = po::command_line_style::allow_long |
+                       po::command_line_style::long_allow_adjacent |
+                       po::command_line_style::long_allow_next;
+    const auto parsed =
+        po::command_line_parser(words).options(description).style(style).allow_unregistered().run();
+    // Then a stray word is its value and no fault of its own; where words may follow, one is.
+    bool after_unknown = false;
+    for (const po::option& option : parsed.options) {
+      const bool is_word = option.position_key >= 0 || option.string_key.empty();
+      if (is_word && std::exchange(after_unknown, !allow_positional && after_unknown)) continue;
+      after_unknown = !is_word && option.unregistered;
+      if (is_word) {
+        const std::string& word = option.original_tokens.at(0);
+        // A lone dash is standard input.
+        if (allow_positional && (word.rfind('-', 0) != 0 || word == "-")) {
+          result.positional.push_back(word);
+        } else {
+          result.faults.push_back("'" + word + "' was not expected; options begin with --");
+        }
+      } else if (option.unregistered) {
+        result.faults.push_back(unknown_option(option.string_key, table));
+      } else {
+        store(option, table, layer);
+      }
+    }
+  } catch (const po::error& error) {
+    throw UsageError(explain(error, table, command));
+  }
+  for (auto word = end_of_options; word != arguments.end(); ++word) {
+    if (word == end_of_options) continue;
+    if (allow_positional) {
+      result.positional.push_back(*word);
+    } else {
+      result.faults.push_back("'" + *word + "' was not expected; options begin with --");
+    }
+  }
+  result.values = layer.values();
+  return result;
+}
+
+std::string environment_variable(const std::string& option) {
+  std::string variable = "TANDEM_" + option;
+  std::transform(variable.begin(), variable.end(), variable.begin(), [](unsigned char c) {
+    return c == '-' ? '_' : static_cast<char>(std::toupper(c));
+  });
+  return variable;
+}
+
+std::map<std::string, std::string> read_environment(const OptionTable& table,
+                                                    std::vector<std::string>& faults) {
+  Layer layer(environment_variable, faults);
+  for (const OptionSpec& spec : table) {
+    for (const std::string& name : names_of(spec)) {
+      const std::string variable = environment_variable(name);
+      if (const char* value = std::getenv(variable.c_str())) layer.set(spec, name, value);
+    }
+  }
+  return layer.values();
+}
+
+std::map<std::string, std::string> read_config_file(const OptionTable& table,
+                                                    const std::string& path,
+                                                    std::vector<std::string>& faults) {
+  constexpr std::uint64_t kLargestConfig = std::uint64_t{1} << 16;
+  std::vector<std::string> twice;
+  Layer layer(in_file, twice);
+  if (File::open_for_reading(path).size() > kLargestConfig) {
+    faults.push_back(path +
+                     ": is larger than 64 KiB, lines of the form name = value were expected");
+    return {};
+  }
+  const std::string text = read_file(path);
+  if (const std::size_t line = line_of_section(text); line > 0) {
+    faults.push_back(path + ": line " + std::to_string(line) +
+                     " begins a section, and options have none; lines of the form name = value "
+                     "are expected");
+    return {};
+  }
+  std::istringstream stream(text);
+  try {
+    const auto parsed = po::parse_config_file(stream, po::options_description(), true);
+    for (const po::option& option : parsed.options) {
+      if (const OptionSpec* spec = find_option(table, option.string_key)) {
+        layer.set(*spec, option.string_key, option.value.at(0));
+      } else {
+        faults.push_back(path + ": " + unknown_option(option.string_key, table));
+      }
+    }
+  } catch (const po::error& error) {
+    faults.push_back(path + ": " + error.what() + "; lines of the form name = value are expected");
+  }
+  for (const std::string& fault : twice) faults.push_back(path + ": " + fault);
+  return layer.values();
+}
+
+namespace {
+
+// Beside the program.
+std::filesystem::path recipe_folder() {
+  std::error_code error;
+  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
+  return program.parent_path().parent_path() / "share" / "tandem" / "recipes";
+}
+
+}  // namespace
+
+std::vector<std::string> recipe_names() {
+  std::error_code error;
+  std::vector<std::string> names;
+  for (const auto& entry : std::filesystem::directory_iterator(recipe_folder(), error)) {
+    if (entry.path().extension() == ".conf") names.push_back(entry.path().stem().string());
+  }
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+std::string find_recipe(const std::string& name) {
+  namespace fs = std::filesystem;
+  if (name.find('/') != std::string::npos || fs::path(name).extension() == ".conf") return name;
+  const fs::path recipe = recipe_folder() / (name + ".conf");
+  if (fs::exists(recipe)) return recipe.string();
+  std::error_code error;
+  if (fs::is_regular_file(name, error)) return name;
+  const std::vector<std::string> known = recipe_names();
+  if (known.empty()) {
+    throw UsageError("--recipe: '" + name + "' is no file, and " + recipe_folder().string() +
+                     " holds no recipes; install tandem as a whole, or give the path of a recipe");
+  }
+  const auto suggestion = nearest(name, known);
+  throw UsageError("--recipe: '" + name + "' is not one of " + join(known, ", ") +
+                   (suggestion ? "; did you mean " + *suggestion + "?" : ""));
+}
+
+Options resolve(const OptionTable& table, const CommandLine& command_line) {
+  std::map<std::string, OptionValue> values;
+  for (const OptionSpec& spec : table) values[spec.name] = {spec.default_value, Origin::kDefault};
+  const auto overlay = [&](const std::map<std::string, std::string>& layer, Origin origin) {
+    for (const auto& [name, text] : layer) values[name] = {text, origin};
+  };
+  std::vector<std::string> faults = command_line.faults;
+  const auto environment = read_environment(table, faults);
+  // --recipe and --config may themselves come from a stronger layer.
+  const auto strongest = [&](const std::string& name) -> std::string {
+    if (command_line.values.count(name) > 0) return command_line.values.at(name);
+    return environment.count(name) > 0 ? environment.at(name) : "";
+  };
+  std::map<std::string, std::string> file;
+  if (const std::string path = strongest("config"); !path.empty()) {
+    file = read_config_file(table, path, faults);
+    require_no_other_file(file, path, {"config"}, faults);
+  }
+  std::string recipe = strongest("recipe");
+  if (recipe.empty() && file.count("recipe") > 0) recipe = file.at("recipe");
+  if (!recipe.empty()) {
+    const std::string path = find_recipe(recipe);
+    const auto values_of_recipe = read_config_file(table, path, faults);
+    require_no_other_file(values_of_recipe, path, {"recipe", "config"}, faults);
+    overlay(values_of_recipe, Origin::kRecipe);
+  }
+  overlay(file, Origin::kConfigFile);
+  overlay(environment, Origin::kEnvironment);
+  overlay(command_line.values, Origin::kCommandLine);
+  return Options(table, std::move(values), command_line.positional, std::move(faults));
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,129 @@
+// The options of a command as one table, and their values from command line, environment, file and
+// recipe. Throws UsageError with all faults at once; MissingInputError if a file is missing.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "option_traits.hpp"
+#include "tandem/core/error.hpp"
+
+namespace tandem::app {
+
+// The words of a command line, without the program and its command.
+using Arguments = std::vector<std::string>;
+
+struct OptionSpec {
+  std::string name;                       // "batch-size"
+  std::string placeholder;                // "N"; empty: a switch, which also has a --no- form
+  std::string default_value;              // "" : not set; switches: "true" or "false"
+  std::string help;                       // one sentence, with the unit
+  std::string group;                      // heading in --help
+  OptionTraits traits = {};               // complete in the table of `train`
+  std::vector<std::string> choices = {};  // allowed values; empty: any
+  OtherBits other_bits = {};
+  std::vector<std::string> aliases = {};  // earlier names, accepted wherever `name` is
+};
+using OptionTable = std::vector<OptionSpec>;
+
+// The option with this name or alias; nullptr if the table has none.
+const OptionSpec* find_option(const OptionTable& table, const std::string& name);
+// The name, then the aliases.
+std::vector<std::string> names_of(const OptionSpec& spec);
+
+// Where a value came from, weakest first.
+enum class Origin { kDefault, kRecipe, kConfigFile, kEnvironment, kCommandLine };
+std::string origin_name(Origin origin);
+
+struct OptionValue {
+  std::string text;
+  Origin origin = Origin::kDefault;
+};
+
+// Values by option name, read with range checks. Faults are collected, so that a user sees all of
+// them at once.
+class Options {
+ public:
+  Options(const OptionTable& table, std::map<std::string, OptionValue> values,
+          std::vector<std::string> positional = {}, std::vector<std::string> faults = {});
+
+  const OptionTable& table() const { return table_; }
+  const OptionValue& value(const std::string& name) const;
+  bool is_set(const std::string& name) const { return !value(name).text.empty(); }
+  const std::vector<std::string>& positional() const { return positional_; }
+
+  std::string text(const std::string& name) const { return value(name).text; }
+  bool flag(const std::string& name);
+  std::uint64_t count(const std::string& name, std::uint64_t lowest, std::uint64_t highest);
+  double real(const std::string& name, double lowest, double highest);
+  // One of the option's choices, or of these; the message suggests the nearest.
+  std::string choice(const std::string& name);
+  std::string choice(const std::string& name, const std::vector<std::string>& choices);
+  // Parses by `parse`, whose UsageError becomes one of the faults.
+  template <typename Parse>
+  auto parsed(const std::string& name, const Parse& parse) -> decltype(parse(std::string())) {
+    try {
+      return parse(text(name));
+    } catch (const UsageError& error) {
+      add_fault(error.what() + where_from(name));
+      return {};
+    }
+  }
+  // Replaces a value such as auto by the resolved one.
+  void resolve(const std::string& name, const std::string& text) { values_.at(name).text = text; }
+  void require(const std::string& name);
+  void add_fault(const std::string& fault) { faults_.push_back(fault); }
+  const std::vector<std::string>& faults() const { return faults_; }
+  // Throws UsageError with all faults, if there are any.
+  void throw_faults(const std::string& command) const;
+
+ private:
+  // " (from TANDEM_LR)", for values from outside the command line.
+  std::string where_from(const std::string& name) const;
+
+  OptionTable table_;
+  std::map<std::string, OptionValue> values_;
+  std::vector<std::string> positional_;
+  std::vector<std::string> faults_;
+};
+
+// One parsed command line, not yet merged with other sources. An unknown option is a fault that
+// suggests the nearest one. So is an option that is given by its name and by an alias.
+struct CommandLine {
+  std::map<std::string, std::string> values;  // by option name; switches "true" or "false"
+  std::vector<std::string> positional;
+  std::vector<std::string> faults;  // reported with those of the values
+};
+CommandLine parse_command_line(const std::string& command, const OptionTable& table,
+                               const Arguments& arguments, bool allow_positional);
+
+// "TANDEM_BATCH_SIZE" for "batch-size".
+std::string environment_variable(const std::string& option);
+// TANDEM_BATCH_SIZE and so on for every name and alias of the table, by option name. Two variables
+// of one option are a fault. An unknown TANDEM_ variable is not.
+std::map<std::string, std::string> read_environment(const OptionTable& table,
+                                                    std::vector<std::string>& faults);
+// Reads an INI file of "name = value" lines; errors are added to `faults`. The result is by option
+// name, also for a line with an alias.
+std::map<std::string, std::string> read_config_file(const OptionTable& table,
+                                                    const std::string& path,
+                                                    std::vector<std::string>& faults);
+
+// Command line > environment > file > recipe > default. `command_line` may name --config and
+// --recipe, if the table has them.
+Options resolve(const OptionTable& table, const CommandLine& command_line);
+
+// "--name  value  origin" lines.
+std::string describe_options(const Options& options);
+// Help text: usage line, grouped options with defaults, an example; at most 100 columns.
+std::string help_text(const std::string& usage, const std::string& purpose,
+                      const OptionTable& table, const std::string& example);
+
+// The shipped recipes, sorted; empty if the program has none beside it.
+std::vector<std::string> recipe_names();
+// The file of recipe NAME, or NAME itself if it is a path; UsageError suggests the nearest.
+std::string find_recipe(const std::string& name);
+
+}  // namespace tandem::app

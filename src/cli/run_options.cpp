@@ -1,0 +1,101 @@
+// The options of `tandem train` that do not affect the arithmetic: reports and checkpoints.
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/metrics/run_folder.hpp"
+#include "train_options.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr double kMaxSeconds = 1e9;
+constexpr double kSoonest = 0.01;  // seconds between two looks at the machine
+
+// "HH:MM:SS", "MM:SS" or seconds.
+double parse_time(const std::string& text) {
+  constexpr std::int64_t kMaxHours = 100'000;
+  const std::vector<std::string> parts = split(text, ':');
+  double seconds = 0;
+  try {
+    for (std::size_t i = 0; i < parts.size(); ++i) {
+      const std::int64_t highest = i == 0 ? kMaxHours : 59;
+      seconds = seconds * 60 + static_cast<double>(parse_integer(parts[i], 0, highest, ""));
+    }
+  } catch (const UsageError&) {
+    seconds = 0;
+  }
+  if (parts.size() > 3 || seconds == 0) {
+    throw UsageError("--max-time: '" + text +
+                     "' is not HH:MM:SS, MM:SS or seconds, above 0; 1 hour is 01:00:00");
+  }
+  return seconds;
+}
+
+// Only options that the user gave conflict; those of a recipe apply if there are evaluations.
+void refuse_without_evaluations(Options& options) {
+  if (options.text("eval-every") != "0") return;
+  const auto is_asked_for = [&options](const char* name) {
+    return options.value(name).origin > Origin::kRecipe;
+  };
+  const char* nothing = " and --eval-every 0 exclude each other: nothing would be evaluated";
+  if (options.flag("tta") && is_asked_for("tta")) options.add_fault(std::string("--tta") + nothing);
+  if (options.flag("save-best") && is_asked_for("save-best")) {
+    options.add_fault(std::string("--save-best") + nothing);
+  }
+  if (options.real("validation-split", 0, 1) > 0 && is_asked_for("validation-split")) {
+    options.add_fault(std::string("--validation-split") + nothing);
+  }
+}
+
+}  // namespace
+
+void read_reporting(Options& options, TrainReporting& reporting) {
+  reporting.run_id = options.text("run-id");
+  if (!reporting.run_id.empty()) {
+    options.parsed("run-id", [](const std::string& id) {
+      metrics::check_run_id(id);
+      return 0;
+    });
+  }
+  reporting.runs_dir = options.text("runs-dir");
+  reporting.resume = options.text("resume");
+  reporting.quiet = options.flag("quiet");
+  reporting.progress = options.flag("progress");
+  reporting.log_ranks = options.parsed("log-ranks", RankChoice::parse);
+  reporting.json = options.flag("json");
+  reporting.print_config = options.flag("print-config");
+  reporting.plan = options.flag("plan");
+  if (options.is_set("profile")) {
+    reporting.profile = options.parsed("profile", train::StepRange::parse);
+  }
+  reporting.views = options.flag("tta");
+  reporting.histograms_every = options.count("histograms-every", 0, std::uint64_t{1} << 40);
+  reporting.system_interval_seconds = options.real("system-interval", 0, kMaxSeconds);
+  if (reporting.system_interval_seconds > 0 && reporting.system_interval_seconds < kSoonest) {
+    options.add_fault("--system-interval: " + options.text("system-interval") +
+                      " seconds would keep a CPU busy; give " + format_real(kSoonest) +
+                      " or more, or 0 for never");
+  }
+}
+
+void read_checkpoint_policy(Options& options, train::CheckpointPolicy& checkpoint_policy) {
+  checkpoint_policy.checkpoint_every =
+      options.parsed("checkpoint-every", train::CheckpointInterval::parse);
+  checkpoint_policy.keep.last = options.count("keep-checkpoints", 1, 1'000'000);
+  checkpoint_policy.keep.every = options.count("keep-every", 0, std::uint64_t{1} << 40);
+  checkpoint_policy.save_best = options.flag("save-best");
+  refuse_without_evaluations(options);
+  checkpoint_policy.drift_check_every =
+      options.count("drift-check-every", 0, std::uint64_t{1} << 40);
+  checkpoint_policy.skip_nonfinite = options.choice("on-nonfinite") == "skip";
+  const double margin = options.real("stop-margin", 0, kMaxSeconds);
+  if (!options.is_set("max-time")) return;
+  const double most = options.parsed("max-time", parse_time);
+  checkpoint_policy.stop_after_seconds = most - margin;
+  if (most > 0 && most <= margin) {
+    options.add_fault("--max-time: leaves nothing after the --stop-margin of " +
+                      format_real(margin) + " seconds; give more time, or a smaller margin");
+  }
+}
+
+}  // namespace tandem::app

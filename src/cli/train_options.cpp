@@ -1,0 +1,208 @@
+#include "train_options.hpp"
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/model/network_names.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr std::uint64_t kMaxImages = std::uint64_t{1} << 31;
+constexpr double kHuge = 1e9;
+
+bool is_global_batch_stronger(const Options& options) {
+  return options.is_set("global-batch-size") &&
+         (!options.is_set("batch-size") ||
+          options.value("global-batch-size").origin > options.value("batch-size").origin);
+}
+
+void read_network(Options& options, train::TrainConfig& config) {
+  const std::string asked = options.text("model");
+  const bool is_file = model::is_script_file(asked);
+  config.model = is_file ? asked : options.choice("model");
+  // Code from elsewhere may take a tensor's rows for granted, as x.view(n, -1) does.
+  if (is_file && options.value("channels-last").origin == Origin::kDefault) {
+    options.resolve("channels-last", "false");
+  }
+  config.channels_last = options.flag("channels-last");
+  config.init_from = options.text("init-from");
+  if (ends_with(config.init_from, ".pth") || ends_with(config.init_from, ".pt")) {
+    options.add_fault("--init-from: '" + config.init_from +
+                      "' is a pickle, which can run code and is not read; convert it by "
+                      "python/to_safetensors.py " +
+                      config.init_from + (is_file ? "" : " --model " + asked) +
+                      " --output FILE.safetensors" +
+                      (ends_with(config.init_from, ".pt")
+                           ? "; a TorchScript file is trained on by --model " + config.init_from
+                           : ""));
+  }
+}
+
+void read_batch(Options& options, train::TrainConfig& config) {
+  const bool both = options.is_set("global-batch-size") && options.is_set("batch-size") &&
+                    options.value("global-batch-size").origin == options.value("batch-size").origin;
+  if (both) {
+    options.add_fault(
+        "--batch-size (images per rank) and --global-batch-size (images over all ranks) exclude "
+        "each other; give one");
+  }
+  if (is_global_batch_stronger(options)) {
+    config.global_batch_size = options.count("global-batch-size", 1, kMaxImages);
+  } else {
+    config.batch_size = options.count("batch-size", 1, kMaxImages);
+  }
+  config.accumulate = options.count("accumulate", 1, 65536);
+  config.drop_last = options.flag("drop-last");
+  config.virtual_ranks = options.count("virtual-ranks", 0, 65536);
+  if ((config.virtual_ranks & (config.virtual_ranks - 1)) != 0 && config.virtual_ranks != 0) {
+    options.add_fault("--virtual-ranks: " + std::to_string(config.virtual_ranks) +
+                      " is not a power of two");
+  }
+  if (config.virtual_ranks > 0 && config.accumulate > 1) {
+    options.add_fault(
+        "--virtual-ranks and --accumulate exclude each other: the shards are the "
+        "accumulation");
+  }
+}
+
+void read_optimizer(Options& options, train::TrainConfig& config) {
+  config.optimizer.name = options.choice("optimizer");
+  config.optimizer.momentum = options.real("momentum", 0, 1);
+  config.optimizer.nesterov = options.flag("nesterov");
+  config.optimizer.weight_decay = options.real("weight-decay", 0, kHuge);
+  config.optimizer.beta1 = options.real("beta1", 0, 0.999999);
+  config.optimizer.beta2 = options.real("beta2", 0, 0.999999);
+  config.optimizer.epsilon = options.real("epsilon", 0, 1);
+  if (config.optimizer.nesterov && config.optimizer.momentum == 0) {
+    options.add_fault("--nesterov needs a --momentum above 0");
+  }
+  config.optimizer.head_rate = options.real("head-lr", 0, kHuge);
+  config.optimizer.bias_rate = options.real("bias-lr", 0, kHuge);
+  config.optimizer.sgd_momentum = options.real("sgd-momentum", 0, 1);
+  config.early_epochs = options.real("early-epochs", 0, kHuge);
+  config.learning_rate = options.real("lr", 0, kHuge);
+  if (config.optimizer.name == "muon" && config.learning_rate == 0) {
+    options.add_fault("--optimizer muon needs a --lr above 0");
+  }
+  config.lr_reference_batch = options.real("lr-reference-batch", 0, kHuge);
+  config.schedule.name = options.choice("schedule");
+  config.schedule.warmup_epochs = options.real("warmup-epochs", 0, kHuge);
+  config.schedule.step_epochs = options.real("step-epochs", 1e-6, kHuge);
+  config.schedule.step_gamma = options.real("step-gamma", 0, 1);
+  config.sums_loss = options.choice("loss") == "sum";
+  config.label_smoothing = options.real("label-smoothing", 0, 0.999999);
+  config.clip_norm = options.real("clip-norm", 0, kHuge);
+}
+
+// The tree of --virtual-ranks adds on CPUs, whose sums are the same on every host.
+void keep_to_cpus(Options& options, comm::DeviceRequest& request) {
+  const bool wants_gpus = request.device == comm::DeviceKind::kCuda || !request.gpu_ids.empty() ||
+                          request.share_gpu || request.backend == comm::Backend::kNccl;
+  if (wants_gpus) {
+    options.add_fault(
+        "--virtual-ranks computes on CPUs; leave it out, or --device cuda, --gpu-ids, --share-gpu "
+        "and --backend nccl");
+  }
+  request.device = comm::DeviceKind::kCpu;
+}
+
+// Rounding errors that ranks keep are of this start of the run, and in no checkpoint.
+void read_gradient_sums(Options& options, train::TrainConfig& config) {
+  config.all_reduce = comm::all_reduce_algorithm_of(options.choice("all-reduce"));
+  if (config.virtual_ranks > 0 && config.all_reduce != comm::AllReduceAlgorithm::kFlat) {
+    options.add_fault(
+        "--all-reduce two-level and --virtual-ranks exclude each other: virtual ranks add along "
+        "a tree of their own");
+  }
+  config.bfloat16_gradients = options.choice("grad-dtype") == "bf16";
+  if (!config.bfloat16_gradients) return;
+  if (config.virtual_ranks > 0) {
+    options.add_fault(
+        "--grad-dtype bf16 and --virtual-ranks exclude each other: the one rounds by what came "
+        "before, the other promises the same bits at any number of ranks");
+  }
+  if (config.precision == model::Precision::kFp16) {
+    options.add_fault(
+        "--grad-dtype bf16 and --precision fp16 exclude each other: what is kept of a step would "
+        "have another scale in the next; give --precision bf16");
+  }
+}
+
+void refuse_other_bits(Options& options) {
+  for (const OptionSpec& spec : options.table()) {
+    const OtherBits& other = spec.other_bits;
+    if (other.value.empty() || options.text(spec.name) != other.value) continue;
+    options.add_fault("--deterministic and --" + spec.name + " " + other.value +
+                      " exclude each other: " + other.reason);
+  }
+}
+
+}  // namespace
+
+std::uint64_t read_eval_batch_size(Options& options) {
+  return options.count("eval-batch-size", 1, kMaxImages);
+}
+
+TrainRequest read_train_options(Options& options) {
+  TrainRequest request;
+  train::TrainConfig& config = request.config;
+  for (const OptionSpec& spec : options.table()) {
+    const std::string value = options.text(spec.name);
+    if (value.empty() && options.value(spec.name).origin != Origin::kDefault) {
+      options.add_fault("--" + spec.name + " is empty; leave it out, or give a value");
+    }
+    if (value != trim(value) || value.find_first_of("#\n") != std::string::npos) {
+      options.add_fault("--" + spec.name + ": '" + value +
+                        "' has a '#', a line break or a blank at an end, which config.ini cannot "
+                        "keep; rename it");
+    }
+  }
+  options.require("data");
+  config.data = options.text("data");
+  read_network(options, config);
+  config.seed = options.count("seed", 0, std::uint64_t{1} << 62);
+  config.validation_split = options.real("validation-split", 0, 0.999999);
+  config.augment = options.parsed("augment", data::AugmentSpec::parse);
+  config.epochs = options.real("epochs", 1e-6, 1e6);
+  config.max_steps = options.count("max-steps", 0, std::uint64_t{1} << 40);
+  read_batch(options, config);
+  read_optimizer(options, config);
+  config.precision = model::parse_precision(options.choice("precision"));
+  request.device = read_device_options(options);
+  if (config.virtual_ranks > 0) keep_to_cpus(options, request.device.request);
+  config.threads = static_cast<int>(options.count("threads", 0, 1024));
+  config.measure_bucket = options.text("bucket-mb") == "auto";
+  if (options.is_set("bucket-mb") && !config.measure_bucket) {
+    config.bucket_mb = options.parsed("bucket-mb", [](const std::string& text) {
+      try {
+        return parse_real(text, 0, train::kMaxBucketMb, "--bucket-mb");
+      } catch (const UsageError& error) {
+        throw UsageError(std::string(error.what()) + " (0: one bucket), nor auto");
+      }
+    });
+  }
+  read_gradient_sums(options, config);
+  config.deterministic = options.flag("deterministic");
+  if (config.deterministic) refuse_other_bits(options);
+  config.eval_every = options.count("eval-every", 0, std::uint64_t{1} << 40);
+  config.eval_batch_size = read_eval_batch_size(options);
+  config.log_every = options.count("log-every", 0, std::uint64_t{1} << 40);
+  read_reporting(options, request.reporting);
+  read_checkpoint_policy(options, request.checkpoint_policy);
+  options.throw_faults("train");
+  return request;
+}
+
+std::string to_ini(const Options& options) {
+  std::string text = "# tandem train --config of this file repeats the run.\n";
+  for (const OptionSpec& spec : options.table()) {
+    const bool superseded =
+        spec.name == (is_global_batch_stronger(options) ? "batch-size" : "global-batch-size");
+    const std::string& value = options.value(spec.name).text;
+    const bool is_left_out = spec.traits.config_file == ConfigFile::kLeftOut;
+    if (!value.empty() && !is_left_out && !superseded) text += spec.name + " = " + value + "\n";
+  }
+  return text;
+}
+
+}  // namespace tandem::app

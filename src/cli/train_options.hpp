@@ -1,0 +1,60 @@
+// The options of `tandem train` and the configuration that they make. Throws UsageError with all
+// faults at once.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "device_options.hpp"
+#include "options.hpp"
+#include "rank_choice.hpp"
+#include "tandem/train/checkpoint_rules.hpp"
+#include "tandem/train/config.hpp"
+#include "tandem/train/step_range.hpp"
+
+namespace tandem::app {
+
+OptionTable train_option_table();
+
+// Options that evaluation has, too.
+OptionSpec precision_option();
+OptionSpec channels_last_option();
+OptionSpec threads_option();
+OptionSpec eval_batch_size_option();
+std::uint64_t read_eval_batch_size(Options& options);
+
+// Reports of a run, besides training.
+struct TrainReporting {
+  std::string run_id;  // empty: a new one is made
+  std::string runs_dir;
+  std::string resume;  // "none", "auto" or the path of a checkpoint
+  bool quiet = false;
+  bool progress = true;
+  RankChoice log_ranks;
+  bool json = false;
+  bool print_config = false;
+  bool plan = false;                        // say what the run would be, and stop
+  std::optional<train::StepRange> profile;  // steps to trace
+  double system_interval_seconds = 1;       // 0: never
+  std::uint64_t histograms_every = 0;       // epochs; 0: never
+  bool views = false;                       // test-time augmentation in the last evaluation
+};
+
+// When to save and compare the state, and when to stop.
+struct TrainRequest {
+  train::TrainConfig config;
+  DeviceOptions device;
+  TrainReporting reporting;
+  train::CheckpointPolicy checkpoint_policy;
+};
+
+// Their faults are those of `options`.
+void read_reporting(Options& options, TrainReporting& reporting);
+void read_checkpoint_policy(Options& options, train::CheckpointPolicy& checkpoint_policy);
+// Reads every option; throws UsageError with all faults.
+TrainRequest read_train_options(Options& options);
+
+// The resolved options as an INI file for --config, without those that belong to this run only.
+std::string to_ini(const Options& options);
+
+}  // namespace tandem::app

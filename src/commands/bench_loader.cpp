@@ -1,0 +1,43 @@
+// tandem bench loader: how many images a second each rank's loader prepares while all do.
+#include "bench_form.hpp"
+#include "session/engine.hpp"
+#include "tandem/comm/agree.hpp"
+
+namespace tandem::app {
+namespace {
+
+LoaderRequest read_loader_request(Options& options) {
+  LoaderRequest request;
+  request.data = options.text("data");
+  request.batch_size = options.count("batch-size", 1, std::uint64_t{1} << 20);
+  request.steps = options.count("steps", 1, std::uint64_t{1} << 30);
+  request.augment = options.parsed("augment", data::AugmentSpec::parse);
+  request.layout =
+      options.flag("channels-last") ? data::Layout::kChannelsLast : data::Layout::kPlanar;
+  request.json = options.flag("json");
+  options.throw_faults("bench");
+  return request;
+}
+
+int run_bench_loader(Job& job, Options& options, const std::vector<std::string>&) {
+  LoaderRequest request;
+  comm::agree(job.world, job.topology.host, [&] { request = read_loader_request(options); });
+  return open_engine(job).bench_loader(job, request);
+}
+
+}  // namespace
+
+BenchForm bench_loader_form() {
+  return {
+      "loader",
+      {{"data", "FILE.h5", "", "packed data set; without it, noise of 3x32x32 in memory", "loader"},
+       {"augment", "SPEC", "standard", "none, standard (crop=4,flip), or a list as train has",
+        "loader"},
+       bench_batch_option(),
+       bench_steps_option(),
+       bench_channels_last_option(),
+       bench_json_option()},
+      run_bench_loader};
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,78 @@
+// tandem bench step: what a training step takes, part by part, on noise in memory.
+#include "bench_form.hpp"
+#include "cli/device_options.hpp"
+#include "cli/train_options.hpp"
+#include "session/engine.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/model/network_names.hpp"
+
+namespace tandem::app {
+namespace {
+
+StepRequest read_step_request(Options& options) {
+  StepRequest request;
+  train::TrainConfig& config = request.config;
+  config.model = options.choice("model");
+  config.batch_size = options.count("batch-size", 1, std::uint64_t{1} << 20);
+  config.optimizer.name = options.choice("optimizer");
+  config.precision = model::parse_precision(options.choice("precision"));
+  config.channels_last = options.flag("channels-last");
+  config.threads = static_cast<int>(options.count("threads", 0, 1024));
+  config.bucket_mb = options.real("bucket-mb", 0, train::kMaxBucketMb);
+  config.bfloat16_gradients = options.choice("grad-dtype") == "bf16";
+  if (config.bfloat16_gradients && config.precision == model::Precision::kFp16) {
+    options.add_fault("--grad-dtype bf16 and --precision fp16 exclude each other, as for train");
+  }
+  request.device = read_device_options(options);
+  request.steps = options.count("steps", 1, std::uint64_t{1} << 30);
+  request.json = options.flag("json");
+  options.throw_faults("bench");
+  return request;
+}
+
+OptionSpec of_step(OptionSpec spec) {
+  spec.group = "step";
+  return spec;
+}
+
+int run_bench_step(Job& job, Options& options, const std::vector<std::string>&) {
+  StepRequest request;
+  comm::agree(job.world, job.topology.host, [&] {
+    request = read_step_request(options);
+    request.threads = rank_threads(request.config.threads, job.topology.default_threads());
+  });
+  return open_engine(job).bench_step(job, request);
+}
+
+}  // namespace
+
+BenchForm bench_step_form() {
+  const std::vector<std::string> optimizers{"sgd", "adamw", "muon"};
+  return {
+      "step",
+      {{"model",
+        "NAME",
+        "simple",
+        join(model::network_names(), ", "),
+        "step",
+        {},
+        model::network_names()},
+       {"optimizer", "NAME", "sgd", join(optimizers, ", "), "step", {}, optimizers},
+       of_step(precision_option()),
+       of_step(threads_option()),
+       {"bucket-mb", "X", "0", "gradient bucket in MiB; 0: one, exchanged after backward", "step"},
+       of_step(device_option()),
+       of_step(gpu_ids_option()),
+       of_step(share_gpu_option()),
+       of_step(backend_option()),
+       of_step(init_timeout_option()),
+       bench_batch_option(),
+       bench_steps_option(),
+       bench_channels_last_option(),
+       bench_grad_dtype_option(),
+       bench_json_option()},
+      run_bench_step};
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,151 @@
+// tandem bench tta: time to accuracy. Trains several times, each with another seed, and says how
+// soon the runs reach an accuracy, how many do, and how sure that is.
+#include <algorithm>
+
+#include "bench_form.hpp"
+#include "cli/train_options.hpp"
+#include "commands.hpp"
+#include "run_statistics.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/metrics/run_folder.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr std::uint64_t kMaxRuns = 1000;
+
+struct AccuracyRequest {
+  double target = 0;
+  std::uint64_t runs = 0;
+  bool json = false;
+  // The seed of the first run, as `train` parses it.
+  std::uint64_t first_seed = 0;
+  std::string runs_dir;
+  std::string run_id;  // each run's own number follows
+};
+
+AccuracyRequest read_accuracy_request(Options& options) {
+  AccuracyRequest request;
+  request.target = options.real("target", 0, 1);
+  request.runs = options.count("runs", 1, kMaxRuns);
+  request.json = options.flag("json");
+  options.throw_faults("bench");
+  return request;
+}
+
+// Parses the options that all runs share, so that a wrong one is refused before the first run.
+void read_words_of_runs(Job& job, const Arguments& words, AccuracyRequest& request) {
+  Options options = resolve_together(job, "train", train_option_table(), words);
+  TrainRequest train;
+  comm::agree(job.world, job.topology.host, [&] {
+    train = read_train_options(options);
+    if (train.reporting.resume != "none" || train.reporting.plan || train.reporting.print_config) {
+      throw UsageError(
+          "bench tta: each run is trained from its beginning to its end; leave out --resume, "
+          "--plan and --print-config");
+    }
+    if (train.config.eval_every == 0) {
+      throw UsageError("bench tta: --eval-every 0 would leave nothing to compare; leave it out");
+    }
+    if (train.config.validation_split > 0) {
+      throw UsageError(
+          "bench tta: with --validation-split the test images are evaluated only at the end, so "
+          "the time to the target cannot be measured; leave it out");
+    }
+  });
+  request.first_seed = train.config.seed;
+  request.runs_dir = train.reporting.runs_dir;
+  request.run_id = train.reporting.run_id;
+  if (request.run_id.empty()) {
+    request.run_id = job.world.broadcast_string(job.is_root() ? metrics::make_run_id() : "");
+  }
+}
+
+std::string result_of(const TimedRun& run) {
+  const auto number = [](std::optional<double> value, int digits) {
+    return value ? format_fixed(*value, digits) : std::string("-");
+  };
+  return "seed " + std::to_string(run.seed) + ": accuracy " + format_fixed(run.accuracy, 4) +
+         ", with several views " + number(run.accuracy_tta, 4) + "; target after " +
+         number(run.seconds_to_target, 2) + " s of " + format_fixed(run.train_seconds, 2) + " s";
+}
+
+// On rank 0.
+void print_series(const AccuracyRequest& request, const std::vector<TimedRun>& runs) {
+  std::vector<double> seconds, accuracies, views;
+  Json rows = Json::array();
+  for (const TimedRun& run : runs) {
+    if (run.seconds_to_target) seconds.push_back(*run.seconds_to_target);
+    accuracies.push_back(run.accuracy);
+    if (run.accuracy_tta) views.push_back(*run.accuracy_tta);
+    rows.push_back(
+        {{"run_id", run.run_id},
+         {"seed", run.seed},
+         {"train_seconds", run.train_seconds},
+         {"seconds_to_target",
+          run.seconds_to_target ? Json(*run.seconds_to_target) : Json(nullptr)},
+         {"test_accuracy", run.accuracy},
+         {"test_accuracy_tta", run.accuracy_tta ? Json(*run.accuracy_tta) : Json(nullptr)}});
+  }
+  const double passed = static_cast<double>(seconds.size()) / static_cast<double>(runs.size());
+  if (request.json) {
+    print_line(Json{
+        {"form", "tta"},
+        {"target", request.target},
+        {"pass_rate", passed},
+        {"seconds_to_target", to_json(seconds)},
+        {"test_accuracy", to_json(accuracies)},
+        {"test_accuracy_tta", to_json(views)},
+        {"runs",
+         rows}}.dump());
+    return;
+  }
+  print_line(std::to_string(seconds.size()) + " of " + std::to_string(runs.size()) +
+             " runs reached " + format_real(request.target) + " (" + format_fixed(100 * passed, 0) +
+             " %); means, and where 95 % of such means would lie:\n" +
+             format_table({{"seconds of steps to the target", to_text(seconds, 2)},
+                           {"accuracy", to_text(accuracies, 4)},
+                           {"accuracy with several views", to_text(views, 4)}}));
+}
+
+int run_bench_tta(Job& job, Options& options, const Arguments& words) {
+  AccuracyRequest request;
+  comm::agree(job.world, job.topology.host, [&] { request = read_accuracy_request(options); });
+  read_words_of_runs(job, words, request);
+  std::vector<TimedRun> runs;  // on rank 0
+  for (std::uint64_t i = 0; i < request.runs; ++i) {
+    const std::uint64_t seed = request.first_seed + i;
+    const std::string run_id = request.run_id + "-" + std::to_string(seed);
+    Arguments arguments = words;
+    for (const std::string& word :
+         {std::string("--seed"), std::to_string(seed), std::string("--run-id"), run_id,
+          std::string("--quiet"), std::string("--no-json")}) {
+      arguments.push_back(word);
+    }
+    const int code = train_command().run_in_job(job, arguments);
+    if (code != 0) return code;
+    comm::agree_on_rank_0(job.world, [&] {
+      runs.push_back(
+          time_run(metrics::read_run(request.runs_dir + "/" + run_id), seed, request.target));
+      if (!request.json) print_line(result_of(runs.back()));
+    });
+  }
+  comm::agree_on_rank_0(job.world, [&] { print_series(request, runs); });
+  return 0;
+}
+
+}  // namespace
+
+BenchForm bench_tta_form() {
+  return {"tta",
+          {{"target", "X", "0.9", "share of the test set that is to be answered right", "tta"},
+           {"runs", "N", "3", "with the seeds from that of --seed on", "tta"},
+           bench_json_option()},
+          run_bench_tta,
+          true};
+}
+
+}  // namespace tandem::app

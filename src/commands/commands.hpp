@@ -1,0 +1,47 @@
+// The commands of the program. main() runs one of them and turns the errors that it throws
+// (core/error.hpp) into a message and an exit code.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "cli/options.hpp"
+#include "session/job.hpp"
+
+namespace tandem::app {
+
+struct Command {
+  std::string name;
+  std::string usage;    // what follows "tandem NAME"
+  std::string purpose;  // one line
+  std::string example;
+  OptionTable options;
+  // Exactly one of the two: alone, or as one rank of a job (collective). Both return the exit code.
+  int (*run_alone)(const Arguments&);
+  int (*run_in_job)(Job&, const Arguments&);
+  std::vector<std::string> forms = {};  // allowed values of the first word; empty: any
+  // Runs instead of run_in_job in each of several processes that MPI did not connect.
+  int (*run_lone)(const Arguments&) = nullptr;
+};
+
+// In the order of --help.
+std::vector<Command> all_commands();
+
+Command pack_command();
+Command verify_command();
+Command train_command();
+Command eval_command();
+Command predict_command();
+Command export_command();
+Command inspect_command();
+Command report_command();
+Command runs_command();
+Command info_command();
+Command doctor_command();
+Command emit_command();
+Command bench_command();
+
+// Parses and merges the command line of a command without MPI.
+Options resolve_alone(const Command& command, const Arguments& arguments, bool allow_positional);
+
+}  // namespace tandem::app

@@ -1,0 +1,131 @@
+// tandem doctor: what is wrong with a job, found out in one collective run, and the fix.
+#include <algorithm>
+#include <limits>
+#include <set>
+
+#include "commands.hpp"
+#include "diagnose/examination.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/comm/launcher.hpp"
+#include "tandem/core/host.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+// "ranks of a host exchange 5.1 GB/s, hosts 117.2 MB/s": the slowest pair of each kind.
+std::string describe_speeds(const Examination& examination) {
+  constexpr double kNone = std::numeric_limits<double>::infinity();
+  double within = kNone;
+  double between = kNone;
+  for (const PairSpeed& pair : examination.measurements.pairs) {
+    const bool is_one_host = examination.facts[static_cast<std::size_t>(pair.first)].host ==
+                             examination.facts[static_cast<std::size_t>(pair.second)].host;
+    double& slowest = is_one_host ? within : between;
+    slowest = std::min(slowest, pair.bytes_per_second);
+  }
+  std::vector<std::string> parts;
+  const auto add = [&](const std::string& who, double speed) {
+    if (speed == kNone) return;
+    parts.push_back(who + " " + format_bytes(static_cast<std::uint64_t>(speed)) + "/s");
+  };
+  add("ranks of a host exchange at least", within);
+  add("hosts exchange at least", between);
+  return parts.empty() ? "no exchange was measured" : join(parts, ", ");
+}
+
+// "all is well: 2 ranks on 1 host; …"
+std::string describe_end_of(const Examination& examination, const std::vector<Finding>& findings) {
+  std::set<std::string> hosts;
+  for (const RankFacts& each : examination.facts) hosts.insert(each.host);
+  const auto errors = static_cast<int>(std::count_if(
+      findings.begin(), findings.end(), [](const Finding& finding) { return finding.is_error(); }));
+  const int warnings = static_cast<int>(findings.size()) - errors;
+  const std::string verdict =
+      findings.empty() ? "all is well"
+                       : count_of(errors, "error") + ", " + count_of(warnings, "warning");
+  return verdict + ": " + count_of(static_cast<int>(examination.facts.size()), "rank") + " on " +
+         count_of(static_cast<int>(hosts.size()), "host") + "; " + describe_speeds(examination);
+}
+
+Json to_json(const Finding& finding) {
+  return {{"code", finding.code},
+          {"severity", finding.is_error() ? "error" : "warning"},
+          {"what", finding.what},
+          {"cure", finding.fix},
+          {"ranks", finding.ranks}};
+}
+
+// The exit code.
+ExitCode print_examination(const Examination& examination, bool json) {
+  const std::vector<Finding> findings = judge(examination.facts, examination.measurements);
+  if (json) {
+    Json object{
+        {"findings", Json::array()}, {"ranks", examination.facts}, {"pairs", Json::array()}};
+    for (const Finding& finding : findings) object["findings"].push_back(to_json(finding));
+    object["pairs"] = pairs_to_json(examination.measurements.pairs);
+    print_line(object.dump(-1, ' ', false, Json::error_handler_t::replace));
+  } else {
+    for (const Finding& finding : findings) {
+      print_line(finding.code + " " + finding.what + "\n     cure: " + finding.fix);
+    }
+    print_line(describe_end_of(examination, findings));
+  }
+  const bool has_error = std::any_of(findings.begin(), findings.end(),
+                                     [](const Finding& finding) { return finding.is_error(); });
+  return has_error ? ExitCode::kDisagreement : ExitCode::kDone;
+}
+
+int run_doctor(Job& job, const Arguments& arguments) {
+  Options options = resolve_on_rank_0(job, "doctor", doctor_command().options, arguments);
+  bool json = false;
+  ExaminationRequest request;
+  comm::agree(job.world, job.topology.host, [&] {
+    json = options.flag("json");
+    request.data = options.text("data");
+    options.throw_faults("doctor");
+    request.threads = rank_threads(0, job.topology.default_threads());
+  });
+  const Examination examination = examine(job, request, arguments);
+  std::int64_t code = 0;
+  comm::agree_on_rank_0(
+      job.world, [&] { code = static_cast<std::int64_t>(print_examination(examination, json)); });
+  job.world.broadcast(Span<std::int64_t>(&code, 1));
+  return static_cast<int>(code);
+}
+
+// Runs in each process, but only one prints. MPI's own start would abort the processes with its own
+// message, or leave each alone.
+int run_lone_doctor(const Arguments& arguments) {
+  Options options = resolve_alone(doctor_command(), arguments, false);
+  const bool json = options.flag("json");
+  options.throw_faults("doctor");
+  Examination examination;
+  examination.facts.resize(1);
+  examination.facts.front().host = kernel_host_name();
+  look_around(examination.facts.front());
+  if (comm::launcher_rank() == 0) print_examination(examination, json);
+  return static_cast<int>(ExitCode::kDisagreement);
+}
+
+}  // namespace
+
+Command doctor_command() {
+  return {"doctor",
+          "[--data FILE.h5] [options]",
+          "what is wrong with ranks, hosts, GPUs, memory, network and data, and the cure",
+          "mpirun -np 2 --bind-to none tandem doctor --data synthetic.h5",
+          {{"data", "FILE.h5", "", "packed data set that all hosts should have alike", "input"},
+           {"stall-warn", "S", "30", "warn of a rank that hangs for S seconds; 0: never",
+            "safekeeping"},
+           {"stall-abort", "S", "600", "end the job (124) if a rank hangs for S seconds; 0: never",
+            "safekeeping"},
+           {"json", "", "false", "one JSON object on standard output", "reporting"}},
+          nullptr,
+          run_doctor,
+          {},
+          run_lone_doctor};
+}
+
+}  // namespace tandem::app

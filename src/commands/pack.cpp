@@ -1,0 +1,99 @@
+// tandem pack: a published data set, images of one's own, or the built-in set into a packed file.
+#include "tandem/data/pack.hpp"
+
+#include <algorithm>
+
+#include "commands.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/data/dataset_info.hpp"
+
+namespace tandem::app {
+namespace {
+
+// "64" or "48x64", height first as everywhere.
+void read_size(const std::string& text, data::PackRequest& request) {
+  if (text.empty()) return;
+  constexpr std::int64_t kMax = 65'536;
+  const std::vector<std::string> sides = split(text, 'x');
+  const auto is_side = [](const std::string& side) {
+    return !side.empty() && side.find_first_not_of("0123456789") == std::string::npos;
+  };
+  if (sides.size() > 2 || !std::all_of(sides.begin(), sides.end(), is_side)) {
+    throw UsageError("--size: '" + text + "' is neither N nor HxW, such as 64x64");
+  }
+  request.height = static_cast<int>(parse_integer(sides.front(), 1, kMax, "--size"));
+  request.width = static_cast<int>(parse_integer(sides.back(), 1, kMax, "--size"));
+}
+
+data::PackRequest read_request(Options& options) {
+  data::PackRequest request;
+  options.require("input");
+  options.require("output");
+  request.input = options.text("input");
+  request.output = options.text("output");
+  request.format = options.choice("format");
+  request.name = options.text("name");
+  request.classes_file = options.text("classes");
+  request.test_split = options.real("test-split", 0, 0.9);
+  options.parsed("size", [&](const std::string& text) {
+    read_size(text, request);
+    return true;
+  });
+  request.channels = static_cast<int>(options.count("channels", 0, 3));
+  if (request.channels == 2)
+    options.add_fault("--channels: is 2, 1 (grey) or 3 (colour) is expected");
+  request.images = options.count("images", 1, data::kMaxImages);
+  request.seed = options.count("seed", 0, std::uint64_t{1} << 62);
+  const bool is_synthetic = request.input == "synthetic" || request.format == "synthetic";
+  if (!is_synthetic && options.value("images").origin != Origin::kDefault) {
+    options.add_fault("--images is for --input synthetic only");
+  }
+  if (!is_synthetic && request.test_split == 0 &&
+      options.value("seed").origin != Origin::kDefault) {
+    options.add_fault("--seed is for --input synthetic and for --test-split only");
+  }
+  options.throw_faults("pack");
+  return request;
+}
+
+int run_pack(const Arguments& arguments) {
+  Options options = resolve_alone(pack_command(), arguments, false);
+  const data::PackRequest request = read_request(options);
+
+  const data::DatasetInfo info = data::pack(request);
+  show_line(request.output + ": " + info.name + ", " +
+            format_count(static_cast<std::int64_t>(info.train_count)) + " train and " +
+            format_count(static_cast<std::int64_t>(info.test_count)) + " test images of " +
+            info.shape.text() + ", digest " + info.digest.substr(0, 16));
+  return 0;
+}
+
+}  // namespace
+
+Command pack_command() {
+  std::vector<std::string> formats = data::pack_formats();
+  formats.insert(formats.begin(), "auto");
+  const std::string default_images = std::to_string(data::kDefaultSyntheticImages);
+  return {
+      "pack",
+      "--input PATH --output FILE.h5",
+      "pack CIFAR, MNIST, images of one's own or the built-in data set into HDF5",
+      "tandem pack --input synthetic --output synthetic.h5",
+      {{"input", "PATH", "",
+        "published folder or .tar.gz, folder of pictures, .npz, or the word synthetic", "input"},
+       {"format", "NAME", "auto", join(formats, ", "), "input", {}, formats},
+       {"name", "NAME", "", "of the data set, such as fashion-mnist", "input"},
+       {"classes", "FILE", "", "names of the classes, one a line", "input"},
+       {"size", "HxW", "", "of pictures, which are resized to it", "input"},
+       {"channels", "N", "0", "of pictures: 1 grey, 3 colour; 0: as they are", "input"},
+       {"test-split", "X", "0", "share of each class for testing; 0: there is a test set", "input"},
+       {"images", "N", default_images, "training images of the built-in set", "input"},
+       {"seed", "N", "0", "of the built-in set and of the test split", "input"},
+       {"output", "FILE.h5", "", "appears only when it is complete", "output"}},
+      run_pack,
+      nullptr};
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,160 @@
+// The command table's front, and the only place where errors become messages and exit codes.
+#include "run.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <functional>
+#include <optional>
+#include <thread>
+
+#include "cli/stall_options.hpp"
+#include "diagnose/doctor_judge.hpp"
+#include "session/cuda_build.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/comm/gpu_libraries.hpp"
+#include "tandem/comm/launcher.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/core/version.hpp"
+
+namespace tandem::app {
+namespace {
+
+std::string overview() {
+  std::vector<std::vector<std::string>> rows;
+  for (const Command& command : all_commands())
+    rows.push_back({"  " + command.name, command.purpose});
+  return "usage: tandem COMMAND [options]     tandem COMMAND --help     tandem --version\n\n"
+         "Trains image classifiers on several ranks: mpirun -np 2 tandem train --data FILE.h5\n\n"
+         "commands:\n" +
+         format_table(rows);
+}
+
+std::string help_of(const Command& command) {
+  const std::string forms =
+      command.forms.empty() ? "" : "\nFORM is one of " + join(command.forms, ", ") + ".";
+  return help_text("tandem " + command.name + " " + command.usage, command.purpose + "." + forms,
+                   command.options, command.example);
+}
+
+Command find_command(const std::string& name) {
+  std::vector<std::string> names;
+  for (const Command& command : all_commands()) {
+    if (command.name == name) return command;
+    names.push_back(command.name);
+  }
+  names.insert(names.end(), {"--help", "--version"});
+  const auto suggestion = nearest(name, names);
+  throw UsageError(
+      "'" + name + "' is not a command" +
+      (suggestion ? "; did you mean " + *suggestion + "?" : "; tandem --help lists them"));
+}
+
+// The rank that fails first reports the error. If all fail alike, the others give it this time to
+// end them.
+constexpr auto kTimeToBeEnded = std::chrono::milliseconds(200);
+constexpr int kMaxTurns = 10;
+
+// An AgreedError reaches all ranks, so rank 0 prints it, and all return its code.
+int run_together(const Command& command, Job& job, const Arguments& arguments) {
+  try {
+    return command.run_in_job(job, arguments);
+  } catch (const comm::AgreedError& error) {
+    if (job.is_root()) print_error(error.what());
+    return static_cast<int>(error.code());
+  }
+}
+
+// One command of a process that has started MPI. `supervision` is made here.
+int run_as_rank(const Command& command, const Arguments& arguments, const comm::Runtime& runtime,
+                comm::StallLimits limits, std::optional<Supervision>& supervision) {
+  const int rank = runtime.rank();
+  try {
+    std::optional<StartUpWatch> start_up(limits);
+    Job job(supervision, limits);
+    start_up.reset();
+    const int code = run_together(command, job, arguments);
+    job.end();
+    return code;
+  } catch (const std::exception& error) {
+    const int code = static_cast<int>(code_of(error));
+    if (runtime.world() == 1) {
+      print_error(message_of(error));
+      if (supervision) supervision->leave_mpi();
+      return code;
+    }
+    std::this_thread::sleep_for(std::min(rank, kMaxTurns) * kTimeToBeEnded);
+    print_error("rank " + std::to_string(rank) + " (" + comm::host_name() +
+                "): " + message_of(error));
+    comm::Runtime::abort(code);
+  }
+}
+
+// From MPI_Init to MPI_Finalize.
+int run_with_mpi(const Command& command, const Arguments& arguments,
+                 std::optional<Supervision>& supervision) {
+  const comm::StallLimits limits = early_stall_limits(arguments);
+  std::optional<StartUpWatch> start_up(limits);
+  const comm::Runtime runtime;
+  start_up.reset();
+  return run_as_rank(command, arguments, runtime, limits, supervision);
+}
+
+using RunInJob = std::function<int(const Command&, const Arguments&)>;
+
+int run_line(const Arguments& arguments, const RunInJob& run_in_job) {
+  const bool speaks = comm::launcher_rank() == 0;  // without MPI only one process works and prints
+  try {
+    const std::string first = arguments.empty() ? "--help" : arguments.front();
+    if (first == "--help" || first == "-h" || first == "help") {
+      if (speaks) print_line(overview());
+      return static_cast<int>(arguments.empty() ? ExitCode::kUsage : ExitCode::kDone);
+    }
+    if (first == "--version") {
+      if (speaks)
+        print_line("tandem " + version() + " (" + source_version() + ", " + build_summary() +
+                   ", libtorch " + libtorch_of_build() +
+                   ", GPU libraries: " + comm::describe_gpu_libraries() + ")");
+      return 0;
+    }
+    const Command command = find_command(first);
+    const Arguments rest(arguments.begin() + 1, arguments.end());
+    const std::array<std::string, 2> help{"--help", "-h"};
+    const auto options_end = std::find(rest.begin(), rest.end(), "--");
+    if (std::find_first_of(rest.begin(), options_end, help.begin(), help.end()) != options_end) {
+      if (speaks) print_line(help_of(command));
+      return 0;
+    }
+    if (command.run_in_job != nullptr && is_started_without_pmi()) {
+      if (command.run_lone != nullptr) return command.run_lone(rest);
+      if (speaks) print_warning(lone_ranks(launched_ranks(), 0).text());
+    }
+    if (command.run_in_job != nullptr) return run_in_job(command, rest);
+    return speaks ? command.run_alone(rest) : 0;
+  } catch (const std::exception& error) {
+    if (speaks) print_error(message_of(error));
+    return static_cast<int>(code_of(error));
+  }
+}
+
+}  // namespace
+
+int run(const Arguments& arguments) {
+  return run_line(arguments, [](const Command& command, const Arguments& words) {
+    std::optional<Supervision> supervision;  // outlives MPI, because it also watches MPI_Finalize
+    const int code = run_with_mpi(command, words, supervision);
+    if (supervision) supervision->await_ranks_of_host();
+    return code;
+  });
+}
+
+int run(const Arguments& arguments, const comm::Runtime& runtime) {
+  return run_line(arguments, [&](const Command& command, const Arguments& words) {
+    std::optional<Supervision> supervision;
+    return run_as_rank(command, words, runtime, early_stall_limits(words), supervision);
+  });
+}
+
+}  // namespace tandem::app

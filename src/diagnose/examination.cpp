@@ -1,0 +1,141 @@
+#include "examination.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include "data_check.hpp"
+#include "session/cuda_build.hpp"
+#include "session/device_choice.hpp"
+#include "session/engine.hpp"
+#include "stale_memory.hpp"
+#include "start_checks.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/metrics/system_sampler.hpp"
+
+namespace tandem::app {
+namespace {
+
+// This rank's own arguments, without those that only affect rank 0's output. Other ranks' arguments
+// may not even parse.
+std::string command_line_of(Arguments arguments) {
+  arguments.erase(std::remove(arguments.begin(), arguments.end(), "--json"), arguments.end());
+  return join(arguments, " ");
+}
+
+// Collective. On rank 0 who runs which version where, and nothing else.
+std::vector<RankFacts> gather_versions(Job& job, const std::string& versions) {
+  const std::vector<std::string> hosts = job.world.gather_strings(job.topology.host);
+  const std::vector<std::string> texts = job.world.gather_strings(versions);
+  std::vector<RankFacts> facts(texts.size());
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    facts[i].rank = static_cast<int>(i);
+    facts[i].world = job.topology.world;
+    facts[i].host = hosts[i];
+    facts[i].versions = texts[i];
+  }
+  return facts;
+}
+
+// The GPU that this rank would take by itself.
+void look_at_own_gpu(const comm::RankGpus& seen, RankFacts& facts) {
+  const std::vector<comm::Gpu>& gpus = seen.view.gpus;
+  const auto at = gpus.size() == 1 ? 0 : static_cast<std::size_t>(seen.local_rank);
+  if (cuda_of_build() == 0 || at >= gpus.size()) return;
+  const comm::Gpu& gpu = gpus[at];
+  // Containers of one machine may differ in their host names.
+  facts.gpu = gpu.uuid.empty() ? seen.host + " " + gpu.bus_id : gpu.uuid;
+  facts.gpu_name = comm::GpuBinding{gpu}.text();
+  facts.nvml_error = metrics::why_gpu_is_silent(gpu.bus_id);
+}
+
+// On rank 0. What `train` would say before it takes GPUs, or the CPU in their place.
+std::vector<std::string> gpu_warnings(const std::vector<comm::RankGpus>& ranks) {
+  try {
+    return comm::bind_gpus({}, cuda_of_build(), ranks).warnings;
+  } catch (const UnavailableError& error) {
+    return {error.what()};
+  }
+}
+
+// Collective. The pairs of hosts by the first rank of each, so that no two measure over one link at
+// a time, then the pairs of ranks of each host.
+std::vector<PairSpeed> measure_all_pairs(Job& job, comm::Progress& progress) {
+  std::vector<std::int64_t> is_first(static_cast<std::size_t>(job.topology.world), 0);
+  is_first[static_cast<std::size_t>(job.topology.rank)] = job.topology.local_rank == 0 ? 1 : 0;
+  job.world.all_reduce(Span<std::int64_t>(is_first));
+  std::vector<int> first_ranks;
+  for (std::size_t rank = 0; rank < is_first.size(); ++rank) {
+    if (is_first[rank] != 0) first_ranks.push_back(static_cast<int>(rank));
+  }
+  std::vector<PairSpeed> pairs = measure_pairs(job.world, first_ranks, progress, 0);
+
+  std::vector<std::int64_t> world_ranks(static_cast<std::size_t>(job.node.size()), 0);
+  world_ranks[static_cast<std::size_t>(job.node.rank())] = job.topology.rank;
+  job.node.all_reduce(Span<std::int64_t>(world_ranks));
+  std::vector<int> local_ranks(world_ranks.size());
+  std::iota(local_ranks.begin(), local_ranks.end(), 0);
+  const std::uint64_t rounds = first_ranks.size();  // or one fewer
+  for (const PairSpeed& pair : measure_pairs(job.node, local_ranks, progress, rounds)) {
+    pairs.push_back({static_cast<int>(world_ranks[static_cast<std::size_t>(pair.first)]),
+                     static_cast<int>(world_ranks[static_cast<std::size_t>(pair.second)]),
+                     pair.bytes_per_second});
+  }
+  return pairs;
+}
+
+// Collective. On rank 0 those of all ranks.
+std::vector<PairSpeed> gather_pairs(Job& job, const std::vector<PairSpeed>& mine) {
+  std::vector<PairSpeed> all;
+  for (const std::string& text : job.world.gather_strings(pairs_to_json(mine).dump())) {
+    for (const Json& pair : Json::parse(text)) {
+      const Json& ranks = pair.at("ranks");
+      all.push_back({ranks.at(0).get<int>(), ranks.at(1).get<int>(),
+                     pair.at("bytes_per_second").get<double>()});
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
+Examination examine(Job& job, const ExaminationRequest& request, const Arguments& arguments) {
+  Examination result;
+  const std::string versions = describe_versions();
+  if (!job.has_same_versions()) {
+    result.facts = gather_versions(job, versions);
+    return result;
+  }
+  comm::Progress& progress = job.supervision().heartbeats();
+  RankFacts mine = look_at_start(job, request.threads);
+  mine.versions = versions + ", loaded libtorch " + open_engine().libtorch_version();
+  if (job.topology.local_rank == 0) {
+    const StaleMemory stale = find_stale_memory();
+    mine.stale_files = stale.files;
+    mine.stale_bytes = stale.bytes;
+    mine.stale_command = stale.command;
+  }
+  mine.command_line = command_line_of(arguments);
+  look_at_own_gpu(look_at_gpus(job), mine);
+  progress.report(0, comm::Phase::kData);
+  const std::vector<comm::RankGpus> gpus = gather_gpus(job);
+  if (!request.data.empty()) {
+    look_at_data(job, request.data, mine, [&] { progress.touch(); });
+  }
+  progress.report(0, comm::Phase::kExchange);
+  result.measurements.pairs = gather_pairs(job, measure_all_pairs(job, progress));
+  result.facts = gather_facts(job, mine);
+  if (job.is_root()) result.measurements.gpu_warnings = gpu_warnings(gpus);
+  return result;
+}
+
+Json pairs_to_json(const std::vector<PairSpeed>& pairs) {
+  Json list = Json::array();
+  for (const PairSpeed& pair : pairs) {
+    list.push_back(
+        {{"ranks", {pair.first, pair.second}}, {"bytes_per_second", pair.bytes_per_second}});
+  }
+  return list;
+}
+
+}  // namespace tandem::app

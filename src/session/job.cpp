@@ -1,0 +1,179 @@
+#include "job.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <future>
+#include <thread>
+
+#include "cli/stall_options.hpp"
+#include "cuda_build.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/comm/runtime.hpp"
+#include "tandem/core/digest.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/core/version.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr int kMaxThreads = 1024;
+
+// If libtorch cannot start its threads, OpenMP ends the process with exit code 1, and pthreadpool
+// (which starts one per processor) waits for ever. So as many are started here first. Throws
+// std::system_error.
+void require_threads(int count) {
+  std::promise<void> all_tried;
+  const std::shared_future<void> end = all_tried.get_future();
+  std::vector<std::future<void>> started;  // joined first
+  try {
+    while (static_cast<int>(started.size()) < count) {
+      started.push_back(std::async(std::launch::async, [end] { end.wait(); }));
+    }
+  } catch (...) {
+    all_tried.set_value();
+    throw;
+  }
+  all_tried.set_value();
+}
+
+// Option texts may hold any byte but a null.
+std::string to_text(const Options& options) {
+  std::string text;
+  for (const OptionSpec& spec : options.table()) {
+    const OptionValue& value = options.value(spec.name);
+    text += spec.name + '\0' + value.text + '\0' + std::to_string(static_cast<int>(value.origin)) +
+            '\0';
+  }
+  for (const std::string& fault : options.faults()) text += '\0' + fault + '\0' + "0" + '\0';
+  return text;
+}
+
+Options from_text(const std::string& text, const OptionTable& table,
+                  const std::vector<std::string>& positional) {
+  std::map<std::string, OptionValue> values;
+  std::vector<std::string> faults;
+  const std::vector<std::string> parts = split(text, '\0');
+  for (std::size_t i = 0; i + 2 < parts.size(); i += 3) {
+    if (parts[i].empty()) {
+      faults.push_back(parts[i + 1]);
+    } else {
+      values[parts[i]] = {parts[i + 1], static_cast<Origin>(std::stoi(parts[i + 2]))};
+    }
+  }
+  return Options(table, std::move(values), positional, std::move(faults));
+}
+
+// Each rank's own command line, option by option, so that a difference can be named.
+comm::Fields fields_of(const OptionTable& table, const CommandLine& line) {
+  comm::Fields fields;
+  for (const OptionSpec& spec : table) {
+    const auto found = line.values.find(spec.name);
+    fields.emplace_back("--" + spec.name, found == line.values.end() ? "" : found->second);
+  }
+  fields.emplace_back("arguments", join(line.positional, " "));
+  fields.emplace_back("what is no option", join(line.faults, "; "));
+  return fields;
+}
+
+// Applies the job's --stall-… options to the watchdog. A bad value is a fault of the options.
+Options watched(Job& job, Options options) {
+  const bool has_limits = std::any_of(
+      options.table().begin(), options.table().end(),
+      [](const OptionSpec& spec) { return spec.name == stall_options("").front().name; });
+  if (has_limits) {
+    const comm::StallLimits limits = read_stall_limits(options);
+    if (job.has_same_versions()) job.supervision().set_limits(limits);
+  }
+  return options;
+}
+
+}  // namespace
+
+// Compares the versions before any other message, because other versions may use other messages.
+Job::Job(std::optional<Supervision>& watch, comm::StallLimits limits) : watch_(watch) {
+  const std::string versions = describe_versions();
+  const std::uint64_t mine = hash64(versions.data(), versions.size());
+  std::uint64_t first = mine;
+  world.broadcast(Span<std::uint64_t>(&first, 1));
+  if (world.all_reduce_value<std::int64_t>(mine == first ? 0 : 1) > 0) return;
+  watch_.emplace(world, node, topology, limits);
+}
+
+void Job::end() {
+  if (!watch_) return;
+  watch_->heartbeats().enter(comm::Phase::kShutdown);
+  world.barrier();  // the last communication between hosts
+  watch_->leave_mpi();
+}
+
+void Job::touch() { watch_->heartbeats().touch(); }
+
+void Job::say(const std::string& line) const {
+  if (is_root()) print_line(line);
+}
+
+void Job::warn(const std::string& message) const {
+  if (is_root()) print_warning(message);
+}
+
+Options resolve_together(Job& job, const std::string& command, const OptionTable& table,
+                         const Arguments& arguments) {
+  CommandLine line;
+  comm::agree(job.world, job.topology.host,
+              [&] { line = parse_command_line(command, table, arguments, false); });
+  comm::require_equal(job.world, {{"command", command},
+                                  {"program version", version() + " " + source_version()},
+                                  {"MPI version", comm::mpi_library_version()}});
+  comm::require_equal(job.world, fields_of(table, line));
+  std::string resolved;
+  comm::agree_on_rank_0(job.world, [&] { resolved = to_text(resolve(table, line)); });
+  return watched(job, from_text(job.world.broadcast_string(resolved), table, line.positional));
+}
+
+Options resolve_on_rank_0(Job& job, const std::string& command, const OptionTable& table,
+                          const Arguments& arguments) {
+  std::string resolved;
+  comm::agree_on_rank_0(job.world, [&] {
+    resolved = to_text(resolve(table, parse_command_line(command, table, arguments, false)));
+  });
+  return watched(job, from_text(job.world.broadcast_string(resolved), table, {}));
+}
+
+std::string describe_versions() {
+  return version() + " " + source_version() + ", libtorch " + libtorch_of_build() + ", " +
+         comm::mpi_library_version();
+}
+
+int rank_threads(int asked, int otherwise) {
+  int threads = asked > 0 ? asked : otherwise;
+  const char* environment = std::getenv("OMP_NUM_THREADS");
+  if (asked == 0 && environment != nullptr) {
+    threads = static_cast<int>(
+        parse_integer(split(environment, ',').front(), 1, kMaxThreads, "OMP_NUM_THREADS"));
+  }
+  require_threads(std::max(threads, static_cast<int>(std::thread::hardware_concurrency())) - 1);
+  return threads;
+}
+
+RankTable make_rank_table(Job& job, int threads, const std::vector<std::string>& devices) {
+  RankTable table;
+  table.devices = devices;
+  table.ranks = comm::gather_topology(job.world, job.topology);
+  for (const std::string& text : job.world.gather_strings(std::to_string(threads))) {
+    table.threads.push_back(std::stoi(text));
+  }
+  std::vector<std::vector<std::string>> rows{
+      {"rank", "host", "local rank", "device", "cpus", "threads"}};
+  for (std::size_t i = 0; i < table.ranks.size(); ++i) {
+    const comm::Topology& rank = table.ranks[i];
+    rows.push_back({std::to_string(rank.rank), rank.host, std::to_string(rank.local_rank),
+                    devices[i],
+                    std::to_string(rank.allowed_cpus) + " of " + std::to_string(rank.host_cpus),
+                    std::to_string(table.threads[i])});
+  }
+  table.text = format_table(rows);
+  return table;
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,76 @@
+#include "cli/option_hints.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <regex>
+#include <set>
+#include <sstream>
+
+#include "cli/train_options.hpp"
+#include "tandem/core/file.hpp"
+
+namespace tandem::app {
+namespace {
+
+bool is_option(const std::string& name, const OptionTable& table) {
+  return std::any_of(table.begin(), table.end(),
+                     [&](const OptionSpec& spec) { return spec.name == name; });
+}
+
+// Those in the left column of a page's tables: "--gpu-idx", and "nnode" of `nnode = 2`.
+std::set<std::string> names_of_others(const std::string& page) {
+  const std::regex name("--([a-z][a-z_-]+)|`([a-z_]+) = ");
+  std::set<std::string> names;
+  std::istringstream lines(read_file(page));
+  for (std::string line; std::getline(lines, line);) {
+    if (line.rfind("| ", 0) != 0 || line.rfind("| [", 0) == 0) continue;
+    const std::string left = line.substr(0, line.find(" | "));
+    for (std::sregex_iterator found(left.begin(), left.end(), name), end; found != end; ++found) {
+      names.insert((*found)[1].matched ? (*found)[1] : (*found)[2]);
+    }
+  }
+  return names;
+}
+
+TEST(OptionHints, EachNameOfThePagesForNewcomersIsAnswered) {
+  std::set<std::string> names = names_of_others(TANDEM_ROOT "/docs/coming-from.md");
+  names.merge(names_of_others(TANDEM_ROOT "/README.md"));
+  EXPECT_GE(names.size(), 50U);
+  const OptionTable table = train_option_table();
+  for (const std::string& given : names) {
+    for (const auto& [from, to] : {std::make_pair('-', '_'), std::make_pair('_', '-')}) {
+      std::string name = given;
+      std::replace(name.begin(), name.end(), from, to);
+      std::string ours = given;
+      std::replace(ours.begin(), ours.end(), '_', '-');
+      const CommandLine line = parse_command_line("train", table, {"--" + name, "1"}, false);
+      if (is_option(ours, table)) continue;
+      ASSERT_EQ(line.faults.size(), 1U) << name;
+      EXPECT_TRUE(std::regex_search(line.faults.front(),
+                                    std::regex("is not an option(: |; here it is --)")))
+          << line.faults.front();
+    }
+  }
+}
+
+TEST(OptionHints, OfTwoMeaningsTheOneThatTheCommandHasIsMeant) {
+  const OptionTable emit{{"hosts", "LIST", "", "", ""}, {"ranks-per-node", "N", "", "", ""}};
+  EXPECT_EQ(unknown_option("host", emit), "--host is not an option; here it is --hosts");
+  EXPECT_EQ(unknown_option("host", {}),
+            "--host is not an option: MPI connects the ranks; no address is needed");
+}
+
+TEST(OptionHints, AllValuesOfAnUnknownOptionAreItsOwn) {
+  const OptionTable table{{"json", "", "false", "", ""}};
+  const std::vector<std::string> words{"--lr_steps", "30", "60", "90", "--json", "x"};
+  const CommandLine line = parse_command_line("train", table, words, false);
+  ASSERT_EQ(line.faults.size(), 2U);
+  EXPECT_NE(line.faults[1].find("'x' was not expected"), std::string::npos) << line.faults[1];
+  // Where files may follow, no more than one word can be its value.
+  const CommandLine files = parse_command_line("predict", table, {"--top", "3", "a.png"}, true);
+  EXPECT_EQ(files.positional, std::vector<std::string>{"a.png"});
+}
+
+}  // namespace
+}  // namespace tandem::app

@@ -1,0 +1,82 @@
+#include "cli/option_traits.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <vector>
+
+#include "cli/train_options.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+std::string names_where(bool (*holds)(const OptionSpec& spec)) {
+  std::vector<std::string> names;
+  for (const OptionSpec& spec : train_option_table()) {
+    if (holds(spec)) names.push_back(spec.name);
+  }
+  return join(names, " ");
+}
+
+// A new option of train needs a decision about each trait.
+TEST(OptionTraits, EveryOptionOfTrainIsClassified) {
+  for (const OptionSpec& spec : train_option_table()) {
+    EXPECT_TRUE(spec.traits.are_complete())
+        << "--" << spec.name << " names no traits in its row; see option_traits.hpp";
+  }
+}
+
+TEST(OptionTraits, NoTwoOptionsShareAName) {
+  std::set<std::string> seen;
+  for (const OptionSpec& spec : train_option_table()) {
+    for (const std::string& name : names_of(spec)) EXPECT_TRUE(seen.insert(name).second) << name;
+  }
+}
+
+TEST(OptionTraits, ARowWithoutThemIsNotClassified) {
+  const OptionSpec spec{"new", "N", "1", "help", "optimizer"};
+  EXPECT_FALSE(spec.traits.are_complete());
+  EXPECT_FALSE((OptionTraits{OnResume::kFixed}).are_complete());
+  EXPECT_TRUE(kOfResult.are_complete());
+}
+
+TEST(OptionTraits, ConfigIniLeavesOutWhatBelongsToOneStart) {
+  EXPECT_EQ(names_where([](const OptionSpec& spec) {
+              return spec.traits.config_file == ConfigFile::kLeftOut;
+            }),
+            "recipe config resume run-id print-config plan");
+}
+
+TEST(OptionTraits, HyperParametersAreThoseOfTraining) {
+  EXPECT_EQ(names_where([](const OptionSpec& spec) {
+              const bool is_of_reports = spec.group == "safekeeping" || spec.group == "reporting";
+              return !is_of_reports && spec.traits.hyper_parameter == HyperParameter::kLeftOut;
+            }),
+            "data recipe config batch-size global-batch-size gpu-ids share-gpu init-timeout");
+  EXPECT_EQ(names_where([](const OptionSpec& spec) {
+              const bool is_of_reports = spec.group == "safekeeping" || spec.group == "reporting";
+              return is_of_reports && spec.traits.hyper_parameter == HyperParameter::kListed;
+            }),
+            "");
+}
+
+TEST(OptionTraits, DeterministicRefusesEachValueThatGivesOtherBits) {
+  EXPECT_EQ(names_where([](const OptionSpec& spec) { return !spec.other_bits.value.empty(); }),
+            "bucket-mb grad-dtype");
+  for (const OptionSpec& spec : train_option_table()) {
+    const std::string& value = spec.other_bits.value;
+    if (value.empty()) continue;
+    EXPECT_FALSE(spec.other_bits.reason.empty()) << spec.name;
+    EXPECT_NE(value, spec.default_value) << spec.name;
+    const CommandLine line =
+        parse_command_line("train", train_option_table(),
+                           {"--data", "x.h5", "--deterministic", "--" + spec.name, value}, false);
+    Options options = resolve(train_option_table(), line);
+    EXPECT_THROW(read_train_options(options), UsageError) << spec.name;
+  }
+}
+
+}  // namespace
+}  // namespace tandem::app

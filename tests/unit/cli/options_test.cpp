@@ -1,0 +1,303 @@
+#include "cli/options.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "cli/train_options.hpp"
+#include "support/temp_dir.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+
+namespace tandem::app {
+namespace {
+
+using tandem::testing::TempDir;
+
+std::string usage_error_of(const std::vector<std::string>& arguments) {
+  try {
+    Options options = resolve(train_option_table(),
+                              parse_command_line("train", train_option_table(), arguments, false));
+    read_train_options(options);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TrainRequest request_of(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"--data", "x.h5"});
+  Options options = resolve(train_option_table(),
+                            parse_command_line("train", train_option_table(), arguments, false));
+  return read_train_options(options);
+}
+
+Options resolve_train(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), {"--data", "x.h5"});
+  return resolve(train_option_table(),
+                 parse_command_line("train", train_option_table(), arguments, false));
+}
+
+bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+// Sets a variable for one test.
+class Variable {
+ public:
+  Variable(const char* name, const char* value) : name_(name) { setenv(name, value, 1); }
+  ~Variable() { unsetenv(name_); }
+  Variable(const Variable&) = delete;
+  Variable& operator=(const Variable&) = delete;
+
+ private:
+  const char* name_;
+};
+
+TEST(CommandLine, SuggestsTheNearestOption) {
+  EXPECT_TRUE(contains(usage_error_of({"--batch-sise", "3"}), "did you mean --batch-size?"));
+  EXPECT_TRUE(contains(usage_error_of({"--no-nestorov"}), "did you mean --no-nesterov?"));
+}
+
+TEST(CommandLine, AcceptsUnderscoresAndEqualSigns) {
+  EXPECT_EQ(request_of({"--batch_size=32"}).config.batch_size, 32U);
+  EXPECT_EQ(request_of({"--data=a_b.h5"}).config.data, "a_b.h5");
+}
+
+TEST(CommandLine, DoesNotGuessAbbreviations) {
+  EXPECT_TRUE(contains(usage_error_of({"--batch", "3"}), "--batch is not an option"));
+}
+
+TEST(CommandLine, TellsDdpUsersWhatPlaysThePart) {
+  for (const char* option : {"--nodes", "--gpus", "--node_rank", "--master_addr", "--master_port",
+                             "--world-size", "--rank"}) {
+    const std::string message = usage_error_of({option, "1"});
+    EXPECT_TRUE(contains(message, "is not an option: ")) << message;
+    EXPECT_FALSE(contains(message, "'1' was not expected")) << message;
+  }
+  EXPECT_TRUE(contains(usage_error_of({"--replica_batch_size", "1"}), "--batch-size"));
+}
+
+TEST(CommandLine, RefusesStrayWords) {
+  EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5", "y.h5"}), "'y.h5' was not expected"));
+}
+
+TEST(CommandLine, ALoneDashIsAWord) {
+  const OptionTable table{{"json", "", "false", "", ""}};
+  const CommandLine line = parse_command_line("predict", table, {"a", "-", "--json", "-x"}, true);
+  EXPECT_EQ(line.positional, (std::vector<std::string>{"a", "-"}));
+  EXPECT_EQ(line.values.at("json"), "true");
+  ASSERT_EQ(line.faults.size(), 1U);
+  EXPECT_TRUE(contains(line.faults[0], "'-x'"));
+}
+
+TEST(CommandLine, TwoDashesEndTheOptions) {
+  const OptionTable table{{"json", "", "false", "", ""}};
+  const std::vector<std::string> words{"--json", "a", "--", "-x.png", "--no_json", "--"};
+  const CommandLine line = parse_command_line("predict", table, words, true);
+  EXPECT_EQ(line.positional, (std::vector<std::string>{"a", "-x.png", "--no_json", "--"}));
+  EXPECT_EQ(line.values.at("json"), "true");
+  EXPECT_TRUE(line.faults.empty());
+  EXPECT_TRUE(
+      contains(usage_error_of({"--data", "x.h5", "--", "y.h5"}), "'y.h5' was not expected"));
+}
+
+TEST(TrainOptions, NamesAllFaultsAtOnce) {
+  const std::string message = usage_error_of(
+      {"--model", "resnet188", "--lr", "fast", "--epochs", "-1", "--augment", "spin"});
+  EXPECT_TRUE(contains(message, "--data is missing")) << message;
+  EXPECT_TRUE(contains(message, "did you mean resnet18?")) << message;
+  EXPECT_TRUE(contains(message, "--lr: 'fast' is not a number")) << message;
+  EXPECT_TRUE(contains(message, "--epochs: '-1' is not a number from")) << message;
+  EXPECT_TRUE(contains(message, "'spin' is not known")) << message;
+}
+
+TEST(TrainOptions, SayWhereRanksCompute) {
+  const DeviceOptions unset = request_of({}).device;
+  EXPECT_EQ(unset.request.device, comm::DeviceKind::kAuto);
+  EXPECT_EQ(unset.request.backend, comm::Backend::kAuto);
+  EXPECT_TRUE(unset.request.gpu_ids.empty());
+  EXPECT_FALSE(unset.request.share_gpu);
+  EXPECT_EQ(unset.init_timeout_seconds, 60);
+  const DeviceOptions set =
+      request_of({"--device=cuda", "--gpu-ids=1,6,3", "--backend=nccl", "--init-timeout=2.5"})
+          .device;
+  EXPECT_EQ(set.request.device, comm::DeviceKind::kCuda);
+  EXPECT_EQ(set.request.backend, comm::Backend::kNccl);
+  EXPECT_EQ(set.request.gpu_ids, (std::vector<int>{1, 6, 3}));
+  EXPECT_EQ(set.init_timeout_seconds, 2.5);
+  const DeviceOptions shared =
+      request_of({"--share-gpu", "--backend=mpi", "--device=cpu", "--no-share-gpu"}).device;
+  EXPECT_EQ(shared.request.device, comm::DeviceKind::kCpu);
+  EXPECT_EQ(shared.request.backend, comm::Backend::kMpi);
+  EXPECT_FALSE(shared.request.share_gpu);
+  const std::string message = usage_error_of({"--device", "cpu", "--gpu-ids", "0,0"});
+  EXPECT_TRUE(contains(message, "--gpu-ids 0,0 and --device cpu exclude each other")) << message;
+  EXPECT_TRUE(contains(message, "0 is listed twice")) << message;
+}
+
+TEST(TrainOptions, RefusesTrailingTextNanAndOverflow) {
+  for (const char* text : {"1x", "nan", "inf", "1e400", "", "0x10", "1,5", " 1"}) {
+    EXPECT_TRUE(contains(usage_error_of({"--data", "x", "--lr", text}), "--lr: '")) << text;
+  }
+  for (const char* text : {"1.5", "-1", "99999999999999999999", "1e3"}) {
+    EXPECT_TRUE(contains(usage_error_of({"--data", "x", "--batch-size", text}), "--batch-size: '"))
+        << text;
+  }
+}
+
+TEST(TrainOptions, TheStrongerOfTheTwoBatchSizesHolds) {
+  EXPECT_EQ(
+      request_of({"--recipe", TANDEM_RECIPES "/cifar10-simple.conf"}).config.global_batch_size,
+      128U);
+  const auto overridden =
+      request_of({"--recipe", TANDEM_RECIPES "/cifar10-simple.conf", "--batch-size", "16"}).config;
+  EXPECT_EQ(overridden.global_batch_size, 0U);
+  EXPECT_EQ(overridden.batch_size, 16U);
+  EXPECT_TRUE(
+      contains(usage_error_of({"--data", "x", "--batch-size", "1", "--global-batch-size", "2"}),
+               "give one"));
+}
+
+TEST(Resolve, CommandLineBeatsEnvironmentBeatsFileBeatsRecipeBeatsDefault) {
+  const TempDir folder;
+  write_file_atomically(folder / "r.conf", "lr = 1\nseed = 1\nepochs = 1\nmomentum = 0.1\n");
+  write_file_atomically(folder / "c.ini", "lr = 2\nseed = 2\nepochs = 2\n");
+  const Variable seed("TANDEM_SEED", "3");
+  const Variable epochs("TANDEM_EPOCHS", "3");
+  const Options options = resolve(
+      train_option_table(),
+      parse_command_line(
+          "train", train_option_table(),
+          {"--recipe", folder / "r.conf", "--config", folder / "c.ini", "--epochs", "4"}, false));
+  const auto expect = [&](const char* name, const char* text, Origin origin) {
+    EXPECT_EQ(options.text(name), text) << name;
+    EXPECT_EQ(options.value(name).origin, origin) << name;
+  };
+  expect("epochs", "4", Origin::kCommandLine);
+  expect("seed", "3", Origin::kEnvironment);
+  expect("lr", "2", Origin::kConfigFile);
+  expect("momentum", "0.1", Origin::kRecipe);
+  expect("model", "simple", Origin::kDefault);
+}
+
+TEST(Resolve, RefusesAFileThatNamesAnother) {
+  const TempDir folder;
+  write_file_atomically(folder / "r.conf", "recipe = mnist-lenet\n");
+  write_file_atomically(folder / "c.ini", "config = other.ini\n");
+  EXPECT_TRUE(contains(usage_error_of({"--recipe", folder / "r.conf"}), "give --recipe on the"));
+  EXPECT_TRUE(contains(usage_error_of({"--config", folder / "c.ini"}), "give --config on the"));
+}
+
+TEST(Aliases, AreAcceptedOnTheCommandLine) {
+  for (const char* name : {"--all-reduce", "--sum-algorithm", "--sum_algorithm"}) {
+    Options options = resolve_train({name, "two-level"});
+    EXPECT_EQ(options.value("all-reduce").origin, Origin::kCommandLine) << name;
+    EXPECT_EQ(read_train_options(options).config.all_reduce, comm::AllReduceAlgorithm::kTwoLevel);
+  }
+  EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5", "--sum-algorithm"}),
+                       "--sum-algorithm needs a value, NAME"));
+}
+
+TEST(Aliases, AreAcceptedInTheEnvironment) {
+  const Variable old("TANDEM_SUM_ALGORITHM", "two-level");
+  EXPECT_EQ(resolve_train({}).text("all-reduce"), "two-level");
+  EXPECT_EQ(resolve_train({}).value("all-reduce").origin, Origin::kEnvironment);
+  EXPECT_EQ(resolve_train({"--all-reduce", "flat"}).text("all-reduce"), "flat");
+}
+
+TEST(Aliases, AFaultNamesTheVariableThatIsSet) {
+  const Variable old("TANDEM_SUM_ALGORITHM", "tree");
+  EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5"}),
+                       "--all-reduce: 'tree' is not one of flat, two-level (from the environment: "
+                       "TANDEM_SUM_ALGORITHM)"));
+}
+
+TEST(Aliases, AreAcceptedInFilesAndRecipesAndNotWritten) {
+  const TempDir folder;
+  write_file_atomically(folder / "old.conf", "sum-algorithm = two-level\n");
+  for (const char* option : {"--config", "--recipe"}) {
+    const Options options = resolve_train({option, folder / "old.conf"});
+    EXPECT_EQ(options.text("all-reduce"), "two-level") << option;
+    EXPECT_TRUE(contains(to_ini(options), "\nall-reduce = two-level\n"));
+    EXPECT_FALSE(contains(to_ini(options), "sum-algorithm"));
+  }
+}
+
+TEST(Aliases, TwoNamesOfOneOptionAreAFault) {
+  EXPECT_TRUE(contains(
+      usage_error_of({"--data", "x.h5", "--sum-algorithm", "flat", "--all-reduce", "flat"}),
+      "--sum-algorithm and --all-reduce are the same option; give only --all-reduce"));
+  const TempDir folder;
+  write_file_atomically(folder / "c.ini", "all-reduce = flat\nsum-algorithm = flat\n");
+  EXPECT_TRUE(
+      contains(usage_error_of({"--data", "x.h5", "--config", folder / "c.ini"}),
+               "c.ini: all-reduce and sum-algorithm are the same option; give only all-reduce"));
+  const Variable old("TANDEM_SUM_ALGORITHM", "flat");
+  const Variable current("TANDEM_ALL_REDUCE", "flat");
+  EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5"}),
+                       "TANDEM_ALL_REDUCE and TANDEM_SUM_ALGORITHM are the same option; give only "
+                       "TANDEM_ALL_REDUCE"));
+}
+
+TEST(Aliases, ASwitchHasANoFormOfEach) {
+  OptionSpec spec{"quiet", "", "false", "", ""};
+  spec.aliases = {"silent"};
+  const auto value_of = [&](const char* word) {
+    return parse_command_line("train", {spec}, {word}, false).values.at("quiet");
+  };
+  EXPECT_EQ(value_of("--silent"), "true");
+  EXPECT_EQ(value_of("--no-silent"), "false");
+  EXPECT_EQ(value_of("--no-quiet"), "false");
+}
+
+TEST(ConfigFile, RefusesUnknownNamesWithTheNearest) {
+  const TempDir folder;
+  write_file_atomically(folder / "c.ini", "epoch = 3\n");
+  EXPECT_TRUE(contains(usage_error_of({"--config", folder / "c.ini"}), "did you mean --epochs?"));
+}
+
+TEST(ConfigFile, RefusesSections) {
+  const TempDir folder;
+  write_file_atomically(folder / "c.ini", "# sections\n \t[train]\nepochs = 3\n");
+  EXPECT_TRUE(contains(usage_error_of({"--config", folder / "c.ini"}), "line 2 begins a section"));
+}
+
+TEST(ToIni, RepeatsTheRun) {
+  const TempDir folder;
+  Options options = resolve(
+      train_option_table(),
+      parse_command_line("train", train_option_table(),
+                         {"--data", "x.h5", "--recipe", TANDEM_RECIPES "/cifar10-simple.conf",
+                          "--seed", "9", "--run-id", "one"},
+                         false));
+  write_file_atomically(folder / "config.ini", to_ini(options));
+  Options repeated =
+      resolve(train_option_table(), parse_command_line("train", train_option_table(),
+                                                       {"--config", folder / "config.ini"}, false));
+  EXPECT_EQ(to_ini(repeated), to_ini(options));
+  EXPECT_EQ(repeated.text("seed"), "9");
+  EXPECT_EQ(repeated.text("run-id"), "");
+  EXPECT_EQ(read_train_options(repeated).config.global_batch_size, 128U);
+}
+
+TEST(Recipes, AllAreReadable) {
+  for (const char* name : {"mnist-lenet", "cifar10-simple", "cifar10-fast", "cifar10-resnet18"}) {
+    EXPECT_NO_THROW(request_of({"--recipe", std::string(TANDEM_RECIPES "/") + name + ".conf"}))
+        << name;
+  }
+}
+
+TEST(HelpText, FitsItsColumns) {
+  const std::string help = help_text("tandem train", "purpose", train_option_table(), "example");
+  std::size_t start = 0;
+  while (start < help.size()) {
+    const std::size_t end = std::min(help.find('\n', start), help.size());
+    EXPECT_LE(end - start, 100U) << help.substr(start, end - start);
+    start = end + 1;
+  }
+  for (const OptionSpec& spec : train_option_table()) EXPECT_TRUE(contains(help, spec.name));
+}
+
+}  // namespace
+}  // namespace tandem::app
