@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Prints the COUNT sources of src/ that the newest commits changed, or whose headers they changed, newest first, by the
-dependencies that a Ninja build has recorded.
+"""Prints the COUNT sources of src/ that the newest commits changed, directly or through a header, newest first. The
+dependencies on headers are those that a Ninja build has recorded.
 
     recent_sources.py BUILD COUNT"""
 
@@ -15,16 +15,14 @@ def lines_of(*command):
 
 
 def users_of_files(build):
-    """{file: sources that depend on it}, paths relative to the current folder."""
-    users, source = {}, None
-    for line in lines_of("ninja", "-C", build, "-t", "deps"):
-        if not line.startswith(" "):
-            source = None
-            continue
-        path = os.path.relpath(pathlib.Path(build, line.strip()).resolve())
-        source = source or path  # a compiler names the source first
-        if source.startswith("src/"):
-            users.setdefault(path, []).append(source)
+    """{file: sources that depend on it}, paths relative to the current folder. An object of a unity build has several
+    sources."""
+    users = {}
+    for block in "\n".join(lines_of("ninja", "-C", build, "-t", "deps")).split("\n\n"):
+        paths = [os.path.relpath(pathlib.Path(build, line.strip()).resolve()) for line in block.splitlines()[1:]]
+        sources = [path for path in paths if path.startswith("src/") and path.endswith(".cpp")]
+        for path in paths:
+            users.setdefault(path, []).extend(sources)
     return users
 
 

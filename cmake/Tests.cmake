@@ -2,8 +2,8 @@
 #
 #   tandem_add_unit_test(NAME SOURCES … LINKS … [WITH_TORCH])            label unit, needs no launcher
 #   tandem_add_mpi_test(NAME SOURCES … LINKS … RANKS 1 2 3 4 [WITH_TORCH] [ONLY SUITE=RANKS …])
-#                                                            label mpi, one entry for each number of ranks; ONLY names the
-#                                                            suites that do not run at each, and the ranks at which they do
+#                                                            label mpi, one entry for each number of ranks; ONLY names
+#                                                            suites that run only at the given numbers of ranks
 #   tandem_add_gpu_test(NAME)                                            label gpu: an MPI test on real GPUs, a rank on each
 #   tandem_add_program_test(LABEL NAME [PYTHON python] [WITH_TORCH])     NAME_test.py, which drives bin/tandem
 #
@@ -93,7 +93,7 @@ function(tandem_add_mpi_test name)
   tandem_add_test_program(${name} ${torch} SOURCES ${ARG_SOURCES} LINKS ${ARG_LINKS})
   target_link_libraries(${name} PUBLIC tandem_mpi_main)
   foreach(ranks ${ARG_RANKS})
-    # SUITE=12: at 1 and 2 ranks.
+    # SUITE=12: the suite runs only at 1 and at 2 ranks.
     set(left_out ${ARG_ONLY})
     list(FILTER left_out EXCLUDE REGEX "=.*${ranks}")
     list(TRANSFORM left_out REPLACE "=.*" ".*")
@@ -131,6 +131,7 @@ endfunction()
 
 # The small data set that all of these use; a fixture of ctest.
 set(TANDEM_PROGRAM_DATA ${PROJECT_BINARY_DIR}/tests/synthetic.h5)
+# ctest starts tests of a higher COST first, also where it has never run them: long ones at the end leave processors idle.
 function(tandem_add_program_test label name)
   cmake_parse_arguments(ARG "WITH_TORCH" "PYTHON" "" ${ARGN})
   if(NOT ARG_PYTHON)
@@ -144,7 +145,7 @@ function(tandem_add_program_test label name)
   string(JOIN " " unshare ${TANDEM_UNSHARE})
   add_test(NAME ${label}.${name} COMMAND ${ARG_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
   set_tests_properties(${label}.${name} PROPERTIES
-    LABELS "${labels}" TIMEOUT 400 FIXTURES_REQUIRED program_data
+    LABELS "${labels}" TIMEOUT 400 FIXTURES_REQUIRED program_data COST 10
     ENVIRONMENT "${TANDEM_TEST_ENVIRONMENT};PYTHONPATH=${PROJECT_SOURCE_DIR}/tests/support;TANDEM_TEST_PROGRAM=$<TARGET_FILE:tandem>;TANDEM_TEST_KEPT_RANKS=$<TARGET_FILE:kept_ranks>;TANDEM_TEST_MPIRUN=${mpirun};TANDEM_TEST_DATA=${TANDEM_PROGRAM_DATA};TANDEM_TEST_UNSHARE=${unshare}")
 endfunction()
 

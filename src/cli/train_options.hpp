@@ -40,7 +40,6 @@ struct TrainReporting {
   bool views = false;                       // test-time augmentation in the last evaluation
 };
 
-// When to save and compare the state, and when to stop.
 struct TrainRequest {
   train::TrainConfig config;
   DeviceOptions device;
@@ -48,7 +47,7 @@ struct TrainRequest {
   train::CheckpointPolicy checkpoint_policy;
 };
 
-// Their faults are those of `options`.
+// They add faults to `options`.
 void read_reporting(Options& options, TrainReporting& reporting);
 void read_checkpoint_policy(Options& options, train::CheckpointPolicy& checkpoint_policy);
 // Reads every option; throws UsageError with all faults.

@@ -116,7 +116,7 @@ GpuView look_for_gpus(int needed_version) {
   // Any driver of the same major version serves (CUDA's minor version compatibility).
   if (view.driver_version > 0 && view.driver_version < needed_version / 1000 * 1000) {
     return without(view, GpuView::State::kUnusable,
-                   "the CUDA driver is too old: it knows CUDA " +
+                   "the CUDA driver is too old: it supports CUDA " +
                        cuda_version_text(view.driver_version) + ", this program needs " +
                        cuda_version_text(needed_version));
   }

@@ -14,7 +14,7 @@ namespace tandem::comm {
 
 class HeartbeatRelay {
  public:
-  using Message = std::vector<std::uint8_t>;  // so small that MPI sends it at once, some kB
+  using Message = std::vector<std::uint8_t>;  // a few kB: MPI sends it at once
 
   // Collective. Members represent the ranks of their host; there must be at least one.
   HeartbeatRelay(MpiCommunicator& world, bool is_member);

@@ -90,7 +90,7 @@ void MpiCommunicator::do_gather(const void* mine, void* all,
     offsets.push_back(static_cast<int>(offset));
     offset += each;
     if (offset > std::numeric_limits<int>::max()) {
-      throw InternalError("more than 2 GiB were gathered");
+      throw InternalError("gather: more than 2 GiB, the most that MPI_Gatherv's int counts hold");
     }
   }
   TANDEM_MPI(MPI_Gatherv(mine, counts[static_cast<std::size_t>(rank())], MPI_BYTE, all,

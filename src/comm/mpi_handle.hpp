@@ -10,8 +10,8 @@
 
 namespace tandem::comm {
 
-// Freeing is collective. A rank on its way out of an error must not wait for ranks that know
-// nothing of it; main() then ends the job, and MPI_Finalize or MPI_Abort cleans up.
+// Freeing is collective. A rank on its way out of an error must not wait for ranks that have none.
+// Its caller then ends the job, and MPI_Finalize or MPI_Abort cleans up.
 inline bool freeing_could_hang() { return std::uncaught_exceptions() > 0; }
 
 struct MpiCommunicator::Handle {

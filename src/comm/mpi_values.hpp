@@ -71,7 +71,7 @@ void for_each_piece(Buffer values, std::size_t piece, const Work& work) {
     work(static_cast<void*>(first + done * bytes_of_type(values.type)), static_cast<int>(now));
   }
 }
-// The same of their bytes.
+// The same for the bytes of `values`.
 template <typename Work>
 void for_each_piece_of_bytes(Buffer values, std::size_t piece, const Work& work) {
   for_each_piece(Buffer(values.data, values.bytes(), DataType::kByte), piece, work);
@@ -82,7 +82,7 @@ class MpiRequest final : public Request {
   explicit MpiRequest(std::vector<MPI_Request> requests) : requests_(std::move(requests)) {}
   ~MpiRequest() override {
     if (freeing_could_hang()) return;
-    // A destructor must not throw; MPI says the rest at the next call.
+    // A destructor must not throw; MPI reports the error at its next call.
     MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   }
   void wait() override {

@@ -15,7 +15,7 @@ class Pipeline::InFlight final : public Request {
     try {
       wait();
     } catch (const std::exception&) {
-      // A destructor must not throw; MPI says at the next call what is wrong.
+      // A destructor must not throw; MPI reports the error at its next call.
     }
   }
   void wait() override {

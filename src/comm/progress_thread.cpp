@@ -8,7 +8,7 @@
 namespace tandem::comm {
 namespace {
 
-// In this time 10 Gbit/s bring 250 KB, less than a socket buffers; calling more often would cost
+// In this time 10 Gbit/s bring 250 kB, less than a socket buffers; calling more often would cost
 // the computing thread, with which the core is shared, more than a few percent.
 constexpr std::chrono::microseconds kBetweenCalls{200};
 

@@ -115,7 +115,7 @@ std::size_t parse_size(const std::string& text, const std::string& what) {
 Command bench_command() {
   return {"bench",
           "FORM [options] [-- options of train]",
-          "measure a training step, the sum over all ranks, the batch loader, or time to accuracy",
+          "measure a training step, the all-reduce, the batch loader, or time to accuracy",
           "mpirun -np 2 --bind-to none tandem bench allreduce --max-bytes 256K",
           options_of_all_forms(),
           nullptr,

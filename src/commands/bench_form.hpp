@@ -1,5 +1,5 @@
 // The forms of `tandem bench`, one measurement each. A new form is a file and a row in
-// command_bench.cpp. Main thread. Throws as Command's functions do.
+// bench.cpp. Main thread. Throws as Command's functions do.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// The commands of the program. main() runs one of them and turns the errors that it throws
-// (core/error.hpp) into a message and an exit code.
+// The commands of the program. run() (run.hpp) calls one of them and turns the errors that it
+// throws (core/error.hpp) into a message and an exit code.
 #pragma once
 
 #include <string>

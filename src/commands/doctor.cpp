@@ -50,10 +50,9 @@ std::string describe_end_of(const Examination& examination, const std::vector<Fi
 }
 
 Json to_json(const Finding& finding) {
-  return {{"code", finding.code},
-          {"severity", finding.is_error() ? "error" : "warning"},
-          {"what", finding.what},
-          {"cure", finding.fix},
+  return {{"code", finding.code},  {"severity", finding.is_error() ? "error" : "warning"},
+          {"what", finding.what},  {"fix", finding.fix},
+          {"cure", finding.fix},  // the earlier name
           {"ranks", finding.ranks}};
 }
 
@@ -68,7 +67,7 @@ ExitCode print_examination(const Examination& examination, bool json) {
     print_line(object.dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {
     for (const Finding& finding : findings) {
-      print_line(finding.code + " " + finding.what + "\n     cure: " + finding.fix);
+      print_line(finding.code + " " + finding.what + "\n     fix: " + finding.fix);
     }
     print_line(describe_end_of(examination, findings));
   }
@@ -114,7 +113,7 @@ int run_lone_doctor(const Arguments& arguments) {
 Command doctor_command() {
   return {"doctor",
           "[--data FILE.h5] [options]",
-          "what is wrong with ranks, hosts, GPUs, memory, network and data, and the cure",
+          "check ranks, hosts, GPUs, memory, network and data; print a fix for each fault",
           "mpirun -np 2 --bind-to none tandem doctor --data synthetic.h5",
           {{"data", "FILE.h5", "", "packed data set that all hosts should have alike", "input"},
            {"stall-warn", "S", "30", "warn of a rank that hangs for S seconds; 0: never",

@@ -1,4 +1,4 @@
-// tandem emit: the line or the job script that starts a training run on given nodes.
+// tandem emit: the line or the job script that starts a training run on given hosts.
 #include <algorithm>
 #include <filesystem>
 #include <regex>
@@ -35,8 +35,8 @@ std::string read_form(Options& options) {
 // A description of the program, made from the table of --help; "" for other forms.
 std::string describe_program(const std::string& form) {
   if (form == "man") return man_page(all_commands());
-  if (form == "bash-completion") return bash_completion(all_commands());
-  return form == "zsh-completion" ? zsh_completion(all_commands()) : "";
+  if (form == "bash-completion") return bash_completion();
+  return form == "zsh-completion" ? zsh_completion() : "";
 }
 
 // A host that begins with '-' would be an option to mpirun or ssh.

@@ -50,10 +50,10 @@ comm::GpuDecision decide(const std::vector<comm::RankGpus>& gpus) {
   }
 }
 
-// "knows CUDA 12.4", and why it shows no GPU, if so.
+// "supports CUDA 12.4", and why it shows no GPU, if so.
 std::string describe_driver(const comm::GpuView& view) {
   if (view.driver_version == 0) return view.reason;
-  return "knows CUDA " + comm::cuda_version_text(view.driver_version) +
+  return "supports CUDA " + comm::cuda_version_text(view.driver_version) +
          (view.reason.empty() ? "" : "; " + view.reason);
 }
 

@@ -29,7 +29,7 @@ constexpr std::pair<const char*, const char*> kVariables[] = {
      "line, stronger than --config, a recipe and the default"},
     {"OMP_NUM_THREADS", "threads per rank where --threads is 0"},
     {"CUDA_VISIBLE_DEVICES", "which GPUs a rank sees"},
-    {"NO_COLOR", "where it is not empty, the progress line has no colours"},
+    {"NO_COLOR", "where it is not empty, the progress line has no colors"},
     {"TERM", "where it is dumb or absent, no line is redrawn"},
 };
 

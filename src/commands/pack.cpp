@@ -43,7 +43,7 @@ data::PackRequest read_request(Options& options) {
   });
   request.channels = static_cast<int>(options.count("channels", 0, 3));
   if (request.channels == 2)
-    options.add_fault("--channels: is 2, 1 (grey) or 3 (colour) is expected");
+    options.add_fault("--channels: is 2, 1 (gray) or 3 (color) is expected");
   request.images = options.count("images", 1, data::kMaxImages);
   request.seed = options.count("seed", 0, std::uint64_t{1} << 62);
   const bool is_synthetic = request.input == "synthetic" || request.format == "synthetic";
@@ -87,7 +87,7 @@ Command pack_command() {
        {"name", "NAME", "", "of the data set, such as fashion-mnist", "input"},
        {"classes", "FILE", "", "names of the classes, one a line", "input"},
        {"size", "HxW", "", "of pictures, which are resized to it", "input"},
-       {"channels", "N", "0", "of pictures: 1 grey, 3 colour; 0: as they are", "input"},
+       {"channels", "N", "0", "of pictures: 1 gray, 3 color; 0: as they are", "input"},
        {"test-split", "X", "0", "share of each class for testing; 0: there is a test set", "input"},
        {"images", "N", default_images, "training images of the built-in set", "input"},
        {"seed", "N", "0", "of the built-in set and of the test split", "input"},

@@ -1,4 +1,4 @@
-// The command table's front, and the only place where errors become messages and exit codes.
+// Finds and runs a command. The only place that turns errors into messages and exit codes.
 #include "run.hpp"
 
 #include <algorithm>
@@ -10,6 +10,7 @@
 
 #include "cli/stall_options.hpp"
 #include "diagnose/doctor_judge.hpp"
+#include "self_description.hpp"
 #include "session/cuda_build.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/gpu_libraries.hpp"
@@ -67,12 +68,13 @@ int run_together(const Command& command, Job& job, const Arguments& arguments) {
   }
 }
 
-// One command of a process that has started MPI. `supervision` is made here.
+// Runs one command in a process that has started MPI. Creates `supervision`, which takes over from
+// `start_up`.
 int run_as_rank(const Command& command, const Arguments& arguments, const comm::Runtime& runtime,
-                comm::StallLimits limits, std::optional<Supervision>& supervision) {
+                comm::StallLimits limits, std::optional<StartUpWatch>& start_up,
+                std::optional<Supervision>& supervision) {
   const int rank = runtime.rank();
   try {
-    std::optional<StartUpWatch> start_up(limits);
     Job job(supervision, limits);
     start_up.reset();
     const int code = run_together(command, job, arguments);
@@ -98,25 +100,30 @@ int run_with_mpi(const Command& command, const Arguments& arguments,
   const comm::StallLimits limits = early_stall_limits(arguments);
   std::optional<StartUpWatch> start_up(limits);
   const comm::Runtime runtime;
-  start_up.reset();
-  return run_as_rank(command, arguments, runtime, limits, supervision);
+  return run_as_rank(command, arguments, runtime, limits, start_up, supervision);
 }
 
 using RunInJob = std::function<int(const Command&, const Arguments&)>;
 
 int run_line(const Arguments& arguments, const RunInJob& run_in_job) {
-  const bool speaks = comm::launcher_rank() == 0;  // without MPI only one process works and prints
+  const bool prints = comm::launcher_rank() == 0;  // without MPI only one process works and prints
   try {
     const std::string first = arguments.empty() ? "--help" : arguments.front();
     if (first == "--help" || first == "-h" || first == "help") {
-      if (speaks) print_line(overview());
+      if (prints) print_line(overview());
       return static_cast<int>(arguments.empty() ? ExitCode::kUsage : ExitCode::kDone);
     }
     if (first == "--version") {
-      if (speaks)
+      if (prints)
         print_line("tandem " + version() + " (" + source_version() + ", " + build_summary() +
                    ", libtorch " + libtorch_of_build() +
                    ", GPU libraries: " + comm::describe_gpu_libraries() + ")");
+      return 0;
+    }
+    if (first == "__complete") {
+      for (const Candidate& each :
+           complete(all_commands(), {arguments.begin() + 1, arguments.end()}))
+        print_bytes(each.word + "\t" + each.help + "\n");
       return 0;
     }
     const Command command = find_command(first);
@@ -124,17 +131,17 @@ int run_line(const Arguments& arguments, const RunInJob& run_in_job) {
     const std::array<std::string, 2> help{"--help", "-h"};
     const auto options_end = std::find(rest.begin(), rest.end(), "--");
     if (std::find_first_of(rest.begin(), options_end, help.begin(), help.end()) != options_end) {
-      if (speaks) print_line(help_of(command));
+      if (prints) print_line(help_of(command));
       return 0;
     }
     if (command.run_in_job != nullptr && is_started_without_pmi()) {
       if (command.run_lone != nullptr) return command.run_lone(rest);
-      if (speaks) print_warning(lone_ranks(launched_ranks(), 0).text());
+      if (prints) print_warning(lone_ranks(launched_ranks(), 0).text());
     }
     if (command.run_in_job != nullptr) return run_in_job(command, rest);
-    return speaks ? command.run_alone(rest) : 0;
+    return prints ? command.run_alone(rest) : 0;
   } catch (const std::exception& error) {
-    if (speaks) print_error(message_of(error));
+    if (prints) print_error(message_of(error));
     return static_cast<int>(code_of(error));
   }
 }
@@ -152,8 +159,10 @@ int run(const Arguments& arguments) {
 
 int run(const Arguments& arguments, const comm::Runtime& runtime) {
   return run_line(arguments, [&](const Command& command, const Arguments& words) {
+    const comm::StallLimits limits = early_stall_limits(words);
     std::optional<Supervision> supervision;
-    return run_as_rank(command, words, runtime, early_stall_limits(words), supervision);
+    std::optional<StartUpWatch> start_up(limits);
+    return run_as_rank(command, words, runtime, limits, start_up, supervision);
   });
 }
 

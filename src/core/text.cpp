@@ -11,7 +11,7 @@
 namespace tandem {
 namespace {
 
-// A mark that reorders a line for whoever reads it, at the begin of a text.
+// A Unicode mark at the start of a text that reorders the displayed line.
 struct Mark {
   unsigned code = 0;
   std::size_t bytes = 0;  // 0: there is none

@@ -27,7 +27,7 @@ class ByteStream {
   virtual std::string where() const = 0;
 };
 
-// The little-endian value of `count` bytes at `at`, which must exist; at most eight.
+// The little-endian value of the `count` (at most 8) bytes at `at`. They must exist.
 inline std::uint64_t little_endian(std::string_view bytes, std::size_t at, std::size_t count) {
   std::uint64_t value = 0;
   for (std::size_t i = count; i > 0; --i) {

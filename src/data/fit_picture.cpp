@@ -147,7 +147,7 @@ Picture resize(Picture picture, int height, int width) {
 void require_picture_channels(int channels) {
   if (channels == 1 || channels == 3) return;
   throw UsageError("images of " + std::to_string(channels) +
-                   " channels cannot be made of PNG and JPEG files, 1 (grey) or 3 (colour) is "
+                   " channels cannot be made of PNG and JPEG files, 1 (gray) or 3 (color) is "
                    "expected");
 }
 

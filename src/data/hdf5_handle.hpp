@@ -53,8 +53,8 @@ class Hdf5Silence {
 // The innermost message of the library's last error: "file signature not found".
 std::string hdf5_reason();
 
-// A driver's class without functions, whatever the version of HDF5: 1.13 moved the declarations and
-// added two fields. `value`: its own, of the 256 to 511 that HDF5 leaves to tests and own use.
+// A driver class without functions, for every version of HDF5: 1.13 moved the declarations and
+// added two fields. `value`: unique, from the 256 to 511 that HDF5 reserves for private use.
 inline H5FD_class_t make_driver_class(const char* name, [[maybe_unused]] int value) {
   H5FD_class_t driver{};
 #if H5_VERSION_GE(1, 13, 0)

@@ -44,7 +44,7 @@ struct Reading {
 
 // libjpeg warns and makes up pixels where data is damaged or missing.
 void judge_message(j_common_ptr info, int level) {
-  if (level >= 0) return;  // of interest to whoever debugs a decoder
+  if (level >= 0) return;  // a trace message of the decoder
   switch (info->err->msg_code) {
     // Strange, but every pixel is there.
     case JWRN_ADOBE_XFORM:
@@ -146,7 +146,7 @@ class JpegDecoder : public PictureDecoder {
     require_possible();
     const int channels = reading_.info.num_components;
     if (channels != 1 && channels != 3 && channels != 4) {
-      throw_damaged(where_, "JPEG", "its number of colour components is not 1, 3 or 4");
+      throw_damaged(where_, "JPEG", "its number of color components is not 1, 3 or 4");
     }
     reading_.info.out_color_space = channels == 1   ? JCS_GRAYSCALE
                                     : channels == 3 ? JCS_RGB

@@ -74,7 +74,7 @@ void judge_gpus(const Facts& facts, const std::vector<std::string>& warnings, Fi
   const RankFacts& one = first_of(facts, silent);
   findings.push_back(
       {"W111",
-       "NVML tells " + name_ranks(silent) + " on " + one.host + " nothing: " + one.nvml_error,
+       "NVML reports nothing to " + name_ranks(silent) + " on " + one.host + ": " + one.nvml_error,
        "metrics of GPUs will be missing there; give a container the driver's tools "
        "(NVIDIA_DRIVER_CAPABILITIES=compute,utility)",
        silent});
@@ -111,12 +111,12 @@ void judge_data(const Facts& facts, Findings& findings) {
 }  // namespace
 
 Finding lone_ranks(int launched, int rank) {
-  return {"E101",
-          "the launcher started " + std::to_string(launched) +
-              " processes that know nothing of each other",
-          "under Slurm use srun --mpi=pmix (srun --mpi=list shows what there is), or the mpirun of "
-          "the MPI that tandem was built with",
-          {rank}};
+  return {
+      "E101",
+      "the launcher started " + std::to_string(launched) + " processes that are not in one MPI job",
+      "under Slurm use srun --mpi=pmix (srun --mpi=list shows what there is), or the mpirun of "
+      "the MPI that tandem was built with",
+      {rank}};
 }
 
 std::vector<Finding> judge(const std::vector<RankFacts>& facts, const Measurements& measurements) {

@@ -1,4 +1,4 @@
-// In place of src/session/engine_library.cpp: a program that has the engine in it.
+// Replaces src/session/engine_library.cpp in a program that links the engine statically.
 #include "session/engine.hpp"
 
 namespace tandem::app {

@@ -17,10 +17,10 @@ GradientTransport::GradientTransport(Job& job, comm::Collectives* device,
   const bool on_cpu = device == nullptr && arena.device().is_cpu();
   comm::agree(job.world, job.topology.host, [&] {
     if (on_cpu || algorithm_ == comm::AllReduceAlgorithm::kFlat) return;
-    throw UsageError("--all-reduce two-level: is for ranks on CPUs; NCCL knows of hosts by itself");
+    throw UsageError("--all-reduce two-level: is for ranks on CPUs; NCCL detects hosts by itself");
   });
   if (device == nullptr) {
-    // Without a device one rank may compute on a GPU, whose gradients stay there.
+    // A single rank needs no `device`. If it computes on a GPU, its gradients stay there.
     comm::AllReduce made = comm::make_all_reduce(
         job.world, job.node, on_cpu ? arena.gradients() : Span<float>(), {algorithm_, as_bf16_});
     all_reduce_ = std::move(made.collectives);

@@ -30,7 +30,7 @@ class GradientTransport {
   bool as_bf16_ = false;
   const comm::AllReduceAlgorithm algorithm_;
   comm::Collectives* const device_;
-  std::unique_ptr<comm::Collectives> all_reduce_;  // null: that of the device
+  std::unique_ptr<comm::Collectives> all_reduce_;  // null: device_ is used
 };
 
 }  // namespace tandem::app

@@ -20,8 +20,8 @@ struct PlannedRun {
   std::string algorithm;      // of sums: "flat", "two-level"
 };
 
-// Collective. Measures with `context`, whose batches give train::kForecastSteps steps, and prints
-// on rank 0.
+// Collective. Measures with `context` and prints on rank 0. The batches of `context` must last for
+// train::kForecastSteps steps.
 void print_plan(Job& job, const PlannedRun& run, const train::ForecastContext& context, bool json);
 
 // Images of `steps` steps; the last one of an epoch may be short.

@@ -198,8 +198,6 @@ std::optional<Json> summary_if_complete(Job& job, const RunStart& start,
   return summary;
 }
 
-// Moves the checkpoints first. If the process is killed here, the run resumes from the newest one
-// left, and nothing up to its step was moved.
 void owe_last_evaluation(Job& job, RunStart& start, const train::TrainConfig& config,
                          std::uint64_t total_steps, bool views) {
   const bool is_at_its_end = start.resumes && start.state.step >= total_steps;
@@ -211,6 +209,8 @@ void owe_last_evaluation(Job& job, RunStart& start, const train::TrainConfig& co
   start.state.evaluation_due = due != 0;
 }
 
+// Moves the checkpoints first. If the process is killed here, the run resumes from the newest one
+// left, and nothing up to its step was moved.
 metrics::RunFolder open_folder(RunStart& start) {
   if (!start.folder) return metrics::RunFolder::create(start.runs_dir, start.run_id, start.lock);
   start.folder->require_held();

@@ -41,7 +41,7 @@ struct SumTask {
   Touch touch;              // called as it advances
 };
 
-// Collective. Sums in turn with `world`, whose all-reduce is MPI_Allreduce.
+// Collective. Measures all-reduces of `ours` and of `world` (MPI_Allreduce) in turn.
 SumTiming time_sums(comm::Communicator& world, comm::Collectives& ours, const SumTask& task);
 
 }  // namespace tandem::app

@@ -1,6 +1,5 @@
 // The engine of tandem bench step: the time of each part of a training step, on noise in memory.
 #include <algorithm>
-#include <memory>
 
 #include "compute.hpp"
 #include "entry.hpp"

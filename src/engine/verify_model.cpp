@@ -8,7 +8,6 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/print.hpp"
-#include "tandem/core/text.hpp"
 #include "tandem/train/checkpoint_store.hpp"
 
 namespace tandem::app {

@@ -46,7 +46,7 @@ std::unique_ptr<Nvml> Nvml::open(const std::string& pci_bus_id, const char* libr
   if (!nvml->is_started_) return refuse("nvmlInit answers " + std::to_string(started));
   const Code found = nvml->device_by_bus_id_(pci_bus_id.c_str(), &nvml->device_);
   if (found == kSuccess) return nvml;
-  return refuse("it knows no GPU " + pci_bus_id + " (answer " + std::to_string(found) + ")");
+  return refuse("it lists no GPU " + pci_bus_id + " (answer " + std::to_string(found) + ")");
 }
 
 Nvml::~Nvml() {

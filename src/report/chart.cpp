@@ -117,7 +117,7 @@ Html name_curves(const std::vector<Curve>& curves) {
   return element("ul", {{"class", "key"}}, names);
 }
 
-// For who cannot see the drawing.
+// For screen readers.
 std::string describe(const Chart& chart, const Extent& extent) {
   return chart.title + ": from " + format_value(extent.low_y, chart.unit) + " to " +
          format_value(extent.high_y, chart.unit) + " over " +

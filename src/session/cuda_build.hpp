@@ -6,7 +6,7 @@
 
 namespace tandem::app {
 
-// The oldest version of CUDA that a driver must know for it, as CUDA counts (13000 is 13.0);
+// The oldest version of CUDA that a driver must support for it, as CUDA counts (13000 is 13.0);
 // 0: built without CUDA.
 int cuda_of_build();
 

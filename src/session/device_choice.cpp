@@ -5,7 +5,6 @@
 
 #include "cuda_build.hpp"
 #include "tandem/comm/agree.hpp"
-#include "tandem/core/error.hpp"
 #include "tandem/core/json.hpp"
 
 namespace tandem::comm {

@@ -90,7 +90,7 @@ Options watched(Job& job, Options options) {
 
 }  // namespace
 
-// Compares the versions before any other message, because other versions may use other messages.
+// Compares the versions before ranks share a table, which another version may lay out differently.
 Job::Job(std::optional<Supervision>& watch, comm::StallLimits limits) : watch_(watch) {
   const std::string versions = describe_versions();
   const std::uint64_t mine = hash64(versions.data(), versions.size());

@@ -1,5 +1,5 @@
 // Detects hangs from the ranks' first agreement to the end of their processes. Owns the table of
-// the ranks' progress and the watchdog thread that ends the job if a rank hangs. main() makes one
+// the ranks' progress and the watchdog thread that ends the job if a rank hangs. run() makes one
 // for every command that runs in a job and keeps it until MPI has ended. Main thread only.
 #pragma once
 

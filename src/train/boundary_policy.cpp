@@ -36,7 +36,7 @@ bool BoundaryPolicy::must_stop_within(double seconds) {
 
 Boundary BoundaryPolicy::decide_alone(std::uint64_t step, bool evaluated) {
   static_assert(Boundary::kGoOn < Boundary::kSave && Boundary::kSave < Boundary::kSaveAndStop,
-                "the highest wish of any rank counts");
+                "the highest request of any rank counts");
   if (must_stop_within(0)) return Boundary::kSaveAndStop;
   return comm_.rank() == 0 && is_save_due(step, evaluated) ? Boundary::kSave : Boundary::kGoOn;
 }

@@ -139,7 +139,8 @@ double measure_agreement(comm::Communicator& world) {
   return median_of(std::move(seconds));
 }
 
-// With the forecast's own exchange, which sums nothing and notes when each bucket is complete.
+// Measures with an exchange of its own, which records when each bucket is complete and makes no
+// all-reduce.
 void forecast_buckets(const ForecastContext& context, Forecast& forecast) {
   ParameterArena& arena = context.step.arena;
   BucketTimeline times(context.world.rank(), context.world.size());

@@ -1,5 +1,5 @@
-// A Request whose result is then copied to the tensor where it belongs. Threads and errors as those
-// of the request and of libtorch.
+// A Request that copies its result to another tensor on completion. Threads and errors as those of
+// the request and of libtorch.
 #pragma once
 
 #include <memory>
@@ -19,7 +19,7 @@ class RequestWithCopy final : public comm::Request {
     try {
       copy();
     } catch (const c10::Error&) {
-      // A destructor must not throw; CUDA says at the next call what is wrong with the device.
+      // A destructor must not throw; CUDA reports the error at its next call.
     }
   }
   RequestWithCopy(const RequestWithCopy&) = delete;

@@ -98,7 +98,7 @@ void StepRunner::forward_backward(const TensorBatch& batch, Stopwatch& watch,
   context_.backend.count(batch, loss, logits);
 }
 
-// Waits for the device if the settings ask for it here.
+// Waits for the device if settings_.wait is `least` or more.
 void StepRunner::finish_phase(StepSettings::Wait least) const {
   if (settings_.wait >= least) on_host(context_.arena.flat_values().slice(0, 0, 1));
 }

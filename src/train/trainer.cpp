@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <optional>
 #include <string>
 #include <utility>
 
@@ -103,7 +102,7 @@ TrainingState Trainer::gather_state() {
   return state;
 }
 
-// What follows a step belongs to it.
+// A phase between two steps counts as part of the first one.
 void Trainer::enter(comm::Phase phase) {
   if (context_.progress != nullptr) context_.progress->report(state_.step, phase);
 }

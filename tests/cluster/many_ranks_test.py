@@ -52,8 +52,8 @@ class ManyRanks(TandemTest):
         return [line["loss"] for line in lines if line["event"] == "step"][:STEPS]
 
     def test_64_ranks_train_as_2_do_in_as_much_memory_each(self):
-        """Memory without checkpoints, of which rank 0 keeps a copy, and of so few images that it hardly matters that they are
-        counted for the rank that reads them. With 64 ranks an epoch is longer than the run."""
+        """Without checkpoints, because rank 0 keeps a copy of each. With few images, because their memory counts for the rank
+        that reads them. With 64 ranks an epoch is longer than the run."""
         data = self.folder / "data.h5"
         subprocess.run([PROGRAM, "pack", "--input", "synthetic", "--images", str(64 * (STEPS + 6)), "--output", data],
                        check=True, stdout=subprocess.DEVNULL)

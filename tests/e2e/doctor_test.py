@@ -37,7 +37,8 @@ class Doctor(TandemTest):
         lines = self.run_command(command, code, environment).stdout.splitlines()
         for finding in found.values():
             place = lines.index(f"{finding['code']} {finding['what']}")
-            self.assertEqual(lines[place + 1], f"     cure: {finding['cure']}")
+            self.assertEqual(lines[place + 1], f"     fix: {finding['fix']}")
+            self.assertEqual(finding["cure"], finding["fix"])
             self.assertEqual(finding["severity"] == "error", finding["code"].startswith("E"))
         self.assertEqual(code, 78 if any(each.startswith("E") for each in found) else 0)
         return found
@@ -87,7 +88,7 @@ class Doctor(TandemTest):
         first = {**step, "SLURM_PROCID": "0"}
         finding = self.assert_finds("E101", [PROGRAM, "doctor"], 78, [0], first)
         self.assertIn("started 4 processes", finding["what"])
-        self.assertIn("--mpi=pmix", finding["cure"])
+        self.assertIn("--mpi=pmix", finding["fix"])
         silent = self.tandem("doctor", code=78, environment={**step, "SLURM_PROCID": "1"})
         self.assertEqual(silent.stdout + silent.stderr, "")
         done = self.tandem("train", "--data", DATA, "--print-config", environment=first)
@@ -101,7 +102,7 @@ class Doctor(TandemTest):
     def test_one_processor_of_many(self):
         if len(os.sched_getaffinity(0)) > 1:
             finding = self.assert_finds("W150", ["taskset", "--cpu-list", "0", *self.doctor(1)], 0, [0])
-            self.assertIn("--bind-to none", finding["cure"])
+            self.assertIn("--bind-to none", finding["fix"])
 
     def test_more_threads_than_processors(self):
         finding = self.assert_finds("W151", self.doctor(2), 0, [0, 1], {"OMP_NUM_THREADS": "512"})
@@ -162,7 +163,7 @@ class Doctor(TandemTest):
     def test_small_shared_memory(self):
         small = [*UNSHARE, "bash", "-c", 'mount -t tmpfs -o size=4m tmpfs /dev/shm && exec "$@"', "bash"]
         finding = self.assert_finds("W180", [*small, *self.doctor(2)], 0, [0, 1])
-        self.assertIn("--shm-size", finding["cure"])
+        self.assertIn("--shm-size", finding["fix"])
         self.assertNotIn("W180", self.found([*small, *self.doctor(1)]), "one rank sends nothing there")
 
     def test_memory_that_killed_jobs_have_left(self):
@@ -171,15 +172,15 @@ class Doctor(TandemTest):
             return [*UNSHARE, "bash", "-c", script, "bash", *self.doctor(2)]
         finding = self.found(left("true"), stale=True)["W183"]
         self.assertEqual(finding["ranks"], [0])
-        command = finding["cure"].split(": ")[1]
+        command = finding["fix"].split(": ")[1]
         self.assertEqual(command, "rm /dev/shm/vader_segment.h.0.aa.*")
         cured = self.run_command(left(f"{command} && ls /dev/shm | wc -l"), 0, {})
         self.assertEqual(cured.stdout.splitlines()[-1], "0")
 
     def test_memory_of_others_that_may_not_be_read(self):
         finding = self.assert_finds("W181", [*WITHOUT_CMA, *self.doctor(2)], 0, [0, 1])
-        cure = re.search(r"set (\w+)=(\w+)", finding["cure"])
-        self.assertNotIn("W181", self.found([*WITHOUT_CMA, *self.doctor(2)], environment={cure[1]: cure[2]}))
+        fix = re.search(r"set (\w+)=(\w+)", finding["fix"])
+        self.assertNotIn("W181", self.found([*WITHOUT_CMA, *self.doctor(2)], environment={fix[1]: fix[2]}))
 
     def test_train_warns_of_what_costs_nothing(self):
         command = [*WITHOUT_CMA, *MPIRUN, "-n", "2", PROGRAM, *TRAIN, "--data", DATA]
@@ -201,7 +202,7 @@ class Doctor(TandemTest):
     def test_a_driver_whose_management_library_is_silent(self):
         command, environment = self.on_gpus('exec "$@"', gpus(2, CUDA_VISIBLE_DEVICES="0,1"))
         finding = self.assert_finds("W111", command, 0, [0, 1], environment)
-        self.assertIn("NVIDIA_DRIVER_CAPABILITIES", finding["cure"])
+        self.assertIn("NVIDIA_DRIVER_CAPABILITIES", finding["fix"])
 
     def test_two_ranks_on_one_gpu(self):
         command, environment = self.on_gpus('exec "$@"', gpus(4, CUDA_VISIBLE_DEVICES="2"))

@@ -22,7 +22,7 @@ class FastRecipe(TandemTest):
     def setUpClass(cls):
         folder = tempfile.TemporaryDirectory(prefix="tandem-fast-")
         cls.addClassCleanup(folder.cleanup)
-        cls.data = f"{folder.name}/few.h5"  # fastnet takes its time
+        cls.data = f"{folder.name}/few.h5"  # few images, because fastnet is slow
         subprocess.run([PROGRAM, "pack", "--input", "synthetic", "--images", "240", "--output", cls.data], check=True)
 
     def fast(self, ranks, run_id, *options):

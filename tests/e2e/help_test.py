@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What the program tells of itself: --help, the manual page, and completion in bash and zsh, all from one table of options."""
 
+import os
 import pathlib
 import re
 import unittest
@@ -98,8 +99,9 @@ class Help(ShellCompletion):
         """What the function offers for the last of these words."""
         script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tandem; '
                   'printf "%s\\n" "${COMPREPLY[@]}"')
+        path = f"{pathlib.Path(PROGRAM).parent}:{os.environ['PATH']}"
         return self.run_command(["bash", "-uc", script, "bash", SHARE / "bash-completion/completions/tandem", "tandem", *words], 0,
-                                {}).stdout.split()
+                                {"PATH": path}).stdout.split()
 
     def test_bash_offers_what_the_table_holds(self):
         self.assertEqual(set(self.offered_by_bash("")), {*self.commands(), "--help", "--version"})

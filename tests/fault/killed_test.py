@@ -2,6 +2,7 @@
 """Ranks that are killed, and system calls of checkpoints that fail: the run goes on, to the same bits."""
 
 import errno
+import json
 import os
 import pathlib
 import random
@@ -12,8 +13,8 @@ import time
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
-from hurt_run import STEPS, HurtRun
-from tandem import TandemTest
+from hurt_run import LIBRARY, STEPS, HurtRun
+from tandem import PROGRAM, QUICK, TandemTest, read_lines
 
 GONE_SECONDS = 5
 
@@ -151,6 +152,14 @@ class Killed(TandemTest):
         self.assertEqual(len(run.calls()), len(self.calls) + 1)
         self.tandem("verify", *run.checkpoints())
         self.assert_same_end(run)
+
+    def test_an_evaluation_that_cannot_be_kept_is_a_warning_of_the_run(self):
+        done = self.run_command([PROGRAM, "train", *QUICK, "--run-id", "a"], 0,
+                                {"LD_PRELOAD": LIBRARY, "FAULT_POINTS_FOLDER": "runs/a",
+                                 "FAULT_POINTS": "rename@evaluation.json:1+:EIO"})
+        self.assertRegex(done.stderr, "tandem: warning: .*evaluation.json.*; the run goes on without it")
+        notes = [line for line in read_lines(self.folder / "runs/a/metrics.jsonl") if line["event"] == "warning"]
+        self.assertIn("evaluation.json", json.dumps(notes))
 
 
 if __name__ == "__main__":

@@ -67,7 +67,7 @@ class Stall(TandemTest):
         self.assertNotIn("advanced", errors)
 
     def run_on_slow_disk(self, calls, *command):
-        """Exit code, words and seconds."""
+        """Returns exit code, output and seconds."""
         start = time.monotonic()
         job = Job([*MPIRUN, "-n", 2, "-x", f"LD_PRELOAD={FAULT_POINTS}", PROGRAM, *command, "--stall-warn", "0", "--stall-abort", "5"],
                   self.folder, {"FAULT_POINTS_FOLDER": str(self.folder), "FAULT_POINTS": calls})
@@ -81,7 +81,7 @@ class Stall(TandemTest):
         jobs = (("write@step-00000002:1+:slow", *train, "--run-id", "b"),
                 ("read@data.h5:1+:slow", *train, "--run-id", "c"),
                 ("read@step-00000002:1+:slow", "eval", "--data", DATA, "--checkpoint", "runs/a/checkpoints/step-00000002.safetensors"))
-        with concurrent.futures.ThreadPoolExecutor() as at_a_time:  # all of them wait
+        with concurrent.futures.ThreadPoolExecutor() as at_a_time:  # each mostly waits for its disk
             ends = list(at_a_time.map(lambda job: self.run_on_slow_disk(*job), jobs))
         for job, (code, words, seconds) in zip(jobs, ends, strict=True):
             with self.subTest(job[0]):

@@ -175,7 +175,7 @@ TEST(Communicator, GathersValuesOfUnequalNumber) {
   for (std::size_t rank = 0; rank < all.size(); ++rank) {
     expect_from(all[rank], static_cast<std::int64_t>(rank));
   }
-  // None of rank 0, one of rank 1, and so on.
+  // Rank r contributes r values.
   const auto ranks = static_cast<std::size_t>(comm.size());
   const auto some = comm.gather(std::vector<Pair>(static_cast<std::size_t>(comm.rank()), mine));
   ASSERT_EQ(some.size(), comm.rank() == 0 ? ranks * (ranks - 1) / 2 : 0);

@@ -30,7 +30,7 @@ INSTANTIATE_TYPED_TEST_SUITE_P(Staged, Conformance, Cases);
 
 TEST(StagedCollectives, SayWhatCarriesThem) {
   Staged subject;
-  EXPECT_EQ(subject.staged.name(), "mpi, by way of the host");
+  EXPECT_EQ(subject.staged.name(), "mpi, staged through host memory");
 }
 
 }  // namespace

@@ -1,10 +1,9 @@
 // Ranks that run one command of tandem after another, so that a test pays once for mpirun, MPI_Init
-// and loading libtorch. tests/support/kept_ranks.py asks.
+// and loading libtorch. tests/support/kept_ranks.py sends the requests.
 //
-// argv[1] is the path of named pipes, to which each rank adds its number. A request is a line: JSON
-// with `folder` to work in, `output`, `errors` (files) and `arguments`. Rank 0 answers with the
-// exit code in a line on standard output. Between requests ranks wait in read(), not in MPI, which
-// would spin.
+// Each rank reads requests from a named pipe: argv[1] with the rank's number appended. A request is
+// a line of JSON with `folder` (to work in), `output`, `errors` (files) and `arguments`. Rank 0
+// prints the exit code as a line. Between requests ranks wait in read(), because MPI would spin.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -21,7 +20,7 @@
 
 namespace {
 
-// A descriptor writes to the end of a file while this lives.
+// Redirects a descriptor to the end of a file, until the destructor.
 class Redirection {
  public:
   Redirection(int descriptor, const std::string& path)

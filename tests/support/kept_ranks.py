@@ -1,4 +1,5 @@
-"""Runs commands on ranks that stay between them (tests/support/kept_ranks.cpp), which takes a tenth of the time of a start."""
+"""Runs commands on ranks that stay alive between them (tests/support/kept_ranks.cpp). A command takes a tenth of the time
+that it takes with a start of MPI."""
 
 import atexit
 import json
@@ -59,7 +60,8 @@ def _end_all():
 
 
 def run_kept(ranks, arguments, folder, mpirun):
-    """As subprocess.run() of the program under mpirun, without mpirun's own limit of time. A job that a command has ended is replaced for the next one."""
+    """Like subprocess.run() of the program under mpirun, but without mpirun's own time limit. If a command ended the job, the
+    next call starts a new job."""
     job = _jobs.get(ranks)
     if job is None or not job.is_alive():
         if job:

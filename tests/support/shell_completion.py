@@ -1,5 +1,5 @@
 """Completion as a person at a shell has it: words are typed on a terminal, and what the shell makes of them is seen by a
-program that takes the place of tandem."""
+program that takes the place of tandem, but for the question what a word may be."""
 
 import pathlib
 
@@ -21,7 +21,8 @@ class ShellCompletion(TandemTest):
     def check_shell(self, command, environment, more=[]):
         (self.folder / "bin").mkdir()
         stand_in = self.folder / "bin/tandem"
-        stand_in.write_text('#!/bin/sh\nprintf "%s|" "$@" > words.new && mv words.new words\n')
+        stand_in.write_text(f'#!/bin/sh\n[ "$1" != __complete ] || exec "{PROGRAM}" "$@"\n'
+                            'printf "%s|" "$@" > words.new && mv words.new words\n')
         stand_in.chmod(0o755)
         (self.folder / "your data.h5").touch()
         (self.folder / "my runs").mkdir()

@@ -18,7 +18,7 @@ QUICK = ["--data", DATA, "--model", "mlp", "--global-batch-size", "64", "--max-s
 
 
 class TandemTest(unittest.TestCase):
-    # Whether tandem() and mpirun() may run a command on ranks that ran others before.
+    # Whether tandem() and mpirun() may reuse the ranks of earlier commands.
     keeps_ranks = False
 
     def setUp(self):

@@ -38,7 +38,7 @@ constexpr std::size_t bytes_of_type(DataType type) {
 // There is no mean: ranks have different shares of the global batch, so each scales its own sum.
 enum class Reduction { kSum, kMin, kMax };
 
-// Values whose type is known at run time, as a buffer of MPI.
+// Address, count and type at run time, like the buffer arguments of MPI.
 struct Buffer {
   Buffer(Span<std::uint8_t> bytes) : Buffer(bytes.data(), bytes.size(), DataType::kByte) {}
   Buffer(Span<float> values) : Buffer(values.data(), values.size(), DataType::kFloat32) {}
@@ -54,7 +54,7 @@ struct Buffer {
   Span<float> floats() const { return {static_cast<float*>(data), size}; }
   // Whether these are floats that begin in `range`.
   bool begins_in(Span<const float> range) const {
-    const std::less<const void*> is_before;  // an order of all pointers, unlike <
+    const std::less<const void*> is_before;  // a total order of pointers, unlike <
     return type == DataType::kFloat32 && !is_before(data, range.begin()) &&
            is_before(data, range.end());
   }
@@ -98,8 +98,8 @@ class Collectives {
   // Non-blocking all_reduce() with kSum.
   std::unique_ptr<Request> iall_reduce(Buffer values) { return do_iall_reduce(values); }
   void broadcast(Buffer values, int root = 0) { do_broadcast(values, root); }
-  // Forgets the rounding errors that were kept of all-reduces made for measurement only. Does
-  // nothing if sums are exchanged as they are.
+  // Clears the error feedback. Call it after all-reduces that were made for measurement only. Does
+  // nothing if sums are not rounded.
   virtual void reset_error_feedback() {}
   // Throws if the connection failed since the last call. Any thread, also while another one waits.
   // Does nothing if calls report their failures themselves.

@@ -9,6 +9,7 @@
 #include <memory>
 #include <numeric>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "tandem/comm/collectives.hpp"
@@ -48,9 +49,10 @@ class Communicator : public Collectives {
     all_reduce(Span<T>(&value, 1), reduction);
     return value;
   }
-  // The values of every rank, in rank order. T is trivially copyable.
+  // The values of every rank, in rank order.
   template <typename T>
   std::vector<T> all_gather(const T& mine) {
+    static_assert(std::is_trivially_copyable_v<T>, "values travel as their bytes");
     std::vector<T> all(static_cast<std::size_t>(size()));
     all[static_cast<std::size_t>(rank())] = mine;
     iall_gather(
@@ -58,10 +60,11 @@ class Communicator : public Collectives {
         ->wait();
     return all;
   }
-  // All values of every rank on rank 0, in rank order; nothing on other ranks. Each rank may bring
-  // another number of them.
+  // MPI_Gatherv: on rank 0 the values of all ranks, in rank order; empty on other ranks. The number
+  // of values may differ between ranks.
   template <typename T>
   std::vector<T> gather(const std::vector<T>& mine) {
+    static_assert(std::is_trivially_copyable_v<T>, "values travel as their bytes");
     const auto bytes_of = all_gather(static_cast<std::int64_t>(mine.size() * sizeof(T)));
     const auto total = std::accumulate(bytes_of.begin(), bytes_of.end(), std::int64_t{0});
     std::vector<T> all(rank() == 0 ? static_cast<std::size_t>(total) / sizeof(T) : 0);

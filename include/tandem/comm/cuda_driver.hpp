@@ -34,7 +34,7 @@ struct GpuView {
   std::vector<Gpu> gpus;
 };
 
-// `needed_version`: the oldest version of CUDA that the driver must know; 0: any.
+// `needed_version`: the oldest version of CUDA that the driver must support; 0: any.
 GpuView look_for_gpus(int needed_version);
 
 // "12.4" for 12040.

@@ -15,6 +15,7 @@ class ForwardingCollectives : public Collectives {
   int rank() const override { return inner_.rank(); }
   int size() const override { return inner_.size(); }
   void check() override { inner_.check(); }
+  void reset_error_feedback() override { inner_.reset_error_feedback(); }
 
  protected:
   Collectives& inner() const { return inner_; }

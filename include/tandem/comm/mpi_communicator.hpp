@@ -11,8 +11,8 @@
 
 namespace tandem::comm {
 
-// How the messages of an all-reduce travel. All routes give the same bits. A ring sends less over
-// links if neighboring ranks share hosts; direct has fewer messages in sequence.
+// The path of the messages of an all-reduce. All routes give the same bits. kRing sends fewer bytes
+// between hosts if consecutive ranks share a host. kDirect has fewer messages in sequence.
 enum class Route { kDirect, kRing };
 
 class MpiCommunicator final : public Communicator {
@@ -37,11 +37,11 @@ class MpiCommunicator final : public Communicator {
   bool is_test_thread_safe() const override;
   void barrier() override;
 
-  // iall_reduce(), which is direct, on a given route, the same on every rank.
+  // iall_reduce() on a given route, the same on every rank. iall_reduce() itself uses kDirect.
   std::unique_ptr<Request> iall_reduce_along(Route route, Buffer values);
 
-  // Longer buffers are sent in pieces of this many elements, because MPI counts are ints. Tests use
-  // a small one, also of communicators that are made from this one afterwards.
+  // Longer buffers are sent in pieces of this many elements, because MPI counts are ints. Tests set
+  // a small size. Communicators that are made from this one later inherit it.
   void set_piece(std::size_t elements) { piece_ = elements; }
 
  private:

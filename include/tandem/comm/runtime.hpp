@@ -1,4 +1,4 @@
-// MPI_Init_thread and MPI_Finalize. Make one in main(), before all communicators, and destroy it
+// MPI_Init_thread and MPI_Finalize. Make one before all communicators, and destroy it
 // after them. Throws UnavailableError if MPI cannot start.
 #pragma once
 

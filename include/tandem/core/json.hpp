@@ -10,7 +10,7 @@ namespace tandem {
 
 using Json = nlohmann::ordered_json;
 
-// Members of a JSON object from outside, in which each may be absent or of another type.
+// Members of an untrusted JSON object. Each may be absent or of another type.
 // Null if `object` is no object or has no such member.
 const Json& member(const Json& object, const std::string& name);
 // Empty if it is not text.

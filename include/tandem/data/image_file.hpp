@@ -58,7 +58,7 @@ bool is_picture_name(const std::string& path);
 // `folder`. Names that begin with a dot are ignored; links are followed.
 std::vector<std::string> files_below(const std::string& folder);
 
-// Whether a PNG has images of this kind: grey or red, green and blue.
+// Whether a PNG has images of this kind: gray or red, green and blue.
 bool has_png_form(const ImageShape& shape);
 
 // An image of a data set as the bytes of a PNG file (RFC 2083, ISO/IEC 15948). `pixels`: one image

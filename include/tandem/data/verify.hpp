@@ -24,7 +24,7 @@ VerifyReport verify_dataset(const std::string& path);
 // Verifies the file, then puts a user block in front: a new file, renamed over the old one. Returns
 // false, without changes, if it has one.
 bool seal(const std::string& path);
-// The warning about a file without one.
+// The warning about a file without a user block.
 std::string unsealed_warning(const std::string& path);
 
 }  // namespace tandem::data

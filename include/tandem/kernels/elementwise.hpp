@@ -1,5 +1,5 @@
-// Loops over bfloat16 values: ReLU, GELU, the gradient of a layer's bias, 2x2 max pooling, and the
-// change of memory layout.
+// Loops over bfloat16 values: ReLU, GELU, the gradient of a layer's bias, 2x2 max pooling, and
+// conversion between memory layouts.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ void add_rows(const std::uint16_t* values, std::size_t rows, std::size_t columns
 // derivative, indexed by the bits of x. Throws std::bad_alloc.
 //
 // An entry is computed in double and rounded once, so processors differ only where their math
-// libraries do. Typical activations, -8 to 8 without values near 0, use about 10 KB of a table,
+// libraries do. Typical activations, -8 to 8 without values near 0, use about 10 KiB of a table,
 // which fits the first-level cache.
 struct GeluTables {
   GeluTables();

@@ -1,6 +1,6 @@
-// Batch normalization fused with ReLU, optionally also with 2x2 max pooling, or with GELU, for
-// bfloat16 images in channels-last layout. Activations are read once, and no gradient is written
-// for values that pooling dropped.
+// Batch normalization fused with GELU, with ReLU, or with ReLU and 2x2 max pooling, for bfloat16
+// images in channels-last layout. Activations are read once. No gradient is written for values that
+// pooling dropped.
 //
 // Arithmetic is fp32, and each result is rounded once. All arrays of activations hold bits of
 // bfloat16 values, pixel by pixel, `channels` to a pixel.
@@ -65,8 +65,8 @@ void normalized_gradient(LayerGradient layer, std::size_t pixels, std::size_t ch
 void pooled_normalized_gradient(LayerGradient layer, ImageSize size, Normalization to,
                                 Correction correction, std::uint16_t* out);
 
-// out = gelu(scale * in + shift), where the normalized value is rounded to bfloat16 before GELU, as
-// in separate layers.
+// out = gelu(scale * in + shift). The normalized value is rounded to bfloat16 before GELU, as in
+// separate layers.
 void normalized_gelu(const GeluTables& tables, const std::uint16_t* in, std::size_t pixels,
                      std::size_t channels, Normalization to, std::uint16_t* out);
 

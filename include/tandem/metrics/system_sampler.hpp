@@ -2,8 +2,8 @@
 // destroy it on one thread. Without a thread there are no samples, and a warning says so.
 //
 // It is a thread because a step, an evaluation or a checkpoint may take long, and because a GPU's
-// driver may take milliseconds to answer, or hang. It does not communicate: its values travel in an
-// all-reduce that the ranks make anyway.
+// driver may take milliseconds to answer, or hang. It does not communicate: rank 0 gathers its
+// values with the ranks' times.
 #pragma once
 
 #include <chrono>

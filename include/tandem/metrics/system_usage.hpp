@@ -1,5 +1,5 @@
-// The use of machine and GPU by one process over some time, as numbers in a fixed order: ranks send
-// them to rank 0 in an all-reduce that they make anyway (train/rank_times.hpp).
+// The use of machine and GPU by one process over some time, as numbers in a fixed order. Rank 0
+// gathers them with the ranks' times (train/rank_times.hpp).
 #pragma once
 
 #include <array>

@@ -26,7 +26,7 @@ class WorstAnswers {
 
   bool is_wanted() const { return most_ > 0; }
   void add(const WrongAnswer& answer);
-  // Collective. The worst of all ranks on rank 0, worst first; none on other ranks.
+  // Collective. On rank 0 the worst answers of all ranks, worst first; empty on other ranks.
   std::vector<WrongAnswer> gather(comm::Communicator& comm) const;
 
  private:

@@ -1,12 +1,11 @@
 // Decides between two steps whether to save and whether to stop, with the same result on every
-// rank. Make the same calls on every rank. CheckpointInterval::parse() throws UsageError.
+// rank. Make the same calls on every rank.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <string>
 
 #include "tandem/comm/communicator.hpp"
 #include "tandem/train/checkpoint_rules.hpp"

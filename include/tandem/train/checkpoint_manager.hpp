@@ -21,7 +21,7 @@ class CheckpointManager final : public Checkpoints {
  public:
   struct Output {
     const metrics::RunFolder* folder;  // on rank 0; elsewhere null
-    const ImageStore* images;          // the worst test images are kept with their evaluation
+    const ImageStore* images;          // evaluation.json holds the worst of them
     metrics::Sinks& sinks;
     Touch touch;  // called while this rank waits for a write that advances
   };

@@ -1,4 +1,5 @@
-// How often a run saves its state, and which checkpoints it keeps, as the options say it.
+// When a run saves its state, compares it between ranks and stops, and which checkpoints it keeps,
+// as the options say it. CheckpointInterval::parse() throws UsageError.
 #pragma once
 
 #include <cstdint>

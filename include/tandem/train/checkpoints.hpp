@@ -1,4 +1,4 @@
-// What a trainer does between steps about its state: nothing, save it, or save it and stop.
+// The decision of a trainer between steps: go on, save its state, or save it and stop.
 #pragma once
 
 #include <cstdint>
@@ -15,14 +15,14 @@ enum class Boundary { kGoOn, kSave, kSaveAndStop };
 class Checkpoints {
  public:
   virtual ~Checkpoints() = default;
-  // Collective, after `step` steps. At a step with an evaluation it is called before that and, with
-  // `evaluated`, again after it.
+  // Collective, after `step` steps. If an evaluation follows, call it before the evaluation and
+  // again after it, then with `evaluated` true.
   virtual Boundary decide(std::uint64_t step, bool evaluated) = 0;
   // Collective. The state is complete on rank 0 alone.
   virtual void save(const TrainingState& state) = 0;
-  // The evaluation that tells which state is the best, before the next decide().
+  // Takes the evaluation by which the best state is chosen. Call it before the next decide().
   virtual void consider(const Evaluation& evaluation) = 0;
-  // On rank 0: each evaluation of the test images. Durable on return.
+  // Rank 0: saves an evaluation of the test images. It is durable on return.
   virtual void keep(const Evaluation& evaluation) = 0;
 };
 

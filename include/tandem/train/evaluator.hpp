@@ -55,8 +55,8 @@ Evaluation evaluate(comm::Communicator& comm, model::Network& network,
 // The evaluations of a training run. Communicator, network and images must outlive it.
 class Evaluator {
  public:
-  // `held_out`: may be empty, if the run holds no images out of training. `settings.views` is for
-  // the last evaluation of the test images alone.
+  // `held_out`: empty if no images are held out of training. `settings.views` affects only the last
+  // evaluation of the test images.
   Evaluator(comm::Communicator& comm, model::Network& network, const data::ImagesView& test,
             const data::ImagesView& held_out, EvaluationSettings settings);
   virtual ~Evaluator() = default;

@@ -21,13 +21,14 @@ struct ForecastContext {
   comm::Collectives& gradients;  // their transport
   StepContext step;              // the run's
   StepSettings settings;
-  // Of the run's exchange. Absent: it makes no buckets, and the steps are measured with it.
+  // Of the run's exchange. Absent: the run has no buckets, and steps are measured with its
+  // exchange.
   std::optional<std::size_t> bucket_bytes;
   std::function<void()> touch;  // called repeatedly, because a forecast takes seconds
 };
 
 struct Forecast {
-  StepCost compute;  // of the slowest rank; with the exchange of a run without buckets
+  StepCost compute;  // of the slowest rank; includes the exchange if there are no buckets
   std::vector<BucketCost> buckets;  // none on one rank, and where sums are made otherwise
   AlphaBetaCost sum;
   double overlap = 0;    // the share of a sum that goes on while backward does

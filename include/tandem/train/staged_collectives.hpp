@@ -12,7 +12,7 @@ class StagedCollectives final : public comm::ForwardingCollectives {
   // `device`: that of the buffers; may be the CPU.
   StagedCollectives(comm::Collectives& host, torch::Device device)
       : ForwardingCollectives(host), device_(device) {}
-  std::string name() const override { return inner().name() + ", by way of the host"; }
+  std::string name() const override { return inner().name() + ", staged through host memory"; }
 
  private:
   torch::Tensor on_device(comm::Buffer values) const;

@@ -1,6 +1,6 @@
 // One training step of a rank: zero, forward, backward, exchange and update over its micro-batches.
-// It decides nothing. The objects of its context must outlive it. One thread; make the same calls
-// on every rank. Throws what these objects throw; InternalError if the batches end too soon.
+// The objects of its context must outlive it. One thread; make the same calls on every rank. Throws
+// what these objects throw; InternalError if the batches end too soon.
 #pragma once
 
 #include <cstdint>
@@ -52,8 +52,8 @@ class StepRunner {
   StepRunner(const StepContext& context, const StepSettings& settings,
              comm::Progress* progress = nullptr);
 
-  // Collective. `step` counts from 0. Returns the times of the phases on this rank; without
-  // waiting, the work that a device still has to do is in none of them.
+  // Collective. `step` counts from 0. Returns the times of the phases on this rank. With
+  // Wait::kNever they exclude work that the device has not finished.
   StepCost run(std::uint64_t step, double learning_rate);
 
  private:

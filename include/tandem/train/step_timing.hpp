@@ -1,5 +1,5 @@
-// What measurements of training steps need besides StepRunner: a batch of noise, and statistics
-// over steps and ranks. median_of() throws InternalError if nothing was measured.
+// For measurements of training steps: a batch of noise, and statistics over steps and ranks.
+// median_of() throws InternalError if nothing was measured.
 #pragma once
 
 #include <cstdint>

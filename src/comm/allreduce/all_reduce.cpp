@@ -8,8 +8,8 @@
 namespace tandem::comm {
 namespace {
 
-// Collective. A ring where some host has several ranks, and the ranks of each follow each other:
-// then of the hops of a ring few are over links.
+// Collective. The ring if a host has several ranks and the ranks of each host are consecutive. Then
+// few hops of the ring cross a link between hosts.
 Route route_between(MpiCommunicator& world, MpiCommunicator& node) {
   const std::int64_t rank = world.rank();
   const auto first = node.all_reduce_value(rank, Reduction::kMin);

@@ -20,8 +20,8 @@ namespace tandem::comm {
 
 class Bf16AllReduce final : public ForwardingCollectives {
  public:
-  // Collective. `ranks` performs all calls that are not fp32 sums within `gradients`, and with one
-  // rank all calls.
+  // Collective. Only fp32 sums within `gradients` over several ranks are sent as bfloat16. `ranks`
+  // performs all other calls.
   Bf16AllReduce(MpiCommunicator& ranks, Span<float> gradients);
 
   std::string name() const override { return inner().name() + " as bfloat16"; }
@@ -46,7 +46,7 @@ class Bf16AllReduce final : public ForwardingCollectives {
   MpiCommunicator gather_;
   const Span<float> gradients_;
   std::vector<float> errors_;                      // one per gradient
-  std::vector<std::shared_ptr<Messages>> unused_;  // to use again
+  std::vector<std::shared_ptr<Messages>> unused_;  // for reuse
   Pipeline pipeline_;
 };
 

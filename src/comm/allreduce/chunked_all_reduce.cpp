@@ -35,7 +35,7 @@ void ChunkedAllReduce::finish() noexcept {
   try {
     if (!freeing_could_hang()) return wait();
   } catch (const std::exception&) {
-    // A destructor must not throw; MPI says at the next call what is wrong.
+    // A destructor must not throw; MPI reports the error at its next call.
   }
   arrived_.release();  // MPI may still write to it
 }

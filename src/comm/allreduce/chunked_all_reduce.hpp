@@ -25,19 +25,19 @@ constexpr int kMaxRanksOfChunkedAllReduce = 64;
 // sequence. `tag` and `tag` + 1: not used by other all-reduces in flight, the same on every rank.
 std::unique_ptr<Request> start_direct_all_reduce(MPI_Comm mpi, Buffer values, int tag);
 
-// Each chunk passes around the ring once to be added and once to be distributed. It suits hosts
-// with several ranks: of ranks that are neighbors on a host only the last one sends over the link;
-// in the direct form all of them do. It takes 2 (ranks - 1) messages in sequence.
+// Each chunk passes around the ring twice: once to be added, once to be distributed. That takes
+// 2 (ranks - 1) messages in sequence. It suits hosts with several ranks: only the last rank of a
+// host sends over the link. In the direct form every rank does.
 std::unique_ptr<Request> start_ring_all_reduce(MPI_Comm mpi, Buffer values, int tag);
 
-// What both forms need.
+// The base of both forms.
 class ChunkedAllReduce : public Request {
  public:
   ChunkedAllReduce(MPI_Comm mpi, Buffer values, int tag);
   void wait() override;
 
  protected:
-  // For destructors of derived classes, which alone can still call their test().
+  // Waits, without throwing. Call it in the destructor of a derived class, whose test() it needs.
   void finish() noexcept;
   // The rank at `distance` around the ring of all ranks; may be negative.
   int rank_at(int distance) const { return (rank_ + distance + 2 * ranks_) % ranks_; }

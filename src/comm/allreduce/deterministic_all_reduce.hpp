@@ -1,7 +1,7 @@
 // An all-reduce that adds long fp32 arrays in one order, that of chunk_partition.hpp, with any
-// transport and any placement of ranks. A run that moves to other hosts keeps its bits. The
-// communicator makes all other calls, and all calls of more than kMaxRanksOfChunkedAllReduce ranks.
-// It must outlive it.
+// transport and any placement of ranks. A run that moves to other hosts keeps its bits. `world`
+// makes all other calls, and all calls of more than kMaxRanksOfChunkedAllReduce ranks. `world` must
+// outlive this object.
 #pragma once
 
 #include <cstddef>
@@ -23,8 +23,8 @@ class DeterministicAllReduce final : public ForwardingCollectives {
   static constexpr std::size_t kFloatsPerPiece = std::size_t{1} << 19;
 
   // `floats`, made by these ranks, may be null. all_reduce() of ranges inside `floats` uses the
-  // shared memory; other sums use messages on `route`, also non-blocking ones, because the shared
-  // memory needs barriers.
+  // shared memory. Other sums use messages on `route`. So do all non-blocking sums, because the
+  // shared memory needs barriers.
   DeterministicAllReduce(MpiCommunicator& world, std::shared_ptr<SharedFloats> floats, Route route);
 
   std::string name() const override;

@@ -19,9 +19,9 @@ namespace tandem::comm {
 
 class HierarchicalAllReduce final : public ForwardingCollectives {
  public:
-  // Collective. `node`: the ranks of this host; its rank 0 is the leader. Nothing else may use it
-  // while sums are in flight. Sums of `as_bfloat16`, which may be empty, are rounded between hosts;
-  // within a host that would save no link. Everything but sums goes through `world`.
+  // Collective. `node`: the ranks of this host; its rank 0 is the leader. Nothing else may use
+  // `node` while sums are in flight. Sums within `as_bfloat16` (may be empty) are sent as bfloat16
+  // between hosts, and as fp32 within a host. `world` makes all calls that are not sums.
   HierarchicalAllReduce(MpiCommunicator& world, MpiCommunicator& node, Span<float> as_bfloat16);
 
   std::string name() const override { return inner().name() + " in two levels"; }
@@ -35,7 +35,7 @@ class HierarchicalAllReduce final : public ForwardingCollectives {
   // Each stage of the pipeline has a communicator of its own.
   MpiCommunicator& up_;
   MpiCommunicator down_;
-  MpiCommunicator leaders_;  // on other ranks: of those
+  MpiCommunicator leaders_;  // on other ranks: the ranks that are not leaders
   std::optional<Bf16AllReduce> bf16_;
   Collectives* between_ = nullptr;  // null: not a leader
   Pipeline pipeline_;

@@ -11,7 +11,7 @@
 namespace tandem::comm {
 namespace {
 
-constexpr std::size_t kFloatsAtOnce = 8192;  // 32 KB, the first-level cache
+constexpr std::size_t kFloatsAtOnce = 8192;  // 32 KiB, the first-level cache
 
 }  // namespace
 

@@ -84,7 +84,7 @@ TEST(FitPicture, TransparencyIsWhite) {
 }
 
 TEST(FitPicture, OtherNumbersOfChannelsAreRefused) {
-  expect_error(ExitCode::kUsage, {"2 channels", "1 (grey) or 3"},
+  expect_error(ExitCode::kUsage, {"2 channels", "1 (gray) or 3"},
                [] { require_picture_channels(2); });
 }
 

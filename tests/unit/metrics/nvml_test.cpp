@@ -31,7 +31,7 @@ TEST(Nvml, SaysWhyItIsAbsent) {
   EXPECT_NE(why("0000:65:00.0", "libabsent.so.1").find("libabsent.so.1: cannot open"),
             std::string::npos);
   EXPECT_EQ(why("0000:65:00.0", "libc.so.6"), "libc.so.6 lacks functions that every driver has");
-  EXPECT_EQ(why("0000:66:00.0", TANDEM_FAKE_NVML).find("it knows no GPU 0000:66:00.0 (answer "),
+  EXPECT_EQ(why("0000:66:00.0", TANDEM_FAKE_NVML).find("it lists no GPU 0000:66:00.0 (answer "),
             0U);
 }
 

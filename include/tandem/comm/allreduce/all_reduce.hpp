@@ -27,13 +27,13 @@ struct AllReduceOptions {
 
 struct AllReduce {
   std::unique_ptr<Collectives> collectives;
-  // Memory for the gradients that makes their sums faster, initially 0; null: they stay where they
-  // are.
+  // Shared memory for the gradients, initially 0: their sums are faster there. Null: the gradients
+  // stay where they are.
   std::shared_ptr<float> shared_gradients;
 };
 
-// Collective. `node`: the ranks of this host. fp32 sums within `gradients` use all features; other
-// calls are not sent as bfloat16. The arguments must outlive the result. Throws InternalError.
+// Collective. `node`: the ranks of this host. Only sums of the gradients use shared memory and
+// bfloat16. The arguments must outlive the result. Throws InternalError.
 AllReduce make_all_reduce(MpiCommunicator& world, MpiCommunicator& node, Span<float> gradients,
                           AllReduceOptions options);
 

@@ -1,6 +1,6 @@
-#include <gtest/gtest.h>
-
 #include "tandem/comm/allreduce/all_reduce.hpp"
+
+#include <gtest/gtest.h>
 
 namespace tandem::comm {
 namespace {
