@@ -26,12 +26,12 @@ AugmentSpec AugmentSpec::parse(const std::string& text) {
   AugmentSpec spec;
   if (text == "none") return spec;
   if (text == "standard") return {kStandardShift, Border::kBlack, Flip::kRandom};
-  const auto shift = [&spec](const std::string& part, const std::string& word, Border border) {
+  const auto shift = [&spec](const std::string& part, const std::string& word, Border kind) {
     if (part.rfind(word + "=", 0) != 0) return false;
-    if (spec.most_shift > 0) refuse_second(spec.border == border, "crop and reflect", word);
+    if (spec.most_shift > 0) refuse_second(spec.border == kind, "crop and reflect", word);
     spec.most_shift = static_cast<int>(
         parse_integer(part.substr(word.size() + 1), 1, kMaxShift, "--augment " + word));
-    spec.border = border;
+    spec.border = kind;
     return true;
   };
   const auto flip = [&spec](const std::string& part, const std::string& word, Flip kind) {

@@ -25,6 +25,8 @@ CONFIGURATION = """
 ClusterName=tandem
 SlurmctldHost={host}(127.0.0.1)
 SlurmctldPort={port}
+# Open MPI names its folder in /tmp after host and job, and tests that run at a time have the same hosts.
+FirstJobId={port}
 SlurmUser=root
 SlurmdUser=root
 AuthType=auth/munge
