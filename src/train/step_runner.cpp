@@ -61,8 +61,8 @@ StepCost StepRunner::run(std::uint64_t step, double learning_rate) {
     watch.add_to(cost.data);
     enter(comm::Phase::kCompute);
     context_.exchange.begin_micro_batch(micro_batch, settings_.micro_batches, batch->size() > 0);
-    // A function of what is computed, not of what was drawn before, so that a run that goes on
-    // draws what it would have; shards draw alike at any number of ranks.
+    // The seed depends on step and micro-batch alone. So a resumed run draws the same dropout
+    // masks, and so do shards at any number of ranks.
     const std::uint64_t place = settings_.first_micro_batch + micro_batch;
     context_.network.seed_dropout(CounterRandom{kDrawStream, settings_.seed, step, place}.next());
     if (batch->size() > 0) forward_backward(*batch, watch, cost.forward);
