@@ -12,7 +12,7 @@ std::string Communicator::broadcast_string(std::string text, int root) {
 
 std::vector<std::string> Communicator::gather_strings(const std::string& text) {
   const auto bytes_of = all_gather(static_cast<std::int64_t>(text.size()));
-  const std::vector<char> all = gather(std::vector<char>(text.begin(), text.end()));
+  const std::vector<char> all = gather(std::vector<char>(text.begin(), text.end()), bytes_of);
   std::vector<std::string> texts;
   if (rank() != 0) return texts;
   auto at = all.begin();

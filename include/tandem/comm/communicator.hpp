@@ -64,18 +64,22 @@ class Communicator : public Collectives {
   // of values may differ between ranks.
   template <typename T>
   std::vector<T> gather(const std::vector<T>& mine) {
-    static_assert(std::is_trivially_copyable_v<T>, "values travel as their bytes");
-    const auto bytes_of = all_gather(static_cast<std::int64_t>(mine.size() * sizeof(T)));
-    const auto total = std::accumulate(bytes_of.begin(), bytes_of.end(), std::int64_t{0});
-    std::vector<T> all(rank() == 0 ? static_cast<std::size_t>(total) / sizeof(T) : 0);
-    do_gather(mine.data(), all.data(), bytes_of);
-    return all;
+    return gather(mine, all_gather(static_cast<std::int64_t>(mine.size() * sizeof(T))));
   }
   std::string broadcast_string(std::string text, int root = 0);
   // Gathers the text of every rank on rank 0, in rank order; empty on other ranks.
   std::vector<std::string> gather_strings(const std::string& text);
 
  private:
+  // `bytes_of`: of every rank.
+  template <typename T>
+  std::vector<T> gather(const std::vector<T>& mine, const std::vector<std::int64_t>& bytes_of) {
+    static_assert(std::is_trivially_copyable_v<T>, "values travel as their bytes");
+    const auto total = std::accumulate(bytes_of.begin(), bytes_of.end(), std::int64_t{0});
+    std::vector<T> all(rank() == 0 ? static_cast<std::size_t>(total) / sizeof(T) : 0);
+    do_gather(mine.data(), all.data(), bytes_of);
+    return all;
+  }
   virtual void do_reduce(Buffer values, Reduction op, int root) = 0;
   virtual std::unique_ptr<Request> do_ireduce(Buffer values, int root) = 0;
   virtual std::unique_ptr<Request> do_ibroadcast(Buffer values, int root) = 0;
