@@ -61,8 +61,8 @@ StepCost StepRunner::run(std::uint64_t step, double learning_rate) {
     watch.add_to(cost.data);
     enter(comm::Phase::kCompute);
     context_.exchange.begin_micro_batch(micro_batch, settings_.micro_batches, batch->size() > 0);
-    // The seed depends on step and micro-batch alone. So a resumed run draws the same dropout
-    // masks, and so do shards at any number of ranks.
+    // A function of the seed, the step and the micro-batch alone: a resumed run draws the same
+    // dropout masks, and so do shards at any number of ranks.
     const std::uint64_t place = settings_.first_micro_batch + micro_batch;
     context_.network.seed_dropout(CounterRandom{kDrawStream, settings_.seed, step, place}.next());
     if (batch->size() > 0) forward_backward(*batch, watch, cost.forward);
