@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 
+#include "tandem/comm/gpu_libraries.hpp"
+
 namespace tandem::comm {
 namespace {
 
@@ -132,12 +134,6 @@ GpuView look_for_gpus(int needed_version) {
   }
   view.state = GpuView::State::kSeen;
   return view;
-}
-
-std::string cuda_version_text(int version) {
-  constexpr int kMajor = 1000;
-  constexpr int kMinor = 10;
-  return std::to_string(version / kMajor) + "." + std::to_string(version % kMajor / kMinor);
 }
 
 }  // namespace tandem::comm

@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 
-#include "tandem/comm/cuda_driver.hpp"
 #include "tandem/comm/gpu_libraries.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"

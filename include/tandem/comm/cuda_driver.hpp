@@ -37,7 +37,4 @@ struct GpuView {
 // `needed_version`: the oldest version of CUDA that the driver must support; 0: any.
 GpuView look_for_gpus(int needed_version);
 
-// "12.4" for 12040.
-std::string cuda_version_text(int version);
-
 }  // namespace tandem::comm

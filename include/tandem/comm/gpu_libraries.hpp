@@ -6,6 +6,11 @@
 
 namespace tandem::comm {
 
+// "12.4" for 12040.
+inline std::string cuda_version_text(int version) {
+  return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
+}
+
 // The versions of the headers: "CUDA 13.0, NCCL 2.28.9", or "without CUDA".
 std::string gpu_libraries_built();
 // The CUDA version of the headers, in CUDA's form: 13000 is 13.0; 0: without CUDA.
