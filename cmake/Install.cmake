@@ -39,7 +39,7 @@ install(DIRECTORY docs DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
 set(CMAKE_INSTALL_DEFAULT_COMPONENT_NAME library)
 set(package_folder ${CMAKE_INSTALL_LIBDIR}/cmake/tandem)
-set(modules core comm data kernels model metrics train)
+set(modules core comm data device kernels model metrics train)
 set(libraries ${modules} model_front train_front)
 list(TRANSFORM libraries PREPEND tandem_)
 install(TARGETS ${libraries} EXPORT tandem ARCHIVE INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})

@@ -50,7 +50,7 @@ function(tandem_module name)
   target_link_libraries(tandem_${name} PUBLIC $<BUILD_INTERFACE:tandem_flags> ${ARG_PUBLIC} PRIVATE ${ARG_PRIVATE})
   # At -O1 branches are those of the source: -O0 adds some for each temporary that an exception would destroy, and inlined
   # functions of libtorch would add theirs.
-  if(TANDEM_COVERAGE AND name MATCHES "^(core|comm|train)$")
+  if(TANDEM_COVERAGE AND name MATCHES "^(core|comm|device|train)$")
     target_compile_options(tandem_${name} PRIVATE --coverage -fprofile-update=atomic -fno-inline -Wno-invalid-pch)
     target_link_options(tandem_${name} PUBLIC --coverage -Wl,--wrap=_exit,--wrap=_Exit,--wrap=MPI_Abort)
     target_link_libraries(tandem_${name} PUBLIC $<BUILD_INTERFACE:tandem_dump_coverage>)

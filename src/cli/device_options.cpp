@@ -9,14 +9,14 @@ bool has(const Options& options, const std::string& name) {
   return find_option(options.table(), name) != nullptr;
 }
 
-comm::DeviceKind to_device(const std::string& name) {
-  if (name == "cpu") return comm::DeviceKind::kCpu;
-  return name == "cuda" ? comm::DeviceKind::kCuda : comm::DeviceKind::kAuto;
+device::DeviceKind to_device(const std::string& name) {
+  if (name == "cpu") return device::DeviceKind::kCpu;
+  return name == "cuda" ? device::DeviceKind::kCuda : device::DeviceKind::kAuto;
 }
 
-comm::Backend to_backend(const std::string& name) {
-  if (name == "nccl") return comm::Backend::kNccl;
-  return name == "mpi" ? comm::Backend::kMpi : comm::Backend::kAuto;
+device::Backend to_backend(const std::string& name) {
+  if (name == "nccl") return device::Backend::kNccl;
+  return name == "mpi" ? device::Backend::kMpi : device::Backend::kAuto;
 }
 
 }  // namespace
@@ -61,15 +61,15 @@ OptionSpec init_timeout_option() {
 
 DeviceOptions read_device_options(Options& options) {
   DeviceOptions device;
-  comm::DeviceRequest& request = device.request;
+  device::DeviceRequest& request = device.request;
   request.device = to_device(options.choice("device"));
-  request.gpu_ids = options.parsed("gpu-ids", comm::parse_gpu_ids);
+  request.gpu_ids = options.parsed("gpu-ids", device::parse_gpu_ids);
   request.share_gpu = options.flag("share-gpu");
   if (has(options, "backend")) {
     request.backend = to_backend(options.choice("backend"));
     device.init_timeout_seconds = options.real("init-timeout", 1, kLongestTimeout);
   }
-  for (const std::string& fault : comm::contradictions(request)) options.add_fault(fault);
+  for (const std::string& fault : device::contradictions(request)) options.add_fault(fault);
   return device;
 }
 

@@ -3,12 +3,12 @@
 #pragma once
 
 #include "options.hpp"
-#include "tandem/comm/gpu_binding.hpp"
+#include "tandem/device/gpu_binding.hpp"
 
 namespace tandem::app {
 
 struct DeviceOptions {
-  comm::DeviceRequest request;
+  device::DeviceRequest request;
   double init_timeout_seconds = 60;  // for NCCL to connect the ranks
 };
 

@@ -95,15 +95,15 @@ void read_optimizer(Options& options, train::TrainConfig& config) {
 }
 
 // The tree of --virtual-ranks adds on CPUs, whose sums are the same on every host.
-void keep_to_cpus(Options& options, comm::DeviceRequest& request) {
-  const bool wants_gpus = request.device == comm::DeviceKind::kCuda || !request.gpu_ids.empty() ||
-                          request.share_gpu || request.backend == comm::Backend::kNccl;
+void keep_to_cpus(Options& options, device::DeviceRequest& request) {
+  const bool wants_gpus = request.device == device::DeviceKind::kCuda || !request.gpu_ids.empty() ||
+                          request.share_gpu || request.backend == device::Backend::kNccl;
   if (wants_gpus) {
     options.add_fault(
         "--virtual-ranks computes on CPUs; leave it out, or --device cuda, --gpu-ids, --share-gpu "
         "and --backend nccl");
   }
-  request.device = comm::DeviceKind::kCpu;
+  request.device = device::DeviceKind::kCpu;
 }
 
 // Rounding errors that ranks keep are of this start of the run, and in no checkpoint.

@@ -39,11 +39,11 @@ std::vector<std::vector<std::string>> program_rows(const Engine& engine) {
 }
 
 // On rank 0. Where `train` would compute by itself; what would end it is a warning here.
-comm::GpuDecision decide(const std::vector<comm::RankGpus>& gpus) {
+device::GpuDecision decide(const std::vector<device::RankGpus>& gpus) {
   try {
-    return comm::bind_gpus({}, cuda_of_build(), gpus);
+    return device::bind_gpus({}, cuda_of_build(), gpus);
   } catch (const UnavailableError& error) {
-    comm::GpuDecision decision;
+    device::GpuDecision decision;
     decision.bindings.resize(gpus.size());
     decision.warnings.emplace_back(error.what());
     return decision;
@@ -51,17 +51,17 @@ comm::GpuDecision decide(const std::vector<comm::RankGpus>& gpus) {
 }
 
 // "supports CUDA 12.4", and why it shows no GPU, if so.
-std::string describe_driver(const comm::GpuView& view) {
+std::string describe_driver(const device::GpuView& view) {
   if (view.driver_version == 0) return view.reason;
   return "supports CUDA " + comm::cuda_version_text(view.driver_version) +
          (view.reason.empty() ? "" : "; " + view.reason);
 }
 
 // Each GPU once, with the ranks that see it; "" if there is none.
-std::string gpu_table(const std::vector<comm::RankGpus>& ranks) {
+std::string gpu_table(const std::vector<device::RankGpus>& ranks) {
   std::map<std::vector<std::string>, std::vector<std::string>> seen_by;
-  for (const comm::RankGpus& rank : ranks) {
-    for (const comm::Gpu& gpu : rank.view.gpus) {
+  for (const device::RankGpus& rank : ranks) {
+    for (const device::Gpu& gpu : rank.view.gpus) {
       seen_by[{rank.host, gpu.bus_id, gpu.name, format_bytes(gpu.memory_bytes), gpu.uuid}]
           .push_back(std::to_string(rank.rank) + " as " + std::to_string(gpu.index));
     }
@@ -90,11 +90,11 @@ int run_info(Job& job, const Arguments& arguments) {
     comm::agree_on_rank_0(job.world, [&] { print_line(join(libraries_opened(), "\n")); });
     return 0;
   }
-  const std::vector<comm::RankGpus> gpus = gather_gpus(job);
-  comm::GpuDecision decision;
+  const std::vector<device::RankGpus> gpus = gather_gpus(job);
+  device::GpuDecision decision;
   std::vector<std::string> devices;
   if (job.is_root()) decision = decide(gpus);
-  for (const comm::GpuBinding& binding : decision.bindings) devices.push_back(binding.text());
+  for (const device::GpuBinding& binding : decision.bindings) devices.push_back(binding.text());
   const RankTable ranks = make_rank_table(job, threads, devices);
   const RankFacts facts = look_at_start(job, threads);
   warn_of_start(job, facts);

@@ -38,21 +38,21 @@ std::vector<RankFacts> gather_versions(Job& job, const std::string& versions) {
 }
 
 // The GPU that this rank would take by itself.
-void look_at_own_gpu(const comm::RankGpus& seen, RankFacts& facts) {
-  const std::vector<comm::Gpu>& gpus = seen.view.gpus;
+void look_at_own_gpu(const device::RankGpus& seen, RankFacts& facts) {
+  const std::vector<device::Gpu>& gpus = seen.view.gpus;
   const auto at = gpus.size() == 1 ? 0 : static_cast<std::size_t>(seen.local_rank);
   if (cuda_of_build() == 0 || at >= gpus.size()) return;
-  const comm::Gpu& gpu = gpus[at];
+  const device::Gpu& gpu = gpus[at];
   // Containers of one machine may differ in their host names.
   facts.gpu = gpu.uuid.empty() ? seen.host + " " + gpu.bus_id : gpu.uuid;
-  facts.gpu_name = comm::GpuBinding{gpu}.text();
+  facts.gpu_name = device::GpuBinding{gpu}.text();
   facts.nvml_error = metrics::why_gpu_is_silent(gpu.bus_id);
 }
 
 // On rank 0. What `train` would say before it takes GPUs, or the CPU in their place.
-std::vector<std::string> gpu_warnings(const std::vector<comm::RankGpus>& ranks) {
+std::vector<std::string> gpu_warnings(const std::vector<device::RankGpus>& ranks) {
   try {
-    return comm::bind_gpus({}, cuda_of_build(), ranks).warnings;
+    return device::bind_gpus({}, cuda_of_build(), ranks).warnings;
   } catch (const UnavailableError& error) {
     return {error.what()};
   }
@@ -118,7 +118,7 @@ Examination examine(Job& job, const ExaminationRequest& request, const Arguments
   mine.command_line = command_line_of(arguments);
   look_at_own_gpu(look_at_gpus(job), mine);
   progress.report(0, comm::Phase::kData);
-  const std::vector<comm::RankGpus> gpus = gather_gpus(job);
+  const std::vector<device::RankGpus> gpus = gather_gpus(job);
   if (!request.data.empty()) {
     look_at_data(job, request.data, mine, [&] { progress.touch(); });
   }

@@ -21,7 +21,7 @@ constexpr std::uint64_t kShareForImages = 4;
 
 }  // namespace
 
-torch::Device open_device(Job& job, const comm::DeviceRequest& request, DeviceChoice& choice,
+torch::Device open_device(Job& job, const device::DeviceRequest& request, DeviceChoice& choice,
                           model::Precision precision) {
   torch::Device device = torch::kCPU;
   try {
@@ -29,7 +29,7 @@ torch::Device open_device(Job& job, const comm::DeviceRequest& request, DeviceCh
       if (choice.mine.gpu) device = model::open_cuda(choice.mine.gpu->index);
     });
   } catch (const comm::AgreedError& error) {
-    if (error.code() != ExitCode::kUnavailable || !comm::may_take_cpu(request)) throw;
+    if (error.code() != ExitCode::kUnavailable || !device::may_take_cpu(request)) throw;
     job.warn(std::string("--device auto takes the CPU on all ranks: ") + error.what());
     choice.take_cpu();
     device = torch::kCPU;
@@ -38,7 +38,7 @@ torch::Device open_device(Job& job, const comm::DeviceRequest& request, DeviceCh
     if (device.is_cpu() && precision == model::Precision::kFp16) {
       throw UsageError(
           "--precision fp16 is for GPUs, and these ranks compute on CPUs; give --precision bf16" +
-          std::string(request.device == comm::DeviceKind::kCpu
+          std::string(request.device == device::DeviceKind::kCpu
                           ? ""
                           : ", or --device cuda to learn why there is no GPU"));
     }
@@ -72,8 +72,8 @@ std::unique_ptr<comm::Collectives> make_device_collectives(Job& job, const Devic
                                                            const DeviceChoice& choice,
                                                            torch::Device device) {
   if (!choice.mine.gpu) return nullptr;
-  if (job.topology.world == 1 && options.request.backend != comm::Backend::kNccl) return nullptr;
-  if (choice.backend == comm::Backend::kMpi) {
+  if (job.topology.world == 1 && options.request.backend != device::Backend::kNccl) return nullptr;
+  if (choice.backend == device::Backend::kMpi) {
     return std::make_unique<train::StagedCollectives>(job.world, device);
   }
   comm::NcclSettings settings;
@@ -83,7 +83,7 @@ std::unique_ptr<comm::Collectives> make_device_collectives(Job& job, const Devic
   return comm::make_nccl(job.world, settings);
 }
 
-std::uint64_t memory_of_gpu(const DeviceChoice& choice, const comm::DeviceRequest& request,
+std::uint64_t memory_of_gpu(const DeviceChoice& choice, const device::DeviceRequest& request,
                             const comm::Topology& topology) {
   if (!choice.mine.gpu) return 0;
   // How many ranks share this very one is rank 0's to know; all of the host is the most.

@@ -20,7 +20,7 @@ namespace tandem::app {
 // Collective. The CPU, or this rank's GPU, ready to compute. Where a rank's GPU cannot be used
 // although the driver shows it, and the request allows that, all take the CPU, which `choice` then
 // says, too.
-torch::Device open_device(Job& job, const comm::DeviceRequest& request, DeviceChoice& choice,
+torch::Device open_device(Job& job, const device::DeviceRequest& request, DeviceChoice& choice,
                           model::Precision precision);
 
 // Collective. Sets the threads of this rank and returns their number.
@@ -36,7 +36,7 @@ std::unique_ptr<comm::Collectives> make_device_collectives(Job& job, const Devic
                                                            torch::Device device);
 
 // The memory of this rank's GPU, or of its share of one; 0: none.
-std::uint64_t memory_of_gpu(const DeviceChoice& choice, const comm::DeviceRequest& request,
+std::uint64_t memory_of_gpu(const DeviceChoice& choice, const device::DeviceRequest& request,
                             const comm::Topology& topology);
 
 // A data set that takes more than a quarter of `gpu_bytes` is streamed.

@@ -7,25 +7,25 @@
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/json.hpp"
 
-namespace tandem::comm {
+namespace tandem::device {
 
 TANDEM_JSON_STRUCT(Gpu, index, name, bus_id, uuid, memory_bytes)
 TANDEM_JSON_STRUCT(GpuView, state, reason, driver_version, gpus)
 TANDEM_JSON_STRUCT(RankGpus, rank, host, local_rank, local_size, view)
 
-}  // namespace tandem::comm
+}  // namespace tandem::device
 
 namespace tandem::app {
 namespace {
 
-Json to_json(const comm::RankGpus& rank) {
+Json to_json(const device::RankGpus& rank) {
   Json json = rank;
   if (rank.visible_devices) json["visible_devices"] = *rank.visible_devices;
   return json;
 }
 
-comm::RankGpus rank_from(const Json& json) {
-  auto rank = json.get<comm::RankGpus>();
+device::RankGpus rank_from(const Json& json) {
+  auto rank = json.get<device::RankGpus>();
   if (json.contains("visible_devices")) rank.visible_devices = json["visible_devices"];
   return rank;
 }
@@ -37,46 +37,46 @@ std::string to_text(const Json& json) {
 
 }  // namespace
 
-comm::RankGpus look_at_gpus(const Job& job) {
-  comm::RankGpus rank;
+device::RankGpus look_at_gpus(const Job& job) {
+  device::RankGpus rank;
   rank.rank = job.topology.rank;
   rank.host = job.topology.host;
   rank.local_rank = job.topology.local_rank;
   rank.local_size = job.topology.local_size;
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) rank.visible_devices = visible;
-  rank.view = comm::look_for_gpus(cuda_of_build());
+  rank.view = device::look_for_gpus(cuda_of_build());
   return rank;
 }
 
 void DeviceChoice::take_cpu() {
   mine.gpu.reset();
-  backend = comm::Backend::kMpi;
+  backend = device::Backend::kMpi;
   std::fill(devices.begin(), devices.end(), mine.text());
 }
 
-Json gpus_to_json(const std::vector<comm::Gpu>& gpus) { return gpus; }
+Json gpus_to_json(const std::vector<device::Gpu>& gpus) { return gpus; }
 
-std::vector<comm::RankGpus> gather_gpus(Job& job) {
-  std::vector<comm::RankGpus> ranks;
+std::vector<device::RankGpus> gather_gpus(Job& job) {
+  std::vector<device::RankGpus> ranks;
   for (const std::string& text : job.world.gather_strings(to_text(to_json(look_at_gpus(job))))) {
     ranks.push_back(rank_from(Json::parse(text)));
   }
   return ranks;
 }
 
-DeviceChoice choose_device(Job& job, const comm::DeviceRequest& request) {
+DeviceChoice choose_device(Job& job, const device::DeviceRequest& request) {
   DeviceChoice choice;
-  if (request.device == comm::DeviceKind::kCpu) {
+  if (request.device == device::DeviceKind::kCpu) {
     choice.devices.assign(static_cast<std::size_t>(job.topology.world), choice.mine.text());
     return choice;
   }
-  const std::vector<comm::RankGpus> ranks = gather_gpus(job);
-  comm::GpuDecision decision;
+  const std::vector<device::RankGpus> ranks = gather_gpus(job);
+  device::GpuDecision decision;
   Json shared;
   comm::agree_on_rank_0(job.world, [&] {
-    decision = comm::bind_gpus(request, cuda_of_build(), ranks);
+    decision = device::bind_gpus(request, cuda_of_build(), ranks);
     Json gpus = Json::array();
-    for (const comm::GpuBinding& binding : decision.bindings) {
+    for (const device::GpuBinding& binding : decision.bindings) {
       gpus.push_back(binding.gpu ? Json(*binding.gpu) : Json(nullptr));
       choice.devices.push_back(binding.text());
     }
@@ -87,7 +87,7 @@ DeviceChoice choose_device(Job& job, const comm::DeviceRequest& request) {
   shared = Json::parse(job.world.broadcast_string(to_text(shared)));
   choice.backend = shared.at("backend");
   const Json& mine = shared.at("gpus").at(static_cast<std::size_t>(job.topology.rank));
-  if (!mine.is_null()) choice.mine.gpu = mine.get<comm::Gpu>();
+  if (!mine.is_null()) choice.mine.gpu = mine.get<device::Gpu>();
   return choice;
 }
 

@@ -6,28 +6,28 @@
 #include <vector>
 
 #include "job.hpp"
-#include "tandem/comm/gpu_binding.hpp"
 #include "tandem/core/json.hpp"
+#include "tandem/device/gpu_binding.hpp"
 
 namespace tandem::app {
 
 struct DeviceChoice {
-  comm::GpuBinding mine;
-  comm::Backend backend = comm::Backend::kMpi;  // kNccl or kMpi
-  std::vector<std::string> devices;             // on rank 0: of every rank, for people
-  std::string note;                             // on rank 0: why it is the CPU; may be empty
+  device::GpuBinding mine;
+  device::Backend backend = device::Backend::kMpi;  // kNccl or kMpi
+  std::vector<std::string> devices;                 // on rank 0: of every rank, for people
+  std::string note;                                 // on rank 0: why it is the CPU; may be empty
 
   void take_cpu();
 };
 
 // Collective. Asks the driver of every rank, unless the CPU is asked for; rank 0 decides, and
 // warns.
-DeviceChoice choose_device(Job& job, const comm::DeviceRequest& request);
+DeviceChoice choose_device(Job& job, const device::DeviceRequest& request);
 
 // Collective. On rank 0 what every rank sees, in rank order; elsewhere empty.
-std::vector<comm::RankGpus> gather_gpus(Job& job);
+std::vector<device::RankGpus> gather_gpus(Job& job);
 // The GPUs that this rank sees, from the driver.
-comm::RankGpus look_at_gpus(const Job& job);
-Json gpus_to_json(const std::vector<comm::Gpu>& gpus);
+device::RankGpus look_at_gpus(const Job& job);
+Json gpus_to_json(const std::vector<device::Gpu>& gpus);
 
 }  // namespace tandem::app

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Prints the branch coverage of src/core, src/comm and src/train, by gcovr: coverage.py BUILD [FILE…]
+"""Prints the branch coverage of src/core, src/comm, src/device and src/train, by gcovr: coverage.py BUILD [FILE…]
 
 For each FILE it also prints the branches that were not taken. Files that call CUDA, NCCL or a driver are left out, because no machine
 without a GPU can take all of their branches.
@@ -11,8 +11,8 @@ import pathlib
 import subprocess
 import sys
 
-FOLDERS = ["src/core/", "src/comm/", "src/train/"]
-OF_GPUS = r"src/comm/(gpu_api|nccl_handle|nccl_communicator|no_gpu|cuda_driver)\.[ch]pp"
+FOLDERS = ["src/core/", "src/comm/", "src/device/", "src/train/"]
+OF_GPUS = r"src/(comm/(gpu_api|nccl_handle|nccl_communicator|no_gpu)|device/cuda_driver)\.[ch]pp"
 
 
 def measure(build):

@@ -114,22 +114,22 @@ TEST(TrainOptions, NamesAllFaultsAtOnce) {
 
 TEST(TrainOptions, SayWhereRanksCompute) {
   const DeviceOptions unset = request_of({}).device;
-  EXPECT_EQ(unset.request.device, comm::DeviceKind::kAuto);
-  EXPECT_EQ(unset.request.backend, comm::Backend::kAuto);
+  EXPECT_EQ(unset.request.device, device::DeviceKind::kAuto);
+  EXPECT_EQ(unset.request.backend, device::Backend::kAuto);
   EXPECT_TRUE(unset.request.gpu_ids.empty());
   EXPECT_FALSE(unset.request.share_gpu);
   EXPECT_EQ(unset.init_timeout_seconds, 60);
   const DeviceOptions set =
       request_of({"--device=cuda", "--gpu-ids=1,6,3", "--backend=nccl", "--init-timeout=2.5"})
           .device;
-  EXPECT_EQ(set.request.device, comm::DeviceKind::kCuda);
-  EXPECT_EQ(set.request.backend, comm::Backend::kNccl);
+  EXPECT_EQ(set.request.device, device::DeviceKind::kCuda);
+  EXPECT_EQ(set.request.backend, device::Backend::kNccl);
   EXPECT_EQ(set.request.gpu_ids, (std::vector<int>{1, 6, 3}));
   EXPECT_EQ(set.init_timeout_seconds, 2.5);
   const DeviceOptions shared =
       request_of({"--share-gpu", "--backend=mpi", "--device=cpu", "--no-share-gpu"}).device;
-  EXPECT_EQ(shared.request.device, comm::DeviceKind::kCpu);
-  EXPECT_EQ(shared.request.backend, comm::Backend::kMpi);
+  EXPECT_EQ(shared.request.device, device::DeviceKind::kCpu);
+  EXPECT_EQ(shared.request.backend, device::Backend::kMpi);
   EXPECT_FALSE(shared.request.share_gpu);
   const std::string message = usage_error_of({"--device", "cpu", "--gpu-ids", "0,0"});
   EXPECT_TRUE(contains(message, "--gpu-ids 0,0 and --device cpu exclude each other")) << message;

@@ -6,7 +6,7 @@
 
 #include "tandem/core/text.hpp"
 
-namespace tandem::comm {
+namespace tandem::device {
 namespace {
 
 constexpr std::size_t kMaxNamed = 8;  // hosts, GPUs
@@ -150,4 +150,4 @@ std::string ranks_that_see_one_gpu(const std::vector<RankGpus>& ranks) {
          "the site binds them";
 }
 
-}  // namespace tandem::comm
+}  // namespace tandem::device

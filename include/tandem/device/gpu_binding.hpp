@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
-#include "tandem/comm/cuda_driver.hpp"
+#include "tandem/device/cuda_driver.hpp"
 
-namespace tandem::comm {
+namespace tandem::device {
 
 enum class DeviceKind { kAuto, kCpu, kCuda };
 enum class Backend { kAuto, kNccl, kMpi };
@@ -59,4 +59,4 @@ struct GpuDecision {
 GpuDecision bind_gpus(const DeviceRequest& request, int built_for,
                       const std::vector<RankGpus>& ranks);
 
-}  // namespace tandem::comm
+}  // namespace tandem::device

@@ -1,11 +1,11 @@
-#include "tandem/comm/gpu_binding.hpp"
+#include "tandem/device/gpu_binding.hpp"
 
 #include <gtest/gtest.h>
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 
-namespace tandem::comm {
+namespace tandem::device {
 namespace {
 
 constexpr int kCuda13 = 13000;
@@ -417,4 +417,4 @@ TEST(DeviceRequest, ReadsListsOfIds) {
 }
 
 }  // namespace
-}  // namespace tandem::comm
+}  // namespace tandem::device

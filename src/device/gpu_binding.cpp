@@ -1,4 +1,4 @@
-#include "tandem/comm/gpu_binding.hpp"
+#include "tandem/device/gpu_binding.hpp"
 
 #include <algorithm>
 #include <map>
@@ -8,7 +8,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 
-namespace tandem::comm {
+namespace tandem::device {
 namespace {
 
 constexpr int kHighestId = 1023;
@@ -245,4 +245,4 @@ GpuDecision bind_gpus(const DeviceRequest& request, int built_for,
   throw UnavailableError(option + ": " + refusal->fault);
 }
 
-}  // namespace tandem::comm
+}  // namespace tandem::device

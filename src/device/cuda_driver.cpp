@@ -1,4 +1,4 @@
-#include "tandem/comm/cuda_driver.hpp"
+#include "tandem/device/cuda_driver.hpp"
 
 #include <dlfcn.h>
 
@@ -7,7 +7,7 @@
 
 #include "tandem/comm/gpu_libraries.hpp"
 
-namespace tandem::comm {
+namespace tandem::device {
 namespace {
 
 constexpr auto kLibrary = "libcuda.so.1";
@@ -119,8 +119,8 @@ GpuView look_for_gpus(int needed_version) {
   if (view.driver_version > 0 && view.driver_version < needed_version / 1000 * 1000) {
     return without(view, GpuView::State::kUnusable,
                    "the CUDA driver is too old: it supports CUDA " +
-                       cuda_version_text(view.driver_version) + ", this program needs " +
-                       cuda_version_text(needed_version));
+                       comm::cuda_version_text(view.driver_version) + ", this program needs " +
+                       comm::cuda_version_text(needed_version));
   }
   if (error != kSuccess) return unusable(view, driver, "cuInit", error);
   for (int index = 0; index < count; ++index) {
@@ -136,4 +136,4 @@ GpuView look_for_gpus(int needed_version) {
   return view;
 }
 
-}  // namespace tandem::comm
+}  // namespace tandem::device

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "tandem/comm/gpu_binding.hpp"
+#include "tandem/device/gpu_binding.hpp"
 
-namespace tandem::comm {
+namespace tandem::device {
 
 // "rank 2", "ranks 0-3, 6"; of ascending numbers.
 std::string name_ranks(const std::vector<int>& ranks);
@@ -28,4 +28,4 @@ std::string slices_of_one_gpu(const RankGpus& one, const RankGpus& other, const 
 // The ranks that see one GPU although their host has other ranks; "" if there are none.
 std::string ranks_that_see_one_gpu(const std::vector<RankGpus>& ranks);
 
-}  // namespace tandem::comm
+}  // namespace tandem::device

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tandem::comm {
+namespace tandem::device {
 
 struct Gpu {
   int index = 0;       // as CUDA counts among what CUDA_VISIBLE_DEVICES leaves
@@ -37,4 +37,4 @@ struct GpuView {
 // `needed_version`: the oldest version of CUDA that the driver must support; 0: any.
 GpuView look_for_gpus(int needed_version);
 
-}  // namespace tandem::comm
+}  // namespace tandem::device
