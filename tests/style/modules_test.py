@@ -1,0 +1,144 @@
+#!/usr/bin/env python3
+"""The rules of docs/architecture.md: which module uses which, and which of them includes the headers of a third-party library.
+Also that each file that a page names exists.
+"""
+
+import pathlib
+import re
+import sys
+
+ROOT = pathlib.Path(__file__).parents[2]
+# What each module may use, itself aside. Of model and train the program uses the settings only, which need no libtorch.
+BELOW_PROGRAM = {"core", "comm", "device", "data", "metrics", "model", "train"}
+USES = {
+    "core": set(),
+    "kernels": set(),
+    "comm": {"core", "kernels"},
+    "device": {"core", "comm"},
+    "data": {"core"},
+    "metrics": {"core"},
+    "model": {"core", "kernels"},
+    "train": {"core", "kernels", "comm", "data", "metrics", "model"},
+    "report": {"core", "data", "metrics"},
+    "cli": BELOW_PROGRAM,
+    "session": BELOW_PROGRAM | {"cli"},
+    "diagnose": BELOW_PROGRAM | {"cli", "session"},
+    "commands": BELOW_PROGRAM | {"cli", "session", "diagnose", "report"},
+    "app": {"core", "comm", "commands"},
+    "engine": BELOW_PROGRAM | {"cli", "session", "diagnose", "report"},
+}
+# The beginnings of the names of headers, by the name of their library in the table of the page.
+HEADERS = {
+    "OpenSSL": ["openssl/"],
+    "Boost.CRC": ["boost/crc"],
+    "Boost.Math": ["boost/math/"],
+    "Boost.ProgramOptions": ["boost/program_options"],
+    "another part of Boost": ["boost/"],
+    "nlohmann-json": ["nlohmann/"],
+    "MPI": ["mpi.h"],
+    "CUDA": ["cuda"],
+    "NCCL": ["nccl"],
+    "HDF5": ["hdf5.h", "H5"],
+    "zlib": ["zlib.h"],
+    "libarchive": ["archive"],
+    "libpng": ["png"],
+    "libjpeg": ["jpeglib.h", "jerror.h"],
+    "libtorch": ["torch/", "ATen/", "c10/", "caffe2/"],
+}
+# Libraries that public headers of the modules that hold them may show.
+PUBLIC = {"nlohmann-json", "libtorch"}
+# Files of whoever follows a page.
+OF_THE_READER = {"src/model/tiny.cpp"}
+
+
+def module_of(path):
+    """src/MODULE/…, include/tandem/MODULE/…"""
+    parts = path.relative_to(ROOT).parts
+    return parts[1 if parts[0] == "src" else 2]
+
+
+def library_of(header):
+    return next((name for name, starts in HEADERS.items() if header.startswith(tuple(starts))), None)
+
+
+def includes_of(file):
+    """(line, header, its file in the tree or None)"""
+    for number, line in enumerate(file.read_text().splitlines(), 1):
+        found = re.match(r'\s*#\s*include\s+(["<])([^">]+)', line)
+        if found:
+            folders = (file.parent, ROOT / "src" / module_of(file), ROOT / "src", ROOT / "include")
+            targets = [folder / found[2] for folder in folders] if found[1] == '"' else []
+            yield number, found[2], next((target.resolve() for target in targets if target.exists()), None)
+
+
+def holders_of_libraries(page):
+    """{library: modules} and all modules, from the table of the page."""
+    rows = re.findall(r"^\| `(\w+)` \|.*\| (.*) \|$", page, re.MULTILINE)
+    holders = {name: {row[0] for row in rows if name in re.split("[,;] | and ", row[1])} for name in HEADERS}
+    return holders, {row[0] for row in rows}
+
+
+def include_faults(files, holders):
+    for file in files:
+        module = module_of(file)
+        for number, header, target in includes_of(file):
+            where = f"{file.relative_to(ROOT)}:{number}: {header}"
+            library = library_of(header)
+            if target:
+                other = module_of(target)
+                if other != module and other not in USES[module]:
+                    yield f"{where}: {module} may not use {other}"
+                if other != module and "src" in target.relative_to(ROOT).parts and (ROOT / "include/tandem" / other).exists():
+                    yield f"{where}: a private header of {other}, whose public ones are in include/tandem/{other}"
+            elif library and module not in holders[library]:
+                yield f"{where}: {module} may not use {library}"
+            elif library and "include" in file.relative_to(ROOT).parts and library not in PUBLIC:
+                yield f"{where}: a public header shows {library}"
+
+
+def torch_faults(files, holders):
+    """Headers that bring libtorch to modules that compile without it."""
+    held = [file for file in files if module_of(file) in holders["libtorch"]]
+    reached, size = {file for file in held if any(library_of(header) == "libtorch" for _, header, _ in includes_of(file))}, 0
+    while size < len(reached):
+        size = len(reached)
+        reached |= {file for file in held if any(target in reached for _, _, target in includes_of(file))}
+    for file in sorted(set(files) - set(held)):
+        for number, header, target in includes_of(file):
+            if target in reached:
+                yield f"{file.relative_to(ROOT)}:{number}: {header}: includes libtorch, without which {module_of(file)} compiles"
+
+
+def link_faults():
+    for file in ROOT.glob("src/*/CMakeLists.txt"):
+        module = file.parent.name
+        for uses in re.findall(r"^\s+USES ([\w ]+)", file.read_text(), re.MULTILINE):
+            for other in {use.replace("_front", "") for use in uses.split()} - USES[module] - {module}:
+                yield f"{file.relative_to(ROOT)}: {module} may not use {other}"
+
+
+def page_faults(pages):
+    names = {path.name for folder in ("src", "include", "tests", "examples") for path in (ROOT / folder).rglob("*")}
+    for page in pages:
+        for number, line in enumerate(page.read_text().splitlines(), 1):
+            where = f"{page.relative_to(ROOT)}:{number}"
+            for path in re.findall(r"(?<![\w/.$-])(?:src|include|tests|python|examples|cmake|jobs)/[\w./-]*\w", line):
+                if not (ROOT / path).exists() and "NAME" not in path and path not in OF_THE_READER:
+                    yield f"{where}: {path} does not exist"
+            for name in re.findall(r"`(\w+\.[ch]pp)`", line):
+                if name not in names:
+                    yield f"{where}: no file is called {name}"
+
+
+def main():
+    files = sorted(path for folder in ("src", "include") for path in (ROOT / folder).rglob("*.[ch]pp"))
+    pages = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")])
+    holders, modules = holders_of_libraries((ROOT / "docs/architecture.md").read_text())
+    found = [f"docs/architecture.md: {name} is in the table or in the test, not in both" for name in modules ^ set(USES)]
+    found += [*include_faults(files, holders), *torch_faults(files, holders), *link_faults(), *page_faults(pages)]
+    print(*found, f"{len(files)} files, {len(pages)} pages, {len(found)} faults", sep="\n")
+    return 1 if found or len(files) < 300 or len(pages) < 10 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
