@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "bfloat16_bits.hpp"
-#include "image_blocks.hpp"
+#include "kernel_calls.hpp"
 
 namespace tandem::model {
 namespace {

@@ -1,6 +1,5 @@
-#include "convolution.hpp"
-
-#include "convolution_options.hpp"
+#include "kernel_calls.hpp"
+#include "layers.hpp"
 #include "tandem/model/autocast.hpp"
 #include "tandem/model/torch_compat.hpp"
 #include "tile_convolution.hpp"

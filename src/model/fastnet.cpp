@@ -6,11 +6,8 @@
 #include <array>
 #include <string>
 
-#include "convolution.hpp"
-#include "gelu.hpp"
-#include "max_pool.hpp"
+#include "layers.hpp"
 #include "networks.hpp"
-#include "normalized_gelu.hpp"
 
 namespace tandem::model {
 namespace {

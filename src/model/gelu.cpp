@@ -1,8 +1,7 @@
-#include "gelu.hpp"
-
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "bfloat16_bits.hpp"
+#include "kernel_calls.hpp"
+#include "layers.hpp"
 
 namespace tandem::model {
 namespace {

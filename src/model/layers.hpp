@@ -1,14 +1,100 @@
-// Layers that several networks share. Throws c10::Error if a tensor has the wrong shape.
+// The layers that networks are made of. tandem's kernels compute on CPUs where that is faster,
+// libtorch otherwise; work is spread over libtorch's threads. One thread at a time. Throws
+// c10::Error if a tensor has the wrong shape, std::bad_alloc.
 #pragma once
 
+#include "batch_statistics.hpp"
+#include "tandem/kernels/convolution.hpp"
+#include "tandem/kernels/elementwise.hpp"
 #include "tandem/model/libtorch.hpp"
 
 namespace tandem::model {
+
+// Whether this processor has bfloat16 instructions (AVX512-BF16, AMX).
+bool has_bf16_instructions();
+
+// torch::nn::Conv2d with a bfloat16 path that is fast on every processor. libtorch uses the
+// processor's bfloat16 instructions if there are some, and otherwise emulates them product by
+// product, slower than fp32. In that case inputs and outputs are rounded to bfloat16, forward and
+// backward, and the fp32 kernel computes. A product of two bfloat16 values is exact in fp32, and
+// sums are fp32 either way, so results differ by the order of summation only.
+class Conv2dImpl : public torch::nn::Conv2dImpl {
+ public:
+  using torch::nn::Conv2dImpl::Conv2dImpl;
+  // Float, or bfloat16 inside an AutocastScope for it.
+  torch::Tensor forward(const torch::Tensor& x);
+  // Forward under autocast without the instructions.
+  torch::Tensor forward_rounded(const torch::Tensor& x);
+};
+TORCH_MODULE(Conv2d);
+
+// relu(max_pool2d(convolution(x), 2)) of a 5x5 convolution, by one kernel if a network of few
+// channels is trained on CPUs. x: images x channels x height x width, in any memory format.
+//
+// The kernel's inputs and outputs are fp32; under bfloat16 autocast they are rounded to bfloat16,
+// except the gradients of the images. On processors with bfloat16 instructions it computes only
+// layers of very few channels. It adds in another order than libtorch. Without gradients libtorch
+// computes, so evaluation equals Python's, bit for bit.
+torch::Tensor convolve_and_pool(Conv2d& convolution, const torch::Tensor& x);
+
+// torch::nn::Linear, also with ReLU. For training bfloat16 networks on processors with AMX one
+// operation each way replaces libtorch's fifteen, which cost more than the arithmetic of small
+// layers. Gradients of weights and bias are then fp32 sums, while libtorch's are rounded to
+// bfloat16.
+torch::Tensor linear(torch::nn::Linear& layer, const torch::Tensor& x,
+                     bool with_amx = kernels::has_amx());
+torch::Tensor linear_relu(torch::nn::Linear& layer, const torch::Tensor& x,
+                          bool with_amx = kernels::has_amx());
+// The computation with tiles; without AMX by plain loops, for tests.
+torch::Tensor linear_with_tiles(torch::nn::Linear& layer, const torch::Tensor& x, bool has_relu,
+                                bool with_amx);
+
+// 2x2 max pooling. tandem's kernels compute if bfloat16 images in channels-last layout are trained
+// on CPUs. Backward keeps one byte per result, instead of the input and eight bytes. Values and
+// gradients equal libtorch's, bit for bit.
+torch::Tensor max_pool(const torch::Tensor& x);
 
 // 2x2 max-pooling of relu(x), with a quarter of the work: both only compare, so pooling first gives
 // the same values and the same gradients, bit for bit.
 inline torch::Tensor relu_max_pool(const torch::Tensor& x) {
   return torch::max_pool2d(x, 2).relu_();
 }
+
+// BatchNorm2d with ReLU: relu(norm(x)), which changes the running statistics as norm does.
+//
+// tandem's kernels compute if bfloat16 images in channels-last layout are trained on CPUs. Backward
+// keeps the input and one byte per pooled result, instead of the values that pooling drops and
+// libtorch's eight bytes per argmax. No gradient is written for dropped values. Statistics are of
+// the same values as libtorch's, summed in another order, and the result is rounded to bfloat16
+// once.
+torch::Tensor normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x);
+// relu(max_pool2d(norm(x), 2)).
+torch::Tensor pooled_normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x);
+
+// torch::gelu, but fast for bfloat16 on CPUs, by tables that autograd keeps alive.
+class Gelu {
+ public:
+  Gelu();
+  // Any shape; dense tensors keep their memory format.
+  torch::Tensor operator()(const torch::Tensor& x) const;
+
+  struct Tables : public torch::CustomClassHolder {
+    const kernels::GeluTables tables;
+  };
+  const c10::intrusive_ptr<Tables>& tables() const { return tables_; }
+
+ private:
+  c10::intrusive_ptr<Tables> tables_;
+};
+
+// Batch normalization without scale, followed by GELU: gelu(batch_norm(x)) with the batch's
+// statistics, which also move the running ones, or, not `is_training`, with the running ones.
+// norm.weight: undefined.
+//
+// tandem's kernels compute if bfloat16 images in channels-last layout are trained on CPUs. Backward
+// keeps only the input. Statistics are of the same values as libtorch's, summed in another order;
+// the normalized value is rounded to bfloat16 before GELU, and its gradient after it.
+torch::Tensor normalized_gelu(const NormTensors& norm, const Gelu& gelu, const torch::Tensor& x,
+                              bool is_training);
 
 }  // namespace tandem::model

@@ -1,9 +1,8 @@
 // LeNet-5 (LeCun et al. 1998) with ReLU and max-pooling, under two names. `lenet` pads images below
 // 32 pixels by 2, so that MNIST's 28x28 give the 16x5x5 features of the original. `simple` is the
 // CNN of PyTorch's CIFAR-10 tutorial: the same layers, never padded.
+#include "layers.hpp"
 #include "networks.hpp"
-#include "pooled_convolution.hpp"
-#include "tile_linear.hpp"
 
 namespace tandem::model {
 namespace {

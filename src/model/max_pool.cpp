@@ -1,10 +1,8 @@
-#include "max_pool.hpp"
-
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "batch_statistics.hpp"
-#include "bfloat16_bits.hpp"
-#include "image_blocks.hpp"
+#include "kernel_calls.hpp"
+#include "layers.hpp"
 #include "tandem/kernels/elementwise.hpp"
 
 namespace tandem::model {

@@ -1,9 +1,7 @@
-#include "normalized_gelu.hpp"
-
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "bfloat16_bits.hpp"
-#include "image_blocks.hpp"
+#include "kernel_calls.hpp"
+#include "layers.hpp"
 #include "tandem/kernels/normalization.hpp"
 
 namespace tandem::model {

@@ -1,12 +1,9 @@
-#include "normalized_relu.hpp"
-
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <vector>
 
 #include "batch_statistics.hpp"
-#include "bfloat16_bits.hpp"
-#include "image_blocks.hpp"
+#include "kernel_calls.hpp"
 #include "layers.hpp"
 #include "tandem/kernels/normalization.hpp"
 

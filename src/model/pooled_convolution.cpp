@@ -1,18 +1,14 @@
-#include "pooled_convolution.hpp"
+#include "tandem/kernels/pooled_convolution.hpp"
 
 #include <torch/csrc/autograd/custom_function.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "bfloat16_bits.hpp"
-#include "convolution_options.hpp"
-#include "for_each.hpp"
-#include "image_blocks.hpp"
+#include "kernel_calls.hpp"
 #include "layers.hpp"
 #include "tandem/kernels/convolution.hpp"
 #include "tandem/kernels/elementwise.hpp"
-#include "tandem/kernels/pooled_convolution.hpp"
 #include "tandem/model/torch_compat.hpp"
 
 namespace tandem::model {

@@ -1,9 +1,8 @@
 // ResNet-18 (He et al. 2015) in its CIFAR variant: a 3x3 stem with stride 1 and no max-pool,
 // everything else and all names as in torchvision, so that weights move between the two wherever
 // their shapes agree.
-#include "convolution.hpp"
+#include "layers.hpp"
 #include "networks.hpp"
-#include "normalized_relu.hpp"
 
 namespace tandem::model {
 namespace {

@@ -2,9 +2,8 @@
 // few epochs.
 //   prep 64 · layer1 128, halved, + res1 · layer2 256, halved · layer3 512, halved, + res3 · global
 //   max · linear x 0.125
-#include "convolution.hpp"
+#include "layers.hpp"
 #include "networks.hpp"
-#include "normalized_relu.hpp"
 
 namespace tandem::model {
 namespace {

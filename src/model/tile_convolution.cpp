@@ -4,10 +4,7 @@
 
 #include <algorithm>
 
-#include "bfloat16_bits.hpp"
-#include "convolution_options.hpp"
-#include "for_each.hpp"
-#include "present.hpp"
+#include "kernel_calls.hpp"
 #include "tandem/kernels/convolution.hpp"
 #include "tandem/kernels/elementwise.hpp"
 #include "tandem/model/torch_compat.hpp"

@@ -1,10 +1,7 @@
-#include "tile_linear.hpp"
-
 #include <torch/csrc/autograd/custom_function.h>
 
-#include "bfloat16_bits.hpp"
-#include "for_each.hpp"
-#include "present.hpp"
+#include "kernel_calls.hpp"
+#include "layers.hpp"
 #include "tandem/kernels/elementwise.hpp"
 #include "tandem/model/torch_compat.hpp"
 

@@ -12,15 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "model/convolution.hpp"
-#include "model/gelu.hpp"
 #include "model/layers.hpp"
-#include "model/max_pool.hpp"
-#include "model/normalized_gelu.hpp"
-#include "model/normalized_relu.hpp"
-#include "model/pooled_convolution.hpp"
 #include "model/tile_convolution.hpp"
-#include "model/tile_linear.hpp"
 #include "tandem/model/autocast.hpp"
 #include "tandem/model/tensor_memory.hpp"
 #include "tandem/train/step_timing.hpp"

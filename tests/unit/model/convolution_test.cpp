@@ -1,7 +1,6 @@
-#include "model/convolution.hpp"
-
 #include <gtest/gtest.h>
 
+#include "model/layers.hpp"
 #include "tandem/model/autocast.hpp"
 
 namespace tandem::model {

@@ -1,8 +1,8 @@
-#include "model/gelu.hpp"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "model/layers.hpp"
 
 namespace tandem::model {
 namespace {

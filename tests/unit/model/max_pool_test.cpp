@@ -1,6 +1,6 @@
-#include "model/max_pool.hpp"
-
 #include <gtest/gtest.h>
+
+#include "model/layers.hpp"
 
 namespace tandem::model {
 namespace {

@@ -1,11 +1,10 @@
-#include "model/normalized_gelu.hpp"
-
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
 #include <cmath>
 
-#include "model/image_blocks.hpp"
+#include "model/kernel_calls.hpp"
+#include "model/layers.hpp"
 
 namespace tandem::model {
 namespace {

@@ -1,9 +1,7 @@
-#include "model/normalized_relu.hpp"
-
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 
-#include "model/image_blocks.hpp"
+#include "model/kernel_calls.hpp"
 #include "model/layers.hpp"
 
 namespace tandem::model {

@@ -1,5 +1,3 @@
-#include "model/pooled_convolution.hpp"
-
 #include <ATen/Parallel.h>
 #include <gtest/gtest.h>
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/function.h>
 
-#include "model/convolution.hpp"
+#include "model/layers.hpp"
 #include "tandem/model/autocast.hpp"
 
 namespace tandem::model {

@@ -1,8 +1,7 @@
-#include "model/tile_linear.hpp"
-
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/function.h>
 
+#include "model/layers.hpp"
 #include "tandem/model/autocast.hpp"
 
 namespace tandem::model {
