@@ -5,12 +5,12 @@
 #include "bench_form.hpp"
 #include "cli/train_options.hpp"
 #include "commands.hpp"
-#include "run_statistics.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/run_folder.hpp"
+#include "time_to_accuracy.hpp"
 
 namespace tandem::app {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "names.hpp"
+#include "name_rules.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/text.hpp"

@@ -5,7 +5,7 @@
 
 #include "class_folders.hpp"
 #include "image_source.hpp"
-#include "names.hpp"
+#include "name_rules.hpp"
 #include "parallel.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"

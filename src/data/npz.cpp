@@ -9,7 +9,7 @@
 
 #include "archive_reader.hpp"
 #include "image_source.hpp"
-#include "names.hpp"
+#include "name_rules.hpp"
 #include "npy_array.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "image_source.hpp"
-#include "names.hpp"
+#include "name_rules.hpp"
 #include "packed_writer.hpp"
 #include "source_file.hpp"
 #include "tandem/core/error.hpp"

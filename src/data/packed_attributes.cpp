@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "hdf5_handle.hpp"
-#include "names.hpp"
+#include "name_rules.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/data/dataset_info.hpp"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "byte_stream.hpp"
-#include "names.hpp"
+#include "name_rules.hpp"
 #include "packed_catalog.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <utility>
 
-#include "names.hpp"
+#include "name_rules.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"

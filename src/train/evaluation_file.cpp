@@ -20,15 +20,15 @@ Json make_evaluation_file(const Evaluation& evaluation, const ImageStore& store)
   }
   Json worst = Json::array();
   std::size_t bytes = 0;
-  for (const WrongAnswer& answer : evaluation.worst) {
+  for (const ImageLoss& image : evaluation.worst) {
     const std::size_t size = images.shape.pixels();
     bytes += size;
-    const Span<const std::uint8_t> pixels = images.images.subspan(answer.image * size, size);
+    const Span<const std::uint8_t> pixels = images.images.subspan(image.image * size, size);
     const bool has_room = bytes <= kMaxPixels;
-    worst.push_back({{"index", answer.image},
-                     {"label", images.labels[answer.image]},
-                     {"predicted", answer.predicted},
-                     {"loss", answer.loss},
+    worst.push_back({{"index", image.image},
+                     {"label", images.labels[image.image]},
+                     {"predicted", image.predicted},
+                     {"loss", image.loss},
                      {"pixels", has_room ? to_base64({reinterpret_cast<const char*>(pixels.data()),
                                                       pixels.size()})
                                          : ""}});

@@ -12,7 +12,7 @@
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/objective.hpp"
 #include "tandem/train/replicate.hpp"
-#include "tandem/train/test_time.hpp"
+#include "tandem/train/test_time_augmentation.hpp"
 
 namespace tandem::train {
 namespace {
@@ -27,10 +27,10 @@ double seconds_since(Clock::time_point begin) {
 struct Counts {
   std::vector<double> batch_loss;  // by batch: written by one rank, zero on the others
   std::size_t classes;
-  std::vector<std::int64_t> confusion;          // by label * classes + answer
+  std::vector<std::int64_t> confusion;          // by label * classes + prediction
   std::vector<std::uint64_t> accounting{0, 0};  // images, hash of their ids
   std::int64_t correct_of_views = 0;
-  WorstAnswers worst;
+  TopLosses worst;
 
   Counts(std::size_t batches, const EvaluationSettings& settings)
       : batch_loss(batches),

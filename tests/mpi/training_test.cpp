@@ -221,10 +221,10 @@ TEST(ScriptTraining, KeepsRanksEqualWithBatchNormAndDropout) {
 }
 
 std::vector<std::tuple<std::uint64_t, std::int64_t, double>> values_of(
-    const std::vector<WrongAnswer>& answers) {
+    const std::vector<ImageLoss>& images) {
   std::vector<std::tuple<std::uint64_t, std::int64_t, double>> values;
-  for (const WrongAnswer& answer : answers) {
-    values.emplace_back(answer.image, answer.predicted, answer.loss);
+  for (const ImageLoss& image : images) {
+    values.emplace_back(image.image, image.predicted, image.loss);
   }
   return values;
 }

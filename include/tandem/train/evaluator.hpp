@@ -15,7 +15,7 @@
 #include "tandem/data/batch_loader.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/model/precision.hpp"
-#include "tandem/train/answers.hpp"
+#include "tandem/train/top_losses.hpp"
 
 namespace tandem::train {
 
@@ -27,8 +27,8 @@ struct Evaluation {
   std::optional<double> views_accuracy;     // with test-time augmentation, if requested
   std::vector<std::int64_t> class_images;   // by label
   std::vector<std::int64_t> class_correct;  // by label
-  std::vector<std::int64_t> confusion;      // images by label * classes + answer
-  std::vector<WrongAnswer> worst;           // as many as were asked for, worst first
+  std::vector<std::int64_t> confusion;      // images by label * classes + prediction
+  std::vector<ImageLoss> worst;             // as many as were asked for, worst first
   std::uint64_t step = 0;                   // after which the trainer had it made
   double seconds = 0;
   bool completed = false;  // on every rank; false: given up, nothing else is set
@@ -42,7 +42,7 @@ struct EvaluationSettings {
   // Called before each batch, with the seconds that the previous one took on this rank. May be
   // empty, on all ranks alike.
   std::function<bool(double seconds)> is_interrupted = nullptr;
-  std::size_t worst = 0;  // how many of the worst answers are wanted
+  std::size_t worst = 0;  // how many of the images with the highest losses are wanted
   bool views = false;     // test-time augmentation, six times the work
   std::uint64_t batch_size = data::EvaluationSampler::kBatch;
 };

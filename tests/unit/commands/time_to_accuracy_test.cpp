@@ -1,4 +1,4 @@
-#include "commands/run_statistics.hpp"
+#include "commands/time_to_accuracy.hpp"
 
 #include <gtest/gtest.h>
 
@@ -15,7 +15,7 @@ using tandem::testing::TempDir;
 
 // Student's distribution with 4 degrees of freedom: 97.5 % lie below 2.776445 (NIST/SEMATECH
 // e-Handbook, 1.3.6.7.2).
-TEST(RunStatistics, TheIntervalOfAMeanIsStudents) {
+TEST(TimeToAccuracy, TheIntervalOfAMeanIsStudents) {
   const MeanInterval interval = mean_interval({1, 2, 3, 4, 5});
   const double half = 2.776445 * std::sqrt(2.5 / 5);
   EXPECT_DOUBLE_EQ(interval.mean, 3);
@@ -23,7 +23,7 @@ TEST(RunStatistics, TheIntervalOfAMeanIsStudents) {
   EXPECT_NEAR(interval.most.value(), 3 + half, 1e-6);
 }
 
-TEST(RunStatistics, OneRunSaysNothingOfOthers) {
+TEST(TimeToAccuracy, OneRunSaysNothingOfOthers) {
   EXPECT_EQ(mean_interval({0.25}).mean, 0.25);
   EXPECT_FALSE(mean_interval({0.25}).least);
   EXPECT_EQ(to_text({0.25}, 2), "0.25");

@@ -1,4 +1,4 @@
-#include "tandem/train/answers.hpp"
+#include "tandem/train/top_losses.hpp"
 
 #include <gtest/gtest.h>
 
@@ -9,20 +9,20 @@
 namespace tandem::train {
 namespace {
 
-std::vector<std::uint64_t> images_of(const std::vector<WrongAnswer>& answers) {
+std::vector<std::uint64_t> images_of(const std::vector<ImageLoss>& losses) {
   std::vector<std::uint64_t> images;
-  for (const WrongAnswer& answer : answers) images.push_back(answer.image);
+  for (const ImageLoss& loss : losses) images.push_back(loss.image);
   return images;
 }
 
-TEST(WorstAnswers, AreTheHighestLossesInWhateverOrderTheyCome) {
-  const std::vector<WrongAnswer> answers{{0, 1, 0.5}, {1, 2, 3.0}, {2, 3, NAN},
-                                         {3, 4, 3.0}, {4, 5, 1.0}, {5, 6, INFINITY}};
+TEST(TopLosses, AreTheHighestLossesInWhateverOrderTheyCome) {
+  const std::vector<ImageLoss> losses{{0, 1, 0.5}, {1, 2, 3.0}, {2, 3, NAN},
+                                      {3, 4, 3.0}, {4, 5, 1.0}, {5, 6, INFINITY}};
   testing::LoneCommunicator alone;
-  for (std::size_t first = 0; first < answers.size(); ++first) {
-    WorstAnswers worst(4);
-    for (std::size_t i = 0; i < answers.size(); ++i) {
-      worst.add(answers[(first + 5 * i) % answers.size()]);
+  for (std::size_t first = 0; first < losses.size(); ++first) {
+    TopLosses worst(4);
+    for (std::size_t i = 0; i < losses.size(); ++i) {
+      worst.add(losses[(first + 5 * i) % losses.size()]);
     }
     const auto found = worst.gather(alone);
     EXPECT_EQ(images_of(found), (std::vector<std::uint64_t>{2, 5, 1, 3})) << first;
@@ -32,13 +32,13 @@ TEST(WorstAnswers, AreTheHighestLossesInWhateverOrderTheyCome) {
   }
 }
 
-TEST(WorstAnswers, MayBeFewerThanAskedForOrNone) {
+TEST(TopLosses, MayBeFewerThanAskedForOrNone) {
   testing::LoneCommunicator alone;
-  WorstAnswers worst(3);
+  TopLosses worst(3);
   EXPECT_TRUE(worst.gather(alone).empty());
   worst.add({0, 0, 0.0});
   EXPECT_EQ(images_of(worst.gather(alone)), std::vector<std::uint64_t>{0}) << "image 0 is one, too";
-  WorstAnswers none(0);
+  TopLosses none(0);
   none.add({1, 1, 1.0});
   EXPECT_FALSE(none.is_wanted());
   EXPECT_TRUE(none.gather(alone).empty());

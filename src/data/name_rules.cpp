@@ -1,4 +1,4 @@
-#include "names.hpp"
+#include "name_rules.hpp"
 
 #include "tandem/core/error.hpp"
 

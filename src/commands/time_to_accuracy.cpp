@@ -1,4 +1,4 @@
-#include "run_statistics.hpp"
+#include "time_to_accuracy.hpp"
 
 #include <boost/math/distributions/students_t.hpp>
 #include <cmath>
