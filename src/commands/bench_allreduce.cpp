@@ -6,8 +6,8 @@
 namespace tandem::app {
 namespace {
 
-SumRequest read_sum_request(Options& options) {
-  SumRequest request;
+AllReduceRequest read_all_reduce_request(Options& options) {
+  AllReduceRequest request;
   const auto size = [&](const std::string& name) {
     return options.parsed(name,
                           [&](const std::string& text) { return parse_size(text, "--" + name); });
@@ -28,8 +28,8 @@ SumRequest read_sum_request(Options& options) {
 }
 
 int run_bench_allreduce(Job& job, Options& options, const std::vector<std::string>&) {
-  SumRequest request;
-  comm::agree(job.world, job.topology.host, [&] { request = read_sum_request(options); });
+  AllReduceRequest request;
+  comm::agree(job.world, job.topology.host, [&] { request = read_all_reduce_request(options); });
   return open_engine(job).bench_allreduce(job, request);
 }
 

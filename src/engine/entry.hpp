@@ -15,7 +15,7 @@ int export_model_file(const std::string& checkpoint, const std::string& output);
 Json inspect_model(const std::string& path);
 ExitCode verify_model(const std::string& path, bool run_network, std::set<std::string>& said);
 int time_step(Job& job, const StepRequest& request);
-int time_all_reduce(Job& job, const SumRequest& request);
+int time_all_reduce(Job& job, const AllReduceRequest& request);
 int time_loader(Job& job, const LoaderRequest& request);
 
 }  // namespace tandem::app

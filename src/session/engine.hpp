@@ -55,7 +55,7 @@ struct StepRequest {
   bool json = false;
 };
 
-struct SumRequest {
+struct AllReduceRequest {
   std::size_t least = 0;  // bytes
   std::size_t most = 0;
   double seconds = 0;  // for each size
@@ -84,7 +84,7 @@ struct Engine {
   // A model, a checkpoint or a run folder. `said`: the messages printed so far; none is repeated.
   ExitCode (*verify_model)(const std::string& path, bool run_network, std::set<std::string>& said);
   int (*bench_step)(Job&, const StepRequest&);
-  int (*bench_allreduce)(Job&, const SumRequest&);
+  int (*bench_allreduce)(Job&, const AllReduceRequest&);
   int (*bench_loader)(Job&, const LoaderRequest&);
 };
 

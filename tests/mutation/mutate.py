@@ -27,7 +27,7 @@ CHECKS = {
     "train/boundary_policy": ["unit.train_test:Checkpoint*:Boundary*", "e2e.resume"],
     "comm/agree": ["mpi.comm_mpi_test.np3", "mpi.comm_mpi_test.np4", "fault.messages"],
     "comm/stall_": ["unit.comm_test:Stall*", "fault.stall", "fault.hosts_stall"],
-    "engine/run_start": ["unit.engine_test", "e2e.resume", "e2e.validation", "fault.messages", "e2e.script_model", "fault.lives",
+    "engine/run/run_start": ["unit.engine_test", "e2e.resume", "e2e.validation", "fault.messages", "e2e.script_model", "fault.lives",
                       "fault.two_writers"],
 }
 QUICK = ("unit.", "mpi.")

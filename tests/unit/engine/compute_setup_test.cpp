@@ -1,4 +1,4 @@
-#include "compute_setup.hpp"
+#include "engine/compute_setup.hpp"
 
 #include <gtest/gtest.h>
 

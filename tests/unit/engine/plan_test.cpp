@@ -1,4 +1,4 @@
-#include "plan.hpp"
+#include "engine/run/plan.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "predictions.hpp"
+#include "engine/predict/predictions.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "run_start.hpp"
+#include "engine/run/run_start.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "run_identity.hpp"
+#include "engine/run/resume_check.hpp"
 #include "support/failing_calls.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"

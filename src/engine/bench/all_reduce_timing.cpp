@@ -1,0 +1,131 @@
+#include "all_reduce_timing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+namespace tandem::app {
+namespace {
+
+constexpr double kShortestBlock = 0.002;  // seconds; one sum of few bytes is too short to time
+constexpr double kShortest = 1e-9;        // what a clock may not show
+constexpr double kMaxSumsPerBlock = 1000;
+constexpr int kMinTimedPairs = 5;
+constexpr int kMaxTimedPairs = 1000;
+constexpr std::size_t kNumbers = 3;
+
+double seconds_now() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+double median_seconds(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Small whole numbers, which every order of adding sums alike.
+float number_of(int rank, std::size_t i) {
+  return static_cast<float>((i + static_cast<std::size_t>(rank)) % kNumbers);
+}
+
+// Independent of the function that rounds messages, which this checks.
+float rounded_to_bfloat16(float whole) {
+  std::uint32_t bits = 0;
+  std::memcpy(&bits, &whole, sizeof bits);
+  bits = (bits + 0x7FFFU + ((bits >> 16) & 1U)) & 0xFFFF0000U;
+  std::memcpy(&whole, &bits, sizeof bits);
+  return whole;
+}
+
+// Afterwards the values are zeros, of which sums stay what they are, however many there are.
+std::uint64_t count_wrong(comm::Communicator& world, comm::Collectives& ours, Span<float> values,
+                          bool is_rounded) {
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = number_of(world.rank(), i);
+  ours.all_reduce(values);
+  std::array<float, kNumbers> expected{};
+  for (std::size_t i = 0; i < kNumbers; ++i) {
+    for (int rank = 0; rank < world.size(); ++rank) expected[i] += number_of(rank, i);
+    if (is_rounded && world.size() > 1) expected[i] = rounded_to_bfloat16(expected[i]);
+  }
+  std::uint64_t wrong = 0;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    wrong += values[i] != expected[i % kNumbers];
+    values[i] = 0;
+  }
+  return world.all_reduce_value(wrong);
+}
+
+// Seconds of one of `count` sums, one after the other.
+template <typename Sum>
+double time_block(comm::Communicator& world, int count, const Sum& sum) {
+  world.barrier();
+  const double begin = seconds_now();
+  for (int i = 0; i < count; ++i) sum();
+  return std::max(seconds_now() - begin, kShortest) / count;
+}
+
+}  // namespace
+
+std::vector<std::size_t> sizes_between(std::size_t least, std::size_t most) {
+  constexpr std::size_t kStep = 4;
+  std::vector<std::size_t> sizes;
+  for (std::size_t bytes = least; bytes < most; bytes *= kStep) sizes.push_back(bytes);
+  sizes.push_back(most);
+  return sizes;
+}
+
+double algorithm_bandwidth(std::size_t bytes, double seconds) {
+  return seconds > 0 ? static_cast<double>(bytes) / seconds : 0;
+}
+
+double bus_bandwidth(std::size_t bytes, double seconds, int ranks) {
+  return algorithm_bandwidth(bytes, seconds) * 2 * (ranks - 1) / ranks;
+}
+
+AllReduceTiming measure_all_reduce(comm::Communicator& world, comm::Collectives& ours,
+                                   const AllReduceTask& task) {
+  AllReduceTiming timing;
+  timing.bytes = task.bytes;
+  const Span<float> values = task.buffer.subspan(0, task.bytes / sizeof(float));
+  timing.wrong = count_wrong(world, ours, values, task.is_rounded);
+  const auto sum_ours = [&] { ours.all_reduce(values); };
+  const auto sum_bare = [&] { world.all_reduce(values); };
+  // Rank 0's clock decides for all; the first sums also connect the ranks.
+  sum_bare();
+  double plan[2] = {0, 0};
+  plan[0] = std::max({time_block(world, 1, sum_ours), time_block(world, 1, sum_bare), kShortest});
+  plan[1] = std::clamp(std::ceil(kShortestBlock / plan[0]), 1.0, kMaxSumsPerBlock);
+  plan[0] = std::clamp(task.seconds / (2 * plan[0] * plan[1]), 1.0 * kMinTimedPairs,
+                       1.0 * kMaxTimedPairs);
+  world.broadcast(Span<double>(plan, 2));
+  timing.pairs = static_cast<int>(plan[0]);
+  const int count = static_cast<int>(plan[1]);
+
+  std::vector<double> mine;
+  std::vector<double> bare_ones;
+  std::vector<double> ratios;
+  for (int pair = 0; pair < timing.pairs; ++pair) {
+    call(task.touch);
+    double times[2] = {0, 0};  // ours, bare
+    for (const int which : {pair % 2, 1 - pair % 2}) {
+      times[which] =
+          which == 0 ? time_block(world, count, sum_ours) : time_block(world, count, sum_bare);
+    }
+    mine.push_back(times[0]);
+    bare_ones.push_back(times[1]);
+    world.all_reduce(Span<double>(times, 2), comm::Reduction::kMax);
+    ratios.push_back(times[0] / times[1]);
+  }
+  const double median = median_seconds(mine);
+  timing.least = world.all_reduce_value(median, comm::Reduction::kMin);
+  timing.most = world.all_reduce_value(median, comm::Reduction::kMax);
+  timing.mean = world.all_reduce_value(median) / world.size();
+  timing.bare = world.all_reduce_value(median_seconds(bare_ones)) / world.size();
+  timing.ratio = median_seconds(ratios);
+  return timing;
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,113 @@
+// The engine of tandem bench allreduce: times the all-reduce of gradients, and MPI's beside it.
+#include <algorithm>
+
+#include "all_reduce_timing.hpp"
+#include "engine/entry.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/comm/allreduce/all_reduce.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/train/cost_model.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr double kMicro = 1e-6;
+constexpr double kGiga = 1e9;
+
+std::vector<std::string> row_of(const AllReduceTiming& timing, int ranks) {
+  const auto micro = [](double seconds) { return format_fixed(seconds / kMicro, 1); };
+  const auto giga = [](double rate) { return format_fixed(rate / kGiga, 3); };
+  return {std::to_string(timing.bytes),
+          micro(timing.least),
+          micro(timing.mean),
+          micro(timing.most),
+          ranks > 1 ? giga(algorithm_bandwidth(timing.bytes, timing.mean)) : "-",
+          ranks > 1 ? giga(bus_bandwidth(timing.bytes, timing.mean, ranks)) : "-",
+          std::to_string(timing.wrong),
+          micro(timing.bare),
+          format_fixed(timing.ratio, 3)};
+}
+
+Json json_of(const AllReduceTiming& timing, int ranks) {
+  const auto rate = [ranks](double value) { return ranks > 1 ? Json(value) : Json(nullptr); };
+  return {{"bytes", timing.bytes},
+          {"seconds_min", timing.least},
+          {"seconds_mean", timing.mean},
+          {"seconds_max", timing.most},
+          {"algbw_bytes_per_second", rate(algorithm_bandwidth(timing.bytes, timing.mean))},
+          {"busbw_bytes_per_second", rate(bus_bandwidth(timing.bytes, timing.mean, ranks))},
+          {"wrong", timing.wrong},
+          {"bare_seconds_mean", timing.bare},
+          {"ratio_to_bare", timing.ratio},
+          {"pairs", timing.pairs}};
+}
+
+train::AlphaBetaCost fit_of(const std::vector<AllReduceTiming>& timings) {
+  std::vector<train::MeasuredSum> sums;
+  for (const AllReduceTiming& timing : timings) {
+    sums.push_back({static_cast<double>(timing.bytes), timing.most});
+  }
+  return train::fit_sums(sums);
+}
+
+// On rank 0.
+void print_timings(const Job& job, const AllReduceRequest& request, const std::string& transport,
+                   const std::vector<AllReduceTiming>& timings) {
+  const int ranks = job.topology.world;
+  const train::AlphaBetaCost fit = fit_of(timings);
+  if (request.json) {
+    Json sizes = Json::array();
+    for (const AllReduceTiming& timing : timings) sizes.push_back(json_of(timing, ranks));
+    const Json object{
+        {"form", "allreduce"},
+        {"ranks", ranks},
+        {"algorithm", comm::all_reduce_algorithm_name(request.algorithm)},
+        {"grad_dtype", request.as_bf16 ? "bf16" : "fp32"},
+        {"fit", {{"latency_seconds", fit.latency}, {"seconds_per_byte", fit.seconds_per_byte}}},
+        {"sizes", sizes}};
+    print_line(object.dump());
+    return;
+  }
+  std::vector<std::vector<std::string>> rows{{"bytes", "min us", "mean us", "max us", "algbw GB/s",
+                                              "busbw GB/s", "wrong", "MPI_Allreduce us", "ratio"}};
+  for (const AllReduceTiming& timing : timings) rows.push_back(row_of(timing, ranks));
+  print_line("sums over " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") + " by " +
+             transport + "; a time is that of one sum, min and max are of ranks");
+  print_line(format_table(rows) +
+             (ranks > 1 ? "\na sum takes " + format_fixed(fit.latency / kMicro, 1) + " us and " +
+                              format_fixed(fit.seconds_per_byte * 1e6 / kMicro, 1) + " us per MB"
+                        : "\none rank exchanges nothing, so there is no rate"));
+}
+
+}  // namespace
+
+int time_all_reduce(Job& job, const AllReduceRequest& request) {
+  std::vector<float> values;
+  comm::agree(job.world, job.topology.host, [&] { values.resize(request.most / sizeof(float)); });
+  const comm::AllReduce made = comm::make_all_reduce(job.world, job.node, Span<float>(values),
+                                                     {request.algorithm, request.as_bf16});
+  comm::Collectives& sums = *made.collectives;
+  float* const first = made.shared_gradients ? made.shared_gradients.get() : values.data();
+  std::vector<AllReduceTiming> timings;
+  std::uint64_t wrong = 0;
+  for (const std::size_t bytes : sizes_between(request.least, request.most)) {
+    timings.push_back(measure_all_reduce(
+        job.world, sums,
+        {{first, values.size()}, bytes, request.seconds, request.as_bf16, [&] { job.touch(); }}));
+    sums.reset_error_feedback();
+    wrong += timings.back().wrong;
+  }
+  comm::agree_on_rank_0(job.world, [&] {
+    print_timings(job, request, sums.name(), timings);
+    if (wrong == 0) return;
+    throw DisagreementError("bench allreduce: " + format_count(static_cast<std::int64_t>(wrong)) +
+                            " values of all ranks are not the sum that was expected; the network "
+                            "or MPI is broken: tandem doctor looks for it");
+  });
+  return 0;
+}
+
+}  // namespace tandem::app

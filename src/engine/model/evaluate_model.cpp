@@ -1,0 +1,135 @@
+// The engine of tandem eval: exact loss and accuracy of a trained model on any number of ranks.
+#include <utility>
+
+#include "engine/compute.hpp"
+#include "engine/entry.hpp"
+#include "model_file.hpp"
+#include "session/device_choice.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/train/evaluator.hpp"
+#include "tandem/train/image_store.hpp"
+#include "tandem/train/parameter_arena.hpp"
+#include "tandem/train/replicate.hpp"
+
+namespace tandem::app {
+namespace {
+
+// Classes too: the same number in another order would give a confident figure that means nothing.
+void require_fit(const ModelDescription& model, const data::DatasetInfo& data) {
+  if (model.shape == data.shape && model.classes == data.classes) return;
+  throw DataError("--checkpoint: the model takes images of " + model.shape.text() +
+                  " and knows the classes " + join(model.classes, ", ") + "; " + data.name +
+                  " has images of " + data.shape.text() + " and the classes " +
+                  join(data.classes, ", ") + "; evaluate it on the data it was made for");
+}
+
+struct DescribedNetwork {
+  ModelFile file;
+  NetworkFile network;
+};
+
+// Only rank 0 needs the files; the others build the network that they describe and receive the
+// weights.
+DescribedNetwork read_on_rank_0(Job& job, const std::string& checkpoint) {
+  DescribedNetwork trained;
+  std::string metadata;
+  comm::agree_on_rank_0(job.world, [&] {
+    trained.file = read_model_file(checkpoint, [&] { job.touch(); });
+    trained.network = network_of(trained.file);
+    say_which_file(checkpoint, trained.file);
+    metadata = Json(trained.file.description.to_metadata()).dump();
+  });
+  metadata = job.world.broadcast_string(metadata);
+  trained.network.bytes = job.world.broadcast_string(std::move(trained.network.bytes));
+  if (!job.is_root()) {
+    trained.file.description = ModelDescription::from_metadata(
+        Json::parse(metadata).get<std::map<std::string, std::string>>(), checkpoint);
+    trained.network.path = kNetworkFile;
+  }
+  return trained;
+}
+
+Json to_json(const train::Evaluation& result, const data::DatasetInfo& info) {
+  Json classes = Json::object();
+  for (std::size_t i = 0; i < info.classes.size(); ++i) {
+    const auto images = static_cast<double>(result.class_images[i]);
+    classes[info.classes[i]] =
+        images > 0 ? Json(static_cast<double>(result.class_correct[i]) / images) : Json(nullptr);
+  }
+  const Json views = result.views_accuracy ? Json(*result.views_accuracy) : Json();
+  return {{"test_loss", result.loss},  {"test_accuracy", result.accuracy},
+          {"correct", result.correct}, {"images", result.images},
+          {"class_accuracy", classes}, {"test_accuracy_tta", views},
+          {"seconds", result.seconds}};
+}
+
+std::string to_text(const train::Evaluation& result, const data::DatasetInfo& info) {
+  std::vector<std::vector<std::string>> rows{{"class", "images", "correct", "accuracy"}};
+  for (std::size_t i = 0; i < info.classes.size(); ++i) {
+    const std::int64_t images = result.class_images[i];
+    rows.push_back(
+        {info.classes[i], std::to_string(images), std::to_string(result.class_correct[i]),
+         images > 0
+             ? format_fixed(
+                   static_cast<double>(result.class_correct[i]) / static_cast<double>(images), 4)
+             : "-"});
+  }
+  return format_table(rows) + "\neval " + std::to_string(result.images) + "/" +
+         std::to_string(result.images) + " exactly once  test loss " + format_real(result.loss) +
+         "  test accuracy " + format_real(result.accuracy) + "  (" +
+         std::to_string(result.correct) + " correct, " + format_fixed(result.seconds, 1) + " s)" +
+         (result.views_accuracy
+              ? "  with test-time augmentation " + format_real(*result.views_accuracy)
+              : "");
+}
+
+}  // namespace
+
+int evaluate_model(Job& job, const EvalRequest& request) {
+  at::set_num_threads(request.threads);
+  DeviceChoice device = choose_device(job, request.device.request);
+  const torch::Device place = open_device(job, request.device.request, device, request.precision);
+  const DescribedNetwork trained = read_on_rank_0(job, request.checkpoint);
+  const ModelDescription& description = trained.file.description;
+  // As in training, where nothing else is asked for.
+  const bool channels_last =
+      request.channels_last && (request.is_layout_given || !description.is_script());
+  const train::ImageStore images(request.data, job.world, job.node, job.topology, 0,
+                                 [&] { job.touch(); });
+  warn_about(job, request.data, images);
+  const data::DatasetInfo& info = images.info();
+  if (description.is_script()) job.warn(code_notice(trained.network));
+  model::NetworkPtr network;
+  comm::agree(job.world, job.topology.host, [&] {
+    require_fit(description, info);
+    network = job.is_root() ? build_network(trained.file, trained.network, place)
+                            : make_untrained(description, trained.network, place);
+  });
+  train::ParameterArena arena(*network, channels_last, place);
+  train::broadcast_weights(job.world, arena, *network);
+
+  const data::Layout layout = channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
+  // Pixels are normalized as in training, also where this data set's own mean differs.
+  const data::Transform transform(info.shape, layout, description.mean, description.std);
+  train::EvaluationSettings settings{transform, request.precision, info.classes.size(), place};
+  settings.views = request.views;
+  settings.batch_size = request.batch_size;
+  settings.is_interrupted = [&](double) {
+    job.touch();
+    return false;
+  };
+  job.supervision().heartbeats().enter(comm::Phase::kEvaluation);
+  const train::Evaluation result =
+      train::evaluate(job.world, *network, images.view(data::Split::kTest), settings);
+  comm::agree_on_rank_0(job.world, [&] {
+    if (!request.json && !device.note.empty()) print_line(device.note);
+    print_line(request.json ? to_json(result, info).dump() : to_text(result, info));
+  });
+  return 0;
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,193 @@
+#include "model_file.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+
+#include "tandem/core/digest.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/version.hpp"
+#include "tandem/data/dataset_info.hpp"
+#include "tandem/model/registry.hpp"
+#include "tandem/model/script_network.hpp"
+#include "tandem/model/state_dict.hpp"
+#include "tandem/train/checkpoint_store.hpp"
+#include "tandem/train/snapshot.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr char kFormat[] = "tandem-model";
+constexpr int kMaxImageSide = 1'000'000;  // so that their product fits
+
+model::InputShape input_shape(const data::ImageShape& shape) {
+  return {shape.channels, shape.height, shape.width};
+}
+
+}  // namespace
+
+NetworkFile read_network_file(const std::string& path, const std::string& expected_sha256) {
+  NetworkFile file{path, read_file(path), ""};
+  if (file.bytes.empty()) throw DataError(path + ": is empty, a TorchScript file was expected");
+  file.sha256 = sha256_hex(file.bytes);
+  if (!expected_sha256.empty() && file.sha256 != expected_sha256) {
+    throw DataError(path + ": has the SHA-256 " + file.sha256 + ", the run was trained with " +
+                    expected_sha256 + "; bring back the file with which it was started");
+  }
+  return file;
+}
+
+std::string code_notice(const NetworkFile& file) {
+  return file.path + ": TorchScript is code and runs with your rights; this file's SHA-256 is " +
+         file.sha256;
+}
+
+NetworkFile find_network_file(const std::string& model_path, const std::string& expected_sha256) {
+  namespace fs = std::filesystem;
+  // Beside model.safetensors; of checkpoints/step-N.safetensors and superseded-N/step-N.safetensors
+  // in the folder next to theirs.
+  const fs::path folder = fs::path(model_path).parent_path();
+  for (const fs::path& place : {folder, folder / "../model", folder / "../../model"}) {
+    const std::string path = (place / kNetworkFile).lexically_normal();
+    if (file_exists(path)) return read_network_file(path, expected_sha256);
+  }
+  throw MissingInputError(model_path + ": its network is not there; put the run's model/" +
+                          kNetworkFile + ", with the SHA-256 " + expected_sha256 + ", beside it");
+}
+
+std::map<std::string, std::string> ModelDescription::to_metadata() const {
+  std::map<std::string, std::string> metadata{
+      {"format", kFormat},
+      {"tandem_version", version()},
+      {"model", model},
+      {"dataset", dataset},
+      {"dataset_digest", dataset_digest},
+      {"input_shape", Json({shape.channels, shape.height, shape.width}).dump()},
+      {"classes", Json(classes).dump()},
+      {"mean", Json(mean).dump()},
+      {"std", Json(std).dump()}};
+  if (is_script()) metadata["network_sha256"] = network_sha256;
+  return metadata;
+}
+
+ModelDescription ModelDescription::from_metadata(const std::map<std::string, std::string>& metadata,
+                                                 const std::string& path) {
+  const auto field = [&](const std::string& name) {
+    const auto found = metadata.find(name);
+    if (found == metadata.end()) {
+      throw DataError(path + ": its __metadata__ has no '" + name +
+                      "'; a model.safetensors written by tandem was expected");
+    }
+    return found->second;
+  };
+  if (field("format") != kFormat && field("format") != train::kCheckpointFormat) {
+    throw DataError(path + ": its format is '" + field("format") + "', '" + kFormat + "' or '" +
+                    train::kCheckpointFormat + "' was expected");
+  }
+  ModelDescription description;
+  description.model = field("model");
+  description.dataset = field("dataset");
+  description.dataset_digest = field("dataset_digest");
+  try {
+    const Json shape = parse_json(field("input_shape"));
+    // A side above the range of int fits no data set either and gets the same message.
+    const auto side = [&shape](std::size_t place) {
+      const Json& value = shape.at(place);
+      const bool is_side = value.is_number_integer() && value <= kMaxImageSide && value >= 1;
+      return is_side ? value.get<int>() : 0;
+    };
+    description.shape = {side(0), side(1), side(2)};
+    description.classes = parse_json(field("classes")).get<std::vector<std::string>>();
+    description.mean = parse_json(field("mean")).get<std::vector<double>>();
+    description.std = parse_json(field("std")).get<std::vector<double>>();
+  } catch (const Json::exception& error) {
+    throw DataError(path + ": its __metadata__ is malformed: " + error.what());
+  }
+  const auto digest = metadata.find("network_sha256");
+  if (digest != metadata.end()) description.network_sha256 = digest->second;
+  const data::ImageShape& shape = description.shape;
+  const auto channels = static_cast<std::size_t>(shape.channels);
+  const bool shape_fits = shape.channels > 0 && shape.height > 0 && shape.width > 0 &&
+                          shape.pixels() <= data::kMaxPixels;
+  const bool spread = std::all_of(description.std.begin(), description.std.end(),
+                                  [](double each) { return std::isfinite(each) && each > 0; });
+  if (!shape_fits || !spread || description.mean.size() != channels ||
+      description.std.size() != channels || description.classes.empty() ||
+      description.classes.size() > data::kMaxClasses) {
+    throw DataError(path +
+                    ": its __metadata__ contradicts itself: input_shape, classes, mean and std do "
+                    "not fit together");
+  }
+  return description;
+}
+
+std::string find_model_file(const std::string& checkpoint) {
+  if (!is_folder(checkpoint)) return checkpoint;
+  const train::CheckpointStore store(checkpoint + "/checkpoints");
+  for (const std::string& path : {store.best_path(), checkpoint + "/model/model.safetensors"}) {
+    if (file_exists(path)) return path;
+  }
+  if (const auto files = store.files(); !files.empty()) return files.front().path;
+  throw MissingInputError(checkpoint +
+                          ": the folder holds neither a model/model.safetensors nor a "
+                          "checkpoint; give the folder of a run that has saved one");
+}
+
+ModelFile read_model_file(const std::string& checkpoint, const Touch& touch) {
+  const std::string path = find_model_file(checkpoint);
+  model::SafetensorsFile file = model::read_safetensors(path, touch);
+  const ModelDescription description = ModelDescription::from_metadata(file.metadata, path);
+  const bool is_checkpoint = file.metadata.at("format") == train::kCheckpointFormat;
+  if (!file.sealed && is_checkpoint) {
+    throw DataError(path + ": is a checkpoint without its digest; it is damaged, take another one");
+  }
+  drop_optimizer(file.tensors);
+  return {path, description, std::move(file.tensors), is_checkpoint};
+}
+
+void say_which_file(const std::string& checkpoint, const ModelFile& file) {
+  if (file.path != checkpoint) print_note("--checkpoint " + checkpoint + ": reads " + file.path);
+}
+
+void drop_optimizer(std::vector<model::NamedTensor>& tensors) {
+  tensors.erase(std::remove_if(tensors.begin(), tensors.end(),
+                               [](const model::NamedTensor& each) {
+                                 return train::is_optimizer_tensor(each.name);
+                               }),
+                tensors.end());
+}
+
+NetworkFile network_of(const ModelFile& file) {
+  if (!file.description.is_script()) return {};
+  return find_network_file(file.path, file.description.network_sha256);
+}
+
+model::NetworkPtr make_untrained(const ModelDescription& description, const NetworkFile& network,
+                                 torch::Device device) {
+  const model::InputShape shape = input_shape(description.shape);
+  const auto classes = static_cast<std::int64_t>(description.classes.size());
+  if (!description.is_script()) return model::make_network(description.model, shape, classes);
+  const auto made = model::make_script_network(network.path, network.bytes, shape, classes, device);
+  for (const model::NamedTensor& each : model::state_dict(*made)) {
+    if (!train::is_optimizer_tensor(each.name)) continue;
+    throw DataError(network.path + ": its '" + each.name +
+                    "' has a name that checkpoints give to the optimizer's state; rename it");
+  }
+  return made;
+}
+
+model::NetworkPtr build_network(const ModelFile& file, const NetworkFile& network,
+                                torch::Device device) {
+  try {
+    model::NetworkPtr made = make_untrained(file.description, network, device);
+    model::load_state_dict(*made, file.tensors);
+    return made;
+  } catch (const Error& error) {  // a name or shape that no network has, tensors that don't fit
+    throw DataError(file.path + ": " + error.what());
+  }
+}
+
+}  // namespace tandem::app

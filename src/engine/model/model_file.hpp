@@ -1,0 +1,83 @@
+// Reads a trained network from a file or a run folder, with everything needed to use it: its
+// description, its weights and, for a TorchScript network, its code. Main thread. Throws DataError,
+// MissingInputError, UsageError, IoError.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "tandem/core/touch.hpp"
+#include "tandem/data/dataset_info.hpp"
+#include "tandem/model/network.hpp"
+#include "tandem/model/safetensors.hpp"
+
+namespace tandem::app {
+
+// The name of a TorchScript file's copy in a run's folder `model`, and in metadata the name of such
+// a network.
+constexpr char kNetworkFile[] = "network.pt";
+
+struct NetworkFile {
+  std::string path;
+  std::string bytes;   // empty: the network is one of tandem's own
+  std::string sha256;  // likewise
+};
+
+// The TorchScript file that --model names. Verified by the digest, unless that is empty.
+NetworkFile read_network_file(const std::string& path, const std::string& expected_sha256 = "");
+
+// The warning to print before the file is run: TorchScript is code with the user's permissions.
+std::string code_notice(const NetworkFile& file);
+
+// The run's copy, looked for around a model.safetensors or checkpoint of that run.
+NetworkFile find_network_file(const std::string& model_path, const std::string& expected_sha256);
+
+// The "__metadata__" of a model.safetensors (docs/formats.md).
+struct ModelDescription {
+  std::string model;
+  std::string dataset;  // its name
+  std::string dataset_digest;
+  data::ImageShape shape;
+  std::vector<std::string> classes;
+  std::vector<double> mean;
+  std::vector<double> std;
+  // SHA-256 of the network's file; `model` is then kNetworkFile. Empty for a network of the
+  // registry.
+  std::string network_sha256;
+
+  bool is_script() const { return !network_sha256.empty(); }
+  std::map<std::string, std::string> to_metadata() const;
+  // `path` is named in the DataError of a field that is missing or malformed.
+  static ModelDescription from_metadata(const std::map<std::string, std::string>& metadata,
+                                        const std::string& path);
+};
+
+// The file that `checkpoint` refers to: itself, or a run folder's best checkpoint, model or newest
+// checkpoint.
+std::string find_model_file(const std::string& checkpoint);
+
+struct ModelFile {
+  std::string path;
+  ModelDescription description;
+  std::vector<model::NamedTensor> tensors;  // without those of an optimizer
+  bool is_checkpoint = false;
+};
+ModelFile read_model_file(const std::string& checkpoint, const Touch& touch = {});
+// Prints which file of a run folder is read; nothing if `checkpoint` is the file itself.
+void say_which_file(const std::string& checkpoint, const ModelFile& file);
+
+// Removes the tensors of an optimizer.
+void drop_optimizer(std::vector<model::NamedTensor>& tensors);
+
+// The file of the network; without bytes for a network of the registry.
+NetworkFile network_of(const ModelFile& file);
+
+// The network that a description names, with initial weights.
+model::NetworkPtr make_untrained(const ModelDescription& description, const NetworkFile& network,
+                                 torch::Device device = torch::kCPU);
+// The network that a file describes, with its weights; DataError if they do not match.
+model::NetworkPtr build_network(const ModelFile& file, const NetworkFile& network,
+                                torch::Device device = torch::kCPU);
+
+}  // namespace tandem::app

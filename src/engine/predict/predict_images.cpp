@@ -1,0 +1,103 @@
+// The engine of tandem predict: what a trained model sees in pictures of any size.
+#include <unistd.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/entry.hpp"
+#include "engine/model/model_file.hpp"
+#include "picture_list.hpp"
+#include "predictions.hpp"
+#include "session/fault_code.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/data/picture_batches.hpp"
+#include "tandem/train/batch_source.hpp"
+#include "tandem/train/parameter_arena.hpp"
+
+namespace tandem::app {
+namespace {
+
+// For each image of the batch. Where classes are equally likely the first of them wins, as in eval.
+std::vector<Guesses> classify(model::Network& network, const data::PictureBatch& batch,
+                              data::Layout layout, const ModelDescription& description) {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor logits = network.forward(
+      train::tensor_of(batch.images.get(), batch.size(), description.shape, layout));
+  const auto [sorted, labels] =
+      torch::sort(logits, /*stable=*/true, /*dim=*/1, /*descending=*/true);
+  const torch::Tensor probabilities = torch::softmax(sorted, 1);
+  const auto value = probabilities.accessor<float, 2>();
+  const auto label = labels.accessor<std::int64_t, 2>();
+  const auto shown = static_cast<std::int64_t>(std::min(kShownClasses, description.classes.size()));
+  std::vector<Guesses> all(batch.size());
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    for (std::int64_t place = 0; place < shown; ++place) {
+      all[i].push_back({description.classes[static_cast<std::size_t>(label[row][place])],
+                        static_cast<double>(value[row][place])});
+    }
+  }
+  return all;
+}
+
+// Each on its own line, in the order of the files. Returns the exit code for the faults of files.
+ExitCode print_results(const data::PictureBatch& batch, const std::vector<Guesses>& guesses,
+                       const PredictionTable* table) {
+  ExitCode code = ExitCode::kDone;
+  for (std::size_t i = 0; i < batch.size(); ++i) {
+    if (const auto& fault = batch.faults[i]) {
+      print_error(escape_for_terminal(fault->message));  // a name may hold a newline
+      code = worse_of(code, fault->code);
+    } else {
+      print_line(table != nullptr ? table->line(batch.files[i], guesses[i])
+                                  : prediction_json(batch.files[i], guesses[i]));
+    }
+  }
+  return code;
+}
+
+// If results cannot be written, stops waiting for the next line of the list.
+struct StopAtEnd {
+  explicit StopAtEnd(LineReader& reader) : lines(reader) {}
+  ~StopAtEnd() { lines.stop(); }
+  StopAtEnd(const StopAtEnd&) = delete;
+  StopAtEnd& operator=(const StopAtEnd&) = delete;
+
+  LineReader& lines;
+};
+
+}  // namespace
+
+int predict_images(const PredictRequest& request) {
+  at::set_num_threads(request.threads);
+  const ModelFile file = read_model_file(request.checkpoint);
+  say_which_file(request.checkpoint, file);
+  const ModelDescription& description = file.description;
+  const NetworkFile script = network_of(file);
+  if (description.is_script()) print_warning(code_notice(script));
+  const model::NetworkPtr network = build_network(file, script);
+  const data::Layout layout =
+      description.is_script() ? data::Layout::kPlanar : data::Layout::kChannelsLast;
+  const train::ParameterArena arena(*network, layout == data::Layout::kChannelsLast);
+  network->eval();
+
+  LineReader lines(STDIN_FILENO, "standard input");
+  PictureList list(request.images, [&lines] { return lines.next(); });
+  const data::Transform transform(description.shape, layout, description.mean, description.std);
+  data::PictureBatches batches([&list] { return list.next(); }, description.shape, transform,
+                               request.batch_size, request.threads);
+  const StopAtEnd stop{lines};
+  const PredictionTable table(description.classes);
+  ExitCode code = ExitCode::kDone;
+  bool headed = request.json;
+  while (const auto batch = batches.next()) {
+    const std::vector<Guesses> guesses = classify(*network, *batch, layout, description);
+    if (!std::exchange(headed, true)) print_line(table.header());
+    code = worse_of(code, print_results(*batch, guesses, request.json ? nullptr : &table));
+  }
+  return static_cast<int>(code);
+}
+
+}  // namespace tandem::app

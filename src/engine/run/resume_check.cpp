@@ -1,0 +1,112 @@
+#include "resume_check.hpp"
+
+#include <cstdlib>
+#include <vector>
+
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+std::vector<OptionSpec> fixed_options(const Options& options) {
+  std::vector<OptionSpec> fixed;
+  for (const OptionSpec& spec : options.table()) {
+    if (spec.traits.on_resume == OnResume::kFixed) fixed.push_back(spec);
+  }
+  return fixed;
+}
+
+// "0.05" and "5e-2" are the same.
+bool mean_the_same(const std::string& one, const std::string& other) {
+  if (one == other) return true;
+  char* end_of_one = nullptr;
+  char* end_of_other = nullptr;
+  const double first = std::strtod(one.c_str(), &end_of_one);
+  const double second = std::strtod(other.c_str(), &end_of_other);
+  return !one.empty() && !other.empty() && *end_of_one == '\0' && *end_of_other == '\0' &&
+         first == second;
+}
+
+// An earlier version wrote an option under its alias. A version without the option had its default.
+std::string saved_value(const Json& kept, const OptionSpec& spec) {
+  for (const std::string& name : names_of(spec)) {
+    if (kept.contains(name)) return text_of(kept, name);
+  }
+  return spec.default_value;
+}
+
+}  // namespace
+
+std::string options_to_keep(const Options& options) {
+  Json kept = Json::object();
+  for (const OptionSpec& spec : fixed_options(options)) kept[spec.name] = options.text(spec.name);
+  return kept.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json saved_options(const RunStart& start) {
+  const auto& metadata = start.checkpoint->metadata;
+  const auto found = metadata.find("options");
+  return found == metadata.end() ? Json() : parse_json_or_discard(found->second);
+}
+
+std::vector<std::string> differences_from(const RunStart& start, const Options& options,
+                                          const std::string& data_digest,
+                                          const std::string& network_sha256,
+                                          std::uint64_t global_batch) {
+  const auto& metadata = start.checkpoint->metadata;
+  const auto field = [&](const std::string& name) {
+    const auto found = metadata.find(name);
+    return found == metadata.end() ? "" : found->second;
+  };
+  std::vector<std::string> differences;
+  const auto compare = [&](const std::string& name, const std::string& then,
+                           const std::string& now) {
+    if (mean_the_same(then, now)) return;
+    differences.push_back(name + ": the run has '" + then + "', now '" + now + "' is asked for");
+  };
+  compare("data set digest", field("dataset_digest"), data_digest);
+  compare("global batch", std::to_string(start.global_batch), std::to_string(global_batch));
+  // A network file is compared by its content, not by its name.
+  const bool has_file = !field("network_sha256").empty() && !network_sha256.empty();
+  if (has_file) compare("SHA-256 of the network", field("network_sha256"), network_sha256);
+  const Json kept = saved_options(start);
+  for (const OptionSpec& spec : fixed_options(options)) {
+    if (spec.name == "model" && has_file) continue;
+    compare("--" + spec.name, saved_value(kept, spec), options.text(spec.name));
+  }
+  return differences;
+}
+
+void require_same_run(Job& job, const RunStart& start, const Options& options,
+                      const std::string& data_digest, const std::string& network_sha256,
+                      std::uint64_t global_batch) {
+  if (!start.resumes) return;
+  comm::agree_on_rank_0(job.world, [&] {
+    const std::vector<std::string> differences =
+        differences_from(start, options, data_digest, network_sha256, global_batch);
+    if (differences.empty()) return;
+    throw DisagreementError(
+        start.checkpoint_path +
+        ": the run cannot go on like this; give the options that it was started "
+        "with, or begin another run\n  " +
+        join(differences, "\n  "));
+  });
+}
+
+void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config) {
+  if (!start.resumes || config.global_batch_size > 0) return;
+  const std::uint64_t now = config.batch_size * config.micro_batches_per_step(
+                                                    static_cast<std::uint64_t>(job.topology.world));
+  config.global_batch_size = start.global_batch;
+  if (now != start.global_batch && job.is_root()) {
+    show_line("the run keeps its global batch of " + std::to_string(start.global_batch) + "; " +
+              std::to_string(config.batch_size) + " images per rank would make " +
+              std::to_string(now));
+  }
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,56 @@
+#include "run_inputs.hpp"
+
+#include "engine/compute.hpp"
+#include "resume_check.hpp"
+#include "run_network.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/model/torch_compat.hpp"
+
+namespace tandem::app {
+namespace {
+
+train::BatchArithmetic agree_on_arithmetic(Job& job, const train::TrainConfig& config,
+                                           std::uint64_t image_count) {
+  train::BatchArithmetic arithmetic;
+  comm::agree(job.world, job.topology.host, [&] {
+    arithmetic = train::BatchArithmetic::of(config, image_count, job.topology.world);
+  });
+  return arithmetic;
+}
+
+ModelDescription describe_model(const NetworkFile& file, const std::string& model,
+                                const data::DatasetInfo& info) {
+  return {file.bytes.empty() ? model : kNetworkFile,
+          info.name,
+          info.digest,
+          info.shape,
+          info.classes,
+          info.mean,
+          info.std,
+          file.sha256};
+}
+
+}  // namespace
+
+RunDevice open_run_device(Job& job, const TrainRequest& request) {
+  const train::TrainConfig& config = request.config;
+  if (config.deterministic) model::use_deterministic_algorithms();
+  RunDevice run{use_threads_of(job, config), choose_device(job, request.device.request),
+                torch::kCPU};
+  run.device = open_device(job, request.device.request, run.choice, config.precision);
+  return run;
+}
+
+RunInputs::RunInputs(Job& job, const RunRequest& run, const RunStart& start, const Touch& touch)
+    : network_file(read_network_together(job, start, run.train.config.model)),
+      images(run.train.config.data, job.world, job.node, job.topology,
+             run.train.config.validation_split, touch),
+      image_count(images.view(data::Split::kTrain).labels.size()),
+      arithmetic(agree_on_arithmetic(job, run.train.config, image_count)),
+      description(describe_model(network_file, run.train.config.model, images.info())) {
+  warn_about(job, run.train.config.data, images);
+  require_same_run(job, start, run.options, images.info().digest, network_file.sha256,
+                   arithmetic.global_batch);
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,38 @@
+// The device of this rank and the inputs of a training run, checked before a network is built. Main
+// thread. Throws AgreedError on every rank.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/model/model_file.hpp"
+#include "run_start.hpp"
+#include "session/device_choice.hpp"
+#include "session/engine.hpp"
+#include "tandem/model/libtorch.hpp"
+#include "tandem/train/config.hpp"
+#include "tandem/train/image_store.hpp"
+
+namespace tandem::app {
+
+struct RunDevice {
+  int threads;
+  DeviceChoice choice;
+  torch::Device device;
+};
+
+// Collective. Call it before files are read, so that a rank without a GPU ends the job soon.
+RunDevice open_run_device(Job& job, const TrainRequest& request);
+
+struct RunInputs {
+  // Collective. Reads the data set and the network file, and requires what a resumed run must share
+  // with its checkpoint. `touch` is called while files are read.
+  RunInputs(Job& job, const RunRequest& run, const RunStart& start, const Touch& touch);
+
+  NetworkFile network_file;  // without bytes for a network of the registry
+  train::ImageStore images;
+  std::uint64_t image_count;  // training images of an epoch
+  train::BatchArithmetic arithmetic;
+  ModelDescription description;
+};
+
+}  // namespace tandem::app

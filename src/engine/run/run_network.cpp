@@ -1,0 +1,109 @@
+#include "run_network.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+
+#include "resume_check.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/model/registry.hpp"
+#include "tandem/model/script_network.hpp"
+#include "tandem/train/batch_source.hpp"
+#include "tandem/train/snapshot.hpp"
+
+namespace tandem::app {
+namespace {
+
+NetworkFile network_to_go_on_with(const RunStart& start, const std::string& model) {
+  const auto& metadata = start.checkpoint->metadata;
+  const auto digest = metadata.find("network_sha256");
+  if (digest == metadata.end()) return read_network_file(model);  // which is not the run's
+  NetworkFile copy = read_network_file(start.folder->network_path(), digest->second);
+  if (file_exists(model)) {
+    copy.sha256 = read_network_file(model).sha256;
+  } else if (const std::string before = text_of(saved_options(start), "model"); before != model) {
+    throw MissingInputError("--model " + model + ": is not there; the run was started with " +
+                            before + ", of which it has a copy");
+  }
+  return copy;
+}
+
+bool is_built_in(const std::string& model) {
+  const std::vector<std::string> names = model::network_names();
+  return std::find(names.begin(), names.end(), model) != names.end();
+}
+
+void load_initial_weights(const std::string& path, const std::string& model,
+                          model::Network& network, const Touch& touch) {
+  const std::string found = find_model_file(path);
+  model::SafetensorsFile file = model::read_safetensors(found, touch);
+  const auto named = file.metadata.find("model");
+  // lenet and simple have the same names and, for some images, the same shapes.
+  if (named != file.metadata.end() && named->second != model && is_built_in(named->second) &&
+      is_built_in(model)) {
+    throw DataError("--init-from " + found + ": holds weights of " + named->second +
+                    ", --model is " + model + "; give --model " + named->second);
+  }
+  drop_optimizer(file.tensors);
+  try {
+    model::load_state_dict(network, file.tensors);
+  } catch (const DataError& error) {
+    throw DataError("--init-from " + found + ": " + error.what());
+  }
+}
+
+}  // namespace
+
+NetworkFile read_network_together(Job& job, const RunStart& start, const std::string& model) {
+  NetworkFile file;
+  if (!model::is_script_file(model)) return file;
+  comm::agree_on_rank_0(job.world, [&] {
+    file = start.resumes ? network_to_go_on_with(start, model) : read_network_file(model);
+  });
+  file.path = model;
+  file.bytes = job.world.broadcast_string(std::move(file.bytes));
+  file.sha256 = job.world.broadcast_string(std::move(file.sha256));
+  return file;
+}
+
+model::NetworkPtr make_network_together(Job& job, const RunStart& start,
+                                        const train::TrainConfig& config,
+                                        const ModelDescription& description,
+                                        const NetworkFile& file, torch::Device device) {
+  if (description.is_script()) job.warn(code_notice(file));
+  torch::manual_seed(config.seed);
+  model::NetworkPtr network;
+  comm::agree(job.world, job.topology.host,
+              [&] { network = make_untrained(description, file, device); });
+  if (const std::string warning = model::script_warning(*network); !warning.empty()) {
+    job.warn(warning);
+  }
+  if (!config.init_from.empty() && !start.resumes) {
+    comm::agree_on_rank_0(job.world, [&] {
+      load_initial_weights(config.init_from, config.model, *network, [&] { job.touch(); });
+    });
+  }
+  return network;
+}
+
+void init_network_from_data(Job& job, const RunStart& start, const train::TrainConfig& config,
+                            const train::ImageStore& images, model::Network& network) {
+  if (start.resumes || !config.init_from.empty()) return;
+  comm::agree_on_rank_0(job.world, [&] {
+    const data::ImagesView view = images.view(data::Split::kTrain);
+    const auto wanted = static_cast<std::size_t>(network.images_to_learn_from());
+    data::BatchRequest request;
+    request.images.resize(std::min(wanted, view.labels.size()));
+    if (request.images.empty()) return;
+    std::iota(request.images.begin(), request.images.end(), 0);
+    const data::DatasetInfo& info = images.info();
+    const data::Transform transform(info.shape, data::Layout::kPlanar, info.mean, info.std);
+    const data::Batch batch = data::make_batch(view, transform, {}, std::move(request));
+    network.init_from_data(
+        train::tensor_of(batch.images.get(), batch.size(), info.shape, transform.layout()));
+  });
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,32 @@
+// The network that a run trains, from the registry or from a file, with its initial weights. Main
+// thread. Throws AgreedError on every rank.
+#pragma once
+
+#include <string>
+
+#include "engine/model/model_file.hpp"
+#include "run_start.hpp"
+#include "session/job.hpp"
+#include "tandem/train/config.hpp"
+#include "tandem/train/image_store.hpp"
+
+namespace tandem::app {
+
+// Collective. The file that --model names, on every rank; only rank 0 reads it. A resumed run gets
+// the bytes of its own copy, and the digest of the named file for require_same_run(), or of the
+// copy if the file is gone.
+NetworkFile read_network_together(Job& job, const RunStart& start, const std::string& model);
+
+// Collective. The network; on rank 0 with the weights that --init-from names, unless the run goes
+// on with those of a checkpoint.
+model::NetworkPtr make_network_together(Job& job, const RunStart& start,
+                                        const train::TrainConfig& config,
+                                        const ModelDescription& description,
+                                        const NetworkFile& file, torch::Device device);
+
+// Collective. Shows a network that is trained from the beginning, on rank 0 alone, what it wants to
+// see of the training set.
+void init_network_from_data(Job& job, const RunStart& start, const train::TrainConfig& config,
+                            const train::ImageStore& images, model::Network& network);
+
+}  // namespace tandem::app

@@ -1,0 +1,111 @@
+#include "run_outcome.hpp"
+
+#include <exception>
+#include <string>
+#include <vector>
+
+#include "run_report.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/model/pth_file.hpp"
+#include "tandem/model/safetensors.hpp"
+#include "tandem/model/state_dict.hpp"
+#include "tandem/train/checkpoint_store.hpp"
+#include "tandem/train/replicate.hpp"
+
+namespace tandem::app {
+namespace {
+
+std::vector<train::CheckpointFile> checkpoints_of(const metrics::RunFolder& folder) {
+  return train::CheckpointStore(folder.checkpoints_path()).files();
+}
+
+// A checkpoint may have been saved before the evaluation whose results could not be added.
+bool has_last_checkpoint(const RunOutcome& outcome) {
+  const std::vector<train::CheckpointFile> all = checkpoints_of(*outcome.folder);
+  return !all.empty() && all.front().step == outcome.result.steps;
+}
+
+// The state of a completed run after an error that prevented one of the model's files.
+std::string what_is_left(const RunOutcome& outcome, bool has_safetensors) {
+  constexpr char kFix[] = ": free space on the disk, and the same command with --resume auto ";
+  if (outcome.lost.empty() || has_last_checkpoint(outcome)) {
+    const std::string lost =
+        outcome.lost.empty() ? "; the run itself is done" : "\n" + describe_lost(outcome);
+    return lost + kFix + (outcome.lost.empty() ? "" : "evaluates again and ") + "writes the model";
+  }
+  std::string text = "\nthe last checkpoint could not be written either: " + outcome.lost;
+  text += has_safetensors
+              ? "\nthe final weights are in " + outcome.folder->safetensors_path() + " alone"
+              : "\nso the final weights are in no file";
+  return text + kFix + "trains again from the " +
+         (checkpoints_of(*outcome.folder).empty() ? "beginning" : "checkpoint before");
+}
+
+void leave_failure(const RunOutcome& outcome, int world, const std::exception& error) {
+  try {
+    leave_result(*outcome.folder,
+                 make_failure_summary(outcome.folder->run_id(), outcome.result, world,
+                                      outcome.startup_seconds, message_of(error)));
+  } catch (const std::exception& unwritten) {
+    print_warning(message_of(unwritten));
+  }
+}
+
+}  // namespace
+
+train::TrainResult run_trainer(train::Trainer& trainer,
+                               const std::optional<metrics::RunFolder>& folder,
+                               const metrics::Sinks& sinks, Job& job, double startup_seconds) {
+  try {
+    return trainer.run();
+  } catch (const std::exception& error) {
+    // MPI may still receive into arrays that are freed now.
+    const bool is_known_to_all = dynamic_cast<const comm::AgreedError*>(&error) != nullptr;
+    auto& watchdog = job.supervision().watchdog();
+    if (!is_known_to_all && watchdog) watchdog->stop_exchange();
+    if (folder) {
+      try {
+        for (const auto& sink : sinks) sink->sync();
+        leave_failure({folder, trainer.result(), startup_seconds, ""}, job.topology.world, error);
+      } catch (const std::exception& unwritten) {
+        print_warning(message_of(unwritten));
+      }
+    }
+    throw;
+  }
+}
+
+void export_model(Job& job, const RunOutcome& outcome, model::Network& network,
+                  const ModelDescription& description) {
+  train::broadcast_buffers(job.world, network);
+  comm::agree_on_rank_0(job.world, [&] {
+    const metrics::RunFolder& folder = *outcome.folder;
+    folder.require_held();
+    const std::vector<model::NamedTensor> tensors = model::state_dict(network);
+    bool has_safetensors = false;
+    try {
+      model::write_safetensors(folder.safetensors_path(), tensors, description.to_metadata(),
+                               [&job] { job.touch(); });
+      has_safetensors = true;
+      model::write_pth(folder.pth_path(description.dataset), tensors);
+      job.touch();
+    } catch (const Error& error) {
+      // A full disk can make creating a file fail as well as writing it.
+      if (error.code() != ExitCode::kIo && error.code() != ExitCode::kCannotCreate) throw;
+      const Error told(error.code(), error.what() + what_is_left(outcome, has_safetensors));
+      leave_failure(outcome, job.topology.world, told);
+      throw told;
+    }
+  });
+}
+
+std::string describe_lost(const RunOutcome& outcome) {
+  return (has_last_checkpoint(outcome)
+              ? "the last checkpoint is there, but the evaluation after it could not be added: "
+              : "the last checkpoint could not be written: ") +
+         outcome.lost;
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,40 @@
+// Runs the trainer and records a failure in the run folder; exports the model of a completed run.
+// Main thread. Throws what training throws; IoError and CannotCreateError if the model cannot be
+// written.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "engine/model/model_file.hpp"
+#include "session/job.hpp"
+#include "tandem/metrics/run_folder.hpp"
+#include "tandem/metrics/sink.hpp"
+#include "tandem/model/network.hpp"
+#include "tandem/train/trainer.hpp"
+
+namespace tandem::app {
+
+// Collective. If the run fails, makes its metrics durable and then writes a summary of the failure,
+// as far as the folder can still be written. `folder` and `sinks` are rank 0's.
+train::TrainResult run_trainer(train::Trainer& trainer,
+                               const std::optional<metrics::RunFolder>& folder,
+                               const metrics::Sinks& sinks, Job& job, double startup_seconds);
+
+// How the training of a run ended.
+struct RunOutcome {
+  const std::optional<metrics::RunFolder>& folder;  // on rank 0
+  train::TrainResult result;
+  double startup_seconds;
+  std::string lost;  // on rank 0 why the last state could not be saved, or ""
+};
+
+// Collective. Rank 0 writes the model in both forms; all ranks have the same weights. If that
+// fails, it leaves a summary of the failure.
+void export_model(Job& job, const RunOutcome& outcome, model::Network& network,
+                  const ModelDescription& description);
+
+// Rank 0: what `outcome.lost` means for the run.
+std::string describe_lost(const RunOutcome& outcome);
+
+}  // namespace tandem::app

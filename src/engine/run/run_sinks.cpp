@@ -1,0 +1,108 @@
+#include "run_sinks.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "cli/train_options.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/data/image_file.hpp"
+#include "tandem/metrics/json_lines.hpp"
+#include "tandem/train/host_copy.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr std::size_t kImages = 8;
+
+std::variant<double, bool, std::string> typed(const OptionSpec& spec, const std::string& text) {
+  if (spec.placeholder.empty()) return text == "true";
+  char* end = nullptr;
+  const double number = std::strtod(text.c_str(), &end);
+  if (*end == '\0' && !text.empty()) return number;
+  return text;
+}
+
+// Markdown shows indented lines as they are.
+std::string as_code(const std::string& text) {
+  return "    " + join(split(trim(text), '\n'), "\n    ");
+}
+
+// The first sink: throws before any other sink writes to files that another run has taken over.
+class OwnerSink : public metrics::Sink {
+ public:
+  explicit OwnerSink(const metrics::RunFolder& folder) : folder_(folder) {}
+  void on_step(const metrics::StepRecord& /*record*/) override { folder_.require_held(); }
+  void on_epoch(const metrics::EpochRecord& /*record*/) override { folder_.require_held(); }
+  void on_evaluation(const metrics::EvaluationRecord& /*record*/) override {
+    folder_.require_held();
+  }
+  void on_note(const metrics::NoteRecord& /*record*/) override { folder_.require_held(); }
+
+ private:
+  const metrics::RunFolder& folder_;
+};
+
+}  // namespace
+
+metrics::TensorBoardStart describe_for_tensorboard(const Options& options,
+                                                   const std::string& command_line,
+                                                   const train::ImageStore& images,
+                                                   const train::BatchArithmetic& arithmetic,
+                                                   const RankTable& ranks) {
+  metrics::TensorBoardStart start;
+  const data::DatasetInfo& info = images.info();
+  start.parameters = {{"dataset", info.name},
+                      {"ranks", static_cast<double>(ranks.ranks.size())},
+                      {"global_batch", static_cast<double>(arithmetic.global_batch)},
+                      {"learning_rate", arithmetic.learning_rate}};
+  for (const OptionSpec& spec : options.table()) {
+    const bool is_listed = spec.traits.hyper_parameter == HyperParameter::kListed;
+    if (!is_listed || !options.is_set(spec.name)) continue;
+    start.parameters.emplace_back(spec.name, typed(spec, options.text(spec.name)));
+  }
+  start.texts = {{"run/command_line", as_code(command_line)},
+                 {"run/config", as_code(to_ini(options))},
+                 {"run/ranks", as_code(ranks.text)}};
+  if (!data::has_png_form(info.shape)) return start;
+  const data::ImagesView view = images.view(data::Split::kTrain);
+  for (std::size_t i = 0; i < std::min<std::size_t>(kImages, view.labels.size()); ++i) {
+    const std::string tag = "input/" + std::to_string(i) + " " + info.classes.at(view.labels[i]);
+    const auto pixels = view.images.subspan(i * info.shape.pixels(), info.shape.pixels());
+    start.images.push_back({tag, data::encode_png(info.shape, pixels), info.shape.channels,
+                            info.shape.height, info.shape.width});
+  }
+  return start;
+}
+
+metrics::VisitWeights visit_weights_of(const train::ParameterArena& arena) {
+  return [&arena](const metrics::TakeWeights& take) {
+    const torch::Tensor flat = train::on_host(arena.flat_values());
+    const Span<float> values = train::floats_of(flat);
+    for (const train::ParameterArena::Slot& slot : arena.slots()) {
+      take(slot.name, values.subspan(slot.offset, slot.count));
+    }
+  };
+}
+
+metrics::Sinks make_sinks(const metrics::RunFolder& folder,
+                          const metrics::TensorBoardSettings& board,
+                          const std::function<metrics::TensorBoardStart()>& describe,
+                          metrics::ConsoleSettings console) {
+  std::vector<std::string> rank_paths;
+  for (std::size_t rank = 0; rank < console.hosts.size(); ++rank) {
+    rank_paths.push_back(folder.rank_metrics_path(static_cast<int>(rank)));
+  }
+  metrics::Sinks sinks;
+  sinks.push_back(std::make_unique<OwnerSink>(folder));
+  sinks.push_back(std::make_unique<metrics::JsonLinesSink>(folder.metrics_path(), rank_paths));
+  sinks.push_back(std::make_unique<metrics::TensorBoardSink>(board, describe));
+  sinks.push_back(std::make_unique<metrics::ConsoleSink>(std::move(console)));
+  return sinks;
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,264 @@
+#include "run_start.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+#include <thread>
+#include <utility>
+
+#include "tandem/comm/agree.hpp"
+#include "tandem/comm/runtime.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/stop_signal.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/metrics/metric_lines.hpp"
+#include "tandem/metrics/superseded.hpp"
+#include "tandem/train/snapshot.hpp"
+
+namespace tandem::app {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A start that watches a silent lock calls `touch`, prints the reason, and can be stopped by a
+// signal (75). A run whose folder was taken over ends the job with 73, even if its ranks hang.
+metrics::LockSettings lock_settings(Touch touch) {
+  metrics::LockSettings settings;
+  settings.pause = [touch = std::move(touch)](double seconds) {
+    touch();
+    if (StopSignal::received() != 0) {
+      throw Error(ExitCode::kStopped,
+                  "stopped while another run's lock was watched; the same "
+                  "command starts again");
+    }
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  };
+  settings.on_wait = print_warning;
+  if (comm::Runtime::allows_threads()) {
+    settings.on_lost = [](const std::string& words) {
+      print_error(words);
+      comm::Runtime::abort(static_cast<int>(ExitCode::kCannotCreate));
+    };
+  }
+  return settings;
+}
+
+// Rank 0. A line about a checkpoint is written once that checkpoint is durable.
+bool has_saved_checkpoints(const metrics::RunFolder& folder) {
+  if (!file_exists(folder.metrics_path())) return false;
+  const metrics::MetricLines lines = metrics::read_metric_lines(folder.metrics_path());
+  return std::any_of(lines.notes.begin(), lines.notes.end(),
+                     [](const metrics::Note& note) { return note.event == "checkpoint"; });
+}
+
+// Rank 0: the newest valid checkpoint. A run starts anew only if it never saved anything.
+void take_newest_whole(const train::CheckpointStore& store, RunStart& start) {
+  train::CheckpointStore::Newest newest = store.newest_whole();
+  start.refused = join(newest.refused, "\n  ");
+  start.checkpoint = std::move(newest.checkpoint);
+  start.checkpoint_path = std::move(newest.path);
+  if (start.checkpoint) return;
+  if (!newest.refused.empty()) {
+    throw DataError(
+        "--resume auto: no checkpoint of the run is valid, and it is not started anew; bring back "
+        "a copy of one, or start another run with --run-id\n  " +
+        start.refused);
+  }
+  if (store.has_superseded()) {
+    throw DataError("--resume auto: " + start.folder->checkpoints_path() +
+                    " holds no checkpoint but those in its superseded-N folders, and the run is "
+                    "not started anew; move one of them up to checkpoints/, or start another run "
+                    "with --run-id");
+  }
+  if (has_saved_checkpoints(*start.folder)) {
+    throw DataError("--resume auto: " + start.folder->checkpoints_path() +
+                    " holds no checkpoint, but metrics.jsonl tells of some, and the run is not "
+                    "started anew; bring back a copy of one, or start another run with --run-id");
+  }
+}
+
+// Rank 0: runs/ID/checkpoints/step-N.safetensors says which run goes on.
+void take_path(const std::string& path, const TrainReporting& reporting, RunStart& start) {
+  const fs::path file = fs::weakly_canonical(path);
+  if (!file_exists(path))
+    throw MissingInputError("--resume " + path + ": is not there; check the path");
+  const fs::path run = file.parent_path().parent_path();
+  if (file.parent_path().filename() != "checkpoints") {
+    throw UsageError(
+        "--resume " + path +
+        ": auto, none or a runs/ID/checkpoints/step-N.safetensors is expected; a run of "
+        "--run-id goes on by auto, a checkpoint elsewhere is first moved there");
+  }
+  if (!reporting.run_id.empty() && run.filename() != reporting.run_id) {
+    throw UsageError("--resume " + path + ": belongs to the run " + run.filename().string() +
+                     ", --run-id names " + reporting.run_id + "; leave one of them out");
+  }
+  start.run_id = run.filename();
+  start.runs_dir = run.parent_path();
+  start.folder = metrics::RunFolder::open(start.runs_dir, start.run_id, start.lock);
+  start.checkpoint = train::read_checkpoint(file, start.touch);
+  start.checkpoint_path = file;
+}
+
+std::uint64_t kept_number(const RunStart& start, const std::string& name) {
+  constexpr std::int64_t kMax = std::int64_t{1} << 40;
+  try {
+    return static_cast<std::uint64_t>(
+        parse_integer(start.checkpoint->metadata.at(name), 0, kMax, name));
+  } catch (const std::exception&) {
+    throw DataError(start.checkpoint_path + ": its metadata has no number '" + name + "'");
+  }
+}
+
+// On rank 0.
+bool lacks_results(const RunStart& start, bool views) {
+  const auto& last = start.state.result.last_evaluation;
+  if (!last || (views && !last->views_accuracy)) return true;
+  return !start.folder->has_evaluation_after(start.state.step);
+}
+
+}  // namespace
+
+RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings lock,
+                          const Touch& touch) {
+  RunStart start;
+  start.touch = touch;
+  start.lock = std::move(lock);
+  start.run_id = reporting.run_id.empty() ? metrics::make_run_id() : reporting.run_id;
+  start.runs_dir = reporting.runs_dir;
+  const bool is_auto = reporting.resume == "auto";
+  if (reporting.resume != "none" && !is_auto) {
+    take_path(reporting.resume, reporting, start);
+  } else if (is_auto && reporting.run_id.empty()) {
+    throw UsageError("--resume auto: needs a --run-id, which names the run to go on with");
+  } else if (!is_auto || !metrics::RunFolder::exists(start.runs_dir, start.run_id)) {
+    metrics::RunFolder::require_free(start.runs_dir, start.run_id);
+  } else {
+    start.folder = metrics::RunFolder::open(start.runs_dir, start.run_id, start.lock);
+    take_newest_whole(train::CheckpointStore(start.folder->checkpoints_path(), touch), start);
+  }
+  start.resumes = start.checkpoint.has_value();
+  if (!start.resumes) return start;
+  start.state = start.checkpoint->state;
+  start.global_batch = kept_number(start, "global_batch");
+  start.optimizer_steps = kept_number(start, "optimizer_steps");
+  const auto& metadata = start.checkpoint->metadata;
+  const auto bucket = metadata.find("bucket_mb");
+  if (bucket != metadata.end()) {
+    start.bucket_mb = parse_real(bucket->second, 0, train::kMaxBucketMb,
+                                 start.checkpoint_path + ": its metadata's bucket_mb");
+  }
+  return start;
+}
+
+Json shared_part(const RunStart& start) {
+  return {{"run_id", start.run_id},
+          {"resumes", start.resumes},
+          {"global_batch", start.global_batch},
+          {"optimizer_steps", start.optimizer_steps},
+          {"bucket_mb", start.bucket_mb ? Json(*start.bucket_mb) : Json(nullptr)},
+          {"step", start.state.step},
+          {"evaluation_due", start.state.evaluation_due},
+          {"loss_scale", start.state.loss_scale.scale},
+          {"loss_scale_steps", start.state.loss_scale.good_steps}};
+}
+
+void take_shared_part(const Json& shared, RunStart& start) {
+  shared.at("run_id").get_to(start.run_id);
+  shared.at("resumes").get_to(start.resumes);
+  shared.at("global_batch").get_to(start.global_batch);
+  shared.at("optimizer_steps").get_to(start.optimizer_steps);
+  const Json& bucket = shared.at("bucket_mb");
+  if (!bucket.is_null()) start.bucket_mb = bucket.get<double>();
+  shared.at("step").get_to(start.state.step);
+  shared.at("evaluation_due").get_to(start.state.evaluation_due);
+  shared.at("loss_scale").get_to(start.state.loss_scale.scale);
+  shared.at("loss_scale_steps").get_to(start.state.loss_scale.good_steps);
+}
+
+RunStart find_start(Job& job, const TrainReporting& reporting, const Touch& touch) {
+  RunStart start;
+  std::string shared;
+  comm::agree_on_rank_0(job.world, [&] {
+    start = find_start_alone(reporting, lock_settings(touch), touch);
+    shared = shared_part(start).dump();
+  });
+  take_shared_part(Json::parse(job.world.broadcast_string(shared)), start);
+  return start;
+}
+
+void restore_state(Job& job, const RunStart& start, model::Network& network,
+                   train::ParameterArena& arena, train::Optimizer& optimizer) {
+  if (!start.resumes) return;
+  comm::agree_on_rank_0(job.world, [&] {
+    try {
+      train::restore_snapshot(start.checkpoint->tensors, network, arena, optimizer);
+    } catch (const DataError& error) {
+      throw DataError(start.checkpoint_path + ": " + error.what());
+    }
+  });
+  train::broadcast_state(job.world, network, arena, optimizer);
+  optimizer.set_steps(start.optimizer_steps);
+}
+
+Json complete_summary(const RunStart& start, std::uint64_t total_steps) {
+  if (!start.resumes || start.state.step < total_steps) return nullptr;
+  // The checkpoint after the last evaluation was lost, so that evaluation is repeated.
+  if (start.state.evaluation_due) return nullptr;
+  Json summary = start.folder->read_summary();
+  // A power failure may have restored the summary of an earlier end.
+  const bool is_of_this_end = number_of(summary, "steps") == static_cast<double>(start.state.step);
+  const bool is_complete = text_of(summary, "exit_reason") == "completed" && is_of_this_end;
+  return is_complete ? summary : Json();
+}
+
+std::optional<Json> summary_if_complete(Job& job, const RunStart& start,
+                                        std::uint64_t total_steps) {
+  std::string text;
+  comm::agree_on_rank_0(job.world, [&] { text = complete_summary(start, total_steps).dump(); });
+  const Json summary = Json::parse(job.world.broadcast_string(text));
+  if (summary.is_null()) return std::nullopt;
+  return summary;
+}
+
+void owe_last_evaluation(Job& job, RunStart& start, const train::TrainConfig& config,
+                         std::uint64_t total_steps, bool views) {
+  const bool is_at_its_end = start.resumes && start.state.step >= total_steps;
+  if (!is_at_its_end || config.eval_every == 0) return;
+  std::uint8_t due = 0;
+  comm::agree_on_rank_0(
+      job.world, [&] { due = start.state.evaluation_due || lacks_results(start, views) ? 1 : 0; });
+  job.world.broadcast(Span<std::uint8_t>(&due, 1));
+  start.state.evaluation_due = due != 0;
+}
+
+// Moves the checkpoints first. If the process is killed here, the run resumes from the newest one
+// left, and nothing up to its step was moved.
+metrics::RunFolder open_folder(RunStart& start) {
+  if (!start.folder) return metrics::RunFolder::create(start.runs_dir, start.run_id, start.lock);
+  start.folder->require_held();
+  const train::CheckpointStore store(start.folder->checkpoints_path(), start.touch);
+  metrics::Superseded aside(start.folder->checkpoints_path());
+  store.sweep();
+  if (start.checkpoint) store.go_on_from(start.checkpoint_path, start.state.step, aside);
+  start.folder->supersede_after({start.state.step, start.state.evaluation_due}, aside, start.touch);
+  start.folder->supersede_model(aside);
+  return std::move(*start.folder);
+}
+
+void report_start(const RunStart& start, std::uint64_t steps_per_epoch, const ComputeSetup& setup,
+                  const metrics::Sinks& sinks, bool quiet) {
+  if (!start.refused.empty()) print_warning("checkpoints were refused:\n  " + start.refused);
+  if (!start.resumes) return;
+  const double epoch = static_cast<double>(start.state.step) / static_cast<double>(steps_per_epoch);
+  const std::string text = "resumed from " + start.checkpoint_path + ": step " +
+                           std::to_string(start.state.step) + ", epoch " + format_fixed(epoch, 2) +
+                           describe_change(start.checkpoint->metadata, setup, start.global_batch);
+  if (!quiet) show_line(text);
+  for (const auto& sink : sinks) sink->on_note({"resume", start.state.step, epoch, text});
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,77 @@
+// How a run starts: as a new run, from a checkpoint, or not at all because it is complete. Holds
+// the run folder on rank 0. Main thread. Throws AgreedError on every rank with 2, 65, 66, 73 or 74,
+// or 75 if it is stopped while it waits for a lock.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "cli/train_options.hpp"
+#include "engine/compute_setup.hpp"
+#include "session/job.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/metrics/run_folder.hpp"
+#include "tandem/metrics/sink.hpp"
+#include "tandem/model/network.hpp"
+#include "tandem/train/checkpoint_store.hpp"
+#include "tandem/train/optimizer.hpp"
+#include "tandem/train/parameter_arena.hpp"
+#include "tandem/train/training_state.hpp"
+
+namespace tandem::app {
+
+struct RunStart {
+  // On every rank.
+  std::string run_id;
+  bool resumes = false;
+  std::uint64_t global_batch = 0;     // of the checkpoint
+  std::uint64_t optimizer_steps = 0;  // likewise
+  std::optional<double> bucket_mb;    // likewise, if the checkpoint has one
+  train::TrainingState state;         // totals and results on rank 0 alone
+
+  // On rank 0.
+  std::string runs_dir;
+  metrics::LockSettings lock;
+  Touch touch;                               // while files are read and copied
+  std::optional<metrics::RunFolder> folder;  // an earlier run's, locked
+  std::optional<train::Checkpoint> checkpoint;
+  std::string checkpoint_path;
+  std::string refused;  // newer checkpoints that were not taken, and why; may be empty
+};
+
+// Collective. By the rules of --resume (docs/reference.md): finds and verifies the checkpoint to
+// resume from, or checks that a new run can have its folder. Writes nothing. `touch` is called on
+// rank 0 while it reads or watches the lock of another run.
+RunStart find_start(Job& job, const TrainReporting& reporting, const Touch& touch);
+// Rank 0's part; the part of its result that every rank needs, as JSON; and reading that back.
+RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings lock = {},
+                          const Touch& touch = {});
+Json shared_part(const RunStart& start);
+void take_shared_part(const Json& shared, RunStart& start);
+
+// Collective. The checkpoint's weights, buffers and optimizer on every rank.
+void restore_state(Job& job, const RunStart& start, model::Network& network,
+                   train::ParameterArena& arena, train::Optimizer& optimizer);
+
+// Collective. What the summary of a run says that has nothing left to do; nothing otherwise.
+std::optional<Json> summary_if_complete(Job& job, const RunStart& start, std::uint64_t total_steps);
+// Rank 0's part: that summary or null.
+Json complete_summary(const RunStart& start, std::uint64_t total_steps);
+
+// Collective. For a run that has done all steps but is not complete: makes its last evaluation due
+// again if any result is missing. That is so if the run was killed before it wrote them, was
+// shortened, or now asks for test-time augmentation (`views`).
+void owe_last_evaluation(Job& job, RunStart& start, const train::TrainConfig& config,
+                         std::uint64_t total_steps, bool views);
+
+// Rank 0: creates the folder of a new run, or opens that of a resumed run and moves all later
+// results to checkpoints/superseded-N. If the process is killed at any moment, the call can be
+// repeated and nothing is lost.
+metrics::RunFolder open_folder(RunStart& start);
+
+// Rank 0: what a person should know of how the run begins.
+void report_start(const RunStart& start, std::uint64_t steps_per_epoch, const ComputeSetup& setup,
+                  const metrics::Sinks& sinks, bool quiet);
+
+}  // namespace tandem::app

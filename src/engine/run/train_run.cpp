@@ -1,0 +1,249 @@
+// A training run from a request to its summary. TrainRun::run() names what happens, in order.
+
+#include <chrono>
+#include <optional>
+
+#include "diagnose/start_checks.hpp"
+#include "engine/entry.hpp"
+#include "resume_check.hpp"
+#include "run_console.hpp"
+#include "run_inputs.hpp"
+#include "run_outcome.hpp"
+#include "run_report.hpp"
+#include "run_sinks.hpp"
+#include "run_start.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/stop_signal.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/metrics/system_sampler.hpp"
+#include "tandem/train/checkpoint_manager.hpp"
+#include "tandem/train/step_profiler.hpp"
+#include "training_session.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr std::size_t kWorstImages = 24;  // shown on the page
+
+// `began`: the start of the command, from which --max-time counts.
+train::BoundaryRules boundary_rules_of(const train::CheckpointPolicy& checkpoint_policy,
+                                       const train::BatchArithmetic& arithmetic,
+                                       std::uint64_t first_step,
+                                       std::chrono::steady_clock::time_point began) {
+  train::BoundaryRules rules;
+  rules.every = checkpoint_policy.checkpoint_every;
+  rules.stop_after_seconds = checkpoint_policy.stop_after_seconds;
+  rules.start = began;
+  rules.first_step = first_step;
+  rules.total_steps = arithmetic.total_steps;
+  rules.steps_per_epoch = arithmetic.steps_per_epoch;
+  rules.is_stop_asked = [] { return StopSignal::received() != 0; };
+  return rules;
+}
+
+train::TrainerSettings trainer_settings_of(const TrainRequest& request,
+                                           const train::BatchArithmetic& arithmetic,
+                                           const data::TrainingPlan& plan,
+                                           const train::StepSettings& step) {
+  const train::TrainConfig& config = request.config;
+  train::TrainerSettings settings;
+  settings.plan = plan;
+  settings.step = step;
+  settings.early_steps = early_steps_of(config, arithmetic);
+  settings.step.skip_nonfinite = request.checkpoint_policy.skip_nonfinite;
+  settings.eval_every = config.eval_every;
+  settings.log_every = config.log_every;
+  return settings;
+}
+
+class TrainRun {
+ public:
+  TrainRun(Job& job, RunRequest& run)
+      : job_(job),
+        run_(run),
+        reporting_(run.train.reporting),
+        heartbeats_(job.supervision().heartbeats()),
+        console_(job, reporting_) {}
+
+  int run() {
+    const RunDevice device = open_run_device(job_, run_.train);
+    RunStart start = reporting_.plan ? RunStart() : find_start(job_, reporting_, touch_);
+    keep_global_batch(job_, start, run_.train.config);
+    const RunInputs inputs(job_, run_, start, touch_);
+    if (is_complete(start, inputs)) return static_cast<int>(ExitCode::kDone);
+    owe_last_evaluation(job_, start, run_.train.config, inputs.arithmetic.total_steps,
+                        reporting_.views);
+    TrainingSession session(job_, run_, start, inputs, device);
+    if (reporting_.plan) {
+      session.print_forecast(job_, run_, inputs, touch_);
+      return static_cast<int>(ExitCode::kDone);
+    }
+    const RankTable ranks = make_rank_table(job_, device.threads, device.choice.devices);
+    announce(inputs, session, device, ranks);
+    open_output(start, inputs, session, device, ranks);
+    train::CheckpointManager checkpoints = manage_checkpoints(start, inputs, session);
+    const RunOutcome outcome = train(start, inputs, session, device, checkpoints);
+    return finish(outcome, inputs, session);
+  }
+
+ private:
+  bool is_complete(const RunStart& start, const RunInputs& inputs);
+  void announce(const RunInputs& inputs, const TrainingSession& session, const RunDevice& device,
+                const RankTable& ranks);
+  void open_output(RunStart& start, const RunInputs& inputs, TrainingSession& session,
+                   const RunDevice& device, const RankTable& ranks);
+  train::CheckpointManager manage_checkpoints(const RunStart& start, const RunInputs& inputs,
+                                              TrainingSession& session);
+  RunOutcome train(const RunStart& start, const RunInputs& inputs, TrainingSession& session,
+                   const RunDevice& device, train::CheckpointManager& checkpoints);
+  int finish(const RunOutcome& outcome, const RunInputs& inputs, TrainingSession& session);
+
+  Job& job_;
+  RunRequest& run_;
+  const TrainReporting& reporting_;
+  comm::HeartbeatTable& heartbeats_;
+  const Touch touch_ = [this] { heartbeats_.touch(); };
+  const RunConsole console_;
+  // On rank 0.
+  std::optional<metrics::RunFolder> folder_;
+  metrics::Sinks sinks_;
+  std::optional<double> best_accuracy_;  // of an earlier start's best.safetensors
+};
+
+// Prints the summary of a run that has no step left to do.
+bool TrainRun::is_complete(const RunStart& start, const RunInputs& inputs) {
+  const auto summary = summary_if_complete(job_, start, inputs.arithmetic.total_steps);
+  if (!summary) return false;
+  const std::string text = start.run_id + " is complete:\n" + summary->dump(2) +
+                           "\nmore --epochs or --max-steps would go on with it";
+  if (job_.is_root()) reporting_.json ? print_line_in_time(summary->dump()) : show_line(text);
+  return true;
+}
+
+void TrainRun::announce(const RunInputs& inputs, const TrainingSession& session,
+                        const RunDevice& device, const RankTable& ranks) {
+  RankFacts facts = look_at_start(job_, device.threads);
+  const auto& gpu = device.choice.mine.gpu;
+  if (gpu && reporting_.system_interval_seconds > 0) {
+    facts.nvml_error = metrics::why_gpu_is_silent(gpu->bus_id);
+  }
+  warn_of_start(job_, facts);
+  if (reporting_.quiet || !job_.is_root()) return;
+  show_line(
+      banner(run_, inputs, ranks, session.arena.parameter_count(), session.describe_exchange()));
+  if (!device.choice.note.empty()) show_line(device.choice.note + "\n");
+}
+
+// Collective. Opens the run folder and its sinks on rank 0.
+void TrainRun::open_output(RunStart& start, const RunInputs& inputs, TrainingSession& session,
+                           const RunDevice& device, const RankTable& ranks) {
+  comm::agree_on_rank_0(job_.world, [&] {
+    folder_ = open_folder(start);
+    if (inputs.description.is_script()) folder_->write_network(inputs.network_file.bytes);
+    folder_->write_config(to_ini(run_.options));
+    const std::string command_line = "tandem train " + run_.arguments;
+    folder_->write_manifest(make_manifest(folder_->run_id(), inputs.images, ranks, command_line,
+                                          start.state.step, folder_->read_manifest()));
+    metrics::ConsoleSettings seen =
+        console_.settings(job_.supervision().hosts(), device.choice.devices);
+    seen.total_epochs = run_.train.config.epochs;
+    seen.total_steps = inputs.arithmetic.total_steps;
+    seen.steps_per_epoch = inputs.arithmetic.steps_per_epoch;
+    seen.position = [this, first = start.state.step] { return position_on(heartbeats_, first); };
+    sinks_ = make_sinks(
+        *folder_,
+        {folder_->tensorboard_path(), folder_->run_id(), start.state.step,
+         reporting_.histograms_every, visit_weights_of(session.arena)},
+        [&] {
+          return describe_for_tensorboard(run_.options, command_line, inputs.images,
+                                          inputs.arithmetic, ranks);
+        },
+        std::move(seen));
+    if (run_.train.checkpoint_policy.save_best) {
+      best_accuracy_ = train::CheckpointStore(folder_->checkpoints_path(), touch_).best_accuracy();
+    }
+    report_start(start, inputs.arithmetic.steps_per_epoch, session.setup, sinks_, reporting_.quiet);
+  });
+}
+
+train::CheckpointManager TrainRun::manage_checkpoints(const RunStart& start,
+                                                      const RunInputs& inputs,
+                                                      TrainingSession& session) {
+  const train::CheckpointPolicy& policy = run_.train.checkpoint_policy;
+  std::map<std::string, std::string> metadata = inputs.description.to_metadata();
+  metadata["global_batch"] = std::to_string(inputs.arithmetic.global_batch);
+  metadata.merge(session.setup.to_metadata());
+  metadata["bucket_mb"] = format_real(run_.train.config.bucket_mb);
+  metadata["options"] = options_to_keep(run_.options);
+  return {{job_.world, *session.network, session.arena, *session.optimizer},
+          policy,
+          boundary_rules_of(policy, inputs.arithmetic, start.state.step, run_.began),
+          std::move(metadata),
+          {folder_ ? &*folder_ : nullptr, &inputs.images, sinks_, touch_},
+          {best_accuracy_, start.resumes ? std::make_optional(start.state) : std::nullopt}};
+}
+
+RunOutcome TrainRun::train(const RunStart& start, const RunInputs& inputs, TrainingSession& session,
+                           const RunDevice& device, train::CheckpointManager& checkpoints) {
+  const train::TrainConfig& config = run_.train.config;
+  const auto between_batches = [&](double seconds) {
+    heartbeats_.touch();
+    return checkpoints.must_stop_within(seconds);
+  };
+  train::Evaluator evaluator(
+      job_.world, *session.network, inputs.images.view(data::Split::kTest),
+      inputs.images.validation(),
+      {session.transform, config.precision, inputs.description.classes.size(), device.device,
+       between_batches, kWorstImages, reporting_.views, config.eval_batch_size});
+  std::optional<train::StepProfiler> profiler;
+  if (reporting_.profile) {
+    profiler.emplace(job_.world, heartbeats_, *reporting_.profile, device.device,
+                     [&](int rank) { return folder_->rank_trace_path(rank); });
+  }
+  comm::Progress& progress = profiler ? static_cast<comm::Progress&>(*profiler) : heartbeats_;
+  const auto& gpu = device.choice.mine.gpu;
+  metrics::SystemSampler system(reporting_.system_interval_seconds, gpu ? gpu->bus_id : "");
+  train::Trainer trainer(
+      {job_.world, session.step(), session.schedule, evaluator, sinks_, &checkpoints, &progress,
+       &system},
+      trainer_settings_of(run_.train, inputs.arithmetic, session.plan, session.step_settings),
+      start.state);
+  const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - run_.began;
+  const train::TrainResult result = run_trainer(trainer, folder_, sinks_, job_, startup.count());
+  if (profiler && !profiler->finish()) {
+    job_.warn("--profile " + run_.options.text("profile") + ": the run made no such step");
+  }
+  heartbeats_.report(result.steps, comm::Phase::kCheckpoint);
+  return {folder_, result, startup.count(), checkpoints.finish()};
+}
+
+// Collective. Leaves the model, the page and the summary.
+int TrainRun::finish(const RunOutcome& outcome, const RunInputs& inputs, TrainingSession& session) {
+  const train::TrainResult& result = outcome.result;
+  if (!result.stopped) {
+    for (const auto& sink : sinks_) sink->finish();
+  }
+  for (const auto& sink : sinks_) sink->sync();  // before the summary says that the run has ended
+  sinks_.clear();
+  heartbeats_.enter(comm::Phase::kExport);
+  if (!result.stopped) export_model(job_, outcome, *session.network, inputs.description);
+  comm::agree_on_rank_0(job_.world, [&] {
+    const Json summary =
+        make_summary(folder_->run_id(), result, job_.topology.world,
+                     model::weights_sha256(*session.network), outcome.startup_seconds);
+    leave_result(*folder_, summary);
+    if (!reporting_.quiet) show_line(describe_end(result, folder_->path()));
+    // A stopped run must end with 75 even if the line cannot be written.
+    if (reporting_.json) (result.stopped ? show_line : print_line_in_time)(summary.dump());
+    if (!outcome.lost.empty()) throw IoError(describe_lost(outcome));
+  });
+  return static_cast<int>(result.stopped ? ExitCode::kStopped : ExitCode::kDone);
+}
+
+}  // namespace
+
+int train_run(Job& job, RunRequest& run) { return TrainRun(job, run).run(); }
+
+}  // namespace tandem::app

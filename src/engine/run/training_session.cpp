@@ -1,0 +1,153 @@
+#include "training_session.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "run_network.hpp"
+#include "tandem/comm/runtime.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/train/bucket_choice.hpp"
+#include "tandem/train/reducer.hpp"
+#include "tandem/train/replicate.hpp"
+#include "tandem/train/shard_reducer.hpp"
+
+namespace tandem::app {
+namespace {
+
+// The networks have 8 to 45 MB of gradients. With small buckets NCCL exchanges most of them while
+// backward runs.
+constexpr double kNcclBucketMb = 2;
+
+std::size_t bucket_bytes_of(const train::TrainConfig& config) {
+  return static_cast<std::size_t>(config.bucket_mb * train::kMebibyte);
+}
+
+model::NetworkPtr make_initial_network(Job& job, const train::TrainConfig& config,
+                                       const RunStart& start, const RunInputs& inputs,
+                                       torch::Device device) {
+  model::NetworkPtr network =
+      make_network_together(job, start, config, inputs.description, inputs.network_file, device);
+  init_network_from_data(job, start, config, inputs.images, *network);
+  return network;
+}
+
+std::unique_ptr<comm::Watchdog::ConnectionCheck> check_connections(Job& job,
+                                                                   comm::Collectives* device) {
+  auto& watchdog = job.supervision().watchdog();
+  if (!watchdog || device == nullptr) return nullptr;
+  return std::make_unique<comm::Watchdog::ConnectionCheck>(*watchdog, *device);
+}
+
+ComputeSetup setup_of(const Job& job, const RunRequest& run, const RunDevice& device,
+                      GradientTransport& transport) {
+  return {job.topology.world,
+          device.threads,
+          device.device.is_cpu() ? "cpu" : "cuda",
+          transport.collectives().has_async_progress() ? "nccl" : "mpi",
+          run.train.config.virtual_ranks > 0,
+          transport.algorithm(),
+          run.options.text("grad-dtype")};
+}
+
+data::TrainingPlan plan_of(const TrainRequest& request, const RunInputs& inputs,
+                           const RunStart& start) {
+  data::TrainingPlan plan =
+      train::training_plan(request.config, inputs.arithmetic, inputs.image_count);
+  plan.first_step = start.state.step;
+  if (request.reporting.plan) plan.steps = std::max(plan.steps, train::kForecastSteps);
+  return plan;
+}
+
+data::Transform transform_of(const train::TrainConfig& config, const data::DatasetInfo& info) {
+  const data::Layout layout =
+      config.channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
+  return data::Transform(info.shape, layout, info.mean, info.std);
+}
+
+std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::TrainConfig& config,
+                                                       train::ParameterArena& arena,
+                                                       model::Network& network,
+                                                       comm::Collectives& gradients) {
+  if (config.virtual_ranks > 0) {
+    return std::make_unique<train::ShardReducer>(arena, network, job.world);
+  }
+  return std::make_unique<train::Reducer>(arena, gradients, bucket_bytes_of(config));
+}
+
+}  // namespace
+
+TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& start,
+                                 const RunInputs& inputs, const RunDevice& device)
+    : network(make_initial_network(job, run.train.config, start, inputs, device.device)),
+      arena(*network, run.train.config.channels_last, device.device),
+      device_collectives(
+          make_device_collectives(job, run.train.device, device.choice, device.device)),
+      connection_check(check_connections(job, device_collectives.get())),
+      transport(job, device_collectives.get(), arena, run.train.config),
+      setup(setup_of(job, run, device, transport)),
+      schedule(run.train.config.schedule, inputs.arithmetic.learning_rate,
+               inputs.arithmetic.steps_per_epoch, inputs.arithmetic.total_steps),
+      transform(transform_of(run.train.config, inputs.images.info())),
+      plan(plan_of(run.train, inputs, start)),
+      step_settings(
+          train::StepSettings::of(run.train.config, plan, job.topology.rank, job.topology.world)) {
+  const train::TrainConfig& config = run.train.config;
+  train::broadcast_weights(job.world, arena, *network);
+  choose_bucket_size(job, run, start, inputs);
+  transport.collectives().reset_error_feedback();
+  exchange = make_exchange(job, config, arena, *network, transport.collectives());
+  optimizer = make_optimizer_of(config, inputs.arithmetic, arena, *network);
+  restore_state(job, start, *network, arena, *optimizer);
+  batches = make_batches(
+      inputs.images.view(data::Split::kTrain), inputs.images.info(), config,
+      std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world),
+      device.device, memory_of_gpu(device.choice, run.train.device.request, job.topology));
+  backend = make_step_backend_on(arena, *optimizer, config, start.state.loss_scale);
+}
+
+// Where --bucket-mb is auto or not given: the size that the run had when it began; for a new run
+// the measured one, or one that suits the collectives.
+void TrainingSession::choose_bucket_size(Job& job, RunRequest& run, const RunStart& start,
+                                         const RunInputs& inputs) {
+  train::TrainConfig& config = run.train.config;
+  comm::Collectives& collectives = transport.collectives();
+  // With a GPU hooks run on a thread of autograd, on which collectives over MPI call MPI.
+  const bool can_overlap = arena.device().is_cpu() || collectives.has_async_progress() ||
+                           comm::Runtime::allows_threads();
+  const auto measured = [&] {
+    train::ProbeConfig probe;
+    const auto ranks = static_cast<std::uint64_t>(job.topology.world);
+    probe.images =
+        std::max<std::uint64_t>(1, inputs.arithmetic.global_batch / (ranks * config.accumulate));
+    probe.shape = inputs.images.info().shape;
+    probe.precision = config.precision;
+    probe.channels_last = config.channels_last;
+    return train::measure_bucket_mb(job.world, collectives, arena, *network, probe);
+  };
+  if (config.measure_bucket || !run.options.is_set("bucket-mb")) {
+    config.bucket_mb = start.bucket_mb                            ? *start.bucket_mb
+                       : config.virtual_ranks > 0 || !can_overlap ? 0
+                       : config.measure_bucket                    ? measured()
+                       : collectives.has_async_progress()         ? kNcclBucketMb
+                                                                  : 0;
+  }
+  if (!can_overlap && config.bucket_mb > 0) {
+    job.warn("this MPI has no MPI_THREAD_MULTIPLE, so gradients are exchanged after backward");
+    config.bucket_mb = 0;
+  }
+  run.options.resolve("bucket-mb", format_real(config.bucket_mb));
+}
+
+void TrainingSession::print_forecast(Job& job, const RunRequest& run, const RunInputs& inputs,
+                                     const Touch& touch) {
+  const train::TrainConfig& config = run.train.config;
+  print_plan(
+      job,
+      {config, inputs.arithmetic, inputs.image_count, describe_exchange(), transport.algorithm()},
+      {job.world, transport.collectives(), step(), step_settings,
+       config.virtual_ranks > 0 ? std::nullopt : std::make_optional(bucket_bytes_of(config)),
+       touch},
+      run.train.reporting.json);
+}
+
+}  // namespace tandem::app
