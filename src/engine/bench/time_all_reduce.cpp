@@ -17,6 +17,7 @@ namespace {
 constexpr double kMicro = 1e-6;
 constexpr double kGiga = 1e9;
 
+// On one rank no all-reduce, MPI's included, does anything, so rates and comparisons are left out.
 std::vector<std::string> row_of(const AllReduceTiming& timing, int ranks) {
   const auto micro = [](double seconds) { return format_fixed(seconds / kMicro, 1); };
   const auto giga = [](double rate) { return format_fixed(rate / kGiga, 3); };
@@ -27,21 +28,21 @@ std::vector<std::string> row_of(const AllReduceTiming& timing, int ranks) {
           ranks > 1 ? giga(algorithm_bandwidth(timing.bytes, timing.mean)) : "-",
           ranks > 1 ? giga(bus_bandwidth(timing.bytes, timing.mean, ranks)) : "-",
           std::to_string(timing.wrong),
-          micro(timing.bare),
-          format_fixed(timing.ratio, 3)};
+          ranks > 1 ? micro(timing.bare) : "-",
+          ranks > 1 ? format_fixed(timing.ratio, 3) : "-"};
 }
 
 Json json_of(const AllReduceTiming& timing, int ranks) {
-  const auto rate = [ranks](double value) { return ranks > 1 ? Json(value) : Json(nullptr); };
+  const auto of_many = [ranks](double value) { return ranks > 1 ? Json(value) : Json(nullptr); };
   return {{"bytes", timing.bytes},
           {"seconds_min", timing.least},
           {"seconds_mean", timing.mean},
           {"seconds_max", timing.most},
-          {"algbw_bytes_per_second", rate(algorithm_bandwidth(timing.bytes, timing.mean))},
-          {"busbw_bytes_per_second", rate(bus_bandwidth(timing.bytes, timing.mean, ranks))},
+          {"algbw_bytes_per_second", of_many(algorithm_bandwidth(timing.bytes, timing.mean))},
+          {"busbw_bytes_per_second", of_many(bus_bandwidth(timing.bytes, timing.mean, ranks))},
           {"wrong", timing.wrong},
-          {"bare_seconds_mean", timing.bare},
-          {"ratio_to_bare", timing.ratio},
+          {"bare_seconds_mean", of_many(timing.bare)},
+          {"ratio_to_bare", of_many(timing.ratio)},
           {"pairs", timing.pairs}};
 }
 
@@ -79,7 +80,7 @@ void print_timings(const Job& job, const AllReduceRequest& request, const std::s
   print_line(format_table(rows) +
              (ranks > 1 ? "\na sum takes " + format_fixed(fit.latency / kMicro, 1) + " us and " +
                               format_fixed(fit.seconds_per_byte * 1e6 / kMicro, 1) + " us per MB"
-                        : "\none rank exchanges nothing, so there is no rate"));
+                        : "\none rank exchanges nothing, so there is no rate and no comparison"));
 }
 
 }  // namespace
