@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 #include <sys/resource.h>
 
+#include <algorithm>
+#include <atomic>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "data_fixtures.hpp"
+#include "parallel.hpp"
 #include "support/golden.hpp"
 
 namespace tandem::data {
@@ -87,6 +91,31 @@ TEST(FitPicture, OtherNumbersOfChannelsAreRefused) {
   expect_error(ExitCode::kUsage, {"2 channels", "1 (gray) or 3"},
                [] { require_picture_channels(2); });
 }
+
+// The most threads that held `each` of 100 at a time.
+int most_at_once(std::uint64_t each) {
+  MemoryBudget budget(100);
+  std::atomic<int> now{0};
+  std::atomic<int> most{0};
+  for_each_index(200, 8, [&](std::size_t) {
+    MemoryBudget::Share share(budget);
+    share.take(each);
+    const int here = ++now;
+    int before = most;
+    while (before < here && !most.compare_exchange_weak(before, here)) {
+    }
+    std::this_thread::yield();
+    --now;
+  });
+  return most;
+}
+
+TEST(MemoryBudget, IsNeverExceeded) {
+  EXPECT_LE(most_at_once(30), 3);
+  EXPECT_EQ(most_at_once(60), 1);
+}
+
+TEST(MemoryBudget, WhatIsLargerThanAllOfItWorksAlone) { EXPECT_EQ(most_at_once(1000), 1); }
 
 }  // namespace
 }  // namespace tandem::data

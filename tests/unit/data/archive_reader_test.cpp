@@ -1,9 +1,10 @@
 // The gzip and tar readers under the sources.
+#include "archive_reader.hpp"
+
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "archive_reader.hpp"
 #include "byte_stream.hpp"
 #include "data_fixtures.hpp"
 #include "support/temp_dir.hpp"
