@@ -30,7 +30,7 @@ std::string read_all(ByteStream& stream) {
   return content;
 }
 
-std::string noise(std::size_t bytes) {
+std::string noise_text(std::size_t bytes) {
   std::string text(bytes, '\0');
   std::uint32_t state = 1;
   for (char& byte : text) byte = static_cast<char>((state = state * 1664525 + 1013904223) >> 24);
@@ -52,7 +52,7 @@ class Archive : public ::testing::Test {
 };
 
 TEST_F(Archive, PlainAndCompressedReadAlike) {
-  const std::string content = noise(700'001);
+  const std::string content = noise_text(700'001);
   EXPECT_EQ(read_all(*open_byte_stream(write(content))), content);
   EXPECT_EQ(read_all(*open_byte_stream(write(gzip(content)))), content);
   EXPECT_EQ(read_all(*open_byte_stream(write(gzip("ab") + gzip("cd")))), "abcd");
@@ -79,14 +79,14 @@ TEST_F(Archive, NoMoreFollowsThanThereCanBe) {
 }
 
 TEST_F(Archive, EveryTruncationOfGzipIsRefused) {
-  const std::string whole = gzip(noise(600));
+  const std::string whole = gzip(noise_text(600));
   for (std::size_t size = 2; size < whole.size(); ++size) {
     EXPECT_THROW(read_all(*open_byte_stream(write(whole.substr(0, size)))), DataError) << size;
   }
 }
 
 TEST_F(Archive, DamagedGzipIsRefusedWithItsOffset) {
-  std::string damaged = gzip(noise(5000));
+  std::string damaged = gzip(noise_text(5000));
   damaged[damaged.size() - 6] ^= 1;  // in the checksum at the end
   expect_error(ExitCode::kBadData, {"input", "at offset", "damaged gzip data"},
                [&] { read_all(*open_byte_stream(write(damaged))); });
@@ -103,7 +103,7 @@ TEST_F(Archive, BeginningsAreNamed) {
 }
 
 TEST_F(Archive, MembersComeInOrderAndUnreadContentIsSkipped) {
-  ArchiveReader reader = tar(tar_member("d/", "", '5') + tar_member("d/a", noise(1000)) +
+  ArchiveReader reader = tar(tar_member("d/", "", '5') + tar_member("d/a", noise_text(1000)) +
                              tar_member("d/b", "bee") + tar_member("empty", "") + tar_end());
   ASSERT_TRUE(reader.next());
   EXPECT_EQ(reader.name(), "d/a");
@@ -141,7 +141,7 @@ TEST_F(Archive, MembersThatReachOutsideAreRefused) {
 }
 
 TEST_F(Archive, DamagedTarIsRefused) {
-  const std::string member = tar_member("a", noise(600));
+  const std::string member = tar_member("a", noise_text(600));
   const auto read_through = [&](const std::string& bytes) {
     ArchiveReader reader = tar(bytes);
     while (reader.next()) {

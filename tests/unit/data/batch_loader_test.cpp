@@ -10,21 +10,21 @@
 namespace tandem::data {
 namespace {
 
-constexpr ImageShape kShape{1, 4, 4};
+constexpr ImageShape kBatchShape{1, 4, 4};
 
 struct Images {
   std::vector<std::uint8_t> pixels;
   std::vector<std::uint8_t> labels;
-  explicit Images(std::size_t count) : pixels(count * kShape.pixels()), labels(count) {
+  explicit Images(std::size_t count) : pixels(count * kBatchShape.pixels()), labels(count) {
     for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * 7);
     for (std::size_t i = 0; i < count; ++i) labels[i] = static_cast<std::uint8_t>(i % 10);
   }
   ImagesView view() const {
-    return {kShape, {pixels.data(), pixels.size()}, {labels.data(), labels.size()}};
+    return {kBatchShape, {pixels.data(), pixels.size()}, {labels.data(), labels.size()}};
   }
 };
 
-Transform transform() { return Transform(kShape, Layout::kChannelsLast, {0.5}, {0.25}); }
+Transform transform() { return Transform(kBatchShape, Layout::kChannelsLast, {0.5}, {0.25}); }
 
 TrainingPlan plan_of(std::uint32_t images, std::uint64_t steps) {
   TrainingPlan plan;
@@ -47,7 +47,7 @@ TEST(BatchLoader, GivesTheBatchesOfItsSamplerInOrder) {
     EXPECT_EQ(batch->request.images, expected.request.images);
     EXPECT_EQ(batch->labels, expected.labels);
     EXPECT_TRUE(std::equal(batch->images.get(),
-                           batch->images.get() + batch->size() * kShape.pixels(),
+                           batch->images.get() + batch->size() * kBatchShape.pixels(),
                            expected.images.get()));
     ++batches;
   }
@@ -65,8 +65,8 @@ TEST(BatchLoader, PixelsOfAnImageDoNotDependOnTheNumberOfRanks) {
                          std::make_unique<TrainingSampler>(plan_of(40, 5), rank, world));
       while (const auto batch = loader.next()) {
         for (std::size_t i = 0; i < batch->size(); ++i) {
-          const float* first = batch->images.get() + i * kShape.pixels();
-          pixels[batch->request.images[i]].assign(first, first + kShape.pixels());
+          const float* first = batch->images.get() + i * kBatchShape.pixels();
+          pixels[batch->request.images[i]].assign(first, first + kBatchShape.pixels());
         }
       }
     }

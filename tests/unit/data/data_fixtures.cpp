@@ -149,7 +149,7 @@ std::string little_endian(std::uint64_t value, int bytes) {
 
 std::uint32_t crc_of(const std::string& bytes) {
   return static_cast<std::uint32_t>(
-      crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
+      ::crc32(0, reinterpret_cast<const Bytef*>(bytes.data()), static_cast<uInt>(bytes.size())));
 }
 
 std::string png_chunk(const std::string& name, const std::string& data) {

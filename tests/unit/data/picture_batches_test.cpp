@@ -18,7 +18,7 @@ namespace {
 using testing::TempDir;
 using testing::write_bytes;
 
-constexpr ImageShape kShape{1, 5, 7};  // of the golden gray.png
+constexpr ImageShape kPictureShape{1, 5, 7};  // of the golden gray.png
 
 class PictureBatchesTest : public ::testing::Test {
  protected:
@@ -40,8 +40,8 @@ class PictureBatchesTest : public ::testing::Test {
     };
   }
   static PictureBatches batches(const NextFile& next, std::size_t size, int threads) {
-    return PictureBatches(next, kShape, Transform(kShape, Layout::kPlanar, {0.5}, {0.25}), size,
-                          threads);
+    return PictureBatches(next, kPictureShape,
+                          Transform(kPictureShape, Layout::kPlanar, {0.5}, {0.25}), size, threads);
   }
 
   TempDir folder_;
@@ -64,7 +64,7 @@ TEST_F(PictureBatchesTest, FilesComeInTheirOrderAndNormalized) {
         EXPECT_EQ(batch->faults[i].has_value(), seen == 6 || seen == 9) << seen;
         // The second pixel has the value 37; the image of a broken file is all zeros.
         const float expected = batch->faults[i] ? 0.0F : (37.0F / 255 - 0.5F) / 0.25F;
-        EXPECT_FLOAT_EQ(batch->images[i * kShape.pixels() + 1], expected) << seen;
+        EXPECT_FLOAT_EQ(batch->images[i * kPictureShape.pixels() + 1], expected) << seen;
       }
       if (sizes.size() == 2) {
         EXPECT_EQ(batch->faults[2]->code, ExitCode::kBadData);

@@ -1,24 +1,13 @@
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <vector>
 
-#include "tandem/core/random.hpp"
+#include "quarters.hpp"
 #include "tandem/kernels/bfloat16.hpp"
 #include "tandem/kernels/normalization.hpp"
 
 namespace tandem::kernels {
 namespace {
-
-// Of few bits, so that what is normalized needs no rounding.
-std::vector<std::uint16_t> quarters(std::size_t size, std::uint64_t seed) {
-  CounterRandom random{seed, 1};
-  std::vector<std::uint16_t> bits(size);
-  for (std::uint16_t& each : bits) {
-    each = bfloat16_of_float(static_cast<float>(std::floor(random.uniform() * 33)) / 4 - 4);
-  }
-  return bits;
-}
 
 // More channels than are looked up at once, which fill no vector.
 class NormalizedGeluKernels : public ::testing::Test {

@@ -1,25 +1,14 @@
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <limits>
 #include <vector>
 
-#include "tandem/core/random.hpp"
+#include "quarters.hpp"
 #include "tandem/kernels/bfloat16.hpp"
 #include "tandem/kernels/normalization.hpp"
 
 namespace tandem::kernels {
 namespace {
-
-// Of few bits, as all numbers here: what is computed of them is exact, and so is what is expected.
-std::vector<std::uint16_t> quarters(std::size_t size, std::uint64_t seed) {
-  CounterRandom random{seed, 1};
-  std::vector<std::uint16_t> bits(size);
-  for (std::uint16_t& each : bits) {
-    each = bfloat16_of_float(static_cast<float>(std::floor(random.uniform() * 33)) / 4 - 4);
-  }
-  return bits;
-}
 
 // Lines and columns of odd number, channels that fill a vector of 16 and some more.
 class NormalizedReluKernels : public ::testing::Test {

@@ -65,13 +65,13 @@ class Reference {
   const std::vector<float> images_, filters_, bias_;
 };
 
-struct Case {
+struct PooledCase {
   const char* what;
   PooledConvolutionSizes sizes;
 };
 
-PooledConvolutionSizes sizes(std::size_t channels, std::size_t height, std::size_t width,
-                             std::size_t filters, std::size_t padding) {
+PooledConvolutionSizes pooled_sizes(std::size_t channels, std::size_t height, std::size_t width,
+                                    std::size_t filters, std::size_t padding) {
   PooledConvolutionSizes result;
   result.channels = channels;
   result.height = height;
@@ -81,15 +81,15 @@ PooledConvolutionSizes sizes(std::size_t channels, std::size_t height, std::size
   return result;
 }
 
-const Case kCases[] = {
-    {"first layer of simple", sizes(3, 32, 32, 6, 0)},
-    {"second layer of simple", sizes(6, 14, 14, 16, 0)},
-    {"first layer of lenet", sizes(1, 28, 28, 6, 2)},
-    {"an odd number of filters", sizes(2, 12, 12, 3, 0)},
-    {"results of odd numbers, and no square", sizes(1, 13, 17, 2, 1)},
-    {"more than one vector in a line", sizes(1, 8, 70, 1, 0)},
-    {"one pooled result", sizes(1, 6, 6, 1, 0)},
-    {"odd padding of odd lines", sizes(4, 9, 11, 5, 3)},
+const PooledCase kPooledCases[] = {
+    {"first layer of simple", pooled_sizes(3, 32, 32, 6, 0)},
+    {"second layer of simple", pooled_sizes(6, 14, 14, 16, 0)},
+    {"first layer of lenet", pooled_sizes(1, 28, 28, 6, 2)},
+    {"an odd number of filters", pooled_sizes(2, 12, 12, 3, 0)},
+    {"results of odd numbers, and no square", pooled_sizes(1, 13, 17, 2, 1)},
+    {"more than one vector in a line", pooled_sizes(1, 8, 70, 1, 0)},
+    {"one pooled result", pooled_sizes(1, 6, 6, 1, 0)},
+    {"odd padding of odd lines", pooled_sizes(4, 9, 11, 5, 3)},
 };
 
 Strides planar(std::size_t channels, std::size_t height, std::size_t width) {
@@ -97,7 +97,7 @@ Strides planar(std::size_t channels, std::size_t height, std::size_t width) {
 }
 
 TEST(PooledConvolution, IsItsDefinition) {
-  for (const Case& each : kCases) {
+  for (const PooledCase& each : kPooledCases) {
     SCOPED_TRACE(each.what);
     const PooledConvolutionSizes& s = each.sizes;
     const std::size_t pixels = kImages * s.channels * s.height * s.width;
@@ -159,7 +159,7 @@ TEST(PooledConvolution, IsItsDefinition) {
 }
 
 TEST(PooledConvolution, ReadsAndWritesAnyOrderOfDimensions) {
-  const PooledConvolutionSizes s = sizes(3, 10, 12, 4, 0);
+  const PooledConvolutionSizes s = pooled_sizes(3, 10, 12, 4, 0);
   const std::vector<float> images = numbers(kImages * 3 * 10 * 12, 5);
   const std::vector<float> filters = numbers(4 * 3 * kSide * kSide, 6);
   std::vector<float> images_last(images.size()), filters_last(filters.size());
@@ -203,7 +203,7 @@ TEST(PooledConvolution, ReadsAndWritesAnyOrderOfDimensions) {
 // One pixel of 1 in the middle of zeros: results are the filter's numbers and their bias.
 TEST(PooledConvolution, RoundsWhatGoesInAndWhatComesOut) {
   const float fine = 1 + 1.0F / 512;  // halfway between two bfloat16 numbers
-  const PooledConvolutionSizes s = sizes(1, 6, 6, 1, 0);
+  const PooledConvolutionSizes s = pooled_sizes(1, 6, 6, 1, 0);
   std::vector<float> image(36), filter(25);
   image[0] = fine;
   filter[0] = fine;
@@ -223,7 +223,7 @@ TEST(PooledConvolution, RoundsWhatGoesInAndWhatComesOut) {
 // What it rounds itself gives what rounded numbers give; without the images' gradient, as of a
 // first layer, the filters' is the same.
 TEST(PooledConvolution, RoundsForGradientsToo) {
-  const PooledConvolutionSizes s = sizes(3, 10, 12, 4, 1);
+  const PooledConvolutionSizes s = pooled_sizes(3, 10, 12, 4, 1);
   CounterRandom random{9, 9};
   const auto fine = [&random](std::size_t size) {
     std::vector<float> result(size);
@@ -257,7 +257,7 @@ TEST(PooledConvolution, RoundsForGradientsToo) {
 }
 
 TEST(PooledConvolution, PassesOnWhatIsNotANumber) {
-  const PooledConvolutionSizes s = sizes(1, 6, 6, 1, 0);
+  const PooledConvolutionSizes s = pooled_sizes(1, 6, 6, 1, 0);
   std::vector<float> image(36);
   image[7] = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> filter(25, 1.0F);
@@ -272,7 +272,7 @@ TEST(PooledConvolution, PassesOnWhatIsNotANumber) {
 }
 
 TEST(PooledConvolution, TakesTheFirstOfEqualsAndNothingBelowZero) {
-  const PooledConvolutionSizes s = sizes(1, 6, 6, 1, 0);
+  const PooledConvolutionSizes s = pooled_sizes(1, 6, 6, 1, 0);
   const std::vector<float> image(36, 1.0F);
   for (const float value : {1.0F, -1.0F, 0.0F}) {
     const std::vector<float> filter(25, value);
