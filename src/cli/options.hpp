@@ -42,6 +42,9 @@ struct OptionValue {
   Origin origin = Origin::kDefault;
 };
 
+// The upper limit of numbers that no meaning limits.
+inline constexpr double kMaxReal = 1e9;
+
 // Values by option name, read with range checks. Faults are collected, so that a user sees all of
 // them at once.
 class Options {

@@ -8,7 +8,6 @@
 namespace tandem::app {
 namespace {
 
-constexpr double kMaxSeconds = 1e9;
 constexpr double kSoonest = 0.01;  // seconds between two looks at the machine
 
 // "HH:MM:SS", "MM:SS" or seconds.
@@ -70,7 +69,7 @@ void read_reporting(Options& options, TrainReporting& reporting) {
   }
   reporting.views = options.flag("tta");
   reporting.histograms_every = options.count("histograms-every", 0, std::uint64_t{1} << 40);
-  reporting.system_interval_seconds = options.real("system-interval", 0, kMaxSeconds);
+  reporting.system_interval_seconds = options.real("system-interval", 0, kMaxReal);
   if (reporting.system_interval_seconds > 0 && reporting.system_interval_seconds < kSoonest) {
     options.add_fault("--system-interval: " + options.text("system-interval") +
                       " seconds would keep a CPU busy; give " + format_real(kSoonest) +
@@ -88,7 +87,7 @@ void read_checkpoint_policy(Options& options, train::CheckpointPolicy& checkpoin
   checkpoint_policy.drift_check_every =
       options.count("drift-check-every", 0, std::uint64_t{1} << 40);
   checkpoint_policy.skip_nonfinite = options.choice("on-nonfinite") == "skip";
-  const double margin = options.real("stop-margin", 0, kMaxSeconds);
+  const double margin = options.real("stop-margin", 0, kMaxReal);
   if (!options.is_set("max-time")) return;
   const double most = options.parsed("max-time", parse_time);
   checkpoint_policy.stop_after_seconds = most - margin;

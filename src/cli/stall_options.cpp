@@ -8,7 +8,6 @@ namespace {
 
 constexpr char kWarn[] = "stall-warn";
 constexpr char kAbort[] = "stall-abort";
-constexpr double kMaxSeconds = 1e9;
 
 }  // namespace
 
@@ -25,7 +24,7 @@ OptionTable with_stall_options(OptionTable table, const std::string& group) {
 }
 
 comm::StallLimits read_stall_limits(Options& options) {
-  return {options.real(kWarn, 0, kMaxSeconds), options.real(kAbort, 0, kMaxSeconds)};
+  return {options.real(kWarn, 0, kMaxReal), options.real(kAbort, 0, kMaxReal)};
 }
 
 comm::StallLimits early_stall_limits(std::vector<std::string> arguments) {

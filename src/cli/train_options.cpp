@@ -8,7 +8,6 @@ namespace tandem::app {
 namespace {
 
 constexpr std::uint64_t kMaxImages = std::uint64_t{1} << 31;
-constexpr double kHuge = 1e9;
 
 bool is_global_batch_stronger(const Options& options) {
   return options.is_set("global-batch-size") &&
@@ -69,29 +68,29 @@ void read_optimizer(Options& options, train::TrainConfig& config) {
   config.optimizer.name = options.choice("optimizer");
   config.optimizer.momentum = options.real("momentum", 0, 1);
   config.optimizer.nesterov = options.flag("nesterov");
-  config.optimizer.weight_decay = options.real("weight-decay", 0, kHuge);
+  config.optimizer.weight_decay = options.real("weight-decay", 0, kMaxReal);
   config.optimizer.beta1 = options.real("beta1", 0, 0.999999);
   config.optimizer.beta2 = options.real("beta2", 0, 0.999999);
   config.optimizer.epsilon = options.real("epsilon", 0, 1);
   if (config.optimizer.nesterov && config.optimizer.momentum == 0) {
     options.add_fault("--nesterov needs a --momentum above 0");
   }
-  config.optimizer.head_rate = options.real("head-lr", 0, kHuge);
-  config.optimizer.bias_rate = options.real("bias-lr", 0, kHuge);
+  config.optimizer.head_rate = options.real("head-lr", 0, kMaxReal);
+  config.optimizer.bias_rate = options.real("bias-lr", 0, kMaxReal);
   config.optimizer.sgd_momentum = options.real("sgd-momentum", 0, 1);
-  config.early_epochs = options.real("early-epochs", 0, kHuge);
-  config.learning_rate = options.real("lr", 0, kHuge);
+  config.early_epochs = options.real("early-epochs", 0, kMaxReal);
+  config.learning_rate = options.real("lr", 0, kMaxReal);
   if (config.optimizer.name == "muon" && config.learning_rate == 0) {
     options.add_fault("--optimizer muon needs a --lr above 0");
   }
-  config.lr_reference_batch = options.real("lr-reference-batch", 0, kHuge);
+  config.lr_reference_batch = options.real("lr-reference-batch", 0, kMaxReal);
   config.schedule.name = options.choice("schedule");
-  config.schedule.warmup_epochs = options.real("warmup-epochs", 0, kHuge);
-  config.schedule.step_epochs = options.real("step-epochs", 1e-6, kHuge);
+  config.schedule.warmup_epochs = options.real("warmup-epochs", 0, kMaxReal);
+  config.schedule.step_epochs = options.real("step-epochs", 1e-6, kMaxReal);
   config.schedule.step_gamma = options.real("step-gamma", 0, 1);
   config.sums_loss = options.choice("loss") == "sum";
   config.label_smoothing = options.real("label-smoothing", 0, 0.999999);
-  config.clip_norm = options.real("clip-norm", 0, kHuge);
+  config.clip_norm = options.real("clip-norm", 0, kMaxReal);
 }
 
 // The tree of --virtual-ranks adds on CPUs, whose sums are the same on every host.

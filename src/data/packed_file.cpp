@@ -12,7 +12,6 @@
 #include "user_block.hpp"
 
 namespace tandem::data {
-namespace {
 
 // The attributes that change when a file is written to.
 struct Version {
@@ -41,8 +40,6 @@ struct SplitReader {
         images(std::move(split.images), group + "/images"),
         labels(std::move(split.labels), labels_name) {}
 };
-
-}  // namespace
 
 struct PackedFile::Parts {
   File file;

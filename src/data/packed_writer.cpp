@@ -17,7 +17,7 @@ namespace {
 // Divides the 50,000, 60,000 and 10,000 images of the usual sets; for larger images a chunk stays
 // below the 1 MiB that HDF5 readers cache.
 constexpr hsize_t kMaxChunkImages = 250;
-constexpr hsize_t kMaxChunkBytes = hsize_t{1} << 20;
+constexpr hsize_t kBlockBytes = hsize_t{1} << 20;
 constexpr hsize_t kChunkLabels = 10'000;
 // Read by one call, in whole chunks, so that many threads find enough pictures in it.
 constexpr hsize_t kReadBytes = hsize_t{16} << 20;
@@ -75,7 +75,7 @@ Moments write_split(const Hdf5Output& file, const std::string& group, Split spli
                     const ImageSource& source, const std::function<void()>& between_blocks) {
   const DatasetInfo& info = source.info();
   const hsize_t pixels = info.shape.pixels();
-  const hsize_t block = std::clamp<hsize_t>(kMaxChunkBytes / pixels, 1, kMaxChunkImages);
+  const hsize_t block = std::clamp<hsize_t>(kBlockBytes / pixels, 1, kMaxChunkImages);
   const hsize_t count = info.count(split);
   const Hdf5Handle made =
       file.made(H5Gcreate2(file.id(), group.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT),

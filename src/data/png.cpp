@@ -16,7 +16,7 @@ namespace {
 
 // Deflate makes at most 258 bytes of two bits.
 constexpr std::uint64_t kMaxDeflateRatio = 1032;
-constexpr png_alloc_size_t kMaxChunkBytes = 1 << 20;  // that libpng may allocate for one
+constexpr png_alloc_size_t kMaxPngChunkBytes = 1 << 20;  // that libpng may allocate for one
 
 // The data behind libpng's user pointer. Plain values, because its functions leave by longjmp.
 struct Reading {
@@ -68,7 +68,7 @@ bool read_header(Reading& reading) {
   png_set_crc_action(reading.png, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
   png_set_benign_errors(reading.png, 0);
   png_set_user_limits(reading.png, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // ours come later
-  png_set_chunk_malloc_max(reading.png, kMaxChunkBytes);
+  png_set_chunk_malloc_max(reading.png, kMaxPngChunkBytes);
   // Every chunk that pixels do not need is skipped, whatever is in it.
   png_set_keep_unknown_chunks(reading.png, PNG_HANDLE_CHUNK_NEVER, nullptr, -1);
   png_set_read_fn(reading.png, &reading, take_bytes);

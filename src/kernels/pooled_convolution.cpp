@@ -66,7 +66,8 @@ PooledConvolution::PooledConvolution(const PooledConvolutionSizes& sizes, const 
   }
 }
 
-void PooledConvolution::forward(const Images& images, float* out, std::uint8_t* argmax) const {
+void PooledConvolution::forward(const StridedImages& images, float* out,
+                                std::uint8_t* argmax) const {
   const Strides& image_strides = images.strides;
   const std::size_t out_width = sizes_.out_width();
   const bool is_narrow = out_width <= kNarrowLanes;
@@ -120,7 +121,7 @@ void PooledConvolution::forward(const Images& images, float* out, std::uint8_t* 
 
 std::size_t PooledConvolution::sums_size() const { return sizes_.filters * filter_sums(); }
 
-void PooledConvolution::backward(const Images& images, const float* gradients,
+void PooledConvolution::backward(const StridedImages& images, const float* gradients,
                                  const std::uint8_t* argmax, float* sums,
                                  float* image_gradients) const {
   const Strides& image_strides = images.strides;

@@ -20,7 +20,7 @@ namespace {
 // The limit of open files of ranks: opening one takes a shared file system milliseconds, and
 // systems allow a process about a thousand.
 constexpr std::size_t kMaxOpenFiles = 256;
-constexpr std::size_t kChunk = std::size_t{1} << 20;
+constexpr std::size_t kBlockBytes = std::size_t{1} << 20;
 
 File open_to_append(const std::string& path) {
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
@@ -50,9 +50,9 @@ bool is_written_again(const Json& line, const ResumePoint& point) {
 
 void copy_part(const File& from, std::uint64_t begin, std::uint64_t end, const std::string& to) {
   AtomicFile copy(to);
-  std::string chunk(kChunk, '\0');
+  std::string chunk(kBlockBytes, '\0');
   while (begin < end) {
-    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(kChunk, end - begin));
+    const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(kBlockBytes, end - begin));
     const std::size_t got = from.read_at(begin, chunk.data(), wanted);
     if (got == 0) throw IoError(from.path() + ": became shorter while it was read");
     copy.write({chunk.data(), got});

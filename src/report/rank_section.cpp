@@ -23,7 +23,7 @@ const std::pair<const char*, double RankRow::*> kPhases[] = {
 
 // The whole width is the slowest rank's step.
 Html draw_step(const RankRow& row, double longest) {
-  constexpr double kWidth = 1000;
+  constexpr double kBarWidth = 1000;
   Html bars;
   double begin = 0;
   std::size_t color = 0;
@@ -31,7 +31,7 @@ Html draw_step(const RankRow& row, double longest) {
     const double seconds = row.*phase;
     const double share = seconds / longest;
     // Phases longer than the whole step come from a file that tandem did not write.
-    const double width = share > 0 ? std::min(kWidth * share, kWidth - begin) : 0;
+    const double width = share > 0 ? std::min(kBarWidth * share, kBarWidth - begin) : 0;
     bars += element(
         "rect",
         {{"class", "c" + std::to_string(color++)},
@@ -43,7 +43,7 @@ Html draw_step(const RankRow& row, double longest) {
   }
   return element("svg",
                  {{"class", "bar"},
-                  {"viewBox", "0 0 " + format_fixed(kWidth, 0) + " 10"},
+                  {"viewBox", "0 0 " + format_fixed(kBarWidth, 0) + " 10"},
                   {"preserveAspectRatio", "none"},
                   {"role", "img"},
                   {"aria-label", "split of a step of rank " + std::to_string(row.rank)}},

@@ -36,7 +36,7 @@ struct Strides {
   std::size_t item = 0, channel = 0, row = 0, column = 0;
 };
 
-struct Images {
+struct StridedImages {
   const float* data = nullptr;
   Strides strides;
   std::size_t count = 0;
@@ -54,13 +54,13 @@ class PooledConvolution {
   static constexpr std::uint8_t kNone = 4;
 
   // `out` and `argmax`: count x filters x out_height x out_width.
-  void forward(const Images& images, float* out, std::uint8_t* argmax) const;
+  void forward(const StridedImages& images, float* out, std::uint8_t* argmax) const;
 
   // The number of floats that backward sums over images for read_sums; initialize them to 0.
   std::size_t sums_size() const;
   // `gradients` and `argmax` have the layout of forward's `out`. `image_gradients`: count x
   // channels x height x width, overwritten; or null.
-  void backward(const Images& images, const float* gradients, const std::uint8_t* argmax,
+  void backward(const StridedImages& images, const float* gradients, const std::uint8_t* argmax,
                 float* sums, float* image_gradients) const;
   // Writes the gradients of all filters and, unless `bias` is null, of their bias.
   void read_sums(const float* sums, float* filters, const Strides& filter_strides,

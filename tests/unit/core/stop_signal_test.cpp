@@ -37,9 +37,9 @@ TEST(StopSignal, StartsAnewAndExistsOnce) {
 TEST(StopSignal, IsNoNewsToAProcessThatEndsTheJobItself) {
   const StopSignal stop(true);
   StopSignal::announce_no_more();
-  testing::internal::CaptureStderr();
+  ::testing::internal::CaptureStderr();
   std::raise(SIGTERM);
-  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+  EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(StopSignal::received(), SIGTERM);
 }
 

@@ -241,7 +241,7 @@ TEST(PooledConvolution, RoundsForGradientsToo) {
                        bool rounds, bool has_image_gradients) {
     const PooledConvolution layer(s, weights.data(), planar(3, kSide, kSide), nullptr, rounds);
     std::vector<float> out(gradients.size()), sums(layer.sums_size()), both(300 + from.size());
-    const Images all{from.data(), planar(3, 10, 12), kImages};
+    const StridedImages all{from.data(), planar(3, 10, 12), kImages};
     if (rounds) layer.forward(all, out.data(), argmax.data());
     layer.backward(all, gradients.data(), argmax.data(), sums.data(),
                    has_image_gradients ? &both[300] : nullptr);
