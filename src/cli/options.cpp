@@ -16,7 +16,7 @@ std::string set_variable(const OptionTable& table, const std::string& name) {
   const OptionSpec* spec = find_option(table, name);
   if (spec != nullptr) {
     for (const std::string& alias : spec->aliases) {
-      const std::string variable = environment_variable(alias);
+      std::string variable = environment_variable(alias);
       if (std::getenv(variable.c_str()) != nullptr) return variable;
     }
   }
@@ -102,7 +102,7 @@ std::string Options::choice(const std::string& name) {
 }
 
 std::string Options::choice(const std::string& name, const std::vector<std::string>& choices) {
-  const std::string given = text(name);
+  std::string given = text(name);
   if (std::find(choices.begin(), choices.end(), given) != choices.end()) return given;
   const auto suggestion = meant_choice(given, choices);
   add_fault("--" + name + ": '" + given + "' is not one of " + join(choices, ", ") +

@@ -1,6 +1,7 @@
 #include "tandem/data/augment.hpp"
 
 #include <algorithm>
+#include <cstddef>
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/random.hpp"
@@ -105,7 +106,9 @@ Transform::Transform(ImageShape shape, Layout layout, const std::vector<double>&
 void Transform::apply(const std::uint8_t* image, Augmentation augmentation, float* out) const {
   const int height = shape_.height;
   const int width = shape_.width;
-  const int step = layout_ == Layout::kPlanar ? 1 : shape_.channels;  // between pixels of a row
+  // Offsets: of a row of one channel, and of the next pixel of a row.
+  const std::ptrdiff_t line = width;
+  const std::ptrdiff_t step = layout_ == Layout::kPlanar ? 1 : shape_.channels;
   const bool reflects = augmentation.border == Border::kReflected;
   // Output columns [first, last) come from the image, the others are outside of it.
   const int first = std::clamp(-augmentation.shift_x, 0, width);
@@ -114,18 +117,18 @@ void Transform::apply(const std::uint8_t* image, Augmentation augmentation, floa
     const auto& value_of = value_of_[static_cast<std::size_t>(channel)];
     for (int y = 0; y < height; ++y) {
       const int row = channel * height + y;
-      float* to = layout_ == Layout::kPlanar ? out + row * width : out + y * width * step + channel;
+      float* to = layout_ == Layout::kPlanar ? out + row * line : out + y * line * step + channel;
       const int shifted_y = y + augmentation.shift_y;
       const int source_y = reflects ? reflected(shifted_y, height) : shifted_y;
       const bool black_row = source_y < 0 || source_y >= height;
-      const std::uint8_t* from = image + (channel * height + (black_row ? 0 : source_y)) * width;
+      const std::uint8_t* from = image + (channel * height + (black_row ? 0 : source_y)) * line;
       const int begin = black_row ? width : first;
       const int end = black_row ? width : last;
       const auto outside = [&](int x) {
         return value_of[reflects ? from[reflected(x + augmentation.shift_x, width)] : 0];
       };
       // A flip writes the cropped row from its right end.
-      const int direction = augmentation.flip ? -step : step;
+      const std::ptrdiff_t direction = augmentation.flip ? -step : step;
       float* at = augmentation.flip ? to + (width - 1) * step : to;
       for (int x = 0; x < begin; ++x) at[x * direction] = outside(x);
       for (int x = begin; x < end; ++x)

@@ -17,7 +17,7 @@ constexpr std::string_view kGzipMagic("\x1f\x8b", 2);
 constexpr std::string_view kZipMagic = "PK";
 constexpr int kGzipOnly = 16 + MAX_WBITS;
 // What zlib has taken in and not yet given out becomes less than its window.
-constexpr std::uint64_t kInflateWindow = 32 * 1024;
+constexpr std::uint64_t kInflateWindow = std::uint64_t{32} * 1024;
 
 class PlainStream : public ByteStream {
  public:

@@ -44,7 +44,7 @@ struct Form {
 };
 
 const Form& cifar10() {
-  static const Form form = {
+  static const Form kForm = {
       "CIFAR-10",
       "cifar10",
       "cifar-10-batches-bin",
@@ -57,21 +57,21 @@ const Form& cifar10() {
       {9},
       {"batches.meta.txt", "data_batch_1.bin", "data_batch_2.bin", "data_batch_3.bin",
        "data_batch_4.bin", "data_batch_5.bin", "test_batch.bin"}};
-  return form;
+  return kForm;
 }
 
 const Form& cifar100() {
-  static const Form form = {"CIFAR-100",
-                            "cifar100",
-                            "cifar-100-binary",
-                            "cifar-100-binary.tar.gz",
-                            "cifar-100-python",
-                            {"train", "meta"},
-                            "fetch the binary form, cifar-100-binary.tar.gz, and pack that",
-                            2,
-                            {19, 99},
-                            {"fine_label_names.txt", "train.bin", "test.bin"}};
-  return form;
+  static const Form kForm = {"CIFAR-100",
+                             "cifar100",
+                             "cifar-100-binary",
+                             "cifar-100-binary.tar.gz",
+                             "cifar-100-python",
+                             {"train", "meta"},
+                             "fetch the binary form, cifar-100-binary.tar.gz, and pack that",
+                             2,
+                             {19, 99},
+                             {"fine_label_names.txt", "train.bin", "test.bin"}};
+  return kForm;
 }
 
 // Also for an incomplete folder. CIFAR-100's file names are common, so one of them is no evidence.

@@ -29,7 +29,7 @@ struct Hdf5Output::Target {
   static H5FD_t* open(const char*, unsigned, hid_t properties, haddr_t) {
     const void* const info = H5Pget_driver_info(properties);
     auto* const opened = new Opened;
-    std::memcpy(&opened->target, info, sizeof opened->target);
+    opened->target = *static_cast<Target* const*>(info);
     return &opened->base;
   }
   static herr_t close(H5FD_t* file) {
@@ -81,7 +81,7 @@ struct Hdf5Output::Target {
     H5FD_class_t driver = make_driver_class("tandem", 511);
     driver.maxaddr = (haddr_t{1} << 62) - 1;
     driver.fc_degree = H5F_CLOSE_WEAK;
-    driver.fapl_size = sizeof(Target*);
+    driver.fapl_size = sizeof(void*);  // of the property, a Target*
     driver.open = open;
     driver.close = close;
     driver.cmp = compare;

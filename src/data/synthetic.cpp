@@ -53,6 +53,8 @@ bool in_box(float x, float y, float half_width, float half_height) {
 constexpr ImageShape kShape{3, 32, 32};
 constexpr std::uint64_t kMinTestImages = 64;
 constexpr int kSide = 32;
+constexpr int kMiddle = kSide / 2;
+using Values = std::array<float, std::size_t{3} * kSide * kSide>;
 
 using Color = std::array<float, 3>;
 
@@ -122,8 +124,7 @@ float coverage(const Pose& pose, int shape, int row, int column) {
 
 // Adds the sum of four uniform bytes, centred and scaled to standard deviation `deviation`: nearly
 // normal.
-void add_noise(CounterRandom& random, float deviation,
-               std::array<float, 3 * kSide * kSide>& image) {
+void add_noise(CounterRandom& random, float deviation, Values& image) {
   constexpr float kSumDeviation = 147.8F;  // 2 * sqrt((256 * 256 - 1) / 12)
   const float scale = deviation / kSumDeviation;
   for (std::size_t i = 0; i < image.size(); i += 2) {
@@ -146,12 +147,12 @@ void draw(CounterRandom random, int shape, std::uint8_t* pixels) {
   const float shade_y = between(random, -1.5F, 1.5F);
   const float deviation = between(random, 4, 20);
 
-  std::array<float, 3 * kSide * kSide> image;
+  Values image;
   for (int row = 0; row < kSide; ++row) {
     for (int column = 0; column < kSide; ++column) {
       const float covered = coverage(pose, shape, row, column);
-      const float shade = shade_x * static_cast<float>(column - kSide / 2) +
-                          shade_y * static_cast<float>(row - kSide / 2);
+      const float shade = shade_x * static_cast<float>(column - kMiddle) +
+                          shade_y * static_cast<float>(row - kMiddle);
       const bool hidden = occlusion.covers(row, column);
       for (int c = 0; c < 3; ++c) {
         const float behind = background[c] + shade;

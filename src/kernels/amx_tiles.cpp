@@ -204,8 +204,8 @@ constexpr TileFunctions kAmx{amx_enter,
 }  // namespace
 
 const TileFunctions* amx_tiles() {
-  static const bool is_granted = system_grants_amx();
-  return is_granted ? &kAmx : nullptr;
+  static const bool kIsGranted = system_grants_amx();
+  return kIsGranted ? &kAmx : nullptr;
 }
 
 }  // namespace tandem::kernels

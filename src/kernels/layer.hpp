@@ -19,7 +19,7 @@ class AlignedArray {
   explicit AlignedArray(std::size_t size)
       : bytes_(new unsigned char[size * sizeof(Number) + kLine]) {
     const auto address = reinterpret_cast<std::uintptr_t>(bytes_.get());
-    numbers_ = reinterpret_cast<Number*>((address + kLine - 1) / kLine * kLine);
+    numbers_ = reinterpret_cast<Number*>(bytes_.get() + (kLine - address % kLine) % kLine);
   }
   Number* data() const { return numbers_; }
 

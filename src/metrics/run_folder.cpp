@@ -105,7 +105,7 @@ std::string free_path(const std::string& runs_dir, const std::string& run_id) {
     throw CannotCreateError(std::string("--runs-dir: ") + error.what() +
                             "; choose a writable place");
   }
-  const std::string path = runs_dir + "/" + run_id;
+  std::string path = runs_dir + "/" + run_id;
   if (!file_exists(path)) return path;
   require_run(path);
   throw CannotCreateError(path +

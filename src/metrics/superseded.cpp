@@ -18,7 +18,7 @@ namespace {
 std::string make_numbered(const std::string& checkpoints) {
   make_folders_durably(checkpoints);
   for (std::uint64_t number = 1;; ++number) {
-    const std::string path = checkpoints + "/superseded-" + std::to_string(number);
+    std::string path = checkpoints + "/superseded-" + std::to_string(number);
     if (::mkdir(path.c_str(), 0777) == 0) {
       sync_folder(checkpoints);
       return path;
@@ -35,7 +35,7 @@ Superseded::Superseded(std::string checkpoints) : checkpoints_(std::move(checkpo
 
 std::string Superseded::place_of(const std::string& name) {
   if (folder_.empty()) folder_ = make_numbered(checkpoints_);
-  const std::string path = folder_ + "/" + name;
+  std::string path = folder_ + "/" + name;
   make_folders_durably(folder_of(path));
   return path;
 }

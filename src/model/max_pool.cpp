@@ -11,8 +11,8 @@ namespace {
 struct MaxPool : public torch::autograd::Function<MaxPool> {
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x) {
     const ImageSizes sizes(x);
-    const torch::Tensor out = torch::empty({x.size(0), x.size(1), x.size(2) / 2, x.size(3) / 2},
-                                           x.options(), at::MemoryFormat::ChannelsLast);
+    torch::Tensor out = torch::empty({x.size(0), x.size(1), x.size(2) / 2, x.size(3) / 2},
+                                     x.options(), at::MemoryFormat::ChannelsLast);
     const torch::Tensor argmax = torch::empty(out.numel(), torch::kUInt8);
     for_each_image(sizes.images, [&](std::size_t, std::size_t image) {
       const std::size_t to = image * sizes.pooled_pixels() * sizes.channels;

@@ -14,7 +14,7 @@ struct NormalizedGelu : public torch::autograd::Function<NormalizedGelu> {
                                const c10::intrusive_ptr<ChannelFactors>& factors,
                                const c10::intrusive_ptr<Gelu::Tables>& tables) {
     const ImageSizes sizes(x);
-    const torch::Tensor out = torch::empty_like(x);
+    torch::Tensor out = torch::empty_like(x);
     for_each_image(sizes.images, [&](std::size_t, std::size_t image) {
       const std::size_t at = image * sizes.pixels() * sizes.channels;
       kernels::normalized_gelu(tables->tables, bits_of(x) + at, sizes.pixels(), sizes.channels,

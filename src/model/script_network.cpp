@@ -68,8 +68,8 @@ torch::jit::Module load_script(const std::string& file, const std::string& bytes
 // parts that know those know these tensors too.
 class ScriptNetwork final : public Network {
  public:
-  ScriptNetwork(std::string file, torch::jit::Module script, std::int64_t classes)
-      : file_(std::move(file)), script_(std::move(script)), classes_(classes) {
+  ScriptNetwork(std::string file, const torch::jit::Module& script, std::int64_t classes)
+      : file_(std::move(file)), script_(script), classes_(classes) {
     if (!script_.find_method("forward")) refuse(file_, "it has no forward()");
     if (!script_.hasattr("training")) {
       refuse(file_,

@@ -88,8 +88,8 @@ Html head_of(const Runs& runs) {
 
 // The sections of one run; under its name if there are several.
 Html sections_of(const RunView& run, std::size_t runs) {
-  const Html sections = rank_section(run, runs) + system_section(run) + answers_section(run, runs) +
-                        notes_section(run, runs) + options_section(run);
+  Html sections = rank_section(run, runs) + system_section(run) + answers_section(run, runs) +
+                  notes_section(run, runs) + options_section(run);
   if (runs == 1 || sections.empty()) return sections;
   return element("div", {{"class", "run"}},
                  element("h2", Html("Run ") + Html(shortened(run.name, 100))) + sections);

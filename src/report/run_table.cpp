@@ -162,7 +162,7 @@ std::vector<std::vector<std::string>> to_cells(const std::vector<Json>& rows) {
 }
 
 std::string csv_field(const std::string& text) {
-  const std::string shown = (looks_like_formula(text) ? "'" : "") + escape_for_terminal(text);
+  std::string shown = (looks_like_formula(text) ? "'" : "") + escape_for_terminal(text);
   if (shown.find_first_of(",;\" '") == std::string::npos) return shown;
   std::string quoted = "\"";
   for (const char letter : shown) quoted += letter == '"' ? "\"\"" : std::string(1, letter);

@@ -16,7 +16,7 @@
 namespace tandem::report {
 
 // The data of a run for the page.
-struct RunView {
+struct RunView {     // NOLINT(bugprone-exception-escape): see RunRecord
   std::string name;  // of its curves and columns
   metrics::RunRecord record;
   metrics::MetricLines lines;

@@ -25,7 +25,7 @@ bool can_redraw() {
 // is on another host.
 std::string process_that_writes() {
   if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return "/proc/self";
-  const std::string parent = "/proc/" + std::to_string(getppid());
+  std::string parent = "/proc/" + std::to_string(getppid());
   std::error_code error;
   const std::string program = std::filesystem::read_symlink(parent + "/exe", error).filename();
   for (const char* launcher : {"mpirun", "mpiexec", "orterun", "prterun", "prte"}) {

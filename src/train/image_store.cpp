@@ -47,7 +47,7 @@ DatasetInfo open_everywhere(const std::string& path, comm::MpiCommunicator& worl
     if (node.rank() == 0) file.emplace(path, touch);
   });
   const std::string text = node.broadcast_string(file ? to_text(file->info()) : "");
-  const auto info = Json::parse(text).get<DatasetInfo>();
+  auto info = Json::parse(text).get<DatasetInfo>();
   comm::require_equal(world, {{"data set " + path, info.digest}});
   return info;
 }

@@ -52,7 +52,7 @@ void ParameterArena::move_gradients(std::shared_ptr<float> memory) {
   const torch::NoGradGuard no_grad;
   float* const first = memory.get();
   torch::Tensor moved = torch::from_blob(
-      first, gradients_.sizes(), [memory](void*) {}, gradients_.options());
+      first, gradients_.sizes(), [kept = std::move(memory)](void*) {}, gradients_.options());
   moved.copy_(gradients_);
   gradients_ = moved;
   bind_gradients();

@@ -23,7 +23,7 @@ double seconds_since(Clock::time_point begin) {
 }  // namespace
 
 Trainer::Trainer(TrainerContext context, TrainerSettings settings, TrainingState state)
-    : context_(std::move(context)),
+    : context_(context),
       settings_(settings),
       step_(context_.step, settings_.step, context_.progress),
       state_(std::move(state)) {}

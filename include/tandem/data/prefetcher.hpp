@@ -21,8 +21,9 @@ template <typename T>
 class Prefetcher {
  public:
   // Calls `make` until it returns nothing, at most `ahead` items before they are needed.
-  Prefetcher(std::function<std::optional<T>()> make, std::size_t ahead, std::string thread_name)
-      : make_(std::move(make)), ahead_(ahead), thread_([this, name = std::move(thread_name)] {
+  Prefetcher(std::function<std::optional<T>()> make, std::size_t ahead,
+             const std::string& thread_name)
+      : make_(std::move(make)), ahead_(ahead), thread_([this, name = thread_name] {
           name_this_thread(name.c_str());
           produce();
         }) {}

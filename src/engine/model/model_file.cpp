@@ -170,7 +170,7 @@ model::NetworkPtr make_untrained(const ModelDescription& description, const Netw
   const model::InputShape shape = input_shape(description.shape);
   const auto classes = static_cast<std::int64_t>(description.classes.size());
   if (!description.is_script()) return model::make_network(description.model, shape, classes);
-  const auto made = model::make_script_network(network.path, network.bytes, shape, classes, device);
+  auto made = model::make_script_network(network.path, network.bytes, shape, classes, device);
   for (const model::NamedTensor& each : model::state_dict(*made)) {
     if (!train::is_optimizer_tensor(each.name)) continue;
     throw DataError(network.path + ": its '" + each.name +
