@@ -3,7 +3,7 @@
 #include <ATen/Context.h>
 #include <ATen/autocast_mode.h>
 #include <c10/util/Exception.h>
-#include <torch/version.h>
+#include <torch/csrc/autograd/profiler_kineto.h>
 #if __has_include(<caffe2/core/common.h>)
 #include <caffe2/core/common.h>
 #define TANDEM_HAS_BUILD_OPTIONS
@@ -22,7 +22,7 @@ std::string out_of_gpu_memory(const std::exception& error) {
 
 void use_deterministic_algorithms() {
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 2)
+#if TANDEM_LIBTORCH_SINCE(2, 2)
   // It would write to all new memory, against programs that read it before they do.
   at::globalContext().setDeterministicFillUninitializedMemory(false);
 #endif
@@ -49,13 +49,17 @@ std::string torch_version() {
 }
 #endif
 
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
+#if TANDEM_LIBTORCH_SINCE(2, 4)
 Autocast autocast_on(torch::DeviceType device) {
   return {at::autocast::is_autocast_enabled(device), at::autocast::get_autocast_dtype(device)};
 }
 void set_autocast_on(torch::DeviceType device, Autocast autocast) {
   at::autocast::set_autocast_enabled(device, autocast.enabled);
   at::autocast::set_autocast_dtype(device, autocast.type);
+}
+EventTime time_of(const torch::autograd::profiler::KinetoEvent& event) {
+  return {static_cast<double>(event.startNs()) / 1e3,
+          static_cast<double>(event.durationNs()) / 1e3};
 }
 #else
 Autocast autocast_on(torch::DeviceType device) {
@@ -72,6 +76,9 @@ void set_autocast_on(torch::DeviceType device, Autocast autocast) {
     at::autocast::set_enabled(autocast.enabled);
     at::autocast::set_autocast_gpu_dtype(autocast.type);
   }
+}
+EventTime time_of(const torch::autograd::profiler::KinetoEvent& event) {
+  return {static_cast<double>(event.startUs()), static_cast<double>(event.durationUs())};
 }
 #endif
 

@@ -1,18 +1,16 @@
-#include <torch/version.h>
-
 #include "tandem/core/error.hpp"
+#include "tandem/model/torch_compat.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/optimizer.hpp"
 
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
-#define TANDEM_FUSED_OPTIMIZERS
+#if TANDEM_LIBTORCH_SINCE(2, 4)
 #include <ATen/ops/_fused_adamw.h>
 #include <ATen/ops/_fused_sgd.h>
 #endif
 
 namespace tandem::train {
 
-#ifdef TANDEM_FUSED_OPTIMIZERS
+#if TANDEM_LIBTORCH_SINCE(2, 4)
 namespace {
 
 // Counts its steps on the device, which alone knows what was left out.

@@ -2,7 +2,6 @@
 
 #include <ATen/record_function.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
-#include <torch/version.h>
 
 #include <cstdlib>
 #include <filesystem>
@@ -15,6 +14,7 @@
 #include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/model/torch_compat.hpp"
 #include "tandem/train/host_copy.hpp"
 
 namespace tandem::train {
@@ -27,33 +27,18 @@ using torch::profiler::impl::ActivityType;
 using torch::profiler::impl::ProfilerConfig;
 using torch::profiler::impl::ProfilerState;
 
-#if TORCH_VERSION_MAJOR > 2 || (TORCH_VERSION_MAJOR == 2 && TORCH_VERSION_MINOR >= 4)
-double microseconds_at(const profiler::KinetoEvent& event) {
-  return static_cast<double>(event.startNs()) / 1e3;
-}
-double duration_of(const profiler::KinetoEvent& event) {
-  return static_cast<double>(event.durationNs()) / 1e3;
-}
-#else
-double microseconds_at(const profiler::KinetoEvent& event) {
-  return static_cast<double>(event.startUs());
-}
-double duration_of(const profiler::KinetoEvent& event) {
-  return static_cast<double>(event.durationUs());
-}
-#endif
-
 // "X" is a complete event of the Trace Event Format, times in microseconds.
 Json to_json(const profiler::KinetoEvent& event, int rank) {
+  const model::EventTime time = model::time_of(event);
   const bool on_cpu = event.deviceType() == c10::DeviceType::CPU;
   std::string track = on_cpu ? "thread " : "GPU stream ";
   track += std::to_string(on_cpu ? event.startThreadId()
                                  : static_cast<std::uint64_t>(event.deviceResourceId()));
   return {{"ph", "X"},
           {"name", event.name()},
-          {"ts", microseconds_at(event)},
+          {"ts", time.begin_microseconds},
           {"pid", rank},
-          {"dur", duration_of(event)},
+          {"dur", time.microseconds},
           {"tid", track},
           {"cat", on_cpu ? "cpu" : "gpu"}};
 }

@@ -2,10 +2,21 @@
 // thread.
 #pragma once
 
+#include <torch/version.h>
+
 #include <exception>
 #include <string>
 
 #include "tandem/model/libtorch.hpp"
+
+// Whether this is built against libtorch MAJOR.MINOR or later.
+#define TANDEM_LIBTORCH_SINCE(major, minor) \
+  (TORCH_VERSION_MAJOR > (major) ||         \
+   (TORCH_VERSION_MAJOR == (major) && TORCH_VERSION_MINOR >= (minor)))
+
+namespace torch::autograd::profiler {
+struct KinetoEvent;
+}
 
 namespace tandem::model {
 
@@ -25,5 +36,12 @@ struct Autocast {
 };
 Autocast autocast_on(torch::DeviceType device);
 void set_autocast_on(torch::DeviceType device, Autocast autocast);
+
+// When a profiled event began, and how long it took.
+struct EventTime {
+  double begin_microseconds = 0;
+  double microseconds = 0;
+};
+EventTime time_of(const torch::autograd::profiler::KinetoEvent& event);
 
 }  // namespace tandem::model
