@@ -12,7 +12,6 @@
 #include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/json.hpp"
-#include "tandem/core/print.hpp"
 
 namespace tandem::metrics {
 namespace {
@@ -98,8 +97,9 @@ void add_system(Json& line, const SystemUsage& system) {
 
 }  // namespace
 
-JsonLinesSink::JsonLinesSink(const std::string& path, std::vector<std::string> rank_paths)
-    : all_{path, open_to_append(path)} {
+JsonLinesSink::JsonLinesSink(const std::string& path, std::vector<std::string> rank_paths,
+                             Warn warn)
+    : warn_(std::move(warn)), all_{path, open_to_append(path)} {
   for (std::string& each : rank_paths) {
     File file = open_to_append(each);  // each, so that it is known that it can be
     ranks_.push_back({std::move(each), std::nullopt});
@@ -212,9 +212,9 @@ void JsonLinesSink::write(Output& output, const Json& line) {
 void JsonLinesSink::warn_of_failure(const std::function<void()>& call) {
   const auto warn = [this](const std::exception& error) {
     if (has_warned_.exchange(true)) return;
-    print_warning(std::string(error.what()) +
-                  "; training goes on, and lines are missing there; see that the folder is there "
-                  "and has room");
+    warn_(std::string(error.what()) +
+          "; training goes on, and lines are missing there; see that the folder is there "
+          "and has room");
   };
   try {
     call();

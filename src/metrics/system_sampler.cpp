@@ -7,7 +7,6 @@
 
 #include "system_probe.hpp"
 #include "tandem/core/host.hpp"
-#include "tandem/core/print.hpp"
 
 namespace tandem::metrics {
 namespace {
@@ -58,11 +57,12 @@ struct SystemSampler::Shared {
   }
 };
 
-SystemSampler::SystemSampler(double interval_seconds, const std::string& gpu_bus_id)
-    : SystemSampler(interval_seconds, reader_of(gpu_bus_id), kPatience) {}
+SystemSampler::SystemSampler(double interval_seconds, const std::string& gpu_bus_id,
+                             const Warn& warn)
+    : SystemSampler(interval_seconds, reader_of(gpu_bus_id), kPatience, warn) {}
 
 SystemSampler::SystemSampler(double interval_seconds, OpenReader open,
-                             std::chrono::milliseconds patience)
+                             std::chrono::milliseconds patience, const Warn& warn)
     : patience_(patience) {
   if (interval_seconds == 0) return;
   shared_ = std::make_shared<Shared>();
@@ -76,10 +76,9 @@ SystemSampler::SystemSampler(double interval_seconds, OpenReader open,
     });
   } catch (const std::system_error& error) {
     shared_.reset();
-    print_warning(std::string("--system-interval: no thread for it can be started (") +
-                  error.what() +
-                  "), so ranks/*.jsonl will lack CPU, memory and GPU of this rank; "
-                  "raise the limit of processes (ulimit -u), or give 0");
+    warn(std::string("--system-interval: no thread for it can be started (") + error.what() +
+         "), so ranks/*.jsonl will lack CPU, memory and GPU of this rank; "
+         "raise the limit of processes (ulimit -u), or give 0");
   }
 }
 

@@ -10,7 +10,6 @@
 #include "tandem/core/clock.hpp"
 #include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/core/print.hpp"
 
 namespace tandem::metrics {
 namespace {
@@ -165,8 +164,8 @@ void TensorBoardSink::sync() {
 
 void TensorBoardSink::warn_once(const std::exception& error) {
   if (has_warned_.exchange(true)) return;
-  print_warning(std::string(error.what()) +
-                "; training goes on, and TensorBoard will lack values; make room");
+  settings_.warn(std::string(error.what()) +
+                 "; training goes on, and TensorBoard will lack values; make room");
 }
 
 }  // namespace tandem::metrics

@@ -12,7 +12,6 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
-#include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/torch_compat.hpp"
 #include "tandem/train/host_copy.hpp"
@@ -92,8 +91,14 @@ struct StepProfiler::Recording {
 };
 
 StepProfiler::StepProfiler(comm::Communicator& comm, comm::Progress& next, StepRange steps,
-                           torch::Device device, std::function<std::string(int rank)> path_of)
-    : comm_(comm), next_(next), steps_(steps), device_(device), path_of_(std::move(path_of)) {}
+                           torch::Device device, std::function<std::string(int rank)> path_of,
+                           metrics::Warn warn)
+    : comm_(comm),
+      next_(next),
+      steps_(steps),
+      device_(device),
+      path_of_(std::move(path_of)),
+      warn_(std::move(warn)) {}
 
 StepProfiler::~StepProfiler() {
   if (recording_) recording_->end();  // an exception passes
@@ -140,7 +145,7 @@ void StepProfiler::leave_traces(std::string mine) {
       failure = message_of(error);
     }
   }
-  if (!failure.empty()) print_warning("--profile: " + failure + "; training goes on");
+  if (!failure.empty()) warn_("--profile: " + failure + "; training goes on");
 }
 
 }  // namespace tandem::train

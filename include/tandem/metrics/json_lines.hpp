@@ -19,8 +19,8 @@ namespace tandem::metrics {
 class JsonLinesSink final : public Sink {
  public:
   // Appends to `path` and to one file per rank, creating them if necessary. With many ranks only
-  // the files of the first ones stay open.
-  JsonLinesSink(const std::string& path, std::vector<std::string> rank_paths);
+  // the files of the first ones stay open. `warn` is called once, at the first failure.
+  JsonLinesSink(const std::string& path, std::vector<std::string> rank_paths, Warn warn);
 
   // Moves the end of a file of any size to `name` below `aside`: everything from the first step,
   // epoch or eval line that a run resumed from `point` writes again. A partial last line moves,
@@ -45,6 +45,7 @@ class JsonLinesSink final : public Sink {
   // Warns once if a call fails.
   void warn_of_failure(const std::function<void()>& call);
 
+  const Warn warn_;
   Output all_;
   std::vector<Output> ranks_;
   std::atomic<bool> has_warned_{false};

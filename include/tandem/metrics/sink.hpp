@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -69,6 +70,9 @@ class Sink {
   // The run is complete: neither stopped nor failed. Nothing comes after it.
   virtual void finish() {}
 };
+
+// Tells the user of a failure that does not end the run. Called on the threads that use its owner.
+using Warn = std::function<void(const std::string& message)>;
 
 using Sinks = std::vector<std::unique_ptr<Sink>>;
 

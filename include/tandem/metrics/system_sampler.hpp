@@ -12,6 +12,7 @@
 #include <string>
 #include <thread>
 
+#include "tandem/metrics/sink.hpp"
 #include "tandem/metrics/system_usage.hpp"
 
 namespace tandem::metrics {
@@ -25,10 +26,11 @@ class SystemSampler {
 
   // `interval_seconds` 0: never, and there is no thread. `gpu_bus_id`: of the GPU that this process
   // computes on, as CUDA writes it; empty: none.
-  SystemSampler(double interval_seconds, const std::string& gpu_bus_id);
+  SystemSampler(double interval_seconds, const std::string& gpu_bus_id, const Warn& warn);
   // `open` runs on the thread, which also uses and destroys its result. A thread that has not ended
   // within `patience` after the sampler's destruction is detached.
-  SystemSampler(double interval_seconds, OpenReader open, std::chrono::milliseconds patience);
+  SystemSampler(double interval_seconds, OpenReader open, std::chrono::milliseconds patience,
+                const Warn& warn);
   ~SystemSampler();
   SystemSampler(const SystemSampler&) = delete;
   SystemSampler& operator=(const SystemSampler&) = delete;

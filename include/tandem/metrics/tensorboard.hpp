@@ -55,6 +55,7 @@ struct TensorBoardSettings {
   std::uint64_t first_step = 0;        // steps that the run has done before this start
   std::uint64_t histograms_every = 0;  // epochs; 0: never
   VisitWeights visit_weights = nullptr;
+  Warn warn;  // called once, at the first failure
 };
 
 class TensorBoardSink final : public Sink {

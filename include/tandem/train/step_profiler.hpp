@@ -1,6 +1,6 @@
 // Writes a Chrome trace of every rank's operators over a few steps (https://ui.perfetto.dev,
 // chrome://tracing), by libtorch's profiler. Used on the training thread. Throws what the
-// communicator throws; rank 0 warns if a trace cannot be written.
+// communicator throws; rank 0 calls `warn` if a trace cannot be written.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 
 #include "tandem/comm/communicator.hpp"
 #include "tandem/comm/progress.hpp"
+#include "tandem/metrics/sink.hpp"
 #include "tandem/model/libtorch.hpp"
 #include "tandem/train/step_range.hpp"
 
@@ -21,7 +22,8 @@ class StepProfiler final : public comm::Progress {
   // `steps` is the same on every rank. `path_of`, called on rank 0, returns the path of a rank's
   // trace; its folder is created if it is missing.
   StepProfiler(comm::Communicator& comm, comm::Progress& next, StepRange steps,
-               torch::Device device, std::function<std::string(int rank)> path_of);
+               torch::Device device, std::function<std::string(int rank)> path_of,
+               metrics::Warn warn);
   ~StepProfiler() override;
 
   // Collective with the first phase after the range: finishes.
@@ -40,6 +42,7 @@ class StepProfiler final : public comm::Progress {
   const StepRange steps_;
   const torch::Device device_;
   const std::function<std::string(int rank)> path_of_;
+  const metrics::Warn warn_;
   std::unique_ptr<Recording> recording_;  // while the steps of the range run
   bool done_ = false;
 };

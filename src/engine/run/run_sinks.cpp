@@ -11,6 +11,7 @@
 #include "cli/train_options.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/image_file.hpp"
+#include "tandem/core/print.hpp"
 #include "tandem/metrics/json_lines.hpp"
 #include "tandem/train/host_copy.hpp"
 
@@ -99,7 +100,8 @@ metrics::Sinks make_sinks(const metrics::RunFolder& folder,
   }
   metrics::Sinks sinks;
   sinks.push_back(std::make_unique<OwnerSink>(folder));
-  sinks.push_back(std::make_unique<metrics::JsonLinesSink>(folder.metrics_path(), rank_paths));
+  sinks.push_back(
+      std::make_unique<metrics::JsonLinesSink>(folder.metrics_path(), rank_paths, print_warning));
   sinks.push_back(std::make_unique<metrics::TensorBoardSink>(board, describe));
   sinks.push_back(std::make_unique<metrics::ConsoleSink>(std::move(console)));
   return sinks;

@@ -155,7 +155,7 @@ void TrainRun::open_output(RunStart& start, const RunInputs& inputs, TrainingSes
     sinks_ = make_sinks(
         *folder_,
         {folder_->tensorboard_path(), folder_->run_id(), start.state.step,
-         reporting_.histograms_every, visit_weights_of(session.arena)},
+         reporting_.histograms_every, visit_weights_of(session.arena), print_warning},
         [&] {
           return describe_for_tensorboard(run_.options, command_line, inputs.images,
                                           inputs.arithmetic, ranks);
@@ -199,12 +199,14 @@ RunOutcome TrainRun::train(const RunStart& start, const RunInputs& inputs, Train
        between_batches, kWorstImages, reporting_.views, config.eval_batch_size});
   std::optional<train::StepProfiler> profiler;
   if (reporting_.profile) {
-    profiler.emplace(job_.world, heartbeats_, *reporting_.profile, device.device,
-                     [&](int rank) { return folder_->rank_trace_path(rank); });
+    profiler.emplace(
+        job_.world, heartbeats_, *reporting_.profile, device.device,
+        [&](int rank) { return folder_->rank_trace_path(rank); }, print_warning);
   }
   comm::Progress& progress = profiler ? static_cast<comm::Progress&>(*profiler) : heartbeats_;
   const auto& gpu = device.choice.mine.gpu;
-  metrics::SystemSampler system(reporting_.system_interval_seconds, gpu ? gpu->bus_id : "");
+  metrics::SystemSampler system(reporting_.system_interval_seconds, gpu ? gpu->bus_id : "",
+                                print_warning);
   train::Trainer trainer(
       {job_.world, session.step(), session.schedule, evaluator, sinks_, &checkpoints, &progress,
        &system},

@@ -29,7 +29,7 @@ std::string line_of(int step) {
 TEST(MetricLines, AreWhatTheSinkWrote) {
   const TempDir folder;
   {
-    JsonLinesSink sink(folder / "metrics.jsonl", {});
+    JsonLinesSink sink(folder / "metrics.jsonl", {}, nullptr);
     StepRecord record;
     record.step = 3;
     record.epoch = 0.25;

@@ -15,7 +15,7 @@ using tandem::testing::TempDir;
 
 TEST(JsonLines, WritesOneObjectALine) {
   const TempDir folder;
-  JsonLinesSink sink(folder / "metrics.jsonl", {});
+  JsonLinesSink sink(folder / "metrics.jsonl", {}, nullptr);
   StepRecord step;
   step.step = 3;
   step.epoch = 0.5;

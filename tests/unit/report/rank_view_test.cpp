@@ -28,7 +28,7 @@ struct WrittenRun {
     for (std::size_t rank = 0; rank < records.back().ranks.size(); ++rank) {
       files.push_back(run.rank_metrics_path(static_cast<int>(rank)));
     }
-    metrics::JsonLinesSink sink(run.metrics_path(), files);
+    metrics::JsonLinesSink sink(run.metrics_path(), files, nullptr);
     for (const metrics::StepRecord& record : records) sink.on_step(record);
   }
   RankView read() const { return read_ranks(metrics::read_run(path), {0, 30, 100}); }
