@@ -1,13 +1,20 @@
 #!/usr/bin/env python3
-"""Prints the COUNT sources of src/ that the newest commits changed, directly or through a header, newest first. The
-dependencies on headers are those that a Ninja build has recorded.
+"""Prints the compiled files of src/ that the newest commits changed, directly or through a header, newest first, for
+about SECONDS of clang-tidy; with `all`, every one. A file of a unity build stands for its sources. BUILD is a Ninja
+build, which has recorded the dependencies on headers; TIDY is configured alike, and its files are printed.
 
-    recent_sources.py BUILD COUNT"""
+    recent_units.py BUILD TIDY SECONDS|all"""
 
+import json
 import os
 import pathlib
+import re
 import subprocess
 import sys
+
+# Of one core: measured. Reading libtorch's headers takes most of the first.
+SECONDS_OF_UNITY = 25
+SECONDS_OF_SOURCE = 3
 
 
 def lines_of(*command):
@@ -15,23 +22,34 @@ def lines_of(*command):
 
 
 def users_of_files(build):
-    """{file: sources that depend on it}, paths relative to the current folder. An object of a unity build has several
-    sources."""
+    """{file: objects that depend on it}, files relative to the current folder, objects to `build`."""
     users = {}
     for block in "\n".join(lines_of("ninja", "-C", build, "-t", "deps")).split("\n\n"):
-        paths = [os.path.relpath(pathlib.Path(build, line.strip()).resolve()) for line in block.splitlines()[1:]]
-        sources = [path for path in paths if path.startswith("src/") and path.endswith(".cpp")]
+        head, *paths = block.splitlines()
         for path in paths:
-            users.setdefault(path, []).extend(sources)
+            if "/src/" in path or "/tandem/" in path:
+                file = os.path.relpath(os.path.realpath(os.path.join(build, path.strip())))
+                users.setdefault(file, []).append(head.split(":")[0])
     return users
 
 
-def main():
-    build, count = sys.argv[1], int(sys.argv[2])
+def recent(build, units, seconds):
     users = users_of_files(build)
     changed = lines_of("git", "log", "--name-only", "--pretty=", "-n", "50", "--", "src", "include")
-    sources = dict.fromkeys(source for path in dict.fromkeys(changed) for source in users.get(path, []))
-    print("\n".join(list(sources)[:count]))
+    objects = dict.fromkeys(each for path in dict.fromkeys(changed) for each in users.get(path, []))
+    for unit in (units[each] for each in objects if each in units):
+        cost = SECONDS_OF_UNITY if "/Unity/" in unit else SECONDS_OF_SOURCE
+        if cost <= seconds:
+            seconds -= cost
+            yield unit
+
+
+def main():
+    build, tidy, seconds = sys.argv[1:]
+    commands = json.loads(pathlib.Path(tidy, "compile_commands.json").read_text())
+    units = {re.search(r" -o (\S+)", each["command"])[1]: each["file"] for each in commands}
+    units = {each: unit for each, unit in units.items() if each.startswith("src/")}
+    print(*(units.values() if seconds == "all" else recent(build, units, int(seconds))), sep="\n")
 
 
 main()
