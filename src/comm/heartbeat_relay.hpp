@@ -21,7 +21,7 @@ class HeartbeatRelay {
   // Collective, unless it was abandoned.
   ~HeartbeatRelay();
   // Messages may be in flight, and MPI may have ended, so the MPI objects are never freed.
-  void abandon() { link_.release(); }
+  void abandon() { static_cast<void>(link_.release()); }
 
   // Whether there are other members.
   bool has_peers() const;

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "cli/train_options.hpp"
+#include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/image_file.hpp"
-#include "tandem/core/print.hpp"
 #include "tandem/metrics/json_lines.hpp"
 #include "tandem/train/host_copy.hpp"
 
