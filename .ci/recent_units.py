@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Prints the compiled files of src/ that the newest commits changed, directly or through a header, newest first, for
-about SECONDS of clang-tidy; with `all`, every one. A file of a unity build stands for its sources. BUILD is a Ninja
-build, which has recorded the dependencies on headers; TIDY is configured alike, and its files are printed.
+about SECONDS of clang-tidy; `all` prints all. A unity build's file stands for its sources. BUILD is a Ninja build,
+which has recorded its header dependencies. TIDY has the same settings, and the printed files belong to it.
 
     recent_units.py BUILD TIDY SECONDS|all"""
 

@@ -65,7 +65,7 @@ function(tandem_add_test_program name)
   if(ARG_WITH_TORCH)
     tandem_use_torch(${name})
   else()
-    # Half of the time of a build went to the templates of GoogleTest and nlohmann-json in tests, and to optimizing them.
+    # Otherwise half of the build time goes to the templates of GoogleTest and nlohmann-json in tests.
     target_compile_options(${name} PRIVATE -O1)
     set_target_properties(${name} PROPERTIES UNITY_BUILD ${TANDEM_UNITY} UNITY_BUILD_BATCH_SIZE 8)
   endif()

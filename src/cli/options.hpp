@@ -42,7 +42,7 @@ struct OptionValue {
   Origin origin = Origin::kDefault;
 };
 
-// The upper limit of numbers that no meaning limits.
+// The upper limit of options that need no lower one.
 inline constexpr double kMaxReal = 1e9;
 
 // Values by option name, read with range checks. Faults are collected, so that a user sees all of

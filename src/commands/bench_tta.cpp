@@ -1,5 +1,5 @@
-// tandem bench tta: time to accuracy. Trains several times, each with another seed, and says how
-// soon the runs reach an accuracy, how many do, and how sure that is.
+// tandem bench tta: time to accuracy. Trains with several seeds, and prints how soon the
+// runs reach an accuracy, how many do, and the confidence intervals.
 #include <algorithm>
 
 #include "bench_form.hpp"

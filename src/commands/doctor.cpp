@@ -1,4 +1,4 @@
-// tandem doctor: what is wrong with a job, found out in one collective run, and the fix.
+// tandem doctor: finds the faults of a job in one collective run, and prints fixes.
 #include <algorithm>
 #include <limits>
 #include <set>

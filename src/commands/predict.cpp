@@ -1,4 +1,4 @@
-// tandem predict: what a trained model sees in pictures of any size.
+// tandem predict: classifies pictures of any size with a model.
 #include "commands.hpp"
 #include "session/engine.hpp"
 #include "tandem/core/host.hpp"

@@ -1,4 +1,4 @@
-// tandem train: what is asked for, and its refusals; src/engine/train_run.cpp is the run itself.
+// tandem train: reads and checks the options. src/engine/run/train_run.cpp is the run itself.
 #include "commands.hpp"
 #include "session/engine.hpp"
 #include "tandem/comm/agree.hpp"

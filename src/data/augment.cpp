@@ -106,7 +106,7 @@ Transform::Transform(ImageShape shape, Layout layout, const std::vector<double>&
 void Transform::apply(const std::uint8_t* image, Augmentation augmentation, float* out) const {
   const int height = shape_.height;
   const int width = shape_.width;
-  // Offsets: of a row of one channel, and of the next pixel of a row.
+  // Pixels in a row, and the distance between its pixels in `out`.
   const std::ptrdiff_t line = width;
   const std::ptrdiff_t step = layout_ == Layout::kPlanar ? 1 : shape_.channels;
   const bool reflects = augmentation.border == Border::kReflected;

@@ -16,7 +16,7 @@ namespace {
 
 // Deflate makes at most 258 bytes of two bits.
 constexpr std::uint64_t kMaxDeflateRatio = 1032;
-constexpr png_alloc_size_t kMaxPngChunkBytes = 1 << 20;  // that libpng may allocate for one
+constexpr png_alloc_size_t kMaxPngChunkBytes = 1 << 20;  // libpng's memory for one chunk
 
 // The data behind libpng's user pointer. Plain values, because its functions leave by longjmp.
 struct Reading {

@@ -1,5 +1,4 @@
-// What a run computes with, as far as sums depend on it, and the note if a resumed run uses another
-// setup.
+// The parts of a run's setup on which sums depend, and the note if a resumed run changes them.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The engine's side of each command, a file each; see Engine in src/session/engine.hpp.
+// The engine's function for each command; see Engine in src/session/engine.hpp.
 #pragma once
 
 #include <set>

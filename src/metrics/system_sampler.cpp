@@ -76,7 +76,7 @@ SystemSampler::SystemSampler(double interval_seconds, OpenReader open,
     });
   } catch (const std::system_error& error) {
     shared_.reset();
-    warn(std::string("--system-interval: no thread for it can be started (") + error.what() +
+    warn(std::string("--system-interval: cannot start its thread (") + error.what() +
          "), so ranks/*.jsonl will lack CPU, memory and GPU of this rank; "
          "raise the limit of processes (ulimit -u), or give 0");
   }

@@ -1,5 +1,5 @@
-// What layers call tandem's kernels with: the bits of tensors, the options of libtorch's layers,
-// and tasks on libtorch's threads. Throws what tasks throw; padding_of() std::bad_variant_access if
+// Helpers of layers that call tandem's kernels: bits of tensors, options of libtorch's layers, and
+// tasks on its threads. Throws what tasks throw; padding_of() throws std::bad_variant_access if
 // the padding is a word.
 #pragma once
 
@@ -43,8 +43,8 @@ inline void for_each(std::size_t count, const std::function<void(std::size_t)>& 
                    });
 }
 
-// Batches are worked on in blocks of a fixed number of images. So sums per block, and then over the
-// blocks, do not depend on the number of threads.
+// A batch is cut into blocks of a fixed number of images. Sums per block, and then over the blocks,
+// do not depend on the number of threads.
 constexpr std::size_t kImagesPerBlock = 4;
 
 inline std::size_t image_blocks(std::size_t images) {

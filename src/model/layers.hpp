@@ -1,6 +1,6 @@
-// The layers that networks are made of. tandem's kernels compute on CPUs where that is faster,
-// libtorch otherwise; work is spread over libtorch's threads. One thread at a time. Throws
-// c10::Error if a tensor has the wrong shape, std::bad_alloc.
+// The layers of networks. On CPUs tandem's kernels compute where they are faster than libtorch, on
+// libtorch's threads. Call them on one thread at a time. Throws c10::Error if a tensor has the
+// wrong shape, std::bad_alloc.
 #pragma once
 
 #include "batch_statistics.hpp"
@@ -13,17 +13,17 @@ namespace tandem::model {
 // Whether this processor has bfloat16 instructions (AVX512-BF16, AMX).
 bool has_bf16_instructions();
 
-// torch::nn::Conv2d with a bfloat16 path that is fast on every processor. libtorch uses the
-// processor's bfloat16 instructions if there are some, and otherwise emulates them product by
-// product, slower than fp32. In that case inputs and outputs are rounded to bfloat16, forward and
-// backward, and the fp32 kernel computes. A product of two bfloat16 values is exact in fp32, and
-// sums are fp32 either way, so results differ by the order of summation only.
+// torch::nn::Conv2d with a bfloat16 path that is fast on every processor. On a processor without
+// bfloat16 instructions libtorch emulates each product, which is slower than fp32. There this layer
+// rounds inputs and outputs to bfloat16, forward and backward, and computes by the fp32 kernel. A
+// product of two bfloat16 values is exact in fp32, and sums are fp32 either way. So results differ
+// by the order of summation only.
 class Conv2dImpl : public torch::nn::Conv2dImpl {
  public:
   using torch::nn::Conv2dImpl::Conv2dImpl;
   // Float, or bfloat16 inside an AutocastScope for it.
   torch::Tensor forward(const torch::Tensor& x);
-  // Forward under autocast without the instructions.
+  // forward() under autocast, without bf16 instructions.
   torch::Tensor forward_rounded(const torch::Tensor& x);
 };
 TORCH_MODULE(Conv2d);
@@ -37,10 +37,9 @@ TORCH_MODULE(Conv2d);
 // computes, so evaluation equals Python's, bit for bit.
 torch::Tensor convolve_and_pool(Conv2d& convolution, const torch::Tensor& x);
 
-// torch::nn::Linear, also with ReLU. For training bfloat16 networks on processors with AMX one
-// operation each way replaces libtorch's fifteen, which cost more than the arithmetic of small
-// layers. Gradients of weights and bias are then fp32 sums, while libtorch's are rounded to
-// bfloat16.
+// torch::nn::Linear, also with ReLU. Training bfloat16 networks with AMX takes two operations,
+// forward and backward, instead of libtorch's fifteen. Those cost more than the arithmetic of small
+// layers. Gradients of weights and bias are then fp32 sums; libtorch rounds them to bfloat16.
 torch::Tensor linear(torch::nn::Linear& layer, const torch::Tensor& x,
                      bool with_amx = kernels::has_amx());
 torch::Tensor linear_relu(torch::nn::Linear& layer, const torch::Tensor& x,
@@ -63,10 +62,9 @@ inline torch::Tensor relu_max_pool(const torch::Tensor& x) {
 // BatchNorm2d with ReLU: relu(norm(x)), which changes the running statistics as norm does.
 //
 // tandem's kernels compute if bfloat16 images in channels-last layout are trained on CPUs. Backward
-// keeps the input and one byte per pooled result, instead of the values that pooling drops and
-// libtorch's eight bytes per argmax. No gradient is written for dropped values. Statistics are of
-// the same values as libtorch's, summed in another order, and the result is rounded to bfloat16
-// once.
+// keeps the input and one byte per pooled result; libtorch keeps eight, and the values that pooling
+// drops. No gradient is written for dropped values. Statistics are sums of the same values as
+// libtorch's in another order. The result is rounded to bfloat16 once.
 torch::Tensor normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x);
 // relu(max_pool2d(norm(x), 2)).
 torch::Tensor pooled_normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x);
@@ -87,9 +85,8 @@ class Gelu {
   c10::intrusive_ptr<Tables> tables_;
 };
 
-// Batch normalization without scale, followed by GELU: gelu(batch_norm(x)) with the batch's
-// statistics, which also move the running ones, or, not `is_training`, with the running ones.
-// norm.weight: undefined.
+// Batch normalization without scale, followed by GELU. If `is_training`, uses the statistics of the
+// batch and updates the running ones; otherwise uses the running ones. norm.weight: undefined.
 //
 // tandem's kernels compute if bfloat16 images in channels-last layout are trained on CPUs. Backward
 // keeps only the input. Statistics are of the same values as libtorch's, summed in another order;

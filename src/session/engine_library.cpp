@@ -1,4 +1,4 @@
-// In a file of its own: programs of one piece have engine_inside.cpp in its place.
+// A file of its own, because static programs link engine_inside.cpp instead.
 #include <dlfcn.h>
 #include <link.h>
 

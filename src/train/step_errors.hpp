@@ -1,5 +1,5 @@
-// Adds the step's number to errors of a training step. Throws what `work` throws, renamed: Error
-// and AgreedError as such, UnavailableError if a GPU runs out of memory, all else as InternalError.
+// Adds the step's number to errors of a training step. Error and AgreedError keep their types. A
+// GPU that runs out of memory becomes UnavailableError, all else InternalError.
 #pragma once
 
 #include <cstdint>

@@ -44,7 +44,7 @@ def faults(files, tags):
     for file in files:
         lines = len(file.read_text().splitlines())
         if "core/print.hpp" in file.read_text() and file.parent.name in SILENT and file.stem not in PRINTERS:
-            yield f"{file}: prints; {file.parent.name} leaves that to its users"
+            yield f"{file}: prints; {file.parent.name} must not print"
         if lines > MOST_FILE_LINES:
             yield f"{file}: {lines} lines; at most {MOST_FILE_LINES}"
     for tag in tags:

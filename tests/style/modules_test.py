@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The rules of docs/architecture.md: which module uses which, and which of them includes the headers of a third-party library.
-Also that each file that a page names exists.
+"""Checks the rules of docs/architecture.md on uses between modules and on third-party headers, and that each file that a
+page names exists.
 """
 
 import pathlib
@@ -8,7 +8,7 @@ import re
 import sys
 
 ROOT = pathlib.Path(__file__).parents[2]
-# What each module may use, itself aside. Of model and train the program uses the settings only, which need no libtorch.
+# The other modules that each module may use. The program uses only the settings of model and train, without libtorch.
 BELOW_PROGRAM = {"core", "comm", "device", "data", "metrics", "model", "train"}
 USES = {
     "core": set(),
@@ -47,7 +47,7 @@ HEADERS = {
 }
 # Libraries that public headers of the modules that hold them may show.
 PUBLIC = {"nlohmann-json", "libtorch"}
-# Files of whoever follows a page.
+# Files that the reader creates.
 OF_THE_READER = {"src/model/tiny.cpp"}
 
 
@@ -106,7 +106,7 @@ def torch_faults(files, holders):
     for file in sorted(set(files) - set(held)):
         for number, header, target in includes_of(file):
             if target in reached:
-                yield f"{file.relative_to(ROOT)}:{number}: {header}: includes libtorch, without which {module_of(file)} compiles"
+                yield f"{file.relative_to(ROOT)}:{number}: {header}: includes libtorch, which {module_of(file)} may not use"
 
 
 def link_faults():

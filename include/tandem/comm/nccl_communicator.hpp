@@ -4,8 +4,8 @@
 // calls throw InternalError.
 //
 // NCCL reports a lost peer only over networks, and never a peer that hangs; the watchdog ends such
-// a job. The destructor waits at most seconds. During an exception it leaves the connection open:
-// the other ranks do not know of the error, and main() ends the job.
+// a job. The destructor waits at most 5 s. During an exception it leaves the connection open:
+// other ranks have not seen the error, and main() ends the job.
 #pragma once
 
 #include <memory>

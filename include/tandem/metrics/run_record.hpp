@@ -11,7 +11,7 @@
 
 namespace tandem::metrics {
 
-// Json moves without an exception, which clang-tidy does not see.
+// Moving a Json throws nothing; clang-tidy does not detect that.
 struct RunRecord {     // NOLINT(bugprone-exception-escape)
   std::string path;    // as it was given, without slashes at the end
   std::string run_id;  // of the manifest, else the folder's name

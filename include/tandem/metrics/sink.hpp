@@ -71,7 +71,7 @@ class Sink {
   virtual void finish() {}
 };
 
-// Tells the user of a failure that does not end the run. Called on the threads that use its owner.
+// Reports to the user a failure that does not end the run. A thread that uses the owner calls it.
 using Warn = std::function<void(const std::string& message)>;
 
 using Sinks = std::vector<std::unique_ptr<Sink>>;

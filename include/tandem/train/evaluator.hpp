@@ -42,7 +42,7 @@ struct EvaluationSettings {
   // Called before each batch, with the seconds that the previous one took on this rank. May be
   // empty, on all ranks alike.
   std::function<bool(double seconds)> is_interrupted = nullptr;
-  std::size_t worst = 0;  // how many of the images with the highest losses are wanted
+  std::size_t worst = 0;  // number of images with the highest losses to return
   bool views = false;     // test-time augmentation, six times the work
   std::uint64_t batch_size = data::EvaluationSampler::kBatch;
 };

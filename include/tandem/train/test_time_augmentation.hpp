@@ -7,9 +7,9 @@
 namespace tandem::train {
 
 // The mean of the logits, float [N, classes], of six views: the image with weight 1/2, and the
-// image moved by one pixel to either corner, its edges reflected, with 1/4 each; half of each is
-// that of its mirror image (infer_mirror_translate of KellerJordan/cifar10-airbench). `logits`:
-// what the network says of `images` as they are, which it is not asked again.
+// image moved by one pixel to either corner, its edges reflected, with 1/4 each. Mirror images get
+// half of each weight (infer_mirror_translate of KellerJordan/cifar10-airbench). `logits`: the
+// network's output for `images`, which is not computed again.
 torch::Tensor logits_of_views(model::Network& network, const torch::Tensor& images,
                               const torch::Tensor& logits);
 

@@ -15,8 +15,8 @@ struct ImageLoss {
   double loss = 0;
 };
 
-// The highest loss first, one that is not finite before all others; equal ones by image. So the
-// order is that of the images' losses, whichever ranks saw them.
+// Orders by loss, highest first and non-finite before all others; equal losses by image number. So
+// the order does not depend on which rank evaluated an image.
 bool is_worse(const ImageLoss& one, const ImageLoss& other);
 
 // The worst of the added images, at most `most`.

@@ -17,7 +17,7 @@ namespace {
 constexpr double kMicro = 1e-6;
 constexpr double kGiga = 1e9;
 
-// On one rank no all-reduce, MPI's included, does anything, so rates and comparisons are left out.
+// One rank exchanges nothing, in MPI either, so its row has no rates and no comparison.
 std::vector<std::string> row_of(const AllReduceTiming& timing, int ranks) {
   const auto micro = [](double seconds) { return format_fixed(seconds / kMicro, 1); };
   const auto giga = [](double rate) { return format_fixed(rate / kGiga, 3); };

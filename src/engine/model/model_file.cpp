@@ -35,7 +35,7 @@ NetworkFile read_network_file(const std::string& path, const std::string& expect
   file.sha256 = sha256_hex(file.bytes);
   if (!expected_sha256.empty() && file.sha256 != expected_sha256) {
     throw DataError(path + ": has the SHA-256 " + file.sha256 + ", the run was trained with " +
-                    expected_sha256 + "; bring back the file with which it was started");
+                    expected_sha256 + "; restore the file with which the run started");
   }
   return file;
 }
@@ -47,8 +47,8 @@ std::string code_notice(const NetworkFile& file) {
 
 NetworkFile find_network_file(const std::string& model_path, const std::string& expected_sha256) {
   namespace fs = std::filesystem;
-  // Beside model.safetensors; of checkpoints/step-N.safetensors and superseded-N/step-N.safetensors
-  // in the folder next to theirs.
+  // The copy is beside model.safetensors. For checkpoints, also those in superseded-N, it is in the
+  // folder `model` beside checkpoints/.
   const fs::path folder = fs::path(model_path).parent_path();
   for (const fs::path& place : {folder, folder / "../model", folder / "../../model"}) {
     const std::string path = (place / kNetworkFile).lexically_normal();

@@ -14,8 +14,8 @@
 
 namespace tandem::app {
 
-// The name of a TorchScript file's copy in a run's folder `model`, and in metadata the name of such
-// a network.
+// The name of a run's copy of its TorchScript file, in the folder `model`. Metadata name such a
+// network by it.
 constexpr char kNetworkFile[] = "network.pt";
 
 struct NetworkFile {
@@ -24,13 +24,13 @@ struct NetworkFile {
   std::string sha256;  // likewise
 };
 
-// The TorchScript file that --model names. Verified by the digest, unless that is empty.
+// Reads the TorchScript file that --model names. Verifies the digest unless it is empty.
 NetworkFile read_network_file(const std::string& path, const std::string& expected_sha256 = "");
 
 // The warning to print before the file is run: TorchScript is code with the user's permissions.
 std::string code_notice(const NetworkFile& file);
 
-// The run's copy, looked for around a model.safetensors or checkpoint of that run.
+// Finds and verifies the run's copy near a model.safetensors or checkpoint.
 NetworkFile find_network_file(const std::string& model_path, const std::string& expected_sha256);
 
 // The "__metadata__" of a model.safetensors (docs/formats.md).

@@ -56,7 +56,7 @@ bool LineReader::read_more() {
     const bool waited = ::poll(waits.data(), waits.size(), -1) >= 0;
     if (waited && waits[1].revents != 0) {
       ended_ = true;
-      buffer_.clear();  // of a line, which must not be taken for a whole one
+      buffer_.clear();  // an incomplete line could name another file
       return false;
     }
     const ssize_t got = waited ? ::read(descriptor_, bytes.data(), bytes.size()) : -1;

@@ -19,9 +19,9 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  // Without its newline; nothing after the last one.
+  // A line without its newline; nothing at the end.
   std::optional<std::string> next();
-  // Ends the wait for more than has been read.
+  // next() then stops waiting for more input.
   void stop();
 
  private:
@@ -31,7 +31,7 @@ class LineReader {
   const std::string name_;
   int stop_event_;
   std::string buffer_;
-  std::size_t at_ = 0;  // of what has not been given out
+  std::size_t at_ = 0;  // start of the unreturned text
   bool ended_ = false;
 };
 

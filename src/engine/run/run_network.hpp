@@ -24,8 +24,8 @@ model::NetworkPtr make_network_together(Job& job, const RunStart& start,
                                         const ModelDescription& description,
                                         const NetworkFile& file, torch::Device device);
 
-// Collective. Shows a network that is trained from the beginning, on rank 0 alone, what it wants to
-// see of the training set.
+// Collective. Computes on rank 0 the weights that depend on training images, unless the run resumes
+// or has --init-from.
 void init_network_from_data(Job& job, const RunStart& start, const train::TrainConfig& config,
                             const train::ImageStore& images, model::Network& network);
 

@@ -33,7 +33,7 @@ std::string as_code(const std::string& text) {
   return "    " + join(split(trim(text), '\n'), "\n    ");
 }
 
-// The first sink: throws before any other sink writes to files that another run has taken over.
+// The first sink. Throws if another run has taken over the folder, before other sinks write.
 class OwnerSink : public metrics::Sink {
  public:
   explicit OwnerSink(const metrics::RunFolder& folder) : folder_(folder) {}

@@ -23,16 +23,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A start that watches a silent lock calls `touch`, prints the reason, and can be stopped by a
-// signal (75). A run whose folder was taken over ends the job with 73, even if its ranks hang.
+// While a start watches a silent lock, it calls `touch`, prints why, and stops on a signal (75). If
+// another run takes over the folder, the job ends with 73, even if its ranks hang.
 metrics::LockSettings lock_settings(Touch touch) {
   metrics::LockSettings settings;
   settings.pause = [touch = std::move(touch)](double seconds) {
     touch();
     if (StopSignal::received() != 0) {
       throw Error(ExitCode::kStopped,
-                  "stopped while another run's lock was watched; the same "
-                  "command starts again");
+                  "stopped while waiting for another run's lock; repeat the command");
     }
     std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
   };
