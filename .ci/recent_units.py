@@ -13,8 +13,8 @@ import subprocess
 import sys
 
 # Of one core: measured. Reading libtorch's headers takes most of the first.
-SECONDS_OF_UNITY = 25
-SECONDS_OF_SOURCE = 3
+SECONDS_WITH_TORCH = 25
+SECONDS_WITHOUT = 8
 
 
 def lines_of(*command):
@@ -38,18 +38,20 @@ def recent(build, units, seconds):
     changed = lines_of("git", "log", "--name-only", "--pretty=", "-n", "50", "--", "src", "include")
     objects = dict.fromkeys(each for path in dict.fromkeys(changed) for each in users.get(path, []))
     for unit in (units[each] for each in objects if each in units):
-        cost = SECONDS_OF_UNITY if "/Unity/" in unit else SECONDS_OF_SOURCE
+        uses_torch = "/Unity/" in unit["file"] and "/torch/" in unit["command"]
+        cost = SECONDS_WITH_TORCH if uses_torch else SECONDS_WITHOUT
         if cost <= seconds:
             seconds -= cost
-            yield unit
+            yield unit["file"]
 
 
 def main():
     build, tidy, seconds = sys.argv[1:]
     commands = json.loads(pathlib.Path(tidy, "compile_commands.json").read_text())
-    units = {re.search(r" -o (\S+)", each["command"])[1]: each["file"] for each in commands}
-    units = {each: unit for each, unit in units.items() if each.startswith("src/")}
-    print(*(units.values() if seconds == "all" else recent(build, units, int(seconds))), sep="\n")
+    units = {re.search(r" -o (\S+)", each["command"])[1]: each for each in commands}
+    units = {name: unit for name, unit in units.items() if name.startswith("src/")}
+    everything = (unit["file"] for unit in units.values())
+    print(*(everything if seconds == "all" else recent(build, units, int(seconds))), sep="\n")
 
 
 main()

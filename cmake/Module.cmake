@@ -2,7 +2,8 @@
 # USES are other tandem modules, seen by includers; PRIVATE are third-party libraries that no public header shows.
 # WITH_TORCH compiles against libtorch through one precompiled header shared by all such modules. GCC instantiates the
 # templates that it left pending anew for every file, which takes seconds. So files that need nothing of libtorch are
-# listed under TORCH_FREE instead, and with TANDEM_UNITY the others are compiled several at a time.
+# listed under TORCH_FREE instead. TANDEM_UNITY compiles the others five at a time, and files of modules without libtorch
+# eight at a time, because most of their time goes to the headers that they share.
 add_library(tandem_flags INTERFACE)
 target_include_directories(tandem_flags INTERFACE ${PROJECT_SOURCE_DIR}/include)
 # No fused multiply-add by contraction: every rank must round alike, whatever instruction set its loops were cloned for.

@@ -1,7 +1,6 @@
 #include <algorithm>
 
 #include "self_description.hpp"
-#include "session/launch.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {

@@ -6,8 +6,8 @@
 #include "cli/stall_options.hpp"
 #include "cli/train_options.hpp"
 #include "commands.hpp"
+#include "launch.hpp"
 #include "self_description.hpp"
-#include "session/launch.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 

@@ -16,7 +16,7 @@
 namespace tandem::data {
 namespace {
 
-constexpr std::uint64_t kMaxFileBytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t kMaxPictureBytes = std::uint64_t{256} << 20;
 // Holds the header of nearly every file; some cameras put a preview before it.
 constexpr std::size_t kBeginning = std::size_t{64} << 10;
 
@@ -39,7 +39,7 @@ std::string read_some(const File& file, std::uint64_t bytes) {
 
 std::uint64_t checked_size(const File& file) {
   const std::uint64_t size = file.size();
-  if (size > kMaxFileBytes) {
+  if (size > kMaxPictureBytes) {
     throw DataError(file.path() + ": has " + format_bytes(size) +
                     ", a picture of at most 268 MB was expected; make it smaller");
   }

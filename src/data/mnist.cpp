@@ -16,7 +16,7 @@ namespace {
 // In the order of source_sha256.
 constexpr std::array<const char*, 4> kFiles = {"train-images-idx3-ubyte", "train-labels-idx1-ubyte",
                                                "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"};
-constexpr std::uint64_t kMaxFileBytes = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMaxIdxBytes = std::uint64_t{1} << 30;
 constexpr std::uint32_t kMaxSide = 1024;
 
 // The file by its published name, or with the dot that some unpackers write for the hyphen, plain
@@ -71,8 +71,8 @@ IdxFile read_idx(const std::string& folder, const char* name, std::size_t rank) 
   std::uint64_t size = 1;
   for (std::size_t i = 0; i < rank; ++i) {
     const std::uint32_t extent = big_endian(header.data() + 4 + 4 * i);
-    const bool fits = i == 0 ? extent <= kMaxFileBytes : extent <= kMaxSide;
-    if (extent == 0 || !fits || (size *= extent) > kMaxFileBytes) {
+    const bool fits = i == 0 ? extent <= kMaxIdxBytes : extent <= kMaxSide;
+    if (extent == 0 || !fits || (size *= extent) > kMaxIdxBytes) {
       throw fault_at(path, 4 + 4 * i, "an extent of " + std::to_string(extent),
                      "sides of 1 to 1024 and at most 1 GiB in all");
     }

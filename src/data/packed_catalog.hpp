@@ -64,8 +64,6 @@ void require_sound(const PackedCatalog& catalog, std::uint64_t file_bytes, const
 // Requires require_sound(). Sets all fields but `digest` and `sealed`.
 DatasetInfo info_of(const PackedCatalog& catalog);
 
-// The only reader of packed files that calls HDF5.
-
 // Parses the file in a child process, whose crash, hang or flood of memory is a DataError here.
 // What it sends is held to require_sound(). Forks: the child calls neither MPI nor CUDA.
 // `touch` is called once a second meanwhile.

@@ -14,8 +14,6 @@
 namespace tandem::data {
 namespace {
 
-// Deflate makes at most 258 bytes of two bits.
-constexpr std::uint64_t kMaxDeflateRatio = 1032;
 constexpr png_alloc_size_t kMaxPngChunkBytes = 1 << 20;  // libpng's memory for one chunk
 
 // The data behind libpng's user pointer. Plain values, because its functions leave by longjmp.
@@ -149,7 +147,7 @@ class PngDecoder : public PictureDecoder {
   // Every row has a byte for its filter. Interlacing takes more.
   void require_possible() const {
     const std::uint64_t row = png_get_rowbytes(reading_.png, reading_.info) + 1;
-    if (row * static_cast<std::uint64_t>(extent().height) <= kMaxDeflateRatio * file_bytes_) return;
+    if (row * static_cast<std::uint64_t>(extent().height) <= kMaxInflated * file_bytes_) return;
     throw_damaged(where_, "PNG", "so few bytes cannot hold the pixels that it claims");
   }
   [[noreturn]] void fail() const {

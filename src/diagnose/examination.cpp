@@ -84,19 +84,6 @@ std::vector<PairSpeed> measure_all_pairs(Job& job, comm::Progress& progress) {
   return pairs;
 }
 
-// Collective. On rank 0 those of all ranks.
-std::vector<PairSpeed> gather_pairs(Job& job, const std::vector<PairSpeed>& mine) {
-  std::vector<PairSpeed> all;
-  for (const std::string& text : job.world.gather_strings(pairs_to_json(mine).dump())) {
-    for (const Json& pair : Json::parse(text)) {
-      const Json& ranks = pair.at("ranks");
-      all.push_back({ranks.at(0).get<int>(), ranks.at(1).get<int>(),
-                     pair.at("bytes_per_second").get<double>()});
-    }
-  }
-  return all;
-}
-
 }  // namespace
 
 Examination examine(Job& job, const ExaminationRequest& request, const Arguments& arguments) {
@@ -123,7 +110,7 @@ Examination examine(Job& job, const ExaminationRequest& request, const Arguments
     look_at_data(job, request.data, mine, [&] { progress.touch(); });
   }
   progress.report(0, comm::Phase::kExchange);
-  result.measurements.pairs = gather_pairs(job, measure_all_pairs(job, progress));
+  result.measurements.pairs = job.world.gather(measure_all_pairs(job, progress));
   result.facts = gather_facts(job, mine);
   if (job.is_root()) result.measurements.gpu_warnings = gpu_warnings(gpus);
   return result;

@@ -160,9 +160,7 @@ RankTable make_rank_table(Job& job, int threads, const std::vector<std::string>&
   RankTable table;
   table.devices = devices;
   table.ranks = comm::gather_topology(job.world, job.topology);
-  for (const std::string& text : job.world.gather_strings(std::to_string(threads))) {
-    table.threads.push_back(std::stoi(text));
-  }
+  table.threads = job.world.gather(std::vector<int>{threads});
   std::vector<std::vector<std::string>> rows{
       {"rank", "host", "local rank", "device", "cpus", "threads"}};
   for (std::size_t i = 0; i < table.ranks.size(); ++i) {

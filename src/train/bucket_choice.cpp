@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "tandem/train/config.hpp"
+#include "tandem/train/kept_buffers.hpp"
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/step_runner.hpp"
 #include "tandem/train/step_timing.hpp"
@@ -17,25 +18,6 @@ constexpr double kSizes[] = {0, 1, 2, 4};
 constexpr std::uint64_t kSteps = 5;
 // A smaller gain is noise, and the earlier size stays.
 constexpr double kGain = 0.02;
-
-// Buffers and gradients as they were before the steps.
-class Restored {
- public:
-  Restored(ParameterArena& arena, model::Network& network) : arena_(arena), network_(network) {
-    for (const torch::Tensor& buffer : network.buffers()) buffers_.push_back(buffer.clone());
-  }
-  void restore() {
-    const torch::NoGradGuard no_grad;
-    const std::vector<torch::Tensor> buffers = network_.buffers();
-    for (std::size_t i = 0; i < buffers.size(); ++i) buffers[i].copy_(buffers_[i]);
-    arena_.zero_gradients();
-  }
-
- private:
-  ParameterArena& arena_;
-  model::Network& network_;
-  std::vector<torch::Tensor> buffers_;
-};
 
 // Leaves the weights as they are.
 class NoUpdate final : public StepBackend {
@@ -69,7 +51,8 @@ double seconds_of_step(comm::Communicator& world, StepRunner& step) {
 double measure_bucket_mb(comm::Communicator& world, comm::Collectives& collectives,
                          ParameterArena& arena, model::Network& network, const ProbeConfig& probe) {
   if (world.size() == 1) return 0;
-  Restored before(arena, network);
+  KeptBuffers buffers(network);
+  buffers.keep();
   SyntheticBatch batches(probe.images, probe.images, probe.shape, probe.channels_last,
                          arena.device());
   NoUpdate backend(arena.device());
@@ -86,7 +69,8 @@ double measure_bucket_mb(comm::Communicator& world, comm::Collectives& collectiv
     best = size;
     best_seconds = seconds;
   }
-  before.restore();
+  buffers.restore();
+  arena.zero_gradients();
   world.broadcast(Span<double>(&best, 1));
   return best;
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "tandem/core/clock.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/model/autocast.hpp"
@@ -18,10 +19,6 @@ namespace tandem::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 // The counts of each rank, arranged for one reduction each.
 struct Counts {

@@ -7,6 +7,7 @@
 #include <future>
 
 #include "tandem/comm/progress_thread.hpp"
+#include "tandem/core/clock.hpp"
 #include "tandem/train/bucket_timeline.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/reducer.hpp"
@@ -24,17 +25,13 @@ constexpr std::size_t kMinFloats = 1024;
 
 using Clock = std::chrono::steady_clock;
 
-double seconds_passed(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
-
 // The time of the slowest rank, the same on every rank.
 template <typename Work>
 double time_together(comm::Communicator& world, const Work& work) {
   world.barrier();
   const auto begin = Clock::now();
   work();
-  return world.all_reduce_value(seconds_passed(begin), comm::Reduction::kMax);
+  return world.all_reduce_value(seconds_since(begin), comm::Reduction::kMax);
 }
 
 StepCost cost_of_steps(const ForecastContext& context, GradientExchange& exchange,
@@ -120,7 +117,7 @@ double measure_overlap(const ForecastContext& context, const AlphaBetaCost& sum)
   auto lock = progress.hold();
   const auto begin = Clock::now();
   request = context.gradients.iall_reduce(gradients);
-  double own = seconds_passed(begin);
+  double own = seconds_since(begin);
   progress.begin();
   lock.unlock();
   own += done.get_future().get();

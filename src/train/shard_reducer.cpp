@@ -15,7 +15,7 @@ TANDEM_CLONES void add_to(float* __restrict sum, const float* __restrict other, 
 }  // namespace
 
 ShardReducer::ShardReducer(ParameterArena& arena, model::Network& network, comm::Communicator& comm)
-    : arena_(arena), network_(network), comm_(comm) {}
+    : arena_(arena), comm_(comm), buffers_(network) {}
 
 std::vector<float> ShardReducer::take_array() {
   if (unused_.empty()) return std::vector<float>(arena_.gradients().size());
@@ -28,17 +28,11 @@ void ShardReducer::begin_micro_batch(std::uint64_t shard, std::uint64_t shards, 
   shard_ = shard;
   shards_ = shards;
   arena_.zero_gradients();
-  const bool is_shard_0 = comm_.rank() == 0 && shard == 0;
-  if (is_shard_0) return;
-  const torch::NoGradGuard no_grad;
-  for (const torch::Tensor& buffer : network_.buffers()) buffers_.push_back(buffer.clone());
+  if (!is_shard_0()) buffers_.keep();
 }
 
 void ShardReducer::end_micro_batch() {
-  const torch::NoGradGuard no_grad;
-  const std::vector<torch::Tensor> buffers = network_.buffers();
-  for (std::size_t i = 0; i < buffers_.size(); ++i) buffers[i].copy_(buffers_[i]);
-  buffers_.clear();
+  if (!is_shard_0()) buffers_.restore();
 
   const Span<float> mine = arena_.gradients();
   int level = 0;

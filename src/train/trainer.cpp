@@ -7,6 +7,7 @@
 
 #include "epoch_accounting.hpp"
 #include "step_errors.hpp"
+#include "tandem/core/clock.hpp"
 #include "tandem/model/tensor_memory.hpp"
 
 namespace tandem::train {
@@ -15,10 +16,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 // Bounds the delay until a gradient that is not finite is noticed, also without logging.
 constexpr std::uint64_t kMaxStepsAhead = 100;
-
-double seconds_since(Clock::time_point begin) {
-  return std::chrono::duration<double>(Clock::now() - begin).count();
-}
 
 }  // namespace
 

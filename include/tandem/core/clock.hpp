@@ -1,4 +1,4 @@
-// The time of day as files hold it, and the time for which this process has run.
+// The time of day as files hold it, elapsed time, and the time for which this process has run.
 #pragma once
 
 #include <algorithm>
@@ -9,6 +9,10 @@ namespace tandem {
 // Now, in seconds since 1970 in UTC.
 inline double unix_seconds() {
   return std::chrono::duration<double>(std::chrono::system_clock::now().time_since_epoch()).count();
+}
+
+inline double seconds_since(std::chrono::steady_clock::time_point begin) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
 }
 
 // Seconds since its construction without those for which the process was suspended: of the time

@@ -13,6 +13,7 @@
 #include "tandem/comm/communicator.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/train/gradient_exchange.hpp"
+#include "tandem/train/kept_buffers.hpp"
 #include "tandem/train/parameter_arena.hpp"
 
 namespace tandem::train {
@@ -34,15 +35,15 @@ class ShardReducer final : public GradientExchange {
     std::vector<float> sum;
   };
   std::vector<float> take_array();
+  bool is_shard_0() const { return comm_.rank() == 0 && shard_ == 0; }
 
   ParameterArena& arena_;
-  model::Network& network_;
   comm::Communicator& comm_;
   std::uint64_t shard_ = 0;
   std::uint64_t shards_ = 1;
   std::vector<Subtree> waiting_;            // for their siblings
   std::vector<std::vector<float>> unused_;  // arrays to use again
-  std::vector<torch::Tensor> buffers_;      // as they were before a shard other than 0
+  KeptBuffers buffers_;                     // as they were before a shard other than 0
 };
 
 }  // namespace tandem::train

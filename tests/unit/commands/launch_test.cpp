@@ -1,4 +1,4 @@
-#include "session/launch.hpp"
+#include "commands/launch.hpp"
 
 #include <gtest/gtest.h>
 
