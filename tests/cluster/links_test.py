@@ -62,6 +62,8 @@ class Links(NetworkTest):
             time.sleep(0.01)
         self.network.link("n2", "up")
         _, errors = job.communicate()
+        # On a busy machine mpirun's child calls exec before mpirun gives it a process group.
+        errors = re.sub(r"\[n\d+:\d+\] plm:rsh: Warning: setpgid\(.*\n", "", errors)
         self.assertEqual((job.returncode, errors), (0, ""))
         self.assertEqual(self.weights("hosts"), self.weights_on_one_host(STEPS))
 
