@@ -71,4 +71,5 @@ void for_each_image(std::size_t images, const Task& task) {
     for (std::size_t image = first; image < first + of_block; ++image) task(block, image);
   });
 }
+
 }  // namespace tandem::model

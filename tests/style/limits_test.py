@@ -3,11 +3,11 @@
 print."""
 
 import json
-import pathlib
 import subprocess
 import sys
 
-ROOT = pathlib.Path(__file__).parents[2]
+from modules_test import ROOT, module_of
+
 MOST_FILE_LINES = 300
 MOST_FUNCTION_LINES = 60
 MOST_PARAMETERS = 6
@@ -16,12 +16,6 @@ TABLES = {"train_option_table", "bash_completion"}
 # Modules that leave printing to their users, and the class whose purpose it is.
 SILENT = {"kernels", "data", "comm", "metrics", "model", "train", "report"}
 PRINTERS = {"console"}
-
-
-def module_of(file):
-    """src/MODULE/…, include/tandem/MODULE/…"""
-    parts = file.relative_to(ROOT).parts
-    return parts[1 if parts[0] == "src" else 2]
 
 
 def number_of_parameters(signature):

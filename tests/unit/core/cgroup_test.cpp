@@ -10,16 +10,20 @@
 namespace tandem {
 namespace {
 
-class CgroupTest : public ::testing::Test {
+class KernelFiles : public ::testing::Test {
  protected:
   void put(const std::string& path, const std::string& text) {
     const std::filesystem::path file = root_.path() + path;
     std::filesystem::create_directories(file.parent_path());
     write_file_atomically(file, text);
   }
-  CgroupCounters read() const { return Cgroup(root_.path()).read(); }
 
   const testing::TempDir root_;
+};
+
+class CgroupTest : public KernelFiles {
+ protected:
+  CgroupCounters read() const { return Cgroup(root_.path()).read(); }
 };
 
 constexpr char kMount2[] =
@@ -106,13 +110,8 @@ TEST_F(CgroupTest, NoControlGroupsAreNoFault) {
   EXPECT_FALSE(read().memory_bytes);
 }
 
-class MemoryRoomTest : public ::testing::Test {
+class MemoryRoomTest : public KernelFiles {
  protected:
-  void put(const std::string& path, const std::string& text) {
-    const std::filesystem::path file = root_.path() + path;
-    std::filesystem::create_directories(file.parent_path());
-    write_file_atomically(file, text);
-  }
   void put_host(const std::string& swap = "0") {
     put("/proc/meminfo",
         "MemTotal:  9000 kB\nMemAvailable:  5000 kB\nSwapFree:  " + swap + " kB\n");
@@ -125,8 +124,6 @@ class MemoryRoomTest : public ::testing::Test {
     put("/sys/fs/cgroup/job/memory.max", "80000\n");
     put("/sys/fs/cgroup/job/memory.current", "50000\n");
   }
-
-  const testing::TempDir root_;
 };
 
 TEST_F(MemoryRoomTest, IsOfTheHostWhereNoGroupHasALimit) {
