@@ -90,7 +90,7 @@ int run_info(Job& job, const Arguments& arguments) {
     comm::agree_on_rank_0(job.world, [&] { print_line(join(libraries_opened(), "\n")); });
     return 0;
   }
-  const std::vector<device::RankGpus> gpus = gather_gpus(job);
+  const std::vector<device::RankGpus> gpus = gather_gpus(job, look_at_gpus(job));
   device::GpuDecision decision;
   std::vector<std::string> devices;
   if (job.is_root()) decision = decide(gpus);

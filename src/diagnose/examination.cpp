@@ -103,9 +103,10 @@ Examination examine(Job& job, const ExaminationRequest& request, const Arguments
     mine.stale_command = stale.command;
   }
   mine.command_line = command_line_of(arguments);
-  look_at_own_gpu(look_at_gpus(job), mine);
+  const device::RankGpus seen = look_at_gpus(job);
+  look_at_own_gpu(seen, mine);
   progress.report(0, comm::Phase::kData);
-  const std::vector<device::RankGpus> gpus = gather_gpus(job);
+  const std::vector<device::RankGpus> gpus = gather_gpus(job, seen);
   if (!request.data.empty()) {
     look_at_data(job, request.data, mine, [&] { progress.touch(); });
   }

@@ -56,9 +56,9 @@ void DeviceChoice::take_cpu() {
 
 Json gpus_to_json(const std::vector<device::Gpu>& gpus) { return gpus; }
 
-std::vector<device::RankGpus> gather_gpus(Job& job) {
+std::vector<device::RankGpus> gather_gpus(Job& job, const device::RankGpus& mine) {
   std::vector<device::RankGpus> ranks;
-  for (const std::string& text : job.world.gather_strings(to_text(to_json(look_at_gpus(job))))) {
+  for (const std::string& text : job.world.gather_strings(to_text(to_json(mine)))) {
     ranks.push_back(rank_from(Json::parse(text)));
   }
   return ranks;
@@ -70,7 +70,7 @@ DeviceChoice choose_device(Job& job, const device::DeviceRequest& request) {
     choice.devices.assign(static_cast<std::size_t>(job.topology.world), choice.mine.text());
     return choice;
   }
-  const std::vector<device::RankGpus> ranks = gather_gpus(job);
+  const std::vector<device::RankGpus> ranks = gather_gpus(job, look_at_gpus(job));
   device::GpuDecision decision;
   Json shared;
   comm::agree_on_rank_0(job.world, [&] {

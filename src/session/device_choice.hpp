@@ -24,8 +24,9 @@ struct DeviceChoice {
 // warns.
 DeviceChoice choose_device(Job& job, const device::DeviceRequest& request);
 
-// Collective. On rank 0 what every rank sees, in rank order; elsewhere empty.
-std::vector<device::RankGpus> gather_gpus(Job& job);
+// Collective. On rank 0 what every rank sees, in rank order; elsewhere empty. `mine`: from
+// look_at_gpus().
+std::vector<device::RankGpus> gather_gpus(Job& job, const device::RankGpus& mine);
 // The GPUs that this rank sees, from the driver.
 device::RankGpus look_at_gpus(const Job& job);
 Json gpus_to_json(const std::vector<device::Gpu>& gpus);
