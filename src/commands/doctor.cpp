@@ -42,11 +42,12 @@ std::string describe_end_of(const Examination& examination, const std::vector<Fi
   const auto errors = static_cast<int>(std::count_if(
       findings.begin(), findings.end(), [](const Finding& finding) { return finding.is_error(); }));
   const int warnings = static_cast<int>(findings.size()) - errors;
-  const std::string verdict =
-      findings.empty() ? "all is well"
-                       : count_of(errors, "error") + ", " + count_of(warnings, "warning");
-  return verdict + ": " + count_of(static_cast<int>(examination.facts.size()), "rank") + " on " +
-         count_of(static_cast<int>(hosts.size()), "host") + "; " + describe_speeds(examination);
+  const std::string verdict = findings.empty() ? "all is well"
+                                               : format_quantity(errors, "error") + ", " +
+                                                     format_quantity(warnings, "warning");
+  return verdict + ": " + format_quantity(static_cast<int>(examination.facts.size()), "rank") +
+         " on " + format_quantity(static_cast<int>(hosts.size()), "host") + "; " +
+         describe_speeds(examination);
 }
 
 Json to_json(const Finding& finding) {

@@ -77,15 +77,6 @@ std::string Launch::resume_mode() const {
   return mode;
 }
 
-std::string shell_word(const std::string& word) {
-  constexpr auto kPlain =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
-  if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
-  std::string quoted = "'";
-  for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
-  return quoted + "'";
-}
-
 std::string mpirun_line(const Launch& launch) {
   const bool binds = launch.cpus_per_rank > 0;
   const std::string hosts = host_list(launch);

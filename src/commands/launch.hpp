@@ -30,7 +30,4 @@ std::string mpirun_line(const Launch& launch);
 // too. It resumes, and requeues itself after an early stop of training.
 std::string sbatch_script(const Launch& launch);
 
-// The word quoted for a POSIX shell, if it needs quotes.
-std::string shell_word(const std::string& word);
-
 }  // namespace tandem::app

@@ -82,6 +82,17 @@ std::string escape_for_terminal(std::string_view text) {
   return out;
 }
 
+std::string shell_word(std::string_view word) {
+  constexpr auto kPlain =
+      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-+=./:,@%";
+  if (!word.empty() && word.find_first_not_of(kPlain) == std::string_view::npos) {
+    return std::string(word);
+  }
+  std::string quoted = "'";
+  for (const char letter : word) quoted += letter == '\'' ? "'\\''" : std::string(1, letter);
+  return quoted + "'";
+}
+
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates) {
   constexpr std::size_t kLongestWord = 64;  // of one that was typed; the work grows with it
@@ -137,6 +148,10 @@ std::string format_count(std::int64_t value) {
     digits.insert(static_cast<std::size_t>(at), ",");
   }
   return digits;
+}
+
+std::string format_quantity(std::int64_t count, std::string_view thing) {
+  return format_count(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
 }
 
 std::string format_bytes(std::uint64_t bytes) {

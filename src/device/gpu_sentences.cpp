@@ -11,10 +11,6 @@ namespace {
 
 constexpr std::size_t kMaxNamed = 8;  // hosts, GPUs
 
-std::string count_gpus(std::size_t count) {
-  return std::to_string(count) + (count == 1 ? " GPU" : " GPUs");
-}
-
 std::string shorten(std::vector<std::string> names) {
   if (names.size() <= kMaxNamed) return join(names, ", ");
   const std::size_t more = names.size() - kMaxNamed;
@@ -28,7 +24,7 @@ std::string describe_view(const RankGpus& rank) {
   for (const Gpu& gpu : rank.view.gpus) {
     gpus.push_back(std::to_string(gpu.index) + " is " + gpu.bus_id);
   }
-  return "sees " + count_gpus(gpus.size()) + ", " + shorten(gpus) + "; " +
+  return "sees " + format_quantity(gpus.size(), "GPU") + ", " + shorten(gpus) + "; " +
          describe_visibility(rank);
 }
 
@@ -111,8 +107,8 @@ std::string more_ranks_than_gpus(const RankGpus& rank) {
 }
 
 std::string too_few_ids(const DeviceRequest& request, const RankGpus& rank) {
-  return std::to_string(request.gpu_ids.size()) + (request.gpu_ids.size() == 1 ? " id" : " ids") +
-         " for the " + std::to_string(rank.local_size) + " ranks of " + rank.host +
+  return format_quantity(request.gpu_ids.size(), "id") + " for the " +
+         std::to_string(rank.local_size) + " ranks of " + rank.host +
          "; list one for each, or start fewer ranks there";
 }
 

@@ -28,8 +28,4 @@ std::vector<int> ranks_where(const std::vector<RankFacts>& facts,
   return ranks;
 }
 
-std::string count_of(int count, const std::string& thing) {
-  return std::to_string(count) + " " + thing + (count == 1 ? "" : "s");
-}
-
 }  // namespace tandem::app

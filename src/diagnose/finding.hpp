@@ -24,7 +24,5 @@ struct Finding {
 std::string name_ranks(const std::vector<int>& ranks);
 std::vector<int> ranks_where(const std::vector<RankFacts>& facts,
                              const std::function<bool(const RankFacts&)>& holds);
-// "1 CPU", "2 CPUs"
-std::string count_of(int count, const std::string& thing);
 
 }  // namespace tandem::app

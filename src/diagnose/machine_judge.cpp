@@ -38,7 +38,7 @@ std::string speed_text(double bytes_per_second) {
 std::string describe_others(const std::vector<RankFacts>& facts,
                             const std::vector<PairSpeed>& slow) {
   if (slow.size() < 2) return "";
-  std::string text = "; so do " + count_of(static_cast<int>(slow.size()) - 1, "more pair");
+  std::string text = "; so do " + format_quantity(static_cast<int>(slow.size()) - 1, "more pair");
   for (const int rank : {slow.front().first, slow.front().second}) {
     const std::string& host = facts_of(facts, rank).host;
     const bool in_all = std::all_of(slow.begin(), slow.end(), [&](const PairSpeed& pair) {
@@ -89,9 +89,9 @@ void judge_cpus(const std::vector<RankFacts>& facts, std::vector<Finding>& findi
   if (crowded.empty()) return;
   const RankFacts& one = facts_of(facts, crowded.front());
   findings.push_back({"W151",
-                      count_of(one.cpu_sharers, "rank") + " of " + one.host + " share " +
-                          count_of(one.allowed_cpus, "CPU") + " with " +
-                          count_of(one.threads, "thread") + " each",
+                      format_quantity(one.cpu_sharers, "rank") + " of " + one.host + " share " +
+                          format_quantity(one.allowed_cpus, "CPU") + " with " +
+                          format_quantity(one.threads, "thread") + " each",
                       "lower -np, --threads or OMP_NUM_THREADS", crowded});
 }
 
@@ -113,7 +113,7 @@ void judge_shared_memory(const std::vector<RankFacts>& facts, std::vector<Findin
            (one.has_shared_memory ? " has " + format_bytes(one.shared_memory_bytes) + " free"
                                   : " is missing") +
            ", Open MPI needs " + format_bytes(wanted(one)) + " for the messages of " +
-           count_of(ranks_of[one.host], "rank") + "; they go by TCP, which is slower",
+           format_quantity(ranks_of[one.host], "rank") + "; they go by TCP, which is slower",
        "docker run --shm-size=1g", small});
 }
 
@@ -121,11 +121,11 @@ void judge_stale_memory(const std::vector<RankFacts>& facts, std::vector<Finding
   const auto found = ranks_where(facts, [](const RankFacts& each) { return each.stale_files > 0; });
   if (found.empty()) return;
   const RankFacts& one = facts_of(facts, found.front());
-  findings.push_back({"W183",
-                      "/dev/shm of " + one.host + " holds " + count_of(one.stale_files, "file") +
-                          " with " + format_bytes(one.stale_bytes) +
-                          " of memory that killed jobs have left there",
-                      "while no job starts there: " + one.stale_command, found});
+  findings.push_back(
+      {"W183",
+       "/dev/shm of " + one.host + " holds " + format_quantity(one.stale_files, "file") + " with " +
+           format_bytes(one.stale_bytes) + " of memory that killed jobs have left there",
+       "while no job starts there: " + one.stale_command, found});
 }
 
 void judge_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {

@@ -137,12 +137,12 @@ class ScriptNetwork final : public Network {
     const bool is_short =
         logits.scalar_type() == torch::kBFloat16 || logits.scalar_type() == torch::kFloat16;
     if (logits.sizes() == expected && (is_short || logits.scalar_type() == torch::kFloat32)) return;
-    const std::string number = std::to_string(count);
-    refuse(file_, "for " + number + (count == 1 ? " image" : " images") +
+    refuse(file_, "for " + format_quantity(count, "image") +
                       (is_training() ? "" : " in evaluation") + " its forward() returns " +
                       c10::toString(logits.scalar_type()) + " " + sizes_of(logits) + ", Float [" +
-                      number + ", " + std::to_string(classes_) + "] was expected for the " +
-                      std::to_string(classes_) + " classes of the data set");
+                      std::to_string(count) + ", " + std::to_string(classes_) +
+                      "] was expected for the " + std::to_string(classes_) +
+                      " classes of the data set");
   }
 
   void adopt(const ObjectPtr& source, torch::nn::Module& target, const std::string& prefix) {

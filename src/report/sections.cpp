@@ -37,7 +37,7 @@ std::string describe_ranks(const RunView& run) {
   const Json& ranks = member(run.record.manifest, "ranks");
   if (!ranks.is_array()) return "";
   for (const Json& rank : ranks) hosts.insert(text_of(rank, "host"));
-  const std::string count = std::to_string(ranks.size()) + (ranks.size() == 1 ? " rank" : " ranks");
+  const std::string count = format_quantity(ranks.size(), "rank");
   return hosts.size() == 1 ? count + " on " + *hosts.begin()
                            : count + " on " + std::to_string(hosts.size()) + " hosts";
 }

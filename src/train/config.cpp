@@ -44,7 +44,7 @@ std::string BatchArithmetic::describe(const TrainConfig& config, int world) cons
   std::string text = "global batch " + std::to_string(global_batch);
   const std::string ranks = config.virtual_ranks > 0
                                 ? std::to_string(config.virtual_ranks) + " virtual ranks"
-                                : std::to_string(world) + (world == 1 ? " rank" : " ranks");
+                                : format_quantity(world, "rank");
   const std::string accumulate = "accumulate " + std::to_string(config.accumulate);
   if (config.global_batch_size > 0) {
     const std::uint64_t micro_batches =

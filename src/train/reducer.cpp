@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
 
 namespace tandem::train {
 
@@ -81,8 +82,7 @@ Reducer::Reducer(ParameterArena& arena, comm::Collectives& comm, std::size_t buc
 Reducer::~Reducer() = default;
 
 std::string Reducer::describe() const {
-  return "gradients in " + std::to_string(buckets_.size()) +
-         (buckets_.size() == 1 ? " bucket" : " buckets");
+  return "gradients in " + format_quantity(buckets_.size(), "bucket");
 }
 
 void Reducer::begin_micro_batch(std::uint64_t index, std::uint64_t count, bool has_images) {

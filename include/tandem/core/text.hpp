@@ -15,6 +15,9 @@ namespace tandem {
 // caller.
 std::string escape_for_terminal(std::string_view text);
 
+// The word quoted for a POSIX shell, if it needs quotes.
+std::string shell_word(std::string_view word);
+
 // The candidate with the smallest edit distance to `word`, or nothing if none is near: at most a
 // third of the letters, two for short words, and not all. An edit inserts, deletes or replaces a
 // letter, or swaps two.
@@ -29,6 +32,8 @@ bool ends_with(std::string_view text, std::string_view ending);
 // "50,000"; "1.5 MB" (powers of 1000); a double with the fewest digits that read back as the same
 // double.
 std::string format_count(std::int64_t value);
+// "1 rank", "4 ranks", "50,000 images"
+std::string format_quantity(std::int64_t count, std::string_view thing);
 std::string format_bytes(std::uint64_t bytes);
 std::string format_real(double value);
 // printf's %.*f

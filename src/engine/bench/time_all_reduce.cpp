@@ -75,8 +75,8 @@ void print_timings(const Job& job, const AllReduceRequest& request, const std::s
   std::vector<std::vector<std::string>> rows{{"bytes", "min us", "mean us", "max us", "algbw GB/s",
                                               "busbw GB/s", "wrong", "MPI_Allreduce us", "ratio"}};
   for (const AllReduceTiming& timing : timings) rows.push_back(row_of(timing, ranks));
-  print_line("sums over " + std::to_string(ranks) + (ranks == 1 ? " rank" : " ranks") + " by " +
-             transport + "; a time is that of one sum, min and max are of ranks");
+  print_line("sums over " + format_quantity(ranks, "rank") + " by " + transport +
+             "; a time is that of one sum, min and max are of ranks");
   print_line(format_table(rows) +
              (ranks > 1 ? "\na sum takes " + format_fixed(fit.latency / kMicro, 1) + " us and " +
                               format_fixed(fit.seconds_per_byte * 1e6 / kMicro, 1) + " us per MB"

@@ -58,8 +58,7 @@ void print_step(const Job& job, const StepRequest& request, const StepTiming& ti
   };
   const auto count = [](double rate) { return format_count(static_cast<std::int64_t>(rate)); };
   print_line(request.config.model + ", " + std::to_string(request.config.batch_size) +
-             " images x " + std::to_string(job.topology.world) +
-             (job.topology.world == 1 ? " rank" : " ranks") + ", " + exchange);
+             " images x " + format_quantity(job.topology.world, "rank") + ", " + exchange);
   print_line(format_table({{"part", "ms", "%"},
                            row("forward", phases.forward),
                            row("backward", phases.backward),

@@ -118,8 +118,8 @@ std::string plan_to_text(const Plan& plan, const PlannedRun& run) {
   const auto row = [](const std::string& name, double seconds) {
     return std::vector<std::string>{name, milliseconds(seconds)};
   };
-  return "plan: " + std::to_string(plan.ranks) + (plan.ranks == 1 ? " rank" : " ranks") + " on " +
-         std::to_string(plan.hosts) + (plan.hosts == 1 ? " host" : " hosts") + "\n" +
+  return "plan: " + format_quantity(plan.ranks, "rank") + " on " +
+         format_quantity(plan.hosts, "host") + "\n" +
          run.arithmetic.describe(run.config, plan.ranks) + "; " +
          count_text_of(static_cast<double>(run.arithmetic.total_steps)) + " steps\n" +
          bytes_text(plan.gradient_bytes) + " of gradients a step" +

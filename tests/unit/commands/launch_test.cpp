@@ -11,13 +11,6 @@ Launch with_data() {
   return launch;
 }
 
-TEST(ShellWord, QuotesWhatAShellWouldRead) {
-  EXPECT_EQ(shell_word("--lr=0.1"), "--lr=0.1");
-  EXPECT_EQ(shell_word(""), "''");
-  EXPECT_EQ(shell_word("a b"), "'a b'");
-  EXPECT_EQ(shell_word("$(it's)"), "'$(it'\\''s)'");
-}
-
 TEST(MpirunLine, StartsAllRanksHere) {
   Launch launch = with_data();
   launch.ranks_per_node = 4;

@@ -40,6 +40,19 @@ TEST(EscapeForTerminal, WhatIsCutOffIsNoMark) {
             "a\\u200fb\\u2069\\u061c");
 }
 
+TEST(ShellWord, QuotesWhatAShellWouldRead) {
+  EXPECT_EQ(shell_word("--lr=0.1"), "--lr=0.1");
+  EXPECT_EQ(shell_word(""), "''");
+  EXPECT_EQ(shell_word("a b"), "'a b'");
+  EXPECT_EQ(shell_word("$(it's)"), "'$(it'\\''s)'");
+}
+
+TEST(FormatQuantity, OneIsSingular) {
+  EXPECT_EQ(format_quantity(1, "rank"), "1 rank");
+  EXPECT_EQ(format_quantity(0, "rank"), "0 ranks");
+  EXPECT_EQ(format_quantity(50000, "image"), "50,000 images");
+}
+
 TEST(EndsWith, ComparesTheEnd) {
   EXPECT_TRUE(ends_with("step.safetensors", ".safetensors"));
   EXPECT_TRUE(ends_with("a", "a"));
