@@ -43,11 +43,25 @@ if(TANDEM_SANITIZE)
     UBSAN_OPTIONS=print_stacktrace=1)
 endif()
 
-# tandem_tests_not_run(WHICH NEEDS): notes that tests are left out; Makefile.hpc lists the notes after the tests.
+# tandem_tests_not_run(WHICH NEEDS [LABEL…]): notes that tests are left out. Makefile.hpc lists the notes after the tests, of the
+# labels asked for. The name of the folder is a label, too.
 set(TANDEM_NOT_RUN_FILE ${PROJECT_BINARY_DIR}/tests_not_run.txt)
 file(WRITE ${TANDEM_NOT_RUN_FILE} "")
 function(tandem_tests_not_run which needs)
-  file(APPEND ${TANDEM_NOT_RUN_FILE} "${which}: needs ${needs}\n")
+  get_filename_component(folder ${CMAKE_CURRENT_SOURCE_DIR} NAME)
+  list(JOIN ARGN " " labels)
+  file(APPEND ${TANDEM_NOT_RUN_FILE} "${folder} ${labels}\t${which}: needs ${needs}\n")
+endfunction()
+
+# tandem_name_refusal(VARIABLE WHAT REFUSAL): what a test needs that a program refused, in the program's words.
+execute_process(COMMAND id -u OUTPUT_VARIABLE tandem_user OUTPUT_STRIP_TRAILING_WHITESPACE)
+function(tandem_name_refusal variable what refusal)
+  string(REGEX REPLACE "\n.*" "" refusal "${refusal}")
+  set(cure " (run as root)")
+  if(tandem_user STREQUAL 0)
+    set(cure "")
+  endif()
+  set(${variable} "permission to make ${what}${cure}; here: ${refusal}" PARENT_SCOPE)
 endfunction()
 
 # The command line that starts a program on a number of ranks.
@@ -119,7 +133,7 @@ endif()
 
 function(tandem_add_gpu_test name)
   if(TANDEM_GPUS EQUAL 0)
-    tandem_tests_not_run("gpu.${name}" "a GPU")
+    tandem_tests_not_run("gpu.${name}" "a GPU" gpu)
     return()
   endif()
   foreach(ranks RANGE 1 ${TANDEM_GPUS})
@@ -156,11 +170,12 @@ endfunction()
 # Hosts of our own making, with another name, other mounts, another /dev/shm: the command that gives a program namespaces
 # of its own; empty where that is not allowed. Root may have these; others may in a user namespace.
 set(TANDEM_UNSHARE unshare --mount --uts)
-execute_process(COMMAND ${TANDEM_UNSHARE} true RESULT_VARIABLE tandem_cannot_unshare ERROR_QUIET)
+execute_process(COMMAND ${TANDEM_UNSHARE} true RESULT_VARIABLE tandem_cannot_unshare ERROR_VARIABLE tandem_refusal)
 if(tandem_cannot_unshare)
   set(TANDEM_UNSHARE unshare --map-root-user --mount --uts)
-  execute_process(COMMAND ${TANDEM_UNSHARE} true RESULT_VARIABLE tandem_cannot_unshare ERROR_QUIET)
+  execute_process(COMMAND ${TANDEM_UNSHARE} true RESULT_VARIABLE tandem_cannot_unshare ERROR_VARIABLE tandem_refusal)
 endif()
 if(tandem_cannot_unshare)
   set(TANDEM_UNSHARE "")
+  tandem_name_refusal(TANDEM_NAMESPACES_NEED namespaces "${tandem_refusal}")
 endif()
