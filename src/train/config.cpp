@@ -61,8 +61,8 @@ std::string BatchArithmetic::describe(const TrainConfig& config, int world) cons
     text += " (" + format_real(config.learning_rate) + " at " +
             format_real(config.lr_reference_batch) + ", linear)";
   }
-  return text + "; " + std::to_string(steps_per_epoch) +
-         " steps/epoch; gradient: " + (config.sums_loss ? "sum" : "mean") +
+  return text + "; " + format_quantity(static_cast<std::int64_t>(steps_per_epoch), "step") +
+         "/epoch; gradient: " + (config.sums_loss ? "sum" : "mean") +
          " over the global batch";
 }
 
