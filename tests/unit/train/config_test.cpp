@@ -34,9 +34,10 @@ TEST(BatchArithmetic, KeepsTheGlobalBatchAtAnyNumberOfRanks) {
             "global batch 128 dealt to 3 ranks x accumulate 1, 42 or 43 images each; lr 0.05; "
             "8 steps/epoch; gradient: mean over the global batch");
   config.global_batch_size = 1000;
-  EXPECT_EQ(BatchArithmetic::of(config, 1000, 4).describe(config, 4),
-            "global batch 1000 = 250 x 4 ranks x accumulate 1; lr 0.05; 1 step/epoch; "
-            "gradient: mean over the global batch");
+  EXPECT_EQ(
+      BatchArithmetic::of(config, 1000, 4).describe(config, 4),
+      "global batch 1000 dealt to 4 ranks x accumulate 1, 250 images each; lr 0.05; 1 step/epoch; "
+      "gradient: mean over the global batch");
 }
 
 TEST(BatchArithmetic, CountsFractionsOfEpochsAndLimits) {
