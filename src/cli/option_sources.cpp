@@ -37,14 +37,6 @@ po::options_description describe(const OptionTable& table) {
   return description;
 }
 
-// torchrun accepts --batch_size for --batch-size, so its users type it.
-std::string with_dashes(std::string argument) {
-  if (argument.rfind("--", 0) != 0) return argument;
-  const std::size_t end = std::min(argument.find('='), argument.size());
-  std::replace(argument.begin(), argument.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');
-  return argument;
-}
-
 // The values of one source, by option name. An option that is given by two of its names is a fault.
 class Layer {
  public:
@@ -119,6 +111,13 @@ std::size_t line_of_section(const std::string& text) {
 }
 
 }  // namespace
+
+std::string with_dashes(std::string word) {
+  if (word.rfind("--", 0) != 0) return word;
+  const std::size_t end = std::min(word.find('='), word.size());
+  std::replace(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');
+  return word;
+}
 
 CommandLine parse_command_line(const std::string& command, const OptionTable& table,
                                const Arguments& arguments, bool allow_positional) {

@@ -92,6 +92,10 @@ class Options {
   std::vector<std::string> faults_;
 };
 
+// "--batch-size=8" for "--batch_size=8", which torchrun accepts and its users type; other words
+// unchanged.
+std::string with_dashes(std::string word);
+
 // One parsed command line, not yet merged with other sources. An unknown option is a fault that
 // suggests the nearest one. So is an option that is given by its name and by an alias.
 struct CommandLine {

@@ -3,7 +3,6 @@
 #include "session/engine.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/stop_signal.hpp"
-#include "tandem/core/text.hpp"
 
 namespace tandem::app {
 namespace {
@@ -19,7 +18,7 @@ int run_train(Job& job, const Arguments& arguments) {
     job.say(describe_options(options));
     return 0;
   }
-  RunRequest run{request, std::move(options), join(arguments, " "), began};
+  RunRequest run{request, std::move(options), arguments, began};
   return open_engine(job).train(job, run);
 }
 

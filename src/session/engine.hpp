@@ -21,8 +21,8 @@ namespace tandem::app {
 
 struct RunRequest {
   TrainRequest train;
-  Options options;        // from which `train` was read
-  std::string arguments;  // as typed
+  Options options;  // from which `train` was read
+  Arguments words;  // as typed
   std::chrono::steady_clock::time_point began;
 };
 

@@ -143,7 +143,7 @@ void TrainRun::open_output(RunStart& start, const RunInputs& inputs, TrainingSes
     folder_ = open_folder(start);
     if (inputs.description.is_script()) folder_->write_network(inputs.network_file.bytes);
     folder_->write_config(to_ini(run_.options));
-    const std::string command_line = "tandem train " + run_.arguments;
+    const std::string command_line = "tandem train " + join(run_.words, " ");
     folder_->write_manifest(make_manifest(folder_->run_id(), inputs.images, ranks, command_line,
                                           start.state.step, folder_->read_manifest()));
     metrics::ConsoleSettings seen =

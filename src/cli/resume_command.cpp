@@ -1,0 +1,60 @@
+#include "resume_command.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <optional>
+
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+// Takes an option and its value out of the words, in each spelling that the command line accepts.
+// The last value, or nothing if there is none.
+std::optional<std::string> take_option(Arguments& words, const std::string& name) {
+  const std::string option = "--" + name;
+  std::optional<std::string> value;
+  Arguments others;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string given = with_dashes(words[i]);
+    if (given == option && i + 1 < words.size()) {
+      value = words[++i];
+    } else if (given.rfind(option + "=", 0) == 0) {
+      value = given.substr(option.size() + 1);
+    } else {
+      others.push_back(words[i]);
+    }
+  }
+  words = std::move(others);
+  return value;
+}
+
+std::string launcher_words(int ranks) {
+  const std::string count = std::to_string(ranks);
+  if (std::getenv("OMPI_COMM_WORLD_RANK") != nullptr) return "mpirun -np " + count + " ";
+  if (std::getenv("SLURM_STEP_ID") != nullptr && std::getenv("SLURM_PROCID") != nullptr) {
+    return "srun -n " + count + " ";
+  }
+  return ranks > 1 ? "mpirun -np " + count + " " : "";
+}
+
+}  // namespace
+
+std::string program_words(int ranks) {
+  return launcher_words(ranks) + shell_word(program_invocation_name);
+}
+
+std::string resume_command(const std::string& program, Arguments words, const std::string& run_id,
+                           const std::string& runs_dir) {
+  const auto resume = take_option(words, "resume");
+  take_option(words, "run-id");
+  // The path of a checkpoint says where its run is, whatever --runs-dir says.
+  const bool is_path = resume && *resume != "auto" && *resume != "none";
+  if (is_path) take_option(words, "runs-dir");
+  std::string command = program + " train";
+  for (const std::string& word : words) command += " " + shell_word(word);
+  if (is_path) command += " --runs-dir " + shell_word(runs_dir);
+  return command + " --run-id " + shell_word(run_id) + " --resume auto";
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,54 @@
+#include "cli/resume_command.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cerrno>
+#include <cstdlib>
+
+namespace tandem::app {
+namespace {
+
+std::string resumed(Arguments words, const std::string& program = "tandem") {
+  return resume_command(program, std::move(words), "first", "runs");
+}
+
+TEST(ResumeCommand, IsTheCommandAsTypedWithTheRunAndResumeAuto) {
+  EXPECT_EQ(resumed({"--data", "my data.h5", "--lr=0.1"}, "mpirun -np 2 tandem"),
+            "mpirun -np 2 tandem train --data 'my data.h5' --lr=0.1 --run-id first --resume auto");
+}
+
+TEST(ResumeCommand, NamesEachOptionOnceInAnySpelling) {
+  for (const Arguments& words :
+       {Arguments{"--run-id", "first", "--quiet"}, Arguments{"--run_id=first", "--quiet"},
+        Arguments{"--quiet", "--resume", "auto"}, Arguments{"--resume=none", "--quiet"}}) {
+    EXPECT_EQ(resumed(words), "tandem train --quiet --run-id first --resume auto");
+  }
+}
+
+TEST(ResumeCommand, FindsTheRunOfACheckpointThatWasNamed) {
+  EXPECT_EQ(resume_command("tandem",
+                           {"--resume", "/a b/first/checkpoints/step-00000004.safetensors",
+                            "--runs-dir", "elsewhere", "--epochs", "3"},
+                           "first", "/a b"),
+            "tandem train --epochs 3 --runs-dir '/a b' --run-id first --resume auto");
+}
+
+TEST(ProgramWords, NameTheLauncher) {
+  const std::string program = program_invocation_name;
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "SLURM_STEP_ID", "SLURM_PROCID"}) {
+    ::unsetenv(name);
+  }
+  EXPECT_EQ(program_words(1), program);
+  EXPECT_EQ(program_words(3), "mpirun -np 3 " + program);
+  ::setenv("SLURM_STEP_ID", "0", 1);
+  ::setenv("SLURM_PROCID", "0", 1);
+  EXPECT_EQ(program_words(1), "srun -n 1 " + program);
+  ::setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+  EXPECT_EQ(program_words(1), "mpirun -np 1 " + program);
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "SLURM_STEP_ID", "SLURM_PROCID"}) {
+    ::unsetenv(name);
+  }
+}
+
+}  // namespace
+}  // namespace tandem::app
