@@ -86,8 +86,10 @@ constexpr std::pair<const char*, const char*> kAnswers[] = {
     {"rank", "MPI numbers the ranks"},
     {"rdzv-backend", "MPI connects the ranks: mpirun -np N"},
     {"rdzv-endpoint", "MPI connects the ranks; no address is needed"},
+    {"report-to", "python/to_tracker.py RUN --to wandb exports a run, also while it trains"},
     {"scale-coslr", "--schedule cosine falls to zero over the whole training"},
     {"standalone", "MPI connects the ranks: mpirun -np N"},
+    {"with-tracking", "python/to_tracker.py RUN --to wandb exports a run, also while it trains"},
     {"workers", "images are in memory, and a thread of each rank prepares the next batch"},
     {"world-size", "MPI counts the ranks: mpirun -np N"},
 };
