@@ -126,13 +126,14 @@ bool take(const FlatObject& line, const Reading& reading, MetricLines& lines) {
   of_event.last_step = step;
   of_event.last_epoch = line.number("epoch");
   of_event.steps += steps;
+  const double time = line.number("time");
   for (const auto& [field, value] : line.numbers) {
     if (is_of_every_line(field)) continue;
     const auto series = of_event.fields.find(field);
     if (series != of_event.fields.end()) {
-      series->second.add({step, of_event.last_epoch, value}, steps);
+      series->second.add({step, of_event.last_epoch, value, time}, steps);
     } else if (of_event.fields.size() < kMaxFields) {
-      of_event.fields[field].add({step, of_event.last_epoch, value}, steps);
+      of_event.fields[field].add({step, of_event.last_epoch, value, time}, steps);
     }
   }
   if (reading.see) {

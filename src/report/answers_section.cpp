@@ -11,13 +11,15 @@
 namespace tandem::report {
 namespace {
 
-constexpr std::size_t kMaxTableClasses = 32;  // classes; of more the pairs that are mixed up most
+constexpr std::size_t kMaxTableClasses = 32;  // classes; of more there is no table
 constexpr std::size_t kMaxCells = 2400;       // of all runs of a page
-constexpr std::size_t kMaxPairs = 40;
+// Rows of a list, and of one that stands for the whole table.
+constexpr std::size_t kRows = 10;
+constexpr std::size_t kManyRows = 40;
+constexpr char kRight[] = "0 158 115";
+constexpr char kWrong[] = "213 94 0";
 constexpr std::size_t kMaxImages = 24;
 constexpr std::size_t kImageBytes = 300'000;  // of all runs of a page
-
-std::string count_text(std::int64_t count) { return format_count(count); }
 
 std::int64_t sum_of(const std::vector<std::int64_t>& counts) {
   std::int64_t sum = 0;
@@ -33,11 +35,11 @@ std::string share_text(std::int64_t part, std::int64_t whole) {
 // The darker, the larger its share of the row; by opacity, which is seen on light and dark.
 Html shaded(std::int64_t count, std::int64_t of_row, bool is_right) {
   const double share = of_row > 0 ? static_cast<double>(count) / static_cast<double>(of_row) : 0;
-  const std::string color = is_right ? "0 158 115" : "213 94 0";
   return element("span",
                  {{"class", "shade"},
-                  {"style", "background:rgb(" + color + "/" + format_fixed(70 * share, 0) + "%)"}},
-                 Html(count_text(count)));
+                  {"style", "background:rgb(" + std::string(is_right ? kRight : kWrong) + "/" +
+                                format_fixed(70 * share, 0) + "%)"}},
+                 Html(format_count(count)));
 }
 
 Html whole_table(const Answers& answers) {
@@ -58,7 +60,18 @@ Html whole_table(const Answers& answers) {
   return table(rows, "confusion");
 }
 
-Html worst_pairs(const Answers& answers) {
+// A bar behind a text.
+Html barred(double share, const char* color, const std::string& text) {
+  const std::string end = format_fixed(100 * share, 1) + "%";
+  return element("span",
+                 {{"class", "shade"},
+                  {"style", "background:linear-gradient(90deg,rgb(" + std::string(color) +
+                                "/45%) " + end + ",transparent " + end + ")"}},
+                 Html(text));
+}
+
+// Wrong answers by their number: the classes that are mixed up most.
+Html most_frequent_mistakes(const Answers& answers, std::size_t most) {
   struct Pair {
     std::size_t label, answer;
     std::int64_t count;
@@ -70,19 +83,50 @@ Html worst_pairs(const Answers& answers) {
       if (label != answer && count > 0) pairs.push_back({label, answer, count});
     }
   }
+  if (pairs.empty()) return {};
   const auto more = [](const Pair& one, const Pair& other) { return one.count > other.count; };
   std::stable_sort(pairs.begin(), pairs.end(), more);
-  pairs.resize(std::min(pairs.size(), kMaxPairs));
-  std::vector<std::vector<Html>> rows{
-      {Html("is"), Html("called"), Html("images"), Html("of its class")}};
+  const std::size_t left_out = pairs.size() - std::min(pairs.size(), most);
+  pairs.resize(pairs.size() - left_out);
+  std::vector<std::vector<Html>> rows{{Html("is → called"), Html("images"), Html("of its class")}};
   for (const Pair& pair : pairs) {
-    rows.push_back({Html(shortened(answers.classes[pair.label], 60)),
-                    Html(shortened(answers.classes[pair.answer], 60)), Html(count_text(pair.count)),
-                    Html(share_text(pair.count, sum_of(answers.confusion[pair.label])))});
+    const double longest = static_cast<double>(pairs.front().count);
+    rows.push_back(
+        {Html(shortened(answers.classes[pair.label], 60) + " → " +
+              shortened(answers.classes[pair.answer], 60)),
+         barred(static_cast<double>(pair.count) / longest, kWrong, format_count(pair.count)),
+         Html(share_text(pair.count, sum_of(answers.confusion[pair.label])))});
   }
-  return element("p", Html("The classes that are mixed up most, of " +
-                           std::to_string(answers.classes.size()) + ".")) +
-         table(rows);
+  const Html others =
+      left_out == 0
+          ? Html()
+          : element("p", element("small", Html(format_count(static_cast<std::int64_t>(left_out)) +
+                                               " rarer ones are not shown")));
+  return element("div",
+                 element("h3", Html("Most frequent mistakes")) + table(rows, "shares") + others);
+}
+
+// The classes with the fewest right answers first.
+Html accuracy_by_class(const Answers& answers, std::size_t most) {
+  std::vector<std::pair<double, std::size_t>> classes;
+  for (std::size_t label = 0; label < answers.classes.size(); ++label) {
+    const std::int64_t images = sum_of(answers.confusion[label]);
+    if (images == 0) continue;
+    classes.emplace_back(
+        static_cast<double>(answers.confusion[label][label]) / static_cast<double>(images), label);
+  }
+  std::sort(classes.begin(), classes.end());
+  classes.resize(std::min(classes.size(), most));
+  std::vector<std::vector<Html>> rows{{Html("class"), Html("right"), Html("images")}};
+  for (const auto& [share, label] : classes) {
+    rows.push_back({Html(shortened(answers.classes[label], 60)),
+                    barred(share, kRight, format_fixed(100 * share, 1) + " %"),
+                    Html(format_count(sum_of(answers.confusion[label])))});
+  }
+  const bool has_all = classes.size() == answers.classes.size();
+  return element("div", element("h3", Html(has_all ? "Accuracy of each class"
+                                                   : "Classes with the lowest accuracy")) +
+                            table(rows, "shares"));
 }
 
 data::ImageShape shape_of(const Answers& answers) {
@@ -123,8 +167,9 @@ Html worst_images(const Answers& answers, std::size_t runs) {
     images += draw_image(image, answers);
   }
   if (images.empty()) return {};
-  return element("h3", Html("Test images with the highest loss")) +
-         element("div", {{"class", "images"}}, images);
+  return element("div", {{"class", "grows"}},
+                 element("h3", Html("Test images with the highest loss")) +
+                     element("div", {{"class", "images"}}, images));
 }
 
 }  // namespace
@@ -133,11 +178,19 @@ Html answers_section(const RunView& run, std::size_t runs) {
   if (run.record.evaluation.is_null()) return {};
   try {
     const Answers answers = read_answers(run.record.evaluation);
-    Html words = Html("Of the test images, after step ") + value_cell(answers.step, Unit::kNumber);
-    return section("Answers", element("p", words + Html(".")) +
-                                  (has_room_for_table(answers, runs) ? whole_table(answers)
-                                                                     : worst_pairs(answers)) +
-                                  worst_images(answers, runs));
+    const bool has_table = has_room_for_table(answers, runs);
+    const std::size_t rows = has_table ? kRows : kManyRows;
+    const Html whole =
+        has_table
+            ? element("details", element("summary", Html("Whole table")) + whole_table(answers))
+            : Html();
+    return section("Answers",
+                   element("p", Html("Of the test images, after step ") +
+                                    value_cell(answers.step, Unit::kNumber) + Html(".")) +
+                       element("div", {{"class", "answers"}},
+                               most_frequent_mistakes(answers, rows) +
+                                   accuracy_by_class(answers, rows) + worst_images(answers, runs)) +
+                       whole);
   } catch (const DataError& error) {
     return section("Answers", element("p", paragraph_text(error.what())));
   }

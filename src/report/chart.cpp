@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <utility>
 
 #include "tandem/core/text.hpp"
@@ -15,6 +14,7 @@ constexpr double kWidth = 2000;
 constexpr double kHeight = 800;
 constexpr double kMuch = 100;  // between the highest and the middle value, for a logarithmic y
 constexpr std::size_t kColors = 8;
+constexpr int kTickDigits = 6;  // of numbers that are round, but may lie close together
 
 struct Extent {
   double low_x = 0, high_x = 0, low_y = 0, high_y = 0;
@@ -79,8 +79,17 @@ Html draw_curve(const Curve& curve, const Place& place, std::size_t number) {
   }
   Html html = element("path", {{"d", line}});
   if (!dots.empty()) html += element("path", {{"class", "dots"}, {"d", dots}});
-  return element("g", {{"class", color_class(number)}},
+  return element("g", {{"class", color_class(number) + (curve.is_pale ? " pale" : "")}},
                  element("title", Html(shortened(curve.name, 80))) + html);
+}
+
+Html draw_marks(const std::vector<Mark>& marks, const Place& place) {
+  std::string lines;
+  for (const Mark& mark : marks) {
+    lines +=
+        "M" + format_fixed(kWidth * place.x.share(mark.x), 0) + ",0v" + format_fixed(kHeight, 0);
+  }
+  return lines.empty() ? Html() : element("path", {{"class", "mark"}, {"d", lines}});
 }
 
 Html draw_grid(const Place& place) {
@@ -95,24 +104,86 @@ Html draw_grid(const Place& place) {
   return element("path", {{"class", "grid"}, {"d", lines}});
 }
 
+Html label(const std::string& side, double share, const std::string& text,
+           const std::string& style_class = "") {
+  Attributes attributes{{"style", side + ":" + format_fixed(100 * share, 2) + "%"}};
+  if (!style_class.empty()) attributes.insert(attributes.begin(), {"class", style_class});
+  return element("span", attributes, Html(text));
+}
+
 Html label_axis(const Scale& scale, const std::string& side, Unit unit) {
   if (unit == Unit::kAccuracy) unit = Unit::kNumber;  // its marks are round
   Html labels;
   std::string before;
   for (const double mark : scale.marks) {
-    const std::string text = format_value(mark, unit);
+    const std::string text = format_value(mark, unit, kTickDigits);
     if (std::exchange(before, text) == text) continue;  // parts of a byte
-    labels +=
-        element("span", {{"style", side + ":" + format_fixed(100 * scale.share(mark), 2) + "%"}},
-                Html(text));
+    labels += label(side, scale.share(mark), text);
   }
   return labels;
 }
 
+Html label_marks(const std::vector<Mark>& marks, const Place& place) {
+  Html labels;
+  for (const Mark& mark : marks) {
+    labels += label("left", place.x.share(mark.x), shortened(mark.text, 40));
+  }
+  return labels.empty() ? labels : element("div", {{"class", "over"}}, labels);
+}
+
+// A pale curve has the color of the one that it lies behind.
+std::vector<std::size_t> colors_of(const std::vector<Curve>& curves) {
+  std::vector<std::size_t> colors;
+  std::size_t next = 0;
+  for (const Curve& curve : curves) colors.push_back(curve.is_pale ? next : next++);
+  return colors;
+}
+
+// The last value of each curve at its height, moved as far as texts need that lie close together.
+Html label_ends(const Chart& chart, const Place& place) {
+  constexpr double kRoom = 0.075;  // of a line of text
+  const std::vector<std::size_t> colors = colors_of(chart.curves);
+  struct End {
+    double share;
+    double value;
+    std::size_t color;
+  };
+  std::vector<End> ends;
+  for (std::size_t i = 0; i < chart.curves.size(); ++i) {
+    const Points& points = chart.curves[i].points;
+    const auto last = std::find_if(points.rbegin(), points.rend(),
+                                   [](const Point& point) { return std::isfinite(point.y); });
+    if (chart.curves[i].is_pale || last == points.rend()) continue;
+    ends.push_back({place.y.share(last->y), last->y, colors[i]});
+  }
+  if (static_cast<double>(ends.size()) * kRoom > 1) return {};
+  std::sort(ends.begin(), ends.end(),
+            [](const End& one, const End& other) { return one.share < other.share; });
+  double lowest = 0;
+  for (End& end : ends) {
+    end.share = std::max(end.share, lowest);
+    lowest = end.share + kRoom;
+  }
+  double highest = 1;
+  for (auto end = ends.rbegin(); end != ends.rend(); ++end) {
+    end->share = std::min(end->share, highest);
+    highest = end->share - kRoom;
+  }
+  Html labels;
+  for (const End& end : ends) {
+    labels +=
+        label("bottom", end.share, format_value(end.value, chart.unit), color_class(end.color));
+  }
+  return element("div", {{"class", "ends"}}, labels);
+}
+
 Html name_curves(const std::vector<Curve>& curves) {
+  const std::vector<std::size_t> colors = colors_of(curves);
   Html names;
   for (std::size_t i = 0; i < curves.size(); ++i) {
-    names += element("li", {{"class", color_class(i)}}, Html(shortened(curves[i].name, 80)));
+    if (curves[i].is_pale) continue;
+    names +=
+        element("li", {{"class", color_class(colors[i])}}, Html(shortened(curves[i].name, 80)));
   }
   return element("ul", {{"class", "key"}}, names);
 }
@@ -120,45 +191,9 @@ Html name_curves(const std::vector<Curve>& curves) {
 // For screen readers.
 std::string describe(const Chart& chart, const Extent& extent) {
   return chart.title + ": from " + format_value(extent.low_y, chart.unit) + " to " +
-         format_value(extent.high_y, chart.unit) + " over " +
-         (chart.axis == Axis::kStep ? "steps " : "epochs ") +
+         format_value(extent.high_y, chart.unit) + " over " + chart.over + " " +
          format_value(extent.low_x, Unit::kNumber) + " to " +
          format_value(extent.high_x, Unit::kNumber);
-}
-
-constexpr double kMaxTicks = 6;
-// The number of steps for a range. A round step is up to 2.5 times as long; two ticks must lie
-// within a range that does not end at ticks.
-constexpr double kSteps = 4;
-constexpr double kStepsWithin = 5;
-
-// 1, 2 or 5 times a power of ten, and at least `least`.
-double round_step(double least) {
-  const double power = std::pow(10, std::floor(std::log10(least)));
-  for (const double factor : {1.0, 2.0, 5.0}) {
-    if (factor * power >= least * (1 - 1e-9)) return factor * power;
-  }
-  return 10 * power;
-}
-
-Scale logarithmic_scale(double low, double high) {
-  Scale scale;
-  scale.is_logarithmic = true;
-  const double first = std::floor(std::log10(low));
-  const double decades = std::max(1.0, std::ceil(std::log10(high)) - first);
-  const double step = std::ceil(decades / (kMaxTicks - 1));
-  for (double power = first; power < first + decades + step; power += step) {
-    scale.marks.push_back(std::pow(10, power));
-  }
-  scale.low = scale.marks.front();
-  scale.high = scale.marks.back();
-  return scale;
-}
-
-std::string significant(double value) {
-  char text[40];
-  std::snprintf(text, sizeof text, "%.4g", value);
-  return text;
 }
 
 }  // namespace
@@ -174,9 +209,14 @@ Html draw(const Chart& chart) {
   const Place place{
       make_scale(extent.low_x, extent.high_x, false),
       make_scale(is_logarithmic ? extent.low_y : low, extent.high_y, true, is_logarithmic)};
-  Html drawing = draw_grid(place);
+  std::vector<Mark> marks;
+  for (const Mark& mark : chart.marks) {
+    if (mark.x > extent.low_x && mark.x < extent.high_x) marks.push_back(mark);
+  }
+  Html drawing = draw_grid(place) + draw_marks(marks, place);
+  const std::vector<std::size_t> colors = colors_of(chart.curves);
   for (std::size_t i = 0; i < chart.curves.size(); ++i) {
-    drawing += draw_curve(chart.curves[i], place, i);
+    drawing += draw_curve(chart.curves[i], place, colors[i]);
   }
   const std::string view_box = "0 0 " + format_fixed(kWidth, 0) + " " + format_fixed(kHeight, 0);
   const Html svg = element("svg",
@@ -185,62 +225,16 @@ Html draw(const Chart& chart) {
                             {"role", "img"},
                             {"aria-label", describe(chart, extent)}},
                            drawing);
-  const std::string over = chart.axis == Axis::kStep ? "over steps" : "over epochs";
-  const Html caption = element(
-      "figcaption", Html(chart.title) + Html(" ") +
-                        element("small", Html(over + (is_logarithmic ? ", logarithmic" : ""))));
+  const std::string over = "over " + chart.over + (is_logarithmic ? ", logarithmic" : "");
+  const Html caption =
+      element("figcaption", Html(chart.title) + Html(" ") + element("small", Html(over)));
+  const Html note = chart.note.empty() ? Html() : element("p", element("small", Html(chart.note)));
   const Html plot = element("div", {{"class", "y"}}, label_axis(place.y, "bottom", chart.unit)) +
-                    svg +
+                    svg + label_marks(marks, place) +
+                    (chart.has_ends ? label_ends(chart, place) : Html()) +
                     element("div", {{"class", "x"}}, label_axis(place.x, "left", Unit::kNumber));
-  return element("figure",
-                 caption + element("div", {{"class", "plot"}}, plot) + name_curves(chart.curves));
-}
-
-Scale make_scale(double low, double high, bool reaches_marks, bool is_logarithmic) {
-  if (is_logarithmic) return logarithmic_scale(low, high);
-  // Values that are equal, or nearly so for a double, get room around them.
-  const double size = std::max(std::abs(low), std::abs(high));
-  if (!(high - low > 1e-9 * size)) {
-    const double room = size > 0 ? 0.1 * size : 1;
-    low -= reaches_marks && low != 0 ? room : 0;  // what is never below 0 is not drawn so
-    high += room;
-  }
-  Scale scale;
-  const double step = round_step((high - low) / (reaches_marks ? kSteps : kStepsWithin));
-  scale.low = reaches_marks ? std::floor(low / step + 1e-9) * step : low;
-  scale.high = reaches_marks ? std::ceil(high / step - 1e-9) * step : high;
-  const double first = std::ceil(scale.low / step - 1e-9) + 0.0;  // not -0
-  for (double count = first; count * step <= scale.high + 1e-9 * step; ++count) {
-    scale.marks.push_back(count * step);
-  }
-  return scale;
-}
-
-double Scale::share(double value) const {
-  if (is_logarithmic) return std::log(value / low) / std::log(high / low);
-  return (value - low) / (high - low);
-}
-
-std::string format_value(double value, Unit unit) {
-  if (!std::isfinite(value)) return "not finite";
-  const bool is_whole = std::abs(value) >= 1000 && std::abs(value) < 1e15;
-  switch (unit) {
-    case Unit::kAccuracy:
-      if (std::abs(value) <= 1) return format_fixed(value, 4);
-      break;
-    case Unit::kBytes:
-      return value >= 0 && value < 1e18 ? format_bytes(static_cast<std::uint64_t>(value))
-                                        : significant(value);
-    case Unit::kSeconds:
-      if (value == 0 || std::abs(value) >= 1) return significant(value) + " s";
-      return std::abs(value) >= 1e-3 ? significant(value * 1e3) + " ms"
-                                     : significant(value * 1e6) + " µs";
-    case Unit::kPercent:
-      return significant(value) + " %";
-    case Unit::kNumber:
-      break;
-  }
-  return is_whole ? format_count(std::llround(value)) : significant(value);
+  return element("figure", caption + element("div", {{"class", "plot"}}, plot) +
+                               name_curves(chart.curves) + note);
 }
 
 }  // namespace tandem::report

@@ -79,7 +79,9 @@ std::string escape(std::string_view text) {
   return out;
 }
 
-bool has_no_content(std::string_view tag) { return tag == "img" || tag == "meta" || tag == "br"; }
+bool has_no_content(std::string_view tag) {
+  return tag == "img" || tag == "meta" || tag == "br" || tag == "input";
+}
 
 }  // namespace
 

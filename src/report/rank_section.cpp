@@ -162,6 +162,27 @@ std::vector<std::vector<Html>> rows_of_all_ranks(const RankView& ranks) {
   return rows;
 }
 
+// "CPU 21.2 % to 23.4 %, Memory 512 MB": the first of them.
+std::string describe_system(const RankView& ranks) {
+  constexpr std::size_t kMost = 3;
+  std::vector<std::string> texts;
+  for (const std::string& metric : system_metrics(ranks)) {
+    if (texts.size() == kMost) break;
+    double low = std::numeric_limits<double>::infinity();
+    double high = -low;
+    for (const RankRow& row : ranks.rows) {
+      if (row.mean.count(metric) == 0) continue;
+      low = std::min(low, row.mean.at(metric));
+      high = std::max(high, row.mean.at(metric));
+    }
+    const std::string from = format_value(low, unit_of(metric));
+    const std::string to = format_value(high, unit_of(metric));
+    texts.push_back(shortened(metric_title(metric), 60) + " " + from +
+                    (from == to ? "" : " to " + to));
+  }
+  return join(texts, ", ");
+}
+
 }  // namespace
 
 Html rank_section(const RunView& run, std::size_t runs) {
@@ -172,9 +193,9 @@ Html rank_section(const RunView& run, std::size_t runs) {
                                    "run ended: `tandem report` of its folder shows them.")));
   }
   if (run.ranks.rows.empty()) return {};
-  const Html words = element(
-      "p", Html("Means per step. The exchange is what the rank that came last needed for it; what "
-                "the others took longer is waiting for that one."));
+  const Html words =
+      element("p", Html("Means per step. Exchange: the time that the last rank needed to sum "
+                        "gradients. Wait: what the other ranks took longer."));
   return section("Ranks", words + key_of_parts() +
                               table_of_ranks(run, std::max<std::size_t>(8, kMaxRows / runs)) +
                               draw_metrics(run.ranks, true));
@@ -210,7 +231,10 @@ Html system_section(const RunView& run) {
   const bool has_columns = run.ranks.rows.size() <= kMaxRankCurves;
   const auto rows = has_columns ? rows_by_rank(run.ranks) : rows_of_all_ranks(run.ranks);
   if (rows.size() == 1) return {};
-  return section("System", table(rows, "ranks system") + draw_metrics(run.ranks, false));
+  return section(
+      "System",
+      element("details", element("summary", Html("Means: " + describe_system(run.ranks))) +
+                             table(rows, "ranks system") + draw_metrics(run.ranks, false)));
 }
 
 }  // namespace tandem::report

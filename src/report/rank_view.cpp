@@ -244,7 +244,7 @@ RankView read_ranks(const metrics::RunRecord& run, const Columns& columns) {
     const std::vector<Field> fields = fields_of(lines);
     view.rows.push_back(summarise(rank, lines, fields));
     for (const Field& field : fields) {
-      const Points points = points_of(lines, field.event, field.name, Axis::kStep);
+      const Points points = points_of(lines.samples(field.event, field.name), Axis::kStep);
       if (view.curves.is_band) {
         if (bands.size() < kMaxRankMetrics || bands.count(field.name) > 0) {
           bands.try_emplace(field.name, columns).first->second.add(points);

@@ -12,6 +12,7 @@
 #include "rank_view.hpp"
 #include "tandem/metrics/metric_lines.hpp"
 #include "tandem/metrics/run_record.hpp"
+#include "timeline.hpp"
 
 namespace tandem::report {
 
@@ -20,12 +21,16 @@ struct RunView {     // NOLINT(bugprone-exception-escape): see RunRecord
   std::string name;  // of its curves and columns
   metrics::RunRecord record;
   metrics::MetricLines lines;
+  Timeline timeline;
   RankView ranks;
 };
 
 using Runs = std::vector<RunView>;
 
-// The columns of the drawings of a page, so that it stays below 2 MB.
+// Curves of ranks, and the lines behind smoothed curves, are drawn for up to this many runs.
+constexpr std::size_t kMaxRunsWithRankCurves = 4;
+// The columns of the drawings of a page, so that it stays below 2 MB. Curves of ranks and smoothed
+// curves have half of them.
 std::size_t columns_for(std::size_t runs);
 
 // Reads the data of `records`; for more than four runs without the curves of ranks. At most
@@ -37,9 +42,14 @@ Runs read_runs(std::vector<metrics::RunRecord> records,
 // `now`: Unix seconds, when the folders were read.
 std::string render_page(const Runs& runs, double now);
 
+Html page_style();
+// The headline of a single run: accuracy, time, and what slowed it down.
+Html headline_section(const RunView& run);
 // Sections of all runs, one column each.
 Html summary_section(const Runs& runs);
 Html differences_section(const Runs& runs);
+// Reasons why results of several runs do not compare; empty if there is none.
+Html warn_of_unlike(const Runs& runs);
 Html curve_section(const Runs& runs);
 
 // Sections of one run; `runs`: the number of runs on the page, which share its size.
@@ -70,6 +80,18 @@ std::string describe_data(const RunView& run);
 // "rank 1 on n1: +12 ms a step (30 %) in compute; the others wait for it", or that no rank stands
 // out; empty with fewer than two ranks.
 std::string describe_slowest_rank(const RunView& run);
+// "the host is busy: ranks had 0.22 of a core each", or that a CPU limit held them back; empty if
+// neither is so or nothing is known.
+std::string describe_busy_host(const RunView& run);
+// "completed", colored; "unfinished" with what that means.
+Html state_of(const RunView& run);
+// A field of the summary; without a summary the last one in the lines of `event`. NaN if absent.
+double result_of(const RunView& run, const std::string& field, const std::string& event,
+                 const std::string& in_lines = "");
+double steps_of(const RunView& run);
+double epochs_of(const RunView& run);
+// Null if there is none.
+const metrics::Sample* best_evaluation(const RunView& run, const std::string& field);
 // A rank's "host" or "device" in the manifest.
 std::string rank_text(const RunView& run, int rank, const char* field);
 // The unit of a metric of the ranks, as its name ends.

@@ -1,7 +1,9 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "chart.hpp"
 #include "sections.hpp"
@@ -12,23 +14,32 @@ namespace tandem::report {
 namespace {
 
 using Cell = std::function<Html(const RunView&)>;
+using Value = std::function<double(const RunView&)>;
 
-// From the summary, or without one from the last line with the field.
-Cell number(const std::string& field, const std::string& event, const std::string& in_lines,
-            Unit unit = Unit::kNumber) {
-  return [=](const RunView& run) {
-    const double value = number_of(run.record.summary, field);
-    const bool is_known = run.record.summary.is_object() || event.empty();
-    return value_cell(is_known ? value : run.lines.last(event, in_lines), unit);
-  };
+enum class Better { kNeither, kHigher, kLower };
+
+// A line of a table with a column for each run.
+struct Line {
+  std::string name;
+  Cell cell;
+  Value value = nullptr;  // of a number; its runs are compared
+  Unit unit = Unit::kNumber;
+  Better better = Better::kNeither;
+};
+using Lines = std::vector<Line>;
+
+Line number(const std::string& name, const Value& value, Unit unit = Unit::kNumber,
+            Better better = Better::kNeither) {
+  const Cell cell = [=](const RunView& run) { return value_cell(value(run), unit); };
+  return {name, cell, value, unit, better};
 }
 
-Cell duration(const std::string& field) {
-  return [=](const RunView& run) {
-    const double seconds = number_of(run.record.summary, field);
-    if (!(seconds >= 0 && seconds < 1e9)) return Html(kDash);
-    return Html(seconds < 100 ? format_fixed(seconds, 1) + " s" : format_duration(seconds));
-  };
+Value result(const std::string& field, const std::string& event, const std::string& in_lines = "") {
+  return [=](const RunView& run) { return result_of(run, field, event, in_lines); };
+}
+
+Line duration(const std::string& name, const std::string& field) {
+  return number(name, result(field, ""), Unit::kDuration);
 }
 
 Cell version_of(const std::string& part) {
@@ -37,30 +48,8 @@ Cell version_of(const std::string& part) {
   };
 }
 
-Html state_cell(const RunView& run) {
-  const std::string state = run.record.state();
-  const bool is_known = state == "completed" || state == "stopped" || state == "failed" ||
-                        state == "running" || state == "unfinished";
-  Html cell = element("span", {{"class", "state " + (is_known ? state : "")}}, dash_or(state));
-  if (state == "unfinished") {
-    cell += Html(" no summary, and nobody is seen to work in the folder");
-  }
-  return cell;
-}
-
-Html steps_cell(const RunView& run) {
-  const double steps = number_of(run.record.summary, "steps");
-  return value_cell(std::isfinite(steps) ? steps : run.lines.last_step(), Unit::kNumber);
-}
-
 Html best_cell(const RunView& run) {
-  const auto& samples = run.lines.samples("eval", "test_accuracy");
-  const metrics::Sample* best = nullptr;
-  for (const metrics::Sample& sample : samples) {
-    if (std::isfinite(sample.value) && (best == nullptr || sample.value > best->value)) {
-      best = &sample;
-    }
-  }
+  const metrics::Sample* best = best_evaluation(run, "test_accuracy");
   if (best == nullptr) return Html(kDash);
   return value_cell(best->value, Unit::kAccuracy) + Html(" at step ") +
          value_cell(best->step, Unit::kNumber);
@@ -75,103 +64,150 @@ Html weights_cell(const RunView& run) {
   return dash_or(text_of(run.record.summary, "weights_sha256").substr(0, 16));
 }
 
-using Lines = std::vector<std::pair<std::string, Cell>>;
+double best_accuracy(const RunView& run) {
+  const metrics::Sample* best = best_evaluation(run, "test_accuracy");
+  return best == nullptr ? std::nan("") : best->value;
+}
 
 // The most important lines: outcome, results, cost.
 Lines first_lines() {
-  return {{"state", state_cell},
-          {"error", error_cell},
-          {"test accuracy", number("test_accuracy", "eval", "test_accuracy", Unit::kAccuracy)},
-          {"with test-time augmentation",
-           number("test_accuracy_tta", "eval", "test_accuracy_tta", Unit::kAccuracy)},
-          {"best test accuracy", best_cell},
-          {"slowest rank", [](const RunView& run) { return dash_or(describe_slowest_rank(run)); }},
-          {"images per second", number("images_per_second", "step", "images_per_second")},
-          {"time of training", duration("train_seconds")},
-          {"training loss", number("train_loss", "step", "loss")},
-          {"test loss", number("test_loss", "eval", "test_loss")},
-          {"steps", steps_cell},
-          {"epochs", number("epochs", "", "")},
-          {"ranks", [](const RunView& run) { return dash_or(describe_ranks(run)); }},
-          {"model", [](const RunView& run) { return dash_or(run.record.option("model")); }},
-          {"data set", [](const RunView& run) { return dash_or(describe_data(run)); }},
-          {"started", [](const RunView& run) { return Html(format_time(run.record.started())); }}};
+  return {
+      {"state", state_of},
+      {"error", error_cell},
+      number("test accuracy", result("test_accuracy", "eval"), Unit::kAccuracy, Better::kHigher),
+      number("with test-time augmentation", result("test_accuracy_tta", "eval"), Unit::kAccuracy,
+             Better::kHigher),
+      {"best test accuracy", best_cell, best_accuracy, Unit::kAccuracy, Better::kHigher},
+      {"slowest rank", [](const RunView& run) { return dash_or(describe_slowest_rank(run)); }},
+      {"busy host", [](const RunView& run) { return dash_or(describe_busy_host(run)); }},
+      number("images per second", result("images_per_second", "step"), Unit::kNumber,
+             Better::kHigher),
+      duration("time of training", "train_seconds"),
+      number("training loss", result("train_loss", "step", "loss")),
+      number("test loss", result("test_loss", "eval"), Unit::kNumber, Better::kLower),
+      number("steps", steps_of),
+      number("epochs", epochs_of),
+      {"ranks", [](const RunView& run) { return dash_or(describe_ranks(run)); }},
+      {"model", [](const RunView& run) { return dash_or(run.record.option("model")); }},
+      {"data set", [](const RunView& run) { return dash_or(describe_data(run)); }},
+      {"started", [](const RunView& run) { return Html(format_time(run.record.started())); }}};
 }
 
 Lines other_lines() {
-  return {{"time of evaluations", duration("evaluation_seconds")},
-          {"time to the first step", duration("startup_seconds")},
+  return {duration("time of evaluations", "evaluation_seconds"),
+          duration("time to the first step", "startup_seconds"),
           {"weights", weights_cell},
           {"tandem", version_of("tandem")},
           {"libtorch", version_of("libtorch")},
           {"folder", [](const RunView& run) { return Html(shortened(run.record.path)); }}};
 }
 
+// "+0.1600", "−1,200 (−24 %)" from the first to the second of two runs; of more the extent.
+std::string describe_difference(const std::vector<double>& values, const Line& line) {
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  if (*low == *high) return "same";
+  if (values.size() > 2) return format_value(*high - *low, line.unit);
+  const double difference = values[1] - values[0];
+  const std::string sign = difference > 0 ? "+" : "−";
+  const std::string text = sign + format_value(std::abs(difference), line.unit);
+  if (line.unit == Unit::kAccuracy || values[0] == 0) return text;
+  return text + " (" + sign + format_fixed(100 * std::abs(difference / values[0]), 0) + " %)";
+}
+
+// Marks the best cells of a row and adds the difference, if all runs have the value.
+void compare(const Runs& runs, const Line& line, std::vector<Html>& row) {
+  std::vector<double> values;
+  for (const RunView& run : runs) {
+    const double value = line.value ? line.value(run) : std::nan("");
+    if (std::isfinite(value)) values.push_back(value);
+  }
+  if (values.size() < runs.size()) {
+    row.push_back(Html());
+    return;
+  }
+  const auto [low, high] = std::minmax_element(values.begin(), values.end());
+  const double best = line.better == Better::kHigher ? *high : *low;
+  const bool has_best = line.better != Better::kNeither && *low != *high;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (!has_best || values[i] != best) continue;
+    row[i + 1] = element("strong", {{"class", "best"}}, row[i + 1] + Html(" ★ best"));
+  }
+  row.push_back(Html(describe_difference(values, line)));
+}
+
 // Without the lines in which no run has anything to say.
 Html table_of(const Runs& runs, const Lines& lines) {
   std::vector<std::vector<Html>> rows{names_of(runs, "run")};
-  for (const auto& [name, cell] : lines) {
-    std::vector<Html> row{Html(name)};
+  if (runs.size() > 1) rows.front().push_back(Html(runs.size() == 2 ? "difference" : "extent"));
+  for (const Line& line : lines) {
+    std::vector<Html> row{Html(line.name)};
     bool says_something = false;
     for (const RunView& run : runs) {
-      row.push_back(cell(run));
+      row.push_back(line.cell(run));
       says_something = says_something || row.back().markup() != kDash;
     }
-    if (says_something) rows.push_back(row);
+    if (!says_something) continue;
+    if (runs.size() > 1) compare(runs, line, row);
+    rows.push_back(row);
   }
   return table(rows);
 }
 
-// The compared values by name: options, and versions and hardware that make runs differ.
-std::vector<std::pair<std::string, std::string>> compared(const RunView& run) {
-  std::vector<std::pair<std::string, std::string>> values;
-  for (const auto& [name, value] : run.record.config) {
-    if (values.size() < kMaxOptions) values.emplace_back("--" + name, value);
-  }
-  values.emplace_back("data set", describe_data(run));
-  values.emplace_back("ranks", describe_ranks(run));
-  for (const char* part : {"tandem", "source", "libtorch", "mpi"}) {
-    const Json& versions = member(run.record.manifest, "versions");
-    values.emplace_back(std::string("version of ") + part, text_of(versions, part));
-  }
-  return values;
-}
-
 }  // namespace
 
-Html summary_section(const Runs& runs) {
-  return section("Summary", table_of(runs, first_lines()) +
-                                element("details", element("summary", Html("Times, versions, "
-                                                                           "folder")) +
-                                                       table_of(runs, other_lines())));
+double result_of(const RunView& run, const std::string& field, const std::string& event,
+                 const std::string& in_lines) {
+  if (run.record.summary.is_object()) return number_of(run.record.summary, field);
+  return run.lines.last(event, in_lines.empty() ? field : in_lines);
 }
 
-Html differences_section(const Runs& runs) {
-  if (runs.size() < 2) return {};
-  std::vector<std::map<std::string, std::string>> values;
-  std::vector<std::string> names;  // in the order of the first run that has them
-  for (const RunView& run : runs) {
-    const auto of_run = compared(run);
-    values.emplace_back(of_run.begin(), of_run.end());
-    for (const auto& [name, value] : of_run) {
-      if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+double steps_of(const RunView& run) {
+  const double steps = number_of(run.record.summary, "steps");
+  return std::isfinite(steps) ? steps : run.lines.last_step();
+}
+
+double epochs_of(const RunView& run) {
+  const double epochs = number_of(run.record.summary, "epochs");
+  const auto steps = run.lines.events.find("step");
+  return std::isfinite(epochs) || steps == run.lines.events.end() ? epochs
+                                                                  : steps->second.last_epoch;
+}
+
+const metrics::Sample* best_evaluation(const RunView& run, const std::string& field) {
+  const metrics::Sample* best = nullptr;
+  for (const metrics::Sample& sample : run.lines.samples("eval", field)) {
+    if (std::isfinite(sample.value) && (best == nullptr || sample.value > best->value)) {
+      best = &sample;
     }
   }
-  std::vector<std::vector<Html>> rows{names_of(runs, "what differs")};
-  for (const std::string& name : names) {
-    std::vector<Html> row{Html(shortened(name, 100))};
-    bool differs = false;
-    for (auto& of_run : values) {
-      row.push_back(dash_or(of_run[name]));
-      differs = differs || of_run[name] != values.front()[name];
-    }
-    if (differs) rows.push_back(row);
+  return best;
+}
+
+Html state_of(const RunView& run) {
+  const std::string state = run.record.state();
+  const bool is_known = state == "completed" || state == "stopped" || state == "failed" ||
+                        state == "running" || state == "unfinished";
+  Html cell = element("span", {{"class", "state " + (is_known ? state : "")}}, dash_or(state));
+  if (state == "unfinished") {
+    cell += Html(" no summary, and nobody is seen to work in the folder");
   }
-  if (rows.size() == 1) {
-    return section("Differences", element("p", Html("The runs have the same options, data set, "
-                                                    "ranks and versions.")));
+  return cell;
+}
+
+Html summary_section(const Runs& runs) {
+  const Html first = table_of(runs, first_lines());
+  const Html others = table_of(runs, other_lines());
+  if (runs.size() > 1) {
+    return section(
+        "Summary",
+        warn_of_unlike(runs) + first +
+            element("details", element("summary", Html("Times, versions, folder")) + others));
   }
-  return section("Differences", table(rows));
+  return element(
+      "section", {{"class", "headline"}},
+      element("h2", Html("Summary")) + headline_section(runs.front()) +
+          element("details",
+                  element("summary", Html("All results, times and versions")) + first + others));
 }
 
 }  // namespace tandem::report

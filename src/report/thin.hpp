@@ -1,4 +1,5 @@
-// Reduces a curve to the points that its drawing can show, without losing peaks.
+// Makes curves of samples, smooths them, and reduces them to the points that a drawing can show,
+// without losing peaks.
 #pragma once
 
 #include <cstddef>
@@ -14,11 +15,17 @@ struct Point {
 };
 using Points = std::vector<Point>;
 
-enum class Axis { kStep, kEpoch };
+enum class Axis { kStep, kEpoch, kTime };  // Unix seconds
 
-// A field of an event over steps or epochs, in order. Samples without a position are skipped.
-Points points_of(const metrics::MetricLines& lines, const std::string& event,
-                 const std::string& field, Axis axis);
+// Samples in order. Those without a position are skipped.
+Points points_of(const std::vector<metrics::Sample>& samples, Axis axis);
+
+// Without the samples that cover less than half of the usual number of steps: a rate over a few
+// steps before a stop says little.
+std::vector<metrics::Sample> of_whole_windows(const std::vector<metrics::Sample>& samples);
+
+// The mean of the `window` points around each, of fewer at the ends. Gaps stay.
+Points smooth(const Points& points, std::size_t window);
 
 // The columns of a drawing, equal parts of [low, high].
 struct Columns {

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The page of `tandem report` in a browser, which is not ours: at 400 and 1,600 pixels, on light and on dark, without a network
+"""The page of `tandem report` in a browser, which is not ours: at 400, 1,280 and 1,920 pixels, on light and on dark, without a network
 and without its console saying anything."""
 
 import json
@@ -18,17 +18,18 @@ FRAME = """<!DOCTYPE html><meta charset="utf-8"><title>frame</title><style>body 
 <script>
 addEventListener("load", () => {
   const page = document.querySelector("iframe").contentDocument, root = page.documentElement;
+  page.querySelectorAll("details").forEach((each) => { each.open = true; });
   const size = (each) => [each.getBoundingClientRect().width, each.getBoundingClientRect().height];
   const all = (selector) => [...page.querySelectorAll(selector)];
   const overlap = (labels) => labels.some((one, i) => labels.some((other, j) => {
     const a = one.getBoundingClientRect(), b = other.getBoundingClientRect();
     return i < j && a.left < b.right && b.left < a.right && a.top < b.bottom && b.top < a.bottom; }));
   document.getElementById("found").textContent = JSON.stringify({
-    width: root.scrollWidth, charts: all(".plot svg").map(size), images: all("img").map((each) => each.naturalWidth),
+    width: root.scrollWidth, charts: all(".plot svg").filter((each) => each.checkVisibility()).map(size), images: all("img").map((each) => each.naturalWidth),
     small: all("p, td, th, li, span").filter((each) => parseFloat(page.defaultView.getComputedStyle(each).fontSize) < 11).length,
     wide: all(".scroll").filter((each) => each.getBoundingClientRect().right > root.clientWidth).map((each) => each.innerText),
     heads: all(".ranks tr:first-child").map((each) => size(each)[1]),
-    crowded: all(".x, .y").filter((axis) => overlap([...axis.children])).length,
+    crowded: all(".x, .y, .ends").filter((axis) => overlap([...axis.children])).length,
     ground: page.defaultView.getComputedStyle(page.body).backgroundColor,
     ink: page.defaultView.getComputedStyle(page.body).color});
 });
@@ -60,11 +61,11 @@ class Browser(TandemTest):
 
     def found_at(self, width, *options):
         (self.folder / "frame.html").write_text(FRAME.replace("WIDTH", str(width)))
-        shown = self.browse("--window-size=1700,1600", *options, "--dump-dom", f"file://{self.folder}/frame.html")
+        shown = self.browse("--window-size=2000,1600", *options, "--dump-dom", f"file://{self.folder}/frame.html")
         return json.loads(re.search(r'<pre id="found">(.*?)</pre>', shown)[1])
 
     def test_it_fits_a_narrow_and_a_wide_window(self):
-        for width in (400, 1600):
+        for width in (400, 1280, 1920):
             with self.subTest(width=width):
                 found = self.found_at(width)
                 self.assertLessEqual(found["width"], width, "the page scrolls sideways")
@@ -82,7 +83,7 @@ class Browser(TandemTest):
         self.assertEqual(len(self.found_at(1600)["charts"]), 4 + 4 + 3)
 
     def test_tables_scroll_in_their_own_boxes(self):
-        for width in (400, 1600):
+        for width in (400, 1920):
             found = self.found_at(width)
             self.assertEqual(found["wide"], [], "a table reaches out of its box")
             self.assertLess(max(found["heads"]), 60, "the head of a table of ranks is higher than two lines")

@@ -84,8 +84,8 @@ class Report(TandemTest):
         self.run_folder("slow").write_steps(100).write_summary(test_accuracy=0.5).write_config(model="mlp", lr="0.01", seed=1)
         self.run_folder("fast", 2).write_steps(100).write_summary(test_accuracy=0.9).write_config(model="mlp", lr="0.1", seed=1)
         page = self.page("slow", "fast")
-        self.assertEqual(page.rows("Summary")[0], ["run", "slow", "fast"])
-        self.assertIn(["test accuracy", "0.5000", "0.9000"], page.rows("Summary"))
+        self.assertEqual(page.rows("Summary")[0], ["run", "slow", "fast", "difference"])
+        self.assertIn(["test accuracy", "0.5000", "0.9000 ★ best", "+0.4000"], page.rows("Summary"))
         self.assertEqual(page.rows("Differences"), [["what differs", "slow", "fast"], ["--lr", "0.01", "0.1"],
                                                     ["ranks", "1 rank on n1", "2 ranks on n1"]])
         self.assertIn("over epochs 0.1 to 1", page.charts()["Accuracy: test"])
@@ -192,9 +192,12 @@ class Report(TandemTest):
         classes = ["cat", "dog", "owl"]
         self.run_folder("a").write_summary().write_evaluation(classes, shape=(3, 2, 4), worst=2)
         page = self.page("a")
-        head, *rows = page.rows("Answers")
-        self.assertEqual(head[1:], [*classes, "right"])
-        self.assertEqual(rows[1], ["dog", "0", "10", "1", "90.9 %"])
+        mistakes, by_class, whole = page.tables("Answers")
+        self.assertEqual(mistakes[:2], [["is → called", "images", "of its class"], ["cat → dog", "1", "10.0 %"]])
+        self.assertEqual(by_class, [["class", "right", "images"], ["cat", "90.0 %", "10"], ["dog", "90.9 %", "11"],
+                                    ["owl", "91.7 %", "12"]])
+        self.assertEqual(whole[0][1:], [*classes, "right"])
+        self.assertEqual(whole[2], ["dog", "0", "10", "1", "90.9 %"])
         images = page.all("img")
         self.assertEqual([image.get("alt") for image in images], ["cat, called owl"] * 2)
         image = Image.open(io.BytesIO(base64.b64decode(images[0].get("src").split(",")[1])))
@@ -204,8 +207,8 @@ class Report(TandemTest):
     def test_answers_of_many_classes(self):
         self.run_folder("a").write_summary().write_evaluation([f"class {i}" for i in range(100)])
         page = self.page("a")
-        self.assertEqual(page.rows("Answers")[0], ["is", "called", "images", "of its class"])
-        self.assertIn(["class 3", "class 4", "1", "7.7 %"], page.rows("Answers"))
+        self.assertIn(["class 3 → class 4", "1", "7.7 %"], page.rows("Answers"))
+        self.assertIn("60 rarer ones are not shown", page.words())
 
     def test_mistakes_are_named(self):
         self.run_folder("a").write_summary()

@@ -8,7 +8,7 @@ import subprocess
 import xml.etree.ElementTree
 
 XHTML = "{http://www.w3.org/1999/xhtml}"
-EMPTY = {"meta", "img", "br"}  # elements of HTML that have no end tag
+EMPTY = {"meta", "img", "br", "input"}  # elements of HTML that have no end tag
 
 
 class Tags(html.parser.HTMLParser):
@@ -60,19 +60,27 @@ class Page:
         """{heading: section}; of several runs the last one's."""
         return {"".join(section.find(XHTML + "h2").itertext()): section for section in self.all("section")}
 
+    def tables(self, heading):
+        """The rows of each table below a heading, as texts."""
+        return [[["".join(cell.itertext()) for cell in row] for row in table.iter(XHTML + "tr")]
+                for table in self.sections()[heading].iter(XHTML + "table")]
+
     def rows(self, heading):
-        """The rows of the first table below a heading, as texts."""
-        table = next(self.sections()[heading].iter(XHTML + "table"))
-        return [["".join(cell.itertext()) for cell in row] for row in table.iter(XHTML + "tr")]
+        """Of the first table."""
+        return self.tables(heading)[0]
 
     def column(self, heading, name):
         head, *rows = self.rows(heading)
         return [row[head.index(name)] for row in rows]
 
     def charts(self):
-        """{title: what it says of itself to who cannot see it}"""
-        labels = [svg.get("aria-label") for svg in self.all("svg") if svg.get("class") != "bar"]
-        return dict(label.rsplit(": ", 1) for label in labels)
+        """{title: what it says of itself to who cannot see it}, of those that are seen at first"""
+        found = {}
+        for svg in self.all("svg"):
+            if svg.get("class") != "bar":
+                title, text = svg.get("aria-label").rsplit(": ", 1)
+                found.setdefault(title, text)
+        return found
 
     def outside(self):
         """What the page would load or run: nothing."""

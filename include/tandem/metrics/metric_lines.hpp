@@ -46,8 +46,9 @@ std::vector<Point> keep_extremes(const std::vector<Point>& points, GroupOf group
 
 struct Sample {
   double step;
-  double epoch;  // NaN if its line has none
-  double value;  // NaN for null in the file
+  double epoch;                                            // NaN if its line has none
+  double value;                                            // NaN for null in the file
+  double time = std::numeric_limits<double>::quiet_NaN();  // Unix seconds; NaN if absent
 };
 
 // A field over the steps of a file of any length: sums of all samples, and a bounded number of

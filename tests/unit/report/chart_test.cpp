@@ -68,6 +68,43 @@ TEST(Chart, DrawsALineFromCornerToCorner) {
   EXPECT_TRUE(contains(html, "Loss: from 0 to 10 over steps 0 to 10"));
 }
 
+TEST(Chart, WritesTheLastValueOfEachCurveBesideIt) {
+  Chart chart;
+  chart.has_ends = true;
+  chart.unit = Unit::kAccuracy;
+  chart.curves = {{"one", straight_line(0, 0.812)}, {"other", straight_line(1, 0.811)}};
+  EXPECT_TRUE(contains(draw(chart), "<span class=\"c1\" style=\"bottom:81.10%\">0.8110</span>"));
+  EXPECT_TRUE(contains(draw(chart), "<span class=\"c0\" style=\"bottom:88.60%\">0.8120</span>"))
+      << "moved, so that the texts do not lie on each other: " << draw(chart).markup();
+  chart.curves.front().points.back().y = NAN;
+  EXPECT_TRUE(contains(draw(chart), ">0.7308</span>")) << "the last that is finite";
+}
+
+TEST(Chart, DrawsACurveBehindItsMean) {
+  Chart chart;
+  chart.has_ends = true;
+  chart.curves = {
+      {"raw", straight_line(0, 1)}, {"mean", straight_line(0, 2)}, {"other", straight_line(0, 3)}};
+  chart.curves.front().is_pale = true;
+  const Html html = draw(chart);
+  EXPECT_TRUE(contains(html, "<g class=\"c0 pale\"><title>raw</title>"));
+  EXPECT_TRUE(contains(html, "<g class=\"c0\"><title>mean</title>"));
+  EXPECT_TRUE(contains(html, "<li class=\"c0\">mean</li><li class=\"c1\">other</li>"));
+  EXPECT_FALSE(contains(html, ">raw</li>"));
+  EXPECT_EQ(count_of(html, "style=\"bottom:[0-9.]+%\">[123]<"), 2U + 3U) << "two and three marks";
+}
+
+TEST(Chart, MarksWhatHappened) {
+  Chart chart;
+  chart.curves = {{"one", straight_line(0, 10)}};
+  chart.marks = {{5, "resumed"}, {50, "later"}, {NAN, "nowhere"}};
+  const Html html = draw(chart);
+  EXPECT_TRUE(contains(html, "<path class=\"mark\" d=\"M1000,0v800\">"));
+  EXPECT_TRUE(contains(html, "<span style=\"left:50.00%\">resumed</span>"));
+  EXPECT_FALSE(contains(html, "later"));
+  EXPECT_FALSE(contains(html, "nowhere"));
+}
+
 TEST(Chart, LeavesAGapWhereAValueIsNotFinite) {
   Chart chart;
   chart.curves = {{"one", {{0, 0}, {1, 5}, {2, NAN}, {3, INFINITY}, {4, 10}}, false}};
@@ -131,6 +168,11 @@ TEST(FormatValue, IsShortAndHasItsUnit) {
   EXPECT_EQ(format_value(0.816, Unit::kAccuracy), "0.8160");
   EXPECT_EQ(format_value(1.5e9, Unit::kBytes), "1.5 GB");
   EXPECT_EQ(format_value(0.0215, Unit::kSeconds), "21.5 ms");
+  EXPECT_EQ(format_value(0.0215678, Unit::kSeconds), "21.6 ms");
+  EXPECT_EQ(format_value(7.0554, Unit::kNumber), "7.06");
+  EXPECT_EQ(format_value(0.812345, Unit::kNumber, 6), "0.812345") << "for an axis";
+  EXPECT_EQ(format_value(12.34, Unit::kDuration), "12.3 s");
+  EXPECT_EQ(format_value(100, Unit::kDuration), "1:40");
   EXPECT_EQ(format_value(2, Unit::kSeconds), "2 s");
   EXPECT_EQ(format_value(0, Unit::kSeconds), "0 s");
   EXPECT_EQ(format_value(99.5, Unit::kPercent), "99.5 %");

@@ -123,7 +123,118 @@ TEST(Page, SaysFirstWhatIsAskedFirst) {
   write_file_atomically(run.rank_metrics_path(2), read_file(run.rank_metrics_path(0)));
   EXPECT_EQ(
       count_of(page_of({run.path()}), "none stands out; the last is rank 0, by 0 s a step (0 %)"),
-      1U);
+      2U)
+      << "in the headline and in the table of all results";
+}
+
+// A run of two ranks with one thread each that had `cpu_percent` of a core, and the rest as given.
+std::string headline_of(const TempDir& folder, const std::string& more) {
+  const auto run = metrics::RunFolder::create(folder / "runs", "one");
+  run.write_config("model = mlp\n");
+  const Json rank{{"host", "n1"}, {"device", "cpu"}, {"threads", 1}};
+  run.write_manifest({{"run_id", "one"}, {"ranks", {rank, rank}}});
+  for (int number = 0; number < 2; ++number) {
+    write_file_atomically(
+        run.rank_metrics_path(number),
+        R"({"event":"step","step":1,"step_seconds":0.04,"comm_seconds":0.01,"data_seconds":0,)"
+        R"("compute_seconds":0.02,)" +
+            more + "}\n");
+  }
+  const std::string page = page_of({run.path()});
+  const std::size_t begin = page.find("class=\"tiles\"");
+  return page.substr(begin, page.find("<details>") - begin);
+}
+
+TEST(Page, NamesABusyHostAndACpuLimit) {
+  for (const auto& [more, expected] : {
+           std::pair<const char*, const char*>{
+               R"("cpu_percent":22,"forced_switches_per_second":145)",
+               "the host is busy: ranks had 0.22 of a core each"},
+           {R"("cpu_percent":95,"forced_switches_per_second":145)", ""},  // it lost little
+           {R"("cpu_percent":22,"forced_switches_per_second":1)", ""},    // it waited
+           {R"("cpu_percent":50,"throttled_percent":40)",
+            "a CPU limit of the host held ranks back 40 % of the time: they had 0.50 of a core"},
+       }) {
+    const TempDir folder;
+    const std::string headline = headline_of(folder, more);
+    if (*expected != 0) {
+      EXPECT_EQ(count_of(headline, expected), 1U) << headline;
+    } else {
+      EXPECT_EQ(count_of(headline, "had"), 0U) << headline;
+    }
+  }
+}
+
+TEST(Page, HasItsHeadlineBeforeEverythingElse) {
+  const TempDir folder;
+  const std::string page = page_of({write_run(folder, "x")});
+  std::size_t before = 0;
+  for (const char* part :
+       {"class=\"tiles\"", "<details>", ">Curves<", ">Answers<", ">Ranks<", ">Options<"}) {
+    const std::size_t at = page.find(part);
+    ASSERT_NE(at, std::string::npos) << part;
+    EXPECT_GT(at, before) << part;
+    before = at;
+  }
+}
+
+// 60 steps, of which the run trained 20 and 40 after a pause of an hour; a line every two.
+std::string write_resumed_run(const TempDir& folder) {
+  const auto run = metrics::RunFolder::create(folder / "runs", "one");
+  run.write_config("model = mlp\nlabel-smoothing = 0.1\naugment = flip\n");
+  run.write_manifest(
+      {{"run_id", "one"},
+       {"segments",
+        {{{"started", 1000}, {"first_step", 0}}, {{"started", 5000}, {"first_step", 20}}}}});
+  std::string lines;
+  for (int step = 1; step <= 60; ++step) {
+    lines += Json({{"event", "step"},
+                   {"step", step},
+                   {"epoch", step / 20.0},
+                   {"time", step <= 20 ? 1000 + step : 4980 + step},
+                   {"loss", 2.0},
+                   {"lr", 0.1}})
+                 .dump() +
+             "\n";
+  }
+  write_file_atomically(run.metrics_path(), lines);
+  return run.path();
+}
+
+TEST(Page, DrawsCurvesOverStepsEpochsAndTimeAndMarksAResume) {
+  const TempDir folder;
+  const std::string page = page_of({write_resumed_run(folder)});
+  EXPECT_EQ(count_of(page, "type=\"radio\""), 3U);
+  EXPECT_EQ(count_of(page, "id=\"over-steps\" checked"), 1U);
+  for (const char* drawn :
+       {"Loss: from 2 to 2 over steps 1 to 60", "Loss: from 2 to 2 over epochs 0.05 to 3",
+        "Loss: from 2 to 2 over seconds 1 to 60"}) {
+    EXPECT_EQ(count_of(page, drawn), 1U) << drawn;
+  }
+  EXPECT_EQ(count_of(page, ">resumed</span>"), 3U * 2U) << "in both drawings of each axis";
+  // Between 1 and 60 lies 20 at 32.2 %; the pause takes no room.
+  EXPECT_EQ(count_of(page, "left:32.20%\">resumed"), 3U * 2U);
+  EXPECT_EQ(count_of(page, "includes label smoothing 0.1 and is of augmented images (flip)"), 3U);
+  EXPECT_EQ(count_of(page, "c0 pale"), 3U) << "the loss, not the learning rate";
+}
+
+TEST(Page, SortsMistakesByTheirNumber) {
+  const TempDir folder;
+  const auto run = metrics::RunFolder::create(folder / "runs", "one");
+  run.write_config("model = mlp\n");
+  run.write_evaluation({{"step", 1},
+                        {"classes", {"cat", "dog", "owl"}},
+                        {"confusion", Json::parse("[[6, 3, 1], [7, 3, 0], [0, 0, 10]]")},
+                        {"shape", {1, 1, 1}},
+                        {"worst", Json::array()}});
+  const std::string page = page_of({run.path()});
+  std::size_t before = 0;
+  for (const char* part : {">dog → cat<", ">cat → dog<", ">cat → owl<", "Accuracy of each class",
+                           ">dog<", ">cat<", ">owl<"}) {
+    const std::size_t at = page.find(part, before);
+    ASSERT_NE(at, std::string::npos) << part;
+    before = at;
+  }
 }
 
 TEST(Page, NeedsNothingBesideIt) {
@@ -144,7 +255,7 @@ TEST(Page, OfARunThatHasJustBegunSaysSo) {
   const auto run = metrics::RunFolder::create(folder / "runs", "one");
   run.write_config("model = mlp\n");
   const std::string page = page_of({run.path()});
-  EXPECT_EQ(count_of(page, ">running<"), 1U);
+  EXPECT_EQ(count_of(page, ">running<"), 2U);
   EXPECT_EQ(count_of(page, "while training went on"), 1U);
   EXPECT_EQ(count_of(page, "metrics.jsonl has no numbers yet"), 1U);
 }
@@ -160,6 +271,36 @@ TEST(Page, OfSeveralRunsNamesWhatDiffers) {
   EXPECT_EQ(count_of(page, "<th scope=\"row\">--lr</th><td>–</td><td>0.5</td>"), 1U);
   EXPECT_EQ(count_of(page, "<th scope=\"row\">--model</th>"), 0U) << "it is the same in both";
   EXPECT_GE(count_of(page, one), 1U) << "two runs of one id are told apart by their folders";
+}
+
+TEST(Page, OfSeveralRunsHasDifferencesAndMarksTheBest) {
+  const TempDir folder;
+  std::vector<std::string> runs;
+  const Json summaries[] = {
+      {{"test_accuracy", 0.5}, {"test_loss", 2}, {"images_per_second", 4000}, {"epochs", 6}},
+      {{"test_accuracy", 0.75}, {"test_loss", 1.5}, {"images_per_second", 3000}, {"epochs", 2}},
+      {{"test_accuracy", 0.625}, {"epochs", 6}}};
+  for (const Json& summary : summaries) {
+    const auto run = metrics::RunFolder::create(folder / "runs", std::to_string(runs.size()));
+    run.write_config("model = mlp\n");
+    run.write_summary(summary);
+    runs.push_back(run.path());
+  }
+  const std::string two = page_of({runs[0], runs[1]});
+  const std::string best = "<td><strong class=\"best\">";
+  for (const std::string& row :
+       {"test accuracy</th><td>0.5000</td>" + best + "0.7500 ★ best</strong></td><td>+0.2500<",
+        "test loss</th><td>2</td>" + best + "1.5 ★ best</strong></td><td>−0.5 (−25 %)<",
+        "images per second</th>" + best + "4,000 ★ best</strong></td><td>3,000</td><td>−1,000 (−25",
+        std::string("epochs</th><td>6</td><td>2</td><td>−4 (−67 %)<"),
+        std::string("The runs trained for 2 to 6 epochs")}) {
+    EXPECT_EQ(count_of(two, row), 1U) << row;
+  }
+  const std::string all = page_of(runs);
+  EXPECT_EQ(count_of(all, ">extent<"), 2U);
+  EXPECT_EQ(count_of(all, "0.7500 ★ best</strong></td><td>0.6250</td><td>0.2500<"), 1U);
+  EXPECT_EQ(count_of(all, "★"), 1U) << "one run has no loss and no speed";
+  EXPECT_EQ(count_of(page_of({runs[0], runs[2]}), "class=\"warning\""), 0U) << "both have 6";
 }
 
 TEST(Page, OfManyRunsOfManyClassesStaysSmall) {
@@ -202,7 +343,7 @@ TEST(Page, OfManyRunsOfManyClassesStaysSmall) {
   }
   EXPECT_EQ(count_of(page_of({runs[0]}), "class=\"confusion\""), 1U);
   const std::string page = page_of(runs);
-  EXPECT_EQ(count_of(page, "mixed up most"), kMaxRuns);
+  EXPECT_EQ(count_of(page, "Most frequent mistakes"), kMaxRuns);
   EXPECT_LT(page.size(), 2'000'000U);
 }
 
@@ -213,7 +354,7 @@ TEST(Page, OfTheEndShowsTheSummaryThatIsAboutToBeWritten) {
   write_report_at_end(run.path(), {{"exit_reason", "completed"}, {"test_accuracy", 0.875}},
                       run.report_path());
   const std::string page = read_file(run.report_path());
-  EXPECT_EQ(count_of(page, ">completed<"), 1U);
+  EXPECT_EQ(count_of(page, ">completed<"), 2U);
   EXPECT_GE(count_of(page, "0.8750"), 1U);
   EXPECT_EQ(count_of(page, "while training went on"), 0U);
   EXPECT_FALSE(file_exists(run.summary_path()));

@@ -105,14 +105,44 @@ TEST(PointsOf, AreInOrderAndWithinWhatCanBeDrawn) {
   loss.add({1, NAN, 1e-300}, 1);
   loss.add({2, 0.2, 5}, 1);
   loss.add({1e300, 1, 6}, 1);
-  const Points points = points_of(lines, "step", "loss", Axis::kStep);
+  const Points points = points_of(lines.samples("step", "loss"), Axis::kStep);
   ASSERT_EQ(points.size(), 3U);
   EXPECT_EQ(points[0].x, 1);
   EXPECT_EQ(points[0].y, 0);
   EXPECT_EQ(points[1].y, 5);
   EXPECT_FALSE(std::isfinite(points[2].y));
-  EXPECT_EQ(points_of(lines, "step", "loss", Axis::kEpoch).size(), 3U) << "one line has no epoch";
-  EXPECT_TRUE(points_of(lines, "eval", "loss", Axis::kStep).empty());
+  EXPECT_EQ(points_of(lines.samples("step", "loss"), Axis::kEpoch).size(), 3U)
+      << "one line has no epoch";
+  EXPECT_TRUE(points_of(lines.samples("eval", "loss"), Axis::kStep).empty());
+}
+
+TEST(PointsOf, AreInTheOrderOfTheirAxis) {
+  const std::vector<metrics::Sample> samples{{1, 0.5, 3, 200}, {2, 0.4, 4, 100}, {3, 0.6, 5}};
+  EXPECT_EQ(points_of(samples, Axis::kEpoch).front().y, 4);
+  const Points over_time = points_of(samples, Axis::kTime);
+  ASSERT_EQ(over_time.size(), 2U) << "one line has no time";
+  EXPECT_EQ(over_time[0].x, 100);
+  EXPECT_EQ(over_time[1].y, 3);
+}
+
+TEST(WholeWindows, AreThoseOfTheUsualLength) {
+  std::vector<metrics::Sample> samples;
+  for (const double step : {10, 20, 30, 32, 42, 47, 48}) samples.push_back({step, NAN, step});
+  std::vector<double> steps;
+  for (const metrics::Sample& sample : of_whole_windows(samples)) steps.push_back(sample.step);
+  EXPECT_EQ(steps, (std::vector<double>{10, 20, 30, 42, 47})) << "half of the usual 10 is enough";
+  EXPECT_TRUE(of_whole_windows({}).empty());
+}
+
+TEST(Smooth, IsTheMeanAroundEachPointAndKeepsGaps) {
+  const Points smoothed = smooth({{1, 3}, {2, 6}, {3, 9}, {4, NAN}, {5, 100}}, 3);
+  ASSERT_EQ(smoothed.size(), 5U);
+  EXPECT_EQ(smoothed[0].y, 4.5) << "of two at the end";
+  EXPECT_EQ(smoothed[1].y, 6);
+  EXPECT_EQ(smoothed[2].y, 7.5) << "a gap is no value";
+  EXPECT_TRUE(std::isnan(smoothed[3].y));
+  EXPECT_EQ(smoothed[4].y, 100);
+  EXPECT_EQ(smooth({{1, 3}, {2, 6}}, 1)[0].y, 3) << "a window of one changes nothing";
 }
 
 }  // namespace
