@@ -26,9 +26,9 @@ namespace {
 constexpr std::size_t kLongestRunId = 64;
 constexpr char kRanks[] = "/ranks";
 constexpr char kRankFile[] = "rank-";
-constexpr char kTensorBoard[] = "/tensorboard";
+constexpr char kTensorBoard[] = "/tensorboard";  // of runs of earlier versions
 constexpr char kCheckpoints[] = "/checkpoints";
-constexpr const char* kFolders[] = {"/model", kRanks, kTensorBoard};
+constexpr const char* kFolders[] = {"/model", kRanks};
 
 void make_folder(const std::string& path) {
   if (::mkdir(path.c_str(), 0777) == 0) return;
@@ -68,8 +68,8 @@ bool is_just_begun(const std::string& path) {
   const std::vector<std::string> entries = list_folder(path);
   return std::all_of(entries.begin(), entries.end(), [&](const std::string& entry) {
     const std::string name = entry.substr(path.size());
-    const bool is_ours =
-        name == kCheckpoints || std::count(std::begin(kFolders), std::end(kFolders), name) > 0;
+    const bool is_ours = name == kCheckpoints || name == kTensorBoard ||
+                         std::count(std::begin(kFolders), std::end(kFolders), name) > 0;
     return is_ours && is_folder(entry) && list_folder(entry).empty();
   });
 }
@@ -206,7 +206,10 @@ std::string RunFolder::pth_path(const std::string& dataset_name) const {
   return path_ + "/model/" + name + "_net.pth";
 }
 
-std::string RunFolder::tensorboard_path() const { return path_ + kTensorBoard; }
+std::string RunFolder::tensorboard_path() const {
+  const std::string earlier = path_ + kTensorBoard;
+  return list_folder(earlier).empty() ? path_ : earlier;
+}
 
 std::string RunFolder::rank_metrics_path(int rank) const {
   return path_ + kRanks + rank_file(rank, ".jsonl");

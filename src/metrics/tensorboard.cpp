@@ -31,7 +31,7 @@ bool is_due(double epochs_done, std::uint64_t every) {
 
 std::string rank_tag(std::size_t rank) {
   char tag[48];
-  std::snprintf(tag, sizeof tag, "system/rank-%04zu/", rank);
+  std::snprintf(tag, sizeof tag, "usage/rank-%04zu/", rank);
   return tag;
 }
 

@@ -29,7 +29,7 @@ class Train(TandemTest):
         summary = self.train(2, "a", "--log-every", "1")
         run = self.folder / "runs" / "a"
         files = {str(path.relative_to(run)) for path in run.rglob("*") if path.is_file()}
-        events = {name for name in files if name.startswith("tensorboard/events.out.tfevents.")}
+        events = {name for name in files if name.startswith("events.out.tfevents.")}
         self.assertEqual(len(events), 1, files)
         self.assertEqual(files - events, {"config.ini", "manifest.json", "metrics.jsonl", "ranks/rank-0000.jsonl",
                                           "ranks/rank-0001.jsonl", "summary.json", "model/model.safetensors",

@@ -8,7 +8,7 @@ import unittest
 
 from PIL import Image
 from tandem import DATA, TandemTest, read_lines
-from tensorboard.backend.event_processing import event_accumulator
+from tensorboard.backend.event_processing import event_accumulator, event_multiplexer
 from tensorboard.compat.proto import event_pb2
 from tensorboard.plugins.hparams import plugin_data_pb2
 
@@ -35,12 +35,12 @@ class TensorBoard(TandemTest):
     keeps_ranks = True
 
     def load(self):
-        read = event_accumulator.EventAccumulator(str(self.folder / "runs/a/tensorboard"), size_guidance=EVERYTHING)
+        read = event_accumulator.EventAccumulator(str(self.folder / "runs/a"), size_guidance=EVERYTHING)
         read.Reload()
         return read
 
     def files(self, run_id):
-        return sorted((self.folder / "runs" / run_id / "tensorboard").iterdir())
+        return sorted((self.folder / "runs" / run_id).glob("events.out.tfevents.*"))
 
     def scalars(self, read, tag):
         return {event.step: event.value for event in read.Scalars(tag)}
@@ -72,9 +72,9 @@ class TensorBoard(TandemTest):
         for rank in range(2):
             lines = {line["step"]: line for line in read_lines(self.folder / f"runs/a/ranks/rank-000{rank}.jsonl")}
             for name in ("cpu_percent", "rss_bytes", "threads", "step_seconds", "data_seconds", "comm_seconds"):
-                values = self.scalars(read, f"system/rank-000{rank}/{name}")
+                values = self.scalars(read, f"usage/rank-000{rank}/{name}")
                 self.assertTrue(values)
-                self.assert_scalars(read, f"system/rank-000{rank}/{name}", {step: lines[step][name] for step in values})
+                self.assert_scalars(read, f"usage/rank-000{rank}/{name}", {step: lines[step][name] for step in values})
 
     def test_a_resumed_run_shows_each_step_once(self):
         self.train(1, "a", *TRAIN, "--max-steps", "5", "--checkpoint-every", "2")
@@ -89,6 +89,20 @@ class TensorBoard(TandemTest):
         self.assert_values_of_metrics(read)
         self.assertEqual(sorted(self.scalars(read, "train/loss")), [1, 2, 3, 4, 5, 6])
         self.assertEqual(len(read.Tensors("run/config")), 1)
+
+    def test_a_run_has_its_own_name_also_if_an_earlier_version_began_it(self):
+        """That version wrote its events into a folder of their own, which keeps the whole curve of the run."""
+        self.train(1, "a", *TRAIN, "--max-steps", "4")
+        read = event_multiplexer.EventMultiplexer().AddRunsFromDirectory(str(self.folder / "runs"))
+        read.Reload()
+        self.assertEqual(list(read.Runs()), ["a"])
+        groups = sorted({tag.split("/")[0] for tag in read.Runs()["a"]["scalars"]})
+        self.assertEqual(groups, ["eval", "train", "usage"], "curves come first")
+        earlier = self.folder / "runs/a/tensorboard"
+        earlier.mkdir()
+        self.files("a")[0].rename(earlier / self.files("a")[0].name)
+        self.train(1, "a", *TRAIN, "--resume", "auto")
+        self.assertEqual((len(self.files("a")), len(list(earlier.iterdir()))), (0, 2))
 
     def test_hyper_parameters(self):
         self.train(2, "a", *TRAIN)
@@ -132,7 +146,7 @@ class TensorBoard(TandemTest):
         self.assertIn("train", read.Tensors("run/command_line")[0].tensor_proto.string_val[0].decode())
 
         tags = sorted(read.Tags()["images"])
-        self.assertEqual([tag.split(" ")[0] for tag in tags], [f"input/{i}" for i in range(8)])
+        self.assertEqual([tag.split(" ")[0] for tag in tags], [f"train_images/{i}" for i in range(8)])
         found = read.Images(tags[0])[0]
         image = Image.open(io.BytesIO(found.encoded_image_string))
         self.assertEqual(image.size, (found.width, found.height))

@@ -211,7 +211,7 @@ class Recording:
 
 def is_beside(path):
     """Files that do not make two states different: the lock's text, and events for TensorBoard."""
-    return path.endswith("/run.lock") or "/tensorboard/" in path
+    return path.endswith("/run.lock") or "/events.out.tfevents." in path
 
 
 def build(state, folder, but=None):

@@ -9,7 +9,7 @@ from file_changes import content_of, digest_of, is_whole
 CHECKPOINTS = "runs/a/checkpoints/"
 CHANGING = ("time", "seconds", "images_per_second", "slowest_rank", "slowest_in", "world_size")  # between two runs
 COUNTED = ("step", "epoch", "eval")  # events of metrics.jsonl that do not depend on starts and disks
-APPENDED = ("metrics.jsonl", "ranks/", "tensorboard/", "run.lock")  # not written atomically by rename
+APPENDED = ("metrics.jsonl", "ranks/", "events.out.tfevents.", "run.lock")  # not written atomically by rename
 
 
 def steady(fields):

@@ -119,7 +119,7 @@ TEST(RunFolder, ItsNamesAreDurable) {
   { RunFolder::create(folder / "runs", "one"); }
   EXPECT_GT(calls.first("fsync", folder.path()), calls.first("mkdir", "/runs"));
   EXPECT_GT(calls.last("fsync", "/runs"), calls.first("mkdir", "/runs/one/model"));
-  EXPECT_GT(calls.last("fsync", "/runs/one"), calls.first("mkdir", "/runs/one/tensorboard"));
+  EXPECT_GT(calls.last("fsync", "/runs/one"), calls.first("mkdir", "/runs/one/ranks"));
   const int before = calls.last("fsync", "/runs/one");
   RunFolder::open(folder / "runs", "one");
   EXPECT_GT(calls.last("fsync", "/runs/one"), before) << "whoever made it may have been ended";

@@ -54,7 +54,7 @@ class TensorBoardTest : public ::testing::Test {
     TensorBoardStart made;
     made.parameters = {{"lr", 0.5}, {"nesterov", true}, {"model", std::string("mlp")}};
     made.texts = {{"run/config", "lr = 0.5"}};
-    made.images = {{"input/0 cat", "PNG", 1, 28, 14}};
+    made.images = {{"train_images/0 cat", "PNG", 1, 28, 14}};
     return made;
   }
 
@@ -73,7 +73,7 @@ TEST_F(TensorBoardTest, AFileBeginsWithItsVersion) {
     EXPECT_TRUE(holds(records[1], part)) << part;
   }
   EXPECT_FALSE(holds(records[1], "session_end_info"));
-  EXPECT_TRUE(holds(records[2], "input/0 cat"));
+  EXPECT_TRUE(holds(records[2], "train_images/0 cat"));
 }
 
 TEST_F(TensorBoardTest, AResumedRunHasReadersDropWhatIsDoneAgain) {
@@ -131,9 +131,9 @@ TEST_F(TensorBoardTest, ValuesOfAStepAreOneEvent) {
   EXPECT_TRUE(holds(event, scalar("train/loss", 1.5)));
   EXPECT_TRUE(holds(event, scalar("train/lr", 0.25)));
   EXPECT_FALSE(holds(event, "grad_norm"));
-  EXPECT_TRUE(holds(event, scalar("system/rank-0001/threads", 3)));
+  EXPECT_TRUE(holds(event, scalar("usage/rank-0001/threads", 3)));
   EXPECT_FALSE(holds(event, "rank-0001/gpu_percent")) << "absent there";
-  EXPECT_TRUE(holds(event, scalar("system/rank-0000/step_seconds", 0))) << "never sampled";
+  EXPECT_TRUE(holds(event, scalar("usage/rank-0000/step_seconds", 0))) << "never sampled";
   EXPECT_FALSE(holds(event, "rank-0000/threads"));
   record.gradient_norm = 2;
   sink.on_step(record);
