@@ -205,8 +205,8 @@ OptionTable train_option_table() {
        "epochs between histograms of the weights for TensorBoard; 0: never", "reporting",
        kOfOutput},
       {"system-interval", "S", "1",
-       "seconds between samples of CPU, memory and GPU for ranks/*.jsonl; 0: never", "reporting",
-       kOfOutput},
+       "seconds between samples of CPU, memory, network and GPU for ranks/*.jsonl; 0: never",
+       "reporting", kOfOutput},
       {"log-ranks", "0|all|LIST", "0",
        "ranks such as 0,2,4-7 that get a line of their own at each --log-every; 0: one line for "
        "all ranks",

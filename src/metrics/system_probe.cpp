@@ -35,6 +35,16 @@ double throttled_share(const CgroupCounters& before, const CgroupCounters& now) 
   return periods == 0 ? 0 : static_cast<double>(throttled) / static_cast<double>(periods);
 }
 
+// The share of the time of all CPUs. Ticks of CPUs that went offline make counters decrease.
+double busy_share(const HostCounters& before, const HostCounters& now) {
+  if (!before.busy_ticks || !now.busy_ticks || *now.busy_ticks < *before.busy_ticks ||
+      *now.all_ticks <= *before.all_ticks) {
+    return SystemUsage::kAbsent;
+  }
+  const auto busy = static_cast<double>(*now.busy_ticks - *before.busy_ticks);
+  return std::min(1.0, busy / static_cast<double>(*now.all_ticks - *before.all_ticks));
+}
+
 double seconds_of(const timeval& time) {
   return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
 }
@@ -49,6 +59,7 @@ SystemReading SystemProbe::read() const {
   reading.when = std::chrono::steady_clock::now();
   reading.process = read_process();
   reading.cgroup = cgroup_.read();
+  reading.host = read_host();
   if (gpu_) reading.gpu = gpu_->read();
   return reading;
 }
@@ -69,6 +80,12 @@ SystemUsage usage_between(const SystemReading& before, const SystemReading& now)
   values[kCgroupBytes] = gauge(now.cgroup.memory_bytes);
   values[kCgroupLimitBytes] = gauge(now.cgroup.memory_limit_bytes);
   values[kThrottledPercent] = kPercent * throttled_share(before.cgroup, now.cgroup);
+  values[kHostCpuPercent] = kPercent * busy_share(before.host, now.host);
+  values[kHostCpus] = gauge(now.host.cpus);
+  values[kHostMemoryBytes] = gauge(now.host.memory_bytes);
+  values[kHostMemoryTotalBytes] = gauge(now.host.memory_total_bytes);
+  values[kHostReceivedBytes] = rate(before.host.received_bytes, now.host.received_bytes, seconds);
+  values[kHostSentBytes] = rate(before.host.sent_bytes, now.host.sent_bytes, seconds);
   values[kGpuPercent] = gauge(now.gpu.busy_percent);
   values[kGpuMemoryBytes] = gauge(now.gpu.memory_bytes);
   values[kGpuWatts] = gauge(now.gpu.watts);

@@ -1,5 +1,5 @@
-// Reads the counters of this process and its GPU, and makes SystemUsage of two readings. One thread
-// at a time.
+// Reads the counters of this process, its host and its GPU, and makes SystemUsage of two readings.
+// One thread at a time.
 #pragma once
 
 #include <array>
@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 
+#include "host_counters.hpp"
 #include "nvml.hpp"
 #include "tandem/core/cgroup.hpp"
 #include "tandem/metrics/system_usage.hpp"
@@ -32,6 +33,7 @@ struct SystemReading {
   std::chrono::steady_clock::time_point when;
   ProcessCounters process;
   CgroupCounters cgroup;
+  HostCounters host;
   GpuReading gpu;
 };
 

@@ -63,7 +63,8 @@ class Train(TandemTest):
             lines = read_lines(self.folder / f"runs/a/ranks/rank-000{rank}.jsonl")
             self.assertEqual([line["step"] for line in lines], [1, 2, 3])
             for line in lines:
-                self.assertLessEqual({"cpu_percent", "rss_bytes", "threads", "step_seconds", "data_seconds", "comm_seconds"},
+                self.assertLessEqual({"cpu_percent", "rss_bytes", "threads", "step_seconds", "data_seconds", "comm_seconds",
+                                      "host_cpus", "host_memory_bytes", "host_memory_total_bytes"},
                                      set(line))
                 self.assertGreater(line["rss_bytes"], 1e7)
                 self.assertGreater(line["threads"], 1)

@@ -71,7 +71,7 @@ class TensorBoard(TandemTest):
         read = self.load()
         for rank in range(2):
             lines = {line["step"]: line for line in read_lines(self.folder / f"runs/a/ranks/rank-000{rank}.jsonl")}
-            for name in ("cpu_percent", "rss_bytes", "threads", "step_seconds", "data_seconds", "comm_seconds"):
+            for name in ("cpu_percent", "rss_bytes", "threads", "host_memory_bytes", "step_seconds", "data_seconds", "comm_seconds"):
                 values = self.scalars(read, f"usage/rank-000{rank}/{name}")
                 self.assertTrue(values)
                 self.assert_scalars(read, f"usage/rank-000{rank}/{name}", {step: lines[step][name] for step in values})

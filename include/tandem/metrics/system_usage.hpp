@@ -21,8 +21,14 @@ enum SystemValue : std::size_t {
   kCgroupBytes,       // memory of the control group with the least limit, or of its own
   kCgroupLimitBytes,  // that limit; absent: none
   kThrottledPercent,  // of the periods of the control groups' least CPU limit it held them back
-  kGpuPercent,        // of the time the GPU was busy
-  kGpuMemoryBytes,    // in use on the GPU, by all processes
+  kHostCpuPercent,    // 100: all CPUs of the host, by all processes
+  kHostCpus,
+  kHostMemoryBytes,       // in use, by all processes; what the kernel can give back is not
+  kHostMemoryTotalBytes,  // in use or not
+  kHostReceivedBytes,     // a second, by all network interfaces but the loopback
+  kHostSentBytes,
+  kGpuPercent,      // of the time the GPU was busy
+  kGpuMemoryBytes,  // in use on the GPU, by all processes
   kGpuWatts,
   kGpuCelsius,
   kSystemValues,
@@ -53,6 +59,12 @@ constexpr std::array<SystemValueSpec, kSystemValues> kSystemValueSpecs = {{
     {"cgroup_memory_bytes", true, Over::kHighest},
     {"cgroup_memory_limit_bytes", true, Over::kLast},
     {"throttled_percent", false, Over::kTime},
+    {"host_cpu_percent", false, Over::kTime},
+    {"host_cpus", true, Over::kLast},
+    {"host_memory_bytes", true, Over::kHighest},
+    {"host_memory_total_bytes", true, Over::kLast},
+    {"host_network_received_bytes_per_second", false, Over::kTime},
+    {"host_network_sent_bytes_per_second", false, Over::kTime},
     {"gpu_percent", false, Over::kMean},
     {"gpu_memory_bytes", true, Over::kHighest},
     {"gpu_watts", false, Over::kMean},

@@ -43,11 +43,38 @@ TEST(SystemUsage, RatesAreOverTheTimeBetween) {
   EXPECT_FALSE(SystemUsage::is_present(usage_between(before, now).values[kThrottledPercent]));
 }
 
+TEST(SystemUsage, OfTheHostIsOverAllOfItsCpus) {
+  SystemReading before;
+  before.host.busy_ticks = 1000;
+  before.host.all_ticks = 5000;
+  before.host.received_bytes = 100;
+  before.host.sent_bytes = 100;
+  SystemReading now = before;
+  now.when = before.when + std::chrono::seconds(2);
+  now.host.busy_ticks = 1300;
+  now.host.all_ticks = 5400;
+  now.host.cpus = 2;
+  now.host.memory_bytes = 400;
+  now.host.memory_total_bytes = 1000;
+  now.host.received_bytes = 300;
+  now.host.sent_bytes = 99;
+  const auto values = usage_between(before, now).values;
+  EXPECT_DOUBLE_EQ(values[kHostCpuPercent], 75) << "100 is all CPUs";
+  EXPECT_EQ(values[kHostCpus], 2);
+  EXPECT_EQ(values[kHostMemoryBytes], 400);
+  EXPECT_EQ(values[kHostMemoryTotalBytes], 1000);
+  EXPECT_DOUBLE_EQ(values[kHostReceivedBytes], 100);
+  EXPECT_FALSE(SystemUsage::is_present(values[kHostSentBytes])) << "an interface is gone";
+  now.host.all_ticks = before.host.all_ticks;
+  EXPECT_FALSE(SystemUsage::is_present(usage_between(before, now).values[kHostCpuPercent]));
+}
+
 TEST(SystemSampler, AShortRunHasASampleToo) {
   SystemSampler sampler(1e9, "", nullptr);
   const SystemUsage first = sampler.take();
   EXPECT_EQ(first.samples, 1);
   EXPECT_GT(first.values[kRssBytes], 0);
+  EXPECT_GT(first.values[kHostMemoryBytes], 0);
   EXPECT_TRUE(SystemUsage::is_present(first.values[kCpuPercent]));
   EXPECT_FALSE(SystemUsage::is_present(first.values[kGpuPercent]));
   EXPECT_EQ(sampler.take().samples, 1) << "the next one is not due for years";

@@ -1,0 +1,89 @@
+#include "host_counters.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <string_view>
+#include <vector>
+
+#include "tandem/core/kernel_file.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::metrics {
+namespace {
+
+std::vector<std::uint64_t> numbers_of(std::string_view line) {
+  std::vector<std::uint64_t> numbers;
+  for (const std::string& word : split(line, ' ')) {
+    std::uint64_t number = 0;
+    const char* end = word.data() + word.size();
+    if (word.empty()) continue;
+    if (const auto [stopped, error] = std::from_chars(word.data(), end, number);
+        error != std::errc() || stopped != end) {
+      break;
+    }
+    numbers.push_back(number);
+  }
+  return numbers;
+}
+
+// proc(5): "cpu" and the ticks of all CPUs as user, nice, system, idle, iowait, irq, softirq,
+// steal; what follows is part of user. Then a line for each CPU.
+void read_cpus(const std::string& stat, HostCounters& counters) {
+  constexpr std::string_view kName = "cpu";
+  constexpr std::size_t kIdle = 3;
+  constexpr std::size_t kIowait = 4;
+  constexpr std::size_t kColumns = 8;
+  std::uint64_t cpus = 0;
+  for (const std::string& line : split(stat, '\n')) {
+    if (line.rfind(kName, 0) != 0) break;
+    if (line.size() > kName.size() && line[kName.size()] != ' ') {
+      ++cpus;
+      continue;
+    }
+    const std::vector<std::uint64_t> ticks = numbers_of(std::string_view(line).substr(3));
+    if (ticks.size() <= kIowait) return;
+    std::uint64_t all = 0;
+    for (std::size_t i = 0; i < std::min(ticks.size(), kColumns); ++i) all += ticks[i];
+    counters.all_ticks = all;
+    counters.busy_ticks = all - ticks[kIdle] - ticks[kIowait];
+  }
+  if (cpus > 0) counters.cpus = cpus;
+}
+
+// Lines "name: received bytes, seven other numbers, sent bytes, …", after two of headings.
+void read_network(const std::string& dev, HostCounters& counters) {
+  constexpr std::size_t kSent = 8;
+  std::uint64_t received = 0;
+  std::uint64_t sent = 0;
+  bool is_found = false;
+  for (const std::string& line : split(dev, '\n')) {
+    const std::size_t colon = line.find(':');
+    if (colon == std::string::npos || trim(line.substr(0, colon)) == "lo") continue;
+    const std::vector<std::uint64_t> numbers = numbers_of(std::string_view(line).substr(colon + 1));
+    if (numbers.size() <= kSent) continue;
+    received += numbers.front();
+    sent += numbers[kSent];
+    is_found = true;
+  }
+  if (!is_found) return;
+  counters.received_bytes = received;
+  counters.sent_bytes = sent;
+}
+
+}  // namespace
+
+HostCounters read_host(const std::string& proc) {
+  HostCounters counters;
+  if (const auto stat = read_kernel_file(proc + "/stat")) read_cpus(*stat, counters);
+  if (const auto meminfo = read_kernel_file(proc + "/meminfo")) {
+    counters.memory_total_bytes = field_of(*meminfo, "MemTotal");
+    const auto available = field_of(*meminfo, "MemAvailable");
+    if (counters.memory_total_bytes && available && *available <= *counters.memory_total_bytes) {
+      counters.memory_bytes = *counters.memory_total_bytes - *available;
+    }
+  }
+  if (const auto dev = read_kernel_file(proc + "/net/dev")) read_network(*dev, counters);
+  return counters;
+}
+
+}  // namespace tandem::metrics
