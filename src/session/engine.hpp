@@ -88,8 +88,8 @@ struct Engine {
   int (*bench_loader)(Job&, const LoaderRequest&);
 };
 
-// Opens the library, once, which stays open. Throws UnavailableError where it or libtorch cannot be
-// loaded.
+// Opens the library, once, which stays open. Throws UnavailableError if it or libtorch cannot be
+// loaded, or if it was built from another source than this program.
 const Engine& open_engine();
 // Collective. Also requires that all ranks have loaded the same libtorch.
 const Engine& open_engine(Job& job);
@@ -99,5 +99,6 @@ std::vector<std::string> libraries_opened();
 
 }  // namespace tandem::app
 
-// What the library exports.
+// What the library exports. The version is that of its source: "0.1.0 1234567890ab".
 extern "C" const tandem::app::Engine* tandem_engine();
+extern "C" const char* tandem_engine_version();

@@ -6,11 +6,14 @@
 
 #include "engine.hpp"
 #include "tandem/comm/gpu_libraries.hpp"
+#include "tandem/core/version.hpp"
 
 namespace tandem::app {
 namespace {
 
 constexpr const char* kEngine = "libtandem_engine.so";
+constexpr const char* kFix =
+    "; install bin/tandem and lib/tandem from the same build (make -f Makefile.hpc install)";
 
 // The dynamic loader counts, so a second call finds the library that is open.
 void* open_engine_library() {
@@ -27,12 +30,29 @@ std::string path_of(void* library) {
   return ::dlinfo(library, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : "";
 }
 
+void* find_symbol(void* library, const char* name) {
+  if (void* const found = ::dlsym(library, name)) return found;
+  throw UnavailableError(path_of(library) + ": is not the engine of this program: it has no " +
+                         name + kFix);
+}
+
+// The program and the engine call each other through C++ types of the same source.
+void require_same_version(void* library) {
+  void* const found = find_symbol(library, "tandem_engine_version");
+  const std::string engine = reinterpret_cast<decltype(&tandem_engine_version)>(found)();
+  const std::string program = build_version();
+  if (engine == program) return;
+  throw UnavailableError(path_of(library) + ": the engine is tandem " + engine +
+                         ", this program is tandem " + program + kFix);
+}
+
 }  // namespace
 
 // It is never closed: libtorch has threads and registrations that outlive any use.
 const Engine& open_engine() {
-  void* const entry = ::dlsym(open_engine_library(), "tandem_engine");
-  if (entry == nullptr) throw UnavailableError(std::string(kEngine) + " is not tandem's engine");
+  void* const library = open_engine_library();
+  require_same_version(library);
+  void* const entry = find_symbol(library, "tandem_engine");
   return *reinterpret_cast<decltype(&tandem_engine)>(entry)();
 }
 

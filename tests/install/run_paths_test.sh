@@ -39,6 +39,22 @@ check "$work/installed/bin/tandem"
 [[ $(run_paths_of "$work/installed/bin/tandem")$(run_paths_of "$work/installed/lib/tandem/libtandem_engine.so") != *'$ORIGIN'* ]] ||
   fail "what is installed looks beside itself"
 
+# An engine of another build, and a library that is no engine, by fakes that stand where the installed engine does.
+refuses_engine() {
+  local message=$1 code=0
+  touch "$work/model.safetensors"
+  "$work/installed/bin/tandem" inspect "$work/model.safetensors" 2> "$work/refused" || code=$?
+  [ $code = 69 ] || fail "a foreign engine gives exit code $code, 69 was expected: $(cat "$work/refused")"
+  grep -qF "$work/installed/lib/tandem/libtandem_engine.so: $message" "$work/refused" || fail "not '$message' but $(cat "$work/refused")"
+  grep -qF "make -f Makefile.hpc install" "$work/refused" || fail "no fix in $(cat "$work/refused")"
+}
+fake_engine() { gcc -shared -o "$work/installed/lib/tandem/libtandem_engine.so" -x c - <<< "$1"; }
+fake_engine 'const char* tandem_engine_version(void) { return "0.1.0 000000000000"; }'
+refuses_engine "the engine is tandem 0.1.0 000000000000, this program is tandem 0.1.0"
+fake_engine 'int other;'
+refuses_engine "is not the engine of this program"
+rm "$work/installed/lib/tandem/libtandem_engine.so"
+
 if [ "$built_for" != "without CUDA" ]; then
   mkdir "$work/broken"
   : > "$work/broken/libnccl.so.2"

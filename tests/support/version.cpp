@@ -15,6 +15,9 @@ std::string source_date() { return "2026-03-14"; }
 
 std::string source_version() { return "test"; }
 
+// Of the engine that it opens.
+std::string build_version() { return TANDEM_BUILD_VERSION; }
+
 std::string build_summary() { return "test"; }
 
 }  // namespace tandem
