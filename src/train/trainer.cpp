@@ -75,6 +75,8 @@ void Trainer::freeze_early_parameters() {
 bool Trainer::stops_here(bool evaluated) {
   if (context_.checkpoints == nullptr) return false;
   const Boundary decision = context_.checkpoints->decide(state_.step, evaluated);
+  const bool complete = state_.step >= settings_.plan.steps && !state_.evaluation_due;
+  result_.stopped = decision == Boundary::kSaveAndStop && !complete;
   if (decision != Boundary::kGoOn) {
     enter(comm::Phase::kCheckpoint);
     const auto begin = Clock::now();
@@ -83,12 +85,13 @@ bool Trainer::stops_here(bool evaluated) {
     result_.train_seconds += waited;
     state_.epoch_seconds += waited;
     log_seconds_ += waited;
+    // Without this record the steps since the last one would be in no record.
+    const bool has_unlogged = settings_.log_every > 0 && log_images_ > 0;
+    if (result_.stopped && has_unlogged) log_step(state_.step - 1, last_);
     const TrainingState state = gather_state();
     if (state.epoch_totals.images > 0) result_.train_loss = state.epoch_totals.mean_loss();
     context_.checkpoints->save(state);
   }
-  const bool complete = state_.step >= settings_.plan.steps && !state_.evaluation_due;
-  result_.stopped = decision == Boundary::kSaveAndStop && !complete;
   return result_.stopped;
 }
 

@@ -50,8 +50,10 @@ class TrainerOrder : public ::testing::Test {
     LoadedBatches batches(view, transform, {},
                           std::make_unique<data::TrainingSampler>(shown_ ? *shown_ : plan_, 0, 1));
     metrics::Sinks sinks;
+    sinks.push_back(std::make_unique<StepSink>(logged_));
     TrainerSettings settings;
     settings.plan = plan_;
+    settings.log_every = log_every_;
     settings.eval_every = eval_every_;
     const EvaluationSettings evaluation{transform, {}, 10, torch::kCPU, [&](double seconds) {
                                           return policy.must_stop_within(seconds);
@@ -67,6 +69,23 @@ class TrainerOrder : public ::testing::Test {
                     settings, from);
     return trainer.run();
   }
+
+  // Steps and images of each record.
+  using Logged = std::vector<std::pair<std::uint64_t, std::uint64_t>>;
+
+  class StepSink final : public metrics::Sink {
+   public:
+    explicit StepSink(Logged& logged) : logged_(logged) {}
+    void on_step(const metrics::StepRecord& record) override {
+      logged_.emplace_back(record.step, record.ranks.at(0).images);
+    }
+    void on_epoch(const metrics::EpochRecord& /*record*/) override {}
+    void on_evaluation(const metrics::EvaluationRecord& /*record*/) override {}
+    void on_note(const metrics::NoteRecord& /*record*/) override {}
+
+   private:
+    Logged& logged_;
+  };
 
   class ObservedEvaluator final : public Evaluator {
    public:
@@ -114,6 +133,7 @@ class TrainerOrder : public ::testing::Test {
   BoundaryRules rules_;
   data::TrainingPlan plan_;
   std::uint64_t eval_every_ = 1;
+  std::uint64_t log_every_ = 10;
   bool accuracy_rises_ = false;
   std::optional<data::TrainingPlan> shown_;  // what is shown instead of plan_
   std::function<void()> during_evaluation_ = [] {};
@@ -124,6 +144,7 @@ class TrainerOrder : public ::testing::Test {
   Words words_;
   std::vector<double> considered_;
   TrainingState saved_;
+  Logged logged_;
 };
 
 TEST_F(TrainerOrder, AnEpochIsSavedBeforeAndAfterItsEvaluation) {
@@ -176,6 +197,25 @@ TEST_F(TrainerOrder, AStopBeforeTheLastEvaluationIsNoEnd) {
   plan_.steps = 4;
   EXPECT_TRUE(run().stopped);
   EXPECT_EQ(words_.back(), "save 4 due");
+}
+
+TEST_F(TrainerOrder, StepsBeforeAStopAreLogged) {
+  log_every_ = 4;
+  std::uint64_t stop_at = 5;
+  rules_.is_stop_asked = [&] { return words_.size() >= stop_at; };
+  during_evaluation_ = [&] { stop_at = 2; };
+  EXPECT_TRUE(run().stopped);
+  EXPECT_EQ(logged_, (Logged{{3, 12}})) << "within the evaluation";
+  during_evaluation_ = [&] { stop_at = 100; };
+  stop_at = 100;
+  const TrainResult result = run(TrainingState::from_json(saved_.to_json()));
+  EXPECT_EQ(logged_, (Logged{{3, 12}, {4, 4}, {6, 8}}));
+  EXPECT_EQ(result.images_seen, 24U);
+  logged_.clear();
+  log_every_ = 0;
+  stop_at = 0;
+  EXPECT_TRUE(run().stopped);
+  EXPECT_EQ(logged_, Logged{});
 }
 
 TEST_F(TrainerOrder, AnEpochOfOtherImagesIsNotPassedOver) {
