@@ -148,6 +148,13 @@ std::string unknown_option(const std::string& name, const OptionTable& table) {
   return unknown + (suggestion ? "; did you mean --" + *suggestion + "?" : "");
 }
 
+std::string unexpected_word(const std::string& word, bool takes_files) {
+  return "'" + word + "' was not expected; options begin with --" +
+         (takes_files ? ", and a file of this name is given as " + shell_word("./" + word) +
+                            " or after the word --"
+                      : "");
+}
+
 std::optional<std::string> meant_choice(const std::string& given,
                                         const std::vector<std::string>& choices) {
   std::string lower = given;

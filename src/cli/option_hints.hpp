@@ -13,6 +13,10 @@ namespace tandem::app {
 // or, for the words of torchrun and DDP scripts, ours. Never one that is not in `table`.
 std::string unknown_option(const std::string& name, const OptionTable& table);
 
+// "'word' was not expected; …" for a word that is no option; how to name such a file if the command
+// takes files.
+std::string unexpected_word(const std::string& word, bool takes_files);
+
 // Which of `choices` was meant: the same in other letters' case, what others call it, or the
 // nearest.
 std::optional<std::string> meant_choice(const std::string& given,

@@ -5,7 +5,6 @@
 #include <boost/program_options.hpp>
 #include <cctype>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <utility>
@@ -50,7 +49,13 @@ class Layer {
       faults_.push_back(show_(earlier) + " and " + show_(given) +
                         " are the same option; give only " + show_(spec.name));
     }
-    values_[spec.name] = value;
+    const auto [place, is_first] = values_.emplace(spec.name, value);
+    // Of other options the last one counts, so that a script can append its own.
+    if (!is_first && spec.name == "data" && place->second != value) {
+      faults_.push_back(show_(given) + " is given twice, '" + place->second + "' and '" + value +
+                        "'; give the one data set that is meant");
+    }
+    place->second = value;
   }
   const std::map<std::string, std::string>& values() const { return values_; }
 
@@ -147,7 +152,7 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
         if (allow_positional && (word.rfind('-', 0) != 0 || word == "-")) {
           result.positional.push_back(word);
         } else {
-          result.faults.push_back("'" + word + "' was not expected; options begin with --");
+          result.faults.push_back(unexpected_word(word, allow_positional));
         }
       } else if (option.unregistered) {
         result.faults.push_back(unknown_option(option.string_key, table));
@@ -163,7 +168,7 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
     if (allow_positional) {
       result.positional.push_back(*word);
     } else {
-      result.faults.push_back("'" + *word + "' was not expected; options begin with --");
+      result.faults.push_back(unexpected_word(*word, false));
     }
   }
   result.values = layer.values();
@@ -223,44 +228,6 @@ std::map<std::string, std::string> read_config_file(const OptionTable& table,
   }
   for (const std::string& fault : twice) faults.push_back(path + ": " + fault);
   return layer.values();
-}
-
-namespace {
-
-// Beside the program.
-std::filesystem::path recipe_folder() {
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  return program.parent_path().parent_path() / "share" / "tandem" / "recipes";
-}
-
-}  // namespace
-
-std::vector<std::string> recipe_names() {
-  std::error_code error;
-  std::vector<std::string> names;
-  for (const auto& entry : std::filesystem::directory_iterator(recipe_folder(), error)) {
-    if (entry.path().extension() == ".conf") names.push_back(entry.path().stem().string());
-  }
-  std::sort(names.begin(), names.end());
-  return names;
-}
-
-std::string find_recipe(const std::string& name) {
-  namespace fs = std::filesystem;
-  if (name.find('/') != std::string::npos || fs::path(name).extension() == ".conf") return name;
-  const fs::path recipe = recipe_folder() / (name + ".conf");
-  if (fs::exists(recipe)) return recipe.string();
-  std::error_code error;
-  if (fs::is_regular_file(name, error)) return name;
-  const std::vector<std::string> known = recipe_names();
-  if (known.empty()) {
-    throw UsageError("--recipe: '" + name + "' is no file, and " + recipe_folder().string() +
-                     " holds no recipes; install tandem as a whole, or give the path of a recipe");
-  }
-  const auto suggestion = nearest(name, known);
-  throw UsageError("--recipe: '" + name + "' is not one of " + join(known, ", ") +
-                   (suggestion ? "; did you mean " + *suggestion + "?" : ""));
 }
 
 Options resolve(const OptionTable& table, const CommandLine& command_line) {

@@ -39,14 +39,27 @@ Json inspect_run(const std::string& path) {
   return found;
 }
 
-// One "key  value" line per entry, nested objects with their path.
+std::string text_of(const std::string& key, const Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (key == "started" && value.is_number()) {
+    return format_utc(value.get<double>(), "%Y-%m-%d %H:%M:%S UTC");
+  }
+  if (!value.is_array()) return value.dump();
+  std::vector<std::string> parts;
+  for (const Json& each : value) parts.push_back(text_of(key, each));
+  return join(parts, ", ");
+}
+
+// One "key  value" line per entry, nested objects with their path, those of a list with their
+// number in it, from 0.
 void add_rows(const Json& json, const std::string& prefix,
               std::vector<std::vector<std::string>>& rows) {
   for (const auto& [key, value] : json.items()) {
-    if (value.is_object()) {
+    const bool is_list_of_objects = value.is_array() && !value.empty() && value.front().is_object();
+    if (value.is_object() || is_list_of_objects) {
       add_rows(value, prefix + key + ".", rows);
     } else {
-      rows.push_back({prefix + key, value.is_string() ? value.get<std::string>() : value.dump()});
+      rows.push_back({prefix + key, text_of(key, value)});
     }
   }
 }

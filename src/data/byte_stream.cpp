@@ -3,6 +3,7 @@
 #include <zlib.h>
 
 #include <algorithm>
+#include <array>
 #include <utility>
 #include <vector>
 
@@ -132,11 +133,42 @@ bool is_zip_file(const std::string& path) {
   return begins_with(beginning_of(File::open_for_reading(path)), kZipMagic);
 }
 
+std::string foreign_picture(std::string_view beginning) {
+  struct Kind {
+    const char* name;
+    std::size_t at;
+    std::string_view signature;
+  };
+  constexpr std::array<Kind, 10> kKinds = {{
+      {"a WebP", 8, "WEBP"},
+      {"a GIF", 0, "GIF8"},
+      {"a BMP", 6, std::string_view("\0\0\0\0", 4)},
+      {"a TIFF", 0, std::string_view("II*\0", 4)},
+      {"a TIFF", 0, std::string_view("MM\0*", 4)},
+      {"an AVIF", 4, "ftypavif"},
+      {"a HEIC", 4, "ftyphei"},
+      {"a HEIC", 4, "ftypmif1"},
+      {"a JPEG XL", 4, "JXL "},
+      {"a JPEG 2000", 4, "jP  "},
+  }};
+  for (const Kind& kind : kKinds) {
+    const bool is_bmp = kind.at == 6;  // its first two letters alone are too few
+    if (is_bmp && !begins_with(beginning, "BM")) continue;
+    if (beginning.size() > kind.at && begins_with(beginning.substr(kind.at), kind.signature)) {
+      return std::string(kind.name) + " picture";
+    }
+  }
+  return "";
+}
+
 std::string describe_beginning(std::string_view beginning) {
   if (beginning.empty()) return "an empty file";
   if (begins_with(beginning, kGzipMagic)) return "gzip data";
   if (begins_with(beginning, "\x89HDF\r\n\x1a\n")) return "an HDF5 file";
   if (begins_with(beginning, kZipMagic)) return "a zip archive";
+  if (begins_with(beginning, "\x89PNG\r\n")) return "a PNG picture";
+  if (begins_with(beginning, "\xff\xd8\xff")) return "a JPEG picture";
+  if (const std::string picture = foreign_picture(beginning); !picture.empty()) return picture;
   const std::size_t text = beginning.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (text != std::string_view::npos && beginning[text] == '<') {
     return "a web page or other XML, as a failed download leaves it";

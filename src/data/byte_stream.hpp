@@ -43,6 +43,9 @@ std::unique_ptr<ByteStream> open_byte_stream(const std::string& path);
 bool is_gzip_file(const std::string& path);
 bool is_zip_file(const std::string& path);
 
+// "a WebP picture", "a GIF picture", … by the first 16 bytes; empty for PNG, JPEG and no picture.
+std::string foreign_picture(std::string_view beginning);
+
 // What bytes that are not what was expected look like, for messages: "an empty file",
 // "a web page", "gzip data", …, else the first bytes in hexadecimal.
 std::string describe_beginning(std::string_view beginning);

@@ -24,11 +24,19 @@ bool begins_with(std::string_view bytes, std::string_view signature) {
   return bytes.substr(0, signature.size()) == signature;
 }
 
+// A command of ImageMagick. "[0]" is the first picture of an animation.
+std::string conversion_of(const std::string& path) {
+  const std::string output = std::filesystem::path(path).replace_extension(".png");
+  return "magick " + shell_word(path + "[0]") + " " + shell_word(output);
+}
+
 std::unique_ptr<PictureDecoder> open_decoder(std::string_view bytes, const std::string& where) {
   if (begins_with(bytes, kPngSignature)) return open_png(bytes, where);
   if (begins_with(bytes, kJpegSignature)) return open_jpeg(bytes, where);
+  const bool is_foreign = !foreign_picture(bytes.substr(0, 64)).empty();
   throw DataError(where + ": is " + describe_beginning(bytes.substr(0, 64)) +
-                  ", a PNG or JPEG file was expected; convert it, or leave it out");
+                  ", a PNG or JPEG file was expected; convert it" +
+                  (is_foreign ? ": " + conversion_of(where) : ", or leave it out"));
 }
 
 std::string read_some(const File& file, std::uint64_t bytes) {

@@ -82,6 +82,8 @@ struct NpzOptions {
 
 // True for a zip archive whose name ends in .npz.
 bool looks_like_npz(const std::string& path);
+// Whether it has arrays for testing. False for a damaged file.
+bool npz_has_test_set(const std::string& path);
 std::unique_ptr<ImageSource> open_npz(const std::string& path, const NpzOptions& options);
 
 // A data set of PNG and JPEG files, with a folder for each class. Pictures are decoded on request,

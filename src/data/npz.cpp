@@ -264,6 +264,14 @@ bool looks_like_npz(const std::string& path) {
   return !is_folder(path) && ends_with(path, ".npz") && is_zip_file(path);
 }
 
+bool npz_has_test_set(const std::string& path) try {
+  const Zip zip(path);
+  return std::any_of(kNames.begin(), kNames.end(),
+                     [&](const Names& names) { return zip.has(names.test_images); });
+} catch (const DataError&) {
+  return false;
+}
+
 std::unique_ptr<ImageSource> open_npz(const std::string& path, const NpzOptions& options) {
   return std::make_unique<Npz>(path, options);
 }

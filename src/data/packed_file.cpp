@@ -9,9 +9,23 @@
 #include "packed_catalog.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/data/foreign_file.hpp"
 #include "user_block.hpp"
 
 namespace tandem::data {
+
+namespace {
+
+File open_packed(const std::string& path) try {
+  return File::open_for_reading(path);
+} catch (const MissingInputError& error) {
+  throw MissingInputError(error.what() + how_to_make(path));
+} catch (const DataError&) {
+  if (is_folder(path)) throw not_packed(path);
+  throw;
+}
+
+}  // namespace
 
 // The attributes that change when a file is written to.
 struct Version {
@@ -49,7 +63,7 @@ struct PackedFile::Parts {
   std::vector<SplitReader> splits;
 
   Parts(const std::string& path, Touch report)
-      : file(File::open_for_reading(path)), touch(std::move(report)), version(file) {}
+      : file(open_packed(path)), touch(std::move(report)), version(file) {}
 
   SplitReader& split(Split which) { return splits[which == Split::kTrain ? 0 : 1]; }
 

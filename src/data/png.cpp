@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "byte_stream.hpp"
 #include "picture_decoder.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/data/image_file.hpp"

@@ -3,6 +3,7 @@
 #include "byte_stream.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/data/foreign_file.hpp"
 
 namespace tandem::data {
 namespace {
@@ -53,9 +54,7 @@ FileProof prove_file(const File& file, const Touch& touch) {
   const bool has_signature =
       read_at(file, kUserBlockBytes, kHdf5Signature.size()) == kHdf5Signature;
   if (block.compare(0, 16, kMagic, 16) != 0 && !has_signature) {
-    throw DataError(
-        file.path() + ": is " + describe_beginning(block) +
-        ", a data set packed by 'tandem pack --input FOLDER --output FILE.h5' was expected");
+    throw not_packed(file.path());
   }
   if (block.size() < kUserBlockBytes) {
     fail(file,

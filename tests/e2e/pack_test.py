@@ -6,6 +6,7 @@ import hashlib
 import io
 import pathlib
 import re
+import shlex
 import signal
 import struct
 import subprocess
@@ -378,8 +379,25 @@ class Pack(TandemTest):
 
     def test_inspect_shows_the_data_set(self):
         shown = self.tandem("inspect", DATA).stdout
-        for word in ("synthetic", "600", "120"):
+        for word in ("synthetic", "600", "120", "disc, ring, square"):
             self.assertIn(word, shown)
+
+    def test_files_of_other_software_are_named_with_what_reads_them(self):
+        """The command that a message names makes the data set."""
+        self.write_pictures(self.folder / "pets")
+        labels = numpy.arange(30) % 3
+        numpy.savez(self.folder / "my set.npz", images=pattern((30, 8, 8, 3), 1), labels=labels)
+        (self.folder / "net.json").write_text('{"a": 1}')
+        for path, words, packed in (("pets", "is a folder of pictures", "pets.h5"),
+                                    ("my set.npz", "is an .npz file of numpy", "my set.h5"),
+                                    ("net.json", "is a JSON file", None)):
+            for command in (["train", "--data"], ["verify"]):
+                done = self.tandem(*command, path, code=65)
+                self.assert_one_error(done, re.escape(path), words, "a packed data set was expected")
+            if packed:
+                line = re.search(r"pack it: tandem (.*)", done.stderr)[1]
+                self.tandem(*shlex.split(line))
+                self.tandem("verify", packed)
 
 
 if __name__ == "__main__":

@@ -153,6 +153,7 @@ class Predict(TandemTest):
         for line, name in zip(lines, ("cut.jpg", "page.png", "absent.png", "empty.png")):
             self.assertRegex(line, f"^tandem: error: {name}: ")
         self.predict("absent.png", "whole.jpg", code=66)
+        self.assertEqual(self.tandem("predict", "--checkpoint", self.model, "page.png", code=65).stdout, "", "no table")
 
     def write_claim(self, side):
         Image.new("RGB", (1, 1)).save(self.folder / "huge.png")

@@ -151,8 +151,13 @@ class Train(TandemTest):
                          digest_of_weights(run / "model/model.safetensors"))
         self.tandem("export", "--checkpoint", "runs/a/model/model.safetensors", "--output", "copy.pth")
         self.assertEqual((self.folder / "copy.pth").read_bytes(), (run / "model/synthetic_net.pth").read_bytes())
+        for command in ("verify", "inspect"):
+            self.assert_one_error(self.tandem(command, "copy.pth", code=65), "copy.pth: is a file of PyTorch's", r"torch\.load\(\)")
         self.assertIn("mlp", self.tandem("inspect", "runs/a/model/model.safetensors").stdout)
-        self.assertIn("completed", self.tandem("inspect", "runs/a").stdout)
+        shown = self.tandem("inspect", "runs/a").stdout
+        self.assertIn("completed", shown)
+        self.assertRegex(shown, r"manifest\.segments\.0\.started +20\d\d-\d\d-\d\d \d\d:\d\d:\d\d UTC\n")
+        self.assertNotIn("{", shown)
 
     def test_learns(self):
         """A linear classifier cannot, this network in this time can: well above chance on unseen images."""

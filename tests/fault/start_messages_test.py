@@ -10,6 +10,8 @@ import subprocess
 import time
 import unittest
 
+from PIL import Image
+
 from golden_messages import GoldenTest
 from processes import ranks_of
 from tandem import DATA, MPIRUN, PROGRAM
@@ -69,6 +71,19 @@ class StartMessages(GoldenTest):
     def test_folder_for_a_data_set(self):
         (self.folder / "data").mkdir()
         self.assert_refused(65, *TRAIN, "--data", "data")
+
+    def test_pictures_for_a_data_set(self):
+        for name, size in (("cat/1", 8), ("dog/1", 9)):
+            path = self.folder / f"my pets/{name}.png"
+            path.parent.mkdir(parents=True)
+            Image.new("RGB", (size, 8)).save(path)
+        self.assert_refused(65, *TRAIN, "--data", "my pets")
+
+    def test_name_of_a_data_set(self):
+        self.assert_refused(66, *TRAIN, "--data", "CIFAR-10")
+
+    def test_data_set_that_is_named_twice(self):
+        self.assert_refused(2, *TRAIN, "--data", DATA, "--data", "b.h5")
 
     def test_pickles_of_cifar10(self):
         folder = self.folder / "cifar-10-batches-py"

@@ -94,7 +94,9 @@ int predict_images(const PredictRequest& request) {
   bool headed = request.json;
   while (const auto batch = batches.next()) {
     const std::vector<Guesses> guesses = classify(*network, *batch, layout, description);
-    if (!std::exchange(headed, true)) print_line(table.header());
+    const bool has_result = std::any_of(batch->faults.begin(), batch->faults.end(),
+                                        [](const auto& fault) { return !fault; });
+    if (has_result && !std::exchange(headed, true)) print_line(table.header());
     code = worse_of(code, print_results(*batch, guesses, request.json ? nullptr : &table));
   }
   return static_cast<int>(code);

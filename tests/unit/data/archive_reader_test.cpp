@@ -99,6 +99,19 @@ TEST_F(Archive, BeginningsAreNamed) {
   EXPECT_EQ(describe_beginning(gzip("x")), "gzip data");
   EXPECT_NE(describe_beginning("\n <!DOCTYPE html>").find("web page"), std::string::npos);
   EXPECT_EQ(describe_beginning("hello\nworld"), "text that begins with 'hello'");
+  EXPECT_EQ(describe_beginning(std::string("BM\x36\x03\0\0\0\0\0\0\x36", 11)), "a BMP picture");
+  EXPECT_EQ(describe_beginning("BMW and other cars"), "text that begins with 'BMW and other cars'");
+  EXPECT_EQ(describe_beginning(std::string("RIFF\x5c\1\0\0WEBPVP8 ", 16)), "a WebP picture");
+  EXPECT_EQ(describe_beginning("GIF89a\x01"), "a GIF picture");
+  EXPECT_EQ(describe_beginning(std::string("II*\0", 4)), "a TIFF picture");
+  EXPECT_EQ(describe_beginning(std::string("MM\0*", 4)), "a TIFF picture");
+  EXPECT_EQ(describe_beginning(std::string("\0\0\0\x1c"
+                                           "ftypavif",
+                                           12)),
+            "an AVIF picture");
+  EXPECT_EQ(describe_beginning("\xff\xd8\xff\xe0"), "a JPEG picture");
+  EXPECT_EQ(foreign_picture("\xff\xd8\xff\xe0"), "");
+  EXPECT_EQ(foreign_picture("GIF8"), "a GIF picture");
   EXPECT_EQ(describe_beginning(std::string("\0\1\xFF", 3)), "data that begins with 00 01 ff");
 }
 

@@ -86,10 +86,11 @@ TEST(ImageFile, TheExtentMayComeLateInTheFile) {
 TEST(ImageFile, OtherFilesAreNamed) {
   TempDir folder;
   write_bytes(folder / "a.png", "");
-  expect_error(ExitCode::kBadData, {"a.png", "an empty file", "PNG or JPEG"},
+  expect_error(ExitCode::kBadData, {"a.png", "an empty file", "PNG or JPEG", "or leave it out"},
                [&] { read_picture(folder / "a.png"); });
   write_bytes(folder / "b.jpg", "GIF89a and so on");
-  expect_error(ExitCode::kBadData, {"b.jpg", "'GIF89a"}, [&] { read_picture(folder / "b.jpg"); });
+  expect_error(ExitCode::kBadData, {"b.jpg: is a GIF picture", "b.jpg[0]' ", "b.png"},
+               [&] { read_picture(folder / "b.jpg"); });
   expect_error(ExitCode::kBadData, {"is a folder"}, [&] { read_picture(folder.path()); });
   expect_error(ExitCode::kMissingInput, {"absent.png"},
                [&] { read_picture(folder / "absent.png"); });
