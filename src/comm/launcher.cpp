@@ -75,6 +75,11 @@ int launcher_rank() {
   return entry.empty() ? 0 : std::atoi(entry.c_str() + entry.find('=') + 1);
 }
 
+bool launcher_reports_exit_code() {
+  return std::getenv("OMPI_MCA_orte_launch") != nullptr &&
+         std::getenv("OMPI_MCA_orte_execute_quiet") == nullptr;
+}
+
 bool is_rank_process(int process, int rank) {
   const std::string entry = own_entry(kRankVariables);
   std::error_code error;

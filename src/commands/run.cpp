@@ -53,6 +53,14 @@ Command find_command(const std::string& name) {
       (suggestion ? "; did you mean " + *suggestion + "?" : "; tandem --help lists them"));
 }
 
+// The last message of a rank. mpirun's own lines come after it, because it prints them once the
+// rank has ended.
+void report_failure(const std::string& message) {
+  print_error(message + (comm::launcher_reports_exit_code()
+                             ? "\n  (mpirun's lines below only repeat the exit code)"
+                             : ""));
+}
+
 // The rank that fails first reports the error. If all fail alike, the others give it this time to
 // end them.
 constexpr auto kTimeToBeEnded = std::chrono::milliseconds(200);
@@ -63,7 +71,7 @@ int run_together(const Command& command, Job& job, const Arguments& arguments) {
   try {
     return command.run_in_job(job, arguments);
   } catch (const comm::AgreedError& error) {
-    if (job.is_root()) print_error(error.what());
+    if (job.is_root()) report_failure(error.what());
     return static_cast<int>(error.code());
   }
 }
@@ -83,13 +91,13 @@ int run_as_rank(const Command& command, const Arguments& arguments, const comm::
   } catch (const std::exception& error) {
     const int code = static_cast<int>(code_of(error));
     if (runtime.world() == 1) {
-      print_error(message_of(error));
+      report_failure(message_of(error));
       if (supervision) supervision->leave_mpi();
       return code;
     }
     std::this_thread::sleep_for(std::min(rank, kMaxTurns) * kTimeToBeEnded);
-    print_error("rank " + std::to_string(rank) + " (" + comm::host_name() +
-                "): " + message_of(error));
+    report_failure("rank " + std::to_string(rank) + " (" + comm::host_name() +
+                   "): " + message_of(error));
     comm::Runtime::abort(code);
   }
 }
@@ -141,7 +149,7 @@ int run_line(const Arguments& arguments, const RunInJob& run_in_job) {
     if (command.run_in_job != nullptr) return run_in_job(command, rest);
     return prints ? command.run_alone(rest) : 0;
   } catch (const std::exception& error) {
-    if (prints) print_error(message_of(error));
+    if (prints) report_failure(message_of(error));
     return static_cast<int>(code_of(error));
   }
 }

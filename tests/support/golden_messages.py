@@ -17,6 +17,8 @@ IS_UPDATE = os.environ.get("TANDEM_UPDATE_GOLDEN") == "1"
 # mpirun frames what it says of its own; the others come where it ends ranks in the middle of something.
 OF_MPIRUN = re.compile(r"^-{60,}\n.*?^-{60,}\n|^\[\S+:\d+\] (?:Read -1, expected|\S+ ORTE_ERROR_LOG: )[^\n]*\n",
                        re.MULTILINE | re.DOTALL)
+# It announces them; the test of that is start_messages_test.py's.
+OF_ANNOUNCEMENT = re.compile(r"^  \(mpirun's lines below only repeat the exit code\)\n", re.MULTILINE)
 # Further lines of a message are indented.
 MESSAGE = re.compile(r"(?<![^\n])tandem: .*\n(?:  .*\n)*")
 # Where there are more ranks than CPUs, or they may not read each other's memory, this is said too.
@@ -51,7 +53,7 @@ class GoldenTest(TandemTest):
 
     def assert_says(self, done, errors=1, is_output_empty=True, is_of_machine=False, placeholders={}):
         """The code and every message are those of the test's name in the golden file, and nothing else was said."""
-        of_ours = OF_MPIRUN.sub("", done.stderr)
+        of_ours = OF_ANNOUNCEMENT.sub("", OF_MPIRUN.sub("", done.stderr))
         words = self.without_what_varies(of_ours if is_of_machine else OF_THE_MACHINE.sub("", of_ours), placeholders)
         messages = MESSAGE.findall(words)
         self.assertEqual(MESSAGE.sub("", words).strip(), "", f"words that are not ours:\n{done.stderr}")
