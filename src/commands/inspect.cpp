@@ -27,6 +27,7 @@ Json inspect_dataset(const std::string& path) {
           {"std", info.std},
           {"digest", info.digest},
           {"source_sha256", info.source_sha256},
+          {"broken_files", info.broken_files},
           {"sealed", info.sealed}};
 }
 
@@ -39,14 +40,14 @@ Json inspect_run(const std::string& path) {
   return found;
 }
 
-std::string text_of(const std::string& key, const Json& value) {
+std::string shown_value(const std::string& key, const Json& value) {
   if (value.is_string()) return value.get<std::string>();
   if (key == "started" && value.is_number()) {
     return format_utc(value.get<double>(), "%Y-%m-%d %H:%M:%S UTC");
   }
   if (!value.is_array()) return value.dump();
   std::vector<std::string> parts;
-  for (const Json& each : value) parts.push_back(text_of(key, each));
+  for (const Json& each : value) parts.push_back(shown_value(key, each));
   return join(parts, ", ");
 }
 
@@ -59,7 +60,7 @@ void add_rows(const Json& json, const std::string& prefix,
     if (value.is_object() || is_list_of_objects) {
       add_rows(value, prefix + key + ".", rows);
     } else {
-      rows.push_back({prefix + key, text_of(key, value)});
+      rows.push_back({prefix + key, shown_value(key, value)});
     }
   }
 }

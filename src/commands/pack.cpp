@@ -44,6 +44,7 @@ data::PackRequest read_request(Options& options) {
   request.channels = static_cast<int>(options.count("channels", 0, 3));
   if (request.channels == 2)
     options.add_fault("--channels: is 2, 1 (gray) or 3 (color) is expected");
+  request.skip_broken = options.flag("skip-broken");
   request.images = options.count("images", 1, data::kMaxImages);
   request.seed = options.count("seed", 0, std::uint64_t{1} << 62);
   const bool is_synthetic = request.input == "synthetic" || request.format == "synthetic";
@@ -67,6 +68,12 @@ int run_pack(const Arguments& arguments) {
             format_count(static_cast<std::int64_t>(info.train_count)) + " train and " +
             format_count(static_cast<std::int64_t>(info.test_count)) + " test images of " +
             info.shape.text() + ", digest " + info.digest.substr(0, 16));
+  if (info.broken_files > 0) {
+    print_warning(format_quantity(static_cast<std::int64_t>(info.broken_files), "file") + " of " +
+                  request.input + " cannot be packed and " +
+                  (info.broken_files == 1 ? "is" : "are") + " left out; " +
+                  data::broken_list_path(request.output) + " has the reasons");
+  }
   return 0;
 }
 
@@ -89,6 +96,8 @@ Command pack_command() {
        {"size", "HxW", "", "of pictures, which are resized to it", "input"},
        {"channels", "N", "0", "of pictures: 1 gray, 3 color; 0: as they are", "input"},
        {"test-split", "X", "0", "share of each class for testing; 0: there is a test set", "input"},
+       {"skip-broken", "", "false", "leave broken files out, and list them in FILE.h5.broken.txt",
+        "input"},
        {"images", "N", default_images, "training images of the built-in set", "input"},
        {"seed", "N", "0", "of the built-in set and of the test split", "input"},
        {"output", "FILE.h5", "", "appears only when it is complete", "output"}},

@@ -68,7 +68,7 @@ bool has_folder_with_picture(const std::string& path) {
 bool has_train_folder(const std::string& root) { return has_folder_with_picture(root + "/train"); }
 
 // The test set beside `root`/train, empty where there is none.
-std::string find_test_folder(const std::string& root) {
+std::string find_test_folder(const std::string& root, BrokenFiles& broken) {
   const Content content = content_of(root);
   std::string test;
   for (const std::string& folder : content.folders) {
@@ -80,42 +80,50 @@ std::string find_test_folder(const std::string& root) {
     }
     test = folder;
   }
-  const auto picture = std::find_if(content.files.begin(), content.files.end(), is_picture_name);
-  if (picture != content.files.end()) {
-    throw DataError(*picture + ": lies in no folder of a class; move it into one");
+  for (const std::string& file : content.files) {
+    if (!is_picture_name(file)) continue;
+    broken.push_back({file, "lies in no folder of a class; move it into one"});
   }
   return test;
 }
 
-void require_picture_name(const std::string& file) {
-  if (is_picture_name(file)) return;
-  throw DataError(file +
-                  ": its name does not end in .png, .jpg or .jpeg; convert the file, or "
-                  "move it out of the folder");
+// Empty for the name of a PNG or JPEG file.
+std::string fault_of_name(const std::string& file) {
+  if (is_picture_name(file)) return "";
+  const std::string unreadable = fault_of(file, [&] { read_picture_extent(file); });
+  if (unreadable.find(" picture, ") != std::string::npos) return unreadable;  // says how to convert
+  return "its name does not end in .png, .jpg or .jpeg; convert the file, or move it out of the "
+         "folder";
 }
 
-std::vector<PictureFile> pictures_in(const std::string& folder, std::uint8_t label) {
+std::vector<PictureFile> pictures_in(const std::string& folder, std::uint8_t label,
+                                     BrokenFiles& broken) {
   std::vector<PictureFile> pictures;
   for (std::string& file : files_below(folder)) {
     if (is_passed_over(file)) continue;
-    require_picture_name(file);
-    pictures.push_back({std::move(file), label});
+    const std::string fault = fault_of_name(file);
+    if (fault.empty()) {
+      pictures.push_back({std::move(file), label});
+    } else {
+      broken.push_back({std::move(file), fault});
+    }
   }
   if (pictures.empty()) {
-    throw DataError(folder +
-                    ": is the folder of a class and holds no picture; put some into it, or "
-                    "remove it");
+    broken.push_back({folder,
+                      "is the folder of a class and holds no picture; put some into it, or remove "
+                      "it"});
   }
   return pictures;
 }
 
 // The pictures of all class folders in `path`. The first call defines the classes.
-std::vector<PictureFile> read_classes_of(const std::string& path, std::vector<std::string>& classes,
+std::vector<PictureFile> read_classes_of(const std::string& path, ClassFolders& found,
                                          const std::function<void()>& between) {
+  std::vector<std::string>& classes = found.classes;
   const Content content = content_of(path);
-  if (!content.files.empty()) {
-    throw DataError(content.files.front() +
-                    ": lies in no folder of a class; move it into one, or out of " + path);
+  for (const std::string& file : content.files) {
+    found.broken.push_back(
+        {file, "lies in no folder of a class; move it into one, or out of " + path});
   }
   if (content.folders.empty()) {
     throw DataError(path + ": holds no folder; one with pictures for each class was expected");
@@ -138,7 +146,7 @@ std::vector<PictureFile> read_classes_of(const std::string& path, std::vector<st
                       join(classes, ", "));
     }
     for (PictureFile& picture :
-         pictures_in(folder, static_cast<std::uint8_t>(place - classes.begin()))) {
+         pictures_in(folder, static_cast<std::uint8_t>(place - classes.begin()), found.broken)) {
       all.push_back(std::move(picture));
     }
   }
@@ -153,20 +161,21 @@ ClassFolders find_class_folders(const std::string& root, bool splits_off_test,
                                 const std::function<void()>& between) {
   const bool has_train = has_train_folder(root);
   const std::string train = has_train ? root + "/train" : root;
-  const std::string test = has_train ? find_test_folder(root) : "";
+  ClassFolders found;
+  const std::string test = has_train ? find_test_folder(root, found.broken) : "";
   if (!test.empty() && splits_off_test) {
     throw UsageError("--test-split: " + root + " has a test set already, " + test +
                      "; leave the option out, or give " + train + " as --input");
   }
-  ClassFolders found;
-  found.train = read_classes_of(train, found.classes, between);
-  if (!test.empty()) found.test = read_classes_of(test, found.classes, between);
+  found.train = read_classes_of(train, found, between);
+  if (!test.empty()) found.test = read_classes_of(test, found, between);
   if (test.empty() && !splits_off_test) {
-    throw UsageError("--test-split is missing: " + root +
-                     (has_train ? " has no folder test beside train"
-                                : " has no folder train of classes; its folders are the classes " +
-                                      join(found.classes, ", ")) +
-                     "; give the share of each class that is for testing, such as 0.2");
+    found.usage_fault = "--test-split is missing: " + root +
+                        (has_train ? " has no folder test beside train"
+                                   : " has no folder train of classes; its folders are the "
+                                     "classes " +
+                                         join(found.classes, ", ")) +
+                        "; give the share of each class that is for testing, such as 0.2";
   }
   return found;
 }

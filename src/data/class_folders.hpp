@@ -1,6 +1,6 @@
 // Finds the pictures of each class and split in a folder, by names only. Throws MissingInputError,
-// IoError; UsageError if the test set is missing or there twice; DataError naming an entry that
-// does not fit the layout; errors of `between`.
+// IoError; UsageError if the test set is there twice; DataError naming a folder that does not fit
+// the layout; errors of `between`. Other faults are returned, so that all can be named at once.
 //
 // The layout is FOLDER/train/CLASS/… and FOLDER/test/CLASS/… (or val instead of test), or
 // FOLDER/CLASS/…; then a share becomes the test set. Classes are numbered by the byte order of
@@ -11,6 +11,8 @@
 #include <functional>
 #include <string>
 #include <vector>
+
+#include "broken_files.hpp"
 
 namespace tandem::data {
 
@@ -23,6 +25,9 @@ struct ClassFolders {
   std::vector<std::string> classes;
   std::vector<PictureFile> train;
   std::vector<PictureFile> test;  // empty: a part of `train` is to become the test set
+  // Files that are no pictures by name or place, and folders of classes without a picture.
+  BrokenFiles broken;
+  std::string usage_fault;  // not empty: that part is to be given, and is not
 };
 
 // True if a folder in `path` holds a picture at any depth. An unreadable folder holds none.

@@ -33,7 +33,7 @@ std::string conversion_of(const std::string& path) {
 std::unique_ptr<PictureDecoder> open_decoder(std::string_view bytes, const std::string& where) {
   if (begins_with(bytes, kPngSignature)) return open_png(bytes, where);
   if (begins_with(bytes, kJpegSignature)) return open_jpeg(bytes, where);
-  const bool is_foreign = !foreign_picture(bytes.substr(0, 64)).empty();
+  const bool is_foreign = !foreign_picture(bytes).empty();
   throw DataError(where + ": is " + describe_beginning(bytes.substr(0, 64)) +
                   ", a PNG or JPEG file was expected; convert it" +
                   (is_foreign ? ": " + conversion_of(where) : ", or leave it out"));
@@ -105,9 +105,9 @@ void throw_damaged(const std::string& where, const char* format, const char* mes
 }
 
 void throw_out_of_memory(const std::string& where) {
-  throw DataError(where +
-                  ": takes more memory than there is; make the picture smaller, or use fewer "
-                  "threads");
+  throw PictureMemoryError(where +
+                           ": takes more memory than there is; make the picture smaller, or use "
+                           "fewer threads");
 }
 
 void require_fitting(const PictureExtent& extent, const std::string& where,

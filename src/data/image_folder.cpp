@@ -1,8 +1,10 @@
 #include <algorithm>
 #include <filesystem>
+#include <mutex>
 #include <utility>
 #include <vector>
 
+#include "broken_files.hpp"
 #include "class_folders.hpp"
 #include "image_source.hpp"
 #include "name_rules.hpp"
@@ -39,12 +41,19 @@ class ImageFolder : public ImageSource {
   ImageFolder(const std::string& path, const ImageFolderOptions& options)
       : root_(path), threads_(options.threads), check_(options.check) {
     require_packable({std::max(options.channels, 1), options.height, options.width}, "--size asks");
-    list_files(options);
+    ClassFolders found = find_class_folders(root_, options.test_split > 0, check_);
+    const bool has_test = options.test_split == 0;  // else find_class_folders() named that
+    info_.classes = std::move(found.classes);
+    broken_ = std::move(found.broken);
+    train_ = items_of(std::move(found.train));
+    test_ = items_of(std::move(found.test));
+    find_shape_and_faults(options, found.usage_fault);
+    require_every_class(has_test);
+    if (!has_test) split_off(options);
     info_.name = std::filesystem::path(path).filename().string();
     if (!is_dataset_name(info_.name)) info_.name = "images";
     info_.train_count = train_.size();
     info_.test_count = test_.size();
-    info_.shape = find_shape(options);
     require_picture_channels(info_.shape.channels);
   }
 
@@ -75,20 +84,41 @@ class ImageFolder : public ImageSource {
     std::vector<Item>& items = split == Split::kTrain ? train_ : test_;
     for_each_index(count, threads_, [&](std::size_t i) {
       Item& item = items[first + i];
-      const std::string bytes = read_picture_bytes(item.file.path);
-      item.sha256 = sha256_hex(bytes);
+      std::uint8_t* image = images + i * info_.shape.pixels();
       labels[i] = item.file.label;
-      fit_file(bytes, item.file.path, info_.shape, budget_, images + i * info_.shape.pixels());
+      const std::string fault = fault_of(item.file.path, [&] {
+        const std::string bytes = read_picture_bytes(item.file.path);
+        item.sha256 = sha256_hex(bytes);
+        fit_file(bytes, item.file.path, info_.shape, budget_, image);
+      });
+      if (fault.empty()) return;
+      std::fill_n(image, info_.shape.pixels(), std::uint8_t{0});
+      const std::lock_guard<std::mutex> lock(mutex_);
+      unreadable_.push_back({item.file.path, fault});
     });
   }
 
+  void require_whole() const override {
+    if (!unreadable_.empty()) throw BrokenFilesError(root_, unreadable_);
+  }
+  BrokenFiles skipped_files() const override {
+    BrokenFiles skipped = broken_;
+    for (BrokenFile& file : skipped) file.path.erase(0, root_.size() + 1);
+    std::sort(skipped.begin(), skipped.end());
+    return skipped;
+  }
+
  private:
-  void list_files(const ImageFolderOptions& options) {
-    ClassFolders found = find_class_folders(root_, options.test_split > 0, check_);
-    info_.classes = std::move(found.classes);
-    train_ = items_of(std::move(found.train));
-    test_ = items_of(std::move(found.test));
-    if (test_.empty()) split_off(options);
+  // All faults of the options that only the files show come before those of the files.
+  void find_shape_and_faults(const ImageFolderOptions& options, const std::string& usage_fault) {
+    const std::vector<PictureExtent> extents = look_at_files(options.skip_broken);
+    std::vector<std::string> usage_faults;
+    if (!usage_fault.empty()) usage_faults.push_back(usage_fault);
+    info_.shape = find_shape(options, extents, usage_faults);
+    if (!usage_faults.empty()) throw UsageError(join(usage_faults, "\n  "));
+    if (options.skip_broken || broken_.empty()) return;
+    look_at_files(true);
+    throw BrokenFilesError(root_, broken_);
   }
 
   // On several threads, until the work is to end.
@@ -112,12 +142,58 @@ class ImageFolder : public ImageSource {
     train_ = std::move(rest);
   }
 
+  // The extents of all pictures from their headers. Moves broken files from the items to broken_;
+  // only decoding finds all of them.
+  std::vector<PictureExtent> look_at_files(bool decodes) {
+    std::vector<PictureExtent> extents;
+    for (std::vector<Item>* items : {&train_, &test_}) {
+      std::vector<PictureExtent> found(items->size());
+      std::vector<std::string> faults(items->size());
+      for_each_file(items->size(), [&](std::size_t i) {
+        const std::string& path = (*items)[i].file.path;
+        faults[i] = fault_of(path, [&] {
+          found[i] = read_picture_extent(path);
+          if (decodes) decode(path);
+        });
+      });
+      std::vector<Item> whole;
+      for (std::size_t i = 0; i < items->size(); ++i) {
+        if (!faults[i].empty()) {
+          broken_.push_back({(*items)[i].file.path, faults[i]});
+          continue;
+        }
+        whole.push_back(std::move((*items)[i]));
+        extents.push_back(found[i]);
+      }
+      *items = std::move(whole);
+    }
+    return extents;
+  }
+
+  void decode(const std::string& path) const {
+    MemoryBudget::Share share(budget_);
+    decode_picture(read_picture_bytes(path), path, kMaxPicturePixels,
+                   [&](std::uint64_t memory) { share.take(memory); });
+  }
+
+  // The broken files may have been all of a class or of the test set.
+  void require_every_class(bool has_test) const {
+    std::vector<bool> is_there(info_.classes.size(), false);
+    for (const Item& item : train_) is_there[item.file.label] = true;
+    for (std::size_t i = 0; i < is_there.size(); ++i) {
+      if (is_there[i]) continue;
+      throw BrokenFilesError(root_, broken_,
+                             ", and class " + info_.classes[i] + " has no other for training");
+    }
+    if (has_test && test_.empty()) {
+      throw BrokenFilesError(root_, broken_, ", and there is no other for testing");
+    }
+  }
+
   // The shape from the pictures' headers, unless the options give it.
-  ImageShape find_shape(const ImageFolderOptions& options) const {
-    std::vector<PictureExtent> extents(train_.size() + test_.size());
-    for_each_file(extents.size(),
-                  [&](std::size_t i) { extents[i] = read_picture_extent(item(i).file.path); });
-    const PictureExtent& first = extents.front();
+  ImageShape find_shape(const ImageFolderOptions& options,
+                        const std::vector<PictureExtent>& extents,
+                        std::vector<std::string>& usage_faults) const {
     ImageShape shape{options.channels, options.height, options.width};
     if (shape.channels == 0) {
       const bool color = std::any_of(extents.begin(), extents.end(),
@@ -128,11 +204,15 @@ class ImageFolder : public ImageSource {
       require_packable(shape, "--size asks");
       return shape;
     }
+    if (extents.empty()) return shape;
+    const PictureExtent& first = extents.front();
     for (std::size_t i = 0; i < extents.size(); ++i) {
       if (extents[i].height == first.height && extents[i].width == first.width) continue;
-      throw UsageError("--size is missing: pictures differ in size, " + item(0).file.path +
-                       " has " + text_of(first) + " and " + item(i).file.path + " has " +
-                       text_of(extents[i]) + "; give the height and width for all, such as 64x64");
+      usage_faults.push_back("--size is missing: pictures differ in size, " + item(0).file.path +
+                             " has " + text_of(first) + " and " + item(i).file.path + " has " +
+                             text_of(extents[i]) +
+                             "; give the height and width for all, such as 64x64");
+      return shape;
     }
     shape.height = first.height;
     shape.width = first.width;
@@ -162,6 +242,9 @@ class ImageFolder : public ImageSource {
   DatasetInfo info_;
   mutable std::vector<Item> train_;  // reading fills in digests
   mutable std::vector<Item> test_;
+  BrokenFiles broken_;
+  mutable std::mutex mutex_;  // guards unreadable_
+  mutable BrokenFiles unreadable_;
 };
 
 std::string without_slashes(std::string path) {

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "broken_files.hpp"
 #include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
@@ -21,6 +22,10 @@ class ImageSource {
   // Name, classes, shape and counts; the rest is the packer's to fill in. Every label is below the
   // number of classes.
   virtual const DatasetInfo& info() const = 0;
+  // After everything was read: throws BrokenFilesError if some of it could not be.
+  virtual void require_whole() const {}
+  // The files that were left out, sorted by their paths within the input.
+  virtual BrokenFiles skipped_files() const { return {}; }
   // May wait until it has been computed.
   virtual std::string source_sha256() = 0;
   // Images [first, first + count) of a split: count * pixels() bytes in NCHW order, count labels.
@@ -99,6 +104,7 @@ struct ImageFolderOptions {
   int channels = 0;        // 0: 1 where every picture is gray, else 3
   double test_split = 0;   // share of each class that becomes the test set; 0: there is one already
   std::uint64_t seed = 0;  // decides which
+  bool skip_broken = false;  // pack the others; else they are a BrokenFilesError
   int threads = 1;
   std::function<void()> check = [] {};  // called between files; throws to end the work
 };
@@ -106,7 +112,8 @@ struct ImageFolderOptions {
 // True where a folder in `path`, or in `path`/train, holds a picture.
 bool looks_like_image_folder(const std::string& path);
 
-// Looks at the header of every file, so that a file that is no picture is named at once.
+// Looks at the header of every file, so that files that are no pictures are named at once; with
+// `skip_broken` decodes every picture.
 std::unique_ptr<ImageSource> open_image_folder(const std::string& path,
                                                const ImageFolderOptions& options);
 

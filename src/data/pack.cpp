@@ -1,6 +1,7 @@
 #include "tandem/data/pack.hpp"
 
 #include <fcntl.h>
+#include <unistd.h>
 
 #include <array>
 #include <functional>
@@ -8,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "broken_files.hpp"
 #include "image_source.hpp"
 #include "name_rules.hpp"
 #include "packed_writer.hpp"
@@ -91,6 +93,10 @@ void require_usable(const PackRequest& request, const std::string& format) {
     throw UsageError("--test-split: " + format +
                      " has a test set; it is for images and .npz files");
   }
+  if (request.skip_broken && format != "images") {
+    throw UsageError("--skip-broken is for folders of pictures; of " + format +
+                     " all images are packed");
+  }
   if ((request.height > 0 || request.channels > 0) && format != "images") {
     throw UsageError("--size and --channels are for folders of pictures; images of " + format +
                      " are packed as they are");
@@ -116,8 +122,9 @@ std::unique_ptr<ImageSource> open_source(const PackRequest& request,
   }
   if (format == "images") {
     const int threads = static_cast<int>(allowed_cpus().size());
-    return open_image_folder(request.input, {request.height, request.width, request.channels,
-                                             request.test_split, request.seed, threads, check});
+    return open_image_folder(request.input,
+                             {request.height, request.width, request.channels, request.test_split,
+                              request.seed, request.skip_broken, threads, check});
   }
   throw UsageError("--format: '" + format + "' is unknown, auto, " + join(pack_formats(), ", ") +
                    " are known");
@@ -158,7 +165,26 @@ std::string seal_in_place(File& file) {
   return block.sha256;
 }
 
+DatasetInfo write_sealed(const PackRequest& request, const std::function<void()>& check) {
+  const std::unique_ptr<ImageSource> source = open_source(request, check);
+  require_replaceable(request.output);
+  AtomicFile output(request.output);
+  DatasetInfo info = write_packed(output.temporary_path(), *source, request.name, check);
+  require_variation(info, request.input);
+  info.digest = seal_in_place(output.file());
+  info.sealed = true;
+  check();
+  const BrokenFiles skipped = source->skipped_files();
+  const std::string list = broken_list_path(request.output);
+  if (!skipped.empty()) write_file_atomically(list, list_of(skipped, request.input));
+  output.commit();
+  if (skipped.empty()) ::unlink(list.c_str());  // of an earlier attempt
+  return info;
+}
+
 }  // namespace
+
+std::string broken_list_path(const std::string& output) { return output + ".broken.txt"; }
 
 std::vector<std::string> pack_formats() {
   std::vector<std::string> names;
@@ -172,17 +198,15 @@ DatasetInfo pack(const PackRequest& request) {
   if (!request.name.empty() && !is_dataset_name(request.name)) {
     throw UsageError("--name: is '" + request.name + "', " + kDatasetNameRule);
   }
-  const auto check = [&] { interrupts.check(); };
-  const std::unique_ptr<ImageSource> source = open_source(request, check);
-  require_replaceable(request.output);
-  AtomicFile output(request.output);
-  DatasetInfo info = write_packed(output.temporary_path(), *source, request.name, check);
-  require_variation(info, request.input);
-  info.digest = seal_in_place(output.file());
-  info.sealed = true;
-  interrupts.check();
-  output.commit();
-  return info;
+  try {
+    return write_sealed(request, [&] { interrupts.check(); });
+  } catch (const BrokenFilesError& error) {
+    const std::string list = broken_list_path(request.output);
+    write_file_atomically(list, list_of(error.files()));
+    throw BrokenFilesError(request.input, error.files(),
+                           error.addition() + "; " + list + " lists them; repair or remove them" +
+                               (request.skip_broken ? "" : ", or add --skip-broken"));
+  }
 }
 
 }  // namespace tandem::data

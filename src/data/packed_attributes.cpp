@@ -174,6 +174,12 @@ void read_attributes(hid_t file, const std::string& path, PackedCatalog& catalog
   catalog.mean = Attribute(file, path, "mean").reals();
   catalog.std = Attribute(file, path, "std").reals();
   catalog.source_sha256 = Attribute(file, path, "source_sha256").string();
+  if (H5Aexists(file, kBrokenFiles) > 0) {
+    const Attribute broken(file, path, kBrokenFiles);
+    const std::int64_t count = broken.integer();
+    if (count < 1) throw broken.fault("is " + std::to_string(count) + ", at least 1 is expected");
+    catalog.broken_files = static_cast<std::uint64_t>(count);
+  }
 }
 
 }  // namespace tandem::data

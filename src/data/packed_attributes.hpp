@@ -14,6 +14,8 @@ namespace tandem::data {
 
 constexpr char kFormatName[] = "tandem-dataset";
 constexpr std::int64_t kFormatVersion = 1;
+// An attribute, their number, and a data set, their list. Both are there only if there are some.
+constexpr char kBrokenFiles[] = "broken_files";
 
 void write_string(hid_t file, const char* name, const std::string& value);
 void write_strings(hid_t file, const char* name, const std::vector<std::string>& values);

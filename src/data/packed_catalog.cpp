@@ -143,6 +143,7 @@ std::string encode(const PackedCatalog& catalog) {
   put(bytes, catalog.mean);
   put(bytes, catalog.std);
   put(bytes, catalog.source_sha256);
+  put(bytes, catalog.broken_files);
   for (const StoredSplit& split : catalog.splits) {
     put(bytes, split.images);
     put(bytes, split.labels);
@@ -158,6 +159,7 @@ PackedCatalog decode_catalog(std::string_view bytes, const std::string& path) {
   decoder.get(catalog.mean, 8);
   decoder.get(catalog.std, 8);
   decoder.get(catalog.source_sha256);
+  decoder.get(catalog.broken_files);
   for (StoredSplit& split : catalog.splits) {
     decoder.get(split.images);
     decoder.get(split.labels);
@@ -176,6 +178,7 @@ DatasetInfo info_of(const PackedCatalog& catalog) {
   info.mean = catalog.mean;
   info.std = catalog.std;
   info.source_sha256 = catalog.source_sha256;
+  info.broken_files = catalog.broken_files;
   info.train_count = extent[0];
   info.test_count = catalog.splits[1].images.extent[0];
   return info;

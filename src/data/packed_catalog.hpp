@@ -39,6 +39,7 @@ struct PackedCatalog {
   std::vector<double> mean;
   std::vector<double> std;
   std::string source_sha256;
+  std::uint64_t broken_files = 0;
   std::array<StoredSplit, 2> splits;  // train, test
 };
 

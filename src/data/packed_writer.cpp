@@ -102,6 +102,15 @@ Moments write_split(const Hdf5Output& file, const std::string& group, Split spli
   return moments;
 }
 
+// The list as text, because its lines may be longer than attributes are.
+void write_skipped(const Hdf5Output& file, const BrokenFiles& skipped) {
+  if (skipped.empty()) return;
+  const std::string list = list_of(skipped);
+  DatasetWriter writer(file, kBrokenFiles, {list.size()}, kBlockBytes);
+  writer.write(0, list.size(), reinterpret_cast<const std::uint8_t*>(list.data()));
+  write_integer(file.id(), kBrokenFiles, static_cast<std::int64_t>(skipped.size()));
+}
+
 // The limits that readers hold files to.
 void require_within_limits(const DatasetInfo& info) {
   const std::uint64_t most = std::max(info.train_count, info.test_count);
@@ -122,6 +131,8 @@ DatasetInfo write_packed(const std::string& path, ImageSource& source, const std
   if (!name.empty()) info.name = name;
   const Moments moments = write_split(file, "/train", Split::kTrain, source, between_blocks);
   write_split(file, "/test", Split::kTest, source, between_blocks);
+  source.require_whole();
+  info.broken_files = source.skipped_files().size();
   info.mean = moments.mean();
   info.std = moments.std();
   info.source_sha256 = from_source([&] { return source.source_sha256(); });
@@ -132,6 +143,7 @@ DatasetInfo write_packed(const std::string& path, ImageSource& source, const std
   write_reals(file.id(), "mean", info.mean);
   write_reals(file.id(), "std", info.std);
   write_string(file.id(), "source_sha256", info.source_sha256);
+  write_skipped(file, source.skipped_files());
   write_integer(file.id(), "complete", 1);  // last: a file without it was not finished
   file.close();
   return info;

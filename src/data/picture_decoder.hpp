@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "tandem/core/error.hpp"
 #include "tandem/data/image_file.hpp"
 
 namespace tandem::data {
@@ -31,6 +32,12 @@ constexpr std::string_view kJpegSignature("\xff\xd8\xff", 3);
 // Both read the header.
 std::unique_ptr<PictureDecoder> open_png(std::string_view bytes, const std::string& where);
 std::unique_ptr<PictureDecoder> open_jpeg(std::string_view bytes, const std::string& where);
+
+// Of a picture that needs more memory than there is, which no other file can cure.
+class PictureMemoryError : public DataError {
+ public:
+  using DataError::DataError;
+};
 
 // "WHERE: is a damaged FORMAT file (what the library said); …"
 [[noreturn]] void throw_damaged(const std::string& where, const char* format, const char* message);

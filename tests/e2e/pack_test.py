@@ -193,19 +193,39 @@ class Pack(TandemTest):
 
     def test_folder_of_pictures_with_a_fault_is_refused(self):
         self.write_pictures(self.folder / "pets")
-        done = self.tandem("pack", "--input", "pets", "--size", "8", "--output", "out/new.h5", code=2)
-        self.assert_one_error(done, "--test-split is missing")
-        done = self.tandem("pack", "--input", "pets", "--test-split", "0.5", "--output", "out/new.h5", code=2)
-        self.assert_one_error(done, "--size is missing", "cat/0.jpg")
-        done = self.tandem("pack", "--input", "pets", "--size", "65536", "--test-split", "0.5", "--output", "out/new.h5", code=2)
+        pack = ["pack", "--input", "pets", "--output", "out/new.h5"]
+        done = self.tandem(*pack, code=2)
+        self.assert_one_error(done, "--test-split is missing", "--size is missing", "cat/0.jpg")
+        pack += ["--test-split", "0.5"]
+        done = self.tandem(*pack, "--size", "65536", code=2)
         self.assert_one_error(done, "--size", "65536", "at most 1,000,000")
-        whole = (self.folder / "pets/dog/8.jpg").read_bytes()
-        for content, words in ((whole[:-200], "damaged JPEG"), (b"<html>", "web page")):
-            (self.folder / "pets/dog/8.jpg").write_bytes(content)
-            done = self.tandem("pack", "--input", "pets", "--size", "8", "--test-split", "0.5", "--output", "out/new.h5",
-                               code=65)
-            self.assert_one_error(done, "pets/dog/8.jpg", words)
         self.assertEqual(list((self.folder / "out").iterdir()), [])
+
+    def test_broken_pictures_are_named_at_once_or_left_out(self):
+        self.write_pictures(self.folder / "pets")
+        whole = (self.folder / "pets/dog/8.jpg").read_bytes()
+        (self.folder / "pets/dog/8.jpg").write_bytes(whole[:-200])
+        (self.folder / "pets/cat/0.jpg").write_bytes(b"<html>")
+        Image.new("RGB", (8, 8)).save(self.folder / "pets/cat/x.webp")
+        pack = ["pack", "--input", "pets", "--output", "out/new.h5", "--test-split", "0.5", "--size", "8"]
+        done = self.tandem(*pack, code=65)
+        self.assert_one_error(done, "3 files cannot be packed; out/new.h5.broken.txt lists them", "--skip-broken",
+                              "pets/dog/8.jpg: is a damaged JPEG", "pets/cat/0.jpg: is a web page",
+                              "pets/cat/x.webp: is a WebP picture, .*: magick 'pets/cat/x.webp.0.' pets/cat/x.png")
+        self.assertEqual([path.name for path in (self.folder / "out").iterdir()], ["new.h5.broken.txt"])
+        listed = (self.folder / "out/new.h5.broken.txt").read_text()
+        self.assertEqual([line.split("\t")[0] for line in listed.splitlines()],
+                         ["pets/cat/0.jpg", "pets/cat/x.webp", "pets/dog/8.jpg"])
+        done = self.tandem(*pack, "--skip-broken")
+        self.assertIn("warning: 3 files of pets cannot be packed and are left out", done.stderr)
+        self.assertEqual((self.folder / "out/new.h5.broken.txt").read_text(), listed)
+        self.tandem("verify", "out/new.h5")
+        self.assertRegex(self.tandem("inspect", "out/new.h5").stdout, r"broken_files +3\n")
+        with h5py.File(self.folder / "out/new.h5", "r") as file:
+            self.assertEqual(file.attrs["broken_files"], 3)
+            self.assertEqual(["pets/" + line.split("\t")[0] for line in bytes(file["broken_files"]).decode().splitlines()],
+                             [line.split("\t")[0] for line in listed.splitlines()])
+            self.assertEqual(len(file["train/labels"]) + len(file["test/labels"]), 8)
 
     def test_arrays_of_numpy_keep_their_pixels(self):
         images, labels = pattern((50, 12, 10, 3), 1), numpy.arange(50) % 3

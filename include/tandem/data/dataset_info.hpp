@@ -53,7 +53,8 @@ struct DatasetInfo {
   std::string digest;
   std::uint64_t train_count = 0;
   std::uint64_t test_count = 0;
-  bool sealed = false;  // has a user block
+  bool sealed = false;             // has a user block
+  std::uint64_t broken_files = 0;  // that were left out when it was packed
 
   std::uint64_t count(Split split) const {
     return split == Split::kTrain ? train_count : test_count;

@@ -1,7 +1,7 @@
 // Converts a data set in a published form, a folder of images or the built-in set to a packed file.
 // One call at a time in a process; SIGINT, SIGTERM and SIGHUP end it cleanly. Throws UsageError,
 // MissingInputError, DataError, CannotCreateError, IoError; Error 128 + n after signal n. On an
-// error no file is left behind, and an older output is unchanged.
+// error an older output is unchanged, and no file is left behind but the list of broken files.
 #pragma once
 
 #include <cstdint>
@@ -26,7 +26,13 @@ struct PackRequest {
   int height = 0;          // of images; 0: that of all pictures
   int width = 0;           // likewise
   int channels = 0;        // of images; 0: 1 where every picture is gray, else 3
+  // Of images: leave broken files out, and list them in the data set and at broken_list_path().
+  // Else they are a DataError, and listed at that path too.
+  bool skip_broken = false;
 };
+
+// "OUTPUT.broken.txt": a line "path<TAB>reason" for each broken file.
+std::string broken_list_path(const std::string& output);
 
 // cifar10, cifar100, images, mnist, npz and synthetic.
 std::vector<std::string> pack_formats();

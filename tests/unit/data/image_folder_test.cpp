@@ -159,7 +159,8 @@ TEST_F(ImageFolderTest, WhatIsMissingOrTooMuchIsNamed) {
                [&] { open(split(0.2)); });
   std::filesystem::remove(root_ + "/train/1.png");
   write_bytes(root_ + "/train/cat/clip.gif", "GIF89a");
-  expect_error(ExitCode::kBadData, {"clip.gif", "does not end in .png"}, [&] { open(split(0.2)); });
+  expect_error(ExitCode::kBadData, {"clip.gif: is a GIF picture", "magick"},
+               [&] { open(split(0.2)); });
   std::filesystem::remove(root_ + "/train/cat/clip.gif");
   write_bytes(root_ + "/train/cat/Thumbs.db", "x");
   write_bytes(root_ + "/train/cat/.DS_Store", "x");
@@ -194,29 +195,92 @@ TEST_F(ImageFolderTest, LookingAtFilesMayBeEnded) {
   }
 }
 
-// The first by name, however many threads look.
+TEST_F(ImageFolderTest, OptionsThatAreMissingAreNamedAtOnce) {
+  write("cat/1.png");
+  write_bytes(root_ + "/dog/1.png", png(1, 1, 3, "abc"));
+  write_bytes(root_ + "/dog/2.png", "<html>");
+  expect_error(ExitCode::kUsage,
+               {"--test-split is missing", "\n  --size is missing: ", "dog/1.png has 1x1"},
+               [&] { open(); });
+}
+
+// All of them, in the order of their names, however many threads look; the cut one is known only
+// once it is decoded.
 TEST_F(ImageFolderTest, BrokenPicturesAreNamedInOrder) {
   for (int i = 10; i < 40; ++i) write("train/a/" + std::to_string(i) + ".png");
   write("test/a/1.png");
   for (const char* name : {"17.png", "23.png", "39.png"}) {
     write_bytes(root_ + "/train/a/" + name, "<html>");
   }
+  const std::string whole = testing::read_bytes(root_ + "/test/a/1.png");
+  write_bytes(root_ + "/test/a/1.png", whole.substr(0, whole.size() - 20));
   for (const int threads : {1, 4}) {
     ImageFolderOptions options;
     options.threads = threads;
-    expect_error(ExitCode::kBadData, {"17.png", "web page"}, [&] { open(options); });
+    try {
+      open(options);
+      FAIL();
+    } catch (const BrokenFilesError& error) {
+      const std::string list = list_of(error.files());
+      EXPECT_NE(std::string(error.what()).find(": 4 files cannot be packed\n"), std::string::npos);
+      EXPECT_LT(list.find("test/a/1.png\tis a damaged PNG"), list.find("17.png\tis a web page"));
+      EXPECT_LT(list.find("17.png"), list.find("23.png"));
+      EXPECT_LT(list.find("23.png"), list.find("39.png"));
+      EXPECT_EQ(std::count(list.begin(), list.end(), '\n'), 4);
+    }
   }
 }
 
-TEST_F(ImageFolderTest, APictureThatIsCutIsNamedWhenItIsRead) {
+TEST_F(ImageFolderTest, BrokenFilesMayBeLeftOut) {
   write_two_splits();
+  write("train/dog/2.png", "DOG");
   const std::string path = root_ + "/train/dog/1.png";
   const std::string whole = testing::read_bytes(path);
   write_bytes(path, whole.substr(0, whole.size() - 20));
+  write_bytes(root_ + "/train/cat/a\nb.gif", "GIF89a");
+  std::filesystem::create_symlink("nowhere", root_ + "/train/cat/link.png");
+  ImageFolderOptions options;
+  options.skip_broken = true;
+  const auto source = open(options);
+  std::vector<std::uint8_t> labels;
+  EXPECT_EQ(first_values(*source, Split::kTrain, labels), "CcD");
+  EXPECT_EQ(labels, (std::vector<std::uint8_t>{0, 0, 1}));
+  EXPECT_NO_THROW(source->require_whole());
+  const BrokenFiles skipped = source->skipped_files();
+  ASSERT_EQ(skipped.size(), 3U);
+  const std::string list = list_of(skipped, "in/");
+  EXPECT_EQ(list.rfind("in/train/cat/a\\x0ab.gif\tis a GIF picture", 0), 0U) << list;
+  EXPECT_NE(list.find("\nin/train/cat/link.png\tcannot be read: No such file"), std::string::npos);
+  EXPECT_NE(list.find("\nin/train/dog/1.png\tis a damaged PNG"), std::string::npos) << list;
+  // The rest must still be a data set.
+  std::filesystem::remove(root_ + "/train/dog/2.png");
+  expect_error(ExitCode::kBadData, {"3 files cannot", "and class dog has no other for training"},
+               [&] { open(options); });
+  write_bytes(path, whole);
+  write_bytes(root_ + "/test/dog/1.png", "");
+  expect_error(ExitCode::kBadData, {"there is no other for testing"}, [&] { open(options); });
+}
+
+TEST_F(ImageFolderTest, ManyBrokenFilesAreCounted) {
+  write_two_splits();
+  for (int i = 0; i < 25; ++i) write_bytes(root_ + "/test/dog/x" + std::to_string(i) + ".png", "");
+  expect_error(ExitCode::kBadData, {": 25 files cannot be packed\n", "x12.png", "\n  and 5 more"},
+               [&] { open(); });
+}
+
+TEST_F(ImageFolderTest, PicturesThatAreCutAreNamedOnceAllAreRead) {
+  write_two_splits();
+  for (const char* name : {"/train/dog/1.png", "/train/cat/1.png"}) {
+    const std::string whole = testing::read_bytes(root_ + name);
+    write_bytes(root_ + name, whole.substr(0, whole.size() - 20));
+  }
   const auto source = open();
   std::vector<std::uint8_t> labels;
-  expect_error(ExitCode::kBadData, {"train/dog/1.png", "damaged PNG"},
-               [&] { first_values(*source, Split::kTrain, labels); });
+  EXPECT_EQ(first_values(*source, Split::kTrain, labels)[1], 'c');
+  expect_error(
+      ExitCode::kBadData,
+      {"2 files", "train/cat/1.png: is a damaged PNG", "train/dog/1.png: is a damaged PNG"},
+      [&] { source->require_whole(); });
 }
 
 TEST_F(ImageFolderTest, OtherFoldersAreNot) {

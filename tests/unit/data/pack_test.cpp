@@ -113,6 +113,39 @@ TEST_F(Pack, OwnPicturesRoundTrip) {
   EXPECT_EQ(read_bytes(output_), first);
 }
 
+TEST_F(Pack, BrokenFilesAreListedOrLeftOut) {
+  const std::string list = broken_list_path(output_);
+  EXPECT_EQ(list, output_ + ".broken.txt");
+  for (const char* name : {"a/1.png", "a/2.png", "b/1.png", "b/2.png"}) {
+    write_bytes(folder_ / (std::string("pets/") + name), testing::png(1, 2, 1, {0, 9}));
+  }
+  write_bytes(folder_ / "pets/b/3.png", "");
+  PackRequest own = request(folder_ / "pets/");
+  own.test_split = 0.5;
+  expect_error(ExitCode::kBadData,
+               {"1 file cannot be packed; ", list + " lists them", "add --skip-broken"},
+               [&] { pack(own); });
+  EXPECT_FALSE(std::filesystem::exists(output_));
+  const std::string line =
+      "b/3.png\tis an empty file, a PNG or JPEG file was expected; convert "
+      "it, or leave it out\n";
+  EXPECT_EQ(read_bytes(list), folder_ / "pets/" + line);
+  std::filesystem::remove(list);
+  own.skip_broken = true;
+  EXPECT_EQ(pack(own).broken_files, 1U);
+  EXPECT_EQ(read_bytes(list), folder_ / "pets/" + line);
+  EXPECT_NE(read_bytes(output_).find(line), std::string::npos);
+  EXPECT_EQ(PackedFile(output_).info().broken_files, 1U);
+  EXPECT_EQ(PackedFile(output_).info().train_count, 2U);
+  std::filesystem::remove(folder_ / "pets/b/3.png");
+  pack(own);
+  EXPECT_FALSE(std::filesystem::exists(list)) << "an old list would be wrong";
+  EXPECT_EQ(PackedFile(output_).info().broken_files, 0U);
+  own = request("synthetic");
+  own.skip_broken = true;
+  expect_error(ExitCode::kUsage, {"--skip-broken is for folders of pictures"}, [&] { pack(own); });
+}
+
 TEST_F(Pack, ArraysRoundTrip) {
   write_bytes(folder_ / "own.npz",
               testing::zip({{"images.npy", testing::npy("|u1", "(4, 1, 2)", "abcdefgh")},

@@ -1,0 +1,39 @@
+// The files of a folder that cannot be packed, each with the reason.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "tandem/core/error.hpp"
+
+namespace tandem::data {
+
+struct BrokenFile {
+  std::string path;
+  std::string reason;  // a message without the path in front
+};
+inline bool operator<(const BrokenFile& a, const BrokenFile& b) { return a.path < b.path; }
+using BrokenFiles = std::vector<BrokenFile>;
+
+// A line "path<TAB>reason" for each file, escaped so that it is one. `folder` goes before paths.
+std::string list_of(const BrokenFiles& files, const std::string& folder = "");
+
+class BrokenFilesError : public DataError {
+ public:
+  // The message is "FOLDER: N files cannot be packed" with `addition`, then up to 20 files and the
+  // number of the others.
+  BrokenFilesError(const std::string& folder, BrokenFiles files, const std::string& addition = "");
+  const BrokenFiles& files() const { return files_; }  // sorted by path
+  const std::string& addition() const { return addition_; }
+
+ private:
+  BrokenFiles files_;
+  std::string addition_;
+};
+
+// Calls `work`. Returns why the file cannot be packed, and nothing if it can. Throws what is no
+// fault of the file, such as a lack of memory or a failing disk.
+std::string fault_of(const std::string& path, const std::function<void()>& work);
+
+}  // namespace tandem::data
