@@ -85,6 +85,7 @@ def describe_data(path):
         attributes = file.attrs
         classes = [name.decode() if isinstance(name, bytes) else str(name) for name in attributes["classes"]]
         return {"dataset": str(attributes["name"]), "dataset_digest": digest, "classes": json.dumps(classes),
+                "exif_orientation": "applied" if attributes.get("exif_orientation", 0) == 1 else "ignored",
                 "input_shape": json.dumps(list(file["train/images"].shape[1:])),
                 "mean": json.dumps(attributes["mean"].tolist()), "std": json.dumps(attributes["std"].tolist())}
 

@@ -76,8 +76,9 @@ int launcher_rank() {
 }
 
 bool launcher_reports_exit_code() {
-  return std::getenv("OMPI_MCA_orte_launch") != nullptr &&
-         std::getenv("OMPI_MCA_orte_execute_quiet") == nullptr;
+  // As the process was started: MPI_Init sets these variables where there is no launcher, too.
+  return has_entry(::getpid(), "OMPI_MCA_orte_launch=1") &&
+         !has_entry(::getpid(), "OMPI_MCA_orte_execute_quiet=1");
 }
 
 bool is_rank_process(int process, int rank) {

@@ -28,6 +28,7 @@ Json inspect_dataset(const std::string& path) {
           {"digest", info.digest},
           {"source_sha256", info.source_sha256},
           {"broken_files", info.broken_files},
+          {"exif_orientation", info.exif_orientation ? "applied" : "ignored"},
           {"sealed", info.sealed}};
 }
 

@@ -68,6 +68,10 @@ int run_pack(const Arguments& arguments) {
             format_count(static_cast<std::int64_t>(info.train_count)) + " train and " +
             format_count(static_cast<std::int64_t>(info.test_count)) + " test images of " +
             info.shape.text() + ", digest " + info.digest.substr(0, 16));
+  if (info.turned_pictures > 0) {
+    print_note(format_quantity(static_cast<std::int64_t>(info.turned_pictures), "picture") +
+               " of " + request.input + " turned upright by the EXIF orientation");
+  }
   if (info.broken_files > 0) {
     print_warning(format_quantity(static_cast<std::int64_t>(info.broken_files), "file") + " of " +
                   request.input + " cannot be packed and " +

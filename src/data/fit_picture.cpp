@@ -164,12 +164,15 @@ void fit_picture(Picture picture, ImageShape shape, std::uint8_t* image) {
   }
 }
 
-void fit_file(std::string_view bytes, const std::string& where, ImageShape shape,
-              MemoryBudget& budget, std::uint8_t* image) try {
+bool fit_file(std::string_view bytes, const std::string& where, ImageShape shape,
+              MemoryBudget& budget, Orientation orientation, std::uint8_t* image) try {
   MemoryBudget::Share share(budget);
-  fit_picture(decode_picture(bytes, where, kMaxPicturePixels,
-                             [&](std::uint64_t memory) { share.take(memory); }),
-              shape, image);
+  Picture picture = decode_picture(bytes, where, kMaxPicturePixels,
+                                   [&](std::uint64_t memory) { share.take(memory); });
+  const bool is_turned = picture.orientation != 1;
+  if (orientation == Orientation::kUpright) picture = upright(std::move(picture));
+  fit_picture(std::move(picture), shape, image);
+  return is_turned;
 } catch (const std::bad_alloc&) {
   throw_out_of_memory(where);
 }

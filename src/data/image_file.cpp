@@ -6,6 +6,7 @@
 #include <memory>
 #include <new>
 #include <system_error>
+#include <utility>
 
 #include "byte_stream.hpp"
 #include "picture_decoder.hpp"
@@ -22,6 +23,20 @@ constexpr std::size_t kBeginning = std::size_t{64} << 10;
 
 bool begins_with(std::string_view bytes, std::string_view signature) {
   return bytes.substr(0, signature.size()) == signature;
+}
+
+constexpr int kFirstTurned = 5;  // orientations from it on exchange height and width
+
+// The index of the pixel that is at this place of the upright picture.
+std::size_t source_of(const Picture& picture, int row, int column) {
+  const bool is_turned = picture.orientation >= kFirstTurned;
+  int y = is_turned ? column : row;
+  int x = is_turned ? row : column;
+  const int kind = picture.orientation;
+  if (kind == 3 || kind == 4 || kind == 6 || kind == 7) y = picture.height - 1 - y;
+  if (kind == 2 || kind == 3 || kind == 7 || kind == 8) x = picture.width - 1 - x;
+  return static_cast<std::size_t>(y) * static_cast<std::size_t>(picture.width) +
+         static_cast<std::size_t>(x);
 }
 
 // A command of ImageMagick. "[0]" is the first picture of an animation.
@@ -60,10 +75,38 @@ Picture decode_picture(std::string_view bytes, const std::string& where, std::ui
                        const BeforeDecoding& before) try {
   const auto decoder = open_decoder(bytes, where);
   require_fitting(decoder->extent(), where, most_pixels);
-  if (before) before(decoder->memory());
+  const PictureExtent extent = decoder->extent();
+  const auto pixels =
+      static_cast<std::uint64_t>(extent.height) * static_cast<std::uint64_t>(extent.width);
+  // upright() makes another picture, of at most four channels.
+  if (before) before(decoder->memory() + (extent.orientation == 1 ? 0 : 4 * pixels));
   return decoder->decode();
 } catch (const std::bad_alloc&) {
   throw_out_of_memory(where);
+}
+
+PictureExtent upright(PictureExtent extent) {
+  if (extent.orientation >= kFirstTurned) std::swap(extent.height, extent.width);
+  extent.orientation = 1;
+  return extent;
+}
+
+Picture upright(Picture picture) {
+  if (picture.orientation == 1) return picture;
+  const PictureExtent extent =
+      upright(PictureExtent{picture.height, picture.width, false, picture.orientation});
+  Picture turned{picture.channels, extent.height, extent.width, {}};
+  turned.values.reserve(picture.values.size());
+  const auto channels = static_cast<std::size_t>(picture.channels);
+  for (int row = 0; row < turned.height; ++row) {
+    for (int column = 0; column < turned.width; ++column) {
+      const auto first = picture.values.begin() +
+                         static_cast<std::ptrdiff_t>(channels * source_of(picture, row, column));
+      turned.values.insert(turned.values.end(), first,
+                           first + static_cast<std::ptrdiff_t>(channels));
+    }
+  }
+  return turned;
 }
 
 std::string read_picture_bytes(const std::string& path) try {

@@ -44,6 +44,7 @@ class ImageFolder : public ImageSource {
     ClassFolders found = find_class_folders(root_, options.test_split > 0, check_);
     const bool has_test = options.test_split == 0;  // else find_class_folders() named that
     info_.classes = std::move(found.classes);
+    info_.exif_orientation = true;
     broken_ = std::move(found.broken);
     train_ = items_of(std::move(found.train));
     test_ = items_of(std::move(found.test));
@@ -89,7 +90,7 @@ class ImageFolder : public ImageSource {
       const std::string fault = fault_of(item.file.path, [&] {
         const std::string bytes = read_picture_bytes(item.file.path);
         item.sha256 = sha256_hex(bytes);
-        fit_file(bytes, item.file.path, info_.shape, budget_, image);
+        fit_file(bytes, item.file.path, info_.shape, budget_, Orientation::kUpright, image);
       });
       if (fault.empty()) return;
       std::fill_n(image, info_.shape.pixels(), std::uint8_t{0});
@@ -149,10 +150,13 @@ class ImageFolder : public ImageSource {
     for (std::vector<Item>* items : {&train_, &test_}) {
       std::vector<PictureExtent> found(items->size());
       std::vector<std::string> faults(items->size());
+      std::vector<char> turned(items->size());
       for_each_file(items->size(), [&](std::size_t i) {
         const std::string& path = (*items)[i].file.path;
         faults[i] = fault_of(path, [&] {
           found[i] = read_picture_extent(path);
+          turned[i] = found[i].orientation != 1 ? 1 : 0;
+          found[i] = upright(found[i]);
           if (decodes) decode(path);
         });
       });
@@ -164,6 +168,7 @@ class ImageFolder : public ImageSource {
         }
         whole.push_back(std::move((*items)[i]));
         extents.push_back(found[i]);
+        info_.turned_pictures += static_cast<std::uint64_t>(turned[i]);
       }
       *items = std::move(whole);
     }

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <csetjmp>
 
+#include "exif.hpp"
 #include "picture_decoder.hpp"
 #include "tandem/core/error.hpp"
 
@@ -115,7 +116,7 @@ void cmyk_to_rgb(Picture& picture) {
 class JpegDecoder : public PictureDecoder {
  public:
   JpegDecoder(std::string_view bytes, std::string where)
-      : where_(std::move(where)), file_bytes_(bytes.size()) {
+      : where_(std::move(where)), file_bytes_(bytes.size()), orientation_(exif_orientation(bytes)) {
     if (!read_header(reading_, reinterpret_cast<const unsigned char*>(bytes.data()),
                      bytes.size())) {
       const PictureExtent claimed = extent();
@@ -130,7 +131,8 @@ class JpegDecoder : public PictureDecoder {
 
   PictureExtent extent() const override {
     return {static_cast<int>(reading_.info.image_height),
-            static_cast<int>(reading_.info.image_width), reading_.info.num_components != 1};
+            static_cast<int>(reading_.info.image_width), reading_.info.num_components != 1,
+            orientation_};
   }
 
   std::uint64_t memory() override {
@@ -152,7 +154,7 @@ class JpegDecoder : public PictureDecoder {
                                     : channels == 3 ? JCS_RGB
                                                     : JCS_CMYK;
     const PictureExtent found = extent();
-    Picture picture{channels, found.height, found.width, {}};
+    Picture picture{channels, found.height, found.width, {}, orientation_};
     const std::size_t row_bytes =
         static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(channels);
     picture.values.resize(row_bytes * static_cast<std::size_t>(picture.height));
@@ -186,6 +188,7 @@ class JpegDecoder : public PictureDecoder {
   Reading reading_;
   std::string where_;
   std::uint64_t file_bytes_;
+  int orientation_;
 };
 
 }  // namespace

@@ -1,6 +1,10 @@
 #include "name_rules.hpp"
 
+#include <algorithm>
+#include <array>
+
 #include "tandem/core/error.hpp"
+#include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
 namespace {
@@ -54,6 +58,12 @@ void check_class_names(const std::vector<std::string>& names, const std::string&
 bool is_dataset_name(const std::string& name) {
   return !name.empty() && name.size() <= kMaxNameBytes && is_clean_utf8(name) && name[0] != '.' &&
          name.find('/') == std::string::npos;
+}
+
+bool has_upright_images(const DatasetInfo& info) {
+  constexpr std::array<const char*, 4> kPublished = {"cifar10", "cifar100", "mnist", "synthetic"};
+  return info.exif_orientation ||
+         std::find(kPublished.begin(), kPublished.end(), info.name) != kPublished.end();
 }
 
 }  // namespace tandem::data

@@ -174,6 +174,9 @@ void read_attributes(hid_t file, const std::string& path, PackedCatalog& catalog
   catalog.mean = Attribute(file, path, "mean").reals();
   catalog.std = Attribute(file, path, "std").reals();
   catalog.source_sha256 = Attribute(file, path, "source_sha256").string();
+  if (H5Aexists(file, kExifOrientation) > 0) {
+    catalog.exif_orientation = Attribute(file, path, kExifOrientation).integer() == 1 ? 1 : 0;
+  }
   if (H5Aexists(file, kBrokenFiles) > 0) {
     const Attribute broken(file, path, kBrokenFiles);
     const std::int64_t count = broken.integer();

@@ -14,6 +14,8 @@ namespace tandem::data {
 
 constexpr char kFormatName[] = "tandem-dataset";
 constexpr std::int64_t kFormatVersion = 1;
+// An attribute, 1 if EXIF's orientation was applied; absent from forms without pictures in files.
+constexpr char kExifOrientation[] = "exif_orientation";
 // An attribute, their number, and a data set, their list. Both are there only if there are some.
 constexpr char kBrokenFiles[] = "broken_files";
 

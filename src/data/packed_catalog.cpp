@@ -144,6 +144,7 @@ std::string encode(const PackedCatalog& catalog) {
   put(bytes, catalog.std);
   put(bytes, catalog.source_sha256);
   put(bytes, catalog.broken_files);
+  put(bytes, catalog.exif_orientation);
   for (const StoredSplit& split : catalog.splits) {
     put(bytes, split.images);
     put(bytes, split.labels);
@@ -160,6 +161,7 @@ PackedCatalog decode_catalog(std::string_view bytes, const std::string& path) {
   decoder.get(catalog.std, 8);
   decoder.get(catalog.source_sha256);
   decoder.get(catalog.broken_files);
+  decoder.get(catalog.exif_orientation);
   for (StoredSplit& split : catalog.splits) {
     decoder.get(split.images);
     decoder.get(split.labels);
@@ -179,6 +181,7 @@ DatasetInfo info_of(const PackedCatalog& catalog) {
   info.std = catalog.std;
   info.source_sha256 = catalog.source_sha256;
   info.broken_files = catalog.broken_files;
+  info.exif_orientation = catalog.exif_orientation == 1;
   info.train_count = extent[0];
   info.test_count = catalog.splits[1].images.extent[0];
   return info;

@@ -39,8 +39,9 @@ struct PackedCatalog {
   std::vector<double> mean;
   std::vector<double> std;
   std::string source_sha256;
-  std::uint64_t broken_files = 0;
   std::array<StoredSplit, 2> splits;  // train, test
+  std::uint64_t broken_files = 0;
+  std::uint64_t exif_orientation = 0;  // 1: applied
 };
 
 constexpr std::array<const char*, 2> kGroups = {"/train", "/test"};

@@ -14,8 +14,6 @@
 
 namespace tandem::data {
 
-namespace {
-
 File open_packed(const std::string& path) try {
   return File::open_for_reading(path);
 } catch (const MissingInputError& error) {
@@ -24,8 +22,6 @@ File open_packed(const std::string& path) try {
   if (is_folder(path)) throw not_packed(path);
   throw;
 }
-
-}  // namespace
 
 // The attributes that change when a file is written to.
 struct Version {

@@ -143,6 +143,7 @@ DatasetInfo write_packed(const std::string& path, ImageSource& source, const std
   write_reals(file.id(), "mean", info.mean);
   write_reals(file.id(), "std", info.std);
   write_string(file.id(), "source_sha256", info.source_sha256);
+  if (info.exif_orientation) write_integer(file.id(), kExifOrientation, 1);
   write_skipped(file, source.skipped_files());
   write_integer(file.id(), "complete", 1);  // last: a file without it was not finished
   file.close();

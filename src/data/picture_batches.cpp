@@ -12,12 +12,13 @@
 namespace tandem::data {
 
 PictureBatches::PictureBatches(NextFile next_file, ImageShape shape, Transform transform,
-                               std::size_t size, int threads)
+                               std::size_t size, int threads, Orientation orientation)
     : next_file_(std::move(next_file)),
       shape_(shape),
       transform_(std::move(transform)),
       size_(size),
-      threads_(threads) {
+      threads_(threads),
+      orientation_(orientation) {
   require_picture_channels(shape.channels);
   ahead_ = std::async(kThreadIfGranted, [this] { return make(); });
 }
@@ -54,27 +55,32 @@ PictureBatches::Made PictureBatches::make() {
   }
   batch.faults.resize(batch.size());
   batch.images.reset(new float[batch.size() * shape_.pixels()]);
+  std::atomic<std::size_t> turned{0};
   for_each_index(batch.size(), threads_, [&](std::size_t i) {
-    if (!given_up_) decode(batch, i);
+    if (!given_up_ && decode(batch, i)) ++turned;
   });
+  batch.turned = turned;
   return made;
 }
 
-void PictureBatches::read_image(const std::string& path, float* image) try {
+bool PictureBatches::read_image(const std::string& path, float* image) try {
   std::vector<std::uint8_t> values(shape_.pixels());
-  fit_file(read_picture_bytes(path), path, shape_, budget_, values.data());
+  const bool is_turned =
+      fit_file(read_picture_bytes(path), path, shape_, budget_, orientation_, values.data());
   transform_.apply(values.data(), {}, image);
+  return is_turned;
 } catch (const std::bad_alloc&) {
   throw_out_of_memory(path);
 }
 
-void PictureBatches::decode(PictureBatch& batch, std::size_t index) {
+bool PictureBatches::decode(PictureBatch& batch, std::size_t index) {
   float* image = batch.images.get() + index * shape_.pixels();
   try {
-    read_image(batch.files[index], image);
+    return read_image(batch.files[index], image);
   } catch (const Error& error) {
     batch.faults[index] = {error.code(), error.what()};
     std::fill_n(image, shape_.pixels(), 0.0F);
+    return false;
   }
 }
 

@@ -21,7 +21,7 @@ TANDEM_JSON_STRUCT(FileView, start, digest, error, image_bytes)
 std::string digest_of_start(const std::string& path) {
   constexpr std::size_t kSealBytes = 512;
   std::string start(kSealBytes, '\0');
-  start.resize(File::open_for_reading(path).read_at(0, start.data(), start.size()));
+  start.resize(data::open_packed(path).read_at(0, start.data(), start.size()));
   return sha256_hex(start);
 }
 

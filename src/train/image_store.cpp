@@ -14,7 +14,7 @@ namespace tandem::data {
 
 TANDEM_JSON_STRUCT(ImageShape, channels, height, width)
 TANDEM_JSON_STRUCT(DatasetInfo, name, classes, shape, mean, std, source_sha256, digest, train_count,
-                   test_count, sealed)
+                   test_count, sealed, broken_files, exif_orientation)
 
 }  // namespace tandem::data
 
@@ -31,7 +31,7 @@ std::string to_text(const DatasetInfo& info) { return Json(info).dump(); }
 std::string fingerprint(const std::string& path) {
   constexpr std::size_t kSealBytes = 512;
   std::string start(kSealBytes, '\0');
-  start.resize(File::open_for_reading(path).read_at(0, start.data(), start.size()));
+  start.resize(data::open_packed(path).read_at(0, start.data(), start.size()));
   return sha256_hex(start).substr(0, 16);
 }
 

@@ -7,6 +7,7 @@ import io
 import pathlib
 import re
 import shlex
+import shutil
 import signal
 import struct
 import subprocess
@@ -17,7 +18,7 @@ import unittest
 
 import h5py
 import numpy
-from PIL import Image
+from PIL import Image, ImageOps
 
 from tandem import DATA, PROGRAM, TandemTest
 
@@ -226,6 +227,24 @@ class Pack(TandemTest):
             self.assertEqual(["pets/" + line.split("\t")[0] for line in bytes(file["broken_files"]).decode().splitlines()],
                              [line.split("\t")[0] for line in listed.splitlines()])
             self.assertEqual(len(file["train/labels"]) + len(file["test/labels"]), 8)
+
+    def test_pictures_are_turned_upright_by_exif(self):
+        """In all eight ways, as Pillow does it; the sizes of upright pictures are what must agree."""
+        expected = []
+        for i in range(1, 9):
+            tags = Image.Exif()
+            tags[0x0112] = i
+            path = self.folder / f"pets/train/cat/{i}.jpg"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.fromarray(pattern((20, 30, 3) if i < 5 else (30, 20, 3), i)).save(path, exif=tags)
+            expected.append(numpy.asarray(ImageOps.exif_transpose(Image.open(path))).transpose(2, 0, 1))
+        shutil.copytree(self.folder / "pets/train", self.folder / "pets/test")
+        done = self.tandem("pack", "--input", "pets", "--output", "out/pets.h5")
+        self.assertEqual(done.stderr, "tandem: 14 pictures of pets turned upright by the EXIF orientation\n")
+        with h5py.File(self.folder / "out/pets.h5", "r") as file:
+            self.assertEqual(file.attrs["exif_orientation"], 1)
+            numpy.testing.assert_array_equal(file["train/images"][:], numpy.stack(expected))
+        self.assertRegex(self.tandem("inspect", "out/pets.h5").stdout, r"exif_orientation +applied\n")
 
     def test_arrays_of_numpy_keep_their_pixels(self):
         images, labels = pattern((50, 12, 10, 3), 1), numpy.arange(50) % 3

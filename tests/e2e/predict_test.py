@@ -15,7 +15,7 @@ import zlib
 
 import h5py
 import numpy
-from PIL import Image
+from PIL import Image, ImageOps
 
 from tandem import DATA, PROGRAM, QUICK, TandemTest
 
@@ -132,6 +132,32 @@ class Predict(TandemTest):
                 fitted.save(self.folder / "fitted.png")
                 ours, pillows = self.predict(name, "fitted.png")[0]
                 self.assert_same(ours, pillows)
+
+    def test_pictures_are_turned_upright_by_exif(self):
+        """Unless the model is of an earlier version, whose file does not say that they were in training."""
+        tags = Image.Exif()
+        tags[0x0112] = 6
+        picture = Image.fromarray(self.images[4])
+        picture.save(self.folder / "camera.jpg", exif=tags)
+        stored = Image.open(self.folder / "camera.jpg")
+        stored.save(self.folder / "stored.png", exif=b"")
+        ImageOps.exif_transpose(stored).save(self.folder / "upright.png")
+        (camera, upright), errors = self.predict("camera.jpg", "upright.png")
+        self.assert_same(camera, upright)
+        self.assertEqual(errors, "tandem: 1 picture turned upright by the EXIF orientation\n")
+        content = pathlib.Path(self.model, "model/model.safetensors").read_bytes()
+        length = int.from_bytes(content[:8], "little")
+        header = json.loads(content[8:8 + length])
+        for key in ("exif_orientation", "sha256", "hash64"):
+            del header["__metadata__"][key]
+        text = json.dumps(header).encode()
+        text += b" " * (-len(text) % 8)
+        old = self.folder / "old.safetensors"
+        old.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + length:])
+        done = self.tandem("predict", "--checkpoint", old, "--json", "camera.jpg", "stored.png")
+        camera, stored = map(json.loads, done.stdout.splitlines())
+        self.assert_same(camera, stored)
+        self.assertIn("warning: 1 picture with an EXIF orientation, which is ignored", done.stderr)
 
     def test_transparency_is_white(self):
         transparent = numpy.dstack([self.images[5], numpy.zeros((32, 32), numpy.uint8)])

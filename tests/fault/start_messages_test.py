@@ -94,6 +94,19 @@ class StartMessages(GoldenTest):
             Image.new("RGB", (size, 8)).save(path)
         self.assert_refused(65, *TRAIN, "--data", "my pets")
 
+    def test_picture_for_a_data_set(self):
+        Image.new("RGB", (8, 8)).save(self.folder / "cat.png")
+        self.assert_refused(65, *TRAIN, "--data", "cat.png")
+
+    def test_broken_pictures(self):
+        for name in ("cat/1.png", "dog/1.png", "dog/2.png"):
+            path = self.folder / "pets" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            Image.new("RGB", (8, 8)).save(path)
+        (self.folder / "pets/cat/2.png").touch()
+        (self.folder / "pets/dog/3.gif").write_bytes(b"GIF89a")
+        self.assert_refused(65, "pack", "--input", "pets", "--test-split", "0.5", "--output", "data.h5")
+
     def test_name_of_a_data_set(self):
         self.assert_refused(66, *TRAIN, "--data", "CIFAR-10")
 

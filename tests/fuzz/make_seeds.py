@@ -131,6 +131,11 @@ def picture_seeds():
     golden = json.loads((pathlib.Path(__file__).resolve().parents[1] / "golden" / "pictures.json").read_text())
     for case in golden["files"]:
         yield case["name"], flagged(CHECKSUMS if case["name"].endswith(".png") else 0, bytes.fromhex(case["hex"]))
+    jpeg = next(bytes.fromhex(case["hex"]) for case in golden["files"] if case["name"].endswith(".jpg"))
+    for name, order, tags, value in (("big", ">", 1, 6), ("little", "<", 1, 7), ("lying", ">", 0xffff, 6)):
+        tag = struct.pack(order + "HHIHH", 0x112 if tags == 1 else 0x113, 3, 1, value, 0)
+        exif = b"Exif\0\0" + (b"MM" if order == ">" else b"II") + struct.pack(order + "HIH", 42, 8, tags) + tag
+        yield f"exif_{name}.jpg", flagged(0, jpeg[:2] + b"\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif + jpeg[2:])
     chunks = [(b"IHDR", struct.pack(">IIBBBBB", 4, 3, 8, 2, 0, 0, 0)), (b"iCCP", b"name\0\0" + bytes(9)),
               (b"IDAT", zlib.compress((b"\1" + bytes(range(12))) * 3, 0)), (b"IEND", b"")]
     stored = b"".join(struct.pack(">I", len(data)) + name + data + bytes(4) for name, data in chunks)

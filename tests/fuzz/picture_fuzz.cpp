@@ -47,6 +47,11 @@ void read(const std::string& file) {
   fuzz::require(picture.channels >= 1 && picture.channels <= 4, "1 to 4 channels");
   fuzz::require(picture.values.size() == pixels * static_cast<std::uint64_t>(picture.channels),
                 "every value is there");
+  fuzz::require(picture.orientation >= 1 && picture.orientation <= 8, "one of eight orientations");
+  const data::Picture turned = data::upright(picture);
+  fuzz::require(turned.orientation == 1 && turned.values.size() == picture.values.size() &&
+                    turned.height == (picture.orientation < 5 ? picture.height : picture.width),
+                "an upright picture has the same values");
   for (const data::ImageShape shape : {data::ImageShape{3, 8, 9}, data::ImageShape{1, 40, 3}}) {
     std::vector<std::uint8_t> image(shape.pixels());
     data::fit_picture(picture, shape, image.data());

@@ -55,10 +55,17 @@ struct DatasetInfo {
   std::uint64_t test_count = 0;
   bool sealed = false;             // has a user block
   std::uint64_t broken_files = 0;  // that were left out when it was packed
+  // pack() made its pictures upright by EXIF. False for other forms than pictures, too.
+  bool exif_orientation = false;
+  std::uint64_t turned_pictures = 0;  // that were not upright; returned by pack() only
 
   std::uint64_t count(Split split) const {
     return split == Split::kTrain ? train_count : test_count;
   }
 };
+
+// Whether a model of this data set expects upright pictures: pack() made them so, or they are a
+// published set, in which every picture is. A set of pictures of an earlier version is neither.
+bool has_upright_images(const DatasetInfo& info);
 
 }  // namespace tandem::data

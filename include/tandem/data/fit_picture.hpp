@@ -67,9 +67,13 @@ void fit_picture(Picture picture, ImageShape shape, std::uint8_t* image);
 
 // For pictures that are being decoded at the same time.
 constexpr std::uint64_t kMemoryForPictures = std::uint64_t{1} << 30;
+
+// How pixels are laid out that a camera stored turned: as stored, or as they are to be looked at.
+enum class Orientation { kAsStored, kUpright };
+
 // The same of the bytes of a file, as decode_picture() takes them, once `budget` has room for the
-// picture.
-void fit_file(std::string_view bytes, const std::string& where, ImageShape shape,
-              MemoryBudget& budget, std::uint8_t* image);
+// picture. Returns whether its EXIF orientation is another than upright.
+bool fit_file(std::string_view bytes, const std::string& where, ImageShape shape,
+              MemoryBudget& budget, Orientation orientation, std::uint8_t* image);
 
 }  // namespace tandem::data

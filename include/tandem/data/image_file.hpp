@@ -3,9 +3,9 @@
 // of another type.
 //
 // Files are untrusted. Memory of a claimed size is allocated only if the file is long enough to
-// hold so many pixels. Only what pixels need is parsed (no color profiles, texts or EXIF), and a
-// JPEG whose decoder would have to guess pixels is refused. Values equal Pillow's, except that
-// 16-bit gray is reduced to its upper byte.
+// hold so many pixels. Only what pixels need is parsed (no color profiles or texts, of EXIF the
+// orientation in a JPEG), and a JPEG whose decoder would have to guess pixels is refused. Values
+// equal Pillow's, except that 16-bit gray is reduced to its upper byte.
 #pragma once
 
 #include <cstdint>
@@ -29,14 +29,21 @@ struct Picture {
   int height = 0;
   int width = 0;
   std::vector<std::uint8_t> values;
+  int orientation = 1;  // by EXIF, 1 to 8; 1: the values are upright
 };
+
+// The picture as it is to be looked at, with orientation 1.
+Picture upright(Picture picture);
 
 // The extent of a picture according to its file.
 struct PictureExtent {
   int height = 0;
   int width = 0;
   bool has_color = false;  // a palette counts as color
+  int orientation = 1;     // as in Picture; height and width are those of the values
 };
+
+PictureExtent upright(PictureExtent extent);
 
 // The whole file, at most 268 MB.
 std::string read_picture_bytes(const std::string& path);

@@ -12,11 +12,16 @@
 #include <memory>
 #include <string>
 
+#include "tandem/core/file.hpp"
 #include "tandem/core/span.hpp"
 #include "tandem/core/touch.hpp"
 #include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
+
+// Opens the file without looking into it. An error says what is at `path` instead, and which
+// command makes a data set of it.
+File open_packed(const std::string& path);
 
 class PackedFile {
  public:

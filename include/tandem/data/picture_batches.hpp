@@ -28,6 +28,7 @@ struct PictureBatch {
   std::vector<std::string> files;
   std::unique_ptr<float[]> images;           // one for each file; zeros for one that cannot be read
   std::vector<std::optional<Fault>> faults;  // by file
+  std::size_t turned = 0;                    // files with an EXIF orientation that is not upright
 
   std::size_t size() const { return files.size(); }
 };
@@ -40,7 +41,7 @@ class PictureBatches {
   // Batches of `size` files but for the last. Pictures become images by fit_picture(), and
   // `transform`, which is for the same shape, normalizes them.
   PictureBatches(NextFile next_file, ImageShape shape, Transform transform, std::size_t size,
-                 int threads);
+                 int threads, Orientation orientation = Orientation::kAsStored);
   // Waits for the current pictures and the current line of the list, not for a whole batch.
   ~PictureBatches();
   PictureBatches(const PictureBatches&) = delete;
@@ -56,14 +57,16 @@ class PictureBatches {
     std::exception_ptr failure;  // of the list, after the files of the batch
   };
   Made make();
-  void decode(PictureBatch& batch, std::size_t index);
-  void read_image(const std::string& path, float* image);
+  // Both return what fit_file() does.
+  bool decode(PictureBatch& batch, std::size_t index);
+  bool read_image(const std::string& path, float* image);
 
   const NextFile next_file_;
   const ImageShape shape_;
   const Transform transform_;
   const std::size_t size_;
   const int threads_;
+  const Orientation orientation_;
   MemoryBudget budget_{kMemoryForPictures};
   std::exception_ptr failure_;  // to be told after the batch that was given last
   std::atomic<bool> given_up_{false};

@@ -21,6 +21,7 @@ namespace tandem::app {
 namespace {
 
 constexpr char kFormat[] = "tandem-model";
+constexpr char kApplied[] = "applied";
 constexpr int kMaxImageSide = 1'000'000;  // so that their product fits
 
 model::InputShape input_shape(const data::ImageShape& shape) {
@@ -68,7 +69,8 @@ std::map<std::string, std::string> ModelDescription::to_metadata() const {
       {"input_shape", Json({shape.channels, shape.height, shape.width}).dump()},
       {"classes", Json(classes).dump()},
       {"mean", Json(mean).dump()},
-      {"std", Json(std).dump()}};
+      {"std", Json(std).dump()},
+      {"exif_orientation", exif_orientation ? kApplied : "ignored"}};
   if (is_script()) metadata["network_sha256"] = network_sha256;
   return metadata;
 }
@@ -108,6 +110,8 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
   }
   const auto digest = metadata.find("network_sha256");
   if (digest != metadata.end()) description.network_sha256 = digest->second;
+  const auto orientation = metadata.find("exif_orientation");  // not in files of earlier versions
+  description.exif_orientation = orientation != metadata.end() && orientation->second == kApplied;
   const data::ImageShape& shape = description.shape;
   const auto channels = static_cast<std::size_t>(shape.channels);
   const bool shape_fits = shape.channels > 0 && shape.height > 0 && shape.width > 0 &&

@@ -45,6 +45,8 @@ struct ModelDescription {
   // SHA-256 of the network's file; `model` is then kNetworkFile. Empty for a network of the
   // registry.
   std::string network_sha256;
+  // Pictures are turned upright by EXIF before the model gets them, as those of its data set were.
+  bool exif_orientation = false;
 
   bool is_script() const { return !network_sha256.empty(); }
   std::map<std::string, std::string> to_metadata() const;

@@ -58,6 +58,18 @@ ExitCode print_results(const data::PictureBatch& batch, const std::vector<Guesse
   return code;
 }
 
+void tell_of_orientation(std::size_t turned, const ModelDescription& description) {
+  if (turned == 0) return;
+  const std::string pictures = format_quantity(static_cast<std::int64_t>(turned), "picture");
+  if (description.exif_orientation) {
+    print_note(pictures + " turned upright by the EXIF orientation");
+  } else {
+    print_warning(pictures +
+                  " with an EXIF orientation, which is ignored as it was when the model's data set "
+                  "was packed; turn them before: magick mogrify -auto-orient FILE");
+  }
+}
+
 // If results cannot be written, stops waiting for the next line of the list.
 struct StopAtEnd {
   explicit StopAtEnd(LineReader& reader) : lines(reader) {}
@@ -86,19 +98,24 @@ int predict_images(const PredictRequest& request) {
   LineReader lines(STDIN_FILENO, "standard input");
   PictureList list(request.images, [&lines] { return lines.next(); });
   const data::Transform transform(description.shape, layout, description.mean, description.std);
-  data::PictureBatches batches([&list] { return list.next(); }, description.shape, transform,
-                               request.batch_size, request.threads);
+  data::PictureBatches batches(
+      [&list] { return list.next(); }, description.shape, transform, request.batch_size,
+      request.threads,
+      description.exif_orientation ? data::Orientation::kUpright : data::Orientation::kAsStored);
   const StopAtEnd stop{lines};
   const PredictionTable table(description.classes);
   ExitCode code = ExitCode::kDone;
   bool headed = request.json;
+  std::size_t turned = 0;
   while (const auto batch = batches.next()) {
     const std::vector<Guesses> guesses = classify(*network, *batch, layout, description);
     const bool has_result = std::any_of(batch->faults.begin(), batch->faults.end(),
                                         [](const auto& fault) { return !fault; });
     if (has_result && !std::exchange(headed, true)) print_line(table.header());
+    turned += batch->turned;
     code = worse_of(code, print_results(*batch, guesses, request.json ? nullptr : &table));
   }
+  tell_of_orientation(turned, description);
   return static_cast<int>(code);
 }
 

@@ -27,7 +27,8 @@ ModelDescription describe_model(const NetworkFile& file, const std::string& mode
           info.classes,
           info.mean,
           info.std,
-          file.sha256};
+          file.sha256,
+          data::has_upright_images(info)};
 }
 
 }  // namespace
