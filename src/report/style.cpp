@@ -35,13 +35,15 @@ summary { cursor: pointer; }
 .headline h2 { position: absolute; clip-path: inset(50%); } .warning { border-left: 4px solid var(--c1); padding-left: 0.8rem; }
 .tiles { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fit, minmax(min(100%, 16rem), 1fr)); margin: 1rem 0; }
 .tile { border: 1px solid var(--line); border-radius: 6px; padding: 0.7rem 1rem; }
-.tile strong { display: block; font-size: 2.1rem; line-height: 1.25; font-variant-numeric: tabular-nums; } .tile .words { font-size: 1.35rem; }
+.tile strong { display: block; font-size: 2.1rem; line-height: 1.25; font-variant-numeric: tabular-nums; } .tile .words { font-size: 1.35rem; text-wrap: balance; }
 .best { font-weight: 700; color: var(--c2); }
 .charts { display: grid; gap: 1.2rem 1.5rem; grid-template-columns: repeat(auto-fill, minmax(min(100%, 26rem), 1fr)); }
 .choice > input { position: absolute; opacity: 0; }
 .choice > label { display: inline-block; padding: 0.15rem 0.8rem; margin: 0 0.4rem 0.4rem 0; border: 1px solid var(--line); border-radius: 6px; cursor: pointer; }
 .choice > input:checked + label { background: var(--ink); color: var(--ground); } .choice > input:focus-visible + label { outline: 2px solid var(--c0); }
 #over-steps:not(:checked) ~ .over-steps, #over-epochs:not(:checked) ~ .over-epochs, #over-time:not(:checked) ~ .over-time { display: none; }
+@media (min-width: 64rem) { .results { grid-template-columns: repeat(6, minmax(0, 1fr)); } .results figure { grid-column: span 2; }
+  .results figure:nth-child(-n + 2) { grid-column: span 3; } }
 .charts figure { margin: 0; min-width: 0; } figcaption { font-weight: 600; } figcaption small { font-weight: 400; }
 .plot { display: grid; grid-template-columns: 4.6rem minmax(0, 1fr); grid-template-rows: 13rem 1.5rem; padding: 0.6rem 1.6rem 0 0; }
 .plot svg { width: 100%; height: 100%; display: block; overflow: visible; border: 1px solid var(--line); }
@@ -50,10 +52,10 @@ summary { cursor: pointer; }
 .plot .dots { stroke-width: 6px; stroke-linecap: round; }
 .plot .mark { color: var(--faint); stroke-dasharray: 4 4; stroke-width: 1px; } .pale { opacity: 0.35; } .pale path { stroke-width: 1px; }
 .again path { stroke-dasharray: 5 3; }
-.plot svg, .over { grid-area: 1 / 2; } .ends { grid-area: 1 / 3; width: 2.4rem; }
+.plot svg, .over { grid-area: 1 / 2; } .ends { grid-area: 1 / 3; width: 3rem; }
 .over { pointer-events: none; } .over span { position: absolute; top: -0.15rem; padding-left: 0.2rem; white-space: nowrap; }
 .y, .x, .ends, .over { position: relative; font-size: 0.78rem; color: var(--faint); font-variant-numeric: tabular-nums; }
-.ends span { position: absolute; left: 0.3rem; transform: translateY(50%); white-space: nowrap; font-weight: 600; }
+.ends span { position: absolute; left: 0.3rem; line-height: 1; transform: translateY(50%); white-space: nowrap; font-weight: 600; }
 .y span { position: absolute; right: 0.4rem; transform: translateY(50%); white-space: nowrap; }
 .x { grid-area: 2 / 2; } .x span { position: absolute; top: 0.15rem; transform: translateX(-50%); white-space: nowrap; }
 .c0 { color: var(--c0); } .c1 { color: var(--c1); } .c2 { color: var(--c2); } .c3 { color: var(--c3); }
@@ -70,7 +72,8 @@ summary { cursor: pointer; }
 .images figure { margin: 0; } .images figcaption { font-weight: 400; font-size: 0.85rem; }
 .images img { image-rendering: pixelated; object-fit: contain; display: block; }
 code { font-family: ui-monospace, monospace; } .run { border-top: 3px solid var(--line); margin-top: 2.5rem; }
-@media print { .choice > label { display: none; } body { max-width: none; padding: 0; } figure, tr, .tile { break-inside: avoid; } h2, h3 { break-after: avoid; } }
+@media print { html { font-size: 10px; } .choice > label { display: none; } body { max-width: none; padding: 0; }
+  .charts { grid-template-columns: 1fr 1fr; } figure, tr, .tile, .answers > div { break-inside: avoid; } h2, h3 { break-after: avoid; } }
 )";
 
 }  // namespace
