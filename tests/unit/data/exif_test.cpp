@@ -100,5 +100,16 @@ TEST(Exif, PicturesAreTurnedAsPillowDoes) {
   }
 }
 
+TEST(Exif, ModelsOfPublishedSetsExpectUprightPictures) {
+  DatasetInfo info;
+  info.name = "pets";
+  EXPECT_FALSE(has_upright_images(info)) << "may be a set of an earlier version";
+  info.exif_orientation = true;
+  EXPECT_TRUE(has_upright_images(info));
+  info.exif_orientation = false;
+  info.name = "cifar10";
+  EXPECT_TRUE(has_upright_images(info));
+}
+
 }  // namespace
 }  // namespace tandem::data
