@@ -49,13 +49,7 @@ class Layer {
       faults_.push_back(show_(earlier) + " and " + show_(given) +
                         " are the same option; give only " + show_(spec.name));
     }
-    const auto [place, is_first] = values_.emplace(spec.name, value);
-    // Of other options the last one counts, so that a script can append its own.
-    if (!is_first && spec.name == "data" && place->second != value) {
-      faults_.push_back(show_(given) + " is given twice, '" + place->second + "' and '" + value +
-                        "'; give the one data set that is meant");
-    }
-    place->second = value;
+    values_[spec.name] = value;
   }
   const std::map<std::string, std::string>& values() const { return values_; }
 

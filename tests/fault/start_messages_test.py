@@ -110,9 +110,6 @@ class StartMessages(GoldenTest):
     def test_name_of_a_data_set(self):
         self.assert_refused(66, *TRAIN, "--data", "CIFAR-10")
 
-    def test_data_set_that_is_named_twice(self):
-        self.assert_refused(2, *TRAIN, "--data", DATA, "--data", "b.h5")
-
     def test_pickles_of_cifar10(self):
         folder = self.folder / "cifar-10-batches-py"
         folder.mkdir()

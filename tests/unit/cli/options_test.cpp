@@ -92,13 +92,6 @@ TEST(CommandLine, ALoneDashIsAWord) {
   EXPECT_TRUE(contains(line.faults[0], "given as ./-x or after the word --")) << line.faults[0];
 }
 
-TEST(CommandLine, ADataSetIsNamedOnce) {
-  EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5", "--data", "y.h5"}),
-                       "--data is given twice, 'x.h5' and 'y.h5'"));
-  EXPECT_EQ(request_of({"--data", "x.h5", "--data=x.h5", "--lr", "1", "--lr", "2"}).config.data,
-            "x.h5");
-}
-
 TEST(CommandLine, TwoDashesEndTheOptions) {
   const OptionTable table{{"json", "", "false", "", ""}};
   const std::vector<std::string> words{"--json", "a", "--", "-x.png", "--no_json", "--"};
