@@ -1,6 +1,7 @@
 // tandem train: reads and checks the options. src/engine/run/train_run.cpp is the run itself.
 #include "commands.hpp"
 #include "session/engine.hpp"
+#include "session/terminal.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/stop_signal.hpp"
 
@@ -9,7 +10,7 @@ namespace {
 
 int run_train(Job& job, const Arguments& arguments) {
   const auto began = std::chrono::steady_clock::now();
-  const StopSignal stop_signal(job.is_root());
+  const StopSignal stop_signal(job.is_root() ? find_stop_notice() : StopNotice());
   Options options = resolve_together(job, "train", train_option_table(), arguments);
   job.supervision().heartbeats().report(0, comm::Phase::kStartUp);
   TrainRequest request;

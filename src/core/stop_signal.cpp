@@ -1,5 +1,6 @@
 #include "tandem/core/stop_signal.hpp"
 
+#include <fcntl.h>
 #include <poll.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -24,7 +25,12 @@ constexpr std::int64_t kMillisecondsToInsist = 2000;
 std::atomic<bool> installed{false};
 std::atomic<int> first_signal{0};
 std::atomic<std::int64_t> first_at{0};  // milliseconds; 0: none has come
+// Written before the handler is installed.
+StopNotice notice_of_first;
 std::atomic<bool> announces_first{false};
+std::atomic<bool> first_was_hint{false};  // SIGCONT, which a SIGTERM follows
+std::atomic<std::int64_t> last_look{0};   // milliseconds
+constexpr std::int64_t kRecently = 500;   // milliseconds
 static_assert(std::atomic<std::int64_t>::is_always_lock_free, "used in a signal handler");
 
 std::int64_t now_in_milliseconds() {
@@ -47,6 +53,24 @@ const char* announcement_of(int signal) {
   }
 }
 
+bool launcher_has_terminal() {
+  const pid_t in_front = ::tcgetpgrp(notice_of_first.descriptor);
+  return in_front > 0 && in_front == ::getpgid(notice_of_first.launcher);
+}
+
+// mpirun sends the same signals after Ctrl-C, after a SIGTERM of its own, after MPI_Abort, and
+// after the death of a rank.
+const char* announcement_of_launcher() {
+  const int children = StopSignal::count_children(notice_of_first.launcher);
+  if (children > 0 && children < notice_of_first.launcher_children) {
+    return "tandem: a rank has ended, and so does the job; the same command with --resume auto "
+           "goes on\n";
+  }
+  return launcher_has_terminal()
+             ? "tandem: stopping after this step (Ctrl-C, or the launcher ends the job)\n"
+             : "tandem: SIGTERM: stopping after this step, for the launcher ends the job\n";
+}
+
 // A reader that has stopped reading must not keep the handler, and so the run, from going on.
 void write_if_ready(int descriptor, std::string_view text) {
   pollfd waited{descriptor, POLLOUT, 0};
@@ -56,28 +80,45 @@ void write_if_ready(int descriptor, std::string_view text) {
 
 // In one write. On a shared terminal the row is cleared, of the ^C as well that the terminal wrote
 // behind the live line; elsewhere a ^C may stand in the way.
-void announce(int signal) {
-  char text[128];
+void announce(int signal, pid_t sender) {
+  char text[256];
   std::size_t size = 0;
   const auto append = [&](std::string_view part) {
     std::memcpy(text + size, part.data(), part.size());
     size += part.size();
   };
-  const std::string_view cleaner = row_cleaner(STDERR_FILENO);
-  append(cleaner.empty() && signal == SIGINT ? "\n" : cleaner);
-  append(announcement_of(signal));
-  write_if_ready(STDERR_FILENO, {text, size});
+  const StopNotice& notice = notice_of_first;
+  const bool is_launchers =
+      (signal == SIGTERM || signal == SIGCONT) && notice.launcher != 0 && sender == notice.launcher;
+  const int row = notice.descriptor == STDOUT_FILENO ? STDOUT_FILENO : STDERR_FILENO;
+  const std::string_view cleaner = row_cleaner(row);
+  const bool may_follow_key =
+      signal == SIGINT || (is_launchers && ::isatty(notice.descriptor) == 1);
+  append(cleaner.empty() && may_follow_key ? "\n" : cleaner);
+  append(is_launchers ? announcement_of_launcher() : announcement_of(signal));
+  write_if_ready(notice.descriptor, {text, size});
 }
 
-void on_signal(int signal) {
+// Whether this SIGCONT comes from Ctrl-C and does not end a suspension.
+bool is_hint(const siginfo_t& info, std::int64_t now) {
+  return info.si_pid == notice_of_first.launcher && now - last_look < kRecently &&
+         launcher_has_terminal();
+}
+
+void on_signal(int signal, siginfo_t* info, void* /*context*/) {
   const int errno_before = errno;
   const std::int64_t now = std::max<std::int64_t>(now_in_milliseconds(), 1);
   // Signals may arrive on several threads at once: one becomes the first, the others see its time.
   std::int64_t first = 0;
-  if (first_at.compare_exchange_strong(first, now)) {
-    first_signal = signal;
-    if (announces_first) announce(signal);
-  } else if (now - first >= kMillisecondsToInsist) {
+  if (signal == SIGCONT && !is_hint(*info, now)) {
+    // The process goes on.
+  } else if (first_at.compare_exchange_strong(first, now)) {
+    first_signal = signal == SIGCONT ? SIGINT : signal;
+    first_was_hint = signal == SIGCONT;
+    if (announces_first) announce(signal, info->si_pid);
+  } else if (first_was_hint.exchange(false)) {
+    first_at = now;  // nobody has insisted yet
+  } else if (signal != SIGCONT && now - first >= kMillisecondsToInsist) {
     for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
       write_if_ready(descriptor, row_cleaner(descriptor));
     }
@@ -90,31 +131,74 @@ void on_signal(int signal) {
 
 }  // namespace
 
-StopSignal::StopSignal(bool announces) {
+StopSignal::StopSignal(bool announces)
+    : StopSignal(StopNotice{announces ? STDERR_FILENO : -1, 0, 0}) {}
+
+StopSignal::StopSignal(const StopNotice& notice) {
   if (installed.exchange(true)) throw InternalError("a second StopSignal was made");
   first_signal = 0;
   first_at = 0;
-  announces_first = announces;
+  first_was_hint = false;
+  last_look = 0;
+  notice_of_first = notice;
+  announces_first = notice.descriptor >= 0;
   struct sigaction action {};
-  action.sa_handler = on_signal;
-  action.sa_flags = SA_RESTART;
+  action.sa_sigaction = on_signal;
+  action.sa_flags = SA_RESTART | SA_SIGINFO;
   sigemptyset(&action.sa_mask);
+  sigaddset(&action.sa_mask, SIGTTOU);  // of a terminal that other process groups may not write to
   for (const int signal : kSignals) sigaddset(&action.sa_mask, signal);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], &action, &before_[i]);
     const bool stays_ignored = kSignals[i] == SIGHUP && before_[i].sa_handler == SIG_IGN;
     if (stays_ignored) sigaction(kSignals[i], &before_[i], nullptr);
   }
+  if (notice.launcher != 0) sigaction(SIGCONT, &action, &before_continue_);
 }
 
 StopSignal::~StopSignal() {
   for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+  if (notice_of_first.launcher != 0) sigaction(SIGCONT, &before_continue_, nullptr);
   installed = false;
 }
 
 void StopSignal::announce_no_more() { announces_first = false; }
 
-int StopSignal::received() { return first_signal; }
+int StopSignal::received() {
+  last_look = now_in_milliseconds();
+  return first_signal;
+}
+
+int StopSignal::count_children(pid_t process) {
+  // "/proc/PID/task/PID/children" (proc(5)), without the functions that a handler must not call.
+  char path[64] = "/proc/";
+  char digits[16];
+  std::size_t size = std::strlen(path);
+  const auto append = [&](std::string_view part) {
+    std::memcpy(path + size, part.data(), part.size());
+    size += part.size();
+  };
+  std::size_t begin = sizeof digits;
+  for (pid_t rest = process; rest > 0; rest /= 10) {
+    digits[--begin] = static_cast<char>('0' + rest % 10);
+  }
+  const std::string_view number(digits + begin, sizeof digits - begin);
+  append(number);
+  append("/task/");
+  append(number);
+  append("/children");
+  path[size] = '\0';
+  const int descriptor = ::open(path, O_RDONLY | O_CLOEXEC);
+  if (descriptor < 0) return 0;
+  char text[4096];
+  int children = 0;
+  ssize_t got = 0;
+  while ((got = ::read(descriptor, text, sizeof text)) > 0) {
+    children += static_cast<int>(std::count(text, text + got, ' '));  // each number ends with one
+  }
+  ::close(descriptor);
+  return children;
+}
 
 InterruptGuard::InterruptGuard() {
   sigemptyset(&held_);

@@ -14,6 +14,7 @@ namespace tandem::app {
 namespace {
 
 constexpr std::size_t kUsualColumns = 80;
+constexpr char kSelf[] = "/proc/self";
 
 bool can_redraw() {
   const char* term = std::getenv("TERM");
@@ -24,7 +25,7 @@ bool can_redraw() {
 // of its own as standard output and a pipe as standard error, which reveal nothing. Empty if mpirun
 // is on another host.
 std::string process_that_writes() {
-  if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return "/proc/self";
+  if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return kSelf;
   std::string parent = "/proc/" + std::to_string(getppid());
   std::error_code error;
   const std::string program = std::filesystem::read_symlink(parent + "/exe", error).filename();
@@ -39,6 +40,13 @@ enum class End { kTerminal, kPipe, kOther };
 bool is_file(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+bool is_same_file(const std::string& one, const std::string& other) {
+  struct stat first {};
+  struct stat second {};
+  return ::stat(one.c_str(), &first) == 0 && ::stat(other.c_str(), &second) == 0 &&
+         first.st_dev == second.st_dev && first.st_ino == second.st_ino;
 }
 
 // The end of a stream of this process, opened only if it is a terminal.
@@ -78,6 +86,25 @@ std::size_t Terminal::columns() const {
   struct winsize size {};
   const bool is_known = ::ioctl(file_.descriptor(), TIOCGWINSZ, &size) == 0 && size.ws_col > 0;
   return is_known ? size.ws_col : kUsualColumns;
+}
+
+StopNotice find_stop_notice() {
+  StopNotice notice;
+  notice.descriptor = STDERR_FILENO;
+  const std::string process = process_that_writes();
+  if (process.empty() || process == kSelf) return notice;
+  notice.launcher = getppid();
+  notice.launcher_children = StopSignal::count_children(notice.launcher);
+  if (is_file(std::string(kSelf) + "/fd/2")) return notice;
+  const std::string error = process + "/fd/2";
+  const int terminal = ::open(error.c_str(), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
+  if (terminal >= 0 && ::isatty(terminal) == 1) {
+    notice.descriptor = terminal;
+    return notice;
+  }
+  if (terminal >= 0) ::close(terminal);
+  if (is_same_file(process + "/fd/1", error)) notice.descriptor = STDOUT_FILENO;
+  return notice;
 }
 
 bool allows_colors() {

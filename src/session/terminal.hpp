@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "tandem/core/file.hpp"
+#include "tandem/core/stop_signal.hpp"
 
 namespace tandem::app {
 
@@ -27,6 +28,11 @@ class Terminal {
   bool shows_standard_output_;
   bool shows_standard_error_;
 };
+
+// Where and how `train` prints that it was asked to stop. mpirun forwards nothing for two seconds
+// after Ctrl-C, so the text goes to its terminal; if it goes into one file with the output, to
+// standard output, so that the two stay in order. The descriptor stays open until the process ends.
+StopNotice find_stop_notice();
 
 // NO_COLOR is absent or empty (no-color.org).
 bool allows_colors();

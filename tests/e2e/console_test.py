@@ -91,8 +91,9 @@ class Console(TandemTest):
                 self.assertEqual(shown.finish(), 75 if not launcher else 1)
                 self.finish_cleanly(shown)
                 text = "\n".join(shown.screen.lines())
-                self.assertRegex(text, r"(?m)^tandem: .*stopping after this step")
-                self.assertRegex(text, r"(?m)^(stopped|.*--resume auto)")
+                self.assertRegex(text, r"(?ms)^tandem: stopping after this step.*^(stopped|.*--resume auto)")
+                self.assertEqual("Ctrl-C" in text, bool(launcher))
+                self.assertNotIn("SIGTERM", text)
 
     def test_the_message_of_another_rank_has_a_row_of_its_own(self):
         """Rank 0, which draws the line, stands still, and rank 1 says so."""

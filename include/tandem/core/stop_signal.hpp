@@ -7,15 +7,31 @@
 // seconds after the first.
 #pragma once
 
+#include <sys/types.h>
+
 #include <array>
 #include <csignal>
 
 namespace tandem {
 
+// Where and how the first signal is printed.
+struct StopNotice {
+  int descriptor = -1;  // -1: not at all
+  // mpirun, which sends its ranks SIGCONT at Ctrl-C, and SIGTERM a second or more later. If the
+  // terminal of `descriptor` is in the hands of its group, both are called Ctrl-C, and the SIGCONT
+  // counts if received() was called within the last half second: then this process was not
+  // suspended. 0: none.
+  pid_t launcher = 0;
+  // Its children at the start. If there are fewer, it ends the job because a rank has ended.
+  int launcher_children = 0;
+};
+
 class StopSignal {
  public:
   // `announces`: prints the first signal on standard error.
   explicit StopSignal(bool announces = false);
+  // The descriptor must stay open while the object exists.
+  explicit StopSignal(const StopNotice& notice);
   ~StopSignal();
   StopSignal(const StopSignal&) = delete;
   StopSignal& operator=(const StopSignal&) = delete;
@@ -25,10 +41,13 @@ class StopSignal {
   static void announce_no_more();
   // The number of the first signal since the object was made; 0: none.
   static int received();
+  // The number of a process's children; 0 if it is unknown. Safe in a signal handler.
+  static int count_children(pid_t process);
 
  private:
   static constexpr std::array<int, 4> kSignals{SIGTERM, SIGINT, SIGUSR1, SIGHUP};
   std::array<struct sigaction, 4> before_{};
+  struct sigaction before_continue_ {};
 };
 
 // Defers SIGINT, SIGTERM and SIGHUP during short work with a temporary file, so that an interrupted

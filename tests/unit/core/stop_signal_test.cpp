@@ -2,11 +2,14 @@
 
 #include <fcntl.h>
 #include <gtest/gtest.h>
+#include <pty.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <chrono>
 #include <csignal>
+#include <functional>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -123,6 +126,80 @@ TEST(StopSignal, EndsAtOnceWhenInsistedOnTwoSecondsLater) {
   ASSERT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_TRUE(WIFSIGNALED(status));
   EXPECT_EQ(WTERMSIG(status), SIGINT);
+}
+
+// A launcher with a terminal of its own, and one rank, which has a process group of its own, as
+// under mpirun. The rank calls `before`, the launcher sends it a SIGCONT, and the rank's exit code
+// is that of `after`.
+struct Launched {
+  int status = -1;
+  std::string shown;
+};
+Launched launch(int children, const std::function<void()>& before,
+                const std::function<int()>& after) {
+  Launched result;
+  int master = -1;
+  const pid_t launcher = ::forkpty(&master, nullptr, nullptr, nullptr);
+  if (launcher == 0) {
+    ::alarm(30);
+    int ready[2];
+    int sent[2];
+    if (::pipe(ready) != 0 || ::pipe(sent) != 0) ::_exit(99);
+    const pid_t rank = ::fork();
+    char byte = 'x';
+    if (rank == 0) {
+      ::setpgid(0, 0);
+      const StopSignal stop(StopNotice{STDERR_FILENO, ::getppid(), children});
+      before();
+      [[maybe_unused]] ssize_t moved = ::write(ready[1], &byte, 1);
+      moved = ::read(sent[0], &byte, 1);
+      ::_exit(after());
+    }
+    [[maybe_unused]] ssize_t moved = ::read(ready[0], &byte, 1);
+    ::kill(rank, SIGCONT);
+    moved = ::write(sent[1], &byte, 1);
+    int status = 0;
+    ::waitpid(rank, &status, 0);
+    ::_exit(WIFEXITED(status) ? WEXITSTATUS(status) : 98);
+  }
+  char text[256];
+  for (ssize_t got = 0; (got = ::read(master, text, sizeof text)) > 0;)
+    result.shown.append(text, got);
+  int status = 0;
+  ::waitpid(launcher, &status, 0);
+  ::close(master);
+  result.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  return result;
+}
+
+// mpirun sends its SIGTERM a second or more after the SIGCONT.
+TEST(StopSignal, CtrlCReachesARankAsASigcontOfItsLauncher) {
+  const Launched result = launch(
+      1, [] { StopSignal::received(); },
+      [] {
+        if (StopSignal::received() != SIGINT) return 1;
+        std::this_thread::sleep_for(std::chrono::milliseconds(2050));
+        std::raise(SIGTERM);  // nobody has insisted
+        return 0;
+      });
+  EXPECT_EQ(result.status, 0);
+  EXPECT_EQ(result.shown,
+            "\r\ntandem: stopping after this step (Ctrl-C, or the launcher ends the job)\r\n");
+}
+
+TEST(StopSignal, ARankThatWasSuspendedGoesOn) {
+  const Launched result = launch(
+      1, [] {}, [] { return StopSignal::received(); });
+  EXPECT_EQ(result.status, 0) << "it had not been looked at";
+  EXPECT_EQ(result.shown, "");
+}
+
+TEST(StopSignal, FewerChildrenOfTheLauncherMeanThatARankHasEnded) {
+  const Launched result = launch(
+      2, [] { StopSignal::received(); }, [] { return 0; });
+  EXPECT_NE(result.shown.find("tandem: a rank has ended, and so does the job"), std::string::npos)
+      << result.shown;
+  EXPECT_EQ(StopSignal::count_children(::getpid()), 0);
 }
 
 bool is_blocked(int signal) {
