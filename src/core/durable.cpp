@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
-#include <vector>
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -63,16 +62,19 @@ void sync_folder(const std::string& path) {
   throw IoError(path + ": fsync of the folder failed: " + reason_of(errno));
 }
 
-void make_folders_durably(const std::string& path) {
-  if (is_folder(path)) return;
+std::vector<std::string> make_folders_durably(const std::string& path) {
+  if (is_folder(path)) return {};
   const std::string parent = folder_of(path);
-  if (parent != path) make_folders_durably(parent);
+  std::vector<std::string> made;
+  if (parent != path) made = make_folders_durably(parent);
   if (::mkdir(path.c_str(), 0777) != 0) {
     const int error = errno;
-    if (error == EEXIST && is_folder(path)) return;
+    if (error == EEXIST && is_folder(path)) return made;
     throw CannotCreateError(path + ": the folder cannot be created: " + reason_of(error));
   }
   sync_folder(parent);
+  made.push_back(path);
+  return made;
 }
 
 void give_second_name(const std::string& from, const std::string& to, const Touch& touch) {

@@ -30,11 +30,16 @@ constexpr char kTensorBoard[] = "/tensorboard";  // of runs of earlier versions
 constexpr char kCheckpoints[] = "/checkpoints";
 constexpr const char* kFolders[] = {"/model", kRanks};
 
-void make_folder(const std::string& path) {
-  if (::mkdir(path.c_str(), 0777) == 0) return;
-  const std::string reason = std::strerror(errno);
-  throw CannotCreateError(path + ": the folder cannot be created: " + reason +
-                          "; choose a writable place with --runs-dir");
+// Another start may have made `around`, and may remove it again in require_free().
+void make_folder(const std::string& path, const std::string& around = "") {
+  for (int tries = 10; ::mkdir(path.c_str(), 0777) != 0; --tries) {
+    const int error = errno;
+    if (around.empty() || error != ENOENT || tries == 0) {
+      throw CannotCreateError(path + ": the folder cannot be created: " + std::strerror(error) +
+                              "; choose a writable place with --runs-dir");
+    }
+    make_folders_durably(around);
+  }
 }
 
 // Command lines may hold any byte; what is not UTF-8 is replaced.
@@ -96,15 +101,18 @@ void require_run(const std::string& path) {
                           "another --run-id");
 }
 
-// The path of the run, which nothing has yet.
-std::string free_path(const std::string& runs_dir, const std::string& run_id) {
-  check_run_id(run_id);
+// The folders that it made.
+std::vector<std::string> make_runs_dir(const std::string& runs_dir) {
   try {
-    make_folders_durably(runs_dir);
+    return make_folders_durably(runs_dir);
   } catch (const CannotCreateError& error) {
     throw CannotCreateError(std::string("--runs-dir: ") + error.what() +
                             "; choose a writable place");
   }
+}
+
+// The path of the run, which nothing has yet.
+std::string free_path(const std::string& runs_dir, const std::string& run_id) {
   std::string path = runs_dir + "/" + run_id;
   if (!file_exists(path)) return path;
   require_run(path);
@@ -153,9 +161,13 @@ RunFolder::RunFolder(std::string run_id, std::string path, LockSettings lock)
     : run_id_(std::move(run_id)), path_(std::move(path)), lock_(path_, std::move(lock)) {}
 
 void RunFolder::require_free(const std::string& runs_dir, const std::string& run_id) {
+  check_run_id(run_id);
+  const std::vector<std::string> made = make_runs_dir(runs_dir);
   const std::string path = free_path(runs_dir, run_id);
-  make_folder(path);
+  make_folder(path, runs_dir);
   ::rmdir(path.c_str());
+  // From the innermost on; one stays if another run is in it.
+  std::for_each(made.rbegin(), made.rend(), [](const auto& each) { ::rmdir(each.c_str()); });
 }
 
 RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_id,
@@ -167,8 +179,8 @@ RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_
                             ": another run has just begun in this folder; wait for it, or "
                             "choose another --run-id");
   }
-  free_path(runs_dir, run_id);
-  make_folder(path);
+  make_runs_dir(runs_dir);
+  make_folder(path, runs_dir);
   try {
     RunFolder folder(run_id, path, std::move(lock));  // locks it before another start can
     for (const char* each : kFolders) make_folder(path + each);
@@ -232,7 +244,6 @@ void RunFolder::write_manifest(const Json& manifest) const {
 }
 
 Json RunFolder::read_manifest() const { return read_json(manifest_path()); }
-
 Json RunFolder::read_summary() const { return read_json(summary_path()); }
 
 void RunFolder::write_evaluation(const Json& evaluation) const {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "tandem/core/touch.hpp"
 
@@ -13,8 +14,8 @@ namespace tandem {
 std::string folder_of(const std::string& path);
 // fsync of a folder: makes its names durable. A file system that does not support it is accepted.
 void sync_folder(const std::string& path);
-// Makes a folder and its missing parents.
-void make_folders_durably(const std::string& path);
+// Makes a folder and its missing parents. Returns those that it made, the outermost first.
+std::vector<std::string> make_folders_durably(const std::string& path);
 // Makes `to` another name of the file `from`, in place of what had that name. A copy takes the
 // place of the name where the file system has no hard links.
 void give_second_name(const std::string& from, const std::string& to, const Touch& touch = {});

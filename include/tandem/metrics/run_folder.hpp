@@ -21,7 +21,7 @@ std::string make_run_id();
 
 class RunFolder {
  public:
-  // Checks whether create() would work; creates at most `runs_dir` itself.
+  // Checks whether create() would work; leaves nothing behind.
   static void require_free(const std::string& runs_dir, const std::string& run_id);
   // Creates `runs_dir`/`run_id`; CannotCreateError if it exists, which is then unchanged.
   static RunFolder create(const std::string& runs_dir, const std::string& run_id,

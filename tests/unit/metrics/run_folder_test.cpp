@@ -77,6 +77,20 @@ TEST_F(OpenRunFolder, SaysWhatIsInTheWayOfANewRun) {
   expect_refusal("is neither empty nor the folder of a run");
 }
 
+TEST_F(OpenRunFolder, AStartThatFailsLaterLeavesNoEmptyFolders) {
+  const std::string runs = folder_ / "deep/runs";
+  RunFolder::require_free(runs, "b");
+  EXPECT_FALSE(file_exists(folder_ / "deep"));
+  fs::create_directories(folder_ / "deep");
+  RunFolder::require_free(runs + "/", "b");
+  EXPECT_TRUE(is_folder(folder_ / "deep")) << "it was there before";
+  EXPECT_FALSE(file_exists(runs));
+  { const RunFolder created = RunFolder::create(runs, "b"); }
+  RunFolder::require_free(runs, "c");
+  EXPECT_TRUE(is_folder(runs + "/b"));
+  EXPECT_FALSE(file_exists(runs + "/c"));
+}
+
 TEST_F(OpenRunFolder, RemovesTheTemporaryFilesOfRunsAlone) {
   open();
   for (const char* left : {"/.summary.json.tmp.node8.4711", "/.config.ini.tmp.n.x.4711.1",
