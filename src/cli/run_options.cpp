@@ -8,7 +8,8 @@
 namespace tandem::app {
 namespace {
 
-constexpr double kSoonest = 0.01;  // seconds between two looks at the machine
+constexpr char kLatest[] = "latest";  // --resume: "auto" in other programs
+constexpr double kSoonest = 0.01;     // seconds between two looks at the machine
 
 // "HH:MM:SS", "MM:SS" or seconds.
 double parse_time(const std::string& text) {
@@ -48,6 +49,10 @@ void refuse_without_evaluations(Options& options) {
 
 }  // namespace
 
+bool is_resume_mode(const std::string& text) {
+  return text == "auto" || text == "none" || text == kLatest;
+}
+
 void read_reporting(Options& options, TrainReporting& reporting) {
   reporting.run_id = options.text("run-id");
   if (!reporting.run_id.empty()) {
@@ -58,6 +63,11 @@ void read_reporting(Options& options, TrainReporting& reporting) {
   }
   reporting.runs_dir = options.text("runs-dir");
   reporting.resume = options.text("resume");
+  if (reporting.resume == kLatest) reporting.resume = "auto";
+  reporting.new_schedule = options.flag("new-schedule");
+  if (reporting.new_schedule && reporting.resume == "none") {
+    options.add_fault("--new-schedule: is for a run that is resumed; give --resume auto, too");
+  }
   reporting.quiet = options.flag("quiet");
   reporting.progress = options.flag("progress");
   reporting.log_ranks = options.parsed("log-ranks", RankChoice::parse);
@@ -79,7 +89,7 @@ void read_reporting(Options& options, TrainReporting& reporting) {
 
 void read_checkpoint_policy(Options& options, train::CheckpointPolicy& checkpoint_policy) {
   checkpoint_policy.checkpoint_every =
-      options.parsed("checkpoint-every", train::CheckpointInterval::parse);
+      options.parsed("checkpoint-every", train::CheckpointIntervals::parse);
   checkpoint_policy.keep.last = options.count("keep-checkpoints", 1, 1'000'000);
   checkpoint_policy.keep.every = options.count("keep-every", 0, std::uint64_t{1} << 40);
   checkpoint_policy.save_best = options.flag("save-best");

@@ -13,14 +13,14 @@ BoundaryPolicy::BoundaryPolicy(comm::Communicator& comm, BoundaryRules rules)
 
 Boundary BoundaryPolicy::decide(std::uint64_t step, bool evaluated) {
   const auto mine = static_cast<std::int64_t>(decide_alone(step, evaluated));
-  const auto decision =
-      static_cast<Boundary>(comm_.all_reduce_value<std::int64_t>(mine, comm::Reduction::kMax));
-  if (decision != Boundary::kGoOn) {
-    last_save_ = rules_.now();
-    saved_step_ = step;
-    save_asked_ = false;
-  }
-  return decision;
+  const auto request =
+      static_cast<Request>(comm_.all_reduce_value<std::int64_t>(mine, comm::Reduction::kMax));
+  is_timed_ = request == Request::kSaveByTime;
+  if (request == Request::kGoOn) return Boundary::kGoOn;
+  last_save_ = rules_.now();
+  saved_step_ = step;
+  save_asked_ = false;
+  return request == Request::kSaveAndStop ? Boundary::kSaveAndStop : Boundary::kSave;
 }
 
 double BoundaryPolicy::seconds_since(std::chrono::steady_clock::time_point begin) const {
@@ -34,29 +34,31 @@ bool BoundaryPolicy::must_stop_within(double seconds) {
   return must_stop_;
 }
 
-Boundary BoundaryPolicy::decide_alone(std::uint64_t step, bool evaluated) {
-  static_assert(Boundary::kGoOn < Boundary::kSave && Boundary::kSave < Boundary::kSaveAndStop,
-                "the highest request of any rank counts");
-  if (must_stop_within(0)) return Boundary::kSaveAndStop;
-  return comm_.rank() == 0 && is_save_due(step, evaluated) ? Boundary::kSave : Boundary::kGoOn;
+BoundaryPolicy::Request BoundaryPolicy::decide_alone(std::uint64_t step, bool evaluated) {
+  if (must_stop_within(0)) return Request::kSaveAndStop;
+  return comm_.rank() == 0 ? request_save(step, evaluated) : Request::kGoOn;
 }
 
-bool BoundaryPolicy::is_save_due(std::uint64_t step, bool evaluated) const {
-  if (save_asked_) return true;
+BoundaryPolicy::Request BoundaryPolicy::request_save(std::uint64_t step, bool evaluated) const {
+  if (save_asked_) return Request::kSave;
   // The checkpoint of this step exists; it lacks only the evaluation's results.
-  if (step == rules_.first_step || step == saved_step_) return evaluated;
-  if (step == rules_.total_steps) return true;
-  const std::uint64_t count = rules_.every.count;
-  if (count == 0) return false;
-  switch (rules_.every.unit) {
-    case CheckpointInterval::Unit::kSteps:
-      return step % count == 0;
-    case CheckpointInterval::Unit::kEpochs:
-      return step % (count * rules_.steps_per_epoch) == 0;
-    case CheckpointInterval::Unit::kSeconds:
-      return seconds_since(last_save_) >= static_cast<double>(count);
+  if (step == rules_.first_step || step == saved_step_) {
+    return evaluated ? Request::kSave : Request::kGoOn;
   }
-  return false;
+  if (step == rules_.total_steps) return Request::kSave;
+  Request request = Request::kGoOn;
+  for (const CheckpointInterval& each : rules_.every.all) {
+    if (each.count == 0) continue;
+    if (each.unit == CheckpointInterval::Unit::kSeconds) {
+      const bool is_due = seconds_since(last_save_) >= static_cast<double>(each.count);
+      if (is_due) request = std::max(request, Request::kSaveByTime);
+      continue;
+    }
+    const bool counts_epochs = each.unit == CheckpointInterval::Unit::kEpochs;
+    const std::uint64_t steps = each.count * (counts_epochs ? rules_.steps_per_epoch : 1);
+    if (step % steps == 0) return Request::kSave;
+  }
+  return request;
 }
 
 }  // namespace tandem::train

@@ -34,4 +34,17 @@ CheckpointInterval CheckpointInterval::parse(const std::string& text) {
   return interval;
 }
 
+CheckpointIntervals CheckpointIntervals::parse(const std::string& text) {
+  CheckpointIntervals intervals;
+  intervals.all.clear();
+  for (const std::string& each : split(text, ',')) {
+    intervals.all.push_back(CheckpointInterval::parse(trim(each)));
+    if (intervals.all.back().count == 0 && trim(each) != text) {
+      throw UsageError("--checkpoint-every: '" + text +
+                       "' has a 0 beside other intervals; give 0 alone, or leave it out");
+    }
+  }
+  return intervals;
+}
+
 }  // namespace tandem::train

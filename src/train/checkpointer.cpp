@@ -44,10 +44,10 @@ Checkpointer::Checkpointer(Context context, CheckpointStore store, CheckpointSto
   if (durable) durable_ = progress_of(*durable);
 }
 
-void Checkpointer::save(const TrainingState& state) {
+void Checkpointer::save(const TrainingState& state, Buffers buffers) {
   require_equal_state(context_.comm, context_.arena, context_.optimizer);
   require_finite_state(context_.comm, context_.network, context_.arena, context_.optimizer);
-  broadcast_buffers(context_.comm, context_.network);
+  if (buffers == Buffers::kShare) broadcast_buffers(context_.comm, context_.network);
   if (context_.comm.rank() != 0) return;
   finish_write();
   Json progress = progress_of(state);

@@ -16,14 +16,21 @@ Schedule::Schedule(const ScheduleOptions& options, double peak, std::uint64_t st
       warmup_steps_(std::round(options.warmup_epochs * static_cast<double>(steps_per_epoch))),
       drop_steps_(
           std::max(1.0, std::round(options.step_epochs * static_cast<double>(steps_per_epoch)))),
-      total_steps_(static_cast<double>(total_steps)) {
+      total_steps_(static_cast<double>(total_steps)),
+      last_step_(total_steps_) {
   if (options.name == "triangle" && warmup_steps_ == 0) {
     warmup_steps_ = std::round(kTriangleRise * total_steps_);
   }
+  last_step_ = warmup_steps_ < total_steps_ ? total_steps_ : std::max(0.0, total_steps_ - 1);
+}
+
+bool Schedule::depends_on_length(const ScheduleOptions& options) {
+  return options.name == "cosine" || options.name == "linear" || options.name == "triangle";
 }
 
 double Schedule::at(std::uint64_t step) const {
-  const auto now = static_cast<double>(step);
+  const auto asked = static_cast<double>(step);
+  const double now = depends_on_length(options_) ? std::min(asked, last_step_) : asked;
   if (now < warmup_steps_) return peak_ * (now + 1) / warmup_steps_;
   const double since = now - warmup_steps_;
   const double left = std::max(1.0, total_steps_ - warmup_steps_);

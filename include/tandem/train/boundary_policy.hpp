@@ -14,7 +14,7 @@
 namespace tandem::train {
 
 struct BoundaryRules {
-  CheckpointInterval every;
+  CheckpointIntervals every;
   double stop_after_seconds = 0;  // since `start`, by rank 0's clock; 0: never
   std::chrono::steady_clock::time_point start;
   std::uint64_t first_step = 0;  // nothing to save there
@@ -31,6 +31,9 @@ class BoundaryPolicy {
   // Collective: one small all-reduce, because signals and clocks are known to one rank alone.
   // `evaluated`: an evaluation was made since the last decision, which may be of the same step.
   Boundary decide(std::uint64_t step, bool evaluated = false);
+  // Whether the last decision is to save because of the time alone, which another run may not have
+  // had at this step.
+  bool is_timed() const { return is_timed_; }
   // On rank 0: the next decision is to save.
   void ask_to_save() { save_asked_ = true; }
   // Whether this rank has a stop request, or its time ends within `seconds`, which the next
@@ -38,8 +41,10 @@ class BoundaryPolicy {
   bool must_stop_within(double seconds);
 
  private:
-  Boundary decide_alone(std::uint64_t step, bool evaluated);
-  bool is_save_due(std::uint64_t step, bool evaluated) const;
+  // A rank's request; of all ranks' the highest counts.
+  enum class Request { kGoOn, kSaveByTime, kSave, kSaveAndStop };
+  Request decide_alone(std::uint64_t step, bool evaluated);
+  Request request_save(std::uint64_t step, bool evaluated) const;
   double seconds_since(std::chrono::steady_clock::time_point begin) const;
 
   comm::Communicator& comm_;
@@ -47,6 +52,7 @@ class BoundaryPolicy {
   std::chrono::steady_clock::time_point last_save_;
   std::optional<std::uint64_t> saved_step_;  // of the last decision to save
   bool save_asked_ = false;
+  bool is_timed_ = false;
   bool must_stop_ = false;
 };
 

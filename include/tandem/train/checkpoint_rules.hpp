@@ -1,9 +1,10 @@
 // When a run saves its state, compares it between ranks and stops, and which checkpoints it keeps,
-// as the options say it. CheckpointInterval::parse() throws UsageError.
+// as the options say it. parse() throws UsageError.
 #pragma once
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 namespace tandem::train {
 
@@ -16,13 +17,24 @@ struct CheckpointInterval {
   static CheckpointInterval parse(const std::string& text);
 };
 
+// A checkpoint is due where any of them says so.
+struct CheckpointIntervals {
+  std::vector<CheckpointInterval> all;
+
+  CheckpointIntervals(CheckpointInterval only = {}) : all{only} {}  // NOLINT: one is a list, too
+  CheckpointIntervals(std::uint64_t count, CheckpointInterval::Unit unit)
+      : CheckpointIntervals(CheckpointInterval{count, unit}) {}
+  // "1epochs,10m", or one alone. 0 is alone.
+  static CheckpointIntervals parse(const std::string& text);
+};
+
 struct KeepRules {
   std::uint64_t last = 3;   // newest ones, at least 1
   std::uint64_t every = 0;  // and all whose step is a multiple of this; 0: none
 };
 
 struct CheckpointPolicy {
-  CheckpointInterval checkpoint_every;
+  CheckpointIntervals checkpoint_every;
   KeepRules keep;
   bool save_best = false;
   std::uint64_t drift_check_every = 0;  // steps; 0: never

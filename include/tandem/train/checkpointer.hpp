@@ -23,6 +23,12 @@
 
 namespace tandem::train {
 
+// What a save does to the buffers of the other ranks.
+enum class Buffers {
+  kShare,  // they become rank 0's, as after a resume
+  kLeave,  // they stay, so that the save has no effect on what the ranks compute
+};
+
 class Checkpointer {
  public:
   struct Context {
@@ -50,7 +56,7 @@ class Checkpointer {
   void mark_best() { is_best_ = true; }
   // Collective. Waits for the previous write, if it still runs. A state that is durable already is
   // written again only to become the best.
-  void save(const TrainingState& state);
+  void save(const TrainingState& state, Buffers buffers = Buffers::kShare);
   // Waits for the write in progress, if any, and reports what became of it.
   void finish_write();
   // Whether this rank is waiting for the write. Any thread.

@@ -19,10 +19,13 @@ class Schedule {
   Schedule(const ScheduleOptions& options, double peak, std::uint64_t steps_per_epoch,
            std::uint64_t total_steps);
 
-  // Of step 0 … total_steps - 1. During warm-up peak * (step + 1) / warm-up steps. Afterwards, with
-  // s steps since the warm-up of S in all: cosine peak * (1 + cos(pi s / S)) / 2
-  // (torch.optim.lr_scheduler.CosineAnnealingLR), linear and triangle peak * (S - s) / S,
-  // step peak * gamma^floor(step / drop) (StepLR).
+  // Whether the rate depends on total_steps: cosine, linear, triangle.
+  static bool depends_on_length(const ScheduleOptions& options);
+
+  // Where the rate depends on total_steps, the last rate holds from that step on. During warm-up
+  // peak * (step + 1) / warm-up steps. Afterwards, with s steps since the warm-up of S in all:
+  // cosine peak * (1 + cos(pi s / S)) / 2 (torch.optim.lr_scheduler.CosineAnnealingLR), linear and
+  // triangle peak * (S - s) / S, step peak * gamma^floor(step / drop) (StepLR).
   double at(std::uint64_t step) const;
 
  private:
@@ -31,6 +34,7 @@ class Schedule {
   double warmup_steps_;
   double drop_steps_;
   double total_steps_;
+  double last_step_;  // the last rate is of this step
 };
 
 }  // namespace tandem::train

@@ -27,9 +27,26 @@ TEST(CheckpointInterval, IsReadFromText) {
   }
 }
 
+TEST(CheckpointIntervals, AreReadFromAList) {
+  const auto read = [](const char* text) {
+    std::string units;
+    for (const CheckpointInterval& each : CheckpointIntervals::parse(text).all) {
+      units += std::to_string(each.count) + "SET"[static_cast<int>(each.unit)];
+    }
+    return units;
+  };
+  EXPECT_EQ(read("1epochs,10m"), "1E600T");
+  EXPECT_EQ(read("1epochs, 500 ,30s"), "1E500S30T");
+  EXPECT_EQ(read("10m"), "600T") << "one means what it did";
+  EXPECT_EQ(read("0"), "0S");
+  for (const char* text : {"", ",", "1epochs,", "0,10m", "10m,0s", "1epochs;10m", "1epochs 10m"}) {
+    EXPECT_THROW(CheckpointIntervals::parse(text), UsageError) << text;
+  }
+}
+
 BoundaryRules rules_of(const char* every) {
   BoundaryRules rules;
-  rules.every = CheckpointInterval::parse(every);
+  rules.every = CheckpointIntervals::parse(every);
   rules.start = std::chrono::steady_clock::now();
   rules.total_steps = 20;
   rules.steps_per_epoch = 4;
@@ -53,6 +70,8 @@ TEST(BoundaryPolicy, SavesAtTheIntervalAndAtTheEnd) {
   EXPECT_EQ(steps_that_save(rules_of("6")), (std::vector<std::uint64_t>{6, 12, 18, 20}));
   EXPECT_EQ(steps_that_save(rules_of("2epochs")), (std::vector<std::uint64_t>{8, 16, 20}));
   EXPECT_EQ(steps_that_save(rules_of("0")), std::vector<std::uint64_t>{20});
+  EXPECT_EQ(steps_that_save(rules_of("6,2epochs")),
+            (std::vector<std::uint64_t>{6, 8, 12, 16, 18, 20}));
   EXPECT_EQ(steps_that_save(rules_of("1epochs")), (std::vector<std::uint64_t>{4, 8, 12, 16, 20}));
 }
 
@@ -138,10 +157,33 @@ TEST(BoundaryPolicy, SavesAfterSoManySecondsSinceTheLastSave) {
   EXPECT_EQ(policy.decide(6), Boundary::kSave);
 }
 
-// Rank 1 of two ranks, where rank 0 has decided `first`.
+// A step that another run may have reached at another time.
+TEST(BoundaryPolicy, TellsASaveByTimeFromOneByStep) {
+  testing::LoneCommunicator comm;
+  BoundaryRules rules = rules_of("1epochs,10m");
+  auto time = rules.start;
+  rules.now = [&time] { return time; };
+  BoundaryPolicy policy(comm, rules);
+  EXPECT_EQ(policy.decide(1), Boundary::kGoOn);
+  time += std::chrono::minutes(10);
+  EXPECT_EQ(policy.decide(2), Boundary::kSave);
+  EXPECT_TRUE(policy.is_timed());
+  time += std::chrono::minutes(9);
+  EXPECT_EQ(policy.decide(3), Boundary::kGoOn);
+  EXPECT_FALSE(policy.is_timed());
+  time += std::chrono::minutes(1);
+  EXPECT_EQ(policy.decide(4), Boundary::kSave) << "both are due";
+  EXPECT_FALSE(policy.is_timed());
+  time += std::chrono::minutes(10);
+  policy.ask_to_save();
+  EXPECT_EQ(policy.decide(5), Boundary::kSave);
+  EXPECT_FALSE(policy.is_timed());
+}
+
+// Rank 1 of two ranks, where rank 0 requests `first`: to go on, or to save by time or by step.
 class SecondOfTwo final : public testing::LoneCommunicator {
  public:
-  explicit SecondOfTwo(Boundary first) : first_(static_cast<std::int64_t>(first)) {}
+  explicit SecondOfTwo(std::int64_t first) : first_(first) {}
   int rank() const override { return 1; }
 
  protected:
@@ -160,9 +202,13 @@ TEST(BoundaryPolicy, RanksDecideAlike) {
   BoundaryRules rules = rules_of("6");
   rules.stop_after_seconds = 1;
   rules.start -= std::chrono::seconds(100);
-  SecondOfTwo goes_on(Boundary::kGoOn);
+  SecondOfTwo goes_on(0);
   EXPECT_EQ(BoundaryPolicy(goes_on, rules).decide(6), Boundary::kGoOn) << "rank 0's clock counts";
-  SecondOfTwo saves(Boundary::kSave);
+  SecondOfTwo saves_by_time(1);
+  BoundaryPolicy timed(saves_by_time, rules);
+  EXPECT_EQ(timed.decide(6), Boundary::kSave);
+  EXPECT_TRUE(timed.is_timed()) << "or the ranks would not meet in one broadcast";
+  SecondOfTwo saves(2);
   EXPECT_EQ(BoundaryPolicy(saves, rules).decide(5), Boundary::kSave);
   rules.is_stop_asked = [] { return true; };
   EXPECT_EQ(BoundaryPolicy(saves, rules).decide(5), Boundary::kSaveAndStop);

@@ -98,6 +98,28 @@ TEST_F(CheckpointerTest, WritesWhatItIsGivenAndReportsIt) {
   EXPECT_EQ(written_, Steps{10}) << "each is reported once";
 }
 
+// The buffers of the ranks may differ between steps, and training may read them.
+TEST_F(CheckpointerTest, ASaveByTimeLeavesTheBuffersOfTheRanks) {
+  class Counting final : public testing::LoneCommunicator {
+   public:
+    int broadcasts = 0;
+
+   protected:
+    void do_broadcast(comm::Buffer /*values*/, int /*root*/) override { ++broadcasts; }
+  } comm;
+  network_ = model::make_network("resnet9", {3, 32, 32}, 10);
+  ParameterArena arena{*network_, false};
+  const auto optimizer = make_optimizer({}, arena.values().size());
+  Checkpointer checkpointer({comm, *network_, arena, *optimizer}, store_, {2, 0}, {},
+                            {[](auto...) {}, [](auto...) {}, [](auto...) {}, [] {}});
+  checkpointer.save(state_at(1), Buffers::kLeave);
+  const int others = comm.broadcasts;
+  checkpointer.save(state_at(2));
+  EXPECT_EQ(comm.broadcasts - others, others + static_cast<int>(network_->named_buffers().size()));
+  checkpointer.finish();
+  EXPECT_EQ(store_.steps(), (Steps{2, 1}));
+}
+
 TEST_F(CheckpointerTest, TheCopyIsOfTheMomentItIsSavedAt) {
   Checkpointer checkpointer = make();
   arena_.flat_values().fill_(1);

@@ -51,5 +51,27 @@ TEST(Schedule, TriangleWithoutWarmUpRisesForAQuarter) {
   EXPECT_DOUBLE_EQ(schedule.at(25), 0.5);
 }
 
+TEST(Schedule, ItsLastRateHolds) {
+  for (const char* name : {"cosine", "linear", "triangle"}) {
+    const ScheduleOptions options = options_named(name);
+    EXPECT_TRUE(Schedule::depends_on_length(options));
+    const Schedule schedule(options, 1.0, 10, 40);
+    EXPECT_GT(schedule.at(39), 0) << name;
+    EXPECT_EQ(schedule.at(40), 0) << name;
+    EXPECT_EQ(schedule.at(400), 0) << name;
+  }
+  ScheduleOptions rising = options_named("cosine");
+  rising.warmup_epochs = 10;
+  const Schedule schedule(rising, 1.0, 10, 40);
+  EXPECT_DOUBLE_EQ(schedule.at(39), 0.4);
+  EXPECT_DOUBLE_EQ(schedule.at(40), 0.4) << "it never came to its peak";
+  for (const char* name : {"constant", "step"}) {
+    EXPECT_FALSE(Schedule::depends_on_length(options_named(name)));
+  }
+  ScheduleOptions falling = options_named("step");
+  falling.step_epochs = 1;
+  EXPECT_DOUBLE_EQ(Schedule(falling, 1.0, 10, 20).at(30), 1e-3) << "it has no length";
+}
+
 }  // namespace
 }  // namespace tandem::train
