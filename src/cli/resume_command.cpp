@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "tandem/core/text.hpp"
+#include "train_options.hpp"
 
 namespace tandem::app {
 namespace {
@@ -38,6 +39,12 @@ std::string launcher_words(int ranks) {
   return ranks > 1 ? "mpirun -np " + count + " " : "";
 }
 
+std::string command_of(const std::string& program, const Arguments& words) {
+  std::string command = program + " train";
+  for (const std::string& word : words) command += " " + shell_word(word);
+  return command;
+}
+
 }  // namespace
 
 std::string program_words(int ranks) {
@@ -49,12 +56,17 @@ std::string resume_command(const std::string& program, Arguments words, const st
   const auto resume = take_option(words, "resume");
   take_option(words, "run-id");
   // The path of a checkpoint says where its run is, whatever --runs-dir says.
-  const bool is_path = resume && *resume != "auto" && *resume != "none";
+  const bool is_path = resume && !is_resume_mode(*resume);
   if (is_path) take_option(words, "runs-dir");
-  std::string command = program + " train";
-  for (const std::string& word : words) command += " " + shell_word(word);
+  std::string command = command_of(program, words);
   if (is_path) command += " --runs-dir " + shell_word(runs_dir);
   return command + " --run-id " + shell_word(run_id) + " --resume auto";
+}
+
+std::string new_run_command(const std::string& program, Arguments words,
+                            const std::string& checkpoint) {
+  for (const char* name : {"resume", "run-id", "init-from"}) take_option(words, name);
+  return command_of(program, words) + " --init-from " + shell_word(checkpoint);
 }
 
 }  // namespace tandem::app

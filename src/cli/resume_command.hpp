@@ -18,4 +18,8 @@ std::string program_words(int ranks);
 std::string resume_command(const std::string& program, Arguments words, const std::string& run_id,
                            const std::string& runs_dir);
 
+// The command that begins another run with the same words and with the weights in `checkpoint`.
+std::string new_run_command(const std::string& program, Arguments words,
+                            const std::string& checkpoint);
+
 }  // namespace tandem::app

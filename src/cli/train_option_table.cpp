@@ -167,9 +167,12 @@ OptionTable train_option_table() {
       {"resume", "MODE", "none",
        "none; auto: go on from the run's newest valid checkpoint; or the path of a checkpoint",
        "safekeeping", kOfThisStart},
-      {"checkpoint-every", "N[UNIT]", "1epochs",
-       "interval of checkpoints; UNIT is steps (the default), epochs, s or m; 0: at a stop and at "
-       "the end only",
+      {"new-schedule", "", "false",
+       "fit the schedule of a resumed run to its new duration; otherwise it keeps its length",
+       "safekeeping", kOfThisStart},
+      {"checkpoint-every", "LIST", "1epochs,10m",
+       "intervals of checkpoints, in steps (no unit needed), epochs, s or m, such as 1epochs,10m; "
+       "0: at a stop and at the end only",
        "safekeeping", kOfOutput},
       {"keep-checkpoints", "K", "3", "number of newest checkpoints to keep", "safekeeping",
        kOfOutput},

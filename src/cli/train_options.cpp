@@ -192,14 +192,24 @@ TrainRequest read_train_options(Options& options) {
   return request;
 }
 
-std::string to_ini(const Options& options) {
-  std::string text = "# tandem train --config of this file repeats the run.\n";
+std::map<std::string, std::string> options_of_ini(const Options& options) {
+  std::map<std::string, std::string> kept;
   for (const OptionSpec& spec : options.table()) {
     const bool superseded =
         spec.name == (is_global_batch_stronger(options) ? "batch-size" : "global-batch-size");
     const std::string& value = options.value(spec.name).text;
     const bool is_left_out = spec.traits.config_file == ConfigFile::kLeftOut;
-    if (!value.empty() && !is_left_out && !superseded) text += spec.name + " = " + value + "\n";
+    if (!value.empty() && !is_left_out && !superseded) kept[spec.name] = value;
+  }
+  return kept;
+}
+
+std::string to_ini(const Options& options, const std::string& heading) {
+  const std::map<std::string, std::string> kept = options_of_ini(options);
+  std::string text = "# " + join(split(heading, '\n'), "\n# ") + "\n";
+  for (const OptionSpec& spec : options.table()) {
+    const auto found = kept.find(spec.name);
+    if (found != kept.end()) text += spec.name + " = " + found->second + "\n";
   }
   return text;
 }

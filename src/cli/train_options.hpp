@@ -2,6 +2,7 @@
 // faults at once.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 
@@ -23,11 +24,15 @@ OptionSpec threads_option();
 OptionSpec eval_batch_size_option();
 std::uint64_t read_eval_batch_size(Options& options);
 
+// Whether --resume has one of its words, not the path of a checkpoint.
+bool is_resume_mode(const std::string& text);
+
 // Reports of a run, besides training.
 struct TrainReporting {
   std::string run_id;  // empty: a new one is made
   std::string runs_dir;
   std::string resume;  // "none", "auto" or the path of a checkpoint
+  bool new_schedule = false;
   bool quiet = false;
   bool progress = true;
   RankChoice log_ranks;
@@ -54,6 +59,11 @@ void read_checkpoint_policy(Options& options, train::CheckpointPolicy& checkpoin
 TrainRequest read_train_options(Options& options);
 
 // The resolved options as an INI file for --config, without those that belong to this run only.
-std::string to_ini(const Options& options);
+// `heading`: a comment that says whether the file repeats the run.
+std::string to_ini(const Options& options, const std::string& heading =
+                                               "tandem train --config of this file repeats the "
+                                               "run.");
+// The options in that file.
+std::map<std::string, std::string> options_of_ini(const Options& options);
 
 }  // namespace tandem::app

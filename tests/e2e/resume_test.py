@@ -96,19 +96,26 @@ class Resume(TandemTest):
                 self.assertEqual(self.numbers(f"{name}-parts"), steps)
 
     def test_a_signal_stops_and_auto_goes_on_to_the_same_end(self):
-        options = ["--max-steps", "140", "--schedule", "cosine", "--checkpoint-every", "0", "--resume", "auto"]
+        options = ["--schedule", "cosine", "--checkpoint-every", "0", "--resume", "auto"]
         for step in (20, 60):
-            code, words = self.stop_at(step, "parts", *options)
+            code, words = self.stop_at(step, "parts", "--max-steps", "140", *options)
             self.assertEqual(code, 75, words)
             self.assertEqual(words.count("stopping after this step"), 1, words)
             self.assertEqual(self.summary("parts")["exit_reason"], "stopped")
             self.assertFalse(list((self.folder / "runs/parts/model").iterdir()))
+        # Another duration does not bend the schedule, and does not go beyond it unasked.
+        self.run_to(100, "parts", *options)
+        refused = self.run_to(300, "parts", *options, code=2)
+        self.assert_one_error(refused, "cosine ends at step 140", "--resume auto --new-schedule\n",
+                              "--init-from runs/parts/checkpoints/step-00000100.safetensors\n")
         self.run_to(140, "parts", *options)
         self.run_to(140, "whole", *options)
         self.assertEqual(self.digest("parts"), self.digest("whole"))
         self.assertEqual(self.numbers("parts"), self.numbers("whole"))
         segments = json.loads((self.folder / "runs/parts/manifest.json").read_text())["segments"]
-        self.assertEqual(len(segments), 3)
+        self.assertEqual([segment["options"]["max-steps"] for segment in segments], ["140", "140", "100", "140"])
+        self.assertEqual([segment["schedule_steps"] for segment in segments], [140] * 4)
+        self.assertIn("Between them changed: --max-steps.", (self.folder / "runs/parts/config.ini").read_text())
 
     def test_the_loss_of_a_stopped_run_is_that_of_the_epoch_under_way(self):
         code, words = self.stop_at(3, "a", "--max-steps", "100000", number=signal.SIGHUP, to_a_rank=True)
@@ -142,6 +149,8 @@ class Resume(TandemTest):
         self.assertEqual(code, 128 + signal.SIGKILL)
         self.assertFalse((self.folder / "runs/killed/summary.json").exists())
         self.run_to(80, "killed", *options)
+        resumed = [line["text"] for line in read_lines(self.folder / "runs/killed/metrics.jsonl") if line["event"] == "resume"]
+        self.assertRegex(resumed[0], r"; the run was killed at step \d+ or later$")
         self.run_to(80, "whole", *options)
         self.assertEqual(self.digest("killed"), self.digest("whole"))
         self.assertEqual(self.numbers("killed"), self.numbers("whole"))
@@ -349,6 +358,9 @@ class Resume(TandemTest):
         self.run_to(3, "a")
         self.assert_one_error(self.run_to(6, "a", code=73), "--resume auto")
         self.assert_one_error(self.mpirun(2, *TRAIN, "--resume", "auto", code=2), "--run-id")
+        words = [word for word in TRAIN if word != "--quiet"]
+        done = self.mpirun(2, *words, "--run-id", "aa", "--max-steps", "3", "--resume", "latest")
+        self.assertIn("\nnothing to resume in runs/aa: starting at step 0; did you mean --run-id a?\n", done.stdout)
 
     def test_a_second_run_in_the_folder_is_kept_out(self):
         self.run_to(3, "a")

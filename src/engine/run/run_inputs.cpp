@@ -52,6 +52,7 @@ RunInputs::RunInputs(Job& job, const RunRequest& run, const RunStart& start, con
   warn_about(job, run.train.config.data, images);
   require_same_run(job, start, run.options, images.info().digest, network_file.sha256,
                    arithmetic.global_batch);
+  schedule = choose_schedule_together(job, run, start, arithmetic, image_count);
 }
 
 }  // namespace tandem::app

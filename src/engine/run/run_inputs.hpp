@@ -6,6 +6,7 @@
 
 #include "engine/model/model_file.hpp"
 #include "run_start.hpp"
+#include "schedule_choice.hpp"
 #include "session/device_choice.hpp"
 #include "session/engine.hpp"
 #include "tandem/model/libtorch.hpp"
@@ -33,6 +34,7 @@ struct RunInputs {
   std::uint64_t image_count;  // training images of an epoch
   train::BatchArithmetic arithmetic;
   ModelDescription description;
+  ScheduleChoice schedule;
 };
 
 }  // namespace tandem::app

@@ -1,7 +1,6 @@
 #include "run_report.hpp"
 
 #include "tandem/comm/runtime.hpp"
-#include "tandem/core/clock.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
@@ -46,8 +45,7 @@ std::string banner(const RunRequest& run, const RunInputs& inputs, const RankTab
 }
 
 Json make_manifest(const std::string& run_id, const train::ImageStore& images,
-                   const RankTable& ranks, const std::string& command_line,
-                   std::uint64_t first_step, const Json& earlier) {
+                   const RankTable& ranks, const Json& segment, const Json& earlier) {
   Json rank_list = Json::array();
   for (std::size_t i = 0; i < ranks.ranks.size(); ++i) {
     rank_list.push_back({{"rank", ranks.ranks[i].rank},
@@ -57,17 +55,16 @@ Json make_manifest(const std::string& run_id, const train::ImageStore& images,
                          {"threads", ranks.threads[i]}});
   }
   const data::DatasetInfo& info = images.info();
-  Json segments = earlier.is_object() ? earlier.value("segments", Json::array()) : Json::array();
-  segments.push_back({{"started", unix_seconds()},
-                      {"first_step", first_step},
-                      {"world_size", ranks.ranks.size()}});
+  Json segments = member(earlier, "segments");
+  if (!segments.is_array()) segments = Json::array();
+  segments.push_back(segment);
   return {{"run_id", run_id},
           {"versions",
            {{"tandem", version()},
             {"source", source_version()},
             {"libtorch", model::torch_version()},
             {"mpi", comm::mpi_library_version()}}},
-          {"command_line", command_line},
+          {"command_line", segment.at("command_line")},
           {"data",
            {{"name", info.name}, {"digest", info.digest}, {"source_sha256", info.source_sha256}}},
           {"ranks", rank_list},

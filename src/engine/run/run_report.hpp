@@ -16,10 +16,9 @@ namespace tandem::app {
 std::string banner(const RunRequest& run, const RunInputs& inputs, const RankTable& ranks,
                    std::size_t parameters, const std::string& exchange);
 
-// With the segments that `earlier`, a manifest or null, lists, and this one.
+// With the segments that `earlier`, a manifest or null, lists, and `segment`, this start.
 Json make_manifest(const std::string& run_id, const train::ImageStore& images,
-                   const RankTable& ranks, const std::string& command_line,
-                   std::uint64_t first_step, const Json& earlier);
+                   const RankTable& ranks, const Json& segment, const Json& earlier);
 
 // The summary of a run that is complete or was stopped.
 Json make_summary(const std::string& run_id, const train::TrainResult& result, int world,

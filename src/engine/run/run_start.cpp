@@ -1,6 +1,7 @@
 #include "run_start.hpp"
 
 #include <algorithm>
+#include <cctype>
 #include <chrono>
 #include <filesystem>
 #include <thread>
@@ -15,6 +16,7 @@
 #include "tandem/core/stop_signal.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/metric_lines.hpp"
+#include "tandem/metrics/run_record.hpp"
 #include "tandem/metrics/superseded.hpp"
 #include "tandem/train/snapshot.hpp"
 
@@ -79,6 +81,35 @@ void take_newest_whole(const train::CheckpointStore& store, RunStart& start) {
   }
 }
 
+// Rank 0. A run that ends by itself leaves a summary. Absent if the run did no step.
+std::optional<std::uint64_t> last_step_of_killed(const metrics::RunFolder& folder) {
+  constexpr std::uint64_t kEnough = std::uint64_t{1} << 20;  // bytes at the end of the file
+  if (!folder.read_summary().is_null() || !file_exists(folder.metrics_path())) return std::nullopt;
+  metrics::Reading reading;
+  reading.most_bytes = kEnough;
+  const double step = metrics::read_metric_lines(folder.metrics_path(), reading).last_step();
+  if (step < 1) return std::nullopt;
+  return static_cast<std::uint64_t>(step);
+}
+
+std::string without_digits(std::string text) {
+  text.erase(
+      std::remove_if(text.begin(), text.end(), [](unsigned char c) { return std::isdigit(c); }),
+      text.end());
+  return text;
+}
+
+// Rank 0: the run in the same folder whose name is nearest, but not the neighbor in a series.
+std::optional<std::string> find_similar_run(const RunStart& start) {
+  std::vector<std::string> names;
+  for (const std::string& path : list_folder(start.runs_dir)) {
+    const std::string name = fs::path(path).filename();
+    const bool is_next = without_digits(name) == without_digits(start.run_id);
+    if (!is_next && metrics::is_run_folder(path)) names.push_back(name);
+  }
+  return nearest(start.run_id, names);
+}
+
 // Rank 0: runs/ID/checkpoints/step-N.safetensors says which run goes on.
 void take_path(const std::string& path, const TrainReporting& reporting, RunStart& start) {
   const fs::path file = fs::weakly_canonical(path);
@@ -135,10 +166,13 @@ RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings
     throw UsageError("--resume auto: needs a --run-id, which names the run to go on with");
   } else if (!is_auto || !metrics::RunFolder::exists(start.runs_dir, start.run_id)) {
     metrics::RunFolder::require_free(start.runs_dir, start.run_id);
+    if (is_auto) start.similar_run = find_similar_run(start);
   } else {
     start.folder = metrics::RunFolder::open(start.runs_dir, start.run_id, start.lock);
     take_newest_whole(train::CheckpointStore(start.folder->checkpoints_path(), touch), start);
   }
+  start.is_auto = is_auto;
+  if (start.folder) start.killed_after = last_step_of_killed(*start.folder);
   start.resumes = start.checkpoint.has_value();
   if (!start.resumes) return start;
   start.state = start.checkpoint->state;
@@ -149,6 +183,9 @@ RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings
   if (bucket != metadata.end()) {
     start.bucket_mb = parse_real(bucket->second, 0, train::kMaxBucketMb,
                                  start.checkpoint_path + ": its metadata's bucket_mb");
+  }
+  if (metadata.count("schedule_steps") > 0) {
+    start.schedule_steps = kept_number(start, "schedule_steps");
   }
   return start;
 }
@@ -246,18 +283,6 @@ metrics::RunFolder open_folder(RunStart& start) {
   start.folder->supersede_after({start.state.step, start.state.evaluation_due}, aside, start.touch);
   start.folder->supersede_model(aside);
   return std::move(*start.folder);
-}
-
-void report_start(const RunStart& start, std::uint64_t steps_per_epoch, const ComputeSetup& setup,
-                  const metrics::Sinks& sinks, bool quiet) {
-  if (!start.refused.empty()) print_warning("checkpoints were refused:\n  " + start.refused);
-  if (!start.resumes) return;
-  const double epoch = static_cast<double>(start.state.step) / static_cast<double>(steps_per_epoch);
-  const std::string text = "resumed from " + start.checkpoint_path + ": step " +
-                           std::to_string(start.state.step) + ", epoch " + format_fixed(epoch, 2) +
-                           describe_change(start.checkpoint->metadata, setup, start.global_batch);
-  if (!quiet) show_line(text);
-  for (const auto& sink : sinks) sink->on_note({"resume", start.state.step, epoch, text});
 }
 
 }  // namespace tandem::app

@@ -38,6 +38,10 @@ struct RunStart {
   std::optional<train::Checkpoint> checkpoint;
   std::string checkpoint_path;
   std::string refused;  // newer checkpoints that were not taken, and why; may be empty
+  std::optional<std::uint64_t> schedule_steps;  // of the checkpoint, if it has them
+  bool is_auto = false;                         // --resume auto
+  std::optional<std::uint64_t> killed_after;    // the last step that a killed run logged
+  std::optional<std::string> similar_run;       // if --resume auto found no folder
 };
 
 // Collective. By the rules of --resume (docs/reference.md): finds and verifies the checkpoint to
@@ -70,8 +74,14 @@ void owe_last_evaluation(Job& job, RunStart& start, const train::TrainConfig& co
 // repeated and nothing is lost.
 metrics::RunFolder open_folder(RunStart& start);
 
+struct RunInputs;
+
 // Rank 0: what a person should know of how the run begins.
-void report_start(const RunStart& start, std::uint64_t steps_per_epoch, const ComputeSetup& setup,
+void report_start(const RunStart& start, const RunInputs& inputs, const ComputeSetup& setup,
                   const metrics::Sinks& sinks, bool quiet);
+// "nothing to resume in runs/frist: starting at step 0", and why or where else.
+std::string describe_nothing_found(const RunStart& start);
+// That the run has done `step` steps and fewer are asked for, "" otherwise.
+std::string describe_surplus(const RunStart& start, std::uint64_t total_steps);
 
 }  // namespace tandem::app

@@ -10,6 +10,7 @@
 #include "run_inputs.hpp"
 #include "run_outcome.hpp"
 #include "run_report.hpp"
+#include "run_segments.hpp"
 #include "run_sinks.hpp"
 #include "run_start.hpp"
 #include "tandem/comm/agree.hpp"
@@ -116,7 +117,9 @@ class TrainRun {
 bool TrainRun::is_complete(const RunStart& start, const RunInputs& inputs) {
   const auto summary = summary_if_complete(job_, start, inputs.arithmetic.total_steps);
   if (!summary) return false;
-  const std::string text = start.run_id + " is complete:\n" + summary->dump(2) +
+  const std::string surplus = describe_surplus(start, inputs.arithmetic.total_steps);
+  const std::string text = start.run_id + " is complete" + (surplus.empty() ? "" : "; " + surplus) +
+                           ":\n" + summary->dump(2) +
                            "\nmore --epochs or --max-steps would go on with it";
   if (job_.is_root()) reporting_.json ? print_line_in_time(summary->dump()) : show_line(text);
   return true;
@@ -142,10 +145,13 @@ void TrainRun::open_output(RunStart& start, const RunInputs& inputs, TrainingSes
   comm::agree_on_rank_0(job_.world, [&] {
     folder_ = open_folder(start);
     if (inputs.description.is_script()) folder_->write_network(inputs.network_file.bytes);
-    folder_->write_config(to_ini(run_.options));
-    const std::string command_line = "tandem train " + join(run_.words, " ");
-    folder_->write_manifest(make_manifest(folder_->run_id(), inputs.images, ranks, command_line,
-                                          start.state.step, folder_->read_manifest()));
+    const Json segment =
+        make_segment(run_, start.state.step, ranks.ranks.size(), inputs.schedule.steps);
+    const Json manifest =
+        make_manifest(folder_->run_id(), inputs.images, ranks, segment, folder_->read_manifest());
+    folder_->write_config(
+        to_ini(run_.options, describe_repetition(run_.options.table(), manifest.at("segments"))));
+    folder_->write_manifest(manifest);
     metrics::ConsoleSettings seen =
         console_.settings(job_.supervision().hosts(), device.choice.devices);
     seen.total_epochs = run_.train.config.epochs;
@@ -157,14 +163,14 @@ void TrainRun::open_output(RunStart& start, const RunInputs& inputs, TrainingSes
         {folder_->tensorboard_path(), folder_->run_id(), start.state.step,
          reporting_.histograms_every, visit_weights_of(session.arena), print_warning},
         [&] {
-          return describe_for_tensorboard(run_.options, command_line, inputs.images,
-                                          inputs.arithmetic, ranks);
+          return describe_for_tensorboard(run_.options, text_of(segment, "command_line"),
+                                          inputs.images, inputs.arithmetic, ranks);
         },
         std::move(seen));
     if (run_.train.checkpoint_policy.save_best) {
       best_accuracy_ = train::CheckpointStore(folder_->checkpoints_path(), touch_).best_accuracy();
     }
-    report_start(start, inputs.arithmetic.steps_per_epoch, session.setup, sinks_, reporting_.quiet);
+    report_start(start, inputs, session.setup, sinks_, reporting_.quiet);
   });
 }
 
@@ -176,6 +182,7 @@ train::CheckpointManager TrainRun::manage_checkpoints(const RunStart& start,
   metadata["global_batch"] = std::to_string(inputs.arithmetic.global_batch);
   metadata.merge(session.setup.to_metadata());
   metadata["bucket_mb"] = format_real(run_.train.config.bucket_mb);
+  metadata["schedule_steps"] = std::to_string(inputs.schedule.steps);
   metadata["options"] = options_to_keep(run_.options);
   return {{job_.world, *session.network, session.arena, *session.optimizer},
           policy,

@@ -86,7 +86,7 @@ TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& star
       transport(job, device_collectives.get(), arena, run.train.config),
       setup(setup_of(job, run, device, transport)),
       schedule(run.train.config.schedule, inputs.arithmetic.learning_rate,
-               inputs.arithmetic.steps_per_epoch, inputs.arithmetic.total_steps),
+               inputs.arithmetic.steps_per_epoch, inputs.schedule.steps),
       transform(transform_of(run.train.config, inputs.images.info())),
       plan(plan_of(run.train, inputs, start)),
       step_settings(

@@ -50,5 +50,18 @@ TEST(ProgramWords, NameTheLauncher) {
   }
 }
 
+TEST(ResumeCommand, LatestIsNoPath) {
+  EXPECT_EQ(resumed({"--resume", "latest", "--runs-dir", "mine"}),
+            "tandem train --runs-dir mine --run-id first --resume auto");
+}
+
+TEST(NewRunCommand, BeginsWithTheWeightsOfTheCheckpoint) {
+  EXPECT_EQ(
+      new_run_command("tandem",
+                      {"--epochs", "9", "--run-id=a", "--resume", "auto", "--init-from", "x"},
+                      "my runs/a/checkpoints/step-00000004.safetensors"),
+      "tandem train --epochs 9 --init-from 'my runs/a/checkpoints/step-00000004.safetensors'");
+}
+
 }  // namespace
 }  // namespace tandem::app

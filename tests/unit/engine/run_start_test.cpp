@@ -103,6 +103,45 @@ TEST_F(RunStartTest, ARunThatIsNotThereBegins) {
   expect_refusal(2, "needs a --run-id");
 }
 
+TEST_F(RunStartTest, AutoSaysThatItFoundNothing) {
+  const std::string nothing = "nothing to resume in " + run() + ": starting at step 0";
+  EXPECT_EQ(describe_nothing_found(start()), nothing);
+  EXPECT_TRUE(start().is_auto);
+  EXPECT_FALSE(start("none").is_auto);
+  EXPECT_FALSE(file_exists(folder_ / "runs")) << "nothing is left behind";
+  metrics::RunFolder::create(reporting_.runs_dir, "first").write_config("epochs = 1\n");
+  EXPECT_EQ(describe_nothing_found(start()), nothing);
+  reporting_.run_id = "frist";
+  EXPECT_EQ(describe_nothing_found(start()),
+            "nothing to resume in " + reporting_.runs_dir +
+                "/frist: starting at step 0; did you mean --run-id first?");
+  metrics::RunFolder::create(reporting_.runs_dir, "seed-1").write_config("epochs = 1\n");
+  reporting_.run_id = "seed-2";
+  EXPECT_FALSE(start().similar_run) << "the next of a series";
+}
+
+TEST_F(RunStartTest, AKilledRunIsKnownByItsMetrics) {
+  make_run();
+  EXPECT_FALSE(start().killed_after) << "it did no step";
+  write_file_atomically(run("/metrics.jsonl"), "{\"event\":\"step\",\"step\":210}\n");
+  EXPECT_EQ(describe_nothing_found(start()),
+            "nothing to resume in " + run() +
+                ": starting at step 0; the run was killed at step 210 or later, before its first "
+                "checkpoint");
+  save(200);
+  EXPECT_EQ(start().killed_after, 210U);
+  write_file_atomically(run("/summary.json"), R"({"steps": 210, "exit_reason": "stopped"})");
+  EXPECT_FALSE(start().killed_after);
+}
+
+TEST_F(RunStartTest, MoreStepsThanAreAskedForAreSaid) {
+  make_run();
+  save(54);
+  EXPECT_EQ(describe_surplus(start(), 54), "");
+  EXPECT_EQ(describe_surplus(start(), 20),
+            "the run has done 54 steps, and 20 are asked for: nothing is left to train");
+}
+
 TEST_F(RunStartTest, NoneTouchesNoRun) {
   make_run();
   expect_refusal(73, "a run is there already", "none");
@@ -119,6 +158,7 @@ TEST_F(RunStartTest, AutoTakesWhatTheCheckpointHolds) {
   EXPECT_EQ(found.global_batch, 64U);
   EXPECT_EQ(found.optimizer_steps, 9U);
   EXPECT_EQ(found.bucket_mb, 0.5);
+  EXPECT_FALSE(found.schedule_steps) << "an earlier version wrote none";
   EXPECT_EQ(found.refused, "");
   EXPECT_TRUE(found.folder);
 }
@@ -158,6 +198,10 @@ TEST_F(RunStartTest, OldCheckpointsHaveNoBucketAndAllHaveTheirNumbers) {
   }
   save(30, {{"global_batch", "64"}});
   expect_refusal(65, "has no number 'optimizer_steps'");
+  save(40, {{"global_batch", "64"}, {"optimizer_steps", "9"}, {"schedule_steps", "x"}});
+  expect_refusal(65, "has no number 'schedule_steps'");
+  save(50, {{"global_batch", "64"}, {"optimizer_steps", "9"}, {"schedule_steps", "800"}});
+  EXPECT_EQ(start().schedule_steps, 800U);
 }
 
 TEST_F(RunStartTest, DamageIsSaidAndAnOlderOneTaken) {

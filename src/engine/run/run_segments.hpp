@@ -1,0 +1,21 @@
+// The starts of a run, as manifest.json lists them, and whether its last options repeat it. Rank 0.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/options.hpp"
+#include "session/engine.hpp"
+#include "tandem/core/json.hpp"
+
+namespace tandem::app {
+
+// This start.
+Json make_segment(const RunRequest& run, std::uint64_t first_step, std::uint64_t world,
+                  std::uint64_t schedule_steps);
+
+// The heading of config.ini. It names the options that differ between the starts whose steps are in
+// the run, unless they belong to its reports and checkpoints.
+std::string describe_repetition(const OptionTable& table, const Json& segments);
+
+}  // namespace tandem::app

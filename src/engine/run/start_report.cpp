@@ -1,0 +1,52 @@
+// What a person should know of how a run begins.
+#include "run_inputs.hpp"
+#include "run_start.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+std::string killed_text(const RunStart& start) {
+  return "the run was killed at step " + std::to_string(*start.killed_after) + " or later";
+}
+
+}  // namespace
+
+std::string describe_nothing_found(const RunStart& start) {
+  std::string text =
+      "nothing to resume in " + start.runs_dir + "/" + start.run_id + ": starting at step 0";
+  if (start.killed_after) text += "; " + killed_text(start) + ", before its first checkpoint";
+  if (start.similar_run) text += "; did you mean --run-id " + *start.similar_run + "?";
+  return text;
+}
+
+std::string describe_surplus(const RunStart& start, std::uint64_t total_steps) {
+  if (start.state.step <= total_steps) return "";
+  return "the run has done " +
+         format_quantity(static_cast<std::int64_t>(start.state.step), "step") + ", and " +
+         std::to_string(total_steps) + " are asked for: nothing is left to train";
+}
+
+void report_start(const RunStart& start, const RunInputs& inputs, const ComputeSetup& setup,
+                  const metrics::Sinks& sinks, bool quiet) {
+  if (!start.refused.empty()) print_warning("checkpoints were refused:\n  " + start.refused);
+  if (!start.resumes) {
+    if (start.is_auto && !quiet) show_line(describe_nothing_found(start));
+    return;
+  }
+  const double epoch = static_cast<double>(start.state.step) /
+                       static_cast<double>(inputs.arithmetic.steps_per_epoch);
+  std::string text = "resumed from " + start.checkpoint_path + ": step " +
+                     std::to_string(start.state.step) + ", epoch " + format_fixed(epoch, 2) +
+                     describe_change(start.checkpoint->metadata, setup, start.global_batch);
+  if (start.killed_after) text += "; " + killed_text(start);
+  for (const std::string& more :
+       {describe_surplus(start, inputs.arithmetic.total_steps), inputs.schedule.note}) {
+    if (!more.empty()) text += "; " + more;
+  }
+  if (!quiet) show_line(text);
+  for (const auto& sink : sinks) sink->on_note({"resume", start.state.step, epoch, text});
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,75 @@
+#include "engine/run/run_segments.hpp"
+
+#include <gtest/gtest.h>
+
+#include "cli/train_options.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr char kRepeats[] = "tandem train --config of this file repeats the run";
+
+RunRequest request_of(std::vector<std::string> words) {
+  words.insert(words.begin(), {"--data", "x.h5"});
+  Options options = resolve(train_option_table(),
+                            parse_command_line("train", train_option_table(), words, false));
+  return {read_train_options(options), options, words, {}};
+}
+
+Json segment(std::uint64_t first_step, std::vector<std::string> words, std::uint64_t world = 2) {
+  return make_segment(request_of(std::move(words)), first_step, world, 100);
+}
+
+std::string heading(const Json& segments) {
+  return describe_repetition(train_option_table(), segments);
+}
+
+TEST(RunSegments, HoldTheOptionsOfTheirStart) {
+  const Json one = segment(5, {"--epochs", "3", "--run-id", "a", "--resume", "auto"});
+  EXPECT_EQ(one.at("first_step"), 5);
+  EXPECT_EQ(one.at("world_size"), 2);
+  EXPECT_EQ(one.at("schedule_steps"), 100);
+  EXPECT_EQ(one.at("command_line"), "tandem train --data x.h5 --epochs 3 --run-id a --resume auto");
+  EXPECT_EQ(one.at("options").at("epochs"), "3");
+  EXPECT_FALSE(one.at("options").contains("resume"));
+}
+
+TEST(RunSegments, StartsWithTheSameOptionsAreRepeated) {
+  const Json first = segment(0, {"--max-time", "60"});
+  EXPECT_EQ(heading(Json::array({first})), kRepeats + std::string("."));
+  EXPECT_EQ(heading(Json::array({first, segment(8, {"--keep-checkpoints", "9", "--quiet"})})),
+            kRepeats + std::string(", which had 2 starts with these options."));
+}
+
+TEST(RunSegments, WhatChangedIsNamed) {
+  const std::string text = heading(Json::array(
+      {segment(0, {"--epochs", "9"}), segment(5, {"--threads", "2"}, 4), segment(7, {})}));
+  EXPECT_EQ(
+      text,
+      "This file does not repeat the run, which had 3 starts. Between them changed: --epochs, "
+      "--threads, the number of ranks.\nThe file holds the options of the last start; "
+      "`segments` of manifest.json those of each.");
+  const RunRequest request = request_of({});
+  EXPECT_EQ(to_ini(request.options, text).rfind("# This file", 0), 0U);
+  EXPECT_NE(to_ini(request.options, text).find("ranks.\n# The file holds"), std::string::npos);
+}
+
+// It was killed before its first checkpoint, or an older checkpoint was gone back to.
+TEST(RunSegments, AStartWithoutStepsInTheRunDoesNotCount) {
+  EXPECT_EQ(heading(Json::array({segment(0, {"--epochs", "9"}), segment(0, {})})),
+            kRepeats + std::string("."));
+  EXPECT_EQ(heading(Json::array({segment(0, {}), segment(9, {"--epochs", "9"}), segment(4, {})})),
+            kRepeats + std::string(", which had 2 starts with these options."));
+}
+
+TEST(RunSegments, OfAnEarlierVersionNothingIsClaimed) {
+  const Json old{{"started", 1.5}, {"first_step", 0}, {"world_size", 2}};
+  for (const Json& first : {old, Json{{"first_step", 0}, {"options", 3}}}) {
+    EXPECT_NE(heading(Json::array({first, segment(4, {})})).find("may not repeat the run"),
+              std::string::npos);
+  }
+  EXPECT_EQ(heading(Json::array({3, Json(nullptr), segment(4, {})})), kRepeats + std::string("."));
+}
+
+}  // namespace
+}  // namespace tandem::app
