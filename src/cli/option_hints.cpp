@@ -1,115 +1,27 @@
 #include "option_hints.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cctype>
-#include <utility>
-#include <vector>
+#include <string_view>
 
+#include "other_trainers.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
 namespace {
 
-// The other program's option, and tandem's, with its value if only one fits.
-constexpr std::pair<const char*, const char*> kOtherNames[] = {
-    {"amp", "precision bf16"},
-    {"arch", "model"},
-    {"checkpoint", "resume"},
-    {"cuda", "device cuda"},
-    {"dataname", "name"},
-    {"datapath", "input"},
-    {"device-ids", "gpu-ids"},
-    {"dist-backend", "backend"},
-    {"fp16", "precision fp16"},
-    {"gpu-idx", "gpu-ids"},
-    {"gpu-per-proc", "ranks-per-node"},
-    {"grad-clip", "clip-norm"},
-    {"gradient-accumulation-steps", "accumulate"},
-    {"host", "hosts"},
-    {"learning-rate", "lr"},
-    {"lr-gamma", "step-gamma"},
-    {"lr-policy", "schedule"},
-    {"lr-scheduler", "schedule"},
-    {"lr-steps", "step-epochs"},
-    {"max-epochs", "epochs"},
-    {"max-grad-norm", "clip-norm"},
-    {"nnode", "nodes"},
-    {"nnodes", "nodes"},
-    {"no-cuda", "device cpu"},
-    {"node", "nodes"},
-    {"nproc-per-node", "ranks-per-node"},
-    {"num-epochs", "epochs"},
-    {"output-dir", "runs-dir"},
-    {"pretrained", "init-from"},
-    {"print-freq", "log-every"},
-    {"print-freq-tr", "log-every"},
-    {"replica-batch-size", "batch-size"},
-    {"save-dir", "runs-dir"},
-    {"save-epochs", "checkpoint-every"},
-    {"scheduler", "schedule"},
-    {"val-split", "validation-split"},
-    {"warmup-length", "warmup-epochs"},
-    {"wd", "weight-decay"},
-};
+bool is_switch(const OptionSpec* spec) { return spec != nullptr && spec->placeholder.empty(); }
 
-// Theirs, and what has no option here.
-constexpr std::pair<const char*, const char*> kAnswers[] = {
-    {"backend", "only tandem train exchanges gradients"},
-    {"dataname",
-     "tandem pack makes one file of a data set, which knows its name; --data names the file"},
-    {"datapath", "tandem pack makes one file of a folder, once; --data names the file"},
-    {"dense-init-policy", "weights begin as those of PyTorch do; --seed gives others"},
-    {"device", "this command computes on CPU cores"},
-    {"dist-url", "MPI connects the ranks; no address is needed"},
-    {"evaluate", "tandem eval tests a model"},
-    {"gpu-per-proc",
-     "the launcher starts one rank per GPU: mpirun --host n1:4,n2:4, or sbatch --ntasks-per-node"},
-    {"gpus", "the launcher starts one rank per GPU: mpirun -np N; --gpu-ids says which"},
-    {"host", "MPI connects the ranks; no address is needed"},
-    {"init-method", "MPI connects the ranks; no address is needed"},
-    {"initial-epoch", "--resume goes on with the epoch of the checkpoint"},
-    {"local-rank", "MPI numbers the ranks"},
-    {"logterminal",
-     "what is printed goes where the shell sends it (2>&1 | tee log), numbers into metrics.jsonl"},
-    {"master", "MPI connects the ranks; no address is needed"},
-    {"master-addr", "MPI connects the ranks; no address is needed"},
-    {"master-port", "MPI connects the ranks; no port is needed"},
-    {"max-restarts", "jobs/supervise.sh N starts an mpirun again, jobs/requeue.sbatch a job"},
-    {"nnode", "the launcher places ranks: mpirun --hostfile, or sbatch --nodes"},
-    {"nnodes", "the launcher places ranks: mpirun --hostfile, or sbatch --nodes"},
-    {"node", "MPI numbers the ranks; start one mpirun, not one command per machine"},
-    {"node-rank", "MPI numbers the ranks; start one mpirun, not one command per machine"},
-    {"nodes", "the launcher places ranks: mpirun --hostfile, or sbatch --nodes"},
-    {"nproc-per-node", "the launcher starts the ranks: mpirun -np N"},
-    {"num-workers", "images are in memory, and a thread of each rank prepares the next batch"},
-    {"print-freq-ts", "an evaluation is one line; --eval-every says how often there is one"},
-    {"rank", "MPI numbers the ranks"},
-    {"rdzv-backend", "MPI connects the ranks: mpirun -np N"},
-    {"rdzv-endpoint", "MPI connects the ranks; no address is needed"},
-    {"report-to", "python/to_tracker.py RUN --to wandb exports a run, also while it trains"},
-    {"scale-coslr", "--schedule cosine falls to zero over the whole training"},
-    {"standalone", "MPI connects the ranks: mpirun -np N"},
-    {"with-tracking", "python/to_tracker.py RUN --to wandb exports a run, also while it trains"},
-    {"workers", "images are in memory, and a thread of each rank prepares the next batch"},
-    {"world-size", "MPI counts the ranks: mpirun -np N"},
-};
-
-// Values: theirs and ours.
-constexpr std::pair<const char*, const char*> kOtherValues[] = {
-    {"16", "fp16"},      {"32", "fp32"},      {"adam", "adamw"},  {"bfloat16", "bf16"},
-    {"float16", "fp16"}, {"float32", "fp32"}, {"gloo", "mpi"},    {"gpu", "cuda"},
-    {"half", "fp16"},    {"mixed", "bf16"},   {"nvidia", "cuda"},
-};
-
-template <typename Table>
-const char* look_up(const Table& table, const std::string& name) {
-  const auto found = std::find_if(std::begin(table), std::end(table),
-                                  [&](const auto& entry) { return name == entry.first; });
-  return found == std::end(table) ? nullptr : found->second;
+// Of a name after "no-": the option that it negates; nullptr if it is none.
+const OptionSpec* negated(const OptionTable& table, const std::string& name) {
+  constexpr std::string_view kNo = "no-";
+  return name.rfind(kNo, 0) == 0 ? find_option(table, name.substr(kNo.size())) : nullptr;
 }
 
 bool has(const OptionTable& table, const std::string& name) {
-  return find_option(table, name) != nullptr;
+  return find_option(table, name) != nullptr || is_switch(negated(table, name));
 }
 
 std::vector<std::string> option_names(const OptionTable& table) {
@@ -135,15 +47,22 @@ std::string begun_by(const std::string& name, const OptionTable& table) {
 
 }  // namespace
 
-std::string unknown_option(const std::string& name, const OptionTable& table) {
-  const std::string unknown = "--" + name + " is not an option";
-  const char* ours = look_up(kOtherNames, name);
+std::string unknown_option(const std::string& given, const OptionTable& table) {
+  const std::string unknown = "--" + given + " is not an option";
+  // Of --trainer.max_epochs, as Lightning's command line has it, the last part counts.
+  const std::string name = given.substr(given.rfind('.') + 1);
+  const char* ours = our_option(name);
   if (ours != nullptr && has(table, split(ours, ' ').front())) {
     return unknown + "; here it is --" + ours;
   }
+  if (name != given && has(table, name)) return unknown + "; here it is --" + name;
   const std::string begun = begun_by(name, table);
   if (!begun.empty()) return unknown + "; did you mean --" + begun + "?";
-  if (const char* answer = look_up(kAnswers, name)) return unknown + ": " + answer;
+  if (const char* answer = answer_to(name)) return unknown + ": " + answer;
+  if (const OptionSpec* spec = negated(table, name)) {
+    return unknown + ": --" + spec->name + " needs a value, " + spec->placeholder +
+           (spec->default_value.empty() ? "" : "; leave it out for " + spec->default_value);
+  }
   const auto suggestion = nearest(name, option_names(table));
   return unknown + (suggestion ? "; did you mean --" + *suggestion + "?" : "");
 }
@@ -155,6 +74,27 @@ std::string unexpected_word(const std::string& word, bool takes_files) {
                       : "");
 }
 
+std::vector<std::string> mistyped_variables(const std::vector<std::string>& options) {
+  constexpr std::string_view kPrefix = "TANDEM_";
+  constexpr std::size_t kShortest = 5;  // of a word that is like few others
+  std::vector<std::string> warnings;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    const std::string variable = split(*entry, '=').front();
+    if (variable.rfind(kPrefix, 0) != 0 || variable.size() < kPrefix.size() + kShortest) continue;
+    std::string name = variable.substr(kPrefix.size());
+    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char letter) {
+      return letter == '_' ? '-' : static_cast<char>(std::tolower(letter));
+    });
+    if (std::find(options.begin(), options.end(), name) != options.end()) continue;
+    const auto meant = nearest(name, options);
+    if (!meant) continue;
+    warnings.push_back("environment: " + variable + " is the variable of no option; did you mean " +
+                       environment_variable(*meant) + "?");
+  }
+  std::sort(warnings.begin(), warnings.end());
+  return warnings;
+}
+
 std::optional<std::string> meant_choice(const std::string& given,
                                         const std::vector<std::string>& choices) {
   std::string lower = given;
@@ -164,7 +104,7 @@ std::optional<std::string> meant_choice(const std::string& given,
     return std::find(choices.begin(), choices.end(), word) != choices.end();
   };
   if (is_choice(lower)) return lower;
-  const char* ours = look_up(kOtherValues, lower);
+  const char* ours = our_value(lower);
   if (ours != nullptr && is_choice(ours)) return ours;
   return nearest(lower, choices);
 }

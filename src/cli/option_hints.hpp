@@ -9,9 +9,13 @@
 
 namespace tandem::app {
 
-// "--name is not an option", and what plays its part here: the option that it begins or nearly is,
-// or, for the words of torchrun and DDP scripts, ours. Never one that is not in `table`.
-std::string unknown_option(const std::string& name, const OptionTable& table);
+// "--given is not an option", and what plays its part here: the option that it begins or nearly is,
+// or, for the words of other trainers, ours. Never one that is not in `table`.
+std::string unknown_option(const std::string& given, const OptionTable& table);
+
+// A warning for each TANDEM_ variable of the environment that nearly is the variable of one of
+// these options, but of none exactly. All others may belong to other programs.
+std::vector<std::string> mistyped_variables(const std::vector<std::string>& options);
 
 // "'word' was not expected; …" for a word that is no option; how to name such a file if the command
 // takes files.

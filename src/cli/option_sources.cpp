@@ -245,10 +245,14 @@ Options resolve(const OptionTable& table, const CommandLine& command_line) {
   std::string recipe = strongest("recipe");
   if (recipe.empty() && file.count("recipe") > 0) recipe = file.at("recipe");
   if (!recipe.empty()) {
-    const std::string path = find_recipe(recipe);
-    const auto values_of_recipe = read_config_file(table, path, faults);
-    require_no_other_file(values_of_recipe, path, {"recipe", "config"}, faults);
-    overlay(values_of_recipe, Origin::kRecipe);
+    try {
+      const std::string path = find_recipe(recipe);
+      const auto values_of_recipe = read_config_file(table, path, faults);
+      require_no_other_file(values_of_recipe, path, {"recipe", "config"}, faults);
+      overlay(values_of_recipe, Origin::kRecipe);
+    } catch (const UsageError& error) {  // the faults of the other options are reported with it
+      faults.push_back(error.what());
+    }
   }
   overlay(file, Origin::kConfigFile);
   overlay(environment, Origin::kEnvironment);

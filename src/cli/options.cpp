@@ -139,33 +139,49 @@ std::string describe_options(const Options& options) {
   return text;
 }
 
-std::string help_text(const std::string& usage, const std::string& purpose,
-                      const OptionTable& table, const std::string& example) {
+namespace {
+
+// The option, its help in a column, and its default in brackets.
+std::string option_lines(const OptionSpec& spec) {
   constexpr std::size_t kColumn = 30;
   constexpr std::size_t kWidth = 98;
+  std::string text;
+  std::string line = "  --" + (spec.placeholder.empty() ? "[no-]" + spec.name
+                                                        : spec.name + " " + spec.placeholder);
+  std::string help = spec.help;
+  if (!spec.default_value.empty()) {
+    const bool is_switch = spec.placeholder.empty();
+    const std::string shown =
+        is_switch ? (spec.default_value == "true" ? "on" : "off") : spec.default_value;
+    help += " [" + shown + "]";
+  }
+  line.resize(std::max(line.size() + 2, kColumn), ' ');
+  for (const std::string& word : split(help, ' ')) {
+    if (line.size() + word.size() > kWidth) {
+      text += trim("|" + line).substr(1) + "\n";
+      line.assign(kColumn, ' ');
+    }
+    line += word + " ";
+  }
+  return text + trim("|" + line).substr(1) + "\n";
+}
+
+}  // namespace
+
+std::string help_text(const std::string& usage, const std::string& purpose,
+                      const OptionTable& table, const std::string& example,
+                      const std::vector<std::string>& first) {
   std::string text = "usage: " + usage + "\n\n" + purpose + "\n";
+  if (!first.empty())
+    text += "\nthe " + format_quantity(static_cast<std::int64_t>(first.size()), "option") +
+            " you need:\n";
+  for (const std::string& name : first) text += option_lines(*find_option(table, name));
+  if (!first.empty()) text += "\nall options, each in its group:\n";
   std::string group;
   for (const OptionSpec& spec : table) {
     if (spec.group != group) text += "\n" + spec.group + ":\n";
     group = spec.group;
-    std::string line = "  --" + (spec.placeholder.empty() ? "[no-]" + spec.name
-                                                          : spec.name + " " + spec.placeholder);
-    std::string help = spec.help;
-    if (!spec.default_value.empty()) {
-      const bool is_switch = spec.placeholder.empty();
-      const std::string shown =
-          is_switch ? (spec.default_value == "true" ? "on" : "off") : spec.default_value;
-      help += " [" + shown + "]";
-    }
-    line.resize(std::max(line.size() + 2, kColumn), ' ');
-    for (const std::string& word : split(help, ' ')) {
-      if (line.size() + word.size() > kWidth) {
-        text += trim("|" + line).substr(1) + "\n";
-        line.assign(kColumn, ' ');
-      }
-      line += word + " ";
-    }
-    text += trim("|" + line).substr(1) + "\n";
+    text += option_lines(spec);
   }
   return text + "\nexample:\n  " + example;
 }

@@ -24,7 +24,7 @@ struct OptionSpec {
   OptionTraits traits = {};               // complete in the table of `train`
   std::vector<std::string> choices = {};  // allowed values; empty: any
   OtherBits other_bits = {};
-  std::vector<std::string> aliases = {};  // earlier names, accepted wherever `name` is
+  std::vector<std::string> aliases = {};  // other names, accepted wherever `name` is
 };
 using OptionTable = std::vector<OptionSpec>;
 
@@ -124,9 +124,11 @@ Options resolve(const OptionTable& table, const CommandLine& command_line);
 
 // "--name  value  origin" lines.
 std::string describe_options(const Options& options);
-// Help text: usage line, grouped options with defaults, an example; at most 100 columns.
+// Help text: usage line, the options named by `first`, then all of them in groups, with defaults,
+// and an example; at most 100 columns.
 std::string help_text(const std::string& usage, const std::string& purpose,
-                      const OptionTable& table, const std::string& example);
+                      const OptionTable& table, const std::string& example,
+                      const std::vector<std::string>& first = {});
 
 // The shipped recipes, sorted; empty if the program has none beside it.
 std::vector<std::string> recipe_names();

@@ -48,7 +48,7 @@ OptionTable train_option_table() {
   const std::vector<std::string> schedules{"constant", "step", "cosine", "linear", "triangle"};
   return {
       {"data", "FILE.h5", "", "packed data set, made by tandem pack", "what to train", kOfInput},
-      {"recipe", "NAME|FILE", "", "a set of defaults: mnist-lenet, cifar10-simple, …",
+      {"recipe", "NAME|FILE", "", "a set of defaults, such as mnist-lenet or cifar10-simple",
        "what to train", kOfThisStart},
       {"config", "FILE", "", "options from a file of name = value lines", "what to train",
        kOfThisStart},
@@ -70,7 +70,15 @@ OptionTable train_option_table() {
        "none, standard (crop=4,flip), or a list of crop=N or reflect=N and flip or alternate-flip",
        "what to train", kOfResult},
 
-      {"batch-size", "N", "64", "images per rank and step", "batch", kOfPlacement},
+      {"batch-size",
+       "N",
+       "64",
+       "images per rank and step",
+       "batch",
+       kOfPlacement,
+       {},
+       {},
+       {"replica-batch-size"}},
       {"global-batch-size", "N", "", "images per step over all ranks, in place of --batch-size",
        "batch", kOfInput},
       {"accumulate", "N", "1", "micro-batches per rank and step", "batch", kOfExecution},

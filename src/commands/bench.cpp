@@ -26,10 +26,12 @@ BenchForm find_bench_form(const Arguments& arguments) {
   }
   const auto suggestion =
       has_word ? nearest(arguments.front(), names_of_bench_forms()) : std::nullopt;
-  throw UsageError((has_word ? "'" + arguments.front() + "' is not a form"
-                             : std::string("which form is missing, as the first word")) +
+  throw UsageError((has_word
+                        ? "'" + arguments.front() + "' is not a form"
+                        : std::string("the first word is missing, which says what to measure")) +
                    ": " + join(names_of_bench_forms(), ", ") +
-                   (suggestion ? "; did you mean " + *suggestion + "?" : ""));
+                   (suggestion ? "; did you mean " + *suggestion + "?"
+                               : "; a step of training is measured by: tandem bench step"));
 }
 
 // The options of all forms without duplicates, grouped.

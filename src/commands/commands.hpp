@@ -22,6 +22,7 @@ struct Command {
   std::vector<std::string> forms = {};  // allowed values of the first word; empty: any
   // Runs instead of run_in_job in each of several processes that MPI did not connect.
   int (*run_lone)(const Arguments&) = nullptr;
+  std::vector<std::string> first_options = {};  // names; --help begins with them
 };
 
 // In the order of --help.

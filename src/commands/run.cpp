@@ -8,6 +8,7 @@
 #include <optional>
 #include <thread>
 
+#include "cli/option_hints.hpp"
 #include "cli/stall_options.hpp"
 #include "diagnose/doctor_judge.hpp"
 #include "self_description.hpp"
@@ -27,7 +28,7 @@ std::string overview() {
   std::vector<std::vector<std::string>> rows;
   for (const Command& command : all_commands())
     rows.push_back({"  " + command.name, command.purpose});
-  return "usage: tandem COMMAND [options]     tandem COMMAND --help     tandem --version\n\n"
+  return "usage: tandem COMMAND [options]     tandem help COMMAND     tandem --version\n\n"
          "Trains image classifiers on several ranks: mpirun -np 2 tandem train --data FILE.h5\n\n"
          "commands:\n" +
          format_table(rows);
@@ -37,7 +38,7 @@ std::string help_of(const Command& command) {
   const std::string forms =
       command.forms.empty() ? "" : "\nFORM is one of " + join(command.forms, ", ") + ".";
   return help_text("tandem " + command.name + " " + command.usage, command.purpose + "." + forms,
-                   command.options, command.example);
+                   command.options, command.example, command.first_options);
 }
 
 Command find_command(const std::string& name) {
@@ -111,30 +112,69 @@ int run_with_mpi(const Command& command, const Arguments& arguments,
   return run_as_rank(command, arguments, runtime, limits, start_up, supervision);
 }
 
+bool asks_for_help(const std::string& word) {
+  return word == "--help" || word == "-h" || word == "help";
+}
+
+void refuse_words(const Arguments& words, std::size_t first, const std::string& after) {
+  if (words.size() <= first) return;
+  throw UsageError("'" + words[first] + "' was not expected after tandem " + after +
+                   "; tandem --help lists the commands");
+}
+
+// What "tandem help WORDS" prints: of all commands, or of one, whose form may follow its name.
+std::string help_for(const Arguments& words) {
+  if (words.empty() || asks_for_help(words.front())) {
+    refuse_words(words, 1, "help");
+    return overview();
+  }
+  const Command command = find_command(words.front());
+  const bool has_form =
+      words.size() > 1 && std::count(command.forms.begin(), command.forms.end(), words[1]) > 0;
+  refuse_words(words, has_form ? 2 : 1, "help " + command.name);
+  return help_of(command);
+}
+
+// The answer to a command line that asks about the program itself; absent for any other.
+std::optional<std::string> self_description(const Arguments& arguments) {
+  const std::string first = arguments.empty() ? "--help" : arguments.front();
+  const Arguments rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
+  if (asks_for_help(first)) return help_for(rest) + "\n";
+  if (first == "--version") {
+    refuse_words(rest, 0, first);
+    return "tandem " + version() + " (" + source_version() + ", " + build_summary() +
+           ", libtorch " + libtorch_of_build() +
+           ", GPU libraries: " + comm::describe_gpu_libraries() + ")\n";
+  }
+  if (first != "__complete") return std::nullopt;
+  std::string lines;
+  for (const Candidate& each : complete(all_commands(), rest)) {
+    lines += each.word + "\t" + each.help + "\n";
+  }
+  return lines;
+}
+
+// A typing error in a variable would leave a default in force without a word.
+void warn_of_mistyped_variables() {
+  std::vector<std::string> names;
+  for (const Command& command : all_commands()) {
+    for (const OptionSpec& spec : command.options) {
+      for (const std::string& name : names_of(spec)) names.push_back(name);
+    }
+  }
+  for (const std::string& warning : mistyped_variables(names)) print_warning(warning);
+}
+
 using RunInJob = std::function<int(const Command&, const Arguments&)>;
 
 int run_line(const Arguments& arguments, const RunInJob& run_in_job) {
   const bool prints = comm::launcher_rank() == 0;  // without MPI only one process works and prints
   try {
-    const std::string first = arguments.empty() ? "--help" : arguments.front();
-    if (first == "--help" || first == "-h" || first == "help") {
-      if (prints) print_line(overview());
+    if (const auto text = self_description(arguments)) {
+      if (prints) print_bytes(*text);
       return static_cast<int>(arguments.empty() ? ExitCode::kUsage : ExitCode::kDone);
     }
-    if (first == "--version") {
-      if (prints)
-        print_line("tandem " + version() + " (" + source_version() + ", " + build_summary() +
-                   ", libtorch " + libtorch_of_build() +
-                   ", GPU libraries: " + comm::describe_gpu_libraries() + ")");
-      return 0;
-    }
-    if (first == "__complete") {
-      for (const Candidate& each :
-           complete(all_commands(), {arguments.begin() + 1, arguments.end()}))
-        print_bytes(each.word + "\t" + each.help + "\n");
-      return 0;
-    }
-    const Command command = find_command(first);
+    const Command command = find_command(arguments.front());
     const Arguments rest(arguments.begin() + 1, arguments.end());
     const std::array<std::string, 2> help{"--help", "-h"};
     const auto options_end = std::find(rest.begin(), rest.end(), "--");
@@ -142,6 +182,7 @@ int run_line(const Arguments& arguments, const RunInJob& run_in_job) {
       if (prints) print_line(help_of(command));
       return 0;
     }
+    if (prints) warn_of_mistyped_variables();
     if (command.run_in_job != nullptr && is_started_without_pmi()) {
       if (command.run_lone != nullptr) return command.run_lone(rest);
       if (prints) print_warning(lone_ranks(launched_ranks(), 0).text());

@@ -32,7 +32,10 @@ Command train_command() {
           "mpirun -np 2 tandem train --data synthetic.h5 --epochs 2 --run-id demo",
           train_option_table(),
           nullptr,
-          run_train};
+          run_train,
+          {},
+          nullptr,
+          {"data", "recipe", "model", "epochs", "run-id", "resume"}};
 }
 
 }  // namespace tandem::app

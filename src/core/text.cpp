@@ -55,6 +55,23 @@ std::string printf_string(const char* format, int digits, double value) {
   return buffer;
 }
 
+// The only candidate that begins with the word, or ends with it after a '-' or '_'.
+std::optional<std::string> only_one_with_part(std::string_view word,
+                                              const std::vector<std::string>& candidates) {
+  constexpr std::size_t kShortest = 3;
+  if (word.size() < kShortest) return std::nullopt;
+  std::optional<std::string> found;
+  for (const std::string& candidate : candidates) {
+    if (candidate.size() <= word.size()) continue;
+    const char before = candidate[candidate.size() - word.size() - 1];
+    const bool is_last_part = ends_with(candidate, word) && (before == '-' || before == '_');
+    if (candidate.rfind(word, 0) != 0 && !is_last_part) continue;
+    if (found) return std::nullopt;
+    found = candidate;
+  }
+  return found;
+}
+
 }  // namespace
 
 std::string escape_for_terminal(std::string_view text) {
@@ -108,7 +125,7 @@ std::optional<std::string> nearest(std::string_view word,
       best_distance = distance;
     }
   }
-  return best;
+  return best ? best : only_one_with_part(word, candidates);
 }
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator) {

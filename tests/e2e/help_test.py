@@ -35,7 +35,7 @@ class Help(ShellCompletion):
 
     def names_of(self, command):
         """As --help shows them: data, [no-]quiet."""
-        return re.findall(r"(?m)^  --(\S+)", self.help_of(command))
+        return re.findall(r"(?m)^  --(\S+)", self.help_of(command).split("\nall options, each in its group:\n")[-1])
 
     def test_help_fits_100_columns_is_grouped_and_ends_with_an_example(self):
         for words in [self.tandem("--help").stdout, *map(self.help_of, self.commands())]:
@@ -54,6 +54,20 @@ class Help(ShellCompletion):
         for words in ([], ["predict"], ["emit"]):
             self.assertEqual(self.tandem(*words, "-h").stdout, self.tandem(*words, "--help").stdout)
 
+    def test_help_of_a_command_is_that_of_its_option(self):
+        self.assertEqual(self.tandem("help").stdout, self.tandem("--help").stdout)
+        for words in (["help", "train"], ["--help", "train"], ["-h", "train"]):
+            self.assertEqual(self.tandem(*words).stdout, self.help_of("train"))
+        self.assertEqual(self.tandem("help", "bench", "step").stdout, self.help_of("bench"))
+        self.assertRegex(self.help_of("train"), r"\nthe 6 options you need:\n  --data FILE.h5 +packed")
+        for words, said in ((["help", "trian"], "did you mean train?"), (["help", "train", "x"], "'x' was not expected after tandem help train"),
+                            (["--version", "x"], "'x' was not expected after tandem --version"), (["--vers"], "did you mean --version?")):
+            self.assert_one_error(self.tandem(*words, code=2), re.escape(said))
+
+    def test_a_mistyped_variable_is_named(self):
+        done = self.tandem("runs", "--runs-dir", str(self.folder), environment={"TANDEM_RUN_DIR": "x"})
+        self.assertEqual(done.stderr, "tandem: warning: environment: TANDEM_RUN_DIR is the variable of no option; did you mean TANDEM_RUNS_DIR?\n")
+
     def test_examples_run_as_pasted(self):
         """One after the other, in an empty folder with two pictures of the reader's own."""
         (self.folder / "photos").mkdir()
@@ -71,7 +85,7 @@ class Help(ShellCompletion):
             self.assertTrue((self.folder / left).exists(), left)
 
     def test_misspelt_names_suggest_the_nearest(self):
-        for words, suggestion in ((["trian"], "train"), (["--hepl"], "--help"), (["emit", "sbacth"], "sbatch"), (["runs", "--sort", "runn"], "run"),
+        for words, suggestion in ((["trian"], "train"), (["--hepl"], "--help"), (["emit", "sbacth"], "sbatch"), (["runs", "--sort", "runn"], "run"), (["runs", "--sort", "accuracy"], "test_accuracy"),
                                   (["train", "--data", DATA, "--modle", "mlp"], "--model"),
                                   (["train", "--data", DATA, "--model", "elnet"], "lenet"),
                                   (["train", "--data", DATA, "--recipe", "minst-lenet"], "mnist-lenet"),

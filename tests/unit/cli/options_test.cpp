@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "cli/option_hints.hpp"
 #include "cli/train_options.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
@@ -75,7 +76,27 @@ TEST(CommandLine, TellsDdpUsersWhatPlaysThePart) {
     EXPECT_TRUE(contains(message, "is not an option: ")) << message;
     EXPECT_FALSE(contains(message, "'1' was not expected")) << message;
   }
-  EXPECT_TRUE(contains(usage_error_of({"--replica_batch_size", "1"}), "--batch-size"));
+}
+
+TEST(CommandLine, TellsUsersOfOtherTrainersWhatPlaysThePart) {
+  const std::vector<std::pair<Arguments, const char*>> answers{
+      {{"--devices", "2"}, "--devices is not an option: the launcher"},
+      {{"--num_processes", "2"}, "--num-processes is not an option: the launcher starts"},
+      {{"--mixed_precision", "bf16"}, "--mixed-precision is not an option; here it is --precision"},
+      {{"--per_device_train_batch_size", "8"}, "; here it is --batch-size"},
+      {{"--resume_from_checkpoint", "x"}, "; here it is --resume"},
+      {{"--disable_tqdm"}, "; here it is --no-progress"},
+      {{"--trainer.max_epochs=5"}, "--trainer.max-epochs is not an option; here it is --epochs"},
+      {{"--trainer.precision=16"}, "; here it is --precision"},
+      {{"--dataset", "cifar10"}, ": tandem pack makes one file"},
+      {{"--precision", "16-mixed"}, "did you mean fp16?"},
+      {{"--version"}, "--version is not an option: tandem --version shows it"},
+      {{"--no-data"}, "--no-data is not an option: --data needs a value, FILE.h5"},
+      {{"--no-epochs"}, "--epochs needs a value, X; leave it out for 10"},
+      {{"--vers"}, "--vers is not an option"}};
+  for (const auto& [words, answer] : answers) {
+    EXPECT_TRUE(contains(usage_error_of(words), answer)) << usage_error_of(words);
+  }
 }
 
 TEST(CommandLine, RefusesStrayWords) {
@@ -200,6 +221,12 @@ TEST(Aliases, AreAcceptedOnTheCommandLine) {
                        "--sum-algorithm needs a value, NAME"));
 }
 
+TEST(Aliases, OfCometsExampleIsUnderstood) {
+  const Options options = resolve_train({"--replica_batch_size", "32"});
+  EXPECT_EQ(options.text("batch-size"), "32");
+  EXPECT_TRUE(contains(to_ini(options), "\nbatch-size = 32\n"));
+}
+
 TEST(Aliases, AreAcceptedInTheEnvironment) {
   const Variable old("TANDEM_SUM_ALGORITHM", "two-level");
   EXPECT_EQ(resolve_train({}).text("all-reduce"), "two-level");
@@ -289,8 +316,39 @@ TEST(Recipes, AllAreReadable) {
   }
 }
 
+TEST(Recipes, AnUnknownOneHidesNoOtherFault) {
+  const std::string faults = usage_error_of(
+      {"--data", "x.h5", "--recipe", "no-such-recipe", "--lr", "fast", "--sede", "1"});
+  EXPECT_TRUE(contains(faults, "--recipe: 'no-such-recipe' is n")) << faults;
+  EXPECT_TRUE(contains(faults, "--lr: 'fast'")) << faults;
+  EXPECT_TRUE(contains(faults, "did you mean --seed?")) << faults;
+}
+
+TEST(Environment, AVariableThatIsNearlyOneOfAnOptionIsNamed) {
+  const std::vector<std::string> names{"batch-size", "epochs", "lr", "name"};
+  const Variable wrong("TANDEM_BATCHSIZE", "3");
+  const Variable right("TANDEM_EPOCHS", "3");
+  const Variable other("TANDEM_SOMETHING_ELSE", "3");
+  const Variable short_one("TANDEM_HOME", "/opt/tandem");
+  const std::vector<std::string> warnings = mistyped_variables(names);
+  ASSERT_EQ(warnings.size(), 1U);
+  EXPECT_EQ(warnings.front(),
+            "environment: TANDEM_BATCHSIZE is the variable of no option; did you mean "
+            "TANDEM_BATCH_SIZE?");
+}
+
+TEST(HelpText, BeginsWithTheOptionsThatAreNeeded) {
+  const OptionTable table{{"a", "N", "1", "first", "g"}, {"b", "", "false", "second", "g"}};
+  EXPECT_EQ(help_text("tandem x", "purpose", table, "example", {"b"}),
+            "usage: tandem x\n\npurpose\n\nthe 1 option you need:\n"
+            "  --[no-]b                    second [off]\n\nall options, each in its group:\n\n"
+            "g:\n  --a N                       first [1]\n"
+            "  --[no-]b                    second [off]\n\nexample:\n  example");
+}
+
 TEST(HelpText, FitsItsColumns) {
-  const std::string help = help_text("tandem train", "purpose", train_option_table(), "example");
+  const std::string help =
+      help_text("tandem train", "purpose", train_option_table(), "example", {"data", "recipe"});
   std::size_t start = 0;
   while (start < help.size()) {
     const std::size_t end = std::min(help.find('\n', start), help.size());

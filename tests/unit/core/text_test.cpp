@@ -80,6 +80,15 @@ TEST(Nearest, WantsALetterInCommonAndEndsSoonOnLongWords) {
   EXPECT_EQ(nearest(std::string(1'000'000, 'a'), {std::string(1'000'000, 'b')}), std::nullopt);
 }
 
+TEST(Nearest, ElseTakesTheOnlyOneThatHasTheWordAsAPart) {
+  const std::vector<std::string> columns{"train_loss", "test_loss", "test_accuracy", "--version"};
+  EXPECT_EQ(nearest("accuracy", columns), "test_accuracy");
+  EXPECT_EQ(nearest("--vers", columns), "--version");
+  EXPECT_EQ(nearest("loss", columns), std::nullopt) << "two have it";
+  EXPECT_EQ(nearest("curacy", columns), std::nullopt) << "not a whole part";
+  EXPECT_EQ(nearest("tr", {"train"}), std::nullopt) << "too short";
+}
+
 TEST(Split, KeepsEmptyParts) {
   EXPECT_EQ(split("a,,b,", ','), (std::vector<std::string>{"a", "", "b", ""}));
   EXPECT_EQ(split("", ','), (std::vector<std::string>{""}));
