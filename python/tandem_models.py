@@ -16,20 +16,23 @@ from safetensors import safe_open
 from torch import nn
 
 OPTIMIZER = "optimizer."  # in front of the names of an optimizer's arrays
-JSON_VALUES = ("classes", "input_shape", "mean", "options", "state", "std")
+JSON_VALUES = ("classes", "hidden", "input_shape", "mean", "options", "state", "std")
 
 
 class Mlp(nn.Module):
-    def __init__(self, shape, classes):
+    def __init__(self, shape, classes, hidden):
         super().__init__()
         channels, height, width = shape
-        self.fc1 = nn.Linear(channels * height * width, 512)
-        self.fc2 = nn.Linear(512, 512)
-        self.fc3 = nn.Linear(512, classes)
+        sizes = [channels * height * width, *hidden, classes]
+        self.names = [f"fc{number}" for number in range(1, len(sizes))]
+        for name, inputs, outputs in zip(self.names, sizes, sizes[1:]):
+            self.add_module(name, nn.Linear(inputs, outputs))
 
     def forward(self, x):
-        x = F.relu(self.fc1(torch.flatten(x, 1)))
-        return self.fc3(F.relu(self.fc2(x)))
+        x = torch.flatten(x, 1)
+        for name in self.names[:-1]:
+            x = F.relu(getattr(self, name)(x))
+        return getattr(self, self.names[-1])(x)
 
 
 class LeNet(nn.Module):
@@ -166,10 +169,10 @@ class FastNet(nn.Module):
 NETWORKS = ("mlp", "lenet", "simple", "fastnet", "resnet9", "resnet18")
 
 
-def make_network(name, shape, classes):
-    """shape: (channels, height, width)."""
+def make_network(name, shape, classes, hidden=(512, 512)):
+    """shape: (channels, height, width). hidden: widths of the hidden layers of mlp."""
     if name == "mlp":
-        return Mlp(shape, classes)
+        return Mlp(shape, classes, hidden)
     if name == "lenet":
         return LeNet(shape, classes, padding=2 if min(shape[1:]) < 32 else 0)
     if name == "simple":
@@ -200,7 +203,7 @@ def read(path):
 def load(path):
     """The trained network, in evaluation mode, and the file's metadata."""
     tensors, info = read(path)
-    network = make_network(info["model"], info["input_shape"], len(info["classes"]))
+    network = make_network(info["model"], info["input_shape"], len(info["classes"]), info.get("hidden", (512, 512)))
     network.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith(OPTIMIZER)})
     return network.eval(), info
 

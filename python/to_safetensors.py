@@ -60,11 +60,17 @@ def read_weights(path, is_built_in):
     return content
 
 
+def hidden_widths(weights):
+    """Of mlp: all layers but the last."""
+    count = next(number for number in range(len(weights) + 1) if f"fc{number + 1}.weight" not in weights)
+    return [len(weights[f"fc{number}.weight"]) for number in range(1, count)] or [512, 512]
+
+
 def check(weights, model, shape):
     matrices = [tensor for tensor in weights.values() if tensor.dim() == 2]
     if not matrices:
         raise Unfit("no layer gives logits")
-    expected = tandem_models.make_network(model, shape, len(matrices[-1])).state_dict()
+    expected = tandem_models.make_network(model, shape, len(matrices[-1]), hidden_widths(weights)).state_dict()
     faults = [f"{name} is missing" for name in expected if name not in weights]
     faults += [f"{name} is not part of {model}" for name in weights if name not in expected]
     faults += [f"{name} is {list(weights[name].shape)}, expected {list(tensor.shape)}" for name, tensor in expected.items()
@@ -97,6 +103,8 @@ def convert(given):
     if given.model:
         check(weights, given.model, shape)
         metadata |= {"format": "tandem-model", "model": given.model}
+        if given.model == "mlp":
+            metadata["hidden"] = json.dumps(hidden_widths(weights), separators=(",", ":"))
     weights = {name: (tensor.float() if tensor.is_floating_point() else tensor).contiguous().clone()
                for name, tensor in weights.items()}
     save_file(weights, given.output, metadata=metadata)

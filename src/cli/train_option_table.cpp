@@ -2,6 +2,7 @@
 #include "stall_options.hpp"
 #include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/model/hidden_widths.hpp"
 #include "tandem/model/network_names.hpp"
 #include "tandem/model/precision.hpp"
 #include "train_options.hpp"
@@ -54,6 +55,10 @@ OptionTable train_option_table() {
        kOfThisStart},
       {"model", "NAME|FILE.pt", "simple", models, "what to train", kOfResult,
        model::network_names()},
+      {"hidden", "N[,N]", "",
+       "widths of the hidden layers of mlp, such as 100; if not given: " +
+           model::hidden_widths_text(model::default_hidden_widths()),
+       "what to train", kOfResult},
       {"init-from", "FILE", "",
        "start from the weights of a checkpoint or another .safetensors, for fine-tuning",
        "what to train", kOfExecution},

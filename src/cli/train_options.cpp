@@ -2,6 +2,7 @@
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/model/hidden_widths.hpp"
 #include "tandem/model/network_names.hpp"
 
 namespace tandem::app {
@@ -15,6 +16,24 @@ bool is_global_batch_stronger(const Options& options) {
           options.value("global-batch-size").origin > options.value("batch-size").origin);
 }
 
+// The widths that mlp has anyway are resolved to none, so that both spellings are one run.
+void read_hidden(Options& options, train::TrainConfig& config) {
+  if (!options.is_set("hidden")) return;
+  const std::string model = options.text("model");
+  if (model != model::kNetworkWithHiddenLayers) {
+    if (options.value("hidden").origin > Origin::kRecipe) {
+      options.add_fault("--hidden is for --model " + std::string(model::kNetworkWithHiddenLayers) +
+                        ", and --model is " + model + "; leave it out, or give --model " +
+                        model::kNetworkWithHiddenLayers);
+    }
+    options.resolve("hidden", "");
+    return;
+  }
+  config.hidden = options.parsed("hidden", model::parse_hidden_widths);
+  if (config.hidden == model::default_hidden_widths()) config.hidden.clear();
+  options.resolve("hidden", model::hidden_widths_text(config.hidden));
+}
+
 void read_network(Options& options, train::TrainConfig& config) {
   const std::string asked = options.text("model");
   const bool is_file = model::is_script_file(asked);
@@ -24,6 +43,7 @@ void read_network(Options& options, train::TrainConfig& config) {
     options.resolve("channels-last", "false");
   }
   config.channels_last = options.flag("channels-last");
+  read_hidden(options, config);
   config.init_from = options.text("init-from");
   if (ends_with(config.init_from, ".pth") || ends_with(config.init_from, ".pt")) {
     options.add_fault("--init-from: '" + config.init_from +

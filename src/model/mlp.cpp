@@ -1,37 +1,41 @@
-// A multilayer perceptron: two hidden layers of 512 units with ReLU.
+// A multilayer perceptron: hidden layers with ReLU, two of 512 units if nobody asks for others.
 #include "networks.hpp"
 
 namespace tandem::model {
 namespace {
 
-constexpr std::int64_t kHidden = 512;
-
 class Mlp : public Network {
  public:
-  Mlp(InputShape shape, std::int64_t classes) {
-    const std::int64_t values = shape.channels * shape.height * shape.width;
-    fc1_ = register_module("fc1", torch::nn::Linear(values, kHidden));
-    fc2_ = register_module("fc2", torch::nn::Linear(kHidden, kHidden));
-    fc3_ = register_module("fc3", torch::nn::Linear(kHidden, classes));
+  Mlp(InputShape shape, std::int64_t classes, HiddenWidths widths) {
+    std::int64_t inputs = shape.channels * shape.height * shape.width;
+    widths.push_back(classes);
+    for (const std::int64_t outputs : widths) {
+      const std::string name = "fc" + std::to_string(layers_.size() + 1);
+      layers_.push_back(register_module(name, torch::nn::Linear(inputs, outputs)));
+      inputs = outputs;
+    }
   }
 
   torch::Tensor forward(torch::Tensor images) override {
     // Logical order (C, H, W) whatever the memory format, so that the weights mean the same in
     // Python.
     torch::Tensor x = images.flatten(1);
-    x = fc1_->forward(x).relu_();
-    x = fc2_->forward(x).relu_();
-    return fc3_->forward(x);
+    for (std::size_t i = 0; i + 1 < layers_.size(); ++i) x = layers_[i]->forward(x).relu_();
+    return layers_.back()->forward(x);
   }
 
  private:
-  torch::nn::Linear fc1_{nullptr}, fc2_{nullptr}, fc3_{nullptr};
+  std::vector<torch::nn::Linear> layers_;
 };
 
 }  // namespace
 
+NetworkPtr make_mlp_of(InputShape shape, std::int64_t classes, const HiddenWidths& widths) {
+  return std::make_shared<Mlp>(shape, classes, widths.empty() ? default_hidden_widths() : widths);
+}
+
 NetworkPtr make_mlp(InputShape shape, std::int64_t classes) {
-  return std::make_shared<Mlp>(shape, classes);
+  return make_mlp_of(shape, classes, {});
 }
 
 }  // namespace tandem::model

@@ -4,11 +4,13 @@
 
 #include <cstdint>
 
+#include "tandem/model/hidden_widths.hpp"
 #include "tandem/model/network.hpp"
 
 namespace tandem::model {
 
 NetworkPtr make_mlp(InputShape shape, std::int64_t classes);
+NetworkPtr make_mlp_of(InputShape shape, std::int64_t classes, const HiddenWidths& widths);
 NetworkPtr make_lenet(InputShape shape, std::int64_t classes);
 NetworkPtr make_simple(InputShape shape, std::int64_t classes);
 NetworkPtr make_resnet9(InputShape shape, std::int64_t classes);

@@ -17,7 +17,13 @@ constexpr std::array<Maker, kNetworkNames.size()> kMakers{
 
 }  // namespace
 
-NetworkPtr make_network(const std::string& name, InputShape shape, std::int64_t classes) {
+NetworkPtr make_network(const std::string& name, InputShape shape, std::int64_t classes,
+                        const HiddenWidths& widths) {
+  if (!widths.empty() && (name != kNetworkWithHiddenLayers || !are_possible(widths))) {
+    throw UsageError("model " + name + ": has no hidden layers of the widths " +
+                     hidden_widths_text(widths) + "; only " + kNetworkWithHiddenLayers +
+                     " takes widths, from 1 to " + std::to_string(kMaxHiddenWidth));
+  }
   for (std::size_t i = 0; i < kMakers.size(); ++i) {
     if (name != kNetworkNames[i]) continue;
     require_smallest_image(kNetworkNames[i], shape, 1);
@@ -26,7 +32,7 @@ NetworkPtr make_network(const std::string& name, InputShape shape, std::int64_t 
                        " channels and " + std::to_string(classes) +
                        " classes, expected at least one of each");
     }
-    return kMakers[i](shape, classes);
+    return widths.empty() ? kMakers[i](shape, classes) : make_mlp_of(shape, classes, widths);
   }
   const std::optional<std::string> near = nearest(name, network_names());
   throw UsageError("model '" + name + "' is not known" +

@@ -5,7 +5,7 @@ import json
 import os
 import unittest
 
-from tandem import DATA, TandemTest
+from tandem import DATA, QUICK, TandemTest
 
 STAY = ["--lr", "0", "--max-steps", "1"]
 
@@ -29,6 +29,38 @@ class InitFrom(TandemTest):
                                   "runs/first/checkpoints/step-00000003.safetensors")):
             self.assertEqual(self.train(2, str(i), "--init-from", file, *STAY)["weights_sha256"], self.first, file)
         self.assertNotEqual(self.train(2, "other", *STAY)["weights_sha256"], self.first)
+
+    def test_the_widths_of_mlp_go_wherever_its_weights_go(self):
+        whole = self.train(2, "narrow", "--hidden", "20", "--max-steps", "4")
+        self.train(2, "parts", "--hidden", "20", "--max-steps", "2")
+        parts = self.train(2, "parts", "--hidden", "20", "--max-steps", "4", "--resume", "auto")
+        self.assertEqual(parts["weights_sha256"], whole["weights_sha256"])
+        done = self.mpirun(2, "train", *QUICK, "--max-steps", "5", "--run-id", "parts", "--resume", "auto", code=78)
+        self.assert_one_error(done, "hidden: the run has '20', now '' is asked for")
+        self.tandem("export", "--checkpoint", "runs/narrow", "--output", "narrow.safetensors")
+        self.assertEqual(self.evaluate(2, "narrow.safetensors")["test_accuracy"], whole["test_accuracy"])
+        self.assertEqual(json.loads(self.tandem("inspect", "narrow.safetensors", "--json").stdout)["hidden"], [20])
+        self.refuse("runs/narrow", 65, "--init-from .*hidden layers of 20, here they are 512,512; give --hidden 20")
+        again = self.train(2, "again", "--hidden", "20", "--init-from", "narrow.safetensors", *STAY)
+        self.assertEqual(again["weights_sha256"], whole["weights_sha256"])
+
+    def test_a_model_of_an_earlier_version_has_the_widths_of_its_time(self):
+        """Without `hidden`; and one whose `hidden` is not that of its tensors is damaged."""
+        content = (self.folder / "runs/first/model/model.safetensors").read_bytes()
+        begin = 8 + int.from_bytes(content[:8], "little")
+        for name, hidden, code in (("old.safetensors", None, 0), ("odd.safetensors", "[9,512]", 65), ("huge.safetensors", "[65536,65536]", 65),
+                                   ("many.safetensors", "[65537]", 65)):
+            header = json.loads(content[8:begin])
+            for key in ("hidden", "sha256", "hash64"):
+                header["__metadata__"].pop(key)
+            header["__metadata__"].update({"hidden": hidden} if hidden else {})
+            text = json.dumps(header).encode()
+            text += b" " * (-len(text) % 8)
+            (self.folder / name).write_bytes(len(text).to_bytes(8, "little") + text + content[begin:])
+            done = self.mpirun(2, "eval", "--data", DATA, "--checkpoint", name, "--json", code=code)
+            if code:
+                self.assert_one_error(done, f"{name}: its __metadata__ (has a hidden layer|contradicts)")
+        self.assertEqual(self.train(2, "old", "--init-from", "old.safetensors", *STAY)["weights_sha256"], self.first)
 
     def test_no_export_replaces_a_checkpoint(self):
         checkpoint = "runs/first/checkpoints/step-00000003.safetensors"

@@ -72,9 +72,10 @@ class Python(TandemTest):
             return (network(tandem_models.normalise(images, info)).argmax(1) == labels).sum().item() / len(labels)
 
     def test_runs_give_the_same_answers_in_python_and_as_torchscript(self):
-        for model in tandem_models.NETWORKS:
-            run = self.folder / "runs" / model
-            summary = self.train(2, model, "--model", model, "--global-batch-size", "8")
+        for model, *options in [*((name,) for name in tandem_models.NETWORKS), ("mlp", "--hidden", "20,7")]:
+            run_id = "narrow" if options else model
+            run = self.folder / "runs" / run_id
+            summary = self.train(2, run_id, "--model", model, "--global-batch-size", "8", *options)
             for path in (run, run / "checkpoints/step-00000003.safetensors"):
                 network, info = tandem_models.load(path)
                 self.assertEqual(weights_sha256(network), summary["weights_sha256"])
@@ -85,6 +86,9 @@ class Python(TandemTest):
             script = torch.jit.load(self.folder / f"{model}.pt")
             self.assertFalse(script.training)
             self.assertEqual(self.accuracy(script, info), summary["test_accuracy"])
+        self.script("to_safetensors.py", run / "model/synthetic_net.pth", "--model", "mlp", "--data", DATA, "--output", "w.safetensors")
+        network, info = tandem_models.load(self.folder / "w.safetensors")
+        self.assertEqual((weights_sha256(network), info["hidden"]), (summary["weights_sha256"], [20, 7]))
         again = self.train(2, "again", "--model", "resnet9.pt", "--lr", "0", "--max-steps", "1", "--global-batch-size", "4",
                            "--eval-every", "0")
         self.assertEqual(again["steps"], 1)

@@ -5,13 +5,16 @@
 #include <cstdint>
 #include <string>
 
+#include "tandem/model/hidden_widths.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/model/network_names.hpp"
 
 namespace tandem::model {
 
 // With PyTorch's default initialization, drawn from torch's generator (seed it with
-// torch::manual_seed), in training mode, on the CPU, float.
-NetworkPtr make_network(const std::string& name, InputShape shape, std::int64_t classes);
+// torch::manual_seed), in training mode, on the CPU, float. Only `mlp` takes other `widths` than
+// the empty ones.
+NetworkPtr make_network(const std::string& name, InputShape shape, std::int64_t classes,
+                        const HiddenWidths& widths = {});
 
 }  // namespace tandem::model

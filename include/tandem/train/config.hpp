@@ -8,6 +8,7 @@
 #include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/data/augment.hpp"
 #include "tandem/data/sampler.hpp"
+#include "tandem/model/hidden_widths.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/train/optimizer_options.hpp"
 #include "tandem/train/schedule.hpp"
@@ -20,6 +21,7 @@ constexpr double kMaxBucketMb = 4096;
 struct TrainConfig {
   std::string data;               // the packed data set
   std::string model = "simple";   // a name of the model registry, or a TorchScript file
+  model::HiddenWidths hidden;     // of mlp
   double validation_split = 0;    // share of the training images that is held out
   std::string init_from;          // a file with the initial weights; empty: drawn at random
   std::uint64_t batch_size = 64;  // images per rank and micro-batch; not used if the next is set

@@ -90,14 +90,17 @@ Json inspect_model(const std::string& path) {
     tensors[tensor.name] = tensor.tensor.sizes().vec();
     values += tensor.tensor.numel();
   }
-  return {{"kind", "model"},
-          {"model", file.description.model},
-          {"data_set", file.description.dataset},
-          {"data_set_digest", file.description.dataset_digest},
-          {"shape", {shape.channels, shape.height, shape.width}},
-          {"classes", file.description.classes},
-          {"values", values},
-          {"tensors", tensors}};
+  Json shown{{"kind", "model"},
+             {"model", file.description.model},
+             {"data_set", file.description.dataset},
+             {"data_set_digest", file.description.dataset_digest},
+             {"shape", {shape.channels, shape.height, shape.width}},
+             {"classes", file.description.classes},
+             {"values", values},
+             {"tensors", tensors}};
+  const auto metadata = file.description.to_metadata();
+  if (metadata.count("hidden") > 0) shown["hidden"] = parse_json(metadata.at("hidden"));
+  return shown;
 }
 
 ExitCode verify_model(const std::string& path, bool run_network, std::set<std::string>& said) {

@@ -72,6 +72,9 @@ std::map<std::string, std::string> ModelDescription::to_metadata() const {
       {"std", Json(std).dump()},
       {"exif_orientation", exif_orientation ? kApplied : "ignored"}};
   if (is_script()) metadata["network_sha256"] = network_sha256;
+  if (model == model::kNetworkWithHiddenLayers) {
+    metadata["hidden"] = Json(hidden.empty() ? model::default_hidden_widths() : hidden).dump();
+  }
   return metadata;
 }
 
@@ -105,6 +108,9 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
     description.classes = parse_json(field("classes")).get<std::vector<std::string>>();
     description.mean = parse_json(field("mean")).get<std::vector<double>>();
     description.std = parse_json(field("std")).get<std::vector<double>>();
+    if (metadata.count("hidden") > 0) {
+      description.hidden = parse_json(metadata.at("hidden")).get<model::HiddenWidths>();
+    }
   } catch (const Json::exception& error) {
     throw DataError(path + ": its __metadata__ is malformed: " + error.what());
   }
@@ -118,12 +124,16 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
                           shape.pixels() <= data::kMaxPixels;
   const bool spread = std::all_of(description.std.begin(), description.std.end(),
                                   [](double each) { return std::isfinite(each) && each > 0; });
-  if (!shape_fits || !spread || description.mean.size() != channels ||
+  const bool has_possible_widths =
+      metadata.count("hidden") == 0 || (description.model == model::kNetworkWithHiddenLayers &&
+                                        model::are_possible(description.hidden));
+  if (!shape_fits || !spread || !has_possible_widths || description.mean.size() != channels ||
       description.std.size() != channels || description.classes.empty() ||
       description.classes.size() > data::kMaxClasses) {
-    throw DataError(path +
-                    ": its __metadata__ contradicts itself: input_shape, classes, mean and std do "
-                    "not fit together");
+    throw DataError(
+        path +
+        ": its __metadata__ contradicts itself: input_shape, classes, mean, std and hidden "
+        "do not fit together");
   }
   return description;
 }
@@ -140,6 +150,25 @@ std::string find_model_file(const std::string& checkpoint) {
                           "checkpoint; give the folder of a run that has saved one");
 }
 
+namespace {
+
+// Before anybody allocates a layer that the file does not hold.
+void require_layers(const std::string& path, const model::HiddenWidths& hidden,
+                    const std::vector<model::NamedTensor>& tensors) {
+  std::size_t number = 0;
+  for (const std::int64_t width : hidden) {
+    const std::string name = "fc" + std::to_string(++number) + ".weight";
+    const auto found = std::find_if(tensors.begin(), tensors.end(),
+                                    [&](const auto& each) { return each.name == name; });
+    if (found == tensors.end() || found->tensor.dim() != 2 || found->tensor.size(0) != width) {
+      throw DataError(path + ": its __metadata__ has a hidden layer of " + std::to_string(width) +
+                      " units, and '" + name + "' does not hold them; it is damaged");
+    }
+  }
+}
+
+}  // namespace
+
 ModelFile read_model_file(const std::string& checkpoint, const Touch& touch) {
   const std::string path = find_model_file(checkpoint);
   model::SafetensorsFile file = model::read_safetensors(path, touch);
@@ -149,6 +178,7 @@ ModelFile read_model_file(const std::string& checkpoint, const Touch& touch) {
     throw DataError(path + ": is a checkpoint without its digest; it is damaged, take another one");
   }
   drop_optimizer(file.tensors);
+  require_layers(path, description.hidden, file.tensors);
   return {path, description, std::move(file.tensors), is_checkpoint};
 }
 
@@ -173,7 +203,9 @@ model::NetworkPtr make_untrained(const ModelDescription& description, const Netw
                                  torch::Device device) {
   const model::InputShape shape = input_shape(description.shape);
   const auto classes = static_cast<std::int64_t>(description.classes.size());
-  if (!description.is_script()) return model::make_network(description.model, shape, classes);
+  if (!description.is_script()) {
+    return model::make_network(description.model, shape, classes, description.hidden);
+  }
   auto made = model::make_script_network(network.path, network.bytes, shape, classes, device);
   for (const model::NamedTensor& each : model::state_dict(*made)) {
     if (!train::is_optimizer_tensor(each.name)) continue;

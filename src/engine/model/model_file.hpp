@@ -9,6 +9,7 @@
 
 #include "tandem/core/touch.hpp"
 #include "tandem/data/dataset_info.hpp"
+#include "tandem/model/hidden_widths.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/model/safetensors.hpp"
 
@@ -47,6 +48,7 @@ struct ModelDescription {
   std::string network_sha256;
   // Pictures are turned upright by EXIF before the model gets them, as those of its data set were.
   bool exif_orientation = false;
+  model::HiddenWidths hidden = {};  // of mlp; empty: the default, as in files of earlier versions
 
   bool is_script() const { return !network_sha256.empty(); }
   std::map<std::string, std::string> to_metadata() const;

@@ -18,9 +18,9 @@ train::BatchArithmetic agree_on_arithmetic(Job& job, const train::TrainConfig& c
   return arithmetic;
 }
 
-ModelDescription describe_model(const NetworkFile& file, const std::string& model,
+ModelDescription describe_model(const NetworkFile& file, const train::TrainConfig& config,
                                 const data::DatasetInfo& info) {
-  return {file.bytes.empty() ? model : kNetworkFile,
+  return {file.bytes.empty() ? config.model : kNetworkFile,
           info.name,
           info.digest,
           info.shape,
@@ -28,7 +28,8 @@ ModelDescription describe_model(const NetworkFile& file, const std::string& mode
           info.mean,
           info.std,
           file.sha256,
-          data::has_upright_images(info)};
+          data::has_upright_images(info),
+          config.hidden};
 }
 
 }  // namespace
@@ -48,7 +49,7 @@ RunInputs::RunInputs(Job& job, const RunRequest& run, const RunStart& start, con
              run.train.config.validation_split, touch),
       image_count(images.view(data::Split::kTrain).labels.size()),
       arithmetic(agree_on_arithmetic(job, run.train.config, image_count)),
-      description(describe_model(network_file, run.train.config.model, images.info())) {
+      description(describe_model(network_file, run.train.config, images.info())) {
   warn_about(job, run.train.config.data, images);
   require_same_run(job, start, run.options, images.info().digest, network_file.sha256,
                    arithmetic.global_batch);

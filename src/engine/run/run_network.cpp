@@ -8,6 +8,7 @@
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/text.hpp"
 #include "tandem/model/registry.hpp"
 #include "tandem/model/script_network.hpp"
 #include "tandem/train/batch_source.hpp"
@@ -35,8 +36,22 @@ bool is_built_in(const std::string& model) {
   return std::find(names.begin(), names.end(), model) != names.end();
 }
 
-void load_initial_weights(const std::string& path, const std::string& model,
+// Of mlp; a file of an earlier version has the default.
+void require_same_widths(const std::string& path, const model::SafetensorsFile& file,
+                         const model::HiddenWidths& asked) {
+  const auto found = file.metadata.find("hidden");
+  if (found == file.metadata.end()) return;
+  const std::string widths = "[" + model::hidden_widths_text(asked) + "]";
+  if (found->second == widths) return;
+  const std::string theirs = join(split(found->second.substr(0, found->second.find(']')), '['), "");
+  throw DataError("--init-from " + path + ": holds weights of mlp with hidden layers of " + theirs +
+                  ", here they are " + model::hidden_widths_text(asked) + "; give --hidden " +
+                  theirs);
+}
+
+void load_initial_weights(const std::string& path, const train::TrainConfig& config,
                           model::Network& network, const Touch& touch) {
+  const std::string& model = config.model;
   const std::string found = find_model_file(path);
   model::SafetensorsFile file = model::read_safetensors(found, touch);
   const auto named = file.metadata.find("model");
@@ -45,6 +60,10 @@ void load_initial_weights(const std::string& path, const std::string& model,
       is_built_in(model)) {
     throw DataError("--init-from " + found + ": holds weights of " + named->second +
                     ", --model is " + model + "; give --model " + named->second);
+  }
+  if (model == model::kNetworkWithHiddenLayers) {
+    require_same_widths(found, file,
+                        config.hidden.empty() ? model::default_hidden_widths() : config.hidden);
   }
   drop_optimizer(file.tensors);
   try {
@@ -82,7 +101,7 @@ model::NetworkPtr make_network_together(Job& job, const RunStart& start,
   }
   if (!config.init_from.empty() && !start.resumes) {
     comm::agree_on_rank_0(job.world, [&] {
-      load_initial_weights(config.init_from, config.model, *network, [&] { job.touch(); });
+      load_initial_weights(config.init_from, config, *network, [&] { job.touch(); });
     });
   }
   return network;

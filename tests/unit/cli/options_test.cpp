@@ -134,6 +134,35 @@ TEST(TrainOptions, NamesAllFaultsAtOnce) {
   EXPECT_TRUE(contains(message, "'spin' is not known")) << message;
 }
 
+TEST(TrainOptions, HiddenWidthsAreOfMlp) {
+  const auto widths = [](const std::string& text) {
+    return request_of({"--model", "mlp", "--hidden", text}).config.hidden;
+  };
+  EXPECT_EQ(widths("100"), model::HiddenWidths{100});
+  EXPECT_EQ(widths("0100,50"), (model::HiddenWidths{100, 50}));
+  EXPECT_EQ(widths("512,512"), model::HiddenWidths{}) << "as if it had not been given";
+  for (const char* text : {"0", "100,", "100;50", "65537", "1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"}) {
+    EXPECT_TRUE(contains(usage_error_of({"--model", "mlp", "--hidden", text}), "--hidden: "))
+        << text;
+  }
+  EXPECT_TRUE(contains(usage_error_of({"--model", "resnet9", "--hidden", "100"}),
+                       "--hidden is for --model mlp, and --model is resnet9"));
+}
+
+TEST(TrainOptions, HiddenWidthsOfARecipeGoWithItsNetwork) {
+  const TempDir folder;
+  write_file_atomically(folder / "r.conf", "model = mlp\nhidden = 100\n");
+  EXPECT_EQ(request_of({"--recipe", folder / "r.conf"}).config.hidden, model::HiddenWidths{100});
+  EXPECT_TRUE(
+      request_of({"--recipe", folder / "r.conf", "--model", "lenet"}).config.hidden.empty());
+  Options options = resolve_train({"--model", "mlp", "--hidden", "0100"});
+  read_train_options(options);
+  EXPECT_TRUE(contains(to_ini(options), "\nhidden = 100\n"));
+  Options same = resolve_train({"--model", "mlp", "--hidden", "512,512"});
+  read_train_options(same);
+  EXPECT_FALSE(contains(to_ini(same), "hidden"));
+}
+
 TEST(TrainOptions, SayWhereRanksCompute) {
   const DeviceOptions unset = request_of({}).device;
   EXPECT_EQ(unset.request.device, device::DeviceKind::kAuto);

@@ -96,6 +96,36 @@ TEST_P(EveryShape, LeavesItsInputAlone) {
   EXPECT_TRUE(torch::equal(images, before));
 }
 
+TEST(Mlp, HasTheHiddenLayersThatAreAskedFor) {
+  const auto names_of = [](const Network& network) {
+    std::vector<std::string> names;
+    for (const NamedTensor& each : state_dict(network)) names.push_back(each.name);
+    return names;
+  };
+  const NetworkPtr one = make_network("mlp", kMnist, 10, {100});  // Torchbearer's 784-100-10
+  EXPECT_EQ(parameter_count(*one), 784 * 100 + 100 + 100 * 10 + 10);
+  EXPECT_EQ(names_of(*one),
+            (std::vector<std::string>{"fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"}));
+  const NetworkPtr three = make_network("mlp", kMnist, 10, {100, 7, 20});
+  EXPECT_EQ(parameter_count(*three), 78'500 + 707 + 160 + 210);
+  EXPECT_EQ(three->forward(random_images(kMnist, 3)).sizes(), (std::vector<std::int64_t>{3, 10}));
+}
+
+TEST(Mlp, OfTheDefaultWidthsIsTheSameHoweverTheyAreGiven) {
+  const auto digest = [](const HiddenWidths& widths) {
+    torch::manual_seed(3);
+    return weights_sha256(*make_network("mlp", kMnist, 10, widths));
+  };
+  EXPECT_EQ(digest({}), digest({512, 512}));
+  EXPECT_NE(digest({}), digest({512, 511}));
+}
+
+TEST(Mlp, IsTheOnlyOneWithWidths) {
+  EXPECT_THROW(make_network("lenet", kMnist, 10, {100}), UsageError);
+  EXPECT_THROW(make_network("mlp", kMnist, 10, {0}), UsageError);
+  EXPECT_THROW(make_network("mlp", kMnist, 10, {kMaxHiddenWidth + 1}), UsageError);
+}
+
 class EveryNetwork : public ::testing::TestWithParam<std::string> {
  protected:
   NetworkPtr make() const { return make_network(GetParam(), kCifar, 10); }
