@@ -27,6 +27,11 @@ if(NOT TANDEM_SANITIZE)
   set(described ${PROJECT_BINARY_DIR}/share)  # by src/app/CMakeLists.txt
   install(FILES ${described}/man/man1/tandem.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
   install(FILES ${described}/bash-completion/completions/tandem DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  # bash looks for the completion of a command in the file of its name.
+  foreach(launcher mpirun mpiexec)
+    install(FILES ${described}/bash-completion/completions/tandem RENAME ${launcher}
+            DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions)
+  endforeach()
   # Below /usr/local and below /usr, Debian's zsh looks into one of these each.
   install(FILES ${described}/zsh/site-functions/_tandem DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
   install(FILES ${described}/zsh/site-functions/_tandem DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)

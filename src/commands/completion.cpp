@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <string_view>
 
 #include "self_description.hpp"
 #include "tandem/core/text.hpp"
@@ -6,20 +7,37 @@
 namespace tandem::app {
 namespace {
 
-// For a shell, which knows paths better.
+// For a shell, which knows paths better. The help of kFiles is the pattern of their names; empty:
+// all.
 constexpr const char* kFiles = ":files";
 constexpr const char* kFolders = ":folders";
 
-std::vector<Candidate> values_of(const OptionSpec& spec) {
+// What may follow an option. Recipes come before files: those are offered to a word that begins no
+// recipe.
+std::vector<Candidate> values_of(const OptionSpec& spec, const std::string& typed) {
+  const bool is_recipe = spec.name == "recipe";
   std::vector<Candidate> values;
-  for (const std::string& word : spec.name == "recipe" ? recipe_names() : spec.choices) {
-    values.push_back({word, ""});
+  for (const std::string& word : is_recipe ? recipe_names() : spec.choices) {
+    if (word.rfind(typed, 0) == 0) values.push_back({word, ""});
   }
+  if (is_recipe && !values.empty()) return values;
+  constexpr std::string_view kFile = "FILE";
   for (const std::string& kind : split(spec.placeholder, '|')) {
-    if (kind.rfind("FILE", 0) == 0 || kind == "PATH") values.push_back({kFiles, ""});
+    if (kind.rfind(kFile, 0) == 0) {
+      const std::string ending = is_recipe ? ".conf" : kind.substr(kFile.size());
+      values.push_back({kFiles, ending.empty() ? "" : "*" + ending});
+    }
+    if (kind == "PATH") values.push_back({kFiles, ""});
     if (kind == "DIR") values.push_back({kFolders, ""});
   }
   return values;
+}
+
+// What the command takes besides options.
+std::vector<Candidate> words_of(const Command& command) {
+  const bool takes_folders =
+      command.usage.rfind("RUN_DIR", 0) == 0 || command.usage.rfind("[DIR]", 0) == 0;
+  return {{takes_folders ? kFolders : kFiles, ""}};
 }
 
 // Every spelling of the options, "--no-" forms included.
@@ -51,9 +69,9 @@ std::vector<Candidate> candidates(const std::vector<Command>& commands,
   const std::string& previous = words[words.size() - 2];
   const OptionSpec* option =
       previous.rfind("--", 0) == 0 ? find_option(command->options, previous.substr(2)) : nullptr;
-  if (option != nullptr && !option->placeholder.empty()) return values_of(*option);
+  if (option != nullptr && !option->placeholder.empty()) return values_of(*option, words.back());
   if (words.back().rfind('-', 0) == 0) return spellings_of(*command);
-  if (command->forms.empty() || words.size() > 2) return {{kFiles, ""}};
+  if (command->forms.empty() || words.size() > 2) return words_of(*command);
   std::vector<Candidate> forms;
   for (const std::string& form : command->forms) forms.push_back({form, ""});
   return forms;
@@ -98,32 +116,65 @@ std::vector<Candidate> complete(const std::vector<Command>& commands,
 
 std::string bash_completion() {
   return "# Completion of tandem in bash, made by: tandem emit bash-completion\n"
-         R"(_tandem() {
+         R"(_tandem_paths() {
+  local path
+  compopt -o filenames 2> /dev/null
+  while IFS='' read -r path; do COMPREPLY+=("$path"); done < <(compgen "$@" -- "$current")
+}
+
+_tandem() {
   local current=${COMP_WORDS[COMP_CWORD]} word help
   COMPREPLY=()
   [ "$current" != = ] || current=''
   while IFS=$'\t' read -r word help; do
     case $word in
-      :files) help=-f ;;
-      :folders) help=-d ;;
-      *) COMPREPLY+=("$word"); continue ;;
+      :files)
+        _tandem_paths -f -X "!${help:-*}"
+        [ -z "$help" ] || _tandem_paths -d
+        ;;
+      :folders) _tandem_paths -d ;;
+      *) COMPREPLY+=("$word") ;;
     esac
-    compopt -o filenames 2> /dev/null
-    while IFS='' read -r word; do COMPREPLY+=("$word"); done < <(compgen "$help" -- "$current")
   done < <("${COMP_WORDS[0]}" __complete "${COMP_WORDS[@]:1:COMP_CWORD}" 2> /dev/null)
 }
 
-complete -F _tandem tandem)";
+# After mpirun … tandem; before that word, files.
+_tandem_launched() {
+  local at words=("${COMP_WORDS[@]}")
+  for ((at = 1; at < COMP_CWORD; ++at)); do
+    case ${words[at]} in
+      tandem | */tandem)
+        local COMP_WORDS=("${words[@]:at}") COMP_CWORD=$((COMP_CWORD - at))
+        _tandem
+        return
+        ;;
+    esac
+  done
+  COMPREPLY=()
+  compopt -o default 2> /dev/null
+}
+
+complete -F _tandem tandem
+complete -F _tandem_launched mpirun mpiexec)";
 }
 
 std::string zsh_completion() {
-  return "#compdef tandem\n# Completion of tandem in zsh, made by: tandem emit zsh-completion\n"
+  return "#compdef tandem mpirun mpiexec\n"
+         "# Completion of tandem in zsh, made by: tandem emit zsh-completion\n"
          R"(_tandem() {
+  # After mpirun … tandem; before that word, what zsh offers anyway.
+  local -i at=${words[(i)(tandem|*/tandem)]}
+  if (( at >= CURRENT )); then
+    _default
+    return
+  fi
+  shift $((at - 1)) words
+  (( CURRENT -= at - 1 ))
   local -a offered paths
   local word help
   while IFS=$'\t' read -r word help; do
     case $word in
-      :files) paths=(_files) ;;
+      :files) paths=(_files ${help:+-g} ${help:+$help}) ;;
       :folders) paths=(_files -/) ;;
       *) offered+=("${word//:/\\:}:$help") ;;
     esac

@@ -13,7 +13,7 @@ std::string man_page(const std::vector<Command>& commands);
 
 struct Candidate {
   std::string word;  // ":files" and ":folders": paths, which the shell completes
-  std::string help;  // may be empty
+  std::string help;  // may be empty; of ":files" a pattern of their names
 };
 // The candidates for the last word of a command line without the program's name.
 std::vector<Candidate> complete(const std::vector<Command>& commands,

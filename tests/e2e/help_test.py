@@ -109,13 +109,13 @@ class Help(ShellCompletion):
         for words in (["man", "--nodes", "2"], ["bash-completion", "--", "--epochs", "3"]):
             self.assert_one_error(self.tandem("emit", *words, code=2), f"{words[0]} takes no options")
 
-    def offered_by_bash(self, *words):
+    def offered_by_bash(self, *words, function="_tandem"):
         """What the function offers for the last of these words."""
-        script = ('source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _tandem; '
+        script = (f'source "$1"; shift; COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); {function}; '
                   'printf "%s\\n" "${COMPREPLY[@]}"')
         path = f"{pathlib.Path(PROGRAM).parent}:{os.environ['PATH']}"
-        return self.run_command(["bash", "-uc", script, "bash", SHARE / "bash-completion/completions/tandem", "tandem", *words], 0,
-                                {"PATH": path}).stdout.split()
+        return self.run_command(["bash", "-uc", script, "bash", SHARE / "bash-completion/completions/tandem",
+                                 *(["tandem"] if function == "_tandem" else []), *words], 0, {"PATH": path}).stdout.split()
 
     def test_bash_offers_what_the_table_holds(self):
         self.assertEqual(set(self.offered_by_bash("")), {*self.commands(), "--help", "--version"})
@@ -123,18 +123,31 @@ class Help(ShellCompletion):
             self.assertEqual(set(self.offered_by_bash(command, "--")), self.spellings_of(command), command)
         (self.folder / "my data.h5").touch()
         (self.folder / "runs").mkdir()
+        for name in ("log.txt", "own.conf", "net.pt"):
+            (self.folder / name).touch()
+        recipes = [path.stem for path in SHARE.glob("tandem/recipes/*.conf")]
         for words, offered in ((["tr"], ["train"]), (["train", "--model", "res"], ["resnet9", "resnet18"]),
                                (["train", "--model", "=", "le"], ["lenet"]), (["train", "--device", "="], ["auto", "cpu", "cuda"]),
-                               (["train", "--epochs", ""], []), (["train", "--runs-dir", ""], ["runs"]), (["verify", "my"], ["my", "data.h5"]),
+                               (["train", "--epochs", ""], []), (["train", "--recipe", ""], recipes), (["train", "--recipe", "own"], ["own.conf"]),
+                               (["train", "--data", ""], ["my", "data.h5", "runs"]), (["report", ""], ["runs"]),
+                               (["train", "--model", "n"], ["net.pt"]), (["train", "--runs-dir", ""], ["runs"]), (["verify", "my"], ["my", "data.h5"]),
                                (["emit", "ma"], ["man"]), (["emit", "sbatch", "--", "--recipe", "mn"], ["mnist-lenet"]),
                                (["emit", "sbatch", "--", "--save-b"], ["--save-best"]), (["emit", "sbatch", "--gp"], ["--gpus-per-node"])):
             with self.subTest(words=words):
                 self.assertEqual(sorted(self.offered_by_bash(*words)), sorted(offered))
 
+    def test_bash_completes_after_a_launcher(self):
+        (self.folder / "hosts").touch()
+        for words, offered in ((["mpirun", "-np", "2", "tandem", "tr"], ["train"]),
+                               (["mpirun", "-np", "2", PROGRAM, "train", "--optimizer", "a"], ["adamw"]),
+                               (["mpiexec", "--hostfile", "ho"], [])):  # left to readline
+            self.assertEqual(self.offered_by_bash(*words, function="_tandem_launched"), offered)
+
     def test_bash_completes_a_line_that_is_typed(self):
         (self.folder / "rc").write_text(f"PS1='{PROMPT}'\nbind 'set enable-bracketed-paste off'\nPATH=\"$PWD/bin:$PATH\"\n"
                                         f"source {SHARE}/bash-completion/completions/tandem\n")
-        self.check_shell(["bash", "--noprofile", "--rcfile", "rc", "-i"], {}, [("tandem train --device=cu", ["train", "--device=cuda"]), ("tandem train --runs-dir my", ["train", "--runs-dir", "my runs/"])])
+        self.check_shell(["bash", "--noprofile", "--rcfile", "rc", "-i"], {}, [("tandem train --device=cu", ["train", "--device=cuda"]), ("tandem train --runs-dir my", ["train", "--runs-dir", "my runs/"]),
+                                                                                     ("mpirun tandem train --data you", ["train", "--data", "your data.h5"])])
 
 
 if __name__ == "__main__":

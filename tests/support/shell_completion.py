@@ -24,6 +24,9 @@ class ShellCompletion(TandemTest):
         stand_in.write_text(f'#!/bin/sh\n[ "$1" != __complete ] || exec "{PROGRAM}" "$@"\n'
                             'printf "%s|" "$@" > words.new && mv words.new words\n')
         stand_in.chmod(0o755)
+        launcher = self.folder / "bin/mpirun"
+        launcher.write_text('#!/bin/sh\nexec "$@"\n')
+        launcher.chmod(0o755)
         (self.folder / "your data.h5").touch()
         (self.folder / "my runs").mkdir()
         shell = OnTerminal(command, 200, self.folder, {"TERM": "vt100", "PS1": PROMPT, **environment}, screen=Transcript())
