@@ -1,4 +1,6 @@
 // tandem runs: the runs of a folder as a table.
+#include <algorithm>
+
 #include "commands.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
@@ -7,10 +9,21 @@
 namespace tandem::app {
 namespace {
 
+constexpr std::size_t kWidth = 100;
+
 // Texts of a run's files may be invalid UTF-8. The output is ASCII, because print_line() escapes
 // control characters in a form that JSON lacks.
 std::string to_line(const Json& row) {
   return row.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
+void explain_unfinished(const std::vector<Json>& rows) {
+  const auto count = std::count_if(rows.begin(), rows.end(),
+                                   [](const Json& row) { return row.at("state") == "unfinished"; });
+  if (count == 0) return;
+  print_note(format_quantity(count, "run") +
+             " unfinished: no process works there; the command of a run goes on with its --run-id "
+             "and --resume auto");
 }
 
 int run_runs(const Arguments& arguments) {
@@ -36,7 +49,8 @@ int run_runs(const Arguments& arguments) {
   } else if (json) {
     for (const Json& row : runs.rows) print_line(to_line(row));
   } else {
-    print_line(format_table(report::to_cells(runs.rows)));
+    print_line(format_table(report::to_short_cells(runs.rows, kWidth)));
+    explain_unfinished(runs.rows);
   }
   return 0;
 }
@@ -51,12 +65,12 @@ Command runs_command() {
           {{"runs-dir", "DIR", "runs", "where run folders are, unless DIR says so", "input"},
            {"sort",
             "COLUMN",
-            "run",
-            "one of the columns that the table shows",
+            "started",
+            join(report::run_columns(), ", "),
             "output",
             {},
             report::run_columns()},
-           {"descending", "", "false", "the highest first", "output"},
+           {"descending", "", "false", "the highest, or the newest, first", "output"},
            {"json", "", "false", "one JSON object a line on standard output", "output"},
            {"csv", "", "false", "for a spreadsheet, on standard output", "output"}},
           run_runs,

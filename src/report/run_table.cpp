@@ -1,7 +1,10 @@
 #include "tandem/report/run_table.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -33,6 +36,18 @@ Json as_number(double value) {
 }
 
 Json as_text(const std::string& text) { return text.empty() ? Json() : Json(text); }
+
+// Start-up, steps and evaluations of a run with a summary; else the time until its last line.
+double duration_of(const metrics::RunRecord& run) {
+  if (run.summary.is_object()) {
+    return number_of(run.summary, "startup_seconds") + number_of(run.summary, "train_seconds") +
+           number_of(run.summary, "evaluation_seconds");
+  }
+  struct stat status {};
+  const bool is_known = ::stat(run.metrics_path().c_str(), &status) == 0;
+  if (!is_known || !std::isfinite(run.started())) return std::nan("");
+  return std::max(0.0, static_cast<double>(status.st_mtim.tv_sec) - run.started());
+}
 
 metrics::MetricLines tail_of(metrics::RunRecord& run) {
   try {
@@ -75,7 +90,38 @@ Json row_of(metrics::RunRecord& run) {
       {"train_loss", value("train_loss", lines.last("step", "loss"))},
       {"test_loss", value("test_loss", lines.last("eval", "test_loss"))},
       {"test_accuracy", value("test_accuracy", lines.last("eval", "test_accuracy"))},
-      {"train_seconds", value("train_seconds", std::nan(""))}};
+      {"train_seconds", value("train_seconds", std::nan(""))},
+      {"duration_seconds", as_number(std::round(duration_of(run)))}};
+}
+
+// A column of the table for people, and its place among those that are left out where there is no
+// room; 0: it stays.
+struct ShortColumn {
+  const char* name;
+  const char* head;
+  int leaves;
+};
+constexpr ShortColumn kShortColumns[] = {{"run", "run", 0},
+                                         {"state", "state", 0},
+                                         {"started", "started (UTC)", 5},
+                                         {"duration_seconds", "duration", 0},
+                                         {"ranks", "ranks", 1},
+                                         {"model", "model", 4},
+                                         {"data", "data", 3},
+                                         {"epochs", "epochs", 2},
+                                         {"test_accuracy", "test_accuracy", 0}};
+constexpr int kLeaving = 5;
+
+// Of the table that format_table() makes, in bytes: no more columns of a terminal than these.
+std::size_t width_of(const std::vector<std::vector<std::string>>& cells) {
+  constexpr std::size_t kGap = 2;
+  std::size_t width = 0;
+  for (std::size_t i = 0; i < cells.front().size(); ++i) {
+    std::size_t widest = 0;
+    for (const auto& row : cells) widest = std::max(widest, row[i].size());
+    width += widest + (i > 0 ? kGap : 0);
+  }
+  return width;
 }
 
 // For people.
@@ -85,6 +131,7 @@ std::string cell_of(const std::string& column, const Json& value) {
   const double number = value.get<double>();
   const bool is_fraction = ends_with(column, "loss") || ends_with(column, "accuracy");
   if (is_fraction) return format_fixed(number, 4);
+  if (column == "duration_seconds") return format_duration(number);
   if (column == "images_per_second" || column == "train_seconds") {
     return format_count(std::llround(std::clamp(number, -9e15, 9e15)));
   }
@@ -107,9 +154,11 @@ bool looks_like_formula(const std::string& text) {
 
 const std::vector<std::string>& run_columns() {
   static const std::vector<std::string> kColumns{
-      "run",          "state",  "started",           "ranks",      "model",     "data",
-      "steps",        "epochs", "images_per_second", "train_loss", "test_loss", "test_accuracy",
-      "train_seconds"};
+      "run",           "state",           "started",
+      "ranks",         "model",           "data",
+      "steps",         "epochs",          "images_per_second",
+      "train_loss",    "test_loss",       "test_accuracy",
+      "train_seconds", "duration_seconds"};
   return kColumns;
 }
 
@@ -159,6 +208,27 @@ std::vector<std::vector<std::string>> to_cells(const std::vector<Json>& rows) {
     cells.push_back(line);
   }
   return cells;
+}
+
+std::vector<std::vector<std::string>> to_short_cells(const std::vector<Json>& rows,
+                                                     std::size_t width) {
+  constexpr std::size_t kMinutes = std::string_view("2026-11-21T12:48").size();
+  for (int left_out = 0;; ++left_out) {
+    std::vector<std::vector<std::string>> cells(rows.size() + 1);
+    for (const ShortColumn& column : kShortColumns) {
+      if (column.leaves > 0 && column.leaves <= left_out) continue;
+      cells.front().emplace_back(column.head);
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        std::string cell = cell_of(column.name, rows[i].at(column.name));
+        if (column.name == std::string_view("started") && cell.size() > kMinutes) {
+          cell = cell.substr(0, kMinutes);
+          cell[cell.find('T')] = ' ';
+        }
+        cells[i + 1].push_back(std::move(cell));
+      }
+    }
+    if (left_out == kLeaving || width_of(cells) <= width) return cells;
+  }
 }
 
 std::string csv_field(const std::string& text) {

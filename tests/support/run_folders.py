@@ -30,6 +30,12 @@ class RunFolder:
     def write_manifest(self):
         (self.path / "manifest.json").write_text(json.dumps(self.manifest))
 
+    def write_start(self, seconds):
+        """After the others."""
+        self.manifest["segments"][0]["started"] = START + seconds
+        self.write_manifest()
+        return self
+
     def write_config(self, **options):
         lines = "".join(f"{name.replace('_', '-')} = {value}\n" for name, value in options.items())
         (self.path / "config.ini").write_text("# tandem train --config of this file repeats the run.\n" + lines)

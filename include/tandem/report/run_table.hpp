@@ -28,6 +28,11 @@ void sort_runs(std::vector<Json>& rows, const std::string& column, bool is_desce
 // Cells for people: fewer digits, and a dash for null.
 std::vector<std::vector<std::string>> to_cells(const std::vector<Json>& rows);
 
+// The same, with the columns that say most. As many are left out as must be for a table of at most
+// `width` columns; the names of runs are never cut.
+std::vector<std::vector<std::string>> to_short_cells(const std::vector<Json>& rows,
+                                                     std::size_t width);
+
 // RFC 4180, with a head. A text that a spreadsheet would take for a formula begins with a ', and
 // control characters are escaped.
 std::string to_csv(const std::vector<Json>& rows);

@@ -5,6 +5,8 @@
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
 #include "tandem/metrics/run_folder.hpp"
 
 namespace tandem::report {
@@ -27,7 +29,12 @@ TEST(RunTable, ListsWhatARunSaysOfItself) {
                         {"data", {{"name", "shapes"}}},
                         {"ranks", {1, 2, 3}},
                         {"segments", {{{"started", 1795265306.9}}}}});
-    run.write_summary({{"exit_reason", "stopped"}, {"steps", 250}, {"test_accuracy", 0.5}});
+    run.write_summary({{"exit_reason", "stopped"},
+                       {"steps", 250},
+                       {"test_accuracy", 0.5},
+                       {"startup_seconds", 1.5},
+                       {"train_seconds", 60},
+                       {"evaluation_seconds", 2.2}});
   }
   const auto run = metrics::RunFolder::create(folder / "runs", "going");
   run.write_manifest({{"run_id", "going"}});
@@ -44,6 +51,8 @@ TEST(RunTable, ListsWhatARunSaysOfItself) {
   EXPECT_EQ(column_of(list.rows, "train_loss"), (std::vector<std::string>{"null", "2"}));
   EXPECT_EQ(list.rows[0].at("started"), "2026-11-21T12:48:26Z");
   EXPECT_EQ(list.rows[0].at("ranks"), 3);
+  EXPECT_EQ(list.rows[0].at("duration_seconds"), 64);
+  EXPECT_TRUE(list.rows[1].at("duration_seconds").is_null()) << "it says no start";
   EXPECT_EQ(list.rows[0].at("model"), "mlp");
   for (const Json& row : list.rows) EXPECT_EQ(row.size(), run_columns().size());
   EXPECT_THROW(list_runs(folder / "absent"), MissingInputError);
@@ -118,7 +127,43 @@ TEST(Csv, LeavesNumbersAsNumbers) {
   EXPECT_EQ(
       to_csv({row}),
       "run,state,started,ranks,model,data,steps,epochs,images_per_second,train_loss,test_loss,"
-      "test_accuracy,train_seconds\r\na,,,,,,,,,-1.5,,,\r\n");
+      "test_accuracy,train_seconds,duration_seconds\r\na,,,,,,,,,-1.5,,,,\r\n");
+}
+
+std::size_t widest_line(const std::vector<std::vector<std::string>>& cells) {
+  std::size_t widest = 0;
+  for (const std::string& line : split(format_table(cells), '\n')) {
+    widest = std::max(widest, line.size());
+  }
+  return widest;
+}
+
+TEST(ShortCells, FitTheWidthWithTheColumnsThatSayMost) {
+  Json row;
+  for (const std::string& column : run_columns()) row[column] = nullptr;
+  row["run"] = "first";
+  row["state"] = "completed";
+  row["started"] = "2026-11-21T12:48:26Z";
+  row["duration_seconds"] = 3723;
+  row["model"] = "resnet18";
+  row["data"] = "cifar10";
+  row["test_accuracy"] = 0.9;
+  const auto cells = to_short_cells({row}, 100);
+  EXPECT_EQ(cells.front(),
+            (std::vector<std::string>{"run", "state", "started (UTC)", "duration", "ranks", "model",
+                                      "data", "epochs", "test_accuracy"}));
+  EXPECT_EQ(cells.back(),
+            (std::vector<std::string>{"first", "completed", "2026-11-21 12:48", "1:02:03", "-",
+                                      "resnet18", "cifar10", "-", "0.9000"}));
+  EXPECT_LE(widest_line(cells), 100U);
+  row["run"] = std::string(22, 'a');
+  const auto narrower = to_short_cells({row}, 100);
+  EXPECT_LE(widest_line(narrower), 100U);
+  EXPECT_EQ(narrower.front(), (std::vector<std::string>{"run", "state", "started (UTC)", "duration",
+                                                        "model", "data", "test_accuracy"}));
+  row["run"] = std::string(200, 'a');
+  EXPECT_EQ(to_short_cells({row}, 100).back().front(), row["run"]) << "a name to be pasted";
+  EXPECT_EQ(to_short_cells({row}, 100).front().size(), 4U);
 }
 
 TEST(Cells, AreForPeople) {
