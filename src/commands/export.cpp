@@ -1,6 +1,7 @@
 // tandem export: a trained model as a file for other software.
 #include "commands.hpp"
 #include "session/engine.hpp"
+#include "tandem/core/mark.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
@@ -16,7 +17,9 @@ int run_export(const Arguments& arguments) {
   if (!output.empty() && !is_known) {
     options.add_fault("--output: '" + output + "' ends neither in .pth nor .safetensors nor .pt");
   }
+  const bool replaces_any_file = options.flag("force");
   options.throw_faults("export");
+  if (!replaces_any_file) require_replaceable(output);
   return open_engine().export_model(options.text("checkpoint"), output);
 }
 
@@ -30,7 +33,8 @@ Command export_command() {
           {{"checkpoint", "PATH", "", "run folder or model.safetensors", "input"},
            {"output", "FILE", "",
             ".pth for torch.load(weights_only=True), .safetensors, or .pt where --model was a file",
-            "output"}},
+            "output"},
+           {"force", "", "false", "replace also a file that tandem did not write", "output"}},
           run_export,
           nullptr};
 }

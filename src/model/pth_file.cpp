@@ -5,6 +5,7 @@
 #include <torch/csrc/jit/serialization/pickler.h>
 
 #include "tandem/core/file.hpp"
+#include "tandem/core/mark.hpp"
 
 namespace tandem::model {
 namespace {
@@ -57,6 +58,7 @@ void write_pth(const std::string& path, const std::vector<NamedTensor>& tensors)
       const torch::Tensor& storage = dict.storages[i];
       archive.writeRecord("data/" + std::to_string(i), storage.data_ptr(), storage.nbytes());
     }
+    archive.writeRecord(kMarkEntry, kMarkText, sizeof kMarkText - 1);
     archive.writeEndOfFile();
   }
   if (failure) std::rethrow_exception(failure);

@@ -12,6 +12,7 @@
 #include "safetensors_header.hpp"
 #include "script_modes.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/mark.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/tensor_memory.hpp"
 #include "tandem/model/torch_compat.hpp"
@@ -284,7 +285,7 @@ std::string to_script(const Network& network) {
   const bool was_training = script.is_training();
   script.eval();
   std::ostringstream stream;
-  script.save(stream);
+  script.save(stream, {{kMarkEntry, kMarkText}});
   script.train(was_training);
   return stream.str();
 }

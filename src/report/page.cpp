@@ -10,6 +10,7 @@
 #include "tandem/core/clock.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/mark.hpp"
 #include "tandem/core/version.hpp"
 
 namespace tandem::report {
@@ -33,6 +34,8 @@ Html head_of(const Runs& runs) {
                   {{"name", "viewport"}, {"content", "width=device-width, initial-scale=1"}}) +
           element("meta", {{"http-equiv", "Content-Security-Policy"}, {"content", kPolicy}}) +
           element("meta", {{"name", "referrer"}, {"content", "no-referrer"}}) +
+          element("meta",
+                  {{"name", "generator"}, {"content", std::string(kMarkGenerator) + version()}}) +
           element("title", Html(title_of(runs) + " – tandem")) + page_style());
 }
 

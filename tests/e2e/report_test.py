@@ -213,7 +213,7 @@ class Report(TandemTest):
     def test_mistakes_are_named(self):
         self.run_folder("a").write_summary()
         for arguments, code, pattern in (
-                ([], 2, "--output is missing"), (["--output", "x.html"], 2, "RUN_DIR is missing"),
+                ([], 2, "RUN_DIR is missing"), (["--output", "x.html"], 2, "RUN_DIR is missing"),
                 (["runs/a", "--output", "runs/a/config.ini"], 2, "does not end in .html"),
                 (["runs/absent", "--output", "x.html"], 66, "runs/absent: is not there"),
                 (["runs", "--output", "x.html"], 65, "runs: has neither config.ini nor manifest.json"),
@@ -222,6 +222,20 @@ class Report(TandemTest):
             with self.subTest(arguments=arguments):
                 self.assert_one_error(self.tandem("report", *arguments, code=code), pattern)
                 self.assertFalse((self.folder / "x.html").exists())
+
+
+    def test_a_page_goes_where_it_is_looked_for_and_replaces_tandems_own_only(self):
+        self.run_folder("a").write_summary()
+        self.run_folder("b").write_summary()
+        for folders, output in ((["runs/a"], "runs/a/report.html"), (["runs/a/"], "runs/a/report.html"), (["runs/a", "runs/b"], "report.html")):
+            self.assertEqual(self.tandem("report", *folders).stdout, f"{(self.folder / output).resolve()}\n")
+        self.assertEqual(Page(self.folder / "runs/a/report.html").outside(), [])
+        (self.folder / "thesis.html").write_text("<p>mine</p>")
+        done = self.tandem("report", "runs/a", "--output", "thesis.html", code=73)
+        self.assert_one_error(done, "thesis.html: is there already, and tandem did not write it; .* add --force")
+        self.assertEqual((self.folder / "thesis.html").read_text(), "<p>mine</p>")
+        self.tandem("report", "runs/a", "--output", "thesis.html", "--force")
+        self.tandem("report", "runs/b", "--output", "thesis.html")
 
 
 class TrainLeaves(TandemTest):
@@ -309,6 +323,11 @@ class Runs(TandemTest):
         lines = self.tandem("runs").stdout.splitlines()
         self.assertEqual([line.split()[0] for line in lines], ["run", "a", "b", "c"])
         self.assertEqual([line.split()[1] for line in lines], ["state", "stopped", "completed", "unfinished"])
+        self.assertLessEqual(max(map(len, lines)), 100)
+        self.assertIn("1:42", lines[1])
+        self.assertRegex(self.tandem("runs").stderr, "^tandem: 1 run unfinished: .*--resume auto\n$")
+        RunFolder(self.folder / "runs/0-newest").write_steps(10).write_start(3600)
+        self.assertEqual([line.split()[0] for line in self.tandem("runs").stdout.splitlines()], ["run", "a", "b", "c", "0-newest"])
         self.assertIn("0.7500", lines[2])
         self.assertEqual(self.tandem("runs", "runs").stdout, self.tandem("runs").stdout)
 

@@ -153,6 +153,16 @@ class Train(TandemTest):
         self.assertEqual((self.folder / "copy.pth").read_bytes(), (run / "model/synthetic_net.pth").read_bytes())
         for command in ("verify", "inspect"):
             self.assert_one_error(self.tandem(command, "copy.pth", code=65), "copy.pth: is a file of PyTorch's", r"torch\.load\(\)")
+        for name in ("copy.pth", "copy.safetensors"):
+            self.tandem("export", "--checkpoint", "runs/a", "--output", name)  # its own
+            (self.folder / name).write_text("mine")
+            done = self.tandem("export", "--checkpoint", "runs/a", "--output", name, code=73)
+            self.assert_one_error(done, f"{name}: is there already, and tandem did not write it; .* add --force")
+            self.tandem("export", "--checkpoint", "runs/a", "--output", name, "--force")
+            self.assertGreater((self.folder / name).stat().st_size, 1000)
+        for folder in ("runs/a/", "runs/a/model", "runs/a/checkpoints/"):
+            read = self.mpirun(1, "eval", "--data", DATA, "--checkpoint", folder).stderr
+            self.assertRegex(read, f"--checkpoint {folder}: reads runs/a/(model/model|checkpoints/step-00000003).safetensors")
         self.assertIn("mlp", self.tandem("inspect", "runs/a/model/model.safetensors").stdout)
         shown = self.tandem("inspect", "runs/a").stdout
         self.assertIn("completed", shown)

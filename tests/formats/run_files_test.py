@@ -10,6 +10,7 @@ import pathlib
 import re
 import tempfile
 import unittest
+import zipfile
 
 import html5lib
 import pandas
@@ -184,6 +185,9 @@ class RunFiles(TandemTest):
             weights = {name: file.get_tensor(name) for name in file.keys()}
         pickled = torch.load(self.trained / "model/synthetic_net.pth", weights_only=True)
         self.assertEqual(list(pickled), [f"fc{i}.{kind}" for i in (1, 2, 3) for kind in ("weight", "bias")])
+        with zipfile.ZipFile(self.trained / "model/synthetic_net.pth") as archive:
+            mark = [name for name in archive.namelist() if name.endswith("/tandem.txt")]
+            self.assertEqual([archive.read(name) for name in mark], [b"written by tandem\n"])
         newest = (self.trained / "checkpoints/latest").read_text().strip()
         for name in (newest, "best.safetensors"):
             with safe_open(self.trained / "checkpoints" / name, "pt") as file:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <utility>
 
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
@@ -140,11 +141,18 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
 
 std::string find_model_file(const std::string& checkpoint) {
   if (!is_folder(checkpoint)) return checkpoint;
-  const train::CheckpointStore store(checkpoint + "/checkpoints");
-  for (const std::string& path : {store.best_path(), checkpoint + "/model/model.safetensors"}) {
-    if (file_exists(path)) return path;
+  std::string folder = checkpoint;
+  while (folder.size() > 1 && folder.back() == '/') folder.pop_back();
+  // A run's folder; or the one of its checkpoints, or of its model.
+  const std::vector<std::pair<std::string, std::string>> places{
+      {folder + "/checkpoints", folder + "/model"}, {folder, folder}};
+  for (const auto& [checkpoints, model] : places) {
+    const train::CheckpointStore store(checkpoints);
+    for (const std::string& path : {store.best_path(), model + "/model.safetensors"}) {
+      if (file_exists(path)) return path;
+    }
+    if (const auto files = store.files(); !files.empty()) return files.front().path;
   }
-  if (const auto files = store.files(); !files.empty()) return files.front().path;
   throw MissingInputError(checkpoint +
                           ": the folder holds neither a model/model.safetensors nor a "
                           "checkpoint; give the folder of a run that has saved one");

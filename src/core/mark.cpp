@@ -1,0 +1,56 @@
+#include "tandem/core/mark.hpp"
+
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <string_view>
+
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem {
+namespace {
+
+// Of the head of a page, of the header of a .safetensors, whose metadata come first, or of the
+// directory at the end of an archive.
+constexpr std::uint64_t kSeenBytes = std::uint64_t{1} << 18;
+
+std::string part_of(const File& file, std::uint64_t offset) {
+  std::string bytes(static_cast<std::size_t>(std::min(kSeenBytes, file.size() - offset)), '\0');
+  bytes.resize(file.read_at(offset, bytes.data(), bytes.size()));
+  return bytes;
+}
+
+bool has(std::string_view bytes, std::string_view mark) {
+  return bytes.find(mark) != std::string_view::npos;
+}
+
+bool is_regular_file(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
+}  // namespace
+
+bool has_mark(const std::string& path) {
+  const File file = File::open_for_reading(path);
+  if (ends_with(path, ".html")) {
+    return has(part_of(file, 0), std::string("name=\"generator\" content=\"") + kMarkGenerator);
+  }
+  if (ends_with(path, ".safetensors")) {
+    return has(part_of(file, 0), std::string("\"") + kMarkKey + "\":");
+  }
+  // "PK\1\2" begins an entry of the directory; its name follows 42 bytes later.
+  const std::string end = part_of(file, file.size() - std::min(kSeenBytes, file.size()));
+  return has(end, "PK\x01\x02") && has(end, std::string("/") + kMarkEntry);
+}
+
+void require_replaceable(const std::string& path) {
+  if (!is_regular_file(path) || has_mark(path)) return;  // anything else fails when it is written
+  throw CannotCreateError(path +
+                          ": is there already, and tandem did not write it; choose another "
+                          "--output, or add --force to replace it");
+}
+
+}  // namespace tandem
