@@ -42,9 +42,7 @@ std::string GradientTransport::describe() const {
     text += ", summed within each host and then between hosts";
   }
   if (as_bf16_) {
-    text +=
-        ", sent as bfloat16: what rounding takes away is kept for the next step but in no "
-        "checkpoint, so a run that goes on has the same curve, not the same bits";
+    text += ", sent as bfloat16: a resumed run has the same curve, not the same bits";
   }
   return text;
 }

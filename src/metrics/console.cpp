@@ -17,7 +17,24 @@ constexpr auto kRedraw = 250ms;
 constexpr auto kLook = 500ms;
 constexpr auto kPlainLine = 9s;  // and a look, so that ten seconds never pass
 
+constexpr double kLeastWeight = 0.1;  // of the latest value in a running mean
+
 }  // namespace
+
+bool BestEvaluation::take(const EvaluationRecord& record) {
+  if (!of.empty() && (record.of != of || record.accuracy <= accuracy)) return false;
+  *this = {record.of, record.accuracy, record.epoch};
+  return true;
+}
+
+void RunningMean::add(double value) {
+  ++count_;
+  if (!std::isfinite(mean_) || !std::isfinite(value)) {
+    mean_ = value;
+    count_ = 1;
+  }
+  mean_ += (value - mean_) * std::max(1 / static_cast<double>(count_), kLeastWeight);
+}
 
 ConsoleSink::ConsoleSink(ConsoleSettings settings)
     : settings_(std::move(settings)), last_line_(Clock::now()) {
@@ -35,6 +52,7 @@ ConsoleSink::~ConsoleSink() {
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
   if (settings_.progress == ProgressStyle::kLive) clear_live_line();
+  print_epoch();  // a run that stops before the evaluation
 }
 
 // Also while a step or an evaluation takes long.
@@ -62,9 +80,15 @@ ProgressView ConsoleSink::view(Clock::time_point now) const {
   view.total_steps = settings_.total_steps;
   view.epoch = static_cast<double>(view.step) / static_cast<double>(settings_.steps_per_epoch);
   view.total_epochs = settings_.total_epochs;
-  view.latest = latest_;
   view.activity = position.activity;
+  view.evaluated = position.evaluated;
+  view.to_evaluate = position.to_evaluate;
+  view.slowest = slow_rank_.named();
   if (latest_) {
+    view.latest = latest_;
+    view.latest->loss = loss_.value();
+    view.latest->accuracy = accuracy_.value();
+    view.latest->images_per_second = 1 / std::max(1e-12, seconds_per_image_.value());
     const std::chrono::duration<double> since = now - latest_at_;
     view.seconds_left = std::max(0.0, latest_->seconds_left - since.count());
   }
@@ -96,6 +120,13 @@ void ConsoleSink::on_step(const StepRecord& record) {
   if (settings_.progress == ProgressStyle::kQuiet) return;
   const auto lock = begin();
   const auto now = Clock::now();
+  const std::uint64_t steps = latest_ ? record.step - latest_->step : 1;
+  if (!record.ranks.empty()) {
+    slow_rank_.add(record.ranks, static_cast<double>(steps) * record.ranks.front().step_seconds);
+  }
+  loss_.add(record.loss);
+  accuracy_.add(record.accuracy);
+  seconds_per_image_.add(1 / std::max(1e-12, record.images_per_second));
   latest_ = record;
   latest_at_ = now;
   print_ranks("step " + std::to_string(record.step), record.ranks);
@@ -106,32 +137,37 @@ void ConsoleSink::on_epoch(const EpochRecord& record) {
   if (settings_.progress == ProgressStyle::kQuiet) return;
   const auto lock = begin();
   last_line_ = Clock::now();
-  const std::string epoch = epoch_text(record.epoch, settings_.total_epochs);
-  print_ranks(epoch, record.ranks);
-  show_line(epoch + "  step " + std::to_string(record.step) + "  loss " + loss_text(record.loss) +
-            "  accuracy " + format_fixed(record.accuracy, 4) + "  " +
-            format_count(std::llround(static_cast<double>(record.images) /
-                                      std::max(1e-9, record.train_seconds))) +
-            " images/s  " + format_count(static_cast<std::int64_t>(record.images)) +
-            " images exactly once");
-  const auto straggler = find_straggler(record.ranks);
-  if (straggler && straggler->is_worth_telling()) {
-    show_line(straggler->describe(settings_.hosts));
-  }
+  print_epoch();
+  print_ranks(epoch_text(record.epoch, settings_.total_epochs), record.ranks);
+  epoch_ = record;
+  if (!record.is_evaluated) print_epoch();
+}
+
+// The line of the epoch that waits for it, if any, and the rank that was slow in all of it.
+void ConsoleSink::print_epoch(const EvaluationRecord* evaluation, bool is_best) {
+  if (!epoch_) return;
+  show_line(epoch_line(
+      {*epoch_, settings_.total_epochs, settings_.images_per_epoch, evaluation, is_best}));
+  const auto straggler = find_straggler(epoch_->ranks);
+  const int before = std::exchange(
+      slow_in_epoch_, straggler && straggler->is_worth_telling() ? straggler->rank : -1);
+  const bool stays_slow =
+      slow_in_epoch_ >= 0 &&
+      (slow_in_epoch_ == before || epoch_->train_seconds >= StragglerWatch::kSeconds);
+  if (stays_slow) show_line(straggler->describe(settings_.hosts));
+  epoch_.reset();
 }
 
 void ConsoleSink::on_evaluation(const EvaluationRecord& record) {
   if (settings_.progress == ProgressStyle::kQuiet) return;
   const auto lock = begin();
   last_line_ = Clock::now();
-  show_line("eval " + std::to_string(record.images) + "/" + std::to_string(record.images) +
-            " exactly once  " + record.of + " loss " + loss_text(record.loss) + "  " + record.of +
-            " accuracy " + format_fixed(record.accuracy, 4) + "  (" +
-            std::to_string(record.correct) + " correct, " + format_fixed(record.seconds, 1) +
-            " s)" +
-            (record.views_accuracy
-                 ? "  with test-time augmentation " + format_fixed(*record.views_accuracy, 4)
-                 : ""));
+  const bool is_best = settings_.best != nullptr && settings_.best->take(record);
+  if (epoch_) {
+    print_epoch(&record, is_best);
+  } else {
+    show_line(evaluation_line(record, is_best));
+  }
 }
 
 void ConsoleSink::on_note(const NoteRecord& record) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <vector>
 
 #include "tandem/core/text.hpp"
@@ -9,8 +10,9 @@
 namespace tandem::metrics {
 namespace {
 
-constexpr std::size_t kMinBar = 6;  // between its brackets
+constexpr std::size_t kMinBar = 8;  // between its brackets
 constexpr std::size_t kMaxBar = 24;
+constexpr std::size_t kBarStep = 4;   // so that a longer number seldom changes the bar
 constexpr std::size_t kBarFrame = 3;  // a blank and the brackets
 constexpr const char* kGreen = "\x1b[32m";
 constexpr const char* kYellow = "\x1b[33m";
@@ -27,13 +29,19 @@ struct Field {
   Segment segment;
   std::string text;
   std::string brief;
-  bool warns = false;
 };
 
 double epochs_begun(double epoch) { return std::max(1.0, std::ceil(epoch - 1e-9)); }
 
-double share_of_epoch(const ProgressView& view) {
-  return std::clamp(view.epoch - epochs_begun(view.epoch) + 1, 0.0, 1.0);
+// Of what the bar shows: the evaluation, or the part of the epoch that the run trains.
+double share_done(const ProgressView& view) {
+  if (view.to_evaluate > 0) {
+    return std::min(1.0,
+                    static_cast<double>(view.evaluated) / static_cast<double>(view.to_evaluate));
+  }
+  const double before = epochs_begun(view.epoch) - 1;
+  const double part = std::min(1.0, view.total_epochs - before);
+  return part <= 0 ? 1 : std::clamp((view.epoch - before) / part, 0.0, 1.0);
 }
 
 std::string percent_text(double share) {
@@ -41,40 +49,58 @@ std::string percent_text(double share) {
   return std::string(3 - std::min<std::size_t>(3, digits.size()), ' ') + digits + " %";
 }
 
+std::string count_text(std::uint64_t count) {
+  return format_count(static_cast<std::int64_t>(count));
+}
+
+std::string accuracy_text(double accuracy) { return format_fixed(accuracy, 3); }
+
 std::string milliseconds(double seconds) {
   return format_fixed(1000 * seconds, seconds < 0.1 ? 1 : 0);
+}
+
+void add_numbers(const StepRecord& latest, std::vector<Field>& fields) {
+  const std::string loss = "loss " + loss_text(latest.loss);
+  fields.push_back({Segment::kLoss, loss, loss});
+  const std::string accuracy = "acc " + accuracy_text(latest.accuracy);
+  fields.push_back({Segment::kAccuracy, accuracy, accuracy});
+  const std::string speed = format_count(std::llround(latest.images_per_second));
+  fields.push_back({Segment::kSpeed, speed + " images/s", speed + "/s"});
+}
+
+void add_activity(const ProgressView& view, std::vector<Field>& fields) {
+  if (view.to_evaluate > 0) {
+    const std::string done = "evaluating " + count_text(std::min(view.evaluated, view.to_evaluate));
+    fields.push_back({Segment::kActivity, done + " of " + count_text(view.to_evaluate), done});
+  } else if (!view.activity.empty()) {
+    fields.push_back({Segment::kActivity, view.activity, view.activity});
+  }
 }
 
 std::vector<Field> fields_of(const ProgressView& view) {
   std::vector<Field> fields;
   const std::string epoch = epoch_text(view.epoch, view.total_epochs);
   fields.push_back({Segment::kEpoch, epoch, epoch.substr(epoch.find(' ') + 1)});
-  const std::string percent = percent_text(share_of_epoch(view));
+  const std::string percent = percent_text(share_done(view));
   fields.push_back({Segment::kPercent, percent, percent});
+  if (view.latest && view.to_evaluate == 0) add_numbers(*view.latest, fields);
+  add_activity(view, fields);
   if (view.latest) {
-    const std::string loss = "loss " + loss_text(view.latest->loss);
-    fields.push_back({Segment::kLoss, loss, loss});
-    const std::string accuracy = format_fixed(view.latest->accuracy, 4);
-    fields.push_back({Segment::kAccuracy, "accuracy " + accuracy, "acc " + accuracy});
-    const std::string speed = format_count(std::llround(view.latest->images_per_second));
-    fields.push_back({Segment::kSpeed, speed + " images/s", speed + "/s"});
     const std::string left = format_duration(view.seconds_left) + " left";
     fields.push_back({Segment::kLeft, left, left});
   }
-  if (!view.activity.empty()) fields.push_back({Segment::kActivity, view.activity, view.activity});
-  const auto slowest = view.latest ? find_straggler(view.latest->ranks) : std::nullopt;
-  if (slowest) {
-    const std::string rank = std::to_string(slowest->rank);
-    const std::string later = " +" + milliseconds(slowest->seconds) + " ms";
-    fields.push_back({Segment::kSlowest, "slowest rank " + rank + later, "r" + rank + later,
-                      slowest->is_worth_telling()});
+  if (view.slowest && view.to_evaluate == 0) {
+    const std::string rank = std::to_string(view.slowest->rank);
+    const std::string later = " +" + milliseconds(view.slowest->seconds) + " ms";
+    fields.push_back({Segment::kSlowest, "slow rank " + rank + later, "slow r" + rank + later});
   }
   return fields;
 }
 
 std::string bar_of(double share, std::size_t width) {
   std::string bar(width, '-');
-  std::fill_n(bar.begin(), static_cast<std::size_t>(share * static_cast<double>(width)), '#');
+  std::fill_n(bar.begin(), static_cast<std::size_t>(share * static_cast<double>(width) + 1e-6),
+              '#');
   return "[" + bar + "]";
 }
 
@@ -86,6 +112,13 @@ std::size_t width_of(const std::vector<Field>& fields, bool brief) {
   return width;
 }
 
+// "test 0.559 *best", "validation 0.559", "test 0.559, tta 0.565"
+std::string result_text(const EvaluationRecord& record, bool is_best) {
+  return record.of + " " + accuracy_text(record.accuracy) +
+         (record.views_accuracy ? ", tta " + accuracy_text(*record.views_accuracy) : "") +
+         (is_best ? " *best" : "");
+}
+
 // A bar of `bar` columns, if any, stands behind the epoch.
 std::string put_together(const std::vector<Field>& fields, bool brief, std::size_t bar,
                          double share, bool colors) {
@@ -95,7 +128,8 @@ std::string put_together(const std::vector<Field>& fields, bool brief, std::size
   std::string line;
   for (const Field& field : fields) {
     const std::string& text = brief ? field.brief : field.text;
-    line += (line.empty() ? "" : "  ") + (field.warns ? painted(text, kYellow) : text);
+    const bool warns = field.segment == Segment::kSlowest;
+    line += (line.empty() ? "" : "  ") + (warns ? painted(text, kYellow) : text);
     if (field.segment == Segment::kEpoch && bar > 0)
       line += " " + painted(bar_of(share, bar), kGreen);
   }
@@ -109,19 +143,32 @@ std::string epoch_text(double epoch, double total_epochs) {
          format_fixed(std::ceil(total_epochs), 0);
 }
 
+std::string seconds_text(double seconds) {
+  if (seconds >= 119.5) return format_duration(seconds);
+  return format_fixed(seconds, seconds < 9.95 ? 1 : 0) + " s";
+}
+
 std::string loss_text(double loss) {
-  return std::isfinite(loss) ? format_fixed(loss, 4) : "not finite";
+  if (!std::isfinite(loss)) return "not finite";
+  const double size = std::abs(loss);
+  if (size >= 1e5 || (size > 0 && size < 1e-4)) {
+    char buffer[24];
+    std::snprintf(buffer, sizeof buffer, "%.1e", loss);
+    return buffer;
+  }
+  return format_fixed(loss, size < 0.1 ? 4 : 3);
 }
 
 std::string fit_progress(const ProgressView& view, std::size_t width, bool colors) {
   std::vector<Field> fields = fields_of(view);
-  const double share = share_of_epoch(view);
+  const double share = share_done(view);
   bool has_bar = true;
   const auto fitted = [&]() -> std::optional<std::string> {
     for (const bool brief : {false, true}) {
       const std::size_t others = width_of(fields, brief) + (has_bar ? kBarFrame : 0);
       if (others + (has_bar ? kMinBar : 0) > width) continue;
-      const std::size_t bar = has_bar ? std::min(kMaxBar, width - others) : 0;
+      const std::size_t bar =
+          has_bar ? std::min(kMaxBar, (width - others) / kBarStep * kBarStep) : 0;
       return put_together(fields, brief, bar, share, colors);
     }
     return std::nullopt;
@@ -139,10 +186,33 @@ std::string fit_progress(const ProgressView& view, std::size_t width, bool color
 
 std::string progress_in_log(const ProgressView& view) {
   std::vector<Field> fields = fields_of(view);
-  const std::string step =
-      "step " + std::to_string(view.step) + "/" + std::to_string(view.total_steps);
-  fields.insert(fields.begin() + 2, Field{Segment::kPercent, step, step});
-  return put_together(fields, false, 0, 0, false);
+  if (view.to_evaluate == 0) {
+    const std::string step = "step " + count_text(view.step) + "/" + count_text(view.total_steps);
+    fields[1] = {Segment::kPercent, step, step};
+  }
+  return put_together(fields, width_of(fields, false) > kLineColumns, 0, 0, false);
+}
+
+std::string epoch_line(const EpochView& view) {
+  const EpochRecord& epoch = view.epoch;
+  std::string line = epoch_text(epoch.epoch, view.total_epochs) + "  loss " +
+                     loss_text(epoch.loss) + "  acc " + accuracy_text(epoch.accuracy) + " | ";
+  if (view.evaluation != nullptr) line += result_text(*view.evaluation, view.is_best) + " | ";
+  const std::string time = "  " + seconds_text(epoch.train_seconds);
+  const bool is_part = epoch.images < view.images_per_epoch;
+  const std::string speed = count_text(static_cast<std::uint64_t>(
+      std::llround(static_cast<double>(epoch.images) / std::max(1e-9, epoch.train_seconds))));
+  const std::string part =
+      count_text(epoch.images) + " of " + count_text(view.images_per_epoch) + " images";
+  const std::string full = line + (is_part ? part : speed + " images/s") + time;
+  if (full.size() <= kLineColumns) return full;
+  return line + (is_part ? part : speed + "/s" + time);
+}
+
+std::string evaluation_line(const EvaluationRecord& record, bool is_best) {
+  return result_text(record, is_best) + "  loss " + loss_text(record.loss) + "  " +
+         count_text(record.correct) + " of " + count_text(record.images) + " correct  " +
+         seconds_text(record.seconds);
 }
 
 std::string rank_text(const RankRecord& rank) {

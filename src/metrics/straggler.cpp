@@ -49,4 +49,15 @@ std::optional<Straggler> find_straggler(const std::vector<RankRecord>& ranks) {
   return straggler;
 }
 
+void StragglerWatch::add(const std::vector<RankRecord>& ranks, double seconds) {
+  const std::optional<Straggler> slowest = find_straggler(ranks);
+  const int rank = slowest && slowest->is_worth_telling() ? slowest->rank : -1;
+  if (rank != latest_) since_ = 0;
+  latest_ = rank;
+  since_ += seconds;
+  const bool is_named = named_ && named_->rank == rank;
+  if (since_ < kSeconds && !is_named) return;
+  named_ = rank < 0 ? std::nullopt : slowest;
+}
+
 }  // namespace tandem::metrics

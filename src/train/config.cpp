@@ -62,7 +62,7 @@ std::string BatchArithmetic::describe(const TrainConfig& config, int world) cons
             format_real(config.lr_reference_batch) + ", linear)";
   }
   return text + "; " + format_quantity(static_cast<std::int64_t>(steps_per_epoch), "step") +
-         "/epoch; gradient: " + (config.sums_loss ? "sum" : "mean") + " over the global batch";
+         "/epoch" + (config.sums_loss ? "; gradient: sum over the global batch" : "");
 }
 
 data::TrainingPlan training_plan(const TrainConfig& config, const BatchArithmetic& arithmetic,

@@ -111,6 +111,7 @@ Evaluation evaluate(comm::Communicator& comm, model::Network& network,
   const auto world = static_cast<std::uint64_t>(comm.size());
   double batch_seconds = 0;
   for (std::uint64_t done = 0; done < batch_count; done += world) {
+    if (settings.on_progress) settings.on_progress(done * settings.batch_size, image_count);
     if (is_given_up(comm, settings, batch_seconds)) return {};
     const auto batch_begin = Clock::now();
     const auto batch = batches.next();

@@ -49,10 +49,10 @@ TrainResult Trainer::run() {
     count_time(step, phases, seconds_since(begin));
 
     if (log_due) log_step(step, last_);
-    if (epoch_ends || last) finish_epoch(step, epoch_ends);
     const std::uint64_t epochs_done = (step + 1) / plan.steps_per_epoch();
     state_.evaluation_due = settings_.eval_every > 0 &&
                             (last || (epoch_ends && epochs_done % settings_.eval_every == 0));
+    if (epoch_ends || last) finish_epoch(step, epoch_ends);
     // The first steps make more than the others do, and a short batch has shapes of its own.
     const bool shapes_change = plan.images_in_step(step) != plan.images_in_step(step + 1);
     if (step == first + kWarmupSteps || shapes_change) model::release_unused_memory();

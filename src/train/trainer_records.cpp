@@ -111,6 +111,7 @@ void Trainer::finish_epoch(std::uint64_t step, bool epoch_ends) {
   record.accuracy = static_cast<double>(totals.correct) / static_cast<double>(totals.images);
   record.train_seconds = seconds;
   record.ranks = std::move(ranks);
+  record.is_evaluated = state_.evaluation_due;
   result_.train_loss = record.loss;
   for (const auto& sink : context_.sinks) sink->on_epoch(record);
 }

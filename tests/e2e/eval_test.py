@@ -42,8 +42,9 @@ class Eval(TandemTest):
         self.train(1, "a")
         result = self.evaluate(1, "runs/a")
         text = self.tandem("eval", "--data", DATA, "--checkpoint", "runs/a").stdout
-        self.assertIn("120/120 exactly once", text)
-        self.assertIn(f"({result['correct']} correct", text)
+        self.assertIn(f"\ntest loss {result['test_loss']}  test accuracy ", text)
+        self.assertIn(f"\n{result['correct']} of 120 correct, every image exactly once, ", text)
+        self.assertLessEqual(max(map(len, text.splitlines())), 80)
 
     def test_missing_and_damaged_models_are_refused(self):
         self.train(1, "a")

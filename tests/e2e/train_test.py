@@ -3,6 +3,8 @@
 
 import hashlib
 import json
+import re
+import shlex
 import unittest
 
 from tandem import DATA, QUICK, TandemTest, read_lines
@@ -136,8 +138,23 @@ class Train(TandemTest):
         done = self.mpirun(2, "train", *QUICK, "--run-id", "a")
         self.assertNotIn("\r", done.stdout + done.stderr)
         self.assertNotIn("\x1b", done.stdout + done.stderr)
-        self.assertIn("global batch 64", done.stdout)
-        self.assertIn("120/120 exactly once", done.stdout + done.stderr)
+        self.assertRegex(done.stdout, r"^train a: mlp, 2 ranks, 3 steps\n  --data ")
+        self.assertIn("\nglobal batch 64", done.stdout)
+        self.assertRegex(done.stdout, r"\nepoch 1/1  loss .* \| test 0\.\d{3} \*best \| 192 of 600 images")
+        self.assertIn("\n3 steps, 192 of 600 images, each exactly once\n", done.stdout)
+        self.assertIn("\ndone: 3 steps in ", done.stdout)
+        self.assertNotIn("default", done.stdout, "the table of options")
+        commands = dict(re.findall(r"(?m)^  (model|report|evaluate) +(.*)$", done.stdout))
+        for name in ("model", "report"):
+            self.assertTrue((self.folder / commands[name]).is_file(), commands)
+        words = shlex.split(commands["evaluate"])
+        self.assertEqual(words[:3], ["mpirun", "-np", "2"])
+        self.tandem(*words[4:])
+
+    def test_a_batch_that_leaves_no_full_step_is_told(self):
+        done = self.tandem("train", "--data", DATA, "--model", "mlp", "--batch-size", "1000", "--epochs", "1")
+        self.assertIn("the global batch of 1,000 is larger than the 600 training images, so an epoch has 1 step; fix: --batch-size 60",
+                      done.stderr)
 
     def test_quiet_run_says_nothing(self):
         done = self.mpirun(2, "train", *QUICK, "--quiet")

@@ -14,6 +14,7 @@
 #include <exception>
 #include <functional>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -29,23 +30,50 @@ enum class ProgressStyle { kQuiet, kNone, kLines, kLive };
 // The current activity of rank 0.
 struct Position {
   std::uint64_t step = 0;  // done
-  std::string activity;    // "evaluation"; empty: steps
+  std::string activity;    // "checkpoint"; empty: steps
+  // Images of a running evaluation, done and all; 0: there is none.
+  std::uint64_t evaluated = 0;
+  std::uint64_t to_evaluate = 0;
+};
+
+// The highest accuracy so far, of the images that a run's first evaluation has.
+struct BestEvaluation {
+  std::string of;  // "test" or "validation"; empty: none yet
+  double accuracy = 0;
+  double epoch = 0;
+
+  // Whether this one is higher than all before, which it then replaces.
+  bool take(const EvaluationRecord& record);
+};
+
+// A mean of all values at first, and later mostly of the last dozen.
+class RunningMean {
+ public:
+  // Begins anew at a value that is not finite, and after it.
+  void add(double value);
+  double value() const { return mean_; }
+
+ private:
+  double mean_ = 0;
+  std::uint64_t count_ = 0;
 };
 
 struct ConsoleSettings {
   // kQuiet: warnings alone. Else epoch and evaluation lines go to standard output; kLive redraws a
   // line of the shared terminal (core/print.hpp), kLines adds it plainly.
   ProgressStyle progress = ProgressStyle::kLines;
-  double total_epochs = 0;
+  double total_epochs = 0;  // of all steps, with its fraction
   std::uint64_t total_steps = 0;
   std::uint64_t steps_per_epoch = 1;
-  std::vector<std::string> hosts;    // by rank
-  std::vector<std::string> devices;  // by rank: "gpu0", "cpu"
-  std::vector<int> log_ranks = {};   // that get lines of their own
+  std::uint64_t images_per_epoch = 0;  // 0: unknown
+  std::vector<std::string> hosts;      // by rank
+  std::vector<std::string> devices;    // by rank: "gpu0", "cpu"
+  std::vector<int> log_ranks = {};     // that get lines of their own
   // Called from the sink's thread.
   std::function<Position()> position;
   std::function<std::size_t()> columns = nullptr;  // of the terminal, now; for kLive
   bool colors = false;
+  BestEvaluation* best = nullptr;  // so far; updated by the thread that calls the sink
 };
 
 class ConsoleSink final : public Sink {
@@ -62,10 +90,11 @@ class ConsoleSink final : public Sink {
   using Clock = std::chrono::steady_clock;
 
   void watch();
-  // These three require the mutex.
+  // These require the mutex.
   void refresh(Clock::time_point now);
   ProgressView view(Clock::time_point now) const;
   void print_ranks(const std::string& what, const std::vector<RankRecord>& ranks);
+  void print_epoch(const EvaluationRecord* evaluation = nullptr, bool is_best = false);
   std::unique_lock<std::mutex> begin();
 
   const ConsoleSettings settings_;
@@ -75,6 +104,13 @@ class ConsoleSink final : public Sink {
   std::exception_ptr failure_;  // of the thread
   std::optional<StepRecord> latest_;
   Clock::time_point latest_at_;
+  // Of the records of steps.
+  RunningMean loss_;
+  RunningMean accuracy_;
+  RunningMean seconds_per_image_;
+  StragglerWatch slow_rank_;
+  int slow_in_epoch_ = -1;            // the rank that was slow in the last epoch; -1: none
+  std::optional<EpochRecord> epoch_;  // whose line waits for its evaluation
   Clock::time_point last_line_;
   std::thread thread_;
 };

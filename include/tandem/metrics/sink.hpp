@@ -35,6 +35,7 @@ struct EpochRecord {
   double accuracy = 0;
   double train_seconds = 0;
   std::vector<RankRecord> ranks;  // by rank, over the epoch, as far as this start of the run ran it
+  bool is_evaluated = false;      // evaluations follow, unless the run stops first
 };
 
 struct EvaluationRecord {

@@ -37,4 +37,20 @@ struct Straggler {
 // The rank that comes to the exchange last; absent with one rank. `ranks`: in rank order.
 std::optional<Straggler> find_straggler(const std::vector<RankRecord>& ranks);
 
+// Names a rank once it has stayed slow, for as long as it does, so that noise names none.
+class StragglerWatch {
+ public:
+  static constexpr double kSeconds = 10;  // of training
+
+  // `seconds`: of training that `ranks` are means of.
+  void add(const std::vector<RankRecord>& ranks, double seconds);
+  // With the latest numbers.
+  const std::optional<Straggler>& named() const { return named_; }
+
+ private:
+  std::optional<Straggler> named_;
+  int latest_ = -1;   // the rank that is worth reporting; -1: none
+  double since_ = 0;  // seconds
+};
+
 }  // namespace tandem::metrics

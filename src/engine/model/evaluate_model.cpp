@@ -78,13 +78,15 @@ std::string to_text(const train::Evaluation& result, const data::DatasetInfo& in
                    static_cast<double>(result.class_correct[i]) / static_cast<double>(images), 4)
              : "-"});
   }
-  return format_table(rows) + "\neval " + std::to_string(result.images) + "/" +
-         std::to_string(result.images) + " exactly once  test loss " + format_real(result.loss) +
-         "  test accuracy " + format_real(result.accuracy) + "  (" +
-         std::to_string(result.correct) + " correct, " + format_fixed(result.seconds, 1) + " s)" +
-         (result.views_accuracy
-              ? "  with test-time augmentation " + format_real(*result.views_accuracy)
-              : "");
+  // All digits, for comparisons.
+  std::string text = format_table(rows) + "\n\ntest loss " + format_real(result.loss) +
+                     "  test accuracy " + format_real(result.accuracy) + "\n";
+  if (result.views_accuracy) {
+    text +=
+        "test accuracy " + format_real(*result.views_accuracy) + " with test-time augmentation\n";
+  }
+  return text + format_count(result.correct) + " of " + format_count(result.images) +
+         " correct, every image exactly once, " + format_fixed(result.seconds, 1) + " s";
 }
 
 }  // namespace

@@ -52,20 +52,22 @@ metrics::ConsoleSettings RunConsole::settings(const std::vector<std::string>& ho
   return settings;
 }
 
-metrics::Position position_on(const comm::HeartbeatTable& heartbeats, std::uint64_t first) {
+metrics::Position position_on(const comm::HeartbeatTable& heartbeats, std::uint64_t first,
+                              const EvaluationCount& evaluation) {
   const comm::RankStatus view = heartbeats.view().front();
   switch (view.phase) {
     case comm::Phase::kStartUp:
-      return {first, ""};
+      return {first, "", 0, 0};
     case comm::Phase::kEvaluation:
+      return {view.step, "", evaluation.done, evaluation.images};
     case comm::Phase::kCheckpoint:
-      return {view.step, comm::phase_name(view.phase)};
+      return {view.step, comm::phase_name(view.phase), 0, 0};
     case comm::Phase::kExport:
     case comm::Phase::kShutdown:
     case comm::Phase::kDone:
-      return {view.step, ""};
+      return {view.step, "", 0, 0};
     default:
-      return {view.step - 1, ""};
+      return {view.step - 1, "", 0, 0};
   }
 }
 

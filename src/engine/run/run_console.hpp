@@ -3,6 +3,8 @@
 // terminal. Main thread. Throws AgreedError.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
@@ -31,7 +33,14 @@ class RunConsole {
   std::vector<int> log_ranks_;
 };
 
+// The images of the evaluation that runs, done and all. Any thread.
+struct EvaluationCount {
+  std::atomic<std::uint64_t> done{0};
+  std::atomic<std::uint64_t> images{0};
+};
+
 // The current activity of rank 0; `first`: the first step of this start of the run.
-metrics::Position position_on(const comm::HeartbeatTable& heartbeats, std::uint64_t first);
+metrics::Position position_on(const comm::HeartbeatTable& heartbeats, std::uint64_t first,
+                              const EvaluationCount& evaluation);
 
 }  // namespace tandem::app

@@ -3,17 +3,12 @@
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
-#include "tandem/core/text.hpp"
 #include "tandem/core/version.hpp"
 #include "tandem/model/torch_compat.hpp"
 #include "tandem/report/page.hpp"
 
 namespace tandem::app {
 namespace {
-
-std::string count_text(std::uint64_t count) {
-  return format_count(static_cast<std::int64_t>(count));
-}
 
 // A page that cannot be written is only a warning, because the run itself is complete.
 void leave_page(const metrics::RunFolder& folder, const Json& summary) {
@@ -26,23 +21,6 @@ void leave_page(const metrics::RunFolder& folder, const Json& summary) {
 }
 
 }  // namespace
-
-std::string banner(const RunRequest& run, const RunInputs& inputs, const RankTable& ranks,
-                   std::size_t parameters, const std::string& exchange) {
-  const train::ImageStore& images = inputs.images;
-  const train::TrainConfig& config = run.train.config;
-  const data::DatasetInfo& info = images.info();
-  const auto world = static_cast<int>(ranks.ranks.size());
-  const std::size_t held_out = images.validation().labels.size();
-  const std::string held = held_out == 0 ? "" : ", " + count_text(held_out) + " validation";
-  return describe_options(run.options) + "\n\n" + "data " + info.name + ": " +
-         count_text(inputs.image_count) + " train" + held + " and " + count_text(info.test_count) +
-         " test images of " + info.shape.text() + ", digest " + info.digest + "; " +
-         format_bytes(images.bytes()) + (images.shared() ? " once per host" : " in every rank") +
-         "\nmodel " + config.model + ": " + count_text(parameters) + " parameters, " + exchange +
-         "\n" + inputs.arithmetic.describe(config, world) + "; " +
-         count_text(inputs.arithmetic.total_steps) + " steps\n\n" + ranks.text + "\n";
-}
 
 Json make_manifest(const std::string& run_id, const train::ImageStore& images,
                    const RankTable& ranks, const Json& segment, const Json& earlier) {
@@ -125,14 +103,6 @@ void leave_result(const metrics::RunFolder& folder, const Json& summary) {
   if (!is_complete) folder.write_summary(summary);
   leave_page(folder, summary);
   if (is_complete) folder.write_summary(summary);
-}
-
-std::string describe_end(const train::TrainResult& result, const std::string& folder) {
-  const std::string what = format_count(static_cast<std::int64_t>(result.steps)) + " steps in " +
-                           format_fixed(result.train_seconds, 1) + " s, " +
-                           format_count(static_cast<std::int64_t>(result.images_per_second)) +
-                           " images/s; " + folder;
-  return result.stopped ? "stopped, --resume auto goes on: " + what : "done: " + what;
 }
 
 }  // namespace tandem::app

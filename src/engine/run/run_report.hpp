@@ -1,4 +1,4 @@
-// The banner of a training run, and its summary and report at the end. Main thread of rank 0.
+// The manifest of a training run, and its summary and report at the end. Main thread of rank 0.
 // Throws IoError.
 #pragma once
 
@@ -11,10 +11,6 @@
 #include "tandem/train/trainer.hpp"
 
 namespace tandem::app {
-
-// Options, data set, batch arithmetic, ranks.
-std::string banner(const RunRequest& run, const RunInputs& inputs, const RankTable& ranks,
-                   std::size_t parameters, const std::string& exchange);
 
 // With the segments that `earlier`, a manifest or null, lists, and `segment`, this start.
 Json make_manifest(const std::string& run_id, const train::ImageStore& images,
@@ -30,8 +26,5 @@ Json make_failure_summary(const std::string& run_id, const train::TrainResult& r
 // Writes the summary and report.html; a missing page does no harm. The summary of a completed run
 // is written last, because it marks completion; otherwise it is written first.
 void leave_result(const metrics::RunFolder& folder, const Json& summary);
-
-// "done: 785 steps in 13.7 s, …", or that it stopped and how it goes on.
-std::string describe_end(const train::TrainResult& result, const std::string& folder);
 
 }  // namespace tandem::app

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "cli/train_options.hpp"
+#include "plan.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/image_file.hpp"
@@ -90,6 +91,16 @@ metrics::VisitWeights visit_weights_of(const train::ParameterArena& arena) {
       take(slot.name, values.subspan(slot.offset, slot.count));
     }
   };
+}
+
+void show_totals(const train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
+                 std::uint64_t image_count, metrics::ConsoleSettings& console) {
+  console.total_steps = arithmetic.total_steps;
+  console.steps_per_epoch = arithmetic.steps_per_epoch;
+  console.total_epochs =
+      static_cast<double>(arithmetic.total_steps) / static_cast<double>(arithmetic.steps_per_epoch);
+  console.images_per_epoch =
+      images_of_steps(config, arithmetic, image_count, arithmetic.steps_per_epoch);
 }
 
 metrics::Sinks make_sinks(const metrics::RunFolder& folder,

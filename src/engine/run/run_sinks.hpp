@@ -2,6 +2,7 @@
 // Main thread of rank 0. Throws CannotCreateError, InternalError.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <string>
 
@@ -26,6 +27,10 @@ metrics::TensorBoardStart describe_for_tensorboard(const Options& options,
 
 // Shows the weights in `arena`, which must outlive it, by name.
 metrics::VisitWeights visit_weights_of(const train::ParameterArena& arena);
+
+// Sets what the console counts up to. `image_count`: of an epoch.
+void show_totals(const train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
+                 std::uint64_t image_count, metrics::ConsoleSettings& console);
 
 // For as many ranks as `console` has hosts.
 metrics::Sinks make_sinks(const metrics::RunFolder& folder,

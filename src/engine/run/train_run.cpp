@@ -1,11 +1,15 @@
 // A training run from a request to its summary. TrainRun::run() names what happens, in order.
 
 #include <chrono>
+#include <filesystem>
 #include <optional>
 
+#include "cli/resume_command.hpp"
 #include "diagnose/start_checks.hpp"
 #include "engine/entry.hpp"
 #include "resume_check.hpp"
+#include "run_banner.hpp"
+#include "run_closing.hpp"
 #include "run_console.hpp"
 #include "run_inputs.hpp"
 #include "run_outcome.hpp"
@@ -15,6 +19,7 @@
 #include "run_start.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/stop_signal.hpp"
 #include "tandem/core/text.hpp"
@@ -82,7 +87,7 @@ class TrainRun {
       return static_cast<int>(ExitCode::kDone);
     }
     const RankTable ranks = make_rank_table(job_, device.threads, device.choice.devices);
-    announce(inputs, session, device, ranks);
+    announce(start, inputs, session, device, ranks);
     open_output(start, inputs, session, device, ranks);
     train::CheckpointManager checkpoints = manage_checkpoints(start, inputs, session);
     const RunOutcome outcome = train(start, inputs, session, device, checkpoints);
@@ -91,8 +96,8 @@ class TrainRun {
 
  private:
   bool is_complete(const RunStart& start, const RunInputs& inputs);
-  void announce(const RunInputs& inputs, const TrainingSession& session, const RunDevice& device,
-                const RankTable& ranks);
+  void announce(const RunStart& start, const RunInputs& inputs, const TrainingSession& session,
+                const RunDevice& device, const RankTable& ranks);
   void open_output(RunStart& start, const RunInputs& inputs, TrainingSession& session,
                    const RunDevice& device, const RankTable& ranks);
   train::CheckpointManager manage_checkpoints(const RunStart& start, const RunInputs& inputs,
@@ -100,6 +105,7 @@ class TrainRun {
   RunOutcome train(const RunStart& start, const RunInputs& inputs, TrainingSession& session,
                    const RunDevice& device, train::CheckpointManager& checkpoints);
   int finish(const RunOutcome& outcome, const RunInputs& inputs, TrainingSession& session);
+  std::string describe_end(const RunOutcome& outcome, const RunInputs& inputs) const;
 
   Job& job_;
   RunRequest& run_;
@@ -109,7 +115,9 @@ class TrainRun {
   const RunConsole console_;
   // On rank 0.
   std::optional<metrics::RunFolder> folder_;
-  metrics::Sinks sinks_;
+  metrics::BestEvaluation best_;
+  EvaluationCount evaluation_;
+  metrics::Sinks sinks_;                 // use both
   std::optional<double> best_accuracy_;  // of an earlier start's best.safetensors
 };
 
@@ -117,25 +125,34 @@ class TrainRun {
 bool TrainRun::is_complete(const RunStart& start, const RunInputs& inputs) {
   const auto summary = summary_if_complete(job_, start, inputs.arithmetic.total_steps);
   if (!summary) return false;
-  const std::string surplus = describe_surplus(start, inputs.arithmetic.total_steps);
-  const std::string text = start.run_id + " is complete" + (surplus.empty() ? "" : "; " + surplus) +
-                           ":\n" + summary->dump(2) +
-                           "\nmore --epochs or --max-steps would go on with it";
-  if (job_.is_root()) reporting_.json ? print_line_in_time(summary->dump()) : show_line(text);
+  if (!job_.is_root()) return true;
+  if (reporting_.json) {
+    print_line_in_time(summary->dump());
+  } else {
+    const std::string surplus = describe_surplus(start, inputs.arithmetic.total_steps);
+    show_line(summary->dump(2) + "\n" +
+              describe_complete(start.folder->path(), *summary, run_.train.config) +
+              (surplus.empty() ? "" : "\n" + surplus));
+  }
   return true;
 }
 
-void TrainRun::announce(const RunInputs& inputs, const TrainingSession& session,
-                        const RunDevice& device, const RankTable& ranks) {
+void TrainRun::announce(const RunStart& start, const RunInputs& inputs,
+                        const TrainingSession& session, const RunDevice& device,
+                        const RankTable& ranks) {
   RankFacts facts = look_at_start(job_, device.threads);
   const auto& gpu = device.choice.mine.gpu;
   if (gpu && reporting_.system_interval_seconds > 0) {
     facts.nvml_error = metrics::why_gpu_is_silent(gpu->bus_id);
   }
   warn_of_start(job_, facts);
+  const std::string few_steps = describe_few_steps(run_.train.config, inputs.arithmetic,
+                                                   inputs.image_count, job_.topology.world);
+  if (!few_steps.empty()) job_.warn(few_steps);
   if (reporting_.quiet || !job_.is_root()) return;
-  show_line(
-      banner(run_, inputs, ranks, session.arena.parameter_count(), session.describe_exchange()));
+  show_line(Banner{run_, inputs, ranks, start.run_id, session.arena.parameter_count(),
+                   session.describe_exchange()}
+                .text());
   if (!device.choice.note.empty()) show_line(device.choice.note + "\n");
 }
 
@@ -154,10 +171,12 @@ void TrainRun::open_output(RunStart& start, const RunInputs& inputs, TrainingSes
     folder_->write_manifest(manifest);
     metrics::ConsoleSettings seen =
         console_.settings(job_.supervision().hosts(), device.choice.devices);
-    seen.total_epochs = run_.train.config.epochs;
-    seen.total_steps = inputs.arithmetic.total_steps;
-    seen.steps_per_epoch = inputs.arithmetic.steps_per_epoch;
-    seen.position = [this, first = start.state.step] { return position_on(heartbeats_, first); };
+    show_totals(run_.train.config, inputs.arithmetic, inputs.image_count, seen);
+    seen.position = [this, first = start.state.step] {
+      return position_on(heartbeats_, first, evaluation_);
+    };
+    if (start.resumes) best_ = best_of(*folder_);
+    seen.best = &best_;
     sinks_ = make_sinks(
         *folder_,
         {folder_->tensorboard_path(), folder_->run_id(), start.state.step,
@@ -203,7 +222,11 @@ RunOutcome TrainRun::train(const RunStart& start, const RunInputs& inputs, Train
       job_.world, *session.network, inputs.images.view(data::Split::kTest),
       inputs.images.validation(),
       {session.transform, config.precision, inputs.description.classes.size(), device.device,
-       between_batches, kWorstImages, reporting_.views, config.eval_batch_size});
+       between_batches, kWorstImages, reporting_.views, config.eval_batch_size,
+       [&](std::uint64_t done, std::uint64_t images) {
+         evaluation_.done = done;
+         evaluation_.images = images;
+       }});
   std::optional<train::StepProfiler> profiler;
   if (reporting_.profile) {
     profiler.emplace(
@@ -243,12 +266,30 @@ int TrainRun::finish(const RunOutcome& outcome, const RunInputs& inputs, Trainin
         make_summary(folder_->run_id(), result, job_.topology.world,
                      model::weights_sha256(*session.network), outcome.startup_seconds);
     leave_result(*folder_, summary);
-    if (!reporting_.quiet) show_line(describe_end(result, folder_->path()));
+    if (!reporting_.quiet) show_line(describe_end(outcome, inputs));
     // A stopped run must end with 75 even if the line cannot be written.
     if (reporting_.json) (result.stopped ? show_line : print_line_in_time)(summary.dump());
     if (!outcome.lost.empty()) throw IoError(describe_lost(outcome));
   });
   return static_cast<int>(result.stopped ? ExitCode::kStopped : ExitCode::kDone);
+}
+
+// On rank 0.
+std::string TrainRun::describe_end(const RunOutcome& outcome, const RunInputs& inputs) const {
+  const bool stopped = outcome.result.stopped;
+  const std::string program = program_words(job_.topology.world);
+  const std::string runs_dir = std::filesystem::path(folder_->path()).parent_path();
+  return Closing{run_.train.config,
+                 inputs.arithmetic,
+                 inputs.image_count,
+                 outcome.result,
+                 best_,
+                 folder_->path(),
+                 stopped ? "" : folder_->safetensors_path(),
+                 file_exists(folder_->report_path()) ? folder_->report_path() : "",
+                 stopped ? resume_command(program, run_.words, folder_->run_id(), runs_dir)
+                         : eval_command(program, run_.train.config.data, folder_->path())}
+      .text();
 }
 
 }  // namespace

@@ -44,5 +44,28 @@ TEST(Straggler, NeedsSomebodyWhoWaits) {
   EXPECT_FALSE(find_straggler(ranks_of({{0, 1}})));
 }
 
+TEST(StragglerWatch, NamesARankThatStaysSlowAndKeepsTheName) {
+  const auto slow_0 = ranks_of({{0, 0.15}, {0, 0.1}});
+  const auto slow_1 = ranks_of({{0, 0.1}, {0, 0.15}});
+  const auto none = ranks_of({{0, 0.1}, {0, 0.105}});
+  StragglerWatch watch;
+  for (int i = 0; i < 20; ++i) watch.add(i % 2 == 0 ? slow_0 : slow_1, 1);
+  EXPECT_FALSE(watch.named()) << "either rank now and then";
+  for (int i = 0; i < 8; ++i) watch.add(slow_1, 1);
+  EXPECT_FALSE(watch.named());
+  watch.add(slow_1, 1);
+  ASSERT_TRUE(watch.named());
+  EXPECT_EQ(watch.named()->rank, 1);
+  for (int i = 0; i < 9; ++i) watch.add(i % 2 == 0 ? none : slow_0, 1);
+  EXPECT_EQ(watch.named()->rank, 1);
+  watch.add(ranks_of({{0, 0.1}, {0, 0.18}}), 1);
+  EXPECT_NEAR(watch.named()->seconds, 0.08, 1e-9) << "the latest number";
+  watch.add(none, 5);
+  watch.add(none, 5);
+  EXPECT_FALSE(watch.named());
+  watch.add(slow_0, StragglerWatch::kSeconds);
+  EXPECT_EQ(watch.named()->rank, 0);
+}
+
 }  // namespace
 }  // namespace tandem::metrics

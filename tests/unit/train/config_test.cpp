@@ -21,7 +21,14 @@ TEST(BatchArithmetic, MultipliesPerRankBatches) {
   EXPECT_DOUBLE_EQ(result.learning_rate, 0.8);
   EXPECT_EQ(result.describe(config, 4),
             "global batch 2048 = 256 x 4 ranks x accumulate 2; lr 0.8 (0.1 at 256, linear); "
-            "25 steps/epoch; gradient: mean over the global batch");
+            "25 steps/epoch");
+  config.sums_loss = true;
+  config.epochs = 1;
+  config.batch_size = 6400;
+  EXPECT_NE(BatchArithmetic::of(config, 50'000, 4)
+                .describe(config, 4)
+                .find("; 1 step/epoch; gradient: sum over the global batch"),
+            std::string::npos);
 }
 
 TEST(BatchArithmetic, KeepsTheGlobalBatchAtAnyNumberOfRanks) {
@@ -32,12 +39,11 @@ TEST(BatchArithmetic, KeepsTheGlobalBatchAtAnyNumberOfRanks) {
   }
   EXPECT_EQ(BatchArithmetic::of(config, 1000, 3).describe(config, 3),
             "global batch 128 dealt to 3 ranks x accumulate 1, 42 or 43 images each; lr 0.05; "
-            "8 steps/epoch; gradient: mean over the global batch");
+            "8 steps/epoch");
   config.global_batch_size = 1000;
   EXPECT_EQ(
       BatchArithmetic::of(config, 1000, 4).describe(config, 4),
-      "global batch 1000 dealt to 4 ranks x accumulate 1, 250 images each; lr 0.05; 1 step/epoch; "
-      "gradient: mean over the global batch");
+      "global batch 1000 dealt to 4 ranks x accumulate 1, 250 images each; lr 0.05; 1 step/epoch");
 }
 
 TEST(BatchArithmetic, CountsFractionsOfEpochsAndLimits) {
@@ -60,8 +66,7 @@ TEST(BatchArithmetic, VirtualRanksCountInsteadOfRanks) {
     EXPECT_EQ(BatchArithmetic::of(config, 1000, world).global_batch, 128U);
   }
   EXPECT_EQ(BatchArithmetic::of(config, 1000, 2).describe(config, 2),
-            "global batch 128 = 32 x 4 virtual ranks x accumulate 1; lr 0.05; 8 steps/epoch; "
-            "gradient: mean over the global batch");
+            "global batch 128 = 32 x 4 virtual ranks x accumulate 1; lr 0.05; 8 steps/epoch");
   for (const int world : {3, 8}) {
     EXPECT_THROW(BatchArithmetic::of(config, 1000, world), UsageError) << world;
   }

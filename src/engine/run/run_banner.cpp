@@ -1,0 +1,146 @@
+#include "run_banner.hpp"
+
+#include <algorithm>
+
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr std::size_t kColumns = 80;
+constexpr std::size_t kDigestDigits = 12;
+constexpr std::uint64_t kFewSteps = 3;
+constexpr std::uint64_t kEnoughSteps = 10;
+
+std::string folded(const std::string& text) { return fold(split(text, ' '), kColumns); }
+
+std::string describe_data(const RunInputs& inputs) {
+  const train::ImageStore& images = inputs.images;
+  const data::DatasetInfo& info = images.info();
+  const std::size_t held_out = images.validation().labels.size();
+  const auto count = [](std::uint64_t number) {
+    return format_count(static_cast<std::int64_t>(number));
+  };
+  return "data " + info.name + ": " + count(inputs.image_count) + " train, " +
+         (held_out == 0 ? "" : count(held_out) + " validation, ") + count(info.test_count) +
+         " test images of " + info.shape.text() + ", digest " +
+         info.digest.substr(0, kDigestDigits) +
+         (images.shared() ? "" : "; " + format_bytes(images.bytes()) + " in every rank");
+}
+
+bool are_alike(const RankTable& ranks, std::size_t one, std::size_t other) {
+  const comm::Topology& a = ranks.ranks[one];
+  const comm::Topology& b = ranks.ranks[other];
+  return a.host == b.host && a.allowed_cpus == b.allowed_cpus && a.host_cpus == b.host_cpus &&
+         ranks.devices[one] == ranks.devices[other] && ranks.threads[one] == ranks.threads[other];
+}
+
+// "3", "0-3"
+std::string range_text(int first, int last) {
+  return std::to_string(first) + (first == last ? "" : "-" + std::to_string(last));
+}
+
+}  // namespace
+
+std::string fold(const std::vector<std::string>& parts, std::size_t columns) {
+  std::string text;
+  std::size_t used = 0;  // columns of the last line
+  for (const std::string& part : parts) {
+    const std::size_t width = display_width(part);
+    if (used > 0 && used + 1 + width > columns) {
+      text += "\n  ";
+      used = 2;
+    } else if (used > 0) {
+      text += ' ';
+      ++used;
+    }
+    text += part;
+    used += width;
+  }
+  return text;
+}
+
+std::string brief_rank_table(const RankTable& ranks) {
+  constexpr std::size_t kMostRows = 16;
+  std::vector<std::vector<std::string>> rows{
+      {"rank", "host", "local rank", "device", "cpus", "threads"}};
+  std::size_t shown = 0;
+  while (shown < ranks.ranks.size() && rows.size() <= kMostRows) {
+    std::size_t last = shown;
+    while (last + 1 < ranks.ranks.size() && are_alike(ranks, shown, last + 1)) ++last;
+    const comm::Topology& first = ranks.ranks[shown];
+    rows.push_back({range_text(first.rank, ranks.ranks[last].rank), first.host,
+                    range_text(first.local_rank, ranks.ranks[last].local_rank),
+                    ranks.devices[shown],
+                    std::to_string(first.allowed_cpus) + " of " + std::to_string(first.host_cpus),
+                    std::to_string(ranks.threads[shown])});
+    shown = last + 1;
+  }
+  const std::size_t left = ranks.ranks.size() - shown;
+  if (left == 0) return format_table(rows);
+  return format_table(rows) + "\nand " +
+         format_quantity(static_cast<std::int64_t>(left), "more rank") +
+         "; the run's manifest.json has all";
+}
+
+std::vector<std::string> given_options(const Options& options, const Arguments& words) {
+  std::vector<std::string> parts;
+  for (const OptionSpec& spec : options.table()) {
+    const OptionValue& value = options.value(spec.name);
+    if (value.origin != Origin::kEnvironment) continue;
+    parts.push_back(environment_variable(spec.name) + "=" + shell_word(value.text));
+  }
+  for (const std::string& word : words) {
+    const bool is_option = word.rfind("--", 0) == 0 || parts.empty();
+    if (is_option) {
+      parts.push_back(shell_word(word));
+    } else {
+      parts.back() += " " + shell_word(word);
+    }
+  }
+  return parts;
+}
+
+std::string describe_duration(const train::TrainConfig& config,
+                              const train::BatchArithmetic& arithmetic) {
+  const std::string steps =
+      format_quantity(static_cast<std::int64_t>(arithmetic.total_steps), "step");
+  if (config.max_steps > 0 && arithmetic.total_steps == config.max_steps) return steps;
+  return (config.epochs == 1 ? "1 epoch" : format_real(config.epochs) + " epochs") + ", " + steps;
+}
+
+std::string describe_few_steps(const train::TrainConfig& config,
+                               const train::BatchArithmetic& arithmetic, std::uint64_t image_count,
+                               int world) {
+  const std::uint64_t full = image_count / arithmetic.global_batch;
+  if (full >= kFewSteps) return "";
+  const std::uint64_t enough = image_count / kEnoughSteps;
+  const bool is_global = config.global_batch_size > 0;
+  const std::uint64_t parts =
+      is_global ? 1 : config.micro_batches_per_step(static_cast<std::uint64_t>(world));
+  return "the global batch of " + format_count(static_cast<std::int64_t>(arithmetic.global_batch)) +
+         (full == 0 ? " is larger than the " : " is a large part of the ") +
+         format_quantity(static_cast<std::int64_t>(image_count), "training image") +
+         ", so an epoch has " +
+         format_quantity(static_cast<std::int64_t>(arithmetic.steps_per_epoch), "step") +
+         "; fix: " + (is_global ? "--global-batch-size " : "--batch-size ") +
+         std::to_string(std::max<std::uint64_t>(1, enough / parts));
+}
+
+std::string Banner::text() const {
+  const train::TrainConfig& config = run.train.config;
+  const auto world = static_cast<int>(ranks.ranks.size());
+  std::vector<std::string> given = given_options(run.options, run.words);
+  if (!given.empty()) given.front().insert(0, "  ");
+  return folded("train " + run_id + ": " + config.model + ", " + format_quantity(world, "rank") +
+                ", " + describe_duration(config, inputs.arithmetic)) +
+         "\n" + fold(given, kColumns) + "\n" + folded(describe_data(inputs)) + "\n" +
+         folded("model " + config.model + ": " +
+                format_quantity(static_cast<std::int64_t>(parameters), "parameter") + ", " +
+                exchange) +
+         "\n" + folded(inputs.arithmetic.describe(config, world)) + "\n\n" +
+         brief_rank_table(ranks) + "\n";
+}
+
+}  // namespace tandem::app

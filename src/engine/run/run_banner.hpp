@@ -1,0 +1,48 @@
+// What a training run prints before its first step. Main thread of rank 0.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "run_inputs.hpp"
+#include "session/job.hpp"
+
+namespace tandem::app {
+
+// The lines of both fit 80 columns as far as words can be folded.
+struct Banner {
+  const RunRequest& run;
+  const RunInputs& inputs;
+  const RankTable& ranks;
+  std::string run_id;
+  std::size_t parameters;
+  std::string exchange;  // as TrainingSession describes it
+
+  // What was asked for, data set, network, batch arithmetic, ranks.
+  std::string text() const;
+};
+
+// The parts, one blank apart, in lines of at most `columns`; a longer part has a line of its own.
+// Lines after the first are indented by two blanks.
+std::string fold(const std::vector<std::string>& parts, std::size_t columns);
+
+// A table of rank, host, local rank, device, CPUs and threads. Neighbors that differ in rank and
+// local rank alone become one row. At most 16 rows.
+std::string brief_rank_table(const RankTable& ranks);
+
+// "TANDEM_LR=0.1 --data a.h5 --quiet": the options that differ from recipe, file and defaults, as
+// they were given, each a part with its value.
+std::vector<std::string> given_options(const Options& options, const Arguments& words);
+
+// "10 epochs, 3,910 steps"; "2 steps" where --max-steps ends the run first.
+std::string describe_duration(const train::TrainConfig& config,
+                              const train::BatchArithmetic& arithmetic);
+
+// A warning if an epoch has hardly any full step; otherwise "".
+std::string describe_few_steps(const train::TrainConfig& config,
+                               const train::BatchArithmetic& arithmetic, std::uint64_t image_count,
+                               int world);
+
+}  // namespace tandem::app

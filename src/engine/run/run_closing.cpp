@@ -1,0 +1,123 @@
+#include "run_closing.hpp"
+
+#include <cmath>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "plan.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/metrics/metric_lines.hpp"
+
+namespace tandem::app {
+namespace {
+
+using Rows = std::vector<std::vector<std::string>>;
+
+std::string count_text(std::uint64_t count) {
+  return format_count(static_cast<std::int64_t>(count));
+}
+
+std::string steps_text(std::uint64_t steps) {
+  return format_quantity(static_cast<std::int64_t>(steps), "step");
+}
+
+std::string accuracy_text(double accuracy) { return format_fixed(accuracy, 4); }
+
+// "9", "0.25"
+std::string epoch_number(double epoch) {
+  const bool is_whole = std::abs(epoch - std::round(epoch)) < 1e-6;
+  return format_fixed(epoch, is_whole ? 0 : 2);
+}
+
+void add_accuracy(const std::string& of, const std::optional<train::Evaluation>& last,
+                  const metrics::BestEvaluation& best, Rows& rows) {
+  if (!last) return;
+  std::string text = accuracy_text(last->accuracy);
+  if (last->views_accuracy) {
+    text += ", " + accuracy_text(*last->views_accuracy) + " with test-time augmentation";
+  }
+  if (best.of == of) {
+    const bool is_last = best.accuracy <= last->accuracy;
+    text += is_last ? ", the best of the run"
+                    : ", best " + accuracy_text(best.accuracy) + " after epoch " +
+                          epoch_number(best.epoch);
+  }
+  rows.push_back({"  " + of + " accuracy", text});
+}
+
+}  // namespace
+
+std::string Closing::accounting() const {
+  const std::uint64_t per_epoch =
+      images_of_steps(config, arithmetic, image_count, arithmetic.steps_per_epoch);
+  const std::uint64_t epochs = result.steps / arithmetic.steps_per_epoch;
+  const std::uint64_t rest =
+      images_of_steps(config, arithmetic, image_count, result.steps) - epochs * per_epoch;
+  const std::string part = count_text(rest) + " of " + count_text(image_count) + " images";
+  std::string text = steps_text(result.steps) + ", ";
+  if (epochs == 0) return text + part + ", each exactly once";
+  text += per_epoch == image_count
+              ? "every image"
+              : count_text(per_epoch) + " of " + count_text(image_count) + " images";
+  text += " exactly once in ";
+  text += epochs == 1 ? "1 epoch" : "each of " + count_text(epochs) + " epochs";
+  return rest == 0 ? text : text + ", then " + part;
+}
+
+std::string Closing::text() const {
+  const auto speed = static_cast<std::int64_t>(result.images_per_second);
+  std::string head = (result.stopped ? "stopped: " : accounting() + "\n\ndone: ") +
+                     steps_text(result.steps) + " in " + format_fixed(result.train_seconds, 1) +
+                     " s" + (speed > 0 ? ", " + format_count(speed) + " images/s" : "") + "; " +
+                     folder;
+  Rows rows;
+  if (result.stopped) {
+    rows.push_back({"  stopped at", "epoch " + epoch_number(result.epochs) + ", step " +
+                                        count_text(result.steps) + " of " +
+                                        count_text(arithmetic.total_steps)});
+  }
+  add_accuracy("validation", result.last_validation, best, rows);
+  add_accuracy("test", result.last_evaluation, best, rows);
+  if (!model.empty()) rows.push_back({"  model", model});
+  if (!report.empty()) rows.push_back({"  report", report});
+  if (!command.empty()) rows.push_back({result.stopped ? "  go on" : "  evaluate", command});
+  return rows.empty() ? head : head + "\n" + format_table(rows);
+}
+
+std::string eval_command(const std::string& program, const std::string& data,
+                         const std::string& folder) {
+  return program + " eval --data " + shell_word(data) + " --checkpoint " + shell_word(folder);
+}
+
+std::string describe_complete(const std::string& folder, const Json& summary,
+                              const train::TrainConfig& config) {
+  const double accuracy = number_of(summary, "test_accuracy");
+  const std::string more = config.max_steps > 0
+                               ? "--max-steps (now " + std::to_string(config.max_steps) + ")"
+                               : "--epochs (now " + format_real(config.epochs) + ")";
+  return "The run " + folder +
+         " is complete: " + steps_text(static_cast<std::uint64_t>(number_of(summary, "steps"))) +
+         (std::isfinite(accuracy) ? ", test accuracy " + accuracy_text(accuracy) : "") +
+         ".\nTo go on with it, repeat the command with more " + more + ".";
+}
+
+metrics::BestEvaluation best_of(const metrics::RunFolder& folder) {
+  metrics::BestEvaluation best;
+  if (!file_exists(folder.metrics_path())) return best;
+  const metrics::MetricLines lines = metrics::read_metric_lines(folder.metrics_path());
+  for (const char* of : {"validation", "test"}) {
+    for (const metrics::Sample& sample : lines.samples("eval", of + std::string("_accuracy"))) {
+      metrics::EvaluationRecord record;
+      record.of = of;
+      record.accuracy = sample.value;
+      record.epoch = sample.epoch;
+      best.take(record);
+    }
+  }
+  return best;
+}
+
+}  // namespace tandem::app

@@ -1,0 +1,45 @@
+// What a training run prints when it ends. Main thread of rank 0.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "cli/options.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/metrics/console.hpp"
+#include "tandem/metrics/run_folder.hpp"
+#include "tandem/train/config.hpp"
+#include "tandem/train/training_state.hpp"
+
+namespace tandem::app {
+
+struct Closing {
+  const train::TrainConfig& config;
+  const train::BatchArithmetic& arithmetic;
+  std::uint64_t image_count;  // of an epoch
+  const train::TrainResult& result;
+  const metrics::BestEvaluation& best;
+  std::string folder;
+  std::string model;    // paths; empty: not written
+  std::string report;   // likewise
+  std::string command;  // of a complete run that evaluates it, of a stopped run that goes on
+
+  // How many steps and images; accuracies; where the results are; the command.
+  std::string text() const;
+  // "3,910 steps, every image exactly once in each of 10 epochs"; the trainer has checked it.
+  std::string accounting() const;
+};
+
+// "mpirun -np 2 tandem eval --data a.h5 --checkpoint runs/first"; `program`: as program_words()
+// gives it.
+std::string eval_command(const std::string& program, const std::string& data,
+                         const std::string& folder);
+
+// What --resume auto says of a run that has no step left to do.
+std::string describe_complete(const std::string& folder, const Json& summary,
+                              const train::TrainConfig& config);
+
+// The best evaluation that an earlier start of the run left in metrics.jsonl.
+metrics::BestEvaluation best_of(const metrics::RunFolder& folder);
+
+}  // namespace tandem::app

@@ -1,0 +1,108 @@
+#include "engine/run/run_banner.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+TEST(Fold, KeepsPartsWhole) {
+  EXPECT_EQ(fold({}, 10), "");
+  EXPECT_EQ(fold({"--a 1", "--b 2", "--c 3"}, 11), "--a 1 --b 2\n  --c 3");
+  EXPECT_EQ(fold({"--a 1", "--bcdefghijkl 2", "c"}, 11), "--a 1\n  --bcdefghijkl 2\n  c");
+  EXPECT_EQ(fold({"\u00e9\u00e9\u00e9", "a"}, 5), "\u00e9\u00e9\u00e9 a");
+}
+
+RankTable table_of(const std::vector<std::string>& hosts) {
+  RankTable table;
+  for (const std::string& host : hosts) {
+    comm::Topology rank;
+    rank.rank = static_cast<int>(table.ranks.size());
+    rank.local_rank = table.ranks.empty() || table.ranks.back().host != host
+                          ? 0
+                          : table.ranks.back().local_rank + 1;
+    rank.host = host;
+    rank.allowed_cpus = 2;
+    rank.host_cpus = 4;
+    table.ranks.push_back(rank);
+    table.threads.push_back(1);
+    table.devices.emplace_back("cpu");
+  }
+  return table;
+}
+
+TEST(BriefRankTable, HasOneRowForRanksThatAreAlike) {
+  RankTable table = table_of({"n1", "n1", "n2", "n2"});
+  table.devices[3] = "cuda:0";
+  EXPECT_EQ(brief_rank_table(table),
+            "rank  host  local rank  device  cpus    threads\n"
+            "0-1   n1    0-1         cpu     2 of 4  1\n"
+            "2     n2    0           cpu     2 of 4  1\n"
+            "3     n2    1           cuda:0  2 of 4  1");
+}
+
+TEST(BriefRankTable, IsCutWhereRanksDiffer) {
+  RankTable table = table_of(std::vector<std::string>(20, "n1"));
+  for (int rank = 0; rank < 20; ++rank) {
+    table.threads[static_cast<std::size_t>(rank)] = rank + 1;
+  }
+  const std::string text = brief_rank_table(table);
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 17) << text;
+  EXPECT_NE(text.find("\n15    n1"), std::string::npos) << text;
+  EXPECT_NE(text.find("\nand 4 more ranks; the run's manifest.json has all"), std::string::npos);
+}
+
+TEST(GivenOptions, AreTheWordsAsTypedAndTheEnvironment) {
+  ::setenv("TANDEM_LR", "0.1", 1);
+  const Arguments words{"--data", "my data.h5", "--quiet", "--epochs=3"};
+  const Options options = resolve(train_option_table(),
+                                  parse_command_line("train", train_option_table(), words, false));
+  ::unsetenv("TANDEM_LR");
+  EXPECT_EQ(
+      given_options(options, words),
+      (std::vector<std::string>{"TANDEM_LR=0.1", "--data 'my data.h5'", "--quiet", "--epochs=3"}));
+}
+
+TEST(DescribeDuration, IsInEpochsUnlessTheStepsAreLimited) {
+  train::TrainConfig config;
+  config.global_batch_size = 128;
+  const auto described = [&] {
+    return describe_duration(config, train::BatchArithmetic::of(config, 50'000, 2));
+  };
+  EXPECT_EQ(described(), "10 epochs, 3,910 steps");
+  config.epochs = 1;
+  EXPECT_EQ(described(), "1 epoch, 391 steps");
+  config.epochs = 0.5;
+  EXPECT_EQ(described(), "0.5 epochs, 196 steps");
+  config.max_steps = 1;
+  EXPECT_EQ(described(), "1 step");
+  config.max_steps = 1'000'000;
+  EXPECT_EQ(described(), "0.5 epochs, 196 steps");
+}
+
+TEST(DescribeFewSteps, WarnsOfABatchThatLeavesHardlyAnyFullStep) {
+  train::TrainConfig config;
+  const auto warning = [&](std::uint64_t images, int ranks) {
+    return describe_few_steps(config, train::BatchArithmetic::of(config, images, ranks), images,
+                              ranks);
+  };
+  EXPECT_EQ(warning(384, 2), "");
+  EXPECT_EQ(warning(383, 2),
+            "the global batch of 128 is a large part of the 383 training images, so an epoch has 3 "
+            "steps; fix: --batch-size 19");
+  config.batch_size = 100'000;
+  EXPECT_EQ(warning(50'000, 2),
+            "the global batch of 200,000 is larger than the 50,000 training images, so an epoch "
+            "has 1 step; fix: --batch-size 2500");
+  config.global_batch_size = 512;
+  EXPECT_EQ(warning(144, 2),
+            "the global batch of 512 is larger than the 144 training images, so an epoch has 1 "
+            "step; fix: --global-batch-size 14");
+}
+
+}  // namespace
+}  // namespace tandem::app
