@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <optional>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -20,8 +21,8 @@ std::string count_text(std::uint64_t count) {
   return format_count(static_cast<std::int64_t>(count));
 }
 
-std::string steps_text(std::uint64_t steps) {
-  return format_quantity(static_cast<std::int64_t>(steps), "step");
+std::string quantity_text(std::uint64_t count, std::string_view thing) {
+  return format_quantity(static_cast<std::int64_t>(count), thing);
 }
 
 std::string accuracy_text(double accuracy) { return format_fixed(accuracy, 4); }
@@ -57,22 +58,22 @@ std::string Closing::accounting() const {
   const std::uint64_t rest =
       images_of_steps(config, arithmetic, image_count, result.steps) - epochs * per_epoch;
   const std::string part = count_text(rest) + " of " + count_text(image_count) + " images";
-  std::string text = steps_text(result.steps) + ", ";
+  std::string text = quantity_text(result.steps, "step") + ", ";
   if (epochs == 0) return text + part + ", each exactly once";
   text += per_epoch == image_count
               ? "every image"
               : count_text(per_epoch) + " of " + count_text(image_count) + " images";
   text += " exactly once in ";
-  text += epochs == 1 ? "1 epoch" : "each of " + count_text(epochs) + " epochs";
+  text += (epochs == 1 ? "" : "each of ") + quantity_text(epochs, "epoch");
   return rest == 0 ? text : text + ", then " + part;
 }
 
 std::string Closing::text() const {
   const auto speed = static_cast<std::int64_t>(result.images_per_second);
   std::string head = (result.stopped ? "stopped: " : accounting() + "\n\ndone: ") +
-                     steps_text(result.steps) + " in " + format_fixed(result.train_seconds, 1) +
-                     " s" + (speed > 0 ? ", " + format_count(speed) + " images/s" : "") + "; " +
-                     folder;
+                     quantity_text(result.steps, "step") + " in " +
+                     format_fixed(result.train_seconds, 1) + " s" +
+                     (speed > 0 ? ", " + format_count(speed) + " images/s" : "") + "; " + folder;
   Rows rows;
   if (result.stopped) {
     rows.push_back({"  stopped at", "epoch " + epoch_number(result.epochs) + ", step " +
@@ -98,8 +99,8 @@ std::string describe_complete(const std::string& folder, const Json& summary,
   const std::string more = config.max_steps > 0
                                ? "--max-steps (now " + std::to_string(config.max_steps) + ")"
                                : "--epochs (now " + format_real(config.epochs) + ")";
-  return "The run " + folder +
-         " is complete: " + steps_text(static_cast<std::uint64_t>(number_of(summary, "steps"))) +
+  return "The run " + folder + " is complete: " +
+         quantity_text(static_cast<std::uint64_t>(number_of(summary, "steps")), "step") +
          (std::isfinite(accuracy) ? ", test accuracy " + accuracy_text(accuracy) : "") +
          ".\nTo go on with it, repeat the command with more " + more + ".";
 }
