@@ -104,16 +104,16 @@ class Resume(TandemTest):
             self.assertEqual(self.summary("parts")["exit_reason"], "stopped")
             self.assertFalse(list((self.folder / "runs/parts/model").iterdir()))
         # Another duration does not bend the schedule, and does not go beyond it unasked.
-        self.run_to(100, "parts", *options)
+        self.run_to(120, "parts", *options)
         refused = self.run_to(300, "parts", *options, code=2)
         self.assert_one_error(refused, "cosine ends at step 140", "--resume auto --new-schedule\n",
-                              "--init-from runs/parts/checkpoints/step-00000100.safetensors\n")
+                              "--init-from runs/parts/checkpoints/step-00000120.safetensors\n")
         self.run_to(140, "parts", *options)
         self.run_to(140, "whole", *options)
         self.assertEqual(self.digest("parts"), self.digest("whole"))
         self.assertEqual(self.numbers("parts"), self.numbers("whole"))
         segments = json.loads((self.folder / "runs/parts/manifest.json").read_text())["segments"]
-        self.assertEqual([segment["options"]["max-steps"] for segment in segments], ["140", "140", "100", "140"])
+        self.assertEqual([segment["options"]["max-steps"] for segment in segments], ["140", "140", "120", "140"])
         self.assertEqual([segment["schedule_steps"] for segment in segments], [140] * 4)
         self.assertIn("Between them changed: --max-steps.", (self.folder / "runs/parts/config.ini").read_text())
 

@@ -107,15 +107,15 @@ TEST_F(CheckpointerTest, ASaveByTimeLeavesTheBuffersOfTheRanks) {
    protected:
     void do_broadcast(comm::Buffer /*values*/, int /*root*/) override { ++broadcasts; }
   } comm;
-  network_ = model::make_network("resnet9", {3, 32, 32}, 10);
-  ParameterArena arena{*network_, false};
+  const model::NetworkPtr network = model::make_network("resnet9", {3, 32, 32}, 10);
+  ParameterArena arena{*network, false};
   const auto optimizer = make_optimizer({}, arena.values().size());
-  Checkpointer checkpointer({comm, *network_, arena, *optimizer}, store_, {2, 0}, {},
+  Checkpointer checkpointer({comm, *network, arena, *optimizer}, store_, {2, 0}, {},
                             {[](auto...) {}, [](auto...) {}, [](auto...) {}, [] {}});
   checkpointer.save(state_at(1), Buffers::kLeave);
   const int others = comm.broadcasts;
   checkpointer.save(state_at(2));
-  EXPECT_EQ(comm.broadcasts - others, others + static_cast<int>(network_->named_buffers().size()));
+  EXPECT_EQ(comm.broadcasts - others, others + static_cast<int>(network->named_buffers().size()));
   checkpointer.finish();
   EXPECT_EQ(store_.steps(), (Steps{2, 1}));
 }
