@@ -58,7 +58,7 @@ struct ModelDescription {
 };
 
 // The file that `checkpoint` refers to: itself, or a run folder's best checkpoint, model or newest
-// checkpoint.
+// checkpoint. The folders `checkpoints` and `model` of a run are taken as well.
 std::string find_model_file(const std::string& checkpoint);
 
 struct ModelFile {
