@@ -183,7 +183,8 @@ Html curve_section(const Runs& runs) {
     Attributes button{{"type", "radio"}, {"name", "over"}, {"id", "over-" + name}};
     if (buttons.empty()) button.push_back({"checked", "checked"});
     buttons += element("input", button) + element("label", {{"for", "over-" + name}}, Html(name));
-    drawings += element("div", {{"class", "charts over-" + name}}, charts);
+    const std::string style = "charts over-" + name + (runs.size() == 1 ? " results" : "");
+    drawings += element("div", {{"class", style}}, charts);
   }
   if (drawings.empty()) {
     return section("Curves", element("p", Html("metrics.jsonl has no numbers yet.")));

@@ -25,7 +25,8 @@ struct HostWork {
   double cores = 0;    // that they had
   double threads = 0;  // that compute
   double forced_switches = 0;
-  double held_back = 0;  // percent
+  double held_back = 0;     // percent
+  double all_programs = 0;  // percent of the host's CPUs; 0: not known
 
   double share() const { return cores / threads; }
 };
@@ -48,6 +49,7 @@ std::map<std::string, HostWork> work_by_host(const RunView& run) {
     host.threads += threads >= 1 ? threads : 1;
     host.forced_switches += mean_of(row, "forced_switches_per_second");
     host.held_back += mean_of(row, "throttled_percent");
+    host.all_programs += mean_of(row, "host_cpu_percent");
   }
   return hosts;
 }
@@ -120,6 +122,10 @@ std::string describe_busy_host(const RunView& run) {
                ? "a CPU limit of " + of + " held ranks back " + format_fixed(held_back, 0) +
                      " % of the time: they had " + describe_cores(host)
                : of + " is busy: ranks had " + describe_cores(host);
+    if (host.all_programs > 0) {
+      text += "; all programs used " + format_fixed(host.all_programs / host.ranks, 0) +
+              " % of its CPUs";
+    }
   }
   return text;
 }

@@ -183,6 +183,12 @@ std::string describe_system(const RankView& ranks) {
   return join(texts, ", ");
 }
 
+// Does not change during a run, so the table shows all of it.
+bool is_constant(const std::string& field) {
+  return field == "host_cpus" || ends_with(field, "_limit_bytes") ||
+         ends_with(field, "_total_bytes");
+}
+
 }  // namespace
 
 Html rank_section(const RunView& run, std::size_t runs) {
@@ -210,7 +216,7 @@ Unit unit_of(const std::string& field) {
 Html draw_metrics(const RankView& ranks, bool is_of_step) {
   Metrics fields(stands_before);
   for (const auto& [field, curves] : ranks.curves.by_metric) {
-    if (is_step_time(field) == is_of_step) fields.insert(field);
+    if (is_step_time(field) == is_of_step && !is_constant(field)) fields.insert(field);
   }
   Html charts;
   for (const std::string& field : fields) {

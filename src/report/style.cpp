@@ -70,7 +70,7 @@ summary { cursor: pointer; }
 .confusion td:last-child { padding: 0.25rem 0.5rem; white-space: nowrap; }
 .images { display: grid; gap: 1rem; grid-template-columns: repeat(auto-fill, minmax(8rem, 1fr)); }
 .images figure { margin: 0; } .images figcaption { font-weight: 400; font-size: 0.85rem; }
-.images img { image-rendering: pixelated; object-fit: contain; display: block; }
+.images img { width: 6rem; height: 6rem; image-rendering: pixelated; object-fit: contain; display: block; }
 code { font-family: ui-monospace, monospace; } .run { border-top: 3px solid var(--line); margin-top: 2.5rem; }
 @media print { html { font-size: 10px; } .choice > label { display: none; } body { max-width: none; padding: 0; }
   .charts { grid-template-columns: 1fr 1fr; } figure, tr, .tile, .answers > div { break-inside: avoid; } h2, h3 { break-after: avoid; } }

@@ -149,7 +149,9 @@ TEST(Page, NamesABusyHostAndACpuLimit) {
   for (const auto& [more, expected] : {
            std::pair<const char*, const char*>{
                R"("cpu_percent":22,"forced_switches_per_second":145)",
-               "the host is busy: ranks had 0.22 of a core each"},
+               "the host is busy: ranks had 0.22 of a core each<"},
+           {R"("cpu_percent":30,"forced_switches_per_second":99,"host_cpu_percent":97.6)",
+            "the host is busy: ranks had 0.30 of a core each; all programs used 98 % of its CPUs<"},
            {R"("cpu_percent":95,"forced_switches_per_second":145)", ""},  // it lost little
            {R"("cpu_percent":22,"forced_switches_per_second":1)", ""},    // it waited
            {R"("cpu_percent":50,"throttled_percent":40)",
