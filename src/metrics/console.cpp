@@ -15,8 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto kRedraw = 250ms;
 constexpr auto kLook = 500ms;
-constexpr auto kPlainLine = 9s;  // and a look, so that ten seconds never pass
-
+constexpr auto kPlainLine = 9s;       // and a look, so that ten seconds never pass
 constexpr double kLeastWeight = 0.1;  // of the latest value in a running mean
 
 }  // namespace
