@@ -19,20 +19,16 @@ OPTIMIZER = "optimizer."  # in front of the names of an optimizer's arrays
 JSON_VALUES = ("classes", "hidden", "input_shape", "mean", "options", "state", "std")
 
 
-class Mlp(nn.Module):
+class Mlp(nn.Sequential):
     def __init__(self, shape, classes, hidden):
         super().__init__()
         channels, height, width = shape
         sizes = [channels * height * width, *hidden, classes]
-        self.names = [f"fc{number}" for number in range(1, len(sizes))]
-        for name, inputs, outputs in zip(self.names, sizes, sizes[1:]):
-            self.add_module(name, nn.Linear(inputs, outputs))
-
-    def forward(self, x):
-        x = torch.flatten(x, 1)
-        for name in self.names[:-1]:
-            x = F.relu(getattr(self, name)(x))
-        return getattr(self, self.names[-1])(x)
+        self.add_module("flatten", nn.Flatten())
+        for number, (inputs, outputs) in enumerate(zip(sizes, sizes[1:]), 1):
+            if number > 1:
+                self.add_module(f"relu{number - 1}", nn.ReLU())
+            self.add_module(f"fc{number}", nn.Linear(inputs, outputs))
 
 
 class LeNet(nn.Module):
