@@ -1,4 +1,4 @@
-#include "host_counters.hpp"
+#include "tandem/metrics/host_counters.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -9,9 +9,9 @@
 #include <optional>
 #include <string>
 
-#include "host_counters.hpp"
 #include "nvml.hpp"
 #include "tandem/core/cgroup.hpp"
+#include "tandem/metrics/host_counters.hpp"
 #include "tandem/metrics/system_usage.hpp"
 
 namespace tandem::metrics {

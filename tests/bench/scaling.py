@@ -57,7 +57,8 @@ def row_of(place, name, plan, speeds):
 
 
 def carried_rows(place, name, plan):
-    alone = plan["global_batch"] / plan["ranks"] / (plan["seconds"]["step"] - plan["seconds"]["exchange"] - plan["seconds"]["agreement"])
+    seconds = plan["model_seconds"]
+    alone = plan["global_batch"] / plan["ranks"] / (seconds["step"] - seconds["exchange"] - seconds["agreement"])
     for each in plan["carried"]:
         share = each["images_per_second_doubling"] / each["ranks"] / alone
         yield (f"| {place} | {name} | {each['ranks']:,} | {each['images_per_second_doubling']:,.0f} | "

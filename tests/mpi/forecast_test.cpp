@@ -11,8 +11,10 @@
 #include "tandem/comm/forwarding_collectives.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/model/registry.hpp"
+#include "tandem/train/reducer.hpp"
 #include "tandem/train/shard_reducer.hpp"
 #include "tandem/train/step_timing.hpp"
+#include "tandem/train/step_windows.hpp"
 
 namespace tandem::train {
 namespace {
@@ -105,6 +107,33 @@ TEST_F(ForecastTest, OfVirtualRanksIsWhatTheirExchangeTakes) {
   EXPECT_TRUE(forecast.buckets.empty());
   EXPECT_GT(forecast.compute.exchange, 0);
   EXPECT_EQ(forecast.step().whole(), forecast.compute.whole());
+}
+
+TEST_F(ForecastTest, WindowsHaveTheRunsExchangeAndNoMoreStepsThanTheRun) {
+  const torch::Tensor before = arena_.flat_values().clone();
+  Reducer exchange(arena_, link_, 0);
+  data::TrainingPlan plan;
+  plan.image_count = 1000;
+  plan.global_batch = 4 * static_cast<std::uint64_t>(world_.size());
+  plan.steps = 16;
+  const StepContext step{*network_, arena_, exchange, *backend_, batches_};
+  const StepWindows windows = time_windows(world_, step, {}, plan, [this] { ++touched_; });
+  EXPECT_EQ(windows.images_per_second.size(), 8U);
+  EXPECT_LE(touched_, 8 + 16);
+  for (const double rate : windows.images_per_second) {
+    EXPECT_GT(rate, 0);
+    expect_equal_on_all_ranks(rate);
+  }
+  expect_equal_on_all_ranks(windows.parts.whole());
+  EXPECT_GT(windows.parts.forward, 0);
+  EXPECT_GT(windows.parts.backward, 0);
+  EXPECT_GT(windows.agreement, 0);
+  EXPECT_TRUE(torch::equal(arena_.flat_values(), before)) << "the learning rate is not 0";
+  if (world_.size() == 1) return;
+  const double delay = std::chrono::duration<double>(kDelay).count();
+  EXPECT_GE(windows.parts.exchange, 0.9 * delay);
+  const auto batch = static_cast<double>(plan.global_batch);
+  EXPECT_LE(windows.images_per_second.front(), batch / (0.9 * delay));
 }
 
 }  // namespace

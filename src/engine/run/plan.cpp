@@ -3,12 +3,16 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
+#include "host_load.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/model/libtorch.hpp"
+#include "tandem/train/step_timing.hpp"
 
 namespace tandem::app {
 namespace {
@@ -28,9 +32,15 @@ struct Plan {
   double gradient_bytes = 0;         // of one sum over all ranks, as they travel
   std::optional<double> sent_bytes;  // by each rank; otherwise cut sums send unlike many
   double memory_bytes = 0;           // of the rank that has most
-  train::Forecast forecast;
+  train::StepWindows windows;
   double images_per_second = 0;
-  double seconds = 0;  // of all steps
+  Range rates;
+  std::vector<RankLoad> loads;  // on rank 0
+};
+
+// What is known of more ranks, which only a program that reads --json asks for.
+struct ScalingModel {
+  train::Forecast forecast;
   std::vector<ScalingProjection> projections;
 };
 
@@ -41,29 +51,50 @@ Plan make_plan(Job& job, const PlannedRun& run, const train::ForecastContext& co
       job.world.all_reduce_value<std::int64_t>(job.topology.local_rank == 0 ? 1 : 0));
   const std::size_t bytes_of_value = run.config.bfloat16_gradients ? 2 : 4;
   plan.gradient_bytes = static_cast<double>(bytes_of_value * context.step.arena.gradients().size());
-  const bool is_virtual = run.config.virtual_ranks > 0;
-  plan.forecast = train::make_forecast(context);
-  plan.memory_bytes = job.world.all_reduce_value(peak_memory(), comm::Reduction::kMax);
-  const auto batch = static_cast<double>(run.arithmetic.global_batch);
-  plan.images_per_second = batch / plan.forecast.seconds();
-  plan.seconds = static_cast<double>(images_of_steps(run.config, run.arithmetic, run.image_count,
-                                                     run.arithmetic.total_steps)) /
-                 plan.images_per_second;
-  const bool has_levels = run.algorithm == "two-level";
-  if (!is_virtual && !has_levels) {
+  if (run.config.virtual_ranks == 0 && run.algorithm != "two-level") {
     plan.sent_bytes = train::sent_bytes(plan.gradient_bytes, plan.ranks);
   }
-  if (!is_virtual) {
-    plan.projections = project_scaling(plan.forecast, run.arithmetic.global_batch, plan.ranks,
-                                       plan.hosts, has_levels);
-  }
+  const HostMeter meter;
+  plan.windows =
+      train::time_windows(job.world, context.step, context.settings, run.steps, context.touch);
+  plan.loads = meter.finish(job, at::get_num_threads());
+  plan.memory_bytes = job.world.all_reduce_value(peak_memory(), comm::Reduction::kMax);
+  plan.images_per_second = median_and_range(plan.windows.images_per_second, plan.rates);
   return plan;
 }
 
-Json plan_to_json(const Plan& plan, const PlannedRun& run) {
-  const train::StepCost step = plan.forecast.step();
+ScalingModel make_model(const Plan& plan, const PlannedRun& run,
+                        const train::ForecastContext& context) {
+  ScalingModel model;
+  model.forecast = train::make_forecast(context);
+  if (run.config.virtual_ranks == 0) {
+    model.projections = project_scaling(model.forecast, run.arithmetic.global_batch, plan.ranks,
+                                        plan.hosts, run.algorithm == "two-level");
+  }
+  return model;
+}
+
+// Of all steps, also of the agreements, which no rate counts.
+double seconds_at(double images_per_second, const Plan& plan, const PlannedRun& run) {
+  const std::uint64_t steps = run.arithmetic.total_steps;
+  const std::uint64_t images = images_of_steps(run.config, run.arithmetic, run.image_count, steps);
+  return static_cast<double>(images) / images_per_second +
+         static_cast<double>(steps) * plan.windows.agreement;
+}
+
+Json seconds_to_json(const train::StepCost& step, double agreement) {
+  return {{"data", step.data},
+          {"forward", step.forward},
+          {"backward", step.backward},
+          {"exchange", step.exchange},
+          {"update", step.update},
+          {"agreement", agreement},
+          {"step", step.whole() + agreement}};
+}
+
+Json plan_to_json(const Plan& plan, const PlannedRun& run, const ScalingModel& model) {
   Json projections = Json::array();
-  for (const ScalingProjection& each : plan.projections) {
+  for (const ScalingProjection& each : model.projections) {
     projections.push_back({{"ranks", each.ranks},
                            {"images_per_second_doubling", each.doubling},
                            {"images_per_second_ring", each.ring}});
@@ -79,45 +110,41 @@ Json plan_to_json(const Plan& plan, const PlannedRun& run) {
           {"sent_bytes_per_rank", plan.sent_bytes ? Json(*plan.sent_bytes) : Json(nullptr)},
           {"memory_bytes_per_rank", plan.memory_bytes},
           {"algorithm", run.algorithm},
-          {"buckets", plan.forecast.buckets.size()},
-          {"sum",
-           {{"latency_seconds", plan.forecast.sum.latency},
-            {"seconds_per_byte", plan.forecast.sum.seconds_per_byte}}},
-          {"overlap", plan.forecast.overlap},
-          {"seconds",
-           {{"data", step.data},
-            {"forward", step.forward},
-            {"backward", step.backward},
-            {"exchange", step.exchange},
-            {"update", step.update},
-            {"agreement", plan.forecast.agreement},
-            {"step", plan.forecast.seconds()}}},
+          {"seconds", seconds_to_json(plan.windows.parts, plan.windows.agreement)},
           {"predicted_images_per_second", plan.images_per_second},
-          {"predicted_seconds", plan.seconds},
+          {"predicted_images_per_second_low", plan.rates.low},
+          {"predicted_images_per_second_high", plan.rates.high},
+          {"windows_images_per_second", plan.windows.images_per_second},
+          {"predicted_seconds", seconds_at(plan.images_per_second, plan, run)},
+          {"other_programs_cores", cores_of_others(plan.loads)},
+          {"buckets", model.forecast.buckets.size()},
+          {"sum",
+           {{"latency_seconds", model.forecast.sum.latency},
+            {"seconds_per_byte", model.forecast.sum.seconds_per_byte}}},
+          {"overlap", model.forecast.overlap},
+          {"model_seconds", seconds_to_json(model.forecast.step(), model.forecast.agreement)},
           {"carried", projections}};
 }
 
 std::string bytes_text(double bytes) { return format_bytes(static_cast<std::uint64_t>(bytes)); }
-std::string count_text_of(double count) { return format_count(static_cast<std::int64_t>(count)); }
-std::string milliseconds(double seconds) { return format_fixed(1e3 * seconds, 2); }
 
-std::string describe_projections(const Plan& plan) {
-  if (plan.projections.empty()) return "";
-  std::vector<std::vector<std::string>> rows{{"ranks", "images/s", "with a ring"}};
-  for (const ScalingProjection& each : plan.projections) {
-    rows.push_back(
-        {count_text_of(each.ranks), count_text_of(each.doubling), count_text_of(each.ring)});
-  }
-  return "\n\nthe model on more ranks, each with as many images, over links like those " +
-         std::string(plan.hosts == 1 ? "within this host" : "between these hosts") +
-         " (docs/scaling.md):\n" + format_table(rows);
+std::string describe_parts(const Plan& plan) {
+  const auto row = [](const std::string& name, double seconds) {
+    return std::vector<std::string>{name, format_fixed(1e3 * seconds, 2)};
+  };
+  const train::StepCost& parts = plan.windows.parts;
+  std::vector<std::vector<std::string>> rows{{"part of a step", "ms"},
+                                             row("data", parts.data),
+                                             row("forward", parts.forward),
+                                             row("backward", parts.backward)};
+  if (plan.ranks > 1) rows.push_back(row("exchange and waiting", parts.exchange));
+  rows.push_back(row("update", parts.update));
+  if (plan.ranks > 1) rows.push_back(row("agreement", plan.windows.agreement));
+  return format_table(rows);
 }
 
 std::string plan_to_text(const Plan& plan, const PlannedRun& run) {
-  const train::StepCost step = plan.forecast.step();
-  const auto row = [](const std::string& name, double seconds) {
-    return std::vector<std::string>{name, milliseconds(seconds)};
-  };
+  const double batch = 1e3 * static_cast<double>(run.arithmetic.global_batch);
   return "plan: " + format_quantity(plan.ranks, "rank") + " on " +
          format_quantity(plan.hosts, "host") + "\n" +
          run.arithmetic.describe(run.config, plan.ranks) + "; " +
@@ -125,29 +152,45 @@ std::string plan_to_text(const Plan& plan, const PlannedRun& run) {
          bytes_text(plan.gradient_bytes) + " of gradients a step" +
          (plan.sent_bytes ? ", of which each rank sends " + bytes_text(*plan.sent_bytes) : "") +
          "; " + run.exchange + "\nmemory per rank: " + bytes_text(plan.memory_bytes) +
-         " at most so far, images that a host shares included\n\n" +
-         format_table({{"part of a step", "ms"},
-                       row("data", step.data),
-                       row("forward", step.forward),
-                       row("backward", step.backward),
-                       row("exchange", step.exchange),
-                       row("update", step.update)}) +
-         "\n\npredicted: " + milliseconds(plan.forecast.seconds()) + " ms a step, " +
-         count_text_of(plan.images_per_second) + " images/s, " + format_duration(plan.seconds) +
-         " for all steps, without evaluation and checkpoints" + describe_projections(plan);
+         " at most so far, images that a host shares included\n\n" + describe_parts(plan) +
+         "\n\npredicted: " + format_range(plan.rates) + " images/s, " +
+         format_range({batch / plan.rates.high, batch / plan.rates.low}) + " ms a step\n" +
+         format_duration(seconds_at(plan.rates.high, plan, run)) + " to " +
+         format_duration(seconds_at(plan.rates.low, plan, run)) +
+         " for all steps, without evaluation and checkpoints" + describe_load(plan.loads);
 }
 
 }  // namespace
 
 void print_plan(Job& job, const PlannedRun& run, const train::ForecastContext& context, bool json) {
   const Plan plan = make_plan(job, run, context);
+  const ScalingModel model = json ? make_model(plan, run, context) : ScalingModel();
   comm::agree_on_rank_0(job.world, [&] {
-    if (json) {
-      print_line(plan_to_json(plan, run).dump());
-    } else {
-      print_line(plan_to_text(plan, run));
-    }
+    print_line(json ? plan_to_json(plan, run, model).dump() : plan_to_text(plan, run));
   });
+}
+
+double median_and_range(std::vector<double> values, Range& range) {
+  const double median = train::median_of(values);
+  const auto [least, most] = std::minmax_element(values.begin(), values.end());
+  range = {std::min(*least, (1 - kRunSpread) * median), std::max(*most, (1 + kRunSpread) * median)};
+  return median;
+}
+
+std::string format_range(const Range& range) {
+  const auto two_digits = [](double value, double (*round)(double)) {
+    const double exponent = std::floor(std::log10(value)) - 1;
+    const double unit = std::pow(10.0, exponent);
+    // A value that two digits hold already stays as it is, in spite of the division's last bit.
+    const double nearest = std::round(value / unit);
+    const bool is_held = std::abs(value / unit - nearest) < 1e-9 * nearest;
+    const double rounded = unit * (is_held ? nearest : round(value / unit));
+    return exponent < 0 ? format_fixed(rounded, static_cast<int>(-exponent))
+                        : format_count(std::llround(rounded));
+  };
+  const std::string low = two_digits(range.low, std::floor);
+  const std::string high = two_digits(range.high, std::ceil);
+  return low == high ? low : low + " to " + high;
 }
 
 std::uint64_t images_of_steps(const train::TrainConfig& config,

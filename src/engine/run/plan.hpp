@@ -7,27 +7,47 @@
 #include <vector>
 
 #include "session/job.hpp"
+#include "tandem/data/sampler.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/forecast.hpp"
+#include "tandem/train/step_windows.hpp"
 
 namespace tandem::app {
+
+// The most steps that a plan takes from the batches.
+constexpr std::uint64_t kPlanSteps = train::kMaxWindowedSteps + train::kForecastSteps;
 
 struct PlannedRun {
   const train::TrainConfig& config;
   const train::BatchArithmetic& arithmetic;
+  const data::TrainingPlan& steps;
   std::uint64_t image_count;  // of an epoch
   std::string exchange;       // as the banner describes it
   std::string algorithm;      // of sums: "flat", "two-level"
 };
 
 // Collective. Measures with `context` and prints on rank 0. The batches of `context` must last for
-// train::kForecastSteps steps.
+// kPlanSteps steps.
 void print_plan(Job& job, const PlannedRun& run, const train::ForecastContext& context, bool json);
 
 // Images of `steps` steps; the last one of an epoch may be short.
 std::uint64_t images_of_steps(const train::TrainConfig& config,
                               const train::BatchArithmetic& arithmetic, std::uint64_t image_count,
                               std::uint64_t steps);
+
+// From the least to the most that measured windows say.
+struct Range {
+  double low = 0;
+  double high = 0;
+};
+
+// A median, and the least and most of all, moved apart to at least kRunSpread of the median: runs
+// of one command differ by so much.
+constexpr double kRunSpread = 0.05;
+double median_and_range(std::vector<double> values, Range& range);
+
+// Two digits of a positive number, so that the range grows: "5,400 to 5,600".
+std::string format_range(const Range& range);
 
 // The model's answer for another number of ranks with as many images each, over links of the same
 // kind.

@@ -54,7 +54,7 @@ data::TrainingPlan plan_of(const TrainRequest& request, const RunInputs& inputs,
   data::TrainingPlan plan =
       train::training_plan(request.config, inputs.arithmetic, inputs.image_count);
   plan.first_step = start.state.step;
-  if (request.reporting.plan) plan.steps = std::max(plan.steps, train::kForecastSteps);
+  if (request.reporting.plan) plan.steps = std::max(plan.steps, kPlanSteps);
   return plan;
 }
 
@@ -141,13 +141,17 @@ void TrainingSession::choose_bucket_size(Job& job, RunRequest& run, const RunSta
 void TrainingSession::print_forecast(Job& job, const RunRequest& run, const RunInputs& inputs,
                                      const Touch& touch) {
   const train::TrainConfig& config = run.train.config;
-  print_plan(
-      job,
-      {config, inputs.arithmetic, inputs.image_count, describe_exchange(), transport.algorithm()},
-      {job.world, transport.collectives(), step(), step_settings,
-       config.virtual_ranks > 0 ? std::nullopt : std::make_optional(bucket_bytes_of(config)),
-       touch},
-      run.train.reporting.json);
+  data::TrainingPlan steps = plan;
+  steps.steps = inputs.arithmetic.total_steps;
+  train::StepSettings settings = step_settings;
+  settings.skip_nonfinite = run.train.checkpoint_policy.skip_nonfinite;
+  print_plan(job,
+             {config, inputs.arithmetic, steps, inputs.image_count, describe_exchange(),
+              transport.algorithm()},
+             {job.world, transport.collectives(), step(), settings,
+              config.virtual_ranks > 0 ? std::nullopt : std::make_optional(bucket_bytes_of(config)),
+              touch},
+             run.train.reporting.json);
 }
 
 }  // namespace tandem::app

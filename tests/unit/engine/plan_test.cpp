@@ -54,5 +54,23 @@ TEST(Plan, InTwoLevelsHostsGrowInNumber) {
       << "nothing of links is known";
 }
 
+TEST(Plan, RangeHoldsAllWindowsAndWhatRunsDifferBy) {
+  Range range;
+  EXPECT_EQ(median_and_range({100, 99, 101}, range), 100);
+  EXPECT_DOUBLE_EQ(range.low, 95);
+  EXPECT_DOUBLE_EQ(range.high, 105);
+  EXPECT_EQ(median_and_range({100, 40, 160}, range), 100);
+  EXPECT_DOUBLE_EQ(range.low, 40);
+  EXPECT_DOUBLE_EQ(range.high, 160);
+}
+
+TEST(Plan, TwoDigitsOutward) {
+  EXPECT_EQ(format_range({5432, 6071}), "5,400 to 6,100");
+  EXPECT_EQ(format_range({5400, 5400}), "5,400");
+  EXPECT_EQ(format_range({0.0123, 0.99}), "0.012 to 0.99");
+  EXPECT_EQ(format_range({9.91, 99.2}), "9.9 to 100");
+  EXPECT_EQ(format_range({13652033, 13652033}), "13,000,000 to 14,000,000");
+}
+
 }  // namespace
 }  // namespace tandem::app

@@ -2,10 +2,10 @@
 
 #include <filesystem>
 
-#include "host_counters.hpp"
 #include "support/temp_dir.hpp"
 #include "system_probe.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/metrics/host_counters.hpp"
 
 namespace tandem::metrics {
 namespace {
