@@ -8,6 +8,20 @@
 namespace tandem::app {
 namespace {
 
+// The last --data counts, as of every option, so that scripts can append to options of their own.
+// But somebody who names two data sets may mean both.
+void warn_of_unused_data(Job& job, const Arguments& arguments, const std::string& used) {
+  const std::string option = "--data";
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    const bool is_next = arguments[i] == option && i + 1 < arguments.size();
+    if (!is_next && arguments[i].rfind(option + "=", 0) != 0) continue;
+    const std::string given = is_next ? arguments[i + 1] : arguments[i].substr(option.size() + 1);
+    if (given == used) continue;
+    job.warn("--data " + shell_word(given) + " is not used, because --data " + shell_word(used) +
+             " stands after it; a run trains on one data set");
+  }
+}
+
 int run_train(Job& job, const Arguments& arguments) {
   const auto began = std::chrono::steady_clock::now();
   const StopSignal stop_signal(job.is_root() ? find_stop_notice() : StopNotice());
@@ -19,6 +33,7 @@ int run_train(Job& job, const Arguments& arguments) {
     job.say(describe_options(options));
     return 0;
   }
+  warn_of_unused_data(job, arguments, request.config.data);
   RunRequest run{request, std::move(options), arguments, began};
   return open_engine(job).train(job, run);
 }

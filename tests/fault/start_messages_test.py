@@ -110,6 +110,9 @@ class StartMessages(GoldenTest):
     def test_name_of_a_data_set(self):
         self.assert_refused(66, *TRAIN, "--data", "CIFAR-10")
 
+    def test_data_set_that_is_named_twice(self):
+        self.assert_refused(66, *TRAIN, "--data", "b.h5", "--data", "absent.h5")
+
     def test_pickles_of_cifar10(self):
         folder = self.folder / "cifar-10-batches-py"
         folder.mkdir()
