@@ -4,6 +4,7 @@
 #include "session/terminal.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/stop_signal.hpp"
+#include "tandem/core/text.hpp"
 
 namespace tandem::app {
 namespace {
