@@ -39,7 +39,7 @@ class Problem(Exception):
 
 
 def metrics_of(line, stream):
-    """The numbers of a line under the tracker's names, which for the job are TensorBoard's tags."""
+    """The numbers of a line under the tracker's names. For the job these are TensorBoard's tags."""
     numbers = {}
     for name, value in line.items():
         if name in NO_METRICS or isinstance(value, bool) or not isinstance(value, (int, float)) or not math.isfinite(value):
@@ -52,7 +52,7 @@ def metrics_of(line, stream):
 
 
 class Lines:
-    """The complete lines of a file that grows, and that a resume may cut and write anew: then all are read again."""
+    """The complete lines of a file that grows. If a resume cuts it and writes it anew, all lines are read again."""
 
     def __init__(self, path):
         self.path, self.offset, self.last, self.inode = path, 0, b"", None
@@ -101,7 +101,7 @@ class State:
 
 
 class Run:
-    """What the files of a run folder say besides metrics."""
+    """The data of a run folder besides metrics."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -146,7 +146,7 @@ class Run:
         return path.read_text() if path.exists() else ""
 
     def is_alive(self):
-        """The owner of run.lock holds it and writes its heartbeat."""
+        """True if a process holds run.lock and writes its heartbeat."""
         lock = self.lock()
         if "state held" not in lock:
             return False
@@ -156,7 +156,7 @@ class Run:
 
 
 class Tracker:
-    """What Export asks of a tracker; a handle is an open experiment."""
+    """The interface of a tracker for Export; a handle is an open experiment."""
 
     keeps_only_at_end = False
 
@@ -287,7 +287,7 @@ TRACKERS = {"comet": Comet, "wandb": Wandb, "mlflow": Mlflow}
 
 
 def news_of(lines, stream, last):
-    """Lines with the metrics whose step is beyond the last exported one, and the last ones after them."""
+    """Lines with the metrics after the last exported step, and the last steps after them."""
     news, last = [], dict(last)
     for line in lines:
         numbers = {n: v for n, v in metrics_of(line, stream).items() if line["step"] > last.get(n, -1)}
@@ -298,7 +298,7 @@ def news_of(lines, stream, last):
 
 
 class Export:
-    """A session with a tracker. An experiment is opened when there is something to send to it; that of the job comes first."""
+    """A session with a tracker. It opens an experiment when there is something to send, the one of the job first."""
 
     def __init__(self, run, tracker, state):
         self.run, self.tracker, self.state = run, tracker, state
@@ -349,7 +349,7 @@ def export(run, name, project, follow_seconds):
         try:
             alive = True
             while alive:
-                alive = follow_seconds is not None and run.is_alive()  # asked before the last lines are read
+                alive = follow_seconds is not None and run.is_alive()  # checked before the last lines are read
                 session.send_news()
                 if alive:
                     time.sleep(follow_seconds)

@@ -14,7 +14,7 @@ namespace {
 
 bool is_switch(const OptionSpec* spec) { return spec != nullptr && spec->placeholder.empty(); }
 
-// Of a name after "no-": the option that it negates; nullptr if it is none.
+// The option that "no-NAME" negates; nullptr if there is none.
 const OptionSpec* negated(const OptionTable& table, const std::string& name) {
   constexpr std::string_view kNo = "no-";
   return name.rfind(kNo, 0) == 0 ? find_option(table, name.substr(kNo.size())) : nullptr;

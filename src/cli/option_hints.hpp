@@ -9,20 +9,20 @@
 
 namespace tandem::app {
 
-// "--given is not an option", and what plays its part here: the option that it begins or nearly is,
-// or, for the words of other trainers, ours. Never one that is not in `table`.
+// "--given is not an option", with the option of `table` that it abbreviates, misspells or has as
+// its counterpart in another trainer.
 std::string unknown_option(const std::string& given, const OptionTable& table);
 
-// A warning for each TANDEM_ variable of the environment that nearly is the variable of one of
-// these options, but of none exactly. All others may belong to other programs.
+// A warning for each TANDEM_ variable of the environment that misspells the variable of one of
+// these options. All others may belong to other programs.
 std::vector<std::string> mistyped_variables(const std::vector<std::string>& options);
 
-// "'word' was not expected; …" for a word that is no option; how to name such a file if the command
-// takes files.
+// "'word' was not expected; …" for a word that is no option. If the command takes files, the text
+// also explains how to give a file of this name.
 std::string unexpected_word(const std::string& word, bool takes_files);
 
-// Which of `choices` was meant: the same in other letters' case, what others call it, or the
-// nearest.
+// The likely one of `choices`: equal except for case, the counterpart of another trainer's value,
+// or the nearest spelling.
 std::optional<std::string> meant_choice(const std::string& given,
                                         const std::vector<std::string>& choices);
 

@@ -92,7 +92,7 @@ class Options {
   std::vector<std::string> faults_;
 };
 
-// "--batch-size=8" for "--batch_size=8", which torchrun accepts and its users type; other words
+// "--batch-size=8" for "--batch_size=8", a spelling that torchrun also accepts. Other words stay
 // unchanged.
 std::string with_dashes(std::string word);
 

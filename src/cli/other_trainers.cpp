@@ -137,7 +137,7 @@ constexpr std::pair<const char*, const char*> kOtherNames[] = {
     {"wd", "weight-decay"},
 };
 
-// Theirs, and what has no option here.
+// The other program's option, and the reason why tandem has none.
 constexpr std::pair<const char*, const char*> kAnswers[] = {
     {"auto-find-batch-size", "--plan shows the memory that a batch needs"},
     {"autotuning", "--plan predicts the time of a step; --bucket-mb auto measures"},

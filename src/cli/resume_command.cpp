@@ -55,7 +55,7 @@ std::string resume_command(const std::string& program, Arguments words, const st
                            const std::string& runs_dir) {
   const auto resume = take_option(words, "resume");
   take_option(words, "run-id");
-  // The path of a checkpoint says where its run is, whatever --runs-dir says.
+  // The path of a checkpoint determines the folder of its run; --runs-dir has no effect then.
   const bool is_path = resume && !is_resume_mode(*resume);
   if (is_path) take_option(words, "runs-dir");
   std::string command = command_of(program, words);

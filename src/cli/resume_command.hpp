@@ -1,4 +1,4 @@
-// The command lines that a run prints for its user to paste. Thread-safe if nobody changes the
+// The command lines that a run prints for its user to paste. Thread-safe if no thread changes the
 // environment.
 #pragma once
 
@@ -8,13 +8,13 @@
 
 namespace tandem::app {
 
-// "tandem", as this process was started, behind "mpirun -np 2" or "srun -n 2" if a launcher started
-// it or it has several ranks. A launcher's own options are not known here.
+// "tandem" as typed, after "mpirun -np 2" or "srun -n 2" if a launcher started this process or it
+// has several ranks. The launcher's own options are missing: a rank cannot read them.
 std::string program_words(int ranks);
 
-// The command that goes on with a run: `program`, then the words that `tandem train` was started
-// with, quoted for a shell, then `--resume auto` instead of another --resume. Names the run if the
-// words don't. `runs_dir`: the folder of the run's folder.
+// The command that resumes a run: `program`, the words of `tandem train` quoted for a shell, and
+// `--resume auto` instead of another --resume. Adds --run-id if the words lack it. `runs_dir`: the
+// folder of the run's folder.
 std::string resume_command(const std::string& program, Arguments words, const std::string& run_id,
                            const std::string& runs_dir);
 

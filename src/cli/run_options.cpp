@@ -9,7 +9,7 @@ namespace tandem::app {
 namespace {
 
 constexpr char kLatest[] = "latest";  // --resume: "auto" in other programs
-constexpr double kSoonest = 0.01;     // seconds between two looks at the machine
+constexpr double kSoonest = 0.01;     // seconds between two samples of the machine
 
 // "HH:MM:SS", "MM:SS" or seconds.
 double parse_time(const std::string& text) {

@@ -16,7 +16,7 @@ bool is_global_batch_stronger(const Options& options) {
           options.value("global-batch-size").origin > options.value("batch-size").origin);
 }
 
-// The widths that mlp has anyway are resolved to none, so that both spellings are one run.
+// mlp's default widths become empty, so that a run with --hidden 512,512 equals one without it.
 void read_hidden(Options& options, train::TrainConfig& config) {
   if (!options.is_set("hidden")) return;
   const std::string model = options.text("model");

@@ -59,7 +59,7 @@ void read_checkpoint_policy(Options& options, train::CheckpointPolicy& checkpoin
 TrainRequest read_train_options(Options& options);
 
 // The resolved options as an INI file for --config, without those that belong to this run only.
-// `heading`: a comment that says whether the file repeats the run.
+// `heading`: a comment that states whether the file repeats the run.
 std::string to_ini(const Options& options, const std::string& heading =
                                                "tandem train --config of this file repeats the "
                                                "run.");

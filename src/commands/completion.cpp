@@ -7,13 +7,13 @@
 namespace tandem::app {
 namespace {
 
-// For a shell, which knows paths better. The help of kFiles is the pattern of their names; empty:
-// all.
+// Tells a shell to complete paths itself. The help of kFiles is the pattern of file names; empty:
+// all files.
 constexpr const char* kFiles = ":files";
 constexpr const char* kFolders = ":folders";
 
-// What may follow an option. Recipes come before files: those are offered to a word that begins no
-// recipe.
+// The candidates for an option's value. Recipes come before files: files are offered only for a
+// word that begins no recipe.
 std::vector<Candidate> values_of(const OptionSpec& spec, const std::string& typed) {
   const bool is_recipe = spec.name == "recipe";
   std::vector<Candidate> values;
@@ -33,7 +33,7 @@ std::vector<Candidate> values_of(const OptionSpec& spec, const std::string& type
   return values;
 }
 
-// What the command takes besides options.
+// The candidates for the command's arguments besides options.
 std::vector<Candidate> words_of(const Command& command) {
   const bool takes_folders =
       command.usage.rfind("RUN_DIR", 0) == 0 || command.usage.rfind("[DIR]", 0) == 0;

@@ -52,8 +52,8 @@ std::string shown_value(const std::string& key, const Json& value) {
   return join(parts, ", ");
 }
 
-// One "key  value" line per entry, nested objects with their path, those of a list with their
-// number in it, from 0.
+// One "key  value" line per entry. The key of a nested entry is its path; entries of a list have
+// their index, from 0.
 void add_rows(const Json& json, const std::string& prefix,
               std::vector<std::vector<std::string>>& rows) {
   for (const auto& [key, value] : json.items()) {

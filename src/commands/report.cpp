@@ -11,7 +11,7 @@
 namespace tandem::app {
 namespace {
 
-// Beside the data of a single run, where train leaves the page at its end, too.
+// In the folder of a single run, where train also writes its page.
 std::string default_output(const std::vector<std::string>& folders) {
   constexpr char kPage[] = "report.html";
   if (folders.size() != 1) return kPage;

@@ -122,7 +122,7 @@ void refuse_words(const Arguments& words, std::size_t first, const std::string& 
                    "; tandem --help lists the commands");
 }
 
-// What "tandem help WORDS" prints: of all commands, or of one, whose form may follow its name.
+// The output of "tandem help WORDS": of all commands, or of one command, with or without its form.
 std::string help_for(const Arguments& words) {
   if (words.empty() || asks_for_help(words.front())) {
     refuse_words(words, 1, "help");
@@ -135,7 +135,7 @@ std::string help_for(const Arguments& words) {
   return help_of(command);
 }
 
-// The answer to a command line that asks about the program itself; absent for any other.
+// The output of help and version requests; absent for other command lines.
 std::optional<std::string> self_description(const Arguments& arguments) {
   const std::string first = arguments.empty() ? "--help" : arguments.front();
   const Arguments rest(arguments.begin() + (arguments.empty() ? 0 : 1), arguments.end());
@@ -154,7 +154,7 @@ std::optional<std::string> self_description(const Arguments& arguments) {
   return lines;
 }
 
-// A typing error in a variable would leave a default in force without a word.
+// Without this warning, a misspelled variable would silently leave the default in force.
 void warn_of_mistyped_variables() {
   std::vector<std::string> names;
   for (const Command& command : all_commands()) {

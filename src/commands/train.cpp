@@ -9,8 +9,8 @@
 namespace tandem::app {
 namespace {
 
-// The last --data counts, as of every option, so that scripts can append to options of their own.
-// But somebody who names two data sets may mean both.
+// The last --data counts, as for every option, so that scripts can append options. A user who names
+// two data sets may want both, so a warning follows.
 void warn_of_unused_data(Job& job, const Arguments& arguments, const std::string& used) {
   const std::string option = "--data";
   for (std::size_t i = 0; i < arguments.size(); ++i) {

@@ -28,7 +28,7 @@ std::atomic<std::int64_t> first_at{0};  // milliseconds; 0: none has come
 // Written before the handler is installed.
 StopNotice notice_of_first;
 std::atomic<bool> announces_first{false};
-std::atomic<bool> first_was_hint{false};  // SIGCONT, which a SIGTERM follows
+std::atomic<bool> first_was_hint{false};  // a SIGCONT, before mpirun's SIGTERM
 std::atomic<std::int64_t> last_look{0};   // milliseconds
 constexpr std::int64_t kRecently = 500;   // milliseconds
 static_assert(std::atomic<std::int64_t>::is_always_lock_free, "used in a signal handler");
@@ -117,7 +117,7 @@ void on_signal(int signal, siginfo_t* info, void* /*context*/) {
     first_was_hint = signal == SIGCONT;
     if (announces_first) announce(signal, info->si_pid);
   } else if (first_was_hint.exchange(false)) {
-    first_at = now;  // nobody has insisted yet
+    first_at = now;  // mpirun's SIGTERM after its SIGCONT is no second request
   } else if (signal != SIGCONT && now - first >= kMillisecondsToInsist) {
     for (const int descriptor : {STDOUT_FILENO, STDERR_FILENO}) {
       write_if_ready(descriptor, row_cleaner(descriptor));
@@ -146,7 +146,7 @@ StopSignal::StopSignal(const StopNotice& notice) {
   action.sa_sigaction = on_signal;
   action.sa_flags = SA_RESTART | SA_SIGINFO;
   sigemptyset(&action.sa_mask);
-  sigaddset(&action.sa_mask, SIGTTOU);  // of a terminal that other process groups may not write to
+  sigaddset(&action.sa_mask, SIGTTOU);  // writing to mpirun's terminal from another group raises it
   for (const int signal : kSignals) sigaddset(&action.sa_mask, signal);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], &action, &before_[i]);

@@ -16,7 +16,7 @@ struct BrokenFile {
 inline bool operator<(const BrokenFile& a, const BrokenFile& b) { return a.path < b.path; }
 using BrokenFiles = std::vector<BrokenFile>;
 
-// A line "path<TAB>reason" for each file, escaped so that it is one. `folder` goes before paths.
+// A line "path<TAB>reason" for each file, with control characters escaped. `folder` precedes paths.
 std::string list_of(const BrokenFiles& files, const std::string& folder = "");
 
 class BrokenFilesError : public DataError {
@@ -32,8 +32,8 @@ class BrokenFilesError : public DataError {
   std::string addition_;
 };
 
-// Calls `work`. Returns why the file cannot be packed, and nothing if it can. Throws what is no
-// fault of the file, such as a lack of memory or a failing disk.
+// Calls `work`. Returns the reason why the file cannot be packed; empty if it can. Throws other
+// errors, such as a lack of memory or a failing disk.
 std::string fault_of(const std::string& path, const std::function<void()>& work);
 
 }  // namespace tandem::data

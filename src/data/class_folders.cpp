@@ -87,11 +87,11 @@ std::string find_test_folder(const std::string& root, BrokenFiles& broken) {
   return test;
 }
 
-// Empty for the name of a PNG or JPEG file.
+// The reason why a file is no picture by its name; empty for the name of a PNG or JPEG file.
 std::string fault_of_name(const std::string& file) {
   if (is_picture_name(file)) return "";
   const std::string unreadable = fault_of(file, [&] { read_picture_extent(file); });
-  if (unreadable.find(" picture, ") != std::string::npos) return unreadable;  // says how to convert
+  if (unreadable.find(" picture, ") != std::string::npos) return unreadable;  // has the conversion
   return "its name does not end in .png, .jpg or .jpeg; convert the file, or move it out of the "
          "folder";
 }

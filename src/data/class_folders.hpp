@@ -27,7 +27,7 @@ struct ClassFolders {
   std::vector<PictureFile> test;  // empty: a part of `train` is to become the test set
   // Files that are no pictures by name or place, and folders of classes without a picture.
   BrokenFiles broken;
-  std::string usage_fault;  // not empty: that part is to be given, and is not
+  std::string usage_fault;  // not empty: the message that --test-split is missing
 };
 
 // True if a folder in `path` holds a picture at any depth. An unreadable folder holds none.

@@ -1,4 +1,4 @@
-// Reads the orientation that a camera writes into a JPEG file, from bytes that nobody has checked.
+// Reads the EXIF orientation of a JPEG file. Safe for any bytes.
 #pragma once
 
 #include <string_view>

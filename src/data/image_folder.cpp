@@ -110,7 +110,7 @@ class ImageFolder : public ImageSource {
   }
 
  private:
-  // All faults of the options that only the files show come before those of the files.
+  // Faults of options that depend on the files come before the faults of the files.
   void find_shape_and_faults(const ImageFolderOptions& options, const std::string& usage_fault) {
     const std::vector<PictureExtent> extents = look_at_files(options.skip_broken);
     std::vector<std::string> usage_faults;

@@ -22,7 +22,7 @@ class ImageSource {
   // Name, classes, shape and counts; the rest is the packer's to fill in. Every label is below the
   // number of classes.
   virtual const DatasetInfo& info() const = 0;
-  // After everything was read: throws BrokenFilesError if some of it could not be.
+  // Call it after everything was read. Throws BrokenFilesError if some files could not be read.
   virtual void require_whole() const {}
   // The files that were left out, sorted by their paths within the input.
   virtual BrokenFiles skipped_files() const { return {}; }

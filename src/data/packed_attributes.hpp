@@ -16,7 +16,8 @@ constexpr char kFormatName[] = "tandem-dataset";
 constexpr std::int64_t kFormatVersion = 1;
 // An attribute, 1 if EXIF's orientation was applied; absent from forms without pictures in files.
 constexpr char kExifOrientation[] = "exif_orientation";
-// An attribute, their number, and a data set, their list. Both are there only if there are some.
+// The number of broken files, as an attribute, and their list, as a data set. Both exist only if
+// there are broken files.
 constexpr char kBrokenFiles[] = "broken_files";
 
 void write_string(hid_t file, const char* name, const std::string& value);

@@ -102,7 +102,7 @@ Moments write_split(const Hdf5Output& file, const std::string& group, Split spli
   return moments;
 }
 
-// The list as text, because its lines may be longer than attributes are.
+// The list is a data set, because it may be longer than an attribute can be.
 void write_skipped(const Hdf5Output& file, const BrokenFiles& skipped) {
   if (skipped.empty()) return;
   const std::string list = list_of(skipped);

@@ -33,7 +33,7 @@ constexpr std::string_view kJpegSignature("\xff\xd8\xff", 3);
 std::unique_ptr<PictureDecoder> open_png(std::string_view bytes, const std::string& where);
 std::unique_ptr<PictureDecoder> open_jpeg(std::string_view bytes, const std::string& where);
 
-// Of a picture that needs more memory than there is, which no other file can cure.
+// For a picture that needs more memory than there is. The file itself may be valid.
 class PictureMemoryError : public DataError {
  public:
   using DataError::DataError;

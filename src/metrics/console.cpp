@@ -15,7 +15,7 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto kRedraw = 250ms;
 constexpr auto kLook = 500ms;
-constexpr auto kPlainLine = 9s;       // and a look, so that ten seconds never pass
+constexpr auto kPlainLine = 9s;       // below ten seconds, with the time until the next check
 constexpr double kLeastWeight = 0.1;  // of the latest value in a running mean
 
 }  // namespace
@@ -142,7 +142,7 @@ void ConsoleSink::on_epoch(const EpochRecord& record) {
   if (!record.is_evaluated) print_epoch();
 }
 
-// The line of the epoch that waits for it, if any, and the rank that was slow in all of it.
+// Prints the line of the last epoch, if it is not printed yet, and the rank that stays slow.
 void ConsoleSink::print_epoch(const EvaluationRecord* evaluation, bool is_best) {
   if (!epoch_) return;
   show_line(epoch_line(

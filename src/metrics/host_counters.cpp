@@ -27,7 +27,7 @@ std::vector<std::uint64_t> numbers_of(std::string_view line) {
 }
 
 // proc(5): "cpu" and the ticks of all CPUs as user, nice, system, idle, iowait, irq, softirq,
-// steal; what follows is part of user. Then a line for each CPU.
+// steal; later fields are part of user. Then a line for each CPU.
 void read_cpus(const std::string& stat, HostCounters& counters) {
   constexpr std::string_view kName = "cpu";
   constexpr std::size_t kIdle = 3;

@@ -33,7 +33,7 @@ struct Field {
 
 double epochs_begun(double epoch) { return std::max(1.0, std::ceil(epoch - 1e-9)); }
 
-// Of what the bar shows: the evaluation, or the part of the epoch that the run trains.
+// The share of the bar: of the evaluation, or of the part of the epoch that the run trains.
 double share_done(const ProgressView& view) {
   if (view.to_evaluate > 0) {
     return std::min(1.0,

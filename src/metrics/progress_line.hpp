@@ -32,8 +32,8 @@ struct ProgressView {
 // At most `width` columns of ASCII:
 //   epoch 3/10 [#####---]  50 %  loss 1.234  acc 0.567  12,345 images/s  1:02 left  …
 //   epoch 3/10 [###-----]  32 %  evaluating 3,200 of 10,000  1:02 left
-// The bar is that of the epoch, or of the evaluation. Where it is narrow, words are shortened and
-// then left out, the slow rank first, the epoch last. `colors`: with ANSI attributes, which take no
+// The bar shows the epoch, or the evaluation. On a narrow terminal, words are shortened and then
+// left out, the slow rank first, the epoch last. `colors`: with ANSI attributes, which take no
 // column.
 std::string fit_progress(const ProgressView& view, std::size_t width, bool colors = false);
 

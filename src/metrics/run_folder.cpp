@@ -101,7 +101,7 @@ void require_run(const std::string& path) {
                           "another --run-id");
 }
 
-// The folders that it made.
+// Makes the folder and its missing parents. Returns those that it made.
 std::vector<std::string> make_runs_dir(const std::string& runs_dir) {
   try {
     return make_folders_durably(runs_dir);
@@ -111,7 +111,7 @@ std::vector<std::string> make_runs_dir(const std::string& runs_dir) {
   }
 }
 
-// The path of the run, which nothing has yet.
+// The path of the run. Nothing is at this path yet.
 std::string free_path(const std::string& runs_dir, const std::string& run_id) {
   std::string path = runs_dir + "/" + run_id;
   if (!file_exists(path)) return path;
@@ -166,7 +166,7 @@ void RunFolder::require_free(const std::string& runs_dir, const std::string& run
   const std::string path = free_path(runs_dir, run_id);
   make_folder(path, runs_dir);
   ::rmdir(path.c_str());
-  // From the innermost on; one stays if another run is in it.
+  // From the innermost outward. A folder stays if another run is in it.
   std::for_each(made.rbegin(), made.rend(), [](const auto& each) { ::rmdir(each.c_str()); });
 }
 

@@ -1,4 +1,4 @@
-// A multilayer perceptron: hidden layers with ReLU, two of 512 units if nobody asks for others.
+// A multilayer perceptron: hidden layers with ReLU, by default two of 512 units.
 #include "networks.hpp"
 
 namespace tandem::model {

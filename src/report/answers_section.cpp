@@ -11,9 +11,9 @@
 namespace tandem::report {
 namespace {
 
-constexpr std::size_t kMaxTableClasses = 32;  // classes; of more there is no table
+constexpr std::size_t kMaxTableClasses = 32;  // no table for more classes
 constexpr std::size_t kMaxCells = 2400;       // of all runs of a page
-// Rows of a list, and of one that stands for the whole table.
+// Rows of a list, and of a list that replaces the table.
 constexpr std::size_t kRows = 10;
 constexpr std::size_t kManyRows = 40;
 constexpr char kRight[] = "0 158 115";
@@ -70,7 +70,7 @@ Html barred(double share, const char* color, const std::string& text) {
                  Html(text));
 }
 
-// Wrong answers by their number: the classes that are mixed up most.
+// The most frequent wrong answers first.
 Html most_frequent_mistakes(const Answers& answers, std::size_t most) {
   struct Pair {
     std::size_t label, answer;

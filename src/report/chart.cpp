@@ -14,7 +14,7 @@ constexpr double kWidth = 2000;
 constexpr double kHeight = 800;
 constexpr double kMuch = 100;  // between the highest and the middle value, for a logarithmic y
 constexpr std::size_t kColors = 8;
-constexpr int kTickDigits = 6;  // of numbers that are round, but may lie close together
+constexpr int kTickDigits = 6;  // ticks are round numbers, but may be close together
 
 struct Extent {
   double low_x = 0, high_x = 0, low_y = 0, high_y = 0;
@@ -139,7 +139,7 @@ std::vector<std::size_t> colors_of(const std::vector<Curve>& curves) {
   return colors;
 }
 
-// The last value of each curve at its height, moved as far as texts need that lie close together.
+// The last value of each curve at its height. Texts that would overlap move apart.
 Html label_ends(const Chart& chart, const Place& place) {
   constexpr double kRoom = 0.075;  // of a line of text
   const std::vector<std::size_t> colors = colors_of(chart.curves);

@@ -16,7 +16,7 @@ struct Curve {
   std::string name;
   Points points;
   bool has_marks = false;  // few points, each worth seeing
-  bool is_pale = false;    // lies behind the next curve, which is the smoothed one of it
+  bool is_pale = false;    // lies behind the next curve, which is its smoothed version
 };
 
 // Something that happened at x.

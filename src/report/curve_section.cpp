@@ -13,7 +13,7 @@ namespace tandem::report {
 namespace {
 
 constexpr std::size_t kFewPoints = 100;
-// Of so many lines the mean of a fortieth around each is drawn.
+// A curve of at least this many lines is smoothed by a running mean over a fortieth of them.
 constexpr std::size_t kMinSmoothed = 40;
 constexpr std::size_t kWindows = 40;
 
@@ -37,7 +37,7 @@ Points place(Points points, const RunView& run, const Over& over) {
   return points;
 }
 
-// A curve, and behind it the lines of which it is the mean.
+// A smoothed curve, and behind it the values of the lines.
 std::vector<Curve> curves_of(const Runs& runs, const RunView& run, const Source& source,
                              const Over& over, const std::string& name) {
   const auto& samples = run.lines.samples(source.event, source.field);
@@ -109,7 +109,7 @@ Html charts_of(const Runs& runs, const Over& over, const std::vector<Source>& so
   return charts;
 }
 
-// Why the training loss may lie above the test loss.
+// The reason why the training loss may be above the test loss.
 std::string compare_losses(const RunView& run) {
   const std::string smoothing = run.record.option("label-smoothing");
   const std::string augment = run.record.option("augment");
@@ -173,7 +173,7 @@ Html curve_section(const Runs& runs) {
   std::vector<std::pair<std::string, Over>> choices{{"steps", {Axis::kStep, "steps"}},
                                                     {"epochs", {Axis::kEpoch, "epochs"}},
                                                     {"time", over_time(runs)}};
-  // Steps of runs with unlike batches are not the same; their epochs are.
+  // Runs with different batches have different steps, but comparable epochs.
   if (runs.size() > 1) std::swap(choices[0], choices[1]);
   Html buttons;
   Html drawings;

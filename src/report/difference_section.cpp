@@ -1,4 +1,4 @@
-// In what several runs differ, and whether their results compare.
+// The differences of several runs, and warnings if their results are not comparable.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -28,7 +28,7 @@ std::vector<std::pair<std::string, std::string>> compared(const RunView& run) {
   return values;
 }
 
-// Whether the runs have more than one `text_of_run`.
+// Whether `text_of_run` differs between runs.
 template <typename TextOf>
 bool differ(const Runs& runs, TextOf text_of_run) {
   std::set<std::string> texts;

@@ -1,4 +1,4 @@
-// The answers to what is asked first: how good, how long, what slowed it down.
+// The first answers of a report: accuracy, duration, and the cause of a slow run.
 #include <cmath>
 #include <limits>
 #include <map>
@@ -13,8 +13,8 @@
 namespace tandem::report {
 namespace {
 
-// A rank has fewer cores than it has threads, and others take them away: limits that a host without
-// other work stays far from.
+// Ranks of a busy host get fewer cores than they have threads, and other programs preempt them. A
+// host without other work stays far from these limits.
 constexpr double kBusyShare = 0.7;
 constexpr double kForcedSwitches = 20;  // a second
 constexpr double kHeldBackPercent = 10;

@@ -96,7 +96,7 @@ void name_runs(Runs& runs) {
 std::size_t columns_for(std::size_t runs) {
   constexpr std::size_t kBytes = 1'300'000;   // of all curves
   constexpr std::size_t kBytesOfColumn = 20;  // two points
-  // Over each of three axes six smoothed curves or results of epochs, and four of all lines.
+  // For each of three axes: six curves, smoothed or of epochs, and four curves of all lines.
   constexpr std::size_t kCurvesOfRun = 3 * 6;
   constexpr std::size_t kCurvesOfLines = 3 * 4;
   constexpr std::size_t kCurvesOfRanks = kMaxRankMetrics * kMaxRankCurves / 2;

@@ -94,8 +94,8 @@ Json row_of(metrics::RunRecord& run) {
       {"duration_seconds", as_number(std::round(duration_of(run)))}};
 }
 
-// A column of the table for people, and its place among those that are left out where there is no
-// room; 0: it stays.
+// A column of the table for people, and its place in the order in which columns are left out;
+// 0: it stays.
 struct ShortColumn {
   const char* name;
   const char* head;

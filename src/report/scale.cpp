@@ -1,4 +1,4 @@
-// Axes, and numbers as texts.
+// Axes, and the text of numbers.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -10,8 +10,8 @@ namespace tandem::report {
 namespace {
 
 constexpr double kMaxTicks = 6;
-// The number of steps for a range. A round step is up to 2.5 times as long; two ticks must lie
-// within a range that does not end at ticks.
+// The number of steps for a range. Rounding makes a step up to 2.5 times as long. A range that does
+// not end at ticks must still contain two.
 constexpr double kSteps = 4;
 constexpr double kStepsWithin = 5;
 
@@ -52,7 +52,7 @@ Scale make_scale(double low, double high, bool reaches_marks, bool is_logarithmi
   const double size = std::max(std::abs(low), std::abs(high));
   if (!(high - low > 1e-9 * size)) {
     const double room = size > 0 ? 0.1 * size : 1;
-    low -= reaches_marks && low != 0 ? room : 0;  // what is never below 0 is not drawn so
+    low -= reaches_marks && low != 0 ? room : 0;  // the axis of values >= 0 ends at 0
     high += room;
   }
   Scale scale;

@@ -43,12 +43,12 @@ Runs read_runs(std::vector<metrics::RunRecord> records,
 std::string render_page(const Runs& runs, double now);
 
 Html page_style();
-// The headline of a single run: accuracy, time, and what slowed it down.
+// The headline of a single run: accuracy, time, and the cause if it was slow.
 Html headline_section(const RunView& run);
 // Sections of all runs, one column each.
 Html summary_section(const Runs& runs);
 Html differences_section(const Runs& runs);
-// Reasons why results of several runs do not compare; empty if there is none.
+// Reasons why the results of several runs are not comparable; empty if there is none.
 Html warn_of_unlike(const Runs& runs);
 Html curve_section(const Runs& runs);
 
@@ -80,10 +80,10 @@ std::string describe_data(const RunView& run);
 // "rank 1 on n1: +12 ms a step (30 %) in compute; the others wait for it", or that no rank stands
 // out; empty with fewer than two ranks.
 std::string describe_slowest_rank(const RunView& run);
-// "the host is busy: ranks had 0.22 of a core each", or that a CPU limit held them back; empty if
-// neither is so or nothing is known.
+// "the host is busy: ranks had 0.22 of a core each", or a text about a CPU limit. Empty if there is
+// neither, or no data.
 std::string describe_busy_host(const RunView& run);
-// "completed", colored; "unfinished" with what that means.
+// "completed", colored; "unfinished" with an explanation.
 Html state_of(const RunView& run);
 // A field of the summary; without a summary the last one in the lines of `event`. NaN if absent.
 double result_of(const RunView& run, const std::string& field, const std::string& event,

@@ -3,11 +3,11 @@
 namespace tandem::report {
 namespace {
 
-// Colors of curves: Okabe and Ito, "Color Universal Design" (2008), told apart
-// by color-blind readers too; for the second eight the lines are dashed. A box
-// that scrolls sideways has a shadow on each side that has more to show: the
-// first two layers of its ground travel with the table and cover the shadows at
-// its ends.
+// Colors of curves: Okabe and Ito, "Color Universal Design" (2008), distinct
+// for color-blind readers, too. The second eight curves are dashed. A box that
+// scrolls sideways has a shadow on each side with hidden columns: the first two
+// layers of its background move with the table and cover the shadows at its
+// ends.
 constexpr char kStyle[] = R"(
 :root { color-scheme: light dark; --ground: #fff; --ink: #1b1f24; --faint: #5d6670; --line: #d5dae0; --box: #f6f8fa; --shadow: #0005;
   --c0: #0072b2; --c1: #d55e00; --c2: #00805e; --c3: #b0568e; --c4: #a87800; --c5: #2f8fc4; --c6: #6b6bd6; --c7: #6e6e6e; }

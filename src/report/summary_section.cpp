@@ -22,7 +22,7 @@ enum class Better { kNeither, kHigher, kLower };
 struct Line {
   std::string name;
   Cell cell;
-  Value value = nullptr;  // of a number; its runs are compared
+  Value value = nullptr;  // the number to compare between runs
   Unit unit = Unit::kNumber;
   Better better = Better::kNeither;
 };
@@ -102,7 +102,7 @@ Lines other_lines() {
           {"folder", [](const RunView& run) { return Html(shortened(run.record.path)); }}};
 }
 
-// "+0.1600", "−1,200 (−24 %)" from the first to the second of two runs; of more the extent.
+// "+0.1600", "−1,200 (−24 %)": from the first to the second of two runs. For more runs the range.
 std::string describe_difference(const std::vector<double>& values, const Line& line) {
   const auto [low, high] = std::minmax_element(values.begin(), values.end());
   if (*low == *high) return "same";

@@ -20,11 +20,11 @@ enum class Axis { kStep, kEpoch, kTime };  // Unix seconds
 // Samples in order. Those without a position are skipped.
 Points points_of(const std::vector<metrics::Sample>& samples, Axis axis);
 
-// Without the samples that cover less than half of the usual number of steps: a rate over a few
-// steps before a stop says little.
+// Leaves out samples over less than half of the usual number of steps: the rate of a few steps
+// before a stop is noise.
 std::vector<metrics::Sample> of_whole_windows(const std::vector<metrics::Sample>& samples);
 
-// The mean of the `window` points around each, of fewer at the ends. Gaps stay.
+// A running mean over `window` points, fewer at the ends. Gaps stay.
 Points smooth(const Points& points, std::size_t window);
 
 // The columns of a drawing, equal parts of [low, high].

@@ -10,7 +10,7 @@
 namespace tandem::report {
 namespace {
 
-// Of all lines with a number, in order.
+// The times of all lines with a number, in order.
 std::vector<double> times_of(const metrics::MetricLines& lines) {
   std::vector<double> times;
   for (const auto& [event, of_event] : lines.events) {

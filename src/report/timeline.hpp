@@ -1,4 +1,4 @@
-// The starts of a run, and the time that it has worked: without the pauses between a stop and the
+// The starts of a run, and its working time: the time without the pauses between a stop and the
 // next start.
 #pragma once
 

@@ -88,8 +88,8 @@ struct Engine {
   int (*bench_loader)(Job&, const LoaderRequest&);
 };
 
-// Opens the library, once, which stays open. Throws UnavailableError if it or libtorch cannot be
-// loaded, or if it was built from another source than this program.
+// Opens the library once and keeps it open. Throws UnavailableError if it or libtorch cannot be
+// loaded, or if its source differs from that of this program.
 const Engine& open_engine();
 // Collective. Also requires that all ranks have loaded the same libtorch.
 const Engine& open_engine(Job& job);

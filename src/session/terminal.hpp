@@ -29,9 +29,10 @@ class Terminal {
   bool shows_standard_error_;
 };
 
-// Where and how `train` prints that it was asked to stop. mpirun forwards nothing for two seconds
-// after Ctrl-C, so the text goes to its terminal; if it goes into one file with the output, to
-// standard output, so that the two stay in order. The descriptor stays open until the process ends.
+// Where `train` reports a request to stop. mpirun forwards nothing for two seconds after Ctrl-C, so
+// the message goes to mpirun's terminal. If standard output and the messages share one file, it
+// goes to standard output, so that their order stays. The descriptor stays open until the process
+// ends.
 StopNotice find_stop_notice();
 
 // NO_COLOR is absent or empty (no-color.org).

@@ -56,7 +56,7 @@ Boundary CheckpointManager::decide(std::uint64_t step, bool evaluated) {
 // An evaluation may run out of memory where training did not, so it waits until the checkpoint is
 // durable. All other ranks wait for rank 0 before their first batch.
 void CheckpointManager::save(const TrainingState& state) {
-  // Another run may save at another time, and must compute the same.
+  // A save because of time must not change the results: another run may save at another step.
   checkpointer_.save(state, policy_.is_timed() ? Buffers::kLeave : Buffers::kShare);
   if (state.evaluation_due) checkpointer_.finish_write();
 }

@@ -9,7 +9,7 @@
 namespace tandem::train {
 namespace {
 
-// They allocate memory and are slower than the others; a run's images/s leave them out, too.
+// The first steps allocate memory and are slower. The images/s of a run also leave them out.
 constexpr std::uint64_t kSettlingSteps = 5;
 constexpr std::uint64_t kTrialSteps = 3;  // decide how many steps a window has
 constexpr std::uint64_t kWindowCount = 8;

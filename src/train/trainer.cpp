@@ -85,7 +85,7 @@ bool Trainer::stops_here(bool evaluated) {
     result_.train_seconds += waited;
     state_.epoch_seconds += waited;
     log_seconds_ += waited;
-    // Without this record the steps since the last one would be in no record.
+    // Otherwise no record would hold the steps since the last one.
     const bool has_unlogged = settings_.log_every > 0 && log_images_ > 0;
     if (result_.stopped && has_unlogged) log_step(state_.step - 1, last_);
     const TrainingState state = gather_state();

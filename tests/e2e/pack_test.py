@@ -229,7 +229,7 @@ class Pack(TandemTest):
             self.assertEqual(len(file["train/labels"]) + len(file["test/labels"]), 8)
 
     def test_pictures_are_turned_upright_by_exif(self):
-        """In all eight ways, as Pillow does it; the sizes of upright pictures are what must agree."""
+        """In all eight orientations, as Pillow does it; the sizes of upright pictures must agree."""
         expected = []
         for i in range(1, 9):
             tags = Image.Exif()

@@ -134,7 +134,7 @@ class Predict(TandemTest):
                 self.assert_same(ours, pillows)
 
     def test_pictures_are_turned_upright_by_exif(self):
-        """Unless the model is of an earlier version, whose file does not say that they were in training."""
+        """Unless the model is of an earlier version, whose training pictures were not turned."""
         tags = Image.Exif()
         tags[0x0112] = 6
         picture = Image.fromarray(self.images[4])

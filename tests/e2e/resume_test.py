@@ -103,7 +103,7 @@ class Resume(TandemTest):
             self.assertEqual(words.count("stopping after this step"), 1, words)
             self.assertEqual(self.summary("parts")["exit_reason"], "stopped")
             self.assertFalse(list((self.folder / "runs/parts/model").iterdir()))
-        # Another duration does not bend the schedule, and does not go beyond it unasked.
+        # Another duration does not change the schedule. A longer run needs --new-schedule.
         self.run_to(120, "parts", *options)
         refused = self.run_to(300, "parts", *options, code=2)
         self.assert_one_error(refused, "cosine ends at step 140", "--resume auto --new-schedule\n",

@@ -39,7 +39,7 @@ check "$work/installed/bin/tandem"
 [[ $(run_paths_of "$work/installed/bin/tandem")$(run_paths_of "$work/installed/lib/tandem/libtandem_engine.so") != *'$ORIGIN'* ]] ||
   fail "what is installed looks beside itself"
 
-# An engine of another build, and a library that is no engine, by fakes that stand where the installed engine does.
+# Fakes in place of the installed engine: an engine of another build, and a library that is none.
 refuses_engine() {
   local message=$1 code=0
   touch "$work/model.safetensors"

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`make demo` and what Makefile.hpc says of packages and of tests that were not run, in a folder whose PATH begins with
+"""`make demo` and the texts of Makefile.hpc about packages and tests that were not run, in a folder whose PATH begins with
 stand-ins of apt-get, cmake, ctest, mpirun and others: nothing is installed, compiled or trained."""
 
 import os

@@ -17,7 +17,7 @@ IS_UPDATE = os.environ.get("TANDEM_UPDATE_GOLDEN") == "1"
 # mpirun frames what it says of its own; the others come where it ends ranks in the middle of something.
 OF_MPIRUN = re.compile(r"^-{60,}\n.*?^-{60,}\n|^\[\S+:\d+\] (?:Read -1, expected|\S+ ORTE_ERROR_LOG: )[^\n]*\n",
                        re.MULTILINE | re.DOTALL)
-# It announces them; the test of that is start_messages_test.py's.
+# tandem announces mpirun's lines; start_messages_test.py tests that.
 OF_ANNOUNCEMENT = re.compile(r"^  \(mpirun's lines below only repeat the exit code\)\n", re.MULTILINE)
 # Further lines of a message are indented.
 MESSAGE = re.compile(r"(?<![^\n])tandem: .*\n(?:  .*\n)*")

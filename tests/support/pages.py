@@ -74,7 +74,7 @@ class Page:
         return [row[head.index(name)] for row in rows]
 
     def charts(self):
-        """{title: what it says of itself to who cannot see it}, of those that are seen at first"""
+        """{title: description for screen readers}, of the drawings that are visible at first"""
         found = {}
         for svg in self.all("svg"):
             if svg.get("class") != "bar":

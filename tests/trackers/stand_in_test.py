@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""python/to_tracker.py with a tracker that only notes what it is told, on a run folder of a few lines: no package is needed."""
+"""python/to_tracker.py with a tracker that only records its calls, on a run folder of a few lines: no package is needed."""
 
 import contextlib
 import io

@@ -11,8 +11,8 @@ namespace tandem::comm {
 // This process's rank according to the launcher's environment variables; 0 without a launcher.
 int launcher_rank();
 
-// Whether an mpirun started this process that prints lines of its own when a rank returns an exit
-// code but 0. srun and `mpirun --quiet` do not.
+// Whether the mpirun of this process prints lines of its own after an exit code except 0. False
+// under srun and `mpirun --quiet`.
 bool launcher_reports_exit_code();
 
 // A process on this host that runs this program as another rank of this job.

@@ -16,8 +16,7 @@ inline constexpr char kMarkKey[] = "tandem_version";
 // Whether tandem wrote this .html, .safetensors, .pth or .pt. Reads its first and last bytes only.
 bool has_mark(const std::string& path);
 
-// Refuses a path at which somebody else's file is. The caller checks nothing if the user gave
-// --force.
+// Refuses a path with a file that tandem did not write. With --force the caller skips this check.
 void require_replaceable(const std::string& path);
 
 }  // namespace tandem

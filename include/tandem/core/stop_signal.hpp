@@ -14,15 +14,16 @@
 
 namespace tandem {
 
-// Where and how the first signal is printed.
+// Where and how the first signal is reported.
 struct StopNotice {
   int descriptor = -1;  // -1: not at all
-  // mpirun, which sends its ranks SIGCONT at Ctrl-C, and SIGTERM a second or more later. If the
-  // terminal of `descriptor` is in the hands of its group, both are called Ctrl-C, and the SIGCONT
-  // counts if received() was called within the last half second: then this process was not
-  // suspended. 0: none.
+  // The mpirun of this process; 0: none. After Ctrl-C it sends its ranks SIGCONT, and SIGTERM a
+  // second or more later. If mpirun is in the foreground of the terminal, both count as Ctrl-C. The
+  // SIGCONT counts only if received() was called within the last half second: otherwise it ends a
+  // suspension.
   pid_t launcher = 0;
-  // Its children at the start. If there are fewer, it ends the job because a rank has ended.
+  // Number of its children at the start. If it has fewer now, a rank has ended, and mpirun ends the
+  // job for this reason.
   int launcher_children = 0;
 };
 

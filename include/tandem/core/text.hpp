@@ -18,10 +18,10 @@ std::string escape_for_terminal(std::string_view text);
 // The word quoted for a POSIX shell, if it needs quotes.
 std::string shell_word(std::string_view word);
 
-// The candidate with the smallest edit distance to `word`, if one is near: at most a third of the
+// The candidate with the smallest edit distance to `word`, if it is near: at most a third of the
 // letters, two for short words, and not all. An edit inserts, deletes or replaces a letter, or
-// swaps two. Else the only candidate that begins with `word` or has it as its last part, as
-// test_accuracy has accuracy. Else nothing.
+// swaps two. Otherwise the only candidate that begins with `word` or has it as its last part, as
+// test_accuracy has accuracy. Otherwise absent.
 std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 

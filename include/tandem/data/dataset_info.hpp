@@ -64,8 +64,8 @@ struct DatasetInfo {
   }
 };
 
-// Whether a model of this data set expects upright pictures: pack() made them so, or they are a
-// published set, in which every picture is. A set of pictures of an earlier version is neither.
+// Whether a model of this data set expects upright pictures. True if pack() turned them, and for
+// published sets, where every picture is upright. False for pictures packed by earlier versions.
 bool has_upright_images(const DatasetInfo& info);
 
 }  // namespace tandem::data

@@ -68,11 +68,11 @@ void fit_picture(Picture picture, ImageShape shape, std::uint8_t* image);
 // For pictures that are being decoded at the same time.
 constexpr std::uint64_t kMemoryForPictures = std::uint64_t{1} << 30;
 
-// How pixels are laid out that a camera stored turned: as stored, or as they are to be looked at.
+// The orientation of pixels that a camera stored turned: as stored, or upright.
 enum class Orientation { kAsStored, kUpright };
 
 // The same of the bytes of a file, as decode_picture() takes them, once `budget` has room for the
-// picture. Returns whether its EXIF orientation is another than upright.
+// picture. Returns whether its EXIF orientation differs from upright.
 bool fit_file(std::string_view bytes, const std::string& where, ImageShape shape,
               MemoryBudget& budget, Orientation orientation, std::uint8_t* image);
 

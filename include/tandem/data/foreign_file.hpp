@@ -1,5 +1,5 @@
-// Says what a path is that should be a packed data set and is not, and which command goes on with
-// it. Only for messages: it looks at names, first bytes and a few headers, and trusts none of them.
+// Messages for a path that is not a packed data set: its kind, and a command for it. Reads names,
+// first bytes and a few headers only, and trusts none of them.
 #pragma once
 
 #include <string>
@@ -12,8 +12,8 @@ namespace tandem::data {
 // MissingInputError or IoError if the path cannot be opened.
 DataError not_packed(const std::string& path);
 
-// For a path that is not there: "; make it: tandem pack …" if it is the name of a data set that
-// people know; else empty.
+// For a missing path: "; make it: tandem pack …" if it is the name of a known data set; otherwise
+// empty.
 std::string how_to_make(const std::string& path);
 
 }  // namespace tandem::data

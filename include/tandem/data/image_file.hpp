@@ -32,7 +32,7 @@ struct Picture {
   int orientation = 1;  // by EXIF, 1 to 8; 1: the values are upright
 };
 
-// The picture as it is to be looked at, with orientation 1.
+// The picture turned upright, with orientation 1.
 Picture upright(Picture picture);
 
 // The extent of a picture according to its file.

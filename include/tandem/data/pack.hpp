@@ -26,8 +26,8 @@ struct PackRequest {
   int height = 0;          // of images; 0: that of all pictures
   int width = 0;           // likewise
   int channels = 0;        // of images; 0: 1 where every picture is gray, else 3
-  // Of images: leave broken files out, and list them in the data set and at broken_list_path().
-  // Else they are a DataError, and listed at that path too.
+  // For folders of pictures: leave broken files out, and list them in the data set and at
+  // broken_list_path(). Otherwise they are a DataError, and also listed at that path.
   bool skip_broken = false;
 };
 

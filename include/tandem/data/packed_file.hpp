@@ -19,8 +19,8 @@
 
 namespace tandem::data {
 
-// Opens the file without looking into it. An error says what is at `path` instead, and which
-// command makes a data set of it.
+// Opens the file without reading its content. An error names the kind of file at `path`, and the
+// command that makes a data set of it.
 File open_packed(const std::string& path);
 
 class PackedFile {

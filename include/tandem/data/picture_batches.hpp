@@ -57,7 +57,7 @@ class PictureBatches {
     std::exception_ptr failure;  // of the list, after the files of the batch
   };
   Made make();
-  // Both return what fit_file() does.
+  // Both return the result of fit_file().
   bool decode(PictureBatch& batch, std::size_t index);
   bool read_image(const std::string& path, float* image);
 

@@ -38,8 +38,8 @@ class RunFolder {
   // ranks/rank-0000.jsonl
   std::string rank_metrics_path(int rank) const;
   std::string rank_trace_path(int rank) const;
-  // The folder of events.out.tfevents.…, one file for each start. TensorBoard names a run by it, so
-  // it is the run's own, or tensorboard/ in it if an earlier version began the run there.
+  // The folder of events.out.tfevents.…, one file for each start. TensorBoard names a run by this
+  // folder, so it is the run's own. It is tensorboard/ inside if an earlier version began the run.
   std::string tensorboard_path() const;
   std::string manifest_path() const { return path_ + "/manifest.json"; }
   std::string summary_path() const { return path_ + "/summary.json"; }

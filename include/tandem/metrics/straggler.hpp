@@ -37,7 +37,7 @@ struct Straggler {
 // The rank that comes to the exchange last; absent with one rank. `ranks`: in rank order.
 std::optional<Straggler> find_straggler(const std::vector<RankRecord>& ranks);
 
-// Names a rank once it has stayed slow, for as long as it does, so that noise names none.
+// Names a rank that has been slow for kSeconds, until it is no longer slow. Short noise names none.
 class StragglerWatch {
  public:
   static constexpr double kSeconds = 10;  // of training

@@ -23,7 +23,7 @@ enum SystemValue : std::size_t {
   kThrottledPercent,  // of the periods of the control groups' least CPU limit it held them back
   kHostCpuPercent,    // 100: all CPUs of the host, by all processes
   kHostCpus,
-  kHostMemoryBytes,       // in use, by all processes; what the kernel can give back is not
+  kHostMemoryBytes,       // in use, by all processes, without memory that the kernel can reclaim
   kHostMemoryTotalBytes,  // in use or not
   kHostReceivedBytes,     // a second, by all network interfaces but the loopback
   kHostSentBytes,

@@ -8,7 +8,7 @@
 
 namespace tandem::model {
 
-// From the input to the output. Empty: those that the network has if nobody asks for others.
+// From the input to the output. Empty: the network's default.
 using HiddenWidths = std::vector<std::int64_t>;
 
 inline constexpr char kNetworkWithHiddenLayers[] = "mlp";

@@ -12,8 +12,8 @@
 namespace tandem::model {
 
 // With PyTorch's default initialization, drawn from torch's generator (seed it with
-// torch::manual_seed), in training mode, on the CPU, float. Only `mlp` takes other `widths` than
-// the empty ones.
+// torch::manual_seed), in training mode, on the CPU, float. Only `mlp` accepts `widths` that are
+// not empty.
 NetworkPtr make_network(const std::string& name, InputShape shape, std::int64_t classes,
                         const HiddenWidths& widths = {});
 

@@ -28,8 +28,8 @@ void sort_runs(std::vector<Json>& rows, const std::string& column, bool is_desce
 // Cells for people: fewer digits, and a dash for null.
 std::vector<std::vector<std::string>> to_cells(const std::vector<Json>& rows);
 
-// The same, with the columns that say most. As many are left out as must be for a table of at most
-// `width` columns; the names of runs are never cut.
+// The same with the most useful columns. Leaves out columns until the table fits `width`; the names
+// of runs are never cut.
 std::vector<std::vector<std::string>> to_short_cells(const std::vector<Json>& rows,
                                                      std::size_t width);
 

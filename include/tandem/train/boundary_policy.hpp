@@ -31,8 +31,8 @@ class BoundaryPolicy {
   // Collective: one small all-reduce, because signals and clocks are known to one rank alone.
   // `evaluated`: an evaluation was made since the last decision, which may be of the same step.
   Boundary decide(std::uint64_t step, bool evaluated = false);
-  // Whether the last decision is to save because of the time alone, which another run may not have
-  // had at this step.
+  // Whether the last decision is to save because of the time alone. Another run may save at another
+  // step then.
   bool is_timed() const { return is_timed_; }
   // On rank 0: the next decision is to save.
   void ask_to_save() { save_asked_ = true; }
@@ -41,7 +41,7 @@ class BoundaryPolicy {
   bool must_stop_within(double seconds);
 
  private:
-  // A rank's request; of all ranks' the highest counts.
+  // A rank's request; the highest one of all ranks counts.
   enum class Request { kGoOn, kSaveByTime, kSave, kSaveAndStop };
   Request decide_alone(std::uint64_t step, bool evaluated);
   Request request_save(std::uint64_t step, bool evaluated) const;

@@ -17,7 +17,7 @@ struct CheckpointInterval {
   static CheckpointInterval parse(const std::string& text);
 };
 
-// A checkpoint is due where any of them says so.
+// A checkpoint is due if any of these intervals has passed.
 struct CheckpointIntervals {
   std::vector<CheckpointInterval> all;
 

@@ -23,10 +23,10 @@
 
 namespace tandem::train {
 
-// What a save does to the buffers of the other ranks.
+// The effect of a save on the buffers of the other ranks.
 enum class Buffers {
   kShare,  // they become rank 0's, as after a resume
-  kLeave,  // they stay, so that the save has no effect on what the ranks compute
+  kLeave,  // they stay, so that the save has no effect on the results
 };
 
 class Checkpointer {

@@ -45,8 +45,8 @@ struct EvaluationSettings {
   std::size_t worst = 0;  // number of images with the highest losses to return
   bool views = false;     // test-time augmentation, six times the work
   std::uint64_t batch_size = data::EvaluationSampler::kBatch;
-  // Called before each batch, with the images that all ranks have done and all images. May be
-  // empty.
+  // Called before each batch with the number of images that all ranks have done, and of all images.
+  // May be empty.
   std::function<void(std::uint64_t done, std::uint64_t images)> on_progress = nullptr;
 };
 

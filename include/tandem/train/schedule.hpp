@@ -22,7 +22,7 @@ class Schedule {
   // Whether the rate depends on total_steps: cosine, linear, triangle.
   static bool depends_on_length(const ScheduleOptions& options);
 
-  // Where the rate depends on total_steps, the last rate holds from that step on. During warm-up
+  // If the rate depends on total_steps, the last rate holds from that step on. During warm-up
   // peak * (step + 1) / warm-up steps. Afterwards, with s steps since the warm-up of S in all:
   // cosine peak * (1 + cos(pi s / S)) / 2 (torch.optim.lr_scheduler.CosineAnnealingLR), linear and
   // triangle peak * (S - s) / S, step peak * gamma^floor(step / drop) (StepLR).

@@ -1,6 +1,5 @@
-// Times whole steps as a run makes them, with its loader, exchange and agreement, in several short
-// windows: their spread shows how far a run may be from one of them. Collective. Throws what
-// training steps throw.
+// Times whole training steps, with loader, exchange and agreement, in several short windows. Their
+// spread shows the variation of a run. Collective. Throws the errors of training steps.
 #pragma once
 
 #include <cstdint>
@@ -23,9 +22,9 @@ struct StepWindows {
   double agreement = 0;  // the same mean: seconds in which ranks agree whether to go on
 };
 
-// Takes about five seconds, but no more steps than `plan` has, and at least 16. The same result on
-// every rank. The learning rate is 0, but buffers and optimizer state change as in training, so a
-// run must reinitialize them. `step` counts from 0 in `plan`; `touch` is called after each step.
+// Takes about five seconds: at least 16 steps, and otherwise at most those of `plan`. The same
+// result on every rank. The learning rate is 0, but buffers and optimizer state change as in
+// training, so a run must reinitialize them. `touch` is called after each step.
 StepWindows time_windows(comm::Communicator& world, const StepContext& context,
                          const StepSettings& settings, const data::TrainingPlan& plan,
                          const std::function<void()>& touch);

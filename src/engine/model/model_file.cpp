@@ -160,7 +160,7 @@ std::string find_model_file(const std::string& checkpoint) {
 
 namespace {
 
-// Before anybody allocates a layer that the file does not hold.
+// Checked before a layer is allocated that the file does not hold.
 void require_layers(const std::string& path, const model::HiddenWidths& hidden,
                     const std::vector<model::NamedTensor>& tensors) {
   std::size_t number = 0;

@@ -46,7 +46,7 @@ struct ModelDescription {
   // SHA-256 of the network's file; `model` is then kNetworkFile. Empty for a network of the
   // registry.
   std::string network_sha256;
-  // Pictures are turned upright by EXIF before the model gets them, as those of its data set were.
+  // Whether predict turns pictures upright by EXIF, as pack did for the model's data set.
   bool exif_orientation = false;
   model::HiddenWidths hidden = {};  // of mlp; empty: the default, as in files of earlier versions
 

@@ -13,7 +13,7 @@
 namespace tandem::app {
 namespace {
 
-// Less than this is what any host does.
+// A host without other jobs uses up to this many cores.
 constexpr double kQuietCores = 0.2;
 
 struct Times {
@@ -35,7 +35,7 @@ double own_processor_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-// 0 where the host does not tell.
+// 0 if the host does not report it.
 double busy_seconds_of_host() {
   const std::uint64_t ticks = metrics::read_host().busy_ticks.value_or(0);
   return static_cast<double>(ticks) / static_cast<double>(::sysconf(_SC_CLK_TCK));

@@ -1,4 +1,4 @@
-// How busy hosts are while something is measured on them. Main thread.
+// Measures the CPU load of hosts during a measurement. Main thread.
 #pragma once
 
 #include <string>
@@ -8,7 +8,8 @@
 
 namespace tandem::app {
 
-// A rank and its host between the two calls of a HostMeter. Cores are means over that time.
+// A rank and its host, from the construction of a HostMeter to finish(). Cores are means over that
+// time.
 struct RankLoad {
   comm::Topology topology;
   int threads = 1;
@@ -20,7 +21,7 @@ class HostMeter {
  public:
   HostMeter();  // begins to measure
 
-  // Collective. On rank 0 all ranks, elsewhere empty.
+  // Collective. Returns all ranks on rank 0; empty on other ranks.
   std::vector<RankLoad> finish(Job& job, int threads) const;
 
  private:
@@ -29,11 +30,11 @@ class HostMeter {
   double busy_seconds_;
 };
 
-// A line for each host whose cores are wanted by other programs too, and one where ranks share
-// cores; "" for none.
+// A line for each host whose cores other programs also use, and one for hosts where ranks share
+// cores; "" if there is none.
 std::string describe_load(const std::vector<RankLoad>& ranks);
 
-// Of all hosts together: the cores that other programs used.
+// The cores that other programs used, summed over hosts.
 double cores_of_others(const std::vector<RankLoad>& ranks);
 
 }  // namespace tandem::app

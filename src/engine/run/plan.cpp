@@ -38,7 +38,7 @@ struct Plan {
   std::vector<RankLoad> loads;  // on rank 0
 };
 
-// What is known of more ranks, which only a program that reads --json asks for.
+// The prediction for more ranks, for --json only.
 struct ScalingModel {
   train::Forecast forecast;
   std::vector<ScalingProjection> projections;
@@ -74,7 +74,7 @@ ScalingModel make_model(const Plan& plan, const PlannedRun& run,
   return model;
 }
 
-// Of all steps, also of the agreements, which no rate counts.
+// Duration of all steps, with the agreements that the rates leave out.
 double seconds_at(double images_per_second, const Plan& plan, const PlannedRun& run) {
   const std::uint64_t steps = run.arithmetic.total_steps;
   const std::uint64_t images = images_of_steps(run.config, run.arithmetic, run.image_count, steps);

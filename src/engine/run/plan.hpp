@@ -35,18 +35,18 @@ std::uint64_t images_of_steps(const train::TrainConfig& config,
                               const train::BatchArithmetic& arithmetic, std::uint64_t image_count,
                               std::uint64_t steps);
 
-// From the least to the most that measured windows say.
+// The rates from the slowest to the fastest measured window.
 struct Range {
   double low = 0;
   double high = 0;
 };
 
-// A median, and the least and most of all, moved apart to at least kRunSpread of the median: runs
-// of one command differ by so much.
+// The median of `values`. `range` becomes their minimum and maximum, and at least kRunSpread of the
+// median to both sides: repeated runs of a command differ by that much.
 constexpr double kRunSpread = 0.05;
 double median_and_range(std::vector<double> values, Range& range);
 
-// Two digits of a positive number, so that the range grows: "5,400 to 5,600".
+// Positive numbers with two digits, rounded outward: "5,400 to 5,600".
 std::string format_range(const Range& range);
 
 // The model's answer for another number of ranks with as many images each, over links of the same

@@ -1,4 +1,4 @@
-// What a training run prints before its first step. Main thread of rank 0.
+// The lines that a training run prints before its first step. Main thread of rank 0.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace tandem::app {
 
-// The lines of both fit 80 columns as far as words can be folded.
+// The lines fit 80 columns unless a single word is longer.
 struct Banner {
   const RunRequest& run;
   const RunInputs& inputs;
@@ -20,7 +20,7 @@ struct Banner {
   std::size_t parameters;
   std::string exchange;  // as TrainingSession describes it
 
-  // What was asked for, data set, network, batch arithmetic, ranks.
+  // Options as given, data set, network, batch arithmetic, ranks.
   std::string text() const;
 };
 
@@ -40,7 +40,7 @@ std::vector<std::string> given_options(const Options& options, const Arguments& 
 std::string describe_duration(const train::TrainConfig& config,
                               const train::BatchArithmetic& arithmetic);
 
-// A warning if an epoch has hardly any full step; otherwise "".
+// A warning if an epoch has fewer than three full steps; otherwise "".
 std::string describe_few_steps(const train::TrainConfig& config,
                                const train::BatchArithmetic& arithmetic, std::uint64_t image_count,
                                int world);

@@ -1,4 +1,4 @@
-// What a training run prints when it ends. Main thread of rank 0.
+// The lines that a training run prints at its end. Main thread of rank 0.
 #pragma once
 
 #include <cstdint>
@@ -22,9 +22,9 @@ struct Closing {
   std::string folder;
   std::string model;    // paths; empty: not written
   std::string report;   // likewise
-  std::string command;  // of a complete run that evaluates it, of a stopped run that goes on
+  std::string command;  // evaluates a complete run, resumes a stopped one
 
-  // How many steps and images; accuracies; where the results are; the command.
+  // Counts of steps and images; accuracies; paths of the results; the command.
   std::string text() const;
   // "3,910 steps, every image exactly once in each of 10 epochs"; the trainer has checked it.
   std::string accounting() const;
@@ -35,7 +35,7 @@ struct Closing {
 std::string eval_command(const std::string& program, const std::string& data,
                          const std::string& folder);
 
-// What --resume auto says of a run that has no step left to do.
+// The message of --resume auto for a run with no steps left.
 std::string describe_complete(const std::string& folder, const Json& summary,
                               const train::TrainConfig& config);
 

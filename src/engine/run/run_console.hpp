@@ -33,7 +33,7 @@ class RunConsole {
   std::vector<int> log_ranks_;
 };
 
-// The images of the evaluation that runs, done and all. Any thread.
+// Progress of the running evaluation: images done and in all. Any thread.
 struct EvaluationCount {
   std::atomic<std::uint64_t> done{0};
   std::atomic<std::uint64_t> images{0};

@@ -12,7 +12,7 @@
 
 namespace tandem::app {
 
-// With the segments that `earlier`, a manifest or null, lists, and `segment`, this start.
+// With the segments of `earlier` (a manifest or null) and `segment`, which is this start.
 Json make_manifest(const std::string& run_id, const train::ImageStore& images,
                    const RankTable& ranks, const Json& segment, const Json& earlier);
 

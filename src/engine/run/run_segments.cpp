@@ -23,7 +23,7 @@ std::vector<Json> contributing(const Json& segments) {
   return kept;
 }
 
-// Options that decide what is computed, or when it ends.
+// Options that change the results or the end of the run.
 bool matters(const OptionSpec& spec) {
   for (const char* group : {"reporting", "safekeeping"}) {
     if (spec.group == group) return false;

@@ -14,8 +14,8 @@ namespace tandem::app {
 Json make_segment(const RunRequest& run, std::uint64_t first_step, std::uint64_t world,
                   std::uint64_t schedule_steps);
 
-// The heading of config.ini. It names the options that differ between the starts whose steps are in
-// the run, unless they belong to its reports and checkpoints.
+// The heading of config.ini. It names the options that differ between the starts of the run, except
+// those of reports and checkpoints. Starts whose steps a later start replaced do not count.
 std::string describe_repetition(const OptionTable& table, const Json& segments);
 
 }  // namespace tandem::app

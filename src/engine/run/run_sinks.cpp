@@ -73,7 +73,7 @@ metrics::TensorBoardStart describe_for_tensorboard(const Options& options,
   if (!data::has_png_form(info.shape)) return start;
   const data::ImagesView view = images.view(data::Split::kTrain);
   for (std::size_t i = 0; i < std::min<std::size_t>(kImages, view.labels.size()); ++i) {
-    // TensorBoard sorts groups by name and opens the first ones: these stand behind the curves.
+    // TensorBoard sorts groups by name and opens the first ones. These names sort after the curves.
     const std::string tag =
         "train_images/" + std::to_string(i) + " " + info.classes.at(view.labels[i]);
     const auto pixels = view.images.subspan(i * info.shape.pixels(), info.shape.pixels());

@@ -28,7 +28,7 @@ metrics::TensorBoardStart describe_for_tensorboard(const Options& options,
 // Shows the weights in `arena`, which must outlive it, by name.
 metrics::VisitWeights visit_weights_of(const train::ParameterArena& arena);
 
-// Sets what the console counts up to. `image_count`: of an epoch.
+// Sets the totals of the console's counts. `image_count`: of an epoch.
 void show_totals(const train::TrainConfig& config, const train::BatchArithmetic& arithmetic,
                  std::uint64_t image_count, metrics::ConsoleSettings& console);
 

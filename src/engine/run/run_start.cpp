@@ -99,7 +99,8 @@ std::string without_digits(std::string text) {
   return text;
 }
 
-// Rank 0: the run in the same folder whose name is nearest, but not the neighbor in a series.
+// Rank 0: the run in the same folder with the nearest name. Names that differ in digits only do not
+// count: they are runs of one series.
 std::optional<std::string> find_similar_run(const RunStart& start) {
   std::vector<std::string> names;
   for (const std::string& path : list_folder(start.runs_dir)) {

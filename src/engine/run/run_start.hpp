@@ -76,12 +76,13 @@ metrics::RunFolder open_folder(RunStart& start);
 
 struct RunInputs;
 
-// Rank 0: what a person should know of how the run begins.
+// Rank 0: prints and logs the notes and warnings at the start of the run.
 void report_start(const RunStart& start, const RunInputs& inputs, const ComputeSetup& setup,
                   const metrics::Sinks& sinks, bool quiet);
-// "nothing to resume in runs/frist: starting at step 0", and why or where else.
+// "nothing to resume in runs/frist: starting at step 0", with the last step of a killed run or the
+// name of a similar run.
 std::string describe_nothing_found(const RunStart& start);
-// That the run has done `step` steps and fewer are asked for, "" otherwise.
+// A message if the run has already done more steps than `total_steps`; otherwise "".
 std::string describe_surplus(const RunStart& start, std::uint64_t total_steps);
 
 }  // namespace tandem::app

@@ -1,5 +1,5 @@
-// The length of the learning-rate schedule of a run. A resumed run keeps the length that it began
-// with, so that another duration does not bend the schedule. Main thread.
+// The length of the learning-rate schedule of a run. A resumed run keeps its length, so that
+// another duration does not change the schedule. Main thread.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct ScheduleChoice {
   std::string note;  // on rank 0, for people; empty if the duration is that of the schedule
 };
 
-// What this start asks for.
+// The request of this start.
 struct ScheduleRequest {
   const train::TrainConfig& config;
   const train::BatchArithmetic& arithmetic;
   std::uint64_t image_count;
   bool is_new;             // --new-schedule
-  std::string go_on;       // the command that goes on with the run
+  std::string go_on;       // the command that resumes the run
   std::string begin_anew;  // the command that begins another run with the checkpoint's weights
 };
 

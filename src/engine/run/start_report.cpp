@@ -1,4 +1,4 @@
-// What a person should know of how a run begins.
+// Notes and warnings at the start of a run.
 #include "run_inputs.hpp"
 #include "run_start.hpp"
 #include "tandem/core/print.hpp"

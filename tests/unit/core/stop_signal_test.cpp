@@ -128,9 +128,8 @@ TEST(StopSignal, EndsAtOnceWhenInsistedOnTwoSecondsLater) {
   EXPECT_EQ(WTERMSIG(status), SIGINT);
 }
 
-// A launcher with a terminal of its own, and one rank, which has a process group of its own, as
-// under mpirun. The rank calls `before`, the launcher sends it a SIGCONT, and the rank's exit code
-// is that of `after`.
+// A launcher with its own terminal, and one rank with its own process group, as under mpirun. The
+// rank calls `before`. The launcher sends it a SIGCONT. The rank's exit code is that of `after`.
 struct Launched {
   int status = -1;
   std::string shown;
@@ -179,7 +178,7 @@ TEST(StopSignal, CtrlCReachesARankAsASigcontOfItsLauncher) {
       [] {
         if (StopSignal::received() != SIGINT) return 1;
         std::this_thread::sleep_for(std::chrono::milliseconds(2050));
-        std::raise(SIGTERM);  // nobody has insisted
+        std::raise(SIGTERM);  // the user has sent no second request
         return 0;
       });
   EXPECT_EQ(result.status, 0);

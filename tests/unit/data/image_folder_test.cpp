@@ -204,8 +204,8 @@ TEST_F(ImageFolderTest, OptionsThatAreMissingAreNamedAtOnce) {
                [&] { open(); });
 }
 
-// All of them, in the order of their names, however many threads look; the cut one is known only
-// once it is decoded.
+// All of them, in the order of their names, with any number of threads. Only decoding finds the cut
+// one.
 TEST_F(ImageFolderTest, BrokenPicturesAreNamedInOrder) {
   for (int i = 10; i < 40; ++i) write("train/a/" + std::to_string(i) + ".png");
   write("test/a/1.png");

@@ -17,7 +17,7 @@ RankLoad rank_on(const std::string& host, double own_cores, double busy_cores) {
 
 TEST(HostLoad, QuietHostsAreNotNamed) {
   EXPECT_EQ(describe_load({rank_on("a", 1, 2.1), rank_on("a", 1, 2.1)}), "");
-  // Another program has a core that no rank wants.
+  // Another program uses a core that no rank needs.
   std::vector<RankLoad> wide{rank_on("a", 1, 20)};
   wide[0].topology.host_cpus = 64;
   EXPECT_EQ(describe_load(wide), "");

@@ -54,7 +54,7 @@ TEST(RunSegments, WhatChangedIsNamed) {
   EXPECT_NE(to_ini(request.options, text).find("ranks.\n# The file holds"), std::string::npos);
 }
 
-// It was killed before its first checkpoint, or an older checkpoint was gone back to.
+// It was killed before its first checkpoint, or resumed from an older checkpoint.
 TEST(RunSegments, AStartWithoutStepsInTheRunDoesNotCount) {
   EXPECT_EQ(heading(Json::array({segment(0, {"--epochs", "9"}), segment(0, {})})),
             kRepeats + std::string("."));

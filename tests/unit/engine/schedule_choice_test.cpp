@@ -93,10 +93,10 @@ TEST_F(ScheduleChoiceTest, ARunThatHasDoneMoreThanIsAskedForHasNothingToKeep) {
   expect(choose(5), 100, "");
 }
 
-// Of an earlier version: the options of its last start say how long it was.
+// Of an earlier version: its length comes from the options of the last start.
 TEST_F(ScheduleChoiceTest, CheckpointsWithoutALengthHaveThatOfTheirConfig) {
   start_.schedule_steps.reset();
-  expect(choose(8), 80, "");  // nothing is known
+  expect(choose(8), 80, "");  // no record of the length
   start_.folder->write_manifest({{"run_id", "a"}});
   start_.folder->write_config("epochs = 10\nmax-steps = 0\n");
   EXPECT_EQ(choose(8).steps, 100U);

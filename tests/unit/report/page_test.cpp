@@ -127,7 +127,7 @@ TEST(Page, SaysFirstWhatIsAskedFirst) {
       << "in the headline and in the table of all results";
 }
 
-// A run of two ranks with one thread each that had `cpu_percent` of a core, and the rest as given.
+// A run of two ranks with one thread each, `cpu_percent` of a core and the other metrics as given.
 std::string headline_of(const TempDir& folder, const std::string& more) {
   const auto run = metrics::RunFolder::create(folder / "runs", "one");
   run.write_config("model = mlp\n");
@@ -180,7 +180,7 @@ TEST(Page, HasItsHeadlineBeforeEverythingElse) {
   }
 }
 
-// 60 steps, of which the run trained 20 and 40 after a pause of an hour; a line every two.
+// 60 steps: 20, a pause of an hour, then 40; a line every two steps.
 std::string write_resumed_run(const TempDir& folder) {
   const auto run = metrics::RunFolder::create(folder / "runs", "one");
   run.write_config("model = mlp\nlabel-smoothing = 0.1\naugment = flip\n");
@@ -214,7 +214,7 @@ TEST(Page, DrawsCurvesOverStepsEpochsAndTimeAndMarksAResume) {
     EXPECT_EQ(count_of(page, drawn), 1U) << drawn;
   }
   EXPECT_EQ(count_of(page, ">resumed</span>"), 3U * 2U) << "in both drawings of each axis";
-  // Between 1 and 60 lies 20 at 32.2 %; the pause takes no room.
+  // 20 is at 32.2 % of the way from 1 to 60; the pause takes no room.
   EXPECT_EQ(count_of(page, "left:32.20%\">resumed"), 3U * 2U);
   EXPECT_EQ(count_of(page, "includes label smoothing 0.1 and is of augmented images (flip)"), 3U);
   EXPECT_EQ(count_of(page, "c0 pale"), 3U) << "the loss, not the learning rate";

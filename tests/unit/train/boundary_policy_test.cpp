@@ -157,7 +157,7 @@ TEST(BoundaryPolicy, SavesAfterSoManySecondsSinceTheLastSave) {
   EXPECT_EQ(policy.decide(6), Boundary::kSave);
 }
 
-// A step that another run may have reached at another time.
+// Another run may reach this step at another time.
 TEST(BoundaryPolicy, TellsASaveByTimeFromOneByStep) {
   testing::LoneCommunicator comm;
   BoundaryRules rules = rules_of("1epochs,10m");
