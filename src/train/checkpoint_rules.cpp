@@ -39,10 +39,12 @@ CheckpointIntervals CheckpointIntervals::parse(const std::string& text) {
   intervals.all.clear();
   for (const std::string& each : split(text, ',')) {
     intervals.all.push_back(CheckpointInterval::parse(trim(each)));
-    if (intervals.all.back().count == 0 && trim(each) != text) {
-      throw UsageError("--checkpoint-every: '" + text +
-                       "' has a 0 beside other intervals; give 0 alone, or leave it out");
-    }
+  }
+  const bool has_zero = std::any_of(intervals.all.begin(), intervals.all.end(),
+                                    [](const auto& each) { return each.count == 0; });
+  if (has_zero && intervals.all.size() > 1) {
+    throw UsageError("--checkpoint-every: '" + text +
+                     "' has a 0 beside other intervals; give 0 alone, or leave it out");
   }
   return intervals;
 }

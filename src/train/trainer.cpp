@@ -41,6 +41,7 @@ TrainResult Trainer::run() {
     const auto begin = Clock::now();
     StepCost phases;
     within_step(step, [&] { phases = step_.run(step, context_.schedule.at(step)); });
+    has_undrained_ = true;
     // On a GPU this waits for it, so it belongs to the time of the steps.
     const bool far_ahead = (step + 1) % kMaxStepsAhead == 0;
     const bool drains = context_.step.backend.drains_without_sync();
@@ -109,6 +110,7 @@ void Trainer::enter(comm::Phase phase) {
 
 // Adds the results of the steps since the last call.
 void Trainer::drain() {
+  if (!std::exchange(has_undrained_, false)) return;
   const StepOutcome outcome = context_.step.backend.drain();
   if (outcome.skipped > 0) note_skipped(outcome);
   log_times_.add(outcome.sums);

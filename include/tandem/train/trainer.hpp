@@ -77,7 +77,8 @@ class Trainer {
   StepRunner step_;
   TrainingState state_;  // its totals are this rank's
   TrainResult& result_ = state_.result;
-  Totals last_;  // of the last step that was collected
+  bool has_undrained_ = false;  // a step since the last drain()
+  Totals last_;                 // of the last step that was collected
   // Since the last record.
   double log_seconds_ = 0;
   std::uint64_t log_images_ = 0;

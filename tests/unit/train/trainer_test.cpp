@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "support/lone_communicator.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/model/registry.hpp"
@@ -77,6 +79,7 @@ class TrainerOrder : public ::testing::Test {
    public:
     explicit StepSink(Logged& logged) : logged_(logged) {}
     void on_step(const metrics::StepRecord& record) override {
+      EXPECT_TRUE(std::isfinite(record.loss)) << "step " << record.step;
       logged_.emplace_back(record.step, record.ranks.at(0).images);
     }
     void on_epoch(const metrics::EpochRecord& /*record*/) override {}
