@@ -64,12 +64,15 @@ void sync_folder(const std::string& path) {
 
 std::vector<std::string> make_folders_durably(const std::string& path) {
   if (is_folder(path)) return {};
+  constexpr int kAttempts = 5;  // another process may remove its empty folders again
   const std::string parent = folder_of(path);
   std::vector<std::string> made;
-  if (parent != path) made = make_folders_durably(parent);
-  if (::mkdir(path.c_str(), 0777) != 0) {
+  for (int attempt = 1;; ++attempt) {
+    if (parent != path) made = make_folders_durably(parent);
+    if (::mkdir(path.c_str(), 0777) == 0) break;
     const int error = errno;
     if (error == EEXIST && is_folder(path)) return made;
+    if (error == ENOENT && attempt < kAttempts) continue;
     throw CannotCreateError(path + ": the folder cannot be created: " + reason_of(error));
   }
   sync_folder(parent);
