@@ -37,14 +37,20 @@ void expect_equal_but_for_order(const torch::Tensor& found, const torch::Tensor&
   EXPECT_GT(equal, found.numel() * 9 / 10);
 }
 
-// libtorch's own, which imitates bfloat16 product by product where the processor has none.
-TEST(Conv2d, RoundedFp32IsBfloat16ButForTheOrderOfSums) {
+// Not beside libtorch's own in bfloat16: if the processor has no such instructions, libtorch also
+// rounds the partial sums.
+TEST(Conv2d, RoundedFp32RoundsOperandsAndResultsOnly) {
   torch::manual_seed(5);
   Conv2d layer(torch::nn::Conv2dOptions(16, 32, 3).padding(1).stride(2));
   const torch::Tensor images = torch::randn({8, 16, 12, 12});
   const ConvolutionResult expected =
       convolve(layer, images, [&](const torch::Tensor& x) -> torch::Tensor {
-        return layer->torch::nn::Conv2dImpl::forward(x);
+        const AutocastScope without_autocast(Precision::kFp32);
+        const auto rounded = [](const torch::Tensor& t) {
+          return t.to(torch::kBFloat16).to(torch::kFloat64);
+        };
+        return torch::conv2d(rounded(x), rounded(layer->weight), rounded(layer->bias), 2, 1)
+            .to(torch::kBFloat16);
       });
   const ConvolutionResult found =
       convolve(layer, images, [&](const torch::Tensor& x) { return layer->forward_rounded(x); });

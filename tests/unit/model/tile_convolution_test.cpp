@@ -95,7 +95,11 @@ TEST(TileConvolution, IsLibtorchsRoundedOnce) {
                                         << layer.size << (amx ? ", AMX" : ""));
       const LayerResults found = run_tiles(layer, amx);
       EXPECT_LT(relative_difference(found.out, expected.out), kRounding);
-      EXPECT_LT(relative_difference(found.of_x, expected.of_x), kRounding);
+      // libtorch computes this gradient of large images. Without such instructions it rounds more
+      // often, but layers only take tiles on a processor with AMX.
+      if (layer.side * layer.side <= 64 || has_bf16_instructions()) {
+        EXPECT_LT(relative_difference(found.of_x, expected.of_x), kRounding);
+      }
       EXPECT_LT(relative_difference(found.of_filters, expected.of_filters), 1e-6);
       EXPECT_LT(relative_difference(found.of_bias, expected.of_bias), 1e-6);
     }
