@@ -62,7 +62,7 @@ class Options(TandemTest):
         known |= {f"no-{name}" for name in known}
         source = pathlib.Path(__file__).parents[2].joinpath("src/cli/other_trainers.cpp").read_text()
         table = source[source.index("kOtherNames"):source.index("kAnswers")]
-        recommended = re.findall(r'", "([a-z-]+)', table)
+        recommended = re.findall(r'", "([a-z0-9-]+)', table)
         self.assertGreater(len(recommended), 10)
         self.assertLessEqual(set(recommended), known)
 

@@ -191,7 +191,7 @@ class Python(TandemTest):
         torch.save(tandem_models.make_network("simple", (3, 32, 32), 10).state_dict(), self.folder / "net.pth")
         (self.folder / "text.pth").write_text("weights")
         torch.save({"epoch": 3}, self.folder / "number.pth")
-        for file, model, code, part in (("net.pth", "mlp", 65, "fc1.weight is [120, 400], expected [512, 3072]"),
+        for file, model, code, part in (("net.pth", "mlp", 65, "fc1.weight is [120, 400], expected [120, 3072]"),
                                         ("text.pth", "mlp", 65, "torch.load(weights_only=True) refuses it"),
                                         ("number.pth", "mlp", 65, "these are no tensors: epoch"),
                                         ("absent.pth", "mlp", 66, "absent.pth: is not there")):

@@ -140,6 +140,10 @@ class RunFiles(TandemTest):
         for name, absent in (("manifest.json", set()), ("evaluation.json", set()), ("summary.json", {"error"})):
             found = self.object_in(name)
             self.assertEqual(set(found), fields_of(section(f"`{name}`")) - absent, name)
+            for segment in found.get("segments", []):
+                kept = re.findall(r"(?m)^([a-z0-9-]+) *=", pathlib.Path(self.trained, "config.ini").read_text())
+                self.assertLessEqual({"epochs", "lr"}, set(segment["options"]))
+                self.assertEqual(set(segment.pop("options")), set(kept))
             self.assertLessEqual(keys_of(found), names_in(section(f"`{name}`")), name)
         self.assertEqual(self.object_in("summary.json"), self.summary)
 

@@ -66,7 +66,8 @@ class Outcome:
             "model/model.safetensors": tensors_of(self.bytes("model/model.safetensors")),
             "model/synthetic_net.pth": hashlib.sha256(self.bytes("model/synthetic_net.pth")).hexdigest(),
             "report.html": self.bytes("report.html").rstrip()[-7:],
-            "config.ini": [line for line in self.bytes("config.ini").splitlines() if not line.startswith(b"quiet ")],
+            # Its comments count the starts of the run.
+            "config.ini": [line for line in self.bytes("config.ini").splitlines() if not line.startswith((b"quiet ", b"#"))],
             "data in manifest.json": manifest and manifest["data"],
             "temporaries": sorted(path.name for path in self.path.rglob(".*") if ".tmp." in path.name),
         }

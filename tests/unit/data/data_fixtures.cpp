@@ -29,7 +29,8 @@ std::string big_endian(std::uint32_t value) {
 }  // namespace
 
 void write_bytes(const std::string& path, const std::string& bytes) {
-  std::filesystem::create_directories(std::filesystem::path(path).parent_path());
+  const std::filesystem::path folder = std::filesystem::path(path).parent_path();
+  if (!folder.empty()) std::filesystem::create_directories(folder);
   std::ofstream file(path, std::ios::binary);
   file << bytes;
   if (!file.flush()) throw std::runtime_error(path + " cannot be written");

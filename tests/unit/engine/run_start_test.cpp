@@ -403,7 +403,7 @@ TEST_F(RunIdentityTest, CheckpointsKeepEveryFixedOption) {
   std::sort(names.begin(), names.end());
   EXPECT_EQ(
       join(names, " "),
-      "augment beta1 beta2 bias-lr clip-norm drop-last early-epochs epsilon head-lr "
+      "augment beta1 beta2 bias-lr clip-norm drop-last early-epochs epsilon head-lr hidden "
       "label-smoothing loss lr lr-reference-batch model momentum nesterov optimizer precision "
       "schedule seed sgd-momentum step-epochs step-gamma validation-split virtual-ranks "
       "warmup-epochs weight-decay");
