@@ -133,6 +133,10 @@ bool is_zip_file(const std::string& path) {
   return begins_with(beginning_of(File::open_for_reading(path)), kZipMagic);
 }
 
+bool is_foreign_picture(const std::string& path) {
+  return !foreign_picture(beginning_of(File::open_for_reading(path))).empty();
+}
+
 std::string foreign_picture(std::string_view beginning) {
   struct Kind {
     const char* name;

@@ -42,6 +42,7 @@ std::unique_ptr<ByteStream> open_byte_stream(const std::string& path);
 // By the first bytes, whatever the name.
 bool is_gzip_file(const std::string& path);
 bool is_zip_file(const std::string& path);
+bool is_foreign_picture(const std::string& path);  // by foreign_picture()
 
 // "a WebP picture", "a GIF picture", … by the first 16 bytes; empty for PNG, JPEG and no picture.
 std::string foreign_picture(std::string_view beginning);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "byte_stream.hpp"
 #include "name_rules.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -90,8 +91,12 @@ std::string find_test_folder(const std::string& root, BrokenFiles& broken) {
 // The reason why a file is no picture by its name; empty for the name of a PNG or JPEG file.
 std::string fault_of_name(const std::string& file) {
   if (is_picture_name(file)) return "";
-  const std::string unreadable = fault_of(file, [&] { read_picture_extent(file); });
-  if (unreadable.find(" picture, ") != std::string::npos) return unreadable;  // has the conversion
+  bool is_foreign = false;
+  const std::string fault = fault_of(file, [&] {
+    is_foreign = is_foreign_picture(file);
+    if (is_foreign) read_picture_extent(file);
+  });
+  if (is_foreign) return fault;  // it has the conversion
   return "its name does not end in .png, .jpg or .jpeg; convert the file, or move it out of the "
          "folder";
 }

@@ -39,10 +39,10 @@ std::size_t source_of(const Picture& picture, int row, int column) {
          static_cast<std::size_t>(x);
 }
 
-// A command of ImageMagick. "[0]" is the first picture of an animation.
+// A command of ImageMagick. "[0]" is the first picture of an animation. The name keeps its ending,
+// because another picture may have the name without it.
 std::string conversion_of(const std::string& path) {
-  const std::string output = std::filesystem::path(path).replace_extension(".png");
-  return "magick " + shell_word(path + "[0]") + " " + shell_word(output);
+  return "magick " + shell_word(path + "[0]") + " " + shell_word(path + ".png");
 }
 
 std::unique_ptr<PictureDecoder> open_decoder(std::string_view bytes, const std::string& where) {

@@ -4,9 +4,11 @@
 #include <unistd.h>
 
 #include <array>
+#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "broken_files.hpp"
@@ -27,6 +29,9 @@ namespace {
 
 constexpr char kSynthetic[] = "synthetic";
 constexpr std::uint64_t kMaxClassesFile = 1 << 20;
+
+// The first line of a list of broken files.
+constexpr std::string_view kListMark = "# tandem pack: files that cannot be packed, and why\n";
 
 constexpr char kSealBegins[] = "tandem-dataset";
 
@@ -155,6 +160,30 @@ void require_replaceable(const std::string& path) {
                           "or remove it first");
 }
 
+bool is_regular(const std::string& path) {
+  std::error_code absent;
+  return std::filesystem::is_regular_file(path, absent);
+}
+
+bool is_broken_list(const std::string& path) {
+  if (!is_regular(path)) return false;
+  std::string start(kListMark.size(), '\0');
+  const File file = File::open_for_reading(path);
+  return file.read_at(0, start.data(), start.size()) == start.size() && start == kListMark;
+}
+
+// Whether there are broken files shows only at the end.
+void require_replaceable_list(const std::string& path) {
+  if (!is_regular(path) || is_broken_list(path)) return;
+  throw CannotCreateError(path +
+                          ": is there already and is no list of broken files; choose another "
+                          "--output, or remove it first");
+}
+
+void write_broken_list(const std::string& path, const std::string& lines) {
+  write_file_atomically(path, std::string(kListMark) + lines);
+}
+
 // Puts the user block before the HDF5 part that the file holds; returns the digest of that part.
 std::string seal_in_place(File& file) {
   // Hashing and the disk take turns otherwise: let it begin now what commit() will wait for.
@@ -176,9 +205,10 @@ DatasetInfo write_sealed(const PackRequest& request, const std::function<void()>
   check();
   const BrokenFiles skipped = source->skipped_files();
   const std::string list = broken_list_path(request.output);
-  if (!skipped.empty()) write_file_atomically(list, list_of(skipped, request.input));
+  if (!skipped.empty()) write_broken_list(list, list_of(skipped, request.input));
+  const bool is_outdated = skipped.empty() && is_broken_list(list);  // of an earlier attempt
   output.commit();
-  if (skipped.empty()) ::unlink(list.c_str());  // of an earlier attempt
+  if (is_outdated) ::unlink(list.c_str());
   return info;
 }
 
@@ -198,14 +228,22 @@ DatasetInfo pack(const PackRequest& request) {
   if (!request.name.empty() && !is_dataset_name(request.name)) {
     throw UsageError("--name: is '" + request.name + "', " + kDatasetNameRule);
   }
+  const std::string list = broken_list_path(request.output);
+  require_replaceable_list(list);
   try {
     return write_sealed(request, [&] { interrupts.check(); });
   } catch (const BrokenFilesError& error) {
-    const std::string list = broken_list_path(request.output);
-    write_file_atomically(list, list_of(error.files()));
+    std::string listed = "; " + list + " lists them";
+    std::string unlisted;
+    try {
+      write_broken_list(list, list_of(error.files()));
+    } catch (const Error& failure) {  // it must not hide the broken files
+      listed.clear();
+      unlisted = std::string("; the list could not be written: ") + failure.what();
+    }
     throw BrokenFilesError(request.input, error.files(),
-                           error.addition() + "; " + list + " lists them; repair or remove them" +
-                               (request.skip_broken ? "" : ", or add --skip-broken"));
+                           error.addition() + listed + "; repair or remove them" +
+                               (request.skip_broken ? "" : ", or add --skip-broken") + unlisted);
   }
 }
 

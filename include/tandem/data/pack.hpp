@@ -31,7 +31,8 @@ struct PackRequest {
   bool skip_broken = false;
 };
 
-// "OUTPUT.broken.txt": a line "path<TAB>reason" for each broken file.
+// "OUTPUT.broken.txt": a line that is its mark, then a line "path<TAB>reason" for each broken file.
+// pack() replaces or removes only a file with that mark.
 std::string broken_list_path(const std::string& output);
 
 // cifar10, cifar100, images, mnist, npz and synthetic.

@@ -102,7 +102,7 @@ TEST_F(ClassFoldersTest, AllFilesThatAreNoPicturesAreNamedAtOnce) {
                 "train/dog/2.webp: is a WebP picture, a PNG or JPEG file was expected; convert it: "
                 "magick '" +
                 root_ + "/train/dog/2.webp[0]' " + root_ +
-                "/train/dog/2.png\n"
+                "/train/dog/2.webp.png\n"
                 "test/1.png: lies in no folder of a class; move it into one, or out of " +
                 root_ +
                 "/test\n"
@@ -111,6 +111,14 @@ TEST_F(ClassFoldersTest, AllFilesThatAreNoPicturesAreNamedAtOnce) {
   EXPECT_EQ(found.train.size(), 2U);
   EXPECT_EQ(found.classes, (std::vector<std::string>{"bird", "cat", "dog"}));
   expect_refused({"test/fox/1.png"}, {"test/fox", "bird, cat, dog"});
+}
+
+TEST_F(ClassFoldersTest, NotesOnAPictureAreNoPicture) {
+  write({"cat/1.png"});
+  testing::write_bytes(root_ + "/cat/notes.md", "my picture, of a cat");
+  EXPECT_EQ(broken(find(true), root_),
+            "cat/notes.md: its name does not end in .png, .jpg or .jpeg; convert the file, or move "
+            "it out of the folder\n");
 }
 
 TEST_F(ClassFoldersTest, WhatFileManagersLeaveIsPassedOver) {

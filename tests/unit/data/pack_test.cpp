@@ -129,11 +129,11 @@ TEST_F(Pack, BrokenFilesAreListedOrLeftOut) {
   const std::string line =
       "b/3.png\tis an empty file, a PNG or JPEG file was expected; convert "
       "it, or leave it out\n";
-  EXPECT_EQ(read_bytes(list), folder_ / "pets/" + line);
-  std::filesystem::remove(list);
+  const std::string mark = "# tandem pack: files that cannot be packed, and why\n";
+  EXPECT_EQ(read_bytes(list), mark + (folder_ / "pets/") + line);
   own.skip_broken = true;
   EXPECT_EQ(pack(own).broken_files, 1U);
-  EXPECT_EQ(read_bytes(list), folder_ / "pets/" + line);
+  EXPECT_EQ(read_bytes(list), mark + (folder_ / "pets/") + line);
   EXPECT_NE(read_bytes(output_).find(line), std::string::npos);
   EXPECT_EQ(PackedFile(output_).info().broken_files, 1U);
   EXPECT_EQ(PackedFile(output_).info().train_count, 2U);
@@ -144,6 +144,32 @@ TEST_F(Pack, BrokenFilesAreListedOrLeftOut) {
   own = request("synthetic");
   own.skip_broken = true;
   expect_error(ExitCode::kUsage, {"--skip-broken is for folders of pictures"}, [&] { pack(own); });
+}
+
+TEST_F(Pack, AListThatCannotBeWrittenDoesNotHideTheBrokenFiles) {
+  for (const char* name : {"a/1.png", "a/2.png", "b/1.png", "b/2.png"}) {
+    write_bytes(folder_ / (std::string("pets/") + name), testing::png(1, 2, 1, {0, 9}));
+  }
+  write_bytes(folder_ / "pets/b/3.png", "");
+  PackRequest own = request(folder_ / "pets");
+  own.output = folder_ / "absent/new.h5";
+  own.test_split = 0.5;
+  expect_error(ExitCode::kBadData,
+               {"1 file cannot be packed; repair or remove them, or add --skip-broken; the list "
+                "could not be written: ",
+                "absent/new.h5.broken.txt", "pets/b/3.png: is an empty file"},
+               [&] { pack(own); });
+}
+
+TEST_F(Pack, AFileThatIsNoListOfBrokenFilesIsKept) {
+  const std::string list = broken_list_path(output_);
+  write_bytes(list, "mine");
+  expect_error(
+      ExitCode::kCannotCreate,
+      {list + ": is there already and is no list of broken files; choose another --output"},
+      [&] { pack(request("synthetic")); });
+  EXPECT_EQ(read_bytes(list), "mine");
+  EXPECT_FALSE(std::filesystem::exists(output_));
 }
 
 TEST_F(Pack, ArraysRoundTrip) {
