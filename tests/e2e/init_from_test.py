@@ -59,7 +59,7 @@ class InitFrom(TandemTest):
             (self.folder / name).write_bytes(len(text).to_bytes(8, "little") + text + content[begin:])
             done = self.mpirun(2, "eval", "--data", DATA, "--checkpoint", name, "--json", code=code)
             if code:
-                self.assert_one_error(done, f"{name}: its __metadata__ (has a hidden layer|contradicts)")
+                self.assert_one_error(done, f"{name}: its __metadata__ (has a layer of|contradicts)")
         self.assertEqual(self.train(2, "old", "--init-from", "old.safetensors", *STAY)["weights_sha256"], self.first)
 
     def test_no_export_replaces_a_checkpoint(self):

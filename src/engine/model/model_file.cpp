@@ -29,6 +29,10 @@ model::InputShape input_shape(const data::ImageShape& shape) {
   return {shape.channels, shape.height, shape.width};
 }
 
+[[noreturn]] void throw_malformed(const std::string& path, const Json::exception& error) {
+  throw DataError(path + ": its __metadata__ is malformed: " + error.what());
+}
+
 }  // namespace
 
 NetworkFile read_network_file(const std::string& path, const std::string& expected_sha256) {
@@ -58,6 +62,17 @@ NetworkFile find_network_file(const std::string& model_path, const std::string& 
   }
   throw MissingInputError(model_path + ": its network is not there; put the run's model/" +
                           kNetworkFile + ", with the SHA-256 " + expected_sha256 + ", beside it");
+}
+
+model::HiddenWidths hidden_widths_of(const std::map<std::string, std::string>& metadata,
+                                     const std::string& path) {
+  const auto found = metadata.find("hidden");
+  if (found == metadata.end()) return {};
+  try {
+    return parse_json(found->second).get<model::HiddenWidths>();
+  } catch (const Json::exception& error) {
+    throw_malformed(path, error);
+  }
 }
 
 std::map<std::string, std::string> ModelDescription::to_metadata() const {
@@ -109,12 +124,10 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
     description.classes = parse_json(field("classes")).get<std::vector<std::string>>();
     description.mean = parse_json(field("mean")).get<std::vector<double>>();
     description.std = parse_json(field("std")).get<std::vector<double>>();
-    if (metadata.count("hidden") > 0) {
-      description.hidden = parse_json(metadata.at("hidden")).get<model::HiddenWidths>();
-    }
   } catch (const Json::exception& error) {
-    throw DataError(path + ": its __metadata__ is malformed: " + error.what());
+    throw_malformed(path, error);
   }
+  description.hidden = hidden_widths_of(metadata, path);
   const auto digest = metadata.find("network_sha256");
   if (digest != metadata.end()) description.network_sha256 = digest->second;
   const auto orientation = metadata.find("exif_orientation");  // not in files of earlier versions
@@ -158,24 +171,25 @@ std::string find_model_file(const std::string& checkpoint) {
                           "checkpoint; give the folder of a run that has saved one");
 }
 
-namespace {
-
-// Checked before a layer is allocated that the file does not hold.
-void require_layers(const std::string& path, const model::HiddenWidths& hidden,
+void require_layers(const std::string& path, const ModelDescription& description,
                     const std::vector<model::NamedTensor>& tensors) {
+  model::HiddenWidths widths = description.hidden;
+  if (widths.empty()) return;
+  widths.push_back(static_cast<std::int64_t>(description.classes.size()));
+  auto inputs = static_cast<std::int64_t>(description.shape.pixels());
   std::size_t number = 0;
-  for (const std::int64_t width : hidden) {
+  for (const std::int64_t outputs : widths) {
     const std::string name = "fc" + std::to_string(++number) + ".weight";
     const auto found = std::find_if(tensors.begin(), tensors.end(),
                                     [&](const auto& each) { return each.name == name; });
-    if (found == tensors.end() || found->tensor.dim() != 2 || found->tensor.size(0) != width) {
-      throw DataError(path + ": its __metadata__ has a hidden layer of " + std::to_string(width) +
-                      " units, and '" + name + "' does not hold them; it is damaged");
+    if (found == tensors.end() || found->tensor.sizes() != torch::IntArrayRef{outputs, inputs}) {
+      throw DataError(path + ": its __metadata__ has a layer of " + std::to_string(outputs) +
+                      " units with " + std::to_string(inputs) + " inputs, and '" + name +
+                      "' does not hold them; it is damaged");
     }
+    inputs = outputs;
   }
 }
-
-}  // namespace
 
 ModelFile read_model_file(const std::string& checkpoint, const Touch& touch) {
   const std::string path = find_model_file(checkpoint);
@@ -186,7 +200,7 @@ ModelFile read_model_file(const std::string& checkpoint, const Touch& touch) {
     throw DataError(path + ": is a checkpoint without its digest; it is damaged, take another one");
   }
   drop_optimizer(file.tensors);
-  require_layers(path, description.hidden, file.tensors);
+  require_layers(path, description, file.tensors);
   return {path, description, std::move(file.tensors), is_checkpoint};
 }
 

@@ -57,6 +57,11 @@ struct ModelDescription {
                                         const std::string& path);
 };
 
+// The widths of mlp in metadata, whatever wrote them; empty where there are none, as in files of
+// earlier versions. DataError naming `path` if they are malformed.
+model::HiddenWidths hidden_widths_of(const std::map<std::string, std::string>& metadata,
+                                     const std::string& path);
+
 // The file that `checkpoint` refers to: itself, or a run folder's best checkpoint, model or newest
 // checkpoint. The folders `checkpoints` and `model` of a run are taken as well.
 std::string find_model_file(const std::string& checkpoint);
@@ -67,6 +72,9 @@ struct ModelFile {
   std::vector<model::NamedTensor> tensors;  // without those of an optimizer
   bool is_checkpoint = false;
 };
+// Refuses layers of `hidden` that the file does not hold, before one of that size is allocated.
+void require_layers(const std::string& path, const ModelDescription& description,
+                    const std::vector<model::NamedTensor>& tensors);
 ModelFile read_model_file(const std::string& checkpoint, const Touch& touch = {});
 // Prints which file of a run folder is read; nothing if `checkpoint` is the file itself.
 void say_which_file(const std::string& checkpoint, const ModelFile& file);

@@ -8,7 +8,6 @@
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
-#include "tandem/core/text.hpp"
 #include "tandem/model/registry.hpp"
 #include "tandem/model/script_network.hpp"
 #include "tandem/train/batch_source.hpp"
@@ -39,11 +38,9 @@ bool is_built_in(const std::string& model) {
 // Of mlp; a file of an earlier version has the default.
 void require_same_widths(const std::string& path, const model::SafetensorsFile& file,
                          const model::HiddenWidths& asked) {
-  const auto found = file.metadata.find("hidden");
-  if (found == file.metadata.end()) return;
-  const std::string widths = "[" + model::hidden_widths_text(asked) + "]";
-  if (found->second == widths) return;
-  const std::string theirs = join(split(found->second.substr(0, found->second.find(']')), '['), "");
+  const model::HiddenWidths found = hidden_widths_of(file.metadata, "--init-from " + path);
+  if (found == asked || !model::are_possible(found)) return;  // then the tensors decide
+  const std::string theirs = model::hidden_widths_text(found);
   throw DataError("--init-from " + path + ": holds weights of mlp with hidden layers of " + theirs +
                   ", here they are " + model::hidden_widths_text(asked) + "; give --hidden " +
                   theirs);

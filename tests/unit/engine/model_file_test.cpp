@@ -44,5 +44,40 @@ TEST(ModelDescription, RefusesWidthsThatNoNetworkHas) {
   }
 }
 
+TEST(ModelDescription, ReadsWidthsAsPythonWritesThem) {
+  auto metadata = description_of("mlp").to_metadata();
+  metadata["hidden"] = "[512, 512]";
+  EXPECT_EQ(hidden_widths_of(metadata, "x"), model::default_hidden_widths());
+  metadata["hidden"] = "512";
+  EXPECT_THROW(hidden_widths_of(metadata, "x"), DataError);
+  metadata.erase("hidden");
+  EXPECT_TRUE(hidden_widths_of(metadata, "x").empty());
+}
+
+std::vector<model::NamedTensor> weights_of(const std::vector<std::vector<std::int64_t>>& shapes) {
+  std::vector<model::NamedTensor> tensors;
+  for (const auto& shape : shapes) {
+    tensors.push_back({"fc" + std::to_string(tensors.size() + 1) + ".weight", torch::empty(shape)});
+  }
+  return tensors;
+}
+
+TEST(ModelFile, HoldsTheLayersThatItsMetadataNames) {
+  ModelDescription description = description_of("mlp");  // of 64 pixels and 2 classes
+  EXPECT_NO_THROW(require_layers("x", description, {})) << "of an earlier version";
+  description.hidden = {7, 5};
+  EXPECT_NO_THROW(require_layers("x", description, weights_of({{7, 64}, {5, 7}, {2, 5}})));
+  for (const auto& shapes : std::vector<std::vector<std::vector<std::int64_t>>>{
+           {},
+           {{7, 64}, {5, 7}},          // no output
+           {{7, 1}, {5, 7}, {2, 5}},   // of other pictures
+           {{7, 64}, {5, 1}, {2, 5}},  // 65536 x 65536 would be a small file otherwise
+           {{7, 64}, {5, 7}, {1, 5}},  // of other classes
+           {{7, 64}, {5, 7}, {2, 1}},
+           {{7, 64}, {35}, {2, 5}}}) {
+    EXPECT_THROW(require_layers("x", description, weights_of(shapes)), DataError);
+  }
+}
+
 }  // namespace
 }  // namespace tandem::app
