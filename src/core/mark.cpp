@@ -26,6 +26,17 @@ bool has(std::string_view bytes, std::string_view mark) {
   return bytes.find(mark) != std::string_view::npos;
 }
 
+// Pages of versions before 2026-11-25, which have no generator. All of them begin so.
+bool is_old_page(std::string_view bytes) {
+  constexpr std::string_view kBegin =
+      "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\"><head>";
+  return bytes.substr(0, kBegin.size()) == kBegin &&
+         has(bytes,
+             "form-action &#39;none&#39;\"/><meta name=\"referrer\" "
+             "content=\"no-referrer\"/><title>") &&
+         has(bytes, " – tandem</title><style>");
+}
+
 bool is_regular_file(const std::string& path) {
   struct stat status {};
   return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
@@ -36,7 +47,9 @@ bool is_regular_file(const std::string& path) {
 bool has_mark(const std::string& path) {
   const File file = File::open_for_reading(path);
   if (ends_with(path, ".html")) {
-    return has(part_of(file, 0), std::string("name=\"generator\" content=\"") + kMarkGenerator);
+    const std::string head = part_of(file, 0);
+    return has(head, std::string("name=\"generator\" content=\"") + kMarkGenerator) ||
+           is_old_page(head);
   }
   if (ends_with(path, ".safetensors")) {
     return has(part_of(file, 0), std::string("\"") + kMarkKey + "\":");
@@ -48,9 +61,12 @@ bool has_mark(const std::string& path) {
 
 void require_replaceable(const std::string& path) {
   if (!is_regular_file(path) || has_mark(path)) return;  // anything else fails when it is written
-  throw CannotCreateError(path +
-                          ": is there already, and tandem did not write it; choose another "
-                          "--output, or add --force to replace it");
+  const bool is_archive = ends_with(path, ".pth") || ends_with(path, ".pt");
+  throw CannotCreateError(path + ": is there already, and " +
+                          (is_archive ? "has no mark of tandem (versions before 2026-11-25 left "
+                                        "none in .pth and .pt files)"
+                                      : "tandem did not write it") +
+                          "; choose another --output, or add --force to replace it");
 }
 
 }  // namespace tandem

@@ -14,9 +14,10 @@ inline constexpr char kMarkGenerator[] = "tandem ";
 inline constexpr char kMarkKey[] = "tandem_version";
 
 // Whether tandem wrote this .html, .safetensors, .pth or .pt. Reads its first and last bytes only.
+// Finds no mark in a .pth or .pt of a version before 2026-11-25.
 bool has_mark(const std::string& path);
 
-// Refuses a path with a file that tandem did not write. With --force the caller skips this check.
+// Refuses a path with a file that has no mark. With --force the caller skips this check.
 void require_replaceable(const std::string& path);
 
 }  // namespace tandem
