@@ -8,8 +8,7 @@
 namespace tandem::app {
 namespace {
 
-constexpr char kLatest[] = "latest";  // --resume: "auto" in other programs
-constexpr double kSoonest = 0.01;     // seconds between two samples of the machine
+constexpr double kSoonest = 0.01;  // seconds between two samples of the machine
 
 // "HH:MM:SS", "MM:SS" or seconds.
 double parse_time(const std::string& text) {
@@ -49,8 +48,11 @@ void refuse_without_evaluations(Options& options) {
 
 }  // namespace
 
+// Other programs call it "latest".
+std::string normalized_resume(const std::string& text) { return text == "latest" ? "auto" : text; }
+
 bool is_resume_mode(const std::string& text) {
-  return text == "auto" || text == "none" || text == kLatest;
+  return text == "none" || normalized_resume(text) == "auto";
 }
 
 void read_reporting(Options& options, TrainReporting& reporting) {
@@ -62,8 +64,7 @@ void read_reporting(Options& options, TrainReporting& reporting) {
     });
   }
   reporting.runs_dir = options.text("runs-dir");
-  reporting.resume = options.text("resume");
-  if (reporting.resume == kLatest) reporting.resume = "auto";
+  reporting.resume = normalized_resume(options.text("resume"));
   reporting.new_schedule = options.flag("new-schedule");
   if (reporting.new_schedule && reporting.resume == "none") {
     options.add_fault("--new-schedule: is for a run that is resumed; give --resume auto, too");

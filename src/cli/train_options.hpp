@@ -24,6 +24,8 @@ OptionSpec threads_option();
 OptionSpec eval_batch_size_option();
 std::uint64_t read_eval_batch_size(Options& options);
 
+// The value of --resume with "auto" for "latest", its other name.
+std::string normalized_resume(const std::string& text);
 // Whether --resume has one of its words, not the path of a checkpoint.
 bool is_resume_mode(const std::string& text);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "cli/train_options.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
@@ -74,7 +75,7 @@ std::string Launch::resume_mode() const {
     if (word == option && i + 1 < train_options.size()) mode = train_options[i + 1];
     if (word.rfind(option + "=", 0) == 0) mode = word.substr(option.size() + 1);
   }
-  return mode;
+  return normalized_resume(mode);
 }
 
 std::string mpirun_line(const Launch& launch) {

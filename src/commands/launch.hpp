@@ -19,7 +19,7 @@ struct Launch {
   std::string program = "tandem";          // where it is
   std::vector<std::string> train_options;  // go to `tandem train`
 
-  // The value of --resume in train_options, "auto" by default.
+  // The value of --resume in train_options, "auto" by default and for "latest".
   std::string resume_mode() const;
 };
 

@@ -91,6 +91,13 @@ TEST(SbatchScript, LeavesAResumeThatIsGiven) {
   EXPECT_NE(sbatch_script(launch).find("#SBATCH --no-requeue\n"), std::string::npos);
 }
 
+TEST(SbatchScript, TakesLatestForAuto) {
+  Launch launch = with_data();
+  launch.train_options.insert(launch.train_options.end(), {"--resume", "latest"});
+  EXPECT_EQ(launch.resume_mode(), "auto");
+  EXPECT_NE(sbatch_script(launch).find("#SBATCH --requeue\n"), std::string::npos);
+}
+
 TEST(SbatchScript, EntersAContainer) {
   Launch launch = with_data();
   launch.image = "tandem.sif";
