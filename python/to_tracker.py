@@ -190,7 +190,9 @@ class Mlflow(Tracker):
         if not known:
             tags = {"run_id": self.run.id, **({"mlflow.parentRunId": self.job} if stream != "job" else {})}
             known = self.client.create_run(self.experiment, tags=tags, run_name=self.run.title(stream)).info.run_id
-            self.client.log_batch(known, params=[self.entities.Param(k, v) for k, v in self.run.parameters(stream).items()])
+            params = [self.entities.Param(name, value) for name, value in self.run.parameters(stream).items()]
+            for at in range(0, len(params), 100):  # MLflow takes no more at once
+                self.client.log_batch(known, params=params[at:at + 100])
         self.client.update_run(known, status="RUNNING")
         self.job = known if stream == "job" else self.job
         return known
@@ -223,6 +225,8 @@ class Wandb(Tracker):
         return os.environ.get("WANDB_DIR", str(self.run.folder))
 
     def upload_command(self):
+        if os.environ.get("WANDB_MODE", "offline") != "offline":
+            return None  # wandb sends by itself, or keeps nothing
         return f"wandb sync {shlex.quote(self.folder())}/wandb/offline-run-*"
 
     def open(self, stream, known):

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <filesystem>
 #include <string_view>
 #include <vector>
 
@@ -50,29 +51,42 @@ void read_cpus(const std::string& stat, HostCounters& counters) {
   if (cpus > 0) counters.cpus = cpus;
 }
 
-// Lines "name: received bytes, seven other numbers, sent bytes, …", after two of headings.
-void read_network(const std::string& dev, HostCounters& counters) {
-  constexpr std::size_t kSent = 8;
+struct Traffic {
   std::uint64_t received = 0;
   std::uint64_t sent = 0;
-  bool is_found = false;
+};
+
+// Lines "name: received bytes, seven other numbers, sent bytes, …", after two of headings.
+void read_network(const std::string& dev, const std::string& interfaces, HostCounters& counters) {
+  constexpr std::size_t kSent = 8;
+  std::optional<Traffic> of_all;
+  std::optional<Traffic> of_devices;
   for (const std::string& line : split(dev, '\n')) {
     const std::size_t colon = line.find(':');
-    if (colon == std::string::npos || trim(line.substr(0, colon)) == "lo") continue;
+    const std::string name = trim(line.substr(0, colon));
+    if (colon == std::string::npos || name == "lo") continue;
     const std::vector<std::uint64_t> numbers = numbers_of(std::string_view(line).substr(colon + 1));
     if (numbers.size() <= kSent) continue;
-    received += numbers.front();
-    sent += numbers[kSent];
-    is_found = true;
+    const auto add_to = [&numbers](std::optional<Traffic>& sum) {
+      if (!sum) sum.emplace();
+      sum->received += numbers.front();
+      sum->sent += numbers[kSent];
+    };
+    add_to(of_all);
+    std::error_code unreadable;  // then it counts as having none
+    if (std::filesystem::exists(interfaces + "/" + name + "/device", unreadable)) {
+      add_to(of_devices);
+    }
   }
-  if (!is_found) return;
-  counters.received_bytes = received;
-  counters.sent_bytes = sent;
+  const std::optional<Traffic>& sum = of_devices ? of_devices : of_all;
+  if (!sum) return;
+  counters.received_bytes = sum->received;
+  counters.sent_bytes = sum->sent;
 }
 
 }  // namespace
 
-HostCounters read_host(const std::string& proc) {
+HostCounters read_host(const std::string& proc, const std::string& interfaces) {
   HostCounters counters;
   if (const auto stat = read_kernel_file(proc + "/stat")) read_cpus(*stat, counters);
   if (const auto meminfo = read_kernel_file(proc + "/meminfo")) {
@@ -82,7 +96,9 @@ HostCounters read_host(const std::string& proc) {
       counters.memory_bytes = *counters.memory_total_bytes - *available;
     }
   }
-  if (const auto dev = read_kernel_file(proc + "/net/dev")) read_network(*dev, counters);
+  if (const auto dev = read_kernel_file(proc + "/net/dev")) {
+    read_network(*dev, interfaces, counters);
+  }
   return counters;
 }
 

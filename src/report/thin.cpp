@@ -52,20 +52,21 @@ std::vector<metrics::Sample> of_whole_windows(const std::vector<metrics::Sample>
   return whole;
 }
 
+// Each window is summed anew: in running sums a spike would drown all values after it.
 Points smooth(const Points& points, std::size_t window) {
-  std::vector<double> sums{0};
-  std::vector<double> counts{0};
-  for (const Point& point : points) {
-    const bool is_gap = !std::isfinite(point.y);
-    sums.push_back(sums.back() + (is_gap ? 0 : point.y));
-    counts.push_back(counts.back() + (is_gap ? 0 : 1));
-  }
-  Points smoothed;
+  Points smoothed = points;
   for (std::size_t i = 0; i < points.size(); ++i) {
+    if (!std::isfinite(points[i].y)) continue;
     const std::size_t begin = i - std::min(i, window / 2);
     const std::size_t end = std::min(points.size(), i + window / 2 + 1);
-    const double mean = (sums[end] - sums[begin]) / (counts[end] - counts[begin]);
-    smoothed.push_back({points[i].x, std::isfinite(points[i].y) ? mean : points[i].y});
+    double sum = 0;
+    double count = 0;
+    for (std::size_t j = begin; j < end; ++j) {
+      if (!std::isfinite(points[j].y)) continue;
+      sum += points[j].y;
+      ++count;
+    }
+    smoothed[i].y = sum / count;
   }
   return smoothed;
 }

@@ -198,6 +198,24 @@ class ToTracker(unittest.TestCase):
         os.remove(self.run_folder / "manifest.json")
         self.assertIn("holds no manifest.json; fix: ", self.export(code=66))
 
+    def test_wandb_names_an_upload_only_for_an_offline_run(self):
+        tracker = to_tracker.Wandb(to_tracker.Run(self.run_folder), "tandem")
+        for mode, is_offline in ((None, True), ("offline", True), ("online", False), ("disabled", False)):
+            with self.subTest(mode=mode), mock.patch.dict(os.environ, {"WANDB_MODE": mode} if mode else {}):
+                if not mode:
+                    os.environ.pop("WANDB_MODE", None)
+                self.assertEqual(tracker.upload_command() is not None, is_offline)
+
+    def test_mlflow_gets_at_most_100_parameters_at_once(self):
+        self.write("config.ini", "".join(f"option-{i} = {i}\n" for i in range(220)))
+        tracker = object.__new__(to_tracker.Mlflow)  # whose constructor needs the package
+        tracker.run, tracker.experiment, tracker.job = to_tracker.Run(self.run_folder), "1", None
+        tracker.client, tracker.entities = mock.MagicMock(), mock.MagicMock(Param=lambda name, value: (name, value))
+        tracker.open("job", None)
+        sent = [call.kwargs["params"] for call in tracker.client.log_batch.call_args_list]
+        self.assertLessEqual(max(map(len, sent)), 100)
+        self.assertEqual(dict(sum(sent, [])), tracker.run.parameters("job"))
+
     def test_is_a_program(self):
         done = subprocess.run([sys.executable, ROOT / "python/to_tracker.py", "--help"], capture_output=True, text=True)
         self.assertIn("--to {comet,mlflow,wandb}", done.stdout)

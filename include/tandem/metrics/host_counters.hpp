@@ -14,11 +14,14 @@ struct HostCounters {
   std::optional<std::uint64_t> all_ticks;   // of all CPUs, idle time included
   std::optional<std::uint64_t> memory_bytes;
   std::optional<std::uint64_t> memory_total_bytes;
-  std::optional<std::uint64_t> received_bytes;  // by all network interfaces but the loopback
+  std::optional<std::uint64_t> received_bytes;  // see read_host()
   std::optional<std::uint64_t> sent_bytes;
 };
 
-// `proc` is the folder of the kernel's files.
-HostCounters read_host(const std::string& proc = "/proc");
+// `proc` and `interfaces` are folders of the kernel's files. Network bytes are those of hardware
+// and of a virtual machine's cards, as a bond, bridge or VLAN would count them again; where there
+// are none, as in a container, those of all interfaces but the loopback.
+HostCounters read_host(const std::string& proc = "/proc",
+                       const std::string& interfaces = "/sys/class/net");
 
 }  // namespace tandem::metrics

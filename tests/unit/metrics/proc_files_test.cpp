@@ -49,7 +49,7 @@ TEST(ProcFiles, ReadsAHostWithoutItsIdleTimeCachesAndLoopback) {
       "    lo: 77 1 0 0 0 0 0 0 77 1 0 0 0 0 0 0\n"
       "  eth0:1000 2 0 0 0 0 0 0 50 3 0 0 0 0 0 0\n"
       "   ib0: 10000 2 0 0 0 0 0 0 600 3 0 0 0 0 0 0\n");
-  const HostCounters host = read_host(folder.path());
+  const HostCounters host = read_host(folder.path(), folder / "class");
   EXPECT_EQ(host.cpus, 2U);
   EXPECT_EQ(host.busy_ticks, 10U + 20 + 30 + 5 + 6 + 7) << "a guest's time is in the user's";
   EXPECT_EQ(host.all_ticks, 10U + 20 + 30 + 1000 + 500 + 5 + 6 + 7);
@@ -57,6 +57,25 @@ TEST(ProcFiles, ReadsAHostWithoutItsIdleTimeCachesAndLoopback) {
   EXPECT_EQ(host.memory_total_bytes, 1000U * 1024);
   EXPECT_EQ(host.received_bytes, 11000U);
   EXPECT_EQ(host.sent_bytes, 650U);
+}
+
+TEST(ProcFiles, CountsOnlyDevicesWhereThereAreSome) {
+  const testing::TempDir folder;
+  std::filesystem::create_directory(folder / "net");
+  std::string dev;
+  for (const char* name : {"lo", "eth0", "eth1", "bond0", "bond0.7", "veth1"}) {
+    dev += std::string(name) + ": 100 2 0 0 0 0 0 0 7 3 0 0 0 0 0 0\n";
+  }
+  write_file_atomically(folder / "net/dev", dev);
+  std::filesystem::create_directories(folder / "class/bond0");
+  const HostCounters container = read_host(folder.path(), folder / "class");
+  EXPECT_EQ(container.received_bytes, 500U) << "all but the loopback";
+  EXPECT_EQ(container.sent_bytes, 35U);
+  std::filesystem::create_directories(folder / "class/eth0/device");
+  std::filesystem::create_directories(folder / "class/eth1/device");
+  const HostCounters host = read_host(folder.path(), folder / "class");
+  EXPECT_EQ(host.received_bytes, 200U) << "the bond's bytes are those of its cards";
+  EXPECT_EQ(host.sent_bytes, 14U);
 }
 
 TEST(ProcFiles, AHostThatTellsNothingOrNonsenseHasNoValues) {

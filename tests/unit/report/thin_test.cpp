@@ -145,5 +145,16 @@ TEST(Smooth, IsTheMeanAroundEachPointAndKeepsGaps) {
   EXPECT_EQ(smooth({{1, 3}, {2, 6}}, 1)[0].y, 3) << "a window of one changes nothing";
 }
 
+TEST(Smooth, ASpikeChangesOnlyTheWindowsThatHoldIt) {
+  Points points;
+  for (int i = 0; i < 100; ++i) points.push_back({static_cast<double>(i), 0.5});
+  points[10].y = 1e16;
+  const Points smoothed = smooth(points, 5);
+  for (std::size_t i = 0; i < points.size(); ++i) {
+    const bool holds_spike = i >= 8 && i <= 12;
+    EXPECT_EQ(smoothed[i].y == 0.5, !holds_spike) << i;
+  }
+}
+
 }  // namespace
 }  // namespace tandem::report
