@@ -11,6 +11,7 @@
 #include "byte_stream.hpp"
 #include "class_folders.hpp"
 #include "image_source.hpp"
+#include "tandem/core/durable.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/image_file.hpp"
@@ -132,11 +133,6 @@ std::string zip_form(const File& file) {
          "it was written from, or what python/to_safetensors.py makes of it";
 }
 
-std::string folder_of_file(const std::string& path) {
-  const std::string parent = fs::path(path).parent_path();
-  return parent.empty() ? "." : parent;
-}
-
 bool is_of_run(const std::string& folder) {
   return file_exists(folder + "/manifest.json") || file_exists(folder + "/config.ini");
 }
@@ -155,7 +151,7 @@ std::string file_form(const std::string& path) {
            shell_word(path);
   }
   if (ends_with(path, ".json") || ends_with(path, ".jsonl")) {
-    const std::string folder = folder_of_file(path);
+    const std::string folder = folder_of(path);
     return std::string("a JSON file") + kAskedForPacked +
            (is_of_run(folder) ? "tandem inspect " + shell_word(folder) + " shows its run"
                               : "tandem inspect shows data sets, models and run folders");

@@ -49,10 +49,6 @@ std::string percent_text(double share) {
   return std::string(3 - std::min<std::size_t>(3, digits.size()), ' ') + digits + " %";
 }
 
-std::string count_text(std::uint64_t count) {
-  return format_count(static_cast<std::int64_t>(count));
-}
-
 std::string accuracy_text(double accuracy) { return format_fixed(accuracy, 3); }
 
 std::string milliseconds(double seconds) {
@@ -70,8 +66,9 @@ void add_numbers(const StepRecord& latest, std::vector<Field>& fields) {
 
 void add_activity(const ProgressView& view, std::vector<Field>& fields) {
   if (view.to_evaluate > 0) {
-    const std::string done = "evaluating " + count_text(std::min(view.evaluated, view.to_evaluate));
-    fields.push_back({Segment::kActivity, done + " of " + count_text(view.to_evaluate), done});
+    const std::string done =
+        "evaluating " + format_count(std::min(view.evaluated, view.to_evaluate));
+    fields.push_back({Segment::kActivity, done + " of " + format_count(view.to_evaluate), done});
   } else if (!view.activity.empty()) {
     fields.push_back({Segment::kActivity, view.activity, view.activity});
   }
@@ -187,7 +184,8 @@ std::string fit_progress(const ProgressView& view, std::size_t width, bool color
 std::string progress_in_log(const ProgressView& view) {
   std::vector<Field> fields = fields_of(view);
   if (view.to_evaluate == 0) {
-    const std::string step = "step " + count_text(view.step) + "/" + count_text(view.total_steps);
+    const std::string step =
+        "step " + format_count(view.step) + "/" + format_count(view.total_steps);
     fields[1] = {Segment::kPercent, step, step};
   }
   return put_together(fields, width_of(fields, false) > kLineColumns, 0, 0, false);
@@ -200,10 +198,10 @@ std::string epoch_line(const EpochView& view) {
   if (view.evaluation != nullptr) line += result_text(*view.evaluation, view.is_best) + " | ";
   const std::string time = "  " + seconds_text(epoch.train_seconds);
   const bool is_part = epoch.images < view.images_per_epoch;
-  const std::string speed = count_text(static_cast<std::uint64_t>(
-      std::llround(static_cast<double>(epoch.images) / std::max(1e-9, epoch.train_seconds))));
+  const std::string speed = format_count(
+      std::llround(static_cast<double>(epoch.images) / std::max(1e-9, epoch.train_seconds)));
   const std::string part =
-      count_text(epoch.images) + " of " + count_text(view.images_per_epoch) + " images";
+      format_count(epoch.images) + " of " + format_count(view.images_per_epoch) + " images";
   const std::string full = line + (is_part ? part : speed + " images/s") + time;
   if (full.size() <= kLineColumns) return full;
   return line + (is_part ? part : speed + "/s" + time);
@@ -211,7 +209,7 @@ std::string epoch_line(const EpochView& view) {
 
 std::string evaluation_line(const EvaluationRecord& record, bool is_best) {
   return result_text(record, is_best) + "  loss " + loss_text(record.loss) + "  " +
-         count_text(record.correct) + " of " + count_text(record.images) + " correct  " +
+         format_count(record.correct) + " of " + format_count(record.images) + " correct  " +
          seconds_text(record.seconds);
 }
 

@@ -4,9 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <map>
 
+#include "tandem/core/clock.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/host_counters.hpp"
 
@@ -20,11 +20,6 @@ struct Times {
   double own = 0;
   double busy = 0;
 };
-
-double monotonic_seconds() {
-  const auto now = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(now).count();
-}
 
 double own_processor_seconds() {
   struct rusage usage {};
@@ -72,12 +67,12 @@ std::string describe_host(const std::string& name, const std::vector<RankLoad>& 
 }  // namespace
 
 HostMeter::HostMeter()
-    : began_(monotonic_seconds()),
+    : began_(std::chrono::steady_clock::now()),
       own_seconds_(own_processor_seconds()),
       busy_seconds_(busy_seconds_of_host()) {}
 
 std::vector<RankLoad> HostMeter::finish(Job& job, int threads) const {
-  const double seconds = monotonic_seconds() - began_;
+  const double seconds = seconds_since(began_);
   const Times mine{(own_processor_seconds() - own_seconds_) / seconds,
                    (busy_seconds_of_host() - busy_seconds_) / seconds};
   const std::vector<Times> times = job.world.all_gather(mine);

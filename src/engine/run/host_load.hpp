@@ -1,6 +1,7 @@
 // Measures the CPU load of hosts during a measurement. Main thread.
 #pragma once
 
+#include <chrono>
 #include <string>
 #include <vector>
 
@@ -25,7 +26,7 @@ class HostMeter {
   std::vector<RankLoad> finish(Job& job, int threads) const;
 
  private:
-  double began_;
+  std::chrono::steady_clock::time_point began_;
   double own_seconds_;
   double busy_seconds_;
 };

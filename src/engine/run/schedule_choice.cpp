@@ -12,10 +12,6 @@
 namespace tandem::app {
 namespace {
 
-std::string steps_text(std::uint64_t steps) {
-  return format_quantity(static_cast<std::int64_t>(steps), "step");
-}
-
 std::string rate_text(double rate) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", rate);
@@ -64,19 +60,20 @@ ScheduleChoice choose_schedule(const RunStart& start, const ScheduleRequest& req
   const train::Schedule kept = schedule_of(length);
   const train::Schedule replaced = schedule_of(asked);
   if (request.is_new) {
-    return {asked, "a new schedule of " + steps_text(asked) + " replaces that of " +
-                       steps_text(length) + ": " + describe_rates(step, kept, replaced)};
+    return {asked, "a new schedule of " + format_quantity(asked, "step") + " replaces that of " +
+                       format_quantity(length, "step") + ": " +
+                       describe_rates(step, kept, replaced)};
   }
   const double last = kept.at(length);
   if (asked > length && last == 0) {
     throw UsageError(
         start.run_id + ": the schedule " + options.name + " ends at step " +
-        std::to_string(length) + ", where its learning rate is 0, and " + steps_text(asked) +
-        " are asked for\n  fix: go on with a new schedule (" +
+        std::to_string(length) + ", where its learning rate is 0, and " +
+        format_quantity(asked, "step") + " are asked for\n  fix: go on with a new schedule (" +
         describe_rates(step, kept, replaced) + "): " + request.go_on +
         " --new-schedule\n  or begin another run with these weights: " + request.begin_anew);
   }
-  std::string note = "the schedule keeps its length of " + steps_text(length) +
+  std::string note = "the schedule keeps its length of " + format_quantity(length, "step") +
                      ", and the run ends at step " + std::to_string(asked) + ": " +
                      describe_rates(step, kept, kept) +
                      " (with --new-schedule: " + rate_text(replaced.at(step)) + ")";
