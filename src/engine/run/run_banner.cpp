@@ -102,11 +102,15 @@ std::vector<std::string> given_options(const Options& options, const Arguments& 
   return parts;
 }
 
+bool ends_at_max_steps(const train::TrainConfig& config, const train::BatchArithmetic& arithmetic) {
+  return config.max_steps > 0 && arithmetic.total_steps == config.max_steps;
+}
+
 std::string describe_duration(const train::TrainConfig& config,
                               const train::BatchArithmetic& arithmetic) {
   const std::string steps =
       format_quantity(static_cast<std::int64_t>(arithmetic.total_steps), "step");
-  if (config.max_steps > 0 && arithmetic.total_steps == config.max_steps) return steps;
+  if (ends_at_max_steps(config, arithmetic)) return steps;
   return (config.epochs == 1 ? "1 epoch" : format_real(config.epochs) + " epochs") + ", " + steps;
 }
 

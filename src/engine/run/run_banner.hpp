@@ -36,6 +36,9 @@ std::string brief_rank_table(const RankTable& ranks);
 // they were given, each a part with its value.
 std::vector<std::string> given_options(const Options& options, const Arguments& words);
 
+// Whether --max-steps, not --epochs, ends the run.
+bool ends_at_max_steps(const train::TrainConfig& config, const train::BatchArithmetic& arithmetic);
+
 // "10 epochs, 3,910 steps"; "2 steps" where --max-steps ends the run first.
 std::string describe_duration(const train::TrainConfig& config,
                               const train::BatchArithmetic& arithmetic);

@@ -2,28 +2,21 @@
 
 #include <cmath>
 #include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 
 #include "plan.hpp"
+#include "run_banner.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/metric_lines.hpp"
+#include "tandem/train/schedule.hpp"
 
 namespace tandem::app {
 namespace {
 
 using Rows = std::vector<std::vector<std::string>>;
-
-std::string count_text(std::uint64_t count) {
-  return format_count(static_cast<std::int64_t>(count));
-}
-
-std::string quantity_text(std::uint64_t count, std::string_view thing) {
-  return format_quantity(static_cast<std::int64_t>(count), thing);
-}
 
 std::string accuracy_text(double accuracy) { return format_fixed(accuracy, 4); }
 
@@ -57,28 +50,28 @@ std::string Closing::accounting() const {
   const std::uint64_t epochs = result.steps / arithmetic.steps_per_epoch;
   const std::uint64_t rest =
       images_of_steps(config, arithmetic, image_count, result.steps) - epochs * per_epoch;
-  const std::string part = count_text(rest) + " of " + count_text(image_count) + " images";
-  std::string text = quantity_text(result.steps, "step") + ", ";
+  const std::string part = format_count(rest) + " of " + format_count(image_count) + " images";
+  std::string text = format_quantity(result.steps, "step") + ", ";
   if (epochs == 0) return text + part + ", each exactly once";
   text += per_epoch == image_count
               ? "every image"
-              : count_text(per_epoch) + " of " + count_text(image_count) + " images";
+              : format_count(per_epoch) + " of " + format_count(image_count) + " images";
   text += " exactly once in ";
-  text += (epochs == 1 ? "" : "each of ") + quantity_text(epochs, "epoch");
+  text += (epochs == 1 ? "" : "each of ") + format_quantity(epochs, "epoch");
   return rest == 0 ? text : text + ", then " + part;
 }
 
 std::string Closing::text() const {
   const auto speed = static_cast<std::int64_t>(result.images_per_second);
   std::string head = (result.stopped ? "stopped: " : accounting() + "\n\ndone: ") +
-                     quantity_text(result.steps, "step") + " in " +
+                     format_quantity(result.steps, "step") + " in " +
                      format_fixed(result.train_seconds, 1) + " s" +
                      (speed > 0 ? ", " + format_count(speed) + " images/s" : "") + "; " + folder;
   Rows rows;
   if (result.stopped) {
     rows.push_back({"  stopped at", "epoch " + epoch_number(result.epochs) + ", step " +
-                                        count_text(result.steps) + " of " +
-                                        count_text(arithmetic.total_steps)});
+                                        format_count(result.steps) + " of " +
+                                        format_count(arithmetic.total_steps)});
   }
   add_accuracy("validation", result.last_validation, best, rows);
   add_accuracy("test", result.last_evaluation, best, rows);
@@ -94,15 +87,24 @@ std::string eval_command(const std::string& program, const std::string& data,
 }
 
 std::string describe_complete(const std::string& folder, const Json& summary,
-                              const train::TrainConfig& config) {
+                              const train::TrainConfig& config,
+                              const train::BatchArithmetic& arithmetic,
+                              std::uint64_t schedule_steps) {
   const double accuracy = number_of(summary, "test_accuracy");
-  const std::string more = config.max_steps > 0
+  const auto steps = static_cast<std::uint64_t>(number_of(summary, "steps"));
+  const train::Schedule schedule(config.schedule, arithmetic.learning_rate,
+                                 arithmetic.steps_per_epoch, schedule_steps);
+  const bool has_ended =
+      train::Schedule::depends_on_length(config.schedule) && schedule.at(steps) == 0;
+  const std::string more = ends_at_max_steps(config, arithmetic)
                                ? "--max-steps (now " + std::to_string(config.max_steps) + ")"
                                : "--epochs (now " + format_real(config.epochs) + ")";
-  return "The run " + folder + " is complete: " +
-         quantity_text(static_cast<std::uint64_t>(number_of(summary, "steps")), "step") +
+  return "The run " + folder + " is complete: " + format_quantity(steps, "step") +
          (std::isfinite(accuracy) ? ", test accuracy " + accuracy_text(accuracy) : "") +
-         ".\nTo go on with it, repeat the command with more " + more + ".";
+         ".\nTo go on with it, repeat the command with more " + more +
+         (has_ended ? " and --new-schedule: the rate of " + config.schedule.name + " has come to 0"
+                    : "") +
+         ".";
 }
 
 metrics::BestEvaluation best_of(const metrics::RunFolder& folder) {

@@ -35,9 +35,12 @@ struct Closing {
 std::string eval_command(const std::string& program, const std::string& data,
                          const std::string& folder);
 
-// The message of --resume auto for a run with no steps left.
+// The message of --resume auto for a run with no steps left. `schedule_steps` is the length of its
+// schedule: where the rate has come to 0, only a new schedule goes on.
 std::string describe_complete(const std::string& folder, const Json& summary,
-                              const train::TrainConfig& config);
+                              const train::TrainConfig& config,
+                              const train::BatchArithmetic& arithmetic,
+                              std::uint64_t schedule_steps);
 
 // The best evaluation that an earlier start of the run left in metrics.jsonl.
 metrics::BestEvaluation best_of(const metrics::RunFolder& folder);

@@ -8,11 +8,9 @@
 #include <string>
 
 #include "cli/train_options.hpp"
-#include "engine/compute_setup.hpp"
 #include "session/job.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/metrics/run_folder.hpp"
-#include "tandem/metrics/sink.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/train/checkpoint_store.hpp"
 #include "tandem/train/optimizer.hpp"
@@ -73,16 +71,5 @@ void owe_last_evaluation(Job& job, RunStart& start, const train::TrainConfig& co
 // results to checkpoints/superseded-N. If the process is killed at any moment, the call can be
 // repeated and nothing is lost.
 metrics::RunFolder open_folder(RunStart& start);
-
-struct RunInputs;
-
-// Rank 0: prints and logs the notes and warnings at the start of the run.
-void report_start(const RunStart& start, const RunInputs& inputs, const ComputeSetup& setup,
-                  const metrics::Sinks& sinks, bool quiet);
-// "nothing to resume in runs/frist: starting at step 0", with the last step of a killed run or the
-// name of a similar run.
-std::string describe_nothing_found(const RunStart& start);
-// A message if the run has already done more steps than `total_steps`; otherwise "".
-std::string describe_surplus(const RunStart& start, std::uint64_t total_steps);
 
 }  // namespace tandem::app

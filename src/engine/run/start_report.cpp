@@ -1,6 +1,5 @@
-// Notes and warnings at the start of a run.
-#include "run_inputs.hpp"
-#include "run_start.hpp"
+#include "start_report.hpp"
+
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 

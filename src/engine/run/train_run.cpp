@@ -1,5 +1,4 @@
 // A training run from a request to its summary. TrainRun::run() names what happens, in order.
-
 #include <chrono>
 #include <filesystem>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "run_segments.hpp"
 #include "run_sinks.hpp"
 #include "run_start.hpp"
+#include "start_report.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -131,7 +131,8 @@ bool TrainRun::is_complete(const RunStart& start, const RunInputs& inputs) {
   } else {
     const std::string surplus = describe_surplus(start, inputs.arithmetic.total_steps);
     show_line(summary->dump(2) + "\n" +
-              describe_complete(start.folder->path(), *summary, run_.train.config) +
+              describe_complete(start.folder->path(), *summary, run_.train.config,
+                                inputs.arithmetic, inputs.schedule.steps) +
               (surplus.empty() ? "" : "\n" + surplus));
   }
   return true;

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "engine/compute.hpp"
+#include "engine/compute_setup.hpp"
 #include "engine/gradient_transport.hpp"
 #include "plan.hpp"
 #include "run_inputs.hpp"

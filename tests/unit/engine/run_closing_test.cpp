@@ -27,6 +27,11 @@ class RunClosing : public ::testing::Test {
   train::BatchArithmetic arithmetic_;
   train::TrainResult result_;
   metrics::BestEvaluation best_;
+
+  std::string complete(const Json& summary, std::uint64_t schedule_steps) {
+    const auto arithmetic = train::BatchArithmetic::of(config_, 50'000, 2);
+    return describe_complete("runs/first", summary, config_, arithmetic, schedule_steps);
+  }
 };
 
 TEST_F(RunClosing, CountsStepsImagesAndEpochs) {
@@ -84,13 +89,32 @@ TEST_F(RunClosing, OfAStoppedRunHasTheCommandThatGoesOn) {
 
 TEST_F(RunClosing, OfARunWithNothingLeftToDoSaysHowItGoesOn) {
   const Json summary{{"steps", 3910}, {"test_accuracy", 0.6973}};
-  EXPECT_EQ(describe_complete("runs/first", summary, config_),
+  EXPECT_EQ(complete(summary, 3910),
             "The run runs/first is complete: 3,910 steps, test accuracy 0.6973.\n"
             "To go on with it, repeat the command with more --epochs (now 10).");
   config_.max_steps = 1;
-  EXPECT_EQ(describe_complete("runs/first", {{"steps", 1}, {"test_accuracy", nullptr}}, config_),
+  EXPECT_EQ(complete({{"steps", 1}, {"test_accuracy", nullptr}}, 1),
             "The run runs/first is complete: 1 step.\n"
             "To go on with it, repeat the command with more --max-steps (now 1).");
+  config_.max_steps = 1'000'000;
+  EXPECT_NE(complete(summary, 3910).find("more --epochs (now 10)."), std::string::npos)
+      << "more --max-steps would change nothing";
+}
+
+TEST_F(RunClosing, OfARunWhoseRateHasComeTo0NamesTheNewSchedule) {
+  const Json summary{{"steps", 3910}, {"test_accuracy", 0.6973}};
+  for (const char* name : {"cosine", "linear", "triangle"}) {
+    config_.schedule.name = name;
+    EXPECT_EQ(complete(summary, 3910),
+              "The run runs/first is complete: 3,910 steps, test accuracy 0.6973.\n"
+              "To go on with it, repeat the command with more --epochs (now 10) and "
+              "--new-schedule: the rate of " +
+                  std::string(name) + " has come to 0.");
+    EXPECT_EQ(complete(summary, 7820).find("--new-schedule"), std::string::npos)
+        << "a run that was shortened has some of its schedule left";
+  }
+  config_.schedule.name = "step";
+  EXPECT_EQ(complete(summary, 3910).find("--new-schedule"), std::string::npos);
 }
 
 TEST(BestOf, ReadsTheEvaluationsOfEarlierStarts) {

@@ -7,6 +7,7 @@
 #include <filesystem>
 
 #include "engine/run/resume_check.hpp"
+#include "engine/run/start_report.hpp"
 #include "support/failing_calls.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
