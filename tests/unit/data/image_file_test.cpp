@@ -89,7 +89,7 @@ TEST(ImageFile, OtherFilesAreNamed) {
   expect_error(ExitCode::kBadData, {"a.png", "an empty file", "PNG or JPEG", "or leave it out"},
                [&] { read_picture(folder / "a.png"); });
   write_bytes(folder / "b.jpg", "GIF89a and so on");
-  expect_error(ExitCode::kBadData, {"b.jpg: is a GIF picture", "b.jpg[0]' ", "b.png"},
+  expect_error(ExitCode::kBadData, {"b.jpg: is a GIF picture", "b.jpg[0]' ", "b.jpg.png"},
                [&] { read_picture(folder / "b.jpg"); });
   expect_error(ExitCode::kBadData, {"is a folder"}, [&] { read_picture(folder.path()); });
   expect_error(ExitCode::kMissingInput, {"absent.png"},
