@@ -158,17 +158,13 @@ bool ends_with(std::string_view text, std::string_view ending) {
   return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
 }
 
-std::string format_count(std::int64_t value) {
+std::string format_integer(std::int64_t value) {
   std::string digits = std::to_string(value);
   const std::ptrdiff_t first_digit = value < 0 ? 1 : 0;
   for (auto at = static_cast<std::ptrdiff_t>(digits.size()) - 3; at > first_digit; at -= 3) {
     digits.insert(static_cast<std::size_t>(at), ",");
   }
   return digits;
-}
-
-std::string format_quantity(std::int64_t count, std::string_view thing) {
-  return format_count(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
 }
 
 std::string format_bytes(std::uint64_t bytes) {

@@ -92,7 +92,7 @@ std::string find_test_folder(const std::string& root, BrokenFiles& broken) {
 std::string fault_of_name(const std::string& file) {
   if (is_picture_name(file)) return "";
   bool is_foreign = false;
-  const std::string fault = fault_of(file, [&] {
+  std::string fault = fault_of(file, [&] {
     is_foreign = is_foreign_picture(file);
     if (is_foreign) read_picture_extent(file);
   });

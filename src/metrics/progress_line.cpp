@@ -202,7 +202,7 @@ std::string epoch_line(const EpochView& view) {
       std::llround(static_cast<double>(epoch.images) / std::max(1e-9, epoch.train_seconds)));
   const std::string part =
       format_count(epoch.images) + " of " + format_count(view.images_per_epoch) + " images";
-  const std::string full = line + (is_part ? part : speed + " images/s") + time;
+  std::string full = line + (is_part ? part : speed + " images/s") + time;
   if (full.size() <= kLineColumns) return full;
   return line + (is_part ? part : speed + "/s" + time);
 }

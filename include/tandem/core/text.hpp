@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 namespace tandem {
@@ -32,9 +33,17 @@ bool ends_with(std::string_view text, std::string_view ending);
 
 // "50,000"; "1.5 MB" (powers of 1000); a double with the fewest digits that read back as the same
 // double.
-std::string format_count(std::int64_t value);
+std::string format_integer(std::int64_t value);
+template <typename Integer>
+std::string format_count(Integer value) {
+  static_assert(std::is_integral_v<Integer>);
+  return format_integer(static_cast<std::int64_t>(value));
+}
 // "1 rank", "4 ranks", "50,000 images"
-std::string format_quantity(std::int64_t count, std::string_view thing);
+template <typename Integer>
+std::string format_quantity(Integer count, std::string_view thing) {
+  return format_count(count) + " " + std::string(thing) + (count == 1 ? "" : "s");
+}
 std::string format_bytes(std::uint64_t bytes);
 std::string format_real(double value);
 // printf's %.*f

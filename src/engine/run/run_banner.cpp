@@ -108,8 +108,7 @@ bool ends_at_max_steps(const train::TrainConfig& config, const train::BatchArith
 
 std::string describe_duration(const train::TrainConfig& config,
                               const train::BatchArithmetic& arithmetic) {
-  const std::string steps =
-      format_quantity(static_cast<std::int64_t>(arithmetic.total_steps), "step");
+  std::string steps = format_quantity(arithmetic.total_steps, "step");
   if (ends_at_max_steps(config, arithmetic)) return steps;
   return (config.epochs == 1 ? "1 epoch" : format_real(config.epochs) + " epochs") + ", " + steps;
 }
