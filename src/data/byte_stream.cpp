@@ -172,7 +172,7 @@ std::string describe_beginning(std::string_view beginning) {
   if (begins_with(beginning, kZipMagic)) return "a zip archive";
   if (begins_with(beginning, "\x89PNG\r\n")) return "a PNG picture";
   if (begins_with(beginning, "\xff\xd8\xff")) return "a JPEG picture";
-  if (const std::string picture = foreign_picture(beginning); !picture.empty()) return picture;
+  if (std::string picture = foreign_picture(beginning); !picture.empty()) return picture;
   const std::size_t text = beginning.find_first_not_of(" \t\r\n\xEF\xBB\xBF");
   if (text != std::string_view::npos && beginning[text] == '<') {
     return "a web page or other XML, as a failed download leaves it";
