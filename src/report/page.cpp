@@ -97,8 +97,8 @@ std::size_t columns_for(std::size_t runs) {
   constexpr std::size_t kBytes = 1'300'000;   // of all curves
   constexpr std::size_t kBytesOfColumn = 20;  // two points
   // For each of three axes: six curves, smoothed or of epochs, and four curves of all lines.
-  constexpr std::size_t kCurvesOfRun = 3 * 6;
-  constexpr std::size_t kCurvesOfLines = 3 * 4;
+  constexpr std::size_t kCurvesOfRun = std::size_t{3} * 6;
+  constexpr std::size_t kCurvesOfLines = std::size_t{3} * 4;
   constexpr std::size_t kCurvesOfRanks = kMaxRankMetrics * kMaxRankCurves / 2;
   const bool has_all = runs <= kMaxRunsWithRankCurves;
   const std::size_t of_run = kCurvesOfRun + (has_all ? kCurvesOfLines + kCurvesOfRanks : 0);

@@ -109,7 +109,7 @@ std::string describe_difference(const std::vector<double>& values, const Line& l
   if (values.size() > 2) return format_value(*high - *low, line.unit);
   const double difference = values[1] - values[0];
   const std::string sign = difference > 0 ? "+" : "−";
-  const std::string text = sign + format_value(std::abs(difference), line.unit);
+  std::string text = sign + format_value(std::abs(difference), line.unit);
   if (line.unit == Unit::kAccuracy || values[0] == 0) return text;
   return text + " (" + sign + format_fixed(100 * std::abs(difference / values[0]), 0) + " %)";
 }
