@@ -118,6 +118,24 @@ std::string with_dashes(std::string word) {
   return word;
 }
 
+std::vector<std::string> take_option(Arguments& words, const std::string& name) {
+  const std::string option = "--" + name;
+  std::vector<std::string> values;
+  Arguments others;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string given = with_dashes(words[i]);
+    if (given == option && i + 1 < words.size()) {
+      values.push_back(words[++i]);
+    } else if (given.rfind(option + "=", 0) == 0) {
+      values.push_back(given.substr(option.size() + 1));
+    } else {
+      others.push_back(words[i]);
+    }
+  }
+  words = std::move(others);
+  return values;
+}
+
 CommandLine parse_command_line(const std::string& command, const OptionTable& table,
                                const Arguments& arguments, bool allow_positional) {
   // Words after "--" are not options.

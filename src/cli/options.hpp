@@ -95,6 +95,9 @@ class Options {
 // "--batch-size=8" for "--batch_size=8", a spelling that torchrun also accepts. Other words stay
 // unchanged.
 std::string with_dashes(std::string word);
+// Takes an option and its values out of the words of a command line, in each spelling that is
+// accepted. Returns the values in order.
+std::vector<std::string> take_option(Arguments& words, const std::string& name);
 
 // One parsed command line, not yet merged with other sources. An unknown option is a fault that
 // suggests the nearest one. So is an option that is given by its name and by an alias.

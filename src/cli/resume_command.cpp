@@ -2,33 +2,13 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <optional>
+#include <vector>
 
 #include "tandem/core/text.hpp"
 #include "train_options.hpp"
 
 namespace tandem::app {
 namespace {
-
-// Takes an option and its value out of the words, in each spelling that the command line accepts.
-// The last value, or nothing if there is none.
-std::optional<std::string> take_option(Arguments& words, const std::string& name) {
-  const std::string option = "--" + name;
-  std::optional<std::string> value;
-  Arguments others;
-  for (std::size_t i = 0; i < words.size(); ++i) {
-    const std::string given = with_dashes(words[i]);
-    if (given == option && i + 1 < words.size()) {
-      value = words[++i];
-    } else if (given.rfind(option + "=", 0) == 0) {
-      value = given.substr(option.size() + 1);
-    } else {
-      others.push_back(words[i]);
-    }
-  }
-  words = std::move(others);
-  return value;
-}
 
 std::string launcher_words(int ranks) {
   const std::string count = std::to_string(ranks);
@@ -53,10 +33,10 @@ std::string program_words(int ranks) {
 
 std::string resume_command(const std::string& program, Arguments words, const std::string& run_id,
                            const std::string& runs_dir) {
-  const auto resume = take_option(words, "resume");
+  const std::vector<std::string> resume = take_option(words, "resume");
   take_option(words, "run-id");
   // The path of a checkpoint determines the folder of its run; --runs-dir has no effect then.
-  const bool is_path = resume && !is_resume_mode(*resume);
+  const bool is_path = !resume.empty() && !is_resume_mode(resume.back());
   if (is_path) take_option(words, "runs-dir");
   std::string command = command_of(program, words);
   if (is_path) command += " --runs-dir " + shell_word(runs_dir);

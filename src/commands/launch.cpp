@@ -68,14 +68,9 @@ std::string directive(const std::string& name, std::uint64_t count) {
 }  // namespace
 
 std::string Launch::resume_mode() const {
-  std::string mode = "auto";
-  const std::string option = "--resume";
-  for (std::size_t i = 0; i < train_options.size(); ++i) {
-    const std::string& word = train_options[i];
-    if (word == option && i + 1 < train_options.size()) mode = train_options[i + 1];
-    if (word.rfind(option + "=", 0) == 0) mode = word.substr(option.size() + 1);
-  }
-  return normalized_resume(mode);
+  Arguments words = train_options;
+  const std::vector<std::string> modes = take_option(words, "resume");
+  return modes.empty() ? "auto" : normalized_resume(modes.back());
 }
 
 std::string mpirun_line(const Launch& launch) {

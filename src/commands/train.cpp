@@ -11,12 +11,8 @@ namespace {
 
 // The last --data counts, as for every option, so that scripts can append options. A user who names
 // two data sets may want both, so a warning follows.
-void warn_of_unused_data(Job& job, const Arguments& arguments, const std::string& used) {
-  const std::string option = "--data";
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const bool is_next = arguments[i] == option && i + 1 < arguments.size();
-    if (!is_next && arguments[i].rfind(option + "=", 0) != 0) continue;
-    const std::string given = is_next ? arguments[i + 1] : arguments[i].substr(option.size() + 1);
+void warn_of_unused_data(Job& job, Arguments arguments, const std::string& used) {
+  for (const std::string& given : take_option(arguments, "data")) {
     if (given == used) continue;
     job.warn("--data " + shell_word(given) + " is not used, because --data " + shell_word(used) +
              " stands after it; a run trains on one data set");

@@ -194,6 +194,11 @@ std::vector<std::string> list_folder(const std::string& path) {
   return paths;
 }
 
+bool is_regular_file(const std::string& path) {
+  struct stat status {};
+  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
+}
+
 bool is_folder(const std::string& path) {
   const auto status = find_status(path);
   return status && S_ISDIR(status->st_mode);

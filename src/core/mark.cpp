@@ -1,7 +1,5 @@
 #include "tandem/core/mark.hpp"
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <string_view>
 
@@ -35,11 +33,6 @@ bool is_old_page(std::string_view bytes) {
              "form-action &#39;none&#39;\"/><meta name=\"referrer\" "
              "content=\"no-referrer\"/><title>") &&
          has(bytes, " – tandem</title><style>");
-}
-
-bool is_regular_file(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
 }
 
 }  // namespace

@@ -98,9 +98,8 @@ std::optional<std::string> raw_form(const std::string& path) {
               pack_command_for(path, npz_has_test_set(path) ? "" : " --test-split 0.2"));
   }
   if (looks_like_mnist(path)) return is("a folder in MNIST's form", pack_command_for(path));
-  const std::string parent = fs::path(path).parent_path();
   if (path.find("-ubyte") != std::string::npos && !is_folder(path)) {
-    const std::string folder = parent.empty() ? "." : parent;
+    const std::string folder = folder_of(path);
     if (looks_like_mnist(folder)) return is("one of MNIST's four files", pack_command_for(folder));
   }
   if (looks_like_cifar100(path))
@@ -160,16 +159,13 @@ std::string file_form(const std::string& path) {
 }
 
 std::string form_of(const std::string& path) {
-  if (!is_folder(path)) {
-    const std::optional<std::string> raw = raw_form(path);
-    return raw ? *raw : file_form(path);
-  }
-  if (is_of_run(path)) {
+  if (is_folder(path) && is_of_run(path)) {
     return std::string("the folder of a run") + kAskedForPacked +
            "evaluate the run: tandem eval --data FILE.h5 --checkpoint " + shell_word(path);
   }
-  const std::optional<std::string> raw = raw_form(path);
-  return raw ? *raw : std::string("a folder that holds no data set that is known, ") + kGeneric;
+  if (const std::optional<std::string> raw = raw_form(path)) return *raw;
+  if (!is_folder(path)) return file_form(path);
+  return std::string("a folder that holds no data set that is known, ") + kGeneric;
 }
 
 }  // namespace

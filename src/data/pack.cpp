@@ -4,11 +4,9 @@
 #include <unistd.h>
 
 #include <array>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
 #include "broken_files.hpp"
@@ -160,13 +158,8 @@ void require_replaceable(const std::string& path) {
                           "or remove it first");
 }
 
-bool is_regular(const std::string& path) {
-  std::error_code absent;
-  return std::filesystem::is_regular_file(path, absent);
-}
-
 bool is_broken_list(const std::string& path) {
-  if (!is_regular(path)) return false;
+  if (!is_regular_file(path)) return false;
   std::string start(kListMark.size(), '\0');
   const File file = File::open_for_reading(path);
   return file.read_at(0, start.data(), start.size()) == start.size() && start == kListMark;
@@ -174,7 +167,7 @@ bool is_broken_list(const std::string& path) {
 
 // Whether there are broken files shows only at the end.
 void require_replaceable_list(const std::string& path) {
-  if (!is_regular(path) || is_broken_list(path)) return;
+  if (!is_regular_file(path) || is_broken_list(path)) return;
   throw CannotCreateError(path +
                           ": is there already and is no list of broken files; choose another "
                           "--output, or remove it first");

@@ -9,6 +9,10 @@ namespace tandem::model {
 
 HiddenWidths default_hidden_widths() { return {512, 512}; }
 
+HiddenWidths widths_or_default(const HiddenWidths& widths) {
+  return widths.empty() ? default_hidden_widths() : widths;
+}
+
 HiddenWidths parse_hidden_widths(const std::string& text) {
   HiddenWidths widths;
   for (const std::string& word : split(text, ',')) {

@@ -31,7 +31,7 @@ class Mlp : public Network {
 }  // namespace
 
 NetworkPtr make_mlp_of(InputShape shape, std::int64_t classes, const HiddenWidths& widths) {
-  return std::make_shared<Mlp>(shape, classes, widths.empty() ? default_hidden_widths() : widths);
+  return std::make_shared<Mlp>(shape, classes, widths_or_default(widths));
 }
 
 NetworkPtr make_mlp(InputShape shape, std::int64_t classes) {

@@ -37,11 +37,6 @@ std::string process_that_writes() {
 
 enum class End { kTerminal, kPipe, kOther };
 
-bool is_file(const std::string& path) {
-  struct stat status {};
-  return ::stat(path.c_str(), &status) == 0 && S_ISREG(status.st_mode);
-}
-
 bool is_same_file(const std::string& one, const std::string& other) {
   struct stat first {};
   struct stat second {};
@@ -52,7 +47,8 @@ bool is_same_file(const std::string& one, const std::string& other) {
 // The end of a stream of this process, opened only if it is a terminal.
 End end_of(const std::string& process, const std::string& stream, std::optional<File>& terminal) {
   struct stat status {};
-  if (is_file("/proc/self/fd/" + stream)) return End::kOther;  // a script between may redirect it
+  if (is_regular_file("/proc/self/fd/" + stream))
+    return End::kOther;  // a script between may redirect it
   const std::string path = process + "/fd/" + stream;
   if (::stat(path.c_str(), &status) != 0) return End::kOther;
   if (S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode)) return End::kPipe;
@@ -95,7 +91,7 @@ StopNotice find_stop_notice() {
   if (process.empty() || process == kSelf) return notice;
   notice.launcher = getppid();
   notice.launcher_children = StopSignal::count_children(notice.launcher);
-  if (is_file(std::string(kSelf) + "/fd/2")) return notice;
+  if (is_regular_file(std::string(kSelf) + "/fd/2")) return notice;
   const std::string error = process + "/fd/2";
   const int terminal = ::open(error.c_str(), O_WRONLY | O_NOCTTY | O_NONBLOCK | O_CLOEXEC);
   if (terminal >= 0 && ::isatty(terminal) == 1) {

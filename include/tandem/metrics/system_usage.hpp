@@ -25,7 +25,7 @@ enum SystemValue : std::size_t {
   kHostCpus,
   kHostMemoryBytes,       // in use, by all processes, without memory that the kernel can reclaim
   kHostMemoryTotalBytes,  // in use or not
-  kHostReceivedBytes,     // a second, by all network interfaces but the loopback
+  kHostReceivedBytes,     // a second, by the network; see read_host()
   kHostSentBytes,
   kGpuPercent,      // of the time the GPU was busy
   kGpuMemoryBytes,  // in use on the GPU, by all processes

@@ -16,6 +16,8 @@ inline constexpr std::size_t kMaxHiddenLayers = 16;
 inline constexpr std::int64_t kMaxHiddenWidth = 65536;
 
 HiddenWidths default_hidden_widths();
+// `widths`, or the default if they are empty.
+HiddenWidths widths_or_default(const HiddenWidths& widths);
 // Of "100" or "512,512"; UsageError for anything else.
 HiddenWidths parse_hidden_widths(const std::string& text);
 std::string hidden_widths_text(const HiddenWidths& widths);

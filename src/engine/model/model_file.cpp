@@ -89,7 +89,7 @@ std::map<std::string, std::string> ModelDescription::to_metadata() const {
       {"exif_orientation", exif_orientation ? kApplied : "ignored"}};
   if (is_script()) metadata["network_sha256"] = network_sha256;
   if (model == model::kNetworkWithHiddenLayers) {
-    metadata["hidden"] = Json(hidden.empty() ? model::default_hidden_widths() : hidden).dump();
+    metadata["hidden"] = Json(model::widths_or_default(hidden)).dump();
   }
   return metadata;
 }

@@ -59,8 +59,7 @@ void load_initial_weights(const std::string& path, const train::TrainConfig& con
                     ", --model is " + model + "; give --model " + named->second);
   }
   if (model == model::kNetworkWithHiddenLayers) {
-    require_same_widths(found, file,
-                        config.hidden.empty() ? model::default_hidden_widths() : config.hidden);
+    require_same_widths(found, file, model::widths_or_default(config.hidden));
   }
   drop_optimizer(file.tensors);
   try {
