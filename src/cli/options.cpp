@@ -172,9 +172,7 @@ std::string help_text(const std::string& usage, const std::string& purpose,
                       const OptionTable& table, const std::string& example,
                       const std::vector<std::string>& first) {
   std::string text = "usage: " + usage + "\n\n" + purpose + "\n";
-  if (!first.empty())
-    text += "\nthe " + format_quantity(static_cast<std::int64_t>(first.size()), "option") +
-            " you need:\n";
+  if (!first.empty()) text += "\nthe " + format_quantity(first.size(), "option") + " you need:\n";
   for (const std::string& name : first) text += option_lines(*find_option(table, name));
   if (!first.empty()) text += "\nall options, each in its group:\n";
   std::string group;

@@ -64,19 +64,17 @@ int run_pack(const Arguments& arguments) {
   const data::PackRequest request = read_request(options);
 
   const data::DatasetInfo info = data::pack(request);
-  show_line(request.output + ": " + info.name + ", " +
-            format_count(static_cast<std::int64_t>(info.train_count)) + " train and " +
-            format_count(static_cast<std::int64_t>(info.test_count)) + " test images of " +
-            info.shape.text() + ", digest " + info.digest.substr(0, 16));
+  show_line(request.output + ": " + info.name + ", " + format_count(info.train_count) +
+            " train and " + format_count(info.test_count) + " test images of " + info.shape.text() +
+            ", digest " + info.digest.substr(0, 16));
   if (info.turned_pictures > 0) {
-    print_note(format_quantity(static_cast<std::int64_t>(info.turned_pictures), "picture") +
-               " of " + request.input + " turned upright by the EXIF orientation");
+    print_note(format_quantity(info.turned_pictures, "picture") + " of " + request.input +
+               " turned upright by the EXIF orientation");
   }
   if (info.broken_files > 0) {
-    print_warning(format_quantity(static_cast<std::int64_t>(info.broken_files), "file") + " of " +
-                  request.input + " cannot be packed and " +
-                  (info.broken_files == 1 ? "is" : "are") + " left out; " +
-                  data::broken_list_path(request.output) + " has the reasons");
+    print_warning(format_quantity(info.broken_files, "file") + " of " + request.input +
+                  " cannot be packed and " + (info.broken_files == 1 ? "is" : "are") +
+                  " left out; " + data::broken_list_path(request.output) + " has the reasons");
   }
   return 0;
 }

@@ -17,10 +17,9 @@ namespace {
 
 void verify_data(const std::string& path, bool seal) {
   const data::VerifyReport report = data::verify_dataset(path);
-  print_line(path + ": whole; " + report.info.name + ", " +
-             format_count(static_cast<std::int64_t>(report.info.train_count)) + " train and " +
-             format_count(static_cast<std::int64_t>(report.info.test_count)) +
-             " test images, digest " + report.info.digest.substr(0, 16));
+  print_line(path + ": whole; " + report.info.name + ", " + format_count(report.info.train_count) +
+             " train and " + format_count(report.info.test_count) + " test images, digest " +
+             report.info.digest.substr(0, 16));
   if (report.info.sealed) return;
   if (seal) {
     data::seal(path);

@@ -15,16 +15,14 @@ constexpr std::size_t kMaxNamed = 20;
 
 std::string message_about(const std::string& folder, const BrokenFiles& files,
                           const std::string& addition) {
-  std::string message = folder + ": " +
-                        format_quantity(static_cast<std::int64_t>(files.size()), "file") +
-                        " cannot be packed" + addition;
+  std::string message =
+      folder + ": " + format_quantity(files.size(), "file") + " cannot be packed" + addition;
   const std::size_t named = std::min(files.size(), kMaxNamed);
   for (std::size_t i = 0; i < named; ++i) {
     message += "\n  " + escape_for_terminal(files[i].path + ": " + files[i].reason);
   }
   if (named == files.size()) return message;
-  return message + "\n  and " + format_count(static_cast<std::int64_t>(files.size() - named)) +
-         " more";
+  return message + "\n  and " + format_count(files.size() - named) + " more";
 }
 
 std::string reason_of(const Error& error, const std::string& path) {

@@ -161,9 +161,9 @@ void require_fitting(const PictureExtent& extent, const std::string& where,
                          extent.height <= kMaxPictureSide && extent.width <= kMaxPictureSide;
   if (has_sides && pixels <= most_pixels) return;
   throw DataError(where + ": is a picture of " + std::to_string(extent.width) + " x " +
-                  std::to_string(extent.height) + " pixels, 1 to " +
-                  format_count(static_cast<std::int64_t>(most_pixels)) + " in all and at most " +
-                  format_count(kMaxPictureSide) + " on a side were expected; make it smaller");
+                  std::to_string(extent.height) + " pixels, 1 to " + format_count(most_pixels) +
+                  " in all and at most " + format_count(kMaxPictureSide) +
+                  " on a side were expected; make it smaller");
 }
 
 std::vector<std::string> files_below(const std::string& folder) {

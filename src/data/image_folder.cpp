@@ -228,7 +228,7 @@ class ImageFolder : public ImageSource {
   static void require_packable(const ImageShape& shape, const std::string& who_asks) {
     if (shape.pixels() <= kMaxPixels) return;
     throw UsageError("--size: " + who_asks + " for images of " + shape.text() + ", " +
-                     format_count(static_cast<std::int64_t>(shape.pixels())) +
+                     format_count(shape.pixels()) +
                      " values, at most 1,000,000 can be packed (577x577 in color); give a "
                      "smaller height and width, such as 224x224");
   }

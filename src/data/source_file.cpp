@@ -57,7 +57,7 @@ SourceFile read_exactly(ByteStream& stream, std::string name, std::size_t size,
   std::copy(have.begin(), have.end(), file.bytes.get());
   const std::size_t got =
       have.size() + stream.read(file.bytes.get() + have.size(), room - have.size());
-  const std::string expected = format_count(static_cast<std::int64_t>(size)) + " bytes in all";
+  const std::string expected = format_count(size) + " bytes in all";
   if (got < size) {
     const std::string_view beginning(reinterpret_cast<const char*>(file.bytes.get()),
                                      std::min<std::size_t>(got, 64));

@@ -100,8 +100,8 @@ Html most_frequent_mistakes(const Answers& answers, std::size_t most) {
   const Html others =
       left_out == 0
           ? Html()
-          : element("p", element("small", Html(format_count(static_cast<std::int64_t>(left_out)) +
-                                               " rarer ones are not shown")));
+          : element("p",
+                    element("small", Html(format_count(left_out) + " rarer ones are not shown")));
   return element("div",
                  element("h3", Html("Most frequent mistakes")) + table(rows, "shares") + others);
 }

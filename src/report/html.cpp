@@ -107,8 +107,7 @@ std::string shortened(std::string_view text, std::size_t most_bytes) {
   if (text.size() <= most_bytes) return std::string(text);
   std::size_t end = most_bytes;
   while (end > 0 && (text[end] & 0xC0) == 0x80) --end;  // no half of a character
-  return std::string(text.substr(0, end)) + " … (" +
-         format_count(static_cast<std::int64_t>(text.size())) + " bytes)";
+  return std::string(text.substr(0, end)) + " … (" + format_count(text.size()) + " bytes)";
 }
 
 Html paragraph_text(std::string_view text, std::size_t most_bytes) {

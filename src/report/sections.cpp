@@ -91,7 +91,7 @@ Html notes_section(const RunView& run, std::size_t runs) {
   for (const std::string& fault : run.record.faults) content += element("p", paragraph_text(fault));
   for (const std::string& fault : run.ranks.faults) content += element("p", paragraph_text(fault));
   if (run.lines.refused > 0) {
-    content += element("p", Html(format_count(static_cast<std::int64_t>(run.lines.refused)) +
+    content += element("p", Html(format_count(run.lines.refused) +
                                  " lines of metrics.jsonl are none of tandem's and are left out."));
   }
   const auto left_out = static_cast<std::int64_t>(run.lines.earlier_notes + first);

@@ -61,8 +61,8 @@ std::string BatchArithmetic::describe(const TrainConfig& config, int world) cons
     text += " (" + format_real(config.learning_rate) + " at " +
             format_real(config.lr_reference_batch) + ", linear)";
   }
-  return text + "; " + format_quantity(static_cast<std::int64_t>(steps_per_epoch), "step") +
-         "/epoch" + (config.sums_loss ? "; gradient: sum over the global batch" : "");
+  return text + "; " + format_quantity(steps_per_epoch, "step") + "/epoch" +
+         (config.sums_loss ? "; gradient: sum over the global batch" : "");
 }
 
 data::TrainingPlan training_plan(const TrainConfig& config, const BatchArithmetic& arithmetic,

@@ -7,10 +7,7 @@ namespace tandem::train {
 
 void RankTimes::add(const StepCost& phases, double seconds) {
   ++steps_;
-  phases_.data += phases.data;
-  phases_.forward += phases.forward;
-  phases_.backward += phases.backward;
-  phases_.exchange += phases.exchange;
+  phases_ += phases;
   seconds_ += seconds;
 }
 

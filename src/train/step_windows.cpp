@@ -36,7 +36,7 @@ class WindowTimer {
       const double of_step = seconds_since(begin);
       world_.all_reduce_value<std::int64_t>(0, comm::Reduction::kMax);
       agreement_ += seconds_since(begin) - of_step;
-      add(cost);
+      parts_ += cost;
       seconds += of_step;
       images += plan_.images_in_step(next_);
       touch_();
@@ -63,14 +63,6 @@ class WindowTimer {
   }
 
  private:
-  void add(const StepCost& cost) {
-    parts_.data += cost.data;
-    parts_.forward += cost.forward;
-    parts_.backward += cost.backward;
-    parts_.exchange += cost.exchange;
-    parts_.update += cost.update;
-  }
-
   comm::Communicator& world_;
   const StepContext context_;
   const data::TrainingPlan& plan_;

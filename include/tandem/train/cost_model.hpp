@@ -16,6 +16,14 @@ struct StepCost {
   double exchange = 0;  // not hidden by backward
   double update = 0;
   double whole() const { return data + forward + backward + exchange + update; }
+  StepCost& operator+=(const StepCost& other) {
+    data += other.data;
+    forward += other.forward;
+    backward += other.backward;
+    exchange += other.exchange;
+    update += other.update;
+    return *this;
+  }
 };
 
 // The alpha-beta model of an all-reduce: `latency` plus a time for each byte reduced.

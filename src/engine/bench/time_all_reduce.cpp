@@ -104,7 +104,7 @@ int time_all_reduce(Job& job, const AllReduceRequest& request) {
   comm::agree_on_rank_0(job.world, [&] {
     print_timings(job, request, sums.name(), timings);
     if (wrong == 0) return;
-    throw DisagreementError("bench allreduce: " + format_count(static_cast<std::int64_t>(wrong)) +
+    throw DisagreementError("bench allreduce: " + format_count(wrong) +
                             " values of all ranks are not the sum that was expected; the network "
                             "or MPI is broken: tandem doctor looks for it");
   });

@@ -60,7 +60,7 @@ ExitCode print_results(const data::PictureBatch& batch, const std::vector<Guesse
 
 void tell_of_orientation(std::size_t turned, const ModelDescription& description) {
   if (turned == 0) return;
-  const std::string pictures = format_quantity(static_cast<std::int64_t>(turned), "picture");
+  const std::string pictures = format_quantity(turned, "picture");
   if (description.exif_orientation) {
     print_note(pictures + " turned upright by the EXIF orientation");
   } else {

@@ -148,7 +148,7 @@ std::string plan_to_text(const Plan& plan, const PlannedRun& run) {
   return "plan: " + format_quantity(plan.ranks, "rank") + " on " +
          format_quantity(plan.hosts, "host") + "\n" +
          run.arithmetic.describe(run.config, plan.ranks) + "; " +
-         format_quantity(static_cast<std::int64_t>(run.arithmetic.total_steps), "step") + "\n" +
+         format_quantity(run.arithmetic.total_steps, "step") + "\n" +
          bytes_text(plan.gradient_bytes) + " of gradients a step" +
          (plan.sent_bytes ? ", of which each rank sends " + bytes_text(*plan.sent_bytes) : "") +
          "; " + run.exchange + "\nmemory per rank: " + bytes_text(plan.memory_bytes) +

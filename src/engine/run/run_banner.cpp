@@ -19,12 +19,9 @@ std::string describe_data(const RunInputs& inputs) {
   const train::ImageStore& images = inputs.images;
   const data::DatasetInfo& info = images.info();
   const std::size_t held_out = images.validation().labels.size();
-  const auto count = [](std::uint64_t number) {
-    return format_count(static_cast<std::int64_t>(number));
-  };
-  return "data " + info.name + ": " + count(inputs.image_count) + " train, " +
-         (held_out == 0 ? "" : count(held_out) + " validation, ") + count(info.test_count) +
-         " test images of " + info.shape.text() + ", digest " +
+  return "data " + info.name + ": " + format_count(inputs.image_count) + " train, " +
+         (held_out == 0 ? "" : format_count(held_out) + " validation, ") +
+         format_count(info.test_count) + " test images of " + info.shape.text() + ", digest " +
          info.digest.substr(0, kDigestDigits) +
          (images.shared() ? "" : "; " + format_bytes(images.bytes()) + " in every rank");
 }
@@ -79,8 +76,7 @@ std::string brief_rank_table(const RankTable& ranks) {
   }
   const std::size_t left = ranks.ranks.size() - shown;
   if (left == 0) return format_table(rows);
-  return format_table(rows) + "\nand " +
-         format_quantity(static_cast<std::int64_t>(left), "more rank") +
+  return format_table(rows) + "\nand " + format_quantity(left, "more rank") +
          "; the run's manifest.json has all";
 }
 
@@ -122,11 +118,10 @@ std::string describe_few_steps(const train::TrainConfig& config,
   const bool is_global = config.global_batch_size > 0;
   const std::uint64_t parts =
       is_global ? 1 : config.micro_batches_per_step(static_cast<std::uint64_t>(world));
-  return "the global batch of " + format_count(static_cast<std::int64_t>(arithmetic.global_batch)) +
+  return "the global batch of " + format_count(arithmetic.global_batch) +
          (full == 0 ? " is larger than the " : " is a large part of the ") +
-         format_quantity(static_cast<std::int64_t>(image_count), "training image") +
-         ", so an epoch has " +
-         format_quantity(static_cast<std::int64_t>(arithmetic.steps_per_epoch), "step") +
+         format_quantity(image_count, "training image") + ", so an epoch has " +
+         format_quantity(arithmetic.steps_per_epoch, "step") +
          "; fix: " + (is_global ? "--global-batch-size " : "--batch-size ") +
          std::to_string(std::max<std::uint64_t>(1, enough / parts));
 }
@@ -139,8 +134,7 @@ std::string Banner::text() const {
   return folded("train " + run_id + ": " + config.model + ", " + format_quantity(world, "rank") +
                 ", " + describe_duration(config, inputs.arithmetic)) +
          "\n" + fold(given, kColumns) + "\n" + folded(describe_data(inputs)) + "\n" +
-         folded("model " + config.model + ": " +
-                format_quantity(static_cast<std::int64_t>(parameters), "parameter") + ", " +
+         folded("model " + config.model + ": " + format_quantity(parameters, "parameter") + ", " +
                 exchange) +
          "\n" + folded(inputs.arithmetic.describe(config, world)) + "\n\n" +
          brief_rank_table(ranks) + "\n";

@@ -22,8 +22,7 @@ std::string describe_nothing_found(const RunStart& start) {
 
 std::string describe_surplus(const RunStart& start, std::uint64_t total_steps) {
   if (start.state.step <= total_steps) return "";
-  return "the run has done " +
-         format_quantity(static_cast<std::int64_t>(start.state.step), "step") + ", and " +
+  return "the run has done " + format_quantity(start.state.step, "step") + ", and " +
          std::to_string(total_steps) + " are asked for: nothing is left to train";
 }
 
