@@ -88,10 +88,6 @@ class Gpus(GoldenTest):
         words = ["eval", "--data", "absent.h5", "--checkpoint", "absent", "--device", "cuda"]
         self.assert_says(self.on_gpus(2, self.on_no_driver(), *words, code=69), placeholders=OF_THIS_HOST)
 
-    def test_refusals_come_at_once(self):
-        for environment in (gpus(1), self.on_no_driver()):
-            self.assert_refused_at_once([*MPIRUN, "-n", 2, PROGRAM_FOR_GPUS, *TRAIN, "--device", "cuda"], 69, environment)
-
     def test_the_program_itself_refuses(self):
         """In every build, with the driver that its machine has."""
         done = self.run_command([PROGRAM, *TRAIN, "--device", "cuda"], 69, self.on_no_driver())

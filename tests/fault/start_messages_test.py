@@ -143,7 +143,7 @@ class StartMessages(GoldenTest):
 
     def test_rank_that_stops_advancing(self):
         words = ["train", "--data", DATA, "--model", "lenet", "--epochs", "100000", "--eval-every", "0", "--quiet", "--run-id",
-                 "a", "--log-every", "1", "--stall-warn", "2", "--stall-abort", "3"]
+                 "a", "--log-every", "1", "--stall-warn", "5", "--stall-abort", "10"]
         job = subprocess.Popen([*MPIRUN, "-n", "2", PROGRAM, *words], cwd=self.folder, text=True, stdout=subprocess.PIPE,
                                stderr=subprocess.PIPE)
         self.addCleanup(job.communicate)

@@ -127,7 +127,7 @@ class Stops(SlurmTest):
     def test_a_rank_that_fails_alone_keeps_its_code(self):
         """A rank that stands still: another one ends the job with 124, and srun does not make 137 or 143 of it."""
         job = self.submit("cpu", "--nodes=2", "--ntasks-per-node=1",
-                          train=[*TRAIN, "--stall-warn", 0, "--stall-abort", 2])
+                          train=[*TRAIN, "--stall-warn", 0, "--stall-abort", 15])
         self.wait_for_steps(job)
         os.kill(processes_of(job)[1], signal.SIGSTOP)
         self.assert_ends(job, 124)

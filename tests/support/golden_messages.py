@@ -7,7 +7,6 @@ import os
 import pathlib
 import re
 import socket
-import time
 
 from tandem import DATA, TandemTest
 
@@ -64,19 +63,6 @@ class GoldenTest(TandemTest):
             golden = json.dumps({**self.read_golden(), self.name(): found}, indent=2, sort_keys=True, ensure_ascii=False)
             (GOLDEN / self.golden).write_text(golden + "\n")
         self.assertEqual(found, self.read_golden().get(self.name()), "see TANDEM_UPDATE_GOLDEN in tests/support/golden_messages.py")
-
-    def assert_refused_at_once(self, command, code, environment={}):
-        """In a second more than it takes to start and print the options. What other work on the machine adds to either is
-        left out by the shortest of a few attempts."""
-        def seconds(code, *extra):
-            start = time.monotonic()
-            self.run_command([*command, *extra], code, environment)
-            return time.monotonic() - start
-        refused, started = [], []
-        while not refused or (min(refused) - min(started) >= 1 and len(refused) < 4):
-            refused.append(seconds(code))
-            started.append(seconds(0, "--print-config"))
-        self.assertLess(min(refused) - min(started), 1)
 
     def assert_every_golden_message_has_its_test(self):
         if not IS_UPDATE:

@@ -167,10 +167,10 @@ class SlurmJob:
     def everything(self):
         return f"{self.slurm.command('scontrol', 'show', 'job', self.number)}\n{self.words()}\n{self.slurm.logs()}"
 
-    def wait_for(self, condition, seconds=60):
+    def wait_for(self, condition, seconds=180):
         return wait_until(condition, seconds, self.everything)
 
-    def wait_for_state(self, *states, seconds=60):
+    def wait_for_state(self, *states, seconds=180):
         self.wait_for(lambda: self["JobState"] in states, seconds)
 
     def signal(self, name, *options):
@@ -187,7 +187,7 @@ class SlurmJob:
         self.slurm.command("scancel", "--quiet", self.number, check=False)
         self.wait_for(lambda: self.slurm.command("squeue", "--noheader", f"--jobs={self.number}", check=False) == "")
 
-    def wait(self, seconds=60):
+    def wait(self, seconds=180):
         """Its exit code, once it is over."""
         self.wait_for(lambda: self["JobState"] not in ("PENDING", "CONFIGURING", "RUNNING", "COMPLETING"), seconds)
         code, signal = map(int, self["ExitCode"].split(":"))

@@ -43,7 +43,7 @@ class SlurmTest(TandemTest):
         (folder / name).chmod(0o755)
         return f"{folder}:{pathlib.Path(PROGRAM).parent}:{os.environ['PATH']}"
 
-    def assert_ends(self, job, code=0, seconds=60):
+    def assert_ends(self, job, code=0, seconds=180):
         self.assertEqual(job.wait(seconds), code, job.everything())
 
     def read_json(self, run_id, name):
