@@ -62,7 +62,7 @@ class Stops(SlurmTest):
 
     def test_a_stopped_job_goes_back_into_the_queue_until_it_is_done(self):
         # Each step takes all images, so that signals come long before the end.
-        train = [*TRAIN, "--global-batch-size", 600, "--max-steps", 300]
+        train = [*TRAIN, "--global-batch-size", 600, "--max-steps", 80]
         self.mpirun(2, "train", "--data", DATA, *train, "--run-id", "whole")
         job = self.submit("requeue", train=train)
         for restarts in ("1", "2"):
@@ -74,7 +74,7 @@ class Stops(SlurmTest):
         self.assertEqual(job.words().count("requeue 1 of 10\n"), 1)
         self.assertEqual(job.words().count("requeue 2 of 10\n"), 1)
         self.assertEqual(self.summary(f"job-{job.number}")["weights_sha256"], self.summary("whole")["weights_sha256"])
-        self.assert_each_step_once(f"job-{job.number}", 300)
+        self.assert_each_step_once(f"job-{job.number}", 80)
 
     def test_a_requeue_resumes_and_counts(self):
         job = self.submit("requeue", environment={"MOST_REQUEUES": "1"})
