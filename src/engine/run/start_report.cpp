@@ -1,5 +1,8 @@
 #include "start_report.hpp"
 
+#include <vector>
+
+#include "run_banner.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 
@@ -8,6 +11,16 @@ namespace {
 
 std::string killed_text(const RunStart& start) {
   return "the run was killed at step " + std::to_string(*start.killed_after) + " or later";
+}
+
+// Lines of 80 columns. The first part is not cut, so that it can be searched for.
+std::string fold_after_first(const std::vector<std::string>& parts) {
+  std::vector<std::string> words{parts.front()};
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    words.back() += ';';
+    for (const std::string& word : split(parts[i], ' ')) words.push_back(word);
+  }
+  return fold(words, 80);
 }
 
 }  // namespace
@@ -35,16 +48,19 @@ void report_start(const RunStart& start, const RunInputs& inputs, const ComputeS
   }
   const double epoch = static_cast<double>(start.state.step) /
                        static_cast<double>(inputs.arithmetic.steps_per_epoch);
-  std::string text = "resumed from " + start.checkpoint_path + ": step " +
-                     std::to_string(start.state.step) + ", epoch " + format_fixed(epoch, 2) +
-                     describe_change(start.checkpoint->metadata, setup, start.global_batch);
-  if (start.killed_after) text += "; " + killed_text(start);
+  std::vector<std::string> parts{
+      "resumed from " + start.checkpoint_path + ": step " + std::to_string(start.state.step) +
+      ", epoch " + format_fixed(epoch, 2) +
+      describe_change(start.checkpoint->metadata, setup, start.global_batch)};
+  if (start.killed_after) parts.push_back(killed_text(start));
   for (const std::string& more :
        {describe_surplus(start, inputs.arithmetic.total_steps), inputs.schedule.note}) {
-    if (!more.empty()) text += "; " + more;
+    if (!more.empty()) parts.push_back(more);
   }
-  if (!quiet) show_line(text);
-  for (const auto& sink : sinks) sink->on_note({"resume", start.state.step, epoch, text});
+  if (!quiet) show_line(fold_after_first(parts));
+  for (const auto& sink : sinks) {
+    sink->on_note({"resume", start.state.step, epoch, join(parts, "; ")});
+  }
 }
 
 }  // namespace tandem::app
