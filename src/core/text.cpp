@@ -137,6 +137,27 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return out;
 }
 
+std::string fold(const std::vector<std::string>& parts) {
+  constexpr std::size_t kColumns = 80;
+  std::string text;
+  std::size_t used = 0;  // columns of the last line
+  for (const std::string& part : parts) {
+    const std::size_t width = display_width(part);
+    if (used > 0 && used + 1 + width > kColumns) {
+      text += "\n  ";
+      used = 2;
+    } else if (used > 0) {
+      text += ' ';
+      ++used;
+    }
+    text += part;
+    used += width;
+  }
+  return text;
+}
+
+std::string fold(std::string_view text) { return fold(split(text, ' ')); }
+
 std::vector<std::string> split(std::string_view text, char separator) {
   std::vector<std::string> parts;
   while (true) {

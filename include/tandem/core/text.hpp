@@ -27,9 +27,15 @@ std::optional<std::string> nearest(std::string_view word,
                                    const std::vector<std::string>& candidates);
 
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
+
 std::vector<std::string> split(std::string_view text, char separator);
 std::string trim(std::string_view text);
 bool ends_with(std::string_view text, std::string_view ending);
+
+// The parts, one blank apart, in lines of at most 80 columns; a longer part has a line of its own.
+// Lines after the first are indented by two blanks. A text is folded between its words.
+std::string fold(const std::vector<std::string>& parts);
+std::string fold(std::string_view text);
 
 // "50,000"; "1.5 MB" (powers of 1000); a double with the fewest digits that read back as the same
 // double.

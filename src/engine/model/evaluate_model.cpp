@@ -128,7 +128,7 @@ int evaluate_model(Job& job, const EvalRequest& request) {
   const train::Evaluation result =
       train::evaluate(job.world, *network, images.view(data::Split::kTest), settings);
   comm::agree_on_rank_0(job.world, [&] {
-    if (!request.json && !device.note.empty()) print_line(device.note);
+    if (!request.json && !device.note.empty()) print_line(fold(device.note));
     print_line(request.json ? to_json(result, info).dump() : to_text(result, info));
   });
   return 0;

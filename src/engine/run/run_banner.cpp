@@ -8,12 +8,9 @@
 namespace tandem::app {
 namespace {
 
-constexpr std::size_t kColumns = 80;
 constexpr std::size_t kDigestDigits = 12;
 constexpr std::uint64_t kFewSteps = 3;
 constexpr std::uint64_t kEnoughSteps = 10;
-
-std::string folded(const std::string& text) { return fold(split(text, ' '), kColumns); }
 
 std::string describe_data(const RunInputs& inputs) {
   const train::ImageStore& images = inputs.images;
@@ -39,24 +36,6 @@ std::string range_text(int first, int last) {
 }
 
 }  // namespace
-
-std::string fold(const std::vector<std::string>& parts, std::size_t columns) {
-  std::string text;
-  std::size_t used = 0;  // columns of the last line
-  for (const std::string& part : parts) {
-    const std::size_t width = display_width(part);
-    if (used > 0 && used + 1 + width > columns) {
-      text += "\n  ";
-      used = 2;
-    } else if (used > 0) {
-      text += ' ';
-      ++used;
-    }
-    text += part;
-    used += width;
-  }
-  return text;
-}
 
 std::string brief_rank_table(const RankTable& ranks) {
   constexpr std::size_t kMostRows = 16;
@@ -131,13 +110,13 @@ std::string Banner::text() const {
   const auto world = static_cast<int>(ranks.ranks.size());
   std::vector<std::string> given = given_options(run.options, run.words);
   if (!given.empty()) given.front().insert(0, "  ");
-  return folded("train " + run_id + ": " + config.model + ", " + format_quantity(world, "rank") +
-                ", " + describe_duration(config, inputs.arithmetic)) +
-         "\n" + fold(given, kColumns) + "\n" + folded(describe_data(inputs)) + "\n" +
-         folded("model " + config.model + ": " + format_quantity(parameters, "parameter") + ", " +
-                exchange) +
-         "\n" + folded(inputs.arithmetic.describe(config, world)) + "\n\n" +
-         brief_rank_table(ranks) + "\n";
+  return fold("train " + run_id + ": " + config.model + ", " + format_quantity(world, "rank") +
+              ", " + describe_duration(config, inputs.arithmetic)) +
+         "\n" + fold(given) + "\n" + fold(describe_data(inputs)) + "\n" +
+         fold("model " + config.model + ": " + format_quantity(parameters, "parameter") + ", " +
+              exchange) +
+         "\n" + fold(inputs.arithmetic.describe(config, world)) + "\n\n" + brief_rank_table(ranks) +
+         "\n";
 }
 
 }  // namespace tandem::app

@@ -24,10 +24,6 @@ struct Banner {
   std::string text() const;
 };
 
-// The parts, one blank apart, in lines of at most `columns`; a longer part has a line of its own.
-// Lines after the first are indented by two blanks.
-std::string fold(const std::vector<std::string>& parts, std::size_t columns);
-
 // A table of rank, host, local rank, device, CPUs and threads. Neighbors that differ in rank and
 // local rank alone become one row. At most 16 rows.
 std::string brief_rank_table(const RankTable& ranks);

@@ -2,7 +2,6 @@
 
 #include <vector>
 
-#include "run_banner.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 
@@ -20,7 +19,7 @@ std::string fold_after_first(const std::vector<std::string>& parts) {
     words.back() += ';';
     for (const std::string& word : split(parts[i], ' ')) words.push_back(word);
   }
-  return fold(words, 80);
+  return fold(words);
 }
 
 }  // namespace

@@ -154,7 +154,7 @@ void TrainRun::announce(const RunStart& start, const RunInputs& inputs,
   show_line(Banner{run_, inputs, ranks, start.run_id, session.arena.parameter_count(),
                    session.describe_exchange()}
                 .text());
-  if (!device.choice.note.empty()) show_line(device.choice.note + "\n");
+  if (!device.choice.note.empty()) show_line(fold(device.choice.note) + "\n");
 }
 
 // Collective. Opens the run folder and its sinks on rank 0.

@@ -166,6 +166,15 @@ TEST(FormatTable, AlignsColumnsByCharacters) {
             "rank  host\n0     n\xc3\xb6rd\n10    b");
 }
 
+TEST(Fold, KeepsLinesTo80Columns) {
+  const std::string word(39, 'x');
+  EXPECT_EQ(fold({word, word + "y"}), word + " " + word + "y");
+  EXPECT_EQ(fold({word, word + "yz"}), word + "\n  " + word + "yz");
+  EXPECT_EQ(fold(word + " " + word + " a"), word + " " + word + "\n  a");
+  EXPECT_EQ(fold(std::string(90, 'x')), std::string(90, 'x'));
+  EXPECT_EQ(fold(""), "");
+}
+
 TEST(FormatUtc, SaysNothingOfWhatIsNoTime) {
   EXPECT_EQ(format_utc(1795265306.9, "%Y-%m-%d %H:%M:%S"), "2026-11-21 12:48:26");
   EXPECT_EQ(format_utc(0, "%Y"), "1970");
