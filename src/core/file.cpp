@@ -31,7 +31,7 @@ std::optional<struct stat> find_status(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) return status;
   if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP || errno == ENAMETOOLONG) return {};
-  throw IoError(path + ": cannot be looked at: " + errno_text() +
+  throw IoError(path + ": cannot be accessed: " + errno_text() +
                 "; check the permissions of its folders, and the disk");
 }
 
@@ -144,7 +144,7 @@ void File::write_through(const void* data, std::size_t bytes, const Touch& touch
 
 void File::cut(std::uint64_t bytes) {
   if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0) {
-    throw IoError(path_ + ": cannot be cut to " + std::to_string(bytes) +
+    throw IoError(path_ + ": cannot be truncated to " + std::to_string(bytes) +
                   " bytes: " + errno_text());
   }
 }

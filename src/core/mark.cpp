@@ -55,7 +55,7 @@ bool has_mark(const std::string& path) {
 void require_replaceable(const std::string& path) {
   if (!is_regular_file(path) || has_mark(path)) return;  // anything else fails when it is written
   const bool is_archive = ends_with(path, ".pth") || ends_with(path, ".pt");
-  throw CannotCreateError(path + ": is there already, and " +
+  throw CannotCreateError(path + ": exists already, and " +
                           (is_archive ? "has no mark of tandem (versions before 2026-11-25 left "
                                         "none in .pth and .pt files)"
                                       : "tandem did not write it") +

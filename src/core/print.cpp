@@ -62,7 +62,7 @@ void write_to_standard_error(const std::string& text) {
 
 std::string describe_failure(int failure) {
   return std::string("standard output: ") +
-         (failure == ETIMEDOUT ? "nothing is read from it" : std::strerror(failure));
+         (failure == ETIMEDOUT ? "no process reads it" : std::strerror(failure));
 }
 
 void write_to_standard_output(std::string_view text, int patience = -1) {
@@ -117,7 +117,7 @@ void print_line_in_time(std::string_view line) {
 void show_line(std::string_view line) {
   const int failure = write_patiently(STDOUT_FILENO, as_line(line));
   if (failure == 0 || has_warned_of_output.exchange(true)) return;
-  print_warning(describe_failure(failure) + "; the work goes on, and lines are missing there");
+  print_warning(describe_failure(failure) + "; the work continues, and lines are missing there");
 }
 
 void print_bytes(std::string_view bytes) { write_to_standard_output(bytes); }

@@ -43,7 +43,7 @@ std::int64_t now_in_milliseconds() {
 const char* announcement_of(int signal) {
   switch (signal) {
     case SIGINT:
-      return "tandem: stopping after this step; press again after 2 s to end at once\n";
+      return "tandem: stopping after this step; press again after 2 s to end it at once\n";
     case SIGTERM:
       return "tandem: SIGTERM: stopping after this step; another after 2 s ends it at once\n";
     case SIGUSR1:
@@ -63,12 +63,11 @@ bool launcher_has_terminal() {
 const char* announcement_of_launcher() {
   const int children = StopSignal::count_children(notice_of_first.launcher);
   if (children > 0 && children < notice_of_first.launcher_children) {
-    return "tandem: a rank has ended, and so does the job; the same command with --resume auto "
-           "goes on\n";
+    return "tandem: a rank has died, so the job ends; add --resume auto to resume the run\n";
   }
   return launcher_has_terminal()
              ? "tandem: stopping after this step (Ctrl-C, or the launcher ends the job)\n"
-             : "tandem: SIGTERM: stopping after this step, for the launcher ends the job\n";
+             : "tandem: SIGTERM: stopping after this step, because the launcher ends the job\n";
 }
 
 // A reader that has stopped reading must not keep the handler, and so the run, from going on.

@@ -232,7 +232,7 @@ class Report(TandemTest):
         self.assertEqual(Page(self.folder / "runs/a/report.html").outside(), [])
         (self.folder / "thesis.html").write_text("<p>mine</p>")
         done = self.tandem("report", "runs/a", "--output", "thesis.html", code=73)
-        self.assert_one_error(done, "thesis.html: is there already, and tandem did not write it; .* add --force")
+        self.assert_one_error(done, "thesis.html: exists already, and tandem did not write it; .* add --force")
         self.assertEqual((self.folder / "thesis.html").read_text(), "<p>mine</p>")
         self.tandem("report", "runs/a", "--output", "thesis.html", "--force")
         self.tandem("report", "runs/b", "--output", "thesis.html")

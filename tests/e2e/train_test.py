@@ -174,7 +174,7 @@ class Train(TandemTest):
             self.tandem("export", "--checkpoint", "runs/a", "--output", name)  # its own
             (self.folder / name).write_text("mine")
             done = self.tandem("export", "--checkpoint", "runs/a", "--output", name, code=73)
-            self.assert_one_error(done, f"{name}: is there already, and {reason}.* add --force")
+            self.assert_one_error(done, f"{name}: exists already, and {reason}.* add --force")
             self.tandem("export", "--checkpoint", "runs/a", "--output", name, "--force")
             self.assertGreater((self.folder / name).stat().st_size, 1000)
         for folder in ("runs/a/", "runs/a/model", "runs/a/checkpoints/"):

@@ -70,7 +70,7 @@ class Output(TandemTest):
                 done = subprocess.run([PROGRAM, "train", *QUICK, "--run-id", name, *more], cwd=self.folder, text=True,
                                       stdout=self.full_pipe(), stderr=subprocess.PIPE, timeout=60)
                 self.assertEqual(done.returncode, code, done.stderr)
-                self.assertEqual(len(re.findall("standard output: nothing is read from it", done.stderr)), 1, done.stderr)
+                self.assertEqual(len(re.findall("standard output: no process reads it", done.stderr)), 1, done.stderr)
                 self.assert_whole(name)
 
     def test_a_signal_does_not_wait_for_a_reader_of_messages(self):

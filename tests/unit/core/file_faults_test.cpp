@@ -87,7 +87,8 @@ TEST(FileFaults, WhatAPipeCannotDoIsNamed) {
   File writing(pipe.ends[1], "out");
   EXPECT_EQ(fault_of([&] { writing.write_at(7, "x", 1); }),
             "out: seeking to 7 failed: Illegal seek");
-  EXPECT_EQ(fault_of([&] { writing.cut(3); }), "out: cannot be cut to 3 bytes: Invalid argument");
+  EXPECT_EQ(fault_of([&] { writing.cut(3); }),
+            "out: cannot be truncated to 3 bytes: Invalid argument");
   EXPECT_EQ(fault_of([&] { writing.sync(); }), "out: fdatasync failed: Invalid argument");
   char byte = 0;
   EXPECT_EQ(fault_of([&] { reading.read_at(5, &byte, 1); }),

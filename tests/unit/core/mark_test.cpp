@@ -69,13 +69,12 @@ TEST(Mark, WithoutItAFileIsNotReplaced) {
   };
   const std::string fix = "; choose another --output, or add --force to replace it";
   for (const std::string name : {"mine.html", "mine.safetensors"}) {
-    EXPECT_EQ(refusal(name),
-              folder / name + ": is there already, and tandem did not write it" + fix);
+    EXPECT_EQ(refusal(name), folder / name + ": exists already, and tandem did not write it" + fix);
   }
   for (const std::string name : {"mine.pth", "mine.pt"}) {
     EXPECT_EQ(refusal(name),
               folder / name +
-                  ": is there already, and has no mark of tandem (versions before 2026-11-25 left "
+                  ": exists already, and has no mark of tandem (versions before 2026-11-25 left "
                   "none in .pth and .pt files)" +
                   fix);
   }

@@ -80,7 +80,7 @@ TEST(Print, ANoticeThatCannotBeWrittenIsOneWarning) {
   std::signal(SIGPIPE, before);
   EXPECT_EQ(
       GetCapturedStderr(),
-      "tandem: warning: standard output: Broken pipe; the work goes on, and lines are missing "
+      "tandem: warning: standard output: Broken pipe; the work continues, and lines are missing "
       "there\n");
 }
 

@@ -196,7 +196,7 @@ TEST(StopSignal, ARankThatWasSuspendedGoesOn) {
 TEST(StopSignal, FewerChildrenOfTheLauncherMeanThatARankHasEnded) {
   const Launched result = launch(
       2, [] { StopSignal::received(); }, [] { return 0; });
-  EXPECT_NE(result.shown.find("tandem: a rank has ended, and so does the job"), std::string::npos)
+  EXPECT_NE(result.shown.find("tandem: a rank has died, so the job ends"), std::string::npos)
       << result.shown;
   EXPECT_EQ(StopSignal::count_children(::getpid()), 0);
 }
