@@ -68,7 +68,7 @@ std::string describe_failure(const GpuApi& api, ncclComm_t comm, ncclResult_t re
   const std::string details = trim(last_words == nullptr ? "" : last_words);
   return std::string(call) + " failed: " + api.ncclGetErrorString(result) +
          (details.empty() ? "" : " (" + details + ")") +
-         "; another rank may have said why, and NCCL_DEBUG=WARN says more";
+         "; another rank may have printed the reason; NCCL_DEBUG=WARN prints more";
 }
 
 std::string gpu_libraries_built() {

@@ -28,7 +28,7 @@ void check_mpi(int code, const char* call, const char* file, int line) {
   std::string_view name(call);
   name = name.substr(0, name.find('('));
   throw InternalError(std::string(name) + " failed: " + std::string(text, length) + " (" + file +
-                      ":" + std::to_string(line) + "); another rank may have said why");
+                      ":" + std::to_string(line) + "); another rank may have printed the reason");
 }
 
 Runtime::Runtime() {

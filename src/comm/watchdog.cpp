@@ -88,7 +88,7 @@ void Watchdog::exchange_heartbeats() {
     heartbeats_.exchange();
   } catch (const std::exception& error) {
     exchanges_ = false;
-    settings_.warn(std::string("the ranks of other hosts are no longer seen: ") + error.what());
+    settings_.warn(std::string("the ranks of other hosts are no longer watched: ") + error.what());
   }
 }
 

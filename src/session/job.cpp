@@ -72,7 +72,7 @@ comm::Fields fields_of(const OptionTable& table, const CommandLine& line) {
     fields.emplace_back("--" + spec.name, found == line.values.end() ? "" : found->second);
   }
   fields.emplace_back("arguments", join(line.positional, " "));
-  fields.emplace_back("what is no option", join(line.faults, "; "));
+  fields.emplace_back("words that are no options", join(line.faults, "; "));
   return fields;
 }
 

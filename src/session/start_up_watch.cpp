@@ -32,8 +32,9 @@ constexpr int kMaxTurns = 3;
   const int patience = stopped == others.end() ? 1 : 0;
   std::this_thread::sleep_for(std::min(static_cast<int>(turns) + patience, kMaxTurns) * kTurn);
   std::string text = "rank " + std::to_string(rank) + " (" + kernel_host_name() +
-                     "): MPI has not connected all ranks after " + format_fixed(seconds, 0) +
-                     " s, and no rank of this host is stopped";
+                     "): MPI did not connect all ranks within " + format_fixed(seconds, 0) +
+                     " s, and no rank of this host is stopped; check the network between the hosts "
+                     "(--mca btl_tcp_if_include, firewall)";
   if (stopped != others.end()) {
     const comm::RankStatus culprit{stopped->rank, 0, stopped->process};
     text = comm::describe_stall({culprit, seconds, true, rank, -1}, kernel_host_name());

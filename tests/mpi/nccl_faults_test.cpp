@@ -171,7 +171,7 @@ TEST_F(NcclFaults, AnAsynchronousErrorIsThrownByWhateverAsksNext) {
     stand_in().report_asynchronous_error(ncclRemoteError);
     const std::string expected =
         "an NCCL collective failed: remote process exited or there was a network error (its last "
-        "words); another rank may have said why";
+        "words); another rank may have printed the reason";
     EXPECT_EQ(failure_of([&] { request->wait(); }).rfind(expected, 0), 0U);
     EXPECT_EQ(failure_of([&] { request->test(); }).rfind(expected, 0), 0U);
     EXPECT_EQ(failure_of([&] { subject_.nccl->check(); }).rfind(expected, 0), 0U);
