@@ -233,7 +233,7 @@ std::shared_ptr<const Spool> read_archive(const Form& form, const std::string& p
     if (found == form.files.end() || folder != form.binary_folder) continue;
     const auto index = static_cast<std::size_t>(found - form.files.begin());
     if (spool->holds(index)) {
-      throw DataError(archive.where() + ": is there twice, once is expected");
+      throw DataError(archive.where() + ": appears twice, expected once");
     }
     spool->put(index, read_member(form, archive, index, test_images));
   }

@@ -180,7 +180,7 @@ ClassFolders find_class_folders(const std::string& root, bool splits_off_test,
                                    : " has no folder train of classes; its folders are the "
                                      "classes " +
                                          join(found.classes, ", ")) +
-                        "; give the share of each class that is for testing, such as 0.2";
+                        "; give the share of each class to use for testing, such as 0.2";
   }
   return found;
 }

@@ -165,7 +165,7 @@ std::string form_of(const std::string& path) {
   }
   if (const std::optional<std::string> raw = raw_form(path)) return *raw;
   if (!is_folder(path)) return file_form(path);
-  return std::string("a folder that holds no data set that is known, ") + kGeneric;
+  return std::string("a folder that holds no known data set, ") + kGeneric;
 }
 
 }  // namespace

@@ -60,8 +60,8 @@ std::vector<bool> draw_of_each_class(const std::vector<std::uint8_t>& labels, do
     for (std::size_t i = 0; i < count; ++i) is_taken[images[order[i]]] = true;
   }
   if (std::find(is_taken.begin(), is_taken.end(), true) == is_taken.end()) {
-    throw UsageError(option + ": " + where + " has no class of two images, so that " +
-                     format_real(share) + " of it is no image");
+    throw UsageError(option + ": " + where + " has no class with two images, so a share of " +
+                     format_real(share) + " selects no image");
   }
   return is_taken;
 }

@@ -212,7 +212,7 @@ class Npz : public ImageSource {
     }
     if (!has_test && test_split == 0) {
       throw UsageError("--test-split is missing: " + path +
-                       " has no test set; give the share of each class that is for testing, such "
+                       " has no test set; give the share of each class to use for testing, such "
                        "as 0.2");
     }
   }

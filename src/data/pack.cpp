@@ -77,8 +77,7 @@ std::string recognize(const std::string& input) {
         "that it was packed from");
   }
   throw DataError(
-      input +
-      (is_folder(input) ? ": holds no data set that is known" : ": is " + describe_file(input)) +
+      input + (is_folder(input) ? ": holds no known data set" : ": is " + describe_file(input)) +
       "; the folder or archive of CIFAR-10's or CIFAR-100's binary form, the folder of "
       "MNIST's four files, a folder with a folder of PNG or JPEG files for each class, "
       "or an .npz file was expected");
@@ -154,7 +153,7 @@ void require_replaceable(const std::string& path) {
     return;
   }
   throw CannotCreateError(path +
-                          ": is there already and is no packed data set; choose another --output, "
+                          ": exists already and is no packed data set; choose another --output, "
                           "or remove it first");
 }
 
@@ -169,7 +168,7 @@ bool is_broken_list(const std::string& path) {
 void require_replaceable_list(const std::string& path) {
   if (!is_regular_file(path) || is_broken_list(path)) return;
   throw CannotCreateError(path +
-                          ": is there already and is no list of broken files; choose another "
+                          ": exists already and is no list of broken files; choose another "
                           "--output, or remove it first");
 }
 

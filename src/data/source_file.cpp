@@ -108,7 +108,8 @@ std::shared_ptr<const SourceFile> Spool::get(std::size_t index) const {
   file->size = member.size;
   file->bytes = std::make_unique<std::uint8_t[]>(member.size);
   if (file_.read_at(offsets_[index], file->bytes.get(), member.size) != member.size) {
-    throw IoError(file_.path() + ": ends within what was written to it; see to the disk of TMPDIR");
+    throw IoError(file_.path() +
+                  ": is shorter than the data written to it; check the disk of TMPDIR");
   }
   return file;
 }

@@ -91,7 +91,7 @@ TEST_F(ForeignFile, PicturesAndOtherFilesAreNamed) {
   write_bytes("a.h5", "hello\n");
   expect_refused("a.h5", {"text that begins with 'hello'", "'tandem pack --input FOLDER"});
   std::filesystem::create_directory("empty");
-  expect_refused("empty", {"a folder that holds no data set that is known"});
+  expect_refused("empty", {"a folder that holds no known data set"});
 }
 
 TEST_F(ForeignFile, KnownNamesAreMade) {

@@ -167,7 +167,7 @@ TEST(ImageFile, ClaimsThatAFileCannotHoldAreRefusedBeforehand) {
 }
 
 TEST(ImageFile, MemoryThatIsNotThereIsAFaultOfTheFile) {
-  expect_error(ExitCode::kBadData, {"x.png: takes more memory than there is"}, [] {
+  expect_error(ExitCode::kBadData, {"x.png: needs more memory than is available"}, [] {
     decode_picture(golden_file("colour.png"), "x.png", kMaxPicturePixels,
                    [](std::uint64_t) { throw std::bad_alloc(); });
   });

@@ -164,10 +164,9 @@ TEST_F(Pack, AListThatCannotBeWrittenDoesNotHideTheBrokenFiles) {
 TEST_F(Pack, AFileThatIsNoListOfBrokenFilesIsKept) {
   const std::string list = broken_list_path(output_);
   write_bytes(list, "mine");
-  expect_error(
-      ExitCode::kCannotCreate,
-      {list + ": is there already and is no list of broken files; choose another --output"},
-      [&] { pack(request("synthetic")); });
+  expect_error(ExitCode::kCannotCreate,
+               {list + ": exists already and is no list of broken files; choose another --output"},
+               [&] { pack(request("synthetic")); });
   EXPECT_EQ(read_bytes(list), "mine");
   EXPECT_FALSE(std::filesystem::exists(output_));
 }
@@ -281,7 +280,7 @@ TEST_F(Pack, ADiskThatFillsUpIsAnErrorAtEachSize) {
 
 TEST_F(Pack, UnknownInputIsRefused) {
   expect_refused(ExitCode::kMissingInput, {"absent", "not there"}, request(folder_ / "absent"));
-  expect_refused(ExitCode::kBadData, {"holds no data set that is known"}, request(folder_.path()));
+  expect_refused(ExitCode::kBadData, {"holds no known data set"}, request(folder_.path()));
   write_bytes(folder_ / "page", "<html>");
   expect_refused(ExitCode::kBadData, {"page", "web page"}, request(folder_ / "page"));
   write_bytes(folder_ / "empty", "");
