@@ -213,8 +213,8 @@ void JsonLinesSink::warn_of_failure(const std::function<void()>& call) {
   const auto warn = [this](const std::exception& error) {
     if (has_warned_.exchange(true)) return;
     warn_(std::string(error.what()) +
-          "; training goes on, and lines are missing there; see that the folder is there "
-          "and has room");
+          "; training continues, and lines are missing there; check that the folder exists "
+          "and has space");
   };
   try {
     call();

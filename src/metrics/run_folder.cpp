@@ -95,10 +95,10 @@ void require_run(const std::string& path) {
            is_just_begun(path);
   };
   if (is_folder(path) && is_run()) return;
-  throw CannotCreateError(path +
-                          ": is neither empty nor the folder of a run, for it has no run.lock, "
-                          "manifest.json or checkpoints of tandem; it is left as it is; choose "
-                          "another --run-id");
+  throw CannotCreateError(
+      path +
+      ": is neither empty nor the folder of a run: it has no run.lock, manifest.json "
+      "or checkpoints of tandem; nothing was changed; choose another --run-id");
 }
 
 // Makes the folder and its missing parents. Returns those that it made.
@@ -118,10 +118,9 @@ std::string free_path(const std::string& runs_dir, const std::string& run_id) {
   require_run(path);
   throw CannotCreateError(path +
                           (is_just_begun(path)
-                               ? ": the folder is there already, without a run; start in it"
-                               : ": a run is there already and is left as it is; go on with "
-                                 "it") +
-                          " by --resume auto, or choose another --run-id");
+                               ? ": the folder exists already, without a run; start in it"
+                               : ": holds a run already, and nothing was changed; resume it") +
+                          " with --resume auto, or choose another --run-id");
 }
 
 // "/rank-0001.jsonl"
@@ -176,7 +175,7 @@ RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_
   const std::string path = runs_dir + "/" + run_id;
   if (file_exists(path)) {
     throw CannotCreateError(path +
-                            ": another run has just begun in this folder; wait for it, or "
+                            ": another run has just started in this folder; wait for it, or "
                             "choose another --run-id");
   }
   make_runs_dir(runs_dir);

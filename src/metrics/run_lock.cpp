@@ -68,7 +68,7 @@ struct flock whole_file_by(short type) {
 std::string owner_in(const std::string& content) {
   const auto record = LockRecord::parse(content);
   return record ? record->owner()
-                : "somebody whose entry in run.lock cannot be read ('" +
+                : "an owner whose record in run.lock cannot be read ('" +
                       content.substr(0, content.find('\n')) + "')";
 }
 
@@ -168,7 +168,7 @@ class RunLock::Heartbeat {
       }
       if (!std::exchange(waits, true) && settings_.on_wait) {
         settings_.on_wait(folder_ + ": was last used by " + owner_in(sight.now) +
-                          ", which did not say that it ended; watching its heartbeat in run.lock "
+                          ", which did not record its end; watching its heartbeat in run.lock "
                           "for " +
                           format_fixed(settings_.silence_seconds, 0) + " s");
       }
@@ -200,9 +200,10 @@ class RunLock::Heartbeat {
     last_look_ = seconds_since_boot();
     if (!now || judge_beat(*now, record_.token, deposed_) != BeatVerdict::kLost) return true;
     if (lost_.empty()) {
-      lost_ = folder_ + ": " + owner_in(*now) +
-              " has taken this folder over, because this run's heartbeat was silent; this run ends "
-              "and saves nothing more; start only one of the two";
+      lost_ =
+          folder_ + ": " + owner_in(*now) +
+          " has taken over this folder, because this run's heartbeat had stopped; this run ends "
+          "and saves nothing more; start only one of the two";
       if (settings_.on_lost) settings_.on_lost(lost_);
     }
     return false;

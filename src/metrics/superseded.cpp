@@ -25,7 +25,7 @@ std::string make_numbered(const std::string& checkpoints) {
     }
     if (errno == EEXIST) continue;
     throw IoError(path + ": the folder cannot be created: " + std::strerror(errno) +
-                  "; later files of the run are moved there when it goes on");
+                  "; a resumed run moves its later files there");
   }
 }
 

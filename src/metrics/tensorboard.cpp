@@ -165,7 +165,7 @@ void TensorBoardSink::sync() {
 void TensorBoardSink::warn_once(const std::exception& error) {
   if (has_warned_.exchange(true)) return;
   settings_.warn(std::string(error.what()) +
-                 "; training goes on, and TensorBoard will lack values; make room");
+                 "; training continues, and TensorBoard will lack values; free space there");
 }
 
 }  // namespace tandem::metrics

@@ -100,9 +100,9 @@ class TwoWriters(TandemTest):
         run.signal(first, signal.SIGCONT)
         words, _ = first.communicate(timeout=60)
         self.assertEqual(first.returncode, 73, words)
-        self.assertRegex(words, r"runs/sleeps: process \d+ on n2 has taken this folder over")
+        self.assertRegex(words, r"runs/sleeps: process \d+ on n2 has taken over this folder")
         words = run.stop(second)
-        self.assertRegex(words, r"was last used by process \d+ on n1, which did not say that it ended; watching")
+        self.assertRegex(words, r"was last used by process \d+ on n1, which did not record its end; watching")
 
     def killed(self):
         """The folder of an owner that was killed in another container or on another host is taken over."""

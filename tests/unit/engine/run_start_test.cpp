@@ -145,7 +145,7 @@ TEST_F(RunStartTest, MoreStepsThanAreAskedForAreSaid) {
 
 TEST_F(RunStartTest, NoneTouchesNoRun) {
   make_run();
-  expect_refusal(73, "a run is there already", "none");
+  expect_refusal(73, "holds a run already", "none");
 }
 
 TEST_F(RunStartTest, AutoTakesWhatTheCheckpointHolds) {

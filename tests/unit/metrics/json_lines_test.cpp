@@ -103,7 +103,7 @@ TEST(JsonLines, AFolderThatIsGoneEndsNoTraining) {
   record.step = 3;
   sink.on_step(record);
   ASSERT_EQ(warnings.size(), 1U);
-  EXPECT_NE(warnings[0].find("training goes on"), std::string::npos);
+  EXPECT_NE(warnings[0].find("training continues"), std::string::npos);
   const std::string whole = read_file(folder / "metrics.jsonl");
   EXPECT_EQ(std::count(whole.begin(), whole.end(), '\n'), 3) << "what can be written is";
 }
@@ -220,7 +220,7 @@ TEST(JsonLines, WhatIsRefusedAtSyncOrCloseIsOneWarning) {
       EXPECT_GT(calls.count(), 0);
     }
     ASSERT_EQ(warnings.size(), 1U);
-    EXPECT_NE(warnings[0].find("Disk quota exceeded; training goes on"), std::string::npos);
+    EXPECT_NE(warnings[0].find("Disk quota exceeded; training continues"), std::string::npos);
   }
 }
 

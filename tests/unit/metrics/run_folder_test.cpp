@@ -66,12 +66,12 @@ TEST_F(OpenRunFolder, SaysWhatIsInTheWayOfANewRun) {
       EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
     }
   };
-  expect_refusal("is there already, without a run; start in it by --resume auto");
+  expect_refusal("exists already, without a run; start in it with --resume auto");
   write("thesis.tex");
   expect_refusal("is neither empty nor the folder of a run");
   fs::remove(path_ + "/thesis.tex");
   open();
-  expect_refusal("a run is there already");
+  expect_refusal("holds a run already");
   fs::remove_all(path_);
   write_file_atomically(path_, "mine");
   expect_refusal("is neither empty nor the folder of a run");

@@ -96,7 +96,7 @@ TEST_F(ForeignLock, IsTakenAfterItsSilence) {
   take();
   EXPECT_DOUBLE_EQ(waited_, settings_.silence_seconds + settings_.settle_seconds);
   EXPECT_EQ(said_, folder_.path() +
-                       ": was last used by process 4711 on there, which did not say that it ended; "
+                       ": was last used by process 4711 on there, which did not record its end; "
                        "watching its heartbeat in run.lock for 30 s");
   pauses_ = 0;
   take();
@@ -149,7 +149,7 @@ TEST_F(ForeignLock, BeatsAndNoticesWhoHasTakenItOver) {
     EXPECT_NO_THROW(lock.require_held());
     owner_.released = false;
     write();
-    EXPECT_NE(lost.get_future().get().find("process 4711 on there has taken this folder over"),
+    EXPECT_NE(lost.get_future().get().find("process 4711 on there has taken over this folder"),
               std::string::npos);
     // Waits until the thread that noticed has finished.
     const auto is_lost = [&lock] {
