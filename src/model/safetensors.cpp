@@ -19,7 +19,7 @@ std::string read_header_text(const File& file, std::uint64_t file_bytes) {
   std::uint64_t length = 0;
   if (file.read_at(0, &length, sizeof length) != sizeof length) {
     throw DataError(file.path() + ": found " + std::to_string(file_bytes) +
-                    " bytes, expected a safetensors file; it is damaged, get it anew");
+                    " bytes, expected a safetensors file; it is damaged, fetch it again");
   }
   if (std::memcmp(&length, "PK\x03\x04", 4) == 0) {
     throw DataError(file.path() +
@@ -40,14 +40,14 @@ std::string read_header_text(const File& file, std::uint64_t file_bytes) {
     throw DataError(file.path() + ": found a header length of " + std::to_string(length) +
                     " bytes at offset 0, expected at most " +
                     std::to_string(std::min(file_bytes - kLengthBytes, kMaxHeaderBytes)) +
-                    "; the file is damaged or not safetensors, get it anew");
+                    "; the file is damaged or not safetensors, fetch it again");
   }
   std::string text(length, '\0');
   if (file.read_at(kLengthBytes, text.data(), text.size()) != text.size() || text.empty() ||
       text.front() != '{') {
     throw DataError(file.path() +
                     ": found no '{' at offset 8, expected a safetensors header; the file is "
-                    "damaged or not safetensors, get it anew");
+                    "damaged or not safetensors, fetch it again");
   }
   return text;
 }
@@ -77,7 +77,7 @@ void require_bools(const std::string& path, const NamedTensor& each) {
   if (std::any_of(bytes, bytes + each.tensor.nbytes(),
                   [](unsigned char byte) { return byte > 1; })) {
     throw DataError(path + ": tensor '" + each.name +
-                    "': found a BOOL other than 0 and 1; the file is damaged, get it anew");
+                    "': found a BOOL other than 0 and 1; the file is damaged, fetch it again");
   }
 }
 

@@ -35,7 +35,7 @@ constexpr std::array<Dtype, 10> kDtypes{{{"F64", torch::kFloat64},
                        const std::string& expected) {
   throw DataError(path + ": " + (tensor.empty() ? "the header: " : "tensor '" + tensor + "': ") +
                   "found " + found + ", expected " + expected +
-                  "; the file is damaged or not safetensors, get it anew");
+                  "; the file is damaged or not safetensors, fetch it again");
 }
 
 // Follows the grammar event by event instead of building the document, so that a header cannot make

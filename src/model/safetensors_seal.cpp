@@ -80,7 +80,7 @@ bool verify_seal(const std::string& path, const std::string& header_text, Safete
   if (sealed == header.metadata.end()) {
     if (header.metadata.count(kTensorDigests) == 0) return false;
     throw DataError(path + ": has digests of tensors, and '" + kFileDigest +
-                    "' of the file is missing; the file is damaged, get it anew");
+                    "' of the file is missing; the file is damaged, fetch it again");
   }
   const std::size_t at = find_seal(header_text);
   const bool well_formed = at != std::string::npos && at + kDigits <= header_text.size() &&
@@ -88,7 +88,7 @@ bool verify_seal(const std::string& path, const std::string& header_text, Safete
                            header.metadata.count(kTensorDigests) > 0;
   if (!well_formed) {
     throw DataError(
-        path + ": its digests are not as tandem writes them; the file is damaged, get it anew");
+        path + ": its digests are not as tandem writes them; the file is damaged, fetch it again");
   }
   std::string zeroed = header_text;
   zeroed.replace(at, kDigits, kDigits, '0');
@@ -100,7 +100,7 @@ bool verify_seal(const std::string& path, const std::string& header_text, Safete
   if (found != sealed->second) {
     throw DataError(path + ": " + describe_damage(header, tensors) + ": found SHA-256 " + found +
                     ", expected " + sealed->second +
-                    "; get it anew, or take another checkpoint of the run");
+                    "; fetch it again, or take another checkpoint of the run");
   }
   header.metadata.erase(kFileDigest);
   header.metadata.erase(kTensorDigests);

@@ -57,7 +57,7 @@ torch::jit::Module load_script(const std::string& file, const std::string& bytes
   } catch (const std::exception& error) {
     const std::string reason = reason_of_load(error);
     const bool is_newer = reason.find("Unknown builtin op") != std::string::npos;
-    throw DataError(file + ": is no TorchScript that libtorch can read (" + reason + "); " +
+    throw DataError(file + ": is not a TorchScript file that libtorch can read (" + reason + "); " +
                     (is_newer ? "this is libtorch " + torch_version() +
                                     ", the file was written by a newer one: build with "
                                     "LIBTORCH=wheel, or do without that operator"
@@ -211,7 +211,7 @@ class ScriptNetwork final : public Network {
       if (now.sizes() != entry.inside.sizes() || now.scalar_type() != entry.inside.scalar_type()) {
         throw DataError(file_ + ": its forward() makes '" + entry.name + "' a tensor of " +
                         sizes_of(now) + ", " + sizes_of(entry.inside) +
-                        " of the same type was expected: what a network keeps keeps its shape");
+                        " of the same type was expected: a buffer must keep its shape");
       }
       put_inside(entry, now);
       entry.registered.set_data(entry.inside);

@@ -129,7 +129,7 @@ class ScriptModel(TandemTest):
             path.write_bytes(content.replace(seal, hashlib.sha256(blank).hexdigest().encode()))
         self.tandem("verify", run)
         self.assert_one_error(self.tandem("verify", run / "model/model.safetensors", "--run-network", code=65),
-                              "network.pt: is no TorchScript")
+                              "network.pt: is not a TorchScript file")
 
     def test_it_is_exported_with_its_weights(self):
         summary = self.train(2, "a", *STEPS, "--model", "plain.pt")
@@ -187,7 +187,7 @@ class ScriptModel(TandemTest):
         (self.folder / "text.pt").write_text("weights")
         (self.folder / "empty.pt").touch()
         for name, code, *patterns in (("absent.pt", 66, "absent.pt"),
-                                      ("text.pt", 65, "text.pt: is no TorchScript"),
+                                      ("text.pt", 65, "text.pt: is not a TorchScript file"),
                                       ("empty.pt", 65, "empty.pt: is empty"),
                                       ("seven.pt", 65, r"seven.pt: cannot be trained: .*\[2, 7\], Float \[2, 10\]")):
             done = self.mpirun(2, "train", "--data", DATA, "--model", name, *STEPS, "--run-id", "a", "--quiet", code=code)

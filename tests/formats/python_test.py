@@ -263,7 +263,7 @@ class Python(TandemTest):
             self.assertIn(part, done.stderr, name)
         torch.save(Exported().state_dict(), self.folder / "weights.pt")
         done = self.mpirun(2, "train", "--data", DATA, "--model", "weights.pt", "--run-id", "a", "--quiet", code=65)
-        self.assertIn("weights.pt: is no TorchScript", done.stderr)
+        self.assertIn("weights.pt: is not a TorchScript file", done.stderr)
 
 
 if __name__ == "__main__":

@@ -207,7 +207,8 @@ TEST(ScriptNetwork, WarnsOfModesThatAreFixed) {
 }
 
 TEST(ScriptNetwork, RefusesWhatIsNoTorchScript) {
-  EXPECT_NE(refusal_of("not a file of Python").find("is no TorchScript"), std::string::npos);
+  EXPECT_NE(refusal_of("not a file of Python").find("is not a TorchScript file"),
+            std::string::npos);
   const std::string whole = bytes_of(net());
   for (const std::size_t size : {whole.size() / 2, whole.size() - 1}) {
     EXPECT_NE(refusal_of(whole.substr(0, size)), "no error") << size;
