@@ -76,7 +76,7 @@ void CheckpointManager::keep(const Evaluation& evaluation) {
   try {
     folder_->write_evaluation(make_evaluation_file(evaluation, *images_));
   } catch (const Error& error) {
-    note("warning", evaluation.step, message_of(error) + "; the run goes on without it");
+    note("warning", evaluation.step, message_of(error) + "; the run continues without it");
   }
 }
 

@@ -85,7 +85,7 @@ void Checkpointer::finish_write() {
     }
   } catch (const std::exception& error) {
     last_failure_ = message_of(error) + "; a checkpoint needs " + format_bytes(bytes_) +
-                    "; see to the disk, or choose another --runs-dir";
+                    "; check the disk, or choose another --runs-dir";
     reports_.on_failed(step_, last_failure_, writes_best_);
   }
 }

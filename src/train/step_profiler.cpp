@@ -145,7 +145,7 @@ void StepProfiler::leave_traces(std::string mine) {
       failure = message_of(error);
     }
   }
-  if (!failure.empty()) warn_("--profile: " + failure + "; training goes on");
+  if (!failure.empty()) warn_("--profile: " + failure + "; training continues");
 }
 
 }  // namespace tandem::train

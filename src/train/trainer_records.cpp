@@ -34,7 +34,7 @@ void Trainer::note_skipped(const StepOutcome& outcome) {
                             what + "; lower --lr, or limit the gradient with --clip-norm");
   }
   result_.skipped_steps += outcome.skipped;
-  what += "; its update is left out";
+  what += "; the step is skipped";
   if (outcome.skipped > 1) what += ", and " + std::to_string(outcome.skipped - 1) + " after it";
   for (const auto& sink : context_.sinks) {
     sink->on_note({"warning", step + 1, epochs_after(step), what});

@@ -157,7 +157,7 @@ class Killed(TandemTest):
         done = self.run_command([PROGRAM, "train", *QUICK, "--run-id", "a"], 0,
                                 {"LD_PRELOAD": LIBRARY, "FAULT_POINTS_FOLDER": "runs/a",
                                  "FAULT_POINTS": "rename@evaluation.json:1+:EIO"})
-        self.assertRegex(done.stderr, "tandem: warning: .*evaluation.json.*; the run goes on without it")
+        self.assertRegex(done.stderr, "tandem: warning: .*evaluation.json.*; the run continues without it")
         notes = [line for line in read_lines(self.folder / "runs/a/metrics.jsonl") if line["event"] == "warning"]
         self.assertIn("evaluation.json", json.dumps(notes))
 

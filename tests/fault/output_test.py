@@ -127,7 +127,7 @@ class Output(TandemTest):
         self.tandem("train", *shorter, "--run-id", "a", "--quiet")
         (self.folder / "runs/a/traces").touch()
         done = self.mpirun(2, "train", *QUICK, "--run-id", "a", "--resume", "auto", "--profile", "2", "--quiet")
-        self.assertEqual(len(re.findall("tandem: warning: --profile: .*traces.*; training goes on", done.stderr)), 1, done.stderr)
+        self.assertEqual(len(re.findall("tandem: warning: --profile: .*traces.*; training continues", done.stderr)), 1, done.stderr)
         self.assert_whole("a")
 
 
