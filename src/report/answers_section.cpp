@@ -97,11 +97,10 @@ Html most_frequent_mistakes(const Answers& answers, std::size_t most) {
          barred(static_cast<double>(pair.count) / longest, kWrong, format_count(pair.count)),
          Html(share_text(pair.count, sum_of(answers.confusion[pair.label])))});
   }
-  const Html others =
-      left_out == 0
-          ? Html()
-          : element("p",
-                    element("small", Html(format_count(left_out) + " rarer ones are not shown")));
+  const Html others = left_out == 0
+                          ? Html()
+                          : element("p", element("small", Html(format_count(left_out) +
+                                                               " rarer mistakes are not shown")));
   return element("div",
                  element("h3", Html("Most frequent mistakes")) + table(rows, "shares") + others);
 }

@@ -99,7 +99,7 @@ Html rank_tile(const RunView& run) {
   const std::string host = describe_busy_host(run);
   const std::string slowest = describe_slowest_rank(run);
   const Html more = slowest.empty() ? Html() : Html("slowest rank: " + slowest);
-  if (!host.empty()) return tile("what slowed it down", "words", Html(host), more);
+  if (!host.empty()) return tile("cause of delay", "words", Html(host), more);
   const bool stands_out = !slowest.empty() && slowest.rfind("none", 0) != 0;
   if (stands_out) return tile("slowest rank", "words", Html(slowest), {});
   return tile("ranks", "words", dash_or(describe_ranks(run)), more);

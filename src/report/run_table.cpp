@@ -165,13 +165,12 @@ const std::vector<std::string>& run_columns() {
 RunList list_runs(const std::string& runs_dir) {
   if (!is_folder(runs_dir)) {
     throw MissingInputError(runs_dir +
-                            ": is no folder; the one that holds runs is expected, which "
-                            "`tandem train --runs-dir` named");
+                            ": is not a folder; expected the folder of runs that "
+                            "`tandem train --runs-dir` names");
   }
   if (metrics::is_run_folder(runs_dir)) {
     throw DataError(runs_dir +
-                    ": is a run, the folder that holds runs was expected; `tandem inspect` shows "
-                    "a single one");
+                    ": is a run, expected the folder of runs; `tandem inspect` shows a single run");
   }
   RunList runs;
   for (const std::string& path : list_folder(runs_dir)) {

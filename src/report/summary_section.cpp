@@ -189,7 +189,7 @@ Html state_of(const RunView& run) {
                         state == "running" || state == "unfinished";
   Html cell = element("span", {{"class", "state " + (is_known ? state : "")}}, dash_or(state));
   if (state == "unfinished") {
-    cell += Html(" no summary, and nobody is seen to work in the folder");
+    cell += Html(" no summary, and no process holds the lock of the folder");
   }
   return cell;
 }

@@ -208,7 +208,7 @@ class Report(TandemTest):
         self.run_folder("a").write_summary().write_evaluation([f"class {i}" for i in range(100)])
         page = self.page("a")
         self.assertIn(["class 3 → class 4", "1", "7.7 %"], page.rows("Answers"))
-        self.assertIn("60 rarer ones are not shown", page.words())
+        self.assertIn("60 rarer mistakes are not shown", page.words())
 
     def test_mistakes_are_named(self):
         self.run_folder("a").write_summary()
