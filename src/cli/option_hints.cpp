@@ -88,7 +88,7 @@ std::vector<std::string> mistyped_variables(const std::vector<std::string>& opti
     if (std::find(options.begin(), options.end(), name) != options.end()) continue;
     const auto meant = nearest(name, options);
     if (!meant) continue;
-    warnings.push_back("environment: " + variable + " is the variable of no option; did you mean " +
+    warnings.push_back("environment: " + variable + " belongs to no option; did you mean " +
                        environment_variable(*meant) + "?");
   }
   std::sort(warnings.begin(), warnings.end());

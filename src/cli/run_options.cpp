@@ -67,7 +67,7 @@ void read_reporting(Options& options, TrainReporting& reporting) {
   reporting.resume = normalized_resume(options.text("resume"));
   reporting.new_schedule = options.flag("new-schedule");
   if (reporting.new_schedule && reporting.resume == "none") {
-    options.add_fault("--new-schedule: is for a run that is resumed; give --resume auto, too");
+    options.add_fault("--new-schedule changes the schedule of a resumed run; add --resume auto");
   }
   reporting.quiet = options.flag("quiet");
   reporting.progress = options.flag("progress");

@@ -137,13 +137,14 @@ void read_gradient_sums(Options& options, train::TrainConfig& config) {
   if (!config.bfloat16_gradients) return;
   if (config.virtual_ranks > 0) {
     options.add_fault(
-        "--grad-dtype bf16 and --virtual-ranks exclude each other: the one rounds by what came "
-        "before, the other promises the same bits at any number of ranks");
+        "--grad-dtype bf16 and --virtual-ranks exclude each other: bf16 rounding depends on "
+        "earlier "
+        "steps of each rank, so bits would depend on the number of ranks");
   }
   if (config.precision == model::Precision::kFp16) {
     options.add_fault(
-        "--grad-dtype bf16 and --precision fp16 exclude each other: what is kept of a step would "
-        "have another scale in the next; give --precision bf16");
+        "--grad-dtype bf16 and --precision fp16 exclude each other: the loss scale changes, "
+        "and the rounding error that a rank keeps does not; give --precision bf16");
   }
 }
 

@@ -66,7 +66,7 @@ class Help(ShellCompletion):
 
     def test_a_mistyped_variable_is_named(self):
         done = self.tandem("runs", "--runs-dir", str(self.folder), environment={"TANDEM_RUN_DIR": "x"})
-        self.assertEqual(done.stderr, "tandem: warning: environment: TANDEM_RUN_DIR is the variable of no option; did you mean TANDEM_RUNS_DIR?\n")
+        self.assertEqual(done.stderr, "tandem: warning: environment: TANDEM_RUN_DIR belongs to no option; did you mean TANDEM_RUNS_DIR?\n")
 
     def test_examples_run_as_pasted(self):
         """One after the other, in an empty folder with two pictures of the reader's own."""

@@ -362,7 +362,7 @@ TEST(Environment, AVariableThatIsNearlyOneOfAnOptionIsNamed) {
   const std::vector<std::string> warnings = mistyped_variables(names);
   ASSERT_EQ(warnings.size(), 1U);
   EXPECT_EQ(warnings.front(),
-            "environment: TANDEM_BATCHSIZE is the variable of no option; did you mean "
+            "environment: TANDEM_BATCHSIZE belongs to no option; did you mean "
             "TANDEM_BATCH_SIZE?");
 }
 
