@@ -63,7 +63,7 @@ void judge_gpus(const Facts& facts, const std::vector<std::string>& warnings, Fi
   if (!is_shared) {
     for (const std::string& warning : warnings) {
       findings.push_back({"W112",
-                          "training would say: " + on_one_line(warning),
+                          "training would warn: " + on_one_line(warning),
                           "tandem info shows the GPUs that each rank sees",
                           {0}});
     }
@@ -103,8 +103,8 @@ void judge_data(const Facts& facts, Findings& findings) {
   findings.push_back({"W171",
                       "--data cannot be locked by " + name_ranks(locked) + " (" + one.host +
                           "): " + one.lock_error,
-                      "wait until nobody writes it; where the file system has no locks, which "
-                      "h5py and older HDF5 need, set HDF5_USE_FILE_LOCKING=FALSE",
+                      "wait until no process writes it; if the file system has no locks, set "
+                      "HDF5_USE_FILE_LOCKING=FALSE for h5py and older HDF5",
                       locked});
 }
 

@@ -210,10 +210,10 @@ void judge_pairs(const std::vector<RankFacts>& facts, const std::vector<PairSpee
     return speed_text(fastest);
   };
   report(slow_of(within, kSlowShareOfHost, 0), "the fastest pair of a host " + fastest_of(within),
-         "see what else runs on that host");
+         "check the other programs on that host");
   report(slow_of(between, kSlowShareOfNetwork, kSlowNetwork),
          "the fastest pair of hosts " + fastest_of(between),
-         "see the cable and switch of these hosts, and which network carries MPI (--mca "
+         "check cable and switch of these hosts, and the network that MPI uses (--mca "
          "btl_tcp_if_include)");
 }
 
