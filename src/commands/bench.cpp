@@ -26,12 +26,11 @@ BenchForm find_bench_form(const Arguments& arguments) {
   }
   const auto suggestion =
       has_word ? nearest(arguments.front(), names_of_bench_forms()) : std::nullopt;
-  throw UsageError((has_word
-                        ? "'" + arguments.front() + "' is not a form"
-                        : std::string("the first word is missing, which says what to measure")) +
-                   ": " + join(names_of_bench_forms(), ", ") +
-                   (suggestion ? "; did you mean " + *suggestion + "?"
-                               : "; a step of training is measured by: tandem bench step"));
+  throw UsageError(
+      (has_word ? "'" + arguments.front() + "' is not a form"
+                : std::string("the form is missing")) +
+      ": " + join(names_of_bench_forms(), ", ") +
+      (suggestion ? "; did you mean " + *suggestion + "?" : "; for example: tandem bench step"));
 }
 
 // The options of all forms without duplicates, grouped.

@@ -105,7 +105,7 @@ void print_series(const AccuracyRequest& request, const std::vector<TimedRun>& r
   }
   print_line(std::to_string(seconds.size()) + " of " + std::to_string(runs.size()) +
              " runs reached " + format_real(request.target) + " (" + format_fixed(100 * passed, 0) +
-             " %); means, and where 95 % of such means would lie:\n" +
+             " %); means, and their 95 % intervals:\n" +
              format_table({{"seconds of steps to the target", to_text(seconds, 2)},
                            {"accuracy", to_text(accuracies, 4)},
                            {"accuracy with several views", to_text(views, 4)}}));
@@ -141,7 +141,7 @@ int run_bench_tta(Job& job, Options& options, const Arguments& words) {
 
 BenchForm bench_tta_form() {
   return {"tta",
-          {{"target", "X", "0.9", "share of the test set that is to be answered right", "tta"},
+          {{"target", "X", "0.9", "test accuracy to reach", "tta"},
            {"runs", "N", "3", "with the seeds from that of --seed on", "tta"},
            bench_json_option()},
           run_bench_tta,

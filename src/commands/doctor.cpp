@@ -35,14 +35,14 @@ std::string describe_speeds(const Examination& examination) {
   return parts.empty() ? "no exchange was measured" : join(parts, ", ");
 }
 
-// "all is well: 2 ranks on 1 host; …"
+// "no fault found: 2 ranks on 1 host; …"
 std::string describe_end_of(const Examination& examination, const std::vector<Finding>& findings) {
   std::set<std::string> hosts;
   for (const RankFacts& each : examination.facts) hosts.insert(each.host);
   const auto errors = static_cast<int>(std::count_if(
       findings.begin(), findings.end(), [](const Finding& finding) { return finding.is_error(); }));
   const int warnings = static_cast<int>(findings.size()) - errors;
-  const std::string verdict = findings.empty() ? "all is well"
+  const std::string verdict = findings.empty() ? "no fault found"
                                                : format_quantity(errors, "error") + ", " +
                                                      format_quantity(warnings, "warning");
   return verdict + ": " + format_quantity(static_cast<int>(examination.facts.size()), "rank") +

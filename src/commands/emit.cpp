@@ -25,8 +25,8 @@ std::string read_form(Options& options) {
   if (words.size() == 1 && std::count(kForms.begin(), kForms.end(), words[0]) == 1) return words[0];
   const auto suggestion = words.size() == 1 ? nearest(words[0], kForms) : std::nullopt;
   options.add_fault(
-      (words.empty() ? "which form is missing" : "'" + join(words, " ") + "' is not a form") +
-      ": " + join(kForms, ", ") + "; " +
+      (words.empty() ? "the form is missing" : "'" + join(words, " ") + "' is not a form") + ": " +
+      join(kForms, ", ") + "; " +
       (suggestion ? "did you mean " + *suggestion + "?"
                   : "options of `tandem train` stand after a --"));
   return "";
@@ -114,7 +114,7 @@ Launch read_launch(Options& options, const std::string& form) {
   if (form == "mpirun") {
     for (const char* name : {"time", "requeues"}) {
       if (options.value(name).origin != Origin::kDefault) {
-        options.add_fault("--" + std::string(name) + " is for Slurm, which mpirun does not ask");
+        options.add_fault("--" + std::string(name) + " is for Slurm; leave it out");
       }
     }
     if (launch.hosts.empty() && launch.nodes > 1) {
@@ -161,12 +161,12 @@ void check_resume(const Launch& launch, Options& options) {
   const std::string mode = launch.resume_mode();
   if (mode == "none" && launch.most_requeues > 0) {
     options.add_fault(
-        "--resume none: a job that goes back into the queue would find its own run there; leave "
-        "it out, or give --requeues 0");
+        "--resume none: a requeued job would find its own run and end; leave it out, or give "
+        "--requeues 0");
   } else if (mode != "none" && mode != "auto") {
     options.add_fault("--resume " + mode +
-                      ": a job that starts again would go back to it; leave it out, and export "
-                      "TANDEM_RUN_ID with the name of the run that is to go on");
+                      ": a requeued job would resume from it again; leave it out, and export "
+                      "TANDEM_RUN_ID with the name of the run to resume");
   }
 }
 
@@ -209,7 +209,7 @@ Command emit_command() {
        {"gpus-per-node", "N", "0", "GPUs to ask for", "place"},
        {"cpus-per-rank", "N", "0", "cores of a rank; 0: not bound, and what Slurm gives", "place"},
        {"time", "LIMIT", "", "for Slurm: 01:30:00, 2-00:00:00 or minutes", "job"},
-       {"requeues", "N", "10", "for Slurm: how often a job that was stopped early goes on", "job"},
+       {"requeues", "N", "10", "for Slurm: how often a job that stopped early is requeued", "job"},
        {"image", "FILE", "", "for apptainer; tandem.sif where left out", "job"}},
       run_emit,
       nullptr,

@@ -22,7 +22,7 @@ void explain_unfinished(const std::vector<Json>& rows) {
                                    [](const Json& row) { return row.at("state") == "unfinished"; });
   if (count == 0) return;
   print_note(format_quantity(count, "run") +
-             " unfinished: no process works there; the command of a run goes on with its --run-id "
+             " unfinished: no process works there; resume one by its command with its --run-id "
              "and --resume auto");
 }
 

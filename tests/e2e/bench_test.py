@@ -106,8 +106,8 @@ class Bench(TandemTest):
         self.assert_one_error(self.mpirun(2, "bench", *words, "--", "--modle", "mlp", code=2), "did you mean --model")
 
     def test_what_is_no_form_or_belongs_to_another(self):
-        for words, said in (([], "the first word is missing, which says what to measure: step, allreduce, loader, tta; .*: tandem bench step"),
-                            (["--json"], "the first word is missing"),
+        for words, said in (([], "the form is missing: step, allreduce, loader, tta; .*: tandem bench step"),
+                            (["--json"], "the form is missing"),
                             (["allredcue"], r"'allredcue' is not a form: .*; did you mean allreduce\?"),
                             (["allreduce", "--model", "mlp"], "--model"),
                             (["allreduce", "--min-bytes", "2M", "--max-bytes", "1M"], "--min-bytes 2M is more than --max-bytes 1M"),

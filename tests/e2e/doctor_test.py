@@ -68,7 +68,7 @@ class Doctor(TandemTest):
         self.assertLessEqual(set(found), {"W181"}, found)  # a container may forbid it
         if not found:
             self.assertRegex(self.run_command(command, 0, {}).stdout,
-                             r"\Aall is well: 2 ranks on 1 host; ranks of a host exchange at least [0-9.]+ [MG]B/s\n\Z")
+                             r"\Ano fault found: 2 ranks on 1 host; ranks of a host exchange at least [0-9.]+ [MG]B/s\n\Z")
 
     def test_one_rank_exchanges_nothing(self):
         self.assertRegex(self.tandem("doctor").stdout, r"1 rank on 1 host; no exchange was measured\n\Z")
