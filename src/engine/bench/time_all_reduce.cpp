@@ -76,7 +76,7 @@ void print_timings(const Job& job, const AllReduceRequest& request, const std::s
                                               "busbw GB/s", "wrong", "MPI_Allreduce us", "ratio"}};
   for (const AllReduceTiming& timing : timings) rows.push_back(row_of(timing, ranks));
   print_line("sums over " + format_quantity(ranks, "rank") + " by " + transport +
-             "; a time is that of one sum, min and max are of ranks");
+             "; times are of one sum; min and max are over ranks");
   print_line(format_table(rows) +
              (ranks > 1 ? "\na sum takes " + format_fixed(fit.latency / kMicro, 1) + " us and " +
                               format_fixed(fit.seconds_per_byte * 1e6 / kMicro, 1) + " us per MB"
@@ -105,8 +105,8 @@ int time_all_reduce(Job& job, const AllReduceRequest& request) {
     print_timings(job, request, sums.name(), timings);
     if (wrong == 0) return;
     throw DisagreementError("bench allreduce: " + format_count(wrong) +
-                            " values of all ranks are not the sum that was expected; the network "
-                            "or MPI is broken: tandem doctor looks for it");
+                            " values of all ranks differ from the expected sum; the network or "
+                            "MPI is broken; fix: run tandem doctor like this command");
   });
   return 0;
 }

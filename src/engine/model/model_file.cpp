@@ -47,7 +47,8 @@ NetworkFile read_network_file(const std::string& path, const std::string& expect
 }
 
 std::string code_notice(const NetworkFile& file) {
-  return file.path + ": TorchScript is code and runs with your rights; this file's SHA-256 is " +
+  return file.path +
+         ": TorchScript is code and runs with your permissions; this file's SHA-256 is " +
          file.sha256;
 }
 

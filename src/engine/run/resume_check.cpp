@@ -91,8 +91,8 @@ void require_same_run(Job& job, const RunStart& start, const Options& options,
     if (differences.empty()) return;
     throw DisagreementError(
         start.checkpoint_path +
-        ": the run cannot go on like this; give the options that it was started "
-        "with, or begin another run\n  " +
+        ": these options differ from those of the run; give its options, or start another "
+        "run\n  " +
         join(differences, "\n  "));
   });
 }

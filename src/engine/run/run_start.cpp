@@ -64,20 +64,20 @@ void take_newest_whole(const train::CheckpointStore& store, RunStart& start) {
   if (start.checkpoint) return;
   if (!newest.refused.empty()) {
     throw DataError(
-        "--resume auto: no checkpoint of the run is valid, and it is not started anew; bring back "
-        "a copy of one, or start another run with --run-id\n  " +
+        "--resume auto: no checkpoint of the run is valid, so it is not restarted; restore a copy "
+        "of one, or start another run with --run-id\n  " +
         start.refused);
   }
   if (store.has_superseded()) {
     throw DataError("--resume auto: " + start.folder->checkpoints_path() +
-                    " holds no checkpoint but those in its superseded-N folders, and the run is "
-                    "not started anew; move one of them up to checkpoints/, or start another run "
+                    " holds no checkpoint but those in its superseded-N folders, so the run is "
+                    "not restarted; move one of them up to checkpoints/, or start another run "
                     "with --run-id");
   }
   if (has_saved_checkpoints(*start.folder)) {
     throw DataError("--resume auto: " + start.folder->checkpoints_path() +
-                    " holds no checkpoint, but metrics.jsonl tells of some, and the run is not "
-                    "started anew; bring back a copy of one, or start another run with --run-id");
+                    " holds no checkpoint, but metrics.jsonl names some, so the run is not "
+                    "restarted; restore a copy of one, or start another run with --run-id");
   }
 }
 

@@ -85,7 +85,7 @@ TEST_F(RunStartTest, ARunWhoseCheckpointsAreGoneDoesNotBeginAnew) {
   write_file_atomically(metrics, "{\"event\":\"warning\",\"step\":1,\"text\":\"disk full\"}\n");
   EXPECT_FALSE(start().resumes) << "no checkpoint was ever saved";
   write_file_atomically(metrics, "{\"event\":\"checkpoint\",\"step\":3,\"text\":\"x\"}\n");
-  expect_refusal(65, "metrics.jsonl tells of some");
+  expect_refusal(65, "metrics.jsonl names some");
   save(3);
   EXPECT_EQ(start().state.step, 3U);
 }
