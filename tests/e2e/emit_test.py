@@ -49,7 +49,7 @@ class Emit(TandemTest):
                 (["sbatch", "--epochs", 3], "--epochs belongs to `tandem train`.*tandem emit sbatch … -- --epochs"),
                 (["sbatch", "--no_progress"], "--no_progress belongs to `tandem train`"),
                 (["sbatch", "--", "--resume", "auto", "--resume", "a/checkpoints/step-5.safetensors"], "--resume a/checkpoints/step-5"),
-                (["sbatch", "--", "--resume", "none"], "--resume none: a job that goes back"),
+                (["sbatch", "--", "--resume", "none"], "--resume none: a requeued job"),
                 (["sbatch", "--gpus-per-node", 2, "--ranks-per-node", 3], "3 ranks would share 2 GPUs"),
                 (["sbatch", "--", "--epohs", 3], "--epohs.*did you mean --epochs"),
                 (["sbatch", "--", "--lr", "x"], "--lr: 'x'")):

@@ -186,7 +186,7 @@ TEST(LiveLine, GoesBeforeASignalIsAnnounced) {
     std::raise(SIGINT);
   };
   const std::string words =
-      "tandem: stopping after this step; press again after 2 s to end at once\n";
+      "tandem: stopping after this step; press again after 2 s to end it at once\n";
   EXPECT_EQ(Written(true, true, interrupt).error, "\r\x1b[K" + words);
   EXPECT_EQ(Written(false, false, interrupt).error, "\n" + words);
 }
