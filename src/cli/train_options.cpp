@@ -137,9 +137,8 @@ void read_gradient_sums(Options& options, train::TrainConfig& config) {
   if (!config.bfloat16_gradients) return;
   if (config.virtual_ranks > 0) {
     options.add_fault(
-        "--grad-dtype bf16 and --virtual-ranks exclude each other: bf16 rounding depends on "
-        "earlier "
-        "steps of each rank, so bits would depend on the number of ranks");
+        "--grad-dtype bf16 and --virtual-ranks exclude each other: rounding to bf16 "
+        "depends on earlier steps of each rank, so bits would depend on the number of ranks");
   }
   if (config.precision == model::Precision::kFp16) {
     options.add_fault(

@@ -148,10 +148,9 @@ void throw_damaged(const std::string& where, const char* format, const char* mes
 }
 
 void throw_out_of_memory(const std::string& where) {
-  throw PictureMemoryError(
-      where +
-      ": needs more memory than is available; make the picture smaller, or use "
-      "fewer threads");
+  throw PictureMemoryError(where +
+                           ": needs more memory than is available; make the picture smaller, or "
+                           "use fewer threads");
 }
 
 void require_fitting(const PictureExtent& extent, const std::string& where,

@@ -95,10 +95,10 @@ void require_run(const std::string& path) {
            is_just_begun(path);
   };
   if (is_folder(path) && is_run()) return;
-  throw CannotCreateError(
-      path +
-      ": is neither empty nor the folder of a run: it has no run.lock, manifest.json "
-      "or checkpoints of tandem; nothing was changed; choose another --run-id");
+  throw CannotCreateError(path +
+                          ": is neither empty nor the folder of a run: it has no run.lock, "
+                          "manifest.json or checkpoints of tandem; nothing was changed; choose "
+                          "another --run-id");
 }
 
 // Makes the folder and its missing parents. Returns those that it made.
