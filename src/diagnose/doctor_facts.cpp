@@ -9,6 +9,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 #include "tandem/core/cgroup.hpp"
 #include "tandem/core/error.hpp"
@@ -27,10 +28,26 @@ bool is_locking_off() {
   return setting != nullptr && (std::string(setting) == "FALSE" || std::string(setting) == "0");
 }
 
+// The value of the first of the variables that is set; 1 where none is, or its value is no count.
+int first_count(std::initializer_list<const char*> names) {
+  constexpr std::int64_t kMax = 10'000'000;
+  for (const char* name : names) {
+    const char* value = variable(name);
+    if (value == nullptr) continue;
+    try {
+      return static_cast<int>(parse_integer(value, 1, kMax, name));
+    } catch (const UsageError&) {  // so it is not a launcher's
+      return 1;
+    }
+  }
+  return 1;
+}
+
 }  // namespace
 
 void look_around(RankFacts& facts) {
   facts.launched = launched_ranks();
+  facts.torch_world = first_count({"WORLD_SIZE"});
   facts.allowed_cores = cores_of(allowed_cpus());
   struct statvfs status {};
   facts.has_shared_memory = ::statvfs("/dev/shm", &status) == 0;
@@ -49,20 +66,9 @@ std::string lock_error_of(const std::string& path) {
   }
 }
 
-// The number of ranks that the launcher tells its processes. A batch script has its job's number of
-// tasks in other variables, but is one process.
+// A batch script has its job's number of tasks in other variables, but is one process.
 int launched_ranks() {
-  constexpr std::int64_t kMax = 10'000'000;
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"}) {
-    const char* value = variable(name);
-    if (value == nullptr) continue;
-    try {
-      return static_cast<int>(parse_integer(value, 1, kMax, name));
-    } catch (const UsageError&) {  // not a number, so not of a launcher
-      return 1;
-    }
-  }
-  return 1;
+  return first_count({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"});
 }
 
 bool is_started_without_pmi() {

@@ -37,6 +37,7 @@ struct RankFacts {
 
   // The machine.
   int launched = 1;               // ranks that a launcher says it started
+  int torch_world = 1;            // WORLD_SIZE, which torchrun and DDP scripts set
   bool has_shared_memory = true;  // /dev/shm is there
   // Free in it.
   std::uint64_t shared_memory_bytes = std::numeric_limits<std::uint64_t>::max();
@@ -52,7 +53,7 @@ struct RankFacts {
 };
 TANDEM_JSON_STRUCT(RankFacts, rank, world, host, allowed_cpus, allowed_cores, host_cpus,
                    cpu_sharers, threads, versions, command_line, data_digest, data_error,
-                   data_bytes, gpu, gpu_name, nvml_error, launched, has_shared_memory,
+                   data_bytes, gpu, gpu_name, nvml_error, launched, torch_world, has_shared_memory,
                    shared_memory_bytes, memory_bytes, stale_files, stale_bytes, stale_command,
                    reads_sibling, lock_error, clock_offset)
 

@@ -41,6 +41,13 @@ void judge_launch(const Facts& facts, Findings& findings) {
   const RankFacts& first = facts.front();
   if (first.world == 1 && first.launched > 1) {
     findings.push_back(lone_ranks(first.launched, first.rank));
+  } else if (first.world == 1 && first.torch_world > 1) {
+    const std::string ranks = std::to_string(first.torch_world);
+    findings.push_back({"W102",
+                        "WORLD_SIZE is " + ranks + ", and this job has one rank",
+                        "tandem reads no variable of torchrun; start " + ranks +
+                            " ranks by mpirun -np " + ranks + " or srun, or unset WORLD_SIZE",
+                        {first.rank}});
   }
 }
 

@@ -17,9 +17,10 @@ class DoctorFacts : public ::testing::Test {
   void SetUp() override { forget_launchers(); }
   void TearDown() override { forget_launchers(); }
   static void forget_launchers() {
-    for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "PMIX_RANK", "PMI_RANK",
-                             "PMI_SIZE", "SLURM_NTASKS", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS",
-                             "HDF5_USE_FILE_LOCKING", "OMPI_MCA_btl_vader_single_copy_mechanism"}) {
+    for (const char* name :
+         {"OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "PMIX_RANK", "PMI_RANK", "PMI_SIZE",
+          "SLURM_NTASKS", "SLURM_PROCID", "SLURM_STEP_NUM_TASKS", "WORLD_SIZE",
+          "HDF5_USE_FILE_LOCKING", "OMPI_MCA_btl_vader_single_copy_mechanism"}) {
       ::unsetenv(name);
     }
   }
@@ -41,6 +42,13 @@ TEST_F(DoctorFacts, TheLauncherTellsHowManyItStarted) {
   ::setenv("OMPI_COMM_WORLD_SIZE", "3", 1);
   EXPECT_EQ(look().launched, 3);
   ::setenv("OMPI_COMM_WORLD_SIZE", "many", 1);
+  EXPECT_EQ(look().launched, 1);
+}
+
+TEST_F(DoctorFacts, WorldSizeIsTorchruns) {
+  EXPECT_EQ(look().torch_world, 1);
+  ::setenv("WORLD_SIZE", "2", 1);
+  EXPECT_EQ(look().torch_world, 2);
   EXPECT_EQ(look().launched, 1);
 }
 

@@ -89,6 +89,17 @@ TEST(DoctorJudge, E101ProcessesThatDoNotKnowOfEachOther) {
   EXPECT_TRUE(judge(alone, {}).empty());
 }
 
+TEST(DoctorJudge, W102VariablesOfTorchrun) {
+  std::vector<RankFacts> alone(1, healthy().front());
+  alone.front().world = alone.front().launched = 1;
+  alone.front().torch_world = 2;
+  const std::vector<Finding> findings = judge(alone, {});
+  ASSERT_EQ(findings.size(), 1U);
+  expect_in(findings.front(), "W102", {0}, {"WORLD_SIZE is 2", "mpirun -np 2"});
+  alone.front().world = 2;
+  EXPECT_TRUE(judge(alone, {}).empty());
+}
+
 TEST(DoctorJudge, E110TwoRanksOnOneGpu) {
   expect_in(found([](auto& facts, auto& measurements) {
               facts[3].gpu = facts[2].gpu;
