@@ -37,7 +37,7 @@ std::string find_recipe(const std::string& name) {
   if (fs::is_regular_file(name, error)) return name;
   const std::vector<std::string> known = recipe_names();
   if (known.empty()) {
-    throw UsageError("--recipe: '" + name + "' is no file, and " + recipe_folder().string() +
+    throw UsageError("--recipe: '" + name + "' is not a file, and " + recipe_folder().string() +
                      " holds no recipes; install tandem as a whole, or give the path of a recipe");
   }
   const auto suggestion = nearest(name, known);

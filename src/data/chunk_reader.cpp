@@ -181,7 +181,7 @@ void ChunkReader::inflate_values(const File& file, std::size_t index) {
   uLongf inflated = scratch_.size();
   const int code = ::uncompress(scratch_.data(), &inflated, values_.data(), values_.size());
   if (code == Z_MEM_ERROR) throw InternalError("zlib has no memory");
-  if (code != Z_OK) fail(file, index, "it is no whole zlib stream of its size");
+  if (code != Z_OK) fail(file, index, "it is not a whole zlib stream of its size");
   scratch_.resize(inflated);
   values_.swap(scratch_);
 }

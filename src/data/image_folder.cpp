@@ -267,7 +267,7 @@ std::unique_ptr<ImageSource> open_image_folder(const std::string& path,
                                                const ImageFolderOptions& options) {
   if (!is_folder(path)) {
     throw DataError(path +
-                    ": is no folder; one with a folder of pictures for each class was "
+                    ": is not a folder; one with a folder of pictures for each class was "
                     "expected");
   }
   return std::make_unique<ImageFolder>(without_slashes(path), options);

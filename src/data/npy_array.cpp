@@ -65,7 +65,7 @@ class DictReader {
   }
   std::string quoted() {
     const char quote = peek();
-    if (quote != '\'' && quote != '"') fail("something that is no plain type or name");
+    if (quote != '\'' && quote != '"') fail("something other than a plain type or name");
     const std::size_t end = text_.find(quote, at_ + 1);
     if (end == std::string_view::npos) fail("a name without an end");
     std::string word(text_.substr(at_ + 1, end - at_ - 1));

@@ -153,7 +153,7 @@ void require_replaceable(const std::string& path) {
     return;
   }
   throw CannotCreateError(path +
-                          ": exists already and is no packed data set; choose another --output, "
+                          ": exists already and is not a packed data set; choose another --output, "
                           "or remove it first");
 }
 
@@ -168,7 +168,7 @@ bool is_broken_list(const std::string& path) {
 void require_replaceable_list(const std::string& path) {
   if (!is_regular_file(path) || is_broken_list(path)) return;
   throw CannotCreateError(path +
-                          ": exists already and is no list of broken files; choose another "
+                          ": exists already and is not a list of broken files; choose another "
                           "--output, or remove it first");
 }
 

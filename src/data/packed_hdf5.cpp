@@ -35,7 +35,7 @@ void require_hard_link(hid_t file, const Place& place, H5O_type_t expected) {
   H5O_info_t object;
   if (H5Oget_info_by_name2(file, place.object.c_str(), &object, H5O_INFO_BASIC, H5P_DEFAULT) < 0 ||
       object.type != expected) {
-    throw place.fault(expected == H5O_TYPE_GROUP ? "is no group" : "is no dataset");
+    throw place.fault(expected == H5O_TYPE_GROUP ? "is not a group" : "is not a dataset");
   }
 }
 

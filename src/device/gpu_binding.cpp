@@ -186,7 +186,7 @@ std::vector<int> parse_gpu_ids(const std::string& text) {
       ids.push_back(static_cast<int>(parse_integer(id, 0, kHighestId, "--gpu-ids")));
     }
   } catch (const UsageError&) {
-    throw UsageError("--gpu-ids: '" + text + "' is no list of numbers from 0 to " +
+    throw UsageError("--gpu-ids: '" + text + "' is not a list of numbers from 0 to " +
                      std::to_string(kHighestId) +
                      ", such as 1,6,3; UUIDs go into CUDA_VISIBLE_DEVICES");
   }

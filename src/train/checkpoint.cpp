@@ -63,7 +63,7 @@ Checkpoint read_checkpoint(const std::string& path, const Touch& touch) {
   const auto state = file.metadata.find("state");
   if (!file.sealed || format == file.metadata.end() || format->second != kCheckpointFormat ||
       state == file.metadata.end()) {
-    throw DataError(path + ": is no checkpoint of tandem; one is runs/ID/checkpoints/step-N" +
+    throw DataError(path + ": is not a checkpoint of tandem; one is runs/ID/checkpoints/step-N" +
                     std::string(kCheckpointSuffix));
   }
   require_finite(path, file.tensors);

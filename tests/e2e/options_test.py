@@ -111,7 +111,7 @@ class Options(TandemTest):
     def test_devices_that_exclude_each_other_are_named_together(self):
         for command in (["train"], ["eval", "--checkpoint", "a"]):
             done = self.mpirun(2, *command, "--data", DATA, "--device", "cpu", "--gpu-ids", "1,x", "--share-gpu", code=2)
-            self.assert_one_error(done, "--gpu-ids: '1,x' is no list of numbers from 0 to 1023, such as 1,6,3",
+            self.assert_one_error(done, "--gpu-ids: '1,x' is not a list of numbers from 0 to 1023, such as 1,6,3",
                                   "--share-gpu and --device cpu exclude each other")
         self.assert_one_error(self.tandem("train", "--data", DATA, "--init-timeout", "0", code=2), "--init-timeout: '0'")
         self.assert_one_error(self.tandem("eval", "--backend", "mpi", code=2), "--backend is not an option: only tandem train")
@@ -145,7 +145,7 @@ class Options(TandemTest):
         alone.parent.mkdir()
         shutil.copy(PROGRAM, alone)
         done = self.run_command([alone, "train", "--data", DATA, "--recipe", "mnist-lenet"], 2, {})
-        self.assert_one_error(done, "mnist-lenet' is no file, and .*/share/tandem/recipes holds no recipes")
+        self.assert_one_error(done, "mnist-lenet' is not a file, and .*/share/tandem/recipes holds no recipes")
 
     def test_shipped_recipes_are_found_by_name(self):
         for recipe, model in (("mnist-lenet", "lenet"), ("cifar10-simple", "simple"), ("cifar10-fast", "fastnet"), ("cifar10-resnet18", "resnet18")):

@@ -142,7 +142,7 @@ class ScriptModel(TandemTest):
         self.assertEqual(again["weights_sha256"], summary["weights_sha256"])
         self.train(1, "d")
         done = self.tandem("export", "--checkpoint", "runs/d", "--output", "mlp.pt", code=2)
-        self.assert_one_error(done, "mlp is no TorchScript.*export_torchscript.py")
+        self.assert_one_error(done, "mlp is not a TorchScript file.*export_torchscript.py")
 
     def test_parts_equal_the_whole_also_where_it_drops(self):
         whole = self.train(2, "whole", *STEPS, "--model", "drops.pt")

@@ -64,7 +64,8 @@ int export_model_file(const std::string& checkpoint, const std::string& output) 
   say_which_file(checkpoint, file);
   if (to_pt && !file.description.is_script()) {
     throw UsageError("--output " + output + ": " + file.description.model +
-                     " is no TorchScript; python/export_torchscript.py makes one of " + file.path);
+                     " is not a TorchScript file; python/export_torchscript.py makes one of " +
+                     file.path);
   }
   const NetworkFile code = network_of(file);
   if (file.description.is_script()) print_warning(code_notice(code));

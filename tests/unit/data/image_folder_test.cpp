@@ -289,7 +289,7 @@ TEST_F(ImageFolderTest, OtherFoldersAreNot) {
   EXPECT_FALSE(looks_like_image_folder(root_ + "/absent"));
   write("1.png");
   EXPECT_FALSE(looks_like_image_folder(root_));
-  expect_error(ExitCode::kBadData, {"1.png: is no folder"},
+  expect_error(ExitCode::kBadData, {"1.png: is not a folder"},
                [&] { open_image_folder(root_ + "/1.png", {}); });
 }
 

@@ -164,9 +164,10 @@ TEST_F(Pack, AListThatCannotBeWrittenDoesNotHideTheBrokenFiles) {
 TEST_F(Pack, AFileThatIsNoListOfBrokenFilesIsKept) {
   const std::string list = broken_list_path(output_);
   write_bytes(list, "mine");
-  expect_error(ExitCode::kCannotCreate,
-               {list + ": exists already and is no list of broken files; choose another --output"},
-               [&] { pack(request("synthetic")); });
+  expect_error(
+      ExitCode::kCannotCreate,
+      {list + ": exists already and is not a list of broken files; choose another --output"},
+      [&] { pack(request("synthetic")); });
   EXPECT_EQ(read_bytes(list), "mine");
   EXPECT_FALSE(std::filesystem::exists(output_));
 }
@@ -338,7 +339,7 @@ TEST_F(Pack, ReplacesPackedDataSetsOnly) {
   const DatasetInfo second = pack(again);
   EXPECT_EQ(PackedFile(output_).info().digest, second.digest);
   write_bytes(output_, "notes that somebody wrote");
-  expect_error(ExitCode::kCannotCreate, {"set.h5", "no packed data set"},
+  expect_error(ExitCode::kCannotCreate, {"set.h5", "is not a packed data set"},
                [&] { pack(request("synthetic")); });
   EXPECT_EQ(read_bytes(output_), "notes that somebody wrote");
 }

@@ -91,14 +91,14 @@ TEST_F(CheckpointStoreTest, AFileOfAnotherKindIsNoCheckpoint) {
     }
     return std::string("was read");
   };
-  EXPECT_NE(refused({}).find("is no checkpoint of tandem"), std::string::npos);
-  EXPECT_NE(refused({{"format", "pt"}}).find("is no checkpoint of tandem"), std::string::npos);
-  EXPECT_NE(refused({{"format", "pt"}, {"state", "{}"}}).find("is no checkpoint of tandem"),
+  EXPECT_NE(refused({}).find("is not a checkpoint of tandem"), std::string::npos);
+  EXPECT_NE(refused({{"format", "pt"}}).find("is not a checkpoint of tandem"), std::string::npos);
+  EXPECT_NE(refused({{"format", "pt"}, {"state", "{}"}}).find("is not a checkpoint of tandem"),
             std::string::npos);
-  EXPECT_NE(refused({{"format", kCheckpointFormat}}).find("is no checkpoint of tandem"),
+  EXPECT_NE(refused({{"format", kCheckpointFormat}}).find("is not a checkpoint of tandem"),
             std::string::npos);
   const std::string torn = refused({{"format", kCheckpointFormat}, {"state", "{\"step\":"}});
-  EXPECT_EQ(torn.find("is no checkpoint"), std::string::npos) << torn;
+  EXPECT_EQ(torn.find("is not a checkpoint"), std::string::npos) << torn;
   EXPECT_NE(torn.find("other.safetensors: "), std::string::npos) << torn;
 }
 
