@@ -172,6 +172,8 @@ TEST(Fold, KeepsLinesTo80Columns) {
   EXPECT_EQ(fold({word, word + "yz"}), word + "\n  " + word + "yz");
   EXPECT_EQ(fold(word + " " + word + " a"), word + " " + word + "\n  a");
   EXPECT_EQ(fold(std::string(90, 'x')), std::string(90, 'x'));
+  EXPECT_EQ(fold({word + " " + word, "\u00e9"}), word + " " + word + "\n  \u00e9");
+  EXPECT_EQ(fold({word, word.substr(1) + "\u00e9"}), word + " " + word.substr(1) + "\u00e9");
   EXPECT_EQ(fold(""), "");
 }
 

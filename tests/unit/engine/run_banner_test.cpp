@@ -10,13 +10,6 @@
 namespace tandem::app {
 namespace {
 
-TEST(Fold, KeepsPartsWhole) {
-  EXPECT_EQ(fold({}, 10), "");
-  EXPECT_EQ(fold({"--a 1", "--b 2", "--c 3"}, 11), "--a 1 --b 2\n  --c 3");
-  EXPECT_EQ(fold({"--a 1", "--bcdefghijkl 2", "c"}, 11), "--a 1\n  --bcdefghijkl 2\n  c");
-  EXPECT_EQ(fold({"\u00e9\u00e9\u00e9", "a"}, 5), "\u00e9\u00e9\u00e9 a");
-}
-
 RankTable table_of(const std::vector<std::string>& hosts) {
   RankTable table;
   for (const std::string& host : hosts) {
