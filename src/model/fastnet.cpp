@@ -31,12 +31,14 @@ class ShiftNormImpl : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x, const Gelu& gelu) {
     constexpr double kMomentum = 0.4;
     constexpr double kEpsilon = 1e-12;
-    return normalized_gelu({{}, bias_, mean_, variance_, kMomentum, kEpsilon}, gelu, x,
+    const torch::Tensor& scale = scale_.on(x.device(), bias_.numel());
+    return normalized_gelu({scale, bias_, mean_, variance_, kMomentum, kEpsilon}, gelu, x,
                            is_training());
   }
 
  private:
   torch::Tensor bias_, mean_, variance_;
+  UnitScale scale_;
 };
 TORCH_MODULE(ShiftNorm);
 

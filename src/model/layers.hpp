@@ -85,8 +85,21 @@ class Gelu {
   c10::intrusive_ptr<Tables> tables_;
 };
 
+// The weight of a batch normalization without scale. CPUs take none. libtorch's CUDA kernels make
+// no gradient of the bias without one (torch 2.11, ATen/native/cuda/Normalization.cuh:654 and
+// 1574), and autograd then refuses what they return. So other devices get ones, which need no
+// gradient and are made once. They belong to no module, so state dicts do not have them.
+class UnitScale {
+ public:
+  // Undefined for CPUs.
+  const torch::Tensor& on(torch::Device device, std::int64_t channels);
+
+ private:
+  torch::Tensor ones_;
+};
+
 // Batch normalization without scale, followed by GELU. If `is_training`, uses the statistics of the
-// batch and updates the running ones; otherwise uses the running ones. norm.weight: undefined.
+// batch and updates the running ones; otherwise uses the running ones. norm.weight: UnitScale's.
 //
 // tandem's kernels compute if bfloat16 images in channels-last layout are trained on CPUs. Backward
 // keeps only the input. Statistics are of the same values as libtorch's, summed in another order;

@@ -66,6 +66,15 @@ bool is_ours(const NormTensors& norm, const torch::Tensor& x, bool is_training) 
 
 }  // namespace
 
+const torch::Tensor& UnitScale::on(torch::Device device, std::int64_t channels) {
+  if (device.is_cpu()) {
+    ones_.reset();
+  } else if (!ones_.defined() || ones_.device() != device) {
+    ones_ = torch::ones({channels}, device);
+  }
+  return ones_;
+}
+
 torch::Tensor normalized_gelu(const NormTensors& norm, const Gelu& gelu, const torch::Tensor& x,
                               bool is_training) {
   if (!is_ours(norm, x, is_training)) {

@@ -110,6 +110,34 @@ TEST(NormalizedGelu, LeavesTheRestToLibtorch) {
   EXPECT_TRUE((norm.tensors.running_mean == 4).all().item<bool>()) << "evaluation learns nothing";
 }
 
+// The meta device stands for a GPU: it has shapes and no values.
+TEST(NormalizedGelu, HasAWeightWhereLibtorchMakesNoGradientWithoutOne) {
+  UnitScale scale;
+  EXPECT_FALSE(scale.on(torch::kCPU, 8).defined());
+  const torch::Tensor ones = scale.on(torch::kMeta, 8);
+  ASSERT_TRUE(ones.defined());
+  EXPECT_EQ(ones.device().type(), torch::kMeta);
+  EXPECT_EQ(ones.numel(), 8);
+  EXPECT_FALSE(ones.requires_grad());
+  EXPECT_TRUE(ones.is_same(scale.on(torch::kMeta, 8))) << "made once, not in each step";
+  EXPECT_FALSE(scale.on(torch::kCPU, 8).defined());
+}
+
+TEST(NormalizedGelu, OnesAsWeightChangeNothing) {
+  const torch::Tensor x = gelu_activations(kGeluShapes[0]);
+  const auto with_ones = [](NormTensors norm, const torch::Tensor& values) {
+    norm.weight = torch::ones(values.size(1));
+    return normalized_gelu(norm, Gelu(), values, true);
+  };
+  for (const torch::Tensor& values : {x, x.contiguous()}) {
+    const NormalizedGeluResults found = run_normalized_gelu(values, torch::kFloat32, with_ones);
+    const NormalizedGeluResults expected = run_normalized_gelu(values, torch::kFloat32, ours);
+    EXPECT_TRUE(torch::equal(found.out, expected.out));
+    EXPECT_TRUE(torch::equal(found.of_bias, expected.of_bias));
+    EXPECT_LT(share_of_difference(found.of_x, expected.of_x), 1e-6);
+  }
+}
+
 TEST(NormalizedGelu, PassesOnWhatIsNotANumber) {
   torch::Tensor x = gelu_activations(kGeluShapes[0]);
   x[0][3][0][0] = std::nan("");
