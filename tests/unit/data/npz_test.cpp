@@ -209,7 +209,7 @@ TEST(NpyHeader, IsReadAsNumpyWritesIt) {
       NpyHeader::parse("{\"shape\":(),'fortran_order':True,'descr':'|b1'}", "x").shape.empty());
   expect_error(ExitCode::kBadData, {"lacks a key"},
                [] { NpyHeader::parse("{'descr': '<i8', 'shape': (1,)}", "x"); });
-  expect_error(ExitCode::kBadData, {"no plain type"}, [] {
+  expect_error(ExitCode::kBadData, {"other than a plain type"}, [] {
     NpyHeader::parse("{'descr': [('a', '<i8')], 'fortran_order': False, 'shape': (1,)}", "x");
   });
 }

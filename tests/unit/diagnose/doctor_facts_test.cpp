@@ -110,6 +110,7 @@ TEST_F(DoctorFacts, TravelAsJson) {
   facts.gpu_name = "cuda:0";
   facts.nvml_error = "n";
   facts.launched = 9;
+  facts.torch_world = 12;
   facts.has_shared_memory = false;
   facts.shared_memory_bytes = std::uint64_t{1} << 40;
   facts.memory_bytes = std::uint64_t{1} << 41;
