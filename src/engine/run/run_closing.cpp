@@ -96,9 +96,16 @@ std::string describe_complete(const std::string& folder, const Json& summary,
                                  arithmetic.steps_per_epoch, schedule_steps);
   const bool has_ended =
       train::Schedule::depends_on_length(config.schedule) && schedule.at(steps) == 0;
-  const std::string more = ends_at_max_steps(config, arithmetic)
-                               ? "--max-steps (now " + std::to_string(config.max_steps) + ")"
-                               : "--epochs (now " + format_real(config.epochs) + ")";
+  const bool counts_steps = ends_at_max_steps(config, arithmetic);
+  std::string more = counts_steps ? "--max-steps (now " + std::to_string(config.max_steps)
+                                  : "--epochs (now " + format_real(config.epochs);
+  if (steps > arithmetic.total_steps) {  // fewer were asked for than the run has done
+    const double epochs =
+        static_cast<double>(steps) / static_cast<double>(arithmetic.steps_per_epoch);
+    more += ", and the run has done " +
+            (counts_steps ? std::to_string(steps) : format_fixed(epochs, 2));
+  }
+  more += ')';
   return "The run " + folder + " is complete: " + format_quantity(steps, "step") +
          (std::isfinite(accuracy) ? ", test accuracy " + accuracy_text(accuracy) : "") +
          ".\nTo go on with it, repeat the command with more " + more +
