@@ -28,7 +28,7 @@ bool is_locking_off() {
   return setting != nullptr && (std::string(setting) == "FALSE" || std::string(setting) == "0");
 }
 
-// The value of the first of the variables that is set; 1 where none is, or its value is no count.
+// The value of the first variable that is set; 1 where none is, or its value is not a count.
 int first_count(std::initializer_list<const char*> names) {
   constexpr std::int64_t kMax = 10'000'000;
   for (const char* name : names) {

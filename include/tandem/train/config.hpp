@@ -64,6 +64,9 @@ struct BatchArithmetic {
   std::uint64_t total_steps = 0;
   double learning_rate = 0;  // after scaling
 
+  double epochs_of(std::uint64_t steps) const {
+    return static_cast<double>(steps) / static_cast<double>(steps_per_epoch);
+  }
   // `image_count` > 0, `world` >= 1. Throws UsageError if the ranks cannot share the work this way.
   static BatchArithmetic of(const TrainConfig& config, std::uint64_t image_count, int world);
   // "global batch 1024 = 256 x 4 ranks x accumulate 1; lr 0.4; 49 steps/epoch"

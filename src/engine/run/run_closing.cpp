@@ -100,10 +100,8 @@ std::string describe_complete(const std::string& folder, const Json& summary,
   std::string more = counts_steps ? "--max-steps (now " + std::to_string(config.max_steps)
                                   : "--epochs (now " + format_real(config.epochs);
   if (steps > arithmetic.total_steps) {  // fewer were asked for than the run has done
-    const double epochs =
-        static_cast<double>(steps) / static_cast<double>(arithmetic.steps_per_epoch);
     more += ", and the run has done " +
-            (counts_steps ? std::to_string(steps) : format_fixed(epochs, 2));
+            (counts_steps ? std::to_string(steps) : epoch_number(arithmetic.epochs_of(steps)));
   }
   more += ')';
   return "The run " + folder + " is complete: " + format_quantity(steps, "step") +

@@ -97,8 +97,7 @@ void show_totals(const train::TrainConfig& config, const train::BatchArithmetic&
                  std::uint64_t image_count, metrics::ConsoleSettings& console) {
   console.total_steps = arithmetic.total_steps;
   console.steps_per_epoch = arithmetic.steps_per_epoch;
-  console.total_epochs =
-      static_cast<double>(arithmetic.total_steps) / static_cast<double>(arithmetic.steps_per_epoch);
+  console.total_epochs = arithmetic.epochs_of(arithmetic.total_steps);
   console.images_per_epoch =
       images_of_steps(config, arithmetic, image_count, arithmetic.steps_per_epoch);
 }

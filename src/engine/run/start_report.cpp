@@ -45,8 +45,7 @@ void report_start(const RunStart& start, const RunInputs& inputs, const ComputeS
     if (start.is_auto && !quiet) show_line(describe_nothing_found(start));
     return;
   }
-  const double epoch = static_cast<double>(start.state.step) /
-                       static_cast<double>(inputs.arithmetic.steps_per_epoch);
+  const double epoch = inputs.arithmetic.epochs_of(start.state.step);
   std::vector<std::string> parts{
       "resumed from " + start.checkpoint_path + ": step " + std::to_string(start.state.step) +
       ", epoch " + format_fixed(epoch, 2) +

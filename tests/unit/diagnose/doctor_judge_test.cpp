@@ -31,6 +31,13 @@ std::vector<RankFacts> healthy() {
   return facts;
 }
 
+// Rank 0 of these as the only rank of its job, of which no launcher says otherwise.
+std::vector<RankFacts> lone_rank() {
+  std::vector<RankFacts> facts(1, healthy().front());
+  facts.front().world = facts.front().launched = 1;
+  return facts;
+}
+
 // Fast within a host, slower between hosts.
 std::vector<PairSpeed> healthy_pairs() { return {{0, 1, 8e9}, {2, 3, 8e9}, {0, 2, 1e9}}; }
 
@@ -79,23 +86,22 @@ TEST(DoctorJudge, FindsNothingWhereNothingIsWrong) {
   EXPECT_TRUE(judge({}, {}).empty());
 }
 
+TEST(DoctorJudge, OneRankAloneIsNoFault) { EXPECT_TRUE(judge(lone_rank(), {}).empty()); }
+
 TEST(DoctorJudge, E101ProcessesThatDoNotKnowOfEachOther) {
-  std::vector<RankFacts> alone(1, healthy().front());
-  alone.front().world = 1;
-  const std::vector<Finding> findings = judge(alone, {});
-  ASSERT_EQ(findings.size(), 1U);
-  expect_in(findings.front(), "E101", {0}, {"4 processes", "--mpi=pmix"});
-  alone.front().launched = 1;
-  EXPECT_TRUE(judge(alone, {}).empty());
+  std::vector<RankFacts> alone = lone_rank();
+  alone.front().launched = 4;
+  ASSERT_EQ(judge(alone, {}).size(), 1U);
+  expect_in(judge(alone, {}).front(), "E101", {0}, {"4 processes", "--mpi=pmix"});
+  alone.front().torch_world = 4;
+  EXPECT_EQ(judge(alone, {}).size(), 1U) << "the launcher's number explains it";
 }
 
 TEST(DoctorJudge, W102VariablesOfTorchrun) {
-  std::vector<RankFacts> alone(1, healthy().front());
-  alone.front().world = alone.front().launched = 1;
+  std::vector<RankFacts> alone = lone_rank();
   alone.front().torch_world = 2;
-  const std::vector<Finding> findings = judge(alone, {});
-  ASSERT_EQ(findings.size(), 1U);
-  expect_in(findings.front(), "W102", {0}, {"WORLD_SIZE is 2", "mpirun -np 2"});
+  ASSERT_EQ(judge(alone, {}).size(), 1U);
+  expect_in(judge(alone, {}).front(), "W102", {0}, {"WORLD_SIZE is 2", "mpirun -np 2"});
   alone.front().world = 2;
   EXPECT_TRUE(judge(alone, {}).empty());
 }

@@ -100,7 +100,7 @@ TEST_F(RunClosing, OfARunWithNothingLeftToDoSaysHowItGoesOn) {
   EXPECT_NE(complete(summary, 3910).find("more --epochs (now 10)."), std::string::npos)
       << "more --max-steps would change nothing";
   config_.epochs = 3;
-  EXPECT_NE(complete(summary, 3910).find("more --epochs (now 3, and the run has done 10.00)."),
+  EXPECT_NE(complete(summary, 3910).find("more --epochs (now 3, and the run has done 10)."),
             std::string::npos);
   config_.max_steps = 2;
   EXPECT_NE(complete(summary, 3910).find("--max-steps (now 2, and the run has done 3910)."),
