@@ -90,7 +90,7 @@ class Links(NetworkTest):
     def test_a_broken_link_is_named_within_the_stall_time_out(self):
         """Where mpirun would wait longer, as it does if nothing is said to it. All ranks end; mpirun and its daemon wait on."""
         self.make_network(2, "1gbit")
-        words = [*TRAIN, "--epochs", 100000, "--run-id", "hosts", "--stall-warn", 2, "--stall-abort", 4]
+        words = [*TRAIN, "--epochs", 100000, "--run-id", "hosts", "--stall-warn", 3, "--stall-abort", 8]
         job = self.start_on_hosts(RANKS, *words, keepalive=40)
         self.wait_for_step(job, "hosts", 8)
         start = time.monotonic()
@@ -99,7 +99,7 @@ class Links(NetworkTest):
             self.assertIsNone(job.poll())
         self.assertRegex(error[1], OUT_OF_REACH)
         while by_rank(self.network.processes()):
-            self.assertLess(time.monotonic() - start, 4 + 5)
+            self.assertLess(time.monotonic() - start, 8 + 5)
             time.sleep(0.02)
 
 

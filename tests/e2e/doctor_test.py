@@ -218,9 +218,9 @@ class Doctor(TandemTest):
 
     def test_a_rank_that_hangs_is_named(self):
         command, environment = self.on_gpus(ON_RANK_1.format("export FAKE_CUDA_HANGS=1"), gpus(2))
-        done = self.run_command([*command, "--stall-warn", "1", "--stall-abort", "2"], 124, environment)
+        done = self.run_command([*command, "--stall-warn", "6", "--stall-abort", "10"], 124, environment)
         self.assertEqual(done.stdout, "")
-        where = r"rank 1 \(.*, process [0-9]+\) has not advanced for \d s: start-up"
+        where = r"rank 1 \(.*, process [0-9]+\) has not advanced for \d+ s: start-up"
         self.assertRegex(done.stderr, rf"(?m)^tandem: warning: {where}$")
         self.assertRegex(done.stderr, rf"(?m)^tandem: error: {where}; the job ends, see --stall-abort$")
 
