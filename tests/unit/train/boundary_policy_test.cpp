@@ -214,6 +214,84 @@ TEST(BoundaryPolicy, RanksDecideAlike) {
   EXPECT_EQ(BoundaryPolicy(saves, rules).decide(5), Boundary::kSaveAndStop);
 }
 
+// Counts the agreements of rank 0 of many.
+class Counted final : public testing::LoneCommunicator {
+ public:
+  std::uint64_t agreements = 0;
+
+ protected:
+  void do_all_reduce(comm::Buffer, comm::Reduction) override { ++agreements; }
+};
+
+TEST(BoundaryPolicy, AgreesAboutSoOftenAndWhereStepsSaveOrEndAnEpoch) {
+  Counted comm;
+  BoundaryRules rules = rules_of("150,10m");
+  rules.steps_per_epoch = 90;
+  rules.total_steps = 200;
+  rules.agreement_seconds = 0.05;
+  auto time = rules.start;
+  rules.now = [&time] { return time; };
+  bool is_stop_asked = false;
+  rules.is_stop_asked = [&] { return is_stop_asked; };
+  BoundaryPolicy policy(comm, rules);
+  std::vector<std::uint64_t> agreed;
+  for (std::uint64_t step = 1; step <= 200; ++step) {
+    time += std::chrono::milliseconds(step < 100 ? 5 : 100);
+    const std::uint64_t before = comm.agreements;
+    const Boundary decision = policy.decide(step);
+    EXPECT_EQ(decision == Boundary::kSave, step == 150 || step == 200) << step;
+    if (comm.agreements > before) agreed.push_back(step);
+  }
+  EXPECT_LT(agreed.size(), 12U + 101U);
+  const auto has = [&agreed](std::uint64_t step) {
+    return std::find(agreed.begin(), agreed.end(), step) != agreed.end();
+  };
+  for (const std::uint64_t step : {1, 2, 12, 22, 90, 120, 150, 180, 199, 200}) {
+    EXPECT_TRUE(has(step)) << step;
+  }
+  for (const std::uint64_t step : {5, 13, 89}) EXPECT_FALSE(has(step)) << step;
+  EXPECT_EQ(policy.decide(205, true), Boundary::kGoOn);
+  EXPECT_EQ(comm.agreements, agreed.size() + 1) << "after an evaluation, too";
+}
+
+// The steps before its first one were not made since its start.
+TEST(BoundaryPolicy, AResumedRunOfSlowStepsAgreesInEach) {
+  Counted comm;
+  BoundaryRules rules = rules_of("0");
+  rules.first_step = 100'000;
+  rules.steps_per_epoch = rules.total_steps = 1'000'000;
+  rules.agreement_seconds = 0.05;
+  auto time = rules.start;
+  rules.now = [&time] { return time; };
+  BoundaryPolicy policy(comm, rules);
+  for (std::uint64_t step = 100'001; step <= 100'010; ++step) {
+    // A host that runs ahead of its GPU waits in every other step for both.
+    time += std::chrono::milliseconds(step % 2 == 0 ? 8000 : 1);
+    policy.decide(step);
+  }
+  EXPECT_GE(comm.agreements, 7U);
+}
+
+TEST(BoundaryPolicy, AStopWaitsForTheNextAgreement) {
+  testing::LoneCommunicator comm;
+  BoundaryRules rules = rules_of("0");
+  rules.steps_per_epoch = rules.total_steps = 1000;
+  rules.agreement_seconds = 1;
+  auto time = rules.start;
+  rules.now = [&time] { return time; };
+  bool is_stop_asked = false;
+  rules.is_stop_asked = [&] { return is_stop_asked; };
+  BoundaryPolicy policy(comm, rules);
+  std::uint64_t stopped_at = 0;
+  for (std::uint64_t step = 1; stopped_at == 0 && step < 1000; ++step) {
+    time += std::chrono::microseconds(1);  // as a host that runs ahead of its GPU
+    is_stop_asked = step > 100;
+    if (policy.decide(step) == Boundary::kSaveAndStop) stopped_at = step;
+  }
+  EXPECT_GT(stopped_at, 101U);
+  EXPECT_LE(stopped_at, 101U + 32U);
+}
+
 TEST(BoundaryPolicy, StopsForASignalAndForTheClock) {
   testing::LoneCommunicator comm;
   BoundaryRules rules = rules_of("0");
