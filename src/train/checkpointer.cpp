@@ -45,15 +45,17 @@ Checkpointer::Checkpointer(Context context, CheckpointStore store, CheckpointSto
 }
 
 void Checkpointer::save(const TrainingState& state, Buffers buffers) {
-  require_equal_state(context_.comm, context_.arena, context_.optimizer);
-  require_finite_state(context_.comm, context_.network, context_.arena, context_.optimizer);
+  // Only rank 0 uses `host` after broadcast_buffers(), which does not change rank 0's buffers.
+  const HostState host = state_on_host(context_.network, context_.arena, context_.optimizer);
+  require_equal_state(context_.comm, context_.arena, host);
+  require_finite_state(context_.comm, context_.arena, host);
   if (buffers == Buffers::kShare) broadcast_buffers(context_.comm, context_.network);
   if (context_.comm.rank() != 0) return;
   finish_write();
   Json progress = progress_of(state);
   if (!is_best_ && progress == durable_) return;
   auto checkpoint = std::make_shared<Checkpoint>();
-  checkpoint->tensors = take_snapshot(context_.network, context_.arena, context_.optimizer);
+  checkpoint->tensors = take_snapshot(context_.network, context_.arena, host);
   checkpoint->metadata = metadata_;
   checkpoint->metadata["optimizer_steps"] = std::to_string(context_.optimizer.steps());
   checkpoint->state = state;

@@ -15,15 +15,6 @@
 namespace tandem::train {
 namespace {
 
-// Weights first, without a name, then each array of the optimizer, in the arena's layout and the
-// host's memory.
-std::vector<StateArray> arrays_of(ParameterArena& arena, Optimizer& optimizer) {
-  std::vector<StateArray> arrays = optimizer.state();
-  arrays.insert(arrays.begin(), {"", arena.flat_values()});
-  for (StateArray& each : arrays) each.values = on_host(each.values);
-  return arrays;
-}
-
 std::uint64_t hash_of(Span<const float> values) {
   return hash64(values.data(), values.size() * sizeof(float));
 }
@@ -78,7 +69,12 @@ std::string first_not_finite(const ParameterArena& arena, const StateArray& arra
 }  // namespace
 
 void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer) {
-  const std::vector<StateArray> arrays = arrays_of(arena, optimizer);
+  require_equal_state(comm, arena, arrays_on_host(arena, optimizer));
+}
+
+void require_equal_state(comm::Communicator& comm, const ParameterArena& arena,
+                         const HostState& state) {
+  const std::vector<StateArray>& arrays = state.arrays;
   std::uint64_t mine = 0;
   for (const StateArray& each : arrays)
     mine = hash64(&mine, sizeof mine, hash_of(floats_of(each.values)));
@@ -101,16 +97,22 @@ void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimi
 
 void require_finite_state(comm::Communicator& comm, const model::Network& network,
                           ParameterArena& arena, Optimizer& optimizer) {
+  require_finite_state(comm, arena, state_on_host(network, arena, optimizer));
+}
+
+void require_finite_state(comm::Communicator& comm, const ParameterArena& arena,
+                          const HostState& state) {
   comm::agree_on_rank_0(comm, [&] {
-    for (const StateArray& each : arrays_of(arena, optimizer)) {
+    for (const StateArray& each : state.arrays) {
       if (all_finite(floats_of(each.values))) continue;
       throw TrainingError("tensor '" + first_not_finite(arena, each) +
                           "' is not finite, and such a state is not saved; lower --lr, or limit "
                           "the gradient with --clip-norm");
     }
-    for (const auto& buffer : network.named_buffers()) {
-      if (!buffer->is_floating_point() || buffer->isfinite().all().item<bool>()) continue;
-      throw TrainingError("buffer '" + buffer.key() +
+    for (const model::NamedTensor& buffer : state.buffers) {
+      const torch::Tensor& values = buffer.tensor;
+      if (!values.is_floating_point() || values.isfinite().all().item<bool>()) continue;
+      throw TrainingError("buffer '" + buffer.name +
                           "' of rank 0 is not finite, and such a state is not saved; lower --lr, "
                           "leave out such steps with --on-nonfinite skip, or look at what the "
                           "network writes into it");

@@ -1,5 +1,8 @@
 #include "tandem/train/host_copy.hpp"
 
+#include <algorithm>
+#include <cstdint>
+
 #include "tandem/core/error.hpp"
 
 namespace tandem::train {
@@ -10,6 +13,39 @@ torch::Tensor flat_zeros(std::size_t size, torch::Device device) {
 }
 
 torch::Tensor on_host(const torch::Tensor& tensor) { return tensor.to(torch::kCPU); }
+
+std::vector<torch::Tensor> copied_in_one_piece(const std::vector<torch::Tensor>& tensors,
+                                               const torch::TensorOptions& options) {
+  constexpr std::int64_t kAlignment = 64;
+  const auto padded = [](const torch::Tensor& tensor) {
+    const auto bytes = static_cast<std::int64_t>(tensor.nbytes());
+    return (bytes + kAlignment - 1) / kAlignment * kAlignment;
+  };
+  std::int64_t size = 0;
+  for (const torch::Tensor& each : tensors) size += padded(each);
+  const torch::Tensor whole = torch::empty({size}, options.dtype(torch::kUInt8));
+  std::vector<torch::Tensor> copies;
+  std::int64_t at = 0;
+  for (const torch::Tensor& each : tensors) {
+    copies.push_back(whole.narrow(0, at, static_cast<std::int64_t>(each.nbytes()))
+                         .view(each.scalar_type())
+                         .view(each.sizes()));
+    copies.back().copy_(each, /*non_blocking=*/true);
+    at += padded(each);
+  }
+  return copies;
+}
+
+std::vector<torch::Tensor> all_on_host(const std::vector<torch::Tensor>& tensors) {
+  const auto elsewhere = std::find_if(tensors.begin(), tensors.end(),
+                                      [](const torch::Tensor& each) { return !each.is_cpu(); });
+  if (elsewhere == tensors.end()) return tensors;
+  const torch::NoGradGuard no_grad;
+  std::vector<torch::Tensor> copies =
+      copied_in_one_piece(tensors, torch::TensorOptions().pinned_memory(true));
+  on_host(torch::zeros({}, elsewhere->options()));  // follows the copies, and is awaited
+  return copies;
+}
 
 Span<float> floats_of(const torch::Tensor& flat) {
   if (!flat.is_cpu() || !flat.is_contiguous()) {

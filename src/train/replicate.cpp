@@ -6,6 +6,7 @@
 namespace tandem::train {
 
 void broadcast_tensor(comm::Collectives& comm, const torch::Tensor& tensor) {
+  if (comm.size() == 1 && !tensor.is_cpu()) return;  // no two copies for nothing
   const torch::NoGradGuard no_grad;
   const torch::Tensor host = on_host(tensor);
   comm.broadcast(Span<std::uint8_t>(static_cast<std::uint8_t*>(host.data_ptr()),

@@ -13,15 +13,39 @@ namespace {
 constexpr char kOptimizerPrefix[] = "optimizer.";
 
 std::vector<model::NamedTensor> optimizer_tensors(const ParameterArena& arena,
-                                                  Optimizer& optimizer) {
+                                                  const std::vector<StateArray>& arrays) {
   std::vector<model::NamedTensor> tensors;
-  for (const StateArray& array : optimizer.state()) {
+  for (const StateArray& array : arrays) {
     for (const ParameterArena::Slot& slot : arena.slots()) {
       tensors.push_back({optimizer_tensor_name(array.name, slot.name),
                          arena.view_like(slot, array.values), false});
     }
   }
   return tensors;
+}
+
+void move_to_host(HostState& state) {
+  std::vector<torch::Tensor> tensors;
+  for (const StateArray& each : state.arrays) tensors.push_back(each.values);
+  for (const model::NamedTensor& each : state.buffers) tensors.push_back(each.tensor);
+  tensors = all_on_host(tensors);
+  auto next = tensors.begin();
+  for (StateArray& each : state.arrays) each.values = *next++;
+  for (model::NamedTensor& each : state.buffers) each.tensor = *next++;
+}
+
+// The host's copies in place of the device's tensors.
+void take_from(const HostState& state, const ParameterArena& arena,
+               std::vector<model::NamedTensor>& tensors) {
+  std::map<std::string, torch::Tensor> copies;
+  for (const ParameterArena::Slot& slot : arena.slots()) {
+    copies[slot.name] = arena.view_like(slot, state.arrays.front().values);
+  }
+  for (const model::NamedTensor& each : state.buffers) copies[each.name] = each.tensor;
+  for (model::NamedTensor& each : tensors) {
+    const auto found = copies.find(each.name);
+    each.tensor = found == copies.end() ? on_host(each.tensor) : found->second;
+  }
 }
 
 }  // namespace
@@ -32,15 +56,39 @@ std::string optimizer_tensor_name(const std::string& array, const std::string& p
 
 bool is_optimizer_tensor(const std::string& name) { return name.rfind(kOptimizerPrefix, 0) == 0; }
 
+HostState arrays_on_host(const ParameterArena& arena, Optimizer& optimizer) {
+  HostState state{optimizer.state(), {}};
+  state.arrays.insert(state.arrays.begin(), {"", arena.flat_values()});
+  move_to_host(state);
+  return state;
+}
+
+HostState state_on_host(const model::Network& network, const ParameterArena& arena,
+                        Optimizer& optimizer) {
+  HostState state{optimizer.state(), {}};
+  state.arrays.insert(state.arrays.begin(), {"", arena.flat_values()});
+  for (const auto& each : network.named_buffers()) {
+    state.buffers.push_back({each.key(), each.value().detach(), true});
+  }
+  move_to_host(state);
+  return state;
+}
+
 std::vector<model::NamedTensor> take_snapshot(const model::Network& network,
                                               const ParameterArena& arena, Optimizer& optimizer) {
+  return take_snapshot(network, arena, state_on_host(network, arena, optimizer));
+}
+
+std::vector<model::NamedTensor> take_snapshot(const model::Network& network,
+                                              const ParameterArena& arena, const HostState& state) {
   const torch::NoGradGuard no_grad;
   std::vector<model::NamedTensor> tensors = model::state_dict(network);
-  for (auto& each : optimizer_tensors(arena, optimizer)) tensors.push_back(std::move(each));
-  for (model::NamedTensor& each : tensors) {
-    // A copy from a GPU is one already.
-    each.tensor = each.tensor.is_cpu() ? each.tensor.clone() : on_host(each.tensor);
-  }
+  const bool is_shared = arena.device().is_cpu();
+  if (!is_shared) take_from(state, arena, tensors);
+  const std::vector<StateArray> of_optimizer(state.arrays.begin() + 1, state.arrays.end());
+  for (auto& each : optimizer_tensors(arena, of_optimizer)) tensors.push_back(std::move(each));
+  if (!is_shared) return tensors;
+  for (model::NamedTensor& each : tensors) each.tensor = each.tensor.clone();
   return tensors;
 }
 
@@ -56,7 +104,7 @@ void restore_snapshot(const std::vector<model::NamedTensor>& tensors, model::Net
       weights.push_back(each);
     }
   }
-  const std::vector<model::NamedTensor> wanted = optimizer_tensors(arena, optimizer);
+  const std::vector<model::NamedTensor> wanted = optimizer_tensors(arena, optimizer.state());
   for (const model::NamedTensor& each : wanted) {
     const auto found = rest.find(each.name);
     if (found == rest.end()) throw DataError("tensor '" + each.name + "' is missing");

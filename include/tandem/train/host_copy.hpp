@@ -3,6 +3,8 @@
 // InternalError if a span of device memory is requested.
 #pragma once
 
+#include <vector>
+
 #include "tandem/core/span.hpp"
 #include "tandem/model/libtorch.hpp"
 
@@ -13,6 +15,13 @@ torch::Tensor flat_zeros(std::size_t size, torch::Device device = torch::kCPU);
 
 // The tensor itself if it is on the CPU, else a copy, which waits for the device.
 torch::Tensor on_host(const torch::Tensor& tensor);
+
+// The tensors themselves where they are on the CPU. Otherwise copies that lie in one piece of
+// pinned memory, in row-major order; waits for the device once.
+std::vector<torch::Tensor> all_on_host(const std::vector<torch::Tensor>& tensors);
+// Such copies in memory of the host that `options` describe. The caller waits for the device.
+std::vector<torch::Tensor> copied_in_one_piece(const std::vector<torch::Tensor>& tensors,
+                                               const torch::TensorOptions& options);
 
 // The elements of a flat fp32 tensor on the CPU.
 Span<float> floats_of(const torch::Tensor& flat);

@@ -19,8 +19,23 @@ namespace tandem::train {
 std::string optimizer_tensor_name(const std::string& array, const std::string& parameter);
 bool is_optimizer_tensor(const std::string& name);
 
+// The state in the host's memory: a CPU's own tensors, or a copy of a GPU's.
+struct HostState {
+  // Weights first, without a name, then each array of the optimizer, in the arena's layout.
+  std::vector<StateArray> arrays;
+  std::vector<model::NamedTensor> buffers;
+};
+// Without buffers.
+HostState arrays_on_host(const ParameterArena& arena, Optimizer& optimizer);
+HostState state_on_host(const model::Network& network, const ParameterArena& arena,
+                        Optimizer& optimizer);
+
 std::vector<model::NamedTensor> take_snapshot(const model::Network& network,
                                               const ParameterArena& arena, Optimizer& optimizer);
+// Of `state`, the current one with buffers. A GPU's tensors are copies already and are not copied
+// again.
+std::vector<model::NamedTensor> take_snapshot(const model::Network& network,
+                                              const ParameterArena& arena, const HostState& state);
 
 // Copies the tensors back: every one exactly once, of the right shape, or none.
 void restore_snapshot(const std::vector<model::NamedTensor>& tensors, model::Network& network,
