@@ -4,6 +4,11 @@
 #include <ATen/autocast_mode.h>
 #include <c10/util/Exception.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
+// Libtorch's CUDA library has NVTX and lends it to libtorch's profiler.
+#if __has_include(<torch/csrc/profiler/stubs/base.h>)
+#include <torch/csrc/profiler/stubs/base.h>
+#define TANDEM_HAS_PROFILER_STUBS
+#endif
 #if __has_include(<caffe2/core/common.h>)
 #include <caffe2/core/common.h>
 #define TANDEM_HAS_BUILD_OPTIONS
@@ -11,7 +16,10 @@
 #include <ATen/Version.h>
 #endif
 
+#include <cstdlib>
+
 #include "tandem/core/error.hpp"
+#include "tandem/model/gpu_ranges.hpp"
 
 namespace tandem::model {
 
@@ -21,6 +29,8 @@ std::string out_of_gpu_memory(const std::exception& error) {
 }
 
 void use_deterministic_algorithms() {
+  // Without it libtorch before 2.10 refuses cuBLAS. cuBLAS reads it when it is opened.
+  ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
 #if TANDEM_LIBTORCH_SINCE(2, 2)
   // It would write to all new memory, against programs that read it before they do.
@@ -80,6 +90,24 @@ void set_autocast_on(torch::DeviceType device, Autocast autocast) {
 EventTime time_of(const torch::autograd::profiler::KinetoEvent& event) {
   return {static_cast<double>(event.startUs()), static_cast<double>(event.durationUs())};
 }
+#endif
+
+#ifdef TANDEM_HAS_PROFILER_STUBS
+void GpuRanges::enter(const char* name) {
+  if (!is_on_) return;
+  leave();
+  torch::profiler::impl::cudaStubs()->rangePush(name);
+  is_within_ = true;
+}
+
+void GpuRanges::leave() {
+  if (!is_within_) return;
+  torch::profiler::impl::cudaStubs()->rangePop();
+  is_within_ = false;
+}
+#else
+void GpuRanges::enter(const char* /*name*/) { leave(); }
+void GpuRanges::leave() { is_within_ = is_on_ && is_within_; }
 #endif
 
 }  // namespace tandem::model

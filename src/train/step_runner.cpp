@@ -5,6 +5,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/model/autocast.hpp"
+#include "tandem/model/gpu_ranges.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/objective.hpp"
 
@@ -48,7 +49,9 @@ StepRunner::StepRunner(const StepContext& context, const StepSettings& settings,
 }
 
 StepCost StepRunner::run(std::uint64_t step, double learning_rate) {
+  model::GpuRanges ranges(context_.arena.device());
   const auto enter = [&](comm::Phase phase) {
+    ranges.enter(comm::phase_name(phase));
     if (progress_ != nullptr) progress_->report(step + 1, phase);
   };
   StepCost cost;
@@ -83,6 +86,8 @@ StepCost StepRunner::run(std::uint64_t step, double learning_rate) {
 
 void StepRunner::forward_backward(const TensorBatch& batch, Stopwatch& watch,
                                   double& forward_seconds) {
+  model::GpuRanges ranges(batch.images.device());
+  ranges.enter("forward");
   torch::Tensor logits;
   {
     const model::AutocastScope autocast(settings_.precision, batch.images.device().type());
@@ -91,6 +96,7 @@ void StepRunner::forward_backward(const TensorBatch& batch, Stopwatch& watch,
   const torch::Tensor loss = summed_cross_entropy(logits, batch.labels, settings_.label_smoothing);
   finish_phase(StepSettings::Wait::kAfterEachPhase);
   watch.add_to(forward_seconds);
+  ranges.enter("backward");
   // The gradient of sum / n over the global batch; the exchange adds up, so the mean needs no
   // further scaling.
   loss.backward(

@@ -3,6 +3,7 @@
 #include <c10/util/Exception.h>
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <stdexcept>
 
 namespace tandem::model {
@@ -27,6 +28,7 @@ TEST(DeterministicAlgorithms, RefuseAnOperationThatHasNone) {
   EXPECT_NO_THROW(unpool());
   use_deterministic_algorithms();
   EXPECT_THROW(unpool(), c10::Error);
+  EXPECT_STREQ(std::getenv("CUBLAS_WORKSPACE_CONFIG"), ":4096:8");
   at::globalContext().setDeterministicAlgorithms(false, false);
 }
 
