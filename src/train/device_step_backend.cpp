@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cmath>
 #include <utility>
 
@@ -8,6 +9,7 @@ namespace {
 
 // torch.amp.GradScaler of PyTorch 2.11 (torch/amp/grad_scaler.py).
 constexpr double kFirstScale = 65536;
+constexpr double kLeastFirstScale = 1;  // below it a gradient overflows fp32, too
 constexpr double kGrowth = 2;
 constexpr double kBackoff = 0.5;
 constexpr int kGrowthInterval = 2000;
@@ -142,6 +144,11 @@ class DeviceStepBackend final : public StepBackend {
 };
 
 }  // namespace
+
+LossScale first_loss_scale(std::uint64_t summed_images) {
+  const double power = std::exp2(std::ceil(std::log2(static_cast<double>(summed_images))));
+  return {std::max(kLeastFirstScale, kFirstScale / power), 0};
+}
 
 std::unique_ptr<StepBackend> make_device_step_backend(ParameterArena& arena, Optimizer& optimizer,
                                                       double clip_norm, model::Precision precision,

@@ -104,6 +104,13 @@ TEST_F(DeviceStepBackendTest, HalvesTheLossScaleWhereItOverflowsAndDoublesItAfte
   EXPECT_FALSE(backend->drain().healthy) << "at a scale below 1 it is no overflow of fp16";
 }
 
+TEST(FirstLossScale, IsSmallerWhereTheGradientIsThatOfASum) {
+  EXPECT_EQ(first_loss_scale(1).scale, 65536);
+  EXPECT_EQ(first_loss_scale(2000).scale, 32);
+  EXPECT_EQ(first_loss_scale(2048).scale, 32);
+  EXPECT_EQ(first_loss_scale(1'000'000).scale, 1);
+}
+
 TEST_F(DeviceStepBackendTest, AScaleIsUsedInFp16Alone) {
   const auto backend = form(model::Precision::kBf16, 0, {1024, 5});
   EXPECT_EQ(backend->loss_scale_gradient(4).item<float>(), 0.25F);
