@@ -96,6 +96,7 @@ class Bench(TandemTest):
         mean = result["seconds_to_target"]
         self.assertAlmostEqual(mean["mean"], sum(run["seconds_to_target"] for run in result["runs"]) / 2, 9)
         self.assertLess(mean["least"], mean["mean"])
+        self.assertEqual(result["seconds_to_target_after_first_run"]["mean"], result["runs"][1]["seconds_to_target"])
         train[train.index("a")] = "b"
         done = self.mpirun(2, *["bench", *words[:-1], "1", *train])
         self.assertRegex(done.stdout, r"(?m)^seed 6: accuracy 0\.\d{4}, with several views -; target after - s of \d+\.\d\d s$")
