@@ -13,7 +13,7 @@ OptionSpec precision_option() {
   return {"precision",
           "NAME",
           "fp32",
-          "fp32, or bf16 or (GPUs) fp16 autocast with fp32 weights",
+          "fp32, or bf16 autocast with fp32 weights; on GPUs also tf32, or fp16 autocast",
           "execution",
           kOfResult,
           model::precision_names()};

@@ -18,15 +18,20 @@ namespace {
 
 // The rest is for activations, weights and libtorch's own.
 constexpr std::uint64_t kShareForImages = 4;
+constexpr std::uint64_t kShareForEvaluation = 16;
 
 }  // namespace
 
 torch::Device open_device(Job& job, const device::DeviceRequest& request, DeviceChoice& choice,
-                          model::Precision precision) {
+                          DeviceArithmetic arithmetic) {
   torch::Device device = torch::kCPU;
   try {
     comm::agree(job.world, job.topology.host, [&] {
-      if (choice.mine.gpu) device = model::open_cuda(choice.mine.gpu->index);
+      if (!choice.mine.gpu) return;
+      device = model::open_cuda(
+          choice.mine.gpu->index,
+          {arithmetic.is_deterministic, arithmetic.precision == model::Precision::kTf32});
+      choice.free_bytes = model::free_memory_of(device);
     });
   } catch (const comm::AgreedError& error) {
     if (error.code() != ExitCode::kUnavailable || !device::may_take_cpu(request)) throw;
@@ -35,12 +40,14 @@ torch::Device open_device(Job& job, const device::DeviceRequest& request, Device
     device = torch::kCPU;
   }
   comm::agree(job.world, job.topology.host, [&] {
-    if (device.is_cpu() && precision == model::Precision::kFp16) {
-      throw UsageError(
-          "--precision fp16 is for GPUs, and these ranks compute on CPUs; give --precision bf16" +
-          std::string(request.device == device::DeviceKind::kCpu
-                          ? ""
-                          : ", or --device cuda to learn why there is no GPU"));
+    if (device.is_cpu() && model::needs_gpu(arithmetic.precision)) {
+      const bool is_fp16 = arithmetic.precision == model::Precision::kFp16;
+      throw UsageError("--precision " + std::string(is_fp16 ? "fp16" : "tf32") +
+                       " is for GPUs, and these ranks compute on CPUs; give --precision " +
+                       (is_fp16 ? "bf16" : "fp32") +
+                       std::string(request.device == device::DeviceKind::kCpu
+                                       ? ""
+                                       : ", or --device cuda to learn why there is no GPU"));
     }
   });
   return device;
@@ -88,7 +95,15 @@ std::uint64_t memory_of_gpu(const DeviceChoice& choice, const device::DeviceRequ
   if (!choice.mine.gpu) return 0;
   // How many ranks share this very one is rank 0's to know; all of the host is the most.
   const auto ranks = static_cast<std::uint64_t>(request.share_gpu ? topology.local_size : 1);
-  return choice.mine.gpu->memory_bytes / ranks;
+  const std::uint64_t all = choice.mine.gpu->memory_bytes;
+  return (choice.free_bytes > 0 ? std::min(all, choice.free_bytes) : all) / ranks;
+}
+
+void evaluate_on_gpu(train::EvaluationSettings& settings, const train::PixelMoments& moments,
+                     std::uint64_t gpu_bytes) {
+  if (settings.device.is_cpu()) return;
+  settings.moments = moments;
+  settings.resident_bytes = gpu_bytes / kShareForEvaluation;
 }
 
 std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
@@ -105,7 +120,7 @@ std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
         std::move(sampler));
   }
   const train::PixelMoments moments{info.mean, info.std};
-  if (train::ResidentBatches::bytes_of(view) <= gpu_bytes / kShareForImages) {
+  if (train::ResidentImages::bytes_of(view) <= gpu_bytes / kShareForImages) {
     return std::make_unique<train::ResidentBatches>(view, layout, moments, augment,
                                                     std::move(sampler), device);
   }
@@ -132,6 +147,12 @@ std::unique_ptr<train::Optimizer> make_optimizer_of(const train::TrainConfig& co
   const auto size = static_cast<std::size_t>(arena.flat_values().numel());
   return arena.device().is_cpu() ? train::make_optimizer(options, size)
                                  : train::make_device_optimizer(options, size, arena.device());
+}
+
+train::LossScale loss_scale_of(const train::TrainConfig& config,
+                               const train::BatchArithmetic& arithmetic, train::LossScale earlier) {
+  if (earlier.scale > 0) return earlier;
+  return train::first_loss_scale(config.sums_loss ? arithmetic.global_batch : 1);
 }
 
 std::unique_ptr<train::StepBackend> make_step_backend_on(train::ParameterArena& arena,

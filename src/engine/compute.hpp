@@ -12,16 +12,22 @@
 #include "tandem/model/precision.hpp"
 #include "tandem/train/batch_source.hpp"
 #include "tandem/train/config.hpp"
+#include "tandem/train/evaluator.hpp"
 #include "tandem/train/image_store.hpp"
 #include "tandem/train/step_backend.hpp"
 
 namespace tandem::app {
 
+struct DeviceArithmetic {
+  model::Precision precision = model::Precision::kFp32;
+  bool is_deterministic = false;  // the same bits in each run
+};
+
 // Collective. The CPU, or this rank's GPU, ready to compute. Where a rank's GPU cannot be used
 // although the driver shows it, and the request allows that, all take the CPU, which `choice` then
 // says, too.
 torch::Device open_device(Job& job, const device::DeviceRequest& request, DeviceChoice& choice,
-                          model::Precision precision);
+                          DeviceArithmetic arithmetic);
 
 // Collective. Sets the threads of this rank and returns their number.
 int use_threads_of(Job& job, const train::TrainConfig& config);
@@ -35,9 +41,14 @@ std::unique_ptr<comm::Collectives> make_device_collectives(Job& job, const Devic
                                                            const DeviceChoice& choice,
                                                            torch::Device device);
 
-// The memory of this rank's GPU, or of its share of one; 0: none.
+// The memory that was free on this rank's GPU when it was opened, or its share of that; 0: no GPU.
 std::uint64_t memory_of_gpu(const DeviceChoice& choice, const device::DeviceRequest& request,
                             const comm::Topology& topology);
+
+// Has a GPU of `gpu_bytes` normalize the images of evaluations; those that take more than a
+// sixteenth of it are streamed. Does nothing for a CPU.
+void evaluate_on_gpu(train::EvaluationSettings& settings, const train::PixelMoments& moments,
+                     std::uint64_t gpu_bytes);
 
 // A data set that takes more than a quarter of `gpu_bytes` is streamed.
 std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
@@ -54,6 +65,10 @@ std::unique_ptr<train::Optimizer> make_optimizer_of(const train::TrainConfig& co
                                                     const train::BatchArithmetic& arithmetic,
                                                     const train::ParameterArena& arena,
                                                     const model::Network& network);
+
+// `earlier`: a checkpoint's, which counts if it is set.
+train::LossScale loss_scale_of(const train::TrainConfig& config,
+                               const train::BatchArithmetic& arithmetic, train::LossScale earlier);
 
 std::unique_ptr<train::StepBackend> make_step_backend_on(train::ParameterArena& arena,
                                                          train::Optimizer& optimizer,

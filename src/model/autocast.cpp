@@ -6,7 +6,7 @@ namespace tandem::model {
 
 AutocastScope::AutocastScope(Precision precision, torch::DeviceType device)
     : device_(device), before_(autocast_on(device)) {
-  set_autocast_on(device_, {precision != Precision::kFp32,
+  set_autocast_on(device_, {precision == Precision::kBf16 || precision == Precision::kFp16,
                             precision == Precision::kFp16 ? torch::kFloat16 : torch::kBFloat16});
   at::autocast::increment_nesting();
 }

@@ -22,7 +22,7 @@ void load() {
 
 }  // namespace
 
-torch::Device open_cuda(int index) {
+torch::Device open_cuda(int index, const CudaSettings& settings) {
   load();
   if (!at::globalContext().hasCUDA()) {
     throw UnavailableError(std::string(kLibrary) + " is loaded and finds no GPU that it can use" +
@@ -36,11 +36,23 @@ torch::Device open_cuda(int index) {
     throw UnavailableError("GPU " + std::to_string(index) +
                            " cannot be used: " + error.what_without_backtrace() + kCure);
   }
-  at::globalContext().setAllowTF32CuBLAS(false);
-  at::globalContext().setAllowTF32CuDNN(false);
-  at::globalContext().setBenchmarkCuDNN(false);
-  at::globalContext().setDeterministicCuDNN(true);
+  at::globalContext().setAllowTF32CuBLAS(settings.allows_tf32);
+  at::globalContext().setAllowTF32CuDNN(settings.allows_tf32);
+  at::globalContext().setBenchmarkCuDNN(!settings.is_deterministic);
+  at::globalContext().setDeterministicCuDNN(settings.is_deterministic);
   return device;
+}
+
+std::uint64_t free_memory_of(torch::Device gpu) {
+  // libtorch's CUDA library has brought CUDA's runtime, which this program does not link.
+  using MemGetInfo = int (*)(std::size_t * free, std::size_t * total);
+  const auto ask = reinterpret_cast<MemGetInfo>(dlsym(RTLD_DEFAULT, "cudaMemGetInfo"));
+  if (ask == nullptr) return 0;
+  const c10::impl::VirtualGuardImpl guard(gpu.type());
+  guard.setDevice(gpu);
+  std::size_t free = 0;
+  std::size_t total = 0;
+  return ask(&free, &total) == 0 ? free : 0;
 }
 
 }  // namespace tandem::model

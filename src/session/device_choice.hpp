@@ -2,6 +2,7 @@
 // have the requested GPUs.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct DeviceChoice {
   device::Backend backend = device::Backend::kMpi;  // kNccl or kMpi
   std::vector<std::string> devices;                 // on rank 0: of every rank, for people
   std::string note;                                 // on rank 0: why it is the CPU; may be empty
+  std::uint64_t free_bytes = 0;                     // of the opened GPU; 0: not known
 
   void take_cpu();
 };

@@ -19,6 +19,17 @@ namespace tandem::train {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+// Of a GPU: by how many batches the host may be ahead of it.
+constexpr std::size_t kMaxUnreadBatches = 32;
+
+// What the network answered to the images of a batch.
+struct Answers {
+  data::BatchRequest request;
+  double loss = 0;  // sum
+  std::vector<std::int64_t> predicted;
+  std::vector<double> image_losses;    // empty unless the worst are wanted
+  std::vector<std::int64_t> of_views;  // predicted with test-time augmentation; or empty
+};
 
 // The counts of each rank, arranged for one reduction each.
 struct Counts {
@@ -35,33 +46,21 @@ struct Counts {
         confusion(classes * classes),
         worst(settings.worst) {}
 
-  // Both on the host.
-  void add(const TensorBatch& batch, const torch::Tensor& logits) {
-    batch_loss[batch.request.step] = summed_cross_entropy(logits, batch.labels, 0).item<double>();
-    const std::vector<std::int64_t> predicted = predicted_classes(logits);
-    const auto* labels = batch.labels.data_ptr<std::int64_t>();
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      const auto label = static_cast<std::size_t>(labels[i]);
-      ++confusion[label * classes + static_cast<std::size_t>(predicted[i])];
+  // Answers of the host.
+  void add(const Answers& answers, const data::ImagesView& images) {
+    const data::BatchRequest& request = answers.request;
+    batch_loss[request.step] = answers.loss;
+    for (std::size_t i = 0; i < request.images.size(); ++i) {
+      const std::uint32_t image = request.images[i];
+      const std::size_t label = images.labels[image];
+      ++confusion[label * classes + static_cast<std::size_t>(answers.predicted[i])];
+      if (worst.is_wanted()) worst.add({image, answers.predicted[i], answers.image_losses[i]});
+      if (!answers.of_views.empty()) {
+        correct_of_views += answers.of_views[i] == static_cast<std::int64_t>(label);
+      }
     }
-    if (worst.is_wanted()) add_worst(batch, logits, predicted);
-    accounting[0] += batch.size();
-    accounting[1] += id_hash_of(batch.request);
-  }
-
-  void add_views(const TensorBatch& batch, const torch::Tensor& logits) {
-    const std::vector<std::int64_t> predicted = predicted_classes(logits);
-    const auto* labels = batch.labels.data_ptr<std::int64_t>();
-    for (std::size_t i = 0; i < batch.size(); ++i) correct_of_views += predicted[i] == labels[i];
-  }
-
-  void add_worst(const TensorBatch& batch, const torch::Tensor& logits,
-                 const std::vector<std::int64_t>& predicted) {
-    const torch::Tensor losses = image_cross_entropy(logits, batch.labels).contiguous();
-    const float* loss = losses.data_ptr<float>();
-    for (std::size_t i = 0; i < batch.size(); ++i) {
-      worst.add({batch.request.images[i], predicted[i], static_cast<double>(loss[i])});
-    }
+    accounting[0] += request.images.size();
+    accounting[1] += id_hash_of(request);
   }
 
   void reduce(comm::Communicator& comm) {
@@ -90,48 +89,89 @@ void require_exactly_once(const Counts& counts, std::uint64_t expected) {
                       " exactly once was expected");
 }
 
-}  // namespace
+// The answers to a batch as they lie on the device.
+struct DeviceAnswers {
+  data::BatchRequest request;
+  std::vector<torch::Tensor> values;  // flat: loss, predicted, image_losses, of_views
+};
 
-Evaluation evaluate(comm::Communicator& comm, model::Network& network,
-                    const data::ImagesView& images, const EvaluationSettings& settings) {
-  const auto begin = Clock::now();
-  const torch::NoGradGuard no_grad;
-  network.eval();
-  broadcast_buffers(comm, network);
+torch::Tensor predicted_on_device(const torch::Tensor& logits) {
+  // On the host as ever: argmax differs where a logit is NaN.
+  return logits.is_cpu() ? torch::tensor(predicted_classes(logits)) : logits.argmax(1);
+}
 
-  const std::size_t image_count = images.labels.size();
-  const std::uint64_t batch_count =
-      data::EvaluationSampler::batch_count(image_count, settings.batch_size);
-  Counts counts(batch_count, settings);
-  LoadedBatches batches(
-      images, settings.transform, {},
-      std::make_unique<data::EvaluationSampler>(static_cast<std::uint32_t>(image_count),
-                                                comm.rank(), comm.size(), settings.batch_size));
-  // Every rank takes part in each round, even without a batch left for the last one.
-  const auto world = static_cast<std::uint64_t>(comm.size());
-  double batch_seconds = 0;
-  for (std::uint64_t done = 0; done < batch_count; done += world) {
-    if (settings.on_progress) settings.on_progress(done * settings.batch_size, image_count);
-    if (is_given_up(comm, settings, batch_seconds)) return {};
-    const auto batch_begin = Clock::now();
-    const auto batch = batches.next();
-    if (!batch) continue;
-    const model::AutocastScope autocast(settings.precision, settings.device.type());
-    const torch::Tensor pixels = batch->images.to(settings.device);
-    const torch::Tensor logits = network.forward(pixels);
-    counts.add(*batch, on_host(logits));
-    if (settings.views) {
-      counts.add_views(*batch, on_host(logits_of_views(network, pixels, logits)));
-    }
-    batch_seconds = seconds_since(batch_begin);
+DeviceAnswers answer(model::Network& network, const TensorBatch& batch,
+                     const EvaluationSettings& settings) {
+  const model::AutocastScope autocast(settings.precision, settings.device.type());
+  const torch::Tensor pixels = batch.images.to(settings.device);
+  const torch::Tensor labels = batch.labels.to(settings.device);
+  const torch::Tensor logits = network.forward(pixels);
+  DeviceAnswers answers{batch.request, {}};
+  answers.values = {summed_cross_entropy(logits, labels, 0).reshape({1}),
+                    predicted_on_device(logits)};
+  if (settings.worst > 0) answers.values.push_back(image_cross_entropy(logits, labels));
+  if (settings.views) {
+    answers.values.push_back(predicted_on_device(logits_of_views(network, pixels, logits)));
   }
-  counts.reduce(comm);
-  Evaluation result;
-  result.worst = counts.worst.gather(comm);
+  return answers;
+}
 
-  result.completed = true;
-  if (comm.rank() != 0) return result;
-  require_exactly_once(counts, image_count);
+// Everything in one copy. Numbers of classes and floats are exact as double.
+std::vector<Answers> read_back(const std::vector<DeviceAnswers>& batches,
+                               const EvaluationSettings& settings) {
+  std::vector<torch::Tensor> values;
+  for (const DeviceAnswers& batch : batches) {
+    for (const torch::Tensor& each : batch.values) values.push_back(each.to(torch::kFloat64));
+  }
+  if (values.empty()) return {};
+  const torch::Tensor all = on_host(torch::cat(values));
+  const double* next = all.data_ptr<double>();
+  std::vector<Answers> answers;
+  for (const DeviceAnswers& batch : batches) {
+    const std::size_t count = batch.request.images.size();
+    const auto take = [&] {
+      const double* first = std::exchange(next, next + count);
+      return std::vector<double>(first, next);
+    };
+    const auto take_classes = [&] {
+      const std::vector<double> classes = take();
+      return std::vector<std::int64_t>(classes.begin(), classes.end());
+    };
+    Answers& of_batch = answers.emplace_back();
+    of_batch.request = batch.request;
+    of_batch.loss = *next++;
+    of_batch.predicted = take_classes();
+    if (settings.worst > 0) of_batch.image_losses = take();
+    if (settings.views) of_batch.of_views = take_classes();
+  }
+  return answers;
+}
+
+bool normalizes_on_device(const EvaluationSettings& settings) {
+  return !settings.moments.mean.empty();
+}
+
+std::unique_ptr<BatchSource> batches_of(const data::ImagesView& images,
+                                        const EvaluationSettings& settings,
+                                        std::unique_ptr<data::Sampler> sampler) {
+  if (!normalizes_on_device(settings)) {
+    return std::make_unique<LoadedBatches>(images, settings.transform, data::AugmentKey(),
+                                           std::move(sampler));
+  }
+  const data::Layout layout = settings.transform.layout();
+  const std::shared_ptr<const ResidentImages> resident =
+      settings.resident ? settings.resident : resident_images_of(images, settings);
+  if (!resident) {
+    return std::make_unique<StreamedBatches>(images, layout, settings.moments, data::AugmentKey(),
+                                             std::move(sampler), settings.device);
+  }
+  return std::make_unique<ResidentBatches>(resident, layout, settings.moments, data::AugmentKey(),
+                                           std::move(sampler));
+}
+
+// On rank 0.
+Evaluation result_of(Counts& counts, const EvaluationSettings& settings, std::size_t image_count) {
+  Evaluation result;
   for (const double loss : counts.batch_loss) result.loss += loss;
   for (std::size_t label = 0; label < counts.classes; ++label) {
     const auto row = counts.confusion.begin() + static_cast<std::ptrdiff_t>(label * counts.classes);
@@ -148,7 +188,67 @@ Evaluation evaluate(comm::Communicator& comm, model::Network& network,
     result.views_accuracy =
         static_cast<double>(counts.correct_of_views) / static_cast<double>(image_count);
   }
-  result.seconds = seconds_since(begin);
+  return result;
+}
+
+}  // namespace
+
+std::shared_ptr<const ResidentImages> resident_images_of(const data::ImagesView& images,
+                                                         const EvaluationSettings& settings) {
+  if (!normalizes_on_device(settings)) return nullptr;
+  if (ResidentImages::bytes_of(images) > settings.resident_bytes) return nullptr;
+  return std::make_shared<const ResidentImages>(images, settings.device);
+}
+
+Evaluation evaluate(comm::Communicator& comm, model::Network& network,
+                    const data::ImagesView& images, const EvaluationSettings& settings) {
+  const auto begin = Clock::now();
+  const torch::NoGradGuard no_grad;
+  network.eval();
+  broadcast_buffers(comm, network);
+
+  const std::size_t image_count = images.labels.size();
+  const std::uint64_t batch_count =
+      data::EvaluationSampler::batch_count(image_count, settings.batch_size);
+  Counts counts(batch_count, settings);
+  const auto batches = batches_of(
+      images, settings,
+      std::make_unique<data::EvaluationSampler>(static_cast<std::uint32_t>(image_count),
+                                                comm.rank(), comm.size(), settings.batch_size));
+  // A CPU has answered when answer() returns.
+  const std::size_t most_unread = normalizes_on_device(settings) ? kMaxUnreadBatches : 1;
+  std::vector<DeviceAnswers> unread;
+  const auto read_all = [&] {
+    for (const Answers& each : read_back(unread, settings)) counts.add(each, images);
+    unread.clear();
+  };
+  // Every rank takes part in each round, even without a batch left for the last one.
+  const auto world = static_cast<std::uint64_t>(comm.size());
+  double batch_seconds = 0;
+  auto unread_since = Clock::now();
+  for (std::uint64_t done = 0; done < batch_count; done += world) {
+    if (settings.on_progress) settings.on_progress(done * settings.batch_size, image_count);
+    if (is_given_up(comm, settings, batch_seconds)) return {};
+    if (unread.empty()) unread_since = Clock::now();
+    const auto batch = batches->next();
+    if (!batch) continue;
+    unread.push_back(answer(network, *batch, settings));
+    if (unread.size() < most_unread) continue;
+    const auto count = static_cast<double>(unread.size());
+    read_all();
+    batch_seconds = seconds_since(unread_since) / count;
+  }
+  read_all();
+  counts.reduce(comm);
+  std::vector<ImageLoss> worst = counts.worst.gather(comm);
+  Evaluation result;
+  if (comm.rank() == 0) {
+    require_exactly_once(counts, image_count);
+    result = result_of(counts, settings, image_count);
+    result.seconds = seconds_since(begin);
+  }
+  result.worst = std::move(worst);
+  result.completed = true;
   return result;
 }
 
@@ -161,16 +261,19 @@ Evaluator::Evaluator(comm::Communicator& comm, model::Network& network,
       held_out_(held_out),
       settings_(std::move(settings)) {}
 
-Evaluation Evaluator::of_test_images(bool last) {
+Evaluation Evaluator::evaluate_split(const data::ImagesView& images, bool views,
+                                     std::shared_ptr<const ResidentImages>& resident) {
+  if (!resident) resident = resident_images_of(images, settings_);
   EvaluationSettings settings = settings_;
-  settings.views = settings.views && last;
-  return evaluate(comm_, network_, test_, settings);
+  settings.resident = resident;
+  settings.views = settings.views && views;
+  return evaluate(comm_, network_, images, settings);
 }
 
-Evaluation Evaluator::of_held_out() {
-  EvaluationSettings settings = settings_;
-  settings.views = false;
-  return evaluate(comm_, network_, held_out_, settings);
+Evaluation Evaluator::of_test_images(bool last) {
+  return evaluate_split(test_, last, resident_test_);
 }
+
+Evaluation Evaluator::of_held_out() { return evaluate_split(held_out_, false, resident_held_out_); }
 
 }  // namespace tandem::train

@@ -74,24 +74,34 @@ class DeviceTransform {
   torch::Tensor columns_;  // int64 [width]
 };
 
+// A data set in the memory of a device.
+struct ResidentImages {
+  ResidentImages(const data::ImagesView& view, torch::Device device);
+  // The device memory that a data set needs.
+  static std::size_t bytes_of(const data::ImagesView& view);
+
+  data::ImageShape shape;
+  torch::Tensor images;  // uint8 [count, height, width, channels]
+  torch::Tensor labels;  // int64 [count]
+};
+
 // Batches that the device cuts out of a data set in its own memory, with the same random numbers
-// and the same pixels, bit for bit, as the CPU's. Owns the copy of the data set.
+// and the same pixels, bit for bit, as the CPU's.
 class ResidentBatches final : public BatchSource {
  public:
   ResidentBatches(const data::ImagesView& view, data::Layout layout, const PixelMoments& moments,
                   data::AugmentKey augment, std::unique_ptr<data::Sampler> sampler,
                   torch::Device device);
+  ResidentBatches(std::shared_ptr<const ResidentImages> set, data::Layout layout,
+                  const PixelMoments& moments, data::AugmentKey augment,
+                  std::unique_ptr<data::Sampler> sampler);
   std::optional<TensorBatch> next() override;
 
-  // The device memory that a data set needs.
-  static std::size_t bytes_of(const data::ImagesView& view);
-
  private:
+  const std::shared_ptr<const ResidentImages> set_;
   const data::AugmentKey augment_;
   const std::unique_ptr<data::Sampler> sampler_;
   const DeviceTransform transform_;
-  torch::Tensor images_;  // uint8 [count, height, width, channels]
-  torch::Tensor labels_;  // int64 [count]
 };
 
 // For a data set that is larger than the device's memory: a thread gathers each batch's bytes,

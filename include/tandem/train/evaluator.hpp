@@ -3,11 +3,13 @@
 //
 // The split is cut into batches of consecutive images. One rank sums the loss of a batch, and rank
 // 0 adds the batches in order, so the result does not depend on the number of ranks. Another batch
-// size may change the last digits of the loss.
+// size may change the last digits of the loss. A GPU normalizes, sums and compares, and the host
+// reads back the results of many batches at once.
 #pragma once
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <vector>
 
@@ -15,6 +17,7 @@
 #include "tandem/data/batch_loader.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/model/precision.hpp"
+#include "tandem/train/batch_source.hpp"
 #include "tandem/train/top_losses.hpp"
 
 namespace tandem::train {
@@ -48,7 +51,16 @@ struct EvaluationSettings {
   // Called before each batch with the number of images that all ranks have done, and of all images.
   // May be empty.
   std::function<void(std::uint64_t done, std::uint64_t images)> on_progress = nullptr;
+  // With them the device normalizes, as is good on a GPU; without, the CPU does by `transform`.
+  PixelMoments moments = {};
+  std::uint64_t resident_bytes = 0;  // then: a split of more bytes is streamed to the device
+  // The split on the device, from an earlier evaluation; otherwise copied for this one.
+  std::shared_ptr<const ResidentImages> resident = nullptr;
 };
+
+// The split in the device's memory, if the device normalizes and has room; otherwise null.
+std::shared_ptr<const ResidentImages> resident_images_of(const data::ImagesView& images,
+                                                         const EvaluationSettings& settings);
 
 // Collective. Broadcasts rank 0's buffers first and leaves the network in evaluation mode. Complete
 // on rank 0 alone. If one rank is interrupted, all stop before their next batch.
@@ -70,11 +82,15 @@ class Evaluator {
   virtual Evaluation of_held_out();
 
  private:
+  Evaluation evaluate_split(const data::ImagesView& images, bool views,
+                            std::shared_ptr<const ResidentImages>& resident);
+
   comm::Communicator& comm_;
   model::Network& network_;
   const data::ImagesView test_;
   const data::ImagesView held_out_;
   const EvaluationSettings settings_;
+  std::shared_ptr<const ResidentImages> resident_test_, resident_held_out_;  // may be null
 };
 
 }  // namespace tandem::train

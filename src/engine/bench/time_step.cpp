@@ -75,7 +75,7 @@ int time_step(Job& job, const StepRequest& request) {
   at::set_num_threads(request.threads);
   const train::TrainConfig& config = request.config;
   DeviceChoice choice = choose_device(job, request.device.request);
-  const torch::Device device = open_device(job, request.device.request, choice, config.precision);
+  const torch::Device device = open_device(job, request.device.request, choice, {config.precision});
   torch::manual_seed(config.seed);
   model::NetworkPtr network;
   comm::agree(job.world, job.topology.host, [&] {
@@ -92,7 +92,8 @@ int time_step(Job& job, const StepRequest& request) {
                           static_cast<std::size_t>(config.bucket_mb * train::kMebibyte));
   const auto arithmetic = train::BatchArithmetic::of(config, kImagesOfAnEpoch, job.topology.world);
   const auto optimizer = make_optimizer_of(config, arithmetic, arena, *network);
-  const auto backend = make_step_backend_on(arena, *optimizer, config, {});
+  const auto backend =
+      make_step_backend_on(arena, *optimizer, config, loss_scale_of(config, arithmetic, {}));
 
   const auto ranks = static_cast<std::uint64_t>(job.topology.world);
   const std::uint64_t images = config.batch_size * ranks;

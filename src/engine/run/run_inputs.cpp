@@ -39,7 +39,8 @@ RunDevice open_run_device(Job& job, const TrainRequest& request) {
   if (config.deterministic) model::use_deterministic_algorithms();
   RunDevice run{use_threads_of(job, config), choose_device(job, request.device.request),
                 torch::kCPU};
-  run.device = open_device(job, request.device.request, run.choice, config.precision);
+  run.device = open_device(job, request.device.request, run.choice,
+                           {config.precision, config.deterministic});
   return run;
 }
 

@@ -21,48 +21,17 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/print.hpp"
-#include "tandem/core/stop_signal.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/system_sampler.hpp"
 #include "tandem/train/checkpoint_manager.hpp"
 #include "tandem/train/step_profiler.hpp"
 #include "training_session.hpp"
+#include "training_setup.hpp"
 
 namespace tandem::app {
 namespace {
 
 constexpr std::size_t kWorstImages = 24;  // shown on the page
-
-// `began`: the start of the command, from which --max-time counts.
-train::BoundaryRules boundary_rules_of(const train::CheckpointPolicy& checkpoint_policy,
-                                       const train::BatchArithmetic& arithmetic,
-                                       std::uint64_t first_step,
-                                       std::chrono::steady_clock::time_point began) {
-  train::BoundaryRules rules;
-  rules.every = checkpoint_policy.checkpoint_every;
-  rules.stop_after_seconds = checkpoint_policy.stop_after_seconds;
-  rules.start = began;
-  rules.first_step = first_step;
-  rules.total_steps = arithmetic.total_steps;
-  rules.steps_per_epoch = arithmetic.steps_per_epoch;
-  rules.is_stop_asked = [] { return StopSignal::received() != 0; };
-  return rules;
-}
-
-train::TrainerSettings trainer_settings_of(const TrainRequest& request,
-                                           const train::BatchArithmetic& arithmetic,
-                                           const data::TrainingPlan& plan,
-                                           const train::StepSettings& step) {
-  const train::TrainConfig& config = request.config;
-  train::TrainerSettings settings;
-  settings.plan = plan;
-  settings.step = step;
-  settings.early_steps = early_steps_of(config, arithmetic);
-  settings.step.skip_nonfinite = request.checkpoint_policy.skip_nonfinite;
-  settings.eval_every = config.eval_every;
-  settings.log_every = config.log_every;
-  return settings;
-}
 
 class TrainRun {
  public:
@@ -198,6 +167,9 @@ train::CheckpointManager TrainRun::manage_checkpoints(const RunStart& start,
                                                       const RunInputs& inputs,
                                                       TrainingSession& session) {
   const train::CheckpointPolicy& policy = run_.train.checkpoint_policy;
+  train::BoundaryRules rules =
+      boundary_rules_of(policy, inputs.arithmetic, session.plan, session.arena.device());
+  rules.start = run_.began;  // --max-time counts from the start of the command
   std::map<std::string, std::string> metadata = inputs.description.to_metadata();
   metadata["global_batch"] = std::to_string(inputs.arithmetic.global_batch);
   metadata.merge(session.setup.to_metadata());
@@ -206,7 +178,7 @@ train::CheckpointManager TrainRun::manage_checkpoints(const RunStart& start,
   metadata["options"] = options_to_keep(run_.options);
   return {{job_.world, *session.network, session.arena, *session.optimizer},
           policy,
-          boundary_rules_of(policy, inputs.arithmetic, start.state.step, run_.began),
+          rules,
           std::move(metadata),
           {folder_ ? &*folder_ : nullptr, &inputs.images, sinks_, touch_},
           {best_accuracy_, start.resumes ? std::make_optional(start.state) : std::nullopt}};
@@ -214,20 +186,28 @@ train::CheckpointManager TrainRun::manage_checkpoints(const RunStart& start,
 
 RunOutcome TrainRun::train(const RunStart& start, const RunInputs& inputs, TrainingSession& session,
                            const RunDevice& device, train::CheckpointManager& checkpoints) {
+  session.rehearse(job_, run_.train, inputs, touch_);
   const train::TrainConfig& config = run_.train.config;
   const auto between_batches = [&](double seconds) {
     heartbeats_.touch();
     return checkpoints.must_stop_within(seconds);
   };
-  train::Evaluator evaluator(
-      job_.world, *session.network, inputs.images.view(data::Split::kTest),
-      inputs.images.validation(),
-      {session.transform, config.precision, inputs.description.classes.size(), device.device,
-       between_batches, kWorstImages, reporting_.views, config.eval_batch_size,
-       [&](std::uint64_t done, std::uint64_t images) {
-         evaluation_.done = done;
-         evaluation_.images = images;
-       }});
+  train::EvaluationSettings settings{session.transform,
+                                     config.precision,
+                                     inputs.description.classes.size(),
+                                     device.device,
+                                     between_batches,
+                                     kWorstImages,
+                                     reporting_.views,
+                                     config.eval_batch_size,
+                                     [&](std::uint64_t done, std::uint64_t images) {
+                                       evaluation_.done = done;
+                                       evaluation_.images = images;
+                                     }};
+  evaluate_on_gpu(settings, {inputs.images.info().mean, inputs.images.info().std},
+                  memory_of_gpu(device.choice, run_.train.device.request, job_.topology));
+  train::Evaluator evaluator(job_.world, *session.network, inputs.images.view(data::Split::kTest),
+                             inputs.images.validation(), std::move(settings));
   std::optional<train::StepProfiler> profiler;
   if (reporting_.profile) {
     profiler.emplace(

@@ -1,6 +1,7 @@
 #include "training_session.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "run_network.hpp"
@@ -10,6 +11,7 @@
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/replicate.hpp"
 #include "tandem/train/shard_reducer.hpp"
+#include "tandem/train/warm_up.hpp"
 
 namespace tandem::app {
 namespace {
@@ -17,6 +19,8 @@ namespace {
 // The networks have 8 to 45 MB of gradients. With small buckets NCCL exchanges most of them while
 // backward runs.
 constexpr double kNcclBucketMb = 2;
+// The first one loads libraries and times kernels; after the third no memory is new.
+constexpr std::uint64_t kRehearsedSteps = 3;
 
 std::size_t bucket_bytes_of(const train::TrainConfig& config) {
   return static_cast<std::size_t>(config.bucket_mb * train::kMebibyte);
@@ -102,7 +106,8 @@ TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& star
       inputs.images.view(data::Split::kTrain), inputs.images.info(), config,
       std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world),
       device.device, memory_of_gpu(device.choice, run.train.device.request, job.topology));
-  backend = make_step_backend_on(arena, *optimizer, config, start.state.loss_scale);
+  backend = make_step_backend_on(arena, *optimizer, config,
+                                 loss_scale_of(config, inputs.arithmetic, start.state.loss_scale));
 }
 
 // Where --bucket-mb is auto or not given: the size that the run had when it began; for a new run
@@ -136,6 +141,28 @@ void TrainingSession::choose_bucket_size(Job& job, RunRequest& run, const RunSta
     config.bucket_mb = 0;
   }
   run.options.resolve("bucket-mb", format_real(config.bucket_mb));
+}
+
+void TrainingSession::rehearse(Job& job, const TrainRequest& request, const RunInputs& inputs,
+                               const Touch& touch) {
+  if (arena.device().is_cpu()) return;
+  train::StepSettings settings = step_settings;
+  settings.skip_nonfinite = request.checkpoint_policy.skip_nonfinite;
+  const auto unused_sums = make_step_backend_on(
+      arena, *optimizer, request.config, loss_scale_of(request.config, inputs.arithmetic, {}));
+  for (const std::uint64_t step : train::steps_of_each_size(plan)) {
+    auto sampler = std::make_unique<train::RehearsalSampler>(plan, step, job.topology.rank,
+                                                             job.topology.world, kRehearsedSteps);
+    data::ImagesView view = inputs.images.view(data::Split::kTrain);
+    const std::size_t count = std::min(sampler->image_count(), view.labels.size());
+    view.images = view.images.subspan(0, count * view.shape.pixels());
+    view.labels = view.labels.subspan(0, count);
+    const auto few = make_batches(view, inputs.images.info(), request.config, std::move(sampler),
+                                  arena.device(), std::numeric_limits<std::uint64_t>::max());
+    train::rehearse({*network, arena, *exchange, *unused_sums, *few}, settings, *optimizer,
+                    kRehearsedSteps, touch);
+  }
+  transport.collectives().reset_error_feedback();
 }
 
 void TrainingSession::print_forecast(Job& job, const RunRequest& run, const RunInputs& inputs,

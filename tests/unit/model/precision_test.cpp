@@ -14,12 +14,20 @@ torch::ScalarType result_type(torch::nn::Linear& layer) {
 }
 
 TEST(Precision, IsReadFromItsName) {
-  EXPECT_EQ(precision_names(), (std::vector<std::string>{"fp32", "bf16", "fp16"}));
+  EXPECT_EQ(precision_names(), (std::vector<std::string>{"fp32", "tf32", "bf16", "fp16"}));
   EXPECT_EQ(parse_precision("fp32"), Precision::kFp32);
+  EXPECT_EQ(parse_precision("tf32"), Precision::kTf32);
   EXPECT_EQ(parse_precision("bf16"), Precision::kBf16);
   EXPECT_EQ(parse_precision("fp16"), Precision::kFp16);
   EXPECT_THROW(parse_precision("BF16"), UsageError);
   EXPECT_THROW(parse_precision(""), UsageError);
+}
+
+TEST(Precision, OfTensorCoresAloneNeedsAGpu) {
+  EXPECT_TRUE(needs_gpu(Precision::kTf32));
+  EXPECT_TRUE(needs_gpu(Precision::kFp16));
+  EXPECT_FALSE(needs_gpu(Precision::kFp32));
+  EXPECT_FALSE(needs_gpu(Precision::kBf16));
 }
 
 TEST(AutocastScope, ChangesTheTypeInsideOnly) {
@@ -35,6 +43,12 @@ TEST(AutocastScope, ChangesTheTypeInsideOnly) {
   }
   EXPECT_EQ(result_type(layer), torch::kFloat32);
   EXPECT_EQ(layer->weight.scalar_type(), torch::kFloat32);
+}
+
+TEST(AutocastScope, LeavesTypesAloneForTf32) {
+  torch::nn::Linear layer(4, 3);
+  const AutocastScope scope(Precision::kTf32);
+  EXPECT_EQ(result_type(layer), torch::kFloat32);
 }
 
 TEST(AutocastScope, SeesWeightsThatChangedSinceTheLastScope) {
