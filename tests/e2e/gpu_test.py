@@ -48,12 +48,43 @@ class Gpu(TandemTest):
         self.assert_same_curve("two", "one", 1e-4)
 
     def test_each_precision_learns(self):
-        for precision in ("bf16",) if DEVICE == "cpu" else ("bf16", "fp16"):
+        for precision in ("bf16",) if DEVICE == "cpu" else ("tf32", "bf16", "fp16"):
             with self.subTest(precision=precision):
                 self.train(1, precision, "--precision", precision, "--max-steps", "100", "--optimizer", "adamw",
                            "--lr", "0.002", "--augment", "none")
                 losses = self.losses(precision)
                 self.assertLess(sum(losses[-10:]), 0.8 * sum(losses[:10]))
+
+    def test_runs_repeat_bit_for_bit_with_deterministic(self):
+        for model in ("lenet", "resnet9", "fastnet"):
+            with self.subTest(model=model):
+                digests = {self.train(1, f"{model}-{run}", "--model", model, "--max-steps", "8", "--precision", "bf16",
+                                      "--deterministic")["weights_sha256"] for run in (1, 2)}
+                self.assertEqual(len(digests), 1)
+
+    def test_recorded_steps_give_the_bits_of_others(self):
+        """With a short batch and, for fastnet, early parameters."""
+        options = ["--deterministic", "--precision", "bf16", "--global-batch-size", "70", "--max-steps", "24"]
+        for model in ("lenet", "resnet9", "resnet18", "fastnet"):
+            with self.subTest(model=model):
+                digests = set()
+                for recording in ("auto", "off"):
+                    done = self.mpirun(1, *TRAIN, *options, "--model", model, "--device", DEVICE, "--cuda-graph", recording,
+                                       "--run-id", f"{model}-{recording}")
+                    self.assertNotIn("not recorded", done.stderr)
+                    digests.add(json.loads(done.stdout.splitlines()[-1])["weights_sha256"])
+                self.assertEqual(len(digests), 1)
+
+    def test_a_summed_loss_in_fp16_skips_no_step(self):
+        """Its scale starts lower."""
+        precision = "bf16" if DEVICE == "cpu" else "fp16"
+        done = self.train(1, "a", "--precision", precision, "--loss", "sum", "--lr", "0.0002")
+        self.assertEqual(done["skipped_steps"], 0)
+
+    def test_a_stop_is_noticed_between_agreements(self):
+        done = self.mpirun(1, *TRAIN, "--device", DEVICE, "--run-id", "a", "--max-steps", "100000", "--max-time", "6",
+                           "--stop-margin", "1", code=75)
+        self.assertEqual(json.loads(done.stdout.splitlines()[-1])["exit_reason"], "stopped")
 
     def test_a_run_goes_on_on_the_cpu_and_back(self):
         self.train(1, "a", "--max-steps", "10")

@@ -22,11 +22,14 @@
 #include "tandem/model/state_dict.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/host_copy.hpp"
+#include "tandem/train/muon.hpp"
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/replicate.hpp"
 #include "tandem/train/shard_reducer.hpp"
 #include "tandem/train/staged_collectives.hpp"
+#include "tandem/train/step_timing.hpp"
 #include "tandem/train/trainer.hpp"
+#include "tandem/train/warm_up.hpp"
 
 namespace tandem::train {
 
@@ -102,10 +105,16 @@ class ProbingOptimizer final : public Optimizer {
 // The parts for CPUs, or those for GPUs: on the CPU, or where TANDEM_TEST_GPU is "real" on one.
 enum class Form { kHost, kDevice };
 
-inline torch::Device place_of(Form form, int rank) {
+inline bool has_real_gpu() {
   const char* gpu = std::getenv("TANDEM_TEST_GPU");
-  const bool real = gpu != nullptr && std::string(gpu) == "real";
-  return form == Form::kDevice && real ? model::open_cuda(rank) : torch::Device(torch::kCPU);
+  return gpu != nullptr && std::string(gpu) == "real";
+}
+
+inline torch::Device place_of(Form form, int rank) {
+  if (!has_real_gpu()) return torch::kCPU;
+  // Also for the host's form: autograd knows only the devices of its first backward pass.
+  const torch::Device gpu = model::open_cuda(rank, {true, false});
+  return form == Form::kDevice ? gpu : torch::Device(torch::kCPU);
 }
 
 // "plain.pt", "batch-norm.pt" and "everything.pt", which also drops, stand for TorchScript files.
@@ -121,13 +130,48 @@ inline model::NetworkPtr network_of(const TrainConfig& config) {
       config.model, model::bytes_of(model::script_net(shape, kClasses, options)), shape, kClasses);
 }
 
-inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, const Images& images,
-                        int seed_offset = 0, bool skip_nonfinite = false, Form form = Form::kHost) {
+// The optimizer that the form has for a configuration.
+inline std::unique_ptr<Optimizer> optimizer_of(const TrainConfig& config, Form form,
+                                               const ParameterArena& arena,
+                                               const model::Network& network) {
+  const auto size = static_cast<std::size_t>(arena.flat_values().numel());
+  if (config.optimizer.name == "muon") {
+    const auto make = form == Form::kDevice ? make_device_muon : make_muon;
+    return make(config.optimizer, arena, config.learning_rate, network.early_parameters());
+  }
+  return form == Form::kDevice ? make_device_optimizer(config.optimizer, size, arena.device())
+                               : make_optimizer(config.optimizer, size);
+}
+
+// Besides the configuration.
+struct Manner {
+  int seed_offset = 0;
+  bool skip_nonfinite = false;
+  Form form = Form::kHost;
+  bool streams = false;    // the images to the device
+  bool rehearses = false;  // before the first step
+};
+
+// Steps that are to change nothing, on noise.
+inline void rehearse_noise(const StepContext& context, const StepSettings& settings,
+                           Optimizer& optimizer, const TrainConfig& config, Form form) {
+  SyntheticBatch noise(5, 5, kShape, config.channels_last, context.arena.device());
+  const auto backend =
+      form == Form::kDevice
+          ? make_device_step_backend(context.arena, optimizer, config.clip_norm, config.precision)
+          : make_step_backend(context.arena, optimizer, config.clip_norm);
+  rehearse({context.network, context.arena, context.exchange, *backend, noise}, settings, optimizer,
+           3);
+}
+
+inline Outcome train_in(comm::Communicator& comm, const TrainConfig& config, const Images& images,
+                        const Manner& manner) {
+  const Form form = manner.form;
   const torch::Device place = place_of(form, comm.rank());
   const auto count = images.labels.size();
   const auto arithmetic = BatchArithmetic::of(config, count, comm.size());
   // Unlike initial weights: only the broadcast makes the ranks equal.
-  torch::manual_seed(config.seed + static_cast<std::uint64_t>(comm.rank() + seed_offset));
+  torch::manual_seed(config.seed + static_cast<std::uint64_t>(comm.rank() + manner.seed_offset));
   const auto network = network_of(config);
   ParameterArena arena(*network, config.channels_last, place);
   broadcast_weights(comm, arena, *network);
@@ -150,10 +194,8 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
     exchange = std::make_unique<Reducer>(arena, carrier, bucket_bytes);
   }
   Outcome outcome;
-  const std::size_t size = arena.values().size();
-  ProbingOptimizer optimizer(on_device ? make_device_optimizer(config.optimizer, size, place)
-                                       : make_optimizer(config.optimizer, size),
-                             comm, outcome.ranks_equal_at_every_step);
+  ProbingOptimizer optimizer(optimizer_of(config, form, arena, *network), comm,
+                             outcome.ranks_equal_at_every_step);
   const Schedule schedule(config.schedule, arithmetic.learning_rate, arithmetic.steps_per_epoch,
                           arithmetic.total_steps);
   const auto layout = config.channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
@@ -164,9 +206,17 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   std::unique_ptr<BatchSource> batches;
   std::unique_ptr<StepBackend> backend;
   if (on_device) {
-    batches = std::make_unique<ResidentBatches>(images.view(), layout, PixelMoments{{0.4}, {0.3}},
-                                                augment, std::move(sampler), place);
-    backend = make_device_step_backend(arena, optimizer, config.clip_norm, config.precision);
+    const PixelMoments moments{{0.4}, {0.3}};
+    if (manner.streams) {
+      batches = std::make_unique<StreamedBatches>(images.view(), layout, moments, augment,
+                                                  std::move(sampler), place);
+    } else {
+      batches = std::make_unique<ResidentBatches>(images.view(), layout, moments, augment,
+                                                  std::move(sampler), place);
+    }
+    // Of fp16: one that fits at once, so that no step is skipped.
+    backend =
+        make_device_step_backend(arena, optimizer, config.clip_norm, config.precision, {1024, 0});
   } else {
     batches =
         std::make_unique<LoadedBatches>(images.view(), transform, augment, std::move(sampler));
@@ -179,12 +229,14 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   settings.step = StepSettings::of(config, plan, comm.rank(), comm.size());
   settings.eval_every = config.eval_every;
   settings.log_every = 1;
-  settings.step.skip_nonfinite = skip_nonfinite;
-  const EvaluationSettings evaluation{transform, config.precision, kClasses, place, nullptr, 20};
+  settings.step.skip_nonfinite = manner.skip_nonfinite;
+  EvaluationSettings evaluation{transform, config.precision, kClasses, place, nullptr, 20};
+  if (on_device) evaluation.moments = {{0.4}, {0.3}};
+  evaluation.resident_bytes = manner.streams ? 0 : std::uint64_t{1} << 30;
   Evaluator evaluator(comm, *network, images.view(), {}, evaluation);
-  Trainer trainer(
-      {comm, {*network, arena, *exchange, *backend, *batches}, schedule, evaluator, sinks},
-      settings);
+  const StepContext step{*network, arena, *exchange, *backend, *batches};
+  if (manner.rehearses) rehearse_noise(step, settings.step, optimizer, config, form);
+  Trainer trainer({comm, step, schedule, evaluator, sinks}, settings);
   outcome.result = trainer.run();
   for (const torch::Tensor& buffer : network->buffers()) {
     if (buffer.is_floating_point()) outcome.buffers.push_back(buffer.clone());
@@ -195,10 +247,17 @@ inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, con
   return outcome;
 }
 
-inline void expect_same_curve(const Outcome& found, const Outcome& expected) {
+inline Outcome train_on(comm::Communicator& comm, const TrainConfig& config, const Images& images,
+                        int seed_offset = 0, bool skip_nonfinite = false, Form form = Form::kHost) {
+  return train_in(comm, config, images, {seed_offset, skip_nonfinite, form});
+}
+
+inline void expect_same_curve(const Outcome& found, const Outcome& expected,
+                              double tolerance = 1e-4) {
   ASSERT_EQ(found.losses.size(), expected.losses.size());
   for (std::size_t i = 0; i < found.losses.size(); ++i) {
-    EXPECT_NEAR(found.losses[i], expected.losses[i], 1e-4 * expected.losses[i]) << "step " << i + 1;
+    EXPECT_NEAR(found.losses[i], expected.losses[i], tolerance * expected.losses[i])
+        << "step " << i + 1;
   }
 }
 
