@@ -2,6 +2,8 @@
 
 #include <dlfcn.h>
 
+#include <cstdlib>
+
 #include "tandem/comm/gpu_libraries.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
@@ -28,13 +30,21 @@ void find(void* library, const std::string& library_name, const char* name, Func
                          ", and needs that or a later one");
 }
 
-// As NCCL counts: 22809 is 2.28.9.
-std::string nccl_version(int number) {
+}  // namespace
+
+std::string nccl_version_text(int number) {
   return std::to_string(number / 10000) + "." + std::to_string(number / 100 % 100) + "." +
          std::to_string(number % 100);
 }
 
-}  // namespace
+void set_nccl_defaults() {
+  // NCCL would connect what an algorithm needs when a collective first takes it: in the midst of a
+  // step, without a deadline, and without naming the peer that is out of reach.
+  if (std::getenv("NCCL_RUNTIME_CONNECT") == nullptr) ::setenv("NCCL_RUNTIME_CONNECT", "0", 0);
+  // NCCL would register the buffers of recorded collectives, with the other ranks of the host. They
+  // would hang where one of them does not record a step that the others record.
+  if (std::getenv("NCCL_GRAPH_REGISTER") == nullptr) ::setenv("NCCL_GRAPH_REGISTER", "0", 0);
+}
 
 std::string cuda_library_name() {
   constexpr int kMajor = CUDART_VERSION / 1000;
@@ -72,7 +82,8 @@ std::string describe_failure(const GpuApi& api, ncclComm_t comm, ncclResult_t re
 }
 
 std::string gpu_libraries_built() {
-  return "CUDA " + cuda_version_text(CUDART_VERSION) + ", NCCL " + nccl_version(NCCL_VERSION_CODE);
+  return "CUDA " + cuda_version_text(CUDART_VERSION) + ", NCCL " +
+         nccl_version_text(NCCL_VERSION_CODE);
 }
 
 std::vector<std::string> gpu_library_names() {
@@ -86,7 +97,7 @@ std::string gpu_libraries_found() {
     int nccl = 0;
     check_cuda(*api, api->cudaRuntimeGetVersion(&runtime), "cudaRuntimeGetVersion");
     check_nccl(*api, nullptr, api->ncclGetVersion(&nccl), "ncclGetVersion");
-    return "CUDA " + cuda_version_text(runtime) + ", NCCL " + nccl_version(nccl);
+    return "CUDA " + cuda_version_text(runtime) + ", NCCL " + nccl_version_text(nccl);
   } catch (const Error& error) {
     return error.what();  // as a finding
   }

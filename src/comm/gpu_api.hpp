@@ -12,16 +12,16 @@
 
 #include "tandem/core/error.hpp"
 
-#define TANDEM_CUDA_FUNCTIONS(each)                                                        \
-  each(cudaGetErrorString) each(cudaRuntimeGetVersion) each(cudaSetDevice)                 \
-      each(cudaDeviceGetStreamPriorityRange) each(cudaStreamCreateWithPriority)            \
-          each(cudaStreamDestroy) each(cudaStreamWaitEvent) each(cudaEventCreateWithFlags) \
+#define TANDEM_CUDA_FUNCTIONS(each)                                                               \
+  each(cudaGetErrorString) each(cudaGetLastError) each(cudaRuntimeGetVersion) each(cudaSetDevice) \
+      each(cudaDeviceGetStreamPriorityRange) each(cudaStreamCreateWithPriority)                   \
+          each(cudaStreamDestroy) each(cudaStreamWaitEvent) each(cudaEventCreateWithFlags)        \
               each(cudaEventRecord) each(cudaEventQuery) each(cudaEventDestroy)
 
 #define TANDEM_NCCL_FUNCTIONS(each)                                                          \
   each(ncclGetErrorString) each(ncclGetLastError) each(ncclGetVersion) each(ncclGetUniqueId) \
-      each(ncclCommInitRankConfig) each(ncclCommGetAsyncError) each(ncclCommFinalize)        \
-          each(ncclCommDestroy) each(ncclCommAbort) each(ncclAllReduce) each(ncclBroadcast)
+      each(ncclCommInitRankConfig) each(ncclCommGetAsyncError) each(ncclCommDestroy)         \
+          each(ncclCommAbort) each(ncclAllReduce) each(ncclBroadcast)
 
 namespace tandem::comm {
 
@@ -37,6 +37,9 @@ std::shared_ptr<const GpuApi> load_gpu_api();
 
 // "libcudart.so.13"
 std::string cuda_library_name();
+
+// As NCCL counts: 22809 is "2.28.9".
+std::string nccl_version_text(int number);
 
 // The call, the library's words and what to do.
 std::string describe_failure(const GpuApi& api, cudaError_t result, const char* call);

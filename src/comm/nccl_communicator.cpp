@@ -1,14 +1,22 @@
 #include "tandem/comm/nccl_communicator.hpp"
 
+#include <chrono>
+#include <exception>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "nccl_handle.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/runtime.hpp"
+#include "tandem/core/clock.hpp"
 
 namespace tandem::comm {
 namespace {
+
+// For collectives under way, of which some may wait for a peer that is gone.
+constexpr double kSecondsToFinish = 3;
+constexpr auto kBetweenQueries = std::chrono::microseconds(100);
 
 ncclDataType_t nccl_type(DataType type) {
   switch (type) {
@@ -51,10 +59,8 @@ class NcclCommunicator::Stream {
   Stream(std::shared_ptr<const GpuApi> api, const NcclSettings& settings)
       : api_(std::move(api)),
         device_(settings.device),
-        compute_(static_cast<cudaStream_t>(settings.compute_stream)) {
-    const auto check = [this](cudaError_t result, const char* call) {
-      check_cuda<UnavailableError>(*api_, result, call);
-    };
+        gpu_(settings.gpu),
+        compute_stream_(settings.compute_stream) {
     check(api_->cudaSetDevice(settings.device), "cudaSetDevice");
     int least = 0;
     int greatest = 0;
@@ -67,7 +73,7 @@ class NcclCommunicator::Stream {
     begin_ = make_event();
   }
   ~Stream() {
-    handle_.reset();  // its work ends before the stream does
+    disconnect();  // its work ends before the stream does
     for (const cudaEvent_t event : all_events_) api_->cudaEventDestroy(event);
     api_->cudaStreamDestroy(stream_);
   }
@@ -87,9 +93,9 @@ class NcclCommunicator::Stream {
   template <typename Issue>
   cudaEvent_t start(const char* call, const Issue& issue) {
     // Backward runs on a thread of autograd's.
-    check_cuda(*api_, api_->cudaSetDevice(device_), "cudaSetDevice");
-    check_cuda(*api_, api_->cudaEventRecord(begin_, compute_), "cudaEventRecord");
-    check_cuda(*api_, api_->cudaStreamWaitEvent(stream_, begin_, 0), "cudaStreamWaitEvent");
+    check(api_->cudaSetDevice(device_), "cudaSetDevice");
+    check(api_->cudaEventRecord(begin_, compute()), "cudaEventRecord");
+    check(api_->cudaStreamWaitEvent(stream_, begin_, 0), "cudaStreamWaitEvent");
     handle_->call(call, [&](ncclComm_t comm) { return issue(*api_, comm, stream_); });
     cudaEvent_t done = nullptr;
     if (free_events_.empty()) {
@@ -98,36 +104,73 @@ class NcclCommunicator::Stream {
       done = free_events_.back();
       free_events_.pop_back();
     }
-    check_cuda(*api_, api_->cudaEventRecord(done, stream_), "cudaEventRecord");
+    check(api_->cudaEventRecord(done, stream_), "cudaEventRecord");
     return done;
   }
   cudaEvent_t iall_reduce(Buffer values, Reduction op);
   cudaError_t let_compute_wait(cudaEvent_t done) {
-    return api_->cudaStreamWaitEvent(compute_, done, 0);
+    return api_->cudaStreamWaitEvent(compute(), done, 0);
   }
   bool has_happened(cudaEvent_t event) {
     const cudaError_t found = api_->cudaEventQuery(event);
-    if (found == cudaErrorNotReady) return false;
-    check_cuda(*api_, found, "cudaEventQuery");
+    if (found == cudaErrorNotReady) {
+      api_->cudaGetLastError();  // else libtorch finds it after its next kernel, and throws
+      return false;
+    }
+    check(found, "cudaEventQuery");
     return true;
   }
+  void clear_error() noexcept { api_->cudaGetLastError(); }
   void give_back(cudaEvent_t event) noexcept { free_events_.push_back(event); }
-  const GpuApi& api() const { return *api_; }
+  void check(cudaError_t result, const char* call) const {
+    if (result == cudaSuccess) return;
+    throw UnavailableError(gpu_ + ": " + describe_failure(*api_, result, call));
+  }
 
  private:
+  cudaStream_t compute() const {
+    return compute_stream_ ? static_cast<cudaStream_t>(compute_stream_()) : nullptr;
+  }
+  // The peers do not know of an exception. Disconnecting then would show them a lost peer, and they
+  // would report that consequence first.
+  void disconnect() noexcept {
+    if (handle_ == nullptr || std::uncaught_exceptions() > 0) return;
+    const auto begin = std::chrono::steady_clock::now();
+    const bool is_idle = !handle_->has_failed() && becomes_idle(begin);
+    handle_->end(is_idle ? NcclHandle::End::kDisconnect : NcclHandle::End::kAbort,
+                 NcclHandle::kSecondsToEnd - seconds_since(begin));
+  }
+  // Whether all collectives finish. NCCL would wait for them without a limit.
+  bool becomes_idle(std::chrono::steady_clock::time_point begin) noexcept {
+    if (api_->cudaSetDevice(device_) != cudaSuccess) return false;
+    // Recorded collectives ran on the compute stream.
+    if (api_->cudaEventRecord(begin_, compute()) != cudaSuccess ||
+        api_->cudaStreamWaitEvent(stream_, begin_, 0) != cudaSuccess ||
+        api_->cudaEventRecord(begin_, stream_) != cudaSuccess) {
+      return false;
+    }
+    cudaError_t found = api_->cudaEventQuery(begin_);
+    while (found == cudaErrorNotReady && seconds_since(begin) < kSecondsToFinish) {
+      std::this_thread::sleep_for(kBetweenQueries);
+      found = api_->cudaEventQuery(begin_);
+    }
+    api_->cudaGetLastError();
+    return found == cudaSuccess;
+  }
   cudaEvent_t make_event() {
     all_events_.reserve(all_events_.size() + 1);
     free_events_.reserve(all_events_.capacity());  // so that giving back cannot fail
     cudaEvent_t event = nullptr;
-    check_cuda(*api_, api_->cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
-               "cudaEventCreateWithFlags");
+    check(api_->cudaEventCreateWithFlags(&event, cudaEventDisableTiming),
+          "cudaEventCreateWithFlags");
     all_events_.push_back(event);
     return event;
   }
 
   const std::shared_ptr<const GpuApi> api_;
   const int device_;
-  const cudaStream_t compute_;
+  const std::string gpu_;
+  const std::function<void*()> compute_stream_;
   cudaStream_t stream_ = nullptr;
   cudaEvent_t begin_ = nullptr;
   std::vector<cudaEvent_t> all_events_;
@@ -141,13 +184,13 @@ class NcclCommunicator::InFlight final : public Request {
  public:
   InFlight(Stream& stream, cudaEvent_t done) : stream_(stream), done_(done) {}
   ~InFlight() override {
-    // A failure of this call is said by the next one that is checked.
-    if (!waited_) stream_.let_compute_wait(done_);
+    // A failure of this call is said by the next one that is checked. libtorch must not find it.
+    if (!waited_ && stream_.let_compute_wait(done_) != cudaSuccess) stream_.clear_error();
     stream_.give_back(done_);
   }
   void wait() override {
     stream_.handle().check();
-    check_cuda(stream_.api(), stream_.let_compute_wait(done_), "cudaStreamWaitEvent");
+    stream_.check(stream_.let_compute_wait(done_), "cudaStreamWaitEvent");
     waited_ = true;
   }
   bool test() override {

@@ -1,12 +1,14 @@
 #include "nccl_handle.hpp"
 
 #include <chrono>
-#include <cstdlib>
+#include <condition_variable>
 #include <future>
+#include <mutex>
 #include <thread>
 
 #include "nccl_report.hpp"
 #include "tandem/comm/agree.hpp"
+#include "tandem/comm/gpu_libraries.hpp"
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/text.hpp"
 
@@ -16,86 +18,110 @@ namespace {
 using namespace std::chrono_literals;
 using Clock = std::chrono::steady_clock;
 
-constexpr auto kBetweenLooks = 100us;
-// NCCL gives a collective to the GPU within microseconds, and backward goes on only afterwards.
-constexpr int kQuickLooks = 2000;
 // How often the connecting ranks exchange their states.
 constexpr auto kRound = 50ms;
-// Limits for finalizing a healthy communicator, and for waiting for its end.
-constexpr auto kTimeToFinalize = 3s;
-constexpr auto kTimeToEnd = 5s;
 
 // Ordered: the highest of all ranks decides.
 enum ConnectState : std::int64_t { kConnected, kConnecting, kExpired, kFailed };
 
-Clock::time_point after(double seconds) {
-  return Clock::now() +
-         std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
+Clock::duration to_duration(double seconds) {
+  return std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(seconds));
 }
 
-bool is_running(ncclResult_t state) { return state == ncclSuccess || state == ncclInProgress; }
-
-ncclResult_t state_of(const GpuApi& api, ncclComm_t comm) {
-  ncclResult_t state = ncclSuccess;
-  const ncclResult_t asked = api.ncclCommGetAsyncError(comm, &state);
-  return asked == ncclSuccess ? state : asked;
-}
-
-// Polls until the communicator is not busy any more, or until the deadline.
-ncclResult_t poll_until(const GpuApi& api, ncclComm_t comm, Clock::time_point deadline) {
-  ncclResult_t state = state_of(api, comm);
-  for (int look = 0; state == ncclInProgress && Clock::now() < deadline; ++look) {
-    if (look < kQuickLooks) {
-      std::this_thread::yield();
-    } else {
-      std::this_thread::sleep_for(kBetweenLooks);
-    }
-    state = state_of(api, comm);
-  }
-  return state;
+// Collective. NCCL refuses peers of another version as an invalid usage, without saying whose.
+void require_one_version(const GpuApi& api, Communicator& world) {
+  int number = 0;
+  agree(world, host_name(), [&] {
+    check_nccl<UnavailableError>(api, nullptr, api.ncclGetVersion(&number), "ncclGetVersion");
+  });
+  const std::vector<std::string> versions = world.gather_strings(nccl_version_text(number));
+  const std::vector<std::string> hosts = world.gather_strings(host_name());
+  agree_on_rank_0(world, [&] {
+    const std::string message = describe_versions(versions, hosts);
+    if (!message.empty()) throw DisagreementError(message);
+  });
 }
 
 }  // namespace
 
+// A connection under way, shared by the thread that makes it and the handle that waits for it. A
+// blocking call cannot be ended, so where the limit is over, the thread is left behind with it.
+struct NcclHandle::Attempt {
+  std::mutex mutex;
+  std::condition_variable changed;
+  bool abandoned = false;
+  ncclComm_t comm = nullptr;
+  ncclResult_t result = ncclInProgress;
+
+  ncclResult_t wait_until(Clock::time_point time) {
+    std::unique_lock<std::mutex> lock(mutex);
+    changed.wait_until(lock, time, [this] { return result != ncclInProgress; });
+    return result;
+  }
+  // Returns false where nobody waits any more.
+  bool finish(ncclComm_t made, ncclResult_t how) {
+    const std::lock_guard<std::mutex> lock(mutex);
+    comm = made;
+    result = how;
+    changed.notify_all();
+    return !abandoned;
+  }
+  // Returns what has been made by now, which the caller then has to end.
+  ncclComm_t abandon() {
+    const std::lock_guard<std::mutex> lock(mutex);
+    abandoned = true;
+    return result == ncclSuccess ? comm : nullptr;
+  }
+};
+
 NcclHandle::NcclHandle(std::shared_ptr<const GpuApi> api, Communicator& world,
                        const NcclSettings& settings)
     : api_(std::move(api)), settings_(settings) {
-  // NCCL would connect what an algorithm needs when a collective first takes it: in the midst of a
-  // step, without a deadline, and without a word of who is out of reach.
-  ::setenv("NCCL_RUNTIME_CONNECT", "0", /*overwrite=*/0);
+  set_nccl_defaults();
+  require_one_version(*api_, world);
   ncclUniqueId id{};
   agree_on_rank_0(world, [&] {
     check_nccl<UnavailableError>(*api_, nullptr, api_->ncclGetUniqueId(&id), "ncclGetUniqueId");
   });
   world.broadcast(Span<std::uint8_t>(reinterpret_cast<std::uint8_t*>(id.internal), sizeof id));
 
-  const Clock::time_point deadline = after(settings_.init_timeout);
-  ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
-  config.blocking = 0;  // else a peer that does not come holds this rank for good
-  ncclResult_t state =
-      api_->ncclCommInitRankConfig(&comm_, world.size(), id, world.rank(), &config);
+  const Clock::time_point deadline = Clock::now() + to_duration(settings_.init_timeout);
+  const auto attempt = std::make_shared<Attempt>();
+  agree(world, host_name(), [&] {
+    // Copies of everything, because the thread may outlive this object.
+    std::thread([api = api_, attempt, id, device = settings_.device, size = world.size(),
+                 rank = world.rank()] {
+      ncclComm_t comm = nullptr;
+      ncclConfig_t config = NCCL_CONFIG_INITIALIZER;
+      config.blocking = 1;
+      api->cudaSetDevice(device);
+      const ncclResult_t result = api->ncclCommInitRankConfig(&comm, size, id, rank, &config);
+      if (!attempt->finish(comm, result) && result == ncclSuccess) api->ncclCommAbort(comm);
+    }).detach();
+  });
   // The ranks look in rounds and agree after each, so that the failure of one ends the waiting of
   // all.
   std::int64_t all = kConnecting;
   std::int64_t mine = kConnecting;
+  ncclResult_t result = ncclInProgress;
   while (all == kConnecting) {
-    if (is_running(state)) {
-      state = poll_until(*api_, comm_, std::min(deadline, Clock::now() + kRound));
-    }
-    mine = state == ncclSuccess       ? kConnected
-           : state != ncclInProgress  ? kFailed
+    result = attempt->wait_until(std::min(deadline, Clock::now() + kRound));
+    mine = result == ncclSuccess      ? kConnected
+           : result != ncclInProgress ? kFailed
            : Clock::now() >= deadline ? kExpired
                                       : kConnecting;
     all = world.all_reduce_value<std::int64_t>(mine, Reduction::kMax);
   }
-  if (all == kConnected) return;
-
-  // Before the end of the communicator, which may take NCCL's words with it.
+  if (all == kConnected) {
+    comm_ = attempt->comm;
+    return;
+  }
   const std::string failure =
-      mine == kFailed ? describe_failure(*api_, comm_, state, "ncclCommInitRankConfig") : "";
-  end(false);
+      mine == kFailed ? describe_failure(*api_, nullptr, result, "ncclCommInitRankConfig") : "";
+  comm_ = attempt->abandon();
+  end(End::kAbort, kSecondsToEnd);
   agree(world, host_name(), [&] {
-    if (mine == kFailed) throw UnavailableError(failure);
+    if (mine == kFailed) throw UnavailableError(failure + small_shared_memory());
   });
   report_timeout(world, mine == kConnected);
 }
@@ -103,7 +129,7 @@ NcclHandle::NcclHandle(std::shared_ptr<const GpuApi> api, Communicator& world,
 void NcclHandle::report_timeout(Communicator& world, bool connected) const {
   const std::vector<std::string> texts =
       world.gather_strings((connected ? "1" : "0") + host_name() + ", " + settings_.gpu + ", " +
-                           interface_addresses() + ", " + nccl_settings());
+                           interface_addresses() + ", " + nccl_settings() + small_shared_memory());
   agree_on_rank_0(world, [&] {
     std::vector<ConnectReport> ranks;
     ranks.reserve(texts.size());
@@ -112,53 +138,30 @@ void NcclHandle::report_timeout(Communicator& world, bool connected) const {
   });
 }
 
-NcclHandle::~NcclHandle() {
-  // The peers do not know of the exception. Disconnecting here would show them a lost peer, and
-  // they would report that consequence first.
-  if (std::uncaught_exceptions() > 0) return;
-  end(!failed_);
-}
-
-void NcclHandle::finish_call(ncclResult_t code, const char* call) {
-  if (code == ncclInProgress) {
-    code = poll_until(*api_, comm_, after(settings_.init_timeout));
-    if (code == ncclInProgress) {
-      failed_ = true;
-      throw InternalError(std::string(call) + " has not connected its peers for " +
-                          format_real(settings_.init_timeout) +
-                          " s (--init-timeout); NCCL_DEBUG=INFO says where it waits");
-    }
-  }
-  if (code != ncclSuccess) failed_ = true;
-  check_nccl(*api_, comm_, code, call);
+void NcclHandle::report(ncclResult_t result, const char* call) {
+  if (result == ncclSuccess) return;
+  failed_ = true;
+  throw UnavailableError(settings_.gpu + ": " + describe_failure(*api_, comm_, result, call));
 }
 
 void NcclHandle::check() {
-  const std::unique_lock<std::mutex> lock(mutex_, std::try_to_lock);
-  if (!lock.owns_lock()) return;
-  const ncclResult_t state = state_of(*api_, comm_);
-  if (is_running(state)) return;
-  failed_ = true;
-  check_nccl(*api_, comm_, state, "an NCCL collective");
+  ncclResult_t state = ncclSuccess;
+  const ncclResult_t asked = api_->ncclCommGetAsyncError(comm_, &state);
+  report(asked == ncclSuccess ? state : asked, "an NCCL collective");
 }
 
 // Either way of ending may wait for peers that are gone, so a thread does it, which is left behind
 // where it does.
-void NcclHandle::end(bool healthy) noexcept {
+void NcclHandle::end(End how, double seconds) noexcept {
   if (comm_ == nullptr) return;
   const auto done = std::make_shared<std::promise<void>>();
   std::future<void> is_done = done->get_future();
-  std::thread([api = api_, comm = comm_, device = settings_.device, healthy, done] {
+  std::thread([api = api_, comm = comm_, device = settings_.device, how, done] {
     api->cudaSetDevice(device);
-    if (healthy && is_running(api->ncclCommFinalize(comm)) &&
-        poll_until(*api, comm, Clock::now() + kTimeToFinalize) == ncclSuccess) {
-      api->ncclCommDestroy(comm);
-    } else {
-      api->ncclCommAbort(comm);
-    }
+    how == End::kDisconnect ? api->ncclCommDestroy(comm) : api->ncclCommAbort(comm);
     done->set_value();
   }).detach();
-  is_done.wait_for(kTimeToEnd);
+  is_done.wait_for(to_duration(seconds));
   comm_ = nullptr;
 }
 

@@ -3,14 +3,22 @@
 #include <arpa/inet.h>
 #include <ifaddrs.h>
 #include <net/if.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <memory>
 
+#include "tandem/core/host.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::comm {
+namespace {
+
+constexpr std::uint64_t kContainersDefault = std::uint64_t{64} << 20;  // Docker's /dev/shm
+
+}  // namespace
 
 std::string interface_addresses() {
   ifaddrs* first = nullptr;
@@ -44,6 +52,28 @@ std::string nccl_settings() {
   }
   std::sort(found.begin(), found.end());
   return found.empty() ? "no NCCL_* settings" : join(found, " ");
+}
+
+std::string small_shared_memory(const std::string& folder) {
+  struct statvfs status {};
+  const bool is_there = ::statvfs(folder.c_str(), &status) == 0;
+  const std::uint64_t bytes = std::uint64_t{status.f_blocks} * status.f_frsize;
+  if (is_there && bytes > kContainersDefault) return "";
+  return "; " + folder + " of " + kernel_host_name() +
+         (is_there ? " has " + format_bytes(bytes) : std::string(" is missing")) +
+         ", and NCCL needs more within a host: docker run --shm-size=1g";
+}
+
+std::string describe_versions(const std::vector<std::string>& versions,
+                              const std::vector<std::string>& hosts) {
+  for (std::size_t rank = 1; rank < versions.size(); ++rank) {
+    if (versions[rank] == versions[0]) continue;
+    return "rank 0 (" + hosts[0] + ") has NCCL " + versions[0] + ", rank " + std::to_string(rank) +
+           " (" + hosts[rank] + ") has NCCL " + versions[rank] +
+           "; NCCL connects ranks of one version only: install the same on every host, or name its "
+           "folder in LD_LIBRARY_PATH. tandem info shows what a host has";
+  }
+  return "";
 }
 
 std::string describe_connect_timeout(double seconds, const std::vector<ConnectReport>& ranks) {

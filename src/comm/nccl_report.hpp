@@ -1,4 +1,4 @@
-// The message for ranks that did not connect, with host, GPU, addresses and settings of each.
+// The messages for ranks that did not connect, with host, GPU, addresses and settings of each.
 #pragma once
 
 #include <string>
@@ -11,6 +11,14 @@ std::string interface_addresses();
 
 // "NCCL_DEBUG=INFO NCCL_IB_DISABLE=1", sorted; "no NCCL_* settings" without any.
 std::string nccl_settings();
+
+// "; /dev/shm of n1 has 64.0 MiB, …" with the fix, if it has no more than a container's default;
+// else "". NCCL exchanges the data of a host's GPUs there.
+std::string small_shared_memory(const std::string& folder = "/dev/shm");
+
+// Why ranks of these versions of NCCL, by rank, cannot connect; "" if all have the same.
+std::string describe_versions(const std::vector<std::string>& versions,
+                              const std::vector<std::string>& hosts);
 
 struct ConnectReport {
   bool connected;

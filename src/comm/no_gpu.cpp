@@ -9,6 +9,7 @@ namespace tandem::comm {
 
 std::string gpu_libraries_built() { return "without CUDA"; }
 int cuda_version_built() { return 0; }
+void set_nccl_defaults() {}
 std::string gpu_libraries_found() { return ""; }
 
 std::vector<std::string> gpu_library_names() { return {}; }

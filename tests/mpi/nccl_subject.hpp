@@ -1,6 +1,8 @@
 // What: this rank's place in the tests of NCCL: on the stand-in, or with TANDEM_TEST_GPU=real on a
-// GPU of its own. Owns: the communicators and the stand-in. Threads: the main thread.
-// Throws: what making them throws.
+// GPU of its own; with TANDEM_TEST_ONE_GPU=1 as well, on the first GPU together with all other
+// ranks. NCCL takes ranks of one host on one GPU for an error, so each is then a host of its own to
+// NCCL, and data goes over the loopback: a slow test of the library, and no way to train. Owns: the
+// communicators and the stand-in. Threads: the main thread. Throws: what making them throws.
 #pragma once
 
 #include <cstdlib>
@@ -18,6 +20,8 @@ inline bool on_real_gpu() {
   return value != nullptr && std::string(value) == "real";
 }
 
+inline bool on_one_gpu() { return std::getenv("TANDEM_TEST_ONE_GPU") != nullptr; }
+
 class NcclSubject {
  public:
   template <typename T>
@@ -31,7 +35,11 @@ class NcclSubject {
       stand_in.emplace();
     } else {
       real_ = testing::real_gpu();
-      settings.device = world.rank();
+      settings.device = on_one_gpu() ? 0 : world.rank();
+      if (on_one_gpu()) {  // github.com/NVIDIA/nccl, getHostHash() in src/misc/utils.cc
+        ::setenv("NCCL_HOSTID", ("host" + std::to_string(world.rank())).c_str(), 1);
+        ::setenv("NCCL_SOCKET_IFNAME", "lo", 0);
+      }
       real_.check(real_.api->cudaSetDevice(settings.device), "cudaSetDevice");  // for the memory
     }
     settings.gpu = "GPU " + std::to_string(world.rank());

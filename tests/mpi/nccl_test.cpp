@@ -72,6 +72,43 @@ TEST_F(Nccl, ManyCollectivesKeepTheirOrder) {
   EXPECT_EQ(values.read()[0], expected);
 }
 
+// libtorch reads the last error after each of its kernels, and throws.
+TEST_F(Nccl, ATestBeforeTheEndLeavesNoErrorBehind) {
+  Memory values(subject_, {1});
+  testing::Gate gate(subject_.gpu());
+  const auto request = subject_.collectives().iall_reduce(values.span());
+  EXPECT_FALSE(request->test());
+  EXPECT_EQ(subject_.gpu().api->cudaGetLastError(), cudaSuccess);
+  gate.open();
+}
+
+// As computation on another stream than the legacy one does, which CUDA graphs need.
+TEST_F(Nccl, FollowsTheStreamOfEachCall) {
+  const testing::TestGpu& gpu = subject_.gpu();
+  cudaStream_t side = nullptr;
+  gpu.check(gpu.api->cudaStreamCreateWithPriority(&side, cudaStreamNonBlocking, 0), "create");
+  void* current = nullptr;
+  subject_.nccl.reset();
+  subject_.settings.compute_stream = [&current] { return current; };
+  Memory values(subject_, {1});
+  subject_.collectives().all_reduce(values.span());
+  EXPECT_EQ(values.read()[0], size());
+
+  current = side;
+  testing::Gate gate(gpu, side);
+  auto request = subject_.collectives().iall_reduce(values.span());
+  EXPECT_FALSE(request->test());
+  request->wait();
+  EXPECT_FALSE(request->test());
+  gate.open();
+  gpu.check(gpu.synchronize(side), "cudaStreamSynchronize");
+  EXPECT_TRUE(request->test());
+  EXPECT_EQ(values.read()[0], size() * size());
+  request.reset();
+  subject_.nccl.reset();
+  gpu.api->cudaStreamDestroy(side);
+}
+
 TEST_F(Nccl, IsDestroyedWithWorkInFlight) {
   Memory values(subject_, {1, 1, 1});
   {
@@ -98,9 +135,14 @@ TEST_F(Nccl, CollectivesMayComeFromAThreadThatChoseNoGpu) {
   EXPECT_EQ(values.read()[0], size());
 }
 
-TEST(GpuLibraries, AreFoundAsTheyWereBuilt) {
+// A later NCCL takes what this program was built for.
+TEST(GpuLibraries, AreFoundAsTheyWereBuiltOrLater) {
   EXPECT_EQ(gpu_libraries_built().rfind("CUDA ", 0), 0U) << gpu_libraries_built();
-  EXPECT_EQ(gpu_libraries_found(), gpu_libraries_built());
+  const std::string cuda = gpu_libraries_built().substr(0, gpu_libraries_built().find(", NCCL"));
+  EXPECT_EQ(gpu_libraries_found().rfind(cuda + ", NCCL 2.", 0), 0U) << gpu_libraries_found();
+  int found = 0;
+  ASSERT_EQ(load_gpu_api()->ncclGetVersion(&found), ncclSuccess);
+  EXPECT_GE(found, NCCL_VERSION_CODE);
 }
 
 }  // namespace

@@ -10,13 +10,13 @@
 #include <future>
 #include <mutex>
 #include <thread>
+#include <utility>
 
 #include "support/bfloat16.hpp"
 
 namespace {
 
 constexpr auto kBetweenLooks = std::chrono::microseconds(100);
-constexpr auto kTimeToLaunch = std::chrono::microseconds(200);
 
 template <typename T>
 void reduce(const std::vector<char>& all, int ranks, void* out, std::size_t count, ncclRedOp_t op) {
@@ -82,18 +82,9 @@ struct CUstream_st {
 struct ncclComm {
   int tag = 0;  // of the next messages; communicators keep apart by it
   int size = 1;
-  std::atomic<ncclResult_t> result{ncclInProgress};
+  std::atomic<ncclResult_t> result{ncclSuccess};
   std::atomic<bool> aborted{false};
   std::atomic<int> unfinished{0};
-  std::thread background;
-
-  // As every call does that may take a while. Busy until `what` says how it went.
-  template <typename What>
-  void in_background(const What& what) {
-    result = ncclInProgress;
-    if (background.joinable()) background.join();
-    background = std::thread(what);
-  }
 };
 
 namespace tandem::testing {
@@ -104,6 +95,8 @@ struct NcclStandIn::State {
   const NcclFaults* faults = nullptr;
   std::atomic<bool> closing{false};
   std::atomic<ncclResult_t> asynchronous_error{ncclSuccess};
+  std::atomic<bool> late_ranks_connect{false};
+  std::atomic<int> connecting{0};  // threads
   std::atomic<int> living{0};
   std::vector<std::unique_ptr<CUstream_st>> streams;  // the first is the legacy stream
   std::vector<std::unique_ptr<ncclComm>> comms;       // kept after their end
@@ -115,6 +108,7 @@ namespace {
 
 NcclStandIn::State* current = nullptr;
 thread_local int device_of_thread = -1;  // that a thread chose one, as each that calls CUDA must
+thread_local cudaError_t last_error = cudaSuccess;  // until cudaGetLastError reads it
 
 template <typename Code>
 Code returned(const char* function) {
@@ -166,7 +160,7 @@ bool exchange(const ncclComm& comm, int tag, const void* mine, std::size_t bytes
 ncclResult_t enqueue(const char* name, ncclComm_t comm, cudaStream_t stream, const void* data,
                      std::size_t bytes, std::function<void(const std::vector<char>&)> use) {
   if (const auto code = returned<ncclResult_t>(name)) return code;
-  if (device_of_thread < 0 || comm->result == ncclInProgress) return ncclInvalidUsage;
+  if (device_of_thread < 0) return ncclInvalidUsage;
   const auto work = [=, tag = comm->tag++, faults = *current->faults] {
     std::vector<char> all;
     const bool is_culprit = current->rank == faults.hangs_in_collective;
@@ -178,16 +172,9 @@ ncclResult_t enqueue(const char* name, ncclComm_t comm, cudaStream_t stream, con
     }
     --comm->unfinished;
   };
-  comm->in_background([=, launched = current->faults->launch] {
-    std::this_thread::sleep_for(kTimeToLaunch);
-    if (launched == ncclSuccess) {
-      ++comm->unfinished;
-      current->at(stream).push(work);
-    }
-    ncclResult_t busy = ncclInProgress;  // unless the work has already failed
-    comm->result.compare_exchange_strong(busy, launched);
-  });
-  return ncclInProgress;
+  ++comm->unfinished;
+  current->at(stream).push(work);
+  return ncclSuccess;
 }
 
 ncclResult_t all_reduce(const void* in, void* out, std::size_t count, ncclDataType_t type,
@@ -210,25 +197,34 @@ ncclResult_t broadcast(const void* in, void* out, std::size_t count, ncclDataTyp
   });
 }
 
-// Connects in the background, as the library does where its configuration says so.
+ncclResult_t connect(ncclComm& comm, ncclUniqueId id) {
+  if (current->rank == current->faults->hangs_in_init &&
+      !wait(comm, [] { return current->late_ranks_connect.load(); })) {
+    return ncclInternalError;
+  }
+  std::vector<char> ids;
+  if (!exchange(comm, comm.tag++, id.internal, sizeof id.internal, ids)) return ncclInternalError;
+  // All must have the id that one of them made.
+  const bool equal = std::count(ids.begin(), ids.end(), 'i') == std::ptrdiff_t(ids.size());
+  return equal ? ncclSuccess : ncclInvalidArgument;
+}
+
+// Returns once all ranks are connected.
 ncclResult_t init_rank(ncclComm_t* handle, int size, ncclUniqueId id, int, ncclConfig_t* config) {
   if (const auto code = returned<ncclResult_t>("ncclCommInitRankConfig")) return code;
-  if (config->blocking != 0) return ncclInvalidArgument;  // a hanging peer could not be left
+  if (config->blocking != 1) return ncclInvalidArgument;  // a thread for each collective
+  if (device_of_thread < 0) return ncclInvalidUsage;
   constexpr int kTagsEach = 1000;
+  ++current->connecting;
+  ++current->living;
   current->comms.push_back(std::make_unique<ncclComm>());
   ncclComm* comm = *handle = current->comms.back().get();
   comm->tag = kTagsEach * static_cast<int>(current->comms.size());
   comm->size = size;
-  comm->in_background([id, tag = comm->tag++, comm, faults = *current->faults] {
-    if (current->rank == faults.hangs_in_init) return hang(*comm);
-    std::vector<char> ids;
-    if (!exchange(*comm, tag, id.internal, sizeof id.internal, ids)) return;
-    // All must have the id that one of them made.
-    const bool equal = std::count(ids.begin(), ids.end(), 'i') == std::ptrdiff_t(ids.size());
-    comm->result = equal ? ncclSuccess : ncclInvalidArgument;
-  });
-  ++current->living;
-  return ncclInProgress;
+  const ncclResult_t result = connect(*comm, id);
+  if (result != ncclSuccess) --current->living;
+  --current->connecting;
+  return result;
 }
 
 ncclResult_t get_async_error(ncclComm_t comm, ncclResult_t* found) {
@@ -237,25 +233,18 @@ ncclResult_t get_async_error(ncclComm_t comm, ncclResult_t* found) {
   return ncclSuccess;
 }
 
-// From here on busy until all that was started has finished.
-ncclResult_t finalize(ncclComm_t comm) {
-  comm->in_background([comm] {
-    if (wait(*comm, [comm] { return comm->unfinished == 0; })) comm->result = ncclSuccess;
-  });
-  return ncclInProgress;
-}
-
-ncclResult_t end(ncclComm_t handle) {
+ncclResult_t abort(ncclComm_t handle) {
+  if (current->faults->abort_hangs) hang(*handle);
   handle->aborted = true;
   while (handle->unfinished > 0) std::this_thread::sleep_for(kBetweenLooks);
-  if (handle->background.joinable()) handle->background.join();
   --current->living;
   return ncclSuccess;
 }
 
-ncclResult_t abort(ncclComm_t handle) {
-  if (current->faults->abort_hangs) hang(*handle);
-  return end(handle);
+ncclResult_t destroy(ncclComm_t handle) {
+  wait(*handle, [handle] { return handle->unfinished == 0; });
+  --current->living;
+  return ncclSuccess;
 }
 
 cudaError_t stream_create(cudaStream_t* stream, unsigned int, int) {
@@ -304,8 +293,10 @@ comm::GpuApi make_api() {
   };
   api.cudaEventRecord = event_record;
   api.cudaEventQuery = [](cudaEvent_t event) {
-    return *event->happened < event->recorded ? cudaErrorNotReady : cudaSuccess;
+    if (*event->happened >= event->recorded) return cudaSuccess;
+    return last_error = cudaErrorNotReady;
   };
+  api.cudaGetLastError = [] { return std::exchange(last_error, cudaSuccess); };
   api.cudaEventDestroy = [](cudaEvent_t event) {
     return delete event, --current->living, cudaSuccess;
   };
@@ -320,8 +311,10 @@ comm::GpuApi make_api() {
   };
   api.ncclCommInitRankConfig = init_rank;
   api.ncclCommGetAsyncError = get_async_error;
-  api.ncclCommFinalize = finalize;
-  api.ncclCommDestroy = end;
+  api.ncclGetVersion = [](int* version) {
+    return *version = current->faults->version, returned<ncclResult_t>("ncclGetVersion");
+  };
+  api.ncclCommDestroy = destroy;
   api.ncclCommAbort = abort;
   api.ncclAllReduce = all_reduce;
   api.ncclBroadcast = broadcast;
@@ -355,15 +348,14 @@ NcclStandIn::~NcclStandIn() {
   state_->streams.clear();
   // An end that was told to hang goes on now.
   while (living() > 0 && faults.abort_hangs) std::this_thread::sleep_for(kBetweenLooks);
-  for (const auto& comm : state_->comms) {
-    if (comm->background.joinable()) comm->background.join();
-  }
+  while (state_->connecting > 0) std::this_thread::sleep_for(kBetweenLooks);
   MPI_Comm_free(&state_->mpi);
 }
 
 void NcclStandIn::report_asynchronous_error(ncclResult_t code) {
   state_->asynchronous_error = code;
 }
+void NcclStandIn::let_late_ranks_connect() { state_->late_ranks_connect = true; }
 int NcclStandIn::living() const { return state_->living; }
 
 }  // namespace tandem::testing

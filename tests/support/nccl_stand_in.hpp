@@ -1,8 +1,7 @@
 // What: CUDA streams, CUDA events and NCCL for tests without a GPU: memory is the host's, a stream
 // is a queue that one thread works off in order, and collectives are messages of MPI.
 // Owns: a duplicate of MPI_COMM_WORLD, and every stream; what it is told to hang is released by its
-// destructor. Threads: one a stream, one a communicator that connects. Throws: nothing; its
-// functions return the libraries' codes.
+// destructor. Threads: one a stream. Throws: nothing; its functions return the libraries' codes.
 //
 // One at a time in a process, because the libraries' functions have no object.
 #pragma once
@@ -19,12 +18,11 @@ namespace tandem::testing {
 
 // Set before the calls that they concern; the ranks that are named on all ranks alike.
 struct NcclFaults {
-  int hangs_in_init = -1;        // this rank never connects
+  int hangs_in_init = -1;        // this rank connects when let_late_ranks_connect() says so
   int hangs_in_collective = -1;  // this rank takes part in none, which its peers do not notice,
   bool lost = false;             // or do, as those of a process that is gone over a network
-  // How giving a collective to the GPU ends; ncclInProgress: it does not.
-  ncclResult_t launch = ncclSuccess;
-  bool abort_hangs = false;
+  bool abort_hangs = false;      // as it does while a CUDA graph with collectives lives
+  int version = NCCL_VERSION_CODE;
   std::map<std::string, int> returns;  // what a function of NCCL or CUDA returns: "ncclAllReduce"
 };
 
@@ -40,7 +38,8 @@ class NcclStandIn {
   NcclFaults faults;
   // What ncclCommGetAsyncError finds from now on.
   void report_asynchronous_error(ncclResult_t code);
-  // Communicators, streams and events that were made and not destroyed.
+  void let_late_ranks_connect();
+  // Communicators, also those that connect, streams and events that were made and not destroyed.
   int living() const;
 
   struct State;

@@ -62,19 +62,19 @@ class GpuMemory {
   T* data_ = nullptr;
 };
 
-// Work on the legacy stream that takes until open() is called.
+// Work on a stream, by default the legacy one, that takes until open() is called.
 class Gate {
  public:
-  explicit Gate(const TestGpu& gpu) {
+  explicit Gate(const TestGpu& gpu, cudaStream_t stream = nullptr) : stream_(stream) {
     const auto wait = [](void* open) {
       while (!*static_cast<std::atomic<bool>*>(open)) std::this_thread::yield();
     };
-    gpu.check(gpu.call_host(nullptr, wait, open_.get()), "cudaLaunchHostFunc");
+    gpu.check(gpu.call_host(stream, wait, open_.get()), "cudaLaunchHostFunc");
     gpu_ = &gpu;
   }
   ~Gate() {
     open();
-    gpu_->synchronize(nullptr);
+    gpu_->synchronize(stream_);
   }
   Gate(const Gate&) = delete;
   Gate& operator=(const Gate&) = delete;
@@ -83,6 +83,7 @@ class Gate {
  private:
   std::unique_ptr<std::atomic<bool>> open_ = std::make_unique<std::atomic<bool>>(false);
   const TestGpu* gpu_ = nullptr;
+  cudaStream_t stream_;
 };
 
 }  // namespace tandem::testing

@@ -1,7 +1,7 @@
 // The collectives that exchange gradients and weights, in host memory (mpi) or GPU memory (nccl).
 // Every rank must issue the same calls in the same order with the same sizes, on one thread. The
 // caller owns the buffers, which must live until the call, or its Request, completes. Throws
-// InternalError naming the failed call.
+// InternalError naming the failed call, on a GPU UnavailableError naming the GPU too.
 //
 // On a GPU a collective starts after all work that was queued on the compute stream before it. It
 // is complete if work queued afterwards sees the result; the host does not wait.

@@ -16,6 +16,10 @@ std::string gpu_libraries_built();
 // The CUDA version of the headers, in CUDA's form: 13000 is 13.0; 0: without CUDA.
 int cuda_version_built();
 
+// Makes NCCL connect all peers when it starts, unless the environment says otherwise. Call it
+// before other threads run, because it may set a variable of the environment.
+void set_nccl_defaults();
+
 // What this program opens to use GPUs, by the names that the dynamic loader looks for. Empty in a
 // build without CUDA.
 std::vector<std::string> gpu_library_names();

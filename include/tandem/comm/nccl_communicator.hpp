@@ -1,13 +1,17 @@
 // Collectives between the ranks' GPUs over NCCL. Owns an NCCL communicator, a stream and events.
 // Destroy it after all of its Requests and before the communicator that made it. The GPU is the
-// calling thread's current device. The constructor throws AgreedError (69) on every rank; later
-// calls throw InternalError.
+// calling thread's current device. The constructor throws AgreedError on every rank: 69 if they do
+// not connect, 78 if they have different versions of NCCL. Later calls throw
+// UnavailableError with the GPU's name.
 //
-// NCCL reports a lost peer only over networks, and never a peer that hangs; the watchdog ends such
-// a job. The destructor waits at most 5 s. During an exception it leaves the connection open:
-// other ranks have not seen the error, and main() ends the job.
+// A call gives its collective to the GPU and returns; it does not wait for peers. NCCL reports a
+// lost peer only over networks, and never a peer that hangs; the watchdog ends such a job. The
+// destructor waits at most 5 s; destroy CUDA graphs with collectives before it, because NCCL waits
+// for them. During an exception it leaves the connection open: other ranks have not seen the
+// error, and main() ends the job.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -18,14 +22,16 @@ namespace tandem::comm {
 struct GpuApi;
 
 struct NcclSettings {
-  int device = 0;                  // this rank's GPU: CUDA's index in this process
-  std::string gpu;                 // what messages call it: "GPU 0, 0000:3b:00.0"
-  double init_timeout = 60;        // seconds that all ranks have to connect
-  void* compute_stream = nullptr;  // cudaStream_t of the computation; null: the legacy stream
+  int device = 0;            // this rank's GPU: CUDA's index in this process
+  std::string gpu;           // what messages call it: "GPU 0, 0000:3b:00.0"
+  double init_timeout = 60;  // seconds that all ranks have to connect
+  // Returns the cudaStream_t on which the calling thread computes; each call and each wait asks
+  // for it. Empty: the legacy stream.
+  std::function<void*()> compute_stream;
 };
 
-// Collective over `world`, every rank with a GPU of its own. Throws AgreedError (69), also in a
-// build without CUDA.
+// Collective over `world`, every rank with a GPU of its own. Throws AgreedError; in a build
+// without CUDA with 69.
 std::unique_ptr<Collectives> make_nccl(Communicator& world, const NcclSettings& settings);
 
 class NcclCommunicator final : public Collectives {

@@ -23,6 +23,21 @@ TEST(NcclReport, NamesTheRanksThatDidNotConnectAndWhatAllBring) {
                 "\n  rank 0 waits: a\n  rank 1 waits: b");
 }
 
+TEST(NcclReport, NamesTheFirstRankWithAnotherVersion) {
+  EXPECT_EQ(describe_versions({"2.28.9", "2.28.9"}, {"n1", "n2"}), "");
+  const std::string text =
+      describe_versions({"2.28.9", "2.28.9", "2.27.5", "2.26.2"}, {"n1", "n1", "n2", "n3"});
+  EXPECT_EQ(text.rfind("rank 0 (n1) has NCCL 2.28.9, rank 2 (n2) has NCCL 2.27.5; ", 0), 0U)
+      << text;
+}
+
+TEST(NcclReport, TellsOfSharedMemoryThatIsTooSmall) {
+  const std::string text = small_shared_memory("/nowhere");
+  EXPECT_EQ(text.rfind("; /nowhere of ", 0), 0U) << text;
+  EXPECT_NE(text.find(" is missing, and NCCL needs more"), std::string::npos) << text;
+  EXPECT_EQ(small_shared_memory("/"), "") << "a disk is larger than 64 MiB";
+}
+
 TEST(NcclReport, TellsTheSettingsOfNcclAndNoOthers) {
   ASSERT_EQ(setenv("NCCL_TEST_B", "2", 1), 0);
   ASSERT_EQ(setenv("NCCL_TEST_A", "1", 1), 0);
