@@ -10,6 +10,8 @@
 #include "tandem/core/error.hpp"
 #include "tandem/data/verify.hpp"
 #include "tandem/model/cuda.hpp"
+#include "tandem/model/gpu_failure.hpp"
+#include "tandem/model/torch_compat.hpp"
 #include "tandem/train/muon.hpp"
 #include "tandem/train/staged_collectives.hpp"
 
@@ -50,6 +52,7 @@ torch::Device open_device(Job& job, const device::DeviceRequest& request, Device
                                        : ", or --device cuda to learn why there is no GPU"));
     }
   });
+  if (device.is_cuda()) model::name_gpu(choice.mine.text());
   return device;
 }
 
@@ -87,6 +90,7 @@ std::unique_ptr<comm::Collectives> make_device_collectives(Job& job, const Devic
   settings.device = choice.mine.gpu->index;
   settings.gpu = choice.mine.text();
   settings.init_timeout = options.init_timeout_seconds;
+  settings.compute_stream = [device] { return model::current_stream(device); };
   return comm::make_nccl(job.world, settings);
 }
 

@@ -5,6 +5,7 @@
 
 #include "session/engine.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/model/gpu_failure.hpp"
 #include "tandem/model/tensor_memory.hpp"
 #include "tandem/model/torch_compat.hpp"
 
@@ -22,7 +23,7 @@ struct Entry<command> {
     try {
       return command(arguments...);
     } catch (const std::exception& error) {
-      const std::string text = model::out_of_gpu_memory(error);
+      const std::string text = model::gpu_failure(error);
       if (text.empty()) throw;
       throw UnavailableError(text);
     }

@@ -2,6 +2,7 @@
 
 #include <ATen/Context.h>
 #include <ATen/autocast_mode.h>
+#include <c10/core/impl/VirtualGuardImpl.h>
 #include <c10/util/Exception.h>
 #include <torch/csrc/autograd/profiler_kineto.h>
 // Libtorch's CUDA library has NVTX and lends it to libtorch's profiler.
@@ -23,13 +24,16 @@
 
 namespace tandem::model {
 
-std::string out_of_gpu_memory(const std::exception& error) {
-  if (dynamic_cast<const c10::OutOfMemoryError*>(&error) == nullptr) return "";
-  return message_of(error) + "\ngive a smaller --batch-size, or fewer ranks on this GPU";
+#if TANDEM_LIBTORCH_SINCE(2, 11)
+void* current_stream(torch::Device gpu) {
+  return c10::impl::VirtualGuardImpl(gpu.type()).getStream(gpu).native_handle();
 }
+#else
+void* current_stream(torch::Device) { return nullptr; }
+#endif
 
 void use_deterministic_algorithms() {
-  // Without it libtorch before 2.10 refuses cuBLAS. cuBLAS reads it when it is opened.
+  // libtorch before 2.10 refuses cuBLAS without this variable. cuBLAS reads it when it is opened.
   ::setenv("CUBLAS_WORKSPACE_CONFIG", ":4096:8", /*overwrite=*/0);
   at::globalContext().setDeterministicAlgorithms(true, /*warn_only=*/false);
 #if TANDEM_LIBTORCH_SINCE(2, 2)

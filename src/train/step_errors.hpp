@@ -1,5 +1,5 @@
-// Adds the step's number to errors of a training step. Error and AgreedError keep their types. A
-// GPU that runs out of memory becomes UnavailableError, all else InternalError.
+// Adds the step's number to errors of a training step. Error and AgreedError keep their types. The
+// failure of a GPU, or of its memory, becomes UnavailableError, all else InternalError.
 #pragma once
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/model/torch_compat.hpp"
+#include "tandem/model/gpu_failure.hpp"
 
 namespace tandem::train {
 
@@ -25,8 +25,8 @@ void within_step(std::uint64_t step, const Work& work) {
   } catch (const Error& error) {
     throw Error(error.code(), named(message_of(error)));
   } catch (const std::exception& error) {
-    const std::string memory = model::out_of_gpu_memory(error);
-    if (!memory.empty()) throw UnavailableError(named(memory));
+    const std::string of_gpu = model::gpu_failure(error);
+    if (!of_gpu.empty()) throw UnavailableError(named(of_gpu));
     throw InternalError(named(message_of(error)));
   }
 }

@@ -23,8 +23,10 @@ namespace tandem::model {
 // The version of the loaded library: "1.13.0" for Debian's 1.13.1 package.
 std::string torch_version();
 
-// The message if libtorch's error is a lack of GPU memory; "" for other errors.
-std::string out_of_gpu_memory(const std::exception& error);
+// The cudaStream_t on which the calling thread computes on this GPU; null: the legacy stream, which
+// is libtorch's default. Versions before 2.11 do not give it.
+void* current_stream(torch::Device gpu);
+constexpr bool kTellsCurrentStream = TANDEM_LIBTORCH_SINCE(2, 11);
 
 // Nondeterministic operations of libtorch throw from now on, in the whole process.
 void use_deterministic_algorithms();

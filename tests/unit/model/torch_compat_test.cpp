@@ -9,18 +9,6 @@
 namespace tandem::model {
 namespace {
 
-TEST(TorchCompat, SaysWhatHelpsWhereAGpusMemoryIsFull) {
-  try {
-    TORCH_CHECK_WITH(OutOfMemoryError, false, "CUDA out of memory. Tried to allocate 20.00 GiB");
-    FAIL();
-  } catch (const std::exception& error) {
-    EXPECT_EQ(out_of_gpu_memory(error),
-              "CUDA out of memory. Tried to allocate 20.00 GiB\n"
-              "give a smaller --batch-size, or fewer ranks on this GPU");
-  }
-  EXPECT_EQ(out_of_gpu_memory(std::runtime_error("CUDA out of memory")), "");
-}
-
 TEST(DeterministicAlgorithms, RefuseAnOperationThatHasNone) {
   const torch::Tensor values = torch::ones({1, 1, 1, 1});
   const torch::Tensor places = torch::zeros({1, 1, 1, 1}, torch::kInt64);

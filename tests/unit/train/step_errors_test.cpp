@@ -1,5 +1,6 @@
 #include "step_errors.hpp"
 
+#include <c10/util/Exception.h>
 #include <gtest/gtest.h>
 
 #include <stdexcept>
@@ -24,6 +25,17 @@ TEST(StepErrors, NameTheStepAndKeepTheirKind) {
                 comm::AgreedError(ExitCode::kTrainingFailed, "not finite"))),
             "70 step 42: not finite");
   EXPECT_EQ(told(std::runtime_error("odd")), "1 step 42: odd");
+}
+
+TEST(StepErrors, AFailedGpuIsUnavailable) {
+  const auto launch = [] { TORCH_CHECK(false, "CUDA error: unspecified launch failure\nmore"); };
+  try {
+    within_step(41, launch);
+    FAIL();
+  } catch (const UnavailableError& error) {
+    const std::string expected = "step 42: CUDA error: unspecified launch failure\nthe GPU, ";
+    EXPECT_EQ(std::string(error.what()).rfind(expected, 0), 0U) << error.what();
+  }
 }
 
 TEST(StepErrors, WorkThatSucceedsIsDoneOnce) {
