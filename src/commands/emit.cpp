@@ -18,6 +18,7 @@ const std::vector<std::string> kForms = {"sbatch", "mpirun",          "apptainer
                                          "man",    "bash-completion", "zsh-completion"};
 constexpr std::uint64_t kMaxHosts = 100'000;
 constexpr std::uint64_t kMaxRanksPerHost = 4'096;
+constexpr std::uint64_t kCpusOfGpuRank = 8;
 constexpr auto kDefaultImage = "tandem.sif";
 
 std::string read_form(Options& options) {
@@ -102,6 +103,9 @@ Launch read_launch(Options& options, const std::string& form) {
                       " GPUs; a rank drives one of its own");
   }
   launch.cpus_per_rank = options.count("cpus-per-rank", 0, kMaxRanksPerHost);
+  if (launch.cpus_per_rank == 0 && launch.gpus_per_node > 0 && form != "mpirun") {
+    launch.cpus_per_rank = kCpusOfGpuRank;  // else Slurm gives one, and mpirun does not bind
+  }
   launch.most_requeues = options.count("requeues", 0, 10'000);
   launch.time_limit = options.text("time");
   check_time(options);
@@ -207,7 +211,7 @@ Command emit_command() {
        {"hosts", "LIST", "", "for mpirun: n1,n2, or n1:4,n2:2 with the ranks of each", "place"},
        {"ranks-per-node", "N", "0", "0: one for each GPU, else one", "place"},
        {"gpus-per-node", "N", "0", "GPUs to ask for", "place"},
-       {"cpus-per-rank", "N", "0", "cores of a rank; 0: not bound, and what Slurm gives", "place"},
+       {"cpus-per-rank", "N", "0", "cores of a rank; 0: not bound; Slurm: 8 with GPUs", "place"},
        {"time", "LIMIT", "", "for Slurm: 01:30:00, 2-00:00:00 or minutes", "job"},
        {"requeues", "N", "10", "for Slurm: how often a job that stopped early is requeued", "job"},
        {"image", "FILE", "", "for apptainer; tandem.sif where left out", "job"}},

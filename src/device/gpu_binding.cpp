@@ -229,6 +229,14 @@ std::string GpuBinding::text() const {
   return "cuda:" + std::to_string(gpu->index) + " " + gpu->name + " " + gpu->bus_id;
 }
 
+std::vector<GpuBinding> gpus_by_place(const std::vector<RankGpus>& ranks) {
+  std::vector<GpuBinding> bindings(ranks.size());
+  for (std::size_t i = 0; i < ranks.size(); ++i) {
+    if (!ranks[i].view.gpus.empty()) bind({}, ranks, ranks[i], bindings[i]);
+  }
+  return bindings;
+}
+
 GpuDecision bind_gpus(const DeviceRequest& request, int built_for,
                       const std::vector<RankGpus>& ranks) {
   GpuDecision decision;

@@ -31,6 +31,7 @@ struct RankFacts {
   std::uint64_t data_bytes = 0;  // of its images
 
   // The GPU of the rank.
+  bool drives_gpu = false;
   std::string gpu;         // the same for the same GPU; empty: none
   std::string gpu_name;    // for people
   std::string nvml_error;  // why its metrics cannot be read; empty: they can, or there is no GPU
@@ -53,9 +54,9 @@ struct RankFacts {
 };
 TANDEM_JSON_STRUCT(RankFacts, rank, world, host, allowed_cpus, allowed_cores, host_cpus,
                    cpu_sharers, threads, versions, command_line, data_digest, data_error,
-                   data_bytes, gpu, gpu_name, nvml_error, launched, torch_world, has_shared_memory,
-                   shared_memory_bytes, memory_bytes, stale_files, stale_bytes, stale_command,
-                   reads_sibling, lock_error, clock_offset)
+                   data_bytes, drives_gpu, gpu, gpu_name, nvml_error, launched, torch_world,
+                   has_shared_memory, shared_memory_bytes, memory_bytes, stale_files, stale_bytes,
+                   stale_command, reads_sibling, lock_error, clock_offset)
 
 // Fills in what a rank sees alone of its machine.
 void look_around(RankFacts& facts);

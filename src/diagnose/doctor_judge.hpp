@@ -25,7 +25,7 @@ std::vector<Finding> judge(const std::vector<RankFacts>& facts, const Measuremen
 // E101, of a process that its launcher started among others that MPI knows nothing of.
 Finding lone_ranks(int launched, int rank);
 
-// W150 and W151.
+// W150, W151 and W152.
 void judge_cpus(const std::vector<RankFacts>& facts, std::vector<Finding>& findings);
 // W180 and W181.
 void judge_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& findings);

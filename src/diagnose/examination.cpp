@@ -37,15 +37,14 @@ std::vector<RankFacts> gather_versions(Job& job, const std::string& versions) {
   return facts;
 }
 
-// The GPU that this rank would take by itself.
-void look_at_own_gpu(const device::RankGpus& seen, RankFacts& facts) {
-  const std::vector<device::Gpu>& gpus = seen.view.gpus;
-  const auto at = gpus.size() == 1 ? 0 : static_cast<std::size_t>(seen.local_rank);
-  if (cuda_of_build() == 0 || at >= gpus.size()) return;
-  const device::Gpu& gpu = gpus[at];
+// The GPU that `train` would give to this rank.
+void look_at_own_gpu(const device::GpuBinding& binding, RankFacts& facts) {
+  if (cuda_of_build() == 0 || !binding.gpu) return;
+  const device::Gpu& gpu = *binding.gpu;
+  facts.drives_gpu = true;
   // Containers of one machine may differ in their host names.
-  facts.gpu = gpu.uuid.empty() ? seen.host + " " + gpu.bus_id : gpu.uuid;
-  facts.gpu_name = device::GpuBinding{gpu}.text();
+  facts.gpu = gpu.uuid.empty() ? facts.host + " " + gpu.bus_id : gpu.uuid;
+  facts.gpu_name = binding.text();
   facts.nvml_error = metrics::why_gpu_is_silent(gpu.bus_id);
 }
 
@@ -104,9 +103,9 @@ Examination examine(Job& job, const ExaminationRequest& request, const Arguments
   }
   mine.command_line = command_line_of(arguments);
   const device::RankGpus seen = look_at_gpus(job);
-  look_at_own_gpu(seen, mine);
   progress.report(0, comm::Phase::kData);
   const std::vector<device::RankGpus> gpus = gather_gpus(job, seen);
+  look_at_own_gpu(gpu_by_place(job, gpus), mine);
   if (!request.data.empty()) {
     look_at_data(job, request.data, mine, [&] { progress.touch(); });
   }

@@ -13,6 +13,8 @@ namespace {
 constexpr double kMaxClockSkewSeconds = 1;
 // The shared-memory segment that Open MPI 4.1 creates for each rank, and a margin.
 constexpr std::uint64_t kSharedMemoryOfARank = (std::uint64_t{1} << 22) * 21 / 20;
+// For the threads of a GPU's rank: its steps, backward, NCCL, watchdog, metrics and checkpoints.
+constexpr int kCoresOfGpu = 4;
 constexpr std::size_t kMinPairs = 3;  // of a kind, below which they tell nothing of each other
 // Shares of the speed of the fastest quarter of like pairs. Ranks of a host differ by caches and
 // sockets.
@@ -63,13 +65,33 @@ std::vector<PairSpeed> slow_of(std::vector<PairSpeed> alike, double share, doubl
   return alike;
 }
 
+bool has_few_cores(const RankFacts& each) {
+  return each.drives_gpu && each.allowed_cores < kCoresOfGpu * each.cpu_sharers;
+}
+
+void judge_cores_of_gpus(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {
+  const auto few = ranks_where(facts, has_few_cores);
+  if (few.empty()) return;
+  const RankFacts& one = facts_of(facts, few.front());
+  findings.push_back(
+      {"W152",
+       name_ranks(few) + (few.size() == 1 ? " drives a GPU with " : " drive GPUs with ") +
+           format_quantity(one.allowed_cores, "core") + " of " + one.host +
+           (one.cpu_sharers > 1 ? " for " + format_quantity(one.cpu_sharers, "rank") : "") +
+           "; each needs at least " + std::to_string(kCoresOfGpu),
+       "give 4 to 8: mpirun --map-by slot:PE=8 or --bind-to none, in a Slurm job "
+       "--cpus-per-task=8",
+       few});
+}
+
 }  // namespace
 
 void judge_cpus(const std::vector<RankFacts>& facts, std::vector<Finding>& findings) {
   // A host of many ranks may well give one core to each; then none is left over.
   std::map<std::string, int> ranks_of = ranks_by_host(facts);
   const auto wasteful = ranks_where(facts, [&](const RankFacts& each) {
-    return each.allowed_cores == 1 && each.host_cpus > each.allowed_cpus * ranks_of[each.host];
+    return !has_few_cores(each) && each.allowed_cores == 1 &&
+           each.host_cpus > each.allowed_cpus * ranks_of[each.host];
   });
   if (!wasteful.empty()) {
     const RankFacts& one = facts_of(facts, wasteful.front());
@@ -83,6 +105,7 @@ void judge_cpus(const std::vector<RankFacts>& facts, std::vector<Finding>& findi
                         "--cpus-per-task",
                         wasteful});
   }
+  judge_cores_of_gpus(facts, findings);
   const auto crowded = ranks_where(facts, [](const RankFacts& each) {
     return each.threads * each.cpu_sharers > each.allowed_cpus;
   });

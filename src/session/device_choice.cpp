@@ -35,6 +35,21 @@ std::string to_text(const Json& json) {
   return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
+Json to_json(const std::vector<device::GpuBinding>& bindings) {
+  Json gpus = Json::array();
+  for (const device::GpuBinding& binding : bindings) {
+    gpus.push_back(binding.gpu ? Json(*binding.gpu) : Json(nullptr));
+  }
+  return gpus;
+}
+
+// This rank's entry of `gpus`, which has one for each rank.
+device::GpuBinding binding_of(const Job& job, const Json& gpus) {
+  const Json& mine = gpus.at(static_cast<std::size_t>(job.topology.rank));
+  if (mine.is_null()) return {};
+  return {mine.get<device::Gpu>()};
+}
+
 }  // namespace
 
 device::RankGpus look_at_gpus(const Job& job) {
@@ -43,9 +58,13 @@ device::RankGpus look_at_gpus(const Job& job) {
   rank.host = job.topology.host;
   rank.local_rank = job.topology.local_rank;
   rank.local_size = job.topology.local_size;
+  look_at_gpus(rank);
+  return rank;
+}
+
+void look_at_gpus(device::RankGpus& rank) {
   if (const char* visible = std::getenv("CUDA_VISIBLE_DEVICES")) rank.visible_devices = visible;
   rank.view = device::look_for_gpus(cuda_of_build());
-  return rank;
 }
 
 void DeviceChoice::take_cpu() {
@@ -64,6 +83,11 @@ std::vector<device::RankGpus> gather_gpus(Job& job, const device::RankGpus& mine
   return ranks;
 }
 
+device::GpuBinding gpu_by_place(Job& job, const std::vector<device::RankGpus>& ranks) {
+  const Json gpus = to_json(device::gpus_by_place(ranks));
+  return binding_of(job, Json::parse(job.world.broadcast_string(to_text(gpus))));
+}
+
 DeviceChoice choose_device(Job& job, const device::DeviceRequest& request) {
   DeviceChoice choice;
   if (request.device == device::DeviceKind::kCpu) {
@@ -75,19 +99,16 @@ DeviceChoice choose_device(Job& job, const device::DeviceRequest& request) {
   Json shared;
   comm::agree_on_rank_0(job.world, [&] {
     decision = device::bind_gpus(request, cuda_of_build(), ranks);
-    Json gpus = Json::array();
     for (const device::GpuBinding& binding : decision.bindings) {
-      gpus.push_back(binding.gpu ? Json(*binding.gpu) : Json(nullptr));
       choice.devices.push_back(binding.text());
     }
-    shared = {{"backend", decision.backend}, {"gpus", gpus}};
+    shared = {{"backend", decision.backend}, {"gpus", to_json(decision.bindings)}};
   });
   for (const std::string& warning : decision.warnings) job.warn(warning);
   choice.note = decision.note;
   shared = Json::parse(job.world.broadcast_string(to_text(shared)));
   choice.backend = shared.at("backend");
-  const Json& mine = shared.at("gpus").at(static_cast<std::size_t>(job.topology.rank));
-  if (!mine.is_null()) choice.mine.gpu = mine.get<device::Gpu>();
+  choice.mine = binding_of(job, shared.at("gpus"));
   return choice;
 }
 

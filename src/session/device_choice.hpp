@@ -29,8 +29,12 @@ DeviceChoice choose_device(Job& job, const device::DeviceRequest& request);
 // Collective. On rank 0 what every rank sees, in rank order; elsewhere empty. `mine`: from
 // look_at_gpus().
 std::vector<device::RankGpus> gather_gpus(Job& job, const device::RankGpus& mine);
+// Collective. The GPU that this rank takes by its place. `ranks`: on rank 0, from gather_gpus().
+device::GpuBinding gpu_by_place(Job& job, const std::vector<device::RankGpus>& ranks);
 // The GPUs that this rank sees, from the driver.
 device::RankGpus look_at_gpus(const Job& job);
+// The same for a process without MPI, into a rank that has its host's name.
+void look_at_gpus(device::RankGpus& rank);
 Json gpus_to_json(const std::vector<device::Gpu>& gpus);
 
 }  // namespace tandem::app

@@ -199,21 +199,40 @@ class Doctor(TandemTest):
     def on_gpus(self, script, environment):
         return [*MPIRUN, "-n", 2, "bash", "-c", script, "bash", PROGRAM_FOR_GPUS, "doctor"], environment
 
+    def of_machine_with_gpus(self):
+        """W152 where the machine has fewer than eight cores."""
+        return self.of_this_machine() | {"W152"}
+
     def test_a_driver_whose_management_library_is_silent(self):
         command, environment = self.on_gpus('exec "$@"', gpus(2, CUDA_VISIBLE_DEVICES="0,1"))
-        finding = self.assert_finds("W111", command, 0, [0, 1], environment)
+        finding = self.assert_finds("W111", command, 0, [0, 1], environment, self.of_machine_with_gpus())
         self.assertIn("NVIDIA_DRIVER_CAPABILITIES", finding["fix"])
+
+    def test_a_gpu_with_one_core(self):
+        command, environment = self.on_gpus('exec taskset --cpu-list "$OMPI_COMM_WORLD_RANK" "$@"', gpus(2))
+        finding = self.assert_finds("W152", command, 0, [0, 1], environment, self.of_this_machine() | {"W111"})
+        self.assertRegex(finding["what"], "^ranks 0, 1 drive GPUs with 1 core of ")
+        self.assertIn("--cpus-per-task=8", finding["fix"])
+
+    def test_the_gpu_that_train_takes(self):
+        """As Slurm's --gpus-per-task=2 does: rank 1 takes the first of its two."""
+        script = 'export CUDA_VISIBLE_DEVICES=$((2 * OMPI_COMM_WORLD_RANK)),$((2 * OMPI_COMM_WORLD_RANK + 1)); exec "$@"'
+        command, environment = self.on_gpus(script, gpus(4))
+        ranks = json.loads(self.run_command([*command, "--json"], 0, environment).stdout)["ranks"]
+        listed = self.run_command([PROGRAM_FOR_GPUS, "info", "--json"], 0, gpus(4)).stdout
+        ids = [gpu["uuid"] for gpu in json.loads(listed)["ranks"][0]["gpus"]]
+        self.assertEqual([rank["gpu"] for rank in ranks], [ids[0], ids[2]])
 
     def test_two_ranks_on_one_gpu(self):
         command, environment = self.on_gpus('exec "$@"', gpus(4, CUDA_VISIBLE_DEVICES="2"))
-        by_itself = self.of_this_machine() | {"W111"}
+        by_itself = self.of_machine_with_gpus() | {"W111"}
         finding = self.assert_finds("E110", command, 78, [0, 1], environment, by_itself)
         self.assertRegex(finding["what"], "ranks 0, 1 on .* hold one GPU, cuda:0 NVIDIA H100 0000:3B:00.0")
 
     def test_more_ranks_than_gpus(self):
         script = 'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then export CUDA_VISIBLE_DEVICES=; fi; exec "$@"'
         command, environment = self.on_gpus(script, gpus(1, CUDA_VISIBLE_DEVICES="0"))
-        finding = self.assert_finds("W112", command, 0, [0], environment, self.of_this_machine() | {"W111"})
+        finding = self.assert_finds("W112", command, 0, [0], environment, self.of_machine_with_gpus() | {"W111"})
         self.assertIn("--device auto takes the CPU on all ranks", finding["what"])
 
     def test_a_rank_that_hangs_is_named(self):

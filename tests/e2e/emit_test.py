@@ -32,6 +32,15 @@ class Emit(TandemTest):
             script = self.tandem("emit", form, "--nodes", 2, "--", "--data", "it's here.h5").stdout
             self.run_command(["bash", "-n", "-c", script], 0, {})
 
+    def test_ranks_of_gpus_get_cores(self):
+        def lines(*arguments):
+            return [line for line in self.tandem("emit", *arguments, "--", "--data", "d.h5").stdout.splitlines() if "cpus-per-task" in line]
+        self.assertEqual(lines("sbatch", "--gpus-per-node", 4)[0], "#SBATCH --cpus-per-task=8")
+        self.assertIn(" --cpus-per-task=8 ", lines("sbatch", "--gpus-per-node", 4)[1])
+        self.assertEqual(lines("apptainer", "--gpus-per-node", 4, "--cpus-per-rank", 4)[0], "#SBATCH --cpus-per-task=4")
+        self.assertEqual(lines("sbatch"), [])
+        self.assertIn(" --bind-to none ", self.tandem("emit", "mpirun", "--gpus-per-node", 4, "--", "--data", "d.h5").stdout)
+
     def test_mistakes_are_found_at_once(self):
         for arguments, pattern in (
                 ([], "form is missing"), (["slurm"], "'slurm' is not a form"),

@@ -11,6 +11,7 @@ from tandem import DATA, PROGRAM
 
 SHORT = ["--model", "lenet", "--global-batch-size", 64, "--lr", 0.01, "--max-steps", 12, "--eval-every", 0,
          "--virtual-ranks", 4]
+ONE_CPU = "--cpus-per-task=1"  # the nodes of the tests have one for each GPU, and the scripts ask for eight
 
 
 class Scripts(SlurmTest):
@@ -73,9 +74,9 @@ class Scripts(SlurmTest):
         """GPUs in name only. Which of them a rank may use is Slurm's part and shown by a stand-in before the program."""
         path = self.stand_in("tandem", 'echo "rank $SLURM_PROCID sees ${CUDA_VISIBLE_DEVICES-nothing}"')
         for script, options, expected in (
-                ("gpu-single-node", ["--gpus-per-node=2", "--ntasks-per-node=2"], ["0,1", "0,1"]),
-                ("gpu-single-node", ["--gpus-per-node=0", "--gpus-per-task=1", "--ntasks-per-node=2"], ["0", "1"]),
-                ("gpu-multi-node", ["--gpus-per-node=2", "--ntasks-per-node=2"], ["0,1"] * 4),
+                ("gpu-single-node", ["--gpus-per-node=2", "--ntasks-per-node=2", ONE_CPU], ["0,1", "0,1"]),
+                ("gpu-single-node", ["--gpus-per-node=0", "--gpus-per-task=1", "--ntasks-per-node=2", ONE_CPU], ["0", "1"]),
+                ("gpu-multi-node", ["--gpus-per-node=2", "--ntasks-per-node=2", ONE_CPU], ["0,1"] * 4),
                 ("unequal-nodes", ["--gpus=12"], ["0,1,2,3"] * 8 + ["0,1"] * 4)):
             with self.subTest(script=script, options=options):
                 job = self.submit(script, *options, environment={"PATH": path})
@@ -91,9 +92,9 @@ class Scripts(SlurmTest):
             exec '{PROGRAM_FOR_GPUS}' info""")
         pair, quad = [[device(place, place) for place in range(count)] for count in (2, 4)]
         for script, options, expected in (
-                ("gpu-single-node", ["--gpus-per-node=2", "--ntasks-per-node=2"], pair),
-                ("gpu-single-node", ["--gpus-per-node=0", "--gpus-per-task=1", "--ntasks-per-node=2"], [device(0, 0), device(0, 1)]),
-                ("gpu-multi-node", ["--gpus-per-node=2", "--ntasks-per-node=2"], pair * 2),
+                ("gpu-single-node", ["--gpus-per-node=2", "--ntasks-per-node=2", ONE_CPU], pair),
+                ("gpu-single-node", ["--gpus-per-node=0", "--gpus-per-task=1", "--ntasks-per-node=2", ONE_CPU], [device(0, 0), device(0, 1)]),
+                ("gpu-multi-node", ["--gpus-per-node=2", "--ntasks-per-node=2", ONE_CPU], pair * 2),
                 ("unequal-nodes", ["--gpus=12"], quad * 2 + pair * 2)):
             with self.subTest(script=script, options=options):
                 job = self.submit(script, *options, environment={"PATH": path})

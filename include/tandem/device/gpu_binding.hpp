@@ -44,6 +44,10 @@ struct GpuBinding {
   std::string text() const;  // "cpu", "cuda:1 NVIDIA H100 0000:3B:00.0"
 };
 
+// The GPU that each rank takes by its place alone, also if another rank takes the same; none for a
+// rank that sees too few.
+std::vector<GpuBinding> gpus_by_place(const std::vector<RankGpus>& ranks);
+
 struct GpuDecision {
   std::vector<GpuBinding> bindings;  // of every rank: all on GPUs, or all on the CPU
   Backend backend = Backend::kMpi;   // kNccl or kMpi

@@ -112,9 +112,9 @@ void TrainRun::announce(const RunStart& start, const RunInputs& inputs,
                         const RankTable& ranks) {
   RankFacts facts = look_at_start(job_, device.threads);
   const auto& gpu = device.choice.mine.gpu;
-  if (gpu && reporting_.system_interval_seconds > 0) {
-    facts.nvml_error = metrics::why_gpu_is_silent(gpu->bus_id);
-  }
+  facts.drives_gpu = gpu.has_value();
+  const bool is_sampled = gpu && reporting_.system_interval_seconds > 0;
+  if (is_sampled) facts.nvml_error = metrics::why_gpu_is_silent(gpu->bus_id);
   warn_of_start(job_, facts);
   const std::string few_steps = describe_few_steps(run_.train.config, inputs.arithmetic,
                                                    inputs.image_count, job_.topology.world);

@@ -184,6 +184,20 @@ TEST(GpuBinding, RanksTakeTheirOwn) {
   }
 }
 
+std::string places_of(const Seen& seen) {
+  GpuDecision decision;
+  decision.bindings = gpus_by_place(seen.ranks());
+  return outcome_of(decision);
+}
+
+// As they are bound, but also where that would be refused.
+TEST(GpuBinding, RanksHaveAPlaceWithoutADecision) {
+  EXPECT_EQ(places_of(Seen().rank("a", {0, 1}).rank("a", {2, 3})), "0 0 mpi");
+  EXPECT_EQ(places_of(Seen().rank("a", {0, 1}).rank("a", {0, 1})), "0 1 mpi");
+  EXPECT_EQ(places_of(Seen().rank("a", {2}).rank("a", {2})), "0 0 mpi") << "one GPU for both";
+  EXPECT_EQ(places_of(Seen().host("a", 3, 2).rank("b", {})), "0 1 - - mpi");
+}
+
 TEST(GpuBinding, RanksShareWhereThatIsAllowed) {
   for (const Case& one : std::vector<Case>{
            {"one GPU for three", kShared, Seen().host("n1", 3, 1), "0 0 0 mpi"},

@@ -197,6 +197,23 @@ TEST(DoctorJudge, W150OneCoreOfManyWhereACoreIsTwoCpus) {
             "W150", {2, 3}, {"ranks 2, 3 may use only one core, 2 of 8 CPUs of n2", "--bind-to"});
 }
 
+TEST(DoctorJudge, W152FewCoresForGpus) {
+  expect_in(found([](auto& facts, auto&) {
+              for (auto& each : facts) each.drives_gpu = true;
+              facts[3].allowed_cpus = facts[3].allowed_cores = facts[3].cpu_sharers = 1;
+              facts[3].threads = 1;
+              for (const std::size_t i : {0, 1, 2}) facts[i].allowed_cores = 8;
+            }),
+            "W152", {3},
+            {"rank 3 drives a GPU with 1 core of n2; each needs at least 4", "--map-by slot:PE=8",
+             "--cpus-per-task=8"});
+  expect_in(found([](auto& facts, auto&) {
+              for (auto& each : facts) each.drives_gpu = true;
+            }),
+            "W152", {0, 1, 2, 3},
+            {"ranks 0, 1, 2, 3 drive GPUs with 4 cores of n1 for 2 ranks; each needs at least 4"});
+}
+
 TEST(DoctorJudge, W151MoreThreadsThanCpus) {
   expect_in(found([](auto& facts, auto&) { facts[2].threads = facts[3].threads = 8; }), "W151",
             {2, 3}, {"2 ranks of n2 share 8 CPUs with 8 threads each", "--threads"});
