@@ -64,7 +64,7 @@ DeviceOptions read_device_options(Options& options) {
   device::DeviceRequest& request = device.request;
   request.device = to_device(options.choice("device"));
   request.gpu_ids = options.parsed("gpu-ids", device::parse_gpu_ids);
-  request.share_gpu = options.flag("share-gpu");
+  request.share_gpu = has(options, "share-gpu") && options.flag("share-gpu");
   if (has(options, "backend")) {
     request.backend = to_backend(options.choice("backend"));
     device.init_timeout_seconds = options.real("init-timeout", 1, kLongestTimeout);

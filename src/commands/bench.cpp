@@ -97,6 +97,11 @@ OptionSpec bench_grad_dtype_option() {
           {"fp32", "bf16"}};
 }
 
+OptionSpec bench_device_option(OptionSpec spec) {
+  spec.group = "step and allreduce";
+  return spec;
+}
+
 std::size_t parse_size(const std::string& text, const std::string& what) {
   const std::string units = "KMG";
   const std::size_t unit = text.empty() ? std::string::npos : units.find(text.back());

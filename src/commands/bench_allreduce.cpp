@@ -1,5 +1,6 @@
 // tandem bench allreduce: how long the sum of gradients over all ranks takes, and MPI's beside it.
 #include "bench_form.hpp"
+#include "cli/device_options.hpp"
 #include "session/engine.hpp"
 #include "tandem/comm/agree.hpp"
 
@@ -21,6 +22,7 @@ AllReduceRequest read_all_reduce_request(Options& options) {
   }
   request.seconds = options.real("seconds", 0, 3600);
   request.algorithm = comm::all_reduce_algorithm_of(options.choice("all-reduce"));
+  request.device = read_device_options(options);
   request.as_bf16 = options.choice("grad-dtype") == "bf16";
   request.json = options.flag("json");
   options.throw_faults("bench");
@@ -51,6 +53,11 @@ BenchForm bench_allreduce_form() {
         comm::all_reduce_algorithm_names(),
         {},
         {"sum-algorithm"}},
+       bench_device_option(device_option()),
+       bench_device_option(gpu_ids_option()),
+       bench_device_option(share_gpu_option()),
+       bench_device_option(backend_option()),
+       bench_device_option(init_timeout_option()),
        bench_grad_dtype_option(),
        bench_json_option()},
       run_bench_allreduce};

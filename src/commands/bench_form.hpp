@@ -36,6 +36,8 @@ OptionSpec bench_steps_option();
 OptionSpec bench_channels_last_option();
 // The options of step and allreduce.
 OptionSpec bench_grad_dtype_option();
+// One of cli/device_options.hpp.
+OptionSpec bench_device_option(OptionSpec spec);
 
 // A number of bytes: "4096", "64K", "32M", "1G", with powers of 1024 as in nccl-tests. From 4 bytes
 // to 4G.

@@ -1,4 +1,5 @@
 // tandem predict: classifies pictures of any size with a model.
+#include "cli/device_options.hpp"
 #include "commands.hpp"
 #include "session/engine.hpp"
 #include "tandem/core/host.hpp"
@@ -15,6 +16,7 @@ int run_predict(const Arguments& arguments) {
   request.checkpoint = options.text("checkpoint");
   request.images = options.positional();
   request.json = options.flag("json");
+  request.device = read_device_options(options).request;
   request.batch_size = options.count("batch-size", 1, kMaxBatch);
   const int asked = static_cast<int>(options.count("threads", 0, 1024));
   if (request.images.empty()) {
@@ -34,6 +36,8 @@ Command predict_command() {
           "tandem predict --checkpoint runs/demo photos/ cat.jpg",
           {{"checkpoint", "PATH", "", "run folder or model.safetensors", "input"},
            {"batch-size", "N", "256", "images that the network takes at once", "execution"},
+           device_option(),
+           gpu_ids_option(),
            threads_option(),
            {"json", "", "false", "one JSON object a line on standard output", "reporting"}},
           run_predict,

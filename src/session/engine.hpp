@@ -43,6 +43,7 @@ struct PredictRequest {
   std::string checkpoint;
   std::vector<std::string> images;  // files, folders, or - for a list on standard input
   std::size_t batch_size = 0;
+  device::DeviceRequest device;
   int threads = 0;
   bool json = false;
 };
@@ -59,6 +60,7 @@ struct AllReduceRequest {
   std::size_t least = 0;  // bytes
   std::size_t most = 0;
   double seconds = 0;  // for each size
+  DeviceOptions device;
   comm::AllReduceAlgorithm algorithm = comm::AllReduceAlgorithm::kFlat;
   bool as_bf16 = false;
   bool json = false;

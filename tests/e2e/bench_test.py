@@ -106,6 +106,10 @@ class Bench(TandemTest):
         self.assert_one_error(self.mpirun(2, "bench", *words, *train, "--validation-split", "0.2", code=2), "--validation-split")
         self.assert_one_error(self.mpirun(2, "bench", *words, "--", "--modle", "mlp", code=2), "did you mean --model")
 
+    def test_sums_between_gpus_need_gpus(self):
+        done = self.mpirun(2, "bench", "allreduce", "--max-bytes", "4K", "--seconds", "0", "--device", "cuda", code=69)
+        self.assert_one_error(done, "--device cuda: (this program was built without CUDA|no GPU for ranks 0-1)")
+
     def test_what_is_no_form_or_belongs_to_another(self):
         for words, said in (([], "the form is missing: step, allreduce, loader, tta; .*: tandem bench step"),
                             (["--json"], "the form is missing"),

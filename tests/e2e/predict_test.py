@@ -108,6 +108,16 @@ class Predict(TandemTest):
             for each, other in zip(found, expected):
                 self.assert_same(each, other)
 
+    def test_the_device(self):
+        """The tests see no GPU."""
+        Image.fromarray(self.images[0]).save(self.folder / "a.png")
+        words = ["predict", "--checkpoint", self.model, "a.png"]
+        self.assertEqual(self.tandem(*words, "--device", "auto").stdout, self.tandem(*words, "--device", "cpu").stdout)
+        for option, value in (("--device", "cuda"), ("--gpu-ids", "0")):
+            self.assert_one_error(self.tandem(*words, option, value, code=69),
+                                  f"{option} {value}: (this program was built without CUDA|no GPU for rank 0)")
+        self.assert_one_error(self.tandem(*words, "--device", "cpu", "--gpu-ids", "0", code=2), "exclude each other")
+
     def test_files_folders_and_lists_in_one_line(self):
         self.write_test_set()
         (self.folder / "more").mkdir()

@@ -40,30 +40,43 @@ float rounded_to_bfloat16(float whole) {
   return whole;
 }
 
+// The values of a task, where `ours` adds them.
+Span<float> summed(const AllReduceTask& task) {
+  const std::size_t count = task.bytes / sizeof(float);
+  return task.place.first == nullptr ? task.buffer.subspan(0, count)
+                                     : Span<float>(task.place.first, count);
+}
+
 // Afterwards the values are zeros, of which sums stay what they are, however many there are.
-std::uint64_t count_wrong(comm::Communicator& world, comm::Collectives& ours, Span<float> values,
-                          bool is_rounded) {
+std::uint64_t count_wrong(comm::Communicator& world, comm::Collectives& ours,
+                          const AllReduceTask& task) {
+  const Span<float> sums = summed(task);
+  const Span<float> values = task.buffer.subspan(0, sums.size());
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = number_of(world.rank(), i);
-  ours.all_reduce(values);
+  if (task.place.put) task.place.put(values.size());
+  ours.all_reduce(sums);
+  if (task.place.fetch) task.place.fetch(values.size());
   std::array<float, kNumbers> expected{};
   for (std::size_t i = 0; i < kNumbers; ++i) {
     for (int rank = 0; rank < world.size(); ++rank) expected[i] += number_of(rank, i);
-    if (is_rounded && world.size() > 1) expected[i] = rounded_to_bfloat16(expected[i]);
+    if (task.is_rounded && world.size() > 1) expected[i] = rounded_to_bfloat16(expected[i]);
   }
   std::uint64_t wrong = 0;
   for (std::size_t i = 0; i < values.size(); ++i) {
     wrong += values[i] != expected[i % kNumbers];
     values[i] = 0;
   }
+  if (task.place.put) task.place.put(values.size());
   return world.all_reduce_value(wrong);
 }
 
 // Seconds of one of `count` sums, one after the other.
 template <typename Sum>
-double time_block(comm::Communicator& world, int count, const Sum& sum) {
+double time_block(comm::Communicator& world, int count, const Sum& sum, const Touch& finish = {}) {
   world.barrier();
   const double begin = seconds_now();
   for (int i = 0; i < count; ++i) sum();
+  call(finish);
   return std::max(seconds_now() - begin, kShortest) / count;
 }
 
@@ -89,14 +102,17 @@ AllReduceTiming measure_all_reduce(comm::Communicator& world, comm::Collectives&
                                    const AllReduceTask& task) {
   AllReduceTiming timing;
   timing.bytes = task.bytes;
-  const Span<float> values = task.buffer.subspan(0, task.bytes / sizeof(float));
-  timing.wrong = count_wrong(world, ours, values, task.is_rounded);
-  const auto sum_ours = [&] { ours.all_reduce(values); };
-  const auto sum_bare = [&] { world.all_reduce(values); };
+  timing.wrong = count_wrong(world, ours, task);
+  const Span<float> sums = summed(task);
+  const auto time_ours = [&](int count) {
+    return time_block(
+        world, count, [&] { ours.all_reduce(sums); }, task.place.finish);
+  };
+  const auto sum_bare = [&] { world.all_reduce(task.buffer.subspan(0, sums.size())); };
   // Rank 0's clock decides for all; the first sums also connect the ranks.
   sum_bare();
   double plan[2] = {0, 0};
-  plan[0] = std::max({time_block(world, 1, sum_ours), time_block(world, 1, sum_bare), kShortest});
+  plan[0] = std::max({time_ours(1), time_block(world, 1, sum_bare), kShortest});
   plan[1] = std::clamp(std::ceil(kShortestBlock / plan[0]), 1.0, kMaxSumsPerBlock);
   plan[0] = std::clamp(task.seconds / (2 * plan[0] * plan[1]), 1.0 * kMinTimedPairs,
                        1.0 * kMaxTimedPairs);
@@ -111,8 +127,7 @@ AllReduceTiming measure_all_reduce(comm::Communicator& world, comm::Collectives&
     call(task.touch);
     double times[2] = {0, 0};  // ours, bare
     for (const int which : {pair % 2, 1 - pair % 2}) {
-      times[which] =
-          which == 0 ? time_block(world, count, sum_ours) : time_block(world, count, sum_bare);
+      times[which] = which == 0 ? time_ours(count) : time_block(world, count, sum_bare);
     }
     mine.push_back(times[0]);
     bare_ones.push_back(times[1]);

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 #include "tandem/comm/communicator.hpp"
@@ -33,15 +34,24 @@ std::vector<std::size_t> sizes_between(std::size_t least, std::size_t most);
 double algorithm_bandwidth(std::size_t bytes, double seconds);
 double bus_bandwidth(std::size_t bytes, double seconds, int ranks);
 
+// Where the sums of `ours` are made if that is not the buffer: the memory of a GPU.
+struct SumPlace {
+  float* first = nullptr;                        // null: the buffer
+  std::function<void(std::size_t count)> put;    // copies the first values of the buffer there
+  std::function<void(std::size_t count)> fetch;  // and back
+  Touch finish;                                  // waits for sums that are under way
+};
+
 struct AllReduceTask {
   Span<float> buffer;
   std::size_t bytes = 0;    // summed, from the start of the buffer
   double seconds = 0;       // about how long to measure
   bool is_rounded = false;  // the sums are rounded to bfloat16
   Touch touch;              // called as it advances
+  SumPlace place;
 };
 
-// Collective. Measures all-reduces of `ours` and of `world` (MPI_Allreduce) in turn.
+// Collective. Measures all-reduces of `ours` and of `world` (MPI_Allreduce of the buffer) in turn.
 AllReduceTiming measure_all_reduce(comm::Communicator& world, comm::Collectives& ours,
                                    const AllReduceTask& task);
 

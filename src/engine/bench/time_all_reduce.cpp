@@ -1,7 +1,10 @@
 // The engine of tandem bench allreduce: times the all-reduce of gradients, and MPI's beside it.
 #include <algorithm>
+#include <optional>
 
 #include "all_reduce_timing.hpp"
+#include "device_sums.hpp"
+#include "engine/compute.hpp"
 #include "engine/entry.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/allreduce/all_reduce.hpp"
@@ -67,6 +70,7 @@ void print_timings(const Job& job, const AllReduceRequest& request, const std::s
         {"ranks", ranks},
         {"algorithm", comm::all_reduce_algorithm_name(request.algorithm)},
         {"grad_dtype", request.as_bf16 ? "bf16" : "fp32"},
+        {"transport", transport},
         {"fit", {{"latency_seconds", fit.latency}, {"seconds_per_byte", fit.seconds_per_byte}}},
         {"sizes", sizes}};
     print_line(object.dump());
@@ -83,21 +87,50 @@ void print_timings(const Job& job, const AllReduceRequest& request, const std::s
                         : "\none rank exchanges nothing, so there is no rate and no comparison"));
 }
 
+// As training refuses it.
+void check_gpu_request(const AllReduceRequest& request, const comm::Collectives& between_gpus) {
+  if (request.algorithm != comm::AllReduceAlgorithm::kFlat) {
+    throw UsageError("--all-reduce two-level: is for ranks on CPUs; NCCL detects hosts by itself");
+  }
+  if (request.as_bf16 && !between_gpus.has_async_progress()) {
+    throw UsageError(
+        "--grad-dtype bf16: gradients of GPUs that travel by MPI are summed in fp32; leave it out, "
+        "or give --backend nccl");
+  }
+}
+
 }  // namespace
 
 int time_all_reduce(Job& job, const AllReduceRequest& request) {
+  DeviceChoice choice = choose_device(job, request.device.request);
+  const torch::Device device = open_device(job, request.device.request, choice, {});
+  const auto between_gpus = make_device_collectives(job, request.device, choice, device);
   std::vector<float> values;
-  comm::agree(job.world, job.topology.host, [&] { values.resize(request.most / sizeof(float)); });
-  const comm::AllReduce made = comm::make_all_reduce(job.world, job.node, Span<float>(values),
-                                                     {request.algorithm, request.as_bf16});
-  comm::Collectives& sums = *made.collectives;
+  std::optional<DeviceSums> on_gpu;
+  comm::agree(job.world, job.topology.host, [&] {
+    values.resize(request.most / sizeof(float));
+    if (between_gpus == nullptr) return;
+    check_gpu_request(request, *between_gpus);
+    on_gpu.emplace(*between_gpus, device, Span<float>(values), request.as_bf16);
+  });
+  comm::AllReduce made;
+  if (!on_gpu) {
+    made = comm::make_all_reduce(job.world, job.node, Span<float>(values),
+                                 {request.algorithm, request.as_bf16});
+  }
+  comm::Collectives& sums = on_gpu ? on_gpu->collectives() : *made.collectives;
+  const SumPlace place = on_gpu ? on_gpu->place() : SumPlace{};
   float* const first = made.shared_gradients ? made.shared_gradients.get() : values.data();
   std::vector<AllReduceTiming> timings;
   std::uint64_t wrong = 0;
   for (const std::size_t bytes : sizes_between(request.least, request.most)) {
-    timings.push_back(measure_all_reduce(
-        job.world, sums,
-        {{first, values.size()}, bytes, request.seconds, request.as_bf16, [&] { job.touch(); }}));
+    timings.push_back(measure_all_reduce(job.world, sums,
+                                         {{first, values.size()},
+                                          bytes,
+                                          request.seconds,
+                                          request.as_bf16,
+                                          [&] { job.touch(); },
+                                          place}));
     sums.reset_error_feedback();
     wrong += timings.back().wrong;
   }

@@ -7,6 +7,7 @@
 #include "engine/entry.hpp"
 #include "engine/model/model_file.hpp"
 #include "picture_list.hpp"
+#include "predict_device.hpp"
 #include "predictions.hpp"
 #include "session/fault_code.hpp"
 #include "tandem/core/error.hpp"
@@ -21,10 +22,12 @@ namespace {
 
 // For each image of the batch. Where classes are equally likely the first of them wins, as in eval.
 std::vector<Guesses> classify(model::Network& network, const data::PictureBatch& batch,
-                              data::Layout layout, const ModelDescription& description) {
+                              data::Layout layout, const ModelDescription& description,
+                              torch::Device device) {
   const torch::NoGradGuard no_grad;
-  const torch::Tensor logits = network.forward(
-      train::tensor_of(batch.images.get(), batch.size(), description.shape, layout));
+  const torch::Tensor images =
+      train::tensor_of(batch.images.get(), batch.size(), description.shape, layout);
+  const torch::Tensor logits = network.forward(images.to(device)).to(torch::kCPU);
   const auto [sorted, labels] =
       torch::sort(logits, /*stable=*/true, /*dim=*/1, /*descending=*/true);
   const torch::Tensor probabilities = torch::softmax(sorted, 1);
@@ -84,15 +87,16 @@ struct StopAtEnd {
 
 int predict_images(const PredictRequest& request) {
   at::set_num_threads(request.threads);
+  const torch::Device device = open_own_device(request.device);
   const ModelFile file = read_model_file(request.checkpoint);
   say_which_file(request.checkpoint, file);
   const ModelDescription& description = file.description;
   const NetworkFile script = network_of(file);
   if (description.is_script()) print_warning(code_notice(script));
-  const model::NetworkPtr network = build_network(file, script);
+  const model::NetworkPtr network = build_network(file, script, device);
   const data::Layout layout =
       description.is_script() ? data::Layout::kPlanar : data::Layout::kChannelsLast;
-  const train::ParameterArena arena(*network, layout == data::Layout::kChannelsLast);
+  const train::ParameterArena arena(*network, layout == data::Layout::kChannelsLast, device);
   network->eval();
 
   LineReader lines(STDIN_FILENO, "standard input");
@@ -108,7 +112,7 @@ int predict_images(const PredictRequest& request) {
   bool headed = request.json;
   std::size_t turned = 0;
   while (const auto batch = batches.next()) {
-    const std::vector<Guesses> guesses = classify(*network, *batch, layout, description);
+    const std::vector<Guesses> guesses = classify(*network, *batch, layout, description, device);
     const bool has_result = std::any_of(batch->faults.begin(), batch->faults.end(),
                                         [](const auto& fault) { return !fault; });
     if (has_result && !std::exchange(headed, true)) print_line(table.header());
