@@ -14,7 +14,7 @@ MOST_PARAMETERS = 6
 # Functions that hold a table or a script and nothing else.
 TABLES = {"train_option_table", "bash_completion"}
 # Modules that leave printing to their users, and the class whose purpose it is.
-SILENT = {"kernels", "data", "comm", "metrics", "model", "train", "report"}
+SILENT = {"kernels", "data", "comm", "metrics", "model", "gpu", "train", "report"}
 PRINTERS = {"console"}
 
 

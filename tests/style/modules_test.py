@@ -18,6 +18,7 @@ USES = {
     "data": {"core"},
     "metrics": {"core"},
     "model": {"core", "kernels"},
+    "gpu": {"core", "model"},
     "train": {"core", "kernels", "comm", "data", "metrics", "model"},
     "report": {"core", "data", "metrics"},
     "cli": BELOW_PROGRAM,

@@ -1,0 +1,48 @@
+#include "emulated_gpu.hpp"
+
+#include <torch/library.h>
+
+#include <mutex>
+
+#include "emulated_kernels.hpp"
+#include "gpu/launch.hpp"
+#include "gpu/register.hpp"
+
+namespace tandem::gpu::emulated {
+namespace {
+
+class EmulatedLauncher final : public Launcher {
+ public:
+  void launch(torch::Device /*device*/, const Launch& launch, const void* arguments) override {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    ++launches_;
+    run_kernel({launch.kernel, static_cast<unsigned>(launch.blocks),
+                static_cast<unsigned>(launch.tiles), static_cast<unsigned>(launch.threads)},
+               arguments, backwards_);
+  }
+
+  void run_backwards(bool backwards) { backwards_ = backwards; }
+  std::uint64_t launches() const { return launches_; }
+
+ private:
+  std::mutex mutex_;
+  std::uint64_t launches_ = 0;
+  bool backwards_ = false;
+};
+
+EmulatedLauncher& the_launcher() {
+  static auto& launcher = *new EmulatedLauncher;
+  return launcher;
+}
+
+}  // namespace
+
+void run_backwards(bool backwards) { the_launcher().run_backwards(backwards); }
+std::uint64_t launches() { return the_launcher().launches(); }
+
+}  // namespace tandem::gpu::emulated
+
+TORCH_LIBRARY_IMPL(tandem, CPU, library) {
+  tandem::gpu::use_launcher(tandem::gpu::emulated::the_launcher());
+  tandem::gpu::register_operators(library);
+}
