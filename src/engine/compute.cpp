@@ -10,6 +10,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/data/verify.hpp"
 #include "tandem/model/cuda.hpp"
+#include "tandem/model/fused_operators.hpp"
 #include "tandem/model/gpu_failure.hpp"
 #include "tandem/model/torch_compat.hpp"
 #include "tandem/train/muon.hpp"
@@ -21,6 +22,21 @@ namespace {
 // The rest is for activations, weights and libtorch's own.
 constexpr std::uint64_t kShareForImages = 4;
 constexpr std::uint64_t kShareForEvaluation = 16;
+
+// All ranks compute alike, because Muon's update must be the same on all.
+void agree_on_kernels(Job& job) {
+  const std::string& reason = model::fused::why_unavailable();
+  const std::int64_t has_kernels = reason.empty() ? 1 : 0;
+  const bool all = job.world.all_reduce_value(has_kernels, comm::Reduction::kMin) == 1;
+  const bool some = job.world.all_reduce_value(has_kernels, comm::Reduction::kMax) == 1;
+  if (!some) job.warn("steps take longer, because the kernels for GPUs are not used: " + reason);
+  if (all || !some) return;
+  comm::agree(job.world, job.topology.host, [&] {
+    if (has_kernels == 1) return;
+    throw UnavailableError("the kernels for GPUs are used on other ranks, not here: " + reason +
+                           "; install the same tandem on all hosts");
+  });
+}
 
 }  // namespace
 
@@ -41,6 +57,7 @@ torch::Device open_device(Job& job, const device::DeviceRequest& request, Device
     choice.take_cpu();
     device = torch::kCPU;
   }
+  if (device.is_cuda()) agree_on_kernels(job);
   comm::agree(job.world, job.topology.host, [&] {
     if (device.is_cpu() && model::needs_gpu(arithmetic.precision)) {
       const bool is_fp16 = arithmetic.precision == model::Precision::kFp16;

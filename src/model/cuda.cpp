@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 
 #include "tandem/core/error.hpp"
+#include "tandem/model/fused_operators.hpp"
 
 namespace tandem::model {
 namespace {
@@ -40,6 +41,7 @@ torch::Device open_cuda(int index, const CudaSettings& settings) {
   at::globalContext().setAllowTF32CuDNN(settings.allows_tf32);
   at::globalContext().setBenchmarkCuDNN(!settings.is_deterministic);
   at::globalContext().setDeterministicCuDNN(settings.is_deterministic);
+  if (settings.opens_kernels) fused::open_library(index);
   return device;
 }
 

@@ -12,6 +12,7 @@ namespace tandem::app {
 namespace {
 
 constexpr const char* kEngine = "libtandem_engine.so";
+constexpr const char* kGpuKernels = "libtandem_gpu.so";  // beside the engine, which opens it
 constexpr const char* kFix =
     "; install bin/tandem and lib/tandem from the same build (make -f Makefile.hpc install)";
 
@@ -59,7 +60,11 @@ const Engine& open_engine() {
 std::vector<std::string> libraries_opened() {
   std::vector<std::string> paths{path_of(open_engine_library())};
   std::vector<std::string> names = comm::gpu_library_names();
-  if (!names.empty()) names.emplace_back("libtorch_cuda.so");
+  if (!names.empty()) {
+    names.emplace_back("libtorch_cuda.so");
+    names.emplace_back("libnvrtc.so." + std::to_string(comm::cuda_version_built() / 1000));
+    names.push_back(std::filesystem::path(paths.front()).replace_filename(kGpuKernels).string());
+  }
   for (const std::string& name : names) {
     void* const library = ::dlopen(name.c_str(), RTLD_LAZY | RTLD_LOCAL);
     if (library != nullptr) paths.push_back(path_of(library));

@@ -13,13 +13,15 @@ struct CudaSettings {
   // The same bits in each run: cuDNN's kernels that add in one order, chosen by shape. Otherwise it
   // times its kernels at the first batch of each shape and takes the fastest.
   bool is_deterministic = false;
-  bool allows_tf32 = false;  // in products of fp32 by cuBLAS and cuDNN
+  bool allows_tf32 = false;   // in products of fp32 by cuBLAS and cuDNN
+  bool opens_kernels = true;  // fused_operators.hpp, which training uses
 };
 
 // Call it before any function of libtorch that checks for CUDA, such as torch::manual_seed, because
 // libtorch keeps the answer. Call it before the first backward pass of the process too, on any
 // device: autograd then starts a thread for each device that it knows, and for none later. Makes
-// GPU `index` (CUDA's index among those that this process sees) the current device of this thread.
+// GPU `index` (CUDA's index among those that this process sees) the current device of this thread,
+// and opens the fused operators.
 torch::Device open_cuda(int index, const CudaSettings& settings);
 
 // The bytes that are free on an opened GPU; 0: this libtorch does not report them.

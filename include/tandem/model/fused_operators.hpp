@@ -3,13 +3,14 @@
 // opens.
 //
 // None is differentiable: call them inside an autograd function, or without gradients. Activations
-// are bfloat16, half or float; arithmetic is fp32, and sums over a batch are double. Results are
+// are bfloat16, half or float. Arithmetic is fp32; the sums of blocks add up in double. Results are
 // the same bits in each run. A scalar is a tensor of one element on the same device, so that a CUDA
 // graph of a step can be replayed. Throws c10::Error for tensors that an operator does not take.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <tuple>
 #include <vector>
 
@@ -19,6 +20,12 @@ namespace tandem::model::fused {
 
 // Whether the operators have kernels for this kind of device.
 bool available(torch::DeviceType device);
+
+// Opens libtandem_gpu.so, which compiles its kernels for GPU `index` on first use; that takes
+// seconds. open_cuda() calls it. Without the library libtorch's own operators do the work.
+void open_library(int index);
+// Why open_library() brought no kernels; empty if it did.
+const std::string& why_unavailable();
 
 // The images of a batch, augmented and normalized.
 struct Augment {
