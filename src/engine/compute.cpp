@@ -163,7 +163,8 @@ std::unique_ptr<train::Optimizer> make_optimizer_of(const train::TrainConfig& co
   train::OptimizerOptions options = config.optimizer;
   if (options.name == "muon") {
     options.early_steps = early_steps_of(config, arithmetic);
-    return train::make_muon(options, arena, arithmetic.learning_rate, network.early_parameters());
+    const auto make = arena.device().is_cpu() ? train::make_muon : train::make_device_muon;
+    return make(options, arena, arithmetic.learning_rate, network.early_parameters());
   }
   const auto size = static_cast<std::size_t>(arena.flat_values().numel());
   return arena.device().is_cpu() ? train::make_optimizer(options, size)

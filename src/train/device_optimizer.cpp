@@ -1,3 +1,5 @@
+#include "device_optimizer.hpp"
+
 #include "tandem/core/error.hpp"
 #include "tandem/model/torch_compat.hpp"
 #include "tandem/train/host_copy.hpp"
@@ -13,30 +15,10 @@ namespace tandem::train {
 #if TANDEM_LIBTORCH_SINCE(2, 4)
 namespace {
 
-// Counts its steps on the device, which alone knows what was left out.
-class DeviceOptimizer : public Optimizer {
- public:
-  DeviceOptimizer(OptimizerOptions options, torch::Device device)
-      : options_(std::move(options)), steps_(torch::zeros({}, device)) {}
-
-  void step(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate,
-            const torch::Tensor& skipped) final {
-    // A float counts exactly up to 2^24 steps, more than any run here has.
-    steps_ += skipped.defined() ? 1 - skipped : torch::ones_like(steps_);
-    update(values, gradients, learning_rate,
-           skipped.defined() ? std::optional<torch::Tensor>(skipped) : std::nullopt);
-  }
-  std::uint64_t steps() const final { return static_cast<std::uint64_t>(steps_.item<float>()); }
-  void set_steps(std::uint64_t steps) final { steps_.fill_(static_cast<double>(steps)); }
-
- protected:
-  const OptimizerOptions options_;
-  torch::Tensor steps_;  // the step under way included
-
- private:
-  virtual void update(const torch::Tensor& values, const torch::Tensor& gradients,
-                      double learning_rate, const std::optional<torch::Tensor>& skipped) = 0;
-};
+// CUDA's kernels read a float.
+torch::Tensor rate_for_kernel(const torch::Tensor& rate) {
+  return rate.is_cpu() ? rate : rate.to(torch::kFloat32);
+}
 
 class DeviceSgd final : public DeviceOptimizer {
  public:
@@ -50,12 +32,14 @@ class DeviceSgd final : public DeviceOptimizer {
   }
 
  private:
-  void update(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate,
+  void update(const torch::Tensor& values, const torch::Tensor& gradients,
+              const torch::Tensor& learning_rate,
               const std::optional<torch::Tensor>& skipped) override {
     std::vector<torch::Tensor> velocities;
     if (options_.momentum != 0) velocities.push_back(velocity_);
     at::_fused_sgd_({values}, {gradients}, velocities, options_.weight_decay, options_.momentum,
-                    learning_rate, /*dampening=*/0, options_.nesterov, /*maximize=*/false,
+                    rate_for_kernel(learning_rate), /*dampening=*/0, options_.nesterov,
+                    /*maximize=*/false,
                     /*is_first_step=*/false, /*grad_scale=*/{}, skipped);
   }
 
@@ -74,10 +58,12 @@ class DeviceAdamW final : public DeviceOptimizer {
   }
 
  private:
-  void update(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate,
+  void update(const torch::Tensor& values, const torch::Tensor& gradients,
+              const torch::Tensor& learning_rate,
               const std::optional<torch::Tensor>& skipped) override {
-    at::_fused_adamw_({values}, {gradients}, {first_}, {second_}, {}, {steps_}, learning_rate,
-                      options_.beta1, options_.beta2, options_.weight_decay, options_.epsilon,
+    at::_fused_adamw_({values}, {gradients}, {first_}, {second_}, {}, {steps_},
+                      rate_for_kernel(learning_rate), options_.beta1, options_.beta2,
+                      options_.weight_decay, options_.epsilon,
                       /*amsgrad=*/false, /*maximize=*/false, /*grad_scale=*/{}, skipped);
   }
 
@@ -96,9 +82,7 @@ std::unique_ptr<Optimizer> make_device_optimizer(const OptimizerOptions& options
 #else
 std::unique_ptr<Optimizer> make_device_optimizer(const OptimizerOptions&, std::size_t,
                                                  torch::Device) {
-  throw UnavailableError(
-      "this libtorch is older than 2.4 and has no fused optimizers, which a GPU needs; build "
-      "against a newer one: make -f Makefile.hpc build LIBTORCH=wheel");
+  throw UnavailableError(kNoFusedOptimizers);
 }
 #endif
 

@@ -4,33 +4,19 @@
 #include <cmath>
 #include <utility>
 
+#include "muon_pieces.hpp"
 #include "tandem/train/host_copy.hpp"
 
 namespace tandem::train {
 namespace {
 
-// The coefficients of a x + b x^3 + c x^5, from Muon's authors.
-constexpr double kA = 3.4445;
-constexpr double kB = -4.7750;
-constexpr double kC = 2.0315;
-constexpr int kIterations = 3;
-constexpr double kSmallestNorm = 1e-7;
+using Piece = MuonPiece;
+using Kind = MuonPiece::Kind;
 
-enum class Kind { kMatrix, kHead, kShort };
+}  // namespace
 
-// Parameters that are updated together: a matrix, or neighbors in the arena with the same rule.
-struct Piece {
-  Kind kind;
-  bool early;
-  bool normal;  // its norm is kept
-  std::int64_t rows;
-  std::int64_t offset;
-  std::int64_t count;
-
-  torch::Tensor of(const torch::Tensor& flat) const { return flat.narrow(0, offset, count); }
-};
-
-std::vector<Piece> pieces_of(const ParameterArena& arena, const std::vector<std::string>& early) {
+std::vector<MuonPiece> muon_pieces_of(const ParameterArena& arena,
+                                      const std::vector<std::string>& early) {
   std::vector<Piece> pieces;
   bool head_is_due = true;  // slots lie from the last layer to the first
   for (const ParameterArena::Slot& slot : arena.slots()) {
@@ -51,13 +37,15 @@ std::vector<Piece> pieces_of(const ParameterArena& arena, const std::vector<std:
   return pieces;
 }
 
+namespace {
+
 class Muon final : public Optimizer {
  public:
   Muon(const OptimizerOptions& options, const ParameterArena& arena, double peak,
        const std::vector<std::string>& early)
       : options_(options),
         peak_(peak),
-        pieces_(pieces_of(arena, early)),
+        pieces_(muon_pieces_of(arena, early)),
         velocity_(torch::zeros_like(arena.flat_values())),
         steps_(torch::zeros({}, torch::TensorOptions(torch::kFloat64).device(arena.device()))) {}
 
@@ -132,12 +120,13 @@ class Muon final : public Optimizer {
 
 torch::Tensor orthogonalised(const torch::Tensor& matrix) {
   const bool tall = matrix.size(0) > matrix.size(1);
-  torch::Tensor x = matrix / (matrix.norm() + kSmallestNorm);
+  torch::Tensor x = matrix / (matrix.norm() + NewtonSchulz::kSmallestNorm);
   if (tall) x = x.t().contiguous();
-  for (int i = 0; i < kIterations; ++i) {
+  for (int i = 0; i < NewtonSchulz::kIterations; ++i) {
     const torch::Tensor squares = x.mm(x.t());
-    const torch::Tensor factor = torch::addmm(squares, squares, squares, kB, kC);
-    x = torch::addmm(x, factor, x, kA, 1);
+    const torch::Tensor factor =
+        torch::addmm(squares, squares, squares, NewtonSchulz::kB, NewtonSchulz::kC);
+    x = torch::addmm(x, factor, x, NewtonSchulz::kA, 1);
   }
   return tall ? x.t().contiguous() : x;
 }

@@ -29,5 +29,11 @@ torch::Tensor orthogonalised(const torch::Tensor& matrix);
 // first options.early_steps only, at a rate that falls to 0.
 std::unique_ptr<Optimizer> make_muon(const OptimizerOptions& options, const ParameterArena& arena,
                                      double peak, const std::vector<std::string>& early);
+// The same on the arena's device, within rounding and with the same state: all parameters at a time
+// and matrices side by side. It reads nothing back. On a GPU it multiplies matrices in bfloat16.
+// Throws UnavailableError for libtorch before 2.4.
+std::unique_ptr<Optimizer> make_device_muon(const OptimizerOptions& options,
+                                            const ParameterArena& arena, double peak,
+                                            const std::vector<std::string>& early);
 
 }  // namespace tandem::train

@@ -30,6 +30,12 @@ class Optimizer {
   // device; if it is 1, nothing changes.
   virtual void step(const torch::Tensor& values, const torch::Tensor& gradients,
                     double learning_rate, const torch::Tensor& skipped = {}) = 0;
+  // The same with the rate in a double of the device, [], so that a recorded step can be repeated
+  // at another rate. An optimizer for CPUs reads it.
+  virtual void step_at(const torch::Tensor& values, const torch::Tensor& gradients,
+                       const torch::Tensor& learning_rate, const torch::Tensor& skipped = {}) {
+    step(values, gradients, learning_rate.item<double>(), skipped);
+  }
   // Its state, without the number of its steps.
   virtual std::vector<StateArray> state() = 0;
   // Without skipped steps; on a GPU this waits for the device.

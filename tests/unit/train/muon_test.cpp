@@ -4,7 +4,9 @@
 
 #include <map>
 
+#include "muon_banks.hpp"
 #include "support/golden.hpp"
+#include "tandem/model/registry.hpp"
 
 namespace tandem::train {
 namespace {
@@ -35,9 +37,15 @@ OptimizerOptions options_of(const Json& fixture) {
   return options;
 }
 
-class MuonTest : public ::testing::TestWithParam<bool> {
+struct MuonForm {
+  std::string name;
+  bool channels_last;
+  decltype(&make_muon) make;
+};
+
+class MuonTest : public ::testing::TestWithParam<MuonForm> {
  protected:
-  MuonTest() : network_(fixture_), arena_(network_, GetParam()) {}
+  MuonTest() : network_(fixture_), arena_(network_, GetParam().channels_last) {}
 
   void set_gradients(std::size_t step) {
     for (const auto& item : network_.named_parameters()) {
@@ -49,7 +57,7 @@ class MuonTest : public ::testing::TestWithParam<bool> {
     return fixture_["peak"].get<double>() * fixture_["shares"][step].get<double>();
   }
   std::unique_ptr<Optimizer> make() const {
-    return make_muon(options_of(fixture_), arena_, fixture_["peak"], {"early"});
+    return GetParam().make(options_of(fixture_), arena_, fixture_["peak"], {"early"});
   }
   void step(Optimizer& optimizer, std::size_t number, const torch::Tensor& skipped = {}) {
     set_gradients(number);
@@ -109,9 +117,95 @@ TEST_P(MuonTest, AStepThatIsLeftOutChangesAndCountsNothing) {
   EXPECT_EQ(optimizer->steps(), 1U);
 }
 
-INSTANTIATE_TEST_SUITE_P(Layouts, MuonTest, ::testing::Bool(), [](const auto& layout) {
-  return layout.param ? "ChannelsLast" : "Planar";
-});
+std::vector<MuonForm> muon_forms() {
+  std::vector<MuonForm> forms{{"Planar", false, make_muon}, {"ChannelsLast", true, make_muon}};
+#ifdef TANDEM_TEST_DEVICE_FORM
+  forms.push_back({"PlanarForDevices", false, make_device_muon});
+  forms.push_back({"ChannelsLastForDevices", true, make_device_muon});
+#endif
+  return forms;
+}
+
+INSTANTIATE_TEST_SUITE_P(Forms, MuonTest, ::testing::ValuesIn(muon_forms()),
+                         [](const auto& form) { return form.param.name; });
+
+#ifdef TANDEM_TEST_DEVICE_FORM
+
+struct MuonCase {
+  std::string network;
+  bool nesterov;
+};
+
+class DeviceMuonTest : public ::testing::TestWithParam<MuonCase> {};
+
+// The weights and the state after some steps, one of which is left out.
+std::vector<torch::Tensor> muon_trained(const MuonCase& with, decltype(&make_muon) make) {
+  torch::manual_seed(5);
+  const model::NetworkPtr network = model::make_network(with.network, {3, 32, 32}, 10);
+  ParameterArena arena(*network, true);
+  OptimizerOptions options;
+  options.name = "muon";
+  options.momentum = 0.6;
+  options.nesterov = with.nesterov;
+  options.weight_decay = 1e-3;
+  options.early_steps = 3;
+  const auto optimizer = make(options, arena, 0.24, network->early_parameters());
+  for (int step = 0; step < 5; ++step) {
+    arena.zero_gradients();  // also between the parameters
+    for (const ParameterArena::Slot& slot : arena.slots()) {
+      slot.parameter.grad().copy_(torch::randn(slot.parameter.sizes()));
+    }
+    const torch::Tensor skipped = torch::full({}, step == 2 ? 1.0F : 0.0F);
+    if (step == 2) arena.flat_gradients().fill_(NAN);
+    optimizer->step(arena.flat_values(), arena.flat_gradients(), 0.2 / (1 + step), skipped);
+  }
+  EXPECT_EQ(optimizer->steps(), 4U);
+  EXPECT_EQ(optimizer->state().size(), 1U);
+  EXPECT_EQ(optimizer->state()[0].name, "velocity");
+  return {arena.flat_values().clone(), optimizer->state()[0].values.clone()};
+}
+
+TEST_P(DeviceMuonTest, ComesToTheNumbersOfTheFormForCpus) {
+  const torch::NoGradGuard no_grad;
+  const auto expected = muon_trained(GetParam(), make_muon);
+  const auto found = muon_trained(GetParam(), make_device_muon);
+  EXPECT_TRUE(torch::allclose(found[1], expected[1], 1e-5, 1e-6)) << "velocity";
+  EXPECT_TRUE(torch::allclose(found[0], expected[0], 1e-4, 2e-5))
+      << "weights differ by up to " << (found[0] - expected[0]).abs().max().item<float>();
+}
+
+// fastnet has early parameters and normal matrices, mlp matrices of two dimensions, lenet one bank
+// of one matrix.
+INSTANTIATE_TEST_SUITE_P(Networks, DeviceMuonTest,
+                         ::testing::Values(MuonCase{"fastnet", true}, MuonCase{"fastnet", false},
+                                           MuonCase{"mlp", true}, MuonCase{"lenet", true}),
+                         [](const auto& each) {
+                           return each.param.network +
+                                  (each.param.nesterov ? "" : "WithoutNesterov");
+                         });
+
+#endif
+
+MuonPiece matrix_of(std::int64_t rows, std::int64_t columns) {
+  return {MuonPiece::Kind::kMatrix, false, true, rows, 0, rows * columns};
+}
+
+TEST(MuonBanks, PadSmallMatricesAndKeepLargeShapesApart) {
+  const std::vector<MuonBank> fastnet =
+      muon_banks_of({matrix_of(256, 2304), matrix_of(256, 2304), matrix_of(256, 2304),
+                     matrix_of(256, 576), matrix_of(64, 576), matrix_of(64, 216)});
+  ASSERT_EQ(fastnet.size(), 1U);
+  EXPECT_EQ(fastnet[0].rows, 256);
+  EXPECT_EQ(fastnet[0].columns, 2304);
+  EXPECT_EQ(fastnet[0].size(), 6);
+  const std::vector<MuonBank> large = muon_banks_of(
+      {matrix_of(512, 4608), matrix_of(64, 27), matrix_of(512, 2304), matrix_of(512, 2304)});
+  ASSERT_EQ(large.size(), 2U);
+  EXPECT_EQ(large[0].columns, 4608);
+  EXPECT_EQ(large[0].size(), 1);
+  EXPECT_EQ(large[1].columns, 2304);
+  EXPECT_EQ(large[1].size(), 3) << "27 columns of 64 rows cost nothing beside 512 x 2304";
+}
 
 TEST(Orthogonalised, BringsSingularValuesNearOne) {
   torch::manual_seed(3);

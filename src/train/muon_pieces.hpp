@@ -1,0 +1,39 @@
+// Which rule of Muon holds for which part of the arena, and the coefficients of its iteration.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tandem/train/parameter_arena.hpp"
+
+namespace tandem::train {
+
+// The coefficients of a x + b x^3 + c x^5, from Muon's authors.
+struct NewtonSchulz {
+  static constexpr double kA = 3.4445;
+  static constexpr double kB = -4.7750;
+  static constexpr double kC = 2.0315;
+  static constexpr int kIterations = 3;
+  static constexpr double kSmallestNorm = 1e-7;
+};
+
+// A parameter: a matrix, the last layer's matrix (head), or a bias or norm (short).
+struct MuonPiece {
+  enum class Kind { kMatrix, kHead, kShort };
+  Kind kind;
+  bool early;
+  bool normal;  // its norm is kept
+  std::int64_t rows;
+  std::int64_t offset;
+  std::int64_t count;
+
+  std::int64_t columns() const { return count / rows; }
+  torch::Tensor of(const torch::Tensor& flat) const { return flat.narrow(0, offset, count); }
+};
+
+// In the order of the arena.
+std::vector<MuonPiece> muon_pieces_of(const ParameterArena& arena,
+                                      const std::vector<std::string>& early);
+
+}  // namespace tandem::train
