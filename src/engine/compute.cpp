@@ -12,6 +12,7 @@
 #include "tandem/model/cuda.hpp"
 #include "tandem/model/fused_operators.hpp"
 #include "tandem/model/gpu_failure.hpp"
+#include "tandem/model/network_names.hpp"
 #include "tandem/model/torch_compat.hpp"
 #include "tandem/train/muon.hpp"
 #include "tandem/train/staged_collectives.hpp"
@@ -36,6 +37,11 @@ void agree_on_kernels(Job& job) {
     throw UnavailableError("the kernels for GPUs are used on other ranks, not here: " + reason +
                            "; install the same tandem on all hosts");
   });
+}
+
+torch::Dtype type_of(model::Precision precision) {
+  if (precision == model::Precision::kBf16) return torch::kBFloat16;
+  return precision == model::Precision::kFp16 ? torch::kFloat16 : torch::kFloat32;
 }
 
 }  // namespace
@@ -140,7 +146,9 @@ std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
         view, data::Transform(info.shape, layout, info.mean, info.std), augment,
         std::move(sampler));
   }
-  const train::PixelMoments moments{info.mean, info.std};
+  train::PixelMoments moments{info.mean, info.std};
+  // The code of a TorchScript file may compute with its input before autocast rounds it.
+  if (!model::is_script_file(config.model)) moments.type = type_of(config.precision);
   if (train::ResidentImages::bytes_of(view) <= gpu_bytes / kShareForImages) {
     return std::make_unique<train::ResidentBatches>(view, layout, moments, augment,
                                                     std::move(sampler), device);

@@ -1,6 +1,7 @@
 #include "kernel_calls.hpp"
 #include "layers.hpp"
 #include "tandem/model/autocast.hpp"
+#include "tandem/model/fused_use.hpp"
 #include "tandem/model/torch_compat.hpp"
 #include "tile_convolution.hpp"
 
@@ -21,6 +22,7 @@ bool has_bf16_instructions() {
 }
 
 torch::Tensor Conv2dImpl::forward(const torch::Tensor& x) {
+  if (fused::is_used_on(x.device().type())) return torch::nn::Conv2dImpl::forward(x);
   if (autocast_on(torch::kCPU).enabled && !has_bf16_instructions()) return forward_rounded(x);
   if (kernels::has_amx() && fits_tiles(*this, x)) return convolve_with_tiles(*this, x);
   return torch::nn::Conv2dImpl::forward(x);

@@ -8,6 +8,7 @@
 
 #include "layers.hpp"
 #include "networks.hpp"
+#include "tandem/model/fused_use.hpp"
 
 namespace tandem::model {
 namespace {
@@ -29,14 +30,20 @@ class ShiftNormImpl : public torch::nn::Module {
 
   // And GELU of it.
   torch::Tensor forward(const torch::Tensor& x, const Gelu& gelu) {
-    constexpr double kMomentum = 0.4;
-    constexpr double kEpsilon = 1e-12;
-    const torch::Tensor& scale = scale_.on(x.device(), bias_.numel());
-    return normalized_gelu({scale, bias_, mean_, variance_, kMomentum, kEpsilon}, gelu, x,
-                           is_training());
+    return normalized_gelu(tensors(x.device()), gelu, x, is_training());
+  }
+  // Of x after 2x2 max-pooling.
+  torch::Tensor pooled(const torch::Tensor& x, const Gelu& gelu) {
+    return pooled_normalized_gelu(tensors(x.device()), gelu, x, is_training());
   }
 
  private:
+  NormTensors tensors(torch::Device device) {
+    constexpr double kMomentum = 0.4;
+    constexpr double kEpsilon = 1e-12;
+    return {scale_.on(device, bias_.numel()), bias_, mean_, variance_, kMomentum, kEpsilon};
+  }
+
   torch::Tensor bias_, mean_, variance_;
   UnitScale scale_;
 };
@@ -67,12 +74,18 @@ class GroupImpl : public torch::nn::Module {
   }
 
   torch::Tensor forward(const torch::Tensor& x) {
-    const torch::Tensor whole = conv1_->forward(padded_for_pooling(x));
-    const torch::Tensor half = norm1_->forward(max_pool(whole), gelu_);
+    const torch::Tensor whole = convolved_for_pooling(x);
+    const torch::Tensor half = norm1_->pooled(whole, gelu_);
     return norm2_->forward(conv2_->forward(half), gelu_);
   }
 
  private:
+  // On a GPU the last column and row cost less than a padded copy.
+  torch::Tensor convolved_for_pooling(const torch::Tensor& x) {
+    if (!fused::is_used_on(x.device().type())) return conv1_->forward(padded_for_pooling(x));
+    return torch::conv2d(x, conv1_->weight, {}, /*stride=*/1, /*padding=*/1);
+  }
+
   Conv2d conv1_{nullptr}, conv2_{nullptr};
   ShiftNorm norm1_{nullptr}, norm2_{nullptr};
   const Gelu gelu_;

@@ -68,6 +68,9 @@ inline torch::Tensor relu_max_pool(const torch::Tensor& x) {
 torch::Tensor normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x);
 // relu(max_pool2d(norm(x), 2)).
 torch::Tensor pooled_normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x);
+// relu(norm(x) + residual).
+torch::Tensor normalized_relu_of_sum(torch::nn::BatchNorm2d& norm, const torch::Tensor& x,
+                                     const torch::Tensor& residual);
 
 // torch::gelu, but fast for bfloat16 on CPUs, by tables that autograd keeps alive.
 class Gelu {
@@ -106,5 +109,8 @@ class UnitScale {
 // the normalized value is rounded to bfloat16 before GELU, and its gradient after it.
 torch::Tensor normalized_gelu(const NormTensors& norm, const Gelu& gelu, const torch::Tensor& x,
                               bool is_training);
+// normalized_gelu of max_pool(x).
+torch::Tensor pooled_normalized_gelu(const NormTensors& norm, const Gelu& gelu,
+                                     const torch::Tensor& x, bool is_training);
 
 }  // namespace tandem::model

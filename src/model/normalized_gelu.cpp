@@ -1,5 +1,6 @@
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "fused_norm.hpp"
 #include "kernel_calls.hpp"
 #include "layers.hpp"
 #include "tandem/kernels/normalization.hpp"
@@ -77,12 +78,23 @@ const torch::Tensor& UnitScale::on(torch::Device device, std::int64_t channels) 
 
 torch::Tensor normalized_gelu(const NormTensors& norm, const Gelu& gelu, const torch::Tensor& x,
                               bool is_training) {
+  if (takes_fused_norm(x, is_training)) {
+    return fused_norm(norm, x, {fused::Pool::kNone, fused::Activation::kGelu});
+  }
   if (!is_ours(norm, x, is_training)) {
     return gelu(torch::batch_norm(x, norm.weight, norm.bias, norm.running_mean,
                                   norm.running_variance, is_training, norm.momentum, norm.epsilon,
                                   false));
   }
   return NormalizedGelu::apply(x, norm.bias, learn_factors(norm, x), gelu.tables());
+}
+
+torch::Tensor pooled_normalized_gelu(const NormTensors& norm, const Gelu& gelu,
+                                     const torch::Tensor& x, bool is_training) {
+  if (takes_fused_norm(x, is_training)) {
+    return fused_norm(norm, x, {fused::Pool::kBeforeNorm, fused::Activation::kGelu});
+  }
+  return normalized_gelu(norm, gelu, max_pool(x), is_training);
 }
 
 }  // namespace tandem::model

@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "batch_statistics.hpp"
+#include "fused_norm.hpp"
 #include "kernel_calls.hpp"
 #include "layers.hpp"
 #include "tandem/kernels/normalization.hpp"
@@ -109,14 +110,33 @@ torch::Tensor apply(torch::nn::BatchNorm2d& norm, const torch::Tensor& x, bool p
                                pools);
 }
 
+torch::Tensor fused_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x, fused::Pool pool,
+                         const torch::Tensor& residual = {}) {
+  norm->num_batches_tracked += 1;
+  return fused_norm(tensors_of(norm), x, {pool, fused::Activation::kRelu}, residual);
+}
+
 }  // namespace
 
 torch::Tensor normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x) {
+  if (takes_fused_norm(x, norm->is_training())) return fused_relu(norm, x, fused::Pool::kNone);
   if (!is_ours(norm, x)) return norm->forward(x).relu_();
   return apply(norm, x, false);
 }
 
+torch::Tensor normalized_relu_of_sum(torch::nn::BatchNorm2d& norm, const torch::Tensor& x,
+                                     const torch::Tensor& residual) {
+  if (takes_fused_norm(x, norm->is_training()) && residual.scalar_type() == x.scalar_type() &&
+      residual.strides() == x.strides()) {
+    return fused_relu(norm, x, fused::Pool::kNone, residual);
+  }
+  return norm->forward(x).add_(residual).relu_();
+}
+
 torch::Tensor pooled_normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x) {
+  if (takes_fused_norm(x, norm->is_training())) {
+    return fused_relu(norm, x, fused::Pool::kAfterNorm);
+  }
   if (!is_ours(norm, x)) return relu_max_pool(norm->forward(x));
   return apply(norm, x, true);
 }

@@ -29,7 +29,7 @@ class BasicBlockImpl : public torch::nn::Module {
   torch::Tensor forward(const torch::Tensor& x) {
     const torch::Tensor shortcut = downsample_.is_empty() ? x : downsample_->forward(x);
     const torch::Tensor out = normalized_relu(bn1_, conv1_->forward(x));
-    return bn2_->forward(conv2_->forward(out)).add_(shortcut).relu_();
+    return normalized_relu_of_sum(bn2_, conv2_->forward(out), shortcut);
   }
 
  private:

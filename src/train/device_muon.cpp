@@ -5,8 +5,10 @@
 #include <utility>
 
 #include "device_optimizer.hpp"
+#include "fused_muon.hpp"
 #include "muon_banks.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/model/fused_use.hpp"
 #include "tandem/model/torch_compat.hpp"
 #include "tandem/train/muon.hpp"
 
@@ -181,7 +183,7 @@ class DeviceMuon final : public DeviceOptimizer {
     if (!skipped) {
       to.copy_(values);
     } else {
-      // A step that is left out has values that are no numbers: nothing is multiplied by 0.
+      // The values of a skipped step may be NaN, so nothing is multiplied by 0.
       torch::where_out(to, skipped->to(torch::kBool), to, values);
     }
   }
@@ -201,6 +203,11 @@ class DeviceMuon final : public DeviceOptimizer {
 std::unique_ptr<Optimizer> make_device_muon(const OptimizerOptions& options,
                                             const ParameterArena& arena, double peak,
                                             const std::vector<std::string>& early) {
+  const std::vector<MuonPiece> pieces = muon_pieces_of(arena, early);
+  // The operators put all matrices into one stack.
+  if (model::fused::is_used_on(arena.device().type()) && muon_banks_of(pieces).size() == 1) {
+    return make_fused_muon(options, arena, peak, pieces);
+  }
   return std::make_unique<DeviceMuon>(options, arena, peak, early);
 }
 #else

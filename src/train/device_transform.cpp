@@ -1,5 +1,7 @@
 #include "drawn_augmentation.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/model/fused_operators.hpp"
+#include "tandem/model/fused_use.hpp"
 #include "tandem/train/batch_source.hpp"
 
 namespace tandem::train {
@@ -19,8 +21,8 @@ torch::Tensor draw_table(const data::BatchRequest& request, const data::AugmentK
                          std::size_t image_count, bool pinned) {
   torch::Tensor drawn =
       torch::empty({static_cast<std::int64_t>(request.images.size()), kDrawnColumns},
-                   torch::TensorOptions(torch::kInt64).pinned_memory(pinned));
-  auto* row = drawn.data_ptr<std::int64_t>();
+                   torch::TensorOptions(torch::kInt32).pinned_memory(pinned));
+  auto* row = drawn.data_ptr<std::int32_t>();
   for (const std::uint32_t image : request.images) {
     if (image >= image_count) {
       throw InternalError("image " + std::to_string(image) + " was asked for, the data set has " +
@@ -32,7 +34,7 @@ torch::Tensor draw_table(const data::BatchRequest& request, const data::AugmentK
     row[kShiftX] = augmentation.shift_x;
     row[kFlip] = augmentation.flip ? 1 : 0;
     row[kReflect] = augmentation.border == data::Border::kReflected ? 1 : 0;
-    row[kImage] = image;
+    row[kImage] = static_cast<std::int32_t>(image);
     row += kDrawnColumns;
   }
   return drawn;
@@ -40,7 +42,7 @@ torch::Tensor draw_table(const data::BatchRequest& request, const data::AugmentK
 
 DeviceTransform::DeviceTransform(data::ImageShape shape, data::Layout layout,
                                  const PixelMoments& moments, torch::Device device)
-    : shape_(shape), layout_(layout) {
+    : shape_(shape), layout_(layout), type_(moments.type) {
   std::vector<float> scale;
   std::vector<float> offset;
   for (const data::Normalization& channel : data::normalization_of(moments.mean, moments.std)) {
@@ -55,8 +57,12 @@ DeviceTransform::DeviceTransform(data::ImageShape shape, data::Layout layout,
 
 // data::Transform::apply for a batch: output (y, x) is input (y + shift_y, x' + shift_x), black or
 // reflected outside, where x' is x, mirrored where `flip`.
-torch::Tensor DeviceTransform::apply(const torch::Tensor& images, const torch::Tensor& which,
+torch::Tensor DeviceTransform::apply(const torch::Tensor& images,
                                      const torch::Tensor& drawn) const {
+  if (model::fused::is_used_on(device().type())) {
+    return model::fused::augment({images, drawn, scale_, offset_}, type_,
+                                 layout_ == data::Layout::kChannelsLast);
+  }
   const auto column = [&drawn](int number) { return drawn.slice(1, number, number + 1); };
   const torch::Tensor mirrored =
       torch::where(column(kFlip) == 1, shape_.width - 1 - columns_, columns_);
@@ -68,13 +74,17 @@ torch::Tensor DeviceTransform::apply(const torch::Tensor& images, const torch::T
   const torch::Tensor inside = ((y >= 0) & (y < shape_.height)).unsqueeze(2) &
                                ((x >= 0) & (x < shape_.width)).unsqueeze(1);  // [n, height, width]
   const torch::Tensor pixels =
-      images.index({which.view({-1, 1, 1}), y.clamp(0, shape_.height - 1).unsqueeze(2),
+      images.index({drawn.select(1, kImage).to(torch::kInt64).view({-1, 1, 1}),
+                    y.clamp(0, shape_.height - 1).unsqueeze(2),
                     x.clamp(0, shape_.width - 1).unsqueeze(1)});  // [n, height, width, channels]
   const torch::Tensor seen = pixels * inside.unsqueeze(3);
   // Two roundings, as data::Transform has.
   const torch::Tensor result =
       seen.to(torch::kFloat32).mul_(scale_).sub_(offset_).permute({0, 3, 1, 2});
-  return layout_ == data::Layout::kPlanar ? result.contiguous() : result;
+  if (layout_ == data::Layout::kChannelsLast) return result;
+  // Viewed twice, because images of one channel are contiguous in both layouts: with the strides of
+  // channels-last images, convolutions would take them for such.
+  return result.contiguous().view({result.numel()}).view(result.sizes());
 }
 
 }  // namespace tandem::train

@@ -10,7 +10,7 @@ namespace tandem::train {
 // Columns of the table.
 enum DrawnColumn { kShiftY, kShiftX, kFlip, kReflect, kImage, kDrawnColumns };
 
-// int64 [n, kDrawnColumns], in page-locked memory if `pinned`, from which a GPU copies
+// int32 [n, kDrawnColumns], in page-locked memory if `pinned`, from which a GPU copies
 // asynchronously.
 torch::Tensor draw_table(const data::BatchRequest& request, const data::AugmentKey& augment,
                          std::size_t image_count, bool pinned);

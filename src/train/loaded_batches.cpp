@@ -1,8 +1,17 @@
 #include <utility>
 
+#include "tandem/core/error.hpp"
 #include "tandem/train/batch_source.hpp"
 
 namespace tandem::train {
+
+std::optional<data::BatchRequest> BatchSource::load() {
+  throw InternalError("these batches are not made in two parts");
+}
+
+TensorBatch BatchSource::made(const data::BatchRequest&) {
+  throw InternalError("these batches are not made in two parts");
+}
 
 torch::Tensor tensor_of(float* images, std::size_t count, data::ImageShape shape,
                         data::Layout layout, const std::shared_ptr<const void>& owner) {

@@ -2,6 +2,8 @@
 #include <utility>
 
 #include "drawn_augmentation.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/data/prefetcher.hpp"
 #include "tandem/train/batch_source.hpp"
 
 namespace tandem::train {
@@ -10,6 +12,36 @@ namespace {
 constexpr std::int64_t kImagesAtOnce = 4096;
 
 }  // namespace
+
+// Draws the random numbers of the next batches on a thread of its own.
+struct ResidentBatches::Draws {
+  static constexpr std::size_t kBatchesAhead = 3;
+
+  struct Drawn {
+    data::BatchRequest request;
+    torch::Tensor table;
+  };
+
+  const data::AugmentKey augment;
+  const std::unique_ptr<data::Sampler> sampler;  // used by the background thread only
+  const std::size_t image_count;
+  const bool pinned;
+  data::Prefetcher<Drawn> ahead;  // last: its thread uses the above
+
+  Draws(data::AugmentKey key, std::unique_ptr<data::Sampler> of, std::size_t count, bool pins)
+      : augment(key),
+        sampler(std::move(of)),
+        image_count(count),
+        pinned(pins),
+        ahead(
+            [this]() -> std::optional<Drawn> {
+              std::optional<data::BatchRequest> request = sampler->next();
+              if (!request) return std::nullopt;
+              torch::Tensor table = draw_table(*request, augment, image_count, pinned);
+              return Drawn{std::move(*request), std::move(table)};
+            },
+            kBatchesAhead, "loader") {}
+};
 
 std::size_t ResidentImages::bytes_of(const data::ImagesView& view) {
   return view.images.size() + view.labels.size() * sizeof(std::int64_t);
@@ -46,24 +78,38 @@ ResidentBatches::ResidentBatches(std::shared_ptr<const ResidentImages> set, data
                                  const PixelMoments& moments, data::AugmentKey augment,
                                  std::unique_ptr<data::Sampler> sampler)
     : set_(std::move(set)),
-      augment_(augment),
-      sampler_(std::move(sampler)),
-      transform_(set_->shape, layout, moments, set_->images.device()) {}
+      transform_(set_->shape, layout, moments, set_->images.device()),
+      draws_(std::make_unique<Draws>(augment, std::move(sampler),
+                                     static_cast<std::size_t>(set_->labels.size(0)),
+                                     transform_.device().is_cuda())) {}
+
+ResidentBatches::~ResidentBatches() = default;
 
 std::optional<TensorBatch> ResidentBatches::next() {
-  const torch::NoGradGuard no_grad;
-  std::optional<data::BatchRequest> request = sampler_->next();
+  const std::optional<data::BatchRequest> request = load();
   if (!request) return std::nullopt;
-  const torch::Device device = transform_.device();
-  const torch::Tensor drawn =
-      draw_table(*request, augment_, static_cast<std::size_t>(set_->labels.size(0)),
-                 device.is_cuda())
-          .to(device, /*non_blocking=*/true);
+  return made(*request);
+}
+
+std::optional<data::BatchRequest> ResidentBatches::load() {
+  const torch::NoGradGuard no_grad;
+  auto drawn = draws_->ahead.next();
+  if (!drawn) return std::nullopt;
+  torch::Tensor& here = drawn_[drawn->request.images.size()];
+  if (!here.defined()) {
+    here = torch::empty(drawn->table.sizes(), drawn->table.options().device(transform_.device()));
+  }
+  here.copy_(drawn->table, /*non_blocking=*/true);
+  return std::move(drawn->request);
+}
+
+TensorBatch ResidentBatches::made(const data::BatchRequest& request) {
+  const torch::NoGradGuard no_grad;
+  const torch::Tensor& drawn = drawn_.at(request.images.size());
   TensorBatch batch;
-  const torch::Tensor which = drawn.select(1, kImage);
-  batch.images = transform_.apply(set_->images, which, drawn);
-  batch.labels = set_->labels.index_select(0, which);
-  batch.request = std::move(*request);
+  batch.images = transform_.apply(set_->images, drawn);
+  batch.labels = set_->labels.index_select(0, drawn.select(1, kImage));
+  batch.request = request;
   return batch;
 }
 

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <utility>
 
+#include "tandem/core/error.hpp"
 #include "tandem/train/finite.hpp"
 #include "tandem/train/host_copy.hpp"
 
@@ -68,6 +69,15 @@ class HostStepBackend final : public StepBackend {
 };
 
 }  // namespace
+
+void StepBackend::prepare(std::uint64_t, double, const data::BatchRequest&) {
+  throw InternalError("only the steps of a device are recorded");
+}
+
+torch::Tensor StepBackend::differentiate(const TensorBatch&, const torch::Tensor&, double,
+                                         const torch::Tensor&) {
+  return {};
+}
 
 std::unique_ptr<StepBackend> make_step_backend(ParameterArena& arena, Optimizer& optimizer,
                                                double clip_norm) {

@@ -30,6 +30,22 @@ class StepRunner::Stopwatch {
   Clock::time_point last_ = Clock::now();
 };
 
+// Tells the watchdog and NVIDIA's profilers in which phase of a step this rank is.
+class StepRunner::Phases {
+ public:
+  Phases(const StepRunner& runner, std::uint64_t step)
+      : ranges_(runner.context_.arena.device()), progress_(runner.progress_), step_(step) {}
+  void enter(comm::Phase phase) {
+    ranges_.enter(comm::phase_name(phase));
+    if (progress_ != nullptr) progress_->report(step_ + 1, phase);
+  }
+
+ private:
+  model::GpuRanges ranges_;
+  comm::Progress* const progress_;
+  const std::uint64_t step_;
+};
+
 StepSettings StepSettings::of(const TrainConfig& config, const data::TrainingPlan& plan, int rank,
                               int world) {
   StepSettings settings;
@@ -49,39 +65,74 @@ StepRunner::StepRunner(const StepContext& context, const StepSettings& settings,
 }
 
 StepCost StepRunner::run(std::uint64_t step, double learning_rate) {
-  model::GpuRanges ranges(context_.arena.device());
-  const auto enter = [&](comm::Phase phase) {
-    ranges.enter(comm::phase_name(phase));
-    if (progress_ != nullptr) progress_->report(step + 1, phase);
-  };
+  const bool is_recorded = context_.recorded != nullptr && settings_.micro_batches == 1 &&
+                           settings_.wait == StepSettings::Wait::kNever;
+  if (is_recorded) return run_recorded(step, learning_rate);
+  Phases phases(*this, step);
   StepCost cost;
   Stopwatch watch;
   if (kept_buffers_) kept_buffers_->keep();
   for (std::uint64_t micro_batch = 0; micro_batch < settings_.micro_batches; ++micro_batch) {
-    enter(comm::Phase::kData);
+    phases.enter(comm::Phase::kData);
     const std::optional<TensorBatch> batch = context_.batches.next();
     if (!batch) throw InternalError("the batches ended before the plan did");
     watch.add_to(cost.data);
-    enter(comm::Phase::kCompute);
-    context_.exchange.begin_micro_batch(micro_batch, settings_.micro_batches, batch->size() > 0);
+    phases.enter(comm::Phase::kCompute);
     // A function of the seed, the step and the micro-batch alone: a resumed run draws the same
     // dropout masks, and so do shards at any number of ranks.
     const std::uint64_t place = settings_.first_micro_batch + micro_batch;
     context_.network.seed_dropout(CounterRandom{kDrawStream, settings_.seed, step, place}.next());
-    if (batch->size() > 0) forward_backward(*batch, watch, cost.forward);
-    context_.exchange.end_micro_batch();
-    finish_phase(StepSettings::Wait::kAfterEachPhase);
-    watch.add_to(cost.backward);
+    work_on(*batch, micro_batch, cost, watch);
   }
-  enter(comm::Phase::kExchange);
+  phases.enter(comm::Phase::kExchange);
   context_.exchange.finish();
   finish_phase(StepSettings::Wait::kAfterEachPhase);
   watch.add_to(cost.exchange);
-  enter(comm::Phase::kUpdate);
+  phases.enter(comm::Phase::kUpdate);
   context_.backend.update(step, learning_rate, kept_buffers_ ? &*kept_buffers_ : nullptr);
   finish_phase(StepSettings::Wait::kAtEnd);
   watch.add_to(cost.update);
   return cost;
+}
+
+// The same, with all that the device does in one piece.
+StepCost StepRunner::run_recorded(std::uint64_t step, double learning_rate) {
+  Phases phases(*this, step);
+  StepCost cost;
+  Stopwatch watch;
+  phases.enter(comm::Phase::kData);
+  request_ = context_.batches.load();
+  if (!request_) throw InternalError("the batches ended before the plan did");
+  context_.backend.prepare(step, learning_rate, *request_);
+  watch.add_to(cost.data);
+  phases.enter(comm::Phase::kCompute);
+  StepShape shape{request_->images.size(), 0, request_->global_count};
+  for (const ParameterArena::Slot& slot : context_.arena.slots()) {
+    if (slot.parameter.requires_grad()) ++shape.trained_parameters;
+  }
+  context_.recorded->run(shape, [this] { do_on_device(); });
+  watch.add_to(cost.backward);
+  return cost;
+}
+
+// The recorded part of a step. It holds no number of the step and reads none back.
+void StepRunner::do_on_device() {
+  StepCost cost;
+  Stopwatch watch;
+  KeptBuffers* const buffers = kept_buffers_ ? &*kept_buffers_ : nullptr;
+  if (buffers != nullptr) buffers->keep();
+  work_on(context_.batches.made(*request_), 0, cost, watch);
+  context_.exchange.finish();
+  context_.backend.update(0, 0, buffers);  // prepare() has brought the step's numbers
+}
+
+void StepRunner::work_on(const TensorBatch& batch, std::uint64_t micro_batch, StepCost& cost,
+                         Stopwatch& watch) {
+  context_.exchange.begin_micro_batch(micro_batch, settings_.micro_batches, batch.size() > 0);
+  if (batch.size() > 0) forward_backward(batch, watch, cost.forward);
+  context_.exchange.end_micro_batch();
+  finish_phase(StepSettings::Wait::kAfterEachPhase);
+  watch.add_to(cost.backward);
 }
 
 void StepRunner::forward_backward(const TensorBatch& batch, Stopwatch& watch,
@@ -93,15 +144,25 @@ void StepRunner::forward_backward(const TensorBatch& batch, Stopwatch& watch,
     const model::AutocastScope autocast(settings_.precision, batch.images.device().type());
     logits = context_.network.forward(batch.images);
   }
-  const torch::Tensor loss = summed_cross_entropy(logits, batch.labels, settings_.label_smoothing);
+  // The gradient of sum / n over the global batch; the exchange adds up, so the mean needs no
+  // further scaling.
+  const torch::Tensor scale =
+      context_.backend.loss_scale_gradient(settings_.sums_loss ? 1 : batch.request.global_count);
+  const torch::Tensor gradient =
+      context_.backend.differentiate(batch, logits, settings_.label_smoothing, scale);
+  torch::Tensor loss;
+  if (!gradient.defined()) {
+    loss = summed_cross_entropy(logits, batch.labels, settings_.label_smoothing);
+  }
   finish_phase(StepSettings::Wait::kAfterEachPhase);
   watch.add_to(forward_seconds);
   ranges.enter("backward");
-  // The gradient of sum / n over the global batch; the exchange adds up, so the mean needs no
-  // further scaling.
-  loss.backward(
-      context_.backend.loss_scale_gradient(settings_.sums_loss ? 1 : batch.request.global_count));
-  context_.backend.count(batch, loss, logits);
+  if (gradient.defined()) {
+    logits.backward(gradient);
+  } else {
+    loss.backward(scale);
+    context_.backend.count(batch, loss, logits);
+  }
 }
 
 // Waits for the device if settings_.wait is `least` or more.

@@ -65,6 +65,7 @@ struct StreamedBatches::Stream {
     auto* pixels = batch.pixels.data_ptr<std::uint8_t>();
     auto* labels = batch.labels.data_ptr<std::int64_t>();
     const std::size_t bytes = view.shape.pixels();
+    batch.drawn.select(1, kImage).copy_(torch::arange(count));  // in the batch's own pixels
     for (const std::uint32_t image : request.images) {
       std::memcpy(pixels, view.images.data() + image * bytes, bytes);
       *labels++ = view.labels[image];
@@ -113,11 +114,9 @@ std::optional<TensorBatch> StreamedBatches::next() {
   const torch::NoGradGuard no_grad;
   auto raw = stream_->receive();
   if (!raw) return std::nullopt;
-  const torch::Tensor which = torch::arange(
-      raw->labels.size(0), torch::TensorOptions(torch::kInt64).device(stream_->device));
   TensorBatch batch;
   batch.images =
-      stream_->transform.apply(raw->pixels.permute({0, 2, 3, 1}).contiguous(), which, raw->drawn);
+      stream_->transform.apply(raw->pixels.permute({0, 2, 3, 1}).contiguous(), raw->drawn);
   batch.labels = raw->labels;
   batch.request = std::move(raw->request);
   return batch;

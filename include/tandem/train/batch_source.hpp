@@ -2,6 +2,7 @@
 // the loader's thread threw.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -15,7 +16,7 @@ namespace tandem::train {
 
 struct TensorBatch {
   data::BatchRequest request;
-  torch::Tensor images;  // float [n, channels, height, width], augmented and normalized
+  torch::Tensor images;  // [n, channels, height, width], augmented and normalized
   torch::Tensor labels;  // int64 [n]
   std::size_t size() const { return request.images.size(); }
 };
@@ -30,6 +31,11 @@ class BatchSource {
   virtual ~BatchSource() = default;
   // The next batch in the sampler's order; absent after the last one.
   virtual std::optional<TensorBatch> next() = 0;
+  // next() in two parts, for a step that is recorded once and repeated: load() brings to the device
+  // what is new in a batch, and made() has it compute the batch, by the same operations on the same
+  // memory for each batch of a size. A source without them throws InternalError.
+  virtual std::optional<data::BatchRequest> load();
+  virtual TensorBatch made(const data::BatchRequest& request);
 };
 
 // Batches prepared by a background thread of the CPU.
@@ -50,6 +56,8 @@ class LoadedBatches final : public BatchSource {
 struct PixelMoments {
   std::vector<double> mean;
   std::vector<double> std;
+  // Of normalized images, where a device has an operator that makes them; elsewhere float.
+  torch::Dtype type = torch::kFloat32;
 };
 
 // Crop, flip and normalization of whole batches on a device: the pixels of data::Transform, bit for
@@ -58,16 +66,16 @@ class DeviceTransform {
  public:
   DeviceTransform(data::ImageShape shape, data::Layout layout, const PixelMoments& moments,
                   torch::Device device);
-  // `images`: uint8 [count, height, width, channels]; image `which[i]` of them with the
-  // augmentation `drawn[i]` becomes the i-th of the result, float [n, channels, height, width] in
-  // the layout. `which`: int64 [n]; `drawn`: int64 [n, 3].
-  torch::Tensor apply(const torch::Tensor& images, const torch::Tensor& which,
-                      const torch::Tensor& drawn) const;
+  // `images`: uint8 [count, height, width, channels]; `drawn`: draw_table(), on the device. Row i
+  // names an image in column kImage and its augmentation. It becomes the i-th image of the result,
+  // [n, channels, height, width] in the layout and of the moments' type.
+  torch::Tensor apply(const torch::Tensor& images, const torch::Tensor& drawn) const;
   torch::Device device() const { return scale_.device(); }
 
  private:
   const data::ImageShape shape_;
   const data::Layout layout_;
+  const torch::Dtype type_;
   torch::Tensor scale_;    // float [channels]: 1 / (255 std)
   torch::Tensor offset_;   // float [channels]: mean / std
   torch::Tensor rows_;     // int64 [height]: 0, 1, …
@@ -95,13 +103,17 @@ class ResidentBatches final : public BatchSource {
   ResidentBatches(std::shared_ptr<const ResidentImages> set, data::Layout layout,
                   const PixelMoments& moments, data::AugmentKey augment,
                   std::unique_ptr<data::Sampler> sampler);
+  ~ResidentBatches() override;
   std::optional<TensorBatch> next() override;
+  std::optional<data::BatchRequest> load() override;
+  TensorBatch made(const data::BatchRequest& request) override;
 
  private:
+  struct Draws;
   const std::shared_ptr<const ResidentImages> set_;
-  const data::AugmentKey augment_;
-  const std::unique_ptr<data::Sampler> sampler_;
   const DeviceTransform transform_;
+  std::map<std::size_t, torch::Tensor> drawn_;  // of the last batch of each size, on the device
+  std::unique_ptr<Draws> draws_;
 };
 
 // For a data set that is larger than the device's memory: a thread gathers each batch's bytes,

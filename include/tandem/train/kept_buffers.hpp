@@ -21,9 +21,12 @@ class KeptBuffers {
   void restore_where(const torch::Tensor& skipped);
 
  private:
+  bool keep_at_once(const std::vector<torch::Tensor>& buffers);
+
   const model::Network& network_;
   const bool has_buffers_;
   std::vector<torch::Tensor> kept_;
+  torch::Tensor one_;  // a condition that holds
 };
 
 }  // namespace tandem::train

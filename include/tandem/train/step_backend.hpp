@@ -39,11 +39,21 @@ class StepBackend {
 
   // Whether drain() needs no synchronization, so that it can follow every step.
   virtual bool drains_without_sync() const = 0;
+  // For a step that is recorded once and repeated: does what the host has to do for this batch, and
+  // brings the step's numbers to the device. Calls up to update() then only start operations, the
+  // same for each batch of a size, and update() takes its numbers from here. Call it before each
+  // step or before none. Only for a device.
+  virtual void prepare(std::uint64_t step, double learning_rate, const data::BatchRequest& request);
   // The gradient for backward of a batch's summed loss: 1 / `global_count`, times the loss scale.
   virtual torch::Tensor loss_scale_gradient(std::uint64_t global_count) = 0;
   // Adds a batch of the current step: its summed loss and its logits.
   virtual void count(const TensorBatch& batch, const torch::Tensor& loss,
                      const torch::Tensor& logits) = 0;
+  // count() of the logits' loss in one pass with its gradient, which is returned: with respect to
+  // the logits, times `scale`. Undefined, and nothing is counted, where the device has no operator
+  // for it.
+  virtual torch::Tensor differentiate(const TensorBatch& batch, const torch::Tensor& logits,
+                                      double label_smoothing, const torch::Tensor& scale);
   // Ends the step: clips the arena's gradient and updates the weights. If the gradient is not
   // finite, skips the update and restores `buffers`, which may be null.
   virtual void update(std::uint64_t step, double learning_rate, KeptBuffers* buffers = nullptr) = 0;

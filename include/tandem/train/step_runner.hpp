@@ -15,6 +15,7 @@
 #include "tandem/train/gradient_exchange.hpp"
 #include "tandem/train/kept_buffers.hpp"
 #include "tandem/train/parameter_arena.hpp"
+#include "tandem/train/recorded_steps.hpp"
 #include "tandem/train/step_backend.hpp"
 
 namespace tandem::train {
@@ -25,6 +26,7 @@ struct StepContext {
   GradientExchange& exchange;
   StepBackend& backend;
   BatchSource& batches;
+  RecordedSteps* recorded = nullptr;  // on a GPU; for steps of one batch that wait for nothing
 };
 
 struct StepSettings {
@@ -58,13 +60,19 @@ class StepRunner {
 
  private:
   class Stopwatch;
+  class Phases;
+  StepCost run_recorded(std::uint64_t step, double learning_rate);
+  void do_on_device();
+  void work_on(const TensorBatch& batch, std::uint64_t micro_batch, StepCost& cost,
+               Stopwatch& watch);
   void forward_backward(const TensorBatch& batch, Stopwatch& watch, double& forward_seconds);
   void finish_phase(StepSettings::Wait least) const;
 
   const StepContext context_;
   const StepSettings settings_;
   comm::Progress* const progress_;
-  std::optional<KeptBuffers> kept_buffers_;  // if updates may be skipped
+  std::optional<KeptBuffers> kept_buffers_;    // if updates may be skipped
+  std::optional<data::BatchRequest> request_;  // of the step under way, if steps are recorded
 };
 
 }  // namespace tandem::train

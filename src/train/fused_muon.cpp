@@ -1,0 +1,90 @@
+#include "fused_muon.hpp"
+
+#include "muon_banks.hpp"
+#include "tandem/model/fused_operators.hpp"
+
+namespace tandem::train {
+namespace {
+
+namespace fused = model::fused;
+
+class FusedMuon final : public Optimizer {
+ public:
+  FusedMuon(const OptimizerOptions& options, const ParameterArena& arena, double peak,
+            const std::vector<MuonPiece>& pieces)
+      : numbers_{options.momentum,
+                 options.nesterov,
+                 options.sgd_momentum,
+                 options.weight_decay,
+                 options.head_rate,
+                 options.bias_rate,
+                 static_cast<double>(options.early_steps),
+                 peak} {
+    const fused::MuonPlan plan = fused::plan_muon(pieces_for(pieces));
+    const torch::Device device = arena.device();
+    const auto doubles = torch::TensorOptions(torch::kFloat64).device(device);
+    // As published: on a GPU products are in bfloat16, which is several times as fast only there.
+    const torch::Dtype type = device.is_cpu() ? torch::kFloat32 : torch::kBFloat16;
+    arrays_.velocity = torch::zeros_like(arena.flat_values());
+    arrays_.direction = torch::zeros_like(arena.flat_values());
+    arrays_.squares = torch::zeros({plan.blocks, 2}, doubles);
+    arrays_.table = plan.table.to(device);
+    arrays_.stack =
+        torch::zeros({plan.stack[0], plan.stack[1], plan.stack[2]}, doubles.dtype(type));
+    arrays_.steps = torch::zeros({}, doubles);
+    rate_ = torch::zeros({}, doubles);
+    none_skipped_ = torch::zeros({}, doubles.dtype(torch::kFloat32));
+  }
+
+  void step(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate,
+            const torch::Tensor& skipped) override {
+    rate_.fill_(learning_rate);
+    step_at(values, gradients, rate_, skipped);
+  }
+
+  void step_at(const torch::Tensor& values, const torch::Tensor& gradients,
+               const torch::Tensor& learning_rate, const torch::Tensor& skipped) override {
+    const torch::NoGradGuard no_grad;
+    arrays_.values = values;
+    arrays_.gradients = gradients;
+    arrays_.rate = learning_rate;
+    arrays_.skipped = skipped.defined() ? skipped : none_skipped_;
+    fused::muon_begin(arrays_, numbers_);
+    fused::muon_stack(arrays_);
+    fused::muon_end(arrays_, iterated(arrays_.stack));
+  }
+
+  std::vector<StateArray> state() override { return {{"velocity", arrays_.velocity}}; }
+  std::uint64_t steps() const override {
+    return static_cast<std::uint64_t>(arrays_.steps.item<double>());
+  }
+  void set_steps(std::uint64_t steps) override { arrays_.steps.fill_(static_cast<double>(steps)); }
+
+ private:
+  static std::vector<fused::MuonPiece> pieces_for(const std::vector<MuonPiece>& pieces) {
+    using Of = fused::MuonPiece::Kind;
+    std::vector<fused::MuonPiece> result;
+    for (const MuonPiece& each : pieces) {
+      const Of kind = each.kind == MuonPiece::Kind::kMatrix ? Of::kMatrix
+                      : each.kind == MuonPiece::Kind::kHead ? Of::kHead
+                                                            : Of::kShort;
+      result.push_back({kind, each.early, each.normal, each.rows, each.offset, each.count});
+    }
+    return result;
+  }
+
+  const fused::MuonNumbers numbers_;
+  fused::MuonArrays arrays_;
+  torch::Tensor rate_;  // of the last step()
+  torch::Tensor none_skipped_;
+};
+
+}  // namespace
+
+std::unique_ptr<Optimizer> make_fused_muon(const OptimizerOptions& options,
+                                           const ParameterArena& arena, double peak,
+                                           const std::vector<MuonPiece>& pieces) {
+  return std::make_unique<FusedMuon>(options, arena, peak, pieces);
+}
+
+}  // namespace tandem::train
