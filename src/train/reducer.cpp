@@ -86,7 +86,10 @@ std::string Reducer::describe() const {
 }
 
 void Reducer::begin_micro_batch(std::uint64_t index, std::uint64_t count, bool has_images) {
-  if (index == 0) arena_.zero_gradients();
+  if (index == 0) {
+    in_flight_.clear();  // of a step that threw, and is made again
+    arena_.zero_gradients();
+  }
   armed_ = index + 1 == count;
   if (!armed_) return;
   expect_gradients_ = has_images;

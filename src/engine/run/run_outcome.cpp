@@ -57,8 +57,11 @@ void leave_failure(const RunOutcome& outcome, int world, const std::exception& e
 
 train::TrainResult run_trainer(train::Trainer& trainer,
                                const std::optional<metrics::RunFolder>& folder,
-                               const metrics::Sinks& sinks, Job& job, double startup_seconds) {
+                               const metrics::Sinks& sinks, Job& job,
+                               const std::function<double()>& start) {
+  double startup_seconds = 0;
   try {
+    startup_seconds = start();
     return trainer.run();
   } catch (const std::exception& error) {
     // MPI may still receive into arrays that are freed now.

@@ -3,6 +3,7 @@
 // written.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 
@@ -15,11 +16,13 @@
 
 namespace tandem::app {
 
-// Collective. If the run fails, makes its metrics durable and then writes a summary of the failure,
-// as far as the folder can still be written. `folder` and `sinks` are rank 0's.
+// Collective. Calls `start`, which makes what comes before the first step and returns the seconds
+// of the start-up, and trains. If either fails, makes the metrics durable and then writes a summary
+// of the failure, as far as the folder can still be written. `folder` and `sinks` are rank 0's.
 train::TrainResult run_trainer(train::Trainer& trainer,
                                const std::optional<metrics::RunFolder>& folder,
-                               const metrics::Sinks& sinks, Job& job, double startup_seconds);
+                               const metrics::Sinks& sinks, Job& job,
+                               const std::function<double()>& start);
 
 // How the training of a run ended.
 struct RunOutcome {

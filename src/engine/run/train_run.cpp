@@ -17,6 +17,7 @@
 #include "run_sinks.hpp"
 #include "run_start.hpp"
 #include "start_report.hpp"
+#include "step_recording.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -44,6 +45,7 @@ class TrainRun {
 
   int run() {
     const RunDevice device = open_run_device(job_, run_.train);
+    StepRecording recording(run_, device);
     RunStart start = reporting_.plan ? RunStart() : find_start(job_, reporting_, touch_);
     keep_global_batch(job_, start, run_.train.config);
     const RunInputs inputs(job_, run_, start, touch_);
@@ -59,7 +61,13 @@ class TrainRun {
     announce(start, inputs, session, device, ranks);
     open_output(start, inputs, session, device, ranks);
     train::CheckpointManager checkpoints = manage_checkpoints(start, inputs, session);
-    const RunOutcome outcome = train(start, inputs, session, device, checkpoints);
+    train::StepContext step = session.step();
+    const std::unique_ptr<train::RecordedSteps> recorded = recording.steps_of(job_, session);
+    step.recorded = recorded.get();
+    if (!recording.why_not().empty() && !reporting_.quiet && job_.is_root()) {
+      show_line("steps are not recorded as a CUDA graph: " + recording.why_not());
+    }
+    const RunOutcome outcome = train(start, inputs, session, device, step, checkpoints);
     return finish(outcome, inputs, session);
   }
 
@@ -72,7 +80,8 @@ class TrainRun {
   train::CheckpointManager manage_checkpoints(const RunStart& start, const RunInputs& inputs,
                                               TrainingSession& session);
   RunOutcome train(const RunStart& start, const RunInputs& inputs, TrainingSession& session,
-                   const RunDevice& device, train::CheckpointManager& checkpoints);
+                   const RunDevice& device, const train::StepContext& step,
+                   train::CheckpointManager& checkpoints);
   int finish(const RunOutcome& outcome, const RunInputs& inputs, TrainingSession& session);
   std::string describe_end(const RunOutcome& outcome, const RunInputs& inputs) const;
 
@@ -185,8 +194,8 @@ train::CheckpointManager TrainRun::manage_checkpoints(const RunStart& start,
 }
 
 RunOutcome TrainRun::train(const RunStart& start, const RunInputs& inputs, TrainingSession& session,
-                           const RunDevice& device, train::CheckpointManager& checkpoints) {
-  session.rehearse(job_, run_.train, inputs, touch_);
+                           const RunDevice& device, const train::StepContext& step,
+                           train::CheckpointManager& checkpoints) {
   const train::TrainConfig& config = run_.train.config;
   const auto between_batches = [&](double seconds) {
     heartbeats_.touch();
@@ -219,12 +228,15 @@ RunOutcome TrainRun::train(const RunStart& start, const RunInputs& inputs, Train
   metrics::SystemSampler system(reporting_.system_interval_seconds, gpu ? gpu->bus_id : "",
                                 print_warning);
   train::Trainer trainer(
-      {job_.world, session.step(), session.schedule, evaluator, sinks_, &checkpoints, &progress,
-       &system},
+      {job_.world, step, session.schedule, evaluator, sinks_, &checkpoints, &progress, &system},
       trainer_settings_of(run_.train, inputs.arithmetic, session.plan, session.step_settings),
       start.state);
-  const std::chrono::duration<double> startup = std::chrono::steady_clock::now() - run_.began;
-  const train::TrainResult result = run_trainer(trainer, folder_, sinks_, job_, startup.count());
+  std::chrono::duration<double> startup{};
+  const train::TrainResult result = run_trainer(trainer, folder_, sinks_, job_, [&] {
+    session.rehearse(job_, run_.train, inputs, touch_);
+    startup = std::chrono::steady_clock::now() - run_.began;
+    return startup.count();
+  });
   if (profiler && !profiler->finish()) {
     job_.warn("--profile " + run_.options.text("profile") + ": the run made no such step");
   }
