@@ -81,6 +81,7 @@ class Links(NetworkTest):
         self.assertEqual(job.returncode, 205, errors)
         self.assertRegex(errors, r"ORTE has lost communication with a remote daemon\.[^.]* on node n2\n")
         warnings = re.findall("^tandem: (?:warning|error): (.*)$", errors, re.MULTILINE)
+        warnings = [line for line in warnings if not line.endswith("s: start-up")]  # of a busy machine
         self.assertEqual(len(warnings), 1, errors)
         self.assertRegex(warnings[0], OUT_OF_REACH)
         self.network.link("n2", "up")
