@@ -52,7 +52,7 @@ class HostsStall(TandemTest):
         _, errors = job.communicate()
         self.assertLess(time.monotonic() - start, 8 + 5)
         self.assertEqual(job.returncode, 124, errors)
-        named = rf"rank {rank} \({host}, process {stopped}\) has not advanced for \d s: step \d+, [a-z]+; its process does not run"
+        named = rf"rank {rank} \({host}, process {stopped}\) has not advanced for \d+ s: step \d+, [a-z]+; its process does not run"
         for kind in ("warning", "error"):
             self.assertEqual(len(re.findall(f"{kind}: {named}{words}", errors)), 1, errors)
 

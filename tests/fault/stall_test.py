@@ -48,7 +48,7 @@ class Stall(TandemTest):
                 _, errors = process.communicate()
                 self.assertLess(time.monotonic() - start, 10)
                 self.assertEqual(process.returncode, 124, errors)
-                named = rf"rank 1 \(\S+, process {stopped}\) has not advanced for \d s: step \d+, [a-z]+; its process does not run"
+                named = rf"rank 1 \(\S+, process {stopped}\) has not advanced for \d+ s: step \d+, [a-z]+; its process does not run"
                 self.assertEqual(len(re.findall("warning: " + named, errors)), 1, errors)
                 self.assertEqual(len(re.findall("error: " + named, errors)), 1, errors)
                 self.wait_until_gone([stopped])
