@@ -20,10 +20,9 @@ MuonPlan plan_muon(const std::vector<MuonPiece>& pieces) {
     row[kFirstBlock] = plan.blocks;
     plan.blocks += (piece.count + kMuonBlock - 1) / kMuonBlock;
     if (piece.kind == MuonPiece::Kind::kMatrix) {
-      const std::int64_t columns = piece.count / piece.rows;
       row[kPlace] = matrices++;
-      most_rows = std::max(most_rows, std::min(piece.rows, columns));
-      most_columns = std::max(most_columns, std::max(piece.rows, columns));
+      most_rows = std::max(most_rows, std::min(piece.rows, piece.columns()));
+      most_columns = std::max(most_columns, std::max(piece.rows, piece.columns()));
     }
     row += kMuonColumns;
   }

@@ -110,7 +110,7 @@ class DeviceMuon final : public DeviceOptimizer {
                                .view({matrix.rows, columns}));
       matrix.of(tables_.place).view({matrix.rows, columns}).copy_(here(places));
       matrix.of(tables_.scale).fill_(first + i);
-      root_rows.push_back(matrix.normal ? std::sqrt(static_cast<float>(matrix.rows)) : 0);
+      root_rows.push_back(matrix.keeps_norm ? std::sqrt(static_cast<float>(matrix.rows)) : 0);
     }
     banks_.push_back({first, elements.sizes().vec(), elements.flatten().to(velocity_.device())});
   }
@@ -119,7 +119,7 @@ class DeviceMuon final : public DeviceOptimizer {
   void finish_tables(const std::vector<float>& root_rows, const std::vector<MuonPiece>& pieces) {
     const auto one = static_cast<std::int64_t>(root_rows.size());
     for (const MuonPiece& piece : pieces) {
-      if (!piece.normal || piece.kind != Kind::kMatrix) piece.of(tables_.scale).fill_(one);
+      if (!piece.keeps_norm || piece.kind != Kind::kMatrix) piece.of(tables_.scale).fill_(one);
     }
     const torch::Device device = velocity_.device();
     root_rows_ = torch::tensor(root_rows).to(device);

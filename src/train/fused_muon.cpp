@@ -20,7 +20,7 @@ class FusedMuon final : public Optimizer {
                  options.bias_rate,
                  static_cast<double>(options.early_steps),
                  peak} {
-    const fused::MuonPlan plan = fused::plan_muon(pieces_for(pieces));
+    const fused::MuonPlan plan = fused::plan_muon(pieces);
     const torch::Device device = arena.device();
     const auto doubles = torch::TensorOptions(torch::kFloat64).device(device);
     // As published: on a GPU products are in bfloat16, which is several times as fast only there.
@@ -61,18 +61,6 @@ class FusedMuon final : public Optimizer {
   void set_steps(std::uint64_t steps) override { arrays_.steps.fill_(static_cast<double>(steps)); }
 
  private:
-  static std::vector<fused::MuonPiece> pieces_for(const std::vector<MuonPiece>& pieces) {
-    using Of = fused::MuonPiece::Kind;
-    std::vector<fused::MuonPiece> result;
-    for (const MuonPiece& each : pieces) {
-      const Of kind = each.kind == MuonPiece::Kind::kMatrix ? Of::kMatrix
-                      : each.kind == MuonPiece::Kind::kHead ? Of::kHead
-                                                            : Of::kShort;
-      result.push_back({kind, each.early, each.normal, each.rows, each.offset, each.count});
-    }
-    return result;
-  }
-
   const fused::MuonNumbers numbers_;
   fused::MuonArrays arrays_;
   torch::Tensor rate_;  // of the last step()

@@ -28,7 +28,7 @@ std::vector<MuonPiece> muon_pieces_of(const ParameterArena& arena,
                 static_cast<std::int64_t>(slot.count)};
     if (slot.parameter.dim() > 1) {
       piece.kind = std::exchange(head_is_due, false) ? Kind::kHead : Kind::kMatrix;
-      piece.normal = slot.parameter.dim() == 4;
+      piece.keeps_norm = slot.parameter.dim() == 4;
       piece.rows = slot.parameter.size(0);
     }
     piece.early = std::find(early.begin(), early.end(), slot.name) != early.end();
@@ -89,7 +89,8 @@ class Muon final : public Optimizer {
         options_.nesterov ? gradient + new_velocity * options_.momentum : new_velocity;
     const torch::Tensor update = orthogonalised(direction.view({piece.rows, -1})).flatten();
     torch::Tensor kept = value;
-    if (piece.normal) kept = value * (std::sqrt(static_cast<double>(piece.rows)) / value.norm());
+    if (piece.keeps_norm)
+      kept = value * (std::sqrt(static_cast<double>(piece.rows)) / value.norm());
     return {kept - update * rate, new_velocity};
   }
 

@@ -1,10 +1,10 @@
 // Which rule of Muon holds for which part of the arena, and the coefficients of its iteration.
 #pragma once
 
-#include <cstdint>
 #include <string>
 #include <vector>
 
+#include "tandem/model/fused_operators.hpp"
 #include "tandem/train/parameter_arena.hpp"
 
 namespace tandem::train {
@@ -18,19 +18,7 @@ struct NewtonSchulz {
   static constexpr double kSmallestNorm = 1e-7;
 };
 
-// A parameter: a matrix, the last layer's matrix (head), or a bias or norm (short).
-struct MuonPiece {
-  enum class Kind { kMatrix, kHead, kShort };
-  Kind kind;
-  bool early;
-  bool normal;  // its norm is kept
-  std::int64_t rows;
-  std::int64_t offset;
-  std::int64_t count;
-
-  std::int64_t columns() const { return count / rows; }
-  torch::Tensor of(const torch::Tensor& flat) const { return flat.narrow(0, offset, count); }
-};
+using MuonPiece = model::fused::MuonPiece;
 
 // In the order of the arena.
 std::vector<MuonPiece> muon_pieces_of(const ParameterArena& arena,

@@ -95,6 +95,8 @@ void restore_where(const std::vector<torch::Tensor>& to, const std::vector<torch
                    const torch::Tensor& condition);
 
 // Muon's update around the Newton-Schulz iteration, for all parameters at once.
+//
+// A parameter: a matrix, the last layer's matrix (head), or a bias or norm (short).
 struct MuonPiece {
   enum class Kind : std::int64_t { kMatrix, kHead, kShort };
   Kind kind = Kind::kShort;
@@ -102,6 +104,9 @@ struct MuonPiece {
   bool keeps_norm = false;  // a matrix whose norm is kept
   std::int64_t rows = 1;
   std::int64_t offset = 0, count = 0;  // in the flat arrays
+
+  std::int64_t columns() const { return count / rows; }
+  torch::Tensor of(const torch::Tensor& flat) const { return flat.narrow(0, offset, count); }
 };
 // Columns of the table, one row for each piece.
 enum MuonColumn {
