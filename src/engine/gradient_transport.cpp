@@ -6,6 +6,18 @@
 
 namespace tandem::app {
 
+void require_gpu_transport(comm::AllReduceAlgorithm algorithm, bool as_bf16,
+                           const comm::Collectives* between_gpus) {
+  if (algorithm != comm::AllReduceAlgorithm::kFlat) {
+    throw UsageError("--all-reduce two-level: is for ranks on CPUs; NCCL detects hosts by itself");
+  }
+  if (as_bf16 && between_gpus != nullptr && !between_gpus->has_async_progress()) {
+    throw UsageError(
+        "--grad-dtype bf16: gradients of GPUs that travel by MPI are summed in fp32; leave it out, "
+        "or give --backend nccl");
+  }
+}
+
 GradientTransport::GradientTransport(Job& job, comm::Collectives* device,
                                      train::ParameterArena& arena, const train::TrainConfig& config)
     : algorithm_(config.all_reduce), device_(device) {
@@ -16,8 +28,7 @@ GradientTransport::GradientTransport(Job& job, comm::Collectives* device,
   as_bf16_ = config.bfloat16_gradients && !is_one_sum;
   const bool on_cpu = device == nullptr && arena.device().is_cpu();
   comm::agree(job.world, job.topology.host, [&] {
-    if (on_cpu || algorithm_ == comm::AllReduceAlgorithm::kFlat) return;
-    throw UsageError("--all-reduce two-level: is for ranks on CPUs; NCCL detects hosts by itself");
+    if (!on_cpu) require_gpu_transport(algorithm_, as_bf16_, device);
   });
   if (device == nullptr) {
     // A single rank needs no `device`. If it computes on a GPU, its gradients stay there.
@@ -26,12 +37,6 @@ GradientTransport::GradientTransport(Job& job, comm::Collectives* device,
     all_reduce_ = std::move(made.collectives);
     if (made.shared_gradients) arena.move_gradients(made.shared_gradients);
   } else if (as_bf16_) {
-    comm::agree(job.world, job.topology.host, [&] {
-      if (device->has_async_progress()) return;
-      throw UsageError(
-          "--grad-dtype bf16: gradients of GPUs that travel by MPI are summed in fp32; leave it "
-          "out, or give --backend nccl");
-    });
     all_reduce_ = std::make_unique<train::DeviceBf16AllReduce>(*device, arena.flat_gradients());
   }
 }

@@ -13,6 +13,11 @@
 
 namespace tandem::app {
 
+// What gradients of GPUs may be asked for; throws UsageError otherwise. `between_gpus`: null for a
+// rank alone.
+void require_gpu_transport(comm::AllReduceAlgorithm algorithm, bool as_bf16,
+                           const comm::Collectives* between_gpus);
+
 class GradientTransport {
  public:
   // Collective. `device`: the collectives between GPUs, or null. Moves the arena's gradients to

@@ -6,6 +6,7 @@
 #include "device_sums.hpp"
 #include "engine/compute.hpp"
 #include "engine/entry.hpp"
+#include "engine/gradient_transport.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/core/error.hpp"
@@ -87,18 +88,6 @@ void print_timings(const Job& job, const AllReduceRequest& request, const std::s
                         : "\none rank exchanges nothing, so there is no rate and no comparison"));
 }
 
-// As training refuses it.
-void check_gpu_request(const AllReduceRequest& request, const comm::Collectives& between_gpus) {
-  if (request.algorithm != comm::AllReduceAlgorithm::kFlat) {
-    throw UsageError("--all-reduce two-level: is for ranks on CPUs; NCCL detects hosts by itself");
-  }
-  if (request.as_bf16 && !between_gpus.has_async_progress()) {
-    throw UsageError(
-        "--grad-dtype bf16: gradients of GPUs that travel by MPI are summed in fp32; leave it out, "
-        "or give --backend nccl");
-  }
-}
-
 }  // namespace
 
 int time_all_reduce(Job& job, const AllReduceRequest& request) {
@@ -110,7 +99,7 @@ int time_all_reduce(Job& job, const AllReduceRequest& request) {
   comm::agree(job.world, job.topology.host, [&] {
     values.resize(request.most / sizeof(float));
     if (between_gpus == nullptr) return;
-    check_gpu_request(request, *between_gpus);
+    require_gpu_transport(request.algorithm, request.as_bf16, between_gpus.get());
     on_gpu.emplace(*between_gpus, device, Span<float>(values), request.as_bf16);
   });
   comm::AllReduce made;
