@@ -40,10 +40,10 @@ std::string nccl_version_text(int number) {
 void set_nccl_defaults() {
   // NCCL would connect what an algorithm needs when a collective first takes it: in the midst of a
   // step, without a deadline, and without naming the peer that is out of reach.
-  if (std::getenv("NCCL_RUNTIME_CONNECT") == nullptr) ::setenv("NCCL_RUNTIME_CONNECT", "0", 0);
+  ::setenv("NCCL_RUNTIME_CONNECT", "0", /*overwrite=*/0);
   // NCCL would register the buffers of recorded collectives, with the other ranks of the host. They
   // would hang where one of them does not record a step that the others record.
-  if (std::getenv("NCCL_GRAPH_REGISTER") == nullptr) ::setenv("NCCL_GRAPH_REGISTER", "0", 0);
+  ::setenv("NCCL_GRAPH_REGISTER", "0", /*overwrite=*/0);
 }
 
 std::string cuda_library_name() {

@@ -28,10 +28,12 @@ constexpr std::uint64_t kShareForEvaluation = 16;
 void agree_on_kernels(Job& job) {
   const std::string& reason = model::fused::why_unavailable();
   const std::int64_t has_kernels = reason.empty() ? 1 : 0;
-  const bool all = job.world.all_reduce_value(has_kernels, comm::Reduction::kMin) == 1;
-  const bool some = job.world.all_reduce_value(has_kernels, comm::Reduction::kMax) == 1;
-  if (!some) job.warn("steps take longer, because the kernels for GPUs are not used: " + reason);
-  if (all || !some) return;
+  const std::int64_t with_kernels = job.world.all_reduce_value(has_kernels);
+  if (with_kernels == job.topology.world) return;
+  if (with_kernels == 0) {
+    job.warn("steps take longer, because the kernels for GPUs are not used: " + reason);
+    return;
+  }
   comm::agree(job.world, job.topology.host, [&] {
     if (has_kernels == 1) return;
     throw UnavailableError("the kernels for GPUs are used on other ranks, not here: " + reason +

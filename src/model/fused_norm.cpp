@@ -39,9 +39,8 @@ struct FusedNorm : public torch::autograd::Function<FusedNorm> {
     auto& data = context->saved_data;
     const fused::NormForm form{static_cast<fused::Pool>(data["pool"].toInt()),
                                static_cast<fused::Activation>(data["activation"].toInt())};
-    const torch::Tensor above = gradients.front().to(saved[0].scalar_type());
     const fused::NormGradients found = fused::norm_backward(
-        above,
+        gradients.front(),
         {saved[0], saved[1], saved[2], saved[3], data["height"].toInt(), data["width"].toInt()},
         form);
     return {found.of_x, data["has_weight"].toBool() ? found.of_weight : torch::Tensor(),
