@@ -14,7 +14,7 @@
 namespace tandem::comm {
 namespace {
 
-// For collectives under way, of which some may wait for a peer that is gone.
+// For collectives in flight. Some may wait for a lost peer.
 constexpr double kSecondsToFinish = 3;
 constexpr auto kBetweenQueries = std::chrono::microseconds(100);
 

@@ -58,7 +58,7 @@ struct NcclHandle::Attempt {
     changed.wait_until(lock, time, [this] { return result != ncclInProgress; });
     return result;
   }
-  // Returns false where nobody waits any more.
+  // Returns false if the attempt was abandoned.
   bool finish(ncclComm_t made, ncclResult_t how) {
     const std::lock_guard<std::mutex> lock(mutex);
     comm = made;

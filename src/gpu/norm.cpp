@@ -178,8 +178,8 @@ void norm_backward(torch::jit::Stack& stack) {
   const auto size = call.at(5).toIntVector();
   const std::int64_t shrinks = a.pool == kBeforeNorm ? 2 : 1;
   TORCH_CHECK(size.size() == 2 && x.size(2) == size[0] / shrinks && x.size(3) == size[1] / shrinks,
-              "norm_backward: expected height and width of x, of which the input has ", x.sizes(),
-              ", found ", size);
+              "norm_backward: the input has the shape ", x.sizes(),
+              ", which does not belong to an x of height and width ", size);
   set_sizes(a, size[0], size[1], x);
   const torch::Tensor gradient =
       call.tensor(0).to(x.scalar_type()).contiguous(at::MemoryFormat::ChannelsLast);

@@ -210,7 +210,7 @@ TEST(Rehearsal, HasTheSizesOfTheRunsBatches) {
   EXPECT_TRUE(steps_of_each_size(plan).empty());
   plan.first_step = 0;
   plan.accumulate = 2;
-  RehearsalSampler sampler(plan, 3, 0, 2, 3);  // 2 images, of which rank 0 has one
+  RehearsalSampler sampler(plan, 3, 0, 2, 3);  // 2 images, one on each rank
   std::vector<std::size_t> sizes;
   while (const auto request = sampler.next()) {
     sizes.push_back(request->images.size());

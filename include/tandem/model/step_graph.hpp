@@ -1,5 +1,5 @@
-// A recording of what a step starts on a GPU, a CUDA graph. One thread. Throws what libtorch
-// throws.
+// CUDA graphs: a step's operations on a GPU, recorded once and repeated. One thread. Throws what
+// libtorch throws.
 #pragma once
 
 #include <functional>

@@ -31,7 +31,7 @@ std::vector<RankFacts> healthy() {
   return facts;
 }
 
-// Rank 0 of these as the only rank of its job, of which no launcher says otherwise.
+// Rank 0 of these, alone in its job. No launcher tells of other ranks.
 std::vector<RankFacts> lone_rank() {
   std::vector<RankFacts> facts(1, healthy().front());
   facts.front().world = facts.front().launched = 1;

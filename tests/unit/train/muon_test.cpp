@@ -138,7 +138,7 @@ struct MuonCase {
 
 class DeviceMuonTest : public ::testing::TestWithParam<MuonCase> {};
 
-// The weights and the state after some steps, one of which is left out.
+// The weights and the state after some steps. One of the steps is skipped.
 std::vector<torch::Tensor> muon_trained(const MuonCase& with, decltype(&make_muon) make) {
   torch::manual_seed(5);
   const model::NetworkPtr network = model::make_network(with.network, {3, 32, 32}, 10);
