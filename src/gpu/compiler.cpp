@@ -44,8 +44,8 @@ std::string compiler_library_name() { return "libnvrtc.so." + std::to_string(CUD
 
 Compiler::Compiler()
     : functions_([]() -> const Functions& {
-        static const Functions functions;  // the library stays open
-        return functions;
+        static const Functions kFunctions;  // the library stays open
+        return kFunctions;
       }()) {}
 
 std::string Compiler::version() const {

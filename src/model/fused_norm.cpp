@@ -56,8 +56,8 @@ namespace fused {
 bool is_used_on(torch::DeviceType device) {
   if (device == torch::kCPU) return tests_on_cpu > 0 && available(device);
   if (device != torch::kCUDA) return false;
-  static const bool has_kernels = available(torch::kCUDA);  // open_cuda() has brought them
-  return has_kernels;
+  static const bool kHasKernels = available(torch::kCUDA);  // open_cuda() has brought them
+  return kHasKernels;
 }
 
 UseOnCpu::UseOnCpu() { ++tests_on_cpu; }

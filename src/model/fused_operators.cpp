@@ -57,19 +57,19 @@ bool available(torch::DeviceType device) {
 }
 
 Tensor augment(const Augment& from, torch::Dtype type, bool channels_last) {
-  static const auto call = find("tandem::augment")
-                               .typed<Tensor(const Tensor&, const Tensor&, const Tensor&,
-                                             const Tensor&, at::ScalarType, bool)>();
-  return call.call(from.images, from.drawn, from.scale, from.offset, type, channels_last);
+  static const auto kCall = find("tandem::augment")
+                                .typed<Tensor(const Tensor&, const Tensor&, const Tensor&,
+                                              const Tensor&, at::ScalarType, bool)>();
+  return kCall.call(from.images, from.drawn, from.scale, from.offset, type, channels_last);
 }
 
 NormOutput norm_forward(const NormInput& input, NormForm form) {
-  static const auto call = find("tandem::norm_forward")
-                               .typed<std::tuple<Tensor, Tensor, Tensor, Tensor>(
-                                   const Tensor&, const MaybeTensor&, const Tensor&,
-                                   const MaybeTensor&, const MaybeTensor&, const MaybeTensor&,
-                                   double, double, std::int64_t, std::int64_t)>();
-  auto [y, pooled, choice, factors] = call.call(
+  static const auto kCall = find("tandem::norm_forward")
+                                .typed<std::tuple<Tensor, Tensor, Tensor, Tensor>(
+                                    const Tensor&, const MaybeTensor&, const Tensor&,
+                                    const MaybeTensor&, const MaybeTensor&, const MaybeTensor&,
+                                    double, double, std::int64_t, std::int64_t)>();
+  auto [y, pooled, choice, factors] = kCall.call(
       input.x, present(input.weight), input.bias, present(input.residual),
       present(input.running_mean), present(input.running_variance), input.momentum, input.epsilon,
       static_cast<std::int64_t>(form.pool), static_cast<std::int64_t>(form.activation));
@@ -77,55 +77,55 @@ NormOutput norm_forward(const NormInput& input, NormForm form) {
 }
 
 NormGradients norm_backward(const Tensor& gradient, const NormSaved& saved, NormForm form) {
-  static const auto call =
+  static const auto kCall =
       find("tandem::norm_backward")
           .typed<std::tuple<Tensor, Tensor, Tensor, Tensor>(
               const Tensor&, const Tensor&, const Tensor&, const Tensor&, const MaybeTensor&,
               at::IntArrayRef, std::int64_t, std::int64_t)>();
   auto [of_x, of_weight, of_bias, of_residual] =
-      call.call(gradient, saved.input, saved.choice, saved.factors, present(saved.residual),
-                {saved.height, saved.width}, static_cast<std::int64_t>(form.pool),
-                static_cast<std::int64_t>(form.activation));
+      kCall.call(gradient, saved.input, saved.choice, saved.factors, present(saved.residual),
+                 {saved.height, saved.width}, static_cast<std::int64_t>(form.pool),
+                 static_cast<std::int64_t>(form.activation));
   return {of_x, of_weight, of_bias, of_residual};
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, double smoothing,
                      const Tensor& scale, const Tensor& sums) {
-  static const auto call =
+  static const auto kCall =
       find("tandem::cross_entropy")
           .typed<Tensor(const Tensor&, const Tensor&, double, const Tensor&, const Tensor&)>();
-  return call.call(logits, labels, smoothing, scale, sums);
+  return kCall.call(logits, labels, smoothing, scale, sums);
 }
 
 void judge_gradients(const Tensor& gradients, const Tensor& loss_scale, double clip_norm,
                      const Tensor& norm, const Tensor& skipped) {
-  static const auto call =
+  static const auto kCall =
       find("tandem::judge_gradients")
           .typed<void(const Tensor&, const MaybeTensor&, double, const Tensor&, const Tensor&)>();
-  call.call(gradients, present(loss_scale), clip_norm, norm, skipped);
+  kCall.call(gradients, present(loss_scale), clip_norm, norm, skipped);
 }
 
 void add_up(const StepSums& sums, const Tensor& skipped, const Tensor& step, const Tensor& images) {
-  static const auto call = find("tandem::add_up")
-                               .typed<void(const Tensor&, const Tensor&, const Tensor&,
-                                           const Tensor&, const Tensor&, const Tensor&)>();
-  call.call(sums.sums, sums.last, sums.step, skipped, step, images);
+  static const auto kCall = find("tandem::add_up")
+                                .typed<void(const Tensor&, const Tensor&, const Tensor&,
+                                            const Tensor&, const Tensor&, const Tensor&)>();
+  kCall.call(sums.sums, sums.last, sums.step, skipped, step, images);
 }
 
 void restore_where(const std::vector<Tensor>& to, const std::vector<Tensor>& from,
                    const Tensor& condition) {
-  static const auto call =
+  static const auto kCall =
       find("tandem::restore_where").typed<void(at::TensorList, at::TensorList, const Tensor&)>();
-  call.call(to, from, condition);
+  kCall.call(to, from, condition);
 }
 
 void muon_begin(const MuonArrays& arrays, const MuonNumbers& numbers) {
-  static const auto call =
+  static const auto kCall =
       find("tandem::muon_begin")
           .typed<void(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                       const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                       at::ArrayRef<double>)>();
-  call.call(
+  kCall.call(
       arrays.values, arrays.velocity, arrays.gradients, arrays.direction, arrays.squares,
       arrays.table, arrays.skipped, arrays.rate, arrays.steps,
       {numbers.momentum, numbers.nesterov ? 1.0 : 0.0, numbers.sgd_momentum, numbers.weight_decay,
@@ -133,19 +133,19 @@ void muon_begin(const MuonArrays& arrays, const MuonNumbers& numbers) {
 }
 
 void muon_stack(const MuonArrays& arrays) {
-  static const auto call =
+  static const auto kCall =
       find("tandem::muon_stack")
           .typed<void(const Tensor&, const Tensor&, const Tensor&, const Tensor&)>();
-  call.call(arrays.direction, arrays.squares, arrays.table, arrays.stack);
+  kCall.call(arrays.direction, arrays.squares, arrays.table, arrays.stack);
 }
 
 void muon_end(const MuonArrays& arrays, const Tensor& updates) {
-  static const auto call =
+  static const auto kCall =
       find("tandem::muon_end")
           .typed<void(const Tensor&, const Tensor&, const Tensor&, const Tensor&, const Tensor&,
                       const Tensor&, const Tensor&)>();
-  call.call(arrays.values, arrays.steps, updates, arrays.squares, arrays.table, arrays.skipped,
-            arrays.rate);
+  kCall.call(arrays.values, arrays.steps, updates, arrays.squares, arrays.table, arrays.skipped,
+             arrays.rate);
 }
 
 }  // namespace tandem::model::fused

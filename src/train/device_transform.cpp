@@ -79,8 +79,7 @@ torch::Tensor DeviceTransform::apply(const torch::Tensor& images,
                     x.clamp(0, shape_.width - 1).unsqueeze(1)});  // [n, height, width, channels]
   const torch::Tensor seen = pixels * inside.unsqueeze(3);
   // Two roundings, as data::Transform has.
-  const torch::Tensor result =
-      seen.to(torch::kFloat32).mul_(scale_).sub_(offset_).permute({0, 3, 1, 2});
+  torch::Tensor result = seen.to(torch::kFloat32).mul_(scale_).sub_(offset_).permute({0, 3, 1, 2});
   if (layout_ == data::Layout::kChannelsLast) return result;
   // Viewed twice, because images of one channel are contiguous in both layouts: with the strides of
   // channels-last images, convolutions would take them for such.
