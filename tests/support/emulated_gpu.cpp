@@ -2,11 +2,27 @@
 
 #include <torch/library.h>
 
+#include <cstdlib>
 #include <mutex>
+#include <string>
 
 #include "emulated_kernels.hpp"
 #include "gpu/launch.hpp"
 #include "gpu/register.hpp"
+#include "tandem/model/cuda.hpp"
+#include "tandem/model/fused_operators.hpp"
+
+namespace tandem::gpu {
+
+torch::Device test_device() {
+  const char* const gpu = std::getenv("TANDEM_TEST_GPU");
+  if (gpu == nullptr || std::string(gpu) != "real") return torch::kCPU;
+  static const torch::Device kGpu = model::open_cuda(0, {true, false});
+  TORCH_CHECK(model::fused::available(torch::kCUDA), model::fused::why_unavailable());
+  return kGpu;
+}
+
+}  // namespace tandem::gpu
 
 namespace tandem::gpu::emulated {
 namespace {

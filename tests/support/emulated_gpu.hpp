@@ -5,6 +5,15 @@
 
 #include <cstdint>
 
+#include "tandem/model/libtorch.hpp"
+
+namespace tandem::gpu {
+
+// Where the tests of kernels run: GPU 0 if TANDEM_TEST_GPU is "real", else the CPU.
+torch::Device test_device();
+
+}  // namespace tandem::gpu
+
 namespace tandem::gpu::emulated {
 
 // From the last block and thread to the first. Results must not change.

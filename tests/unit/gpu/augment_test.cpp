@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "support/emulated_gpu.hpp"
 #include "tandem/model/fused_operators.hpp"
 #include "tandem/train/batch_source.hpp"
 
@@ -39,15 +40,16 @@ void compare(const data::ImageShape& shape) {
     scale.push_back(channel.scale);
     offset.push_back(channel.offset);
   }
-  const fused::Augment from{images, drawn.to(torch::kInt32), torch::tensor(scale),
-                            torch::tensor(offset)};
+  const torch::Device device = gpu::test_device();
+  const fused::Augment from{images.to(device), drawn.to(device, torch::kInt32),
+                            torch::tensor(scale).to(device), torch::tensor(offset).to(device)};
   for (const bool channels_last : {false, true}) {
     const data::Layout layout = channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
     const torch::Tensor expected =
         DeviceTransform(shape, layout, moments, torch::kCPU).apply(images, drawn);
     for (const auto type : {torch::kFloat32, torch::kBFloat16, torch::kFloat16}) {
       const torch::Tensor found = fused::augment(from, type, channels_last);
-      EXPECT_TRUE(found.equal(expected.to(type))) << type << (channels_last ? ", last" : "");
+      EXPECT_TRUE(found.cpu().equal(expected.to(type))) << type << (channels_last ? ", last" : "");
       EXPECT_TRUE(found.is_contiguous(channels_last ? at::MemoryFormat::ChannelsLast
                                                     : at::MemoryFormat::Contiguous));
     }

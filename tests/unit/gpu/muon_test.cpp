@@ -66,13 +66,16 @@ torch::Tensor iterated(torch::Tensor x) {
   return x;
 }
 
+torch::Tensor placed(const torch::Tensor& tensor) { return tensor.to(gpu::test_device()); }
+
 torch::Tensor scalar(double value, torch::ScalarType type) {
-  return torch::full({1}, value, torch::TensorOptions(type));
+  return placed(torch::full({1}, value, torch::TensorOptions(type)));
 }
 
 void compare(bool nesterov, bool channels_last) {
   Network one, other;
-  ParameterArena expected(one, channels_last), found(other, channels_last);
+  ParameterArena expected(one, channels_last);
+  ParameterArena found(other, channels_last, gpu::test_device());
   const OptimizerOptions options = options_of(nesterov);
   const auto muon = make_muon(options, expected, kPeak, {"early"});
   const fused::MuonPlan plan = plan_of(found);
@@ -80,9 +83,9 @@ void compare(bool nesterov, bool channels_last) {
   arrays.values = found.flat_values();
   arrays.velocity = torch::zeros_like(arrays.values);
   arrays.gradients = arrays.direction = found.flat_gradients();
-  arrays.squares = torch::zeros({plan.blocks, 2}, torch::kFloat64);
-  arrays.table = plan.table;
-  arrays.stack = torch::zeros(plan.stack);
+  arrays.squares = torch::zeros({plan.blocks, 2}, arrays.values.options().dtype(torch::kFloat64));
+  arrays.table = placed(plan.table);
+  arrays.stack = placed(torch::zeros(plan.stack));
   arrays.steps = scalar(0, torch::kFloat64);
   const fused::MuonNumbers numbers{options.momentum,
                                    nesterov,
@@ -95,7 +98,7 @@ void compare(bool nesterov, bool channels_last) {
   for (int step = 0; step < 6; ++step) {
     const double rate = kPeak * (1 - 0.15 * step);
     const bool skips = step == 2;
-    const torch::Tensor gradients = torch::randn_like(arrays.values) * 0.1;
+    const torch::Tensor gradients = torch::randn_like(expected.flat_values()) * 0.1;
     for (ParameterArena* arena : {&expected, &found}) arena->flat_gradients().copy_(gradients);
     muon->step(expected.flat_values(), expected.flat_gradients(), rate,
                torch::full({}, skips ? 1.F : 0.F));
@@ -108,9 +111,11 @@ void compare(bool nesterov, bool channels_last) {
     gpu::emulated::run_backwards(false);
     for (std::size_t i = 0; i < expected.slots().size(); ++i) {
       const ParameterArena::Slot &a = expected.slots()[i], &b = found.slots()[i];
-      EXPECT_TRUE(b.parameter.allclose(a.parameter, 1e-3, 1e-3)) << a.name << ", step " << step;
+      EXPECT_TRUE(b.parameter.cpu().allclose(a.parameter, 1e-3, 1e-3))
+          << a.name << ", step " << step;
     }
-    EXPECT_TRUE(arrays.velocity.allclose(muon->state()[0].values, 1e-5, 1e-6)) << "step " << step;
+    EXPECT_TRUE(arrays.velocity.cpu().allclose(muon->state()[0].values, 1e-5, 1e-6))
+        << "step " << step;
   }
   EXPECT_EQ(arrays.steps.item<double>(), 5);
 }
@@ -126,10 +131,10 @@ TEST(FusedMuon, KeepsThePaddingOfTheStackZero) {
                         {fused::MuonPiece::Kind::kMatrix, false, false, 2, 16, 10}});
   EXPECT_EQ(plan.stack, (std::array<std::int64_t, 3>{2, 3, 5}));
   fused::MuonArrays arrays;
-  arrays.direction = torch::ones({32});
-  arrays.squares = torch::ones({plan.blocks, 2}, torch::kFloat64);
-  arrays.table = plan.table;
-  arrays.stack = torch::zeros(plan.stack);
+  arrays.direction = placed(torch::ones({32}));
+  arrays.squares = placed(torch::ones({plan.blocks, 2}, torch::kFloat64));
+  arrays.table = placed(plan.table);
+  arrays.stack = placed(torch::zeros(plan.stack));
   fused::muon_stack(arrays);
   EXPECT_TRUE(arrays.stack[0].slice(1, 4, 5).eq(0).all().item<bool>());
   EXPECT_TRUE(arrays.stack[0].slice(1, 0, 4).gt(0.9).all().item<bool>());

@@ -52,6 +52,9 @@ struct Inputs {
     if (form.pool != Pool::kNone) shape[2] /= 2, shape[3] /= 2;
     if (one.has_residual) residual = images(shape, one.type, 0);
     gradient = images(shape, one.type, 0);
+    for (Tensor* each : {&x, &weight, &bias, &mean, &variance, &residual, &gradient}) {
+      if (each->defined()) *each = each->to(gpu::test_device());
+    }
   }
 
   Results fused() const {
@@ -78,13 +81,13 @@ struct Inputs {
 
   Results separate() const {
     const auto leaf = [](const Tensor& tensor) {
-      return tensor.to(torch::kFloat64).detach().requires_grad_();
+      return tensor.to(torch::kCPU, torch::kFloat64).detach().requires_grad_();
     };
     const Tensor in = leaf(x), shift = leaf(bias);
     const Tensor scale = leaf(weight.defined() ? weight : torch::ones_like(bias));
     Results results;
-    results.running_mean = mean.to(torch::kFloat64);
-    results.running_variance = variance.to(torch::kFloat64);
+    results.running_mean = mean.to(torch::kCPU, torch::kFloat64);
+    results.running_variance = variance.to(torch::kCPU, torch::kFloat64);
     Tensor v = form.pool == Pool::kBeforeNorm ? torch::max_pool2d(in, 2) : in;
     v = torch::batch_norm(v, scale, shift, results.running_mean, results.running_variance, true,
                           0.4, 1e-5, false);
@@ -96,7 +99,7 @@ struct Inputs {
     }
     if (form.activation == Activation::kRelu) v = torch::relu(v);
     if (form.activation == Activation::kGelu) v = torch::gelu(v);
-    torch::autograd::backward({v}, {gradient.to(torch::kFloat64)});
+    torch::autograd::backward({v}, {gradient.to(torch::kCPU, torch::kFloat64)});
     results.y = v.detach();
     results.of_x = in.grad();
     results.of_weight = scale.grad();
@@ -114,7 +117,7 @@ void expect_close(const Tensor& found, const Tensor& expected, double tolerance,
                   const std::string& what) {
   ASSERT_EQ(found.sizes(), expected.sizes()) << what;
   if (found.numel() == 0) return;
-  const Tensor difference = (found.to(torch::kFloat64) - expected).abs();
+  const Tensor difference = (found.to(torch::kCPU, torch::kFloat64) - expected).abs();
   const Tensor size = expected.abs() + expected.abs().mean() + extra;
   EXPECT_LE((difference / size).max().item<double>(), tolerance) << what;
 }
@@ -181,9 +184,9 @@ TEST(Norm, AddsTheSumsOfManyBlocks) {
 }
 
 TEST(Norm, TakesViewsThatAreNotAligned) {
-  const Tensor memory = torch::randn({1 + 2 * 4 * 3 * 3});
+  const Tensor memory = torch::randn({1 + 2 * 4 * 3 * 3}).to(gpu::test_device());
   const Tensor x = memory.narrow(0, 1, 72).view({2, 3, 3, 4}).permute({0, 3, 1, 2});
-  const Tensor bias = torch::zeros({4});
+  const Tensor bias = torch::zeros({4}, gpu::test_device());
   const NormForm form{Pool::kNone, Activation::kRelu};
   const NormOutput odd = norm_forward({x, {}, bias, {}, {}, {}, 0.1, 1e-5}, form);
   const NormOutput even = norm_forward({x.clone(), {}, bias, {}, {}, {}, 0.1, 1e-5}, form);
@@ -197,9 +200,9 @@ TEST(Norm, TakesTwoLaunchesEachWay) {
 }
 
 TEST(Norm, RefusesOtherTensors) {
-  const Tensor bias = torch::zeros({4});
+  const Tensor bias = torch::zeros({4}, gpu::test_device());
   const auto forward = [&](const Tensor& x, NormForm form) {
-    norm_forward({x, {}, bias, {}, {}, {}, 0.1, 1e-5}, form);
+    norm_forward({x.to(bias.device()), {}, bias, {}, {}, {}, 0.1, 1e-5}, form);
   };
   const Tensor x = images({2, 4, 4, 4}, torch::kFloat32, 0);
   EXPECT_THROW(forward(x.contiguous(), {}), c10::Error);

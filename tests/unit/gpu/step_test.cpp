@@ -14,14 +14,17 @@ namespace {
 using torch::Tensor;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-Tensor doubles(std::vector<double> values) { return torch::tensor(values, torch::kFloat64); }
+Tensor placed(const Tensor& tensor) { return tensor.to(gpu::test_device()); }
+Tensor doubles(std::vector<double> values) {
+  return placed(torch::tensor(values, torch::kFloat64));
+}
 
 void compare_loss(std::int64_t rows, std::int64_t classes, torch::ScalarType type,
                   double smoothing) {
   torch::manual_seed(1);
-  const Tensor logits = (torch::randn({rows, classes}) * 3).to(type);
-  const Tensor labels = torch::randint(classes, {rows}, torch::kInt64);
-  const Tensor scale = torch::full({1}, 0.37F);
+  const Tensor logits = placed((torch::randn({rows, classes}) * 3).to(type));
+  const Tensor labels = placed(torch::randint(classes, {rows}, torch::kInt64));
+  const Tensor scale = placed(torch::full({1}, 0.37F));
   const Tensor sums = doubles({1.5, 2});
   const Tensor gradient = cross_entropy(logits, labels, smoothing, scale, sums);
 
@@ -53,15 +56,16 @@ TEST(CrossEntropy, EqualsLibtorchs) {
 }
 
 TEST(CrossEntropy, CountsTheFirstMaximumAndNan) {
-  const Tensor logits = torch::tensor({{0.F, 2.F, 2.F}, {0.F, 2.F, 2.F}, {0.F, NAN, 5.F}});
+  const Tensor logits = placed(torch::tensor({{0.F, 2.F, 2.F}, {0.F, 2.F, 2.F}, {0.F, NAN, 5.F}}));
   const Tensor sums = doubles({0, 0});
-  cross_entropy(logits, torch::tensor({1, 2, 1}, torch::kInt64), 0, torch::ones({1}), sums);
+  cross_entropy(logits, placed(torch::tensor({1, 2, 1}, torch::kInt64)), 0,
+                placed(torch::ones({1})), sums);
   EXPECT_EQ(sums[1].item<double>(), 2);
   EXPECT_TRUE(std::isnan(sums[0].item<double>()));
 }
 
 struct Judged {
-  Tensor gradients, norm = doubles({7}), skipped = torch::full({1}, 7.F);
+  Tensor gradients, norm = doubles({7}), skipped = placed(torch::full({1}, 7.F));
 };
 Judged judge(const Tensor& gradients, const Tensor& loss_scale, double clip_norm) {
   Judged judged{gradients.clone()};
@@ -72,8 +76,8 @@ Judged judge(const Tensor& gradients, const Tensor& loss_scale, double clip_norm
 TEST(JudgeGradients, EqualsSeparateOperators) {
   torch::manual_seed(1);
   for (const std::int64_t size : {1, 255, 100003}) {
-    const Tensor gradients = torch::randn({size}) * 3;
-    for (const Tensor& scale : {Tensor(), torch::full({1}, 8.F)}) {
+    const Tensor gradients = placed(torch::randn({size}) * 3);
+    for (const Tensor& scale : {Tensor(), placed(torch::full({1}, 8.F))}) {
       for (const double clip_norm : {0.0, 0.5, 1e9}) {
         Tensor expected = scale.defined() ? gradients * (1 / scale) : gradients;
         const Tensor norm = expected.norm(2, torch::kFloat64);
@@ -91,19 +95,18 @@ TEST(JudgeGradients, EqualsSeparateOperators) {
 
 TEST(JudgeGradients, SkipsWhatIsNotFinite) {
   for (const float bad : {NAN, kInfinity, -kInfinity}) {
-    Tensor gradients = torch::ones({5000});
+    Tensor gradients = placed(torch::ones({5000}));
     gradients[4999] = bad;
     EXPECT_EQ(judge(gradients, {}, 0).skipped.item<float>(), 1);
   }
-  EXPECT_EQ(judge(torch::full({9}, 3e38F), {}, 0).skipped.item<float>(), 0);
+  EXPECT_EQ(judge(placed(torch::full({9}, 3e38F)), {}, 0).skipped.item<float>(), 0);
 }
 
 TEST(AddUp, CountsStepsAndLeavesSkippedOnesOut) {
-  const StepSums sums{torch::zeros({6}, torch::kFloat64), torch::zeros({3}, torch::kFloat64),
-                      torch::zeros({2}, torch::kFloat64)};
+  const StepSums sums{doubles({0, 0, 0, 0, 0, 0}), doubles({0, 0, 0}), doubles({0, 0})};
   const auto add = [&](double loss, double correct, float skipped, double step) {
     sums.step.copy_(doubles({loss, correct}));
-    add_up(sums, torch::full({1}, skipped), doubles({step}), doubles({4}));
+    add_up(sums, placed(torch::full({1}, skipped)), doubles({step}), doubles({4}));
     EXPECT_TRUE(sums.step.equal(doubles({0, 0})));
   };
   add(2.5, 1, 0, 10);
@@ -119,16 +122,16 @@ TEST(RestoreWhere, CopiesAllOrNothing) {
   std::vector<Tensor> to, from, before;
   for (std::int64_t i = 0; i < 70; ++i) {
     const auto type = i % 2 == 0 ? torch::kFloat32 : torch::kInt64;
-    to.push_back(torch::full({1 + i * 7 % 300}, i, torch::TensorOptions(type)));
+    to.push_back(placed(torch::full({1 + i * 7 % 300}, i, torch::TensorOptions(type))));
     from.push_back(torch::full_like(to.back(), -1));
     before.push_back(to.back().clone());
   }
-  to.push_back(torch::zeros({}));
-  from.push_back(torch::ones({}));
-  before.push_back(torch::zeros({}));
-  restore_where(to, from, torch::zeros({1}));
+  to.push_back(placed(torch::zeros({})));
+  from.push_back(placed(torch::ones({})));
+  before.push_back(placed(torch::zeros({})));
+  restore_where(to, from, placed(torch::zeros({1})));
   for (std::size_t i = 0; i < to.size(); ++i) EXPECT_TRUE(to[i].equal(before[i])) << i;
-  restore_where(to, from, torch::ones({1}));
+  restore_where(to, from, placed(torch::ones({1})));
   for (std::size_t i = 0; i < to.size(); ++i) EXPECT_TRUE(to[i].equal(from[i])) << i;
 }
 
