@@ -95,16 +95,17 @@ TEST_F(Nccl, FollowsTheStreamOfEachCall) {
   EXPECT_EQ(values.read()[0], size());
 
   current = side;
-  testing::Gate gate(gpu, side);
-  auto request = subject_.collectives().iall_reduce(values.span());
-  EXPECT_FALSE(request->test());
-  request->wait();
-  EXPECT_FALSE(request->test());
-  gate.open();
-  gpu.check(gpu.synchronize(side), "cudaStreamSynchronize");
-  EXPECT_TRUE(request->test());
+  {
+    testing::Gate gate(gpu, side);
+    const auto request = subject_.collectives().iall_reduce(values.span());
+    EXPECT_FALSE(request->test());
+    request->wait();
+    EXPECT_FALSE(request->test());
+    gate.open();
+    gpu.check(gpu.synchronize(side), "cudaStreamSynchronize");
+    EXPECT_TRUE(request->test());
+  }
   EXPECT_EQ(values.read()[0], size() * size());
-  request.reset();
   subject_.nccl.reset();
   gpu.api->cudaStreamDestroy(side);
 }

@@ -50,6 +50,7 @@ struct CUstream_st {
   std::mutex mutex;
   std::condition_variable changed;
   std::deque<std::function<void()>> work;  // an empty one ends the thread
+  std::atomic<bool> destroyed{false};
   std::thread thread{[this] { run(); }};
 
   void push(std::function<void()> what) {
@@ -101,7 +102,12 @@ struct NcclStandIn::State {
   std::vector<std::unique_ptr<CUstream_st>> streams;  // the first is the legacy stream
   std::vector<std::unique_ptr<ncclComm>> comms;       // kept after their end
 
-  CUstream_st& at(cudaStream_t stream) { return stream == nullptr ? *streams.front() : *stream; }
+  // CUDA crashes where a stream is used after its end.
+  CUstream_st& at(cudaStream_t stream) {
+    if (stream == nullptr) return *streams.front();
+    if (stream->destroyed) throw InternalError("a stream is used that was destroyed");
+    return *stream;
+  }
 };
 
 namespace {
@@ -286,7 +292,9 @@ comm::GpuApi make_api() {
   };
   api.cudaStreamCreateWithPriority = stream_create;
   // Its work goes on; the thread ends with the stand-in.
-  api.cudaStreamDestroy = [](cudaStream_t) { return --current->living, cudaSuccess; };
+  api.cudaStreamDestroy = [](cudaStream_t stream) {
+    return stream->destroyed = true, --current->living, cudaSuccess;
+  };
   api.cudaStreamWaitEvent = stream_wait_event;
   api.cudaEventCreateWithFlags = [](cudaEvent_t* event, unsigned int) {
     return *event = new CUevent_st, ++current->living, cudaSuccess;

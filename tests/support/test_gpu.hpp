@@ -62,7 +62,8 @@ class GpuMemory {
   T* data_ = nullptr;
 };
 
-// Work on a stream, by default the legacy one, that takes until open() is called.
+// Work on a stream, by default the legacy one, that takes until open() is called. Ends before its
+// stream does.
 class Gate {
  public:
   explicit Gate(const TestGpu& gpu, cudaStream_t stream = nullptr) : stream_(stream) {
