@@ -1,5 +1,6 @@
 #include "emulated_gpu.hpp"
 
+#include <gtest/gtest.h>
 #include <torch/library.h>
 
 #include <cstdlib>
@@ -21,6 +22,16 @@ torch::Device test_device() {
   TORCH_CHECK(model::fused::available(torch::kCUDA), model::fused::why_unavailable());
   return kGpu;
 }
+
+namespace {
+
+// Before all tests: libtorch keeps the answer once it was asked for a GPU, and any test may ask.
+class OpensTheGpu final : public ::testing::Environment {
+  void SetUp() override { test_device(); }
+};
+const auto* const kOpensTheGpu = ::testing::AddGlobalTestEnvironment(new OpensTheGpu);
+
+}  // namespace
 
 }  // namespace tandem::gpu
 
