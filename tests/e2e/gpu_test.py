@@ -14,6 +14,11 @@ TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64
          "--augment", "standard", "--log-every", "1", "--quiet", "--json"]
 
 
+def models(*large):
+    """Without the large ones where a CPU would take minutes."""
+    return ("lenet",) if DEVICE == "cpu" else ("lenet", *large)
+
+
 class Gpu(TandemTest):
     def train(self, ranks, run_id, *options, device=DEVICE):
         return json.loads(self.mpirun(ranks, *TRAIN, "--device", device, "--run-id", run_id, *options).stdout.splitlines()[-1])
@@ -56,7 +61,7 @@ class Gpu(TandemTest):
                 self.assertLess(sum(losses[-10:]), 0.8 * sum(losses[:10]))
 
     def test_runs_repeat_bit_for_bit_with_deterministic(self):
-        for model in ("lenet", "resnet9", "fastnet"):
+        for model in models("resnet9", "fastnet"):
             with self.subTest(model=model):
                 digests = {self.train(1, f"{model}-{run}", "--model", model, "--max-steps", "8", "--precision", "bf16",
                                       "--deterministic")["weights_sha256"] for run in (1, 2)}
@@ -65,7 +70,7 @@ class Gpu(TandemTest):
     def test_recorded_steps_give_the_bits_of_others(self):
         """With a short batch and, for fastnet, early parameters."""
         options = ["--deterministic", "--precision", "bf16", "--global-batch-size", "70", "--max-steps", "24"]
-        for model in ("lenet", "resnet9", "resnet18", "fastnet"):
+        for model in models("resnet9", "resnet18", "fastnet"):
             with self.subTest(model=model):
                 digests = set()
                 for recording in ("auto", "off"):
@@ -102,7 +107,7 @@ class Gpu(TandemTest):
     def test_a_profile_has_the_gpus_kernels(self):
         self.train(1, "a", "--profile", "5-6")
         events = json.loads((self.folder / "runs/a/traces/rank-0000.json").read_text())["traceEvents"]
-        self.assertTrue(any("conv" in event.get("name", "") for event in events))
+        self.assertIn("cpu" if DEVICE == "cpu" else "gpu", {event.get("cat") for event in events})
 
 
 if __name__ == "__main__":
