@@ -39,11 +39,7 @@ bool is_want_of_memory(const std::string& message) {
          message.find(kTensorMemoryIsWanting) != std::string::npos;
 }
 
-std::string sizes_of(const torch::Tensor& tensor) {
-  std::vector<std::string> sizes;
-  for (const std::int64_t size : tensor.sizes()) sizes.push_back(std::to_string(size));
-  return "[" + join(sizes, ", ") + "]";
-}
+std::string sizes_of(const torch::Tensor& tensor) { return c10::str(tensor.sizes()); }
 
 [[noreturn]] void refuse(const std::string& file, const std::string& why) {
   throw DataError(file + ": cannot be trained: " + why);
@@ -107,6 +103,13 @@ class ScriptNetwork final : public Network {
   void train(bool on) override {
     Network::train(on);
     script_.train(on);
+  }
+
+  // A move would leave the script's constants on the old device.
+  using Network::to;
+  void to(torch::Device device, bool /*non_blocking*/) override {
+    if (device == trained_.front().tensor.device()) return;
+    throw InternalError(file_ + ": cannot move to " + device.str() + "; load it there");
   }
 
   void seed_dropout(std::uint64_t key) override { torch::manual_seed(key); }
@@ -173,7 +176,7 @@ class ScriptNetwork final : public Network {
                         ", Float was expected; call .float() before it is exported (--precision "
                         "makes training itself short)");
     }
-    if (tensor.numel() > 0) {
+    if (tensor.numel() > 0 && tensor.is_cpu()) {
       const auto [other, is_new] = addresses_.emplace(tensor.data_ptr(), entry.name);
       if (!is_new) {
         refuse(file_, "parameters '" + other->second + "' and '" + entry.name +
@@ -263,6 +266,8 @@ NetworkPtr make_script_network(const std::string& name, const std::string& bytes
                                std::int64_t classes, torch::Device device) {
   // Then an interpreter runs operator by operator, as Python does.
   torch::jit::getProfilingMode() = false;
+  // A load to another device copies each tensor, and which of them were one does not show there.
+  if (!device.is_cpu()) ScriptNetwork(name, load_script(name, bytes, torch::kCPU), classes);
   ScriptNetwork trial(name, load_script(name, bytes, device), classes);
   try_out(name, trial, shape, device);
   auto network = std::make_shared<ScriptNetwork>(name, load_script(name, bytes, device), classes);

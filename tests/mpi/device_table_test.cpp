@@ -146,7 +146,7 @@ TEST(DeviceEvaluation, EqualsThatWithImagesOfTheHost) {
   const Images set(1003);
   TrainConfig config = base_config();
   torch::manual_seed(4);
-  const auto network = network_of(config);
+  const auto network = network_of(config, place);
   ParameterArena arena(*network, true, place);
   broadcast_weights(world, arena, *network);
   const data::Transform transform(kShape, data::Layout::kChannelsLast, {0.4}, {0.3});

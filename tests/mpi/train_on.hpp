@@ -118,7 +118,8 @@ inline torch::Device place_of(Form form, int rank) {
 }
 
 // "plain.pt", "batch-norm.pt" and "everything.pt", which also drops, stand for TorchScript files.
-inline model::NetworkPtr network_of(const TrainConfig& config) {
+// Files are loaded to `place`; the arena moves the others.
+inline model::NetworkPtr network_of(const TrainConfig& config, torch::Device place) {
   const model::InputShape shape{kShape.channels, kShape.height, kShape.width};
   if (!model::is_script_file(config.model)) {
     return model::make_network(config.model, shape, kClasses);
@@ -126,8 +127,9 @@ inline model::NetworkPtr network_of(const TrainConfig& config) {
   const bool everything = config.model == "everything.pt";
   const model::ScriptNetOptions options{everything || config.model == "batch-norm.pt",
                                         everything ? 0.5 : 0};
-  return model::make_script_network(
-      config.model, model::bytes_of(model::script_net(shape, kClasses, options)), shape, kClasses);
+  return model::make_script_network(config.model,
+                                    model::bytes_of(model::script_net(shape, kClasses, options)),
+                                    shape, kClasses, place);
 }
 
 // The optimizer that the form has for a configuration.
@@ -172,7 +174,7 @@ inline Outcome train_in(comm::Communicator& comm, const TrainConfig& config, con
   const auto arithmetic = BatchArithmetic::of(config, count, comm.size());
   // Unlike initial weights: only the broadcast makes the ranks equal.
   torch::manual_seed(config.seed + static_cast<std::uint64_t>(comm.rank() + manner.seed_offset));
-  const auto network = network_of(config);
+  const auto network = network_of(config, place);
   ParameterArena arena(*network, config.channels_last, place);
   broadcast_weights(comm, arena, *network);
   const bool on_device = form == Form::kDevice;

@@ -14,10 +14,10 @@
 namespace tandem::model {
 
 // The network in `bytes`, which are the content of the file `name`, with the weights that are in
-// it, on `device`, in training mode. Parameters that require no gradient stay as they are and count
-// as buffers. It has passed a trial: forward and backward of two images of the mean color, and
-// forward in evaluation. TorchScript's profiling is off from then on, in the whole process, so that
-// what a call computes does not depend on how many there were before.
+// it, on `device`, where it stays, in training mode. Parameters that require no gradient stay as
+// they are and count as buffers. It has passed a trial: forward and backward of two images of the
+// mean color, and forward in evaluation. TorchScript's profiling is off from then on, in the whole
+// process, so that what a call computes does not depend on how many there were before.
 NetworkPtr make_script_network(const std::string& name, const std::string& bytes, InputShape shape,
                                std::int64_t classes, torch::Device device = torch::kCPU);
 

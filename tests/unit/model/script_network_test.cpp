@@ -1,6 +1,7 @@
 #include "tandem/model/script_network.hpp"
 
 #include <gtest/gtest.h>
+#include <torch/csrc/jit/ir/ir.h>
 #include <torch/csrc/jit/serialization/import.h>
 
 #include "support/script_modules.hpp"
@@ -35,9 +36,9 @@ torch::Tensor tensor_of(const Network& network, const std::string& name) {
   throw std::runtime_error("no tensor " + name);
 }
 
-std::string refusal_of(const std::string& bytes) {
+std::string refusal_of(const std::string& bytes, torch::Device device = torch::kCPU) {
   try {
-    make_script_network("net.pt", bytes, kShape, kClasses);
+    make_script_network("net.pt", bytes, kShape, kClasses, device);
   } catch (const DataError& error) {
     return error.what();
   }
@@ -215,6 +216,29 @@ TEST(ScriptNetwork, RefusesWhatIsNoTorchScript) {
   }
 }
 
+// The device of metadata, which every machine has, stands for a GPU. The trial takes all tensors.
+TEST(ScriptNetwork, IsLoadedWholeToADeviceAndStaysThere) {
+  const std::int64_t pixels = kShape.channels * kShape.height * kShape.width;
+  torch::jit::Module module = script_part("Scaled", "", {{"w", torch::ones({pixels, kClasses})}},
+                                          {{"b", torch::ones({kClasses})}});
+  module.register_attribute("neither", c10::TensorType::get(), torch::ones({kClasses}));
+  module.define(
+      "def forward(self, x):\n"
+      "  return torch.mm(x.flatten(1), self.w) * self.b * self.neither\n");
+  const auto graph = module.get_method("forward").graph();
+  torch::jit::Value* const constant = graph->insertConstant(torch::ones({kClasses}));
+  graph->return_node()->replaceInput(
+      0, graph->insert(torch::jit::aten::mul, {graph->outputs().front(), constant}));
+
+  const NetworkPtr network =
+      make_script_network("net.pt", bytes_of(module), kShape, kClasses, torch::kMeta);
+  for (const NamedTensor& each : state_dict(*network)) EXPECT_TRUE(each.tensor.is_meta());
+  network->eval();
+  EXPECT_TRUE(network->forward(images().to(torch::kMeta)).is_meta());
+  network->to(torch::kMeta);
+  EXPECT_THROW(network->to(torch::kCPU), InternalError);
+}
+
 TEST(ScriptNetwork, RefusesWhatCannotBeTrained) {
   expect_refused(script_part("A", "", {{"w", torch::ones({1})}}), "it has no forward()");
   expect_refused(script_part("B", "def forward(self, x):\n  return x\n", {}),
@@ -239,6 +263,7 @@ TEST(ScriptNetwork, RefusesWhatCannotBeTrained) {
                                          {{"w", conv.attr("weight").toTensor()}});
   tied.register_module("other", other);
   expect_refused(tied, "'conv.weight' and 'other.w' are one tensor");
+  EXPECT_EQ(refusal_of(bytes_of(tied), torch::kMeta), refusal_of(bytes_of(tied)));
 }
 
 TEST(ScriptNetwork, RefusesWhatFailsTheTrial) {
