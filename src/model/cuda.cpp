@@ -32,7 +32,12 @@ torch::Device open_cuda(int index, const CudaSettings& settings) {
   const torch::Device device(torch::kCUDA, static_cast<torch::DeviceIndex>(index));
   try {
     c10::impl::VirtualGuardImpl(device.type()).setDevice(device);
-    torch::ones({1}, device).add_(1).item<float>();  // a kernel that runs, where others would fail
+    // Kernels that run, where others would fail. The backward pass gives autograd's thread a CUDA
+    // context; otherwise cuBLAS makes one and warns.
+    const torch::AutoGradMode with_gradients(true);
+    const torch::Tensor one = torch::ones({}, device).requires_grad_();
+    (one * 2).backward();
+    one.grad().item<float>();
   } catch (const c10::Error& error) {
     throw UnavailableError("GPU " + std::to_string(index) +
                            " cannot be used: " + error.what_without_backtrace() + kCure);

@@ -17,11 +17,13 @@ struct CudaSettings {
   bool opens_kernels = true;  // fused_operators.hpp, which training uses
 };
 
+// Makes GPU `index` (CUDA's index among those that this process sees) the current device of this
+// thread, and opens the fused operators.
+//
 // Call it before any function of libtorch that checks for CUDA, such as torch::manual_seed, because
 // libtorch keeps the answer. Call it before the first backward pass of the process too, on any
-// device: autograd then starts a thread for each device that it knows, and for none later. Makes
-// GPU `index` (CUDA's index among those that this process sees) the current device of this thread,
-// and opens the fused operators.
+// device: autograd then starts a thread for each device that it knows, and for none later. This
+// function makes such a pass itself.
 torch::Device open_cuda(int index, const CudaSettings& settings);
 
 // The bytes that are free on an opened GPU; 0: this libtorch does not report them.
