@@ -70,8 +70,9 @@ void ParameterArena::zero_gradients() {
 }
 
 torch::Tensor ParameterArena::view_like(const Slot& slot, const torch::Tensor& flat) const {
-  return flat.as_strided(slot.parameter.sizes(), slot.parameter.strides(),
-                         static_cast<std::int64_t>(slot.offset));
+  // as_strided() counts from the start of the memory, of which `flat` may be a part.
+  const std::int64_t offset = flat.storage_offset() + static_cast<std::int64_t>(slot.offset);
+  return flat.as_strided(slot.parameter.sizes(), slot.parameter.strides(), offset);
 }
 
 void ParameterArena::check_views() const {

@@ -37,6 +37,19 @@ TEST_P(Arena, HoldsTheSameNumbersAsTheNetworkDid) {
   EXPECT_TRUE(torch::allclose(loss_of(*network), loss_of(*reference), 1e-5));
 }
 
+// As a checkpoint's copy of a GPU's arrays is.
+TEST_P(Arena, ViewsAnArrayThatIsPartOfAPieceOfMemory) {
+  const auto network = small_network();
+  const ParameterArena arena(*network, GetParam());
+  const std::int64_t size = arena.flat_values().numel();
+  const torch::Tensor piece = torch::randn({64 + 2 * size});
+  const torch::Tensor part = piece.narrow(0, 64 + size, size), alone = part.clone();
+  for (const ParameterArena::Slot& slot : arena.slots()) {
+    EXPECT_TRUE(torch::equal(arena.view_like(slot, part), arena.view_like(slot, alone)))
+        << slot.name;
+  }
+}
+
 TEST_P(Arena, GradientsStayViewsOverBackwardAndZero) {
   const auto reference = small_network();
   const auto network = small_network();
