@@ -33,7 +33,7 @@ class Gpu(TandemTest):
 
     @unittest.skipIf(DEVICE == "cpu", "a trial of the test without GPUs")
     def test_nccl_of_one_rank_gives_the_bits_of_mpi(self):
-        digests = {self.train(1, backend, "--backend", backend)["weights_sha256"] for backend in ("nccl", "mpi")}
+        digests = {self.train(1, backend, "--deterministic", "--backend", backend)["weights_sha256"] for backend in ("nccl", "mpi")}
         self.assertEqual(len(digests), 1)
 
     def test_the_curve_is_that_of_the_cpu(self):
@@ -43,7 +43,7 @@ class Gpu(TandemTest):
 
     def test_what_is_read_back_changes_nothing(self):
         """Where the host runs ahead, a missing wait between streams would show."""
-        digests = {self.train(1, f"every-{steps}", "--log-every", steps)["weights_sha256"] for steps in (1, 0)}
+        digests = {self.train(1, f"every-{steps}", "--deterministic", "--log-every", steps)["weights_sha256"] for steps in (1, 0)}
         self.assertEqual(len(digests), 1)
 
     def test_two_ranks_share_a_gpu_as_one_with_the_double_batch(self):
@@ -87,8 +87,8 @@ class Gpu(TandemTest):
         self.assertEqual(done["skipped_steps"], 0)
 
     def test_a_stop_is_noticed_between_agreements(self):
-        done = self.mpirun(1, *TRAIN, "--device", DEVICE, "--run-id", "a", "--max-steps", "100000", "--max-time", "6",
-                           "--stop-margin", "1", code=75)
+        done = self.mpirun(1, *TRAIN, "--device", DEVICE, "--run-id", "a", "--max-steps", "10000000",
+                           "--epochs", "1000000", "--log-every", "0", "--max-time", "6", "--stop-margin", "1", code=75)
         self.assertEqual(json.loads(done.stdout.splitlines()[-1])["exit_reason"], "stopped")
 
     def test_a_run_goes_on_on_the_cpu_and_back(self):
@@ -97,6 +97,15 @@ class Gpu(TandemTest):
             self.train(1, "a", "--max-steps", steps, "--resume", "auto", device=device)
         self.train(1, "whole")
         self.assert_same_curve("a", "whole", 1e-3)
+
+    def test_a_resumed_run_has_the_bits_of_one_that_was_not_stopped(self):
+        for optimizer in ("sgd", "adamw"):
+            with self.subTest(optimizer=optimizer):
+                options = ["--deterministic", "--optimizer", optimizer]
+                self.train(1, f"{optimizer}-a", *options, "--max-steps", "7")
+                resumed = self.train(1, f"{optimizer}-a", *options, "--resume", "auto")
+                whole = self.train(1, f"{optimizer}-whole", *options)
+                self.assertEqual(resumed["weights_sha256"], whole["weights_sha256"])
 
     def test_evaluation_agrees_with_the_cpu(self):
         self.train(1, "a")

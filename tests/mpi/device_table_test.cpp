@@ -29,6 +29,8 @@ TrainConfig config_of(const std::string& network, const std::string& optimizer) 
   config.optimizer.name = optimizer;
   config.optimizer.nesterov = optimizer == "muon";
   config.learning_rate = optimizer == "sgd" ? 0.005 : 5e-4;
+  // Where a gradient is little more than rounding, adamw would else step by its sign.
+  config.optimizer.epsilon = 1e-3;
   config.optimizer.head_rate = 0.01;
   config.optimizer.bias_rate = 0.001;
   return config;

@@ -50,7 +50,7 @@ struct Curve {
 };
 
 Curve curve_of(const std::string& name, const std::string& optimizer_name) {
-  constexpr std::uint64_t kSteps = 3;
+  constexpr std::uint64_t kSteps = 2;
   torch::manual_seed(4);
   const model::NetworkPtr network = model::make_network(name, {3, 32, 32}, 10);
   ParameterArena arena(*network, true);
@@ -61,7 +61,7 @@ Curve curve_of(const std::string& name, const std::string& optimizer_name) {
   options.momentum = 0.6;
   options.nesterov = true;
   options.weight_decay = 1e-3;
-  options.early_steps = 3;
+  options.early_steps = 2;
   const auto optimizer = optimizer_name == "muon"
                              ? make_device_muon(options, arena, 0.1, network->early_parameters())
                              : make_device_optimizer(options, arena.values().size(), torch::kCPU);
