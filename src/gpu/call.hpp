@@ -49,7 +49,7 @@ class Call {
 };
 
 using Operator = void(torch::jit::Stack& stack);
-Operator augment, norm_forward, norm_backward, cross_entropy, judge_gradients, add_up,
-    restore_where, muon_begin, muon_stack, muon_end;
+Operator augment, norm_forward, norm_backward, bias_activation, bias_gradient, cross_entropy,
+    judge_gradients, add_up, restore_where, muon_begin, muon_stack, muon_end;
 
 }  // namespace tandem::gpu

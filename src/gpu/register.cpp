@@ -21,6 +21,8 @@ void register_operators(torch::Library& library) {
   library.impl("augment", function<augment>());
   library.impl("norm_forward", function<norm_forward>());
   library.impl("norm_backward", function<norm_backward>());
+  library.impl("bias_activation", function<bias_activation>());
+  library.impl("bias_gradient", function<bias_gradient>());
   library.impl("cross_entropy", function<cross_entropy>());
   library.impl("judge_gradients", function<judge_gradients>());
   library.impl("add_up", function<add_up>());

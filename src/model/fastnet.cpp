@@ -104,7 +104,11 @@ class WhiteningImpl : public torch::nn::Module {
 
   std::int64_t filters() const { return weight_.size(0); }
 
-  torch::Tensor forward(const torch::Tensor& x) { return torch::conv2d(x, weight_, bias_); }
+  // And GELU of it.
+  torch::Tensor forward(const torch::Tensor& x, const Gelu& gelu) {
+    if (!fused::is_used_on(x.device().type())) return gelu(torch::conv2d(x, weight_, bias_));
+    return biased_gelu(gelu, torch::conv2d(x, weight_), bias_);
+  }
 
   // The eigenvectors of the covariance of all patches, each divided by the root of its eigenvalue,
   // and their negatives.
@@ -150,7 +154,7 @@ class FastNet : public Network {
   }
 
   torch::Tensor forward(torch::Tensor images) override {
-    torch::Tensor x = gelu_(whiten_->forward(images));
+    torch::Tensor x = whiten_->forward(images, gelu_);
     for (Group& group : groups_) x = group->forward(x);
     x = torch::max_pool2d(x, {x.size(2), x.size(3)}).flatten(1);
     return head_->forward(x) / static_cast<double>(x.size(1));

@@ -2,6 +2,7 @@
 
 #include <torch/csrc/autograd/custom_function.h>
 
+#include "layers.hpp"
 #include "tandem/model/fused_use.hpp"
 
 namespace tandem::model {
@@ -49,6 +50,26 @@ struct FusedNorm : public torch::autograd::Function<FusedNorm> {
   }
 };
 
+struct BiasedGelu : public torch::autograd::Function<BiasedGelu> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+                               const torch::Tensor& bias) {
+    context->save_for_backward({x, bias});
+    return fused::bias_activation(x, bias, fused::Activation::kGelu);
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const torch::autograd::variable_list saved = context->get_saved_variables();
+    return {torch::Tensor(),
+            fused::bias_gradient(gradients.front(), saved[0], saved[1], fused::Activation::kGelu)};
+  }
+};
+
+// Kernels read 16 bytes at a time, which are eight values of the smallest type.
+bool fills_pieces(const torch::Tensor& x) {
+  return x.dim() == 4 && x.is_contiguous(at::MemoryFormat::ChannelsLast) && x.size(1) % 8 == 0;
+}
+
 }  // namespace
 
 namespace fused {
@@ -67,9 +88,8 @@ UseOnCpu::~UseOnCpu() { --tests_on_cpu; }
 
 bool takes_fused_norm(const torch::Tensor& x, bool is_training) {
   if (!fused::is_used_on(x.device().type())) return false;
-  return is_training && torch::GradMode::is_enabled() && x.dim() == 4 &&
-         x.is_contiguous(at::MemoryFormat::ChannelsLast) && x.size(2) > 1 && x.size(3) > 1 &&
-         (x.size(0) > 1 || x.size(2) > 3 || x.size(3) > 3);
+  return is_training && torch::GradMode::is_enabled() && fills_pieces(x) && x.size(2) > 1 &&
+         x.size(3) > 1 && (x.size(0) > 1 || x.size(2) > 3 || x.size(3) > 3);
 }
 
 torch::Tensor fused_norm(const NormTensors& norm, const torch::Tensor& x, fused::NormForm form,
@@ -84,6 +104,11 @@ torch::Tensor fused_norm(const NormTensors& norm, const torch::Tensor& x, fused:
                                norm.epsilon};
   return FusedNorm::apply(x, norm.weight.defined() ? norm.weight : norm.bias, norm.bias,
                           residual.defined() ? residual : norm.bias, FusedLayer{input, form});
+}
+
+torch::Tensor biased_gelu(const Gelu& gelu, const torch::Tensor& x, const torch::Tensor& bias) {
+  if (!x.requires_grad() && fills_pieces(x)) return BiasedGelu::apply(x, bias);
+  return gelu(x + bias.to(x.scalar_type()).view({1, -1, 1, 1}));
 }
 
 }  // namespace tandem::model

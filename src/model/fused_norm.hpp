@@ -9,10 +9,11 @@
 namespace tandem::model {
 
 // Whether the operators compute this layer: it trains on a device that has them, on images in
-// channels-last layout that pooling leaves more than one pixel of.
+// channels-last layout with a multiple of 8 channels, of which pooling leaves more than one pixel.
 bool takes_fused_norm(const torch::Tensor& x, bool is_training);
 // activation(norm(x) + residual), with 2x2 max-pooling before or after the normalization.
-// `residual`: undefined, or of the result's shape. Moves the running statistics.
+// `residual`: undefined, or without pooling of the result's shape. fused::NormInput has the forms.
+// Moves the running statistics.
 torch::Tensor fused_norm(const NormTensors& norm, const torch::Tensor& x, fused::NormForm form,
                          const torch::Tensor& residual = {});
 

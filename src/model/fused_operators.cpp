@@ -18,6 +18,8 @@ TORCH_LIBRARY(tandem, library) {
       "norm_backward(Tensor gradient, Tensor input, Tensor choice, Tensor factors, "
       "Tensor? residual, int[] size, int pool, int activation) -> (Tensor of_x, Tensor of_weight, "
       "Tensor of_bias, Tensor of_residual)");
+  library.def("bias_activation(Tensor x, Tensor bias, int activation) -> Tensor");
+  library.def("bias_gradient(Tensor gradient, Tensor x, Tensor bias, int activation) -> Tensor");
   library.def(
       "cross_entropy(Tensor logits, Tensor labels, float smoothing, Tensor scale, "
       "Tensor(a!) sums) -> Tensor");
@@ -87,6 +89,20 @@ NormGradients norm_backward(const Tensor& gradient, const NormSaved& saved, Norm
                  {saved.height, saved.width}, static_cast<std::int64_t>(form.pool),
                  static_cast<std::int64_t>(form.activation));
   return {of_x, of_weight, of_bias, of_residual};
+}
+
+Tensor bias_activation(const Tensor& x, const Tensor& bias, Activation activation) {
+  static const auto kCall =
+      find("tandem::bias_activation").typed<Tensor(const Tensor&, const Tensor&, std::int64_t)>();
+  return kCall.call(x, bias, static_cast<std::int64_t>(activation));
+}
+
+Tensor bias_gradient(const Tensor& gradient, const Tensor& x, const Tensor& bias,
+                     Activation activation) {
+  static const auto kCall =
+      find("tandem::bias_gradient")
+          .typed<Tensor(const Tensor&, const Tensor&, const Tensor&, std::int64_t)>();
+  return kCall.call(gradient, x, bias, static_cast<std::int64_t>(activation));
 }
 
 Tensor cross_entropy(const Tensor& logits, const Tensor& labels, double smoothing,

@@ -68,6 +68,8 @@ inline torch::Tensor relu_max_pool(const torch::Tensor& x) {
 torch::Tensor normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x);
 // relu(max_pool2d(norm(x), 2)).
 torch::Tensor pooled_normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x);
+// norm(x); fused only on GPUs.
+torch::Tensor normalized(torch::nn::BatchNorm2d& norm, const torch::Tensor& x);
 // relu(norm(x) + residual).
 torch::Tensor normalized_relu_of_sum(torch::nn::BatchNorm2d& norm, const torch::Tensor& x,
                                      const torch::Tensor& residual);
@@ -87,6 +89,10 @@ class Gelu {
  private:
   c10::intrusive_ptr<Tables> tables_;
 };
+
+// gelu(x + bias) of images on a device that the operators for GPUs are used on. libtorch computes
+// where x needs a gradient or does not fit the kernels.
+torch::Tensor biased_gelu(const Gelu& gelu, const torch::Tensor& x, const torch::Tensor& bias);
 
 // The weight of a batch normalization without scale. CPUs take none. libtorch's CUDA kernels make
 // no gradient of the bias without one (torch 2.11, ATen/native/cuda/Normalization.cuh:654 and

@@ -110,10 +110,15 @@ torch::Tensor apply(torch::nn::BatchNorm2d& norm, const torch::Tensor& x, bool p
                                pools);
 }
 
+torch::Tensor fused_layer(torch::nn::BatchNorm2d& norm, const torch::Tensor& x,
+                          fused::NormForm form, const torch::Tensor& residual = {}) {
+  norm->num_batches_tracked += 1;
+  return fused_norm(tensors_of(norm), x, form, residual);
+}
+
 torch::Tensor fused_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x, fused::Pool pool,
                          const torch::Tensor& residual = {}) {
-  norm->num_batches_tracked += 1;
-  return fused_norm(tensors_of(norm), x, {pool, fused::Activation::kRelu}, residual);
+  return fused_layer(norm, x, {pool, fused::Activation::kRelu}, residual);
 }
 
 }  // namespace
@@ -122,6 +127,11 @@ torch::Tensor normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor&
   if (takes_fused_norm(x, norm->is_training())) return fused_relu(norm, x, fused::Pool::kNone);
   if (!is_ours(norm, x)) return norm->forward(x).relu_();
   return apply(norm, x, false);
+}
+
+torch::Tensor normalized(torch::nn::BatchNorm2d& norm, const torch::Tensor& x) {
+  if (takes_fused_norm(x, norm->is_training())) return fused_layer(norm, x, {});
+  return norm->forward(x);
 }
 
 torch::Tensor normalized_relu_of_sum(torch::nn::BatchNorm2d& norm, const torch::Tensor& x,

@@ -27,12 +27,18 @@ class BasicBlockImpl : public torch::nn::Module {
   }
 
   torch::Tensor forward(const torch::Tensor& x) {
-    const torch::Tensor shortcut = downsample_.is_empty() ? x : downsample_->forward(x);
+    const torch::Tensor shortcut = downsample_.is_empty() ? x : downsampled(x);
     const torch::Tensor out = normalized_relu(bn1_, conv1_->forward(x));
     return normalized_relu_of_sum(bn2_, conv2_->forward(out), shortcut);
   }
 
  private:
+  torch::Tensor downsampled(const torch::Tensor& x) {
+    torch::nn::BatchNorm2d norm(
+        std::dynamic_pointer_cast<torch::nn::BatchNorm2dImpl>(downsample_->ptr(1)));
+    return normalized(norm, downsample_->at<Conv2dImpl>(0).forward(x));
+  }
+
   Conv2d conv1_{nullptr}, conv2_{nullptr};
   torch::nn::BatchNorm2d bn1_{nullptr}, bn2_{nullptr};
   torch::nn::Sequential downsample_{nullptr};  // empty where the shapes already agree

@@ -135,6 +135,8 @@ void run_kernel(const Grid& grid, const void* arguments, bool backwards) {
 #define blockIdx ::tandem::gpu::emulated::block_index
 #define blockDim ::tandem::gpu::emulated::block_dim
 #define gridDim ::tandem::gpu::emulated::grid_dim
+#define TANDEM_UNROLL
+#define TANDEM_ROLLED
 #define TANDEM_KERNEL(name, Arguments, call)                                           \
   static const emulated::Registration registered_##name(#name, [](const void* given) { \
     const Arguments& arguments = *static_cast<const Arguments*>(given);                \
@@ -181,6 +183,20 @@ unsigned short half_of_float(float value) {
   }
   return static_cast<unsigned short>(sign | bits);
 }
+unsigned short bfloat16_of_float(float value) {
+  const unsigned bits = __float_as_uint(value);
+  const unsigned rounded = bits + 0x7FFFU + ((bits >> 16) & 1U);
+  return static_cast<unsigned short>(value == value ? rounded >> 16 : 0x7FFFU);
+}
+void load_past_l1(const float* from, float* to) { std::copy(from, from + 4, to); }
+unsigned pair_of_bfloat16(float low, float high) {
+  return bfloat16_of_float(low) | static_cast<unsigned>(bfloat16_of_float(high)) << 16;
+}
+unsigned pair_of_half(float low, float high) {
+  return half_of_float(low) | static_cast<unsigned>(half_of_float(high)) << 16;
+}
+float fast_exp2(float value) { return std::exp2(value); }
+float fast_reciprocal(float value) { return 1 / value; }
 
 }  // namespace
 

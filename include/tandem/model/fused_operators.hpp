@@ -43,6 +43,8 @@ struct NormForm {
 };
 
 // activation(norm(x) + residual) of images in channels-last layout, by the statistics of the batch.
+// The values of a pixel must fill pieces of 16 bytes. kBeforeNorm goes with kGelu, kAfterNorm with
+// kRelu.
 struct NormInput {
   torch::Tensor x;             // [N, C, H, W]
   torch::Tensor weight, bias;  // float [C]; weight: undefined is 1
@@ -69,6 +71,13 @@ struct NormGradients {
   torch::Tensor of_residual;  // empty without one
 };
 NormGradients norm_backward(const torch::Tensor& gradient, const NormSaved& saved, NormForm form);
+
+// activation(x + bias) of images in channels-last layout. bias: float [C].
+torch::Tensor bias_activation(const torch::Tensor& x, const torch::Tensor& bias,
+                              Activation activation);
+// The gradient of the bias, from that of the result.
+torch::Tensor bias_gradient(const torch::Tensor& gradient, const torch::Tensor& x,
+                            const torch::Tensor& bias, Activation activation);
 
 // Adds the summed loss and the number of correct answers to `sums`, double [2]. Returns the loss's
 // gradient with respect to the logits, times the scalar `scale` (float). labels: int64 [N].

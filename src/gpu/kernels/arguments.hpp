@@ -20,6 +20,8 @@ struct AugmentArguments {
   int channels_last;
 };
 
+constexpr int kMostTile = 64;  // channels of a block
+
 // Images in channels-last layout. A block works on `lanes` groups of neighboring channels
 // (blockIdx.y says which) and on every gridDim.x-th group of kThreads / lanes items.
 struct NormArguments {
@@ -30,7 +32,7 @@ struct NormArguments {
   void* pooled;
   void* of_residual;
   Byte* choice;
-  float* factors;      // [4, channels]: mean, 1 / deviation, scale, shift
+  float* factors;      // [4, channels]: mean, 1 / deviation, scale, shift; null: bias alone
   float* sums;         // [blocks, 2, channels], of each block
   float* corrections;  // [2, channels]: slope, offset
   float* of_weight;

@@ -26,12 +26,8 @@ struct Narrow<float> {
   __device__ static float of(float value) { return value; }
 };
 template <>
-struct Narrow<Bfloat16> {  // to nearest, ties to even; a NaN stays one
-  __device__ static Bfloat16 of(float value) {
-    const unsigned bits = __float_as_uint(value);
-    const unsigned rounded = bits + 0x7FFFU + ((bits >> 16) & 1U);
-    return {static_cast<unsigned short>(value == value ? rounded >> 16 : 0x7FC0U)};
-  }
+struct Narrow<Bfloat16> {
+  __device__ static Bfloat16 of(float value) { return {bfloat16_of_float(value)}; }
 };
 template <>
 struct Narrow<Half> {
@@ -42,10 +38,41 @@ __device__ inline T narrow(float value) {
   return Narrow<T>::of(value);
 }
 
-// Neighboring values, which are read and written by one instruction.
+// The values in words of memory.
+template <class T>
+struct Words;
+template <>
+struct Words<float> {
+  static constexpr int kValues = 1;  // of a word
+  __device__ static float get(const unsigned* words, int k) { return __uint_as_float(words[k]); }
+  __device__ static unsigned make(const float* values) { return __float_as_uint(values[0]); }
+};
+template <>
+struct Words<Bfloat16> {  // a float without its last half
+  static constexpr int kValues = 2;
+  __device__ static float get(const unsigned* words, int k) {
+    return __uint_as_float(k % 2 == 0 ? words[k / 2] << 16 : words[k / 2] & 0xFFFF0000U);
+  }
+  __device__ static unsigned make(const float* values) {
+    return pair_of_bfloat16(values[0], values[1]);
+  }
+};
+template <>
+struct Words<Half> {
+  static constexpr int kValues = 2;
+  __device__ static float get(const unsigned* words, int k) {
+    return float_of_half(static_cast<unsigned short>(words[k / 2] >> (16 * (k % 2))));
+  }
+  __device__ static unsigned make(const float* values) {
+    return pair_of_half(values[0], values[1]);
+  }
+};
+
+// V neighboring values, which are read and written by one instruction. Words stay as they were read
+// until they are used: taken apart at once, a thread would wait for each load.
 template <class T, int V>
 struct alignas(sizeof(T) * V) Pack {
-  T v[V];
+  unsigned words[sizeof(T) * V / 4];
 };
 template <int V, class T>
 __device__ inline Pack<T, V> load(const T* from) {
@@ -54,6 +81,37 @@ __device__ inline Pack<T, V> load(const T* from) {
 template <class T, int V>
 __device__ inline void store(const Pack<T, V>& pack, T* to) {
   *reinterpret_cast<Pack<T, V>*>(to) = pack;
+}
+
+// Values of `pack` as floats, and back.
+template <class T, int V>
+__device__ inline void widen_all(const Pack<T, V>& pack, float* values) {
+  TANDEM_UNROLL
+  for (int k = 0; k < V; ++k) values[k] = Words<T>::get(pack.words, k);
+}
+template <class T, int V>
+__device__ inline Pack<T, V> narrow_all(const float* values) {
+  Pack<T, V> pack;
+  TANDEM_UNROLL
+  for (int k = 0; k < V; k += Words<T>::kValues) {
+    pack.words[k / Words<T>::kValues] = Words<T>::make(values + k);
+  }
+  return pack;
+}
+
+// Byte k of a pack, and a pack of V bytes.
+template <int V>
+__device__ inline int byte_of(const Pack<Byte, V>& pack, int k) {
+  return static_cast<int>(pack.words[k / 4] >> (8 * (k % 4)) & 0xFFU);
+}
+template <int V>
+__device__ inline Pack<Byte, V> bytes_of(const int* values) {
+  Pack<Byte, V> pack = {};
+  TANDEM_UNROLL
+  for (int k = 0; k < V; ++k) {
+    pack.words[k / 4] |= static_cast<unsigned>(values[k]) << (8 * (k % 4));
+  }
+  return pack;
 }
 
 __device__ inline Long thread_index() {
@@ -94,11 +152,11 @@ __device__ inline bool is_last_block(unsigned* ticket, unsigned blocks) {
   TANDEM_KERNEL(name##_float, Arguments, name<float>(arguments))    \
   TANDEM_KERNEL(name##_bfloat16, Arguments, name<Bfloat16>(arguments)) \
   TANDEM_KERNEL(name##_half, Arguments, name<Half>(arguments))
-// And for 1 and 4 neighboring values at a time: NAME_float_1, …
-#define TANDEM_WIDE_KERNELS(name, Arguments)                                    \
-  TANDEM_KERNEL(name##_float_1, Arguments, (name<float, 1>(arguments)))         \
-  TANDEM_KERNEL(name##_float_4, Arguments, (name<float, 4>(arguments)))         \
-  TANDEM_KERNEL(name##_bfloat16_1, Arguments, (name<Bfloat16, 1>(arguments)))   \
-  TANDEM_KERNEL(name##_bfloat16_4, Arguments, (name<Bfloat16, 4>(arguments)))   \
-  TANDEM_KERNEL(name##_half_1, Arguments, (name<Half, 1>(arguments)))           \
-  TANDEM_KERNEL(name##_half_4, Arguments, (name<Half, 4>(arguments)))
+// For a form of a norm, by the values in 16 bytes: NAME_float_21, with pooling kAfterNorm and ReLU.
+#define TANDEM_FORM(name, Arguments, pool, activation)              \
+  TANDEM_KERNEL(name##_float_##pool##activation, Arguments,         \
+                (name<float, 4, pool, activation>(arguments)))      \
+  TANDEM_KERNEL(name##_bfloat16_##pool##activation, Arguments,      \
+                (name<Bfloat16, 8, pool, activation>(arguments)))   \
+  TANDEM_KERNEL(name##_half_##pool##activation, Arguments,          \
+                (name<Half, 8, pool, activation>(arguments)))

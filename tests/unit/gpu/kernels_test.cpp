@@ -17,8 +17,8 @@ TEST(Kernels, CompileWithoutWarningsForEveryArchitecture) {
     EXPECT_EQ(compiled.binary.substr(1, 3), "ELF") << "sm_" << architecture;
     // Each kernel is there for each of its types.
     for (const char* name :
-         {"augment_half", "norm_statistics_bfloat16_4", "norm_apply_float_1",
-          "norm_gradient_sums_half_4", "norm_of_x_bfloat16_1", "cross_entropy_bfloat16",
+         {"augment_half", "norm_statistics_bfloat16_10", "norm_apply_float_21",
+          "norm_gradient_sums_half_02", "norm_of_x_bfloat16_12", "cross_entropy_bfloat16",
           "gradient_norm_all", "scale_gradients_all", "add_step_all", "copy_where_all",
           "muon_begin_all", "muon_stack_bfloat16", "muon_end_float"}) {
       EXPECT_NE(compiled.binary.find(name), std::string::npos) << name;

@@ -146,18 +146,18 @@ void compare(const Case& one) {
   }
 }
 
-constexpr NormForm kForms[] = {
-    {Pool::kNone, Activation::kNone},       {Pool::kNone, Activation::kRelu},
-    {Pool::kNone, Activation::kGelu},       {Pool::kBeforeNorm, Activation::kGelu},
-    {Pool::kBeforeNorm, Activation::kNone}, {Pool::kAfterNorm, Activation::kRelu},
-    {Pool::kAfterNorm, Activation::kGelu}};
+constexpr NormForm kForms[] = {{Pool::kNone, Activation::kNone},
+                               {Pool::kNone, Activation::kRelu},
+                               {Pool::kNone, Activation::kGelu},
+                               {Pool::kBeforeNorm, Activation::kGelu},
+                               {Pool::kAfterNorm, Activation::kRelu}};
 
 TEST(Norm, EqualsSeparateOperators) {
   int count = 0;
   for (const NormForm& form : kForms) {
     for (const auto type : {torch::kFloat32, torch::kBFloat16, torch::kFloat16}) {
       for (const std::vector<std::int64_t>& shape : std::vector<std::vector<std::int64_t>>{
-               {3, 1, 3, 3}, {2, 4, 4, 2}, {5, 24, 7, 9}, {3, 3, 5, 4}}) {
+               {3, 8, 3, 3}, {2, 16, 4, 2}, {5, 24, 7, 9}, {3, 40, 5, 4}}) {
         compare({shape, type, form, ++count % 2 == 0});
       }
     }
@@ -165,7 +165,7 @@ TEST(Norm, EqualsSeparateOperators) {
 }
 
 TEST(Norm, TakesManyChannels) {
-  for (const std::int64_t channels : {64, 130, 260}) {
+  for (const std::int64_t channels : {64, 136, 264}) {
     for (const NormForm& form : kForms) compare({{2, channels, 5, 4}, torch::kBFloat16, form});
   }
 }
@@ -174,13 +174,38 @@ TEST(Norm, AddsAResidual) {
   for (const auto activation : {Activation::kNone, Activation::kRelu, Activation::kGelu}) {
     for (const auto type : {torch::kFloat32, torch::kBFloat16}) {
       compare({{3, 8, 5, 3}, type, {Pool::kNone, activation}, true, true});
-      compare({{3, 5, 4, 3}, type, {Pool::kNone, activation}, true, true});
+      compare({{3, 24, 4, 3}, type, {Pool::kNone, activation}, true, true});
     }
   }
 }
 
 TEST(Norm, AddsTheSumsOfManyBlocks) {
   compare({{40, 4, 20, 21}, torch::kFloat32, {Pool::kNone, Activation::kGelu}});
+  // More blocks than threads read at once, in two tiles, of which the second is not full.
+  compare({{70, 72, 16, 16}, torch::kBFloat16, {Pool::kNone, Activation::kRelu}});
+}
+
+TEST(BiasActivation, EqualsSeparateOperators) {
+  for (const auto type : {torch::kFloat32, torch::kBFloat16, torch::kFloat16}) {
+    for (const std::int64_t channels : {8, 24}) {
+      torch::manual_seed(1);
+      const Tensor x = images({40, channels, 9, 7}, type, 0), bias = torch::randn({channels});
+      const Tensor gradient = images({40, channels, 9, 7}, type, 0);
+      const auto placed = [](const Tensor& tensor) { return tensor.to(gpu::test_device()); };
+      const Tensor y = bias_activation(placed(x), placed(bias), Activation::kGelu);
+      const Tensor of_bias =
+          bias_gradient(placed(gradient), placed(x), placed(bias), Activation::kGelu);
+
+      const Tensor leaf = bias.to(torch::kFloat64).requires_grad_();
+      const Tensor expected = torch::gelu(x.to(torch::kFloat64) + leaf.view({1, -1, 1, 1}));
+      torch::autograd::backward({expected}, {gradient.to(torch::kFloat64)});
+      const double rounding = type == torch::kFloat32    ? 2e-6
+                              : type == torch::kBFloat16 ? 5e-3
+                                                         : 1e-3;
+      expect_close(y, expected.detach(), rounding, 0, "y");
+      expect_close(of_bias, leaf.grad(), 1e-4, 1, "gradient of the bias");
+    }
+  }
 }
 
 TEST(Norm, TakesViewsThatAreNotAligned) {
@@ -195,7 +220,7 @@ TEST(Norm, TakesViewsThatAreNotAligned) {
 
 TEST(Norm, TakesTwoLaunchesEachWay) {
   const std::uint64_t before = gpu::emulated::launches();
-  Inputs({{2, 4, 4, 4}, torch::kBFloat16, {Pool::kBeforeNorm, Activation::kGelu}}).fused();
+  Inputs({{2, 8, 4, 4}, torch::kBFloat16, {Pool::kBeforeNorm, Activation::kGelu}}).fused();
   EXPECT_EQ(gpu::emulated::launches() - before, 4U);
 }
 
@@ -209,7 +234,14 @@ TEST(Norm, RefusesOtherTensors) {
   EXPECT_THROW(forward(x.to(torch::kFloat64), {}), c10::Error);
   EXPECT_THROW(forward(images({2, 5, 4, 4}, torch::kFloat32, 0), {}), c10::Error);
   EXPECT_THROW(forward(images({1, 4, 1, 1}, torch::kFloat32, 0), {}), c10::Error);
-  EXPECT_THROW(forward(images({1, 4, 2, 2}, torch::kFloat32, 0), {Pool::kBeforeNorm}), c10::Error);
+  const auto relu_after = NormForm{Pool::kAfterNorm, Activation::kRelu};
+  EXPECT_NO_THROW(forward(x, relu_after));
+  EXPECT_THROW(forward(x, {Pool::kAfterNorm, Activation::kGelu}), c10::Error);
+  EXPECT_THROW(forward(x, {Pool::kBeforeNorm, Activation::kRelu}), c10::Error);
+  EXPECT_THROW(
+      forward(images({1, 4, 2, 2}, torch::kFloat32, 0), {Pool::kBeforeNorm, Activation::kGelu}),
+      c10::Error);
+  EXPECT_THROW(forward(images({2, 4, 4, 4}, torch::kBFloat16, 0), {}), c10::Error);
 }
 
 }  // namespace

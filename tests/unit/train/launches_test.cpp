@@ -205,10 +205,9 @@ TEST_F(Launches, OfAStepOfFastnetStayFew) {
   prepare();
   StepRunner runner(context(), settings_);
   runner.run(0, 0.1);
-  Counted counted = count_kernels([&] { runner.run(1, 0.1); });
-  counted.kernels["gelu, forward and backward"] = 2;  // on CPUs tandem's own, which are no calls
+  const Counted counted = count_kernels([&] { runner.run(1, 0.1); });
   EXPECT_TRUE(arena_->flat_values().isfinite().all().item<bool>());
-  EXPECT_LE(counted.sum(), 114U) << "kernels of a step:\n" << counted.text();
+  EXPECT_LE(counted.sum(), 110U) << "kernels of a step:\n" << counted.text();
   // In a recorded step nothing may wait for the device.
   EXPECT_EQ(counted.kernels.count("_local_scalar_dense"), 0U);
 }
