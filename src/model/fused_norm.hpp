@@ -8,8 +8,9 @@
 
 namespace tandem::model {
 
-// Whether the operators compute this layer: it trains on a device that has them, on images in
-// channels-last layout with a multiple of 8 channels, of which pooling leaves more than one pixel.
+// Whether the operators compute this layer. It must train on a device that has them. The images
+// must be in channels-last layout, have a multiple of 8 channels, and more than one pixel after
+// pooling.
 bool takes_fused_norm(const torch::Tensor& x, bool is_training);
 // activation(norm(x) + residual), with 2x2 max-pooling before or after the normalization.
 // `residual`: undefined, or without pooling of the result's shape. fused::NormInput has the forms.

@@ -70,7 +70,7 @@ void ParameterArena::zero_gradients() {
 }
 
 torch::Tensor ParameterArena::view_like(const Slot& slot, const torch::Tensor& flat) const {
-  // as_strided() counts from the start of the memory, of which `flat` may be a part.
+  // as_strided() counts from the start of the memory. `flat` may begin later.
   const std::int64_t offset = flat.storage_offset() + static_cast<std::int64_t>(slot.offset);
   return flat.as_strided(slot.parameter.sizes(), slot.parameter.strides(), offset);
 }

@@ -12,6 +12,7 @@ namespace tandem::train {
 namespace {
 
 namespace fused = model::fused;
+using gpu::placed;
 
 constexpr double kPeak = 0.24;
 
@@ -65,8 +66,6 @@ torch::Tensor iterated(torch::Tensor x) {
   }
   return x;
 }
-
-torch::Tensor placed(const torch::Tensor& tensor) { return tensor.to(gpu::test_device()); }
 
 torch::Tensor scalar(double value, torch::ScalarType type) {
   return placed(torch::full({1}, value, torch::TensorOptions(type)));

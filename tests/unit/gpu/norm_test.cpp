@@ -53,7 +53,7 @@ struct Inputs {
     if (one.has_residual) residual = images(shape, one.type, 0);
     gradient = images(shape, one.type, 0);
     for (Tensor* each : {&x, &weight, &bias, &mean, &variance, &residual, &gradient}) {
-      if (each->defined()) *each = each->to(gpu::test_device());
+      if (each->defined()) *each = gpu::placed(*each);
     }
   }
 
@@ -181,7 +181,7 @@ TEST(Norm, AddsAResidual) {
 
 TEST(Norm, AddsTheSumsOfManyBlocks) {
   compare({{40, 4, 20, 21}, torch::kFloat32, {Pool::kNone, Activation::kGelu}});
-  // More blocks than threads read at once, in two tiles, of which the second is not full.
+  // The threads read the sums of so many blocks in several rounds. The second tile is not full.
   compare({{70, 72, 16, 16}, torch::kBFloat16, {Pool::kNone, Activation::kRelu}});
 }
 
@@ -191,10 +191,9 @@ TEST(BiasActivation, EqualsSeparateOperators) {
       torch::manual_seed(1);
       const Tensor x = images({40, channels, 9, 7}, type, 0), bias = torch::randn({channels});
       const Tensor gradient = images({40, channels, 9, 7}, type, 0);
-      const auto placed = [](const Tensor& tensor) { return tensor.to(gpu::test_device()); };
-      const Tensor y = bias_activation(placed(x), placed(bias), Activation::kGelu);
-      const Tensor of_bias =
-          bias_gradient(placed(gradient), placed(x), placed(bias), Activation::kGelu);
+      const Tensor y = bias_activation(gpu::placed(x), gpu::placed(bias), Activation::kGelu);
+      const Tensor of_bias = bias_gradient(gpu::placed(gradient), gpu::placed(x), gpu::placed(bias),
+                                           Activation::kGelu);
 
       const Tensor leaf = bias.to(torch::kFloat64).requires_grad_();
       const Tensor expected = torch::gelu(x.to(torch::kFloat64) + leaf.view({1, -1, 1, 1}));

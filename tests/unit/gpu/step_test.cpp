@@ -14,7 +14,7 @@ namespace {
 using torch::Tensor;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-Tensor placed(const Tensor& tensor) { return tensor.to(gpu::test_device()); }
+using gpu::placed;
 Tensor doubles(std::vector<double> values) {
   return placed(torch::tensor(values, torch::kFloat64));
 }
