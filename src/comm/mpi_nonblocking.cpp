@@ -15,6 +15,53 @@ namespace {
 constexpr unsigned kMaxInFlight = 10000;
 constexpr int kFirstTag = 1;
 
+// Requests that are one to the caller.
+class RequestGroup final : public Request {
+ public:
+  explicit RequestGroup(std::vector<std::unique_ptr<Request>> all) : all_(std::move(all)) {}
+  void wait() override {
+    while (!test()) {
+    }
+  }
+  // All of them, because each advances by its own test() alone.
+  bool test() override {
+    bool are_done = true;
+    for (const auto& each : all_) are_done = each->test() && are_done;
+    return are_done;
+  }
+
+ private:
+  std::vector<std::unique_ptr<Request>> all_;
+};
+
+// An MPI_Iallreduce, with a copy of the values to send. In place Open MPI sends all values along a
+// binomial tree; with two buffers it chooses by size (ompi/mca/coll/libnbc/nbc_iallreduce.c).
+class LibraryRequest final : public Request {
+ public:
+  LibraryRequest(MPI_Comm mpi, void* values, int count, MPI_Datatype type, std::size_t bytes)
+      : sent_(new char[bytes]) {
+    std::memcpy(sent_.get(), values, bytes);
+    TANDEM_MPI(MPI_Iallreduce(sent_.get(), values, count, type, MPI_SUM, mpi, &request_));
+  }
+  ~LibraryRequest() override {
+    if (freeing_could_hang()) {
+      sent_.release();  // MPI may still read it
+      return;
+    }
+    MPI_Wait(&request_, MPI_STATUS_IGNORE);
+  }
+  void wait() override { TANDEM_MPI(MPI_Wait(&request_, MPI_STATUS_IGNORE)); }
+  bool test() override {
+    int is_done = 0;
+    TANDEM_MPI(MPI_Test(&request_, &is_done, MPI_STATUS_IGNORE));
+    return is_done != 0;
+  }
+
+ private:
+  std::unique_ptr<char[]> sent_;
+  MPI_Request request_ = MPI_REQUEST_NULL;
+};
+
 std::unique_ptr<Request> completed_request() {
   return std::make_unique<MpiRequest>(std::vector<MPI_Request>());
 }
@@ -32,20 +79,40 @@ int chunk_count(std::size_t count, int ranks) {
 
 }  // namespace
 
+int MpiCommunicator::next_tag() {
+  return kFirstTag + 2 * static_cast<int>(handle_->started_all_reduces++ % kMaxInFlight);
+}
+
 std::unique_ptr<Request> MpiCommunicator::iall_reduce_along(Route route, Buffer values) {
   const MPI_Datatype mpi = mpi_type(values.type);
   if (size() == 1) return completed_request();
-  if (size() <= kMaxRanksOfChunkedAllReduce && values.size <= piece_) {
-    const int tag = kFirstTag + 2 * static_cast<int>(handle_->started_all_reduces++ % kMaxInFlight);
-    return (route == Route::kRing ? start_ring_all_reduce : start_direct_all_reduce)(handle_->mpi,
-                                                                                     values, tag);
-  }
-  std::vector<MPI_Request> requests;
+  const bool are_many = size() > kMaxRanksInLinearRounds && route != Route::kLibrary;
+  const auto start = [&](Buffer piece) -> std::unique_ptr<Request> {
+    switch (are_many ? Route::kCirculant : route) {
+      case Route::kDirect:
+        return start_direct_all_reduce(handle_->mpi, piece, next_tag());
+      case Route::kRing:
+        return start_ring_all_reduce(handle_->mpi, piece, next_tag());
+      case Route::kCirculant:
+        return start_circulant_all_reduce(handle_->mpi, piece, next_tag());
+      case Route::kLibrary:
+        return std::make_unique<LibraryRequest>(handle_->mpi, piece.data,
+                                                static_cast<int>(piece.size), mpi, piece.bytes());
+    }
+    return nullptr;
+  };
+  if (values.size <= piece_) return start(values);
+  std::vector<std::unique_ptr<Request>> pieces;
   for_each_piece(values, piece_, [&](void* at, int n) {
-    requests.push_back(MPI_REQUEST_NULL);
-    TANDEM_MPI(MPI_Iallreduce(MPI_IN_PLACE, at, n, mpi, MPI_SUM, handle_->mpi, &requests.back()));
+    pieces.push_back(start({at, static_cast<std::size_t>(n), values.type}));
   });
-  return std::make_unique<MpiRequest>(std::move(requests));
+  return std::make_unique<RequestGroup>(std::move(pieces));
+}
+
+std::unique_ptr<Request> MpiCommunicator::iall_reduce_as_bfloat16(Span<float> values,
+                                                                  float* errors) {
+  if (size() == 1) return completed_request();
+  return start_circulant_bf16_all_reduce(handle_->mpi, values, errors, next_tag());
 }
 
 std::unique_ptr<Request> MpiCommunicator::do_ireduce(Buffer values, int root) {

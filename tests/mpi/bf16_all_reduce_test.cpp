@@ -31,7 +31,7 @@ float number(int rank, std::size_t step, std::size_t i) {
   return static_cast<float>(random.normal());
 }
 
-class Bf16AllReduceTest : public ::testing::Test {
+class Bf16AllReduceTest : public ::testing::TestWithParam<comm::Bf16Route> {
  protected:
   static constexpr std::size_t kSize = 5003;  // in no number of equal parts
 
@@ -47,10 +47,14 @@ class Bf16AllReduceTest : public ::testing::Test {
 
   comm::MpiCommunicator world_ = comm::MpiCommunicator::world();
   std::vector<float> gradients_ = std::vector<float>(kSize);
-  comm::Bf16AllReduce sums_{world_, Span<float>(gradients_)};
+  comm::Bf16AllReduce sums_{world_, Span<float>(gradients_), GetParam()};
 };
 
-TEST_F(Bf16AllReduceTest, RoundsWhatEachBringsAddsInFp32InRankOrderAndRoundsTheSum) {
+INSTANTIATE_TEST_SUITE_P(Routes, Bf16AllReduceTest,
+                         ::testing::Values(comm::Bf16Route::kBySize, comm::Bf16Route::kCirculant));
+
+TEST_P(Bf16AllReduceTest, RoundsWhatEachBringsAddsInFp32InRankOrderAndRoundsTheSum) {
+  if (GetParam() == comm::Bf16Route::kCirculant) return;  // rounds more often
   bring(0);
   sum();
   for (std::size_t i = 0; i < kSize; ++i) {
@@ -61,8 +65,26 @@ TEST_F(Bf16AllReduceTest, RoundsWhatEachBringsAddsInFp32InRankOrderAndRoundsTheS
   }
 }
 
+// On the way from rank to rank a sum is rounded before each message.
+TEST_P(Bf16AllReduceTest, GivesAllRanksOneSumThatIsNearTheExactOne) {
+  bring(0);
+  sum();
+  std::vector<float> least = gradients_;
+  std::vector<float> most = gradients_;
+  world_.all_reduce(Span<float>(least), comm::Reduction::kMin);
+  world_.all_reduce(Span<float>(most), comm::Reduction::kMax);
+  EXPECT_EQ(least, most);
+  for (std::size_t i = 0; i < kSize; ++i) {
+    // Half of a last place, 1/32 below 16, for each of up to three roundings of a sum.
+    ASSERT_NEAR(gradients_[i], whole(0, i), world_.size() == 1 ? 0 : 3.0 / 64) << i;
+    if (world_.size() > 1) {
+      ASSERT_EQ(gradients_[i], as_bfloat16(gradients_[i])) << i;
+    }
+  }
+}
+
 // The same gradients in each step, of which rounding takes away the same.
-TEST_F(Bf16AllReduceTest, LosesNothingOverSteps) {
+TEST_P(Bf16AllReduceTest, LosesNothingOverSteps) {
   constexpr int kSteps = 60;
   std::vector<double> found(kSize);
   for (int step = 0; step < kSteps; ++step) {
@@ -74,12 +96,14 @@ TEST_F(Bf16AllReduceTest, LosesNothingOverSteps) {
   for (std::size_t i = 0; i < kSize; ++i) {
     strayed = std::max(strayed, std::abs(found[i] - kSteps * whole(0, i)));
   }
-  // What the ranks still keep: half of a last place of each number, 1/64 below 8, and of a sum,
-  // 1/32 below 16. Without feedback it would be up to 60 times as much.
-  EXPECT_LT(strayed, world_.size() / 64.0 + 1.0 / 32);
+  // What the ranks still keep: half of a last place, 1/64 below 8 and 1/32 below 16, of each number
+  // and of the sum, or on the circulant route of each partial sum. Without feedback it would be up
+  // to 60 times as much.
+  const double of_one = GetParam() == comm::Bf16Route::kBySize ? 1.0 / 64 : 1.0 / 32;
+  EXPECT_LT(strayed, world_.size() * of_one + 1.0 / 32);
 }
 
-TEST_F(Bf16AllReduceTest, ForgetsWhatItKept) {
+TEST_P(Bf16AllReduceTest, ForgetsWhatItKept) {
   bring(0);
   sum();
   const std::vector<float> first = gradients_;
@@ -92,7 +116,7 @@ TEST_F(Bf16AllReduceTest, ForgetsWhatItKept) {
   EXPECT_EQ(gradients_, first);
 }
 
-TEST_F(Bf16AllReduceTest, AnInfinityIsSeenByAllAndDoesNotStay) {
+TEST_P(Bf16AllReduceTest, AnInfinityIsSeenByAllAndDoesNotStay) {
   bring(0);
   if (world_.rank() == world_.size() - 1) {
     gradients_[7] = std::numeric_limits<float>::infinity();
@@ -104,7 +128,7 @@ TEST_F(Bf16AllReduceTest, AnInfinityIsSeenByAllAndDoesNotStay) {
   EXPECT_NEAR(gradients_[7], whole(1, 7), 0.1);
 }
 
-TEST_F(Bf16AllReduceTest, BucketsMayBeUnderWayTogetherAndAdvanceUnevenly) {
+TEST_P(Bf16AllReduceTest, BucketsMayBeUnderWayTogetherAndAdvanceUnevenly) {
   bring(0);
   sum();
   const std::vector<float> expected = gradients_;
@@ -120,10 +144,13 @@ TEST_F(Bf16AllReduceTest, BucketsMayBeUnderWayTogetherAndAdvanceUnevenly) {
     }
   }
   for (const auto& each : requests) each->wait();
-  EXPECT_EQ(gradients_, expected) << "a cut into buckets changes no sum";
+  if (GetParam() == comm::Bf16Route::kBySize) {
+    EXPECT_EQ(gradients_, expected) << "a cut into buckets changes no sum";
+  }
+  for (std::size_t i = 0; i < kSize; ++i) ASSERT_NEAR(gradients_[i], expected[i], 3.0 / 32) << i;
 }
 
-TEST_F(Bf16AllReduceTest, LeavesOtherSumsToMpi) {
+TEST_P(Bf16AllReduceTest, LeavesOtherSumsToMpi) {
   float elsewhere = 1.0F + 1.0F / 1024;  // bfloat16 has no such number
   sums_.all_reduce(Span<float>(&elsewhere, 1));
   EXPECT_EQ(elsewhere, static_cast<float>(world_.size()) * (1.0F + 1.0F / 1024));
@@ -167,7 +194,7 @@ TEST(HierarchicalBf16AllReduce, AddWithinHostsExactlyAndGiveAllRanksTheSameBits)
   }
 }
 
-TEST_F(Bf16AllReduceTest, SaysWhatItIs) { EXPECT_EQ(sums_.name(), "mpi as bfloat16"); }
+TEST_P(Bf16AllReduceTest, SaysWhatItIs) { EXPECT_EQ(sums_.name(), "mpi as bfloat16"); }
 
 // Adds bfloat16 numbers as NCCL does, on the host: through fp32 over MPI, rounded at the end.
 class AddsBfloat16 final : public comm::ForwardingCollectives {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "allreduce/deterministic_all_reduce.hpp"
+#include "support/circulant_simulation.hpp"
 #include "support/mpi_test.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 
@@ -111,27 +112,50 @@ TEST(DeterministicAllReduce, GiveTheSameBitsHoweverSumsTravel) {
   }
 }
 
-TEST(DeterministicAllReduce, KeepManySumsApartAlongARing) {
+TEST(DeterministicAllReduce, AddInTheOrderOfTheirRoundsBeyond64Ranks) {
   auto world = MpiCommunicator::world();
-  DeterministicAllReduce sums(world, nullptr, Route::kRing);
-  std::vector<std::vector<float>> values;
-  std::vector<std::unique_ptr<Request>> requests;
-  for (std::size_t i = 0; i < 40; ++i) {  // some of no element, most of fewer than a line per rank
-    values.emplace_back(i, static_cast<float>(world.rank() + 1));
+  const auto ranks = static_cast<std::size_t>(world.size());
+  std::vector<std::vector<float>> of_ranks(ranks, std::vector<float>(kCount));
+  for (std::size_t rank = 0; rank < ranks; ++rank) {
+    for (std::size_t i = 0; i < kCount; ++i) {
+      of_ranks[rank][i] = value_of(static_cast<int>(rank), i);
+    }
   }
-  for (std::vector<float>& each : values) {
-    requests.push_back(sums.iall_reduce(Span<float>(each)));
-  }
-  // Some are asked for first here and last there.
-  if (world.rank() % 2 == 0) std::reverse(requests.begin(), requests.end());
-  bool are_done = false;
-  while (!are_done) {
-    are_done = true;
-    for (const auto& each : requests) are_done = each->test() && are_done;
-  }
-  const int ranks = world.size();
-  for (const std::vector<float>& each : values) {
-    for (const float value : each) EXPECT_EQ(value, static_cast<float>(ranks * (ranks + 1) / 2));
+  const auto mine = static_cast<std::size_t>(world.rank());
+  std::vector<float> values = of_ranks[mine];
+  const ChunkPartition chunks(kCount, world.size());
+  testing::simulate_circulant(of_ranks, [&](int chunk) { return chunks.first(chunk); });
+  DeterministicAllReduce(world, nullptr, Route::kCirculant)
+      .iall_reduce(Span<float>(values))
+      ->wait();
+  EXPECT_EQ(values, of_ranks[mine]);
+  EXPECT_EQ(values, of_ranks[0]) << "another rank has other bits";
+}
+
+TEST(DeterministicAllReduce, KeepManySumsApart) {
+  for (const Route route : {Route::kRing, Route::kCirculant}) {
+    auto world = MpiCommunicator::world();
+    DeterministicAllReduce sums(world, nullptr, route);
+    std::vector<std::vector<float>> values;
+    std::vector<std::unique_ptr<Request>> requests;
+    for (std::size_t i = 0; i < 40;
+         ++i) {  // some of no element, most of fewer than a line per rank
+      values.emplace_back(i, static_cast<float>(world.rank() + 1));
+    }
+    for (std::vector<float>& each : values) {
+      requests.push_back(sums.iall_reduce(Span<float>(each)));
+    }
+    // Some are asked for first here and last there.
+    if (world.rank() % 2 == 0) std::reverse(requests.begin(), requests.end());
+    bool are_done = false;
+    while (!are_done) {
+      are_done = true;
+      for (const auto& each : requests) are_done = each->test() && are_done;
+    }
+    const int ranks = world.size();
+    for (const std::vector<float>& each : values) {
+      for (const float value : each) EXPECT_EQ(value, static_cast<float>(ranks * (ranks + 1) / 2));
+    }
   }
 }
 

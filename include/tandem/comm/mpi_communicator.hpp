@@ -11,9 +11,12 @@
 
 namespace tandem::comm {
 
-// The path of the messages of an all-reduce. All routes give the same bits. kRing sends fewer bytes
-// between hosts if consecutive ranks share a host. kDirect has fewer messages in sequence.
-enum class Route { kDirect, kRing };
+// The path of the messages of an all-reduce. kDirect and kRing give the same bits. kRing sends
+// fewer bytes between hosts if consecutive ranks share a host. kDirect has fewer messages in
+// sequence. More than 64 ranks use kCirculant in place of both: about 2 log2(ranks) messages in
+// sequence, and an order of additions of its own. kLibrary: MPI_Iallreduce, whose path and order
+// are MPI's.
+enum class Route { kDirect, kRing, kCirculant, kLibrary };
 
 class MpiCommunicator final : public Communicator {
  public:
@@ -39,6 +42,9 @@ class MpiCommunicator final : public Communicator {
 
   // iall_reduce() on a given route, the same on every rank. iall_reduce() itself uses kDirect.
   std::unique_ptr<Request> iall_reduce_along(Route route, Buffer values);
+  // The sum of `values` + `errors` along kCirculant, with messages in bfloat16. `errors`, as long
+  // as `values`, keeps what rounding took away; it must live as long.
+  std::unique_ptr<Request> iall_reduce_as_bfloat16(Span<float> values, float* errors);
 
   // Longer buffers are sent in pieces of this many elements, because MPI counts are ints. Tests set
   // a small size. Communicators that are made from this one later inherit it.
@@ -50,6 +56,7 @@ class MpiCommunicator final : public Communicator {
   static constexpr std::size_t kMaxPiece = std::size_t{1} << 28;
   MpiCommunicator(std::unique_ptr<Handle> handle, std::size_t piece);
 
+  int next_tag();
   void do_all_reduce(Buffer values, Reduction op) override;
   std::unique_ptr<Request> do_iall_reduce(Buffer values) override {
     return iall_reduce_along(Route::kDirect, values);

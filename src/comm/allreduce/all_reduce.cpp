@@ -44,7 +44,7 @@ AllReduce make_all_reduce(MpiCommunicator& world, MpiCommunicator& node, Span<fl
   if (options.as_bfloat16) return {std::make_unique<Bf16AllReduce>(world, gradients), nullptr};
   std::shared_ptr<SharedFloats> shared;
   Route route = Route::kDirect;
-  if (world.size() > 1 && world.size() <= kMaxRanksOfChunkedAllReduce) {
+  if (world.size() > 1 && world.size() <= kMaxRanksInLinearRounds) {
     if (node.size() < world.size()) {
       route = route_between(world, node);
     } else if (!gradients.empty()) {

@@ -5,11 +5,13 @@
 #include <utility>
 
 #include "bfloat16_loops.hpp"
+#include "chunked_all_reduce.hpp"
 
 namespace tandem::comm {
 
-Bf16AllReduce::Bf16AllReduce(MpiCommunicator& ranks, Span<float> gradients)
+Bf16AllReduce::Bf16AllReduce(MpiCommunicator& ranks, Span<float> gradients, Bf16Route route)
     : ForwardingCollectives(ranks),
+      is_circulant_(route == Bf16Route::kCirculant || ranks.size() > kMaxRanksInLinearRounds),
       scatter_(ranks.duplicate()),
       gather_(ranks.duplicate()),
       gradients_(gradients),
@@ -26,6 +28,7 @@ float* Bf16AllReduce::errors_of(Span<float> values) {
 }
 
 std::unique_ptr<Request> Bf16AllReduce::start(Span<float> values) {
+  if (is_circulant_) return scatter_.iall_reduce_as_bfloat16(values, errors_of(values));
   if (unused_.empty()) unused_.push_back(std::make_shared<Messages>());
   const std::shared_ptr<Messages> messages = std::move(unused_.back());
   unused_.pop_back();

@@ -3,10 +3,14 @@
 //
 // Each rank rounds its gradients and sends a chunk to each other rank (all-to-all). The owner of a
 // chunk adds in rank order and rounds the sum, and all ranks get it (all-gather). That is half the
-// bytes of fp32, one rounding of the sum at any number of ranks, and the same bits on all of them.
-// Error feedback adds each rounding error before the next rounding, on the sender's and on the
-// owner's side, so that no gradient is lost over the steps (Seide et al., Interspeech 2014; for
-// both sides Tang et al., arXiv 1905.05957).
+// bytes of fp32, one rounding of the sum, and the same bits on all ranks. Error feedback adds each
+// rounding error before the next rounding, on the sender's and on the owner's side, so that no
+// gradient is lost over the steps (Seide et al., Interspeech 2014; for both sides Tang et al.,
+// arXiv 1905.05957).
+//
+// More than kMaxRanksInLinearRounds ranks would send too many messages. They send partial sums in
+// the rounds of circulant_rounds.hpp: as many bytes, about 2 log2(ranks) messages, and log2(ranks)
+// roundings of a sum. Each rank rounds each element once and keeps the error in the same way.
 #pragma once
 
 #include <memory>
@@ -18,11 +22,15 @@
 
 namespace tandem::comm {
 
+// kBySize: the direct form for up to kMaxRanksInLinearRounds ranks.
+enum class Bf16Route { kBySize, kCirculant };
+
 class Bf16AllReduce final : public ForwardingCollectives {
  public:
   // Collective. Only fp32 sums within `gradients` over several ranks are sent as bfloat16. `ranks`
   // performs all other calls.
-  Bf16AllReduce(MpiCommunicator& ranks, Span<float> gradients);
+  Bf16AllReduce(MpiCommunicator& ranks, Span<float> gradients,
+                Bf16Route route = Bf16Route::kBySize);
 
   std::string name() const override { return inner().name() + " as bfloat16"; }
   bool is_test_thread_safe() const override { return inner().is_test_thread_safe(); }
@@ -41,6 +49,7 @@ class Bf16AllReduce final : public ForwardingCollectives {
   void do_all_reduce(Buffer values, Reduction op) override;
   std::unique_ptr<Request> do_iall_reduce(Buffer values) override;
 
+  const bool is_circulant_;
   // Each stage of the pipeline has a communicator of its own.
   MpiCommunicator scatter_;
   MpiCommunicator gather_;

@@ -1,12 +1,19 @@
-// How every all-reduce of tandem cuts an array into chunks and in which order it adds them: chunk r
-// belongs to rank r and is added from rank r + 1 around to rank r. This is the order that a ring
-// imposes; an algorithm that has all values can reproduce it. So all transports give the same bits.
+// How every all-reduce of tandem cuts an array into chunks, and in which order up to 64 ranks add
+// them: chunk r belongs to rank r and is added from rank r + 1 around to rank r. This is the order
+// that a ring imposes; an algorithm that has all values can reproduce it. So all transports give
+// the same bits. For more ranks see circulant_rounds.hpp.
 #pragma once
 
 #include <algorithm>
 #include <cstddef>
 
 namespace tandem::comm {
+
+// Consecutive chunks. A chunk's number is the range of it alone.
+struct ChunkRange {
+  ChunkRange(int first_chunk, int number = 1) : first(first_chunk), count(number) {}
+  int first, count;
+};
 
 class ChunkPartition {
  public:
@@ -16,7 +23,9 @@ class ChunkPartition {
 
   // Element numbers; with few elements the last chunks are empty.
   std::size_t first(int chunk) const { return std::min(count_, of(chunk) * chunk_size_); }
-  std::size_t size(int chunk) const { return first(chunk + 1) - first(chunk); }
+  std::size_t size(ChunkRange chunks) const {
+    return first(chunks.first + chunks.count) - first(chunks.first);
+  }
   // The size of the longest chunk.
   std::size_t max_size() const { return chunk_size_; }
 

@@ -15,12 +15,12 @@ int ranks_of(MPI_Comm mpi) {
 
 }  // namespace
 
-ChunkedAllReduce::ChunkedAllReduce(MPI_Comm mpi, Buffer values, int tag)
+ChunkedAllReduce::ChunkedAllReduce(MPI_Comm mpi, Buffer values, int tag, MPI_Datatype type)
     : tag_(tag),
       ranks_(ranks_of(mpi)),
       mpi_(mpi),
       data_(static_cast<char*>(values.data)),
-      type_(mpi_type(values.type)),
+      type_(type),
       element_bytes_(bytes_of_type(values.type)),
       chunks_(values.size, ranks_) {
   TANDEM_MPI(MPI_Comm_rank(mpi_, &rank_));
@@ -40,20 +40,21 @@ void ChunkedAllReduce::finish() noexcept {
   arrived_.release();  // MPI may still write to it
 }
 
-void ChunkedAllReduce::add(int chunk, const void* from, void* to) const {
-  TANDEM_MPI(MPI_Reduce_local(from, to, count_of(chunk), type_, MPI_SUM));
+void ChunkedAllReduce::add(ChunkRange chunks, const void* from, void* to) const {
+  TANDEM_MPI(MPI_Reduce_local(from, to, mpi_count_of(chunks), type_, MPI_SUM));
 }
 
-void ChunkedAllReduce::send(int to, int chunk, int tag) {
-  if (count_of(chunk) == 0) return;
+void ChunkedAllReduce::send(int to, ChunkRange chunks, int tag) {
+  if (count_of(chunks) == 0) return;
   requests_.push_back(MPI_REQUEST_NULL);
-  TANDEM_MPI(MPI_Isend(values_of(chunk), count_of(chunk), type_, to, tag, mpi_, &requests_.back()));
+  TANDEM_MPI(
+      MPI_Isend(values_of(chunks), mpi_count_of(chunks), type_, to, tag, mpi_, &requests_.back()));
 }
 
-void ChunkedAllReduce::receive(int from, int chunk, void* to, int tag) {
-  if (count_of(chunk) == 0) return;
+void ChunkedAllReduce::receive(int from, ChunkRange chunks, void* to, int tag) {
+  if (count_of(chunks) == 0) return;
   requests_.push_back(MPI_REQUEST_NULL);
-  TANDEM_MPI(MPI_Irecv(to, count_of(chunk), type_, from, tag, mpi_, &requests_.back()));
+  TANDEM_MPI(MPI_Irecv(to, mpi_count_of(chunks), type_, from, tag, mpi_, &requests_.back()));
 }
 
 bool ChunkedAllReduce::are_messages_done() {

@@ -15,11 +15,12 @@
 
 #include "chunk_partition.hpp"
 #include "tandem/comm/collectives.hpp"
+#include "tandem/core/span.hpp"
 
 namespace tandem::comm {
 
-// With more ranks each would send too many messages; they use MPI's all-reduce.
-constexpr int kMaxRanksOfChunkedAllReduce = 64;
+// With more ranks the direct form sends too many messages, and the ring too many in sequence.
+constexpr int kMaxRanksInLinearRounds = 64;
 
 // Each rank receives its chunk from all others, adds it, and sends the sum to all: few messages in
 // sequence. `tag` and `tag` + 1: not used by other all-reduces in flight, the same on every rank.
@@ -30,10 +31,20 @@ std::unique_ptr<Request> start_direct_all_reduce(MPI_Comm mpi, Buffer values, in
 // host sends over the link. In the direct form every rank does.
 std::unique_ptr<Request> start_ring_all_reduce(MPI_Comm mpi, Buffer values, int tag);
 
-// The base of both forms.
+// The rounds of circulant_rounds.hpp: few messages, and few in sequence, among any number of ranks.
+std::unique_ptr<Request> start_circulant_all_reduce(MPI_Comm mpi, Buffer values, int tag);
+
+// The same of `values` + `errors`, with messages in bfloat16 and additions in fp32. A rank rounds
+// each element once: what it has added, before it sends that on, and of its own chunk the sum of
+// all ranks. `errors`, as long as `values`, keeps what rounding took away.
+std::unique_ptr<Request> start_circulant_bf16_all_reduce(MPI_Comm mpi, Span<float> values,
+                                                         float* errors, int tag);
+
+// The base of all forms.
 class ChunkedAllReduce : public Request {
  public:
-  ChunkedAllReduce(MPI_Comm mpi, Buffer values, int tag);
+  // `type`: MPI's type of the values, for messages and add().
+  ChunkedAllReduce(MPI_Comm mpi, Buffer values, int tag, MPI_Datatype type);
   void wait() override;
 
  protected:
@@ -41,27 +52,31 @@ class ChunkedAllReduce : public Request {
   void finish() noexcept;
   // The rank at `distance` around the ring of all ranks; may be negative.
   int rank_at(int distance) const { return (rank_ + distance + 2 * ranks_) % ranks_; }
-  char* values_of(int chunk) const { return data_ + chunks_.first(chunk) * element_bytes_; }
+  std::size_t first_of(ChunkRange chunks) const { return chunks_.first(chunks.first); }
+  std::size_t count_of(ChunkRange chunks) const { return chunks_.size(chunks); }
+  char* values_of(ChunkRange chunks) const { return data_ + first_of(chunks) * element_bytes_; }
   // Memory for `slots` chunks that arrive to be added.
   void allocate(int slots) { arrived_.reset(new char[offset_of(slots)]); }
   char* arrived_in(int slot) const { return arrived_.get() + offset_of(slot); }
-  // `to` += `from`, which have the size of `chunk`.
-  void add(int chunk, const void* from, void* to) const;
-  void send(int to, int chunk, int tag);
-  void receive(int from, int chunk, void* to, int tag);
+  // The values are from now on those that begin in `slot`.
+  void use_slot(int slot) { data_ = arrived_in(slot); }
+  // `to` += `from`, which have the size of `chunks`.
+  void add(ChunkRange chunks, const void* from, void* to) const;
+  void send(int to, ChunkRange chunks, int tag);
+  void receive(int from, ChunkRange chunks, void* to, int tag);
   bool are_messages_done();
 
   const int tag_;
   int rank_ = 0, ranks_ = 1;
 
  private:
-  int count_of(int chunk) const { return static_cast<int>(chunks_.size(chunk)); }
+  int mpi_count_of(ChunkRange chunks) const { return static_cast<int>(count_of(chunks)); }
   std::size_t offset_of(int slot) const {
     return static_cast<std::size_t>(slot) * chunks_.max_size() * element_bytes_;
   }
 
   const MPI_Comm mpi_;
-  char* const data_;
+  char* data_;
   const MPI_Datatype type_;
   const std::size_t element_bytes_;
   ChunkPartition chunks_;

@@ -4,8 +4,6 @@
 #include <utility>
 #include <vector>
 
-#include "chunked_all_reduce.hpp"
-
 namespace tandem::comm {
 
 DeterministicAllReduce::DeterministicAllReduce(MpiCommunicator& world,
@@ -17,8 +15,7 @@ std::string DeterministicAllReduce::name() const {
 }
 
 void DeterministicAllReduce::do_all_reduce(Buffer buffer, Reduction op) {
-  if (buffer.type != DataType::kFloat32 || op != Reduction::kSum || buffer.size < kMinFloats ||
-      size() > kMaxRanksOfChunkedAllReduce) {
+  if (buffer.type != DataType::kFloat32 || op != Reduction::kSum || buffer.size < kMinFloats) {
     world_.all_reduce(buffer, op);
     return;
   }

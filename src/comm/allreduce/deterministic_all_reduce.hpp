@@ -1,7 +1,7 @@
-// An all-reduce that adds long fp32 arrays in one order, that of chunk_partition.hpp, with any
-// transport and any placement of ranks. A run that moves to other hosts keeps its bits. `world`
-// makes all other calls, and all calls of more than kMaxRanksOfChunkedAllReduce ranks. `world` must
-// outlive this object.
+// An all-reduce that adds long fp32 arrays in one order, with any transport and any placement of
+// ranks: that of chunk_partition.hpp, and among more than kMaxRanksInLinearRounds ranks that of
+// circulant_rounds.hpp. A run that moves to other hosts keeps its bits. `world` makes all other
+// calls. It must outlive this object.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,5 @@
 #include "chunked_all_reduce.hpp"
+#include "mpi_values.hpp"
 
 namespace tandem::comm {
 namespace {
@@ -10,12 +11,8 @@ class DirectAllReduce final : public ChunkedAllReduce {
 
   void start() {
     allocate(ranks_ - 1);
-    for (int rank = 0; rank < ranks_; ++rank) {
-      if (rank != rank_) receive(rank, rank_, arrived_from(rank), tag_);
-    }
-    for (int rank = 0; rank < ranks_; ++rank) {
-      if (rank != rank_) send(rank, rank, tag_);
-    }
+    for_each_other([this](int rank) { receive(rank, rank_, arrived_from(rank), tag_); });
+    for_each_other([this](int rank) { send(rank, rank, tag_); });
   }
 
   bool test() override {
@@ -28,6 +25,11 @@ class DirectAllReduce final : public ChunkedAllReduce {
 
  private:
   char* arrived_from(int rank) const { return arrived_in(rank < rank_ ? rank : rank - 1); }
+  // From the next rank on. If all began with rank 0, its link would carry all messages first.
+  template <typename Visit>
+  void for_each_other(const Visit& visit) const {
+    for (int distance = 1; distance < ranks_; ++distance) visit(rank_at(distance));
+  }
 
   void reduce_and_send() {
     // In the order of ChunkPartition.
@@ -36,12 +38,8 @@ class DirectAllReduce final : public ChunkedAllReduce {
       add(rank_, arrived_from(rank_at(distance)),
           is_last ? values_of(rank_) : arrived_from(rank_at(distance + 1)));
     }
-    for (int rank = 0; rank < ranks_; ++rank) {
-      if (rank != rank_) receive(rank, rank, values_of(rank), tag_ + 1);
-    }
-    for (int rank = 0; rank < ranks_; ++rank) {
-      if (rank != rank_) send(rank, rank_, tag_ + 1);
-    }
+    for_each_other([this](int rank) { receive(rank, rank, values_of(rank), tag_ + 1); });
+    for_each_other([this](int rank) { send(rank, rank_, tag_ + 1); });
     has_reduced_ = true;
   }
 
@@ -51,7 +49,7 @@ class DirectAllReduce final : public ChunkedAllReduce {
 }  // namespace
 
 std::unique_ptr<Request> start_direct_all_reduce(MPI_Comm mpi, Buffer values, int tag) {
-  auto started = std::make_unique<DirectAllReduce>(mpi, values, tag);
+  auto started = std::make_unique<DirectAllReduce>(mpi, values, tag, mpi_type(values.type));
   started->start();
   return started;
 }

@@ -1,4 +1,5 @@
 #include "chunked_all_reduce.hpp"
+#include "mpi_values.hpp"
 
 namespace tandem::comm {
 namespace {
@@ -41,7 +42,7 @@ class RingAllReduce final : public ChunkedAllReduce {
 }  // namespace
 
 std::unique_ptr<Request> start_ring_all_reduce(MPI_Comm mpi, Buffer values, int tag) {
-  auto started = std::make_unique<RingAllReduce>(mpi, values, tag);
+  auto started = std::make_unique<RingAllReduce>(mpi, values, tag, mpi_type(values.type));
   started->start();
   return started;
 }
