@@ -166,12 +166,13 @@ OptionTable train_option_table() {
       {"all-reduce",
        "NAME",
        "flat",
-       "all-reduce of the gradients: flat, by all ranks alike; or two-level, within each host "
-       "first, which sends less between hosts",
+       "all-reduce of the gradients: flat, by all ranks alike; two-level, within each host "
+       "first, which sends less between hosts; mpi, by the all-reduce of the MPI library, which "
+       "may use the network's offloads",
        "execution",
        kOfExecution,
        comm::all_reduce_algorithm_names(),
-       {},
+       {"mpi", "the MPI library chooses the order of additions"},
        {"sum-algorithm"}},
       {"grad-dtype",
        "NAME",

@@ -127,14 +127,20 @@ void keep_to_cpus(Options& options, device::DeviceRequest& request) {
 
 // Rounding errors that ranks keep are of this start of the run, and in no checkpoint.
 void read_gradient_sums(Options& options, train::TrainConfig& config) {
-  config.all_reduce = comm::all_reduce_algorithm_of(options.choice("all-reduce"));
+  const std::string algorithm = options.choice("all-reduce");
+  config.all_reduce = comm::all_reduce_algorithm_of(algorithm);
   if (config.virtual_ranks > 0 && config.all_reduce != comm::AllReduceAlgorithm::kFlat) {
-    options.add_fault(
-        "--all-reduce two-level and --virtual-ranks exclude each other: virtual ranks add along "
-        "a tree of their own");
+    options.add_fault("--all-reduce " + algorithm +
+                      " and --virtual-ranks exclude each other: virtual ranks add along a tree of "
+                      "their own");
   }
   config.bfloat16_gradients = options.choice("grad-dtype") == "bf16";
   if (!config.bfloat16_gradients) return;
+  if (config.all_reduce == comm::AllReduceAlgorithm::kLibrary) {
+    options.add_fault(
+        "--all-reduce mpi and --grad-dtype bf16 exclude each other: MPI cannot add bfloat16 "
+        "numbers");
+  }
   if (config.virtual_ranks > 0) {
     options.add_fault(
         "--grad-dtype bf16 and --virtual-ranks exclude each other: rounding to bf16 "

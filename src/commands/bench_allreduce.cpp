@@ -24,6 +24,11 @@ AllReduceRequest read_all_reduce_request(Options& options) {
   request.algorithm = comm::all_reduce_algorithm_of(options.choice("all-reduce"));
   request.device = read_device_options(options);
   request.as_bf16 = options.choice("grad-dtype") == "bf16";
+  if (request.as_bf16 && request.algorithm == comm::AllReduceAlgorithm::kLibrary) {
+    options.add_fault(
+        "--all-reduce mpi and --grad-dtype bf16 exclude each other: MPI cannot add bfloat16 "
+        "numbers");
+  }
   request.json = options.flag("json");
   options.throw_faults("bench");
   return request;
@@ -47,7 +52,7 @@ BenchForm bench_allreduce_form() {
        {"all-reduce",
         "NAME",
         "flat",
-        "flat, by all ranks alike; two-level, within each host first",
+        "flat, by all ranks alike; two-level, within each host first; mpi, by the MPI library",
         "allreduce",
         {},
         comm::all_reduce_algorithm_names(),

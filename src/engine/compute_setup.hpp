@@ -13,7 +13,7 @@ struct ComputeSetup {
   std::string device;   // "cpu", "cuda"
   std::string backend;  // "mpi", "nccl"
   bool are_virtual = false;
-  std::string algorithm = "flat";  // of sums: "flat", "two-level"
+  std::string algorithm = "flat";  // of sums: "flat", "two-level", "mpi"
   std::string gradients = "fp32";  // as they travel: "fp32", "bf16"
 
   // The fields in a checkpoint's metadata.

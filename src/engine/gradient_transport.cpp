@@ -9,7 +9,8 @@ namespace tandem::app {
 void require_gpu_transport(comm::AllReduceAlgorithm algorithm, bool as_bf16,
                            const comm::Collectives* between_gpus) {
   if (algorithm != comm::AllReduceAlgorithm::kFlat) {
-    throw UsageError("--all-reduce two-level: is for ranks on CPUs; NCCL detects hosts by itself");
+    throw UsageError("--all-reduce " + comm::all_reduce_algorithm_name(algorithm) +
+                     ": is for ranks on CPUs; NCCL detects hosts by itself");
   }
   if (as_bf16 && between_gpus != nullptr && !between_gpus->has_async_progress()) {
     throw UsageError(
@@ -45,6 +46,11 @@ std::string GradientTransport::describe() const {
   std::string text;
   if (algorithm_ == comm::AllReduceAlgorithm::kTwoLevel) {
     text += ", summed within each host and then between hosts";
+  }
+  if (algorithm_ == comm::AllReduceAlgorithm::kLibrary) {
+    text +=
+        ", summed by the MPI library in its own order: a resumed run has the same curve, not "
+        "the same bits";
   }
   if (as_bf16_) {
     text += ", sent as bfloat16: a resumed run has the same curve, not the same bits";

@@ -26,7 +26,7 @@ class GradientTransport {
                     const train::TrainConfig& config);
 
   comm::Collectives& collectives() { return all_reduce_ ? *all_reduce_ : *device_; }
-  // "flat", "two-level"
+  // "flat", "two-level", "mpi"
   std::string algorithm() const { return comm::all_reduce_algorithm_name(algorithm_); }
   // ", sent as bfloat16: …", a note for the user; may be empty.
   std::string describe() const;

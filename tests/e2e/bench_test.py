@@ -42,8 +42,9 @@ class Bench(TandemTest):
             with self.subTest(ranks=ranks):
                 self.assertEqual(self.check_sums(ranks)["algorithm"], "flat")
 
-    def test_sums_in_two_levels_and_as_bfloat16(self):
+    def test_sums_in_two_levels_by_mpi_and_as_bfloat16(self):
         self.assertEqual(self.check_sums(3, "--all-reduce", "two-level")["algorithm"], "two-level")
+        self.assertEqual(self.check_sums(3, "--all-reduce", "mpi")["transport"], "mpi's own all-reduce")
         self.assertEqual(self.check_sums(3, "--grad-dtype", "bf16")["grad_dtype"], "bf16")
 
     def test_the_table_of_sums(self):
@@ -119,6 +120,7 @@ class Bench(TandemTest):
                             (["allreduce", "--max-bytes", "3"], "--max-bytes"),
                             (["allreduce", "--max-bytes", "1.5M"], "--max-bytes: '1.5M' is not a number of bytes"),
                             (["step", "--precision", "fp16", "--grad-dtype", "bf16"], "exclude each other"),
+                            (["allreduce", "--all-reduce", "mpi", "--grad-dtype", "bf16"], "exclude each other"),
                             (["step", "--model", "resnet"], "--model: 'resnet' is not one of")):
             with self.subTest(words=words):
                 self.assert_one_error(self.mpirun(2, "bench", *words, code=2), said)

@@ -32,10 +32,13 @@ class GradDtype(TandemTest):
         for one, other in zip(whole, parts, strict=True):
             self.assertLess(abs(one - other) / one, 1e-2)
 
-    def test_a_run_may_go_on_in_fp32_and_says_so(self):
+    def test_a_run_may_go_on_in_fp32_and_with_the_sums_of_the_mpi_library_and_says_so(self):
         self.mpirun(2, "train", *QUICK, *BF16, "--run-id", "a")
-        done = self.mpirun(2, "train", *LONGER, "--max-steps", 4, "--run-id", "a", "--resume", "auto")
-        self.assertIn("bf16 gradients then, fp32 gradients now", done.stdout)
+        words = ["--all-reduce", "mpi", "--bucket-mb", 1]
+        done = self.mpirun(2, "train", *LONGER, *words, "--max-steps", 4, "--run-id", "a", "--resume", "auto")
+        text = " ".join(done.stdout.split())
+        self.assertIn("flat sums then, mpi sums now; bf16 gradients then, fp32 gradients now", text)
+        self.assertIn("summed by the MPI library in its own order: a resumed run has the same curve, not the same bits", text)
 
     def test_one_rank_rounds_nothing(self):
         self.assertEqual(self.train(1, "a", *BF16)["weights_sha256"], self.train(1, "b")["weights_sha256"])

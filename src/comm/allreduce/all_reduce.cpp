@@ -1,12 +1,31 @@
 #include "tandem/comm/allreduce/all_reduce.hpp"
 
+#include <algorithm>
+
 #include "bf16_all_reduce.hpp"
 #include "chunked_all_reduce.hpp"
 #include "deterministic_all_reduce.hpp"
 #include "hierarchical_all_reduce.hpp"
+#include "tandem/comm/forwarding_collectives.hpp"
+#include "tandem/core/error.hpp"
 
 namespace tandem::comm {
 namespace {
+
+// The all-reduce of the site's MPI, which may have offloads (hcoll, UCC, SHARP).
+class LibraryAllReduce final : public ForwardingCollectives {
+ public:
+  explicit LibraryAllReduce(MpiCommunicator& world) : ForwardingCollectives(world), world_(world) {}
+  std::string name() const override { return "mpi's own all-reduce"; }
+  bool is_test_thread_safe() const override { return world_.is_test_thread_safe(); }
+
+ private:
+  std::unique_ptr<Request> do_iall_reduce(Buffer values) override {
+    return world_.iall_reduce_along(Route::kLibrary, values);
+  }
+
+  MpiCommunicator& world_;
+};
 
 // Collective. The ring if a host has several ranks and the ranks of each host are consecutive. Then
 // few hops of the ring cross a link between hosts.
@@ -23,16 +42,17 @@ Route route_between(MpiCommunicator& world, MpiCommunicator& node) {
 
 }  // namespace
 
-std::vector<std::string> all_reduce_algorithm_names() { return {"flat", "two-level"}; }
+std::vector<std::string> all_reduce_algorithm_names() { return {"flat", "two-level", "mpi"}; }
 
 std::string all_reduce_algorithm_name(AllReduceAlgorithm algorithm) {
   return all_reduce_algorithm_names()[static_cast<std::size_t>(algorithm)];
 }
 
 AllReduceAlgorithm all_reduce_algorithm_of(const std::string& name) {
-  return name == all_reduce_algorithm_name(AllReduceAlgorithm::kTwoLevel)
-             ? AllReduceAlgorithm::kTwoLevel
-             : AllReduceAlgorithm::kFlat;
+  const std::vector<std::string> names = all_reduce_algorithm_names();
+  const auto found = std::find(names.begin(), names.end(), name);
+  return found == names.end() ? AllReduceAlgorithm::kFlat
+                              : static_cast<AllReduceAlgorithm>(found - names.begin());
 }
 
 AllReduce make_all_reduce(MpiCommunicator& world, MpiCommunicator& node, Span<float> gradients,
@@ -40,6 +60,10 @@ AllReduce make_all_reduce(MpiCommunicator& world, MpiCommunicator& node, Span<fl
   if (options.algorithm == AllReduceAlgorithm::kTwoLevel) {
     const Span<float> as_bfloat16 = options.as_bfloat16 ? gradients : Span<float>();
     return {std::make_unique<HierarchicalAllReduce>(world, node, as_bfloat16), nullptr};
+  }
+  if (options.algorithm == AllReduceAlgorithm::kLibrary) {
+    if (options.as_bfloat16) throw InternalError("MPI cannot add bfloat16 numbers");
+    return {std::make_unique<LibraryAllReduce>(world), nullptr};
   }
   if (options.as_bfloat16) return {std::make_unique<Bf16AllReduce>(world, gradients), nullptr};
   std::shared_ptr<SharedFloats> shared;

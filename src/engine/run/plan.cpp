@@ -51,7 +51,7 @@ Plan make_plan(Job& job, const PlannedRun& run, const train::ForecastContext& co
       job.world.all_reduce_value<std::int64_t>(job.topology.local_rank == 0 ? 1 : 0));
   const std::size_t bytes_of_value = run.config.bfloat16_gradients ? 2 : 4;
   plan.gradient_bytes = static_cast<double>(bytes_of_value * context.step.arena.gradients().size());
-  if (run.config.virtual_ranks == 0 && run.algorithm != "two-level") {
+  if (run.config.virtual_ranks == 0 && run.algorithm == "flat") {
     plan.sent_bytes = train::sent_bytes(plan.gradient_bytes, plan.ranks);
   }
   const HostMeter meter;

@@ -23,7 +23,7 @@ struct PlannedRun {
   const data::TrainingPlan& steps;
   std::uint64_t image_count;  // of an epoch
   std::string exchange;       // as the banner describes it
-  std::string algorithm;      // of sums: "flat", "two-level"
+  std::string algorithm;      // of sums: "flat", "two-level", "mpi"
 };
 
 // Collective. Measures with `context` and prints on rank 0. The batches of `context` must last for

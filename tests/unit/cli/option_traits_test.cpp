@@ -64,7 +64,7 @@ TEST(OptionTraits, HyperParametersAreThoseOfTraining) {
 
 TEST(OptionTraits, DeterministicRefusesEachValueThatGivesOtherBits) {
   EXPECT_EQ(names_where([](const OptionSpec& spec) { return !spec.other_bits.value.empty(); }),
-            "bucket-mb grad-dtype");
+            "bucket-mb all-reduce grad-dtype");
   for (const OptionSpec& spec : train_option_table()) {
     const std::string& value = spec.other_bits.value;
     if (value.empty()) continue;

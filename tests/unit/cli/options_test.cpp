@@ -240,6 +240,22 @@ TEST(Resolve, RefusesAFileThatNamesAnother) {
   EXPECT_TRUE(contains(usage_error_of({"--config", folder / "c.ini"}), "give --config on the"));
 }
 
+TEST(AllReduce, ByTheMpiLibraryIsRefusedWhereBitsArePromised) {
+  EXPECT_EQ(request_of({"--all-reduce", "mpi"}).config.all_reduce,
+            comm::AllReduceAlgorithm::kLibrary);
+  const auto error = [](std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), {"--data", "x.h5", "--all-reduce", "mpi"});
+    return usage_error_of(arguments);
+  };
+  EXPECT_TRUE(contains(error({"--virtual-ranks", "2", "--global-batch-size", "64"}),
+                       "--all-reduce mpi and --virtual-ranks exclude each other: "));
+  EXPECT_TRUE(contains(error({"--deterministic"}),
+                       "--deterministic and --all-reduce mpi exclude each other: the MPI library "
+                       "chooses the order of additions"));
+  EXPECT_TRUE(contains(error({"--grad-dtype", "bf16"}),
+                       "--all-reduce mpi and --grad-dtype bf16 exclude each other: "));
+}
+
 TEST(Aliases, AreAcceptedOnTheCommandLine) {
   for (const char* name : {"--all-reduce", "--sum-algorithm", "--sum_algorithm"}) {
     Options options = resolve_train({name, "two-level"});
@@ -266,8 +282,8 @@ TEST(Aliases, AreAcceptedInTheEnvironment) {
 TEST(Aliases, AFaultNamesTheVariableThatIsSet) {
   const Variable old("TANDEM_SUM_ALGORITHM", "tree");
   EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5"}),
-                       "--all-reduce: 'tree' is not one of flat, two-level (from the environment: "
-                       "TANDEM_SUM_ALGORITHM)"));
+                       "--all-reduce: 'tree' is not one of flat, two-level, mpi (from the "
+                       "environment: TANDEM_SUM_ALGORITHM)"));
 }
 
 TEST(Aliases, AreAcceptedInFilesAndRecipesAndNotWritten) {

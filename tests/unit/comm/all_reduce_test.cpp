@@ -8,6 +8,7 @@ namespace {
 TEST(AllReduceAlgorithm, IsThatOfItsName) {
   EXPECT_EQ(all_reduce_algorithm_name(AllReduceAlgorithm::kFlat), "flat");
   EXPECT_EQ(all_reduce_algorithm_name(AllReduceAlgorithm::kTwoLevel), "two-level");
+  EXPECT_EQ(all_reduce_algorithm_name(AllReduceAlgorithm::kLibrary), "mpi");
   for (const std::string& name : all_reduce_algorithm_names()) {
     EXPECT_EQ(all_reduce_algorithm_name(all_reduce_algorithm_of(name)), name);
   }

@@ -33,6 +33,8 @@ TEST(ComputeSetup, NamesWhatChanged) {
 }
 
 TEST(ComputeSetup, NamesAnotherWayOfTheGradients) {
+  EXPECT_EQ(change({2, 1, "cpu", "mpi"}, {2, 1, "cpu", "mpi", false, "mpi"}),
+            std::string("; flat sums then, mpi sums now") + kSameImages + "sums round differently");
   const ComputeSetup before{4, 1, "cpu", "mpi", false, "flat", "fp32"};
   EXPECT_EQ(change(before, {4, 1, "cpu", "mpi", false, "two-level", "bf16"}),
             std::string("; flat sums then, two-level sums now; fp32 gradients then, bf16 gradients "

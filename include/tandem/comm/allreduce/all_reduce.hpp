@@ -12,9 +12,10 @@ namespace tandem::comm {
 enum class AllReduceAlgorithm {
   kFlat,      // over all ranks at once
   kTwoLevel,  // reduce within hosts, all-reduce between hosts, broadcast within hosts
+  kLibrary,   // MPI_Allreduce and MPI_Iallreduce, whose order of additions is MPI's
 };
 
-// "flat", "two-level", in the order of the enumeration.
+// "flat", "two-level", "mpi", in the order of the enumeration.
 std::vector<std::string> all_reduce_algorithm_names();
 std::string all_reduce_algorithm_name(AllReduceAlgorithm algorithm);
 // The algorithm of one of these names.
@@ -22,7 +23,7 @@ AllReduceAlgorithm all_reduce_algorithm_of(const std::string& name);
 
 struct AllReduceOptions {
   AllReduceAlgorithm algorithm = AllReduceAlgorithm::kFlat;
-  bool as_bfloat16 = false;  // only between hosts if the algorithm is kTwoLevel
+  bool as_bfloat16 = false;  // only between hosts if the algorithm is kTwoLevel; not with kLibrary
 };
 
 struct AllReduce {
