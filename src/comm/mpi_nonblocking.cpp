@@ -115,6 +115,12 @@ std::unique_ptr<Request> MpiCommunicator::iall_reduce_as_bfloat16(Span<float> va
   return start_circulant_bf16_all_reduce(handle_->mpi, values, errors, next_tag());
 }
 
+std::unique_ptr<Request> MpiCommunicator::ibarrier() {
+  std::vector<MPI_Request> requests{MPI_REQUEST_NULL};
+  TANDEM_MPI(MPI_Ibarrier(handle_->mpi, &requests.front()));
+  return std::make_unique<MpiRequest>(std::move(requests));
+}
+
 std::unique_ptr<Request> MpiCommunicator::do_ireduce(Buffer values, int root) {
   const MPI_Datatype mpi = mpi_type(values.type);
   if (size() == 1) return completed_request();

@@ -163,25 +163,22 @@ TEST_P(Bf16AllReduceTest, LeavesOtherSumsToMpi) {
 }
 
 // Hosts of two ranks, made up of this host's: fp32 within each, bfloat16 between.
-TEST(HierarchicalBf16AllReduce, AddWithinHostsExactlyAndGiveAllRanksTheSameBits) {
-  auto world = comm::MpiCommunicator::world();
-  auto node = world.split(world.rank() / 2);
-  std::vector<float> gradients(3001);
-  comm::HierarchicalAllReduce sums(world, node, Span<float>(gradients));
+void check_hierarchical_sums(comm::HierarchicalAllReduce& sums, comm::MpiCommunicator& world,
+                             Span<float> gradients) {
   for (int step = 0; step < 3; ++step) {
     for (std::size_t i = 0; i < gradients.size(); ++i) gradients[i] = number(world.rank(), 0, i);
     std::vector<std::unique_ptr<comm::Request>> requests;
     constexpr std::size_t kBucketOfFloats = 500;
     for (std::size_t at = 0; at < gradients.size(); at += kBucketOfFloats) {
       const std::size_t count = std::min(kBucketOfFloats, gradients.size() - at);
-      requests.push_back(sums.iall_reduce(Span<float>(gradients).subspan(at, count)));
+      requests.push_back(sums.iall_reduce(gradients.subspan(at, count)));
       if (requests.size() % 2 == static_cast<std::size_t>(world.rank()) % 2) {
         for (const auto& each : requests) each->test();
       }
     }
     for (const auto& each : requests) each->wait();
-    std::vector<float> least = gradients;
-    std::vector<float> most = gradients;
+    std::vector<float> least(gradients.begin(), gradients.end());
+    std::vector<float> most = least;
     world.all_reduce(Span<float>(least), comm::Reduction::kMin);
     world.all_reduce(Span<float>(most), comm::Reduction::kMax);
     EXPECT_EQ(least, most);
@@ -192,6 +189,22 @@ TEST(HierarchicalBf16AllReduce, AddWithinHostsExactlyAndGiveAllRanksTheSameBits)
       ASSERT_NEAR(gradients[i], expected, world.size() <= 2 ? 1e-5 : 0.15) << i;
     }
   }
+}
+
+TEST(HierarchicalBf16AllReduce, AddWithinHostsExactlyAndGiveAllRanksTheSameBits) {
+  auto world = comm::MpiCommunicator::world();
+  auto node = world.split(world.rank() / 2);
+  std::vector<float> gradients(3001);
+  comm::HierarchicalAllReduce sums(world, node, Span<float>(gradients));
+  check_hierarchical_sums(sums, world, Span<float>(gradients));
+}
+
+TEST(HierarchicalBf16AllReduce, DoSoInSharedMemory) {
+  auto world = comm::MpiCommunicator::world();
+  auto node = world.split(world.rank() / 2);
+  const auto floats = comm::SharedFloats::make(node, 3001);
+  comm::HierarchicalAllReduce sums(world, node, floats->mine(), floats);
+  check_hierarchical_sums(sums, world, floats->mine());
 }
 
 TEST_P(Bf16AllReduceTest, SaysWhatItIs) { EXPECT_EQ(sums_.name(), "mpi as bfloat16"); }

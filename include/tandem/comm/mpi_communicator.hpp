@@ -39,6 +39,7 @@ class MpiCommunicator final : public Communicator {
   std::string name() const override { return "mpi"; }
   bool is_test_thread_safe() const override;
   void barrier() override;
+  std::unique_ptr<Request> ibarrier();
 
   // iall_reduce() on a given route, the same on every rank. iall_reduce() itself uses kDirect.
   std::unique_ptr<Request> iall_reduce_along(Route route, Buffer values);

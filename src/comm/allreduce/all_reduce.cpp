@@ -40,6 +40,20 @@ Route route_between(MpiCommunicator& world, MpiCommunicator& node) {
   return suits_ring ? Route::kRing : Route::kDirect;
 }
 
+// Collective. Null on all ranks if a host cannot share memory.
+std::shared_ptr<SharedFloats> share_on_all_hosts(MpiCommunicator& world, MpiCommunicator& node,
+                                                 std::size_t count) {
+  if (world.size() == 1 || count == 0) return nullptr;
+  std::shared_ptr<SharedFloats> shared = SharedFloats::make(node, count);
+  const std::int64_t is_shared = shared != nullptr ? 1 : 0;
+  return world.all_reduce_value(is_shared, Reduction::kMin) == 1 ? shared : nullptr;
+}
+
+std::shared_ptr<float> memory_of(const std::shared_ptr<SharedFloats>& shared) {
+  if (shared == nullptr) return nullptr;
+  return {shared, shared->mine().data()};
+}
+
 }  // namespace
 
 std::vector<std::string> all_reduce_algorithm_names() { return {"flat", "two-level", "mpi"}; }
@@ -58,8 +72,11 @@ AllReduceAlgorithm all_reduce_algorithm_of(const std::string& name) {
 AllReduce make_all_reduce(MpiCommunicator& world, MpiCommunicator& node, Span<float> gradients,
                           AllReduceOptions options) {
   if (options.algorithm == AllReduceAlgorithm::kTwoLevel) {
+    const std::shared_ptr<SharedFloats> shared = share_on_all_hosts(world, node, gradients.size());
+    if (shared != nullptr) gradients = shared->mine();
     const Span<float> as_bfloat16 = options.as_bfloat16 ? gradients : Span<float>();
-    return {std::make_unique<HierarchicalAllReduce>(world, node, as_bfloat16), nullptr};
+    return {std::make_unique<HierarchicalAllReduce>(world, node, as_bfloat16, shared),
+            memory_of(shared)};
   }
   if (options.algorithm == AllReduceAlgorithm::kLibrary) {
     if (options.as_bfloat16) throw InternalError("MPI cannot add bfloat16 numbers");
@@ -75,9 +92,7 @@ AllReduce make_all_reduce(MpiCommunicator& world, MpiCommunicator& node, Span<fl
       shared = SharedFloats::make(world, gradients.size());
     }
   }
-  std::shared_ptr<float> memory;
-  if (shared != nullptr) memory = {shared, shared->mine().data()};
-  return {std::make_unique<DeterministicAllReduce>(world, shared, route), memory};
+  return {std::make_unique<DeterministicAllReduce>(world, shared, route), memory_of(shared)};
 }
 
 }  // namespace tandem::comm

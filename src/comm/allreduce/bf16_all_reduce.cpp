@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <new>
 #include <utility>
 
 #include "bfloat16_loops.hpp"
@@ -14,17 +15,22 @@ Bf16AllReduce::Bf16AllReduce(MpiCommunicator& ranks, Span<float> gradients, Bf16
       is_circulant_(route == Bf16Route::kCirculant || ranks.size() > kMaxRanksInLinearRounds),
       scatter_(ranks.duplicate()),
       gather_(ranks.duplicate()),
-      gradients_(gradients),
-      errors_(gradients.size(), 0.0F) {}
+      gradients_(gradients) {
+  reset_error_feedback();
+}
 
-void Bf16AllReduce::reset_error_feedback() { std::fill(errors_.begin(), errors_.end(), 0.0F); }
+void Bf16AllReduce::reset_error_feedback() {
+  void* const zeros = std::calloc(std::max<std::size_t>(gradients_.size(), 1), sizeof(float));
+  if (zeros == nullptr) throw std::bad_alloc();
+  errors_.reset(static_cast<float*>(zeros));
+}
 
 bool Bf16AllReduce::is_ours(Buffer values) const {
   return size() > 1 && values.begins_in(gradients_);
 }
 
 float* Bf16AllReduce::errors_of(Span<float> values) {
-  return errors_.data() + (values.data() - gradients_.data());
+  return errors_.get() + (values.data() - gradients_.data());
 }
 
 std::unique_ptr<Request> Bf16AllReduce::start(Span<float> values) {

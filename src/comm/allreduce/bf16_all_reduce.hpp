@@ -13,6 +13,7 @@
 // roundings of a sum. Each rank rounds each element once and keeps the error in the same way.
 #pragma once
 
+#include <cstdlib>
 #include <memory>
 #include <vector>
 
@@ -54,7 +55,12 @@ class Bf16AllReduce final : public ForwardingCollectives {
   MpiCommunicator scatter_;
   MpiCommunicator gather_;
   const Span<float> gradients_;
-  std::vector<float> errors_;                      // one per gradient
+  struct Free {
+    void operator()(float* values) const { std::free(values); }
+  };
+  // One per gradient. Pages that no sum needs, such as those of other ranks' chunks of a
+  // hierarchical all-reduce, take no memory.
+  std::unique_ptr<float, Free> errors_;
   std::vector<std::shared_ptr<Messages>> unused_;  // for reuse
   Pipeline pipeline_;
 };

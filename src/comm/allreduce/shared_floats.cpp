@@ -46,8 +46,17 @@ SharedFloats::~SharedFloats() {
 
 Span<float> SharedFloats::mine() const { return {rank_segments_[rank_], count_}; }
 
+// From the next rank's array around to this rank's.
+void SharedFloats::add_all(std::size_t at, std::size_t count, float* sums) const {
+  std::copy_n(rank_segments_[(rank_ + 1) % rank_segments_.size()] + at, count, sums);
+  for (std::size_t distance = 2; distance <= rank_segments_.size(); ++distance) {
+    const float* const theirs = rank_segments_[(rank_ + distance) % rank_segments_.size()] + at;
+    for (std::size_t i = 0; i < count; ++i) sums[i] += theirs[i];
+  }
+}
+
 void SharedFloats::sum(Communicator& host, Span<float> values) {
-  const auto first = static_cast<std::size_t>(values.data() - mine().data());
+  const std::size_t first = index_of(values);
   const ChunkPartition chunks(values.size(), host.size());
   const std::size_t begin = first + chunks.first(host.rank());
   const std::size_t end = begin + chunks.size(host.rank());
@@ -57,16 +66,31 @@ void SharedFloats::sum(Communicator& host, Span<float> values) {
   float sums[kFloatsAtOnce];
   for (std::size_t at = begin; at < end; at += kFloatsAtOnce) {
     const std::size_t some = std::min(kFloatsAtOnce, end - at);
-    std::copy_n(rank_segments_[(rank_ + 1) % rank_segments_.size()] + at, some, sums);
-    for (std::size_t distance = 2; distance <= rank_segments_.size(); ++distance) {
-      const float* const theirs = rank_segments_[(rank_ + distance) % rank_segments_.size()] + at;
-      for (std::size_t i = 0; i < some; ++i) sums[i] += theirs[i];
-    }
+    add_all(at, some, sums);
     for (float* const all : rank_segments_) std::copy_n(sums, some, all + at);
   }
   std::atomic_thread_fence(std::memory_order_release);
   host.barrier();
   std::atomic_thread_fence(std::memory_order_acquire);
+}
+
+void SharedFloats::reduce(Span<float> chunk) {
+  std::atomic_thread_fence(std::memory_order_acquire);
+  float sums[kFloatsAtOnce];
+  for (std::size_t done = 0; done < chunk.size(); done += kFloatsAtOnce) {
+    const std::size_t some = std::min(kFloatsAtOnce, chunk.size() - done);
+    add_all(index_of(chunk) + done, some, sums);
+    std::copy_n(sums, some, chunk.data() + done);
+  }
+}
+
+void SharedFloats::share(Span<float> chunk) {
+  if (chunk.empty()) return;
+  for (float* const array : rank_segments_) {
+    float* const there = array + index_of(chunk);
+    if (there != chunk.data()) std::copy_n(chunk.data(), chunk.size(), there);
+  }
+  std::atomic_thread_fence(std::memory_order_release);
 }
 
 }  // namespace tandem::comm

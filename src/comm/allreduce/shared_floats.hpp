@@ -27,8 +27,17 @@ class SharedFloats {
   // Collective over the ranks that made it. All-reduces `values`, the same range of mine() on each
   // rank. Each rank adds its chunk in the order of ChunkPartition and writes it into all arrays.
   void sum(Communicator& host, Span<float> values);
+  // The halves of sum(), between barriers of the caller. `chunk`, a range of mine() or empty,
+  // becomes the sum of that range of all arrays, or is written into all of them. Each element
+  // belongs to the chunk of one rank at most.
+  void reduce(Span<float> chunk);
+  void share(Span<float> chunk);
 
  private:
+  void add_all(std::size_t at, std::size_t count, float* sums) const;
+  std::size_t index_of(Span<float> values) const {
+    return static_cast<std::size_t>(values.data() - mine().data());
+  }
   explicit SharedFloats(std::size_t count) : count_(count) {}
   bool map(Communicator& host);
 

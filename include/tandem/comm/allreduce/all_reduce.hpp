@@ -11,7 +11,7 @@ namespace tandem::comm {
 
 enum class AllReduceAlgorithm {
   kFlat,      // over all ranks at once
-  kTwoLevel,  // reduce within hosts, all-reduce between hosts, broadcast within hosts
+  kTwoLevel,  // reduce-scatter within hosts, all-reduce between hosts, all-gather within hosts
   kLibrary,   // MPI_Allreduce and MPI_Iallreduce, whose order of additions is MPI's
 };
 
