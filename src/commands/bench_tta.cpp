@@ -1,5 +1,6 @@
 // tandem bench tta: time to accuracy. Trains with several seeds, and prints how soon the
-// runs reach an accuracy, how many do, and the confidence intervals.
+// runs reach an accuracy, how many do, the confidence intervals, and whether the mean accuracy is
+// above the target by a t-test.
 #include <algorithm>
 
 #include "bench_form.hpp"
@@ -93,12 +94,15 @@ void print_series(const AccuracyRequest& request, const std::vector<TimedRun>& r
          {"test_accuracy", run.accuracy},
          {"test_accuracy_tta", run.accuracy_tta ? Json(*run.accuracy_tta) : Json(nullptr)}});
   }
+  // As for a single run, the accuracy with several views counts where there is one.
+  const std::optional<double> p = p_above(views.empty() ? accuracies : views, request.target);
   const double passed = static_cast<double>(seconds.size()) / static_cast<double>(runs.size());
   if (request.json) {
     print_line(Json{
         {"form", "tta"},
         {"target", request.target},
         {"pass_rate", passed},
+        {"p_above_target", p ? Json(*p) : Json(nullptr)},
         {"seconds_to_target", to_json(seconds)},
         {"seconds_to_target_after_first_run", to_json(later_seconds)},
         {"test_accuracy", to_json(accuracies)},
@@ -113,7 +117,9 @@ void print_series(const AccuracyRequest& request, const std::vector<TimedRun>& r
              format_table({{"seconds of steps to the target", to_text(seconds, 2)},
                            {"the same without the first run", to_text(later_seconds, 2)},
                            {"accuracy", to_text(accuracies, 4)},
-                           {"accuracy with several views", to_text(views, 4)}}));
+                           {"accuracy with several views", to_text(views, 4)},
+                           {"p of a mean not above the target, one-sided t-test",
+                            p ? format_fixed(*p, 4) : "-"}}));
 }
 
 int run_bench_tta(Job& job, Options& options, const Arguments& words) {

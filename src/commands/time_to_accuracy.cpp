@@ -20,6 +20,19 @@ std::optional<double> value_of(const Json& object, const std::string& name) {
   return std::isnan(value) ? std::nullopt : std::optional<double>(value);
 }
 
+double mean_of(const std::vector<double>& sample) {
+  return std::accumulate(sample.begin(), sample.end(), 0.0) / static_cast<double>(sample.size());
+}
+
+// The standard error of the mean of two values or more.
+double error_of_mean(const std::vector<double>& sample) {
+  const auto count = static_cast<double>(sample.size());
+  const double mean = mean_of(sample);
+  double squares = 0;
+  for (const double value : sample) squares += std::pow(value - mean, 2);
+  return std::sqrt(squares / (count - 1) / count);
+}
+
 }  // namespace
 
 TimedRun time_run(const metrics::RunRecord& run, std::uint64_t seed, double target) {
@@ -46,18 +59,24 @@ TimedRun time_run(const metrics::RunRecord& run, std::uint64_t seed, double targ
 }
 
 MeanInterval mean_interval(const std::vector<double>& sample) {
-  const auto count = static_cast<double>(sample.size());
   MeanInterval interval;
-  interval.mean = std::accumulate(sample.begin(), sample.end(), 0.0) / count;
+  interval.mean = mean_of(sample);
   if (sample.size() < 2) return interval;
-  double squares = 0;
-  for (const double value : sample) squares += std::pow(value - interval.mean, 2);
-  const boost::math::students_t distribution(count - 1);
-  const double half = boost::math::quantile(distribution, 0.5 + kConfidence / 2) *
-                      std::sqrt(squares / (count - 1) / count);
+  const boost::math::students_t distribution(static_cast<double>(sample.size() - 1));
+  const double half =
+      boost::math::quantile(distribution, 0.5 + kConfidence / 2) * error_of_mean(sample);
   interval.least = interval.mean - half;
   interval.most = interval.mean + half;
   return interval;
+}
+
+std::optional<double> p_above(const std::vector<double>& sample, double target) {
+  if (sample.size() < 2) return std::nullopt;
+  const double above = mean_of(sample) - target;
+  const double error = error_of_mean(sample);
+  if (error == 0) return above > 0 ? 0 : 1;
+  const boost::math::students_t distribution(static_cast<double>(sample.size() - 1));
+  return boost::math::cdf(boost::math::complement(distribution, above / error));
 }
 
 Json to_json(const std::vector<double>& sample) {

@@ -1,5 +1,6 @@
-// Statistics of several runs that differ in their seed: the time to an accuracy, and its confidence
-// interval. Throws DataError if a run lacks the metrics or summary of a completed run; IoError.
+// Statistics of several runs that differ in their seed: the time to an accuracy, its confidence
+// interval, and a test of the accuracy against a target. Throws DataError if a run lacks the
+// metrics or summary of a completed run; IoError.
 #pragma once
 
 #include <cstdint>
@@ -33,6 +34,9 @@ struct MeanInterval {
   std::optional<double> most;
 };
 MeanInterval mean_interval(const std::vector<double>& sample);
+// Student's one-sided test: the probability of a mean as high as this sample's if the mean of all
+// were `target`. A small one says that runs exceed the target on average. None for fewer than two.
+std::optional<double> p_above(const std::vector<double>& sample, double target);
 // null for no interval, as for an empty sample.
 Json to_json(const std::vector<double>& sample);
 // "0.8931 (0.8910 to 0.8952)", "-"

@@ -97,11 +97,14 @@ class Bench(TandemTest):
         mean = result["seconds_to_target"]
         self.assertAlmostEqual(mean["mean"], sum(run["seconds_to_target"] for run in result["runs"]) / 2, 9)
         self.assertLess(mean["least"], mean["mean"])
+        self.assertGreaterEqual(1, result["p_above_target"])
+        self.assertGreaterEqual(result["p_above_target"], 0)
         self.assertEqual(result["seconds_to_target_after_first_run"]["mean"], result["runs"][1]["seconds_to_target"])
         train[train.index("a")] = "b"
         done = self.mpirun(2, *["bench", *words[:-1], "1", *train])
         self.assertRegex(done.stdout, r"(?m)^seed 6: accuracy 0\.\d{4}, with several views -; target after - s of \d+\.\d\d s$")
         self.assertRegex(done.stdout, r"(?m)^0 of 2 runs reached 1 \(0 %\); ")
+        self.assertRegex(done.stdout, r"(?m)^p of a mean not above the target, one-sided t-test +[01]")
         self.assert_one_error(self.mpirun(2, "bench", *words, *train, "--resume", "auto", code=2), "leave out --resume")
         self.assert_one_error(self.mpirun(2, "bench", *words, *train, "--eval-every", "0", code=2), "--eval-every 0 would leave nothing")
         self.assert_one_error(self.mpirun(2, "bench", *words, *train, "--validation-split", "0.2", code=2), "--validation-split")

@@ -32,6 +32,18 @@ TEST(TimeToAccuracy, OneRunSaysNothingOfOthers) {
   EXPECT_TRUE(to_json({0.25}).at("least").is_null());
 }
 
+// Of 4 degrees of freedom 95 % lie below 2.131847
+// (NIST/SEMATECH e-Handbook, 1.3.6.7.2).
+TEST(TimeToAccuracy, AMeanIsTestedAgainstATargetOnOneSide) {
+  const std::vector<double> sample = {1, 2, 3, 4, 5};
+  EXPECT_NEAR(p_above(sample, 3 - 2.131847 * std::sqrt(0.5)).value(), 0.05, 1e-6);
+  EXPECT_NEAR(p_above(sample, 3 + 2.131847 * std::sqrt(0.5)).value(), 0.95, 1e-6);
+  EXPECT_DOUBLE_EQ(p_above(sample, 3).value(), 0.5);
+  EXPECT_EQ(p_above({0.9, 0.9}, 0.8).value(), 0) << "no spread, above";
+  EXPECT_EQ(p_above({0.9, 0.9}, 0.9).value(), 1) << "no spread, not above";
+  EXPECT_FALSE(p_above({0.9}, 0.8)) << "one run has no spread";
+}
+
 class RunTimes : public ::testing::Test {
  protected:
   metrics::RunRecord record(const std::string& metrics, const std::string& reason = "completed") {
