@@ -16,7 +16,8 @@ from forms import find_program, parts
 WARM_UP = 5  # steps that neither side counts; tandem leaves them out of runs of ten steps and more
 LEAST_STEPS = 5
 MARK = "TANDEM_BENCH_MARK"
-MOST_SECONDS = 3600  # of a command; a switch of the peer may compile for long, and a recipe takes a quarter of an hour
+MOST_SECONDS = 3600  # of a command; a whole recipe may take long
+TRIAL_SECONDS = 600  # while the strongest form is searched; some forms hang, such as DDP's PowerSGD over gloo with two buckets
 # The evaluation of PyTorch as tuned as its training: channels-last, whole batches. The first batch, which compiles, is not counted.
 EVALUATION = """
 import json, sys, time, torch, torch.distributed as dist
@@ -48,6 +49,7 @@ class Sides:
         self.torchrun = pathlib.Path(options.python).parent / "torchrun"
         self.folder, self.runs = pathlib.Path(folder), 0
         self.commands = []  # what was run
+        self.most_seconds = MOST_SECONDS
         self.programs = (self.peers, self.folder)
         self.sent = {}  # bytes that the first of two hosts sent in all
         (self.folder / "evaluation.py").write_text(EVALUATION)
@@ -68,7 +70,7 @@ class Sides:
         self.commands.append(self.said([*(f"{name}={value}" for name, value in environment.items()), *words]))
         job = subprocess.Popen(words, env={**os.environ, **environment}, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         try:
-            stdout, stderr = job.communicate(timeout=MOST_SECONDS)
+            stdout, stderr = job.communicate(timeout=self.most_seconds)
         except subprocess.TimeoutExpired:
             job.terminate()  # torchrun then ends its ranks
             stdout, stderr = job.communicate()

@@ -12,6 +12,7 @@ import textwrap
 import unittest
 
 from forms import Forms, families_of_training, parts, strongest
+from sides import Sides
 from table import Processor, line_of, markers, middle, replace_table
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -220,6 +221,14 @@ class Program(unittest.TestCase):
         self.assertIn("rows are resnet9, resnet18, simple, ", self.bench("--only", "resnet", code=1).stderr)
         self.assertNotIn("powersgd", self.bench("--only", "resnet", code=1).stderr, "a row that tandem cannot run")
         self.assertIn("at least 5", self.bench("--runs", "3", code=2).stderr)
+
+
+class Commands(unittest.TestCase):
+    def test_a_form_that_hangs_is_ended(self):
+        sides = object.__new__(Sides)
+        sides.commands, sides.most_seconds, sides.said = [], 0.2, str
+        with self.assertRaisesRegex(SystemExit, "ended with -15"):
+            sides.run(["sleep", "20"])
 
 
 class Make(unittest.TestCase):
