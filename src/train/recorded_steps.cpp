@@ -11,7 +11,6 @@ std::string why_not_recorded(const RecordingFacts& facts) {
   if (!facts.has_graphs) return "this needs libtandem_gpu.so and libtorch 2.11 or later";
   if (facts.profiles) return "--profile times each operation";
   if (facts.sums_on_host) return "gradients travel over MPI";
-  if (facts.virtual_ranks > 0) return "--virtual-ranks adds gradients on the host";
   if (facts.micro_batches > 1) return "--accumulate makes a step of several batches";
   if (facts.is_script) return "a TorchScript network may do other operations in each step";
   if (!facts.has_resident_images) return "the images do not fit into the GPU's memory";

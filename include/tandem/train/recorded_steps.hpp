@@ -22,7 +22,6 @@ struct RecordingFacts {
   bool is_script = false;
   bool has_resident_images = true;
   bool sums_on_host = false;  // gradients, over MPI
-  std::size_t virtual_ranks = 0;
   std::size_t micro_batches = 1;
 };
 // Why steps are not recorded; "": they are.

@@ -14,7 +14,6 @@ StepRecording::StepRecording(const RunRequest& run, const RunDevice& device) {
   facts_.has_graphs = model::kTellsCurrentStream && model::fused::why_unavailable().empty();
   facts_.profiles = run.train.reporting.profile.has_value();
   facts_.is_script = model::is_script_file(config.model);
-  facts_.virtual_ranks = config.virtual_ranks;
   facts_.micro_batches = config.accumulate;
   why_not_ = why_not_recorded(facts_);
   if (why_not_.empty()) stream_.emplace(device.device);

@@ -56,8 +56,6 @@ TEST(RecordedSteps, SaysWhyARunIsNotRecorded) {
   EXPECT_NE(reason([](Facts& of) { of.has_resident_images = false; }).find("images"),
             std::string::npos);
   EXPECT_NE(reason([](Facts& of) { of.sums_on_host = true; }).find("MPI"), std::string::npos);
-  EXPECT_NE(reason([](Facts& of) { of.virtual_ranks = 4; }).find("--virtual-ranks"),
-            std::string::npos);
   EXPECT_NE(reason([](Facts& of) { of.micro_batches = 2; }).find("--accumulate"),
             std::string::npos);
 }
