@@ -45,11 +45,11 @@ struct Tables {
   }
 };
 
-class DeviceMuon final : public DeviceOptimizer {
+class DeviceMuon final : public CountingOptimizer {
  public:
   DeviceMuon(const OptimizerOptions& options, const ParameterArena& arena, double peak,
-             const std::vector<std::string>& early)
-      : DeviceOptimizer(options, arena.device()),
+             const std::vector<MuonPiece>& pieces, const std::vector<MuonBank>& banks)
+      : CountingOptimizer(options, arena.device()),
         size_(arena.flat_values().numel()),
         tables_(size_),
         velocity_(torch::zeros_like(arena.flat_values())) {
@@ -57,9 +57,7 @@ class DeviceMuon final : public DeviceOptimizer {
       throw InternalError("Muon's tables hold places below 2^31, and the network has " +
                           std::to_string(size_) + " parameters");
     }
-    const std::vector<MuonPiece> pieces = muon_pieces_of(arena, early);
     for (const MuonPiece& piece : pieces) set_rule(piece, peak);
-    const std::vector<MuonBank> banks = muon_banks_of(pieces);
     std::vector<float> root_rows;  // of each matrix; 0: its norm is not kept
     std::int64_t first_place = 0;
     for (const MuonBank& bank : banks) {
@@ -204,11 +202,12 @@ std::unique_ptr<Optimizer> make_device_muon(const OptimizerOptions& options,
                                             const ParameterArena& arena, double peak,
                                             const std::vector<std::string>& early) {
   const std::vector<MuonPiece> pieces = muon_pieces_of(arena, early);
+  const std::vector<MuonBank> banks = muon_banks_of(pieces);
   // The operators put all matrices into one stack.
-  if (model::fused::is_used_on(arena.device().type()) && muon_banks_of(pieces).size() == 1) {
+  if (model::fused::is_used_on(arena.device().type()) && banks.size() == 1) {
     return make_fused_muon(options, arena, peak, pieces);
   }
-  return std::make_unique<DeviceMuon>(options, arena, peak, early);
+  return std::make_unique<DeviceMuon>(options, arena, peak, pieces, banks);
 }
 #else
 std::unique_ptr<Optimizer> make_device_muon(const OptimizerOptions&, const ParameterArena&, double,

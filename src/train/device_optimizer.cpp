@@ -20,10 +20,10 @@ torch::Tensor rate_for_kernel(const torch::Tensor& rate) {
   return rate.is_cpu() ? rate : rate.to(torch::kFloat32);
 }
 
-class DeviceSgd final : public DeviceOptimizer {
+class DeviceSgd final : public CountingOptimizer {
  public:
   DeviceSgd(const OptimizerOptions& options, std::size_t size, torch::Device device)
-      : DeviceOptimizer(options, device),
+      : CountingOptimizer(options, device),
         velocity_(flat_zeros(options.momentum == 0 ? 0 : size, device)) {}
 
   std::vector<StateArray> state() override {
@@ -46,10 +46,10 @@ class DeviceSgd final : public DeviceOptimizer {
   const torch::Tensor velocity_;  // zero at first, as in optimizer.cpp
 };
 
-class DeviceAdamW final : public DeviceOptimizer {
+class DeviceAdamW final : public CountingOptimizer {
  public:
   DeviceAdamW(const OptimizerOptions& options, std::size_t size, torch::Device device)
-      : DeviceOptimizer(options, device),
+      : CountingOptimizer(options, device),
         first_(flat_zeros(size, device)),
         second_(flat_zeros(size, device)) {}
 

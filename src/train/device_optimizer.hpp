@@ -15,36 +15,45 @@ constexpr char kNoFusedOptimizers[] =
 // Counts its steps on the device, because only the device detects which steps are skipped.
 class DeviceOptimizer : public Optimizer {
  public:
-  DeviceOptimizer(OptimizerOptions options, torch::Device device)
+  DeviceOptimizer(OptimizerOptions options, torch::TensorOptions count)
       : options_(std::move(options)),
-        steps_(torch::zeros({}, device)),
-        rate_(torch::zeros({}, torch::TensorOptions(torch::kFloat64).device(device))) {}
+        steps_(torch::zeros({}, count)),
+        rate_(torch::zeros({}, count.dtype(torch::kFloat64))) {}
 
   void step(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate,
             const torch::Tensor& skipped) final {
     rate_.fill_(learning_rate);
     step_at(values, gradients, rate_, skipped);
   }
-  void step_at(const torch::Tensor& values, const torch::Tensor& gradients,
-               const torch::Tensor& learning_rate, const torch::Tensor& skipped) final {
-    // A float counts exactly up to 2^24 steps, more than any run here has.
-    steps_ += skipped.defined() ? 1 - skipped : torch::ones_like(steps_);
-    update(values, gradients, learning_rate,
-           skipped.defined() ? std::optional<torch::Tensor>(skipped) : std::nullopt);
-  }
-  std::uint64_t steps() const final { return static_cast<std::uint64_t>(steps_.item<float>()); }
+  std::uint64_t steps() const final { return static_cast<std::uint64_t>(steps_.item<double>()); }
   void set_steps(std::uint64_t steps) final { steps_.fill_(static_cast<double>(steps)); }
 
  protected:
   const OptimizerOptions options_;
-  torch::Tensor steps_;  // the step under way included
+  torch::Tensor steps_;
+
+ private:
+  const torch::Tensor rate_;  // of the last step()
+};
+
+// Counts a step before update() makes it.
+class CountingOptimizer : public DeviceOptimizer {
+ public:
+  // libtorch's fused AdamW needs a float, which counts up to 2^24 steps and then stays.
+  CountingOptimizer(OptimizerOptions options, torch::Device device)
+      : DeviceOptimizer(std::move(options), torch::TensorOptions(torch::kFloat32).device(device)) {}
+
+  void step_at(const torch::Tensor& values, const torch::Tensor& gradients,
+               const torch::Tensor& learning_rate, const torch::Tensor& skipped) final {
+    steps_ += skipped.defined() ? 1 - skipped : torch::ones_like(steps_);
+    update(values, gradients, learning_rate,
+           skipped.defined() ? std::optional<torch::Tensor>(skipped) : std::nullopt);
+  }
 
  private:
   virtual void update(const torch::Tensor& values, const torch::Tensor& gradients,
                       const torch::Tensor& learning_rate,
                       const std::optional<torch::Tensor>& skipped) = 0;
-
-  const torch::Tensor rate_;  // of the last step()
 };
 
 }  // namespace tandem::train

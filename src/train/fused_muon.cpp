@@ -1,5 +1,6 @@
 #include "fused_muon.hpp"
 
+#include "device_optimizer.hpp"
 #include "muon_banks.hpp"
 #include "tandem/model/fused_operators.hpp"
 
@@ -8,11 +9,13 @@ namespace {
 
 namespace fused = model::fused;
 
-class FusedMuon final : public Optimizer {
+// The operator muon_end() counts the steps.
+class FusedMuon final : public DeviceOptimizer {
  public:
   FusedMuon(const OptimizerOptions& options, const ParameterArena& arena, double peak,
             const std::vector<MuonPiece>& pieces)
-      : numbers_{options.momentum,
+      : DeviceOptimizer(options, torch::TensorOptions(torch::kFloat64).device(arena.device())),
+        numbers_{options.momentum,
                  options.nesterov,
                  options.sgd_momentum,
                  options.weight_decay,
@@ -31,15 +34,8 @@ class FusedMuon final : public Optimizer {
     arrays_.table = plan.table.to(device);
     arrays_.stack =
         torch::zeros({plan.stack[0], plan.stack[1], plan.stack[2]}, doubles.dtype(type));
-    arrays_.steps = torch::zeros({}, doubles);
-    rate_ = torch::zeros({}, doubles);
+    arrays_.steps = steps_;
     none_skipped_ = torch::zeros({}, doubles.dtype(torch::kFloat32));
-  }
-
-  void step(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate,
-            const torch::Tensor& skipped) override {
-    rate_.fill_(learning_rate);
-    step_at(values, gradients, rate_, skipped);
   }
 
   void step_at(const torch::Tensor& values, const torch::Tensor& gradients,
@@ -55,15 +51,10 @@ class FusedMuon final : public Optimizer {
   }
 
   std::vector<StateArray> state() override { return {{"velocity", arrays_.velocity}}; }
-  std::uint64_t steps() const override {
-    return static_cast<std::uint64_t>(arrays_.steps.item<double>());
-  }
-  void set_steps(std::uint64_t steps) override { arrays_.steps.fill_(static_cast<double>(steps)); }
 
  private:
   const fused::MuonNumbers numbers_;
   fused::MuonArrays arrays_;
-  torch::Tensor rate_;  // of the last step()
   torch::Tensor none_skipped_;
 };
 
