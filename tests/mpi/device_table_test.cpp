@@ -38,13 +38,13 @@ TrainConfig config_of(const std::string& network, const std::string& optimizer) 
 
 // A CPU would take minutes for all that a GPU tries.
 bool is_too_large(const std::string& network) {
-  return !has_real_gpu() && (network == "resnet9" || network == "resnet18");
+  return !testing::wants_gpu() && (network == "resnet9" || network == "resnet18");
 }
 
 std::vector<Precision> precisions_of(const std::string& network) {
   if (is_too_large(network)) return {Precision::kBf16};
   std::vector<Precision> all{Precision::kFp32, Precision::kBf16};
-  if (has_real_gpu()) all.push_back(Precision::kFp16);  // CPUs do not compute with it
+  if (testing::wants_gpu()) all.push_back(Precision::kFp16);  // CPUs do not compute with it
   return all;
 }
 
@@ -56,7 +56,7 @@ std::vector<std::string> networks() {
 
 bool is_tried(const std::string& network, const std::string& optimizer, bool channels_last) {
   const bool is_script = model::is_script_file(network);
-  if (has_real_gpu()) return !(is_script && channels_last);
+  if (testing::wants_gpu()) return !(is_script && channels_last);
   return channels_last != is_script && !(is_too_large(network) && optimizer != "sgd");
 }
 

@@ -10,15 +10,11 @@
 #include <string>
 
 #include "support/nccl_stand_in.hpp"
+#include "support/wants_gpu.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/comm/nccl_communicator.hpp"
 
 namespace tandem::comm {
-
-inline bool on_real_gpu() {
-  const char* value = std::getenv("TANDEM_TEST_GPU");
-  return value != nullptr && std::string(value) == "real";
-}
 
 inline bool on_one_gpu() { return std::getenv("TANDEM_TEST_ONE_GPU") != nullptr; }
 
@@ -31,7 +27,7 @@ class NcclSubject {
   };
 
   NcclSubject() {
-    if (!on_real_gpu()) {
+    if (!testing::wants_gpu()) {
       stand_in.emplace();
     } else {
       real_ = testing::real_gpu();

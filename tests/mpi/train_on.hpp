@@ -4,13 +4,13 @@
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "support/script_modules.hpp"
+#include "support/wants_gpu.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
@@ -102,16 +102,11 @@ class ProbingOptimizer final : public Optimizer {
   bool& equal_;
 };
 
-// The parts for CPUs, or those for GPUs: on the CPU, or where TANDEM_TEST_GPU is "real" on one.
+// The parts for CPUs, or those for GPUs, which run on the CPU unless testing::wants_gpu().
 enum class Form { kHost, kDevice };
 
-inline bool has_real_gpu() {
-  const char* gpu = std::getenv("TANDEM_TEST_GPU");
-  return gpu != nullptr && std::string(gpu) == "real";
-}
-
 inline torch::Device place_of(Form form, int rank) {
-  if (!has_real_gpu()) return torch::kCPU;
+  if (!testing::wants_gpu()) return torch::kCPU;
   // Also for the host's form: autograd knows only the devices of its first backward pass.
   const torch::Device gpu = model::open_cuda(rank, {true, false});
   return form == Form::kDevice ? gpu : torch::Device(torch::kCPU);

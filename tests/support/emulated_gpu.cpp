@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 #include <torch/library.h>
 
-#include <cstdlib>
 #include <mutex>
 #include <string>
 
@@ -12,12 +11,12 @@
 #include "gpu/register.hpp"
 #include "tandem/model/cuda.hpp"
 #include "tandem/model/fused_operators.hpp"
+#include "wants_gpu.hpp"
 
 namespace tandem::gpu {
 
 torch::Device test_device() {
-  const char* const gpu = std::getenv("TANDEM_TEST_GPU");
-  if (gpu == nullptr || std::string(gpu) != "real") return torch::kCPU;
+  if (!testing::wants_gpu()) return torch::kCPU;
   static const torch::Device kGpu = model::open_cuda(0, {true, false});
   TORCH_CHECK(model::fused::available(torch::kCUDA), model::fused::why_unavailable());
   return kGpu;

@@ -9,7 +9,7 @@
 
 namespace tandem::gpu {
 
-// Where the tests of kernels run: GPU 0 if TANDEM_TEST_GPU is "real", else the CPU.
+// Where the tests of kernels run: GPU 0 if testing::wants_gpu(), else the CPU.
 torch::Device test_device();
 inline torch::Tensor placed(const torch::Tensor& tensor) { return tensor.to(test_device()); }
 
