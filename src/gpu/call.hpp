@@ -20,14 +20,10 @@ class Call {
   torch::Tensor tensor(std::size_t i) const { return at(i).toTensor(); }
   // Undefined if there is none.
   torch::Tensor maybe(std::size_t i) const { return at(i).isNone() ? torch::Tensor() : tensor(i); }
-  // Flat numbers of `type` on the device of `beside`.
+  // Contiguous numbers of `type` on the device of `beside`; null if there are none.
   template <class Number>
   Number* array(std::size_t i, torch::ScalarType type, const torch::Tensor& beside) const {
-    return numbers<Number>(maybe(i), type, beside, i);
-  }
-  template <class Number>
-  static Number* numbers(const torch::Tensor& tensor, torch::ScalarType type,
-                         const torch::Tensor& beside, std::size_t i) {
+    const torch::Tensor tensor = maybe(i);
     if (!tensor.defined()) return nullptr;
     TORCH_CHECK(tensor.scalar_type() == type && tensor.device() == beside.device() &&
                     tensor.is_contiguous(),

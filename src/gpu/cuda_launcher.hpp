@@ -7,9 +7,9 @@
 
 namespace tandem::gpu {
 
-// For GPU `index` of those that this process sees, which is the current one of this thread and has
-// run a kernel. Takes compiled kernels from the cache, or
-// compiles them, which takes seconds. Throws UnavailableError if they cannot be used.
+// For GPU `index` of those that this process sees. It must be the current GPU of this thread and
+// have run a kernel. Takes compiled kernels from the cache, or compiles them, which takes seconds.
+// Throws UnavailableError if they cannot be used.
 std::unique_ptr<Launcher> make_cuda_launcher(int index);
 
 }  // namespace tandem::gpu

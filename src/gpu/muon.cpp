@@ -13,7 +13,7 @@ static_assert(offsetof(MuonPiece, first_block) == fused::kFirstBlock * sizeof(st
 static_assert(kMatrixKind == static_cast<int>(fused::MuonPiece::Kind::kMatrix));
 static_assert(kHeadKind == static_cast<int>(fused::MuonPiece::Kind::kHead));
 
-// What all three have. Squares, table and stack are the arguments of these numbers.
+// Sets what all three operators take. `squares`, `table`: the numbers of these arguments.
 void set_table(MuonArguments& a, const Call& call, std::size_t squares, std::size_t table) {
   const torch::Tensor pieces = call.tensor(table);
   TORCH_CHECK(pieces.dim() == 2 && pieces.size(0) > 0 && pieces.size(1) == fused::kMuonColumns,

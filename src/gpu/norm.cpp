@@ -1,18 +1,23 @@
 #include <algorithm>
 
 #include "call.hpp"
+#include "tandem/model/fused_operators.hpp"
 
 namespace tandem::gpu {
 namespace {
 
 constexpr std::int64_t kVectorBytes = 16;
-// Of all tiles: as many as large GPUs run at once. The last of a tile adds up what they found.
+// The most blocks that add up, over all tiles: about as many as a large GPU runs at once. The last
+// block of a tile adds the sums of the others.
 constexpr std::int64_t kMostSums = 512;
 constexpr std::int64_t kItemsOfSum = 8, kItemsOfResult = 4;  // a thread's, at least
 constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
 
-constexpr int kBeforeNorm = 1, kAfterNorm = 2;
-constexpr int kRelu = 1, kGelu = 2;
+namespace fused = model::fused;
+static_assert(kBeforeNorm == static_cast<int>(fused::Pool::kBeforeNorm));
+static_assert(kAfterNorm == static_cast<int>(fused::Pool::kAfterNorm));
+static_assert(kRelu == static_cast<int>(fused::Activation::kRelu));
+static_assert(kGelu == static_cast<int>(fused::Activation::kGelu));
 
 // How the channels are cut.
 class Cut {

@@ -5,7 +5,6 @@
 namespace tandem::gpu {
 namespace {
 
-constexpr std::int64_t kRowsOfBlock = 8;
 constexpr std::int64_t kNumbersOfThread = 8;
 constexpr std::int64_t kMostStepBlocks = 1024;
 
@@ -23,7 +22,7 @@ void cross_entropy(torch::jit::Stack& stack) {
               "cross_entropy: expected logits [N, classes], N labels and 2 sums, found ",
               logits.sizes(), ", ", labels.sizes(), " and ", call.tensor(4).sizes());
   const torch::Tensor gradient = torch::empty_like(logits);
-  const std::int64_t blocks = divided_up(logits.size(0), kRowsOfBlock);
+  const std::int64_t blocks = divided_up(logits.size(0), kLossRows);
   const torch::Tensor partial = doubles(logits, 2 * blocks);
   LossArguments arguments{};
   arguments.logits = call.array<void>(0, logits.scalar_type(), logits);

@@ -20,7 +20,9 @@ struct AugmentArguments {
   int channels_last;
 };
 
-constexpr int kMostTile = 64;  // channels of a block
+constexpr int kMostTile = 64;                   // channels of a block
+constexpr int kBeforeNorm = 1, kAfterNorm = 2;  // NormArguments::pool; 0: none
+constexpr int kRelu = 1, kGelu = 2;             // NormArguments::activation; 0: none
 
 // Images in channels-last layout. A block works on `lanes` groups of neighboring channels
 // (blockIdx.y says which) and on every gridDim.x-th group of kThreads / lanes items.
@@ -48,9 +50,12 @@ struct NormArguments {
   int height, width;  // of x before pooling
   int channels;
   int lanes;
-  int pool;        // 0: none, 1: before the norm, 2: after it
-  int activation;  // 0: none, 1: ReLU, 2: GELU
+  int pool;
+  int activation;
 };
+
+constexpr int kLossLanes = 32;                    // threads on a row of logits
+constexpr int kLossRows = kThreads / kLossLanes;  // of a block
 
 struct LossArguments {
   const void* logits;  // [rows, classes]

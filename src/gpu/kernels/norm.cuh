@@ -6,8 +6,6 @@
 
 namespace tandem::gpu {
 
-constexpr int kBeforeNorm = 1, kAfterNorm = 2;
-constexpr int kRelu = 1, kGelu = 2;
 constexpr float kRootOfHalf = 0.70710678118654752440F;
 constexpr float kDensityAtZero = 0.39894228040143267794F;  // 1 / sqrt(2 pi)
 constexpr float kLogOfE = 1.44269504088896340736F;         // to base 2

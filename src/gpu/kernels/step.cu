@@ -3,16 +3,13 @@
 
 namespace tandem::gpu {
 
-constexpr int kLanes = 32;  // threads on a row of logits
-constexpr int kRowsOfBlock = kThreads / kLanes;
-
 // Adds up, or finds the best, over the lanes of each row; the result is in all of them.
 __device__ inline float add_lanes(float value) {
   __shared__ float values[kThreads];
-  const unsigned lane = threadIdx.x % kLanes;
+  const unsigned lane = threadIdx.x % kLossLanes;
   values[threadIdx.x] = value;
   __syncthreads();
-  for (unsigned half = kLanes / 2; half > 0; half /= 2) {
+  for (unsigned half = kLossLanes / 2; half > 0; half /= 2) {
     if (lane < half) values[threadIdx.x] += values[threadIdx.x + half];
     __syncthreads();
   }
@@ -36,10 +33,10 @@ __device__ inline Best better_of(Best one, Best other) {
 }
 __device__ inline Best best_of_lanes(Best best) {
   __shared__ Best values[kThreads];
-  const unsigned lane = threadIdx.x % kLanes;
+  const unsigned lane = threadIdx.x % kLossLanes;
   values[threadIdx.x] = best;
   __syncthreads();
-  for (unsigned half = kLanes / 2; half > 0; half /= 2) {
+  for (unsigned half = kLossLanes / 2; half > 0; half /= 2) {
     if (lane < half) {
       values[threadIdx.x] = better_of(values[threadIdx.x], values[threadIdx.x + half]);
     }
@@ -54,12 +51,12 @@ __device__ inline Best best_of_lanes(Best best) {
 template <class T>
 __device__ inline float loss_of_row(const LossArguments& a, Long row, bool is_there,
                                     bool* is_correct) {
-  const int lane = static_cast<int>(threadIdx.x) % kLanes;
+  const int lane = static_cast<int>(threadIdx.x) % kLossLanes;
   const T* logits = static_cast<const T*>(a.logits) + row * a.classes;
   const int classes = is_there ? a.classes : 0;
   Best best{0, -1};
   float sum = 0;
-  for (int c = lane; c < classes; c += kLanes) {
+  for (int c = lane; c < classes; c += kLossLanes) {
     const float value = widen(logits[c]);
     best = better_of(best, {value, c});
     sum += value;
@@ -67,14 +64,14 @@ __device__ inline float loss_of_row(const LossArguments& a, Long row, bool is_th
   best = best_of_lanes(best);
   sum = add_lanes(sum);
   float powers = 0;
-  for (int c = lane; c < classes; c += kLanes) powers += expf(widen(logits[c]) - best.value);
+  for (int c = lane; c < classes; c += kLossLanes) powers += expf(widen(logits[c]) - best.value);
   powers = add_lanes(powers);
   if (!is_there) return 0;
   const int label = static_cast<int>(a.labels[row]);
   const float share = a.smoothing / static_cast<float>(a.classes);
   const float scale = *a.scale;
   T* gradient = static_cast<T*>(a.gradient) + row * a.classes;
-  for (int c = lane; c < classes; c += kLanes) {
+  for (int c = lane; c < classes; c += kLossLanes) {
     const float target = share + (c == label ? 1.0F - a.smoothing : 0.0F);
     const float probability = expf(widen(logits[c]) - best.value) / powers;
     gradient[c] = narrow<T>((probability - target) * scale);
@@ -101,11 +98,11 @@ __device__ inline void add_two(double one, double other, double* sums) {
 
 template <class T>
 __device__ void cross_entropy(const LossArguments& a) {
-  const Long row = static_cast<Long>(blockIdx.x) * kRowsOfBlock + threadIdx.x / kLanes;
+  const Long row = static_cast<Long>(blockIdx.x) * kLossRows + threadIdx.x / kLossLanes;
   const bool is_there = row < a.rows;
   bool is_correct = false;
   const float loss = loss_of_row<T>(a, is_there ? row : 0, is_there, &is_correct);
-  const bool counts = is_there && threadIdx.x % kLanes == 0;
+  const bool counts = is_there && threadIdx.x % kLossLanes == 0;
   double sums[2];
   add_two(counts ? loss : 0.0, counts && is_correct ? 1.0 : 0.0, sums);
   if (threadIdx.x == 0) {
