@@ -184,7 +184,7 @@ class NcclCommunicator::InFlight final : public Request {
  public:
   InFlight(Stream& stream, cudaEvent_t done) : stream_(stream), done_(done) {}
   ~InFlight() override {
-    // A failure of this call is said by the next one that is checked. libtorch must not find it.
+    // The next checked call reports a failure of this one. libtorch must not find it.
     if (!waited_ && stream_.let_compute_wait(done_) != cudaSuccess) stream_.clear_error();
     stream_.give_back(done_);
   }

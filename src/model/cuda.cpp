@@ -11,14 +11,13 @@ namespace tandem::model {
 namespace {
 
 constexpr char kLibrary[] = "libtorch_cuda.so";
-constexpr char kCure[] =
+constexpr char kFix[] =
     "; build with make -f Makefile.hpc build LIBTORCH=wheel, or give --device cpu";
 
 void load() {
   // Its initializers announce its kernels to libtorch.
   if (dlopen(kLibrary, RTLD_NOW | RTLD_GLOBAL) != nullptr) return;
-  throw UnavailableError(std::string("libtorch's CUDA part cannot be loaded: ") + dlerror() +
-                         kCure);
+  throw UnavailableError(std::string("libtorch's CUDA part cannot be loaded: ") + dlerror() + kFix);
 }
 
 }  // namespace
@@ -27,7 +26,7 @@ torch::Device open_cuda(int index, const CudaSettings& settings) {
   load();
   if (!at::globalContext().hasCUDA()) {
     throw UnavailableError(std::string(kLibrary) + " is loaded and finds no GPU that it can use" +
-                           kCure);
+                           kFix);
   }
   const torch::Device device(torch::kCUDA, static_cast<torch::DeviceIndex>(index));
   try {
@@ -40,7 +39,7 @@ torch::Device open_cuda(int index, const CudaSettings& settings) {
     one.grad().item<float>();
   } catch (const c10::Error& error) {
     throw UnavailableError("GPU " + std::to_string(index) +
-                           " cannot be used: " + error.what_without_backtrace() + kCure);
+                           " cannot be used: " + error.what_without_backtrace() + kFix);
   }
   at::globalContext().setAllowTF32CuBLAS(settings.allows_tf32);
   at::globalContext().setAllowTF32CuDNN(settings.allows_tf32);
