@@ -85,6 +85,7 @@ TEST_F(NcclFaults, APeerThatComesTooLateFindsNobody) {
   subject_.settings.init_timeout = 0.2;
   EXPECT_NE(failure_to_connect().find(" within 0.2 s"), std::string::npos);
   EXPECT_EQ(library.use_count(), users + 1) << "the thread that is left behind has its own share";
+  subject_.world.barrier();  // Once the last rank connects, the threads of the others end, too.
   stand_in().let_late_ranks_connect();
   while (library.use_count() > users) std::this_thread::yield();
   EXPECT_EQ(stand_in().living(), 0) << "the thread ends what it has made";
