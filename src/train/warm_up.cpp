@@ -86,8 +86,8 @@ std::vector<std::uint64_t> steps_of_each_size(const data::TrainingPlan& plan) {
   return steps;
 }
 
-RehearsalSampler::RehearsalSampler(data::TrainingPlan plan, std::uint64_t step, int rank, int world,
-                                   std::uint64_t times) {
+WarmUpSampler::WarmUpSampler(data::TrainingPlan plan, std::uint64_t step, int rank, int world,
+                             std::uint64_t times) {
   plan.first_step = step;
   const std::uint64_t requests = plan.micro_batches_of_rank(world);
   data::TrainingSampler sampler(plan, rank, world);
@@ -98,20 +98,20 @@ RehearsalSampler::RehearsalSampler(data::TrainingPlan plan, std::uint64_t step, 
   left_ = times * requests;
 }
 
-std::optional<data::BatchRequest> RehearsalSampler::next() {
+std::optional<data::BatchRequest> WarmUpSampler::next() {
   if (left_ == 0) return std::nullopt;
   const std::size_t of_step = of_step_.size();
   return of_step_[of_step - 1 - --left_ % of_step];
 }
 
-std::size_t RehearsalSampler::image_count() const {
+std::size_t WarmUpSampler::image_count() const {
   std::size_t most = 1;
   for (const data::BatchRequest& each : of_step_) most = std::max(most, each.images.size());
   return most;
 }
 
-void rehearse(const StepContext& context, const StepSettings& settings, Optimizer& optimizer,
-              std::uint64_t steps, const Touch& touch) {
+void warm_up(const StepContext& context, const StepSettings& settings, Optimizer& optimizer,
+             std::uint64_t steps, const Touch& touch) {
   const bool was_training = context.network.is_training();
   context.network.train();
   KeptState state(context, optimizer);

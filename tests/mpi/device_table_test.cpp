@@ -172,7 +172,7 @@ TEST(DeviceEvaluation, EqualsThatWithImagesOfTheHost) {
 }
 
 // With everything that a step keeps: dropout, buffers, a loss scale's sums, moments.
-TEST(Rehearsal, ChangesNoBit) {
+TEST(WarmUp, ChangesNoBit) {
   auto world = comm::MpiCommunicator::world();
   const Images set(64);
   for (const auto& [network, optimizer] :
@@ -187,7 +187,7 @@ TEST(Rehearsal, ChangesNoBit) {
       manner.form = form;
       manner.skip_nonfinite = true;
       const Outcome expected = train_in(world, config, set, manner);
-      manner.rehearses = true;
+      manner.warms_up = true;
       const Outcome found = train_in(world, config, set, manner);
       EXPECT_EQ(found.weights, expected.weights);
       EXPECT_EQ(found.losses, expected.losses);
@@ -200,7 +200,7 @@ TEST(Rehearsal, ChangesNoBit) {
   }
 }
 
-TEST(Rehearsal, HasTheSizesOfTheRunsBatches) {
+TEST(WarmUp, HasTheSizesOfTheRunsBatches) {
   data::TrainingPlan plan;
   plan.image_count = 50;
   plan.global_batch = 16;
@@ -212,7 +212,7 @@ TEST(Rehearsal, HasTheSizesOfTheRunsBatches) {
   EXPECT_TRUE(steps_of_each_size(plan).empty());
   plan.first_step = 0;
   plan.accumulate = 2;
-  RehearsalSampler sampler(plan, 3, 0, 2, 3);  // 2 images, one on each rank
+  WarmUpSampler sampler(plan, 3, 0, 2, 3);  // 2 images, one on each rank
   std::vector<std::size_t> sizes;
   while (const auto request = sampler.next()) {
     sizes.push_back(request->images.size());

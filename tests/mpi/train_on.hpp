@@ -145,20 +145,20 @@ struct Manner {
   int seed_offset = 0;
   bool skip_nonfinite = false;
   Form form = Form::kHost;
-  bool streams = false;    // the images to the device
-  bool rehearses = false;  // before the first step
+  bool streams = false;   // the images to the device
+  bool warms_up = false;  // before the first step
 };
 
 // Steps that are to change nothing, on noise.
-inline void rehearse_noise(const StepContext& context, const StepSettings& settings,
-                           Optimizer& optimizer, const TrainConfig& config, Form form) {
+inline void warm_up_on_noise(const StepContext& context, const StepSettings& settings,
+                             Optimizer& optimizer, const TrainConfig& config, Form form) {
   SyntheticBatch noise(5, 5, kShape, config.channels_last, context.arena.device());
   const auto backend =
       form == Form::kDevice
           ? make_device_step_backend(context.arena, optimizer, config.clip_norm, config.precision)
           : make_step_backend(context.arena, optimizer, config.clip_norm);
-  rehearse({context.network, context.arena, context.exchange, *backend, noise}, settings, optimizer,
-           3);
+  warm_up({context.network, context.arena, context.exchange, *backend, noise}, settings, optimizer,
+          3);
 }
 
 inline Outcome train_in(comm::Communicator& comm, const TrainConfig& config, const Images& images,
@@ -232,7 +232,7 @@ inline Outcome train_in(comm::Communicator& comm, const TrainConfig& config, con
   evaluation.resident_bytes = manner.streams ? 0 : std::uint64_t{1} << 30;
   Evaluator evaluator(comm, *network, images.view(), {}, evaluation);
   const StepContext step{*network, arena, *exchange, *backend, *batches};
-  if (manner.rehearses) rehearse_noise(step, settings.step, optimizer, config, form);
+  if (manner.warms_up) warm_up_on_noise(step, settings.step, optimizer, config, form);
   Trainer trainer({comm, step, schedule, evaluator, sinks}, settings);
   outcome.result = trainer.run();
   for (const torch::Tensor& buffer : network->buffers()) {

@@ -20,10 +20,10 @@ std::vector<std::uint64_t> steps_of_each_size(const data::TrainingPlan& plan);
 
 // Requests of the sizes that `step` of the plan has on a rank, `times` times over, for the first
 // images of a split.
-class RehearsalSampler final : public data::Sampler {
+class WarmUpSampler final : public data::Sampler {
  public:
-  RehearsalSampler(data::TrainingPlan plan, std::uint64_t step, int rank, int world,
-                   std::uint64_t times);
+  WarmUpSampler(data::TrainingPlan plan, std::uint64_t step, int rank, int world,
+                std::uint64_t times);
   std::optional<data::BatchRequest> next() override;
   // The most images of a request, at least 1.
   std::size_t image_count() const;
@@ -36,7 +36,7 @@ class RehearsalSampler final : public data::Sampler {
 // Collective. Makes `steps` steps and restores weights, optimizer, buffers and random numbers;
 // gradients are zero. `context` has a backend and batches of its own, apart from the run's.
 // `touch` is called after each step.
-void rehearse(const StepContext& context, const StepSettings& settings, Optimizer& optimizer,
-              std::uint64_t steps, const Touch& touch = {});
+void warm_up(const StepContext& context, const StepSettings& settings, Optimizer& optimizer,
+             std::uint64_t steps, const Touch& touch = {});
 
 }  // namespace tandem::train

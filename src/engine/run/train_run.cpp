@@ -233,7 +233,7 @@ RunOutcome TrainRun::train(const RunStart& start, const RunInputs& inputs, Train
       start.state);
   std::chrono::duration<double> startup{};
   const train::TrainResult result = run_trainer(trainer, folder_, sinks_, job_, [&] {
-    session.rehearse(job_, run_.train, inputs, touch_);
+    session.warm_up(job_, run_.train, inputs, touch_);
     startup = std::chrono::steady_clock::now() - run_.began;
     return startup.count();
   });

@@ -20,7 +20,7 @@ namespace {
 // backward runs.
 constexpr double kNcclBucketMb = 2;
 // The first one loads libraries and times kernels; after the third no memory is new.
-constexpr std::uint64_t kRehearsedSteps = 3;
+constexpr std::uint64_t kWarmUpSteps = 3;
 
 std::size_t bucket_bytes_of(const train::TrainConfig& config) {
   return static_cast<std::size_t>(config.bucket_mb * train::kMebibyte);
@@ -143,24 +143,24 @@ void TrainingSession::choose_bucket_size(Job& job, RunRequest& run, const RunSta
   run.options.resolve("bucket-mb", format_real(config.bucket_mb));
 }
 
-void TrainingSession::rehearse(Job& job, const TrainRequest& request, const RunInputs& inputs,
-                               const Touch& touch) {
+void TrainingSession::warm_up(Job& job, const TrainRequest& request, const RunInputs& inputs,
+                              const Touch& touch) {
   if (arena.device().is_cpu()) return;
   train::StepSettings settings = step_settings;
   settings.skip_nonfinite = request.checkpoint_policy.skip_nonfinite;
   const auto unused_sums = make_step_backend_on(
       arena, *optimizer, request.config, loss_scale_of(request.config, inputs.arithmetic, {}));
   for (const std::uint64_t step : train::steps_of_each_size(plan)) {
-    auto sampler = std::make_unique<train::RehearsalSampler>(plan, step, job.topology.rank,
-                                                             job.topology.world, kRehearsedSteps);
+    auto sampler = std::make_unique<train::WarmUpSampler>(plan, step, job.topology.rank,
+                                                          job.topology.world, kWarmUpSteps);
     data::ImagesView view = inputs.images.view(data::Split::kTrain);
     const std::size_t count = std::min(sampler->image_count(), view.labels.size());
     view.images = view.images.subspan(0, count * view.shape.pixels());
     view.labels = view.labels.subspan(0, count);
     const auto few = make_batches(view, inputs.images.info(), request.config, std::move(sampler),
                                   arena.device(), std::numeric_limits<std::uint64_t>::max());
-    train::rehearse({*network, arena, *exchange, *unused_sums, *few}, settings, *optimizer,
-                    kRehearsedSteps, touch);
+    train::warm_up({*network, arena, *exchange, *unused_sums, *few}, settings, *optimizer,
+                   kWarmUpSteps, touch);
   }
   transport.collectives().reset_error_feedback();
 }
