@@ -44,10 +44,9 @@ struct SumPlace {
 
 struct AllReduceTask {
   Span<float> buffer;
-  std::size_t bytes = 0;    // summed, from the start of the buffer
-  double seconds = 0;       // about how long to measure
-  bool is_rounded = false;  // the sums are rounded to bfloat16
-  Touch touch;              // called as it advances
+  std::size_t bytes = 0;  // summed, from the start of the buffer
+  double seconds = 0;     // about how long to measure
+  Touch touch;            // called as it advances
   SumPlace place;
 };
 

@@ -113,13 +113,9 @@ int time_all_reduce(Job& job, const AllReduceRequest& request) {
   std::vector<AllReduceTiming> timings;
   std::uint64_t wrong = 0;
   for (const std::size_t bytes : sizes_between(request.least, request.most)) {
-    timings.push_back(measure_all_reduce(job.world, sums,
-                                         {{first, values.size()},
-                                          bytes,
-                                          request.seconds,
-                                          request.as_bf16,
-                                          [&] { job.touch(); },
-                                          place}));
+    timings.push_back(measure_all_reduce(
+        job.world, sums,
+        {{first, values.size()}, bytes, request.seconds, [&] { job.touch(); }, place}));
     sums.reset_error_feedback();
     wrong += timings.back().wrong;
   }

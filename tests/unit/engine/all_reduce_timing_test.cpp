@@ -45,7 +45,7 @@ TEST(AllReduceTiming, SumsElsewhereAreCheckedByCopiesAndWaitedFor) {
   OwnSums sums;
   sums.there = elsewhere.data();
   int finished = 0;
-  AllReduceTask task{{host.data(), host.size()}, 4 * sizeof(float), 0, false, {}, {}};
+  AllReduceTask task{{host.data(), host.size()}, 4 * sizeof(float), 0, {}, {}};
   task.place = {elsewhere.data(),
                 [&](std::size_t count) { std::copy_n(host.begin(), count, elsewhere.begin()); },
                 [&](std::size_t count) { std::copy_n(elsewhere.begin(), count, host.begin()); },
