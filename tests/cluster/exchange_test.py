@@ -4,7 +4,7 @@
 import json
 
 from network import NetworkTest, run_tests
-from tandem import read_lines
+from tandem import read_lines, whole
 
 # Gradients of 1,841,162 parameters.
 TRAIN = ["train", "--data", "/tmp/data.h5", "--model", "mlp", "--global-batch-size", 64, "--lr", 0.01, "--threads", 1,
@@ -67,10 +67,12 @@ class Exchange(NetworkTest):
         self.make_network(2, "100mbit")
         self.check_half({"n1": 1, "n2": 1})
 
+    @whole
     def test_bfloat16_in_two_levels_takes_half_of_the_link(self):
         self.make_network(2, "1gbit")
         self.check_half({"n1": 2, "n2": 2}, "--all-reduce", "two-level")
 
+    @whole
     def test_a_run_whose_sums_are_made_otherwise_says_so(self):
         self.make_network(2, "1gbit")
         words = [word for word in TRAIN if word != "--quiet"]
@@ -79,6 +81,7 @@ class Exchange(NetworkTest):
         done = self.on_hosts({"n1": 4}, *words, "--max-steps", 4, "--run-id", "a", "--resume", "auto")
         self.assertIn("two-level sums then, flat sums now", done.stdout)
 
+    @whole
     def test_a_plan_over_a_link(self):
         """It counts the link: the gradients of a step take longer than it could carry them."""
         self.make_network(2, "100mbit")

@@ -8,13 +8,14 @@ import h5py
 
 from network import NetworkTest, run_tests
 from processes import by_rank, copies_in_memory
-from tandem import DATA, read_lines
+from tandem import DATA, read_lines, whole
 
 TRAIN = ["train", "--data", "/tmp/data.h5", "--model", "mlp", "--global-batch-size", 64, "--lr", 0.01, "--threads", 1,
          "--log-every", 1, "--quiet"]
 
 
 class Hosts(NetworkTest):
+    @whole
     def test_unequal_hosts_train_as_one(self):
         self.make_network(3, "1gbit")
         words = [*TRAIN, "--max-steps", 12, "--virtual-ranks", 4]

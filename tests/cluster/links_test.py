@@ -6,6 +6,7 @@ import time
 
 from network import NetworkTest, run_tests
 from processes import by_rank
+from tandem import whole
 
 # Gradients of 1,841,162 parameters.
 GRADIENT_BYTES = 4 * 1841162
@@ -43,6 +44,7 @@ class Links(NetworkTest):
     def test_1_gbit(self):
         self.train_at("1gbit", 125e6, STEPS)
 
+    @whole
     def test_100_mbit(self):
         self.train_at("100mbit", 12.5e6, 8)
 
@@ -67,6 +69,7 @@ class Links(NetworkTest):
         self.assertEqual((job.returncode, errors), (0, ""))
         self.assertEqual(self.weights("hosts"), self.weights_on_one_host(STEPS))
 
+    @whole
     def test_a_broken_link_ends_the_run_and_it_goes_on_later(self):
         """The watchdog warns of the rank that is out of reach, then mpirun gives up its host."""
         self.make_network(2, "1gbit")

@@ -12,7 +12,7 @@ import time
 import unittest
 
 from processes import ranks_of
-from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines
+from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines, whole
 
 TRAIN = ["train", "--model", "mlp", "--lr", "0.01", "--threads", "1", "--log-every", "1", "--quiet"]
 STEPS = 12
@@ -78,6 +78,7 @@ class ManyRanks(TandemTest):
             for one, other in zip(self.losses(f"of-{ranks}"), self.losses("np64"), strict=True):
                 self.assertLess(abs(other - one) / one, 1e-4)
 
+    @whole
     def test_16_virtual_ranks_on_16_ranks_and_on_2(self):
         weights = set()
         for ranks in (2, 16):

@@ -15,7 +15,7 @@ import unittest
 
 from gpus import PROGRAM_FOR_GPUS, gpus
 from hosts import IN_OWN_FOLDER, TWO_HOSTS
-from tandem import DATA, MPIRUN, PROGRAM, TandemTest
+from tandem import DATA, MPIRUN, PROGRAM, TandemTest, whole
 
 UNSHARE = os.environ["TANDEM_TEST_UNSHARE"].split()
 WITHOUT_CMA = [sys.executable, "-B", pathlib.Path(__file__).parents[1] / "support/without_cma.py"]
@@ -139,6 +139,7 @@ class Doctor(TandemTest):
         finding = self.on_two_hosts(lambda path: shutil.copy(self.folder / "other.h5", path))
         self.assertRegex(finding["what"], r"rank 2 \(n2\) differs from that of rank 0 \(n1\): '[0-9a-f]{16}', not '[0-9a-f]{16}'")
 
+    @whole
     def test_damaged_data_on_one_host(self):
         def flip(path):
             content = bytearray(path.read_bytes())
@@ -146,6 +147,7 @@ class Doctor(TandemTest):
             path.write_bytes(content)
         self.assertRegex(self.on_two_hosts(flip)["what"], r"rank 2 \(n2\): data\.h5: is damaged")
 
+    @whole
     def test_data_missing_on_one_host(self):
         self.assertRegex(self.on_two_hosts(pathlib.Path.unlink)["what"], r"rank 2 \(n2\): data\.h5: cannot be read")
 
@@ -203,6 +205,7 @@ class Doctor(TandemTest):
         """W152 where the machine has fewer than eight cores."""
         return self.of_this_machine() | {"W152"}
 
+    @whole
     def test_a_driver_whose_management_library_is_silent(self):
         command, environment = self.on_gpus('exec "$@"', gpus(2, CUDA_VISIBLE_DEVICES="0,1"))
         finding = self.assert_finds("W111", command, 0, [0, 1], environment, self.of_machine_with_gpus())

@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 import unittest
 
-from tandem import PROGRAM, TandemTest, read_lines
+from tandem import PROGRAM, TandemTest, read_lines, whole
 
 # Three steps an epoch; the whitening bias is trained in the first two of four epochs.
 FAST = ["--recipe", "cifar10-fast", "--global-batch-size", "80", "--epochs", "4", "--early-epochs", "2", "--threads", "1"]
@@ -51,6 +51,7 @@ class FastRecipe(TandemTest):
         self.assertEqual(again["test_accuracy"], summary["test_accuracy"])
         self.assertIsNone(self.evaluate(1, "runs/a", data=self.data)["test_accuracy_tta"])
 
+    @whole
     def test_curves_do_not_depend_on_the_number_of_ranks(self):
         """The summed loss of a global batch is the same, whoever has its images; BatchNorm sees a rank's images alone, so shards
         are the same here."""
@@ -58,6 +59,7 @@ class FastRecipe(TandemTest):
         summaries = [self.fast(ranks, f"r{ranks}", *shared) for ranks in (1, 2, 4)]
         self.assertEqual(len({summary["weights_sha256"] for summary in summaries}), 1)
 
+    @whole
     def test_goes_on_where_it_was_lost(self):
         """Before and after the whitening bias is let be. The schedule needs the run's whole length, so it is not cut short."""
         whole = self.fast(2, "whole", "--checkpoint-every", "4steps")

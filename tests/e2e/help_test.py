@@ -8,7 +8,7 @@ import unittest
 
 from PIL import Image
 from shell_completion import PROMPT, SHARE, ShellCompletion
-from tandem import DATA, PROGRAM
+from tandem import DATA, PROGRAM, whole
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
@@ -68,6 +68,7 @@ class Help(ShellCompletion):
         done = self.tandem("runs", "--runs-dir", str(self.folder), environment={"TANDEM_RUN_DIR": "x"})
         self.assertEqual(done.stderr, "tandem: warning: environment: TANDEM_RUN_DIR belongs to no option; did you mean TANDEM_RUNS_DIR?\n")
 
+    @whole
     def test_examples_run_as_pasted(self):
         """One after the other, in an empty folder with two pictures of the reader's own."""
         (self.folder / "photos").mkdir()

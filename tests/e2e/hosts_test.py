@@ -8,7 +8,7 @@ import shutil
 import unittest
 
 from hosts import IN_OWN_FOLDER, TWO_HOSTS
-from tandem import DATA, PROGRAM, TandemTest, read_lines
+from tandem import DATA, PROGRAM, TandemTest, read_lines, whole
 
 TRAIN = ["train", "--data", "data.h5", "--model", "mlp", "--global-batch-size", "64", "--max-steps", "3", "--lr", "0.01",
          "--threads", "1", "--log-every", "1"]
@@ -38,6 +38,7 @@ class Hosts(TandemTest):
         for one, other in zip(self.losses(self.folder / "n1/runs/a"), self.losses(self.folder / "runs/a"), strict=True):
             self.assertLess(abs(one - other) / one, 1e-5)
 
+    @whole
     def test_data_missing_on_one_host(self):
         (self.folder / "n2/data.h5").unlink()
         self.assert_one_error(self.on_two_hosts(*TRAIN, code=66), "rank 2", "n2", r"data\.h5")
@@ -47,6 +48,7 @@ class Hosts(TandemTest):
         os.replace(self.folder / "n2/other.h5", self.folder / "n2/data.h5")
         self.assert_one_error(self.on_two_hosts(*TRAIN, code=78), r"data\.h5", r"\b2\b")
 
+    @whole
     def test_damaged_data_on_one_host(self):
         content = bytearray(pathlib.Path(DATA).read_bytes())
         content[len(content) // 2] ^= 1

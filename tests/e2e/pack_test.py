@@ -20,7 +20,7 @@ import h5py
 import numpy
 from PIL import Image, ImageOps
 
-from tandem import DATA, PROGRAM, TandemTest
+from tandem import DATA, PROGRAM, TandemTest, whole
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 CLASSES = "airplane automobile bird cat deer dog frog horse ship truck".split()
@@ -130,6 +130,7 @@ class Pack(TandemTest):
             self.assertEqual(file["train/images"].shape, (60000, 1, 28, 28))
             numpy.testing.assert_array_equal(file["test/labels"][:], numpy.arange(10000) % 10)
 
+    @whole
     def test_cifar100_folder_and_archive_hold_the_fine_labels(self):
         folder = self.folder / "cifar-100-binary"
         folder.mkdir()

@@ -17,7 +17,7 @@ import h5py
 import numpy
 from PIL import Image, ImageOps
 
-from tandem import DATA, PROGRAM, QUICK, TandemTest
+from tandem import DATA, PROGRAM, QUICK, TandemTest, whole
 
 
 # Of an address space, for what allocators reserve in some runs only: less than three pictures of 8192 x 8192.
@@ -99,6 +99,7 @@ class Predict(TandemTest):
             self.assertEqual(shares, sorted(shares, reverse=True))
             self.assertTrue(0 < sum(shares) <= 1.0001)
 
+    @whole
     def test_batches_and_threads_change_nothing(self):
         self.write_test_set()
         expected, _ = self.predict("images")
@@ -213,6 +214,7 @@ class Predict(TandemTest):
         self.assertEqual([json.loads(line)["file"] for line in done.stdout.splitlines()], ["whole.png"])
         self.assertEqual(done.stderr.count("huge.png: is a damaged PNG file (so few bytes"), 32, done.stderr)
 
+    @whole
     def test_the_exit_code_does_not_depend_on_the_order(self):
         """Damage outweighs what cannot be read, which outweighs what is missing, within a batch and across."""
         (self.folder / "damaged.png").write_bytes(b"<html>")

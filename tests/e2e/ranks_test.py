@@ -5,7 +5,7 @@ import json
 import pathlib
 import unittest
 
-from tandem import DATA, MPIRUN, PROGRAM, QUICK, TandemTest, read_lines
+from tandem import DATA, MPIRUN, PROGRAM, QUICK, TandemTest, read_lines, whole
 
 
 class Ranks(TandemTest):
@@ -17,6 +17,7 @@ class Ranks(TandemTest):
         self.assertTrue(losses)
         return losses
 
+    @whole
     def test_loss_curves_of_1_to_4_ranks_agree(self):
         """50 steps over five epochs with a short last batch of 24 images each (600 = 9 * 64 + 24).
 

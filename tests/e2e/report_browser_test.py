@@ -8,7 +8,7 @@ import re
 import unittest
 
 from run_folders import RunFolder
-from tandem import TandemTest
+from tandem import TandemTest, whole
 
 BROWSER = os.environ["TANDEM_TEST_BROWSER"]
 
@@ -76,6 +76,7 @@ class Browser(TandemTest):
                 self.assertEqual(found["crowded"], 0, "the numbers of an axis lie on each other")
                 self.assertEqual(set(found["images"]), {8}, "an image is not shown")
 
+    @whole
     def test_a_long_run_is_a_small_page_that_is_drawn_whole(self):
         RunFolder(self.folder / "runs/long", 8).write_steps(100_000).write_rank_steps(100_000).write_summary()
         self.tandem("report", "runs/long", "--output", "page.html")

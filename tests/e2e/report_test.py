@@ -18,7 +18,7 @@ from PIL import Image
 
 from pages import XHTML, Page
 from run_folders import HOSTILE, RunFolder
-from tandem import DATA, TandemTest
+from tandem import DATA, TandemTest, whole
 
 SHOWN = "<script>alert(1)</script>\\x1b[31m\"'&\\u202e"  # as a page shows HOSTILE
 MOST_BYTES = 2_000_000
@@ -91,6 +91,7 @@ class Report(TandemTest):
         self.assertIn("over epochs 0.1 to 1", page.charts()["Accuracy: test"])
         self.assertEqual(page.words().count("2 ranks on n1"), 2, "in the summary and among the differences")
 
+    @whole
     def test_a_long_run_is_small_and_keeps_its_peaks(self):
         """100,000 lines, of which one has a peak and one a loss that is not finite."""
         def loss(step):
@@ -102,6 +103,7 @@ class Report(TandemTest):
         highest = max(len(line.split()) for line in lines)
         self.assertTrue(200 < highest < 1500, highest)
 
+    @whole
     def test_a_spike_of_one_step_of_one_of_eight_ranks(self):
         """Among 100,000 steps, with 14 system metrics."""
         run = self.run_folder("eight", 8).write_steps(100_000).write_summary()

@@ -9,7 +9,7 @@ import subprocess
 import time
 import unittest
 
-from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines
+from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines, whole
 
 # 600 images make 9.375 batches of 64, so that most steps lie in the middle of an epoch.
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64", "--lr", "0.01", "--augment", "standard",
@@ -68,6 +68,7 @@ class Resume(TandemTest):
         output, errors = process.communicate()
         return process.returncode, output + errors
 
+    @whole
     def test_a_measured_bucket_size_is_written_down_and_kept(self):
         config = self.folder / "runs/a/config.ini"
         self.run_to(2, "a", "--bucket-mb", "auto")
@@ -128,6 +129,7 @@ class Resume(TandemTest):
         mean = sum(map(operator.mul, losses, images)) / sum(images[:len(losses)])
         self.assertAlmostEqual(summary["train_loss"], mean, places=12)
 
+    @whole
     def test_nohup_keeps_it_running(self):
         job = subprocess.Popen(["nohup", PROGRAM, *TRAIN, "--run-id", "a", "--max-steps", "60"], cwd=self.folder,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -178,6 +180,7 @@ class Resume(TandemTest):
         self.assertEqual(self.numbers("parts"), [line for line in self.numbers("whole") if line[0] == "step"])
         self.assert_one_error(self.run_to(4, "three", *options, ranks=3, code=2), "--virtual-ranks.*8 shards.*3 ranks")
 
+    @whole
     def test_virtual_ranks_take_one_thread_where_nobody_says_how_many(self):
         environment = {name: value for name, value in os.environ.items() if name != "OMP_NUM_THREADS"}
         digests = set()
@@ -217,6 +220,7 @@ class Resume(TandemTest):
         self.assertEqual(self.digest("a"), self.digest("b"))
         self.assertEqual(self.numbers("a"), [line for line in self.numbers("b")])
 
+    @whole
     def test_an_older_best_is_gone_on_with(self):
         """Its own name has been rotated away; what came after it moves aside."""
         unjudged = ["--keep-checkpoints", "1", "--checkpoint-every", "0", "--eval-every", "0"]
@@ -233,6 +237,7 @@ class Resume(TandemTest):
         self.assertEqual(self.digest("a"), self.digest("b"))
         self.assertEqual(self.numbers("a"), self.numbers("b"))
 
+    @whole
     def test_a_run_from_its_best_survives_a_kill_before_the_next_checkpoint(self):
         """A run whose only checkpoint is the best one is not started anew, either."""
         unjudged = ["--keep-checkpoints", "1", "--checkpoint-every", "0", "--eval-every", "0"]
@@ -273,6 +278,7 @@ class Resume(TandemTest):
         self.assert_one_error(done, "no checkpoint of the run is valid")
         self.assertEqual(self.summary("a"), before)
 
+    @whole
     def test_an_older_checkpoint_supersedes_later_ones(self):
         self.run_to(12, "a", "--checkpoint-every", "4steps")
         self.mpirun(2, *TRAIN, "--max-steps", "12", "--resume", self.checkpoint("a", 4), "--checkpoint-every", "0")
@@ -286,6 +292,7 @@ class Resume(TandemTest):
         self.assertEqual([line["step"] for line in read_lines(superseded / "metrics.jsonl") if line["event"] == "step"],
                          list(range(5, 13)))
 
+    @whole
     def test_a_complete_run_is_left_alone(self):
         self.run_to(4, "a")
         files = {path: path.stat().st_mtime_ns for path in (self.folder / "runs/a").rglob("*")}
@@ -301,6 +308,7 @@ class Resume(TandemTest):
         lines = read_lines(self.folder / "runs" / run_id / "metrics.jsonl")
         return [line for line in lines if line["event"] == "eval"]
 
+    @whole
     def test_what_the_last_evaluation_found_outlives_a_kill_before_the_summary(self):
         for left in (["evaluation.json"], []):
             with self.subTest(left=left):
@@ -321,6 +329,7 @@ class Resume(TandemTest):
                 self.assertTrue((run / "report.html").exists())
                 self.assertTrue((run / "model/model.safetensors").exists())
 
+    @whole
     def test_the_model_of_an_earlier_end_moves_aside_when_the_run_goes_on(self):
         run = self.folder / "runs/a"
         self.run_to(4, "a")

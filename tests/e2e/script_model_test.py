@@ -11,7 +11,7 @@ import unittest
 import h5py
 from PIL import Image
 
-from tandem import DATA, TandemTest, read_lines
+from tandem import DATA, TandemTest, read_lines, whole
 
 SCRIPTS = pathlib.Path(os.environ["TANDEM_TEST_SCRIPTS"])
 STEPS = ["--lr", "0.02", "--momentum", "0.9", "--max-steps", "12", "--epochs", "100", "--log-every", "1"]
@@ -51,6 +51,7 @@ class ScriptModel(TandemTest):
                 self.assertAlmostEqual(found, expected, places=4)
         self.assertLess(self.losses("1")[-1], self.losses("1")[0])
 
+    @whole
     def test_virtual_ranks_give_the_same_bits_also_where_it_drops(self):
         digests = {self.train(ranks, str(ranks), *STEPS, "--model", "drops.pt", "--virtual-ranks", "4")["weights_sha256"]
                    for ranks in (1, 2, 4)}
@@ -86,6 +87,7 @@ class ScriptModel(TandemTest):
             self.assertEqual(metadata_of(path)["network_sha256"], hashlib.sha256(content).hexdigest())
         self.assertIn("\nmodel = drops.pt\n", (self.run_of("a") / "config.ini").read_text())
 
+    @whole
     def test_only_rank_0_needs_the_file(self):
         for rank in ("0", "1"):
             (self.folder / rank).mkdir()

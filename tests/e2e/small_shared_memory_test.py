@@ -6,7 +6,7 @@ import json
 import os
 import unittest
 
-from tandem import MPIRUN, PROGRAM, TandemTest
+from tandem import MPIRUN, PROGRAM, TandemTest, whole
 
 UNSHARE = os.environ["TANDEM_TEST_UNSHARE"].split()
 TRAIN = ["train", "--data", "large.h5", "--model", "mlp", "--max-steps", "2", "--eval-every", "0", "--json", "--quiet"]
@@ -33,6 +33,7 @@ class SmallSharedMemory(TandemTest):
         self.assertRegex(warnings, r"\A[^\n]*W180 the ranks of a host cannot share [^\n]*--ipc=host[^\n]*\n\Z")
         self.assertEqual(of_copies, weights)
 
+    @whole
     def test_a_copy_of_another_data_set_is_refused(self):
         """As if the file were replaced after the first rank read it, by one with equal first bytes."""
         for rank in ("0", "1"):

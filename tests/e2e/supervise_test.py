@@ -10,7 +10,7 @@ import unittest
 
 from jobs import Job
 from processes import by_rank
-from tandem import DATA, MPIRUN, PROGRAM, TandemTest
+from tandem import DATA, MPIRUN, PROGRAM, TandemTest, whole
 
 SUPERVISE = pathlib.Path(__file__).parents[2] / "jobs/supervise.sh"
 INTO_CONTAINER = SUPERVISE.with_name("ssh-into-container.sh")
@@ -101,6 +101,7 @@ class Supervise(TandemTest):
         for arguments in ([], ["3"], ["mpirun", "true"], ["-1", "true"]):
             self.assertIn("usage: supervise.sh N mpirun", self.run_command([SUPERVISE, *arguments], 2, {}).stderr)
 
+    @whole
     def test_a_lost_rank_and_an_early_stop_lead_to_the_same_end(self):
         # Each step takes all images, so that the kill and the signal come long before the end.
         steps = ["--global-batch-size", 600, "--max-steps", 120]

@@ -7,7 +7,7 @@ import re
 import shlex
 import unittest
 
-from tandem import DATA, QUICK, TandemTest, read_lines
+from tandem import DATA, QUICK, TandemTest, read_lines, whole
 
 SUMMARY_KEYS = {"run_id", "exit_reason", "world_size", "steps", "epochs", "images_seen", "train_seconds",
                 "images_per_second", "train_loss", "test_loss", "test_accuracy", "test_accuracy_tta", "weights_sha256"}
@@ -101,6 +101,7 @@ class Train(TandemTest):
         self.assertEqual(alone["world_size"], 1)
         self.assertEqual(alone["weights_sha256"], self.train(1, "b")["weights_sha256"])
 
+    @whole
     def test_existing_run_is_left_alone(self):
         self.train(2, "a")
         before = {path: path.read_bytes() for path in (self.folder / "runs/a").rglob("*") if path.is_file()}
@@ -108,6 +109,7 @@ class Train(TandemTest):
         after = {path: path.read_bytes() for path in (self.folder / "runs/a").rglob("*") if path.is_file()}
         self.assertEqual(after, before)
 
+    @whole
     def test_runs_without_an_id_sort_by_time(self):
         for _ in range(2):
             self.tandem("train", *QUICK, "--quiet", "--eval-every", "0")

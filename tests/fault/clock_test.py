@@ -9,7 +9,7 @@ import re
 import time
 import unittest
 
-from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines
+from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines, whole
 
 FAKETIME = os.environ["TANDEM_TEST_FAKETIME"]
 HOUR = 3600
@@ -50,6 +50,7 @@ class Clocks(TandemTest):
         self.assertTrue(numbers)
         return numbers
 
+    @whole
     def test_an_hour_changes_nothing(self):
         options = ["--max-steps", "60", "--max-time", "00:20:00"]
         right = self.train("right", (0, 0), *options)

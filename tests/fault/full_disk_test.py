@@ -6,7 +6,7 @@ import os
 import re
 import unittest
 
-from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines
+from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines, whole
 
 UNSHARE = os.environ["TANDEM_TEST_UNSHARE"].split()
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64", "--lr", "0.01", "--run-id", "a",
@@ -34,6 +34,7 @@ class FullDisk(TandemTest):
         summary = json.loads((self.folder / "runs/a/summary.json").read_text())
         self.assertEqual((summary["exit_reason"], summary["steps"]), ("completed", 6))
 
+    @whole
     def test_only_the_last_evaluation_is_missing(self):
         """Room for the checkpoint before the last evaluation, but not for the same with its results beside it."""
         done = self.run_on_small_disk(800, '"$@"; code=$?; cp -r runs/a/checkpoints kept; exit $code', *TRAIN, "--max-steps", "2",
@@ -70,6 +71,7 @@ class FullDisk(TandemTest):
             self.assertEqual(steps[:10], list(range(1, 11)))
             self.assertTrue(10 < len(steps) < 300, len(steps))
 
+    @whole
     def test_a_model_that_fits_is_named(self):
         """Room for a checkpoint and the model in one of its two forms."""
         (self.folder / "small").mkdir()

@@ -11,7 +11,7 @@ import unittest
 from golden_messages import GoldenTest
 from gpus import PROGRAM_FOR_GPUS, device, gpus
 from hosts import TWO_HOSTS
-from tandem import DATA, MPIRUN, PROGRAM, QUICK
+from tandem import DATA, MPIRUN, PROGRAM, QUICK, whole
 
 os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
 # Whatever comes after the choice of GPUs would say that the data set is not there, or make a folder.
@@ -149,6 +149,7 @@ class Gpus(GoldenTest):
         self.assertEqual([rank["device"] for rank in ranks], ["cpu", "cpu"])
         self.assertEqual(self.devices(self.on_gpus(2, gpus(1), "info", "--json", code=0)), ["cpu", "cpu"])
 
+    @whole
     def test_no_gpu_is_a_note_and_no_warning(self):
         for environment, note in ((gpus(0), r"no rank sees a GPU \(the CUDA driver shows no GPU\)"),
                                   (self.on_no_driver(), r"no rank sees a GPU \(no CUDA driver: .*\)"),
@@ -165,12 +166,14 @@ class Gpus(GoldenTest):
         done = self.on_gpus(1, gpus(1, FAKE_CUDA_INIT="803"), "train", *QUICK, "--device", "cpu", "--quiet", code=0)
         self.assertNotIn("CUDA", done.stderr + done.stdout)
 
+    @whole
     def test_evaluation_takes_the_cpu_too(self):
         self.tandem("train", *QUICK, "--device", "cpu", "--run-id", "a", "--quiet")
         words = ["eval", "--data", DATA, "--checkpoint", "runs/a"]
         self.assertRegex(self.on_gpus(2, gpus(0), *words, code=0).stdout, r"\A--device auto takes the CPU: no rank sees a GPU")
         json.loads(self.on_gpus(2, gpus(0), *words, "--json", code=0).stdout)
 
+    @whole
     def test_a_run_goes_on_elsewhere(self):
         words = ["train", *QUICK, "--run-id", "a", "--quiet"]
         self.on_gpus(2, gpus(2), *words, "--device", "cpu", code=0)

@@ -5,7 +5,7 @@ import concurrent.futures
 import unittest
 
 from hang_run import HangRuns
-from tandem import TandemTest
+from tandem import TandemTest, whole
 
 
 class Hangs(TandemTest):
@@ -26,6 +26,7 @@ class Hangs(TandemTest):
         self.check(("train", 2, 1, "MPI_Init_thread"), ("train", 2, 1, "MPI_Finalize"), ("train", 2, 0, "after MPI_Finalize"),
                    ("train", 2, 1, "exit"))
 
+    @whole
     def test_other_commands(self):
         self.check(("eval", 2, 1, "MPI_Reduce"), ("bench step", 2, 0, "MPI_Barrier"))
 

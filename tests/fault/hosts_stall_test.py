@@ -11,7 +11,7 @@ import unittest
 
 from hosts import IN_OWN_FOLDER, TWO_HOSTS
 from processes import by_rank
-from tandem import DATA, PROGRAM, TandemTest
+from tandem import DATA, PROGRAM, TandemTest, whole
 
 LIBRARY = os.environ["TANDEM_TEST_HANG_POINTS"]
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64", "--epochs", "100000", "--log-every", "1",
@@ -59,6 +59,7 @@ class HostsStall(TandemTest):
     def test_its_own_host_names_it(self):
         self.stop(0, "n1", "(?!, or)")
 
+    @whole
     def test_another_host_names_the_only_rank_of_a_host(self):
         self.stop(2, "n2", ", or its host is out of reach")
 
@@ -75,6 +76,7 @@ class HostsStall(TandemTest):
         job = subprocess.run([*TWO_HOSTS, *words, *IN_OWN_FOLDER, PROGRAM, *train], cwd=self.folder, text=True, capture_output=True)
         return job.returncode, job.stderr, log.read_text().splitlines()
 
+    @whole
     def test_the_end_of_a_rank_alone_on_its_host_is_not_waited_for(self):
         code, errors, places = self.run_to_place(0)
         self.assertEqual(code, 0, errors)

@@ -9,6 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 from crash_scenarios import SCENARIOS
 from hurt_starts import WATCHED, LastStart, pack
+from tandem import whole
 
 KILLED = {"best alone": 4, "older path": 4, "end": 3, "on after the end": 3}  # calls of a scenario
 FAILING = {"first start": 7, "auto": 7}
@@ -39,6 +40,7 @@ class HurtStarts(unittest.TestCase):
     def test_killed_while_it_goes_on(self):
         self.check_each(KILLED, LastStart, LastStart.kills, LastStart.check_kill)
 
+    @whole
     def test_a_call_that_fails(self):
         self.check_each(FAILING, lambda *where: LastStart(*where, WATCHED, ()), LastStart.faults, LastStart.check_fault)
 

@@ -14,7 +14,7 @@ import unittest
 from concurrent.futures import ThreadPoolExecutor
 
 from hurt_run import LIBRARY, STEPS, HurtRun
-from tandem import PROGRAM, QUICK, TandemTest, read_lines
+from tandem import PROGRAM, QUICK, TandemTest, read_lines, whole
 
 GONE_SECONDS = 5
 
@@ -60,6 +60,7 @@ class Killed(TandemTest):
         run.finish()
         self.assert_same_end(run)
 
+    @whole
     def test_killed_within_the_last_checkpoint(self):
         """It is the best one too."""
         def check(run, name, file):
@@ -80,6 +81,7 @@ class Killed(TandemTest):
 
         self.check_each(check, [(rank, random.randrange(1, STEPS // 2)) for rank in (0, 1)])
 
+    @whole
     def test_a_call_that_fails_costs_this_checkpoint_only(self):
         def check(run, name, file, error):
             code, words = run.start(plan=self.plan(name, file, error, which=0)).wait(55)
@@ -90,6 +92,7 @@ class Killed(TandemTest):
 
         self.check_each(check, FAILING)
 
+    @whole
     def test_what_reads_back_otherwise_costs_this_checkpoint_only(self):
         """A bit of the length, of the header's second writing, of the first tensor."""
         def check(run, which, what):
@@ -103,6 +106,7 @@ class Killed(TandemTest):
         lost = ".step-00000050"
         self.check_each(check, [(0, "the header"), (-1, "the header"), (2, "tensor '.*'")])
 
+    @whole
     def test_the_last_checkpoint_fails(self):
         """The ones before stay, and a rerun makes up for it."""
         run = HurtRun(self.folder, "a")
@@ -125,6 +129,7 @@ class Killed(TandemTest):
         self.assertRegex(words, r"best\.safetensors: cannot be written: Input/output error; the checkpoint of this step is whole")
         self.assert_same_end(run)
 
+    @whole
     def test_a_read_that_fails_is_no_damage(self):
         """The newest checkpoint cannot be read: to resume from an older one would lose progress."""
         run = HurtRun(self.folder, "a")

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Ten random lives of runs; tests/soak runs hundreds. A failure prints the acts; the seed is the number of the test's case."""
+"""Some random lives of runs; tests/soak runs hundreds. A failure prints the acts; the seed is the number of the test's case."""
 
 import pathlib
 import tempfile
@@ -8,9 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from random import Random
 
 from life import Life, own_mounts
+from tandem import IS_WHOLE
 from undisturbed import Undisturbed
 
-LIVES = 10
+LIVES = 10 if IS_WHOLE else 2
 ACTS = 4
 
 

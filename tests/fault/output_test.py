@@ -13,7 +13,7 @@ import unittest
 
 from PIL import Image
 
-from tandem import DATA, PROGRAM, QUICK, TandemTest
+from tandem import DATA, PROGRAM, QUICK, TandemTest, whole
 
 WARNING = "tandem: warning: standard output: .*lines are missing there"
 ENDLESS = ["train", "--data", DATA, "--model", "lenet", "--epochs", "100000", "--eval-every", "0", "--log-every", "1"]
@@ -63,6 +63,7 @@ class Output(TandemTest):
         self.addCleanup(output.close)
         return output
 
+    @whole
     def test_training_does_not_wait_for_a_reader_for_ever(self):
         for more, code in ([], 0), (["--json", "--quiet"], 74):
             with self.subTest(more=more):
@@ -79,6 +80,7 @@ class Output(TandemTest):
         self.assertEqual(run.wait(60), 75)
         self.assert_whole("a", "stopped")
 
+    @whole
     def test_a_run_that_was_complete_needs_no_output(self):
         self.tandem("train", *QUICK, "--run-id", "a", "--quiet")
         done = self.redirected(">&-", "train", *QUICK, "--run-id", "a", "--resume", "auto")
@@ -101,6 +103,7 @@ class Output(TandemTest):
         run.send_signal(signal.SIGTERM)
         self.assertEqual(run.wait(), 75)
 
+    @whole
     def test_a_product_that_cannot_be_written_is_74(self):
         self.tandem("train", *QUICK, "--run-id", "a")
         Image.new("RGB", (32, 32)).save(self.folder / "picture.png")
@@ -121,6 +124,7 @@ class Output(TandemTest):
         self.assertRegex(done.stderr, WARNING)
         self.tandem("verify", "x.h5")
 
+    @whole
     def test_traces_that_cannot_be_written_are_a_warning(self):
         shorter = [*QUICK]
         shorter[shorter.index("--max-steps") + 1] = "1"

@@ -12,7 +12,7 @@ import unittest
 
 from jobs import Job
 from processes import ranks_of
-from tandem import DATA, MPIRUN, PROGRAM, TandemTest
+from tandem import DATA, MPIRUN, PROGRAM, TandemTest, whole
 
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64", "--epochs", "100000", "--log-every", "1",
          "--eval-every", "0", "--quiet"]
@@ -73,6 +73,7 @@ class Stall(TandemTest):
                   self.folder, {"FAULT_POINTS_FOLDER": str(self.folder), "FAULT_POINTS": calls})
         return *job.wait(120), time.monotonic() - start
 
+    @whole
     def test_a_slow_disk_is_no_stall(self):
         """Each call takes half a second, on the checkpoint that is written, on the data set, and on the model that eval reads."""
         shutil.copy(DATA, self.folder / "data.h5")

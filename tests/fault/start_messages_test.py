@@ -14,7 +14,7 @@ from PIL import Image
 
 from golden_messages import GoldenTest
 from processes import ranks_of
-from tandem import DATA, MPIRUN, PROGRAM
+from tandem import DATA, MPIRUN, PROGRAM, whole
 
 os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
 UNSHARE = os.environ["TANDEM_TEST_UNSHARE"].split()
@@ -141,6 +141,7 @@ class StartMessages(GoldenTest):
                    *UNSHARE, "--pid", "--fork", "--kill-child", "--mount-proc", PROGRAM, *TRAIN, "--data", "large.h5"]
         self.assert_says(self.run_command(command, 0, {}), errors=0)
 
+    @whole
     def test_rank_that_stops_advancing(self):
         words = ["train", "--data", DATA, "--model", "lenet", "--epochs", "100000", "--eval-every", "0", "--quiet", "--run-id",
                  "a", "--log-every", "1", "--stall-warn", "5", "--stall-abort", "10"]

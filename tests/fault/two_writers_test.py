@@ -14,7 +14,7 @@ import unittest
 import uuid
 
 from processes import kill_all
-from tandem import DATA, MPIRUN, PROGRAM, TandemTest
+from tandem import DATA, MPIRUN, PROGRAM, TandemTest, whole
 
 LOCAL_LOCKS = os.environ["TANDEM_TEST_LOCAL_LOCKS"]
 UNSHARE = os.environ["TANDEM_TEST_UNSHARE"].split()
@@ -115,6 +115,7 @@ class TwoWriters(TandemTest):
         words = run.stop(run.take_over("c2", after="the first"))
         self.assertRegex(words, r"was last used by process \d+ on c1")
 
+    @whole
     def test_two_hosts_that_do_not_see_each_others_locks(self):
         failures = []
 

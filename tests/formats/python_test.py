@@ -16,13 +16,15 @@ import h5py
 import safetensors.torch
 import torch
 
-from tandem import DATA, TandemTest, read_lines
+from tandem import DATA, IS_WHOLE, TandemTest, read_lines, whole
 
 PYTHON = pathlib.Path(__file__).resolve().parents[2] / "python"
 sys.path.insert(0, str(PYTHON))
 import tandem_models  # noqa: E402
 
-WHOLE = ["--global-batch-size", "600", "--max-steps", "3", "--log-every", "1", "--checkpoint-every", "1", "--epochs", "10"]
+# Of the others `make -f Makefile.hpc whole` asks, and formats.models_load_in_python.
+NETWORKS = tandem_models.NETWORKS if IS_WHOLE else ["simple", "resnet9"]
+ONE_BATCH = ["--global-batch-size", "600", "--max-steps", "3", "--log-every", "1", "--checkpoint-every", "1", "--epochs", "10"]
 
 
 def images_of(split):
@@ -72,7 +74,7 @@ class Python(TandemTest):
             return (network(tandem_models.normalise(images, info)).argmax(1) == labels).sum().item() / len(labels)
 
     def test_runs_give_the_same_answers_in_python_and_as_torchscript(self):
-        for model, *options in [*((name,) for name in tandem_models.NETWORKS), ("mlp", "--hidden", "20,7")]:
+        for model, *options in [*((name,) for name in NETWORKS), ("mlp", "--hidden", "20,7")]:
             run_id = "narrow" if options else model
             run = self.folder / "runs" / run_id
             summary = self.train(2, run_id, "--model", model, "--global-batch-size", "8", *options)
@@ -96,7 +98,7 @@ class Python(TandemTest):
 
     def continue_in_python(self, run_id, *options):
         """A step from a checkpoint here and there: the batch is the whole training set, so that its order says nothing."""
-        self.train(2, run_id, *WHOLE, *options)
+        self.train(2, run_id, *ONE_BATCH, *options)
         folder = self.folder / "runs" / run_id
         network, info = tandem_models.load(folder / "checkpoints/step-00000002.safetensors")
         optimizer = tandem_models.make_optimizer(folder / "checkpoints/step-00000002.safetensors", network)
@@ -118,6 +120,7 @@ class Python(TandemTest):
         self.continue_in_python("plain", "--momentum", "0", "--lr", "0.02", "--lr-reference-batch", "1200")
         self.continue_in_python("adamw", "--optimizer", "adamw", "--lr", "0.001", "--weight-decay", "0.01")
 
+    @whole
     def test_weights_of_python_go_on_here(self):
         torch.manual_seed(5)
         network = tandem_models.make_network("resnet18", (3, 32, 32), 10)
@@ -152,7 +155,7 @@ class Python(TandemTest):
             loss.backward()
             optimizer.step()
         self.script("to_safetensors.py", "net.pth", "--model", "simple", "--output", "net.safetensors")
-        self.train(2, "a", *WHOLE, "--model", "simple", "--init-from", "net.safetensors", "--max-steps", "1", "--lr", "0.1",
+        self.train(2, "a", *ONE_BATCH, "--model", "simple", "--init-from", "net.safetensors", "--max-steps", "1", "--lr", "0.1",
                    "--momentum", "0", "--weight-decay", "0")
         self.assertAlmostEqual(loss.item(), read_lines(self.folder / "runs/a/metrics.jsonl")[0]["loss"], places=5)
         before = torch.load(self.folder / "net.pth", weights_only=True)
@@ -164,7 +167,7 @@ class Python(TandemTest):
 
     def test_a_run_folder_stands_for_the_same_file(self):
         """Its best checkpoint, which is not its last; and before a model is written, its newest checkpoint."""
-        self.train(1, "a", *WHOLE, "--model", "lenet", "--save-best", "--lr", "0.02")
+        self.train(1, "a", *ONE_BATCH, "--model", "lenet", "--save-best", "--lr", "0.02")
         best = self.folder / "runs/a/checkpoints/best.safetensors"
         best.unlink()
         shutil.copy(sorted(best.parent.glob("step-*.safetensors"))[0], best)
@@ -233,7 +236,7 @@ class Python(TandemTest):
         network = Exported()
         network.features[5].p = 0.0
         self.export("net.pt", network)
-        self.train(1, "a", *WHOLE, "--model", "net.pt", "--max-steps", "1", "--lr", "0.1", "--momentum", "0")
+        self.train(1, "a", *ONE_BATCH, "--model", "net.pt", "--max-steps", "1", "--lr", "0.1", "--momentum", "0")
         images, labels = images_of("train")
         tensors, info = tandem_models.read(self.folder / "runs/a")
         loss = torch.nn.functional.cross_entropy(network.train()(tandem_models.normalise(images, info)), labels)

@@ -7,7 +7,7 @@ import unittest
 
 from gpus import PROGRAM_FOR_GPUS, device, gpus
 from slurm_test import JOBS, SlurmTest
-from tandem import DATA, PROGRAM
+from tandem import DATA, PROGRAM, whole
 
 SHORT = ["--model", "lenet", "--global-batch-size", 64, "--lr", 0.01, "--max-steps", 12, "--eval-every", 0,
          "--virtual-ranks", 4]
@@ -38,6 +38,7 @@ class Scripts(SlurmTest):
         self.assertIn("apptainer exec --env OMPI_MCA_btl_vader_single_copy_mechanism=none a.sif tandem train --data",
                       jobs["apptainer"].words())
 
+    @whole
     def test_unequal_nodes_have_the_ranks_that_are_asked_for(self):
         for ranks, options, expected in (
                 (None, [], ["n3"] * 4 + ["n4"] * 4 + ["n1"] * 2 + ["n2"] * 2),
@@ -84,6 +85,7 @@ class Scripts(SlurmTest):
                 self.assertEqual(sorted(job.words().splitlines()),
                                  sorted(f"rank {rank} sees {gpus}" for rank, gpus in enumerate(expected)))
 
+    @whole
     def test_ranks_take_gpus_as_they_are_asked_for(self):
         """The same GPUs, listed by a driver in name only to `tandem info` in the place of `tandem train`."""
         two, four = gpus(2), gpus(4)
@@ -111,6 +113,7 @@ class Scripts(SlurmTest):
         self.assertNotIn("E101", shown)
         self.assertRegex(shown, "2 ranks on 1 host; ranks of a host exchange at least ")
 
+    @whole
     def test_a_second_job_in_the_same_folder_ends_with_73(self):
         first = self.submit("cpu", environment={"TANDEM_RUN_ID": "one"})
         self.wait_for_steps(first, run_id="one")

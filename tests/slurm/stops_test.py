@@ -7,7 +7,7 @@ import signal
 import unittest
 
 from slurm_test import TRAIN, SlurmTest
-from tandem import DATA
+from tandem import DATA, whole
 
 
 class Stops(SlurmTest):
@@ -37,6 +37,7 @@ class Stops(SlurmTest):
                 self.assertEqual(job.words().count("tandem: SIGUSR1: stopping after this step"), 1, job.words())
                 self.finish(job, f"job-{job.number}", steps + 3)
 
+    @whole
     def test_scancel_saves_and_ends_for_good(self):
         """Also a job that would put itself back into the queue, and one in which mpirun is told to end."""
         for script in ("requeue", "mpirun"):
@@ -60,6 +61,7 @@ class Stops(SlurmTest):
         job.wait()
         self.assertTrue((self.folder / "saved").exists(), job.everything())
 
+    @whole
     def test_a_stopped_job_goes_back_into_the_queue_until_it_is_done(self):
         # Each step takes all images, so that signals come long before the end.
         train = [*TRAIN, "--global-batch-size", 600, "--max-steps", 80]
@@ -95,6 +97,7 @@ class Stops(SlurmTest):
         self.assertNotIn("requeue 1 of 1", job.words())
         self.assertEqual(len(self.read_json(run_id, "manifest.json")["segments"]), 2)
 
+    @whole
     def test_preemption_requeues_and_resumes(self):
         low = self.submit("cpu", "--nodes=2", "--ntasks-per-node=2", "--nodelist=n1,n2")
         self.wait_for_steps(low)
@@ -110,6 +113,7 @@ class Stops(SlurmTest):
         self.assertGreater(steps, stopped["steps"])
         self.assert_each_step_once(f"job-{low.number}", steps)
 
+    @whole
     def test_a_killed_rank_ends_the_step(self):
         job = self.submit("cpu", "--nodes=2", "--ntasks-per-node=1", train=[*TRAIN, "--checkpoint-every", "5steps"])
         self.wait_for_steps(job, 20)
@@ -132,6 +136,20 @@ class Stops(SlurmTest):
         os.kill(processes_of(job)[1], signal.SIGSTOP)
         self.assert_ends(job, 124)
         self.assertIn("rank 1", job.words())
+
+    @whole
+    def test_slurm_signals_before_the_limit(self):
+        """Slurm looks every half minute and may signal a minute early; so this job has 40 s to begin, and 70 s at most."""
+        job = self.submit("requeue", "--time=2", "--signal=USR1@20", "--ntasks-per-node=1")
+        self.wait_for_steps(job)
+        job.wait_for_state("PENDING", seconds=120)
+        self.assertEqual(job["Restarts"], "1")
+        self.assertIn("requeue 1 of 10\n", job.words())
+        run_id = f"job-{job.number}"
+        stopped = self.summary(run_id)
+        self.assertEqual(stopped["exit_reason"], "stopped")
+        job.begin_now()
+        job.wait_for(lambda: self.steps(run_id) > stopped["steps"])
 
 
 def environment_of(job, rank):
