@@ -5,6 +5,8 @@
 #include <nvrtc.h>
 
 #include <algorithm>
+#include <memory>
+#include <type_traits>
 
 #include "kernel_source.hpp"
 #include "tandem/core/error.hpp"
@@ -83,6 +85,9 @@ Compiled Compiler::compile(int architecture) const {
                                                  static_cast<int>(names.size()) - 1,
                                                  texts.data() + 1, names.data() + 1),
                    "nvrtcCreateProgram");
+  const auto destroy = [this](nvrtcProgram owned) { functions_.nvrtcDestroyProgram(&owned); };
+  const std::unique_ptr<std::remove_pointer_t<nvrtcProgram>, decltype(destroy)> owner(program,
+                                                                                      destroy);
   const std::string to =
       "--gpu-architecture=" + std::string(is_exact ? "sm_" : "compute_") + std::to_string(target);
   std::vector<const char*> options(std::begin(kCompilerOptions), std::end(kCompilerOptions));
@@ -100,10 +105,10 @@ Compiled Compiler::compile(int architecture) const {
                    compiled.log);
   const auto get_size = is_exact ? functions_.nvrtcGetCUBINSize : functions_.nvrtcGetPTXSize;
   const auto get = is_exact ? functions_.nvrtcGetCUBIN : functions_.nvrtcGetPTX;
-  functions_.check(get_size(program, &size), "nvrtcGetCUBINSize");
+  const char* const call = is_exact ? "nvrtcGetCUBIN" : "nvrtcGetPTX";
+  functions_.check(get_size(program, &size), call);
   compiled.binary.resize(size);
-  functions_.check(get(program, compiled.binary.data()), "nvrtcGetCUBIN");
-  functions_.check(functions_.nvrtcDestroyProgram(&program), "nvrtcDestroyProgram");
+  functions_.check(get(program, compiled.binary.data()), call);
   return compiled;
 }
 

@@ -6,6 +6,7 @@
 #include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 namespace tandem::gpu {
 namespace {
@@ -32,22 +33,18 @@ std::string suffix_of(torch::ScalarType type) {
 
 unsigned* tickets_of(torch::Device device, std::int64_t count) {
   static std::mutex mutex;  // forward and backward are called on two threads
-  // Never destroyed: CUDA may be gone when the process ends.
-  static auto& tickets = *new std::map<std::pair<torch::Device, c10::StreamId>, torch::Tensor,
-                                       bool (*)(const std::pair<torch::Device, c10::StreamId>&,
-                                                const std::pair<torch::Device, c10::StreamId>&)>(
-      [](const auto& one, const auto& other) {
-        return std::make_pair(one.first.index(), one.second) <
-               std::make_pair(other.first.index(), other.second);
-      });
+  // Never destroyed: CUDA may be gone when the process ends. A recorded graph goes on using the
+  // array of its time, so arrays that became too small stay.
+  using Key = std::pair<c10::DeviceIndex, c10::StreamId>;
+  static auto& tickets = *new std::map<Key, std::vector<torch::Tensor>>;
   const c10::StreamId stream = c10::impl::VirtualGuardImpl(device.type()).getStream(device).id();
   const std::lock_guard<std::mutex> lock(mutex);
-  torch::Tensor& found = tickets[{device, stream}];
-  if (!found.defined() || found.numel() < count) {
-    found = torch::zeros({std::max(count, kFewestTickets)},
-                         torch::TensorOptions(device).dtype(torch::kInt32));
+  std::vector<torch::Tensor>& arrays = tickets[{device.index(), stream}];
+  if (arrays.empty() || arrays.back().numel() < count) {
+    arrays.push_back(torch::zeros({std::max(count, kFewestTickets)},
+                                  torch::TensorOptions(device).dtype(torch::kInt32)));
   }
-  return static_cast<unsigned*>(found.data_ptr());
+  return static_cast<unsigned*>(arrays.back().data_ptr());
 }
 
 }  // namespace tandem::gpu
