@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <future>
+#include <optional>
 #include <thread>
 
 #include "lock_record.hpp"
@@ -16,6 +17,12 @@
 namespace tandem::metrics {
 namespace {
 
+LockSettings without_waiting() {
+  LockSettings settings;
+  settings.ending_seconds = 0;
+  return settings;
+}
+
 TEST(RunLock, KeepsASecondOneOutWhileTheFirstLives) {
   const testing::TempDir folder;
   {
@@ -24,7 +31,7 @@ TEST(RunLock, KeepsASecondOneOutWhileTheFirstLives) {
     EXPECT_TRUE(RunLock::is_held(folder.path()));
     EXPECT_NO_THROW(first.require_held());
     try {
-      const RunLock second(folder.path());
+      const RunLock second(folder.path(), without_waiting());
       FAIL() << "two locks on one folder";
     } catch (const CannotCreateError& error) {
       EXPECT_NE(std::string(error.what()).find("process " + std::to_string(::getpid())),
@@ -49,10 +56,18 @@ TEST(RunLock, GoesWithTheProcess) {
   }
   char byte = 0;
   ASSERT_EQ(::read(ready[0], &byte, 1), 1);
-  EXPECT_THROW(RunLock(folder.path()), CannotCreateError);
+  EXPECT_THROW(RunLock(folder.path(), without_waiting()), CannotCreateError);
   ::kill(child, SIGKILL);
   ::waitpid(child, nullptr, 0);
   EXPECT_NO_THROW(RunLock(folder.path()));
+}
+
+TEST(RunLock, WaitsForAProcessThatEnds) {
+  const testing::TempDir folder;
+  std::optional<RunLock> ending(folder.path());
+  LockSettings settings;
+  settings.pause = [&](double) { ending.reset(); };
+  EXPECT_NO_THROW(RunLock(folder.path(), settings));
 }
 
 // Another host is simulated by what it writes into run.lock, because its locks are not visible.
