@@ -15,7 +15,7 @@ namespace {
 constexpr unsigned kMaxInFlight = 10000;
 constexpr int kFirstTag = 1;
 
-// Requests that are one to the caller.
+// Several requests that the caller holds as one.
 class RequestGroup final : public Request {
  public:
   explicit RequestGroup(std::vector<std::unique_ptr<Request>> all) : all_(std::move(all)) {}
@@ -23,7 +23,7 @@ class RequestGroup final : public Request {
     while (!test()) {
     }
   }
-  // All of them, because each advances by its own test() alone.
+  // Tests all of them, because each advances only in its own test().
   bool test() override {
     bool are_done = true;
     for (const auto& each : all_) are_done = each->test() && are_done;

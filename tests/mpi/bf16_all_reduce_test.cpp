@@ -199,7 +199,7 @@ TEST(HierarchicalBf16AllReduce, AddWithinHostsExactlyAndGiveAllRanksTheSameBits)
   check_hierarchical_sums(sums, world, Span<float>(gradients));
 }
 
-TEST(HierarchicalBf16AllReduce, DoSoInSharedMemory) {
+TEST(HierarchicalBf16AllReduce, AddTheSameWayInSharedMemory) {
   auto world = comm::MpiCommunicator::world();
   auto node = world.split(world.rank() / 2);
   const auto floats = comm::SharedFloats::make(node, 3001);

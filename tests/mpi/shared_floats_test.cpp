@@ -138,8 +138,8 @@ TEST(DeterministicAllReduce, KeepManySumsApart) {
     DeterministicAllReduce sums(world, nullptr, route);
     std::vector<std::vector<float>> values;
     std::vector<std::unique_ptr<Request>> requests;
-    for (std::size_t i = 0; i < 40;
-         ++i) {  // some of no element, most of fewer than a line per rank
+    // One is empty, and most have fewer elements than a line per rank.
+    for (std::size_t i = 0; i < 40; ++i) {
       values.emplace_back(i, static_cast<float>(world.rank() + 1));
     }
     for (std::vector<float>& each : values) {

@@ -44,7 +44,7 @@ class MpiCommunicator final : public Communicator {
   // iall_reduce() on a given route, the same on every rank. iall_reduce() itself uses kDirect.
   std::unique_ptr<Request> iall_reduce_along(Route route, Buffer values);
   // The sum of `values` + `errors` along kCirculant, with messages in bfloat16. `errors`, as long
-  // as `values`, keeps what rounding took away; it must live as long.
+  // as `values`, then holds this rank's rounding errors. Both must outlive the request.
   std::unique_ptr<Request> iall_reduce_as_bfloat16(Span<float> values, float* errors);
 
   // Longer buffers are sent in pieces of this many elements, because MPI counts are ints. Tests set

@@ -58,8 +58,8 @@ class Bf16AllReduce final : public ForwardingCollectives {
   struct Free {
     void operator()(float* values) const { std::free(values); }
   };
-  // One per gradient. Pages that no sum needs, such as those of other ranks' chunks of a
-  // hierarchical all-reduce, take no memory.
+  // One per gradient, by calloc. Pages that no sum touches take no memory, such as those of other
+  // ranks' chunks in a hierarchical all-reduce.
   std::unique_ptr<float, Free> errors_;
   std::vector<std::shared_ptr<Messages>> unused_;  // for reuse
   Pipeline pipeline_;

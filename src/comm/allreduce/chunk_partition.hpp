@@ -9,7 +9,7 @@
 
 namespace tandem::comm {
 
-// Consecutive chunks. A chunk's number is the range of it alone.
+// Consecutive chunks. The number of a chunk converts to the range of that chunk alone.
 struct ChunkRange {
   ChunkRange(int first_chunk, int number = 1) : first(first_chunk), count(number) {}
   int first, count;

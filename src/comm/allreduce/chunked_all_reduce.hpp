@@ -34,9 +34,9 @@ std::unique_ptr<Request> start_ring_all_reduce(MPI_Comm mpi, Buffer values, int 
 // The rounds of circulant_rounds.hpp: few messages, and few in sequence, among any number of ranks.
 std::unique_ptr<Request> start_circulant_all_reduce(MPI_Comm mpi, Buffer values, int tag);
 
-// The same of `values` + `errors`, with messages in bfloat16 and additions in fp32. A rank rounds
-// each element once: what it has added, before it sends that on, and of its own chunk the sum of
-// all ranks. `errors`, as long as `values`, keeps what rounding took away.
+// All-reduces `values` + `errors` in the same rounds, with messages in bfloat16 and additions in
+// fp32. A rank rounds each element once: its partial sum before it sends it, and in its own chunk
+// the sum of all ranks. `errors`, as long as `values`, then holds this rank's rounding errors.
 std::unique_ptr<Request> start_circulant_bf16_all_reduce(MPI_Comm mpi, Span<float> values,
                                                          float* errors, int tag);
 
@@ -58,7 +58,7 @@ class ChunkedAllReduce : public Request {
   // Memory for `slots` chunks that arrive to be added.
   void allocate(int slots) { arrived_.reset(new char[offset_of(slots)]); }
   char* arrived_in(int slot) const { return arrived_.get() + offset_of(slot); }
-  // The values are from now on those that begin in `slot`.
+  // From now on the values are those that begin in `slot`.
   void use_slot(int slot) { data_ = arrived_in(slot); }
   // `to` += `from`, which have the size of `chunks`.
   void add(ChunkRange chunks, const void* from, void* to) const;

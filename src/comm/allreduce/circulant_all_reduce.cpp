@@ -8,8 +8,8 @@
 namespace tandem::comm {
 namespace {
 
-// In a round no more than half of the chunks arrive.
-int most_that_arrive(int ranks) { return ranks / 2; }
+// In a round at most half of the chunks arrive.
+int max_arriving_chunks(int ranks) { return ranks / 2; }
 
 class CirculantAllReduce : public ChunkedAllReduce {
  public:
@@ -17,7 +17,7 @@ class CirculantAllReduce : public ChunkedAllReduce {
   ~CirculantAllReduce() override { finish(); }
 
   virtual void start() {
-    allocate(most_that_arrive(ranks_));
+    allocate(max_arriving_chunks(ranks_));
     start_round();
   }
 
@@ -68,7 +68,7 @@ class CirculantAllReduce : public ChunkedAllReduce {
   std::size_t round_ = 0;
 };
 
-// Its messages are bfloat16 values in memory of its own; the sums are made where the floats lie.
+// Sends bfloat16 values from a buffer of its own, and adds into the caller's floats.
 class CirculantBf16AllReduce final : public CirculantAllReduce {
  public:
   CirculantBf16AllReduce(MPI_Comm mpi, Span<float> sums, float* errors, int tag)
@@ -79,7 +79,7 @@ class CirculantBf16AllReduce final : public CirculantAllReduce {
   ~CirculantBf16AllReduce() override { finish(); }
 
   void start() override {
-    allocate(ranks_ + most_that_arrive(ranks_));
+    allocate(ranks_ + max_arriving_chunks(ranks_));
     use_slot(0);
     start_round();
   }

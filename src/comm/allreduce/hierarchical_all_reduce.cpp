@@ -9,7 +9,7 @@
 namespace tandem::comm {
 namespace {
 
-// Of a chunk in blocking sums, so that one is added while another is sent.
+// Of each chunk in a piece of a blocking sum: one piece is added while another is sent.
 constexpr std::size_t kFloatsPerChunk = std::size_t{1} << 19;
 
 int ranks_of_smallest_host(MpiCommunicator& world, const MpiCommunicator& node) {

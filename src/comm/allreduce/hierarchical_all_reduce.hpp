@@ -5,8 +5,8 @@
 // Gradients that the ranks of a host share: rank r of each host adds chunk r of all of its host's
 // arrays, all-reduces it with the ranks r of the other hosts, and writes it into all arrays of its
 // host (DPML: Bayatpour et al., "Scalable Reduction Collectives with Data Partitioning-based
-// Multi-Leader Design", SC 2017). So every rank adds, and each link carries the least,
-// 2 (hosts - 1) / hosts of the bytes, in as many messages as a host has ranks.
+// Multi-Leader Design", SC 2017). There are as many chunks as the smallest host has ranks; other
+// ranks add none. Each link carries the minimum, 2 (hosts - 1) / hosts of the bytes.
 // Other values: a reduce to one rank of each host, an all-reduce between those, and a broadcast.
 #pragma once
 
@@ -48,9 +48,9 @@ class HierarchicalAllReduce final : public ForwardingCollectives {
   // Each stage of the pipeline has a communicator of its own.
   MpiCommunicator& up_;
   MpiCommunicator down_;
-  MpiCommunicator between_;  // the ranks of all hosts with this chunk; or those without one
+  MpiCommunicator between_;  // the ranks of all hosts with this chunk; or all without a chunk
   std::optional<Bf16AllReduce> bf16_;
-  Collectives* sums_ = nullptr;  // over between_; null: no chunk
+  Collectives* sums_ = nullptr;  // over between_; null: this rank has no chunk
   Pipeline pipeline_;
 };
 

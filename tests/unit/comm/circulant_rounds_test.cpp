@@ -1,4 +1,4 @@
-// The all-reduce of more than 64 ranks, walked through without ranks: who sends what to whom.
+// The messages of the all-reduce of more than 64 ranks, simulated without MPI.
 #include "allreduce/circulant_rounds.hpp"
 
 #include <gtest/gtest.h>
@@ -118,7 +118,7 @@ TEST(CirculantRounds, SendTheLeastOf26MB) {
   }
 }
 
-// What the ranks of the busiest host send to other hosts.
+// The floats that the ranks of the busiest host send to other hosts.
 double sent_by_a_host(int hosts, int ranks_per_host) {
   const int ranks = hosts * ranks_per_host;
   const ChunkPartition chunks(kFloats, ranks);
@@ -133,8 +133,8 @@ double sent_by_a_host(int hosts, int ranks_per_host) {
   return *std::max_element(sent.begin(), sent.end());
 }
 
-// If the prime factors of a host's ranks come first, its ranks together send what one alone would.
-// Elsewhere it is a few times that, and not as many times as a host has ranks.
+// If the prime factors of a host's ranks come first, its ranks together send the minimum. With
+// other numbers they send several times that, and more the larger the prime factors are.
 TEST(CirculantRounds, KeepMostBytesWithinHosts) {
   const auto beside_least = [](int hosts, int ranks_per_host) {
     return sent_by_a_host(hosts, ranks_per_host) / (2.0 * kFloats * (hosts - 1) / hosts);
