@@ -135,13 +135,13 @@ class RunLock::Heartbeat {
                             "); wait for it, or choose another --run-id");
   }
 
-  // Waits a moment: mpirun may end before a rank that it has killed, and a start that follows it
-  // at once would find that rank.
+  // Tries for `ending_seconds`, because mpirun may end before a rank that it has killed. A restart
+  // that follows at once would find the lock held.
   void take_kernels_lock() const {
     struct flock whole_file = whole_file_by(F_WRLCK);
     for (double waited = 0;; waited += settings_.look_seconds) {
       if (::fcntl(file_.descriptor(), F_OFD_SETLK, &whole_file) == 0) return;
-      // Without locks in the file system the heartbeat alone keeps others out.
+      // The file system has no locks; the heartbeat alone keeps others out.
       if (errno != EAGAIN && errno != EACCES) return;
       if (waited >= settings_.ending_seconds) {
         refuse(owner_in(look_into(file_.path()).value_or("")));
