@@ -1,6 +1,6 @@
 // tandem bench tta: time to accuracy. Trains with several seeds, and prints how soon the
-// runs reach an accuracy, how many do, the confidence intervals, and whether the mean accuracy is
-// above the target by a t-test.
+// runs reach an accuracy, how many do, the confidence intervals, and the p-value of a mean accuracy
+// above the target.
 #include <algorithm>
 
 #include "bench_form.hpp"
@@ -94,7 +94,7 @@ void print_series(const AccuracyRequest& request, const std::vector<TimedRun>& r
          {"test_accuracy", run.accuracy},
          {"test_accuracy_tta", run.accuracy_tta ? Json(*run.accuracy_tta) : Json(nullptr)}});
   }
-  // As for a single run, the accuracy with several views counts where there is one.
+  // With test-time augmentation its accuracy counts, as for a single run.
   const std::optional<double> p = p_above(views.empty() ? accuracies : views, request.target);
   const double passed = static_cast<double>(seconds.size()) / static_cast<double>(runs.size());
   if (request.json) {
@@ -118,7 +118,7 @@ void print_series(const AccuracyRequest& request, const std::vector<TimedRun>& r
                            {"the same without the first run", to_text(later_seconds, 2)},
                            {"accuracy", to_text(accuracies, 4)},
                            {"accuracy with several views", to_text(views, 4)},
-                           {"p of a mean not above the target, one-sided t-test",
+                           {"p-value of a mean above the target, one-sided t-test",
                             p ? format_fixed(*p, 4) : "-"}}));
 }
 

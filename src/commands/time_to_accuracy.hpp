@@ -34,8 +34,8 @@ struct MeanInterval {
   std::optional<double> most;
 };
 MeanInterval mean_interval(const std::vector<double>& sample);
-// Student's one-sided test: the probability of a mean as high as this sample's if the mean of all
-// were `target`. A small one says that runs exceed the target on average. None for fewer than two.
+// Student's one-sided t-test: the probability of a sample mean this high if the true mean were
+// `target`. If it is small, runs exceed the target on average. None for fewer than two values.
 std::optional<double> p_above(const std::vector<double>& sample, double target);
 // null for no interval, as for an empty sample.
 Json to_json(const std::vector<double>& sample);

@@ -10,7 +10,7 @@ void require_gpu_transport(comm::AllReduceAlgorithm algorithm, bool as_bf16,
                            const comm::Collectives* between_gpus) {
   if (algorithm != comm::AllReduceAlgorithm::kFlat) {
     throw UsageError("--all-reduce " + comm::all_reduce_algorithm_name(algorithm) +
-                     ": is for ranks on CPUs; NCCL detects hosts by itself");
+                     ": is for ranks on CPUs; leave it out with GPUs, or give --device cpu");
   }
   if (as_bf16 && between_gpus != nullptr && !between_gpus->has_async_progress()) {
     throw UsageError(

@@ -104,7 +104,7 @@ class Bench(TandemTest):
         done = self.mpirun(2, *["bench", *words[:-1], "1", *train])
         self.assertRegex(done.stdout, r"(?m)^seed 6: accuracy 0\.\d{4}, with several views -; target after - s of \d+\.\d\d s$")
         self.assertRegex(done.stdout, r"(?m)^0 of 2 runs reached 1 \(0 %\); ")
-        self.assertRegex(done.stdout, r"(?m)^p of a mean not above the target, one-sided t-test +[01]")
+        self.assertRegex(done.stdout, r"(?m)^p-value of a mean above the target, one-sided t-test +[01]")
         self.assert_one_error(self.mpirun(2, "bench", *words, *train, "--resume", "auto", code=2), "leave out --resume")
         self.assert_one_error(self.mpirun(2, "bench", *words, *train, "--eval-every", "0", code=2), "--eval-every 0 would leave nothing")
         self.assert_one_error(self.mpirun(2, "bench", *words, *train, "--validation-split", "0.2", code=2), "--validation-split")

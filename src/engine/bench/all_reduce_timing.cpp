@@ -13,7 +13,7 @@ constexpr double kMaxSumsPerBlock = 1000;
 constexpr int kMinTimedPairs = 5;
 constexpr int kMaxTimedPairs = 1000;
 constexpr std::size_t kNumbers = 3;
-constexpr std::size_t kMaxSum = 50;  // about; bfloat16 has all whole numbers up to 256
+constexpr std::size_t kAboutMaxSum = 50;  // bfloat16 has all whole numbers up to 256
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -25,13 +25,13 @@ double median_seconds(std::vector<double> values) {
   return *middle;
 }
 
-// How many values the pattern of number_of() has before it repeats: more on many ranks, so that
-// sums stay small.
+// The values after which number_of() repeats. More ranks have a longer period, so that their sums
+// stay small.
 std::size_t period_of(int ranks) {
-  return std::max(kNumbers, kNumbers * static_cast<std::size_t>(ranks) / kMaxSum);
+  return std::max(kNumbers, kNumbers * static_cast<std::size_t>(ranks) / kAboutMaxSum);
 }
 
-// Small whole numbers, whose sums in any order need no rounding, in bfloat16 neither.
+// Small whole numbers. Their sums are exact in any order of additions, also in bfloat16.
 float number_of(int rank, std::size_t i, std::size_t period) {
   const std::size_t number = (i + static_cast<std::size_t>(rank)) % period;
   return number < kNumbers ? static_cast<float>(number) : 0;

@@ -32,8 +32,8 @@ TEST(TimeToAccuracy, OneRunSaysNothingOfOthers) {
   EXPECT_TRUE(to_json({0.25}).at("least").is_null());
 }
 
-// Of 4 degrees of freedom 95 % lie below 2.131847
-// (NIST/SEMATECH e-Handbook, 1.3.6.7.2).
+// The 95 % quantile of Student's t with 4 degrees of freedom is 2.131847 (NIST/SEMATECH e-Handbook,
+// 1.3.6.7.2).
 TEST(TimeToAccuracy, AMeanIsTestedAgainstATargetOnOneSide) {
   const std::vector<double> sample = {1, 2, 3, 4, 5};
   EXPECT_NEAR(p_above(sample, 3 - 2.131847 * std::sqrt(0.5)).value(), 0.05, 1e-6);
