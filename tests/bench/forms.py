@@ -1,9 +1,9 @@
-"""The strongest form of a peer: the program and the switches with which it does the work of a row best on this processor.
+"""The strongest form of a peer: the program and the switches that are best for a row on this processor.
 
 A form is a tuple of words as one would type them: NAME=VALUE for the environment, then a program of PEERS, then its options. The
-search is greedy, because the product of all switches would take days: each family is tried as it is, and those near the best get
-one group of switches after the other, of which the best choice is kept. Every form is tried once, and what it reached is kept in a
-file by processor, PyTorch, row and digest of the peer's programs. So a search that was cut off goes on."""
+search is greedy, because all combinations of switches would take days. It tries each family without switches. Then those near the
+best get one group of switches after the other, and it keeps the best choice of each group. It tries every form once, and keeps the
+result in a file by processor, PyTorch, row and digest of the peer's programs. So an interrupted search continues."""
 
 import hashlib
 import json
@@ -37,7 +37,7 @@ def parts(form):
 
 
 def with_switch(form, switch):
-    """Settings stand in front, options behind."""
+    """Settings go in front, options behind."""
     return (*switch, *form) if "=" in switch[0] else (*form, *switch)
 
 
@@ -63,7 +63,7 @@ class Forms:
         self.kept = json.loads(self.path.read_text()) if self.path.exists() else {}
 
     def best(self, row, families, folders, reached):
-        """`reached(form)`: the more the better; ends with SystemExit where the peer refuses. `folders` hold the programs."""
+        """`reached(form)`: the more the better; raises SystemExit if the peer refuses the form. `folders` hold the programs."""
         programs = sorted({parts(family)[1] for family in families})
         digest = hashlib.sha256(b"".join(find_program(folders, name).read_bytes() for name in programs)).hexdigest()[:16]
         tried = self.kept.setdefault(f"{row}; {self.where}; {' '.join(programs)} {digest}", {})

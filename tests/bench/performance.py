@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Measures tandem beside what a user would pick instead, and writes a table of docs/performance.md.
+"""Measures tandem beside PyTorch programs, and writes a table of docs/performance.md.
 
-Only ratios of one run count: the sides of a row run directly one after the other, in turn, with two ranks of one thread. Of each
-the median is shown, of the ratios the median, the least and the most; of times to accuracy the mean without the fastest and the
-slowest run. Nothing else should run meanwhile. The peer of a row is the strongest of its forms (see forms.py), which is searched
-once on each processor.
+The sides of a row run in turn, with two ranks of one thread. Compare only ratios of one run. The table has the median of each side,
+and the median, least and most of the ratios. For times to accuracy it has the mean without the fastest and the slowest run. Nothing
+else should run meanwhile. The peer of a row is the strongest of its forms (see forms.py); the search runs once on each processor.
 
 Usage: performance.py --tandem build/bin/tandem --python PYTHON --peers FOLDER --data FOLDER_WITH_cifar-10-batches-bin
        --kept FOLDER [--runs 5] [--seeds 3] [--only NAME,NAME] [--document FILE]
-PEERS holds ddp_cifar10.py, ddp_compiled.py and fast_cifar10.py. Rows of two hosts need root and iproute2. KEPT gets bench.json, with
-the rows also of earlier runs on the same processor with the same versions, the forms of the peers, and what torch.compile keeps.
+PEERS holds ddp_cifar10.py, ddp_compiled.py and fast_cifar10.py. Rows of two hosts need root and iproute2. The
+folder of --kept gets bench.json, bench-forms.json and the cache of torch.compile. bench.json also keeps the rows of earlier runs on
+the same processor with the same versions.
 """
 import argparse
 import datetime
@@ -69,7 +69,7 @@ class Kept:
 
 
 def measure_links(names, options):
-    """Each by this program in namespaces of its own, which keeps its row. Ends the program where that fails."""
+    """Starts this program once for each row, in namespaces of its own. The child stores its row in bench.json. A failure raises."""
     for name in names:
         words = [f"--{word}={getattr(options, word)}" for word in ("tandem", "python", "peers", "data", "kept", "runs")]
         subprocess.run([sys.executable, "-B", __file__, *words, f"--only={name}"], check=True)

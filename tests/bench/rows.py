@@ -1,5 +1,5 @@
-"""The rows of docs/performance.md: the same work by tandem and by the strongest form of a PyTorch program, and where there is one
-also by its tuned and its tutorial form.
+"""The rows of docs/performance.md: the same work by tandem and by the strongest form of a PyTorch program. Some rows also have its
+tuned and its tutorial form.
 
 Processors without instructions for bfloat16 train faster in fp32, so both sides use that there. With them tandem uses bfloat16, and
 within one host the peer uses the faster of the two. Between two hosts both sides send equal bytes."""
@@ -47,7 +47,7 @@ class Row:
     faster: bool = True  # more is better
     trial: typing.Callable = None  # trial(form), where theirs(form, 0) would take too long
     mlperf: bool = False  # average without the fastest and the slowest run
-    remark: typing.Callable = str  # what else there is to say
+    remark: typing.Callable = str  # remark(): a text for the table, may be empty
 
     def strongest(self, sides):
         def reached(form):
@@ -61,7 +61,7 @@ class Row:
             sides.most_seconds = kept
 
     def measure(self, sides, runs, processor):
-        """All sides one after the other, in every other round the other way around."""
+        """Runs all sides in turn, in reverse order in every other round."""
         functions = {"ours": self.ours}
         forms = {"beside": self.strongest(sides) if self.families else None, **self.others} if self.theirs else {}
         for name, form in forms.items():
@@ -133,21 +133,21 @@ def recipe_row(sides, ours, theirs):
 
 
 def link_names(sides):
-    """Only of exchanges that the program has."""
+    """Rows of two hosts whose exchange the program has."""
     return [name for name, (_, gradients) in LINKS.items() if sides.has_gradients(gradients)]
 
 
 @contextlib.contextmanager
 def link_row(name, sides, processor):
-    """A row of two hosts, which are there while the row is."""
+    """A row of two hosts. The hosts exist while the context lasts."""
     from network import Network  # pylint: disable=import-outside-toplevel
     rate, gradients = LINKS[name]
     precision = "bf16" if processor.has_bf16 else "fp32"
     ours, theirs = sides.words_of(precision)
-    # With the two buckets that are its default DDP's PowerSGD hangs over gloo: its hook waits for a sum within a callback.
+    # With its two default buckets DDP's PowerSGD hook hangs over gloo, because it waits for a sum within a callback.
     hook, buckets = (("--hook", gradients), BUCKETS) if gradients != "powersgd" else (("--hook", gradients, "--bucket-mb", "1024"), ())
     with Network(2, rate, sides.folder) as network:
-        # Only fp32 is what the tuned form sends, too.
+        # The tuned form sends fp32 only.
         yield Row(name, f"resnet9, {precision}, 32 per rank, two hosts at {rate}, gradients as {gradients} on both sides",
                   lambda _: sides.our_rate_on(network, *ours, "--grad-dtype", gradients), lambda form, _: sides.their_rate_on(network, form),
                   families_of_training(*theirs, *hook, more=buckets), {"tuned": (*TUNED, *theirs)} if gradients == "fp32" else {},

@@ -1,8 +1,9 @@
-"""What the rows of performance.py run: the same work by tandem and by a PyTorch program, each measured by its own word where it
-has one, else by the clock. All with two ranks of one thread, unless it says otherwise. Forms of a peer are those of forms.py."""
+"""The commands of the rows of performance.py: the same work by tandem and by a PyTorch program. A program that reports its speed or
+time is measured by that, others by the clock. Unless noted, each side has two ranks of one thread. forms.py explains forms."""
 
 import contextlib
 import json
+import math
 import os
 import pathlib
 import re
@@ -16,8 +17,8 @@ from forms import find_program, parts
 WARM_UP = 5  # steps that neither side counts; tandem leaves them out of runs of ten steps and more
 LEAST_STEPS = 5
 MARK = "TANDEM_BENCH_MARK"
-MOST_SECONDS = 3600  # of a command; a whole recipe may take long
-TRIAL_SECONDS = 600  # while the strongest form is searched; some forms hang, such as DDP's PowerSGD over gloo with two buckets
+MOST_SECONDS = 3600  # limit of a command; a whole recipe takes long
+TRIAL_SECONDS = 600  # the same during a search, because some forms hang, such as DDP's PowerSGD over gloo with two buckets
 # The evaluation of PyTorch as tuned as its training: channels-last, whole batches. The first batch, which compiles, is not counted.
 EVALUATION = """
 import json, sys, time, torch, torch.distributed as dist
@@ -170,9 +171,12 @@ class Sides:
         mark = uuid.uuid4().hex
         self.commands.append(self.said([*(f"{name}={value}" for name, value in environment.items()), *command]))
         job = subprocess.Popen([str(word) for word in command], env={**os.environ, **environment, MARK: mark}, stdout=subprocess.DEVNULL)
-        most, second = 0, None
+        most, second, end = 0, None, time.monotonic() + self.most_seconds
         while job.poll() is None:
             time.sleep(0.1)
+            if time.monotonic() > end:
+                job.terminate()
+                end = math.inf
             second = second or find_second_rank(mark)
             try:
                 text = pathlib.Path(f"/proc/{second}/smaps_rollup").read_text() if second else ""
@@ -192,7 +196,7 @@ class Sides:
     # Two hosts, images/s.
 
     def has_gradients(self, name):
-        """Whether gradients can travel so."""
+        """Whether tandem train has this --grad-dtype."""
         text = subprocess.run([self.tandem, "train", "--help"], capture_output=True, text=True, check=True).stdout
         return name in re.search(r"--grad-dtype(.*?)\n\s*(--|\n)", text, re.DOTALL)[1]
 

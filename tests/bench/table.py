@@ -1,4 +1,4 @@
-"""The tables of docs/performance.md: one for each class of processors, which a run on another class leaves alone."""
+"""The tables of docs/performance.md: one for each class of processors. A run replaces only that of its class."""
 
 import statistics
 
@@ -40,7 +40,7 @@ def line_of(row):
             return "-"
         values = row["peers"][peer]
         ratios = [a / b if row["faster"] else b / a for a, b in zip(row["ours"], values)]
-        # Of times to accuracy the quotient of the averages, else the median of the pairs.
+        # For times to accuracy the quotient of the averages, else the median of the pairs.
         ratio = average(values) / ours if row["mlperf"] else statistics.median(ratios)
         return f"{bold}{ratio:.2f}{bold} ({min(ratios):.2f} to {max(ratios):.2f}; {len(ratios)})"
 
@@ -55,7 +55,7 @@ def line_of(row):
 
 
 def table_of(machine, rows):
-    """`machine` says on what and with which versions the rows were measured."""
+    """`machine`: processors, date and versions of the measurement."""
     lines = [f"{machine['date']}, {machine['processors']}; {machine['tandem']}; PyTorch {machine['pytorch']}", "",
              "| work; beside | tandem | strongest peer | times as good (least to most; pairs) | asked | than tuned | than the tutorial's | "
              "processor |", "|---|---|---|---|---|---|---|---|", *map(line_of, rows), "", "```text"]
@@ -69,7 +69,7 @@ def markers(kind):
 
 
 def replace_table(text, kind, table):
-    """The document with another table between the markers of a class of processors."""
+    """The document with `table` between the markers of a class of processors."""
     begin, end = markers(kind)
     if text.count(begin) != 1 or text.count(end) != 1:
         raise SystemExit(f"bench: --document: expected one line '{begin}' and one '{end}'")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""How `make bench` finds the strongest form of a peer, alternates the sides and writes its table: with stand-ins for tandem, PyTorch
-and their programs, which answer at once."""
+"""Tests how `make bench` finds the strongest form of a peer, alternates the sides and writes its table. Stand-ins replace tandem,
+PyTorch and the peers, and answer at once."""
 
 import json
 import os
@@ -17,7 +17,7 @@ from table import Processor, line_of, markers, middle, replace_table
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-# The sides log their words, and answer what their words are worth.
+# The stand-ins log their arguments. The speed that a peer reports depends on its switches.
 TANDEM = """
     import json, pathlib, sys
     words = sys.argv[1:]
