@@ -5,7 +5,7 @@ its limit.
     real_data.py DATA PYTHON [--smoke]
 
 DATA holds cifar-10-batches-bin/, cifar-10-binary.tar.gz and mnist/ as their publishers distribute them; PYTHON is one
-with torch, h5py and safetensors. --smoke packs all, but trains one network for some steps, which takes half a minute.
+with torch, h5py and safetensors. --smoke packs all, but trains one network for 20 steps, which takes half a minute.
 """
 
 import json

@@ -53,8 +53,8 @@ class ManyRanks(TandemTest):
 
     def test_64_and_70_ranks_train_as_2_do_and_64_in_as_much_memory_each(self):
         """Without checkpoints, because rank 0 keeps a copy of each. With few images, because their memory counts for the rank
-        that reads them. With 64 ranks an epoch is longer than the run. More than 64 ranks exchange in
-        rounds, which 70 = 2 x 5 x 7 have of all kinds; six of them have no images."""
+        that reads them. With 64 ranks an epoch is longer than the run. 70 = 2 x 5 x 7 ranks exchange in rounds of every kind, also
+        those whose chunks continue at the other end. Six of the 70 have no images."""
         data = self.folder / "data.h5"
         subprocess.run([PROGRAM, "pack", "--input", "synthetic", "--images", str(64 * (STEPS + 6)), "--output", data],
                        check=True, stdout=subprocess.DEVNULL)

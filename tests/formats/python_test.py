@@ -22,7 +22,7 @@ PYTHON = pathlib.Path(__file__).resolve().parents[2] / "python"
 sys.path.insert(0, str(PYTHON))
 import tandem_models  # noqa: E402
 
-# Of the others `make -f Makefile.hpc whole` asks, and formats.models_load_in_python.
+# `make -f Makefile.hpc whole` and formats.models_load_in_python test the others.
 NETWORKS = tandem_models.NETWORKS if IS_WHOLE else ["simple", "resnet9"]
 ONE_BATCH = ["--global-batch-size", "600", "--max-steps", "3", "--log-every", "1", "--checkpoint-every", "1", "--epochs", "10"]
 

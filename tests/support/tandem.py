@@ -21,7 +21,8 @@ QUICK = ["--data", DATA, "--model", "mlp", "--global-batch-size", "64", "--max-s
 
 
 def whole(test):
-    """Leaves a long test, most of which a shorter one covers, to `make -f Makefile.hpc whole`: unittest finds none here."""
+    """Marks a long test whose code a shorter one mostly covers. Only `make -f Makefile.hpc whole` runs it; else unittest finds
+    None in its place."""
     return test if IS_WHOLE else None
 
 
