@@ -96,7 +96,7 @@ def rows_of(sides, processor):
                   lambda form, _: sides.their_rate(form, "resnet9", 128, 10), families_of_training("--fp32"),
                   {"tuned": (*TUNED, "--fp32"), "tutorial": TUTORIAL})
     yield recipe_row(sides, ours, theirs)
-    yield Row("two-ranks", f"resnet9, {precision}, 128 per rank, 2 ranks; 2 runs of 1 rank at a time, each on a core",
+    yield Row("two-ranks", f"resnet9, {precision}, 128 per rank, 2 ranks; 2 runs of 1 rank at the same time, each on its own core",
               lambda _: sides.our_rate("resnet9", 128, 10, *ours), lambda *_: sides.rates_alone("resnet9", 128, 10, *ours))
     yield Row("memory", f"peak memory of the second rank, resnet9, {precision} (proportional set size); PyTorch's least",
               lambda _: sides.our_memory(*ours), lambda form, _: sides.their_memory(form),
@@ -121,7 +121,7 @@ def recipe_row(sides, ours, theirs):
 
     def said():
         means = {side: tuple(statistics.mean(values) for values in zip(*found)) for side, found in accuracies.items()}
-        text = "; ".join(f"{side} answers {plain:.4f} right, {views:.4f} with test-time augmentation" for side, (plain, views) in means.items())
+        text = "; ".join(f"accuracy of {side} {plain:.4f}, {views:.4f} with test-time augmentation" for side, (plain, views) in means.items())
         reached = all(found >= least for found, least in zip(means["tandem"], RECIPE_ACCURACIES))
         return text if reached else f"{text}: less than {RECIPE_ACCURACIES}"
 

@@ -215,7 +215,7 @@ class Program(unittest.TestCase):
         self.assertEqual(found["ours"], [11, 12, 13])
         self.assertEqual(found["peers"]["beside"], [9, 19, 29])  # compiled, and with its malloc settings
         self.assertIn("MALLOC_MMAP_THRESHOLD_=4294967296", found["commands"][1])
-        self.assertIn("tandem answers 0.9000 right, 0.9100 with test-time augmentation; the peer answers 0.8950 right", found["remark"])
+        self.assertIn("accuracy of tandem 0.9000, 0.9100 with test-time augmentation; accuracy of the peer 0.8950, ", found["remark"])
 
     def test_wrong_words_are_refused(self):
         self.assertIn("rows are resnet9, resnet18, simple, ", self.bench("--only", "resnet", code=1).stderr)
