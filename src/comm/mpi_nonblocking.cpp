@@ -112,6 +112,12 @@ std::unique_ptr<Request> MpiCommunicator::iall_reduce_along(Route route, Buffer 
 std::unique_ptr<Request> MpiCommunicator::iall_reduce_as_bfloat16(Span<float> values,
                                                                   float* errors) {
   if (size() == 1) return completed_request();
+  constexpr std::size_t kMaxValues = std::numeric_limits<int>::max();  // half of them are a message
+  if (values.size() > kMaxValues) {
+    throw InternalError(std::to_string(values.size()) +
+                        " values in bfloat16; one sum has at most " + std::to_string(kMaxValues) +
+                        "; fix: give a smaller --bucket-mb");
+  }
   return start_circulant_bf16_all_reduce(handle_->mpi, values, errors, next_tag());
 }
 

@@ -1,5 +1,6 @@
 #include "tandem/comm/pipeline.hpp"
 
+#include <atomic>
 #include <exception>
 #include <utility>
 
@@ -36,6 +37,8 @@ void Pipeline::Exchange::advance(std::size_t limit) {
   while (!is_done()) {
     if (running && !running->test()) return;
     running.reset();
+    // Stages may share memory with other ranks, and MPI's barriers need not order its accesses.
+    std::atomic_thread_fence(std::memory_order_acq_rel);
     if (started == stages.size() || started >= limit) return;
     running = stages[started]();
     ++started;

@@ -67,16 +67,17 @@ class Forms:
         programs = sorted({parts(family)[1] for family in families})
         digest = hashlib.sha256(b"".join(find_program(folders, name).read_bytes() for name in programs)).hexdigest()[:16]
         tried = self.kept.setdefault(f"{row}; {self.where}; {' '.join(programs)} {digest}", {})
+        refused = set()  # kept for this search alone: the cause may have been a busy machine
 
         def score(form):
             name = " ".join(form)
-            if name not in tried:
+            if name not in tried and name not in refused:
                 try:
                     tried[name] = reached(form)
+                    self.path.write_text(json.dumps(self.kept, indent=1) + "\n")
                 except SystemExit:
-                    tried[name] = 0
-                self.path.write_text(json.dumps(self.kept, indent=1) + "\n")
-            return tried[name]
+                    refused.add(name)
+            return tried.get(name, 0)
 
         return strongest(families, score)
 

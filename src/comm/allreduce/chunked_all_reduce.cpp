@@ -1,6 +1,7 @@
 #include "chunked_all_reduce.hpp"
 
 #include <exception>
+#include <utility>
 
 #include "mpi_values.hpp"
 
@@ -32,6 +33,7 @@ void ChunkedAllReduce::wait() {
 }
 
 void ChunkedAllReduce::finish() noexcept {
+  if (std::exchange(is_finished_, true)) return;
   try {
     if (!freeing_could_hang()) return wait();
   } catch (const std::exception&) {

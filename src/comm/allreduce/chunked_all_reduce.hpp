@@ -48,7 +48,8 @@ class ChunkedAllReduce : public Request {
   void wait() override;
 
  protected:
-  // Waits, without throwing. Call it in the destructor of a derived class, whose test() it needs.
+  // Waits once, without throwing. Call it in the destructor of each derived class with a test() or
+  // additions of its own.
   void finish() noexcept;
   // The rank at `distance` around the ring of all ranks; may be negative.
   int rank_at(int distance) const { return (rank_ + distance + 2 * ranks_) % ranks_; }
@@ -81,6 +82,7 @@ class ChunkedAllReduce : public Request {
   const std::size_t element_bytes_;
   ChunkPartition chunks_;
   std::unique_ptr<char[]> arrived_;
+  bool is_finished_ = false;
   std::vector<MPI_Request> requests_;
 };
 
