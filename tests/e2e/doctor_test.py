@@ -168,6 +168,7 @@ class Doctor(TandemTest):
         self.assertIn("--shm-size", finding["fix"])
         self.assertNotIn("W180", self.found([*small, *self.doctor(1)]), "one rank sends nothing there")
 
+    @whole
     def test_memory_that_killed_jobs_have_left(self):
         def left(afterwards):
             script = f'mount -t tmpfs tmpfs /dev/shm && echo x > /dev/shm/vader_segment.h.0.aa.0 && "$@" && {afterwards}'
@@ -179,6 +180,7 @@ class Doctor(TandemTest):
         cured = self.run_command(left(f"{command} && ls /dev/shm | wc -l"), 0, {})
         self.assertEqual(cured.stdout.splitlines()[-1], "0")
 
+    @whole
     def test_memory_of_others_that_may_not_be_read(self):
         finding = self.assert_finds("W181", [*WITHOUT_CMA, *self.doctor(2)], 0, [0, 1])
         fix = re.search(r"set (\w+)=(\w+)", finding["fix"])
