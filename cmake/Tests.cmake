@@ -13,7 +13,7 @@
 include(GoogleTest)
 
 # A test that exceeds this hangs. mpirun gives up a little earlier, because it ends its ranks and ctest would not.
-set(TANDEM_TEST_SECONDS 60)
+set(TANDEM_TEST_SECONDS 120)
 if(TANDEM_SANITIZE OR TANDEM_COVERAGE)
   set(TANDEM_TEST_SECONDS 300)
 endif()
