@@ -136,11 +136,7 @@ void read_gradient_sums(Options& options, train::TrainConfig& config) {
   }
   config.bfloat16_gradients = options.choice("grad-dtype") == "bf16";
   if (!config.bfloat16_gradients) return;
-  if (config.all_reduce == comm::AllReduceAlgorithm::kLibrary) {
-    options.add_fault(
-        "--all-reduce mpi and --grad-dtype bf16 exclude each other: MPI cannot add bfloat16 "
-        "numbers");
-  }
+  require_bfloat16_sums(options, config.all_reduce);
   if (config.virtual_ranks > 0) {
     options.add_fault(
         "--grad-dtype bf16 and --virtual-ranks exclude each other: rounding to bf16 "
@@ -163,6 +159,13 @@ void refuse_other_bits(Options& options) {
 }
 
 }  // namespace
+
+void require_bfloat16_sums(Options& options, comm::AllReduceAlgorithm algorithm) {
+  if (algorithm != comm::AllReduceAlgorithm::kLibrary) return;
+  options.add_fault(
+      "--all-reduce mpi and --grad-dtype bf16 exclude each other: MPI cannot add bfloat16 "
+      "numbers");
+}
 
 std::uint64_t read_eval_batch_size(Options& options) {
   return options.count("eval-batch-size", 1, kMaxImages);

@@ -24,6 +24,9 @@ OptionSpec threads_option();
 OptionSpec eval_batch_size_option();
 std::uint64_t read_eval_batch_size(Options& options);
 
+// Adds a fault if `algorithm` cannot add gradients of --grad-dtype bf16.
+void require_bfloat16_sums(Options& options, comm::AllReduceAlgorithm algorithm);
+
 // The value of --resume with "auto" for "latest", its other name.
 std::string normalized_resume(const std::string& text);
 // Whether --resume has one of its words, not the path of a checkpoint.

@@ -1,6 +1,7 @@
 // tandem bench allreduce: how long the sum of gradients over all ranks takes, and MPI's beside it.
 #include "bench_form.hpp"
 #include "cli/device_options.hpp"
+#include "cli/train_options.hpp"
 #include "session/engine.hpp"
 #include "tandem/comm/agree.hpp"
 
@@ -24,11 +25,7 @@ AllReduceRequest read_all_reduce_request(Options& options) {
   request.algorithm = comm::all_reduce_algorithm_of(options.choice("all-reduce"));
   request.device = read_device_options(options);
   request.as_bf16 = options.choice("grad-dtype") == "bf16";
-  if (request.as_bf16 && request.algorithm == comm::AllReduceAlgorithm::kLibrary) {
-    options.add_fault(
-        "--all-reduce mpi and --grad-dtype bf16 exclude each other: MPI cannot add bfloat16 "
-        "numbers");
-  }
+  if (request.as_bf16) require_bfloat16_sums(options, request.algorithm);
   request.json = options.flag("json");
   options.throw_faults("bench");
   return request;
