@@ -102,6 +102,8 @@ def run_recipe_in_bf16(data):
 def main():
     source, python = pathlib.Path(sys.argv[1]), sys.argv[2]
     smoke = sys.argv[3:] == ["--smoke"]
+    if sys.argv[3:] and not smoke:
+        sys.exit(__doc__)
     shutil.rmtree(WORK, ignore_errors=True)
     WORK.mkdir(parents=True)
     cifar = pack(source / "cifar-10-batches-bin", WORK / "cifar10.h5", 2, 300)

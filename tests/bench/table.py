@@ -65,7 +65,7 @@ def table_of(machine, rows):
 
 
 def markers(kind):
-    return f"<!-- begin of what make bench writes: {kind} -->", f"<!-- end of what make bench writes: {kind} -->"
+    return f"<!-- begin: table {kind}, written by make bench -->", f"<!-- end: table {kind} -->"
 
 
 def replace_table(text, kind, table):

@@ -27,7 +27,7 @@ class HostsStall(TandemTest):
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
         metrics = self.folder / "n1/runs/a/metrics.jsonl"
-        # Some tenths of a second, in each of which the hosts tell each other of their ranks.
+        # By then each host has told the other about its ranks several times.
         while not (metrics.exists() and '"step":100,' in metrics.read_text()):
             self.assertIsNone(process.poll(), "ended before it trained")
             time.sleep(0.01)
