@@ -169,7 +169,12 @@ class RunLock::Heartbeat {
       const auto owner = LockRecord::parse(sight.now);
       sight.owner_start = owner ? start_of_process(owner->process) : std::nullopt;
       const LockVerdict verdict = judge_lock(sight, record_, settings_.silence_seconds);
-      if (verdict == LockVerdict::kHeld) refuse(owner_in(sight.now));
+      if (verdict == LockVerdict::kHeld) {
+        // The kernel frees the lock of a process that ends before /proc shows its end.
+        if (sight.silent_seconds >= settings_.ending_seconds) refuse(owner_in(sight.now));
+        settings_.pause(settings_.look_seconds);
+        continue;
+      }
       if (verdict == LockVerdict::kFree) {
         if (waits && owner) deposed_ = owner->token;
         return waits;

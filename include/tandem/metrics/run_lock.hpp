@@ -19,7 +19,7 @@ struct LockSettings {
   double stale_seconds = 6;     // require_held() reads the file if the last heartbeat is older
   double silence_seconds = 30;  // after which an owner on another host counts as gone
   double look_seconds = 0.25;
-  double ending_seconds = 2;  // wait of a start for a process that ends and still holds the lock
+  double ending_seconds = 5;  // wait of a start for a process that ends and still holds the lock
   double settle_seconds = 2;  // wait of a start that takes a silent lock, to see other such starts
   // Called between two looks; may throw.
   std::function<void(double)> pause;

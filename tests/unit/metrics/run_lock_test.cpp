@@ -1,9 +1,11 @@
 #include "tandem/metrics/run_lock.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <fstream>
 #include <functional>
 #include <future>
 #include <optional>
@@ -21,6 +23,11 @@ LockSettings without_waiting() {
   LockSettings settings;
   settings.ending_seconds = 0;
   return settings;
+}
+
+void end(pid_t child) {
+  ::kill(child, SIGKILL);
+  ::waitpid(child, nullptr, 0);
 }
 
 TEST(RunLock, KeepsASecondOneOutWhileTheFirstLives) {
@@ -57,8 +64,7 @@ TEST(RunLock, GoesWithTheProcess) {
   char byte = 0;
   ASSERT_EQ(::read(ready[0], &byte, 1), 1);
   EXPECT_THROW(RunLock(folder.path(), without_waiting()), CannotCreateError);
-  ::kill(child, SIGKILL);
-  ::waitpid(child, nullptr, 0);
+  end(child);
   EXPECT_NO_THROW(RunLock(folder.path()));
 }
 
@@ -68,6 +74,29 @@ TEST(RunLock, WaitsForAProcessThatEnds) {
   LockSettings settings;
   settings.pause = [&](double) { ending.reset(); };
   EXPECT_NO_THROW(RunLock(folder.path(), settings));
+}
+
+TEST(RunLock, WaitsForAProcessThatHasLostTheKernelsLockWhileItEnds) {
+  const testing::TempDir folder;
+  const pid_t child = ::fork();
+  if (child == 0) ::pause();
+  LockRecord ending = LockRecord::of_this_process();
+  ending.process = child;
+  ending.started = start_of_process(child).value();
+  std::ofstream file(folder / "run.lock");
+  struct stat status {};
+  EXPECT_EQ(::stat((folder / "run.lock").c_str(), &status), 0);
+  ending.inode = status.st_ino;
+  file << ending.text() << std::flush;
+  EXPECT_THROW(RunLock(folder.path(), without_waiting()), CannotCreateError);
+  LockSettings settings;
+  int pauses = 0;
+  settings.pause = [&](double) {
+    if (++pauses == 3) end(child);
+  };
+  EXPECT_NO_THROW(RunLock(folder.path(), settings));
+  EXPECT_EQ(pauses, 3);
+  if (pauses < 3) end(child);
 }
 
 // Another host is simulated by what it writes into run.lock, because its locks are not visible.
