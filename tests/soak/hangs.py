@@ -3,8 +3,9 @@
 import collections
 import threading
 
-from hang_run import FORMS, LIMIT, REPORT_SECONDS, HangRuns
+from hang_run import FORMS, REPORT_SECONDS, HangRuns
 
+LIMIT = 3  # seconds of --stall-abort
 COMBINATIONS = [(form, ranks) for ranks in (2, 4) for form in FORMS]
 
 
@@ -15,7 +16,7 @@ class Hangs:
     asked = f"{{items:,}} of {{items:,}} end with 124 and name it, in {LIMIT} s (--stall-abort) and {REPORT_SECONDS} s more"
 
     def __init__(self, folder):
-        self.runs = HangRuns(folder)
+        self.runs = HangRuns(folder, LIMIT)
         self.lock = threading.Lock()
 
     def check(self, index, random):

@@ -10,7 +10,6 @@ from jobs import Job
 from tandem import DATA, MPIRUN, PROGRAM
 
 LIBRARY = os.environ["TANDEM_TEST_HANG_POINTS"]
-LIMIT = 3  # of --stall-abort
 REPORT_SECONDS = 5  # after the limit
 START_SECONDS = 40
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--threads", 1, "--global-batch-size", 64, "--max-steps", 2,
@@ -25,8 +24,10 @@ FORMS = {
 
 
 class HangRuns:
-    def __init__(self, folder):
+    def __init__(self, folder, limit):
+        """`limit`: seconds of --stall-abort. A start must need less, also where other work keeps all cores busy."""
         self.folder = folder
+        self.limit = limit
         self.places_of = {}
         self.lock = threading.Lock()
         self.count = 0
@@ -37,7 +38,7 @@ class HangRuns:
             self.count += 1
             name = f"hang-{self.count}"
         log = self.folder / f"{name}.places"
-        words = [*FORMS[form], *([name] if form == "train" else []), "--stall-abort", LIMIT]
+        words = [*FORMS[form], *([name] if form == "train" else []), "--stall-abort", self.limit]
         environment = {"HANG_POINTS_RANK": rank, "HANG_POINTS_LOG": log, "HANG_POINTS": number}
         job = Job([*MPIRUN, "-n", ranks, "-x", f"LD_PRELOAD={LIBRARY}", PROGRAM, *words], self.folder,
                   {name: str(value) for name, value in environment.items()})
@@ -58,7 +59,7 @@ class HangRuns:
     def check(self, form, ranks, rank, number):
         """The name of the place, and the seconds from the stop to the end of all processes."""
         job, log = self.start(form, ranks, rank, number)
-        code, words = job.wait(START_SECONDS + LIMIT + REPORT_SECONDS)
+        code, words = job.wait(START_SECONDS + self.limit + REPORT_SECONDS)
         seconds = time.time() - log.stat().st_mtime
         *reached, stopped = log.read_text().splitlines()
         if code == 0 and len(reached) < number:  # the number of calls of a measurement varies
@@ -68,5 +69,5 @@ class HangRuns:
         process = stopped.split()[1]
         named = rf"(?m)^tandem: error: rank {rank} \(\S+, process {process}\) has not advanced for \d+ s: .*; its process does not run"
         assert code == 124 and re.search(named, words), f"{what}: exit code {code}, rank {rank}, process {process}\n{words}"
-        assert seconds < LIMIT + REPORT_SECONDS, f"{what}: it took too long\n{words}"
+        assert seconds < self.limit + REPORT_SECONDS, f"{what}: it took too long\n{words}"
         return reached[-1], seconds
