@@ -36,6 +36,7 @@ class Exchange(NetworkTest):
         levels, _ = self.sums("--all-reduce", "two-level")
         self.assertLess(levels, flat - 0.3 * SUM_BYTES)
 
+    @whole
     def test_ranks_that_do_not_follow_each_other_make_no_ring(self):
         """Each hop of it would be over the link, and a host send three times its gradients; by messages to all it is twice."""
         self.make_network(2, "1gbit")
@@ -63,6 +64,7 @@ class Exchange(NetworkTest):
         for one, other in zip(self.losses("fp32"), self.losses("bf16"), strict=True):
             self.assertLess(abs(one - other) / one, 1e-2)
 
+    @whole
     def test_bfloat16_takes_half_of_the_link(self):
         self.make_network(2, "100mbit")
         self.check_half({"n1": 1, "n2": 1})

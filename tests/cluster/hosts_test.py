@@ -26,6 +26,7 @@ class Hosts(NetworkTest):
                          [("n1", 0), ("n1", 1), ("n2", 0), ("n3", 0)])
         self.assertEqual(self.summary("hosts")["weights_sha256"], self.summary("alone")["weights_sha256"])
 
+    @whole
     def test_ranks_of_unequal_hosts_sum_alike(self):
         """Three ranks, in the ordinary mode, in which MPI chooses the order of sums."""
         self.make_network(2, "1gbit")

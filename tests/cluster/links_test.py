@@ -41,6 +41,7 @@ class Links(NetworkTest):
         self.assertGreater(self.summary("hosts")["train_seconds"], 0.9 * steps * GRADIENT_BYTES / bytes_per_second)
         self.assertEqual(self.weights("hosts"), self.weights_on_one_host(steps))
 
+    @whole
     def test_1_gbit(self):
         self.train_at("1gbit", 125e6, STEPS)
 
@@ -53,6 +54,7 @@ class Links(NetworkTest):
         names, values = re.findall("^Tcp: (.*)$", self.hosts["n2"].run("cat", "/proc/net/snmp"), re.MULTILINE)
         return int(dict(zip(names.split(), values.split()))["RetransSegs"])
 
+    @whole
     def test_a_link_that_is_down_for_a_moment_costs_time_only(self):
         self.make_network(2, "1gbit")
         job = self.start_on_hosts(RANKS, *TRAIN, "--max-steps", STEPS, "--run-id", "hosts", keepalive=20)

@@ -12,7 +12,7 @@ import time
 import unittest
 
 from processes import ranks_of
-from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines, whole
+from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines
 
 TRAIN = ["train", "--model", "mlp", "--lr", "0.01", "--threads", "1", "--log-every", "1", "--quiet"]
 STEPS = 12
@@ -75,7 +75,6 @@ class ManyRanks(TandemTest):
         self.train(70, data, "--bucket-mb", "1")
         self.assert_trained_alike("of-2", "of-70")
 
-    @whole
     def test_64_ranks_train_as_2_do_in_as_much_memory_each(self):
         """Without checkpoints, because rank 0 keeps a copy of each."""
         data = self.pack_few()
@@ -95,7 +94,6 @@ class ManyRanks(TandemTest):
         self.train(2, data)
         self.assert_trained_alike("of-2", "np64")
 
-    @whole
     def test_16_virtual_ranks_on_16_ranks_and_on_2(self):
         weights = set()
         for ranks in (2, 16):

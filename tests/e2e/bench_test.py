@@ -4,7 +4,7 @@
 import json
 import unittest
 
-from tandem import DATA, TandemTest, read_lines
+from tandem import DATA, TandemTest, read_lines, whole
 
 
 class Bench(TandemTest):
@@ -42,6 +42,7 @@ class Bench(TandemTest):
             with self.subTest(ranks=ranks):
                 self.assertEqual(self.check_sums(ranks)["algorithm"], "flat")
 
+    @whole
     def test_sums_in_two_levels_by_mpi_and_as_bfloat16(self):
         self.assertEqual(self.check_sums(3, "--all-reduce", "two-level")["algorithm"], "two-level")
         self.assertEqual(self.check_sums(3, "--all-reduce", "mpi")["transport"], "mpi's own all-reduce")

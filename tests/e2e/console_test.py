@@ -134,6 +134,7 @@ class Console(TandemTest):
                 self.assertNotIn(b"\x1b", shown.bytes)
                 self.assertEqual(f"epoch {EPOCHS}/{EPOCHS}  loss".encode() in shown.bytes, words != ["--quiet"])
 
+    @whole
     def test_a_file_gets_plain_lines_and_the_terminal_the_live_one(self):
         with open(self.folder / "log", "wb") as log:
             shown = self.on_terminal([PROGRAM, *DRAWN], 100, stdout=log)

@@ -213,6 +213,7 @@ class Doctor(TandemTest):
         finding = self.assert_finds("W111", command, 0, [0, 1], environment, self.of_machine_with_gpus())
         self.assertIn("NVIDIA_DRIVER_CAPABILITIES", finding["fix"])
 
+    @whole
     def test_a_gpu_with_one_core(self):
         command, environment = self.on_gpus('exec taskset --cpu-list "$OMPI_COMM_WORLD_RANK" "$@"', gpus(2))
         finding = self.assert_finds("W152", command, 0, [0, 1], environment, self.of_this_machine() | {"W111"})

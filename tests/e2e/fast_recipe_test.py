@@ -73,6 +73,7 @@ class FastRecipe(TandemTest):
                 summary = self.fast(2, parts.name, "--resume", "auto")
                 self.assertEqual(summary["weights_sha256"], whole["weights_sha256"])
 
+    @whole
     def test_the_whitening_bias_is_let_be(self):
         self.fast(1, "whole", "--checkpoint-every", "3steps", "--keep-checkpoints", "4")
         half, whole = (self.weights(f"runs/whole/checkpoints/step-{step:08}.safetensors") for step in (6, 12))

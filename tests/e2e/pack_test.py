@@ -294,6 +294,7 @@ class Pack(TandemTest):
         return subprocess.run([*script, "--train", images, labels, "--test", "images.npy", "labels.npy", *options],
                               cwd=self.folder, text=True, capture_output=True)
 
+    @whole
     def test_script_refuses_before_it_writes(self):
         numpy.save(self.folder / "images.npy", pattern((60, 12, 10, 3), 1))
         numpy.save(self.folder / "labels.npy", numpy.arange(60) % 4)

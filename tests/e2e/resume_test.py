@@ -171,6 +171,7 @@ class Resume(TandemTest):
             self.assertEqual(one[:2], other[:2])
             self.assertAlmostEqual(one[2] or one[4], other[2] or other[4], places=4)
 
+    @whole
     def test_virtual_ranks_change_ranks_without_changing_a_bit(self):
         options = ["--virtual-ranks", "8", "--threads", "1", "--momentum", "0.9"]
         self.run_to(20, "whole", *options, ranks=1)
@@ -373,6 +374,7 @@ class Resume(TandemTest):
         done = self.mpirun(2, *words, "--run-id", "aa", "--max-steps", "3", "--resume", "latest")
         self.assertIn("\nnothing to resume in runs/aa: starting at step 0; did you mean --run-id a?\n", done.stdout)
 
+    @whole
     def test_a_second_run_in_the_folder_is_kept_out(self):
         self.run_to(3, "a")
         first = subprocess.Popen([*MPIRUN, "-n", "1", PROGRAM, *TRAIN, "--run-id", "a", "--resume", "auto"],

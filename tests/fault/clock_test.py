@@ -72,6 +72,7 @@ class Clocks(TandemTest):
         text, = [f"W190 {each['what']}" for each in json.loads(done.stdout)["findings"] if each["code"] == "W190"]
         self.assert_names_clock(text, (0, -1))
 
+    @whole
     def test_a_time_limit_counts_seconds_that_pass(self):
         start = time.monotonic()
         stopped = self.train("a", (1, -1), "--max-time", "00:00:10", "--stop-margin", "2", code=75)

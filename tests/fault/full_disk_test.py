@@ -51,6 +51,7 @@ class FullDisk(TandemTest):
         self.assertIn("small/a/run.lock: cannot be written: No space left on device; free space there", done.stderr)
         self.assertEqual((self.folder / "left").read_text(), "ballast\n")
 
+    @whole
     def test_lines_of_metrics_that_do_not_fit_are_left_out(self):
         """The whole run folder is on the full disk; only what comes after training fails."""
         (self.folder / "small").mkdir()

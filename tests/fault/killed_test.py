@@ -150,6 +150,7 @@ class Killed(TandemTest):
         self.assertRegex(words, "error: .*runs/a/checkpoints.*Input/output error")
         self.assertEqual(run.checkpoints(), checkpoints)
 
+    @whole
     def test_a_short_write_is_continued(self):
         run = HurtRun(self.folder, "a")
         code, words = run.start(plan=self.plan("write", ".step", "short")).wait(55)

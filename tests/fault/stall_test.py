@@ -53,6 +53,7 @@ class Stall(TandemTest):
                 self.assertEqual(len(re.findall("error: " + named, errors)), 1, errors)
                 self.wait_until_gone([stopped])
 
+    @whole
     def test_a_suspended_job_goes_on(self):
         process = self.start("a", 2, "--stall-abort", "3", "--max-steps", "400")
         ranks = ranks_of(process.pid).values()

@@ -27,15 +27,19 @@ class Stops(SlurmTest):
         self.assertEqual(summary["exit_reason"], "stopped", job.everything())
         return summary["steps"]
 
+    def assert_usr1_saves(self, script, *to):
+        job = self.submit(script, "--nodes=2", "--ntasks-per-node=1")
+        steps = self.stop(job, *to)
+        self.assert_ends(job, 75)
+        self.assertEqual(job.words().count("tandem: SIGUSR1: stopping after this step"), 1, job.words())
+        self.finish(job, f"job-{job.number}", steps + 3)
+
     def test_usr1_saves_and_ends_with_75(self):
-        for script, options, to in (("cpu", ["--nodes=2", "--ntasks-per-node=1"], ["--full"]),
-                                    ("mpirun", ["--nodes=2", "--ntasks-per-node=1"], ["--batch"])):
-            with self.subTest(script):
-                job = self.submit(script, *options)
-                steps = self.stop(job, *to)
-                self.assert_ends(job, 75)
-                self.assertEqual(job.words().count("tandem: SIGUSR1: stopping after this step"), 1, job.words())
-                self.finish(job, f"job-{job.number}", steps + 3)
+        self.assert_usr1_saves("cpu", "--full")
+
+    @whole
+    def test_usr1_to_the_batch_script_of_mpirun_saves_too(self):
+        self.assert_usr1_saves("mpirun", "--batch")
 
     @whole
     def test_scancel_saves_and_ends_for_good(self):
@@ -128,6 +132,7 @@ class Stops(SlurmTest):
         job = self.submit("cpu", "--nodes=2", "--ntasks-per-node=1", environment={"PATH": path})
         self.assert_ends(job, 75)
 
+    @whole
     def test_a_rank_that_fails_alone_keeps_its_code(self):
         """A rank that stands still: another one ends the job with 124, and srun does not make 137 or 143 of it."""
         job = self.submit("cpu", "--nodes=2", "--ntasks-per-node=1",
