@@ -2,8 +2,10 @@
 //
 //   bench_kernels [RUNS]
 #include <ATen/Parallel.h>
+#include <malloc.h>
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdlib>
 #include <functional>
@@ -14,6 +16,7 @@
 
 #include "model/layers.hpp"
 #include "model/tile_convolution.hpp"
+#include "model/winograd_convolution.hpp"
 #include "tandem/model/autocast.hpp"
 #include "tandem/model/tensor_memory.hpp"
 #include "tandem/train/step_timing.hpp"
@@ -110,6 +113,45 @@ Work tiled(std::int64_t channels, std::int64_t pixels, std::int64_t filters) {
           }};
 }
 
+// With the form that layers use on this processor.
+Work by_winograd(std::int64_t channels, std::int64_t pixels, std::int64_t filters,
+                 Precision precision) {
+  Conv2d layer(torch::nn::Conv2dOptions(channels, filters, 3).padding(1).bias(false));
+  layer->weight.set_data(layer->weight.contiguous(at::MemoryFormat::ChannelsLast));
+  const bool is_bf16 = precision == Precision::kBf16;
+  const std::string size = std::to_string(pixels) + "x" + std::to_string(pixels);
+  const kernels::WinogradForm* form = kernels::best_winograd_form(
+      is_bf16 ? kernels::ImageNumbers::kBfloat16 : kernels::ImageNumbers::kFp32);
+  return {
+      "3x3, " + std::to_string(channels) + " to " + std::to_string(filters) + ", of 128 x " + size +
+          (is_bf16 ? ", bf16, by " : ", fp32, by ") + std::string(name_of(*form)),
+      activations({128, channels, pixels, pixels}, is_bf16 ? torch::kBFloat16 : torch::kFloat32),
+      precision,
+      [layer, form](const torch::Tensor& x) { return convolve_by_winograd(*layer, x, *form); },
+      [layer](const torch::Tensor& x) mutable { return layer->forward(x); }};
+}
+
+// Those of resnet9, of resnet18 without the first layer, and of fastnet.
+void measure_winograd(int runs) {
+  if (kernels::best_winograd_form(kernels::ImageNumbers::kFp32) == nullptr) return;
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    if (precision == Precision::kBf16 && kernels::has_amx())
+      continue;  // AMX tiles are used instead
+    for (const auto& [channels, pixels, filters] : {std::array<std::int64_t, 3>{64, 32, 128},
+                                                    {128, 16, 128},
+                                                    {128, 16, 256},
+                                                    {256, 8, 512},
+                                                    {512, 4, 512},
+                                                    {64, 32, 64},
+                                                    {256, 8, 256},
+                                                    {24, 32, 64},
+                                                    {64, 15, 64},
+                                                    {256, 7, 256}}) {
+      measure(by_winograd(channels, pixels, filters, precision), runs);
+    }
+  }
+}
+
 Work tiled_linear() {
   torch::nn::Linear layer(400, 120);
   return {"linear, ReLU, 400 to 120, of 64, bf16", torch::randn({64, 400}).to(torch::kBFloat16),
@@ -124,7 +166,10 @@ Work tiled_linear() {
 int main(int count, char** words) {
   using namespace tandem::model;
   const int runs = count > 1 ? std::max(1, std::atoi(words[1])) : 15;
-  const TensorMemory memory;  // as in training: neither side pays for pages
+  // As in training: neither side pays for pages.
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+  const TensorMemory memory;
   at::set_num_threads(1);
   torch::manual_seed(1);
   const Gelu gelu;
@@ -144,6 +189,7 @@ int main(int count, char** words) {
       {"max-pool of 128 x 64 x 30x30, bf16", activations({128, 64, 30, 30}, torch::kBFloat16),
        Precision::kBf16, max_pool, [](const torch::Tensor& x) { return torch::max_pool2d(x, 2); }},
       runs);
+  measure_winograd(runs);
   if (!tandem::kernels::has_amx()) return 0;  // whose tiles the rest takes
   measure(tiled(64, 32, 128), runs);
   measure(tiled(128, 16, 128), runs);

@@ -3,9 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <ostream>
 #include <vector>
 
+#include "convolution_cases.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/kernels/bfloat16.hpp"
 
@@ -24,49 +24,7 @@ Bits quarters(std::size_t size, std::uint64_t seed) {
   return bits;
 }
 
-void in_turn(std::size_t count, const std::function<void(std::size_t)>& task) {
-  for (std::size_t i = 0; i < count; ++i) task(i);
-}
-void backwards(std::size_t count, const std::function<void(std::size_t)>& task) {
-  while (count-- > 0) task(count);
-}
-
-// The definition: use(image's number, filter's number, result's number) for all that are
-// multiplied.
-template <class Use>
-void for_each_product(const ConvolutionSizes& s, const Use& use) {
-  for (std::size_t n = 0; n < s.images; ++n)
-    for (std::size_t y = 0; y < s.out_height(); ++y)
-      for (std::size_t x = 0; x < s.out_width(); ++x)
-        for (std::size_t ky = 0; ky < s.side; ++ky)
-          for (std::size_t kx = 0; kx < s.side; ++kx) {
-            const std::size_t row = y * s.stride + ky - s.padding;  // above the last where negative
-            const std::size_t column = x * s.stride + kx - s.padding;
-            if (row >= s.height || column >= s.width) continue;
-            for (std::size_t f = 0; f < s.filters; ++f)
-              for (std::size_t c = 0; c < s.channels; ++c)
-                use(((n * s.height + row) * s.width + column) * s.channels + c,
-                    ((f * s.side + ky) * s.side + kx) * s.channels + c,
-                    ((n * s.out_height() + y) * s.out_width() + x) * s.filters + f);
-          }
-}
-
-struct Case {
-  const char* name;
-  ConvolutionSizes sizes;
-};
-void PrintTo(const Case& of, std::ostream* out) { *out << of.name; }
-
-ConvolutionSizes sizes_of(std::size_t images, std::size_t channels, std::size_t height,
-                          std::size_t width, std::size_t filters, std::size_t side,
-                          std::size_t stride, std::size_t padding) {
-  ConvolutionSizes sizes;
-  sizes.images = images, sizes.channels = channels, sizes.height = height, sizes.width = width;
-  sizes.filters = filters, sizes.side = side, sizes.stride = stride, sizes.padding = padding;
-  return sizes;
-}
-
-class TileConvolution : public ::testing::TestWithParam<std::tuple<Case, bool>> {
+class TileConvolution : public ::testing::TestWithParam<std::tuple<ConvolutionCase, bool>> {
  protected:
   Convolution convolution(const ForEach& for_each = in_turn) const {
     return Convolution(sizes_, std::get<1>(GetParam()), for_each);
@@ -139,7 +97,7 @@ TEST_P(TileConvolution, WhoDoesWhichPartDoesNotMatter) {
 
 // Partial tiles of everything, more than one of everything; images of several panels: of 20 rows,
 // and of more than 32 images each.
-const Case kCases[] = {
+const ConvolutionCase kTileCases[] = {
     {"ThreeByThree", sizes_of(35, 24, 5, 4, 40, 3, 1, 1)},
     {"Strided", sizes_of(33, 40, 6, 7, 33, 3, 2, 1)},
     {"OneByOneStrided", sizes_of(32, 16, 5, 5, 32, 1, 2, 0)},
@@ -155,7 +113,7 @@ const Case kCases[] = {
 std::vector<bool> with_amx() { return has_amx() ? std::vector{false, true} : std::vector{false}; }
 
 INSTANTIATE_TEST_SUITE_P(Sizes, TileConvolution,
-                         ::testing::Combine(::testing::ValuesIn(kCases),
+                         ::testing::Combine(::testing::ValuesIn(kTileCases),
                                             ::testing::ValuesIn(with_amx())),
                          [](const auto& of) {
                            return std::string(std::get<0>(of.param).name) +
