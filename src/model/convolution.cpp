@@ -4,6 +4,7 @@
 #include "tandem/model/fused_use.hpp"
 #include "tandem/model/torch_compat.hpp"
 #include "tile_convolution.hpp"
+#include "winograd_convolution.hpp"
 
 namespace tandem::model {
 namespace {
@@ -23,7 +24,14 @@ bool has_bf16_instructions() {
 
 torch::Tensor Conv2dImpl::forward(const torch::Tensor& x) {
   if (fused::is_used_on(x.device().type())) return torch::nn::Conv2dImpl::forward(x);
-  if (autocast_on(torch::kCPU).enabled && !has_bf16_instructions()) return forward_rounded(x);
+  const bool has_autocast = autocast_on(torch::kCPU).enabled;
+  // With AMX, bfloat16 products in tiles are faster.
+  if (choice == ConvolutionChoice::kAuto && !(has_autocast && kernels::has_amx())) {
+    const kernels::WinogradForm* form = kernels::best_winograd_form(
+        has_autocast ? kernels::ImageNumbers::kBfloat16 : kernels::ImageNumbers::kFp32);
+    if (form && fits_winograd(*this, x, *form)) return convolve_by_winograd(*this, x, *form);
+  }
+  if (has_autocast && !has_bf16_instructions()) return forward_rounded(x);
   if (kernels::has_amx() && fits_tiles(*this, x)) return convolve_with_tiles(*this, x);
   return torch::nn::Conv2dImpl::forward(x);
 }

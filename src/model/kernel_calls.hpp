@@ -31,6 +31,12 @@ inline const torch::ExpandingArray<2>& padding_of(const torch::nn::Conv2dImpl& c
   return get<torch::ExpandingArray<2>>(convolution.options.padding());
 }
 
+// libtorch can also pad by the image's own numbers.
+inline bool pads_zeros(const torch::nn::Conv2dImpl& convolution) {
+  using std::holds_alternative;  // as get above
+  return holds_alternative<torch::enumtype::kZeros>(convolution.options.padding_mode());
+}
+
 inline bool all_are(const torch::ExpandingArray<2>& sizes, std::int64_t size) {
   return sizes->front() == size && sizes->back() == size;
 }

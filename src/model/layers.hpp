@@ -6,6 +6,7 @@
 #include "batch_statistics.hpp"
 #include "tandem/kernels/convolution.hpp"
 #include "tandem/kernels/elementwise.hpp"
+#include "tandem/model/convolution_choice.hpp"
 #include "tandem/model/libtorch.hpp"
 
 namespace tandem::model {
@@ -18,6 +19,9 @@ bool has_bf16_instructions();
 // rounds inputs and outputs to bfloat16, forward and backward, and computes by the fp32 kernel. A
 // product of two bfloat16 values is exact in fp32, and sums are fp32 either way. So results differ
 // by the order of summation only.
+//
+// With ConvolutionChoice::kAuto, training on CPUs may use Winograd's algorithm, which rounds
+// differently (winograd_convolution.hpp).
 class Conv2dImpl : public torch::nn::Conv2dImpl {
  public:
   using torch::nn::Conv2dImpl::Conv2dImpl;
@@ -25,6 +29,8 @@ class Conv2dImpl : public torch::nn::Conv2dImpl {
   torch::Tensor forward(const torch::Tensor& x);
   // forward() under autocast, without bf16 instructions.
   torch::Tensor forward_rounded(const torch::Tensor& x);
+
+  ConvolutionChoice choice = ConvolutionChoice::kDirect;
 };
 TORCH_MODULE(Conv2d);
 

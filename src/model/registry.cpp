@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "layers.hpp"
 #include "networks.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
@@ -38,6 +39,12 @@ NetworkPtr make_network(const std::string& name, InputShape shape, std::int64_t 
   throw UsageError("model '" + name + "' is not known" +
                    (near ? "; did you mean '" + *near + "'?" : "") +
                    " (known: " + join(network_names(), ", ") + ")");
+}
+
+void choose_convolution(Network& network, ConvolutionChoice choice) {
+  for (const std::shared_ptr<torch::nn::Module>& module : network.modules()) {
+    if (auto* const convolution = module->as<Conv2dImpl>()) convolution->choice = choice;
+  }
 }
 
 void require_smallest_image(const char* network, InputShape shape, std::int64_t pixels) {

@@ -123,9 +123,9 @@ bool fits_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x
   const std::int64_t side = options.kernel_size()->front(), stride = options.stride()->front();
   const std::int64_t padding = padding_of(convolution)->front();
   if (!x.is_cpu() || !filters.is_cpu() || options.groups() != 1 || x.dim() != 4 ||
-      x.size(1) != filters.size(1) || !all_are(options.kernel_size(), side) ||
-      !all_are(options.stride(), stride) || !all_are(options.dilation(), 1) ||
-      !all_are(padding_of(convolution), padding)) {
+      !pads_zeros(convolution) || x.size(1) != filters.size(1) ||
+      !all_are(options.kernel_size(), side) || !all_are(options.stride(), stride) ||
+      !all_are(options.dilation(), 1) || !all_are(padding_of(convolution), padding)) {
     return false;
   }
   const std::int64_t padded = std::min(x.size(2), x.size(3)) + 2 * padding;

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string>
 
+#include "tandem/model/convolution_choice.hpp"
 #include "tandem/model/hidden_widths.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/model/network_names.hpp"
@@ -16,5 +17,9 @@ namespace tandem::model {
 // not empty.
 NetworkPtr make_network(const std::string& name, InputShape shape, std::int64_t classes,
                         const HiddenWidths& widths = {});
+
+// Sets how all convolutions of the network are computed in training; the default is direct.
+// Evaluation and TorchScript networks are always direct.
+void choose_convolution(Network& network, ConvolutionChoice choice);
 
 }  // namespace tandem::model

@@ -4,70 +4,18 @@
 #include <gtest/gtest.h>
 #include <torch/csrc/autograd/function.h>
 
-#include "model/layers.hpp"
+#include "convolution_layer.hpp"
 #include "tandem/model/autocast.hpp"
 
 namespace tandem::model {
 namespace {
 
-using torch::nn::Conv2dOptions;
-
 // Few pixels and many, strides, parts of tiles.
-struct TiledLayer {
-  std::int64_t images, channels, side, filters, size, stride, padding;
-};
-const TiledLayer kTiledLayers[] = {{55, 24, 5, 40, 3, 1, 1},  {32, 32, 8, 16, 3, 2, 1},
-                                   {32, 16, 8, 32, 1, 2, 0},  {64, 16, 11, 24, 3, 1, 1},
-                                   {32, 16, 16, 32, 3, 2, 1}, {64, 6, 14, 16, 5, 1, 0}};
+const ConvolutionLayer kTiledLayers[] = {
+    {55, 24, 5, 40, 3, 1, 1},  {32, 32, 8, 16, 3, 2, 1},  {32, 16, 8, 32, 1, 2, 0, true},
+    {64, 16, 11, 24, 3, 1, 1}, {32, 16, 16, 32, 3, 2, 1}, {64, 6, 14, 16, 5, 1, 0, true}};
 
-void with_channels_last(Conv2d& convolution) {
-  convolution->weight.set_data(convolution->weight.contiguous(at::MemoryFormat::ChannelsLast));
-}
-
-Conv2d make_convolution(const TiledLayer& layer) {
-  torch::manual_seed(3);
-  Conv2d convolution(Conv2dOptions(layer.channels, layer.filters, layer.size)
-                         .stride(layer.stride)
-                         .padding(layer.padding)
-                         .bias(layer.padding == 0));
-  with_channels_last(convolution);
-  return convolution;
-}
-
-torch::Tensor images_of(const TiledLayer& layer) {
-  torch::manual_seed(2);
-  return torch::randn({layer.images, layer.channels, layer.side, layer.side})
-      .to(torch::kBFloat16)
-      .contiguous(at::MemoryFormat::ChannelsLast);
-}
-
-struct LayerResults {
-  torch::Tensor out, of_x, of_filters, of_bias;
-};
-
-template <class Convolve>
-LayerResults run_layer(const TiledLayer& layer, torch::Dtype type, const Convolve& convolve) {
-  Conv2d convolution = make_convolution(layer);
-  const torch::NoGradGuard no_grad;
-  // What bfloat16 holds, so that only results are rounded.
-  convolution->weight.copy_(convolution->weight.to(torch::kBFloat16));
-  if (convolution->bias.defined()) {
-    convolution->bias.copy_(convolution->bias.to(torch::kBFloat16));
-  }
-  convolution->to(type == torch::kFloat64 ? torch::kFloat64 : torch::kFloat32);
-  const torch::AutoGradMode grad(true);
-  const torch::Tensor x = images_of(layer).to(type).requires_grad_();
-  const torch::Tensor out = convolve(convolution, x);
-  torch::manual_seed(4);
-  out.backward(torch::randn(out.sizes()).to(torch::kBFloat16).to(out.scalar_type()));
-  const auto wide = [](const torch::Tensor& t) { return t.detach().to(torch::kFloat64); };
-  EXPECT_EQ(convolution->weight.grad().scalar_type(), convolution->weight.scalar_type());
-  torch::Tensor of_bias = torch::ones({1}, torch::kFloat64);
-  if (convolution->bias.defined()) of_bias = wide(convolution->bias.grad());
-  return {wide(out), wide(x.grad()), wide(convolution->weight.grad()), of_bias};
-}
-
-LayerResults run_tiles(const TiledLayer& layer, bool with_amx) {
+LayerResults run_tiles(const ConvolutionLayer& layer, bool with_amx) {
   return run_layer(layer, torch::kBFloat16,
                    [with_amx](Conv2d& convolution, const torch::Tensor& x) {
                      const AutocastScope autocast(Precision::kBf16);
@@ -76,17 +24,13 @@ LayerResults run_tiles(const TiledLayer& layer, bool with_amx) {
                    });
 }
 
-double relative_difference(const torch::Tensor& found, const torch::Tensor& expected) {
-  return ((found - expected).norm() / expected.norm()).item<double>();
-}
-
 std::vector<bool> with_amx() {
   return kernels::has_amx() ? std::vector{false, true} : std::vector{false};
 }
 
 TEST(TileConvolution, IsLibtorchsRoundedOnce) {
   constexpr double kRounding = 1.0 / 400;  // the root of the mean square of bfloat16's is 1 / 600
-  for (const TiledLayer& layer : kTiledLayers) {
+  for (const ConvolutionLayer& layer : kTiledLayers) {
     const LayerResults expected = run_layer(
         layer, torch::kFloat64,
         [](Conv2d& convolution, const torch::Tensor& x) { return convolution->forward(x); });
@@ -121,7 +65,7 @@ TEST(TileConvolution, GivesTheSameBitsOnAnyNumberOfThreads) {
 }
 
 TEST(TileConvolution, IsWhatALayerIsWhereTheProcessorHasAmx) {
-  const TiledLayer& layer = kTiledLayers[0];
+  const ConvolutionLayer& layer = kTiledLayers[0];
   Conv2d convolution = make_convolution(layer);
   const torch::Tensor x = images_of(layer);
   const AutocastScope autocast(Precision::kBf16);
@@ -130,7 +74,7 @@ TEST(TileConvolution, IsWhatALayerIsWhereTheProcessorHasAmx) {
 }
 
 TEST(TileConvolution, LeavesTheRestToLibtorch) {
-  const TiledLayer& layer = kTiledLayers[0];
+  const ConvolutionLayer& layer = kTiledLayers[0];
   Conv2d convolution = make_convolution(layer);
   const torch::Tensor x = images_of(layer);
   EXPECT_FALSE(fits_tiles(*convolution, x)) << "without autocast";
