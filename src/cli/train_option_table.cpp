@@ -2,6 +2,7 @@
 #include "stall_options.hpp"
 #include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/model/convolution_choice.hpp"
 #include "tandem/model/hidden_widths.hpp"
 #include "tandem/model/network_names.hpp"
 #include "tandem/model/precision.hpp"
@@ -17,6 +18,16 @@ OptionSpec precision_option() {
           "execution",
           kOfResult,
           model::precision_names()};
+}
+
+OptionSpec convolution_option() {
+  return {"convolution",
+          "NAME",
+          "auto",
+          "3x3 convolutions on CPUs: auto, by Winograd's algorithm where that is faster; or direct",
+          "execution",
+          kOfExecution,
+          model::convolution_names()};
 }
 
 OptionSpec channels_last_option() {
@@ -140,6 +151,7 @@ OptionTable train_option_table() {
 
       precision_option(),
       channels_last_option(),
+      convolution_option(),
       device_option(),
       gpu_ids_option(),
       share_gpu_option(),

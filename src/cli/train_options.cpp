@@ -196,6 +196,7 @@ TrainRequest read_train_options(Options& options) {
   read_batch(options, config);
   read_optimizer(options, config);
   config.precision = model::parse_precision(options.choice("precision"));
+  config.convolution = model::parse_convolution(options.choice("convolution"));
   request.device = read_device_options(options);
   if (config.virtual_ranks > 0) keep_to_cpus(options, request.device.request);
   config.threads = static_cast<int>(options.count("threads", 0, 1024));

@@ -19,6 +19,7 @@ OptionTable train_option_table();
 
 // Options that evaluation has, too.
 OptionSpec precision_option();
+OptionSpec convolution_option();
 OptionSpec channels_last_option();
 OptionSpec threads_option();
 OptionSpec eval_batch_size_option();

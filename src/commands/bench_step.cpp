@@ -17,6 +17,7 @@ StepRequest read_step_request(Options& options) {
   config.batch_size = options.count("batch-size", 1, std::uint64_t{1} << 20);
   config.optimizer.name = options.choice("optimizer");
   config.precision = model::parse_precision(options.choice("precision"));
+  config.convolution = model::parse_convolution(options.choice("convolution"));
   config.channels_last = options.flag("channels-last");
   config.threads = static_cast<int>(options.count("threads", 0, 1024));
   config.bucket_mb = options.real("bucket-mb", 0, train::kMaxBucketMb);
@@ -60,6 +61,7 @@ BenchForm bench_step_form() {
         model::network_names()},
        {"optimizer", "NAME", "sgd", join(optimizers, ", "), "step", {}, optimizers},
        of_step(precision_option()),
+       of_step(convolution_option()),
        of_step(threads_option()),
        {"bucket-mb", "X", "0", "gradient bucket in MiB; 0: one, exchanged after backward", "step"},
        bench_device_option(device_option()),

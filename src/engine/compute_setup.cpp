@@ -10,6 +10,7 @@ constexpr char kBackend[] = "backend";
 constexpr char kAlgorithm[] = "all_reduce";
 constexpr char kEarlierAlgorithm[] = "sum_algorithm";  // of checkpoints until 2026-11-25
 constexpr char kGradients[] = "grad_dtype";
+constexpr char kConvolution[] = "convolution";
 
 // "; 1 rank then, 2 now"; "" where that did not change or is not known.
 std::string change(const std::map<std::string, std::string>& metadata, const char* key,
@@ -22,6 +23,13 @@ std::string change(const std::map<std::string, std::string>& metadata, const cha
   return "; " + before + what + " then, " + now + " now";
 }
 
+std::string change_of_convolutions(std::map<std::string, std::string> metadata,
+                                   const ComputeSetup& now) {
+  if (now.device != "cpu") return "";
+  metadata.emplace(kConvolution, "direct");  // checkpoints until 2026-11-26 have none
+  return change(metadata, kConvolution, now.convolution, "", " convolution");
+}
+
 }  // namespace
 
 std::map<std::string, std::string> ComputeSetup::to_metadata() const {
@@ -30,7 +38,8 @@ std::map<std::string, std::string> ComputeSetup::to_metadata() const {
           {kDevice, device},
           {kBackend, backend},
           {kAlgorithm, algorithm + " sums"},
-          {kGradients, gradients + " gradients"}};
+          {kGradients, gradients + " gradients"},
+          {kConvolution, convolution}};
 }
 
 std::string describe_change(const std::map<std::string, std::string>& metadata,
@@ -43,7 +52,8 @@ std::string describe_change(const std::map<std::string, std::string>& metadata,
   if (place.empty()) place = change(metadata, kBackend, now.backend);
   const char* algorithm = metadata.count(kAlgorithm) > 0 ? kAlgorithm : kEarlierAlgorithm;
   const std::string sums = change(metadata, algorithm, now.algorithm + " sums") +
-                           change(metadata, kGradients, now.gradients + " gradients");
+                           change(metadata, kGradients, now.gradients + " gradients") +
+                           change_of_convolutions(metadata, now);
   const std::string changes = ranks + threads + place + sums;
   if (changes.empty()) return "";
   const bool same_bits = now.are_virtual && threads.empty() && place.empty() && sums.empty();

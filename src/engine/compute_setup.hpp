@@ -13,8 +13,9 @@ struct ComputeSetup {
   std::string device;   // "cpu", "cuda"
   std::string backend;  // "mpi", "nccl"
   bool are_virtual = false;
-  std::string algorithm = "flat";  // of sums: "flat", "two-level", "mpi"
-  std::string gradients = "fp32";  // as they travel: "fp32", "bf16"
+  std::string algorithm = "flat";      // of sums: "flat", "two-level", "mpi"
+  std::string gradients = "fp32";      // as they travel: "fp32", "bf16"
+  std::string convolution = "direct";  // --convolution
 
   // The fields in a checkpoint's metadata.
   std::map<std::string, std::string> to_metadata() const;

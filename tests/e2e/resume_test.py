@@ -96,6 +96,24 @@ class Resume(TandemTest):
                 steps = [line for line in self.numbers(f"{name}-whole") if line[0] == "step"]
                 self.assertEqual(self.numbers(f"{name}-parts"), steps)
 
+    @whole
+    def test_a_run_keeps_its_convolutions(self):
+        options = [word if word != "lenet" else "resnet9" for word in TRAIN]
+        options[options.index("64")] = "16"
+
+        def run_to(steps, run_id, *words):
+            self.mpirun(2, *options, "--run-id", run_id, "--max-steps", steps, "--resume", "auto", *words)
+
+        run_to(1, "parts", "--convolution", "direct")
+        run_to(2, "parts")
+        run_to(2, "whole", "--convolution", "direct")
+        self.assertEqual(self.digest("parts"), self.digest("whole"))
+        self.assertEqual(self.metadata("parts", 2)["convolution"], "direct")
+        self.assertIn("\nconvolution = direct\n", (self.folder / "runs/parts/config.ini").read_text())
+        run_to(3, "parts", "--convolution", "auto")
+        changes = [line["text"] for line in read_lines(self.folder / "runs/parts/metrics.jsonl") if line["event"] == "resume"]
+        self.assertIn("direct convolution then, auto now", changes[-1])
+
     def test_a_signal_stops_and_auto_goes_on_to_the_same_end(self):
         options = ["--schedule", "cosine", "--checkpoint-every", "0", "--resume", "auto"]
         for step in (20, 60):

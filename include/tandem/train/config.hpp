@@ -8,6 +8,7 @@
 #include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/data/augment.hpp"
 #include "tandem/data/sampler.hpp"
+#include "tandem/model/convolution_choice.hpp"
 #include "tandem/model/hidden_widths.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/train/optimizer_options.hpp"
@@ -40,6 +41,7 @@ struct TrainConfig {
   double label_smoothing = 0;  // in [0, 1)
   double clip_norm = 0;        // global gradient norm; 0: no limit
   model::Precision precision = model::Precision::kFp32;
+  model::ConvolutionChoice convolution = model::ConvolutionChoice::kDirect;
   data::AugmentSpec augment;
   bool channels_last = true;
   int threads = 0;              // per rank; 0: the CPUs this rank may use without crowding another

@@ -84,6 +84,7 @@ int time_step(Job& job, const StepRequest& request) {
         kSyntheticClasses);
   });
   network->train();
+  model::choose_convolution(*network, config.convolution);
   train::ParameterArena arena(*network, config.channels_last, device);
   train::broadcast_weights(job.world, arena, *network);
   const auto device_collectives = make_device_collectives(job, request.device, choice, device);

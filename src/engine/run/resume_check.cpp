@@ -109,4 +109,10 @@ void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& conf
   }
 }
 
+void keep_convolution(const RunStart& start, Options& options, train::TrainConfig& config) {
+  if (!start.resumes || options.value("convolution").origin != Origin::kDefault) return;
+  config.convolution = start.convolution;
+  options.resolve("convolution", model::name_of(start.convolution));
+}
+
 }  // namespace tandem::app

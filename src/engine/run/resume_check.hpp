@@ -32,4 +32,8 @@ Json saved_options(const RunStart& start);
 // A resumed run keeps its global batch for any number of ranks.
 void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config);
 
+// A resumed run keeps its convolutions, unless the option is given (command line, environment,
+// config file or recipe).
+void keep_convolution(const RunStart& start, Options& options, train::TrainConfig& config);
+
 }  // namespace tandem::app

@@ -35,10 +35,15 @@ bool matters(const OptionSpec& spec) {
          spec.traits.on_resume != OnResume::kComparedByEffect;
 }
 
+// Starts before 2026-11-26 have no convolution; they were direct.
+std::string option_of(const Json& segment, const std::string& name) {
+  const std::string text = text_of(member(segment, "options"), name);
+  return text.empty() && name == "convolution" ? "direct" : text;
+}
+
 bool differ_in(const std::vector<Json>& segments, const std::string& name) {
   for (const Json& each : segments) {
-    const std::string last = text_of(member(segments.front(), "options"), name);
-    if (text_of(member(each, "options"), name) != last) return true;
+    if (option_of(each, name) != option_of(segments.front(), name)) return true;
   }
   return false;
 }

@@ -144,6 +144,16 @@ std::uint64_t kept_number(const RunStart& start, const std::string& name) {
   }
 }
 
+model::ConvolutionChoice kept_convolution(const RunStart& start) {
+  const auto& metadata = start.checkpoint->metadata;
+  if (metadata.count("convolution") == 0) return model::ConvolutionChoice::kDirect;
+  try {
+    return model::parse_convolution(metadata.at("convolution"));
+  } catch (const UsageError& error) {
+    throw DataError(start.checkpoint_path + ": its metadata: " + error.what());
+  }
+}
+
 // On rank 0.
 bool lacks_results(const RunStart& start, bool views) {
   const auto& last = start.state.result.last_evaluation;
@@ -180,14 +190,13 @@ RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings
   start.global_batch = kept_number(start, "global_batch");
   start.optimizer_steps = kept_number(start, "optimizer_steps");
   const auto& metadata = start.checkpoint->metadata;
-  const auto bucket = metadata.find("bucket_mb");
-  if (bucket != metadata.end()) {
-    start.bucket_mb = parse_real(bucket->second, 0, train::kMaxBucketMb,
+  if (metadata.count("bucket_mb") > 0) {
+    start.bucket_mb = parse_real(metadata.at("bucket_mb"), 0, train::kMaxBucketMb,
                                  start.checkpoint_path + ": its metadata's bucket_mb");
   }
-  if (metadata.count("schedule_steps") > 0) {
-    start.schedule_steps = kept_number(start, "schedule_steps");
-  }
+  start.convolution = kept_convolution(start);
+  const bool has_schedule = metadata.count("schedule_steps") > 0;
+  if (has_schedule) start.schedule_steps = kept_number(start, "schedule_steps");
   return start;
 }
 
@@ -196,6 +205,7 @@ Json shared_part(const RunStart& start) {
           {"resumes", start.resumes},
           {"global_batch", start.global_batch},
           {"optimizer_steps", start.optimizer_steps},
+          {"convolution", model::name_of(start.convolution)},
           {"bucket_mb", start.bucket_mb ? Json(*start.bucket_mb) : Json(nullptr)},
           {"step", start.state.step},
           {"evaluation_due", start.state.evaluation_due},
@@ -208,6 +218,7 @@ void take_shared_part(const Json& shared, RunStart& start) {
   shared.at("resumes").get_to(start.resumes);
   shared.at("global_batch").get_to(start.global_batch);
   shared.at("optimizer_steps").get_to(start.optimizer_steps);
+  start.convolution = model::parse_convolution(shared.at("convolution"));
   const Json& bucket = shared.at("bucket_mb");
   if (!bucket.is_null()) start.bucket_mb = bucket.get<double>();
   shared.at("step").get_to(start.state.step);

@@ -11,6 +11,7 @@
 #include "session/job.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/metrics/run_folder.hpp"
+#include "tandem/model/convolution_choice.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/train/checkpoint_store.hpp"
 #include "tandem/train/optimizer.hpp"
@@ -26,7 +27,9 @@ struct RunStart {
   std::uint64_t global_batch = 0;     // of the checkpoint
   std::uint64_t optimizer_steps = 0;  // likewise
   std::optional<double> bucket_mb;    // likewise, if the checkpoint has one
-  train::TrainingState state;         // totals and results on rank 0 alone
+  // Likewise; kDirect if the checkpoint has none.
+  model::ConvolutionChoice convolution = model::ConvolutionChoice::kDirect;
+  train::TrainingState state;  // totals and results on rank 0 alone
 
   // On rank 0.
   std::string runs_dir;

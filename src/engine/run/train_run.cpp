@@ -48,6 +48,7 @@ class TrainRun {
     StepRecording recording(run_, device);
     RunStart start = reporting_.plan ? RunStart() : find_start(job_, reporting_, touch_);
     keep_global_batch(job_, start, run_.train.config);
+    keep_convolution(start, run_.options, run_.train.config);
     const RunInputs inputs(job_, run_, start, touch_);
     if (is_complete(start, inputs)) return static_cast<int>(ExitCode::kDone);
     owe_last_evaluation(job_, start, run_.train.config, inputs.arithmetic.total_steps,

@@ -7,6 +7,7 @@
 #include "run_network.hpp"
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/model/registry.hpp"
 #include "tandem/train/bucket_choice.hpp"
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/replicate.hpp"
@@ -31,6 +32,7 @@ model::NetworkPtr make_initial_network(Job& job, const train::TrainConfig& confi
                                        torch::Device device) {
   model::NetworkPtr network =
       make_network_together(job, start, config, inputs.description, inputs.network_file, device);
+  model::choose_convolution(*network, config.convolution);
   init_network_from_data(job, start, config, inputs.images, *network);
   return network;
 }
@@ -50,7 +52,8 @@ ComputeSetup setup_of(const Job& job, const RunRequest& run, const RunDevice& de
           transport.collectives().has_async_progress() ? "nccl" : "mpi",
           run.train.config.virtual_ranks > 0,
           transport.algorithm(),
-          run.options.text("grad-dtype")};
+          run.options.text("grad-dtype"),
+          model::name_of(run.train.config.convolution)};
 }
 
 data::TrainingPlan plan_of(const TrainRequest& request, const RunInputs& inputs,

@@ -42,6 +42,27 @@ TEST(ComputeSetup, NamesAnotherWayOfTheGradients) {
                 kSameImages + "sums round differently");
 }
 
+TEST(ComputeSetup, NamesOtherConvolutionsOfCpus) {
+  ComputeSetup before{4, 1, "cpu", "mpi", true};
+  before.convolution = "auto";
+  EXPECT_EQ(
+      change(before, {4, 1, "cpu", "mpi", true}),
+      std::string("; auto convolution then, direct now") + kSameImages + "sums round differently");
+  before.device = "cuda";
+  EXPECT_EQ(change(before, {4, 1, "cuda", "mpi", true}), "") << "GPUs take no notice";
+}
+
+TEST(ComputeSetup, CountsCheckpointsWithoutConvolutionsAsDirect) {
+  const ComputeSetup direct{4, 1, "cpu", "mpi", true};
+  std::map<std::string, std::string> earlier = direct.to_metadata();
+  earlier.erase("convolution");
+  EXPECT_EQ(describe_change(earlier, direct, 64), "");
+  ComputeSetup now = direct;
+  now.convolution = "auto";
+  EXPECT_NE(describe_change(earlier, now, 64).find("; direct convolution then, auto now"),
+            std::string::npos);
+}
+
 TEST(ComputeSetup, ReadsTheAlgorithmOfEarlierCheckpoints) {
   const std::map<std::string, std::string> earlier{{"sum_algorithm", "two-level sums"}};
   EXPECT_EQ(

@@ -54,6 +54,15 @@ TEST(RunSegments, WhatChangedIsNamed) {
   EXPECT_NE(to_ini(request.options, text).find("ranks.\n# The file holds"), std::string::npos);
 }
 
+TEST(RunSegments, StartsBeforeTheOptionWereDirect) {
+  Json earlier = segment(0, {});
+  earlier.at("options").erase("convolution");
+  EXPECT_EQ(heading(Json::array({earlier, segment(5, {"--convolution", "direct"})})),
+            kRepeats + std::string(", which had 2 starts with these options."));
+  EXPECT_NE(heading(Json::array({earlier, segment(5, {})})).find("changed: --convolution."),
+            std::string::npos);
+}
+
 // It was killed before its first checkpoint, or resumed from an older checkpoint.
 TEST(RunSegments, AStartWithoutStepsInTheRunDoesNotCount) {
   EXPECT_EQ(heading(Json::array({segment(0, {"--epochs", "9"}), segment(0, {})})),

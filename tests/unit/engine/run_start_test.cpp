@@ -164,6 +164,24 @@ TEST_F(RunStartTest, AutoTakesWhatTheCheckpointHolds) {
   EXPECT_TRUE(found.folder);
 }
 
+TEST_F(RunStartTest, ARunKeepsItsConvolutions) {
+  make_run();
+  save(10);
+  EXPECT_EQ(start().convolution, model::ConvolutionChoice::kDirect) << "an earlier version";
+  save(20, {{"global_batch", "64"}, {"optimizer_steps", "9"}, {"convolution", "auto"}});
+  EXPECT_EQ(start().convolution, model::ConvolutionChoice::kAuto);
+  save(30, {{"global_batch", "64"}, {"optimizer_steps", "9"}, {"convolution", "new"}});
+  try {
+    start();
+    FAIL() << "it was taken";
+  } catch (const DataError& error) {
+    EXPECT_NE(
+        std::string(error.what()).find("step-00000030.safetensors: its metadata: convolution"),
+        std::string::npos)
+        << error.what();
+  }
+}
+
 TEST_F(RunStartTest, EveryRankGetsItsPart) {
   make_run();
   save(20);
@@ -175,6 +193,7 @@ TEST_F(RunStartTest, EveryRankGetsItsPart) {
   EXPECT_EQ(other.global_batch, 64U);
   EXPECT_EQ(other.optimizer_steps, 9U);
   EXPECT_EQ(other.bucket_mb, 0.5);
+  EXPECT_EQ(other.convolution, model::ConvolutionChoice::kDirect);
   EXPECT_EQ(other.state.step, 20U);
   EXPECT_FALSE(other.state.evaluation_due);
   EXPECT_EQ(other.state.loss_scale.scale, 512);
@@ -431,6 +450,25 @@ TEST_F(RunIdentityTest, OptionsOfEarlierCheckpointsMayHaveAnAlias) {
   EXPECT_EQ(differences_of("0.1"), "--rate: the run has '0.05', now '0.1' is asked for");
   start_.checkpoint->metadata["options"] = R"({"lr": "0.05", "rate": "0.1"})";
   EXPECT_EQ(differences_of("0.1"), "") << "the name is stronger";
+}
+
+TEST_F(RunIdentityTest, ConvolutionsStayUnlessTheyAreNamed) {
+  const auto kept = [this](std::vector<std::string> arguments) {
+    Options options = options_of(std::move(arguments));
+    train::TrainConfig config;
+    config.convolution = model::parse_convolution(options.text("convolution"));
+    keep_convolution(start_, options, config);
+    EXPECT_EQ(options.text("convolution"), name_of(config.convolution));
+    return options.text("convolution");
+  };
+  start_.convolution = model::ConvolutionChoice::kDirect;
+  EXPECT_EQ(kept({}), "direct");
+  EXPECT_EQ(kept({"--convolution", "auto"}), "auto");
+  start_.convolution = model::ConvolutionChoice::kAuto;
+  EXPECT_EQ(kept({}), "auto");
+  EXPECT_EQ(kept({"--convolution", "direct"}), "direct");
+  start_.resumes = false;
+  EXPECT_EQ(kept({}), "auto") << "a new run";
 }
 
 TEST_F(RunIdentityTest, OptionsThatTheRunDidNotKnowHadTheirDefaults) {
