@@ -189,13 +189,16 @@ OptionTable train_option_table() {
       {"grad-dtype",
        "NAME",
        "fp32",
-       "format of gradients in messages: fp32, or bf16, which halves the bytes and rounds, so a "
-       "restart "
-       "gives the same curve, not the same bits",
+       "format of gradients in messages: fp32; bf16, which halves the bytes and rounds, so a "
+       "restart gives the same curve, not the same bits; or powersgd, which sends matrices of "
+       "low rank in their place, for CPUs on links below 1 Gbit/s",
        "execution",
        kOfExecution,
-       {"fp32", "bf16"},
+       {"fp32", "bf16", "powersgd"},
        {"bf16", "what its rounding leaves over is in no checkpoint"}},
+      {"powersgd-rank", "R", "4",
+       "rank of the matrices of --grad-dtype powersgd; more send more and lose less", "execution",
+       kOfExecution},
 
       {"resume", "MODE", "none",
        "none; auto: go on from the run's newest valid checkpoint; or the path of a checkpoint",

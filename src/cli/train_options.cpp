@@ -8,6 +8,7 @@
 namespace tandem::app {
 namespace {
 
+constexpr std::uint64_t kMaxPowerSgdRank = 1024;
 constexpr std::uint64_t kMaxImages = std::uint64_t{1} << 31;
 
 bool is_global_batch_stronger(const Options& options) {
@@ -125,7 +126,6 @@ void keep_to_cpus(Options& options, device::DeviceRequest& request) {
   request.device = device::DeviceKind::kCpu;
 }
 
-// Rounding errors that ranks keep are of this start of the run, and in no checkpoint.
 void read_gradient_sums(Options& options, train::TrainConfig& config) {
   const std::string algorithm = options.choice("all-reduce");
   config.all_reduce = comm::all_reduce_algorithm_of(algorithm);
@@ -134,18 +134,19 @@ void read_gradient_sums(Options& options, train::TrainConfig& config) {
                       " and --virtual-ranks exclude each other: virtual ranks add along a tree of "
                       "their own");
   }
-  config.bfloat16_gradients = options.choice("grad-dtype") == "bf16";
-  if (!config.bfloat16_gradients) return;
-  require_bfloat16_sums(options, config.all_reduce);
+  read_gradient_form(options, config);
+  if (!config.bfloat16_gradients && config.powersgd_rank == 0) return;
+  const std::string option = "--grad-dtype " + options.text("grad-dtype");
+  if (config.bfloat16_gradients) require_bfloat16_sums(options, config.all_reduce);
   if (config.virtual_ranks > 0) {
-    options.add_fault(
-        "--grad-dtype bf16 and --virtual-ranks exclude each other: rounding to bf16 "
-        "depends on earlier steps of each rank, so bits would depend on the number of ranks");
+    options.add_fault(option +
+                      " and --virtual-ranks exclude each other: rounding depends on earlier steps "
+                      "of each rank, so bits would depend on the number of ranks");
   }
   if (config.precision == model::Precision::kFp16) {
-    options.add_fault(
-        "--grad-dtype bf16 and --precision fp16 exclude each other: the loss scale changes, "
-        "and the rounding error that a rank keeps does not; give --precision bf16");
+    options.add_fault(option +
+                      " and --precision fp16 exclude each other: the loss scale changes, and the "
+                      "rounding error that a rank keeps does not; give --precision bf16");
   }
 }
 
@@ -159,6 +160,19 @@ void refuse_other_bits(Options& options) {
 }
 
 }  // namespace
+
+void read_gradient_form(Options& options, train::TrainConfig& config) {
+  const std::string form = options.choice("grad-dtype");
+  config.bfloat16_gradients = form == "bf16";
+  const std::uint64_t rank = options.count("powersgd-rank", 1, kMaxPowerSgdRank);
+  if (form != "powersgd") return;
+  config.powersgd_rank = rank;
+  if (config.measure_bucket || config.bucket_mb > 0) {
+    options.add_fault("--grad-dtype powersgd and --bucket-mb " + options.text("bucket-mb") +
+                      " exclude each other: gradients are compressed after backward; leave out "
+                      "--bucket-mb");
+  }
+}
 
 void require_bfloat16_sums(Options& options, comm::AllReduceAlgorithm algorithm) {
   if (algorithm != comm::AllReduceAlgorithm::kLibrary) return;

@@ -25,6 +25,8 @@ OptionSpec threads_option();
 OptionSpec eval_batch_size_option();
 std::uint64_t read_eval_batch_size(Options& options);
 
+// Reads --grad-dtype and --powersgd-rank, after --bucket-mb.
+void read_gradient_form(Options& options, train::TrainConfig& config);
 // Adds a fault if `algorithm` cannot add gradients of --grad-dtype bf16.
 void require_bfloat16_sums(Options& options, comm::AllReduceAlgorithm algorithm);
 

@@ -91,10 +91,10 @@ OptionSpec bench_grad_dtype_option() {
   return {"grad-dtype",
           "NAME",
           "fp32",
-          "how gradients travel: fp32, or bf16 in half the bytes",
+          "how gradients travel: fp32; bf16, in half the bytes; or, in step, powersgd",
           "step and allreduce",
           {},
-          {"fp32", "bf16"}};
+          {"fp32", "bf16", "powersgd"}};
 }
 
 OptionSpec bench_device_option(OptionSpec spec) {

@@ -25,6 +25,11 @@ AllReduceRequest read_all_reduce_request(Options& options) {
   request.algorithm = comm::all_reduce_algorithm_of(options.choice("all-reduce"));
   request.device = read_device_options(options);
   request.as_bf16 = options.choice("grad-dtype") == "bf16";
+  if (options.choice("grad-dtype") == "powersgd") {
+    options.add_fault(
+        "--grad-dtype powersgd: compresses the matrices of a network, and these sums have none; "
+        "measure it by tandem bench step");
+  }
   if (request.as_bf16) require_bfloat16_sums(options, request.algorithm);
   request.json = options.flag("json");
   options.throw_faults("bench");

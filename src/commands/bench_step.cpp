@@ -21,9 +21,11 @@ StepRequest read_step_request(Options& options) {
   config.channels_last = options.flag("channels-last");
   config.threads = static_cast<int>(options.count("threads", 0, 1024));
   config.bucket_mb = options.real("bucket-mb", 0, train::kMaxBucketMb);
-  config.bfloat16_gradients = options.choice("grad-dtype") == "bf16";
-  if (config.bfloat16_gradients && config.precision == model::Precision::kFp16) {
-    options.add_fault("--grad-dtype bf16 and --precision fp16 exclude each other, as for train");
+  read_gradient_form(options, config);
+  const bool keeps_errors = config.bfloat16_gradients || config.powersgd_rank > 0;
+  if (keeps_errors && config.precision == model::Precision::kFp16) {
+    options.add_fault("--grad-dtype " + options.text("grad-dtype") +
+                      " and --precision fp16 exclude each other, as for train");
   }
   request.device = read_device_options(options);
   request.steps = options.count("steps", 1, std::uint64_t{1} << 30);
@@ -73,6 +75,7 @@ BenchForm bench_step_form() {
        bench_steps_option(),
        bench_channels_last_option(),
        bench_grad_dtype_option(),
+       {"powersgd-rank", "R", "4", "rank of the matrices of --grad-dtype powersgd", "step"},
        bench_json_option()},
       run_bench_step};
 }

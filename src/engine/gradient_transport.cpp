@@ -2,6 +2,7 @@
 
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
 #include "tandem/train/device_bf16_all_reduce.hpp"
 
 namespace tandem::app {
@@ -29,7 +30,13 @@ GradientTransport::GradientTransport(Job& job, comm::Collectives* device,
   as_bf16_ = config.bfloat16_gradients && !is_one_sum;
   const bool on_cpu = device == nullptr && arena.device().is_cpu();
   comm::agree(job.world, job.topology.host, [&] {
-    if (!on_cpu) require_gpu_transport(algorithm_, as_bf16_, device);
+    if (on_cpu) return;
+    if (config.powersgd_rank > 0) {
+      throw UsageError(
+          "--grad-dtype powersgd: compresses the gradients of ranks on CPUs; leave it out with "
+          "GPUs, or give --device cpu");
+    }
+    require_gpu_transport(algorithm_, as_bf16_, device);
   });
   if (device == nullptr) {
     // A single rank needs no `device`. If it computes on a GPU, its gradients stay there.
@@ -39,6 +46,10 @@ GradientTransport::GradientTransport(Job& job, comm::Collectives* device,
     if (made.shared_gradients) arena.move_gradients(made.shared_gradients);
   } else if (as_bf16_) {
     all_reduce_ = std::make_unique<train::DeviceBf16AllReduce>(*device, arena.flat_gradients());
+  }
+  if (config.powersgd_rank > 0 && job.world.size() > 1) {
+    power_sgd_ = std::make_unique<train::PowerSgdAllReduce>(*all_reduce_, arena,
+                                                            config.powersgd_rank, config.seed);
   }
 }
 
@@ -54,6 +65,11 @@ std::string GradientTransport::describe() const {
   }
   if (as_bf16_) {
     text += ", sent as bfloat16: a resumed run has the same curve, not the same bits";
+  }
+  if (power_sgd_) {
+    text +=
+        ", compressed by PowerSGD: " + format_bytes(power_sgd_->floats_per_step() * sizeof(float)) +
+        " in each step";
   }
   return text;
 }

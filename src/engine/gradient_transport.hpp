@@ -1,6 +1,6 @@
 // Builds the all-reduce of a run's gradients for its devices, hosts and --grad-dtype. Job, device
 // collectives and arena must outlive it. Throws AgreedError (2) if the transport cannot add
-// bfloat16.
+// bfloat16, or cannot compress.
 #pragma once
 
 #include <memory>
@@ -10,6 +10,7 @@
 #include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/parameter_arena.hpp"
+#include "tandem/train/power_sgd.hpp"
 
 namespace tandem::app {
 
@@ -25,7 +26,12 @@ class GradientTransport {
   GradientTransport(Job& job, comm::Collectives* device, train::ParameterArena& arena,
                     const train::TrainConfig& config);
 
-  comm::Collectives& collectives() { return all_reduce_ ? *all_reduce_ : *device_; }
+  comm::Collectives& collectives() {
+    if (power_sgd_) return *power_sgd_;
+    return all_reduce_ ? *all_reduce_ : *device_;
+  }
+  // Null if gradients are not compressed.
+  train::PowerSgdAllReduce* power_sgd() { return power_sgd_.get(); }
   // "flat", "two-level", "mpi"
   std::string algorithm() const { return comm::all_reduce_algorithm_name(algorithm_); }
   // ", sent as bfloat16: …", a note for the user; may be empty.
@@ -36,6 +42,7 @@ class GradientTransport {
   const comm::AllReduceAlgorithm algorithm_;
   comm::Collectives* const device_;
   std::unique_ptr<comm::Collectives> all_reduce_;  // null: device_ is used
+  std::unique_ptr<train::PowerSgdAllReduce> power_sgd_;
 };
 
 }  // namespace tandem::app

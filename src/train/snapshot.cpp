@@ -5,6 +5,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/train/host_copy.hpp"
+#include "tandem/train/power_sgd.hpp"
 #include "tandem/train/replicate.hpp"
 
 namespace tandem::train {
@@ -98,6 +99,7 @@ void restore_snapshot(const std::vector<model::NamedTensor>& tensors, model::Net
   std::vector<model::NamedTensor> weights;
   std::map<std::string, torch::Tensor> rest;
   for (const model::NamedTensor& each : tensors) {
+    if (is_power_sgd_tensor(each.name)) continue;  // power_sgd.hpp
     if (is_optimizer_tensor(each.name)) {
       rest[each.name] = each.tensor;
     } else {

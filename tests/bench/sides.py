@@ -210,7 +210,8 @@ class Sides:
         return "the first host sent " + ", ".join(f"{sent / 1e6:,.0f} MB by {side}" for side, sent in self.sent.items())
 
     def our_rate_on(self, network, *more):
-        words = self.training("resnet9", 32, 10, "--bucket-mb", "1", *more)
+        buckets = () if "powersgd" in more else ("--bucket-mb", "1")
+        words = self.training("resnet9", 32, 10, *buckets, *more)
         # Both hosts are this machine, and Open MPI would bind the one rank of each to its first core.
         settings = {"OMPI_MCA_hwloc_base_binding_policy": "none"}
         with self.counted_bytes("tandem", network):

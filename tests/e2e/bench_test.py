@@ -60,7 +60,7 @@ class Bench(TandemTest):
         self.assertRegex(shown, r"\none rank exchanges nothing, so there is no rate and no comparison\n$")
 
     def test_a_step(self):
-        for ranks, words in ((1, []), (2, ["--bucket-mb", "0.01", "--grad-dtype", "bf16"])):
+        for ranks, words in ((1, []), (2, ["--bucket-mb", "0.01", "--grad-dtype", "bf16"]), (2, ["--grad-dtype", "powersgd"])):
             result = self.bench(ranks, "step", "--model", "lenet", "--batch-size", "4", "--steps", "3", *words)
             self.assertEqual((result["form"], result["ranks"], result["steps"]), ("step", ranks, 3))
             rates, seconds = result["images_per_second"], result["seconds"]
@@ -125,6 +125,7 @@ class Bench(TandemTest):
                             (["allreduce", "--max-bytes", "1.5M"], "--max-bytes: '1.5M' is not a number of bytes"),
                             (["step", "--precision", "fp16", "--grad-dtype", "bf16"], "exclude each other"),
                             (["allreduce", "--all-reduce", "mpi", "--grad-dtype", "bf16"], "exclude each other"),
+                            (["allreduce", "--grad-dtype", "powersgd"], "measure it by tandem bench step"),
                             (["step", "--model", "resnet"], "--model: 'resnet' is not one of")):
             with self.subTest(words=words):
                 self.assert_one_error(self.mpirun(2, "bench", *words, code=2), said)

@@ -45,6 +45,12 @@ class Plan(TandemTest):
         self.assertGreater(rounded["buckets"], 1)
         self.assertTrue(0 <= rounded["overlap"] <= 1)
 
+    def test_gradients_of_low_rank(self):
+        plan = self.plan(2, "--grad-dtype", "powersgd", "--powersgd-rank", "1")
+        self.assertLess(plan["gradient_bytes"], self.plan(2)["gradient_bytes"] / 20)
+        self.assertEqual(plan["sent_bytes_per_rank"], plan["gradient_bytes"])
+        self.assertEqual((plan["buckets"], plan["carried"]), (0, []))
+
     def test_of_virtual_ranks_and_of_fewer_steps_than_are_measured(self):
         plan = self.plan(2, "--virtual-ranks", "4", "--max-steps", "1")
         self.assertEqual((plan["total_steps"], plan["buckets"], plan["carried"]), (1, 0, []))

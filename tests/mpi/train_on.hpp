@@ -23,6 +23,7 @@
 #include "tandem/train/config.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/muon.hpp"
+#include "tandem/train/power_sgd.hpp"
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/replicate.hpp"
 #include "tandem/train/shard_reducer.hpp"
@@ -180,14 +181,17 @@ inline Outcome train_in(comm::Communicator& comm, const TrainConfig& config, con
     bfloat16 = comm::make_all_reduce(mpi, mpi, arena.gradients(),
                                      {config.all_reduce, config.bfloat16_gradients});
   }
+  std::optional<PowerSgdAllReduce> power_sgd;
+  if (config.powersgd_rank > 0) power_sgd.emplace(comm, arena, config.powersgd_rank, config.seed);
   std::unique_ptr<GradientExchange> exchange;
   if (config.virtual_ranks > 0) {
     exchange = std::make_unique<ShardReducer>(arena, *network, comm);
   } else {
     const auto bucket_bytes = static_cast<std::size_t>(config.bucket_mb * (1 << 20));
-    comm::Collectives& carrier = bfloat16.collectives ? *bfloat16.collectives
-                                 : on_device          ? static_cast<comm::Collectives&>(staged)
-                                                      : comm;
+    comm::Collectives& carrier = power_sgd ? static_cast<comm::Collectives&>(*power_sgd)
+                                 : bfloat16.collectives ? *bfloat16.collectives
+                                 : on_device            ? static_cast<comm::Collectives&>(staged)
+                                                        : comm;
     exchange = std::make_unique<Reducer>(arena, carrier, bucket_bytes);
   }
   Outcome outcome;

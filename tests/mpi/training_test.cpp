@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iostream>
+#include <numeric>
 #include <tuple>
 
 #include "support/mpi_test.hpp"
@@ -137,6 +139,26 @@ TEST(Training, Bfloat16GradientsFollowTheLossCurveAndKeepRanksEqual) {
     }
     EXPECT_EQ(train_on(world, config, set).weights, rounded.weights) << "the same start";
   }
+}
+
+// On one rank, too: the program does not compress there, but the arithmetic is the same.
+TEST(Training, PowerSgdFollowsTheLossCurveAndKeepsRanksEqual) {
+  auto world = comm::MpiCommunicator::world();
+  TrainConfig config = base_config();
+  config.max_steps = 200;
+  const Images set(1001);
+  const Outcome exact = train_on(world, config, set);
+  config.powersgd_rank = 2;
+  const Outcome low = train_on(world, config, set);
+  EXPECT_TRUE(low.ranks_equal_at_every_step);
+  EXPECT_NE(low.weights, exact.weights);
+  EXPECT_EQ(train_on(world, config, set).weights, low.weights) << "the same start";
+  if (world.rank() != 0) return;
+  const auto mean_of_last = [](const Outcome& outcome) {
+    return std::accumulate(outcome.losses.end() - 20, outcome.losses.end(), 0.0) / 20;
+  };
+  std::cerr << mean_of_last(low) << " " << mean_of_last(exact) << " " << exact.losses[0] << "\n";
+  EXPECT_LT(mean_of_last(low), 1.3 * mean_of_last(exact) + 0.02);
 }
 
 TEST(Training, AnUpdateThatIsNotFiniteIsRefusedOrLeftOut) {

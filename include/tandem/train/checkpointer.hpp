@@ -19,6 +19,7 @@
 #include "tandem/train/checkpoint_store.hpp"
 #include "tandem/train/optimizer.hpp"
 #include "tandem/train/parameter_arena.hpp"
+#include "tandem/train/power_sgd.hpp"
 #include "tandem/train/training_state.hpp"
 
 namespace tandem::train {
@@ -36,6 +37,7 @@ class Checkpointer {
     model::Network& network;
     ParameterArena& arena;
     Optimizer& optimizer;
+    const PowerSgdAllReduce* power_sgd = nullptr;  // its state is saved, too
   };
   struct Reports {
     std::function<void(std::uint64_t step, const std::string& path, bool is_best)> on_written;

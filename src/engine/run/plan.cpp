@@ -49,8 +49,7 @@ Plan make_plan(Job& job, const PlannedRun& run, const train::ForecastContext& co
   plan.ranks = job.topology.world;
   plan.hosts = static_cast<int>(
       job.world.all_reduce_value<std::int64_t>(job.topology.local_rank == 0 ? 1 : 0));
-  const std::size_t bytes_of_value = run.config.bfloat16_gradients ? 2 : 4;
-  plan.gradient_bytes = static_cast<double>(bytes_of_value * context.step.arena.gradients().size());
+  plan.gradient_bytes = static_cast<double>(run.gradient_bytes);
   if (run.config.virtual_ranks == 0 && run.algorithm == "flat") {
     plan.sent_bytes = train::sent_bytes(plan.gradient_bytes, plan.ranks);
   }
@@ -67,7 +66,7 @@ ScalingModel make_model(const Plan& plan, const PlannedRun& run,
                         const train::ForecastContext& context) {
   ScalingModel model;
   model.forecast = train::make_forecast(context);
-  if (run.config.virtual_ranks == 0) {
+  if (context.bucket_bytes) {
     model.projections = project_scaling(model.forecast, run.arithmetic.global_batch, plan.ranks,
                                         plan.hosts, run.algorithm == "two-level");
   }

@@ -21,9 +21,10 @@ struct PlannedRun {
   const train::TrainConfig& config;
   const train::BatchArithmetic& arithmetic;
   const data::TrainingPlan& steps;
-  std::uint64_t image_count;  // of an epoch
-  std::string exchange;       // as the banner describes it
-  std::string algorithm;      // of sums: "flat", "two-level", "mpi"
+  std::uint64_t image_count;   // of an epoch
+  std::string exchange;        // as the banner describes it
+  std::string algorithm;       // of sums: "flat", "two-level", "mpi"
+  std::size_t gradient_bytes;  // that a step sums over all ranks, as they travel
 };
 
 // Collective. Measures with `context` and prints on rank 0. The batches of `context` must last for

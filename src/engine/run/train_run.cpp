@@ -186,7 +186,8 @@ train::CheckpointManager TrainRun::manage_checkpoints(const RunStart& start,
   metadata["bucket_mb"] = format_real(run_.train.config.bucket_mb);
   metadata["schedule_steps"] = std::to_string(inputs.schedule.steps);
   metadata["options"] = options_to_keep(run_.options);
-  return {{job_.world, *session.network, session.arena, *session.optimizer},
+  return {{job_.world, *session.network, session.arena, *session.optimizer,
+           session.transport.power_sgd()},
           policy,
           rules,
           std::move(metadata),

@@ -105,6 +105,11 @@ TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& star
   exchange = make_exchange(job, config, arena, *network, transport.collectives());
   optimizer = make_optimizer_of(config, inputs.arithmetic, arena, *network);
   restore_state(job, start, *network, arena, *optimizer);
+  if (start.resumes && transport.power_sgd() != nullptr) {
+    transport.power_sgd()->restore_state(job.world, start.checkpoint
+                                                        ? start.checkpoint->tensors
+                                                        : std::vector<model::NamedTensor>());
+  }
   batches = make_batches(
       inputs.images.view(data::Split::kTrain), inputs.images.info(), config,
       std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world),
@@ -133,7 +138,8 @@ void TrainingSession::choose_bucket_size(Job& job, RunRequest& run, const RunSta
     return train::measure_bucket_mb(job.world, collectives, arena, *network, probe);
   };
   if (config.measure_bucket || !run.options.is_set("bucket-mb")) {
-    config.bucket_mb = start.bucket_mb                            ? *start.bucket_mb
+    config.bucket_mb = transport.power_sgd() != nullptr           ? 0
+                       : start.bucket_mb                          ? *start.bucket_mb
                        : config.virtual_ranks > 0 || !can_overlap ? 0
                        : config.measure_bucket                    ? measured()
                        : collectives.has_async_progress()         ? kNcclBucketMb
@@ -175,12 +181,15 @@ void TrainingSession::print_forecast(Job& job, const RunRequest& run, const RunI
   steps.steps = inputs.arithmetic.total_steps;
   train::StepSettings settings = step_settings;
   settings.skip_nonfinite = run.train.checkpoint_policy.skip_nonfinite;
+  const std::size_t floats = transport.power_sgd() != nullptr
+                                 ? transport.power_sgd()->floats_per_step()
+                                 : arena.gradients().size();
+  const bool has_no_model = config.virtual_ranks > 0 || transport.power_sgd() != nullptr;
   print_plan(job,
              {config, inputs.arithmetic, steps, inputs.image_count, describe_exchange(),
-              transport.algorithm()},
+              transport.algorithm(), floats * (config.bfloat16_gradients ? 2 : sizeof(float))},
              {job.world, transport.collectives(), step(), settings,
-              config.virtual_ranks > 0 ? std::nullopt : std::make_optional(bucket_bytes_of(config)),
-              touch},
+              has_no_model ? std::nullopt : std::make_optional(bucket_bytes_of(config)), touch},
              run.train.reporting.json);
 }
 
