@@ -57,7 +57,7 @@ void orthonormalize(float* vectors, std::size_t columns, std::size_t size) {
       }
     }
     const double length = std::sqrt(precise_dot(own, own, size));
-    const bool is_dependent = length <= kDependent * before;
+    const bool is_dependent = length == 0 || length < kDependent * before;
     for (std::size_t i = 0; i < size; ++i) {
       own[i] = is_dependent ? 0 : static_cast<float>(own[i] / length);
     }

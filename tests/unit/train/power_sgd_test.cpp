@@ -185,11 +185,14 @@ TEST(Orthonormalize, MakesColumnsOrthonormalInTheirOrder) {
 }
 
 TEST(Orthonormalize, KeepsWhatIsNotFinite) {
-  std::vector<float> vectors(40, 1);
-  vectors[7] = std::numeric_limits<float>::quiet_NaN();
-  orthonormalize(vectors.data(), 2, 20);
-  EXPECT_FALSE(all_finite({vectors.data(), 20}));
-  EXPECT_FALSE(all_finite({vectors.data() + 20, 20}));
+  for (const float value :
+       {std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+    std::vector<float> vectors(40, 1);
+    vectors[7] = value;
+    orthonormalize(vectors.data(), 2, 20);
+    EXPECT_FALSE(all_finite({vectors.data(), 20}));
+    EXPECT_FALSE(all_finite({vectors.data() + 20, 20}));
+  }
 }
 
 TEST(Dot, AddsEveryProduct) {
