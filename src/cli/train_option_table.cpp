@@ -261,6 +261,13 @@ OptionTable train_option_table() {
       {"plan", "", "false",
        "print batches, bytes, memory and the time that a short measurement predicts, and stop",
        "reporting", kOfThisStart},
+      {"hosts", "H", "", "predict for H hosts, which are not started; needs --plan", "reporting",
+       kOfThisStart},
+      {"ranks-per-host", "P", "", "ranks of each host of --hosts", "reporting", kOfThisStart},
+      {"link", "RATE[,LATENCY][,X:1]", "",
+       "link of each host of --hosts, such as 25gbit or 25gbit,5us,2:1: rate, latency (20us if not "
+       "given), oversubscription",
+       "reporting", kOfThisStart},
   };
 }
 

@@ -231,6 +231,7 @@ TrainRequest read_train_options(Options& options) {
   config.eval_batch_size = read_eval_batch_size(options);
   config.log_every = options.count("log-every", 0, std::uint64_t{1} << 40);
   read_reporting(options, request.reporting);
+  request.reporting.plan_target = read_plan_target(options, config);
   read_checkpoint_policy(options, request.checkpoint_policy);
   options.throw_faults("train");
   return request;

@@ -8,6 +8,7 @@
 
 #include "device_options.hpp"
 #include "options.hpp"
+#include "plan_options.hpp"
 #include "rank_choice.hpp"
 #include "tandem/train/checkpoint_rules.hpp"
 #include "tandem/train/config.hpp"
@@ -47,6 +48,7 @@ struct TrainReporting {
   bool json = false;
   bool print_config = false;
   bool plan = false;                        // say what the run would be, and stop
+  std::optional<PlanTarget> plan_target;    // the hosts that the plan is for; absent: the job's
   std::optional<train::StepRange> profile;  // steps to trace
   double system_interval_seconds = 1;       // 0: never
   std::uint64_t histograms_every = 0;       // epochs; 0: never

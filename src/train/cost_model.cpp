@@ -56,6 +56,33 @@ AlphaBetaCost extrapolate(const AlphaBetaCost& sum, int from, int to, Rounds rou
           sum.seconds_per_byte * sent_bytes(1, to) / sent_bytes(1, from)};
 }
 
+PlannedSum plan_sum(const comm::Traffic& there, const comm::Link& link, double bytes,
+                    const comm::Traffic& here, const AlphaBetaCost& measured) {
+  AlphaBetaCost own;  // the processors' work
+  if (here.messages > 0) {
+    own = {measured.latency * there.messages / here.messages,
+           measured.seconds_per_byte * there.rank_bytes / here.rank_bytes};
+  }
+  PlannedSum plan{own, 0};
+  if (there.host_bytes == 0) return plan;
+  plan.cost.latency += comm::latency_on(link, there);
+  plan.cost.seconds_per_byte =
+      std::max(own.seconds_per_byte, comm::transfer_seconds(link, there) / bytes);
+  plan.overlap = 1 - own.seconds(bytes) / plan.cost.seconds(bytes);
+  return plan;
+}
+
+double expected_maximum(int count) {
+  constexpr double kEnd = 10;  // of the normal distribution, for any int
+  constexpr double kStep = 1e-3;
+  const auto below = [](double x) { return std::erfc(-x / std::sqrt(2.0)) / 2; };
+  double sum = 0;  // of P(maximum > x) - P(maximum < -x) over x > 0
+  for (double x = kStep / 2; x < kEnd; x += kStep) {
+    sum += kStep * (-std::expm1(count * std::log1p(-below(-x))) - std::pow(below(-x), count));
+  }
+  return sum;
+}
+
 double sent_bytes(double bytes, int ranks) { return bytes * 2 * (ranks - 1) / ranks; }
 
 }  // namespace tandem::train

@@ -73,21 +73,6 @@ double seconds_of_sum(const ForecastContext& context, std::size_t floats, bool i
   return median_of(std::move(seconds));
 }
 
-// Next to nothing for the latency, and sizes up to that of all gradients, where the buckets are.
-AlphaBetaCost measure_sums(const ForecastContext& context, bool are_started) {
-  const std::size_t all = context.step.arena.gradients().size();
-  std::vector<MeasuredSum> sums;
-  const auto measure = [&](std::size_t floats) {
-    sums.push_back({static_cast<double>(floats * sizeof(float)),
-                    seconds_of_sum(context, floats, are_started)});
-  };
-  if (all > kMinFloats) measure(kMinFloats);
-  for (const std::size_t divisor : {16, 4, 1}) {
-    if (all / divisor > kMinFloats || divisor == 1) measure(all / divisor);
-  }
-  return fit_sums(sums);
-}
-
 double processor_seconds_of_this_thread() {
   std::timespec time{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
@@ -145,8 +130,8 @@ void forecast_buckets(const ForecastContext& context, Forecast& forecast) {
   forecast.compute = cost_of_steps(context, exchange, [&] { times.take(); });
   forecast.compute.exchange = 0;
   arena.zero_gradients();
-  if (context.world.size() == 1) return;
   forecast.buckets = times.take();
+  if (context.world.size() == 1) return;
   // Backward may be another's than this rank's; its buckets are as far along.
   for (BucketCost& bucket : forecast.buckets) {
     context.world.broadcast(Span<double>(&bucket.seconds_before_end, 1));
@@ -158,6 +143,21 @@ void forecast_buckets(const ForecastContext& context, Forecast& forecast) {
 }
 
 }  // namespace
+
+// Next to nothing for the latency, and sizes up to that of all gradients, where the buckets are.
+AlphaBetaCost measure_sums(const ForecastContext& context, bool has_several_buckets) {
+  const std::size_t all = context.step.arena.gradients().size();
+  std::vector<MeasuredSum> sums;
+  const auto measure = [&](std::size_t floats) {
+    sums.push_back({static_cast<double>(floats * sizeof(float)),
+                    seconds_of_sum(context, floats, has_several_buckets)});
+  };
+  if (all > kMinFloats) measure(kMinFloats);
+  for (const std::size_t divisor : {16, 4, 1}) {
+    if (all / divisor > kMinFloats || divisor == 1) measure(all / divisor);
+  }
+  return fit_sums(sums);
+}
 
 Forecast make_forecast(const ForecastContext& context) {
   Forecast forecast;

@@ -1,6 +1,7 @@
 #include "tandem/train/step_windows.hpp"
 
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <cmath>
 
@@ -37,6 +38,7 @@ class WindowTimer {
       world_.all_reduce_value<std::int64_t>(0, comm::Reduction::kMax);
       agreement_ += seconds_since(begin) - of_step;
       parts_ += cost;
+      if (plan_.images_in_step(next_) == plan_.images_in_step(0)) add_compute(cost);
       seconds += of_step;
       images += plan_.images_in_step(next_);
       touch_();
@@ -49,6 +51,7 @@ class WindowTimer {
 
   void forget_parts() {
     parts_ = {};
+    compute_ = {};
     agreement_ = 0;
     timed_ = 0;
   }
@@ -62,12 +65,29 @@ class WindowTimer {
     windows.agreement = mean(agreement_);
   }
 
+  void read_compute(StepWindows& windows) {
+    for (double& sum : compute_) sum = world_.all_reduce_value(sum);
+    const auto [count, sum, squares] = compute_;
+    if (count == 0) return;
+    windows.compute = sum / count;
+    const double variance = squares / count - windows.compute * windows.compute;
+    windows.compute_deviation = std::sqrt(std::max(0.0, variance));
+  }
+
  private:
+  void add_compute(const StepCost& cost) {
+    const double seconds = cost.whole() - cost.exchange;
+    compute_[0] += 1;
+    compute_[1] += seconds;
+    compute_[2] += seconds * seconds;
+  }
+
   comm::Communicator& world_;
   const StepContext context_;
   const data::TrainingPlan& plan_;
   const std::function<void()>& touch_;
   StepCost parts_;
+  std::array<double, 3> compute_{};  // number of whole batches, sum of their seconds, of squares
   double agreement_ = 0;
   std::uint64_t timed_ = 0;
   std::uint64_t next_ = 0;
@@ -92,6 +112,7 @@ StepWindows time_windows(comm::Communicator& world, const StepContext& context,
   for (std::uint64_t i = 0; i < kWindowCount; ++i) {
     windows.images_per_second.push_back(timer.run(as_in_training, steps));
   }
+  timer.read_compute(windows);
   if (!context.backend.drains_without_sync()) {  // a device still computed when its parts ended
     StepSettings separating = settings;
     separating.wait = StepSettings::Wait::kAfterEachPhase;

@@ -56,6 +56,48 @@ class Plan(TandemTest):
         self.assertEqual((plan["total_steps"], plan["buckets"], plan["carried"]), (1, 0, []))
         self.assertEqual(len(plan["windows_images_per_second"]), 8)
 
+    def test_of_hosts_that_are_not_started(self):
+        hosts = ["--hosts", "4", "--ranks-per-host", "8", "--link", "1gbit,50us,2:1"]
+        for ranks in (1, 2):
+            plan = self.plan(ranks, *hosts)
+            self.assertEqual(plan["ranks"], ranks)
+            target = plan["target"]
+            self.assertEqual((target["hosts"], target["ranks_per_host"], target["ranks"]), (4, 8, 32))
+            self.assertEqual(target["link"], {"bits_per_second": 1e9, "latency_seconds": 50e-6, "oversubscription": 2})
+            self.assertEqual((target["global_batch"], target["steps_per_epoch"], target["total_steps"]), (8 * 32, 3, 6))
+            self.assertEqual((target["route"], target["rounds"]), ("ring", 62))
+            self.assertAlmostEqual(target["sent_bytes_per_host"], plan["gradient_bytes"] * 62 / 32, 3)
+            seconds = target["seconds"]
+            self.assertAlmostEqual(seconds["step"], sum(seconds.values()) - seconds["step"], 9)
+            self.assertGreaterEqual(seconds["exchange"], 62 * 50e-6 + 2 * 8 * target["sent_bytes_per_host"] / 1e9)
+            self.assertGreaterEqual(seconds["agreement"], 2 * 50e-6)
+            self.assertGreater(seconds["slowest"], 0)
+            self.assertAlmostEqual(target["predicted_images_per_second"], 256 / seconds["step"], 6)
+            self.assertAlmostEqual(target["predicted_seconds"], 1200 / target["predicted_images_per_second"], 6)
+            self.assertEqual(target["has_measured_sums"], ranks > 1)
+        halved = self.plan(2, *hosts, "--grad-dtype", "bf16", "--all-reduce", "two-level")["target"]
+        self.assertEqual((halved["route"], halved["rounds"]), ("direct", 2))
+        self.assertAlmostEqual(halved["sent_bytes_per_host"], plan["gradient_bytes"] / 2 * 2 * 3 / 4, 3)
+        self.assertNotIn("target", self.plan(1))
+
+    def test_of_hosts_for_people(self):
+        hosts = ["--hosts", "2", "--ranks-per-host", "1", "--link", "100Mbit"]
+        done = self.mpirun(1, *RUN, "--plan", *hosts)
+        self.assertRegex(done.stdout, r"\n\nplan for 2 hosts of 1 rank, not started; link 100 Mbit/s, 20 us\nglobal batch 16 = 8 x 2 ranks ")
+        self.assertRegex(done.stdout, r"\n[0-9.]+ [kM]B of gradients a step, summed by direct messages, 2 in a row; a host sends [0-9.]+ [kM]B\n")
+        self.assertRegex(done.stdout, r"\nslowest of 2 ranks +[0-9.]+\nexchange +[0-9.]+\nagreement +[0-9.]+\n")
+        self.assertRegex(done.stdout, r"\npredicted: [0-9,.]+ to [0-9,.]+ images/s, [0-9]+ % of 2 ranks that exchange nothing\n")
+        self.assertIn("start 2 ranks to measure", done.stdout)
+        self.assertFalse((self.folder / "runs").exists())
+
+    def test_faults_of_hosts(self):
+        self.assert_one_error(self.mpirun(1, *RUN, "--plan", "--link", "25gbit", code=2), "add --hosts")
+        self.assert_one_error(self.mpirun(1, *RUN, "--plan", "--hosts", "0", "--ranks-per-host", "1", code=2), "'0' is not")
+        hosts = ["--plan", "--hosts", "2", "--ranks-per-host", "1"]
+        self.assert_one_error(self.mpirun(1, *RUN, *hosts, "--link", "25gb", code=2), "'25gb' is not a rate")
+        words = [*hosts, "--link", "25gbit", "--batch-size", "400", "--drop-last"]
+        self.assert_one_error(self.mpirun(1, *RUN, *words, code=2), "is larger than the 600 training images")
+
     def test_for_people(self):
         done = self.mpirun(2, *RUN, "--plan", "--lr-reference-batch", "8", "--threads", str(os.cpu_count()))
         self.assertIn(f"\n2 ranks of {os.cpu_count()} threads share {os.cpu_count()} cores", done.stdout)

@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "tandem/comm/allreduce/traffic.hpp"
+
 namespace tandem::train {
 
 // Seconds of the phases of a step on one rank.
@@ -69,6 +71,26 @@ enum class Rounds {
 // grows as the rounds do, and bytes as 2 (ranks - 1) / ranks, the share of each byte that a rank
 // sends.
 AlphaBetaCost extrapolate(const AlphaBetaCost& sum, int from, int to, Rounds rounds);
+
+// The cost of all-reduces over hosts that are not started.
+struct PlannedSum {
+  AlphaBetaCost cost;
+  double overlap = 0;  // the share of a sum of all gradients in which ranks only wait for the link
+};
+
+// `here`: the messages of a sum of all gradients that was measured among ranks of this host, and
+// `measured`, which fits its time; none on one rank. Their processor time grows as messages
+// (latency) and as bytes of a rank. Over a link, the latency of each round is added, and of link
+// and processor the slower one decides on the time of a byte, because pieces of a sum are sent
+// while others are added. The messages as in LogP (Culler et al., PPoPP 1993): an overhead o for
+// each, a latency L for each round.
+PlannedSum plan_sum(const comm::Traffic& there, const comm::Link& link, double bytes,
+                    const comm::Traffic& here, const AlphaBetaCost& measured);
+
+// The expected maximum of `count` independent samples of the standard normal distribution, as
+// how far the slowest of `count` ranks is behind the mean in units of their standard deviation:
+// the integral of x d(F(x)^count), by parts (David and Nagaraja, Order Statistics, 2003, 3.1).
+double expected_maximum(int count);
 
 // The bytes that each rank sends and receives in an all-reduce of `bytes` with the least traffic.
 double sent_bytes(double bytes, int ranks);

@@ -29,7 +29,7 @@ struct ForecastContext {
 
 struct Forecast {
   StepCost compute;  // of the slowest rank; includes the exchange if there are no buckets
-  std::vector<BucketCost> buckets;  // none on one rank, and where sums are made otherwise
+  std::vector<BucketCost> buckets;  // none where sums are made otherwise; free on one rank
   AlphaBetaCost sum;
   double overlap = 0;    // the share of a sum that goes on while backward does
   double agreement = 0;  // seconds in which ranks agree after a step whether to go on
@@ -39,6 +39,10 @@ struct Forecast {
   }
   double seconds() const { return step().whole() + agreement; }
 };
+
+// Collective; the same result on every rank. Fits sums of ranges of the gradients by
+// context.gradients, for several buckets non-blocking ones. Gradients change.
+AlphaBetaCost measure_sums(const ForecastContext& context, bool has_several_buckets);
 
 // Collective; the same result on every rank. Afterwards gradients are zero, but buffers and
 // optimizer state have changed as in training on the batches, so a run must reinitialize them.

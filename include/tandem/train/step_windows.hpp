@@ -20,6 +20,10 @@ struct StepWindows {
   std::vector<double> images_per_second;
   StepCost parts;        // means over timed steps and ranks; the exchange includes waiting
   double agreement = 0;  // the same mean: seconds in which ranks agree whether to go on
+  // Seconds of a whole batch without the exchange: mean and standard deviation over steps and
+  // ranks.
+  double compute = 0;
+  double compute_deviation = 0;
 };
 
 // Takes about five seconds: at least 16 steps, and otherwise at most those of `plan`. The same

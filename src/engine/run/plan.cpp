@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "host_load.hpp"
+#include "plan_target.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
@@ -162,10 +163,20 @@ std::string plan_to_text(const Plan& plan, const PlannedRun& run) {
 }  // namespace
 
 void print_plan(Job& job, const PlannedRun& run, const train::ForecastContext& context, bool json) {
+  if (run.target) require_target(job, run, context);
   const Plan plan = make_plan(job, run, context);
-  const ScalingModel model = json ? make_model(plan, run, context) : ScalingModel();
+  const ScalingModel model = json || run.target ? make_model(plan, run, context) : ScalingModel();
+  std::optional<TargetPlan> target;
+  if (run.target) target = plan_target(job, run, context, plan.windows, model.forecast);
   comm::agree_on_rank_0(job.world, [&] {
-    print_line(json ? plan_to_json(plan, run, model).dump() : plan_to_text(plan, run));
+    if (json) {
+      Json object = plan_to_json(plan, run, model);
+      if (target) object["target"] = target_to_json(*target, run.config);
+      print_line(object.dump());
+    } else {
+      print_line(plan_to_text(plan, run));
+      if (target) print_line("\n" + target_to_text(*target, run.config));
+    }
   });
 }
 

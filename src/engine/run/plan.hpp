@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "cli/plan_options.hpp"
 #include "session/job.hpp"
 #include "tandem/data/sampler.hpp"
 #include "tandem/train/config.hpp"
@@ -21,10 +23,11 @@ struct PlannedRun {
   const train::TrainConfig& config;
   const train::BatchArithmetic& arithmetic;
   const data::TrainingPlan& steps;
-  std::uint64_t image_count;   // of an epoch
-  std::string exchange;        // as the banner describes it
-  std::string algorithm;       // of sums: "flat", "two-level", "mpi"
-  std::size_t gradient_bytes;  // that a step sums over all ranks, as they travel
+  std::uint64_t image_count;         // of an epoch
+  std::string exchange;              // as the banner describes it
+  std::string algorithm;             // of sums: "flat", "two-level", "mpi"
+  std::size_t gradient_bytes;        // that a step sums over all ranks, as they travel
+  std::optional<PlanTarget> target;  // hosts to predict for, which are not started
 };
 
 // Collective. Measures with `context` and prints on rank 0. The batches of `context` must last for

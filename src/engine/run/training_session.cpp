@@ -187,7 +187,8 @@ void TrainingSession::print_forecast(Job& job, const RunRequest& run, const RunI
   const bool has_no_model = config.virtual_ranks > 0 || transport.power_sgd() != nullptr;
   print_plan(job,
              {config, inputs.arithmetic, steps, inputs.image_count, describe_exchange(),
-              transport.algorithm(), floats * (config.bfloat16_gradients ? 2 : sizeof(float))},
+              transport.algorithm(), floats * (config.bfloat16_gradients ? 2 : sizeof(float)),
+              run.train.reporting.plan_target},
              {job.world, transport.collectives(), step(), settings,
               has_no_model ? std::nullopt : std::make_optional(bucket_bytes_of(config)), touch},
              run.train.reporting.json);
