@@ -64,11 +64,9 @@ PlannedSum plan_sum(const comm::Traffic& there, const comm::Link& link, double b
            measured.seconds_per_byte * there.rank_bytes / here.rank_bytes};
   }
   PlannedSum plan{own, 0};
-  if (there.host_bytes == 0) return plan;
   plan.cost.latency += comm::latency_on(link, there);
-  plan.cost.seconds_per_byte =
-      std::max(own.seconds_per_byte, comm::transfer_seconds(link, there) / bytes);
-  plan.overlap = 1 - own.seconds(bytes) / plan.cost.seconds(bytes);
+  plan.cost.seconds_per_byte += comm::transfer_seconds(link, there) / bytes;
+  if (there.host_bytes > 0) plan.overlap = 1 - own.seconds(bytes) / plan.cost.seconds(bytes);
   return plan;
 }
 

@@ -79,11 +79,10 @@ struct PlannedSum {
 };
 
 // `here`: the messages of a sum of all gradients that was measured among ranks of this host, and
-// `measured`, which fits its time; none on one rank. Their processor time grows as messages
-// (latency) and as bytes of a rank. Over a link, the latency of each round is added, and of link
-// and processor the slower one decides on the time of a byte, because pieces of a sum are sent
-// while others are added. The messages as in LogP (Culler et al., PPoPP 1993): an overhead o for
-// each, a latency L for each round.
+// `measured`, which fits its time; none on one rank. Their processor time grows as the messages
+// (latency) and the bytes of a rank. Over a link the latency of each round and the time of the
+// bytes are added. The messages as in LogP (Culler et al., PPoPP 1993): an overhead o for each, a
+// latency L for each round.
 PlannedSum plan_sum(const comm::Traffic& there, const comm::Link& link, double bytes,
                     const comm::Traffic& here, const AlphaBetaCost& measured);
 

@@ -25,12 +25,16 @@ struct TargetPlan {
   double agreement = 0;
 
   double step() const { return compute + slowest + exchange + agreement; }
-  double images_per_second() const { return static_cast<double>(arithmetic.global_batch) / step(); }
+  // Without the agreement, as summary.json counts.
+  double images_per_second() const {
+    return static_cast<double>(arithmetic.global_batch) / (step() - agreement);
+  }
   // Of all steps, of which the last one of an epoch may be short.
   double seconds(const train::TrainConfig& config) const {
-    return static_cast<double>(
-               images_of_steps(config, arithmetic, image_count, arithmetic.total_steps)) /
-           images_per_second();
+    const std::uint64_t steps = arithmetic.total_steps;
+    const std::uint64_t images = images_of_steps(config, arithmetic, image_count, steps);
+    return static_cast<double>(images) / images_per_second() +
+           static_cast<double>(steps) * agreement;
   }
   double efficiency() const { return compute / step(); }  // beside ranks that exchange nothing
 };
