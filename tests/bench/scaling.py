@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Measures how near `tandem train --plan` comes, and prints the tables of docs/scaling.md.
 
-For each number of ranks on this host, and with --links on two hosts made of network namespaces (needs root and iproute2), the
-plan's images/s beside those of real runs, and then what the model says of more ranks. The plan and the runs follow each other
-directly, one thread a rank.
+For each number of ranks on this host, and with --links on hosts made of network namespaces (needs root and iproute2): the
+images/s of the plan made there, those of the plan made by ranks of this host alone (--hosts), and those of real runs. Then plans
+for hosts that this machine has not. The plans and the runs follow each other directly, one thread a rank. No rank shares a core.
 
 Usage: scaling.py --tandem build/bin/tandem --data cifar10.h5 [--model resnet9] [--batch-size 32] [--runs 3] [--links]
 """
@@ -18,14 +18,16 @@ import tempfile
 
 ENVIRONMENT = dict(OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1",
                    OMPI_MCA_rmaps_base_oversubscribe="1", OMPI_MCA_hwloc_base_binding_policy="none")
-RANKS = (1, 2, 4)
-LINKS = ("1gbit", "100mbit")
-HOSTS = ({"n1": 1, "n2": 1}, {"n1": 2, "n2": 2})
+PLACES = [(hosts, ranks) for hosts, ranks in ((1, 1), (1, 2), (1, 4), (2, 1), (2, 2), (4, 1)) if hosts * ranks <= os.cpu_count()]
+# The rate of a host's link as tc reads it, and --link: a short message of TCP waits behind about 0.5 MB that are queued. At the
+# last rate the processors are the limit.
+LINKS = {"100mbit": "100mbit,40ms", "1gbit": "1gbit,4ms", "100gbit": "100gbit"}
 # name of a column, and what it adds to the command line
 WAYS = (("fp32", []), ("bf16", ["--grad-dtype", "bf16"]))
-SECONDS = 10  # of a run, about, by the plan's word
+ELSEWHERE = ((4, 8), (16, 32), (64, 64))
+SECONDS = 8  # of a run, about, by the plan's word
 FEWEST_STEPS = 15  # of which the first five do not count
-ASKED = 0.20
+ASKED = 0.15
 
 
 def last_json(command):
@@ -35,49 +37,73 @@ def last_json(command):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-def measure(options, mpirun, data, more):
-    """The plan, and the images/s of real runs."""
-    words = [*mpirun, options.tandem, "train", "--data", data, "--model", options.model, "--precision", options.precision,
-             "--batch-size", options.batch_size, "--augment", "standard", "--threads", "1", "--epochs", "1000000", *more]
-    plan = last_json([*words, "--plan", "--json"])
-    steps = max(FEWEST_STEPS, round(SECONDS / plan["seconds"]["step"]))
-    speeds = []
-    for _ in range(options.runs):
-        with tempfile.TemporaryDirectory(dir=options.folder) as folder:
-            run = ["--max-steps", steps, "--eval-every", "0", "--checkpoint-every", "0", "--runs-dir", folder, "--quiet", "--json"]
-            speeds.append(last_json([*words, *run])["images_per_second"])
-    return plan, speeds
+class Place:
+    """Hosts with `ranks` each, the words that start a job there, its data, and --link."""
+
+    def __init__(self, hosts, ranks, mpirun, data, link=None, name=""):
+        self.hosts, self.ranks, self.mpirun, self.data, self.link = hosts, ranks, mpirun, data, link
+        self.name = name or f"{hosts} x {ranks}"
 
 
-def row_of(place, name, plan, speeds):
+def train(options, mpirun, data, *more):
+    return last_json([*mpirun, options.tandem, "train", "--data", data, "--model", options.model, "--precision", options.precision,
+                      "--batch-size", options.batch_size, "--augment", "standard", "--threads", "1", "--epochs", "1000000", "--json", *more])
+
+
+def plan_for(options, place, *more):
+    """By as many ranks of this host as the place has, up to two, which use TCP where the place does."""
+    words = ["--plan", "--hosts", place.hosts, "--ranks-per-host", place.ranks, *(["--link", place.link] if place.link else [])]
+    mpirun = ["mpirun", "-np", min(2, place.hosts * place.ranks), *(["--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo"] if place.hosts > 1 else [])]
+    return train(options, mpirun, options.data, *words, *more)["target"]
+
+
+def run(options, place, steps, *more):
+    with tempfile.TemporaryDirectory(dir=options.folder) as folder:
+        return train(options, place.mpirun, place.data, "--max-steps", steps, "--eval-every", "0", "--checkpoint-every", "0",
+                     "--runs-dir", folder, "--quiet", *more)["images_per_second"]
+
+
+def measure(options, place, *more):
+    """The plan for the place, that of its own ranks, and the images/s of real runs."""
+    target, there = plan_for(options, place, *more), train(options, place.mpirun, place.data, "--plan", *more)
+    steps = max(FEWEST_STEPS, round(SECONDS / there["seconds"]["step"]))
+    return target, there, [run(options, place, steps, *more) for _ in range(options.runs)]
+
+
+def row_of(place, name, target, there, speeds):
     found = statistics.median(speeds)
-    off = plan["predicted_images_per_second"] / found - 1
-    return (f"| {place} | {name} | {plan['predicted_images_per_second']:.1f} | {found:.1f} ({min(speeds):.1f} to {max(speeds):.1f}) | "
-            f"{100 * off:+.0f} %{'' if abs(off) <= ASKED else ' (!)'} |")
 
-
-def carried_rows(place, name, plan):
-    seconds = plan["model_seconds"]
-    alone = plan["global_batch"] / plan["ranks"] / (seconds["step"] - seconds["exchange"] - seconds["agreement"])
-    for each in plan["carried"]:
-        share = each["images_per_second_doubling"] / each["ranks"] / alone
-        yield (f"| {place} | {name} | {each['ranks']:,} | {each['images_per_second_doubling']:,.0f} | "
-               f"{each['images_per_second_ring']:,.0f} | {100 * share:.0f} % |")
+    def beside(plan):
+        off = plan["predicted_images_per_second"] / found - 1
+        return f"{plan['predicted_images_per_second']:.1f} ({100 * off:+.0f} %{'' if abs(off) <= ASKED else ' (!)'})"
+    return f"| {place.name} | {name} | {found:.1f} ({min(speeds):.1f} to {max(speeds):.1f}) | {beside(there)} | {beside(target)} |"
 
 
 def places(options):
-    """(name, the words that start a job there, its data), one after the other."""
-    for ranks in RANKS:
-        yield f"one host, {ranks} ranks", ["mpirun", "-np", str(ranks)], options.data
+    """One after the other."""
+    for hosts, ranks in PLACES:
+        if hosts == 1:
+            yield Place(hosts, ranks, ["mpirun", "-np", ranks], options.data)
     if not options.links:
         return
     from network import Network  # pylint: disable=import-outside-toplevel
-    for rate in LINKS:
-        with Network(2, rate, pathlib.Path(options.folder)) as network:
-            for host in network.hosts.values():
-                host.run("cp", options.data, "/tmp/data.h5")
-            for ranks in HOSTS:
-                yield f"2 hosts at {rate}, {sum(ranks.values())} ranks", network.mpirun(ranks, keepalive=30), "/tmp/data.h5"
+    for rate, link in LINKS.items():
+        for hosts, ranks in PLACES:
+            if hosts == 1:
+                continue
+            with Network(hosts, rate, pathlib.Path(options.folder)) as network:
+                for host in network.hosts.values():
+                    host.run("cp", options.data, "/tmp/data.h5")
+                mpirun = network.mpirun(dict.fromkeys(network.hosts, ranks), keepalive=30)
+                yield Place(hosts, ranks, mpirun, "/tmp/data.h5", link, f"{hosts} x {ranks}, {link}")
+
+
+def rows_elsewhere(options):
+    for hosts, ranks in ELSEWHERE:
+        for algorithm in ("flat", "two-level"):
+            target = plan_for(options, Place(hosts, ranks, [], "", "25gbit"), "--all-reduce", algorithm)
+            yield (f"| {hosts} x {ranks} | {algorithm} | {target['route']}, {target['rounds']} | {target['sent_bytes_per_host'] / 1e6:.1f} | "
+                   f"{1e3 * target['seconds']['exchange']:.0f} | {target['predicted_images_per_second']:,.0f} | {100 * target['efficiency']:.0f} % |")
 
 
 def main():
@@ -88,7 +114,7 @@ def main():
     parser.add_argument("--precision", default="bf16")
     parser.add_argument("--batch-size", default="32")
     parser.add_argument("--runs", type=int, default=3)
-    parser.add_argument("--links", action="store_true", help="also two hosts at 1 Gbit/s and at 100 Mbit/s")
+    parser.add_argument("--links", action="store_true", help="also hosts joined at 100 Mbit/s, 1 Gbit/s and 100 Gbit/s")
     parser.add_argument("--json")
     options = parser.parse_args()
     options.tandem, options.data = (str(pathlib.Path(path).resolve()) for path in (options.tandem, options.data))
@@ -101,17 +127,17 @@ def main():
         enter_namespaces()
         subprocess.run(["ip", "link", "set", "lo", "up"], check=True)  # by which mpirun meets ranks of this host
     found = []
-    print("| place | gradients | plan, images/s | runs, images/s | plan is off by |\n|---|---|---|---|---|")
+    print("| hosts x ranks, link | gradients | runs, images/s | plan there | plan from 1 host |\n|---|---|---|---|---|")
     with tempfile.TemporaryDirectory() as options.folder:
-        for place, mpirun, data in places(options):
+        for place in places(options):
             for name, more in WAYS:
-                plan, speeds = measure(options, mpirun, data, more)
-                found.append(dict(place=place, gradients=name, plan=plan, images_per_second=speeds))
-                print(row_of(place, name, plan, speeds), flush=True)
-    print("\n| measured on | gradients | ranks | images/s | with a ring | of as many alone |\n|---|---|---|---|---|---|")
-    for each in found:
-        for row in carried_rows(each["place"], each["gradients"], each["plan"]):
-            print(row)
+                target, there, speeds = measure(options, place, *more)
+                found.append(dict(place=place.name, gradients=name, target=target, plan=there, images_per_second=speeds))
+                print(row_of(place, name, target, there, speeds), flush=True)
+    print("\n| hosts x ranks | all-reduce | messages, in a row | MB of a host | exchange, ms | images/s | efficiency |\n"
+          "|---|---|---|---|---|---|---|")
+    for row in rows_elsewhere(options):
+        print(row, flush=True)
     if options.json:
         pathlib.Path(options.json).write_text(json.dumps(found, indent=1) + "\n")
 
