@@ -23,13 +23,19 @@ std::optional<double> number_in(const std::string& text, const std::string& unit
 void refuse_unplanned(Options& options, const train::TrainConfig& config, int ranks) {
   if (config.virtual_ranks > 0) {
     options.add_fault(
-        "--hosts and --virtual-ranks exclude each other: the plan does not know their tree of "
-        "messages; leave one out");
+        "--hosts and --virtual-ranks exclude each other: the plan cannot count the messages of "
+        "virtual ranks; leave out --virtual-ranks");
   }
   if (config.all_reduce == comm::AllReduceAlgorithm::kLibrary) {
     options.add_fault(
-        "--hosts and --all-reduce mpi exclude each other: the plan does not know the messages of "
-        "the MPI library; give --all-reduce flat or two-level");
+        "--hosts and --all-reduce mpi exclude each other: the plan cannot count the messages of "
+        "the "
+        "MPI library; give --all-reduce flat or two-level");
+  }
+  if (config.powersgd_rank > 0) {
+    options.add_fault(
+        "--hosts and --grad-dtype powersgd exclude each other: the plan cannot count the messages "
+        "of compressed gradients; give --grad-dtype fp32 or bf16");
   }
   if (config.global_batch_size > 0) {
     // Values with a fault of their own are 0.
@@ -58,9 +64,9 @@ comm::Link parse_link(const std::string& text) {
       } else if (const auto megabits = number_in(part, "mbit", 1e-3, 1e9)) {
         link.bytes_per_second = *megabits * 1e6 / kBitsPerByte;
       } else if (const auto micros = number_in(part, "us", 0, 1e9)) {
-        link.latency = *micros * 1e-6;
+        link.latency = *micros / 1e6;
       } else if (const auto millis = number_in(part, "ms", 0, 1e6)) {
-        link.latency = *millis * 1e-3;
+        link.latency = *millis / 1e3;
       } else if (const auto ratio = number_in(part, ":1", 1, kMaxOversubscription)) {
         link.oversubscription = *ratio;
       } else {

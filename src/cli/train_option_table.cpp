@@ -189,16 +189,15 @@ OptionTable train_option_table() {
       {"grad-dtype",
        "NAME",
        "fp32",
-       "format of gradients in messages: fp32; bf16, which halves the bytes and rounds, so a "
-       "restart gives the same curve, not the same bits; or powersgd, which sends matrices of "
-       "low rank in their place, for CPUs on links below 1 Gbit/s",
+       "format of gradients in messages: fp32, bf16 (half the bytes) or powersgd (low-rank "
+       "matrices; for CPUs on links below 1 Gbit/s)",
        "execution",
        kOfExecution,
        {"fp32", "bf16", "powersgd"},
        {"bf16", "what its rounding leaves over is in no checkpoint"}},
       {"powersgd-rank", "R", "4",
-       "rank of the matrices of --grad-dtype powersgd; more send more and lose less", "execution",
-       kOfExecution},
+       "rank of the matrices of --grad-dtype powersgd; a higher one sends more and loses less",
+       "execution", kOfExecution},
 
       {"resume", "MODE", "none",
        "none; auto: go on from the run's newest valid checkpoint; or the path of a checkpoint",
@@ -261,8 +260,7 @@ OptionTable train_option_table() {
       {"plan", "", "false",
        "print batches, bytes, memory and the time that a short measurement predicts, and stop",
        "reporting", kOfThisStart},
-      {"hosts", "H", "", "predict for H hosts, which are not started; needs --plan", "reporting",
-       kOfThisStart},
+      {"hosts", "H", "", "number of hosts that --plan predicts for", "reporting", kOfThisStart},
       {"ranks-per-host", "P", "", "ranks of each host of --hosts", "reporting", kOfThisStart},
       {"link", "RATE[,LATENCY][,X:1]", "",
        "link of each host of --hosts, such as 25gbit or 25gbit,5us,2:1: rate, latency (20us if not "

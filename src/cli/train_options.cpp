@@ -139,14 +139,15 @@ void read_gradient_sums(Options& options, train::TrainConfig& config) {
   const std::string option = "--grad-dtype " + options.text("grad-dtype");
   if (config.bfloat16_gradients) require_bfloat16_sums(options, config.all_reduce);
   if (config.virtual_ranks > 0) {
-    options.add_fault(option +
-                      " and --virtual-ranks exclude each other: rounding depends on earlier steps "
-                      "of each rank, so bits would depend on the number of ranks");
+    options.add_fault(
+        option +
+        " and --virtual-ranks exclude each other: what a rank has not sent depends on "
+        "its earlier steps, so bits would depend on the number of ranks");
   }
   if (config.precision == model::Precision::kFp16) {
     options.add_fault(option +
                       " and --precision fp16 exclude each other: the loss scale changes, and the "
-                      "rounding error that a rank keeps does not; give --precision bf16");
+                      "errors that a rank keeps do not; give --precision bf16");
   }
 }
 
@@ -169,8 +170,8 @@ void read_gradient_form(Options& options, train::TrainConfig& config) {
   config.powersgd_rank = rank;
   if (config.measure_bucket || config.bucket_mb > 0) {
     options.add_fault("--grad-dtype powersgd and --bucket-mb " + options.text("bucket-mb") +
-                      " exclude each other: gradients are compressed after backward; leave out "
-                      "--bucket-mb");
+                      " exclude each other: gradients are compressed after backward; give "
+                      "--bucket-mb 0");
   }
 }
 

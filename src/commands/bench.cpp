@@ -91,7 +91,7 @@ OptionSpec bench_grad_dtype_option() {
   return {"grad-dtype",
           "NAME",
           "fp32",
-          "how gradients travel: fp32; bf16, in half the bytes; or, in step, powersgd",
+          "how gradients travel: fp32; bf16, in half the bytes; or powersgd (step only)",
           "step and allreduce",
           {},
           {"fp32", "bf16", "powersgd"}};

@@ -50,15 +50,15 @@ void Checkpointer::save(const TrainingState& state, Buffers buffers) {
   require_equal_state(context_.comm, context_.arena, host);
   require_finite_state(context_.comm, context_.arena, host);
   if (buffers == Buffers::kShare) broadcast_buffers(context_.comm, context_.network);
-  std::vector<model::NamedTensor> of_sums;
-  if (context_.power_sgd != nullptr) of_sums = context_.power_sgd->gather_state(context_.comm);
+  std::vector<model::NamedTensor> more;
+  if (context_.more_state) more = context_.more_state();
   if (context_.comm.rank() != 0) return;
   finish_write();
   Json progress = progress_of(state);
   if (!is_best_ && progress == durable_) return;
   auto checkpoint = std::make_shared<Checkpoint>();
   checkpoint->tensors = take_snapshot(context_.network, context_.arena, host);
-  for (model::NamedTensor& each : of_sums) checkpoint->tensors.push_back(std::move(each));
+  for (model::NamedTensor& each : more) checkpoint->tensors.push_back(std::move(each));
   checkpoint->metadata = metadata_;
   checkpoint->metadata["optimizer_steps"] = std::to_string(context_.optimizer.steps());
   checkpoint->state = state;

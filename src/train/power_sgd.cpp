@@ -15,8 +15,6 @@ namespace tandem::train {
 namespace {
 
 constexpr std::uint64_t kStream = 0x5053'4744;  // a stream of random numbers of its own
-constexpr char kQ[] = "powersgd_q";
-constexpr char kErrors[] = "powersgd_error";
 
 // One matrix is never divided, so bits do not depend on the number of threads.
 template <typename Items, typename Work>
@@ -40,11 +38,6 @@ torch::Tensor view_of_ranks(std::vector<float>& values, int ranks, const torch::
 }
 
 }  // namespace
-
-bool is_power_sgd_tensor(const std::string& name) {
-  return name.rfind(optimizer_tensor_name(kQ, ""), 0) == 0 ||
-         name.rfind(optimizer_tensor_name(kErrors, ""), 0) == 0;
-}
 
 PowerSgdAllReduce::PowerSgdAllReduce(comm::Collectives& inner, ParameterArena& arena,
                                      std::size_t rank, std::uint64_t seed)
@@ -131,10 +124,10 @@ void PowerSgdAllReduce::decompress(const Matrix& matrix) {
   float* const q = q_.data() + matrix.q;
   std::fill_n(gradient, matrix.slot->count, 0.0F);
   add_product(matrix, 1, gradient);
-  // A gradient that is not finite must not stay for ever. All ranks see the same Q.
+  // A non-finite error would never leave. All ranks have the same Q.
   const bool is_finite = all_finite({q, matrix.columns * rank_});
   if (!is_finite) std::fill_n(errors_of(matrix).data(), matrix.slot->count, 0.0F);
-  // A column of 0 would stay so, too.
+  // A zero column would stay zero.
   std::vector<float> fresh;
   for (std::size_t k = 0; k < rank_; ++k) {
     float* const column = q + k * matrix.columns;
@@ -179,19 +172,31 @@ void PowerSgdAllReduce::do_all_reduce(comm::Buffer values, comm::Reduction op) {
   for_each_in_parallel(matrices_, [this](const Matrix& each) { decompress(each); });
 }
 
+// One rank after the other, because MPI_Gatherv takes 2 GiB at most.
 std::vector<model::NamedTensor> PowerSgdAllReduce::gather_state(comm::Communicator& comm) const {
   std::vector<model::NamedTensor> tensors;
   for (const Matrix& matrix : matrices_) {
-    const Span<float> errors = errors_of(matrix);
-    std::vector<float> all = comm.gather(std::vector<float>(errors.begin(), errors.end()));
-    if (comm.rank() != 0) continue;
     const ParameterArena::Slot& slot = *matrix.slot;
+    const Span<float> errors = errors_of(matrix);
+    std::vector<float> unused(errors.size());
+    if (comm.rank() != 0) {
+      comm.sendrecv(0, Span<const float>(errors.data(), errors.size()), Span<float>(unused));
+      continue;
+    }
+    const torch::Tensor all = torch::empty_strided(
+        after(comm.size(), slot.parameter.sizes()),
+        after(slot.parameter.numel(), slot.parameter.strides()), torch::kFloat32);
+    float* theirs = all.data_ptr<float>();
+    std::copy_n(errors.data(), errors.size(), theirs);
+    for (int rank = 1; rank < comm.size(); ++rank) {
+      theirs += errors.size();
+      comm.sendrecv(rank, Span<const float>(unused), Span<float>(theirs, errors.size()));
+    }
     const torch::Tensor q = torch::from_blob(
         const_cast<float*>(q_.data()) + matrix.q,
         {static_cast<std::int64_t>(rank_), static_cast<std::int64_t>(matrix.columns)});
-    tensors.push_back({optimizer_tensor_name(kQ, slot.name), q.clone(), false});
-    tensors.push_back({optimizer_tensor_name(kErrors, slot.name),
-                       view_of_ranks(all, comm.size(), slot.parameter).clone(), false});
+    tensors.push_back({optimizer_tensor_name(kPowerSgdQ, slot.name), q.clone(), false});
+    tensors.push_back({optimizer_tensor_name(kPowerSgdErrors, slot.name), all, false});
   }
   return tensors;
 }
@@ -208,8 +213,8 @@ void PowerSgdAllReduce::restore_state(comm::Communicator& comm,
   for (const Matrix& matrix : matrices_) {
     const ParameterArena::Slot& slot = *matrix.slot;
     const auto columns = static_cast<std::int64_t>(matrix.columns);
-    take(torch::from_blob(q_.data() + matrix.q, {static_cast<std::int64_t>(rank_), columns}), kQ,
-         slot.name);
+    take(torch::from_blob(q_.data() + matrix.q, {static_cast<std::int64_t>(rank_), columns}),
+         kPowerSgdQ, slot.name);
     const Span<float> errors = errors_of(matrix);
     std::vector<float> unused(errors.size());
     if (comm.rank() != 0) {
@@ -217,7 +222,7 @@ void PowerSgdAllReduce::restore_state(comm::Communicator& comm,
       continue;
     }
     std::vector<float> all(errors.size() * static_cast<std::size_t>(comm.size()));
-    take(view_of_ranks(all, comm.size(), slot.parameter), kErrors, slot.name);
+    take(view_of_ranks(all, comm.size(), slot.parameter), kPowerSgdErrors, slot.name);
     for (int rank = 1; rank < comm.size(); ++rank) {
       const float* theirs = all.data() + errors.size() * static_cast<std::size_t>(rank);
       comm.sendrecv(rank, Span<const float>(theirs, errors.size()), Span<float>(unused));

@@ -5,7 +5,6 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/train/host_copy.hpp"
-#include "tandem/train/power_sgd.hpp"
 #include "tandem/train/replicate.hpp"
 
 namespace tandem::train {
@@ -57,6 +56,11 @@ std::string optimizer_tensor_name(const std::string& array, const std::string& p
 
 bool is_optimizer_tensor(const std::string& name) { return name.rfind(kOptimizerPrefix, 0) == 0; }
 
+bool is_power_sgd_tensor(const std::string& name) {
+  return name.rfind(optimizer_tensor_name(kPowerSgdQ, ""), 0) == 0 ||
+         name.rfind(optimizer_tensor_name(kPowerSgdErrors, ""), 0) == 0;
+}
+
 HostState arrays_on_host(const ParameterArena& arena, Optimizer& optimizer) {
   HostState state{optimizer.state(), {}};
   state.arrays.insert(state.arrays.begin(), {"", arena.flat_values()});
@@ -99,7 +103,7 @@ void restore_snapshot(const std::vector<model::NamedTensor>& tensors, model::Net
   std::vector<model::NamedTensor> weights;
   std::map<std::string, torch::Tensor> rest;
   for (const model::NamedTensor& each : tensors) {
-    if (is_power_sgd_tensor(each.name)) continue;  // power_sgd.hpp
+    if (is_power_sgd_tensor(each.name)) continue;
     if (is_optimizer_tensor(each.name)) {
       rest[each.name] = each.tensor;
     } else {

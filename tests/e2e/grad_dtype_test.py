@@ -96,7 +96,7 @@ class PowerSgd(TandemTest):
 
     def test_what_it_cannot_do_is_refused(self):
         for words, said in ((["--virtual-ranks", 2], "--grad-dtype powersgd and --virtual-ranks exclude each other"),
-                            (["--bucket-mb", 1], "--grad-dtype powersgd and --bucket-mb 1 exclude each other: .*leave out --bucket-mb"),
+                            (["--bucket-mb", 1], "--grad-dtype powersgd and --bucket-mb 1 exclude each other: .*give --bucket-mb 0"),
                             (["--bucket-mb", "auto"], "--grad-dtype powersgd and --bucket-mb auto exclude each other"),
                             (["--precision", "fp16"], "--grad-dtype powersgd and --precision fp16 exclude each other"),
                             (["--powersgd-rank", 0], "--powersgd-rank: ")):

@@ -19,7 +19,6 @@
 #include "tandem/train/checkpoint_store.hpp"
 #include "tandem/train/optimizer.hpp"
 #include "tandem/train/parameter_arena.hpp"
-#include "tandem/train/power_sgd.hpp"
 #include "tandem/train/training_state.hpp"
 
 namespace tandem::train {
@@ -37,7 +36,8 @@ class Checkpointer {
     model::Network& network;
     ParameterArena& arena;
     Optimizer& optimizer;
-    const PowerSgdAllReduce* power_sgd = nullptr;  // its state is saved, too
+    // Collective: tensors of rank 0 that are saved too. Null: none.
+    std::function<std::vector<model::NamedTensor>()> more_state = {};
   };
   struct Reports {
     std::function<void(std::uint64_t step, const std::string& path, bool is_best)> on_written;

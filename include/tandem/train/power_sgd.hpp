@@ -28,8 +28,8 @@ class PowerSgdAllReduce final : public comm::ForwardingCollectives {
   PowerSgdAllReduce(comm::Collectives& inner, ParameterArena& arena, std::size_t rank,
                     std::uint64_t seed);
 
-  std::string name() const override { return inner().name() + " of a low rank"; }
-  // Also forgets Q.
+  std::string name() const override { return inner().name() + " with PowerSGD"; }
+  // Also redraws Q.
   void reset_error_feedback() override;
   // The floats that a step sums over all ranks.
   std::size_t floats_per_step() const { return sums_.size() + q_.size(); }
@@ -74,8 +74,5 @@ class PowerSgdAllReduce final : public comm::ForwardingCollectives {
   std::vector<float> q_;        // of all matrices, column by column
   const torch::Tensor errors_;  // flat, in the arena's layout
 };
-
-// Whether a checkpoint's tensor is of gather_state().
-bool is_power_sgd_tensor(const std::string& name);
 
 }  // namespace tandem::train

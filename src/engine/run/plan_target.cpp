@@ -101,8 +101,10 @@ TargetPlan predict_target(TargetPlan plan, const LocalTimes& times) {
   train::PlannedSum sum =
       train::plan_sum(plan.traffic, plan.target.link, bytes, times.traffic, times.messages);
   if (plan.traffic.shared_bytes > 0) {  // then the sums of these ranks were in shared memory, too
+    const double wire = sum.overlap * sum.cost.seconds(bytes);
     sum.cost.latency += forecast.sum.latency;
     sum.cost.seconds_per_byte += forecast.sum.seconds_per_byte;
+    if (sum.cost.seconds(bytes) > 0) sum.overlap = wire / sum.cost.seconds(bytes);
   }
   plan.compute = times.windows.compute;
   plan.slowest = times.windows.compute_deviation * train::expected_maximum(ranks);
@@ -175,14 +177,14 @@ std::string target_to_text(const TargetPlan& plan, const train::TrainConfig& con
                         row("exchange", plan.exchange),
                         row("agreement", plan.agreement)}) +
           "\n\npredicted: " + format_range({rate * (1 - kModelSpread), rate * (1 + kModelSpread)}) +
-          " images/s, " + format_fixed(100 * plan.efficiency(), 0) + " % of " + ranks +
-          " that exchange nothing\n" + format_duration(seconds * (1 - kModelSpread)) + " to " +
+          " images/s, " + format_fixed(100 * plan.efficiency(), 0) + " % of the speed of " + ranks +
+          " without exchange\n" + format_duration(seconds * (1 - kModelSpread)) + " to " +
           format_duration(seconds * (1 + kModelSpread)) +
           " for all steps, without evaluation and checkpoints";
   if (!plan.has_measured_sums && placement.ranks() > 1) {
     text +=
-        "\none rank makes no sums: only the link's time is counted; start 2 ranks to measure "
-        "the processors' share";
+        "\n1 rank was started, so the processors' time of messages is not in the prediction; start "
+        "2 ranks to measure it";
   }
   if (plan.arithmetic.global_batch > plan.image_count) {
     text += "\nthe global batch is larger than the " + format_count(plan.image_count) +

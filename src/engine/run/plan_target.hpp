@@ -36,7 +36,8 @@ struct TargetPlan {
     return static_cast<double>(images) / images_per_second() +
            static_cast<double>(steps) * agreement;
   }
-  double efficiency() const { return compute / step(); }  // beside ranks that exchange nothing
+  // Compared with ranks that exchange nothing.
+  double efficiency() const { return compute / step(); }
 };
 
 // Collective. Throws AgreedError (2) if the target cannot be predicted from the ranks of this job.

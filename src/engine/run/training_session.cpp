@@ -44,6 +44,12 @@ std::unique_ptr<comm::Watchdog::ConnectionCheck> check_connections(Job& job,
   return std::make_unique<comm::Watchdog::ConnectionCheck>(*watchdog, *device);
 }
 
+// Another rank rounds otherwise.
+std::string gradients_of(const Options& options) {
+  const std::string& form = options.text("grad-dtype");
+  return form == "powersgd" ? "rank-" + options.text("powersgd-rank") + " powersgd" : form;
+}
+
 ComputeSetup setup_of(const Job& job, const RunRequest& run, const RunDevice& device,
                       GradientTransport& transport) {
   return {job.topology.world,
@@ -52,7 +58,7 @@ ComputeSetup setup_of(const Job& job, const RunRequest& run, const RunDevice& de
           transport.collectives().has_async_progress() ? "nccl" : "mpi",
           run.train.config.virtual_ranks > 0,
           transport.algorithm(),
-          run.options.text("grad-dtype"),
+          gradients_of(run.options),
           model::name_of(run.train.config.convolution)};
 }
 

@@ -74,7 +74,8 @@ TEST(PlanOptions, AFaultHasItsFix) {
   EXPECT_TRUE(
       with({"1", "--ranks-per-host", "8", "--global-batch-size", "256"}, "--batch-size 32"));
   EXPECT_TRUE(with({"1", "--ranks-per-host", "8", "--all-reduce", "mpi"}, "flat or two-level"));
-  EXPECT_TRUE(with({"1", "--ranks-per-host", "8", "--virtual-ranks", "8"}, "leave one out"));
+  EXPECT_TRUE(with({"1", "--ranks-per-host", "8", "--virtual-ranks", "8"}, "leave out --virtual"));
+  EXPECT_TRUE(with({"1", "--ranks-per-host", "8", "--grad-dtype", "powersgd"}, "fp32 or bf16"));
 }
 
 }  // namespace

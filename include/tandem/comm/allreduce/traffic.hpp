@@ -1,6 +1,6 @@
-// The messages of an all-reduce of gradients on hosts that need not exist, as plain numbers: for
-// predictions. No communication. Hosts have consecutive ranks, as many each. Throws InternalError
-// for kLibrary, whose messages are MPI's.
+// The messages of an all-reduce of gradients on planned hosts, as plain numbers: for predictions.
+// No communication. Hosts have consecutive ranks, the same number on each. Throws InternalError for
+// kLibrary, whose messages are MPI's.
 #pragma once
 
 #include <string>
@@ -15,7 +15,7 @@ struct Placement {
   int ranks() const { return hosts * ranks_per_host; }
 };
 
-// What joins a host to the others, in either direction at the same time.
+// The link of a host, full duplex.
 struct Link {
   double bytes_per_second = 0;
   double latency = 20e-6;  // seconds of a short message; about that of TCP over Ethernet
@@ -27,7 +27,7 @@ struct Link {
 struct Traffic {
   std::string route = "none";  // "shared memory", "direct", "ring", "circulant"
   int rounds = 0;              // messages in a row
-  double messages = 0;         // that a rank sends for one piece of the values
+  double messages = 0;         // that a rank sends in one all-reduce
   double rank_bytes = 0;       // that it sends in messages, within its host too
   double host_bytes = 0;       // that the busiest host sends to other hosts
   double shared_bytes = 0;     // that a rank adds in shared memory
@@ -36,8 +36,8 @@ struct Traffic {
 // Of one all-reduce of `bytes` of fp32 gradients, many enough that each rank has a chunk.
 Traffic traffic_of(const AllReduceOptions& options, Placement placement, double bytes);
 
-// Seconds over the hosts' links: the latencies of all rounds, and the bytes of the busiest host,
-// whose ranks share its link. 0 within a host.
+// Seconds over the hosts' links: the latencies of all rounds, as if each crossed a link, and the
+// bytes of the busiest host, whose ranks share its link. 0 within a host.
 double latency_on(const Link& link, const Traffic& traffic);
 double transfer_seconds(const Link& link, const Traffic& traffic);
 
