@@ -52,7 +52,9 @@ std::string unknown_option(const std::string& given, const OptionTable& table) {
   // Of --trainer.max_epochs, as Lightning's command line has it, the last part counts.
   const std::string name = given.substr(given.rfind('.') + 1);
   const char* ours = our_option(name);
-  if (ours != nullptr && has(table, split(ours, ' ').front())) {
+  // --hosts of a plan is a number, and no addresses.
+  const bool is_of_plan = ours != nullptr && ours == std::string("hosts") && has(table, "plan");
+  if (ours != nullptr && !is_of_plan && has(table, split(ours, ' ').front())) {
     return unknown + "; here it is --" + ours;
   }
   if (name != given && has(table, name)) return unknown + "; here it is --" + name;

@@ -52,6 +52,10 @@ TEST(OptionHints, EachNameOfThePagesForNewcomersIsAnswered) {
 TEST(OptionHints, OfTwoMeaningsTheOneThatTheCommandHasIsMeant) {
   const OptionTable emit{{"hosts", "LIST", "", "", ""}, {"ranks-per-node", "N", "", "", ""}};
   EXPECT_EQ(unknown_option("host", emit), "--host is not an option; here it is --hosts");
+  OptionTable train = emit;
+  train.push_back({"plan", "", "false", "", ""});
+  EXPECT_NE(unknown_option("host", train).find("MPI connects the ranks"), std::string::npos)
+      << "--hosts of a plan";
   EXPECT_EQ(unknown_option("host", {}),
             "--host is not an option: MPI connects the ranks; no address is needed");
 }
