@@ -1,5 +1,5 @@
 // The non-blocking collectives of MpiCommunicator.
-#include <cstring>
+#include <algorithm>
 #include <limits>
 #include <string>
 #include <utility>
@@ -40,7 +40,7 @@ class LibraryRequest final : public Request {
  public:
   LibraryRequest(MPI_Comm mpi, void* values, int count, MPI_Datatype type, std::size_t bytes)
       : sent_(new char[bytes]) {
-    std::memcpy(sent_.get(), values, bytes);
+    std::copy_n(static_cast<const char*>(values), bytes, sent_.get());
     TANDEM_MPI(MPI_Iallreduce(sent_.get(), values, count, type, MPI_SUM, mpi, &request_));
   }
   ~LibraryRequest() override {
@@ -153,7 +153,7 @@ std::unique_ptr<Request> MpiCommunicator::do_ibroadcast(Buffer values, int root)
 std::unique_ptr<Request> MpiCommunicator::do_iall_to_all(const void* mine, Buffer theirs) {
   const int chunk = chunk_count(theirs.size, size());
   if (size() == 1) {
-    std::memcpy(theirs.data, mine, theirs.bytes());
+    std::copy_n(static_cast<const char*>(mine), theirs.bytes(), static_cast<char*>(theirs.data));
     return completed_request();
   }
   const MPI_Datatype mpi = mpi_type_of_moved(theirs.type);
