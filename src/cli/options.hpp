@@ -25,6 +25,7 @@ struct OptionSpec {
   std::vector<std::string> choices = {};  // allowed values; empty: any
   OtherBits other_bits = {};
   std::vector<std::string> aliases = {};  // other names, accepted wherever `name` is
+  std::string earlier_value = {};         // of starts without the option; empty: the default
 };
 using OptionTable = std::vector<OptionSpec>;
 

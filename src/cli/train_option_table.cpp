@@ -27,7 +27,10 @@ OptionSpec convolution_option() {
           "3x3 convolutions on CPUs: auto, by Winograd's algorithm where that is faster; or direct",
           "execution",
           kOfExecution,
-          model::convolution_names()};
+          model::convolution_names(),
+          {},
+          {},
+          "direct"};
 }
 
 OptionSpec channels_last_option() {

@@ -31,20 +31,19 @@ bool mean_the_same(const std::string& one, const std::string& other) {
          first == second;
 }
 
-// An earlier version wrote an option under its alias. A version without the option had its default.
-std::string saved_value(const Json& kept, const OptionSpec& spec) {
-  for (const std::string& name : names_of(spec)) {
-    if (kept.contains(name)) return text_of(kept, name);
-  }
-  return spec.default_value;
-}
-
 }  // namespace
 
 std::string options_to_keep(const Options& options) {
   Json kept = Json::object();
   for (const OptionSpec& spec : fixed_options(options)) kept[spec.name] = options.text(spec.name);
   return kept.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string saved_value(const Json& kept, const OptionSpec& spec) {
+  for (const std::string& name : names_of(spec)) {
+    if (kept.contains(name)) return text_of(kept, name);
+  }
+  return spec.earlier_value.empty() ? spec.default_value : spec.earlier_value;
 }
 
 Json saved_options(const RunStart& start) {

@@ -29,6 +29,10 @@ std::string options_to_keep(const Options& options);
 // Reads them back on rank 0; null or discarded if the checkpoint has none that can be read.
 Json saved_options(const RunStart& start);
 
+// The value of an option in `kept`, an object of the options of an earlier start, whose version may
+// have written it under an alias, or not known it.
+std::string saved_value(const Json& kept, const OptionSpec& spec);
+
 // A resumed run keeps its global batch for any number of ranks.
 void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config);
 

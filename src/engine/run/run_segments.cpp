@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "cli/train_options.hpp"
+#include "resume_check.hpp"
 #include "tandem/core/clock.hpp"
 #include "tandem/core/text.hpp"
 
@@ -35,15 +36,10 @@ bool matters(const OptionSpec& spec) {
          spec.traits.on_resume != OnResume::kComparedByEffect;
 }
 
-// Starts before 2026-11-26 have no convolution; they were direct.
-std::string option_of(const Json& segment, const std::string& name) {
-  const std::string text = text_of(member(segment, "options"), name);
-  return text.empty() && name == "convolution" ? "direct" : text;
-}
-
-bool differ_in(const std::vector<Json>& segments, const std::string& name) {
+bool differ_in(const std::vector<Json>& segments, const OptionSpec& spec) {
+  const std::string last = saved_value(member(segments.front(), "options"), spec);
   for (const Json& each : segments) {
-    if (option_of(each, name) != option_of(segments.front(), name)) return true;
+    if (saved_value(member(each, "options"), spec) != last) return true;
   }
   return false;
 }
@@ -74,7 +70,7 @@ std::string describe_repetition(const OptionTable& table, const Json& segments) 
   }
   std::vector<std::string> changed;
   for (const OptionSpec& spec : table) {
-    if (matters(spec) && differ_in(starts, spec.name)) changed.push_back("--" + spec.name);
+    if (matters(spec) && differ_in(starts, spec)) changed.push_back("--" + spec.name);
   }
   for (const Json& each : starts) {
     if (number_of(each, "world_size") == number_of(starts.front(), "world_size")) continue;
