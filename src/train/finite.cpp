@@ -22,27 +22,28 @@ TANDEM_CLONES bool exponents_below_highest(const float* values, std::size_t size
 }
 
 // A compiler may not change the order of a sum, so it is given as many sums as it can add at once.
-TANDEM_CLONES double squares_in_lanes(const float* values, std::size_t size) {
+TANDEM_CLONES double products_in_lanes(const float* one, const float* other, std::size_t size) {
   constexpr std::size_t kLanes = 16;
   double lanes[kLanes] = {};
   std::size_t i = 0;
   for (; i + kLanes <= size; i += kLanes) {
     for (std::size_t lane = 0; lane < kLanes; ++lane) {
-      const double value = values[i + lane];
-      lanes[lane] += value * value;
+      lanes[lane] += static_cast<double>(one[i + lane]) * other[i + lane];
     }
   }
   double sum = 0;
-  for (; i < size; ++i) sum += static_cast<double>(values[i]) * values[i];
+  for (; i < size; ++i) sum += static_cast<double>(one[i]) * other[i];
   for (const double lane : lanes) sum += lane;
   return sum;
 }
 
 }  // namespace
 
-double sum_of_squares(Span<const float> values) {
-  return squares_in_lanes(values.data(), values.size());
+double precise_dot(Span<const float> one, Span<const float> other) {
+  return products_in_lanes(one.data(), other.data(), one.size());
 }
+
+double sum_of_squares(Span<const float> values) { return precise_dot(values, values); }
 
 bool all_finite(Span<const float> values) {
   return exponents_below_highest(values.data(), values.size());

@@ -31,10 +31,10 @@ std::vector<std::int64_t> after(std::int64_t first, at::IntArrayRef rest) {
   return all;
 }
 
-// The arrays of `ranks` ranks, one after the other, with the shape and layout of the parameter.
-torch::Tensor view_of_ranks(std::vector<float>& values, int ranks, const torch::Tensor& parameter) {
-  return torch::from_blob(values.data(), after(ranks, parameter.sizes()),
-                          after(parameter.numel(), parameter.strides()));
+// Arrays of `ranks` ranks, one after the other, with the shape and layout of the parameter.
+torch::Tensor arrays_of_ranks(int ranks, const torch::Tensor& parameter) {
+  return torch::empty_strided(after(ranks, parameter.sizes()),
+                              after(parameter.numel(), parameter.strides()), torch::kFloat32);
 }
 
 }  // namespace
@@ -76,6 +76,12 @@ void PowerSgdAllReduce::reset_error_feedback() {
 
 Span<float> PowerSgdAllReduce::errors_of(const Matrix& matrix) const {
   return floats_of(errors_).subspan(matrix.slot->offset, matrix.slot->count);
+}
+
+torch::Tensor PowerSgdAllReduce::q_of(const Matrix& matrix) const {
+  return torch::from_blob(
+      const_cast<float*>(q_.data()) + matrix.q,
+      {static_cast<std::int64_t>(rank_), static_cast<std::int64_t>(matrix.columns)});
 }
 
 // Uniform numbers do as well as the paper's normal ones, and have no logarithm, whose last bit
@@ -183,19 +189,14 @@ std::vector<model::NamedTensor> PowerSgdAllReduce::gather_state(comm::Communicat
       comm.sendrecv(0, Span<const float>(errors.data(), errors.size()), Span<float>(unused));
       continue;
     }
-    const torch::Tensor all = torch::empty_strided(
-        after(comm.size(), slot.parameter.sizes()),
-        after(slot.parameter.numel(), slot.parameter.strides()), torch::kFloat32);
+    const torch::Tensor all = arrays_of_ranks(comm.size(), slot.parameter);
     float* theirs = all.data_ptr<float>();
     std::copy_n(errors.data(), errors.size(), theirs);
     for (int rank = 1; rank < comm.size(); ++rank) {
       theirs += errors.size();
       comm.sendrecv(rank, Span<const float>(unused), Span<float>(theirs, errors.size()));
     }
-    const torch::Tensor q = torch::from_blob(
-        const_cast<float*>(q_.data()) + matrix.q,
-        {static_cast<std::int64_t>(rank_), static_cast<std::int64_t>(matrix.columns)});
-    tensors.push_back({optimizer_tensor_name(kPowerSgdQ, slot.name), q.clone(), false});
+    tensors.push_back({optimizer_tensor_name(kPowerSgdQ, slot.name), q_of(matrix).clone(), false});
     tensors.push_back({optimizer_tensor_name(kPowerSgdErrors, slot.name), all, false});
   }
   return tensors;
@@ -212,22 +213,21 @@ void PowerSgdAllReduce::restore_state(comm::Communicator& comm,
   };
   for (const Matrix& matrix : matrices_) {
     const ParameterArena::Slot& slot = *matrix.slot;
-    const auto columns = static_cast<std::int64_t>(matrix.columns);
-    take(torch::from_blob(q_.data() + matrix.q, {static_cast<std::int64_t>(rank_), columns}),
-         kPowerSgdQ, slot.name);
+    take(q_of(matrix), kPowerSgdQ, slot.name);
     const Span<float> errors = errors_of(matrix);
     std::vector<float> unused(errors.size());
     if (comm.rank() != 0) {
       comm.sendrecv(0, Span<const float>(unused), errors);
       continue;
     }
-    std::vector<float> all(errors.size() * static_cast<std::size_t>(comm.size()));
-    take(view_of_ranks(all, comm.size(), slot.parameter), kPowerSgdErrors, slot.name);
+    const torch::Tensor all = arrays_of_ranks(comm.size(), slot.parameter).zero_();
+    take(all, kPowerSgdErrors, slot.name);
+    const float* theirs = all.data_ptr<float>();
+    std::copy_n(theirs, errors.size(), errors.data());
     for (int rank = 1; rank < comm.size(); ++rank) {
-      const float* theirs = all.data() + errors.size() * static_cast<std::size_t>(rank);
+      theirs += errors.size();
       comm.sendrecv(rank, Span<const float>(theirs, errors.size()), Span<float>(unused));
     }
-    std::copy_n(all.data(), errors.size(), errors.data());
   }
   comm.broadcast(Span<float>(q_));
 }

@@ -7,7 +7,6 @@
 namespace tandem::train {
 
 float dot(const float* one, const float* other, std::size_t size);
-double precise_dot(const float* one, const float* other, std::size_t size);
 // sum += factor * values
 void add_scaled(float* sum, const float* values, float factor, std::size_t size);
 

@@ -57,6 +57,7 @@ class PowerSgdAllReduce final : public comm::ForwardingCollectives {
     return arena_.gradients().data() + matrix.slot->offset;
   }
   Span<float> errors_of(const Matrix& matrix) const;
+  torch::Tensor q_of(const Matrix& matrix) const;  // a view
   void draw_q(const Matrix& matrix, float* q) const;
   void compute_p(const Matrix& matrix);
   void compute_q(const Matrix& matrix);

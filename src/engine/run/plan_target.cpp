@@ -70,7 +70,7 @@ TargetPlan plan_target(Job& job, const PlannedRun& run, const train::ForecastCon
   plan.image_count = run.image_count;
   plan.arithmetic =
       train::BatchArithmetic::of(run.config, run.image_count, plan.target.placement.ranks());
-  plan.gradient_bytes = sums.as_bfloat16 ? bytes / 2 : bytes;
+  plan.gradient_bytes = static_cast<double>(run.gradient_bytes);
   plan.traffic = comm::traffic_of(sums, plan.target.placement, bytes);
   LocalTimes times;
   times.ranks = job.world.size();

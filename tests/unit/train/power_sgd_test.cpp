@@ -172,7 +172,8 @@ TEST(Orthonormalize, MakesColumnsOrthonormalInTheirOrder) {
   const std::vector<float> first(vectors.begin(), vectors.begin() + kSize);
   orthonormalize(vectors.data(), 4, kSize);
   const auto product = [&](std::size_t one, std::size_t other) {
-    return precise_dot(vectors.data() + one * kSize, vectors.data() + other * kSize, kSize);
+    return precise_dot({vectors.data() + one * kSize, kSize},
+                       {vectors.data() + other * kSize, kSize});
   };
   for (const std::size_t one : {0, 1, 3}) {
     for (const std::size_t other : {0, 1, 3}) {
@@ -180,8 +181,8 @@ TEST(Orthonormalize, MakesColumnsOrthonormalInTheirOrder) {
     }
   }
   EXPECT_EQ(product(2, 2), 0) << "depends on the first";
-  EXPECT_NEAR(precise_dot(first.data(), vectors.data(), kSize),
-              std::sqrt(precise_dot(first.data(), first.data(), kSize)), 1e-4);
+  EXPECT_NEAR(precise_dot({first.data(), kSize}, {vectors.data(), kSize}),
+              std::sqrt(sum_of_squares({first.data(), kSize})), 1e-4);
 }
 
 TEST(Orthonormalize, KeepsWhatIsNotFinite) {
@@ -202,7 +203,7 @@ TEST(Dot, AddsEveryProduct) {
     for (std::size_t i = 0; i < size; ++i) one[i] = static_cast<float>(i);
     const double expected = static_cast<double>(size) * (static_cast<double>(size) - 1);
     EXPECT_EQ(dot(one.data(), other.data(), size), size == 0 ? 0 : expected);
-    EXPECT_EQ(precise_dot(one.data(), other.data(), size), size == 0 ? 0 : expected);
+    EXPECT_EQ(precise_dot({one.data(), size}, {other.data(), size}), size == 0 ? 0 : expected);
   }
 }
 
