@@ -1,6 +1,5 @@
-// What: parameters for tests of PowerSGD with rank 2: a matrix, a filter, and two that it leaves
-// as they are; and gradients for them.
-// Owns: nothing. Threads: the main thread. Throws: what libtorch throws.
+// Parameters for tests of PowerSGD with rank 2: a matrix, a filter, and two that it leaves as they
+// are; and gradients for them.
 #pragma once
 
 #include "tandem/core/random.hpp"

@@ -19,7 +19,7 @@ struct LockSettings {
   double stale_seconds = 6;     // require_held() reads the file if the last heartbeat is older
   double silence_seconds = 30;  // after which an owner on another host counts as gone
   double look_seconds = 0.25;
-  double ending_seconds = 5;  // wait of a start for a process that ends and still holds the lock
+  double ending_seconds = 5;  // wait of a start for an owner on this host that may be ending
   double settle_seconds = 2;  // wait of a start that takes a silent lock, to see other such starts
   // Called between two looks; may throw.
   std::function<void(double)> pause;
@@ -31,9 +31,9 @@ struct LockSettings {
 
 class RunLock {
  public:
-  // `folder` exists. Returns or throws at once, or within `ending_seconds` if a process holds the
-  // lock. If the last owner is not visible on this host and did not record that it ended, watches
-  // its heartbeat for `silence_seconds`.
+  // `folder` exists. Returns or throws at once, or within twice `ending_seconds` if a process of
+  // this host holds the lock or ends just now. If the last owner is not visible on this host and
+  // did not record that it ended, watches its heartbeat for `silence_seconds`.
   explicit RunLock(const std::string& folder, LockSettings settings = {});
   ~RunLock();
   RunLock(RunLock&& other) noexcept;

@@ -29,7 +29,7 @@ struct TargetPlan {
   double images_per_second() const {
     return static_cast<double>(arithmetic.global_batch) / (step() - agreement);
   }
-  // Of all steps, of which the last one of an epoch may be short.
+  // Of all steps. The last step of an epoch may have fewer images.
   double seconds(const train::TrainConfig& config) const {
     const std::uint64_t steps = arithmetic.total_steps;
     const std::uint64_t images = images_of_steps(config, arithmetic, image_count, steps);

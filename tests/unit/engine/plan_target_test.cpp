@@ -43,7 +43,7 @@ TEST(PlanTarget, OfOneHostSumsInSharedMemory) {
   const TargetPlan plan = plan_for({}, {1, 4});
   EXPECT_NEAR(plan.exchange, 4e-3, 1e-9);
   EXPECT_NEAR(plan.slowest, 0.1029, 1e-4);
-  EXPECT_NEAR(plan.agreement, 2e-3, 1e-9) << "two rounds, of which one was measured";
+  EXPECT_NEAR(plan.agreement, 2e-3, 1e-9) << "two rounds; one was measured";
 }
 
 TEST(PlanTarget, HostsAreJoinedByTheirLinks) {

@@ -108,7 +108,7 @@ TEST(PlanSum, WithinAHostIsTheProcessorsWork) {
   const PlannedSum sum = plan_sum({"direct", 2, 6, 150, 0, 0}, {}, 100, kHere, kMeasured);
   EXPECT_EQ(sum.cost.latency, 3) << "three times the messages";
   EXPECT_EQ(sum.cost.seconds_per_byte, 1.5);
-  EXPECT_EQ(sum.overlap, 0) << "nobody waits for a link";
+  EXPECT_EQ(sum.overlap, 0) << "ranks wait for no link";
 }
 
 TEST(PlanSum, OverALinkIsLonger) {
