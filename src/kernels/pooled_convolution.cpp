@@ -70,7 +70,7 @@ void PooledConvolution::forward(const StridedImages& images, float* out,
                                 std::uint8_t* argmax) const {
   const Strides& image_strides = images.strides;
   const std::size_t out_width = sizes_.out_width();
-  const bool is_narrow = out_width <= kNarrowLanes;
+  const bool is_narrow = out_width <= kNarrowLanes || !has_wide_vectors();
   const std::size_t lanes = is_narrow ? kNarrowLanes : kWideLanes;
   const std::size_t out_line = rounded_up(out_width, lanes);
   // The last results need two columns more of either parity.
@@ -132,6 +132,7 @@ void PooledConvolution::backward(const StridedImages& images, const float* gradi
   std::vector<std::uint32_t> place(outputs);
   std::vector<float> chosen(rounded_up(outputs, kWideLanes));
   const PatchGradients patches{place.data(), chosen.data(), outputs};
+  const auto add = has_wide_vectors() ? add_filter_gradient_wide : add_filter_gradient_narrow;
   const bool is_interleaved = image_strides.channel == 1 && image_strides.column == sizes_.channels;
   for (std::size_t i = 0; i < images.count; ++i) {
     for (std::size_t row = 0; row < sizes_.height; ++row) {
@@ -154,7 +155,7 @@ void PooledConvolution::backward(const StridedImages& images, const float* gradi
       float* of_filter = sums + filter * filter_sums();
       choose(argmax + first + filter * outputs, gradients + first + filter * outputs,
              corners_.data(), line(), sizes_.channels, patches);
-      add_filter_gradient(image.data(), line(), patches, filter_line(), of_filter);
+      add(image.data(), line(), patches, filter_line(), of_filter);
     }
     if (image_gradients == nullptr) continue;
     add_windows(gradients + first, argmax + first, gradient_of_image);

@@ -57,7 +57,57 @@ template <std::size_t kLanes>
   }
 }
 
+// A multiple of kWideLanes numbers of a line at a time, so the order of sums does not depend on
+// the lanes.
+template <std::size_t kLanes>
+[[gnu::always_inline]] inline void add_filter_gradient(const float* __restrict image,
+                                                       std::size_t line,
+                                                       const PatchGradients& patches,
+                                                       std::size_t filter_line,
+                                                       float* __restrict sums) {
+  using Floats = typename Vectors<kLanes>::Floats;
+  constexpr std::size_t kVectors = kWideLanes / kLanes;
+  const std::uint32_t* __restrict place = patches.place;
+  const float* __restrict gradients = patches.gradients;
+  const std::size_t size = patches.size;
+  float* bias = sums + kSide * filter_line;
+  for (std::size_t k = 0; k < size; k += kWideLanes) {
+    for (std::size_t i = 0; i < kWideLanes; ++i) bias[i] += gradients[k + i];
+  }
+  for (std::size_t part = 0; part < filter_line; part += kWideLanes) {
+    Floats sum[kSide][kVectors];
+    for (std::size_t row = 0; row < kSide; ++row) {
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        load(sum[row][v], sums + row * filter_line + part + v * kLanes);
+      }
+    }
+    for (std::size_t k = 0; k < size; ++k) {
+      const float* patch = image + place[k] + part;
+      for (std::size_t row = 0; row < kSide; ++row) {
+        for (std::size_t v = 0; v < kVectors; ++v) {
+          Floats pixels;
+          load(pixels, patch + row * line + v * kLanes);
+          sum[row][v] += gradients[k] * pixels;
+        }
+      }
+    }
+    for (std::size_t row = 0; row < kSide; ++row) {
+      for (std::size_t v = 0; v < kVectors; ++v) {
+        std::memcpy(sums + row * filter_line + part + v * kLanes, &sum[row][v], sizeof(Floats));
+      }
+    }
+  }
+}
+
 }  // namespace
+
+bool has_wide_vectors() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512f") > 0;
+#else
+  return false;
+#endif
+}
 
 TANDEM_CLONES void convolve_narrow(const SplitPlanes& in, const FilterPair& filters,
                                    std::size_t apart, float* out) {
@@ -104,32 +154,16 @@ TANDEM_CLONES void round_line(float* line, std::size_t size) {
   for (std::size_t i = 0; i < size; ++i) line[i] = float_of_bfloat16(bfloat16_of_float(line[i]));
 }
 
-TANDEM_CLONES void add_filter_gradient(const float* __restrict image, std::size_t line,
-                                       const PatchGradients& patches, std::size_t filter_line,
-                                       float* __restrict sums) {
-  const std::uint32_t* __restrict place = patches.place;
-  const float* __restrict gradients = patches.gradients;
-  const std::size_t size = patches.size;
-  using Floats = Vectors<kWideLanes>::Floats;
-  float* bias = sums + kSide * filter_line;
-  for (std::size_t k = 0; k < size; k += kWideLanes) {
-    for (std::size_t i = 0; i < kWideLanes; ++i) bias[i] += gradients[k + i];
-  }
-  for (std::size_t part = 0; part < filter_line; part += kWideLanes) {
-    Floats sum[kSide];
-    for (std::size_t row = 0; row < kSide; ++row) load(sum[row], sums + row * filter_line + part);
-    for (std::size_t k = 0; k < size; ++k) {
-      const float* patch = image + place[k] + part;
-      for (std::size_t row = 0; row < kSide; ++row) {
-        Floats pixels;
-        load(pixels, patch + row * line);
-        sum[row] += gradients[k] * pixels;
-      }
-    }
-    for (std::size_t row = 0; row < kSide; ++row) {
-      std::memcpy(sums + row * filter_line + part, &sum[row], sizeof sum[row]);
-    }
-  }
+TANDEM_CLONES void add_filter_gradient_narrow(const float* __restrict image, std::size_t line,
+                                              const PatchGradients& patches,
+                                              std::size_t filter_line, float* __restrict sums) {
+  add_filter_gradient<kNarrowLanes>(image, line, patches, filter_line, sums);
+}
+
+TANDEM_CLONES void add_filter_gradient_wide(const float* __restrict image, std::size_t line,
+                                            const PatchGradients& patches, std::size_t filter_line,
+                                            float* __restrict sums) {
+  add_filter_gradient<kWideLanes>(image, line, patches, filter_line, sums);
 }
 
 TANDEM_CLONES void choose(const std::uint8_t* __restrict argmax, const float* __restrict gradients,

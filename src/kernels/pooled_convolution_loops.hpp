@@ -6,9 +6,13 @@
 
 namespace tandem::kernels {
 
-constexpr std::size_t kFiltersAtOnce = 2;  // whose 8 sums, and what they need, fit into registers
-constexpr std::size_t kNarrowLanes = 8;    // pooled results computed together
+constexpr std::size_t kFiltersAtOnce = 2;
+// Numbers computed together. The sums of kFiltersAtOnce filters fit into the registers of AVX2 in
+// narrow vectors, and into those of AVX-512 in both.
+constexpr std::size_t kNarrowLanes = 8;
 constexpr std::size_t kWideLanes = 16;
+// Whether this processor has vectors of kWideLanes.
+bool has_wide_vectors();
 
 // The planes of an image, even columns apart from odd ones, so that a vector of pooled results is
 // compared lane by lane.
@@ -58,8 +62,10 @@ void choose(const std::uint8_t* argmax, const float* gradients, const std::uint3
 
 // Adds the gradient of one filter. The lines of `image` are `line` apart. `sums`: 5 x filter_line,
 // a multiple of kWideLanes, and kWideLanes numbers whose sum is the bias's.
-void add_filter_gradient(const float* image, std::size_t line, const PatchGradients& patches,
-                         std::size_t filter_line, float* sums);
+void add_filter_gradient_narrow(const float* image, std::size_t line, const PatchGradients& patches,
+                                std::size_t filter_line, float* sums);
+void add_filter_gradient_wide(const float* image, std::size_t line, const PatchGradients& patches,
+                              std::size_t filter_line, float* sums);
 
 // One pooled pixel. Values of two filters are `apart`.
 struct PooledPixel {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/pooled_convolution_loops.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/kernels/bfloat16.hpp"
 
@@ -283,6 +284,30 @@ TEST(PooledConvolution, TakesTheFirstOfEqualsAndNothingBelowZero) {
     EXPECT_EQ(out, value > 0 ? 25 : 0);
     EXPECT_EQ(argmax, value > 0 ? 0 : PooledConvolution::kNone);
   }
+}
+
+// Each processor uses one of them.
+TEST(PooledConvolutionLoops, NarrowAndWideVectorsGiveTheSame) {
+  constexpr std::size_t kChannels = 3, kLine = 64, kResults = 4 * kFiltersAtOnce;
+  const std::vector<float> pixels = numbers(kChannels * 8 * kLine, 1);
+  const std::vector<float> lines = numbers(kChannels * kSide * kFiltersAtOnce * kSide, 2);
+  SplitPlanes planes{pixels.data(), kLine / 2, 8 * kLine, kLine};
+  const FilterPair filters{lines.data(), kChannels};
+  std::vector<float> wide(kResults * kWideLanes), narrow(wide.size());
+  convolve_wide(planes, filters, kWideLanes, wide.data());
+  convolve_narrow(planes, filters, kWideLanes, narrow.data());
+  planes.even += kNarrowLanes;
+  convolve_narrow(planes, filters, kWideLanes, &narrow[kNarrowLanes]);
+  EXPECT_EQ(narrow, wide);
+
+  std::vector<std::uint32_t> places = {0, 5, 17, 40, 3};
+  std::vector<float> gradients = numbers(kWideLanes, 3);
+  std::fill(gradients.begin() + 5, gradients.end(), 0.0F);
+  const PatchGradients patches{places.data(), gradients.data(), places.size()};
+  std::vector<float> wide_sums = numbers((kSide * 2 + 1) * kWideLanes, 4), narrow_sums = wide_sums;
+  add_filter_gradient_wide(pixels.data(), kLine, patches, 2 * kWideLanes, wide_sums.data());
+  add_filter_gradient_narrow(pixels.data(), kLine, patches, 2 * kWideLanes, narrow_sums.data());
+  EXPECT_EQ(narrow_sums, wide_sums);
 }
 
 }  // namespace
