@@ -32,13 +32,41 @@ struct TabulatedGelu : public torch::autograd::Function<TabulatedGelu> {
   }
 };
 
+// Backward is one product: the derivative takes the place of x, which it would need.
+struct DifferentiatedGelu : public torch::autograd::Function<DifferentiatedGelu> {
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x) {
+    const torch::Tensor in = x.is_non_overlapping_and_dense() ? x : x.contiguous();
+    torch::Tensor out = torch::empty_like(in);
+    torch::Tensor slope = torch::empty_like(in);
+    at::parallel_for(0, in.numel(), kNumbersAtOnce, [&](std::int64_t begin, std::int64_t end) {
+      kernels::gelu_and_slope(in.data_ptr<float>() + begin, static_cast<std::size_t>(end - begin),
+                              out.data_ptr<float>() + begin, slope.data_ptr<float>() + begin);
+    });
+    context->save_for_backward({slope});
+    return out;
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    return {gradients.front() * context->get_saved_variables().front()};
+  }
+
+ private:
+  static constexpr std::int64_t kNumbersAtOnce = 1 << 14;
+};
+
 }  // namespace
 
 Gelu::Gelu() : tables_(c10::make_intrusive<Tables>()) {}
 
 torch::Tensor Gelu::operator()(const torch::Tensor& x) const {
-  const bool has_tables = x.device().is_cpu() && x.scalar_type() == torch::kBFloat16;
-  return has_tables ? TabulatedGelu::apply(x, tables_) : torch::gelu(x);
+  const bool is_on_cpu = x.device().is_cpu();
+  if (is_on_cpu && x.scalar_type() == torch::kBFloat16) return TabulatedGelu::apply(x, tables_);
+  const bool is_trained = torch::GradMode::is_enabled() && x.requires_grad();
+  if (is_on_cpu && x.scalar_type() == torch::kFloat32 && is_trained) {
+    return DifferentiatedGelu::apply(x);
+  }
+  return torch::gelu(x);
 }
 
 }  // namespace tandem::model

@@ -5,7 +5,7 @@
 
 #include "batch_statistics.hpp"
 #include "tandem/kernels/convolution.hpp"
-#include "tandem/kernels/elementwise.hpp"
+#include "tandem/kernels/gelu.hpp"
 #include "tandem/model/convolution_choice.hpp"
 #include "tandem/model/libtorch.hpp"
 
@@ -80,7 +80,8 @@ torch::Tensor normalized(torch::nn::BatchNorm2d& norm, const torch::Tensor& x);
 torch::Tensor normalized_relu_of_sum(torch::nn::BatchNorm2d& norm, const torch::Tensor& x,
                                      const torch::Tensor& residual);
 
-// torch::gelu, but fast for bfloat16 on CPUs, by tables that autograd keeps alive.
+// torch::gelu, but faster on CPUs: for bfloat16 by tables that autograd keeps alive, and for fp32
+// that is trained by one pass for the function and its derivative.
 class Gelu {
  public:
   Gelu();

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "tandem/kernels/elementwise.hpp"
+#include "tandem/kernels/gelu.hpp"
 
 namespace tandem::kernels {
 

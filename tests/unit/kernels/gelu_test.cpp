@@ -1,10 +1,13 @@
+#include "tandem/kernels/gelu.hpp"
+
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <vector>
 
 #include "tandem/kernels/bfloat16.hpp"
-#include "tandem/kernels/elementwise.hpp"
 
 namespace tandem::kernels {
 namespace {
@@ -72,6 +75,33 @@ TEST_F(Gelu, KnowsTheEndsOfTheNumbers) {
   EXPECT_EQ(gradient(0, 2), 1);
   EXPECT_TRUE(std::isnan(gradient(std::nanf(""), 1)));
   EXPECT_TRUE(std::isnan(gradient(1, std::nanf(""))));
+}
+
+TEST(GeluAndSlope, AreNearTheFunctions) {
+  std::vector<float> in;
+  for (float x = -15; x <= 15; x += 0.00390625F) in.push_back(x);
+  std::vector<float> out(in.size()), slope(in.size());
+  gelu_and_slope(in.data(), in.size(), out.data(), slope.data());
+  for (std::size_t i = 0; i < in.size(); ++i) {
+    const double x = in[i];
+    const double share = 0.5 * std::erfc(-x * std::sqrt(0.5));
+    const double density = std::exp(-x * x / 2) / std::sqrt(2 * std::acos(-1.0));
+    ASSERT_NEAR(out[i], x * share, 3e-7 * std::max(1.0, x)) << x;
+    ASSERT_NEAR(slope[i], share + x * density, 3e-7) << x;
+  }
+}
+
+TEST(GeluAndSlope, KnowTheEndsOfTheNumbers) {
+  const float in[] = {0, -100, 100, 1e30F, -1e30F, std::nanf("")};
+  float out[6], slope[6];
+  gelu_and_slope(in, 6, out, slope);
+  const float values[] = {0, 0, 100, 1e30F, 0}, slopes[] = {0.5, 0, 1, 1, 0};
+  for (std::size_t i = 0; i < 5; ++i) {
+    EXPECT_EQ(out[i], values[i]) << in[i];
+    EXPECT_NEAR(slope[i], slopes[i], 1e-7) << in[i];
+  }
+  EXPECT_TRUE(std::isnan(out[5]));
+  EXPECT_TRUE(std::isnan(slope[5]));
 }
 
 TEST(Bfloat16, RoundsToNearestAndTiesToEven) {

@@ -54,9 +54,26 @@ TEST(GeluOfTensors, IsTheRoundedFunctionAndItsGradient) {
   }
 }
 
-TEST(GeluOfTensors, LeavesOtherTypesToLibtorch) {
+TEST(GeluOfTensors, OfFp32IsTheFunctionAndItsGradient) {
+  torch::manual_seed(5);
+  const torch::Tensor planar = torch::randn({3, 50, 14, 16}) * 2;
+  const torch::Tensor channels_last = planar.contiguous(at::MemoryFormat::ChannelsLast);
+  const torch::Tensor gapped = planar.narrow(3, 1, 3);
+  for (const torch::Tensor& values : {planar, channels_last, gapped}) {
+    const torch::Tensor above = torch::randn(values.sizes());
+    const Both expected = run(exact_gelu, values.to(torch::kFloat64), above.to(torch::kFloat64));
+    const Both found = run(Gelu(), values, above);
+    EXPECT_EQ(found.output.scalar_type(), torch::kFloat32);
+    EXPECT_TRUE(torch::allclose(found.output.to(torch::kFloat64), expected.output, 1e-6, 1e-6));
+    EXPECT_TRUE(torch::allclose(found.gradient.to(torch::kFloat64), expected.gradient, 1e-6, 1e-6));
+  }
+}
+
+TEST(GeluOfTensors, LeavesEvaluationAndOtherTypesToLibtorch) {
   const torch::Tensor values = torch::randn({4, 4});
   EXPECT_TRUE(torch::equal(Gelu()(values), torch::gelu(values)));
+  const torch::Tensor doubles = values.to(torch::kFloat64).requires_grad_();
+  EXPECT_TRUE(torch::equal(Gelu()(doubles), torch::gelu(doubles)));
 }
 
 TEST(GeluOfTensors, TakesNothing) {
