@@ -23,38 +23,68 @@ template <class Vector, class Number>
   std::memcpy(&vector, from, sizeof vector);
 }
 
+// The sums of a filter for the four results of each pooling window.
+template <class Floats>
+struct WindowSums {
+  Floats upper_even = {}, upper_odd = {}, lower_even = {}, lower_odd = {};
+
+  // From `to` on, each `apart` from the one before.
+  [[gnu::always_inline]] void store(std::size_t apart, float* to) const {
+    std::memcpy(to, &upper_even, sizeof(Floats));
+    std::memcpy(to + apart, &upper_odd, sizeof(Floats));
+    std::memcpy(to + 2 * apart, &lower_even, sizeof(Floats));
+    std::memcpy(to + 3 * apart, &lower_odd, sizeof(Floats));
+  }
+};
+
+// A line of an image: its even and odd columns, from three places on.
+template <class Floats>
+struct Line {
+  Floats e0, e1, e2, o0, o1, o2;
+
+  [[gnu::always_inline]] Line(const float* even, const float* odd) {
+    load(e0, even);
+    load(e1, even + 1);
+    load(e2, even + 2);
+    load(o0, odd);
+    load(o1, odd + 1);
+    load(o2, odd + 2);
+  }
+  // Adds its products with a line of a filter.
+  [[gnu::always_inline]] void add(const float* w, Floats& of_even, Floats& of_odd) const {
+    of_even = of_even + w[0] * e0 + w[1] * o0 + w[2] * e1 + w[3] * o1 + w[4] * e2;
+    of_odd = of_odd + w[0] * o0 + w[1] * e1 + w[2] * o1 + w[3] * e2 + w[4] * o2;
+  }
+};
+
+// Each line of the image is read once: the upper results take it with one line of the filters, the
+// lower ones with the line before.
 template <std::size_t kLanes>
 [[gnu::always_inline]] inline void convolve(const SplitPlanes& in, const FilterPair& filters,
                                             std::size_t apart, float* out) {
+  static_assert(kFiltersAtOnce == 2);
   using Floats = typename Vectors<kLanes>::Floats;
-  Floats sums[kFiltersAtOnce][4] = {};
+  constexpr std::size_t kFilterLine = kFiltersAtOnce * kSide;
+  WindowSums<Floats> first, second;
   for (std::size_t channel = 0; channel < filters.channels; ++channel) {
-    for (std::size_t row = 0; row < kSide; ++row) {
-      const float* f = filters.lines + (channel * kSide + row) * kFiltersAtOnce * kSide;
-      for (std::size_t lower = 0; lower < 2; ++lower) {
-        const float* even = in.even + channel * in.channel + (row + lower) * in.line;
-        Floats e0, e1, e2, o0, o1, o2;
-        load(e0, even);
-        load(e1, even + 1);
-        load(e2, even + 2);
-        load(o0, even + in.odd);
-        load(o1, even + in.odd + 1);
-        load(o2, even + in.odd + 2);
-        for (std::size_t k = 0; k < kFiltersAtOnce; ++k) {
-          const float* w = f + k * kSide;
-          Floats& of_even = sums[k][2 * lower];
-          of_even = of_even + w[0] * e0 + w[1] * o0 + w[2] * e1 + w[3] * o1 + w[4] * e2;
-          Floats& of_odd = sums[k][2 * lower + 1];
-          of_odd = of_odd + w[0] * o0 + w[1] * e1 + w[2] * o1 + w[3] * e2 + w[4] * o2;
-        }
+    const float* w = filters.lines + channel * kSide * kFilterLine;
+    const float* even = in.even + channel * in.channel;
+#pragma GCC unroll 6
+    for (std::size_t row = 0; row <= kSide; ++row, even += in.line) {
+      const Line<Floats> line(even, even + in.odd);
+      if (row < kSide) {
+        line.add(w, first.upper_even, first.upper_odd);
+        line.add(w + kSide, second.upper_even, second.upper_odd);
       }
+      if (row > 0) {
+        line.add(w - kFilterLine, first.lower_even, first.lower_odd);
+        line.add(w - kFilterLine + kSide, second.lower_even, second.lower_odd);
+      }
+      w += kFilterLine;
     }
   }
-  for (std::size_t k = 0; k < kFiltersAtOnce; ++k) {
-    for (std::size_t i = 0; i < 4; ++i) {
-      std::memcpy(out + (4 * k + i) * apart, &sums[k][i], sizeof sums[k][i]);
-    }
-  }
+  first.store(apart, out);
+  second.store(apart, out + 4 * apart);
 }
 
 // A multiple of kWideLanes numbers of a line at a time, so the order of sums does not depend on
