@@ -19,7 +19,9 @@ find_package(Boost 1.74 REQUIRED COMPONENTS program_options)  # its headers hold
 set(HDF5_PREFER_PARALLEL OFF)  # the serial library is thread-safe on Debian and is what libtorch links; the MPI one is neither
 find_package(HDF5 REQUIRED COMPONENTS C)
 
-find_package(MPI REQUIRED COMPONENTS CXX)
+find_package(MPI REQUIRED COMPONENTS C)
+# mpi.h would else declare the old C++ bindings too, for whose library Open MPI 5 has no place.
+target_compile_definitions(MPI::MPI_C INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 
 if(TANDEM_TORCH)
   list(APPEND CMAKE_MODULE_PATH ${PROJECT_SOURCE_DIR}/cmake)
