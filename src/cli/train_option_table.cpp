@@ -1,4 +1,5 @@
 // Every option of `tandem train`, in the order of its help.
+#include "recipe_options.hpp"
 #include "stall_options.hpp"
 #include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/core/text.hpp"
@@ -151,6 +152,7 @@ OptionTable train_option_table() {
       {"label-smoothing", "X", "0", "share of each label that is spread over all classes",
        "optimizer", kOfResult},
       {"clip-norm", "X", "0", "limit of the global gradient norm; 0: none", "optimizer", kOfResult},
+      ema_option("optimizer"),
 
       precision_option(),
       channels_last_option(),

@@ -1,5 +1,6 @@
 #include "train_options.hpp"
 
+#include "recipe_options.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/hidden_widths.hpp"
@@ -210,6 +211,7 @@ TrainRequest read_train_options(Options& options) {
   config.max_steps = options.count("max-steps", 0, std::uint64_t{1} << 40);
   read_batch(options, config);
   read_optimizer(options, config);
+  read_recipe_options(options, config);
   config.precision = model::parse_precision(options.choice("precision"));
   config.convolution = model::parse_convolution(options.choice("convolution"));
   request.device = read_device_options(options);

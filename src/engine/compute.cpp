@@ -16,6 +16,7 @@
 #include "tandem/model/torch_compat.hpp"
 #include "tandem/train/muon.hpp"
 #include "tandem/train/staged_collectives.hpp"
+#include "tandem/train/weight_average.hpp"
 
 namespace tandem::app {
 namespace {
@@ -166,10 +167,12 @@ std::uint64_t early_steps_of(const train::TrainConfig& config,
   return static_cast<std::uint64_t>(std::max(1.0, std::round(steps)));
 }
 
-std::unique_ptr<train::Optimizer> make_optimizer_of(const train::TrainConfig& config,
-                                                    const train::BatchArithmetic& arithmetic,
-                                                    const train::ParameterArena& arena,
-                                                    const model::Network& network) {
+namespace {
+
+std::unique_ptr<train::Optimizer> make_plain_optimizer(const train::TrainConfig& config,
+                                                       const train::BatchArithmetic& arithmetic,
+                                                       const train::ParameterArena& arena,
+                                                       const model::Network& network) {
   train::OptimizerOptions options = config.optimizer;
   if (options.name == "muon") {
     options.early_steps = early_steps_of(config, arithmetic);
@@ -179,6 +182,17 @@ std::unique_ptr<train::Optimizer> make_optimizer_of(const train::TrainConfig& co
   const auto size = static_cast<std::size_t>(arena.flat_values().numel());
   return arena.device().is_cpu() ? train::make_optimizer(options, size)
                                  : train::make_device_optimizer(options, size, arena.device());
+}
+
+}  // namespace
+
+std::unique_ptr<train::Optimizer> make_optimizer_of(const train::TrainConfig& config,
+                                                    const train::BatchArithmetic& arithmetic,
+                                                    const train::ParameterArena& arena,
+                                                    const model::Network& network) {
+  auto optimizer = make_plain_optimizer(config, arithmetic, arena, network);
+  if (config.ema == 0) return optimizer;
+  return std::make_unique<train::WeightAverage>(std::move(optimizer), arena, network, config.ema);
 }
 
 train::LossScale loss_scale_of(const train::TrainConfig& config,

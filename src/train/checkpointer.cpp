@@ -45,11 +45,17 @@ Checkpointer::Checkpointer(Context context, CheckpointStore store, CheckpointSto
 }
 
 void Checkpointer::save(const TrainingState& state, Buffers buffers) {
+  context_.optimizer.exchange_average();  // the average is the model
+  save_exchanged(state, buffers);
+  context_.optimizer.exchange_average();
+}
+
+void Checkpointer::save_exchanged(const TrainingState& state, Buffers buffers) {
   // Only rank 0 uses `host` after broadcast_buffers(), which does not change rank 0's buffers.
   const HostState host = state_on_host(context_.network, context_.arena, context_.optimizer);
   require_equal_state(context_.comm, context_.arena, host);
   require_finite_state(context_.comm, context_.arena, host);
-  if (buffers == Buffers::kShare) broadcast_buffers(context_.comm, context_.network);
+  if (buffers == Buffers::kShare) share_buffers();
   std::vector<model::NamedTensor> more;
   if (context_.more_state) more = context_.more_state();
   if (context_.comm.rank() != 0) return;
@@ -73,6 +79,13 @@ void Checkpointer::save(const TrainingState& state, Buffers buffers) {
     reports_.before_write();
     return store_.write(*checkpoint, keep_);
   });
+}
+
+void Checkpointer::share_buffers() {
+  broadcast_buffers(context_.comm, context_.network);
+  for (const StateArray& each : context_.optimizer.unlike_parameters()) {
+    broadcast_tensor(context_.comm, each.values);
+  }
 }
 
 void Checkpointer::finish_write() {

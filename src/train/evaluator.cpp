@@ -254,12 +254,13 @@ Evaluation evaluate(comm::Communicator& comm, model::Network& network,
 
 Evaluator::Evaluator(comm::Communicator& comm, model::Network& network,
                      const data::ImagesView& test, const data::ImagesView& held_out,
-                     EvaluationSettings settings)
+                     EvaluationSettings settings, Optimizer* optimizer)
     : comm_(comm),
       network_(network),
       test_(test),
       held_out_(held_out),
-      settings_(std::move(settings)) {}
+      settings_(std::move(settings)),
+      optimizer_(optimizer) {}
 
 Evaluation Evaluator::evaluate_split(const data::ImagesView& images, bool views,
                                      std::shared_ptr<const ResidentImages>& resident) {
@@ -267,7 +268,10 @@ Evaluation Evaluator::evaluate_split(const data::ImagesView& images, bool views,
   EvaluationSettings settings = settings_;
   settings.resident = resident;
   settings.views = settings.views && views;
-  return evaluate(comm_, network_, images, settings);
+  if (optimizer_ != nullptr) optimizer_->exchange_average();
+  Evaluation evaluation = evaluate(comm_, network_, images, settings);
+  if (optimizer_ != nullptr) optimizer_->exchange_average();
+  return evaluation;
 }
 
 Evaluation Evaluator::of_test_images(bool last) {

@@ -44,4 +44,9 @@ TANDEM_CLONES void adamw(float* __restrict value, const float* __restrict gradie
   }
 }
 
+TANDEM_CLONES void approach(float* __restrict average, const float* __restrict value,
+                            std::size_t size, float share) {
+  for (std::size_t i = 0; i < size; ++i) average[i] += share * (value[i] - average[i]);
+}
+
 }  // namespace tandem::train

@@ -22,4 +22,7 @@ struct AdamFactors {
 void adamw(float* value, const float* gradient, float* first, float* second, std::size_t size,
            AdamFactors factors);
 
+// average += share * (value - average), which leaves an average that is equal as it is.
+void approach(float* average, const float* value, std::size_t size, float share);
+
 }  // namespace tandem::train

@@ -24,13 +24,22 @@ std::vector<model::NamedTensor> optimizer_tensors(const ParameterArena& arena,
   return tensors;
 }
 
+void append_unlike_parameters(const std::vector<StateArray>& arrays,
+                              std::vector<model::NamedTensor>& tensors) {
+  for (const StateArray& each : arrays) {
+    tensors.push_back({kOptimizerPrefix + each.name, each.values, false});
+  }
+}
+
 void move_to_host(HostState& state) {
   std::vector<torch::Tensor> tensors;
   for (const StateArray& each : state.arrays) tensors.push_back(each.values);
+  for (const StateArray& each : state.unlike_parameters) tensors.push_back(each.values);
   for (const model::NamedTensor& each : state.buffers) tensors.push_back(each.tensor);
   tensors = all_on_host(tensors);
   auto next = tensors.begin();
   for (StateArray& each : state.arrays) each.values = *next++;
+  for (StateArray& each : state.unlike_parameters) each.values = *next++;
   for (model::NamedTensor& each : state.buffers) each.tensor = *next++;
 }
 
@@ -62,7 +71,7 @@ bool is_power_sgd_tensor(const std::string& name) {
 }
 
 HostState arrays_on_host(const ParameterArena& arena, Optimizer& optimizer) {
-  HostState state{optimizer.state(), {}};
+  HostState state{optimizer.state(), {}, {}};
   state.arrays.insert(state.arrays.begin(), {"", arena.flat_values()});
   move_to_host(state);
   return state;
@@ -70,7 +79,7 @@ HostState arrays_on_host(const ParameterArena& arena, Optimizer& optimizer) {
 
 HostState state_on_host(const model::Network& network, const ParameterArena& arena,
                         Optimizer& optimizer) {
-  HostState state{optimizer.state(), {}};
+  HostState state{optimizer.state(), {}, optimizer.unlike_parameters()};
   state.arrays.insert(state.arrays.begin(), {"", arena.flat_values()});
   for (const auto& each : network.named_buffers()) {
     state.buffers.push_back({each.key(), each.value().detach(), true});
@@ -81,7 +90,10 @@ HostState state_on_host(const model::Network& network, const ParameterArena& are
 
 std::vector<model::NamedTensor> take_snapshot(const model::Network& network,
                                               const ParameterArena& arena, Optimizer& optimizer) {
-  return take_snapshot(network, arena, state_on_host(network, arena, optimizer));
+  optimizer.exchange_average();
+  auto tensors = take_snapshot(network, arena, state_on_host(network, arena, optimizer));
+  optimizer.exchange_average();
+  return tensors;
 }
 
 std::vector<model::NamedTensor> take_snapshot(const model::Network& network,
@@ -92,13 +104,17 @@ std::vector<model::NamedTensor> take_snapshot(const model::Network& network,
   if (!is_shared) take_from(state, arena, tensors);
   const std::vector<StateArray> of_optimizer(state.arrays.begin() + 1, state.arrays.end());
   for (auto& each : optimizer_tensors(arena, of_optimizer)) tensors.push_back(std::move(each));
+  append_unlike_parameters(state.unlike_parameters, tensors);
   if (!is_shared) return tensors;
   for (model::NamedTensor& each : tensors) each.tensor = each.tensor.clone();
   return tensors;
 }
 
-void restore_snapshot(const std::vector<model::NamedTensor>& tensors, model::Network& network,
-                      const ParameterArena& arena, Optimizer& optimizer) {
+namespace {
+
+// While averages are exchanged, as in a checkpoint.
+void restore_exchanged(const std::vector<model::NamedTensor>& tensors, model::Network& network,
+                       const ParameterArena& arena, Optimizer& optimizer) {
   const torch::NoGradGuard no_grad;
   std::vector<model::NamedTensor> weights;
   std::map<std::string, torch::Tensor> rest;
@@ -110,7 +126,8 @@ void restore_snapshot(const std::vector<model::NamedTensor>& tensors, model::Net
       weights.push_back(each);
     }
   }
-  const std::vector<model::NamedTensor> wanted = optimizer_tensors(arena, optimizer.state());
+  std::vector<model::NamedTensor> wanted = optimizer_tensors(arena, optimizer.state());
+  append_unlike_parameters(optimizer.unlike_parameters(), wanted);
   for (const model::NamedTensor& each : wanted) {
     const auto found = rest.find(each.name);
     if (found == rest.end()) throw DataError("tensor '" + each.name + "' is missing");
@@ -127,10 +144,27 @@ void restore_snapshot(const std::vector<model::NamedTensor>& tensors, model::Net
   for (const model::NamedTensor& each : wanted) each.tensor.copy_(rest[each.name]);
 }
 
+}  // namespace
+
+void restore_snapshot(const std::vector<model::NamedTensor>& tensors, model::Network& network,
+                      const ParameterArena& arena, Optimizer& optimizer) {
+  optimizer.exchange_average();
+  try {
+    restore_exchanged(tensors, network, arena, optimizer);
+  } catch (...) {
+    optimizer.exchange_average();
+    throw;
+  }
+  optimizer.exchange_average();
+}
+
 void broadcast_state(comm::Communicator& comm, model::Network& network, ParameterArena& arena,
                      Optimizer& optimizer) {
   broadcast_weights(comm, arena, network);
   for (const StateArray& array : optimizer.state()) broadcast_tensor(comm, array.values);
+  for (const StateArray& array : optimizer.unlike_parameters()) {
+    broadcast_tensor(comm, array.values);
+  }
 }
 
 }  // namespace tandem::train

@@ -50,6 +50,7 @@ class KeptState {
         steps_(optimizer.steps()) {
     arrays_.push_back(context.arena.flat_values());
     for (const StateArray& each : optimizer.state()) arrays_.push_back(each.values);
+    for (const StateArray& each : optimizer.unlike_parameters()) arrays_.push_back(each.values);
     for (const torch::Tensor& each : arrays_) copies_.push_back(each.clone());
     buffers_.keep();
   }

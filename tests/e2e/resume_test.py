@@ -47,6 +47,15 @@ class Resume(TandemTest):
         self.assertTrue(numbers)
         return numbers
 
+    def tensors(self, path):
+        """The bytes of each tensor, by name."""
+        content = path.read_bytes()
+        start = 8 + int.from_bytes(content[:8], "little")
+        header = json.loads(content[8:start])
+        header.pop("__metadata__")
+        return {name: content[start + each["data_offsets"][0]:start + each["data_offsets"][1]]
+                for name, each in header.items()}
+
     def flip_a_bit(self, path):
         content = bytearray(path.read_bytes())
         content[len(content) * 2 // 3] ^= 4
@@ -84,7 +93,8 @@ class Resume(TandemTest):
         self.assertIn("\nbucket-mb = 3\n", (self.folder / "runs/b/config.ini").read_text())
 
     def test_parts_equal_the_whole(self):
-        for name, *options in (("sgd", "--momentum", "0.9"), ("adamw", "--optimizer", "adamw", "--accumulate", "2")):
+        for name, *options in (("sgd", "--momentum", "0.9"), ("adamw", "--optimizer", "adamw", "--accumulate", "2"),
+                               ("ema", "--ema", "0.9", "--drift-check-every", "1")):
             with self.subTest(name):
                 self.run_to(24, f"{name}-whole", *options)
                 for steps in (5, 16, 24):
@@ -95,6 +105,26 @@ class Resume(TandemTest):
                                            places=12, msg=field)
                 steps = [line for line in self.numbers(f"{name}-whole") if line[0] == "step"]
                 self.assertEqual(self.numbers(f"{name}-parts"), steps)
+
+    def test_the_average_is_the_model_and_a_killed_run_keeps_it(self):
+        options = ["--ema", "0.8", "--checkpoint-every", "4", "--eval-every", "1"]
+        self.run_to(12, "whole", *options)
+        self.run_to(6, "parts", *options)
+        self.checkpoint("parts", 6).unlink()  # as after a kill behind step 4
+        self.run_to(12, "parts", "--resume", "auto", *options)
+        self.assertEqual(self.digest("parts"), self.digest("whole"))
+        self.run_to(12, "plain", "--checkpoint-every", "4")
+        trained = self.tensors(self.checkpoint("plain", 12))
+        averaged = self.tensors(self.checkpoint("whole", 12))
+        model = self.tensors(self.folder / "runs/whole/model/model.safetensors")
+        for name, values in model.items():
+            self.assertEqual(averaged[name], values, name)
+            self.assertEqual(averaged["optimizer.trained_weights." + name], trained[name], name)
+            self.assertNotEqual(values, trained[name], name)
+        found = self.evaluate(2, self.checkpoint("whole", 12))
+        self.assertEqual(found["test_loss"], self.summary("whole")["test_loss"])
+        self.assertIn("--ema: the run has '0.8', now '0.9' is asked for",
+                      self.run_to(16, "whole", "--resume", "auto", "--ema", "0.9", code=78).stderr)
 
     @whole
     def test_a_run_keeps_its_convolutions(self):

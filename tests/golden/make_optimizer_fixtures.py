@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Writes what PyTorch's optimizers, schedules and loss really compute, for the tests of tandem's own:
-optimizers.json, schedules.json and losses.json beside this file. Run it again only to add cases:
+optimizers.json, schedules.json, losses.json and averages.json beside this file. Run it again only to add cases:
 
     PYTHON_WITH_TORCH tests/golden/make_optimizer_fixtures.py
 
@@ -142,6 +142,32 @@ def loss_cases():
                "expected_gradient": tensor.grad.tolist()}
 
 
+def average_cases():
+    """torch.optim.swa_utils.AveragedModel of a parameter and a buffer, which take new values in each step. It would take
+    over the first values whole, so it is told that it has taken some before: those that it was made with."""
+    from torch.optim.swa_utils import AveragedModel, get_ema_multi_avg_fn
+    for decay in (0.9, 0.999):
+        rng = random.Random(f"average {decay}")
+        network = torch.nn.Module()
+        network.register_parameter("weight", torch.nn.Parameter(torch.tensor(values(rng, SIZE))))
+        network.register_buffer("running_mean", torch.tensor(values(rng, 3)))
+        case = {"name": f"decay {decay}", "decay": decay, "initial_weight": network.weight.tolist(),
+                "initial_buffer": network.running_mean.tolist(), "weights": [], "buffers": [], "expected_weights": [],
+                "expected_buffers": []}
+        averaged = AveragedModel(network, multi_avg_fn=get_ema_multi_avg_fn(decay), use_buffers=True)
+        averaged.n_averaged.fill_(1)
+        for _ in range(STEPS):
+            case["weights"].append(values(rng, SIZE))
+            case["buffers"].append(values(rng, 3))
+            with torch.no_grad():
+                network.weight.copy_(torch.tensor(case["weights"][-1]))
+                network.running_mean.copy_(torch.tensor(case["buffers"][-1]))
+            averaged.update_parameters(network)
+            case["expected_weights"].append(averaged.module.weight.tolist())
+            case["expected_buffers"].append(averaged.module.running_mean.tolist())
+        yield case
+
+
 def write(name, cases):
     cases = list(cases)
     text = json.dumps({"made_with": f"PyTorch {torch.__version__.split('+')[0]}", "cases": cases}, indent=1)
@@ -186,3 +212,4 @@ if __name__ == "__main__":
     write("optimizers.json", optimizer_cases())
     write("schedules.json", schedule_cases())
     write("losses.json", loss_cases())
+    write("averages.json", average_cases())

@@ -31,6 +31,7 @@
 #include "tandem/train/step_timing.hpp"
 #include "tandem/train/trainer.hpp"
 #include "tandem/train/warm_up.hpp"
+#include "tandem/train/weight_average.hpp"
 
 namespace tandem::train {
 
@@ -85,6 +86,8 @@ class ProbingOptimizer final : public Optimizer {
   ProbingOptimizer(std::unique_ptr<Optimizer> inner, comm::Communicator& comm, bool& equal)
       : inner_(std::move(inner)), comm_(comm), equal_(equal) {}
   std::vector<StateArray> state() override { return inner_->state(); }
+  std::vector<StateArray> unlike_parameters() override { return inner_->unlike_parameters(); }
+  void exchange_average() override { inner_->exchange_average(); }
   std::uint64_t steps() const override { return inner_->steps(); }
   void set_steps(std::uint64_t steps) override { inner_->set_steps(steps); }
   void step(const torch::Tensor& values, const torch::Tensor& gradients, double rate,
@@ -128,10 +131,9 @@ inline model::NetworkPtr network_of(const TrainConfig& config, torch::Device pla
                                     shape, kClasses, place);
 }
 
-// The optimizer that the form has for a configuration.
-inline std::unique_ptr<Optimizer> optimizer_of(const TrainConfig& config, Form form,
-                                               const ParameterArena& arena,
-                                               const model::Network& network) {
+inline std::unique_ptr<Optimizer> plain_optimizer_of(const TrainConfig& config, Form form,
+                                                     const ParameterArena& arena,
+                                                     const model::Network& network) {
   const auto size = static_cast<std::size_t>(arena.flat_values().numel());
   if (config.optimizer.name == "muon") {
     const auto make = form == Form::kDevice ? make_device_muon : make_muon;
@@ -139,6 +141,15 @@ inline std::unique_ptr<Optimizer> optimizer_of(const TrainConfig& config, Form f
   }
   return form == Form::kDevice ? make_device_optimizer(config.optimizer, size, arena.device())
                                : make_optimizer(config.optimizer, size);
+}
+
+// The optimizer that the form has for a configuration.
+inline std::unique_ptr<Optimizer> optimizer_of(const TrainConfig& config, Form form,
+                                               const ParameterArena& arena,
+                                               const model::Network& network) {
+  auto optimizer = plain_optimizer_of(config, form, arena, network);
+  if (config.ema == 0) return optimizer;
+  return std::make_unique<WeightAverage>(std::move(optimizer), arena, network, config.ema);
 }
 
 // Besides the configuration.
@@ -242,6 +253,7 @@ inline Outcome train_in(comm::Communicator& comm, const TrainConfig& config, con
   for (const torch::Tensor& buffer : network->buffers()) {
     if (buffer.is_floating_point()) outcome.buffers.push_back(buffer.clone());
   }
+  optimizer.exchange_average();
   broadcast_buffers(comm, *network);
   outcome.parameters = network->parameters();
   outcome.weights = model::weights_sha256(*network);

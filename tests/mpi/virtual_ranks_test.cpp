@@ -51,6 +51,14 @@ TEST(VirtualRanks, AlsoWithBatchNorm) {
   expect_same_bits(config, 40);
 }
 
+// Their averages are the model's.
+TEST(VirtualRanks, AlsoOfMovingAverages) {
+  TrainConfig config = config_of("batch-norm.pt", 24);
+  config.channels_last = false;
+  config.ema = 0.8;
+  expect_same_bits(config, 100);
+}
+
 // What a shard drops follows from the shard, not from the rank that has it.
 TEST(VirtualRanks, AlsoOfATorchScriptModuleThatDrops) {
   TrainConfig config = config_of("everything.pt", 24);

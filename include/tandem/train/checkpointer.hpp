@@ -67,6 +67,9 @@ class Checkpointer {
   std::string finish();
 
  private:
+  void save_exchanged(const TrainingState& state, Buffers buffers);
+  void share_buffers();
+
   Context context_;
   const CheckpointStore::Keep keep_;
   const std::map<std::string, std::string> metadata_;

@@ -40,6 +40,7 @@ struct TrainConfig {
   bool sums_loss = false;      // the gradient is that of the summed loss, not of its mean
   double label_smoothing = 0;  // in [0, 1)
   double clip_norm = 0;        // global gradient norm; 0: no limit
+  double ema = 0;              // decay of the moving average of the weights; 0: none is kept
   model::Precision precision = model::Precision::kFp32;
   model::ConvolutionChoice convolution = model::ConvolutionChoice::kDirect;
   data::AugmentSpec augment;

@@ -18,6 +18,7 @@
 #include "tandem/model/network.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/train/batch_source.hpp"
+#include "tandem/train/optimizer.hpp"
 #include "tandem/train/top_losses.hpp"
 
 namespace tandem::train {
@@ -67,13 +68,14 @@ std::shared_ptr<const ResidentImages> resident_images_of(const data::ImagesView&
 Evaluation evaluate(comm::Communicator& comm, model::Network& network,
                     const data::ImagesView& images, const EvaluationSettings& settings);
 
-// The evaluations of a training run. Communicator, network and images must outlive it.
+// The evaluations of a training run. Communicator, network, images and optimizer must outlive it.
 class Evaluator {
  public:
   // `held_out`: empty if no images are held out of training. `settings.views` affects only the last
-  // evaluation of the test images.
+  // evaluation of the test images. `optimizer`: one whose averages are evaluated, if it keeps any.
   Evaluator(comm::Communicator& comm, model::Network& network, const data::ImagesView& test,
-            const data::ImagesView& held_out, EvaluationSettings settings);
+            const data::ImagesView& held_out, EvaluationSettings settings,
+            Optimizer* optimizer = nullptr);
   virtual ~Evaluator() = default;
 
   bool holds_out() const { return !held_out_.labels.empty(); }
@@ -90,6 +92,7 @@ class Evaluator {
   const data::ImagesView test_;
   const data::ImagesView held_out_;
   const EvaluationSettings settings_;
+  Optimizer* const optimizer_;
   std::shared_ptr<const ResidentImages> resident_test_, resident_held_out_;  // may be null
 };
 

@@ -38,6 +38,12 @@ class Optimizer {
   }
   // Its state, without the number of its steps.
   virtual std::vector<StateArray> state() = 0;
+  // Flat arrays with a layout of their own. As with a network's buffers, rank 0's count.
+  virtual std::vector<StateArray> unlike_parameters() { return {}; }
+  // Exchanges the weights and the network's buffers with their averages, if it keeps any
+  // (weight_average.hpp). A second call exchanges them back. A checkpoint holds the exchanged
+  // state.
+  virtual void exchange_average() {}
   // Without skipped steps; on a GPU this waits for the device.
   virtual std::uint64_t steps() const = 0;
   virtual void set_steps(std::uint64_t steps) = 0;

@@ -2,7 +2,9 @@
 // may go on while the copy is written. One thread at a time. restore_snapshot() throws DataError.
 //
 // Weights and buffers keep their names, so a checkpoint is a model file too; an optimizer's array
-// is "optimizer.<array>.<parameter>".
+// is "optimizer.<array>.<parameter>", or "optimizer.<array>" if it is not laid out as parameters.
+// If the optimizer keeps averages of weights and buffers, these have the names, and the trained
+// ones are the optimizer's.
 #pragma once
 
 #include <string>
@@ -28,6 +30,7 @@ struct HostState {
   // Weights first, without a name, then each array of the optimizer, in the arena's layout.
   std::vector<StateArray> arrays;
   std::vector<model::NamedTensor> buffers;
+  std::vector<StateArray> unlike_parameters;  // the optimizer's
 };
 // Without buffers.
 HostState arrays_on_host(const ParameterArena& arena, Optimizer& optimizer);
@@ -36,8 +39,8 @@ HostState state_on_host(const model::Network& network, const ParameterArena& are
 
 std::vector<model::NamedTensor> take_snapshot(const model::Network& network,
                                               const ParameterArena& arena, Optimizer& optimizer);
-// Of `state`, the current one with buffers. A GPU's tensors are copies already and are not copied
-// again.
+// Of `state`, the current one with buffers, as it is: the caller has exchanged averages. A GPU's
+// tensors are copies already and are not copied again.
 std::vector<model::NamedTensor> take_snapshot(const model::Network& network,
                                               const ParameterArena& arena, const HostState& state);
 

@@ -1,6 +1,7 @@
 #include "run_banner.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
@@ -11,6 +12,7 @@ namespace {
 constexpr std::size_t kDigestDigits = 12;
 constexpr std::uint64_t kFewSteps = 3;
 constexpr std::uint64_t kEnoughSteps = 10;
+constexpr double kMostOfStart = 0.05;  // the share of the initial weights in an average
 
 std::string describe_data(const RunInputs& inputs) {
   const train::ImageStore& images = inputs.images;
@@ -88,6 +90,18 @@ std::string describe_duration(const train::TrainConfig& config,
   return (config.epochs == 1 ? "1 epoch" : format_real(config.epochs) + " epochs") + ", " + steps;
 }
 
+// After n steps the initial weights still count decay^n; with 3 / (1 - decay) steps that is 5 %.
+std::string describe_short_average(const train::TrainConfig& config,
+                                   const train::BatchArithmetic& arithmetic) {
+  const auto steps = static_cast<double>(arithmetic.total_steps);
+  const double left = std::pow(config.ema, steps);
+  if (config.ema == 0 || left < kMostOfStart) return "";
+  const double enough = std::floor(1000 * std::pow(kMostOfStart, 1 / steps)) / 1000;
+  return "the average of --ema " + format_real(config.ema) + " still holds " +
+         format_fixed(100 * left, 0) + " % of the initial weights after the run's " +
+         format_quantity(arithmetic.total_steps, "step") + "; fix: --ema " + format_real(enough);
+}
+
 std::string describe_few_steps(const train::TrainConfig& config,
                                const train::BatchArithmetic& arithmetic, std::uint64_t image_count,
                                int world) {
@@ -103,6 +117,15 @@ std::string describe_few_steps(const train::TrainConfig& config,
          format_quantity(arithmetic.steps_per_epoch, "step") +
          "; fix: " + (is_global ? "--global-batch-size " : "--batch-size ") +
          std::to_string(std::max<std::uint64_t>(1, enough / parts));
+}
+
+void warn_of_length(const Job& job, const train::TrainConfig& config, const RunInputs& inputs) {
+  const std::string few_steps =
+      describe_few_steps(config, inputs.arithmetic, inputs.image_count, job.topology.world);
+  const std::string average = describe_short_average(config, inputs.arithmetic);
+  for (const std::string& each : {few_steps, average}) {
+    if (!each.empty()) job.warn(each);
+  }
 }
 
 std::string Banner::text() const {

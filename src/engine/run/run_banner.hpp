@@ -39,9 +39,16 @@ bool ends_at_max_steps(const train::TrainConfig& config, const train::BatchArith
 std::string describe_duration(const train::TrainConfig& config,
                               const train::BatchArithmetic& arithmetic);
 
+// A warning if a run is too short for its --ema; otherwise "".
+std::string describe_short_average(const train::TrainConfig& config,
+                                   const train::BatchArithmetic& arithmetic);
+
 // A warning if an epoch has fewer than three full steps; otherwise "".
 std::string describe_few_steps(const train::TrainConfig& config,
                                const train::BatchArithmetic& arithmetic, std::uint64_t image_count,
                                int world);
+
+// Gives these two warnings, on rank 0.
+void warn_of_length(const Job& job, const train::TrainConfig& config, const RunInputs& inputs);
 
 }  // namespace tandem::app

@@ -126,9 +126,7 @@ void TrainRun::announce(const RunStart& start, const RunInputs& inputs,
   const bool is_sampled = gpu && reporting_.system_interval_seconds > 0;
   if (is_sampled) facts.nvml_error = metrics::why_gpu_is_silent(gpu->bus_id);
   warn_of_start(job_, facts);
-  const std::string few_steps = describe_few_steps(run_.train.config, inputs.arithmetic,
-                                                   inputs.image_count, job_.topology.world);
-  if (!few_steps.empty()) job_.warn(few_steps);
+  warn_of_length(job_, run_.train.config, inputs);
   if (reporting_.quiet || !job_.is_root()) return;
   show_line(Banner{run_, inputs, ranks, start.run_id, session.arena.parameter_count(),
                    session.describe_exchange()}
@@ -221,7 +219,8 @@ RunOutcome TrainRun::train(const RunStart& start, const RunInputs& inputs, Train
   evaluate_on_gpu(settings, {inputs.images.info().mean, inputs.images.info().std},
                   memory_of_gpu(device.choice, run_.train.device.request, job_.topology));
   train::Evaluator evaluator(job_.world, *session.network, inputs.images.view(data::Split::kTest),
-                             inputs.images.validation(), std::move(settings));
+                             inputs.images.validation(), std::move(settings),
+                             session.optimizer.get());
   std::optional<train::StepProfiler> profiler;
   if (reporting_.profile) {
     profiler.emplace(
@@ -258,6 +257,7 @@ int TrainRun::finish(const RunOutcome& outcome, const RunInputs& inputs, Trainin
   for (const auto& sink : sinks_) sink->sync();  // before the summary says that the run has ended
   sinks_.clear();
   heartbeats_.enter(comm::Phase::kExport);
+  session.optimizer->exchange_average();  // the average is the model
   if (!result.stopped) export_model(job_, outcome, *session.network, inputs.description);
   comm::agree_on_rank_0(job_.world, [&] {
     const Json summary =

@@ -97,5 +97,18 @@ TEST(DescribeFewSteps, WarnsOfABatchThatLeavesHardlyAnyFullStep) {
             "step; fix: --global-batch-size 14");
 }
 
+TEST(DescribeShortAverage, WarnsOfARunThatIsTooShortForIt) {
+  train::TrainConfig config;
+  train::BatchArithmetic arithmetic;
+  arithmetic.total_steps = 1000;
+  EXPECT_EQ(describe_short_average(config, arithmetic), "");
+  config.ema = 0.997;
+  EXPECT_EQ(describe_short_average(config, arithmetic), "") << "0.997^1000 = 0.0496";
+  config.ema = 0.999;
+  EXPECT_EQ(describe_short_average(config, arithmetic),
+            "the average of --ema 0.999 still holds 37 % of the initial weights after the run's "
+            "1,000 steps; fix: --ema 0.997");
+}
+
 }  // namespace
 }  // namespace tandem::app

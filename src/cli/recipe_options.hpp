@@ -1,0 +1,17 @@
+// Options of `tandem train` for recipes beyond an optimizer's own. A bad value is a fault of the
+// options.
+#pragma once
+
+#include <string>
+
+#include "options.hpp"
+#include "tandem/train/config.hpp"
+
+namespace tandem::app {
+
+OptionSpec ema_option(const std::string& group);
+
+// Reads them after the optimizer's options.
+void read_recipe_options(Options& options, train::TrainConfig& config);
+
+}  // namespace tandem::app
