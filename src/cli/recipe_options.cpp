@@ -7,6 +7,15 @@ constexpr double kMaxDecay = 0.9999999;
 
 }  // namespace
 
+OptionSpec trust_coefficient_option(const std::string& group) {
+  return {"trust-coefficient",
+          "X",
+          "0.001",
+          "lars: factor of each tensor's ratio of weight norm to gradient norm",
+          group,
+          kOfResult};
+}
+
 OptionSpec ema_option(const std::string& group) {
   return {"ema",
           "D",
@@ -18,6 +27,7 @@ OptionSpec ema_option(const std::string& group) {
 }
 
 void read_recipe_options(Options& options, train::TrainConfig& config) {
+  config.optimizer.trust_coefficient = options.real("trust-coefficient", 0, kMaxReal);
   config.ema = options.real("ema", 0, kMaxDecay);
 }
 

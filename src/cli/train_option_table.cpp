@@ -59,7 +59,7 @@ OptionSpec eval_batch_size_option() {
 OptionTable train_option_table() {
   const std::string models =
       join(model::network_names(), ", ") + ", or a TorchScript file that Python exported";
-  const std::vector<std::string> optimizers{"sgd", "adamw", "muon"};
+  const std::vector<std::string> optimizers{"sgd", "adamw", "muon", "lars", "lamb"};
   const OptionTable stall = stall_options("safekeeping");
   const std::vector<std::string> schedules{"constant", "step", "cosine", "linear", "triangle"};
   return {
@@ -120,13 +120,15 @@ OptionTable train_option_table() {
       {"lr", "X", "0.05", "peak learning rate", "optimizer", kOfResult},
       {"lr-reference-batch", "N", "0",
        "scale the learning rate by global batch / N; 0: do not scale", "optimizer", kOfResult},
-      {"momentum", "X", "0.9", "momentum of sgd and muon", "optimizer", kOfResult},
-      {"nesterov", "", "false", "Nesterov momentum, of sgd and muon", "optimizer", kOfResult},
-      {"weight-decay", "X", "0", "weight decay of all parameters", "optimizer", kOfResult},
-      {"beta1", "X", "0.9", "adamw: decay rate of the mean gradient", "optimizer", kOfResult},
-      {"beta2", "X", "0.999", "adamw: decay rate of the mean squared gradient", "optimizer",
+      {"momentum", "X", "0.9", "momentum of sgd, muon and lars", "optimizer", kOfResult},
+      {"nesterov", "", "false", "Nesterov momentum, of sgd, muon and lars", "optimizer", kOfResult},
+      {"weight-decay", "X", "0", "weight decay; lars and lamb: not of one-dimensional parameters",
+       "optimizer", kOfResult},
+      {"beta1", "X", "0.9", "adamw, lamb: decay rate of the mean gradient", "optimizer", kOfResult},
+      {"beta2", "X", "0.999", "adamw, lamb: decay rate of the mean squared gradient", "optimizer",
        kOfResult},
-      {"epsilon", "X", "1e-8", "adamw: addend of the denominator", "optimizer", kOfResult},
+      {"epsilon", "X", "1e-8", "adamw, lamb: addend of the denominator", "optimizer", kOfResult},
+      trust_coefficient_option("optimizer"),
       {"head-lr", "X", "0.67", "muon: peak learning rate of the last layer, which sgd updates",
        "optimizer", kOfResult},
       {"bias-lr", "X", "0.053",

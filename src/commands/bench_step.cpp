@@ -51,7 +51,7 @@ int run_bench_step(Job& job, Options& options, const std::vector<std::string>&) 
 }  // namespace
 
 BenchForm bench_step_form() {
-  const std::vector<std::string> optimizers{"sgd", "adamw", "muon"};
+  const std::vector<std::string> optimizers{"sgd", "adamw", "muon", "lars", "lamb"};
   return {
       "step",
       {{"model",

@@ -14,6 +14,7 @@
 #include "tandem/model/gpu_failure.hpp"
 #include "tandem/model/network_names.hpp"
 #include "tandem/model/torch_compat.hpp"
+#include "tandem/train/layerwise_optimizers.hpp"
 #include "tandem/train/muon.hpp"
 #include "tandem/train/staged_collectives.hpp"
 #include "tandem/train/weight_average.hpp"
@@ -178,6 +179,10 @@ std::unique_ptr<train::Optimizer> make_plain_optimizer(const train::TrainConfig&
     options.early_steps = early_steps_of(config, arithmetic);
     const auto make = arena.device().is_cpu() ? train::make_muon : train::make_device_muon;
     return make(options, arena, arithmetic.learning_rate, network.early_parameters());
+  }
+  if (train::is_layerwise(options)) {
+    return arena.device().is_cpu() ? train::make_layerwise_optimizer(options, arena)
+                                   : train::make_device_layerwise_optimizer(options, arena);
   }
   const auto size = static_cast<std::size_t>(arena.flat_values().numel());
   return arena.device().is_cpu() ? train::make_optimizer(options, size)

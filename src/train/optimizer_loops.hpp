@@ -22,6 +22,24 @@ struct AdamFactors {
 void adamw(float* value, const float* gradient, float* first, float* second, std::size_t size,
            AdamFactors factors);
 
+struct LarsFactors {
+  float learning_rate, momentum, weight_decay, trust_ratio;
+  float of_change, of_velocity;  // their parts of the step: 0 and 1, or 1 and the momentum
+};
+void lars(float* value, const float* gradient, float* velocity, std::size_t size,
+          LarsFactors factors);
+
+struct LambMoments {
+  float *first, *second;
+};
+struct LambFactors {
+  float weight_decay, new_first, beta2, new_second, correction1, root_of_correction2, epsilon;
+};
+// Writes the update before its trust ratio into `direction`.
+void lamb_direction(const float* value, const float* gradient, LambMoments moments,
+                    float* direction, std::size_t size, LambFactors factors);
+void subtract_scaled(float* value, const float* direction, std::size_t size, float factor);
+
 // average += share * (value - average), which leaves an average that is equal as it is.
 void approach(float* average, const float* value, std::size_t size, float share);
 

@@ -94,7 +94,8 @@ class Resume(TandemTest):
 
     def test_parts_equal_the_whole(self):
         for name, *options in (("sgd", "--momentum", "0.9"), ("adamw", "--optimizer", "adamw", "--accumulate", "2"),
-                               ("ema", "--ema", "0.9", "--drift-check-every", "1")):
+                               ("ema", "--ema", "0.9", "--drift-check-every", "1"),
+                               ("lamb", "--optimizer", "lamb", "--weight-decay", "0.01")):
             with self.subTest(name):
                 self.run_to(24, f"{name}-whole", *options)
                 for steps in (5, 16, 24):

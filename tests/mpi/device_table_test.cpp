@@ -28,7 +28,7 @@ TrainConfig config_of(const std::string& network, const std::string& optimizer) 
   config.max_steps = 3;
   config.optimizer.name = optimizer;
   config.optimizer.nesterov = optimizer == "muon";
-  config.learning_rate = optimizer == "sgd" ? 0.005 : 5e-4;
+  config.learning_rate = optimizer == "sgd" ? 0.005 : optimizer == "lars" ? 1 : 5e-4;
   // Where a gradient is little more than rounding, adamw would else step by its sign.
   config.optimizer.epsilon = 1e-3;
   config.optimizer.head_rate = 0.01;
@@ -56,6 +56,8 @@ std::vector<std::string> networks() {
 
 bool is_tried(const std::string& network, const std::string& optimizer, bool channels_last) {
   const bool is_script = model::is_script_file(network);
+  const bool is_layerwise = optimizer == "lars" || optimizer == "lamb";
+  if (is_layerwise && !testing::wants_gpu() && network != "lenet") return false;
   if (testing::wants_gpu()) return !(is_script && channels_last);
   return channels_last != is_script && !(is_too_large(network) && optimizer != "sgd");
 }
@@ -89,7 +91,7 @@ void expect_whole(const Outcome& outcome) {
 }
 
 TEST_P(DeviceTable, TrainsAsTheHostDoes) {
-  for (const char* optimizer : {"sgd", "adamw", "muon"}) {
+  for (const char* optimizer : {"sgd", "adamw", "muon", "lars", "lamb"}) {
     std::optional<Outcome> expected;
     for (const Precision precision : precisions_of(GetParam())) {
       for (const bool channels_last : {true, false}) {

@@ -22,6 +22,7 @@
 #include "tandem/model/state_dict.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/host_copy.hpp"
+#include "tandem/train/layerwise_optimizers.hpp"
 #include "tandem/train/muon.hpp"
 #include "tandem/train/power_sgd.hpp"
 #include "tandem/train/reducer.hpp"
@@ -138,6 +139,11 @@ inline std::unique_ptr<Optimizer> plain_optimizer_of(const TrainConfig& config, 
   if (config.optimizer.name == "muon") {
     const auto make = form == Form::kDevice ? make_device_muon : make_muon;
     return make(config.optimizer, arena, config.learning_rate, network.early_parameters());
+  }
+  if (is_layerwise(config.optimizer)) {
+    const auto make =
+        form == Form::kDevice ? make_device_layerwise_optimizer : make_layerwise_optimizer;
+    return make(config.optimizer, arena);
   }
   return form == Form::kDevice ? make_device_optimizer(config.optimizer, size, arena.device())
                                : make_optimizer(config.optimizer, size);

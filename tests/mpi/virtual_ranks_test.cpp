@@ -51,6 +51,14 @@ TEST(VirtualRanks, AlsoWithBatchNorm) {
   expect_same_bits(config, 40);
 }
 
+TEST(VirtualRanks, AlsoWithTrustRatios) {
+  TrainConfig config = config_of("lenet", 24);
+  config.optimizer.name = "lars";
+  config.optimizer.weight_decay = 1e-3;
+  config.learning_rate = 2;
+  expect_same_bits(config, 100);
+}
+
 // Their averages are the model's.
 TEST(VirtualRanks, AlsoOfMovingAverages) {
   TrainConfig config = config_of("batch-norm.pt", 24);

@@ -8,14 +8,16 @@ namespace tandem::train {
 
 struct OptimizerOptions {
   std::string name = "sgd";
-  double momentum = 0.9;  // sgd, muon
-  bool nesterov = false;  // sgd, muon
-  // sgd: added to the gradient; adamw: decoupled; muon: what a step at the peak rate takes off each
+  double momentum = 0.9;  // sgd, muon, lars
+  bool nesterov = false;  // sgd, muon, lars
+  // sgd: added to the gradient; lars, lamb: likewise, or to the direction, of parameters of more
+  // than one dimension; adamw: decoupled; muon: what a step at the peak rate takes off each
   // weight that is not a matrix's.
   double weight_decay = 0;
-  double beta1 = 0.9;     // adamw
-  double beta2 = 0.999;   // adamw
-  double epsilon = 1e-8;  // adamw
+  double beta1 = 0.9;                // adamw, lamb
+  double beta2 = 0.999;              // adamw, lamb
+  double epsilon = 1e-8;             // adamw, lamb
+  double trust_coefficient = 0.001;  // lars
   // muon: sgd updates the last layer (head) and the biases and norms, at these peak rates and with
   // this Nesterov momentum.
   double head_rate = 0.67;

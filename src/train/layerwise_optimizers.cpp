@@ -1,0 +1,129 @@
+#include "tandem/train/layerwise_optimizers.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "host_optimizer.hpp"
+#include "layerwise_pieces.hpp"
+#include "optimizer_loops.hpp"
+#include "tandem/train/finite.hpp"
+#include "tandem/train/host_copy.hpp"
+
+namespace tandem::train {
+namespace {
+
+double norm_of(const float* values, const LayerwisePiece& piece) {
+  return std::sqrt(sum_of_squares({values + piece.first, piece.size}));
+}
+
+class Lars final : public HostOptimizer {
+ public:
+  Lars(const OptimizerOptions& options, const ParameterArena& arena)
+      : HostOptimizer(options),
+        pieces_(layerwise_pieces_of(arena)),
+        velocity_(torch::zeros_like(arena.flat_values())) {}
+
+  std::vector<StateArray> state() override { return {{"velocity", velocity_}}; }
+
+ private:
+  void update(float* values, const float* gradients, std::size_t /*size*/,
+              double learning_rate) override {
+    for (const LayerwisePiece& piece : pieces_) {
+      LarsFactors factors{};
+      factors.learning_rate = static_cast<float>(learning_rate);
+      factors.momentum = static_cast<float>(options_.momentum);
+      factors.weight_decay = static_cast<float>(piece.adapts ? options_.weight_decay : 0);
+      factors.trust_ratio = static_cast<float>(piece.adapts ? ratio(values, gradients, piece) : 1);
+      factors.of_change = options_.nesterov ? 1.0F : 0.0F;
+      factors.of_velocity = options_.nesterov ? factors.momentum : 1.0F;
+      lars(values + piece.first, gradients + piece.first, velocity_.data_ptr<float>() + piece.first,
+           piece.size, factors);
+    }
+  }
+
+  double ratio(const float* values, const float* gradients, const LayerwisePiece& piece) const {
+    const double weight = norm_of(values, piece);
+    const double gradient = norm_of(gradients, piece);
+    if (weight == 0 || gradient == 0) return 1;
+    return options_.trust_coefficient * weight /
+           (gradient + options_.weight_decay * weight + kLarsEpsilon);
+  }
+
+  const std::vector<LayerwisePiece> pieces_;
+  const torch::Tensor velocity_;
+};
+
+class Lamb final : public HostOptimizer {
+ public:
+  Lamb(const OptimizerOptions& options, const ParameterArena& arena)
+      : HostOptimizer(options),
+        pieces_(layerwise_pieces_of(arena)),
+        first_(torch::zeros_like(arena.flat_values())),
+        second_(torch::zeros_like(arena.flat_values())) {
+    std::size_t most = 0;
+    for (const LayerwisePiece& piece : pieces_) most = std::max(most, piece.size);
+    direction_.resize(most);
+  }
+
+  std::vector<StateArray> state() override {
+    return {{"first_moment", first_}, {"second_moment", second_}};
+  }
+
+ private:
+  void update(float* values, const float* gradients, std::size_t /*size*/,
+              double learning_rate) override {
+    const auto count = static_cast<double>(steps());
+    LambFactors factors{};
+    factors.new_first = static_cast<float>(1 - options_.beta1);
+    factors.beta2 = static_cast<float>(options_.beta2);
+    factors.new_second = static_cast<float>(1 - options_.beta2);
+    factors.correction1 = static_cast<float>(1 - std::pow(options_.beta1, count));
+    factors.root_of_correction2 =
+        static_cast<float>(std::sqrt(1 - std::pow(options_.beta2, count)));
+    factors.epsilon = static_cast<float>(options_.epsilon);
+    for (const LayerwisePiece& piece : pieces_) {
+      factors.weight_decay = static_cast<float>(piece.adapts ? options_.weight_decay : 0);
+      float* const value = values + piece.first;
+      const LambMoments moments{first_.data_ptr<float>() + piece.first,
+                                second_.data_ptr<float>() + piece.first};
+      lamb_direction(value, gradients + piece.first, moments, direction_.data(), piece.size,
+                     factors);
+      const double rate = piece.adapts ? learning_rate * ratio(values, piece) : learning_rate;
+      subtract_scaled(value, direction_.data(), piece.size, static_cast<float>(rate));
+    }
+  }
+
+  double ratio(const float* values, const LayerwisePiece& piece) const {
+    const double weight = norm_of(values, piece);
+    const double direction = std::sqrt(sum_of_squares({direction_.data(), piece.size}));
+    return weight == 0 || direction == 0 ? 1 : weight / direction;
+  }
+
+  const std::vector<LayerwisePiece> pieces_;
+  const torch::Tensor first_;
+  const torch::Tensor second_;
+  std::vector<float> direction_;  // of the piece under way
+};
+
+}  // namespace
+
+std::vector<LayerwisePiece> layerwise_pieces_of(const ParameterArena& arena) {
+  std::vector<LayerwisePiece> pieces;
+  for (const ParameterArena::Slot& slot : arena.slots()) {
+    pieces.push_back({slot.offset, slot.count, slot.parameter.dim() > 1});
+  }
+  return pieces;
+}
+
+bool is_layerwise(const OptimizerOptions& options) {
+  return options.name == "lars" || options.name == "lamb";
+}
+
+std::unique_ptr<Optimizer> make_layerwise_optimizer(const OptimizerOptions& options,
+                                                    const ParameterArena& arena) {
+  if (options.name == "lars") return std::make_unique<Lars>(options, arena);
+  if (options.name == "lamb") return std::make_unique<Lamb>(options, arena);
+  throw InternalError("optimizer " + options.name + " has no trust ratios");
+}
+
+}  // namespace tandem::train
