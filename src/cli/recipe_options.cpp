@@ -4,6 +4,8 @@ namespace tandem::app {
 namespace {
 
 constexpr double kMaxDecay = 0.9999999;
+constexpr double kMinPower = 1e-3;
+constexpr double kMaxPower = 100;
 
 }  // namespace
 
@@ -12,6 +14,15 @@ OptionSpec trust_coefficient_option(const std::string& group) {
           "X",
           "0.001",
           "lars: factor of each tensor's ratio of weight norm to gradient norm",
+          group,
+          kOfResult};
+}
+
+OptionSpec polynomial_power_option(const std::string& group) {
+  return {"polynomial-power",
+          "X",
+          "2",
+          "schedule polynomial: power of the share of the run that is left",
           group,
           kOfResult};
 }
@@ -28,6 +39,7 @@ OptionSpec ema_option(const std::string& group) {
 
 void read_recipe_options(Options& options, train::TrainConfig& config) {
   config.optimizer.trust_coefficient = options.real("trust-coefficient", 0, kMaxReal);
+  config.schedule.polynomial_power = options.real("polynomial-power", kMinPower, kMaxPower);
   config.ema = options.real("ema", 0, kMaxDecay);
 }
 

@@ -61,7 +61,8 @@ OptionTable train_option_table() {
       join(model::network_names(), ", ") + ", or a TorchScript file that Python exported";
   const std::vector<std::string> optimizers{"sgd", "adamw", "muon", "lars", "lamb"};
   const OptionTable stall = stall_options("safekeeping");
-  const std::vector<std::string> schedules{"constant", "step", "cosine", "linear", "triangle"};
+  const std::vector<std::string> schedules{"constant", "step",       "cosine",
+                                           "linear",   "polynomial", "triangle"};
   return {
       {"data", "FILE.h5", "", "packed data set, made by tandem pack", "what to train", kOfInput},
       {"recipe", "NAME|FILE", "", "a set of defaults, such as mnist-lenet or cifar10-simple",
@@ -144,6 +145,7 @@ OptionTable train_option_table() {
        "optimizer", kOfResult},
       {"step-epochs", "X", "30", "schedule step: epochs between two drops", "optimizer", kOfResult},
       {"step-gamma", "X", "0.1", "schedule step: factor of a drop", "optimizer", kOfResult},
+      polynomial_power_option("optimizer"),
       {"loss",
        "mean|sum",
        "mean",

@@ -25,7 +25,7 @@ Schedule::Schedule(const ScheduleOptions& options, double peak, std::uint64_t st
 }
 
 bool Schedule::depends_on_length(const ScheduleOptions& options) {
-  return options.name == "cosine" || options.name == "linear" || options.name == "triangle";
+  return options.name != "constant" && options.name != "step";
 }
 
 double Schedule::at(std::uint64_t step) const {
@@ -37,6 +37,9 @@ double Schedule::at(std::uint64_t step) const {
   if (options_.name == "cosine") return peak_ * (1 + std::cos(kPi * since / left)) / 2;
   if (options_.name == "triangle" || options_.name == "linear")
     return peak_ * (left - since) / left;
+  if (options_.name == "polynomial") {
+    return peak_ * std::pow((left - since) / left, options_.polynomial_power);
+  }
   if (options_.name == "step") {
     return peak_ * std::pow(options_.step_gamma, std::floor(now / drop_steps_));
   }

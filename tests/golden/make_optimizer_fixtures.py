@@ -104,6 +104,9 @@ def schedule_cases():
     def step(optimizer, _):
         return schedulers.StepLR(optimizer, step_size=8, gamma=0.3)
 
+    def polynomial(power):
+        return lambda optimizer, length: schedulers.PolynomialLR(optimizer, total_iters=length, power=power)
+
     def alone(make_main):
         return rates(lambda optimizer: make_main(optimizer, total), lr, total)
 
@@ -124,6 +127,8 @@ def schedule_cases():
     yield case("constant after warm-up", "constant", warmup, warmed(constant))
     yield case("cosine after warm-up", "cosine", warmup, warmed(cosine))
     yield case("triangle", "triangle", warmup, warmed(falling))
+    yield case("polynomial", "polynomial", 0, alone(polynomial(2)), power=2)
+    yield case("polynomial after warm-up", "polynomial", warmup, warmed(polynomial(0.9)), power=0.9)
     both = rates(lambda o: schedulers.ChainedScheduler([rising(o), step(o, total)]), lr, total)
     yield case("step with warm-up", "step", warmup, both, **drops)
 

@@ -25,6 +25,7 @@ TEST(Schedule, FollowsPyTorch) {
       options.step_epochs = one["step_size"];
       options.step_gamma = one["gamma"];
     }
+    if (one.contains("power")) options.polynomial_power = one["power"];
     const Schedule schedule(options, one["lr"], kStepsPerEpoch, one["total_steps"]);
     for (std::size_t step = 0; step < one["expected"].size(); ++step) {
       EXPECT_NEAR(schedule.at(step), one["expected"][step].get<double>(), 1e-12)
@@ -52,7 +53,7 @@ TEST(Schedule, TriangleWithoutWarmUpRisesForAQuarter) {
 }
 
 TEST(Schedule, ItsLastRateHolds) {
-  for (const char* name : {"cosine", "linear", "triangle"}) {
+  for (const char* name : {"cosine", "linear", "polynomial", "triangle"}) {
     const ScheduleOptions options = options_named(name);
     EXPECT_TRUE(Schedule::depends_on_length(options));
     const Schedule schedule(options, 1.0, 10, 40);
