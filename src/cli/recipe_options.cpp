@@ -4,6 +4,7 @@ namespace tandem::app {
 namespace {
 
 constexpr double kMaxDecay = 0.9999999;
+constexpr std::uint64_t kMaxEvaluations = 1'000'000;
 constexpr double kMinPower = 1e-3;
 constexpr double kMaxPower = 100;
 
@@ -27,6 +28,16 @@ OptionSpec polynomial_power_option(const std::string& group) {
           kOfResult};
 }
 
+OptionSpec early_stop_option(const std::string& group) {
+  return {"early-stop",
+          "N",
+          "0",
+          "end after N evaluations without a better accuracy, of the validation images if there "
+          "are any; 0: never",
+          group,
+          kOfExecution};
+}
+
 OptionSpec ema_option(const std::string& group) {
   return {"ema",
           "D",
@@ -40,6 +51,7 @@ OptionSpec ema_option(const std::string& group) {
 void read_recipe_options(Options& options, train::TrainConfig& config) {
   config.optimizer.trust_coefficient = options.real("trust-coefficient", 0, kMaxReal);
   config.schedule.polynomial_power = options.real("polynomial-power", kMinPower, kMaxPower);
+  config.early_stop = options.count("early-stop", 0, kMaxEvaluations);
   config.ema = options.real("ema", 0, kMaxDecay);
 }
 

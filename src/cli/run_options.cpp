@@ -41,6 +41,9 @@ void refuse_without_evaluations(Options& options) {
   if (options.flag("save-best") && is_asked_for("save-best")) {
     options.add_fault(std::string("--save-best") + nothing);
   }
+  if (options.text("early-stop") != "0" && is_asked_for("early-stop")) {
+    options.add_fault(std::string("--early-stop") + nothing);
+  }
   if (options.real("validation-split", 0, 1) > 0 && is_asked_for("validation-split")) {
     options.add_fault(std::string("--validation-split") + nothing);
   }

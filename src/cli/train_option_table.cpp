@@ -112,6 +112,7 @@ OptionTable train_option_table() {
 
       {"epochs", "X", "10", "length of the training; may be a fraction", "duration", kOfExecution},
       {"max-steps", "N", "0", "end after N steps; 0: no limit", "duration", kOfExecution},
+      early_stop_option("duration"),
       {"max-time", "HH:MM:SS", "", "stop, resumable, before this much time has passed", "duration",
        kOfExecution},
       {"stop-margin", "S", "30", "seconds that --max-time leaves for the last step and checkpoint",

@@ -71,6 +71,8 @@ void CheckpointManager::consider(const Evaluation& evaluation) {
   policy_.ask_to_save();
 }
 
+void CheckpointManager::ask_to_save() { policy_.ask_to_save(); }
+
 void CheckpointManager::keep(const Evaluation& evaluation) {
   folder_->require_held();
   try {

@@ -31,7 +31,7 @@ TrainResult Trainer::run() {
   context_.step.network.train();
   if (stops_here(evaluated)) return result_;
   const std::uint64_t first = state_.step;
-  while (state_.step < plan.steps) {
+  while (state_.step < plan.steps && !ends_early()) {
     const std::uint64_t step = state_.step;
     const bool last = step + 1 == plan.steps;
     const bool early_ends = settings_.early_steps > 0 && step >= settings_.early_steps;
@@ -61,6 +61,7 @@ TrainResult Trainer::run() {
     if (stops_here(false)) break;
     if (state_.evaluation_due && stops_here(run_evaluation(step))) break;
   }
+  result_.ended_early = ends_early() && !result_.stopped && state_.step < plan.steps;
   return result_;
 }
 
@@ -76,7 +77,8 @@ void Trainer::freeze_early_parameters() {
 bool Trainer::stops_here(bool evaluated) {
   if (context_.checkpoints == nullptr) return false;
   const Boundary decision = context_.checkpoints->decide(state_.step, evaluated);
-  const bool complete = state_.step >= settings_.plan.steps && !state_.evaluation_due;
+  const bool is_at_end = state_.step >= settings_.plan.steps || ends_early();
+  const bool complete = is_at_end && !state_.evaluation_due;
   result_.stopped = decision == Boundary::kSaveAndStop && !complete;
   if (decision != Boundary::kGoOn) {
     enter(comm::Phase::kCheckpoint);
@@ -133,18 +135,36 @@ bool Trainer::run_evaluation(std::uint64_t step) {
     const Evaluation evaluation = evaluator.of_held_out();
     completed = evaluation.completed;
     if (checkpoints != nullptr) checkpoints->consider(evaluation);
+    if (completed) count_accuracy(step, evaluation, result_.last_validation);
     note_evaluation(step, "validation", evaluation, result_.last_validation);
   }
-  if (completed && (last || !holds_out)) {
-    const Evaluation evaluation = evaluator.of_test_images(last);
-    completed = evaluation.completed;
-    if (checkpoints != nullptr && !holds_out) checkpoints->consider(evaluation);
-    note_evaluation(step, "test", evaluation, result_.last_evaluation);
-  }
+  if (completed && (last || ends_early() || !holds_out)) completed = evaluate_test(step);
   model::release_unused_memory();
   context_.step.network.train();
   state_.evaluation_due = !completed;
+  if (completed && ends_early()) {
+    note_early_stop(step);
+    if (checkpoints != nullptr) checkpoints->ask_to_save();
+  }
   return completed;
+}
+
+// False if it was interrupted.
+bool Trainer::evaluate_test(std::uint64_t step) {
+  Evaluator& evaluator = context_.evaluator;
+  const bool holds_out = evaluator.holds_out();
+  const bool known_last = step + 1 >= settings_.plan.steps || ends_early();
+  Evaluation evaluation = evaluator.of_test_images(known_last);
+  if (!holds_out && context_.checkpoints != nullptr) context_.checkpoints->consider(evaluation);
+  if (evaluation.completed && !holds_out) {
+    count_accuracy(step, evaluation, result_.last_evaluation);
+  }
+  // Only now it is known to be the last, which may have more views.
+  const bool is_repeated =
+      evaluation.completed && !known_last && ends_early() && evaluator.has_views();
+  if (is_repeated) evaluation = evaluator.of_test_images(true);
+  note_evaluation(step, "test", evaluation, result_.last_evaluation);
+  return evaluation.completed;
 }
 
 }  // namespace tandem::train

@@ -116,6 +116,27 @@ void Trainer::finish_epoch(std::uint64_t step, bool epoch_ends) {
   for (const auto& sink : context_.sinks) sink->on_epoch(record);
 }
 
+// Rank 0 alone knows the accuracy, and all ranks end together. An evaluation that a resumed run
+// repeats counts once: the state has its step.
+void Trainer::count_accuracy(std::uint64_t step, const Evaluation& evaluation,
+                             const std::optional<Evaluation>& before) {
+  const bool is_root = context_.comm.rank() == 0;
+  const bool is_counted = before && before->step == step + 1;
+  if (is_root && !is_counted) state_.take_accuracy(evaluation.accuracy);
+  if (settings_.early_stop == 0) return;
+  state_.evaluations_since_best = context_.comm.all_reduce_value<std::uint64_t>(
+      is_root ? state_.evaluations_since_best : 0, comm::Reduction::kMax);
+}
+
+void Trainer::note_early_stop(std::uint64_t step) {
+  const std::string images = context_.evaluator.holds_out() ? "validation" : "test";
+  const std::string text = "the run ends: no better " + images + " accuracy in " +
+                           format_quantity(state_.evaluations_since_best, "evaluation");
+  for (const auto& sink : context_.sinks) {
+    sink->on_note({"early_stop", step + 1, epochs_after(step), text});
+  }
+}
+
 void Trainer::note_evaluation(std::uint64_t step, const char* images, const Evaluation& evaluation,
                               std::optional<Evaluation>& kept) {
   if (!evaluation.completed || context_.comm.rank() != 0) return;

@@ -44,6 +44,16 @@ std::optional<Evaluation> evaluation_from_json(const Json& json) {
 
 }  // namespace
 
+void TrainingState::take_accuracy(double accuracy) {
+  const bool is_best = !best_accuracy || accuracy > *best_accuracy;
+  if (is_best) best_accuracy = accuracy;
+  evaluations_since_best = is_best ? 0 : evaluations_since_best + 1;
+}
+
+bool TrainingState::ends_early(std::uint64_t early_stop) const {
+  return early_stop > 0 && evaluations_since_best >= early_stop;
+}
+
 Json TrainingState::to_json() const {
   return {{"step", step},
           {"epoch_loss", epoch_totals.loss},
@@ -57,6 +67,8 @@ Json TrainingState::to_json() const {
           {"steady_images", steady_images},
           {"loss_scale", loss_scale.scale},
           {"loss_scale_steps", loss_scale.good_steps},
+          {"best_accuracy", train::to_json(best_accuracy)},
+          {"evaluations_since_best", evaluations_since_best},
           {"epochs", result.epochs},
           {"images_seen", result.images_seen},
           {"train_seconds", result.train_seconds},
@@ -85,6 +97,9 @@ TrainingState TrainingState::from_json(const Json& json) {
     json.at("steady_images").get_to(state.steady_images);
     // Checkpoints of 0.1.0 before fp16 have neither.
     state.loss_scale = {json.value("loss_scale", 0.0), json.value("loss_scale_steps", 0)};
+    // Checkpoints before --early-stop have neither.
+    state.best_accuracy = number_from_json(json.value("best_accuracy", Json()));
+    state.evaluations_since_best = json.value("evaluations_since_best", std::uint64_t{0});
     json.at("epochs").get_to(state.result.epochs);
     json.at("images_seen").get_to(state.result.images_seen);
     json.at("train_seconds").get_to(state.result.train_seconds);

@@ -354,6 +354,39 @@ class Resume(TandemTest):
         after.pop(self.folder / "runs/a/run.lock")
         self.assertEqual(after, {path: time for path, time in files.items() if path.name != "run.lock"})
 
+    def test_a_run_that_nothing_improves_ends_early(self):
+        # Nothing is learned, so the first evaluation of three stays the best one. 9 steps are an epoch.
+        options = ["--lr", "0", "--eval-every", "1", "--early-stop", "2", "--validation-split", "0.1", "--resume", "auto"]
+        train = [word for word in TRAIN if word not in ("--lr", "0.01", "--eval-every", "2")]
+
+        def run(run_id, *more, code=0):
+            return self.mpirun(2, *train, "--run-id", run_id, "--json", *options, *more, code=code)
+
+        def without_times(run_id):
+            return [(line["event"], line["step"]) for line in read_lines(self.folder / "runs" / run_id / "metrics.jsonl")
+                    if line["event"] in ("step", "eval", "early_stop")]
+
+        run("whole")
+        summary = self.summary("whole")
+        self.assertTrue(summary["ended_early"])
+        self.assertEqual(summary["exit_reason"], "completed")
+        self.assertEqual(summary["epochs"], 3)
+        self.assertIsNotNone(summary["test_accuracy"])
+        self.assertEqual(without_times("whole")[-1], ("early_stop", summary["steps"]))
+        run("parts", "--max-steps", summary["steps"] - 1)
+        self.assertFalse(self.summary("parts")["ended_early"])
+        (self.folder / "runs/parts/summary.json").unlink()
+        self.checkpoint("parts", summary["steps"] - 1).unlink()  # as after a kill in the third epoch
+        run("parts")
+        self.assertEqual(without_times("parts"), without_times("whole"))
+        self.assertEqual(self.digest("parts"), self.digest("whole"))
+        before = (self.folder / "runs/whole/metrics.jsonl").read_bytes()
+        self.assertEqual(json.loads(run("whole").stdout.splitlines()[-1]), summary)
+        self.assertEqual((self.folder / "runs/whole/metrics.jsonl").read_bytes(), before)
+        options[options.index("--early-stop") + 1] = "3"
+        run("whole")
+        self.assertEqual(self.summary("whole")["epochs"], 4)
+
     def evaluations(self, run_id):
         lines = read_lines(self.folder / "runs" / run_id / "metrics.jsonl")
         return [line for line in lines if line["event"] == "eval"]

@@ -34,6 +34,7 @@ struct TrainConfig {
   std::uint64_t max_steps = 0;          // 0: no limit
   OptimizerOptions optimizer;           // but for early_steps
   double early_epochs = 0;              // 0: all
+  std::uint64_t early_stop = 0;         // evaluations without a better one; 0: no limit
   double learning_rate = 0.05;
   double lr_reference_batch = 0;  // the learning rate is meant for this global batch; 0: for any
   ScheduleOptions schedule;

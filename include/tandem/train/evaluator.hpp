@@ -79,6 +79,7 @@ class Evaluator {
   virtual ~Evaluator() = default;
 
   bool holds_out() const { return !held_out_.labels.empty(); }
+  bool has_views() const { return settings_.views; }
   // Collective, as evaluate(). `last`: no step follows.
   virtual Evaluation of_test_images(bool last);
   virtual Evaluation of_held_out();

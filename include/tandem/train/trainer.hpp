@@ -39,6 +39,7 @@ struct TrainerSettings {
   std::uint64_t early_steps = 0;  // steps until network.early_parameters() are frozen; 0: never
   std::uint64_t eval_every = 1;   // epochs; 0: never
   std::uint64_t log_every = 10;   // steps; 0: never
+  std::uint64_t early_stop = 0;   // evaluations without a better one that end the run; 0: no limit
 };
 
 class Trainer {
@@ -63,6 +64,11 @@ class Trainer {
   void log_step(std::uint64_t step, Totals totals);
   void finish_epoch(std::uint64_t step, bool epoch_ends);
   bool run_evaluation(std::uint64_t step);
+  bool evaluate_test(std::uint64_t step);
+  void count_accuracy(std::uint64_t step, const Evaluation& evaluation,
+                      const std::optional<Evaluation>& before);
+  void note_early_stop(std::uint64_t step);
+  bool ends_early() const { return state_.ends_early(settings_.early_stop); }
   void note_evaluation(std::uint64_t step, const char* images, const Evaluation& evaluation,
                        std::optional<Evaluation>& kept);
   bool stops_here(bool evaluated);

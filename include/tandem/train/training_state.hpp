@@ -27,6 +27,7 @@ struct TrainResult {
   std::optional<Evaluation> last_validation;  // on those that were held out
   std::uint64_t skipped_steps = 0;            // updates skipped because the gradient was not finite
   bool stopped = false;                       // before the last step, because it was asked to
+  bool ended_early = false;                   // before the last step, because nothing improved
 };
 
 struct TrainingState {
@@ -37,7 +38,17 @@ struct TrainingState {
   double steady_seconds = 0;    // what images_per_second is made of
   std::uint64_t steady_images = 0;
   LossScale loss_scale;  // of fp16
+  // Of the evaluations by which the best state is chosen; on rank 0, and the number on all ranks
+  // where early stopping is asked for.
+  std::optional<double> best_accuracy;
+  std::uint64_t evaluations_since_best = 0;
   TrainResult result;
+
+  // Counts an evaluation: it is the best if it is better than all before.
+  void take_accuracy(double accuracy);
+  // Whether a run that stops after `early_stop` evaluations without a better one ends here. 0:
+  // never.
+  bool ends_early(std::uint64_t early_stop) const;
 
   Json to_json() const;
   static TrainingState from_json(const Json& json);

@@ -73,6 +73,11 @@ std::string Closing::text() const {
                                         format_count(result.steps) + " of " +
                                         format_count(arithmetic.total_steps)});
   }
+  if (result.ended_early) {
+    rows.push_back({"  ended early", "epoch " + epoch_number(result.epochs) + " of " +
+                                         format_real(config.epochs) + ", by --early-stop " +
+                                         std::to_string(config.early_stop)});
+  }
   add_accuracy("validation", result.last_validation, best, rows);
   add_accuracy("test", result.last_evaluation, best, rows);
   if (!model.empty()) rows.push_back({"  model", model});
@@ -96,6 +101,13 @@ std::string describe_complete(const std::string& folder, const Json& summary,
                                  arithmetic.steps_per_epoch, schedule_steps);
   const bool has_ended =
       train::Schedule::depends_on_length(config.schedule) && schedule.at(steps) == 0;
+  const std::string done =
+      "The run " + folder + " is complete: " + format_quantity(steps, "step") +
+      (std::isfinite(accuracy) ? ", test accuracy " + accuracy_text(accuracy) : "") + ".\n";
+  if (member(summary, "ended_early") == Json(true)) {
+    return done + "It ended early, by --early-stop " + std::to_string(config.early_stop) +
+           ". To go on with it, repeat the command with a larger one, or 0.";
+  }
   const bool counts_steps = ends_at_max_steps(config, arithmetic);
   std::string more = counts_steps ? "--max-steps (now " + std::to_string(config.max_steps)
                                   : "--epochs (now " + format_real(config.epochs);
@@ -104,9 +116,7 @@ std::string describe_complete(const std::string& folder, const Json& summary,
             (counts_steps ? std::to_string(steps) : epoch_number(arithmetic.epochs_of(steps)));
   }
   more += ')';
-  return "The run " + folder + " is complete: " + format_quantity(steps, "step") +
-         (std::isfinite(accuracy) ? ", test accuracy " + accuracy_text(accuracy) : "") +
-         ".\nTo go on with it, repeat the command with more " + more +
+  return done + "To go on with it, repeat the command with more " + more +
          (has_ended ? " and --new-schedule: the rate of " + config.schedule.name + " has come to 0"
                     : "") +
          ".";

@@ -54,6 +54,7 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
   Json summary{{"run_id", run_id},
                {"exit_reason", result.stopped ? "stopped" : "completed"},
                {"world_size", world},
+               {"ended_early", result.ended_early},
                {"steps", result.steps},
                {"epochs", result.epochs},
                {"images_seen", result.images_seen},

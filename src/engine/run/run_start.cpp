@@ -170,19 +170,18 @@ RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings
   start.lock = std::move(lock);
   start.run_id = reporting.run_id.empty() ? metrics::make_run_id() : reporting.run_id;
   start.runs_dir = reporting.runs_dir;
-  const bool is_auto = reporting.resume == "auto";
-  if (reporting.resume != "none" && !is_auto) {
+  start.is_auto = reporting.resume == "auto";
+  if (reporting.resume != "none" && !start.is_auto) {
     take_path(reporting.resume, reporting, start);
-  } else if (is_auto && reporting.run_id.empty()) {
+  } else if (start.is_auto && reporting.run_id.empty()) {
     throw UsageError("--resume auto: needs a --run-id, which names the run to go on with");
-  } else if (!is_auto || !metrics::RunFolder::exists(start.runs_dir, start.run_id)) {
+  } else if (!start.is_auto || !metrics::RunFolder::exists(start.runs_dir, start.run_id)) {
     metrics::RunFolder::require_free(start.runs_dir, start.run_id);
-    if (is_auto) start.similar_run = find_similar_run(start);
+    if (start.is_auto) start.similar_run = find_similar_run(start);
   } else {
     start.folder = metrics::RunFolder::open(start.runs_dir, start.run_id, start.lock);
     take_newest_whole(train::CheckpointStore(start.folder->checkpoints_path(), touch), start);
   }
-  start.is_auto = is_auto;
   if (start.folder) start.killed_after = last_step_of_killed(*start.folder);
   start.resumes = start.checkpoint.has_value();
   if (!start.resumes) return start;
@@ -209,6 +208,7 @@ Json shared_part(const RunStart& start) {
           {"bucket_mb", start.bucket_mb ? Json(*start.bucket_mb) : Json(nullptr)},
           {"step", start.state.step},
           {"evaluation_due", start.state.evaluation_due},
+          {"evaluations_since_best", start.state.evaluations_since_best},
           {"loss_scale", start.state.loss_scale.scale},
           {"loss_scale_steps", start.state.loss_scale.good_steps}};
 }
@@ -223,6 +223,7 @@ void take_shared_part(const Json& shared, RunStart& start) {
   if (!bucket.is_null()) start.bucket_mb = bucket.get<double>();
   shared.at("step").get_to(start.state.step);
   shared.at("evaluation_due").get_to(start.state.evaluation_due);
+  shared.at("evaluations_since_best").get_to(start.state.evaluations_since_best);
   shared.at("loss_scale").get_to(start.state.loss_scale.scale);
   shared.at("loss_scale_steps").get_to(start.state.loss_scale.good_steps);
 }
@@ -259,8 +260,7 @@ Json complete_summary(const RunStart& start, std::uint64_t total_steps) {
   Json summary = start.folder->read_summary();
   // A power failure may have restored the summary of an earlier end.
   const bool is_of_this_end = number_of(summary, "steps") == static_cast<double>(start.state.step);
-  const bool is_complete = text_of(summary, "exit_reason") == "completed" && is_of_this_end;
-  return is_complete ? summary : Json();
+  return text_of(summary, "exit_reason") == "completed" && is_of_this_end ? summary : Json();
 }
 
 std::optional<Json> summary_if_complete(Job& job, const RunStart& start,

@@ -31,6 +31,12 @@ struct RunStart {
   model::ConvolutionChoice convolution = model::ConvolutionChoice::kDirect;
   train::TrainingState state;  // totals and results on rank 0 alone
 
+  // The last step: of all, or that at which early stopping has ended the run.
+  std::uint64_t end(const train::TrainConfig& config, std::uint64_t total_steps) const {
+    const bool has_ended = resumes && state.ends_early(config.early_stop);
+    return has_ended && state.step < total_steps ? state.step : total_steps;
+  }
+
   // On rank 0.
   std::string runs_dir;
   metrics::LockSettings lock;

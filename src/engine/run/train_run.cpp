@@ -51,7 +51,8 @@ class TrainRun {
     keep_convolution(start, run_.options, run_.train.config);
     const RunInputs inputs(job_, run_, start, touch_);
     if (is_complete(start, inputs)) return static_cast<int>(ExitCode::kDone);
-    owe_last_evaluation(job_, start, run_.train.config, inputs.arithmetic.total_steps,
+    owe_last_evaluation(job_, start, run_.train.config,
+                        start.end(run_.train.config, inputs.arithmetic.total_steps),
                         reporting_.views);
     TrainingSession session(job_, run_, start, inputs, device);
     if (reporting_.plan) {
@@ -102,7 +103,8 @@ class TrainRun {
 
 // Prints the summary of a run that has no step left to do.
 bool TrainRun::is_complete(const RunStart& start, const RunInputs& inputs) {
-  const auto summary = summary_if_complete(job_, start, inputs.arithmetic.total_steps);
+  const auto summary =
+      summary_if_complete(job_, start, start.end(run_.train.config, inputs.arithmetic.total_steps));
   if (!summary) return false;
   if (!job_.is_root()) return true;
   if (reporting_.json) {

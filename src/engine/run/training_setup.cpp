@@ -38,6 +38,7 @@ train::TrainerSettings trainer_settings_of(const TrainRequest& request,
   settings.step.skip_nonfinite = request.checkpoint_policy.skip_nonfinite;
   settings.eval_every = config.eval_every;
   settings.log_every = config.log_every;
+  settings.early_stop = config.early_stop;
   return settings;
 }
 

@@ -107,6 +107,20 @@ TEST_F(RunClosing, OfARunWithNothingLeftToDoSaysHowItGoesOn) {
             std::string::npos);
 }
 
+TEST_F(RunClosing, OfARunThatEndedEarlyNamesTheOption) {
+  config_.early_stop = 3;
+  result_.steps = 1564;
+  result_.epochs = 4;
+  result_.ended_early = true;
+  EXPECT_NE(closing().text().find("\n  ended early  epoch 4 of 10, by --early-stop 3"),
+            std::string::npos)
+      << closing().text();
+  EXPECT_EQ(complete({{"ended_early", true}, {"steps", 1564}, {"test_accuracy", 0.5}}, 3910),
+            "The run runs/first is complete: 1,564 steps, test accuracy 0.5000.\n"
+            "It ended early, by --early-stop 3. To go on with it, repeat the command with a larger "
+            "one, or 0.");
+}
+
 TEST_F(RunClosing, OfARunWhoseRateHasComeTo0NamesTheNewSchedule) {
   const Json summary{{"steps", 3910}, {"test_accuracy", 0.6973}};
   for (const char* name : {"cosine", "linear", "triangle"}) {

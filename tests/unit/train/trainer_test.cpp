@@ -57,10 +57,14 @@ class TrainerOrder : public ::testing::Test {
     settings.plan = plan_;
     settings.log_every = log_every_;
     settings.eval_every = eval_every_;
-    const EvaluationSettings evaluation{transform, {}, 10, torch::kCPU, [&](double seconds) {
-                                          return policy.must_stop_within(seconds);
-                                        }};
-    ObservedEvaluator evaluator(*this, policy, {comm_, *network_, view, {}, evaluation});
+    settings.early_stop = early_stop_;
+    EvaluationSettings evaluation{transform, {}, 10, torch::kCPU, [&](double seconds) {
+                                    return policy.must_stop_within(seconds);
+                                  }};
+    evaluation.views = views_;
+    ObservedEvaluator evaluator(
+        *this, policy,
+        {comm_, *network_, view, holds_out_ ? view : data::ImagesView(), evaluation});
     ObservedCheckpoints checkpoints(*this, policy);
     Trainer trainer({comm_,
                      {*network_, arena_, reducer, *backend, batches},
@@ -98,10 +102,22 @@ class TrainerOrder : public ::testing::Test {
       test_.words_.push_back(last ? "evaluate last" : "evaluate");
       test_.during_evaluation_();
       if (test_.accuracy_rises_) policy_.ask_to_save();
-      return Evaluator::of_test_images(last);
+      return with_accuracy(Evaluator::of_test_images(last));
+    }
+    Evaluation of_held_out() override {
+      test_.words_.emplace_back("validate");
+      return with_accuracy(Evaluator::of_held_out());
     }
 
    private:
+    Evaluation with_accuracy(Evaluation evaluation) {
+      std::vector<double>& next = test_.accuracies_;
+      if (next.empty() || !evaluation.completed) return evaluation;
+      evaluation.accuracy = next.front();
+      next.erase(next.begin());
+      return evaluation;
+    }
+
     TrainerOrder& test_;
     BoundaryPolicy& policy_;
   };
@@ -120,6 +136,7 @@ class TrainerOrder : public ::testing::Test {
     void consider(const Evaluation& evaluation) override {
       if (evaluation.completed) test_.considered_.push_back(evaluation.accuracy);
     }
+    void ask_to_save() override { policy_.ask_to_save(); }
     void keep(const Evaluation& evaluation) override {
       test_.words_.push_back("keep " + std::to_string(evaluation.step));
     }
@@ -137,7 +154,11 @@ class TrainerOrder : public ::testing::Test {
   data::TrainingPlan plan_;
   std::uint64_t eval_every_ = 1;
   std::uint64_t log_every_ = 10;
+  std::uint64_t early_stop_ = 0;
+  bool holds_out_ = false;
+  bool views_ = false;
   bool accuracy_rises_ = false;
+  std::vector<double> accuracies_;  // what the next evaluations find; empty: what they really do
   std::optional<data::TrainingPlan> shown_;  // what is shown instead of plan_
   std::function<void()> during_evaluation_ = [] {};
   std::vector<std::uint8_t> pixels_ = std::vector<std::uint8_t>(kCount * kShape.pixels(), 90);
@@ -219,6 +240,64 @@ TEST_F(TrainerOrder, StepsBeforeAStopAreLogged) {
   stop_at = 0;
   EXPECT_TRUE(run().stopped);
   EXPECT_EQ(logged_, Logged{});
+}
+
+TEST_F(TrainerOrder, ARunThatNothingImprovesEndsEarlyAndStaysAtItsEnd) {
+  plan_.steps = 30;
+  early_stop_ = 2;
+  rules_.every = CheckpointInterval::parse("0");
+  accuracies_ = {0.5, 0.6, 0.6, 0.4};
+  const TrainResult result = run();
+  EXPECT_EQ(words_, (Words{"evaluate", "keep 3", "evaluate", "keep 6", "evaluate", "keep 9",
+                           "evaluate", "keep 12", "save 12"}));
+  EXPECT_TRUE(result.ended_early);
+  EXPECT_FALSE(result.stopped);
+  EXPECT_EQ(saved_.best_accuracy, 0.6);
+  words_.clear();
+  EXPECT_TRUE(run(TrainingState::from_json(saved_.to_json())).ended_early);
+  EXPECT_EQ(words_, Words{});
+  early_stop_ = 3;
+  accuracies_ = {0.6};
+  EXPECT_TRUE(run(TrainingState::from_json(saved_.to_json())).ended_early);
+  EXPECT_EQ(words_, (Words{"evaluate", "keep 15", "save 15"}));
+}
+
+TEST_F(TrainerOrder, AnEarlyEndHasItsLastEvaluation) {
+  plan_.steps = 30;
+  early_stop_ = 1;
+  rules_.every = CheckpointInterval::parse("0");
+  views_ = true;
+  accuracies_ = {0.5, 0.5};
+  run();
+  EXPECT_EQ(words_, (Words{"evaluate", "keep 3", "evaluate", "evaluate last", "keep 6", "save 6"}));
+  words_.clear();
+  views_ = false;
+  holds_out_ = true;
+  accuracies_ = {0.5, 0.5, 0.9};  // of the test images, which decide nothing
+  run();
+  EXPECT_EQ(words_, (Words{"validate", "validate", "evaluate last", "keep 6", "save 6"}));
+  EXPECT_EQ(saved_.evaluations_since_best, 1U);
+  EXPECT_EQ(saved_.result.last_evaluation->accuracy, 0.9);
+}
+
+TEST_F(TrainerOrder, AnEvaluationThatAStopInterruptsCountsOnce) {
+  plan_.steps = 30;
+  early_stop_ = 1;
+  holds_out_ = true;
+  accuracies_ = {0.5, 0.5};
+  bool asked = false;
+  rules_.is_stop_asked = [&] { return asked; };
+  during_evaluation_ = [&] { asked = true; };  // of the test images, after the validation images
+  EXPECT_TRUE(run().stopped);
+  EXPECT_EQ(words_.back(), "save 6 due");
+  EXPECT_EQ(saved_.evaluations_since_best, 1U);
+  words_.clear();
+  asked = false;
+  during_evaluation_ = [] {};
+  accuracies_ = {0.5};
+  EXPECT_TRUE(run(TrainingState::from_json(saved_.to_json())).ended_early);
+  EXPECT_EQ(words_, (Words{"validate", "evaluate last", "keep 6", "save 6"}));
+  EXPECT_EQ(saved_.evaluations_since_best, 1U);
 }
 
 TEST_F(TrainerOrder, AnEpochOfOtherImagesIsNotPassedOver) {

@@ -16,6 +16,8 @@ TrainingState some_state() {
   state.epoch_seconds = 0.5;
   state.evaluation_due = true;
   state.loss_scale = {1024, 3};
+  state.best_accuracy = 0.5;
+  state.evaluations_since_best = 2;
   state.result.epochs = 0.25;
   state.result.images_seen = 448;
   state.result.skipped_steps = 2;
@@ -56,10 +58,30 @@ TEST(TrainingState, NamesWhatIsMissingOrOfAnotherType) {
 
 TEST(TrainingState, CheckpointsOfEarlierProgramsAreRead) {
   Json json = some_state().to_json();
-  for (const char* field : {"loss_scale", "loss_scale_steps", "last_validation"}) json.erase(field);
+  for (const char* field : {"loss_scale", "loss_scale_steps", "last_validation", "best_accuracy",
+                            "evaluations_since_best"}) {
+    json.erase(field);
+  }
   const TrainingState read = TrainingState::from_json(json);
   EXPECT_EQ(read.step, 7U);
   EXPECT_EQ(read.loss_scale.scale, 0);
+  EXPECT_FALSE(read.best_accuracy);
+  EXPECT_EQ(read.evaluations_since_best, 0U);
+}
+
+TEST(TrainingState, EndsEarlyAfterEvaluationsWithoutABetterOne) {
+  TrainingState state;
+  EXPECT_FALSE(state.ends_early(1));
+  const std::vector<double> accuracies{0.2, 0.5, 0.5, 0.4, 0.6, 0.1};
+  const std::vector<std::uint64_t> since{0, 0, 1, 2, 0, 1};
+  for (std::size_t i = 0; i < accuracies.size(); ++i) {
+    state.take_accuracy(accuracies[i]);
+    EXPECT_EQ(state.evaluations_since_best, since[i]) << i;
+    EXPECT_EQ(state.ends_early(2), since[i] == 2) << i;
+  }
+  EXPECT_EQ(state.best_accuracy, 0.6);
+  EXPECT_TRUE(state.ends_early(1));
+  EXPECT_FALSE(state.ends_early(0));
 }
 
 }  // namespace
