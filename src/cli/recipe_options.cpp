@@ -1,10 +1,14 @@
 #include "recipe_options.hpp"
 
+#include "tandem/core/text.hpp"
+
 namespace tandem::app {
 namespace {
 
 constexpr double kMaxDecay = 0.9999999;
 constexpr std::uint64_t kMaxEvaluations = 1'000'000;
+constexpr double kMinWeight = 1e-6;
+constexpr double kMaxWeight = 1e6;
 constexpr double kMinPower = 1e-3;
 constexpr double kMaxPower = 100;
 
@@ -38,6 +42,16 @@ OptionSpec early_stop_option(const std::string& group) {
           kOfExecution};
 }
 
+OptionSpec class_weights_option(const std::string& group) {
+  return {"class-weights",
+          "balanced|W,...",
+          "",
+          "weights of the classes in the loss: balanced, by the number of their images, or one for "
+          "each class",
+          group,
+          kOfResult};
+}
+
 OptionSpec ema_option(const std::string& group) {
   return {"ema",
           "D",
@@ -48,10 +62,42 @@ OptionSpec ema_option(const std::string& group) {
           kOfResult};
 }
 
+namespace {
+
+std::vector<double> parse_class_weights(const std::string& text) {
+  std::vector<double> weights;
+  try {
+    for (const std::string& each : split(text, ',')) {
+      weights.push_back(parse_real(each, kMinWeight, kMaxWeight, ""));
+    }
+  } catch (const UsageError&) {
+    throw UsageError("--class-weights: '" + text +
+                     "' is neither balanced nor a list of numbers from " + format_real(kMinWeight) +
+                     " to " + format_real(kMaxWeight) +
+                     ", one for each class in their order, such as 1,1,2.5");
+  }
+  return weights;
+}
+
+void read_class_weights(Options& options, train::TrainConfig& config) {
+  if (!options.is_set("class-weights")) return;
+  config.has_balanced_classes = options.text("class-weights") == "balanced";
+  if (!config.has_balanced_classes) {
+    config.class_weights = options.parsed("class-weights", parse_class_weights);
+  }
+  if (!config.sums_loss) return;
+  options.add_fault(
+      "--class-weights and --loss sum exclude each other: the weighted loss is a mean; give --loss "
+      "mean");
+}
+
+}  // namespace
+
 void read_recipe_options(Options& options, train::TrainConfig& config) {
   config.optimizer.trust_coefficient = options.real("trust-coefficient", 0, kMaxReal);
   config.schedule.polynomial_power = options.real("polynomial-power", kMinPower, kMaxPower);
   config.early_stop = options.count("early-stop", 0, kMaxEvaluations);
+  read_class_weights(options, config);
   config.ema = options.real("ema", 0, kMaxDecay);
 }
 

@@ -12,6 +12,7 @@ namespace tandem::app {
 OptionSpec trust_coefficient_option(const std::string& group);
 OptionSpec polynomial_power_option(const std::string& group);
 OptionSpec early_stop_option(const std::string& group);
+OptionSpec class_weights_option(const std::string& group);
 OptionSpec ema_option(const std::string& group);
 
 // Reads them after the optimizer's options.

@@ -156,6 +156,7 @@ OptionTable train_option_table() {
        {"mean", "sum"}},
       {"label-smoothing", "X", "0", "share of each label that is spread over all classes",
        "optimizer", kOfResult},
+      class_weights_option("optimizer"),
       {"clip-norm", "X", "0", "limit of the global gradient norm; 0: none", "optimizer", kOfResult},
       ema_option("optimizer"),
 

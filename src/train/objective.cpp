@@ -15,9 +15,9 @@ void Totals::add(const Totals& other) {
 }
 
 torch::Tensor summed_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels,
-                                   double label_smoothing) {
-  return at::cross_entropy_loss(logits.to(torch::kFloat32), labels, {}, at::Reduction::Sum, -100,
-                                label_smoothing);
+                                   double label_smoothing, const torch::Tensor& class_weights) {
+  return at::cross_entropy_loss(logits.to(torch::kFloat32), labels, class_weights,
+                                at::Reduction::Sum, -100, label_smoothing);
 }
 
 torch::Tensor image_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels) {

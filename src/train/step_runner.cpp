@@ -65,7 +65,9 @@ StepRunner::StepRunner(const StepContext& context, const StepSettings& settings,
 }
 
 StepCost StepRunner::run(std::uint64_t step, double learning_rate) {
+  if (context_.class_weights != nullptr) global_weight_ = context_.class_weights->sum_of(step);
   const bool is_recorded = context_.recorded != nullptr && settings_.micro_batches == 1 &&
+                           context_.class_weights == nullptr &&
                            settings_.wait == StepSettings::Wait::kNever;
   if (is_recorded) return run_recorded(step, learning_rate);
   Phases phases(*this, step);
@@ -135,6 +137,15 @@ void StepRunner::work_on(const TensorBatch& batch, std::uint64_t micro_batch, St
   watch.add_to(cost.backward);
 }
 
+// The gradient of sum / n over the global batch, or sum / weights; the exchange adds up, so the
+// mean needs no further scaling.
+torch::Tensor StepRunner::scale_of(const data::BatchRequest& request) const {
+  if (context_.class_weights == nullptr) {
+    return context_.backend.loss_scale_gradient(settings_.sums_loss ? 1 : request.global_count);
+  }
+  return context_.backend.loss_scale_gradient(1) * (1 / global_weight_);
+}
+
 void StepRunner::forward_backward(const TensorBatch& batch, Stopwatch& watch,
                                   double& forward_seconds) {
   model::GpuRanges ranges(batch.images.device());
@@ -144,15 +155,15 @@ void StepRunner::forward_backward(const TensorBatch& batch, Stopwatch& watch,
     const model::AutocastScope autocast(settings_.precision, batch.images.device().type());
     logits = context_.network.forward(batch.images);
   }
-  // The gradient of sum / n over the global batch; the exchange adds up, so the mean needs no
-  // further scaling.
-  const torch::Tensor scale =
-      context_.backend.loss_scale_gradient(settings_.sums_loss ? 1 : batch.request.global_count);
+  const bool is_weighted = context_.class_weights != nullptr;
+  const torch::Tensor scale = scale_of(batch.request);
   const torch::Tensor gradient =
-      context_.backend.differentiate(batch, logits, settings_.label_smoothing, scale);
+      is_weighted ? torch::Tensor()
+                  : context_.backend.differentiate(batch, logits, settings_.label_smoothing, scale);
   torch::Tensor loss;
   if (!gradient.defined()) {
-    loss = summed_cross_entropy(logits, batch.labels, settings_.label_smoothing);
+    loss = summed_cross_entropy(logits, batch.labels, settings_.label_smoothing,
+                                is_weighted ? context_.class_weights->by_class() : torch::Tensor());
   }
   finish_phase(StepSettings::Wait::kAfterEachPhase);
   watch.add_to(forward_seconds);

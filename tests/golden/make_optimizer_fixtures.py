@@ -137,13 +137,15 @@ def loss_cases():
     rng = random.Random("losses")
     logits = [values(rng, 5, scale=3.0) for _ in range(4)]
     labels = [0, 3, 4, 1]
-    for smoothing in (0.0, 0.1):
+    class_weights = torch.tensor([0.5, 1.0, 2.0, 0.25, 4.0])
+    for smoothing, weight in ((0.0, None), (0.1, None), (0.0, class_weights), (0.1, class_weights)):
         tensor = torch.tensor(logits, requires_grad=True)
         loss = torch.nn.functional.cross_entropy(tensor, torch.tensor(labels), reduction="sum",
-                                                 label_smoothing=smoothing)
+                                                 label_smoothing=smoothing, weight=weight)
         loss.backward()
-        yield {"name": f"cross entropy, sum, label smoothing {smoothing}", "label_smoothing": smoothing,
-               "logits": logits, "labels": labels, "expected_loss": loss.item(),
+        weighted = {} if weight is None else {"class_weights": weight.tolist()}
+        yield {"name": f"cross entropy, sum, label smoothing {smoothing}{', weighted' if weighted else ''}",
+               "label_smoothing": smoothing, **weighted, "logits": logits, "labels": labels, "expected_loss": loss.item(),
                "expected_gradient": tensor.grad.tolist()}
 
 

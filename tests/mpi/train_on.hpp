@@ -20,6 +20,7 @@
 #include "tandem/model/registry.hpp"
 #include "tandem/model/script_network.hpp"
 #include "tandem/model/state_dict.hpp"
+#include "tandem/train/class_weights.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/layerwise_optimizers.hpp"
@@ -252,7 +253,12 @@ inline Outcome train_in(comm::Communicator& comm, const TrainConfig& config, con
   if (on_device) evaluation.moments = {{0.4}, {0.3}};
   evaluation.resident_bytes = manner.streams ? 0 : std::uint64_t{1} << 30;
   Evaluator evaluator(comm, *network, images.view(), {}, evaluation);
-  const StepContext step{*network, arena, *exchange, *backend, *batches};
+  std::unique_ptr<ClassWeights> weights;
+  if (config.weighs_classes()) {
+    weights = std::make_unique<ClassWeights>(weights_of_classes(config, images.view(), kClasses),
+                                             images.view(), plan, place);
+  }
+  const StepContext step{*network, arena, *exchange, *backend, *batches, nullptr, weights.get()};
   if (manner.warms_up) warm_up_on_noise(step, settings.step, optimizer, config, form);
   Trainer trainer({comm, step, schedule, evaluator, sinks}, settings);
   outcome.result = trainer.run();

@@ -37,7 +37,11 @@ std::vector<torch::Tensor> one_plain_step(const TrainConfig& config, const Image
                         std::make_unique<data::TrainingSampler>(plan, 0, 1));
   const TensorBatch batch = batches.next().value();
   const auto logits = network->forward(batch.images);
-  at::cross_entropy_loss(logits, batch.labels, {}, at::Reduction::Mean, -100,
+  torch::Tensor weights;
+  if (config.weighs_classes()) {
+    weights = torch::tensor(config.class_weights, torch::kFloat32);
+  }
+  at::cross_entropy_loss(logits, batch.labels, weights, at::Reduction::Mean, -100,
                          config.label_smoothing)
       .backward();
   const auto parameters = network->parameters();
@@ -50,9 +54,9 @@ std::vector<torch::Tensor> one_plain_step(const TrainConfig& config, const Image
   return parameters;
 }
 
-TEST(Training, TakesTheStepThatPlainLibtorchTakes) {
+// One step of `config`, on any number of ranks.
+void expect_plain_step(TrainConfig config) {
   auto world = comm::MpiCommunicator::world();
-  TrainConfig config = base_config();
   config.max_steps = 1;
   config.label_smoothing = 0.1;
   config.clip_norm = 0.2;
@@ -66,6 +70,26 @@ TEST(Training, TakesTheStepThatPlainLibtorchTakes) {
     const double largest = (outcome.parameters[i] - expected[i]).abs().max().item<double>();
     EXPECT_LT(largest, 1e-6) << "parameter " << i;
   }
+}
+
+TEST(Training, TakesTheStepThatPlainLibtorchTakes) { expect_plain_step(base_config()); }
+
+// 25 images: slices of ranks are uneven, and so are the weights of their images.
+TEST(Training, WeighsClassesAsPlainLibtorchDoes) {
+  TrainConfig config = base_config();
+  config.global_batch_size = 25;
+  config.class_weights = {4, 1, 1, 0.25, 1, 2, 1, 1, 8, 0.5};
+  expect_plain_step(config);
+}
+
+TEST(Training, ClassWeightsAreThoseOfOneRankInShortBatchesAndMicroBatches) {
+  TrainConfig config = base_config();
+  config.global_batch_size = 10;
+  config.accumulate = 2;
+  config.max_steps = 0;
+  config.epochs = 3;
+  config.has_balanced_classes = true;
+  expect_like_one_rank(config, 21);
 }
 
 TEST(Training, BucketsChangeNothing) {

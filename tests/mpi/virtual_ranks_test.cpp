@@ -51,6 +51,15 @@ TEST(VirtualRanks, AlsoWithBatchNorm) {
   expect_same_bits(config, 40);
 }
 
+// The last batch has one image, and so the weight of one class.
+TEST(VirtualRanks, AlsoWithClassWeights) {
+  TrainConfig config = config_of("lenet", 10);
+  config.max_steps = 0;
+  config.epochs = 3;
+  config.has_balanced_classes = true;
+  expect_same_bits(config, 21);
+}
+
 TEST(VirtualRanks, AlsoWithTrustRatios) {
   TrainConfig config = config_of("lenet", 24);
   config.optimizer.name = "lars";

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/data/augment.hpp"
@@ -38,10 +39,12 @@ struct TrainConfig {
   double learning_rate = 0.05;
   double lr_reference_batch = 0;  // the learning rate is meant for this global batch; 0: for any
   ScheduleOptions schedule;
-  bool sums_loss = false;      // the gradient is that of the summed loss, not of its mean
-  double label_smoothing = 0;  // in [0, 1)
-  double clip_norm = 0;        // global gradient norm; 0: no limit
-  double ema = 0;              // decay of the moving average of the weights; 0: none is kept
+  bool sums_loss = false;             // the gradient is that of the summed loss, not of its mean
+  double label_smoothing = 0;         // in [0, 1)
+  bool has_balanced_classes = false;  // each class counts as much as another
+  std::vector<double> class_weights;  // in the loss; empty: all are 1, if not balanced
+  double clip_norm = 0;               // global gradient norm; 0: no limit
+  double ema = 0;                     // decay of the moving average of the weights; 0: none is kept
   model::Precision precision = model::Precision::kFp32;
   model::ConvolutionChoice convolution = model::ConvolutionChoice::kDirect;
   data::AugmentSpec augment;
@@ -58,6 +61,7 @@ struct TrainConfig {
   std::uint64_t eval_batch_size = data::EvaluationSampler::kBatch;  // images per rank
   std::uint64_t log_every = 10;                                     // steps; 0: never
 
+  bool weighs_classes() const { return has_balanced_classes || !class_weights.empty(); }
   // Micro-batches of a global batch over all ranks.
   std::uint64_t micro_batches_per_step(std::uint64_t world) const;
 };

@@ -24,9 +24,9 @@ struct Totals {
 
 // Cross entropy with label smoothing (Szegedy et al., arXiv 1512.00567, as
 // torch.nn.functional.cross_entropy), summed over the batch; logits [N, classes] of any precision,
-// computed in fp32.
+// computed in fp32. `class_weights`: float [classes], or undefined; as CrossEntropyLoss(weight).
 torch::Tensor summed_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels,
-                                   double label_smoothing);
+                                   double label_smoothing, const torch::Tensor& class_weights = {});
 
 // The loss of each image, without smoothing: float [N].
 torch::Tensor image_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels);

@@ -20,6 +20,7 @@ struct RecordingFacts {
   bool has_graphs = false;  // a GPU, with libtandem_gpu.so
   bool profiles = false;
   bool is_script = false;
+  bool weighs_classes = false;
   bool has_resident_images = true;
   bool sums_on_host = false;  // gradients, over MPI
   std::size_t micro_batches = 1;

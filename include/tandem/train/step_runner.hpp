@@ -10,6 +10,7 @@
 #include "tandem/model/network.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/train/batch_source.hpp"
+#include "tandem/train/class_weights.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/cost_model.hpp"
 #include "tandem/train/gradient_exchange.hpp"
@@ -26,7 +27,8 @@ struct StepContext {
   GradientExchange& exchange;
   StepBackend& backend;
   BatchSource& batches;
-  RecordedSteps* recorded = nullptr;  // on a GPU; for steps of one batch that wait for nothing
+  RecordedSteps* recorded = nullptr;      // on a GPU; for steps of one batch that wait for nothing
+  ClassWeights* class_weights = nullptr;  // null: all classes count alike; no step is recorded else
 };
 
 struct StepSettings {
@@ -66,12 +68,14 @@ class StepRunner {
   void work_on(const TensorBatch& batch, std::uint64_t micro_batch, StepCost& cost,
                Stopwatch& watch);
   void forward_backward(const TensorBatch& batch, Stopwatch& watch, double& forward_seconds);
+  torch::Tensor scale_of(const data::BatchRequest& request) const;
   void finish_phase(StepSettings::Wait least) const;
 
   const StepContext context_;
   const StepSettings settings_;
   comm::Progress* const progress_;
   std::optional<KeptBuffers> kept_buffers_;    // if updates may be skipped
+  double global_weight_ = 0;                   // of the images of the step under way, if weighted
   std::optional<data::BatchRequest> request_;  // of the step under way, if steps are recorded
 };
 

@@ -15,6 +15,7 @@ StepRecording::StepRecording(const RunRequest& run, const RunDevice& device) {
   facts_.profiles = run.train.reporting.profile.has_value();
   facts_.is_script = model::is_script_file(config.model);
   facts_.micro_batches = config.accumulate;
+  facts_.weighs_classes = config.weighs_classes();
   why_not_ = why_not_recorded(facts_);
   if (why_not_.empty()) stream_.emplace(device.device);
 }

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "run_network.hpp"
+#include "tandem/comm/agree.hpp"
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/registry.hpp"
@@ -87,6 +88,19 @@ std::unique_ptr<train::GradientExchange> make_exchange(Job& job, const train::Tr
   return std::make_unique<train::Reducer>(arena, gradients, bucket_bytes_of(config));
 }
 
+std::unique_ptr<train::ClassWeights> make_class_weights(Job& job, const train::TrainConfig& config,
+                                                        const RunInputs& inputs,
+                                                        const data::TrainingPlan& plan,
+                                                        torch::Device device) {
+  if (!config.weighs_classes()) return nullptr;
+  const data::ImagesView images = inputs.images.view(data::Split::kTrain);
+  std::vector<double> weights;
+  comm::agree(job.world, job.topology.host, [&] {
+    weights = train::weights_of_classes(config, images, inputs.description.classes.size());
+  });
+  return std::make_unique<train::ClassWeights>(weights, images, plan, device);
+}
+
 }  // namespace
 
 TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& start,
@@ -120,6 +134,7 @@ TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& star
       inputs.images.view(data::Split::kTrain), inputs.images.info(), config,
       std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world),
       device.device, memory_of_gpu(device.choice, run.train.device.request, job.topology));
+  class_weights = make_class_weights(job, config, inputs, plan, device.device);
   backend = make_step_backend_on(arena, *optimizer, config,
                                  loss_scale_of(config, inputs.arithmetic, start.state.loss_scale));
 }

@@ -30,7 +30,9 @@ class TrainingSession {
   std::string describe_exchange() const { return exchange->describe() + transport.describe(); }
 
   // The objects that a step uses.
-  train::StepContext step() { return {*network, arena, *exchange, *backend, *batches}; }
+  train::StepContext step() {
+    return {*network, arena, *exchange, *backend, *batches, nullptr, class_weights.get()};
+  }
 
   // Collective. On GPUs, before the clock of the steps starts: train/warm_up.hpp.
   void warm_up(Job& job, const TrainRequest& request, const RunInputs& inputs, const Touch& touch);
@@ -52,6 +54,7 @@ class TrainingSession {
   std::unique_ptr<train::Optimizer> optimizer;
   std::unique_ptr<train::BatchSource> batches;
   std::unique_ptr<train::StepBackend> backend;
+  std::unique_ptr<train::ClassWeights> class_weights;  // null: classes count alike
 
  private:
   void choose_bucket_size(Job& job, RunRequest& run, const RunStart& start,

@@ -9,7 +9,7 @@ namespace {
 
 TEST(SummedCrossEntropy, FollowsPyTorch) {
   const Json fixtures = testing::read_golden("losses.json");
-  ASSERT_GE(fixtures["cases"].size(), 2U);
+  ASSERT_GE(fixtures["cases"].size(), 4U);
   for (const Json& one : fixtures["cases"]) {
     const auto rows = one["logits"].get<std::vector<std::vector<float>>>();
     const auto labels = one["labels"].get<std::vector<std::int64_t>>();
@@ -19,8 +19,12 @@ TEST(SummedCrossEntropy, FollowsPyTorch) {
       logits[static_cast<std::int64_t>(i)].copy_(torch::tensor(rows[i]));
     }
     logits.requires_grad_();
+    torch::Tensor weights;
+    if (one.contains("class_weights")) {
+      weights = torch::tensor(one["class_weights"].get<std::vector<float>>());
+    }
     const torch::Tensor loss =
-        summed_cross_entropy(logits, torch::tensor(labels), one["label_smoothing"]);
+        summed_cross_entropy(logits, torch::tensor(labels), one["label_smoothing"], weights);
     EXPECT_NEAR(loss.item<double>(), one["expected_loss"].get<double>(), 1e-4) << one["name"];
     loss.backward();
     const auto gradient = one["expected_gradient"].get<std::vector<std::vector<float>>>();

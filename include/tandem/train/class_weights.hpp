@@ -1,0 +1,44 @@
+// Weights of the classes in the loss: torch.nn.CrossEntropyLoss(weight=…) of the whole global
+// batch, whose mean is divided by the weights of all its images. One thread at a time. Throws
+// UsageError.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <vector>
+
+#include "tandem/data/batch_loader.hpp"
+#include "tandem/data/sampler.hpp"
+#include "tandem/model/libtorch.hpp"
+#include "tandem/train/config.hpp"
+
+namespace tandem::train {
+
+// The weights that `config` asks for, times one factor, so that the mean over `images` is 1: the
+// reported loss of an epoch then is the weighted mean. Balanced weights are images / (classes *
+// images of the class), as scikit-learn has them; a class without images has 1.
+std::vector<double> weights_of_classes(const TrainConfig& config, const data::ImagesView& images,
+                                       std::size_t classes);
+
+class ClassWeights {
+ public:
+  // `images`: those of `plan`, which must outlive it. `by_class` in fp32.
+  ClassWeights(const std::vector<double>& by_class, const data::ImagesView& images,
+               const data::TrainingPlan& plan, torch::Device device);
+
+  // float [classes] on the device.
+  const torch::Tensor& by_class() const { return by_class_; }
+  // The sum over the global batch of a step, the same on every rank without communication: the
+  // images of a step are a function of the plan. Fast for one step after the other.
+  double sum_of(std::uint64_t step);
+
+ private:
+  const std::vector<float> weights_;
+  const torch::Tensor by_class_;
+  const data::ImagesView images_;
+  data::TrainingPlan plan_;  // as of one rank with one batch a step
+  std::unique_ptr<data::Sampler> sampler_;
+  std::uint64_t next_step_ = 0;  // of the sampler
+};
+
+}  // namespace tandem::train
