@@ -170,6 +170,7 @@ void JsonLinesSink::on_evaluation(const EvaluationRecord& record) {
   Json line = line_for("eval", record.step, record.epoch);
   line[record.of + "_loss"] = record.loss;
   line[record.of + "_accuracy"] = record.accuracy;
+  if (record.top5_accuracy) line[record.of + "_accuracy_top5"] = *record.top5_accuracy;
   if (record.views_accuracy) line["test_accuracy_tta"] = *record.views_accuracy;
   line["images"] = record.images;
   line["seconds"] = record.seconds;

@@ -128,6 +128,7 @@ void TensorBoardSink::on_evaluation(const EvaluationRecord& record) {
   const std::string group = record.of == "test" ? "eval" : record.of;
   summary.scalar(group + "/loss", record.loss);
   summary.scalar(group + "/accuracy", record.accuracy);
+  if (record.top5_accuracy) summary.scalar(group + "/accuracy_top5", *record.top5_accuracy);
   if (record.views_accuracy) summary.scalar("eval/accuracy_tta", *record.views_accuracy);
   write(summary, record.step);
 }

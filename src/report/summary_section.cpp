@@ -77,6 +77,8 @@ Lines first_lines() {
       number("test accuracy", result("test_accuracy", "eval"), Unit::kAccuracy, Better::kHigher),
       number("with test-time augmentation", result("test_accuracy_tta", "eval"), Unit::kAccuracy,
              Better::kHigher),
+      number("test accuracy in the top 5", result("test_accuracy_top5", "eval"), Unit::kAccuracy,
+             Better::kHigher),
       {"best test accuracy", best_cell, best_accuracy, Unit::kAccuracy, Better::kHigher},
       {"slowest rank", [](const RunView& run) { return dash_or(describe_slowest_rank(run)); }},
       {"busy host", [](const RunView& run) { return dash_or(describe_busy_host(run)); }},

@@ -25,7 +25,8 @@ constexpr std::size_t kMaxUnreadBatches = 32;
 // What the network answered to the images of a batch.
 struct Answers {
   data::BatchRequest request;
-  double loss = 0;  // sum
+  double loss = 0;           // sum
+  std::int64_t in_top5 = 0;  // labels
   std::vector<std::int64_t> predicted;
   std::vector<double> image_losses;    // empty unless the worst are wanted
   std::vector<std::int64_t> of_views;  // predicted with test-time augmentation; or empty
@@ -37,7 +38,7 @@ struct Counts {
   std::size_t classes;
   std::vector<std::int64_t> confusion;          // by label * classes + prediction
   std::vector<std::uint64_t> accounting{0, 0};  // images, hash of their ids
-  std::int64_t correct_of_views = 0;
+  std::vector<std::int64_t> correct{0, 0};      // of several views, and in the top 5
   TopLosses worst;
 
   Counts(std::size_t batches, const EvaluationSettings& settings)
@@ -56,9 +57,10 @@ struct Counts {
       ++confusion[label * classes + static_cast<std::size_t>(answers.predicted[i])];
       if (worst.is_wanted()) worst.add({image, answers.predicted[i], answers.image_losses[i]});
       if (!answers.of_views.empty()) {
-        correct_of_views += answers.of_views[i] == static_cast<std::int64_t>(label);
+        correct[0] += answers.of_views[i] == static_cast<std::int64_t>(label);
       }
     }
+    correct[1] += answers.in_top5;
     accounting[0] += request.images.size();
     accounting[1] += id_hash_of(request);
   }
@@ -67,7 +69,7 @@ struct Counts {
     comm.reduce(Span<double>(batch_loss));
     comm.reduce(Span<std::int64_t>(confusion));
     comm.reduce(Span<std::uint64_t>(accounting));
-    comm.reduce(Span<std::int64_t>(&correct_of_views, 1));
+    comm.reduce(Span<std::int64_t>(correct));
   }
 };
 
@@ -92,7 +94,7 @@ void require_exactly_once(const Counts& counts, std::uint64_t expected) {
 // The answers to a batch as they lie on the device.
 struct DeviceAnswers {
   data::BatchRequest request;
-  std::vector<torch::Tensor> values;  // flat: loss, predicted, image_losses, of_views
+  std::vector<torch::Tensor> values;  // flat: loss, in_top5, predicted, image_losses, of_views
 };
 
 torch::Tensor predicted_on_device(const torch::Tensor& logits) {
@@ -108,7 +110,7 @@ DeviceAnswers answer(model::Network& network, const TensorBatch& batch,
   const torch::Tensor logits = network.forward(pixels);
   DeviceAnswers answers{batch.request, {}};
   answers.values = {summed_cross_entropy(logits, labels, 0).reshape({1}),
-                    predicted_on_device(logits)};
+                    count_in_top(logits, labels).reshape({1}), predicted_on_device(logits)};
   if (settings.worst > 0) answers.values.push_back(image_cross_entropy(logits, labels));
   if (settings.views) {
     answers.values.push_back(predicted_on_device(logits_of_views(network, pixels, logits)));
@@ -140,6 +142,7 @@ std::vector<Answers> read_back(const std::vector<DeviceAnswers>& batches,
     Answers& of_batch = answers.emplace_back();
     of_batch.request = batch.request;
     of_batch.loss = *next++;
+    of_batch.in_top5 = static_cast<std::int64_t>(*next++);
     of_batch.predicted = take_classes();
     if (settings.worst > 0) of_batch.image_losses = take();
     if (settings.views) of_batch.of_views = take_classes();
@@ -186,7 +189,11 @@ Evaluation result_of(Counts& counts, const EvaluationSettings& settings, std::si
   result.accuracy = static_cast<double>(result.correct) / static_cast<double>(image_count);
   if (settings.views) {
     result.views_accuracy =
-        static_cast<double>(counts.correct_of_views) / static_cast<double>(image_count);
+        static_cast<double>(counts.correct[0]) / static_cast<double>(image_count);
+  }
+  if (counts.classes >= kClassesForTop) {
+    result.top5_accuracy =
+        static_cast<double>(counts.correct[1]) / static_cast<double>(image_count);
   }
   return result;
 }

@@ -25,6 +25,17 @@ torch::Tensor image_cross_entropy(const torch::Tensor& logits, const torch::Tens
                                 0.0);
 }
 
+torch::Tensor count_in_top(const torch::Tensor& logits, const torch::Tensor& labels) {
+  const torch::Tensor rows = logits.detach().to(torch::kFloat32);
+  const torch::Tensor column = labels.unsqueeze(1);
+  const torch::Tensor own = rows.gather(1, column);
+  const torch::Tensor classes = torch::arange(rows.size(1), labels.options()).unsqueeze(0);
+  // NaN is not less than or equal to anything.
+  const torch::Tensor is_before =
+      rows.le(own).logical_not().logical_or(rows.eq(own).logical_and(classes < column));
+  return (is_before.sum(1) < kTop).sum();
+}
+
 std::vector<std::int64_t> predicted_classes(const torch::Tensor& logits) {
   const torch::Tensor rows = logits.detach().to(torch::kFloat32).contiguous();
   const std::int64_t classes = rows.size(1);

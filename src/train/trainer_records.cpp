@@ -149,6 +149,7 @@ void Trainer::note_evaluation(std::uint64_t step, const char* images, const Eval
   record.correct = static_cast<std::uint64_t>(evaluation.correct);
   record.images = static_cast<std::uint64_t>(evaluation.images);
   record.views_accuracy = evaluation.views_accuracy;
+  record.top5_accuracy = evaluation.top5_accuracy;
   record.seconds = evaluation.seconds;
   kept = evaluation;
   kept->step = record.step;

@@ -26,6 +26,7 @@ Json evaluation_to_json(const std::optional<Evaluation>& evaluation) {
           {"correct", evaluation->correct},
           {"images", evaluation->images},
           {"views_accuracy", to_json(evaluation->views_accuracy)},
+          {"top5_accuracy", to_json(evaluation->top5_accuracy)},
           {"step", evaluation->step}};
 }
 
@@ -36,8 +37,10 @@ std::optional<Evaluation> evaluation_from_json(const Json& json) {
   json.at("accuracy").get_to(evaluation.accuracy);
   json.at("correct").get_to(evaluation.correct);
   json.at("images").get_to(evaluation.images);
-  // Checkpoints of older programs have neither; 0 means unknown, as no evaluation follows step 0.
+  // Checkpoints of older programs have none of these; 0 means unknown, as no evaluation follows
+  // step 0.
   evaluation.views_accuracy = number_from_json(json.value("views_accuracy", Json()));
+  evaluation.top5_accuracy = number_from_json(json.value("top5_accuracy", Json()));
   evaluation.step = json.value("step", std::uint64_t{0});
   return evaluation;
 }

@@ -123,7 +123,9 @@ class Resume(TandemTest):
             self.assertEqual(averaged["optimizer.trained_weights." + name], trained[name], name)
             self.assertNotEqual(values, trained[name], name)
         found = self.evaluate(2, self.checkpoint("whole", 12))
-        self.assertEqual(found["test_loss"], self.summary("whole")["test_loss"])
+        for field in ("test_loss", "test_accuracy", "test_accuracy_top5"):
+            self.assertEqual(found[field], self.summary("whole")[field], field)
+        self.assertGreater(found["test_accuracy_top5"], found["test_accuracy"])
         self.assertIn("--ema: the run has '0.8', now '0.9' is asked for",
                       self.run_to(16, "whole", "--resume", "auto", "--ema", "0.9", code=78).stderr)
 

@@ -164,6 +164,7 @@ TEST(DeviceEvaluation, EqualsThatWithImagesOfTheHost) {
     EXPECT_EQ(found.loss, expected.loss);
     EXPECT_EQ(found.confusion, expected.confusion);
     EXPECT_EQ(found.views_accuracy, expected.views_accuracy);
+    EXPECT_EQ(found.top5_accuracy, expected.top5_accuracy);
     ASSERT_EQ(found.worst.size(), expected.worst.size());
     for (std::size_t i = 0; i < found.worst.size(); ++i) {
       EXPECT_EQ(found.worst[i].image, expected.worst[i].image);

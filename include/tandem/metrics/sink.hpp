@@ -48,11 +48,12 @@ struct EvaluationRecord {
   std::uint64_t images = 0;
   double seconds = 0;
   std::optional<double> views_accuracy{};  // with test-time augmentation, where it was asked for
+  std::optional<double> top5_accuracy{};   // with six classes or more
 };
 
 // Other lines of metrics.jsonl.
 struct NoteRecord {
-  std::string event;  // "checkpoint", "resume", "warning"
+  std::string event;  // "checkpoint", "resume", "early_stop", "warning"
   std::uint64_t step = 0;
   double epoch = 0;
   std::string text;

@@ -29,6 +29,7 @@ struct Evaluation {
   std::int64_t correct = 0;
   std::int64_t images = 0;
   std::optional<double> views_accuracy;     // with test-time augmentation, if requested
+  std::optional<double> top5_accuracy;      // with six classes or more
   std::vector<std::int64_t> class_images;   // by label
   std::vector<std::int64_t> class_correct;  // by label
   std::vector<std::int64_t> confusion;      // images by label * classes + prediction

@@ -31,6 +31,14 @@ torch::Tensor summed_cross_entropy(const torch::Tensor& logits, const torch::Ten
 // The loss of each image, without smoothing: float [N].
 torch::Tensor image_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels);
 
+// The most likely classes among which an answer counts as right, and the fewest classes with which
+// that says anything.
+constexpr std::int64_t kTop = 5;
+constexpr std::size_t kClassesForTop = 6;
+// Int64 []: how many labels are among the kTop largest logits of their row, of equal ones those of
+// the first classes. Rows with NaN count as wrong if that decides.
+torch::Tensor count_in_top(const torch::Tensor& logits, const torch::Tensor& labels);
+
 // The class of each row of logits: the first of its largest entries.
 std::vector<std::int64_t> predicted_classes(const torch::Tensor& logits);
 

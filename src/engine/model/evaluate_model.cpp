@@ -61,10 +61,11 @@ Json to_json(const train::Evaluation& result, const data::DatasetInfo& info) {
         images > 0 ? Json(static_cast<double>(result.class_correct[i]) / images) : Json(nullptr);
   }
   const Json views = result.views_accuracy ? Json(*result.views_accuracy) : Json();
-  return {{"test_loss", result.loss},  {"test_accuracy", result.accuracy},
-          {"correct", result.correct}, {"images", result.images},
-          {"class_accuracy", classes}, {"test_accuracy_tta", views},
-          {"seconds", result.seconds}};
+  const Json top5 = result.top5_accuracy ? Json(*result.top5_accuracy) : Json();
+  return {{"test_loss", result.loss},   {"test_accuracy", result.accuracy},
+          {"correct", result.correct},  {"images", result.images},
+          {"class_accuracy", classes},  {"test_accuracy_tta", views},
+          {"test_accuracy_top5", top5}, {"seconds", result.seconds}};
 }
 
 std::string to_text(const train::Evaluation& result, const data::DatasetInfo& info) {
@@ -81,6 +82,9 @@ std::string to_text(const train::Evaluation& result, const data::DatasetInfo& in
   // All digits, for comparisons.
   std::string text = format_table(rows) + "\n\ntest loss " + format_real(result.loss) +
                      "  test accuracy " + format_real(result.accuracy) + "\n";
+  if (result.top5_accuracy) {
+    text += "test accuracy " + format_real(*result.top5_accuracy) + " in the top 5\n";
+  }
   if (result.views_accuracy) {
     text +=
         "test accuracy " + format_real(*result.views_accuracy) + " with test-time augmentation\n";

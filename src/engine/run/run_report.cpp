@@ -69,8 +69,10 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
                {"test_loss", nullptr},
                {"test_accuracy", nullptr},
                {"test_accuracy_tta", nullptr},
+               {"test_accuracy_top5", nullptr},
                {"validation_loss", nullptr},
                {"validation_accuracy", nullptr},
+               {"validation_accuracy_top5", nullptr},
                {"weights_sha256", weights_sha256}};
   // A run that ended before it measured these has null, not 0.
   if (result.images_per_second > 0) summary["images_per_second"] = result.images_per_second;
@@ -80,10 +82,14 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
     summary["test_accuracy"] = result.last_evaluation->accuracy;
     const auto& views = result.last_evaluation->views_accuracy;
     if (views) summary["test_accuracy_tta"] = *views;
+    const auto& top5 = result.last_evaluation->top5_accuracy;
+    if (top5) summary["test_accuracy_top5"] = *top5;
   }
   if (result.last_validation) {
     summary["validation_loss"] = result.last_validation->loss;
     summary["validation_accuracy"] = result.last_validation->accuracy;
+    const auto& top5 = result.last_validation->top5_accuracy;
+    if (top5) summary["validation_accuracy_top5"] = *top5;
   }
   return summary;
 }

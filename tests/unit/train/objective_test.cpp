@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "support/golden.hpp"
 
 namespace tandem::train {
@@ -39,6 +41,26 @@ TEST(SummedCrossEntropy, FollowsPyTorch) {
 TEST(PredictedClasses, TakesTheFirstOfEqualLogits) {
   const auto logits = torch::tensor({{1.0F, 3.0F, 3.0F}, {5.0F, 5.0F, 1.0F}, {0.0F, 1.0F, 2.0F}});
   EXPECT_EQ(predicted_classes(logits), (std::vector<std::int64_t>{1, 0, 2}));
+}
+
+TEST(CountInTop, TakesTheFirstOfEqualLogitsAndNoNan) {
+  const auto counted = [](std::vector<float> logits, std::int64_t label) {
+    const torch::Tensor row = torch::tensor(logits).unsqueeze(0);
+    return count_in_top(row, torch::tensor({label})).item<std::int64_t>();
+  };
+  const std::vector<float> rising{0, 1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(counted(rising, 1), 0);
+  EXPECT_EQ(counted(rising, 2), 1);
+  EXPECT_EQ(counted(rising, 6), 1);
+  const std::vector<float> equal(7, 1.0F);
+  EXPECT_EQ(counted(equal, 4), 1);
+  EXPECT_EQ(counted(equal, 5), 0);
+  const std::vector<float> broken{NAN, 1, 2, 3, 4, 5, 6};
+  EXPECT_EQ(counted(broken, 0), 0);
+  EXPECT_EQ(counted(broken, 6), 1);
+  EXPECT_EQ(counted(std::vector<float>(7, NAN), 0), 0);
+  const torch::Tensor both = torch::tensor(rising).repeat({2, 1});
+  EXPECT_EQ(count_in_top(both, torch::tensor({0, 6}, torch::kInt64)).item<std::int64_t>(), 1);
 }
 
 }  // namespace
