@@ -93,7 +93,7 @@ class Resume(TandemTest):
         self.assertIn("\nbucket-mb = 3\n", (self.folder / "runs/b/config.ini").read_text())
 
     def test_parts_equal_the_whole(self):
-        for name, *options in (("sgd", "--momentum", "0.9"), ("adamw", "--optimizer", "adamw", "--accumulate", "2"),
+        for name, *options in (("sgd", "--momentum", "0.9"), ("adamw", "--optimizer", "adamw", "--accumulate", "2", "--class-weights", "balanced"),
                                ("ema", "--ema", "0.9", "--drift-check-every", "1"),
                                ("lamb", "--optimizer", "lamb", "--weight-decay", "0.01")):
             with self.subTest(name):
