@@ -224,8 +224,9 @@ def make_optimizer(path, network):
         optimizer = torch.optim.SGD(network.parameters(), momentum=number["momentum"],
                                     nesterov=options["nesterov"] == "true", **common)
         arrays, state = {"velocity": "momentum_buffer"}, {}
-    elif options["optimizer"] == "muon":
-        raise ValueError("PyTorch has no Muon that shares its work with SGD as tandem's does; expected sgd or adamw")
+    elif options["optimizer"] != "adamw":
+        raise ValueError(f"PyTorch has no {options['optimizer']} that updates each parameter as tandem's does; expected sgd "
+                         "or adamw")
     else:
         optimizer = torch.optim.AdamW(network.parameters(), betas=(number["beta1"], number["beta2"]), eps=number["epsilon"],
                                       **common)

@@ -53,6 +53,8 @@ TEST(RecordedSteps, SaysWhyARunIsNotRecorded) {
             std::string::npos);
   EXPECT_NE(reason([](Facts& of) { of.profiles = true; }).find("--profile"), std::string::npos);
   EXPECT_NE(reason([](Facts& of) { of.is_script = true; }).find("TorchScript"), std::string::npos);
+  EXPECT_NE(reason([](Facts& of) { of.weighs_classes = true; }).find("--class-weights"),
+            std::string::npos);
   EXPECT_NE(reason([](Facts& of) { of.has_resident_images = false; }).find("images"),
             std::string::npos);
   EXPECT_NE(reason([](Facts& of) { of.sums_on_host = true; }).find("MPI"), std::string::npos);
