@@ -84,37 +84,60 @@ class ResNet9(nn.Module):
         return self.linear(F.adaptive_max_pool2d(x, 1).flatten(1)) * 0.125
 
 
-class BasicBlock(nn.Module):
-    def __init__(self, inputs, outputs, stride):
-        super().__init__()
-        self.conv1 = nn.Conv2d(inputs, outputs, 3, stride, padding=1, bias=False)
-        self.bn1 = nn.BatchNorm2d(outputs)
-        self.conv2 = nn.Conv2d(outputs, outputs, 3, 1, padding=1, bias=False)
-        self.bn2 = nn.BatchNorm2d(outputs)
-        self.downsample = None
-        if stride != 1 or inputs != outputs:
-            self.downsample = nn.Sequential(
-                nn.Conv2d(inputs, outputs, 1, stride, bias=False), nn.BatchNorm2d(outputs))
+class Residual(nn.Module):
+    """x + convolutions of x. layers: (outputs, kernel, stride) of each."""
 
+    def __init__(self, inputs, layers):
+        super().__init__()
+        channels, stride = inputs, 1
+        for number, (outputs, kernel, step) in enumerate(layers, 1):
+            self.add_module(f"conv{number}", nn.Conv2d(channels, outputs, kernel, step, padding=kernel // 2, bias=False))
+            self.add_module(f"bn{number}", nn.BatchNorm2d(outputs))
+            channels, stride = outputs, stride * step
+        self.downsample = None
+        if stride != 1 or inputs != channels:
+            self.downsample = nn.Sequential(nn.Conv2d(inputs, channels, 1, stride, bias=False), nn.BatchNorm2d(channels))
+
+
+class BasicBlock(Residual):
     def forward(self, x):
         shortcut = x if self.downsample is None else self.downsample(x)
         x = F.relu(self.bn1(self.conv1(x)))
         return F.relu(self.bn2(self.conv2(x)) + shortcut)
 
 
-class ResNet18(nn.Module):
-    def __init__(self, shape, classes):
+class Bottleneck(Residual):
+    def forward(self, x):
+        shortcut = x if self.downsample is None else self.downsample(x)
+        x = F.relu(self.bn1(self.conv1(x)))
+        x = F.relu(self.bn2(self.conv2(x)))
+        return F.relu(self.bn3(self.conv3(x)) + shortcut)
+
+
+class ResNet(nn.Module):
+    def __init__(self, name, shape, classes, stem):
         super().__init__()
-        self.conv1 = nn.Conv2d(shape[0], 64, 3, 1, padding=1, bias=False)
-        self.bn1 = nn.BatchNorm2d(64)
-        self.layer1 = nn.Sequential(BasicBlock(64, 64, 1), BasicBlock(64, 64, 1))
-        self.layer2 = nn.Sequential(BasicBlock(64, 128, 2), BasicBlock(128, 128, 1))
-        self.layer3 = nn.Sequential(BasicBlock(128, 256, 2), BasicBlock(256, 256, 1))
-        self.layer4 = nn.Sequential(BasicBlock(256, 512, 2), BasicBlock(512, 512, 1))
-        self.fc = nn.Linear(512, classes)
+        width, kernel, stride = 64, *((7, 2) if stem == "imagenet" else (3, 1))
+        self.conv1 = nn.Conv2d(shape[0], width, kernel, stride, padding=kernel // 2, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.pool = nn.MaxPool2d(3, 2, 1) if stem == "imagenet" else nn.Identity()
+        channels = width
+        for number, blocks in enumerate((2, 2, 2, 2) if name == "resnet18" else (3, 4, 6, 3), 1):
+            layer = nn.Sequential()
+            for i in range(blocks):
+                stride = 2 if i == 0 and number > 1 else 1
+                if name == "resnet50":
+                    layer.append(Bottleneck(channels, [(width, 1, 1), (width, 3, stride), (4 * width, 1, 1)]))
+                    channels = 4 * width
+                else:
+                    layer.append(BasicBlock(channels, [(width, 3, stride), (width, 3, 1)]))
+                    channels = width
+            self.add_module(f"layer{number}", layer)
+            width *= 2
+        self.fc = nn.Linear(channels, classes)
 
     def forward(self, x):
-        x = F.relu(self.bn1(self.conv1(x)))
+        x = self.pool(F.relu(self.bn1(self.conv1(x))))
         x = self.layer4(self.layer3(self.layer2(self.layer1(x))))
         return self.fc(F.adaptive_avg_pool2d(x, 1).flatten(1))
 
@@ -162,11 +185,68 @@ class FastNet(nn.Module):
         return self.head(F.max_pool2d(x, x.shape[2:]).flatten(1)) / 256
 
 
-NETWORKS = ("mlp", "lenet", "simple", "fastnet", "resnet9", "resnet18")
+class Attention(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.heads = width // 64
+        self.qkv = nn.Linear(width, 3 * width)
+        self.proj = nn.Linear(width, width)
+
+    def forward(self, x):
+        images, tokens, width = x.shape
+        qkv = self.qkv(x).reshape(images, tokens, 3, self.heads, width // self.heads).permute(2, 0, 3, 1, 4)
+        x = F.scaled_dot_product_attention(qkv[0], qkv[1], qkv[2])
+        return self.proj(x.transpose(1, 2).reshape(images, tokens, width))
 
 
-def make_network(name, shape, classes, hidden=(512, 512)):
-    """shape: (channels, height, width). hidden: widths of the hidden layers of mlp."""
+class Perceptron(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.fc1 = nn.Linear(width, 4 * width)
+        self.fc2 = nn.Linear(4 * width, width)
+
+    def forward(self, x):
+        return self.fc2(F.gelu(self.fc1(x)))
+
+
+class TransformerBlock(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.norm1 = nn.LayerNorm(width, eps=1e-6)
+        self.attn = Attention(width)
+        self.norm2 = nn.LayerNorm(width, eps=1e-6)
+        self.mlp = Perceptron(width)
+
+    def forward(self, x):
+        x = x + self.attn(self.norm1(x))
+        return x + self.mlp(self.norm2(x))
+
+
+class VisionTransformer(nn.Module):
+    def __init__(self, shape, classes, width):
+        super().__init__()
+        channels, height, column = shape
+        patch = 16 if min(height, column) >= 96 else 4
+        self.cls_token = nn.Parameter(torch.zeros(1, 1, width))
+        self.pos_embed = nn.Parameter(0.02 * torch.randn(1, (height // patch) * (column // patch) + 1, width))
+        self.patch_embed = nn.Module()
+        self.patch_embed.proj = nn.Conv2d(channels, width, patch, patch)
+        self.blocks = nn.Sequential(*(TransformerBlock(width) for _ in range(12)))
+        self.norm = nn.LayerNorm(width, eps=1e-6)
+        self.head = nn.Linear(width, classes)
+
+    def forward(self, x):
+        x = self.patch_embed.proj(x).flatten(2).transpose(1, 2)
+        x = torch.cat((self.cls_token.expand(x.shape[0], -1, -1), x), 1) + self.pos_embed
+        return self.head(self.norm(self.blocks(x)[:, 0]))
+
+
+NETWORKS = ("mlp", "lenet", "simple", "fastnet", "resnet9", "resnet18", "resnet34", "resnet50", "vit-tiny", "vit-small")
+STEMS = ("resnet18", "resnet34", "resnet50")  # the networks that have the choice
+
+
+def make_network(name, shape, classes, hidden=(512, 512), stem="cifar"):
+    """shape: (channels, height, width). hidden: widths of the hidden layers of mlp. stem: cifar or imagenet, of STEMS."""
     if name == "mlp":
         return Mlp(shape, classes, hidden)
     if name == "lenet":
@@ -177,8 +257,10 @@ def make_network(name, shape, classes, hidden=(512, 512)):
         return FastNet(shape, classes)
     if name == "resnet9":
         return ResNet9(shape, classes)
-    if name == "resnet18":
-        return ResNet18(shape, classes)
+    if name in STEMS:
+        return ResNet(name, shape, classes, stem)
+    if name in ("vit-tiny", "vit-small"):
+        return VisionTransformer(shape, classes, width=192 if name == "vit-tiny" else 384)
     raise ValueError(f"no network of tandem is called '{name}', expected {', '.join(NETWORKS)}")
 
 
@@ -199,7 +281,8 @@ def read(path):
 def load(path):
     """The trained network, in evaluation mode, and the file's metadata."""
     tensors, info = read(path)
-    network = make_network(info["model"], info["input_shape"], len(info["classes"]), info.get("hidden", (512, 512)))
+    network = make_network(info["model"], info["input_shape"], len(info["classes"]), info.get("hidden", (512, 512)),
+                           info.get("stem", "cifar"))
     network.load_state_dict({name: tensor for name, tensor in tensors.items() if not name.startswith(OPTIMIZER)})
     return network.eval(), info
 

@@ -66,11 +66,20 @@ def hidden_widths(weights):
     return [len(weights[f"fc{number}.weight"]) for number in range(1, count)] or [512, 512]
 
 
+def stem(weights):
+    """Of the networks that have one: torchvision's for ImageNet has 7x7 filters."""
+    first = weights.get("conv1.weight")
+    return "imagenet" if first is not None and first.shape[-1] == 7 else "cifar"
+
+
 def check(weights, model, shape):
     matrices = [tensor for tensor in weights.values() if tensor.dim() == 2]
     if not matrices:
         raise Unfit("no layer gives logits")
-    expected = tandem_models.make_network(model, shape, len(matrices[-1]), hidden_widths(weights)).state_dict()
+    expected = tandem_models.make_network(model, shape, len(matrices[-1]), hidden_widths(weights), stem(weights)).state_dict()
+    for name, tensor in expected.items():  # PyTorch before 0.4.1, from which published weights come, counted no batches
+        if name.endswith(".num_batches_tracked"):
+            weights.setdefault(name, torch.zeros_like(tensor))
     faults = [f"{name} is missing" for name in expected if name not in weights]
     faults += [f"{name} is not part of {model}" for name in weights if name not in expected]
     faults += [f"{name} is {list(weights[name].shape)}, expected {list(tensor.shape)}" for name, tensor in expected.items()
@@ -105,6 +114,8 @@ def convert(given):
         metadata |= {"format": "tandem-model", "model": given.model}
         if given.model == "mlp":
             metadata["hidden"] = json.dumps(hidden_widths(weights), separators=(",", ":"))
+        if given.model in tandem_models.STEMS:
+            metadata["stem"] = stem(weights)
     weights = {name: (tensor.float() if tensor.is_floating_point() else tensor).contiguous().clone()
                for name, tensor in weights.items()}
     save_file(weights, given.output, metadata=metadata)

@@ -1,11 +1,10 @@
 // Every option of `tandem train`, in the order of its help.
+#include "network_options.hpp"
 #include "recipe_options.hpp"
 #include "stall_options.hpp"
 #include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/convolution_choice.hpp"
-#include "tandem/model/hidden_widths.hpp"
-#include "tandem/model/network_names.hpp"
 #include "tandem/model/precision.hpp"
 #include "train_options.hpp"
 
@@ -57,8 +56,7 @@ OptionSpec eval_batch_size_option() {
 }
 
 OptionTable train_option_table() {
-  const std::string models =
-      join(model::network_names(), ", ") + ", or a TorchScript file that Python exported";
+  const OptionTable network = network_options();
   const std::vector<std::string> optimizers{"sgd", "adamw", "muon", "lars", "lamb"};
   const OptionTable stall = stall_options("safekeeping");
   const std::vector<std::string> schedules{"constant", "step",       "cosine",
@@ -69,15 +67,10 @@ OptionTable train_option_table() {
        "what to train", kOfThisStart},
       {"config", "FILE", "", "options from a file of name = value lines", "what to train",
        kOfThisStart},
-      {"model", "NAME|FILE.pt", "simple", models, "what to train", kOfResult,
-       model::network_names()},
-      {"hidden", "N[,N]", "",
-       "widths of the hidden layers of mlp, such as 100; if not given: " +
-           model::hidden_widths_text(model::default_hidden_widths()),
-       "what to train", kOfResult},
-      {"init-from", "FILE", "",
-       "start from the weights of a checkpoint or another .safetensors, for fine-tuning",
-       "what to train", kOfExecution},
+      network[0],
+      network[1],
+      network[2],
+      network[3],
       {"seed", "N", "1", "random seed of initialization, order and augmentation", "what to train",
        kOfResult},
       {"validation-split", "X", "0",

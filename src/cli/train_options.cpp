@@ -1,10 +1,9 @@
 #include "train_options.hpp"
 
+#include "network_options.hpp"
 #include "recipe_options.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/model/hidden_widths.hpp"
-#include "tandem/model/network_names.hpp"
 
 namespace tandem::app {
 namespace {
@@ -16,47 +15,6 @@ bool is_global_batch_stronger(const Options& options) {
   return options.is_set("global-batch-size") &&
          (!options.is_set("batch-size") ||
           options.value("global-batch-size").origin > options.value("batch-size").origin);
-}
-
-// mlp's default widths become empty, so that a run with --hidden 512,512 equals one without it.
-void read_hidden(Options& options, train::TrainConfig& config) {
-  if (!options.is_set("hidden")) return;
-  const std::string model = options.text("model");
-  if (model != model::kNetworkWithHiddenLayers) {
-    if (options.value("hidden").origin > Origin::kRecipe) {
-      options.add_fault("--hidden is for --model " + std::string(model::kNetworkWithHiddenLayers) +
-                        ", and --model is " + model + "; leave it out, or give --model " +
-                        model::kNetworkWithHiddenLayers);
-    }
-    options.resolve("hidden", "");
-    return;
-  }
-  config.hidden = options.parsed("hidden", model::parse_hidden_widths);
-  if (config.hidden == model::default_hidden_widths()) config.hidden.clear();
-  options.resolve("hidden", model::hidden_widths_text(config.hidden));
-}
-
-void read_network(Options& options, train::TrainConfig& config) {
-  const std::string asked = options.text("model");
-  const bool is_file = model::is_script_file(asked);
-  config.model = is_file ? asked : options.choice("model");
-  // Code from elsewhere may take a tensor's rows for granted, as x.view(n, -1) does.
-  if (is_file && options.value("channels-last").origin == Origin::kDefault) {
-    options.resolve("channels-last", "false");
-  }
-  config.channels_last = options.flag("channels-last");
-  read_hidden(options, config);
-  config.init_from = options.text("init-from");
-  if (ends_with(config.init_from, ".pth") || ends_with(config.init_from, ".pt")) {
-    options.add_fault("--init-from: '" + config.init_from +
-                      "' is a pickle, which can run code and is not read; convert it by "
-                      "python/to_safetensors.py " +
-                      config.init_from + (is_file ? "" : " --model " + asked) +
-                      " --output FILE.safetensors" +
-                      (ends_with(config.init_from, ".pt")
-                           ? "; a TorchScript file is trained on by --model " + config.init_from
-                           : ""));
-  }
 }
 
 void read_batch(Options& options, train::TrainConfig& config) {
@@ -203,7 +161,7 @@ TrainRequest read_train_options(Options& options) {
   }
   options.require("data");
   config.data = options.text("data");
-  read_network(options, config);
+  read_network_options(options, config);
   config.seed = options.count("seed", 0, std::uint64_t{1} << 62);
   config.validation_split = options.real("validation-split", 0, 0.999999);
   config.augment = options.parsed("augment", data::AugmentSpec::parse);

@@ -6,6 +6,7 @@
 
 #include "tandem/model/hidden_widths.hpp"
 #include "tandem/model/network.hpp"
+#include "tandem/model/stem.hpp"
 
 namespace tandem::model {
 
@@ -15,6 +16,11 @@ NetworkPtr make_lenet(InputShape shape, std::int64_t classes);
 NetworkPtr make_simple(InputShape shape, std::int64_t classes);
 NetworkPtr make_resnet9(InputShape shape, std::int64_t classes);
 NetworkPtr make_resnet18(InputShape shape, std::int64_t classes);
+NetworkPtr make_resnet34(InputShape shape, std::int64_t classes);
+NetworkPtr make_resnet50(InputShape shape, std::int64_t classes);
+NetworkPtr make_resnet(const std::string& name, InputShape shape, std::int64_t classes, Stem stem);
+NetworkPtr make_vit_tiny(InputShape shape, std::int64_t classes);
+NetworkPtr make_vit_small(InputShape shape, std::int64_t classes);
 NetworkPtr make_fastnet(InputShape shape, std::int64_t classes);
 
 // Throws unless height and width are at least `pixels`.

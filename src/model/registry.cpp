@@ -14,16 +14,21 @@ using Maker = NetworkPtr (*)(InputShape shape, std::int64_t classes);
 
 // In the order of kNetworkNames.
 constexpr std::array<Maker, kNetworkNames.size()> kMakers{
-    make_mlp, make_lenet, make_simple, make_fastnet, make_resnet9, make_resnet18};
+    make_mlp,      make_lenet,    make_simple,   make_fastnet,  make_resnet9,
+    make_resnet18, make_resnet34, make_resnet50, make_vit_tiny, make_vit_small};
 
 }  // namespace
 
 NetworkPtr make_network(const std::string& name, InputShape shape, std::int64_t classes,
-                        const HiddenWidths& widths) {
+                        const HiddenWidths& widths, Stem stem) {
   if (!widths.empty() && (name != kNetworkWithHiddenLayers || !are_possible(widths))) {
     throw UsageError("model " + name + ": has no hidden layers of the widths " +
                      hidden_widths_text(widths) + "; only " + kNetworkWithHiddenLayers +
                      " takes widths, from 1 to " + std::to_string(kMaxHiddenWidth));
+  }
+  if (stem != Stem::kCifar && !has_stem(name)) {
+    throw UsageError("model " + name + ": has no " + name_of(stem) +
+                     " stem; only resnet18, resnet34 and resnet50 have one");
   }
   for (std::size_t i = 0; i < kMakers.size(); ++i) {
     if (name != kNetworkNames[i]) continue;
@@ -33,7 +38,9 @@ NetworkPtr make_network(const std::string& name, InputShape shape, std::int64_t 
                        " channels and " + std::to_string(classes) +
                        " classes, expected at least one of each");
     }
-    return widths.empty() ? kMakers[i](shape, classes) : make_mlp_of(shape, classes, widths);
+    if (!widths.empty()) return make_mlp_of(shape, classes, widths);
+    if (stem != Stem::kCifar) return make_resnet(name, shape, classes, stem);
+    return kMakers[i](shape, classes);
   }
   const std::optional<std::string> near = nearest(name, network_names());
   throw UsageError("model '" + name + "' is not known" +

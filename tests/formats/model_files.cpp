@@ -29,6 +29,8 @@ struct Case {
 std::vector<Case> cases() {
   std::vector<Case> all;
   for (const std::string& name : network_names()) {
+    // Large files of the same layers; PublishedNetworks compares their logits.
+    if (name == "resnet34" || name == "resnet50" || name == "vit-small") continue;
     all.push_back({name, {3, 32, 32}, "3x32x32"});
     all.push_back({name, {1, 28, 28}, "1x28x28"});
   }

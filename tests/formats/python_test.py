@@ -5,6 +5,8 @@ TorchScript exports."""
 import contextlib
 import hashlib
 import io
+import json
+import math
 import pathlib
 import runpy
 import shutil
@@ -24,6 +26,7 @@ import tandem_models  # noqa: E402
 
 # `make -f Makefile.hpc whole` and formats.models_load_in_python test the others.
 NETWORKS = tandem_models.NETWORKS if IS_WHOLE else ["simple", "resnet9"]
+GOLDEN = PYTHON.parent / "tests/golden"
 ONE_BATCH = ["--global-batch-size", "600", "--max-steps", "3", "--log-every", "1", "--checkpoint-every", "1", "--epochs", "10"]
 
 
@@ -72,6 +75,19 @@ class Python(TandemTest):
         images, labels = images_of("test")
         with torch.no_grad():
             return (network(tandem_models.normalise(images, info)).argmax(1) == labels).sum().item() / len(labels)
+
+    def test_networks_are_those_of_torchvision_and_timm(self):
+        with mock.patch.dict(sys.modules, {"timm": mock.MagicMock(), "torchvision": mock.MagicMock()}):
+            fixtures = runpy.run_path(str(GOLDEN / "make_network_fixtures.py"))
+        golden = json.loads((GOLDEN / "networks.json").read_text())
+        for case in golden["cases"]:
+            network = tandem_models.make_network(case["network"], case["shape"], golden["classes"], stem=case.get("stem", "cifar"))
+            images = 2 * fixtures["hashed"](9999, golden["images"] * math.prod(case["shape"])).view(-1, *case["shape"])
+            with torch.no_grad():
+                names = "".join(fixtures["fill"](network))
+                logits = network.eval()(images)
+            self.assertEqual(hashlib.sha256(names.encode()).hexdigest(), case["names"], case["network"])
+            self.assertLess((logits.flatten() - torch.tensor(case["logits"])).abs().max().item(), 1e-4, case["network"])
 
     def test_runs_give_the_same_answers_in_python_and_as_torchscript(self):
         for model, *options in [*((name,) for name in NETWORKS), ("mlp", "--hidden", "20,7")]:

@@ -7,9 +7,10 @@
 
 namespace tandem::model {
 
-// From small to large; registry.cpp has a maker for each, in this order.
-inline constexpr std::array<const char*, 6> kNetworkNames{"mlp",     "lenet",   "simple",
-                                                          "fastnet", "resnet9", "resnet18"};
+// From small to large of each kind; registry.cpp has a maker for each, in this order.
+inline constexpr std::array<const char*, 10> kNetworkNames{
+    "mlp",      "lenet",    "simple",   "fastnet",  "resnet9",
+    "resnet18", "resnet34", "resnet50", "vit-tiny", "vit-small"};
 
 std::vector<std::string> network_names();
 

@@ -12,6 +12,7 @@
 #include "tandem/model/convolution_choice.hpp"
 #include "tandem/model/hidden_widths.hpp"
 #include "tandem/model/precision.hpp"
+#include "tandem/model/stem.hpp"
 #include "tandem/train/optimizer_options.hpp"
 #include "tandem/train/schedule.hpp"
 
@@ -21,10 +22,11 @@ constexpr double kMebibyte = 1 << 20;  // the unit of bucket_mb
 constexpr double kMaxBucketMb = 4096;
 
 struct TrainConfig {
-  std::string data;               // the packed data set
-  std::string model = "simple";   // a name of the model registry, or a TorchScript file
-  model::HiddenWidths hidden;     // of mlp
-  double validation_split = 0;    // share of the training images that is held out
+  std::string data;                        // the packed data set
+  std::string model = "simple";            // a name of the model registry, or a TorchScript file
+  model::HiddenWidths hidden;              // of mlp
+  model::Stem stem = model::Stem::kCifar;  // of resnet18, resnet34 and resnet50
+  double validation_split = 0;             // share of the training images that is held out
   std::string init_from;          // a file with the initial weights; empty: drawn at random
   std::uint64_t batch_size = 64;  // images per rank and micro-batch; not used if the next is set
   std::uint64_t global_batch_size = 0;  // images per step over all ranks; 0: from batch_size

@@ -101,6 +101,7 @@ Json inspect_model(const std::string& path) {
              {"tensors", tensors}};
   const auto metadata = file.description.to_metadata();
   if (metadata.count("hidden") > 0) shown["hidden"] = parse_json(metadata.at("hidden"));
+  if (metadata.count("stem") > 0) shown["stem"] = metadata.at("stem");
   return shown;
 }
 

@@ -76,6 +76,17 @@ model::HiddenWidths hidden_widths_of(const std::map<std::string, std::string>& m
   }
 }
 
+std::optional<model::Stem> stem_of(const std::map<std::string, std::string>& metadata,
+                                   const std::string& path) {
+  const auto found = metadata.find("stem");
+  if (found == metadata.end()) return std::nullopt;
+  try {
+    return model::parse_stem(found->second);
+  } catch (const UsageError& error) {
+    throw DataError(path + ": its __metadata__ is malformed: " + error.what());
+  }
+}
+
 std::map<std::string, std::string> ModelDescription::to_metadata() const {
   std::map<std::string, std::string> metadata{
       {"format", kFormat},
@@ -92,6 +103,7 @@ std::map<std::string, std::string> ModelDescription::to_metadata() const {
   if (model == model::kNetworkWithHiddenLayers) {
     metadata["hidden"] = Json(model::widths_or_default(hidden)).dump();
   }
+  if (model::has_stem(model)) metadata["stem"] = model::name_of(stem);
   return metadata;
 }
 
@@ -129,6 +141,8 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
     throw_malformed(path, error);
   }
   description.hidden = hidden_widths_of(metadata, path);
+  const std::optional<model::Stem> stem = stem_of(metadata, path);
+  description.stem = stem.value_or(model::Stem::kCifar);
   const auto digest = metadata.find("network_sha256");
   if (digest != metadata.end()) description.network_sha256 = digest->second;
   const auto orientation = metadata.find("exif_orientation");  // not in files of earlier versions
@@ -142,12 +156,13 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
   const bool has_possible_widths =
       metadata.count("hidden") == 0 || (description.model == model::kNetworkWithHiddenLayers &&
                                         model::are_possible(description.hidden));
-  if (!shape_fits || !spread || !has_possible_widths || description.mean.size() != channels ||
-      description.std.size() != channels || description.classes.empty() ||
-      description.classes.size() > data::kMaxClasses) {
+  const bool has_possible_stem = !stem || model::has_stem(description.model);
+  if (!shape_fits || !spread || !has_possible_widths || !has_possible_stem ||
+      description.mean.size() != channels || description.std.size() != channels ||
+      description.classes.empty() || description.classes.size() > data::kMaxClasses) {
     throw DataError(
         path +
-        ": its __metadata__ contradicts itself: input_shape, classes, mean, std and hidden "
+        ": its __metadata__ contradicts itself: input_shape, classes, mean, std, hidden and stem "
         "do not fit together");
   }
   return description;
@@ -227,7 +242,8 @@ model::NetworkPtr make_untrained(const ModelDescription& description, const Netw
   const model::InputShape shape = input_shape(description.shape);
   const auto classes = static_cast<std::int64_t>(description.classes.size());
   if (!description.is_script()) {
-    return model::make_network(description.model, shape, classes, description.hidden);
+    return model::make_network(description.model, shape, classes, description.hidden,
+                               description.stem);
   }
   auto made = model::make_script_network(network.path, network.bytes, shape, classes, device);
   for (const model::NamedTensor& each : model::state_dict(*made)) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "tandem/model/hidden_widths.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/model/safetensors.hpp"
+#include "tandem/model/stem.hpp"
 
 namespace tandem::app {
 
@@ -49,6 +51,7 @@ struct ModelDescription {
   // Whether predict turns pictures upright by EXIF, as pack did for the model's data set.
   bool exif_orientation = false;
   model::HiddenWidths hidden = {};  // of mlp; empty: the default, as in files of earlier versions
+  model::Stem stem = model::Stem::kCifar;  // of networks that have one
 
   bool is_script() const { return !network_sha256.empty(); }
   std::map<std::string, std::string> to_metadata() const;
@@ -61,6 +64,11 @@ struct ModelDescription {
 // earlier versions. DataError naming `path` if they are malformed.
 model::HiddenWidths hidden_widths_of(const std::map<std::string, std::string>& metadata,
                                      const std::string& path);
+
+// The stem in metadata, whatever wrote them; absent where there is none, as in files of earlier
+// versions. DataError naming `path` if it is not known.
+std::optional<model::Stem> stem_of(const std::map<std::string, std::string>& metadata,
+                                   const std::string& path);
 
 // The file that `checkpoint` refers to: itself, or a run folder's best checkpoint, model or newest
 // checkpoint. The folders `checkpoints` and `model` of a run are taken as well.

@@ -29,7 +29,8 @@ ModelDescription describe_model(const NetworkFile& file, const train::TrainConfi
           info.std,
           file.sha256,
           data::has_upright_images(info),
-          config.hidden};
+          config.hidden,
+          config.stem};
 }
 
 }  // namespace

@@ -46,6 +46,15 @@ void require_same_widths(const std::string& path, const model::SafetensorsFile& 
                   theirs);
 }
 
+void require_same_stem(const std::string& path, const model::SafetensorsFile& file,
+                       model::Stem asked) {
+  const std::optional<model::Stem> found = stem_of(file.metadata, "--init-from " + path);
+  if (!found || *found == asked) return;  // where there is none, the tensors decide
+  const std::string theirs = model::name_of(*found);
+  throw DataError("--init-from " + path + ": holds weights of a network with the stem " + theirs +
+                  ", here it is " + model::name_of(asked) + "; give --stem " + theirs);
+}
+
 void load_initial_weights(const std::string& path, const train::TrainConfig& config,
                           model::Network& network, const Touch& touch) {
   const std::string& model = config.model;
@@ -61,6 +70,7 @@ void load_initial_weights(const std::string& path, const train::TrainConfig& con
   if (model == model::kNetworkWithHiddenLayers) {
     require_same_widths(found, file, model::widths_or_default(config.hidden));
   }
+  if (model::has_stem(model)) require_same_stem(found, file, config.stem);
   drop_optimizer(file.tensors);
   try {
     model::load_state_dict(network, file.tensors);

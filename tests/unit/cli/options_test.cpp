@@ -134,6 +134,21 @@ TEST(TrainOptions, NamesAllFaultsAtOnce) {
   EXPECT_TRUE(contains(message, "'spin' is not known")) << message;
 }
 
+TEST(TrainOptions, TheStemIsOfResidualNetworks) {
+  EXPECT_EQ(request_of({"--model", "resnet50", "--stem", "imagenet"}).config.stem,
+            model::Stem::kImagenet);
+  EXPECT_EQ(request_of({"--model", "resnet50"}).config.stem, model::Stem::kCifar);
+  EXPECT_TRUE(contains(usage_error_of({"--model", "lenet", "--stem", "imagenet"}),
+                       "--stem imagenet is for resnet18, resnet34 and resnet50"));
+  EXPECT_TRUE(contains(usage_error_of({"--model", "resnet18", "--stem", "image"}),
+                       "'image' is not one of cifar, imagenet"));
+  const TempDir folder;
+  write_file_atomically(folder / "r.conf", "model = resnet50\nstem = imagenet\n");
+  EXPECT_EQ(request_of({"--recipe", folder / "r.conf"}).config.stem, model::Stem::kImagenet);
+  EXPECT_EQ(request_of({"--recipe", folder / "r.conf", "--model", "lenet"}).config.stem,
+            model::Stem::kCifar);
+}
+
 TEST(TrainOptions, HiddenWidthsAreOfMlp) {
   const auto widths = [](const std::string& text) {
     return request_of({"--model", "mlp", "--hidden", text}).config.hidden;

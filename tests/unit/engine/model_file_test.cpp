@@ -54,6 +54,24 @@ TEST(ModelDescription, ReadsWidthsAsPythonWritesThem) {
   EXPECT_TRUE(hidden_widths_of(metadata, "x").empty());
 }
 
+TEST(ModelDescription, KeepsTheStem) {
+  ModelDescription description = description_of("resnet34");
+  EXPECT_EQ(description.to_metadata().at("stem"), "cifar");
+  description.stem = model::Stem::kImagenet;
+  auto metadata = description.to_metadata();
+  EXPECT_EQ(metadata.at("stem"), "imagenet");
+  EXPECT_EQ(ModelDescription::from_metadata(metadata, "x").stem, model::Stem::kImagenet);
+  metadata.erase("stem");
+  EXPECT_EQ(ModelDescription::from_metadata(metadata, "x").stem, model::Stem::kCifar)
+      << "a file of an earlier version";
+  metadata["stem"] = "7x7";
+  EXPECT_THROW(ModelDescription::from_metadata(metadata, "x"), DataError);
+  EXPECT_EQ(description_of("lenet").to_metadata().count("stem"), 0U);
+  metadata = description_of("lenet").to_metadata();
+  metadata["stem"] = "cifar";
+  EXPECT_THROW(ModelDescription::from_metadata(metadata, "x"), DataError);
+}
+
 std::vector<model::NamedTensor> weights_of(const std::vector<std::vector<std::int64_t>>& shapes) {
   std::vector<model::NamedTensor> tensors;
   for (const auto& shape : shapes) {

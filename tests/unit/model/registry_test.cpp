@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "tandem/core/error.hpp"
@@ -39,8 +40,14 @@ struct Expectation {
   std::int64_t parameters;
 };
 
+// GoogleTest takes no dashes.
+std::string test_name(std::string network) {
+  std::replace(network.begin(), network.end(), '-', '_');
+  return network;
+}
+
 std::string case_name(const ::testing::TestParamInfo<Expectation>& info) {
-  return std::string(info.param.name) + "_" + std::to_string(info.param.shape.channels) + "x" +
+  return test_name(info.param.name) + "_" + std::to_string(info.param.shape.channels) + "x" +
          std::to_string(info.param.shape.height) + "x" + std::to_string(info.param.shape.width);
 }
 
@@ -50,6 +57,8 @@ class EveryShape : public ::testing::TestWithParam<Expectation> {
 };
 
 // Counts by hand from the layers; resnet9 and resnet18 agree with the published 6.57 M and 11.17 M.
+// resnet34, resnet50 and vit-* differ from the published 21.8 M, 25.6 M, 5.7 M and 22.1 M by stem
+// or patches, and by 990 classes.
 INSTANTIATE_TEST_SUITE_P(
     Shapes, EveryShape,
     ::testing::Values(
@@ -62,7 +71,10 @@ INSTANTIATE_TEST_SUITE_P(
         Expectation{"resnet9", kCifar, 6'573'120}, Expectation{"resnet9", kMnist, 6'571'968},
         Expectation{"resnet9", {3, 16, 40}, 6'573'120}, Expectation{"resnet18", kCifar, 11'173'962},
         Expectation{"resnet18", kMnist, 11'172'810},
-        Expectation{"resnet18", {3, 9, 64}, 11'173'962}),
+        Expectation{"resnet18", {3, 9, 64}, 11'173'962},
+        Expectation{"resnet34", kCifar, 21'282'122}, Expectation{"resnet50", kCifar, 23'520'842},
+        Expectation{"vit-tiny", kCifar, 5'362'762}, Expectation{"vit-tiny", {1, 28, 36}, 5'356'426},
+        Expectation{"vit-small", kCifar, 21'342'346}),
     case_name);
 
 TEST_P(EveryShape, HasItsNumberOfParameters) {
@@ -132,7 +144,7 @@ class EveryNetwork : public ::testing::TestWithParam<std::string> {
 };
 
 INSTANTIATE_TEST_SUITE_P(Registry, EveryNetwork, ::testing::ValuesIn(network_names()),
-                         [](const auto& network) { return network.param; });
+                         [](const auto& network) { return test_name(network.param); });
 
 TEST_P(EveryNetwork, GivesEveryParameterAGradient) {
   const NetworkPtr network = make();
@@ -170,7 +182,8 @@ TEST_P(EveryNetwork, IsInitializedByTheSeedAlone) {
 // PyTorch: weights and biases of convolutions and linear layers uniform in ±1/sqrt(fan in),
 // BatchNorm 1 and 0.
 TEST_P(EveryNetwork, HasPyTorchsInitialization) {
-  if (GetParam() == "fastnet") return;  // FastNet.StartsAsThePublishedOne
+  if (GetParam() == "fastnet") return;           // FastNet.StartsAsThePublishedOne
+  if (GetParam().rfind("vit-", 0) == 0) return;  // VisionTransformer.StartsAsTimms
   const NetworkPtr network = make();
   for (const auto& module : network->named_modules()) {
     const auto own = module.value()->named_parameters(/*recurse=*/false);
@@ -193,13 +206,15 @@ TEST_P(EveryNetwork, HasPyTorchsInitialization) {
 
 TEST(Registry, HasEveryNetworkOfTheContract) {
   EXPECT_EQ(network_names(),
-            (std::vector<std::string>{"mlp", "lenet", "simple", "fastnet", "resnet9", "resnet18"}));
+            (std::vector<std::string>{"mlp", "lenet", "simple", "fastnet", "resnet9", "resnet18",
+                                      "resnet34", "resnet50", "vit-tiny", "vit-small"}));
 }
 
 TEST(Registry, SuggestsTheNearestName) {
   const std::string message = usage_message("resnt18", kCifar, 10);
   EXPECT_NE(message.find("did you mean 'resnet18'?"), std::string::npos) << message;
-  EXPECT_NE(message.find("mlp, lenet, simple, fastnet, resnet9, resnet18"), std::string::npos)
+  EXPECT_NE(message.find("mlp, lenet, simple, fastnet, resnet9, resnet18, resnet34"),
+            std::string::npos)
       << message;
   EXPECT_EQ(usage_message("transformer", kCifar, 10).find("did you mean"), std::string::npos);
 }
@@ -211,6 +226,9 @@ TEST(Registry, RefusesShapesThatDoNotFit) {
   EXPECT_NE(usage_message("fastnet", {3, 16, 40}, 10).find("at least 17x17"), std::string::npos);
   EXPECT_NE(usage_message("resnet9", {3, 15, 16}, 10).find("at least 16x16"), std::string::npos);
   EXPECT_NE(usage_message("resnet18", {3, 9, 8}, 10).find("at least 9x9"), std::string::npos);
+  EXPECT_NE(usage_message("vit-tiny", {3, 32, 30}, 10).find("multiples of 4"), std::string::npos);
+  EXPECT_NE(usage_message("vit-tiny", {3, 96, 100}, 10).find("multiples of 16"), std::string::npos);
+  EXPECT_NE(usage_message("vit-tiny", {3, 4, 1'000'000}, 10).find("16384"), std::string::npos);
   for (const std::string& name : network_names()) {
     EXPECT_NE(usage_message(name, {0, 32, 32}, 10), "no error") << name;
     EXPECT_NE(usage_message(name, {3, 0, 32}, 10), "no error") << name;
@@ -232,6 +250,37 @@ TEST(Registry, TakesTheSmallestShapesItPromises) {
   EXPECT_EQ(logits("fastnet", {1, 17, 17}), expected);
   EXPECT_EQ(logits("resnet9", {1, 16, 16}), expected);
   EXPECT_EQ(logits("resnet18", {1, 9, 9}), expected);
+  EXPECT_EQ(logits("resnet50", {1, 9, 9}), expected);
+  EXPECT_EQ(logits("vit-tiny", {1, 4, 4}), expected);
+}
+
+TEST(Stem, OfImagenetIsForTheNetworksThatHaveOne) {
+  const auto parameters = [](const char* name, Stem stem) {
+    return parameter_count(*make_network(name, {3, 33, 33}, 10, {}, stem));
+  };
+  for (const char* name : {"resnet18", "resnet34", "resnet50"}) {
+    EXPECT_EQ(parameters(name, Stem::kImagenet) - parameters(name, Stem::kCifar),
+              64 * 3 * (49 - 9));
+  }
+  EXPECT_THROW(make_network("resnet9", kCifar, 10, {}, Stem::kImagenet), UsageError);
+  EXPECT_THROW(make_network("resnet18", kCifar, 10, {}, Stem::kImagenet), UsageError) << "small";
+  const NetworkPtr network = make_network("resnet50", {1, 33, 33}, 4, {}, Stem::kImagenet);
+  EXPECT_EQ(network->forward(random_images({1, 33, 33}, 1)).sizes(),
+            (std::vector<std::int64_t>{1, 4}));
+}
+
+// timm: weights of linear layers and places normal with deviation 0.02, their biases 0.
+TEST(VisionTransformer, StartsAsTimms) {
+  torch::manual_seed(3);
+  const NetworkPtr network = make_network("vit-tiny", kCifar, 10);
+  const auto parameters = network->named_parameters();
+  for (const char* name : {"pos_embed", "blocks.0.attn.qkv.weight", "blocks.11.mlp.fc2.weight"}) {
+    EXPECT_NEAR(parameters[name].std().item<double>(), 0.02, 0.001) << name;
+    EXPECT_NEAR(parameters[name].mean().item<double>(), 0, 0.001) << name;
+  }
+  EXPECT_NEAR(parameters["head.weight"].std().item<double>(), 0.02, 0.002);
+  EXPECT_LT(parameters["cls_token"].abs().max().item<double>(), 1e-5);
+  EXPECT_EQ(parameters["blocks.3.attn.qkv.bias"].count_nonzero().item<std::int64_t>(), 0);
 }
 
 }  // namespace

@@ -91,7 +91,7 @@ TEST(WinogradConvolution, IsWhatALayerIsIfItIsChosen) {
 }
 
 TEST(WinogradConvolution, IsChosenForAllLayersOfANetwork) {
-  for (const char* name : {"resnet9", "resnet18", "fastnet"}) {
+  for (const char* name : {"resnet9", "resnet18", "resnet50", "fastnet"}) {
     const NetworkPtr network = make_network(name, {3, 32, 32}, 10);
     choose_convolution(*network, ConvolutionChoice::kAuto);
     int layers = 0;

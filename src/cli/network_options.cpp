@@ -1,0 +1,85 @@
+#include "network_options.hpp"
+
+#include "tandem/core/text.hpp"
+#include "tandem/model/hidden_widths.hpp"
+#include "tandem/model/network_names.hpp"
+#include "tandem/model/stem.hpp"
+
+namespace tandem::app {
+namespace {
+
+// mlp's default widths become empty, so that a run with --hidden 512,512 equals one without it.
+void read_hidden(Options& options, train::TrainConfig& config) {
+  if (!options.is_set("hidden")) return;
+  const std::string model = options.text("model");
+  if (model != model::kNetworkWithHiddenLayers) {
+    if (options.value("hidden").origin > Origin::kRecipe) {
+      options.add_fault("--hidden is for --model " + std::string(model::kNetworkWithHiddenLayers) +
+                        ", and --model is " + model + "; leave it out, or give --model " +
+                        model::kNetworkWithHiddenLayers);
+    }
+    options.resolve("hidden", "");
+    return;
+  }
+  config.hidden = options.parsed("hidden", model::parse_hidden_widths);
+  if (config.hidden == model::default_hidden_widths()) config.hidden.clear();
+  options.resolve("hidden", model::hidden_widths_text(config.hidden));
+}
+
+void read_stem(Options& options, train::TrainConfig& config) {
+  config.stem = model::parse_stem(options.choice("stem"));
+  if (config.stem == model::Stem::kCifar || model::has_stem(options.text("model"))) return;
+  if (options.value("stem").origin > Origin::kRecipe) {
+    options.add_fault("--stem imagenet is for resnet18, resnet34 and resnet50, and --model is " +
+                      options.text("model") + "; leave it out, or give --model resnet18");
+  }
+  config.stem = model::Stem::kCifar;
+  options.resolve("stem", model::name_of(config.stem));
+}
+
+}  // namespace
+
+OptionTable network_options() {
+  const std::string models =
+      join(model::network_names(), ", ") + ", or a TorchScript file that Python exported";
+  return {
+      {"model", "NAME|FILE.pt", "simple", models, "what to train", kOfResult,
+       model::network_names()},
+      {"hidden", "N[,N]", "",
+       "widths of the hidden layers of mlp, such as 100; if not given: " +
+           model::hidden_widths_text(model::default_hidden_widths()),
+       "what to train", kOfResult},
+      {"stem", "NAME", "cifar",
+       "first layers of resnet18, resnet34 and resnet50: cifar, for images of about 32 pixels; or "
+       "imagenet, as in torchvision",
+       "what to train", kOfResult, model::stem_names()},
+      {"init-from", "FILE", "",
+       "start from the weights of a checkpoint or another .safetensors, for fine-tuning",
+       "what to train", kOfExecution}};
+}
+
+void read_network_options(Options& options, train::TrainConfig& config) {
+  const std::string asked = options.text("model");
+  const bool is_file = model::is_script_file(asked);
+  config.model = is_file ? asked : options.choice("model");
+  // Code from elsewhere may take a tensor's rows for granted, as x.view(n, -1) does.
+  if (is_file && options.value("channels-last").origin == Origin::kDefault) {
+    options.resolve("channels-last", "false");
+  }
+  config.channels_last = options.flag("channels-last");
+  read_hidden(options, config);
+  read_stem(options, config);
+  config.init_from = options.text("init-from");
+  if (ends_with(config.init_from, ".pth") || ends_with(config.init_from, ".pt")) {
+    options.add_fault("--init-from: '" + config.init_from +
+                      "' is a pickle, which can run code and is not read; convert it by "
+                      "python/to_safetensors.py " +
+                      config.init_from + (is_file ? "" : " --model " + asked) +
+                      " --output FILE.safetensors" +
+                      (ends_with(config.init_from, ".pt")
+                           ? "; a TorchScript file is trained on by --model " + config.init_from
+                           : ""));
+  }
+}
+
+}  // namespace tandem::app
