@@ -7,6 +7,7 @@ safetensors.
 The networks are written independently of the C++ ones and have the same names, shapes and logits.
 """
 
+import fnmatch
 import json
 import pathlib
 
@@ -294,6 +295,20 @@ def normalise(images, info):
     return torch.as_tensor(images).float() * (1 / (255 * std)).float() - (mean / std).float()
 
 
+def layer_groups(options, network):
+    """The parameters by the factor that --lr-scale gives them. Those of --freeze are frozen here and are in no group."""
+    frozen = [pattern for pattern in options.get("freeze", "").split(",") if pattern]
+    scales = [scale.rsplit("=", 1) for scale in options.get("lr-scale", "").split(",") if scale]
+    groups = {}
+    for name, parameter in network.named_parameters():
+        if any(fnmatch.fnmatchcase(name, pattern) for pattern in frozen):
+            parameter.requires_grad_(False)
+            continue
+        factors = [float(factor) for pattern, factor in scales if fnmatch.fnmatchcase(name, pattern)]
+        groups.setdefault(factors[-1] if factors else 1, []).append(parameter)
+    return groups
+
+
 def make_optimizer(path, network):
     """The optimizer of a checkpoint, with its state, over the parameters of `network`. Its learning rate is the peak; the
     schedule is the caller's."""
@@ -303,15 +318,16 @@ def make_optimizer(path, network):
                                                       "beta2", "epsilon")}
     scale = float(info["global_batch"]) / number["lr-reference-batch"] if number["lr-reference-batch"] else 1
     common = {"lr": number["lr"] * scale, "weight_decay": number["weight-decay"]}
+    groups = [{"params": parameters, "lr": common["lr"] * factor} for factor, parameters in layer_groups(options, network).items()]
     if options["optimizer"] == "sgd":
-        optimizer = torch.optim.SGD(network.parameters(), momentum=number["momentum"],
+        optimizer = torch.optim.SGD(groups, momentum=number["momentum"],
                                     nesterov=options["nesterov"] == "true", **common)
         arrays, state = {"velocity": "momentum_buffer"}, {}
     elif options["optimizer"] != "adamw":
         raise ValueError(f"PyTorch has no {options['optimizer']} that updates each parameter as tandem's does; expected sgd "
                          "or adamw")
     else:
-        optimizer = torch.optim.AdamW(network.parameters(), betas=(number["beta1"], number["beta2"]), eps=number["epsilon"],
+        optimizer = torch.optim.AdamW(groups, betas=(number["beta1"], number["beta2"]), eps=number["epsilon"],
                                       **common)
         arrays, state = {"first_moment": "exp_avg", "second_moment": "exp_avg_sq"}, {"step": float(info["optimizer_steps"])}
     for name, parameter in network.named_parameters():

@@ -13,6 +13,7 @@ Needs torch and safetensors, and h5py for --data. Exit codes: 2 usage, 65 weight
 import argparse
 import hashlib
 import json
+import math
 import pickle
 import sys
 
@@ -72,6 +73,20 @@ def stem(weights):
     return "imagenet" if first is not None and first.shape[-1] == 7 else "cifar"
 
 
+def fit_places(weights, expected):
+    """Vision transformers: the places of the patches for images of another size, by timm's resample_abs_pos_embed
+    (timm/layers/pos_embed.py)."""
+    places, wanted = weights.get("pos_embed"), expected.get("pos_embed")
+    if places is None or wanted is None or places.shape[1] == wanted.shape[1] or places.shape[2] != wanted.shape[2]:
+        return
+    sides = [math.isqrt(tensor.shape[1] - 1) for tensor in (places, wanted)]
+    if any(side**2 + 1 != tensor.shape[1] for side, tensor in zip(sides, (places, wanted))):
+        return  # not square
+    grid = places[:, 1:].float().reshape(1, sides[0], sides[0], -1).permute(0, 3, 1, 2)
+    grid = torch.nn.functional.interpolate(grid, size=(sides[1], sides[1]), mode="bicubic", antialias=True)
+    weights["pos_embed"] = torch.cat((places[:, :1].float(), grid.permute(0, 2, 3, 1).flatten(1, 2)), 1)
+
+
 def check(weights, model, shape):
     matrices = [tensor for tensor in weights.values() if tensor.dim() == 2]
     if not matrices:
@@ -80,6 +95,7 @@ def check(weights, model, shape):
     for name, tensor in expected.items():  # PyTorch before 0.4.1, from which published weights come, counted no batches
         if name.endswith(".num_batches_tracked"):
             weights.setdefault(name, torch.zeros_like(tensor))
+    fit_places(weights, expected)
     faults = [f"{name} is missing" for name in expected if name not in weights]
     faults += [f"{name} is not part of {model}" for name in weights if name not in expected]
     faults += [f"{name} is {list(weights[name].shape)}, expected {list(tensor.shape)}" for name, tensor in expected.items()

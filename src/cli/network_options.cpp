@@ -1,5 +1,6 @@
 #include "network_options.hpp"
 
+#include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/hidden_widths.hpp"
 #include "tandem/model/network_names.hpp"
@@ -7,6 +8,30 @@
 
 namespace tandem::app {
 namespace {
+
+std::vector<std::string> parse_patterns(const std::string& text) {
+  const std::vector<std::string> patterns = split(text, ',');
+  for (const std::string& each : patterns) {
+    if (!each.empty() && each == trim(each)) continue;
+    throw UsageError("--freeze: '" + text +
+                     "' is not a list of patterns, expected names such as conv1.*,layer1.*");
+  }
+  return patterns;
+}
+
+std::vector<train::RateScale> parse_rate_scales(const std::string& text) {
+  std::vector<train::RateScale> scales;
+  for (const std::string& each : split(text, ',')) {
+    const std::size_t sign = each.rfind('=');
+    if (sign == std::string::npos || sign == 0 || each != trim(each)) {
+      throw UsageError("--lr-scale: '" + each +
+                       "' is not a pattern and its factor, expected such as layer1.*=0.1");
+    }
+    scales.push_back(
+        {each.substr(0, sign), parse_real(each.substr(sign + 1), 0, kMaxReal, "--lr-scale")});
+  }
+  return scales;
+}
 
 // mlp's default widths become empty, so that a run with --hidden 512,512 equals one without it.
 void read_hidden(Options& options, train::TrainConfig& config) {
@@ -37,6 +62,24 @@ void read_stem(Options& options, train::TrainConfig& config) {
   options.resolve("stem", model::name_of(config.stem));
 }
 
+void read_layers(Options& options, train::TrainConfig& config) {
+  const bool is_script = model::is_script_file(options.text("model"));
+  if (options.is_set("freeze")) config.frozen = options.parsed("freeze", parse_patterns);
+  if (is_script && !config.frozen.empty()) {
+    options.add_fault(
+        "--freeze is for tandem's networks; in Python, call requires_grad_(False) on the "
+        "parameters before --model " +
+        options.text("model") + " is exported");
+  }
+  if (!options.is_set("lr-scale")) return;
+  config.rate_scales = options.parsed("lr-scale", parse_rate_scales);
+  if (options.text("optimizer") == "muon") {
+    options.add_fault(
+        "--lr-scale and --optimizer muon exclude each other: muon scales each update itself, and "
+        "has --head-lr and --bias-lr; give another optimizer");
+  }
+}
+
 }  // namespace
 
 OptionTable network_options() {
@@ -55,7 +98,13 @@ OptionTable network_options() {
        "what to train", kOfResult, model::stem_names()},
       {"init-from", "FILE", "",
        "start from the weights of a checkpoint or another .safetensors, for fine-tuning",
-       "what to train", kOfExecution}};
+       "what to train", kOfExecution},
+      {"freeze", "LIST", "", "parameters that are not trained: patterns such as conv1.*,layer1.*",
+       "what to train", kOfResult},
+      {"lr-scale", "LIST", "",
+       "factors of the learning rate: pattern=factor, such as *=0.1,fc.*=1; the last that fits "
+       "counts",
+       "optimizer", kOfResult}};
 }
 
 void read_network_options(Options& options, train::TrainConfig& config) {
@@ -69,6 +118,7 @@ void read_network_options(Options& options, train::TrainConfig& config) {
   config.channels_last = options.flag("channels-last");
   read_hidden(options, config);
   read_stem(options, config);
+  read_layers(options, config);
   config.init_from = options.text("init-from");
   if (ends_with(config.init_from, ".pth") || ends_with(config.init_from, ".pt")) {
     options.add_fault("--init-from: '" + config.init_from +

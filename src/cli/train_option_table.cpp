@@ -71,6 +71,7 @@ OptionTable train_option_table() {
       network[1],
       network[2],
       network[3],
+      network[4],
       {"seed", "N", "1", "random seed of initialization, order and augmentation", "what to train",
        kOfResult},
       {"validation-split", "X", "0",
@@ -113,6 +114,7 @@ OptionTable train_option_table() {
 
       {"optimizer", "NAME", "sgd", join(optimizers, ", "), "optimizer", kOfResult, optimizers},
       {"lr", "X", "0.05", "peak learning rate", "optimizer", kOfResult},
+      network[5],
       {"lr-reference-batch", "N", "0",
        "scale the learning rate by global batch / N; 0: do not scale", "optimizer", kOfResult},
       {"momentum", "X", "0.9", "momentum of sgd, muon and lars", "optimizer", kOfResult},

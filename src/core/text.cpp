@@ -1,5 +1,7 @@
 #include "tandem/core/text.hpp"
 
+#include <fnmatch.h>
+
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -177,6 +179,10 @@ std::string trim(std::string_view text) {
 
 bool ends_with(std::string_view text, std::string_view ending) {
   return text.size() >= ending.size() && text.substr(text.size() - ending.size()) == ending;
+}
+
+bool fits_pattern(const std::string& text, const std::string& pattern) {
+  return fnmatch(pattern.c_str(), text.c_str(), 0) == 0;
 }
 
 std::string format_integer(std::int64_t value) {

@@ -16,6 +16,7 @@
 #include "tandem/model/torch_compat.hpp"
 #include "tandem/train/layerwise_optimizers.hpp"
 #include "tandem/train/muon.hpp"
+#include "tandem/train/rate_scales.hpp"
 #include "tandem/train/staged_collectives.hpp"
 #include "tandem/train/weight_average.hpp"
 
@@ -195,7 +196,8 @@ std::unique_ptr<train::Optimizer> make_optimizer_of(const train::TrainConfig& co
                                                     const train::BatchArithmetic& arithmetic,
                                                     const train::ParameterArena& arena,
                                                     const model::Network& network) {
-  auto optimizer = make_plain_optimizer(config, arithmetic, arena, network);
+  auto optimizer = train::with_rate_scales(make_plain_optimizer(config, arithmetic, arena, network),
+                                           arena, config.rate_scales);
   if (config.ema == 0) return optimizer;
   return std::make_unique<train::WeightAverage>(std::move(optimizer), arena, network, config.ema);
 }

@@ -90,6 +90,39 @@ void load_state_dict(torch::nn::Module& module, const std::vector<NamedTensor>& 
   }
 }
 
+std::vector<std::string> keep_head(const torch::nn::Module& module,
+                                   std::vector<NamedTensor>& tensors) {
+  const std::vector<NamedTensor> targets = state_dict(module);
+  const std::string layer = targets.back().name.substr(0, targets.back().name.rfind('.') + 1);
+  std::vector<NamedTensor> head;
+  for (const NamedTensor& target : targets) {
+    if (target.name.rfind(layer, 0) == 0) head.push_back(target);
+  }
+  std::size_t found = 0, differing = 0;
+  for (const NamedTensor& own : head) {
+    for (const NamedTensor& theirs : tensors) {
+      if (theirs.name != own.name) continue;
+      ++found;
+      if (theirs.tensor.sizes() == own.tensor.sizes()) continue;
+      const bool are_other_classes = theirs.tensor.dim() == own.tensor.dim() &&
+                                     own.tensor.dim() > 0 &&
+                                     theirs.tensor.sizes().slice(1) == own.tensor.sizes().slice(1);
+      if (!are_other_classes) return {};  // another layer
+      ++differing;
+    }
+  }
+  const bool is_missing = found == 0;
+  if (layer.empty() || (!is_missing && (found != head.size() || differing == 0))) return {};
+  std::vector<std::string> names;
+  for (const NamedTensor& own : head) {
+    names.push_back(own.name);
+    const auto same = [&own](const NamedTensor& each) { return each.name == own.name; };
+    tensors.erase(std::remove_if(tensors.begin(), tensors.end(), same), tensors.end());
+    tensors.push_back({own.name, own.tensor.clone(), own.is_buffer});
+  }
+  return names;
+}
+
 std::string weights_sha256(const torch::nn::Module& module) {
   std::vector<NamedTensor> entries = state_dict(module);
   std::sort(entries.begin(), entries.end(),

@@ -24,6 +24,13 @@ ParameterArena::ParameterArena(torch::nn::Module& network, bool channels_last,
   torch::NoGradGuard no_grad;
   network.to(device);
   for (const auto& item : network.named_parameters()) {
+    if (!item.value().requires_grad()) {
+      if (channels_last && item.value().dim() == 4) {
+        torch::Tensor frozen = item.value();
+        frozen.set_data(frozen.contiguous(at::MemoryFormat::ChannelsLast));
+      }
+      continue;
+    }
     const auto count = static_cast<std::size_t>(item.value().numel());
     slots_.push_back({item.key(), item.value(), 0, count});
   }

@@ -16,6 +16,9 @@ void broadcast_tensor(comm::Collectives& comm, const torch::Tensor& tensor) {
 
 void broadcast_weights(comm::Collectives& comm, ParameterArena& arena, torch::nn::Module& network) {
   broadcast_tensor(comm, arena.flat_values());
+  for (const torch::Tensor& parameter : network.parameters()) {
+    if (!parameter.requires_grad()) broadcast_tensor(comm, parameter.detach());
+  }
   broadcast_buffers(comm, network);
 }
 

@@ -10,6 +10,25 @@ from tandem import DATA, QUICK, TandemTest
 STAY = ["--lr", "0", "--max-steps", "1"]
 
 
+def read_tensors(path):
+    """Shape and bytes of each tensor by name."""
+    content = path.read_bytes()
+    begin = 8 + int.from_bytes(content[:8], "little")
+    header = json.loads(content[8:begin])
+    return {name: (entry["shape"], content[begin + entry["data_offsets"][0]:begin + entry["data_offsets"][1]])
+            for name, entry in header.items() if name != "__metadata__"}
+
+
+def write_tensors(path, tensors):
+    """Of fp32, without metadata, as other programs write them."""
+    header, data = {}, b""
+    for name, (shape, content) in tensors.items():
+        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
+        data += content
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+
+
 class InitFrom(TandemTest):
     keeps_ranks = True
 
@@ -61,6 +80,31 @@ class InitFrom(TandemTest):
             if code:
                 self.assert_one_error(done, f"{name}: its __metadata__ (has a layer of|contradicts)")
         self.assertEqual(self.train(2, "old", "--init-from", "old.safetensors", *STAY)["weights_sha256"], self.first)
+
+    def weights_of(self, run_id):
+        return read_tensors(self.folder / "runs" / run_id / "model/model.safetensors")
+
+    def test_a_head_of_other_classes_starts_anew(self):
+        """With the rest frozen, as well where the run goes on, at any number of ranks."""
+        tensors = self.weights_of("first")
+        tensors["fc3.weight"] = [4, 512], tensors["fc3.weight"][1][:4 * 512 * 4]
+        tensors["fc3.bias"] = [4], tensors["fc3.bias"][1][:16]
+        write_tensors(self.folder / "others.safetensors", tensors)
+        frozen = ["--init-from", "others.safetensors", "--freeze", "fc1.*,fc2.*", "--lr-scale", "*.bias=2"]
+        said = self.mpirun(2, "train", *QUICK, "--run-id", "tuned", *frozen, "--max-steps", "4", "--virtual-ranks", "2").stdout
+        self.assertIn("weights of others.safetensors: 4 of 6 tensors taken; fc3.weight,", said)
+        self.assertIn("1,841,162 parameters, 5,130 of them trained", said)
+        tuned = self.weights_of("tuned")
+        for name in ("fc1.weight", "fc1.bias", "fc2.weight", "fc2.bias"):
+            self.assertEqual(tuned[name], tensors[name], name)
+        self.assertNotEqual(tuned["fc3.weight"][1][:64], tensors["fc3.weight"][1][:64])
+        self.train(1, "parts", *frozen, "--max-steps", "2", "--virtual-ranks", "2")
+        self.train(1, "parts", *frozen, "--max-steps", "4", "--virtual-ranks", "2", "--resume", "auto")
+        self.assertEqual(self.weights_of("parts"), tuned)
+        done = self.mpirun(1, "train", *QUICK, "--run-id", "parts", "--resume", "auto", "--max-steps", "5", "--virtual-ranks", "2",
+                           "--freeze", "fc1.*", code=78)
+        self.assert_one_error(done, "freeze: the run has 'fc1.*,fc2.*', now 'fc1.*' is asked for")
+        self.refuse("runs/first", 2, "--freeze: no parameter fits 'layer1.*'", "--freeze", "layer1.*")
 
     def test_no_export_replaces_a_checkpoint(self):
         checkpoint = "runs/first/checkpoints/step-00000003.safetensors"

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "tandem/model/libtorch.hpp"
@@ -23,6 +24,16 @@ class Network : public torch::nn::Module {
   // images: float [N, channels, height, width], N >= 1, normalized, in any memory format. Returns
   // logits [N, classes]: float, or bfloat16 under an AutocastScope.
   virtual torch::Tensor forward(torch::Tensor images) = 0;
+  // Modules that compute as in evaluation also while the network trains, such as frozen batch
+  // normalization.
+  void keep_in_evaluation(std::vector<std::shared_ptr<torch::nn::Module>> modules) {
+    in_evaluation_ = std::move(modules);
+    train(is_training());
+  }
+  void train(bool on = true) override {
+    torch::nn::Module::train(on);
+    for (const auto& module : in_evaluation_) module->eval();
+  }
   // Seeds the random numbers of later forward() calls, for dropout: they depend on `key` only.
   virtual void seed_dropout(std::uint64_t key) { static_cast<void>(key); }
   // Names of the parameters that a recipe trains in its first epochs only.
@@ -32,6 +43,9 @@ class Network : public torch::nn::Module {
   // Initializes parameters from data. images: as in forward(), at most images_to_learn_from() of
   // them.
   virtual void init_from_data(const torch::Tensor& images) { static_cast<void>(images); }
+
+ private:
+  std::vector<std::shared_ptr<torch::nn::Module>> in_evaluation_;
 };
 
 using NetworkPtr = std::shared_ptr<Network>;

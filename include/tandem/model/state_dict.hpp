@@ -25,6 +25,12 @@ std::vector<NamedTensor> state_dict(const torch::nn::Module& module);
 // message about every fault, none.
 void load_state_dict(torch::nn::Module& module, const std::vector<NamedTensor>& tensors);
 
+// For weights of a network that was trained on other classes: where `tensors` lack the last layer's
+// parameters or have them for another number of classes, which is their first size, the module's
+// own take their place. Returns the names of these; empty where nothing changed.
+std::vector<std::string> keep_head(const torch::nn::Module& module,
+                                   std::vector<NamedTensor>& tensors);
+
 // SHA-256 (64 hex digits) of the row-major, little-endian bytes of all parameters and buffers, by
 // name in bytewise order: independent of memory format and device.
 std::string weights_sha256(const torch::nn::Module& module);

@@ -27,7 +27,9 @@ struct TrainConfig {
   model::HiddenWidths hidden;              // of mlp
   model::Stem stem = model::Stem::kCifar;  // of resnet18, resnet34 and resnet50
   double validation_split = 0;             // share of the training images that is held out
-  std::string init_from;          // a file with the initial weights; empty: drawn at random
+  std::string init_from;               // a file with the initial weights; empty: drawn at random
+  std::vector<std::string> frozen;     // patterns of parameters that are not trained
+  std::vector<RateScale> rate_scales;  // learning rates of layers
   std::uint64_t batch_size = 64;  // images per rank and micro-batch; not used if the next is set
   std::uint64_t global_batch_size = 0;  // images per step over all ranks; 0: from batch_size
   bool drop_last = false;               // leave out an epoch's short last batch

@@ -6,6 +6,12 @@
 
 namespace tandem::train {
 
+// A factor of the learning rate of the parameters whose names fit a shell pattern.
+struct RateScale {
+  std::string pattern;
+  double factor = 1;
+};
+
 struct OptimizerOptions {
   std::string name = "sgd";
   double momentum = 0.9;  // sgd, muon, lars

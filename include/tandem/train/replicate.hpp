@@ -8,7 +8,7 @@
 
 namespace tandem::train {
 
-// Collective. Rank 0's elements, through the host's memory; the tensor is contiguous.
+// Collective. Rank 0's elements, through the host's memory; the tensor is dense.
 void broadcast_tensor(comm::Collectives& comm, const torch::Tensor& tensor);
 
 // Collective. Rank 0's parameters and buffers reach every rank.

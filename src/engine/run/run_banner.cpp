@@ -136,10 +136,11 @@ std::string Banner::text() const {
   return fold("train " + run_id + ": " + config.model + ", " + format_quantity(world, "rank") +
               ", " + describe_duration(config, inputs.arithmetic)) +
          "\n" + fold(given) + "\n" + fold(describe_data(inputs)) + "\n" +
-         fold("model " + config.model + ": " + format_quantity(parameters, "parameter") + ", " +
+         fold("model " + config.model + ": " + format_quantity(parameters + frozen, "parameter") +
+              (frozen > 0 ? ", " + format_count(parameters) + " of them trained" : "") + ", " +
               exchange) +
-         "\n" + fold(inputs.arithmetic.describe(config, world)) + "\n\n" + brief_rank_table(ranks) +
-         "\n";
+         "\n" + (taken.empty() ? "" : fold(taken) + "\n") +
+         fold(inputs.arithmetic.describe(config, world)) + "\n\n" + brief_rank_table(ranks) + "\n";
 }
 
 }  // namespace tandem::app

@@ -17,8 +17,10 @@ struct Banner {
   const RunInputs& inputs;
   const RankTable& ranks;
   std::string run_id;
-  std::size_t parameters;
-  std::string exchange;  // as TrainingSession describes it
+  std::size_t parameters;  // trained ones
+  std::string exchange;    // as TrainingSession describes it
+  std::size_t frozen = 0;  // parameters that are not trained
+  std::string taken = {};  // a sentence on the tensors that --init-from has given
 
   // Options as given, data set, network, batch arithmetic, ranks.
   std::string text() const;

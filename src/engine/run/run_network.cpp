@@ -8,6 +8,8 @@
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/model/freeze.hpp"
 #include "tandem/model/registry.hpp"
 #include "tandem/model/script_network.hpp"
 #include "tandem/train/batch_source.hpp"
@@ -55,8 +57,19 @@ void require_same_stem(const std::string& path, const model::SafetensorsFile& fi
                   ", here it is " + model::name_of(asked) + "; give --stem " + theirs);
 }
 
-void load_initial_weights(const std::string& path, const train::TrainConfig& config,
-                          model::Network& network, const Touch& touch) {
+// "weights of a.safetensors: 120 of 122 tensors taken; fc.weight, fc.bias start anew".
+std::string describe_taken(const std::string& path, std::size_t tensors,
+                           const std::vector<std::string>& anew) {
+  const std::string count = format_quantity(tensors, "tensor") + " taken";
+  if (anew.empty()) return "weights of " + path + ": all " + count;
+  return "weights of " + path + ": " + format_count(tensors - anew.size()) + " of " + count + "; " +
+         join(anew, ", ") + (anew.size() == 1 ? " starts" : " start") +
+         " anew, because the classes are others";
+}
+
+// Returns a sentence on what was loaded.
+std::string load_initial_weights(const std::string& path, const train::TrainConfig& config,
+                                 model::Network& network, const Touch& touch) {
   const std::string& model = config.model;
   const std::string found = find_model_file(path);
   model::SafetensorsFile file = model::read_safetensors(found, touch);
@@ -72,11 +85,16 @@ void load_initial_weights(const std::string& path, const train::TrainConfig& con
   }
   if (model::has_stem(model)) require_same_stem(found, file, config.stem);
   drop_optimizer(file.tensors);
+  // Of TorchScript networks it is not known which layer gives the logits.
+  const std::vector<std::string> anew = model::is_script_file(model)
+                                            ? std::vector<std::string>()
+                                            : model::keep_head(network, file.tensors);
   try {
     model::load_state_dict(network, file.tensors);
   } catch (const DataError& error) {
     throw DataError("--init-from " + found + ": " + error.what());
   }
+  return describe_taken(found, file.tensors.size(), anew);
 }
 
 }  // namespace
@@ -93,24 +111,30 @@ NetworkFile read_network_together(Job& job, const RunStart& start, const std::st
   return file;
 }
 
-model::NetworkPtr make_network_together(Job& job, const RunStart& start,
-                                        const train::TrainConfig& config,
-                                        const ModelDescription& description,
-                                        const NetworkFile& file, torch::Device device) {
+InitialNetwork make_network_together(Job& job, const RunStart& start,
+                                     const train::TrainConfig& config,
+                                     const ModelDescription& description, const NetworkFile& file,
+                                     torch::Device device) {
   if (description.is_script()) job.warn(code_notice(file));
   torch::manual_seed(config.seed);
   model::NetworkPtr network;
-  comm::agree(job.world, job.topology.host,
-              [&] { network = make_untrained(description, file, device); });
+  comm::agree(job.world, job.topology.host, [&] {
+    network = make_untrained(description, file, device);
+    model::freeze(*network, config.frozen);
+    std::vector<std::string> scaled;
+    for (const train::RateScale& each : config.rate_scales) scaled.push_back(each.pattern);
+    model::require_fitting(*network, scaled, "--lr-scale");
+  });
   if (const std::string warning = model::script_warning(*network); !warning.empty()) {
     job.warn(warning);
   }
+  std::string taken;
   if (!config.init_from.empty() && !start.resumes) {
     comm::agree_on_rank_0(job.world, [&] {
-      load_initial_weights(config.init_from, config, *network, [&] { job.touch(); });
+      taken = load_initial_weights(config.init_from, config, *network, [&] { job.touch(); });
     });
   }
-  return network;
+  return {network, taken};
 }
 
 void init_network_from_data(Job& job, const RunStart& start, const train::TrainConfig& config,

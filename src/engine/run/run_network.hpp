@@ -17,12 +17,16 @@ namespace tandem::app {
 // copy if the file is gone.
 NetworkFile read_network_together(Job& job, const RunStart& start, const std::string& model);
 
-// Collective. The network; on rank 0 with the weights that --init-from names, unless the run goes
-// on with those of a checkpoint.
-model::NetworkPtr make_network_together(Job& job, const RunStart& start,
-                                        const train::TrainConfig& config,
-                                        const ModelDescription& description,
-                                        const NetworkFile& file, torch::Device device);
+struct InitialNetwork {
+  model::NetworkPtr network;
+  std::string taken;  // on rank 0: which tensors --init-from has given; empty without it
+};
+// Collective. The network, with frozen parameters; on rank 0 with the weights that --init-from
+// names, unless the run goes on with those of a checkpoint.
+InitialNetwork make_network_together(Job& job, const RunStart& start,
+                                     const train::TrainConfig& config,
+                                     const ModelDescription& description, const NetworkFile& file,
+                                     torch::Device device);
 
 // Collective. Computes on rank 0 the weights that depend on training images, unless the run resumes
 // or has --init-from.

@@ -131,7 +131,7 @@ void TrainRun::announce(const RunStart& start, const RunInputs& inputs,
   warn_of_length(job_, run_.train.config, inputs);
   if (reporting_.quiet || !job_.is_root()) return;
   show_line(Banner{run_, inputs, ranks, start.run_id, session.arena.parameter_count(),
-                   session.describe_exchange()}
+                   session.describe_exchange(), session.frozen_parameters(), session.initial.taken}
                 .text());
   if (!device.choice.note.empty()) show_line(fold(device.choice.note) + "\n");
 }

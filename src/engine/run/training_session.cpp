@@ -4,7 +4,6 @@
 #include <limits>
 #include <utility>
 
-#include "run_network.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/text.hpp"
@@ -28,14 +27,14 @@ std::size_t bucket_bytes_of(const train::TrainConfig& config) {
   return static_cast<std::size_t>(config.bucket_mb * train::kMebibyte);
 }
 
-model::NetworkPtr make_initial_network(Job& job, const train::TrainConfig& config,
-                                       const RunStart& start, const RunInputs& inputs,
-                                       torch::Device device) {
-  model::NetworkPtr network =
+InitialNetwork make_initial_network(Job& job, const train::TrainConfig& config,
+                                    const RunStart& start, const RunInputs& inputs,
+                                    torch::Device device) {
+  InitialNetwork made =
       make_network_together(job, start, config, inputs.description, inputs.network_file, device);
-  model::choose_convolution(*network, config.convolution);
-  init_network_from_data(job, start, config, inputs.images, *network);
-  return network;
+  model::choose_convolution(*made.network, config.convolution);
+  init_network_from_data(job, start, config, inputs.images, *made.network);
+  return made;
 }
 
 std::unique_ptr<comm::Watchdog::ConnectionCheck> check_connections(Job& job,
@@ -105,7 +104,8 @@ std::unique_ptr<train::ClassWeights> make_class_weights(Job& job, const train::T
 
 TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& start,
                                  const RunInputs& inputs, const RunDevice& device)
-    : network(make_initial_network(job, run.train.config, start, inputs, device.device)),
+    : initial(make_initial_network(job, run.train.config, start, inputs, device.device)),
+      network(initial.network),
       arena(*network, run.train.config.channels_last, device.device),
       device_collectives(
           make_device_collectives(job, run.train.device, device.choice, device.device)),
@@ -171,6 +171,14 @@ void TrainingSession::choose_bucket_size(Job& job, RunRequest& run, const RunSta
     config.bucket_mb = 0;
   }
   run.options.resolve("bucket-mb", format_real(config.bucket_mb));
+}
+
+std::size_t TrainingSession::frozen_parameters() const {
+  std::size_t count = 0;
+  for (const torch::Tensor& each : network->parameters()) {
+    if (!each.requires_grad()) count += static_cast<std::size_t>(each.numel());
+  }
+  return count;
 }
 
 void TrainingSession::warm_up(Job& job, const TrainRequest& request, const RunInputs& inputs,

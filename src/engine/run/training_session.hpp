@@ -11,6 +11,7 @@
 #include "engine/gradient_transport.hpp"
 #include "plan.hpp"
 #include "run_inputs.hpp"
+#include "run_network.hpp"
 #include "tandem/comm/watchdog.hpp"
 #include "tandem/data/augment.hpp"
 #include "tandem/train/gradient_exchange.hpp"
@@ -29,6 +30,9 @@ class TrainingSession {
   // How gradients are exchanged, for people.
   std::string describe_exchange() const { return exchange->describe() + transport.describe(); }
 
+  // Parameters that are not trained.
+  std::size_t frozen_parameters() const;
+
   // The objects that a step uses.
   train::StepContext step() {
     return {*network, arena, *exchange, *backend, *batches, nullptr, class_weights.get()};
@@ -40,6 +44,7 @@ class TrainingSession {
   // Collective. Prints what --plan asks for, on rank 0.
   void print_forecast(Job& job, const RunRequest& run, const RunInputs& inputs, const Touch& touch);
 
+  const InitialNetwork initial;
   const model::NetworkPtr network;
   train::ParameterArena arena;
   const std::unique_ptr<comm::Collectives> device_collectives;              // null without GPUs

@@ -149,6 +149,27 @@ TEST(TrainOptions, TheStemIsOfResidualNetworks) {
             model::Stem::kCifar);
 }
 
+TEST(TrainOptions, FreezeAndScaleLayersByPatterns) {
+  const train::TrainConfig config =
+      request_of({"--freeze", "conv1.*,layer1.*", "--lr-scale", "*=0.1,fc.*=2"}).config;
+  EXPECT_EQ(config.frozen, (std::vector<std::string>{"conv1.*", "layer1.*"}));
+  ASSERT_EQ(config.rate_scales.size(), 2U);
+  EXPECT_EQ(config.rate_scales[1].pattern, "fc.*");
+  EXPECT_EQ(config.rate_scales[1].factor, 2);
+  EXPECT_TRUE(request_of({}).config.frozen.empty());
+  for (const auto& [option, value, part] :
+       {std::make_tuple("--freeze", "a,,b", "'a,,b' is not a list of patterns"),
+        std::make_tuple("--lr-scale", "fc.*", "'fc.*' is not a pattern and its factor"),
+        std::make_tuple("--lr-scale", "fc.*=-1", "'-1' is not a number"),
+        std::make_tuple("--lr-scale", "fc.*=", "'' is not a number")}) {
+    EXPECT_TRUE(contains(usage_error_of({option, value}), part)) << usage_error_of({option, value});
+  }
+  EXPECT_TRUE(contains(usage_error_of({"--model", "net.pt", "--freeze", "a"}),
+                       "call requires_grad_(False)"));
+  EXPECT_TRUE(contains(usage_error_of({"--optimizer", "muon", "--lr-scale", "fc.*=2"}),
+                       "--lr-scale and --optimizer muon exclude each other"));
+}
+
 TEST(TrainOptions, HiddenWidthsAreOfMlp) {
   const auto widths = [](const std::string& text) {
     return request_of({"--model", "mlp", "--hidden", text}).config.hidden;

@@ -60,6 +60,14 @@ TEST(EndsWith, ComparesTheEnd) {
   EXPECT_FALSE(ends_with("s", "ss"));
 }
 
+TEST(Text, FitsAPatternOfAShell) {
+  EXPECT_TRUE(fits_pattern("layer1.0.bn1.weight", "layer1.*"));
+  EXPECT_TRUE(fits_pattern("layer1.0.bn1.weight", "*.bn?.*"));
+  EXPECT_TRUE(fits_pattern("fc.bias", "fc.bias"));
+  EXPECT_FALSE(fits_pattern("layer10.weight", "layer?.*"));
+  EXPECT_FALSE(fits_pattern("fc.bias", "fc"));
+}
+
 TEST(Nearest, FindsATypingErrorAndNothingFarFetched) {
   const std::vector<std::string> options{"batch-size", "bucket-mb", "epochs", "lr"};
   EXPECT_EQ(nearest("batchsize", options), "batch-size");

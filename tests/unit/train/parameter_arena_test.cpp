@@ -50,6 +50,21 @@ TEST_P(Arena, ViewsAnArrayThatIsPartOfAPieceOfMemory) {
   }
 }
 
+TEST_P(Arena, LeavesFrozenParametersOutside) {
+  const auto reference = small_network();
+  const auto network = small_network();
+  network->named_parameters()["conv2.weight"].set_requires_grad(false);
+  ParameterArena arena(*network, GetParam());
+  EXPECT_EQ(arena.parameter_count(), 62006U - 16 * 6 * 25);
+  for (const auto& slot : arena.slots()) EXPECT_NE(slot.name, "conv2.weight");
+  const torch::Tensor frozen = network->named_parameters()["conv2.weight"];
+  EXPECT_TRUE(torch::equal(frozen, reference->named_parameters()["conv2.weight"]));
+  EXPECT_EQ(frozen.is_contiguous(at::MemoryFormat::ChannelsLast), GetParam());
+  loss_of(*network).backward();
+  arena.check_views();
+  EXPECT_FALSE(frozen.grad().defined());
+}
+
 TEST_P(Arena, GradientsStayViewsOverBackwardAndZero) {
   const auto reference = small_network();
   const auto network = small_network();
