@@ -46,6 +46,12 @@ OptionSpec threads_option() {
       "execution", kOfExecution};
 }
 
+OptionSpec share_weights_option() {
+  return {"share-weights", "",
+          "false",         "one copy of weights and optimizer state per host, for ranks on CPUs",
+          "execution",     kOfPlacement};
+}
+
 OptionSpec eval_batch_size_option() {
   return {"eval-batch-size",
           "N",
@@ -204,6 +210,7 @@ OptionTable train_option_table() {
       {"powersgd-rank", "R", "4",
        "rank of the matrices of --grad-dtype powersgd; a higher one sends more and loses less",
        "execution", kOfExecution},
+      share_weights_option(),
 
       {"resume", "MODE", "none",
        "none; auto: go on from the run's newest valid checkpoint; or the path of a checkpoint",

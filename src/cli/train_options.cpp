@@ -73,16 +73,41 @@ void read_optimizer(Options& options, train::TrainConfig& config) {
   config.clip_norm = options.real("clip-norm", 0, kMaxReal);
 }
 
-// The tree of --virtual-ranks adds on CPUs, whose sums are the same on every host.
-void keep_to_cpus(Options& options, device::DeviceRequest& request) {
+void refuse_gpus(Options& options, const device::DeviceRequest& request,
+                 const std::string& option) {
   const bool wants_gpus = request.device == device::DeviceKind::kCuda || !request.gpu_ids.empty() ||
                           request.share_gpu || request.backend == device::Backend::kNccl;
-  if (wants_gpus) {
-    options.add_fault(
-        "--virtual-ranks computes on CPUs; leave it out, or --device cuda, --gpu-ids, --share-gpu "
-        "and --backend nccl");
+  if (!wants_gpus) return;
+  options.add_fault(option +
+                    " computes on CPUs; leave it out, or --device cuda, --gpu-ids, --share-gpu and "
+                    "--backend nccl");
+}
+
+// Each rank would make the same change to the one copy.
+void refuse_undivided_updates(Options& options, const train::TrainConfig& config) {
+  const auto refuse = [&options](bool is_asked, const std::string& what) {
+    if (!is_asked) return;
+    options.add_fault("--share-weights and " + what +
+                      " exclude each other: ranks divide the updates of sgd, adamw and muon alone; "
+                      "leave one of them out");
+  };
+  const std::string& optimizer = config.optimizer.name;
+  refuse(optimizer == "lars" || optimizer == "lamb", "--optimizer " + optimizer);
+  refuse(config.ema > 0, "--ema");
+  refuse(!config.rate_scales.empty(), "--lr-scale");
+}
+
+void read_device(Options& options, TrainRequest& request) {
+  request.device = read_device_options(options);
+  device::DeviceRequest& device = request.device.request;
+  request.config.share_weights = options.flag("share-weights");
+  if (request.config.share_weights) {
+    refuse_gpus(options, device, "--share-weights");
+    refuse_undivided_updates(options, request.config);
   }
-  request.device = device::DeviceKind::kCpu;
+  if (request.config.virtual_ranks == 0) return;
+  refuse_gpus(options, device, "--virtual-ranks");
+  device.device = device::DeviceKind::kCpu;  // the sums of CPUs are the same on every host
 }
 
 void read_gradient_sums(Options& options, train::TrainConfig& config) {
@@ -172,8 +197,7 @@ TrainRequest read_train_options(Options& options) {
   read_recipe_options(options, config);
   config.precision = model::parse_precision(options.choice("precision"));
   config.convolution = model::parse_convolution(options.choice("convolution"));
-  request.device = read_device_options(options);
-  if (config.virtual_ranks > 0) keep_to_cpus(options, request.device.request);
+  read_device(options, request);
   config.threads = static_cast<int>(options.count("threads", 0, 1024));
   config.measure_bucket = options.text("bucket-mb") == "auto";
   if (options.is_set("bucket-mb") && !config.measure_bucket) {

@@ -23,6 +23,7 @@ OptionSpec precision_option();
 OptionSpec convolution_option();
 OptionSpec channels_last_option();
 OptionSpec threads_option();
+OptionSpec share_weights_option();
 OptionSpec eval_batch_size_option();
 std::uint64_t read_eval_batch_size(Options& options);
 

@@ -21,6 +21,7 @@ StepRequest read_step_request(Options& options) {
   config.channels_last = options.flag("channels-last");
   config.threads = static_cast<int>(options.count("threads", 0, 1024));
   config.bucket_mb = options.real("bucket-mb", 0, train::kMaxBucketMb);
+  config.share_weights = options.flag("share-weights");
   read_gradient_form(options, config);
   const bool keeps_errors = config.bfloat16_gradients || config.powersgd_rank > 0;
   if (keeps_errors && config.precision == model::Precision::kFp16) {
@@ -76,6 +77,7 @@ BenchForm bench_step_form() {
        bench_channels_last_option(),
        bench_grad_dtype_option(),
        {"powersgd-rank", "R", "4", "rank of the matrices of --grad-dtype powersgd", "step"},
+       of_step(share_weights_option()),
        bench_json_option()},
       run_bench_step};
 }

@@ -45,6 +45,7 @@ Checkpointer::Checkpointer(Context context, CheckpointStore store, CheckpointSto
 }
 
 void Checkpointer::save(const TrainingState& state, Buffers buffers) {
+  require_no_foreign_write(context_.comm, context_.optimizer);
   context_.optimizer.exchange_average();  // the average is the model
   save_exchanged(state, buffers);
   context_.optimizer.exchange_average();

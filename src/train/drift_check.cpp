@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "tandem/comm/agree.hpp"
+#include "tandem/comm/runtime.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/train/finite.hpp"
@@ -69,7 +70,21 @@ std::string first_not_finite(const ParameterArena& arena, const StateArray& arra
 }  // namespace
 
 void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer) {
+  require_no_foreign_write(comm, optimizer);
   require_equal_state(comm, arena, arrays_on_host(arena, optimizer));
+}
+
+void require_no_foreign_write(comm::Communicator& comm, Optimizer& optimizer) {
+  if (!optimizer.is_shared()) return;
+  comm::agree(comm, comm::host_name(), [&] {
+    const std::string tensor = optimizer.find_foreign_write();
+    if (tensor.empty()) return;
+    throw DisagreementError(
+        "tensor '" + tensor +
+        "', of which the ranks of this host share one copy, has changed outside of an update; "
+        "suspect the memory, or another process that writes to it, and resume from the last "
+        "checkpoint elsewhere");
+  });
 }
 
 void require_equal_state(comm::Communicator& comm, const ParameterArena& arena,

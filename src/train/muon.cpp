@@ -41,13 +41,14 @@ namespace {
 
 class Muon final : public Optimizer {
  public:
-  Muon(const OptimizerOptions& options, const ParameterArena& arena, double peak,
-       const std::vector<std::string>& early)
+  // `pieces` of arrays like `values`.
+  Muon(const OptimizerOptions& options, std::vector<Piece> pieces, const torch::Tensor& values,
+       double peak)
       : options_(options),
         peak_(peak),
-        pieces_(muon_pieces_of(arena, early)),
-        velocity_(torch::zeros_like(arena.flat_values())),
-        steps_(torch::zeros({}, torch::TensorOptions(torch::kFloat64).device(arena.device()))) {}
+        pieces_(std::move(pieces)),
+        velocity_(torch::zeros_like(values)),
+        steps_(torch::zeros({}, values.options().dtype(torch::kFloat64))) {}
 
   void step(const torch::Tensor& values, const torch::Tensor& gradients, double learning_rate,
             const torch::Tensor& skipped) override {
@@ -74,6 +75,7 @@ class Muon final : public Optimizer {
   }
 
   std::vector<StateArray> state() override { return {{"velocity", velocity_}}; }
+  void use_state(const std::vector<torch::Tensor>& arrays) override { velocity_ = arrays.at(0); }
   std::uint64_t steps() const override {
     return static_cast<std::uint64_t>(on_host(steps_).item<double>());
   }
@@ -113,7 +115,7 @@ class Muon final : public Optimizer {
   const OptimizerOptions options_;
   const double peak_;
   const std::vector<Piece> pieces_;
-  const torch::Tensor velocity_;
+  torch::Tensor velocity_;
   const torch::Tensor steps_;  // on the device, which may leave some out without the host's knowing
 };
 
@@ -134,7 +136,14 @@ torch::Tensor orthogonalised(const torch::Tensor& matrix) {
 
 std::unique_ptr<Optimizer> make_muon(const OptimizerOptions& options, const ParameterArena& arena,
                                      double peak, const std::vector<std::string>& early) {
-  return std::make_unique<Muon>(options, arena, peak, early);
+  return std::make_unique<Muon>(options, muon_pieces_of(arena, early), arena.flat_values(), peak);
+}
+
+std::unique_ptr<Optimizer> make_muon_of_piece(const OptimizerOptions& options, MuonPiece piece,
+                                              double peak) {
+  piece.offset = 0;
+  return std::make_unique<Muon>(options, std::vector<Piece>{piece}, torch::empty({piece.count}),
+                                peak);
 }
 
 }  // namespace tandem::train

@@ -1,10 +1,12 @@
 // Which rule of Muon holds for which part of the arena, and the coefficients of its iteration.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "tandem/model/fused_operators.hpp"
+#include "tandem/train/optimizer.hpp"
 #include "tandem/train/parameter_arena.hpp"
 
 namespace tandem::train {
@@ -23,5 +25,9 @@ using MuonPiece = model::fused::MuonPiece;
 // In the order of the arena.
 std::vector<MuonPiece> muon_pieces_of(const ParameterArena& arena,
                                       const std::vector<std::string>& early);
+
+// Muon on a CPU for one piece, whose values and gradients alone its step() gets.
+std::unique_ptr<Optimizer> make_muon_of_piece(const OptimizerOptions& options, MuonPiece piece,
+                                              double peak);
 
 }  // namespace tandem::train

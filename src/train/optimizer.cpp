@@ -19,6 +19,9 @@ class Sgd final : public HostOptimizer {
     if (options_.momentum == 0) return {};
     return {{"velocity", velocity_}};
   }
+  void use_state(const std::vector<torch::Tensor>& arrays) override {
+    if (options_.momentum != 0) velocity_ = arrays.at(0);
+  }
 
  private:
   void update(float* values, const float* gradients, std::size_t size,
@@ -36,7 +39,7 @@ class Sgd final : public HostOptimizer {
   }
 
   // PyTorch's first step sets the velocity to the gradient, which is what a velocity of zero gives.
-  const torch::Tensor velocity_;
+  torch::Tensor velocity_;
 };
 
 class AdamW final : public HostOptimizer {
@@ -46,6 +49,10 @@ class AdamW final : public HostOptimizer {
 
   std::vector<StateArray> state() override {
     return {{"first_moment", first_}, {"second_moment", second_}};
+  }
+  void use_state(const std::vector<torch::Tensor>& arrays) override {
+    first_ = arrays.at(0);
+    second_ = arrays.at(1);
   }
 
  private:
@@ -63,11 +70,15 @@ class AdamW final : public HostOptimizer {
     adamw(values, gradients, first_.data_ptr<float>(), second_.data_ptr<float>(), size, factors);
   }
 
-  const torch::Tensor first_;
-  const torch::Tensor second_;
+  torch::Tensor first_;
+  torch::Tensor second_;
 };
 
 }  // namespace
+
+void Optimizer::use_state(const std::vector<torch::Tensor>&) {
+  throw InternalError("this optimizer keeps its state in arrays of its own");
+}
 
 std::unique_ptr<Optimizer> make_optimizer(const OptimizerOptions& options, std::size_t size) {
   if (options.name == "sgd") return std::make_unique<Sgd>(options, size);

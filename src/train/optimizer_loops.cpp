@@ -1,10 +1,39 @@
 #include "optimizer_loops.hpp"
 
 #include <cmath>
+#include <cstring>
 
+#include "tandem/core/digest.hpp"
 #include "tandem/kernels/cpu_clones.hpp"
 
 namespace tandem::train {
+namespace {
+
+constexpr std::size_t kLanes = 32;
+struct LaneSums {
+  std::uint32_t of_words[kLanes] = {};
+  std::uint32_t of_sums[kLanes] = {};
+};
+
+// Full rows of lanes. Arrays of its own, because GCC keeps them in vector registers.
+TANDEM_CLONES void add_words(const float* __restrict values, std::size_t rows, LaneSums& sums) {
+  std::uint32_t of_words[kLanes];
+  std::uint32_t of_sums[kLanes];
+  std::memcpy(of_words, sums.of_words, sizeof of_words);
+  std::memcpy(of_sums, sums.of_sums, sizeof of_sums);
+  for (std::size_t row = 0; row < rows; ++row) {
+    for (std::size_t lane = 0; lane < kLanes; ++lane) {
+      std::uint32_t word;
+      std::memcpy(&word, values + row * kLanes + lane, sizeof word);
+      of_words[lane] += word;
+      of_sums[lane] = (of_sums[lane] << 7 | of_sums[lane] >> 25) + of_words[lane];
+    }
+  }
+  std::memcpy(sums.of_words, of_words, sizeof of_words);
+  std::memcpy(sums.of_sums, of_sums, sizeof of_sums);
+}
+
+}  // namespace
 
 TANDEM_CLONES void sgd_plain(float* __restrict value, const float* __restrict gradient,
                              std::size_t size, SgdFactors factors) {
@@ -75,6 +104,19 @@ TANDEM_CLONES void subtract_scaled(float* __restrict value, const float* __restr
 TANDEM_CLONES void approach(float* __restrict average, const float* __restrict value,
                             std::size_t size, float share) {
   for (std::size_t i = 0; i < size; ++i) average[i] += share * (value[i] - average[i]);
+}
+
+std::uint64_t checksum(Span<const float> values) {
+  LaneSums sums;
+  const std::size_t rows = values.size() / kLanes;
+  add_words(values.data(), rows, sums);
+  float rest[kLanes] = {};
+  const std::size_t left = values.size() - rows * kLanes;
+  if (left > 0) {
+    std::memcpy(rest, values.data() + rows * kLanes, left * sizeof(float));
+    add_words(rest, 1, sums);
+  }
+  return hash64(&sums, sizeof sums, values.size());
 }
 
 }  // namespace tandem::train

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tandem/comm/host_arrays.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/train/host_copy.hpp"
 
@@ -63,6 +64,19 @@ void ParameterArena::move_gradients(std::shared_ptr<float> memory) {
   moved.copy_(gradients_);
   gradients_ = moved;
   bind_gradients();
+}
+
+void ParameterArena::share_values(std::shared_ptr<comm::HostArrays> arrays) {
+  const torch::NoGradGuard no_grad;
+  host_arrays_ = std::move(arrays);
+  std::shared_ptr<float> memory = host_arrays_->array(0);
+  float* const first = memory.get();
+  const torch::Tensor shared = torch::from_blob(
+      first, values_.sizes(), [kept = std::move(memory)](void*) {}, values_.options());
+  if (host_arrays_->rank() == 0) shared.copy_(values_);
+  host_arrays_->synchronize();
+  values_ = shared;
+  for (Slot& slot : slots_) slot.parameter.set_data(view_like(slot, values_));
 }
 
 std::size_t ParameterArena::parameter_count() const {

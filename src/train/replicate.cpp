@@ -1,5 +1,6 @@
 #include "tandem/train/replicate.hpp"
 
+#include "tandem/comm/host_arrays.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/train/host_copy.hpp"
 
@@ -14,8 +15,14 @@ void broadcast_tensor(comm::Collectives& comm, const torch::Tensor& tensor) {
   if (!tensor.is_cpu()) tensor.copy_(host);
 }
 
+void broadcast_array(comm::Collectives& comm, const ParameterArena& arena,
+                     const torch::Tensor& array) {
+  if (arena.host_arrays() == nullptr) return broadcast_tensor(comm, array);
+  arena.host_arrays()->broadcast(floats_of(array));
+}
+
 void broadcast_weights(comm::Collectives& comm, ParameterArena& arena, torch::nn::Module& network) {
-  broadcast_tensor(comm, arena.flat_values());
+  broadcast_array(comm, arena, arena.flat_values());
   for (const torch::Tensor& parameter : network.parameters()) {
     if (!parameter.requires_grad()) broadcast_tensor(comm, parameter.detach());
   }

@@ -161,7 +161,7 @@ void restore_snapshot(const std::vector<model::NamedTensor>& tensors, model::Net
 void broadcast_state(comm::Communicator& comm, model::Network& network, ParameterArena& arena,
                      Optimizer& optimizer) {
   broadcast_weights(comm, arena, network);
-  for (const StateArray& array : optimizer.state()) broadcast_tensor(comm, array.values);
+  for (const StateArray& array : optimizer.state()) broadcast_array(comm, arena, array.values);
   for (const StateArray& array : optimizer.unlike_parameters()) {
     broadcast_tensor(comm, array.values);
   }

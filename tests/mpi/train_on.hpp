@@ -13,6 +13,7 @@
 #include "support/wants_gpu.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/allreduce/all_reduce.hpp"
+#include "tandem/comm/host_arrays.hpp"
 #include "tandem/comm/mpi_communicator.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/random.hpp"
@@ -29,6 +30,7 @@
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/replicate.hpp"
 #include "tandem/train/shard_reducer.hpp"
+#include "tandem/train/shared_optimizer.hpp"
 #include "tandem/train/staged_collectives.hpp"
 #include "tandem/train/step_timing.hpp"
 #include "tandem/train/trainer.hpp"
@@ -63,6 +65,7 @@ struct Images {
 struct Outcome {
   std::vector<double> losses;  // by step, on rank 0
   std::string weights;         // SHA-256
+  std::uint64_t state = 0;     // a hash of the optimizer's
   std::vector<torch::Tensor> parameters;
   std::vector<torch::Tensor> buffers;  // this rank's own, before rank 0's came
   TrainResult result;
@@ -134,8 +137,12 @@ inline model::NetworkPtr network_of(const TrainConfig& config, torch::Device pla
 }
 
 inline std::unique_ptr<Optimizer> plain_optimizer_of(const TrainConfig& config, Form form,
-                                                     const ParameterArena& arena,
+                                                     ParameterArena& arena,
                                                      const model::Network& network) {
+  if (arena.host_arrays() != nullptr) {
+    return make_shared_optimizer(config.optimizer, arena, config.learning_rate,
+                                 network.early_parameters());
+  }
   const auto size = static_cast<std::size_t>(arena.flat_values().numel());
   if (config.optimizer.name == "muon") {
     const auto make = form == Form::kDevice ? make_device_muon : make_muon;
@@ -152,7 +159,7 @@ inline std::unique_ptr<Optimizer> plain_optimizer_of(const TrainConfig& config, 
 
 // The optimizer that the form has for a configuration.
 inline std::unique_ptr<Optimizer> optimizer_of(const TrainConfig& config, Form form,
-                                               const ParameterArena& arena,
+                                               ParameterArena& arena,
                                                const model::Network& network) {
   auto optimizer = plain_optimizer_of(config, form, arena, network);
   if (config.ema == 0) return optimizer;
@@ -164,9 +171,19 @@ struct Manner {
   int seed_offset = 0;
   bool skip_nonfinite = false;
   Form form = Form::kHost;
-  bool streams = false;   // the images to the device
-  bool warms_up = false;  // before the first step
+  bool streams = false;                   // the images to the device
+  bool warms_up = false;                  // before the first step
+  comm::MpiCommunicator* host = nullptr;  // the ranks that share one copy of the weights
 };
+
+inline void share_weights(comm::Communicator& world, comm::MpiCommunicator* host,
+                          const OptimizerOptions& optimizer, ParameterArena& arena) {
+  if (host == nullptr) return;
+  auto arrays = comm::HostArrays::make(dynamic_cast<comm::MpiCommunicator&>(world), *host,
+                                       1 + state_array_count(optimizer), arena.values().size());
+  ASSERT_NE(arrays, nullptr);
+  arena.share_values(std::move(arrays));
+}
 
 // Steps that are to change nothing, on noise.
 inline void warm_up_on_noise(const StepContext& context, const StepSettings& settings,
@@ -190,6 +207,7 @@ inline Outcome train_in(comm::Communicator& comm, const TrainConfig& config, con
   torch::manual_seed(config.seed + static_cast<std::uint64_t>(comm.rank() + manner.seed_offset));
   const auto network = network_of(config, place);
   ParameterArena arena(*network, config.channels_last, place);
+  share_weights(comm, manner.host, config.optimizer, arena);
   broadcast_weights(comm, arena, *network);
   const bool on_device = form == Form::kDevice;
   StagedCollectives staged(comm, place);
@@ -269,6 +287,10 @@ inline Outcome train_in(comm::Communicator& comm, const TrainConfig& config, con
   broadcast_buffers(comm, *network);
   outcome.parameters = network->parameters();
   outcome.weights = model::weights_sha256(*network);
+  for (const StateArray& each : optimizer.state()) {
+    const torch::Tensor host = on_host(each.values);
+    outcome.state = hash64(host.data_ptr<float>(), host.nbytes(), outcome.state);
+  }
   return outcome;
 }
 

@@ -1,14 +1,12 @@
 """A small run that tests hurt: by a fault at a system call of its checkpoints (see fault_points.cpp), by kills and stops."""
 
 import collections
-import hashlib
 import json
 import os
-import pathlib
 import re
 
 from jobs import Job
-from tandem import DATA, MPIRUN, PROGRAM, read_lines
+from tandem import DATA, MPIRUN, PROGRAM, read_lines, tensor_bytes_sha256
 
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--lr", 0.05, "--threads", 1, "--log-every", 1, "--quiet",
          "--resume", "auto"]
@@ -77,9 +75,3 @@ class HurtRun:
         return {"weights": self.summary()["weights_sha256"],
                 "best": tensor_bytes_sha256(best) if best.exists() else None,
                 "metrics": [[line["event"], line["step"], line.get("loss"), line.get("test_loss")] for line in lines]}
-
-
-def tensor_bytes_sha256(path):
-    """Of a safetensors file without its header, which holds times."""
-    content = pathlib.Path(path).read_bytes()
-    return hashlib.sha256(content[8 + int.from_bytes(content[:8], "little"):]).hexdigest()

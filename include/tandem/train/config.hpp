@@ -60,6 +60,7 @@ struct TrainConfig {
   bool deterministic = false;       // refuses what need not give the same bits
   bool bfloat16_gradients = false;  // exchanged as bfloat16; else as fp32
   std::uint64_t powersgd_rank = 0;  // gradients are compressed to this rank; 0: they are not
+  bool share_weights = false;       // one copy of weights and optimizer state per host
   std::uint64_t seed = 1;
   std::uint64_t eval_every = 1;                                     // epochs; 0: never
   std::uint64_t eval_batch_size = data::EvaluationSampler::kBatch;  // images per rank

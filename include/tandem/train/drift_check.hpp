@@ -12,10 +12,16 @@
 namespace tandem::train {
 
 // Collective. Costs one hash of the state and two small all-reduces. Buffers are not compared,
-// because only rank 0's count (train/replicate.hpp).
+// because only rank 0's count (train/replicate.hpp). With the optimizer, includes
+// require_no_foreign_write().
 void require_equal_state(comm::Communicator& comm, ParameterArena& arena, Optimizer& optimizer);
 void require_equal_state(comm::Communicator& comm, const ParameterArena& arena,
                          const HostState& state);
+
+// Collective. Does nothing unless the ranks of a host share weights and state. Those are then
+// compared with what the optimizer left there, since no other copy on the host shows a difference.
+// Throws AgreedError (78) naming a tensor, the rank that updates it and its host.
+void require_no_foreign_write(comm::Communicator& comm, Optimizer& optimizer);
 
 // Collective. Checks on rank 0 that no weight, optimizer value or buffer is infinite or NaN. The
 // ranks' states must be equal; buffers are rank 0's.

@@ -44,9 +44,17 @@ class Optimizer {
   // (weight_average.hpp). A second call exchanges them back. A checkpoint holds the exchanged
   // state.
   virtual void exchange_average() {}
+  // The arrays of state(), in that order, become these. Only for an optimizer for CPUs.
+  virtual void use_state(const std::vector<torch::Tensor>& arrays);
   // Without skipped steps; on a GPU this waits for the device.
   virtual std::uint64_t steps() const = 0;
   virtual void set_steps(std::uint64_t steps) = 0;
+
+  // Whether ranks of a host share the weights and this state (shared_optimizer.hpp).
+  virtual bool is_shared() const { return false; }
+  // The first tensor in this rank's parts of them that something else than step() has written to;
+  // empty: none.
+  virtual std::string find_foreign_write() { return {}; }
 };
 
 // `options.name` is "sgd" or "adamw"; `size` in floats, on the host.

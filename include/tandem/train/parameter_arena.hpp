@@ -15,6 +15,10 @@
 #include "tandem/core/span.hpp"
 #include "tandem/model/libtorch.hpp"
 
+namespace tandem::comm {
+class HostArrays;
+}
+
 namespace tandem::train {
 
 class ParameterArena {
@@ -47,6 +51,12 @@ class ParameterArena {
   // Moves the gradients to `memory`, which is as large and is kept alive. Call it before other code
   // holds views of them.
   void move_gradients(std::shared_ptr<float> memory);
+  // Collective over the ranks of a host, which share one copy of the values afterwards: array 0 of
+  // `arrays`, with the values of the host's first rank. Between an update and the next exchange
+  // (gradient_exchange.hpp) all may read them; update them by make_shared_optimizer().
+  void share_values(std::shared_ptr<comm::HostArrays> arrays);
+  // Null: the values are this rank's own.
+  comm::HostArrays* host_arrays() const { return host_arrays_.get(); }
 
   // libtorch's own zero_grad would set the gradients to none and so detach the views.
   void zero_gradients();
@@ -60,6 +70,7 @@ class ParameterArena {
   std::size_t size_ = 0;  // floats, padding included
   torch::Tensor values_;
   torch::Tensor gradients_;
+  std::shared_ptr<comm::HostArrays> host_arrays_;
 };
 
 }  // namespace tandem::train

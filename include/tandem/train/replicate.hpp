@@ -11,6 +11,11 @@ namespace tandem::train {
 // Collective. Rank 0's elements, through the host's memory; the tensor is dense.
 void broadcast_tensor(comm::Collectives& comm, const torch::Tensor& tensor);
 
+// Collective. The same for an array of weights or state with the arena's layout, which the ranks of
+// a host may share.
+void broadcast_array(comm::Collectives& comm, const ParameterArena& arena,
+                     const torch::Tensor& array);
+
 // Collective. Rank 0's parameters and buffers reach every rank.
 void broadcast_weights(comm::Collectives& comm, ParameterArena& arena, torch::nn::Module& network);
 

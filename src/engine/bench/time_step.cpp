@@ -89,6 +89,7 @@ int time_step(Job& job, const StepRequest& request) {
   train::broadcast_weights(job.world, arena, *network);
   const auto device_collectives = make_device_collectives(job, request.device, choice, device);
   GradientTransport transport(job, device_collectives.get(), arena, config);
+  share_weights(job, config, arena);
   train::Reducer exchange(arena, transport.collectives(),
                           static_cast<std::size_t>(config.bucket_mb * train::kMebibyte));
   const auto arithmetic = train::BatchArithmetic::of(config, kImagesOfAnEpoch, job.topology.world);

@@ -119,6 +119,7 @@ TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& star
       step_settings(
           train::StepSettings::of(run.train.config, plan, job.topology.rank, job.topology.world)) {
   const train::TrainConfig& config = run.train.config;
+  share_weights(job, config, arena);
   train::broadcast_weights(job.world, arena, *network);
   choose_bucket_size(job, run, start, inputs);
   transport.collectives().reset_error_feedback();
@@ -137,6 +138,12 @@ TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& star
   class_weights = make_class_weights(job, config, inputs, plan, device.device);
   backend = make_step_backend_on(arena, *optimizer, config,
                                  loss_scale_of(config, inputs.arithmetic, start.state.loss_scale));
+}
+
+std::string TrainingSession::describe_exchange() const {
+  const char* const shared =
+      arena.host_arrays() == nullptr ? "" : ", one copy of weights and optimizer state per host";
+  return exchange->describe() + transport.describe() + shared;
 }
 
 // Where --bucket-mb is auto or not given: the size that the run had when it began; for a new run

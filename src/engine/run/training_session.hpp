@@ -28,7 +28,7 @@ class TrainingSession {
                   const RunDevice& device);
 
   // How gradients are exchanged, for people.
-  std::string describe_exchange() const { return exchange->describe() + transport.describe(); }
+  std::string describe_exchange() const;
 
   // Parameters that are not trained.
   std::size_t frozen_parameters() const;

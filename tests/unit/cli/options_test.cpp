@@ -292,6 +292,13 @@ TEST(AllReduce, ByTheMpiLibraryIsRefusedWhereBitsArePromised) {
                        "--all-reduce mpi and --grad-dtype bf16 exclude each other: "));
 }
 
+TEST(ShareWeights, IsForRanksOnCpus) {
+  EXPECT_FALSE(request_of({}).config.share_weights);
+  EXPECT_TRUE(request_of({"--share-weights"}).config.share_weights);
+  EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5", "--share-weights", "--device", "cuda"}),
+                       "--share-weights computes on CPUs; leave it out, or --device cuda"));
+}
+
 TEST(Aliases, AreAcceptedOnTheCommandLine) {
   for (const char* name : {"--all-reduce", "--sum-algorithm", "--sum_algorithm"}) {
     Options options = resolve_train({name, "two-level"});
