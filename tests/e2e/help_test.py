@@ -127,7 +127,7 @@ class Help(ShellCompletion):
         for name in ("log.txt", "own.conf", "net.pt"):
             (self.folder / name).touch()
         recipes = [path.stem for path in SHARE.glob("tandem/recipes/*.conf")]
-        for words, offered in ((["tr"], ["train"]), (["train", "--model", "res"], ["resnet9", "resnet18"]),
+        for words, offered in ((["tr"], ["train"]), (["train", "--model", "res"], ["resnet9", "resnet18", "resnet34", "resnet50"]),
                                (["train", "--model", "=", "le"], ["lenet"]), (["train", "--device", "="], ["auto", "cpu", "cuda"]),
                                (["train", "--epochs", ""], []), (["train", "--recipe", ""], recipes), (["train", "--recipe", "own"], ["own.conf"]),
                                (["train", "--data", ""], ["my", "data.h5", "runs"]), (["report", ""], ["runs"]),

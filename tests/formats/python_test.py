@@ -135,7 +135,7 @@ class Python(TandemTest):
         self.continue_in_python("sgd", "--momentum", "0.9", "--weight-decay", "0.01", "--nesterov", "--lr", "0.02")
         self.continue_in_python("plain", "--momentum", "0", "--lr", "0.02", "--lr-reference-batch", "1200")
         self.continue_in_python("adamw", "--optimizer", "adamw", "--lr", "0.001", "--weight-decay", "0.01")
-        self.continue_in_python("tuned", "--momentum", "0.9", "--lr", "0.02", "--lr-scale", "*=0.1,fc*=2", "--freeze", "conv1.*")
+        self.continue_in_python("tuned", "--momentum", "0.9", "--lr", "0.02", "--lr-scale", "*=0.1,fc3.*=2", "--freeze", "fc1.*")
 
     @whole
     def test_weights_of_python_go_on_here(self):

@@ -423,10 +423,10 @@ TEST_F(RunIdentityTest, CheckpointsKeepEveryFixedOption) {
   std::sort(names.begin(), names.end());
   EXPECT_EQ(
       join(names, " "),
-      "augment beta1 beta2 bias-lr clip-norm drop-last early-epochs epsilon head-lr hidden "
-      "label-smoothing loss lr lr-reference-batch model momentum nesterov optimizer precision "
-      "schedule seed sgd-momentum step-epochs step-gamma validation-split virtual-ranks "
-      "warmup-epochs weight-decay");
+      "augment beta1 beta2 bias-lr class-weights clip-norm drop-last early-epochs ema epsilon "
+      "freeze head-lr hidden label-smoothing loss lr lr-reference-batch lr-scale model momentum "
+      "nesterov optimizer polynomial-power precision schedule seed sgd-momentum stem step-epochs "
+      "step-gamma trust-coefficient validation-split virtual-ranks warmup-epochs weight-decay");
 }
 
 TEST_F(RunIdentityTest, ANetworkFileIsWhatItHolds) {
