@@ -20,7 +20,7 @@ set(HDF5_PREFER_PARALLEL OFF)  # the serial library is thread-safe on Debian and
 find_package(HDF5 REQUIRED COMPONENTS C)
 
 find_package(MPI REQUIRED COMPONENTS C)
-# mpi.h would else declare the old C++ bindings too, for whose library Open MPI 5 has no place.
+# Without these, mpi.h also declares the C++ bindings, whose library Open MPI 5 no longer has.
 target_compile_definitions(MPI::MPI_C INTERFACE OMPI_SKIP_MPICXX MPICH_SKIP_MPICXX)
 
 if(TANDEM_TORCH)

@@ -86,7 +86,7 @@ class ResNet9(nn.Module):
 
 
 class Residual(nn.Module):
-    """x + convolutions of x. layers: (outputs, kernel, stride) of each."""
+    """x + convolutions of x. inputs: channels of x. layers: (output channels, kernel side, stride) of each convolution."""
 
     def __init__(self, inputs, layers):
         super().__init__()
@@ -243,11 +243,12 @@ class VisionTransformer(nn.Module):
 
 
 NETWORKS = ("mlp", "lenet", "simple", "fastnet", "resnet9", "resnet18", "resnet34", "resnet50", "vit-tiny", "vit-small")
-STEMS = ("resnet18", "resnet34", "resnet50")  # the networks that have the choice
+STEMS = ("resnet18", "resnet34", "resnet50")  # the networks that have a choice of stem
 
 
 def make_network(name, shape, classes, hidden=(512, 512), stem="cifar"):
-    """shape: (channels, height, width). hidden: widths of the hidden layers of mlp. stem: cifar or imagenet, of STEMS."""
+    """A network with random weights. shape: (channels, height, width) of an image, in pixels. classes: their number. hidden:
+    widths of the hidden layers, of mlp only. stem: "cifar" or "imagenet", of STEMS only. Raises ValueError for another name."""
     if name == "mlp":
         return Mlp(shape, classes, hidden)
     if name == "lenet":
@@ -296,7 +297,8 @@ def normalise(images, info):
 
 
 def layer_groups(options, network):
-    """The parameters by the factor that --lr-scale gives them. Those of --freeze are frozen here and are in no group."""
+    """{factor: parameters}, by the factors of --lr-scale, 1 where no pattern fits. Parameters that fit --freeze get
+    requires_grad False and are in no group. options: those of a checkpoint's metadata."""
     frozen = [pattern for pattern in options.get("freeze", "").split(",") if pattern]
     scales = [scale.rsplit("=", 1) for scale in options.get("lr-scale", "").split(",") if scale]
     groups = {}

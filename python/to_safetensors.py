@@ -68,14 +68,14 @@ def hidden_widths(weights):
 
 
 def stem(weights):
-    """Of the networks that have one: torchvision's for ImageNet has 7x7 filters."""
+    """The name of the stem: imagenet if the first convolution has 7x7 filters, as in torchvision's ResNets, else cifar."""
     first = weights.get("conv1.weight")
     return "imagenet" if first is not None and first.shape[-1] == 7 else "cifar"
 
 
-def fit_places(weights, expected):
-    """Vision transformers: the places of the patches for images of another size, by timm's resample_abs_pos_embed
-    (timm/layers/pos_embed.py)."""
+def fit_positions(weights, expected):
+    """Resamples the position embedding of a vision transformer, [1, patches + 1, width], in place, for square images of
+    another size, as timm's resample_abs_pos_embed does (timm/layers/pos_embed.py)."""
     places, wanted = weights.get("pos_embed"), expected.get("pos_embed")
     if places is None or wanted is None or places.shape[1] == wanted.shape[1] or places.shape[2] != wanted.shape[2]:
         return
@@ -95,7 +95,7 @@ def check(weights, model, shape):
     for name, tensor in expected.items():  # PyTorch before 0.4.1, from which published weights come, counted no batches
         if name.endswith(".num_batches_tracked"):
             weights.setdefault(name, torch.zeros_like(tensor))
-    fit_places(weights, expected)
+    fit_positions(weights, expected)
     faults = [f"{name} is missing" for name in expected if name not in weights]
     faults += [f"{name} is not part of {model}" for name in weights if name not in expected]
     faults += [f"{name} is {list(weights[name].shape)}, expected {list(tensor.shape)}" for name, tensor in expected.items()

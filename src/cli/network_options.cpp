@@ -24,8 +24,9 @@ std::vector<train::RateScale> parse_rate_scales(const std::string& text) {
   for (const std::string& each : split(text, ',')) {
     const std::size_t sign = each.rfind('=');
     if (sign == std::string::npos || sign == 0 || each != trim(each)) {
-      throw UsageError("--lr-scale: '" + each +
-                       "' is not a pattern and its factor, expected such as layer1.*=0.1");
+      throw UsageError(
+          "--lr-scale: '" + each +
+          "' is not a pattern and its factor, expected PATTERN=FACTOR such as layer1.*=0.1");
     }
     scales.push_back(
         {each.substr(0, sign), parse_real(each.substr(sign + 1), 0, kMaxReal, "--lr-scale")});
@@ -102,8 +103,8 @@ OptionTable network_options() {
       {"freeze", "LIST", "", "parameters that are not trained: patterns such as conv1.*,layer1.*",
        "what to train", kOfResult},
       {"lr-scale", "LIST", "",
-       "factors of the learning rate: pattern=factor, such as *=0.1,fc.*=1; the last that fits "
-       "counts",
+       "factors of the learning rate: pattern=factor, such as *=0.1,fc.*=1; the last pattern "
+       "that fits counts",
        "optimizer", kOfResult}};
 }
 

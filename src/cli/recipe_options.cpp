@@ -18,7 +18,7 @@ OptionSpec trust_coefficient_option(const std::string& group) {
   return {"trust-coefficient",
           "X",
           "0.001",
-          "lars: factor of each tensor's ratio of weight norm to gradient norm",
+          "lars: factor of the trust ratio, a tensor's weight norm over its gradient norm",
           group,
           kOfResult};
 }
@@ -36,8 +36,8 @@ OptionSpec early_stop_option(const std::string& group) {
   return {"early-stop",
           "N",
           "0",
-          "end after N evaluations without a better accuracy, of the validation images if there "
-          "are any; 0: never",
+          "end after N evaluations in a row without a better accuracy, of the validation images "
+          "if there are any; 0: never",
           group,
           kOfExecution};
 }
@@ -46,8 +46,8 @@ OptionSpec class_weights_option(const std::string& group) {
   return {"class-weights",
           "balanced|W,...",
           "",
-          "weights of the classes in the loss: balanced, by the number of their images, or one for "
-          "each class",
+          "weights of the classes in the loss: balanced, by their numbers of images, or one number "
+          "for each class",
           group,
           kOfResult};
 }
@@ -56,8 +56,8 @@ OptionSpec ema_option(const std::string& group) {
   return {"ema",
           "D",
           "0",
-          "decay per step of a moving average of the weights, such as 0.999, which is the model; "
-          "0: none",
+          "decay per step of a moving average of the weights, such as 0.999, which is evaluated "
+          "and saved; 0: none",
           group,
           kOfResult};
 }

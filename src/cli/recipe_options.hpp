@@ -1,5 +1,6 @@
-// Options of `tandem train` for recipes beyond an optimizer's own. A bad value is a fault of the
-// options.
+// Options of `tandem train` for training recipes: the trust coefficient of lars, the polynomial
+// schedule, early stopping, class weights and the moving average. Bad values are added to the
+// options as faults.
 #pragma once
 
 #include <string>
@@ -15,7 +16,7 @@ OptionSpec early_stop_option(const std::string& group);
 OptionSpec class_weights_option(const std::string& group);
 OptionSpec ema_option(const std::string& group);
 
-// Reads them after the optimizer's options.
+// Call it after --loss is read: --class-weights refuses a summed loss.
 void read_recipe_options(Options& options, train::TrainConfig& config);
 
 }  // namespace tandem::app

@@ -31,14 +31,14 @@ std::shared_ptr<float> HostArrays::array(std::size_t index) const {
   return {memory_, first + index * stride_};
 }
 
-// To one rank of each host, because MPI does not allow that two of its buffers are the same memory.
+// One rank of each host takes part, because MPI forbids buffers that overlap.
 void HostArrays::broadcast(Span<float> values) {
   if (host_.rank() == 0) peers_.broadcast(values);
   synchronize();
 }
 
 void HostArrays::synchronize() {
-  // MPI's barriers need not order accesses to memory that MPI does not know.
+  // An MPI barrier need not order accesses to memory that MPI did not allocate.
   std::atomic_thread_fence(std::memory_order_release);
   host_.barrier();
   std::atomic_thread_fence(std::memory_order_acquire);

@@ -28,7 +28,7 @@ template <class Floats>
 struct WindowSums {
   Floats upper_even = {}, upper_odd = {}, lower_even = {}, lower_odd = {};
 
-  // From `to` on, each `apart` from the one before.
+  // At `to`, and then `apart` floats from one to the next.
   [[gnu::always_inline]] void store(std::size_t apart, float* to) const {
     std::memcpy(to, &upper_even, sizeof(Floats));
     std::memcpy(to + apart, &upper_odd, sizeof(Floats));
@@ -37,7 +37,7 @@ struct WindowSums {
   }
 };
 
-// A line of an image: its even and odd columns, from three places on.
+// A line of an image: its even columns and its odd ones, each from three offsets.
 template <class Floats>
 struct Line {
   Floats e0, e1, e2, o0, o1, o2;

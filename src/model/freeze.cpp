@@ -37,7 +37,7 @@ void require_fitting(const Network& network, const std::vector<std::string>& pat
                                   names.begin() + std::min(names.size(), kNamesShown));
     some.push_back("…");
     some.push_back(names.back());
-    throw UsageError(option + ": no parameter fits '" + pattern + "'; their names are " +
+    throw UsageError(option + ": no parameter fits '" + pattern + "'; the parameters are " +
                      join(some, ", "));
   }
 }
@@ -54,7 +54,10 @@ void freeze(Network& network, const std::vector<std::string>& patterns) {
       has_trained = true;
     }
   }
-  if (!has_trained) throw UsageError("--freeze: all parameters fit, and none is left to train");
+  if (!has_trained) {
+    throw UsageError(
+        "--freeze: all parameters fit, and none is left to train; leave a pattern out");
+  }
   std::vector<std::shared_ptr<torch::nn::Module>> norms;
   for (const auto& module : network.modules(/*include_self=*/false)) {
     if (is_frozen_norm(*module)) norms.push_back(module);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t kFloatsOfPage = 1024;
 constexpr std::size_t kMaxFloats = 32 * kFloatsOfPage;  // 128 KiB, of each of 3 or 4 arrays
-// Of an update of one element, in multiplications of a product of matrices.
+// The cost of updating one element, in multiplications of a matrix product.
 constexpr double kWorkOfElement = 16;
 
 std::size_t begin_of(std::size_t floats, std::size_t rank, std::size_t ranks) {

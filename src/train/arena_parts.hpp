@@ -1,4 +1,4 @@
-// Which rank of a host updates which part of an arena that its ranks share.
+// The parts of a shared arena that each rank of a host updates.
 #pragma once
 
 #include <cstddef>
@@ -17,11 +17,12 @@ struct ArenaPart {
 };
 
 // Equal shares for optimizers that treat each element alike, in parts that fit into a cache. The
-// shares of two ranks meet between pages, so no two ranks write to one line of a cache.
+// shares of two ranks meet at a page boundary, so no two ranks write to one cache line.
 std::vector<ArenaPart> equal_parts_of(const ParameterArena& arena, std::size_t rank,
                                       std::size_t ranks);
 
-// The slots whose pieces are this rank's: the largest first, each to the rank with the least work.
+// The slots of this rank. Pieces are assigned from the largest on, each to the rank with the least
+// work so far.
 std::vector<std::size_t> muon_slots_of(const std::vector<MuonPiece>& pieces, std::size_t rank,
                                        std::size_t ranks);
 

@@ -9,7 +9,7 @@
 
 namespace tandem::train {
 
-// Counts its steps on the host, which knows before each whether it is left out.
+// Counts its steps on the host. A caller that skips an update does not call step().
 class HostOptimizer : public Optimizer {
  public:
   explicit HostOptimizer(OptimizerOptions options) : options_(std::move(options)) {}

@@ -1,4 +1,4 @@
-// Which part of the arena LARS and LAMB scale by a ratio of its own.
+// The parts of the arena that LARS and LAMB scale by a trust ratio each.
 #pragma once
 
 #include <cstddef>

@@ -26,7 +26,7 @@ using MuonPiece = model::fused::MuonPiece;
 std::vector<MuonPiece> muon_pieces_of(const ParameterArena& arena,
                                       const std::vector<std::string>& early);
 
-// Muon on a CPU for one piece, whose values and gradients alone its step() gets.
+// Muon on a CPU for one piece. Its step() takes the values and gradients of that piece only.
 std::unique_ptr<Optimizer> make_muon_of_piece(const OptimizerOptions& options, MuonPiece piece,
                                               double peak);
 

@@ -43,11 +43,11 @@ void lamb_direction(const float* value, const float* gradient, LambMoments momen
                     float* direction, std::size_t size, LambFactors factors);
 void subtract_scaled(float* value, const float* direction, std::size_t size, float factor);
 
-// average += share * (value - average), which leaves an average that is equal as it is.
+// average += share * (value - average). An average that equals the value keeps its bits.
 void approach(float* average, const float* value, std::size_t size, float share);
-// Tells whether values have changed, about as fast as they are read: Fletcher's sums (IEEE
+// A checksum to detect changed values, about as fast as reading them: Fletcher's sums (IEEE
 // Transactions on Communications 30(1), 1982) of words of 32 bits, in lanes. One changed value
-// always changes it. A rotation keeps two changed signs from cancelling out.
+// always changes it. A rotation keeps two changed signs from canceling out.
 std::uint64_t checksum(Span<const float> values);
 
 }  // namespace tandem::train

@@ -13,7 +13,7 @@ std::string why_not_recorded(const RecordingFacts& facts) {
   if (facts.sums_on_host) return "gradients travel over MPI";
   if (facts.micro_batches > 1) return "--accumulate makes a step of several batches";
   if (facts.is_script) return "a TorchScript network may do other operations in each step";
-  if (facts.weighs_classes) return "--class-weights divides each step by another number";
+  if (facts.weighs_classes) return "--class-weights scales the loss of each step differently";
   if (!facts.has_resident_images) return "the images do not fit into the GPU's memory";
   return "";
 }

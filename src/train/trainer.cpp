@@ -159,7 +159,7 @@ bool Trainer::evaluate_test(std::uint64_t step) {
   if (evaluation.completed && !holds_out) {
     count_accuracy(step, evaluation, result_.last_evaluation);
   }
-  // Only now it is known to be the last, which may have more views.
+  // Only its accuracy shows that it is the last evaluation, which may average several views.
   const bool is_repeated =
       evaluation.completed && !known_last && ends_early() && evaluator.has_views();
   if (is_repeated) evaluation = evaluator.of_test_images(true);

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Measures what fine-tuning gains: a network that is trained on the first five classes of CIFAR-10 and then on the other five,
-beside one that is trained on these five from nothing, at equal steps and options, for several seeds. Prints a Markdown table.
+"""Measures how much test accuracy fine-tuning gains. One network is trained on the first five classes of CIFAR-10 and then
+fine-tuned on the other five. Another is trained on those five from random weights, with equal steps and options. Repeats
+both for several seeds and prints a Markdown table.
 
-Usage: fine_tuning.py --tandem build/bin/tandem --data cifar-10-batches-bin [--ranks 2] [--model resnet9] [--epochs 6]
-                      [--steps 150] [--seeds 3] [--only prepare]
+Usage: fine_tuning.py --tandem build/bin/tandem --data cifar-10-batches-bin [--ranks 2] [--model resnet9] [--lr 0.05]
+                      [--epochs 6] [--steps 150] [--seeds 3] [--only prepare]
 """
 import argparse
 import json
@@ -17,18 +18,18 @@ import zipfile
 
 ENVIRONMENT = dict(os.environ, OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1", OMPI_MCA_rmaps_base_oversubscribe="1")
 RECORD, CLASSES = 3073, 5
-ASKED = 2.0  # points
+ASKED = 2.0  # percentage points
 
 
 def npy(shape, content):
-    """Of uint8: numpy/lib/format.py, version 1.0."""
+    """A .npy file of uint8 (numpy/lib/format.py, version 1.0)."""
     header = repr({"descr": "|u1", "fortran_order": False, "shape": shape}).encode()
     header += b" " * (-(len(header) + 11) % 64) + b"\n"
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + content
 
 
 def pack_half(options, folder, first):
-    """The classes first … first + 4, as a packed set."""
+    """Packs the classes first … first + 4, with labels from 0. Returns the path."""
     archive = folder / f"classes-{first}.npz"
     with zipfile.ZipFile(archive, "w") as members:
         for split, names in (("train", [f"data_batch_{i}.bin" for i in range(1, 6)]), ("test", ["test_batch.bin"])):
@@ -63,7 +64,7 @@ def measure(options, folder):
         return
     before = train(options, folder, halves[0], "pretrained", "--epochs", options.epochs)
     print(f"pretrained for {options.epochs} epochs on classes 0 to 4: {before:.2f} %\n")
-    print(f"| seed | from nothing, {options.steps} steps, % | fine-tuned, % | gain, points |\n|---|---|---|---|")
+    print(f"| seed | from random weights, {options.steps} steps, % | fine-tuned, % | gain, points |\n|---|---|---|---|")
     gains = []
     for seed in range(1, options.seeds + 1):
         # The schedule ends with the last step of both.

@@ -1,6 +1,7 @@
-// Float arrays of which the ranks of a host share one copy. A pointer to an array keeps its memory,
-// also after MPI_Finalize; a killed rank leaves nothing behind. One thread at a time. Throws
-// AgreedError (69) on all ranks if a host has no memory for them, InternalError if MPI fails.
+// Float arrays of which the ranks of a host share one copy. A pointer to an array keeps its memory
+// alive, also after MPI_Finalize. A killed rank leaves no shared memory behind. One thread at a
+// time. Throws AgreedError (69) on all ranks if a host has no memory for them, InternalError if MPI
+// fails.
 #pragma once
 
 #include <cstddef>
@@ -14,16 +15,16 @@ namespace tandem::comm {
 
 class HostArrays {
  public:
-  // Collective over both. `host`: the ranks of this host; it must outlive the arrays. `count`
-  // arrays of `size` floats, initially 0. Null on all ranks if the ranks of a host cannot share
-  // memory.
+  // Collective over `world`. Makes `count` arrays of `size` floats, initially 0. `host` has the
+  // ranks of this host and must outlive the arrays. Returns null on all ranks if the ranks of any
+  // host cannot share memory.
   static std::shared_ptr<HostArrays> make(MpiCommunicator& world, MpiCommunicator& host,
                                           std::size_t count, std::size_t size);
 
   // This rank among those of its host.
   int rank() const { return host_.rank(); }
   int ranks() const { return host_.size(); }
-  // At the beginning of a page.
+  // `size` floats; the first is at the beginning of a page.
   std::shared_ptr<float> array(std::size_t index) const;
 
   // Collective over all ranks. `values`, the same range of an array on each host, become rank 0's.
@@ -35,7 +36,7 @@ class HostArrays {
   HostArrays(MpiCommunicator& world, MpiCommunicator& host, NodeMemory memory, std::size_t stride);
 
   MpiCommunicator& host_;
-  MpiCommunicator peers_;  // the ranks of all hosts with this rank() or, but for 0, another
+  MpiCommunicator peers_;  // the first ranks of all hosts, or all other ranks
   const std::shared_ptr<NodeMemory> memory_;
   const std::size_t stride_;  // floats from one array to the next
 };

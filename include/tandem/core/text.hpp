@@ -31,7 +31,8 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 std::vector<std::string> split(std::string_view text, char separator);
 std::string trim(std::string_view text);
 bool ends_with(std::string_view text, std::string_view ending);
-// Whether the text fits a shell pattern: * is any text, ? any character, [ab] one of these.
+// Whether the whole text fits a shell pattern (fnmatch(3)): * is any text, ? any character, [ab]
+// one of these.
 bool fits_pattern(const std::string& text, const std::string& pattern);
 
 // The parts, one blank apart, in lines of at most 80 columns; a longer part has a line of its own.

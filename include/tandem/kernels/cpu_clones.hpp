@@ -3,8 +3,8 @@
 // with AVX512BW, which loops over 8 and 16 bits need, and x86-64-v3 is AVX2 with FMA; GCC 11 does
 // not know these names.
 //
-// The project is compiled without contraction to fused multiply-adds, so every clone rounds alike;
-// only pooled_convolution_loops.cpp has it.
+// The project is compiled without contraction to fused multiply-adds, so every clone rounds alike.
+// Only pooled_convolution_loops.cpp is compiled with contraction.
 // Sanitizers start too late for the selection, so they get no clones.
 #pragma once
 

@@ -7,8 +7,8 @@
 
 namespace tandem::kernels {
 
-// The table of GELU of all 65,536 bfloat16 values, and of its
-// derivative, indexed by the bits of x. Throws std::bad_alloc.
+// GELU of all 65,536 bfloat16 values and its derivative, indexed by the bits of x. Throws
+// std::bad_alloc.
 //
 // An entry is computed in double and rounded once, so processors differ only where their math
 // libraries do. Typical activations, -8 to 8 without values near 0, use about 10 KiB of a table,
@@ -19,7 +19,8 @@ struct GeluTables {
   std::vector<float> slope;          // gelu'(x)
 };
 
-// out = gelu(in), slope = gelu'(in), with an absolute error below 3e-7. NaN propagates.
+// out = gelu(in), slope = gelu'(in), with an absolute error below 3e-7. NaN propagates. Arrays hold
+// `size` floats and do not overlap.
 void gelu_and_slope(const float* in, std::size_t size, float* out, float* slope);
 
 // Arrays hold the bits of `size` bfloat16 values; `out` may be the input.

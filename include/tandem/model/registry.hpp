@@ -15,7 +15,7 @@ namespace tandem::model {
 
 // With PyTorch's default initialization, drawn from torch's generator (seed it with
 // torch::manual_seed), in training mode, on the CPU, float. Only `mlp` accepts `widths` that are
-// not empty, and only networks with a stem another than the default.
+// not empty, and only has_stem() networks a stem other than the default.
 NetworkPtr make_network(const std::string& name, InputShape shape, std::int64_t classes,
                         const HiddenWidths& widths = {}, Stem stem = Stem::kCifar);
 

@@ -25,9 +25,9 @@ std::vector<NamedTensor> state_dict(const torch::nn::Module& module);
 // message about every fault, none.
 void load_state_dict(torch::nn::Module& module, const std::vector<NamedTensor>& tensors);
 
-// For weights of a network that was trained on other classes: where `tensors` lack the last layer's
-// parameters or have them for another number of classes, which is their first size, the module's
-// own take their place. Returns the names of these; empty where nothing changed.
+// Fits weights of a network that was trained on other classes. If `tensors` lack the last layer's
+// parameters, or have them for another number of classes (their first size), copies of the module's
+// own replace them. Returns the names of these copies; empty if nothing changed.
 std::vector<std::string> keep_head(const torch::nn::Module& module,
                                    std::vector<NamedTensor>& tensors);
 

@@ -16,7 +16,7 @@ std::vector<std::string> stem_names();
 std::string name_of(Stem stem);
 // Throws UsageError.
 Stem parse_stem(const std::string& name);
-// Whether the network of this name has either of them.
+// Whether the network of this name has a choice of stem.
 bool has_stem(const std::string& network);
 
 }  // namespace tandem::model

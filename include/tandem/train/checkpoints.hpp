@@ -22,7 +22,7 @@ class Checkpoints {
   virtual void save(const TrainingState& state) = 0;
   // Takes the evaluation by which the best state is chosen. Call it before the next decide().
   virtual void consider(const Evaluation& evaluation) = 0;
-  // The next decide() is to save. Rank 0's request counts.
+  // Makes the next decide() save. Only rank 0's request counts.
   virtual void ask_to_save() {}
   // Rank 0: saves an evaluation of the test images. It is durable on return.
   virtual void keep(const Evaluation& evaluation) = 0;

@@ -1,6 +1,6 @@
-// Weights of the classes in the loss: torch.nn.CrossEntropyLoss(weight=…) of the whole global
-// batch, whose mean is divided by the weights of all its images. One thread at a time. Throws
-// UsageError.
+// Weights of the classes in the loss, as torch.nn.CrossEntropyLoss(weight=…) over the global batch:
+// the weighted sum of losses, divided by the sum of the weights of all its images. One thread at a
+// time. Throws UsageError.
 #pragma once
 
 #include <cstddef>
@@ -14,22 +14,23 @@
 
 namespace tandem::train {
 
-// The weights that `config` asks for, times one factor, so that the mean over `images` is 1: the
-// reported loss of an epoch then is the weighted mean. Balanced weights are images / (classes *
+// The weights that `config` asks for, times one factor, so that the mean over `images` is 1. Then
+// the reported loss of an epoch is the weighted mean. Balanced weights are images / (classes *
 // images of the class), as scikit-learn has them; a class without images has 1.
 std::vector<double> weights_of_classes(const TrainConfig& config, const data::ImagesView& images,
                                        std::size_t classes);
 
 class ClassWeights {
  public:
-  // `images`: those of `plan`, which must outlive it. `by_class` in fp32.
+  // `images`: those of `plan`; they must outlive this object. `by_class` is rounded to fp32.
   ClassWeights(const std::vector<double>& by_class, const data::ImagesView& images,
                const data::TrainingPlan& plan, torch::Device device);
 
   // float [classes] on the device.
   const torch::Tensor& by_class() const { return by_class_; }
-  // The sum over the global batch of a step, the same on every rank without communication: the
-  // images of a step are a function of the plan. Fast for one step after the other.
+  // The sum of the weights over the global batch of a step. It is the same on every rank without
+  // communication, because the images of a step are a function of the plan. Fast if steps come in
+  // order.
   double sum_of(std::uint64_t step);
 
  private:

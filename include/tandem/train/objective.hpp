@@ -31,12 +31,11 @@ torch::Tensor summed_cross_entropy(const torch::Tensor& logits, const torch::Ten
 // The loss of each image, without smoothing: float [N].
 torch::Tensor image_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels);
 
-// The most likely classes among which an answer counts as right, and the fewest classes with which
-// that says anything.
-constexpr std::int64_t kTop = 5;
-constexpr std::size_t kClassesForTop = 6;
-// Int64 []: how many labels are among the kTop largest logits of their row, of equal ones those of
-// the first classes. Rows with NaN count as wrong if that decides.
+constexpr std::int64_t kTop = 5;           // of top-5 accuracy
+constexpr std::size_t kClassesForTop = 6;  // with fewer classes it would always be 1
+// Int64 []: how many labels are among the kTop largest logits of their row. logits [N, classes],
+// labels int64 [N]. Of equal logits the lower class comes first. NaN comes before all numbers, and
+// a label whose own logit is NaN counts as wrong.
 torch::Tensor count_in_top(const torch::Tensor& logits, const torch::Tensor& labels);
 
 // The class of each row of logits: the first of its largest entries.

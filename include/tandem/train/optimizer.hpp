@@ -38,13 +38,15 @@ class Optimizer {
   }
   // Its state, without the number of its steps.
   virtual std::vector<StateArray> state() = 0;
-  // Flat arrays with a layout of their own. As with a network's buffers, rank 0's count.
+  // Flat arrays that are not laid out as the arena. As with a network's buffers, those of rank 0
+  // are used.
   virtual std::vector<StateArray> unlike_parameters() { return {}; }
   // Exchanges the weights and the network's buffers with their averages, if it keeps any
   // (weight_average.hpp). A second call exchanges them back. A checkpoint holds the exchanged
   // state.
   virtual void exchange_average() {}
-  // The arrays of state(), in that order, become these. Only for an optimizer for CPUs.
+  // The arrays of state(), in that order, become these. Throws InternalError unless it is sgd,
+  // adamw or muon on CPUs.
   virtual void use_state(const std::vector<torch::Tensor>& arrays);
   // Without skipped steps; on a GPU this waits for the device.
   virtual std::uint64_t steps() const = 0;
@@ -52,8 +54,8 @@ class Optimizer {
 
   // Whether ranks of a host share the weights and this state (shared_optimizer.hpp).
   virtual bool is_shared() const { return false; }
-  // The first tensor in this rank's parts of them that something else than step() has written to;
-  // empty: none.
+  // The name of the first tensor in this rank's parts of them that changed outside of step(); empty
+  // if none did.
   virtual std::string find_foreign_write() { return {}; }
 };
 

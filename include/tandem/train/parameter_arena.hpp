@@ -2,7 +2,7 @@
 // network's parameters and their .grad become views of the arrays, and both sides keep the memory
 // alive. One thread at a time. Throws InternalError if a view has been replaced.
 //
-// Parameters that require no gradient at first are frozen: they stay outside the arena.
+// Parameters that require no gradient when the arena is made are frozen. They stay outside of it.
 // The others are in reverse order of registration, roughly the order in which backward completes
 // their gradients, each at a 64-byte boundary. The padding stays zero.
 #pragma once

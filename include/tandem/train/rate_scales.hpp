@@ -10,9 +10,9 @@
 
 namespace tandem::train {
 
-// `optimizer`, whose updates of the parameters that fit a pattern are multiplied by its factor; of
-// several patterns the last one that fits counts. That is a factor of the learning rate for every
-// optimizer whose update is a multiple of it. Without scales: `optimizer` itself.
+// Wraps `optimizer`: updates of parameters that fit a pattern are multiplied by its factor. Of
+// several patterns the last one that fits counts. This scales the learning rate of every optimizer
+// whose update is a multiple of it. Returns `optimizer` itself if no factor differs from 1.
 std::unique_ptr<Optimizer> with_rate_scales(std::unique_ptr<Optimizer> optimizer,
                                             const ParameterArena& arena,
                                             const std::vector<RateScale>& scales);

@@ -3,8 +3,8 @@
 //
 // Weights and buffers keep their names, so a checkpoint is a model file too; an optimizer's array
 // is "optimizer.<array>.<parameter>", or "optimizer.<array>" if it is not laid out as parameters.
-// If the optimizer keeps averages of weights and buffers, these have the names, and the trained
-// ones are the optimizer's.
+// If the optimizer keeps averages of weights and buffers, the averages have the network's names,
+// and the trained ones are arrays of the optimizer.
 #pragma once
 
 #include <string>

@@ -28,7 +28,7 @@ struct StepContext {
   StepBackend& backend;
   BatchSource& batches;
   RecordedSteps* recorded = nullptr;      // on a GPU; for steps of one batch that wait for nothing
-  ClassWeights* class_weights = nullptr;  // null: all classes count alike; no step is recorded else
+  ClassWeights* class_weights = nullptr;  // null: all count alike; otherwise no step is recorded
 };
 
 struct StepSettings {

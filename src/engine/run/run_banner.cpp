@@ -12,7 +12,7 @@ namespace {
 constexpr std::size_t kDigestDigits = 12;
 constexpr std::uint64_t kFewSteps = 3;
 constexpr std::uint64_t kEnoughSteps = 10;
-constexpr double kMostOfStart = 0.05;  // the share of the initial weights in an average
+constexpr double kMostOfStart = 0.05;  // share of initial weights in an average, before a warning
 
 std::string describe_data(const RunInputs& inputs) {
   const train::ImageStore& images = inputs.images;

@@ -20,7 +20,7 @@ struct Banner {
   std::size_t parameters;  // trained ones
   std::string exchange;    // as TrainingSession describes it
   std::size_t frozen = 0;  // parameters that are not trained
-  std::string taken = {};  // a sentence on the tensors that --init-from has given
+  std::string taken = {};  // a sentence on the tensors taken from --init-from; or empty
 
   // Options as given, data set, network, batch arithmetic, ranks.
   std::string text() const;

@@ -51,20 +51,20 @@ void require_same_widths(const std::string& path, const model::SafetensorsFile& 
 void require_same_stem(const std::string& path, const model::SafetensorsFile& file,
                        model::Stem asked) {
   const std::optional<model::Stem> found = stem_of(file.metadata, "--init-from " + path);
-  if (!found || *found == asked) return;  // where there is none, the tensors decide
+  if (!found || *found == asked) return;  // without the entry, shapes of tensors are compared later
   const std::string theirs = model::name_of(*found);
   throw DataError("--init-from " + path + ": holds weights of a network with the stem " + theirs +
                   ", here it is " + model::name_of(asked) + "; give --stem " + theirs);
 }
 
-// "weights of a.safetensors: 120 of 122 tensors taken; fc.weight, fc.bias start anew".
+// Such as "weights of a.safetensors: 120 of 122 tensors taken; fc.weight, fc.bias start anew, …".
 std::string describe_taken(const std::string& path, std::size_t tensors,
                            const std::vector<std::string>& anew) {
   const std::string count = format_quantity(tensors, "tensor") + " taken";
   if (anew.empty()) return "weights of " + path + ": all " + count;
   return "weights of " + path + ": " + format_count(tensors - anew.size()) + " of " + count + "; " +
          join(anew, ", ") + (anew.size() == 1 ? " starts" : " start") +
-         " anew, because the classes are others";
+         " anew, because the file has none for these classes";
 }
 
 // Returns a sentence on what was loaded.
@@ -85,7 +85,7 @@ std::string load_initial_weights(const std::string& path, const train::TrainConf
   }
   if (model::has_stem(model)) require_same_stem(found, file, config.stem);
   drop_optimizer(file.tensors);
-  // Of TorchScript networks it is not known which layer gives the logits.
+  // A TorchScript file does not tell which layer gives the logits.
   const std::vector<std::string> anew = model::is_script_file(model)
                                             ? std::vector<std::string>()
                                             : model::keep_head(network, file.tensors);

@@ -19,7 +19,7 @@ NetworkFile read_network_together(Job& job, const RunStart& start, const std::st
 
 struct InitialNetwork {
   model::NetworkPtr network;
-  std::string taken;  // on rank 0: which tensors --init-from has given; empty without it
+  std::string taken;  // on rank 0: a sentence on the tensors taken from --init-from; or empty
 };
 // Collective. The network, with frozen parameters; on rank 0 with the weights that --init-from
 // names, unless the run goes on with those of a checkpoint.

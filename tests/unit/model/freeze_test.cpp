@@ -37,8 +37,9 @@ TEST(Freeze, TakesThePatternsOfAShell) {
 
 TEST(Freeze, NamesAPatternThatFitsNothing) {
   const std::string message = message_of({"layer1.*", "backbone.*"});
-  EXPECT_NE(message.find("--freeze: no parameter fits 'backbone.*'; their names are conv1.weight"),
-            std::string::npos)
+  EXPECT_NE(
+      message.find("--freeze: no parameter fits 'backbone.*'; the parameters are conv1.weight"),
+      std::string::npos)
       << message;
   EXPECT_NE(message_of({"*"}).find("none is left to train"), std::string::npos);
   EXPECT_EQ(message_of({}), "no error");
