@@ -83,28 +83,10 @@ void refuse_gpus(Options& options, const device::DeviceRequest& request,
                     "--backend nccl");
 }
 
-// Each rank would make the same change to the one copy.
-void refuse_undivided_updates(Options& options, const train::TrainConfig& config) {
-  const auto refuse = [&options](bool is_asked, const std::string& what) {
-    if (!is_asked) return;
-    options.add_fault("--share-weights and " + what +
-                      " exclude each other: ranks divide the updates of sgd, adamw and muon alone; "
-                      "leave one of them out");
-  };
-  const std::string& optimizer = config.optimizer.name;
-  refuse(optimizer == "lars" || optimizer == "lamb", "--optimizer " + optimizer);
-  refuse(config.ema > 0, "--ema");
-  refuse(!config.rate_scales.empty(), "--lr-scale");
-}
-
 void read_device(Options& options, TrainRequest& request) {
   request.device = read_device_options(options);
   device::DeviceRequest& device = request.device.request;
-  request.config.share_weights = options.flag("share-weights");
-  if (request.config.share_weights) {
-    refuse_gpus(options, device, "--share-weights");
-    refuse_undivided_updates(options, request.config);
-  }
+  read_share_weights(options, device, request.config);
   if (request.config.virtual_ranks == 0) return;
   refuse_gpus(options, device, "--virtual-ranks");
   device.device = device::DeviceKind::kCpu;  // the sums of CPUs are the same on every host
@@ -145,6 +127,24 @@ void refuse_other_bits(Options& options) {
 }
 
 }  // namespace
+
+void read_share_weights(Options& options, const device::DeviceRequest& device,
+                        train::TrainConfig& config) {
+  config.share_weights = options.flag("share-weights");
+  if (!config.share_weights) return;
+  refuse_gpus(options, device, "--share-weights");
+  // Each rank would make the same change to the one copy.
+  const auto refuse = [&options](bool is_asked, const std::string& what) {
+    if (!is_asked) return;
+    options.add_fault("--share-weights and " + what +
+                      " exclude each other: ranks divide the updates of sgd, adamw and muon alone; "
+                      "leave one of them out");
+  };
+  const std::string& optimizer = config.optimizer.name;
+  refuse(optimizer == "lars" || optimizer == "lamb", "--optimizer " + optimizer);
+  refuse(config.ema > 0, "--ema");
+  refuse(!config.rate_scales.empty(), "--lr-scale");
+}
 
 void read_gradient_form(Options& options, train::TrainConfig& config) {
   const std::string form = options.choice("grad-dtype");

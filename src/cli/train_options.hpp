@@ -24,6 +24,9 @@ OptionSpec convolution_option();
 OptionSpec channels_last_option();
 OptionSpec threads_option();
 OptionSpec share_weights_option();
+// Refuses what ranks cannot divide among each other. Call it after the other options are read.
+void read_share_weights(Options& options, const device::DeviceRequest& device,
+                        train::TrainConfig& config);
 OptionSpec eval_batch_size_option();
 std::uint64_t read_eval_batch_size(Options& options);
 

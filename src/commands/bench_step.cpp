@@ -21,7 +21,6 @@ StepRequest read_step_request(Options& options) {
   config.channels_last = options.flag("channels-last");
   config.threads = static_cast<int>(options.count("threads", 0, 1024));
   config.bucket_mb = options.real("bucket-mb", 0, train::kMaxBucketMb);
-  config.share_weights = options.flag("share-weights");
   read_gradient_form(options, config);
   const bool keeps_errors = config.bfloat16_gradients || config.powersgd_rank > 0;
   if (keeps_errors && config.precision == model::Precision::kFp16) {
@@ -29,6 +28,7 @@ StepRequest read_step_request(Options& options) {
                       " and --precision fp16 exclude each other, as for train");
   }
   request.device = read_device_options(options);
+  read_share_weights(options, request.device.request, config);
   request.steps = options.count("steps", 1, std::uint64_t{1} << 30);
   request.json = options.flag("json");
   options.throw_faults("bench");

@@ -297,6 +297,13 @@ TEST(ShareWeights, IsForRanksOnCpus) {
   EXPECT_TRUE(request_of({"--share-weights"}).config.share_weights);
   EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5", "--share-weights", "--device", "cuda"}),
                        "--share-weights computes on CPUs; leave it out, or --device cuda"));
+  using Words = std::vector<std::string>;
+  for (const Words& words :
+       {Words{"--optimizer", "lars"}, Words{"--ema", "0.9"}, Words{"--lr-scale", "fc.*=2"}}) {
+    Words all{"--data", "x.h5", "--share-weights"};
+    all.insert(all.end(), words.begin(), words.end());
+    EXPECT_TRUE(contains(usage_error_of(all), "--share-weights and " + words.front())) << words[1];
+  }
 }
 
 TEST(Aliases, AreAcceptedOnTheCommandLine) {
