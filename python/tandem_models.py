@@ -316,6 +316,9 @@ def make_optimizer(path, network):
     schedule is the caller's."""
     tensors, info = read(path)
     options = info["options"]
+    if float(options.get("ema", 0)):
+        raise ValueError("with --ema the network of a checkpoint holds averages, and the optimizer's state belongs to the tensors "
+                         "optimizer.trained_weights.*; copy them into the network and give a checkpoint without averages")
     number = {name: float(options[name]) for name in ("lr", "lr-reference-batch", "momentum", "weight-decay", "beta1",
                                                       "beta2", "epsilon")}
     scale = float(info["global_batch"]) / number["lr-reference-batch"] if number["lr-reference-batch"] else 1

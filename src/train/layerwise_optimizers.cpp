@@ -110,7 +110,9 @@ class Lamb final : public HostOptimizer {
 std::vector<LayerwisePiece> layerwise_pieces_of(const ParameterArena& arena) {
   std::vector<LayerwisePiece> pieces;
   for (const ParameterArena::Slot& slot : arena.slots()) {
-    pieces.push_back({slot.offset, slot.count, slot.parameter.dim() > 1});
+    // A single row, such as a class token, is no matrix either.
+    const bool adapts = slot.parameter.dim() > 1 && slot.parameter.size(0) > 1;
+    pieces.push_back({slot.offset, slot.count, adapts});
   }
   return pieces;
 }

@@ -13,7 +13,7 @@ constexpr double kLarsEpsilon = 1e-8;  // timm's default
 struct LayerwisePiece {
   std::size_t first;  // in floats
   std::size_t size;
-  bool adapts;  // a tensor of more than one dimension
+  bool adapts;  // a tensor of more than one row
 };
 
 // In the order of the arena.

@@ -25,7 +25,8 @@ PAGE = (ROOT / "docs/formats.md").read_text()
 SVG = "{http://www.w3.org/2000/svg}"
 COMMON = {"event", "step", "epoch", "time"}
 SLOWEST = {"slowest_rank", "slowest_by_seconds", "slowest_in"}
-OF_OPTIONS = {"test_accuracy_tta", "validation_loss", "validation_accuracy", "validation_accuracy_top5"}  # there with --tta and --validation-split
+# There with --tta and --validation-split.
+OF_OPTIONS = {"test_accuracy_tta", "validation_loss", "validation_accuracy", "validation_accuracy_top5"}
 
 
 def section(heading):

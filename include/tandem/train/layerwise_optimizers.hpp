@@ -1,7 +1,6 @@
-// LARS and LAMB, for large batches: SGD and Adam whose update of each filter, matrix or other
-// tensor of more than one dimension is scaled by a trust ratio of norms. One-dimensional
-// parameters, which are biases and norms, get no weight decay and a ratio of 1. One thread at a
-// time. Throws what libtorch throws.
+// LARS and LAMB, for large batches: SGD and Adam whose update of each tensor of more than one row,
+// which is a filter or a matrix, is scaled by a trust ratio of norms. Biases, norms and single rows
+// get no weight decay and a ratio of 1. One thread at a time. Throws what libtorch throws.
 //
 // You et al., "Large Batch Training of Convolutional Networks" (arXiv 1708.03888) and "Large Batch
 // Optimization for Deep Learning" (arXiv 1904.00962), in the form of timm 1.0's Lars and Lamb with

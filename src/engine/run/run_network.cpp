@@ -97,6 +97,17 @@ std::string load_initial_weights(const std::string& path, const train::TrainConf
   return describe_taken(found, file.tensors.size(), anew);
 }
 
+// Muon takes the last layer that is trained for the head, which has a rule of its own.
+void require_trained_head(const model::Network& network) {
+  const auto all = network.parameters();
+  const auto last =
+      std::find_if(all.rbegin(), all.rend(), [](const auto& each) { return each.dim() > 1; });
+  if (last == all.rend() || last->requires_grad()) return;
+  throw UsageError(
+      "--freeze and --optimizer muon: the last layer is frozen, and muon has a rule of its own for "
+      "it; leave it trained, or give --optimizer sgd or adamw");
+}
+
 }  // namespace
 
 NetworkFile read_network_together(Job& job, const RunStart& start, const std::string& model) {
@@ -121,6 +132,7 @@ InitialNetwork make_network_together(Job& job, const RunStart& start,
   comm::agree(job.world, job.topology.host, [&] {
     network = make_untrained(description, file, device);
     model::freeze(*network, config.frozen);
+    if (config.optimizer.name == "muon") require_trained_head(*network);
     std::vector<std::string> scaled;
     for (const train::RateScale& each : config.rate_scales) scaled.push_back(each.pattern);
     model::require_fitting(*network, scaled, "--lr-scale");

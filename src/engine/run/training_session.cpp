@@ -204,8 +204,8 @@ void TrainingSession::warm_up(Job& job, const TrainRequest& request, const RunIn
     view.labels = view.labels.subspan(0, count);
     const auto few = make_batches(view, inputs.images.info(), request.config, std::move(sampler),
                                   arena.device(), std::numeric_limits<std::uint64_t>::max());
-    train::warm_up({*network, arena, *exchange, *unused_sums, *few}, settings, *optimizer,
-                   kWarmUpSteps, touch);
+    train::warm_up({*network, arena, *exchange, *unused_sums, *few, nullptr, class_weights.get()},
+                   settings, *optimizer, kWarmUpSteps, touch);
   }
   transport.collectives().reset_error_feedback();
 }
