@@ -105,6 +105,7 @@ class InitFrom(TandemTest):
                            "--freeze", "fc1.*", code=78)
         self.assert_one_error(done, "freeze: the run has 'fc1.*,fc2.*', now 'fc1.*' is asked for")
         self.refuse("runs/first", 2, "--freeze: no parameter fits 'layer1.*'", "--freeze", "layer1.*")
+        self.refuse("runs/first", 2, "--freeze and --optimizer muon: the last layer is frozen", "--freeze", "fc3.*", "--optimizer", "muon")
 
     def test_no_export_replaces_a_checkpoint(self):
         checkpoint = "runs/first/checkpoints/step-00000003.safetensors"
