@@ -88,7 +88,8 @@ std::vector<std::string> mistyped_variables(const std::vector<std::string>& opti
       return letter == '_' ? '-' : static_cast<char>(std::tolower(letter));
     });
     if (std::find(options.begin(), options.end(), name) != options.end()) continue;
-    const auto meant = nearest(name, options);
+    const char* ours = our_option(name);
+    const auto meant = nearest(ours == nullptr ? name : split(ours, ' ').front(), options);
     if (!meant) continue;
     warnings.push_back("environment: " + variable + " belongs to no option; did you mean " +
                        environment_variable(*meant) + "?");

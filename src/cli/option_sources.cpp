@@ -44,12 +44,15 @@ class Layer {
       : show_(show), faults_(faults) {}
 
   void set(const OptionSpec& spec, const std::string& given, const std::string& value) {
-    const std::string& earlier = given_.emplace(spec.name, given).first->second;
-    if (earlier != given) {
-      faults_.push_back(show_(earlier) + " and " + show_(given) +
+    const auto [earlier, is_first] = given_.emplace(spec.name, given);
+    if (earlier->second != given) {
+      faults_.push_back(show_(earlier->second) + " and " + show_(given) +
                         " are the same option; give only " + show_(spec.name));
     }
-    values_[spec.name] = value;
+    // Nothing of a list is lost that decides the result.
+    const bool joins =
+        !is_first && spec.placeholder == "LIST" && spec.traits.on_resume == OnResume::kFixed;
+    values_[spec.name] = joins ? values_[spec.name] + "," + value : value;
   }
   const std::map<std::string, std::string>& values() const { return values_; }
 

@@ -21,7 +21,8 @@ constexpr const char* kLoader =
 constexpr const char* kPacked =
     "tandem pack makes one file of a data set, once; --data names the file";
 constexpr const char* kWholeModel =
-    "each rank keeps the whole model; weights and optimizer state are not divided";
+    "each rank computes with the whole model; --share-weights keeps one copy of weights and "
+    "optimizer state per host";
 constexpr const char* kEvaluations =
     "all test images are evaluated, after each epoch; --eval-every says how often";
 constexpr const char* kAlwaysWritten =
@@ -64,6 +65,7 @@ constexpr std::pair<const char*, const char*> kOtherNames[] = {
     {"device-train-microbatch-size", "batch-size"},
     {"disable-tqdm", "no-progress"},
     {"dist-backend", "backend"},
+    {"early-stop-patience", "early-stop"},
     {"early-stopping-patience", "early-stop"},
     {"ema-decay", "ema"},
     {"enable-each-rank-log", "log-ranks all"},
@@ -71,6 +73,7 @@ constexpr std::pair<const char*, const char*> kOtherNames[] = {
     {"eval-interval", "eval-every"},
     {"fast-dev-run", "max-steps 5"},
     {"fp16", "precision fp16"},
+    {"freeze-layers", "freeze"},
     {"full-determinism", "deterministic"},
     {"gpu-idx", "gpu-ids"},
     {"gpu-per-proc", "ranks-per-node"},
@@ -96,6 +99,7 @@ constexpr std::pair<const char*, const char*> kOtherNames[] = {
     {"max-epochs", "epochs"},
     {"max-grad-norm", "clip-norm"},
     {"mixed-precision", "precision"},
+    {"model-ema", "ema"},
     {"model-ema-decay", "ema"},
     {"model-name-or-path", "model"},
     {"nnode", "nodes"},
@@ -115,6 +119,7 @@ constexpr std::pair<const char*, const char*> kOtherNames[] = {
     {"per-device-eval-batch-size", "eval-batch-size"},
     {"per-device-train-batch-size", "batch-size"},
     {"per-gpu-train-batch-size", "batch-size"},
+    {"power", "polynomial-power"},
     {"pretrained", "init-from"},
     {"print-freq", "log-every"},
     {"print-freq-tr", "log-every"},
@@ -136,6 +141,7 @@ constexpr std::pair<const char*, const char*> kOtherNames[] = {
     {"train-batch-size", "global-batch-size"},
     {"train-micro-batch-size-per-gpu", "batch-size"},
     {"use-cpu", "device cpu"},
+    {"use-ema", "ema"},
     {"val-split", "validation-split"},
     {"warmup-length", "warmup-epochs"},
     {"wd", "weight-decay"},
@@ -186,6 +192,7 @@ constexpr std::pair<const char*, const char*> kAnswers[] = {
     {"init-method", kNoAddress},
     {"initial-epoch", "--resume continues at the epoch of the checkpoint"},
     {"launcher", "mpirun or srun starts the ranks; tandem emit writes the line"},
+    {"layer-decay", "--lr-scale gives layers factors of the learning rate"},
     {"limit-train-batches", kShorter},
     {"limit-val-batches", kEvaluations},
     {"local-rank", kNumbers},

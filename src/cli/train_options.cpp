@@ -133,17 +133,17 @@ void read_share_weights(Options& options, const device::DeviceRequest& device,
   config.share_weights = options.flag("share-weights");
   if (!config.share_weights) return;
   refuse_gpus(options, device, "--share-weights");
-  // Each rank would make the same change to the one copy.
-  const auto refuse = [&options](bool is_asked, const std::string& what) {
+  const auto refuse = [&options](bool is_asked, const std::string& what, const std::string& why) {
     if (!is_asked) return;
-    options.add_fault("--share-weights and " + what +
-                      " exclude each other: ranks divide the updates of sgd, adamw and muon alone; "
-                      "leave one of them out");
+    options.add_fault("--share-weights and " + what + " exclude each other: " + why +
+                      "; leave one of them out");
   };
   const std::string& optimizer = config.optimizer.name;
-  refuse(optimizer == "lars" || optimizer == "lamb", "--optimizer " + optimizer);
-  refuse(config.ema > 0, "--ema");
-  refuse(!config.rate_scales.empty(), "--lr-scale");
+  refuse(optimizer == "lars" || optimizer == "lamb", "--optimizer " + optimizer,
+         "ranks divide the updates of sgd, adamw and muon only");
+  const std::string each_rank = "each rank would change the one copy";
+  refuse(config.ema > 0, "--ema", each_rank);
+  refuse(!config.rate_scales.empty(), "--lr-scale", each_rank);
 }
 
 void read_gradient_form(Options& options, train::TrainConfig& config) {

@@ -24,6 +24,8 @@ NetworkPtr make_vit_small(InputShape shape, std::int64_t classes);
 NetworkPtr make_fastnet(InputShape shape, std::int64_t classes);
 
 // Throws unless height and width are at least `pixels`.
-void require_smallest_image(const char* network, InputShape shape, std::int64_t pixels);
+// `fix`: what to do; empty: choose a smaller model.
+void require_smallest_image(const char* network, InputShape shape, std::int64_t pixels,
+                            const std::string& fix = "");
 
 }  // namespace tandem::model

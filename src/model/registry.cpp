@@ -54,12 +54,13 @@ void choose_convolution(Network& network, ConvolutionChoice choice) {
   }
 }
 
-void require_smallest_image(const char* network, InputShape shape, std::int64_t pixels) {
+void require_smallest_image(const char* network, InputShape shape, std::int64_t pixels,
+                            const std::string& fix) {
   if (shape.height >= pixels && shape.width >= pixels) return;
   throw UsageError(std::string("model ") + network + ": images of " + std::to_string(shape.height) +
                    "x" + std::to_string(shape.width) + " pixels are too small, expected at least " +
-                   std::to_string(pixels) + "x" + std::to_string(pixels) +
-                   "; choose a smaller model, 'mlp' takes any size");
+                   std::to_string(pixels) + "x" + std::to_string(pixels) + "; " +
+                   (fix.empty() ? "choose a smaller model, 'mlp' takes any size" : fix));
 }
 
 }  // namespace tandem::model

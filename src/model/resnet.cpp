@@ -121,7 +121,9 @@ class ResNet : public Network {
 NetworkPtr make_resnet(const std::string& name, InputShape shape, std::int64_t classes, Stem stem) {
   const Form form = form_of(name);
   // Smaller ones end as 1x1, which BatchNorm refuses of a single image.
-  require_smallest_image(form.name, shape, stem == Stem::kImagenet ? 33 : 9);
+  const std::int64_t pixels = stem == Stem::kImagenet ? 33 : 9;
+  const std::string fix = "leave out --stem imagenet, or pack larger images";
+  require_smallest_image(form.name, shape, pixels, stem == Stem::kImagenet ? fix : "");
   return std::make_shared<ResNet>(form, stem, shape, classes);
 }
 

@@ -292,6 +292,13 @@ TEST(AllReduce, ByTheMpiLibraryIsRefusedWhereBitsArePromised) {
                        "--all-reduce mpi and --grad-dtype bf16 exclude each other: "));
 }
 
+TEST(Repetition, OfAListThatDecidesTheResultJoinsIt) {
+  const train::TrainConfig config =
+      request_of({"--freeze", "conv1.*", "--freeze", "fc1.*", "--lr", "0.2", "--lr", "0.3"}).config;
+  EXPECT_EQ(config.frozen, (std::vector<std::string>{"conv1.*", "fc1.*"}));
+  EXPECT_EQ(config.learning_rate, 0.3);
+}
+
 TEST(ShareWeights, IsForRanksOnCpus) {
   EXPECT_FALSE(request_of({}).config.share_weights);
   EXPECT_TRUE(request_of({"--share-weights"}).config.share_weights);
