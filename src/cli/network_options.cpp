@@ -83,29 +83,60 @@ void read_layers(Options& options, train::TrainConfig& config) {
 
 }  // namespace
 
-OptionTable network_options() {
+OptionSpec model_option(const std::string& group) {
   const std::string models =
       join(model::network_names(), ", ") + ", or a TorchScript file that Python exported";
-  return {
-      {"model", "NAME|FILE.pt", "simple", models, "what to train", kOfResult,
-       model::network_names()},
-      {"hidden", "N[,N]", "",
-       "widths of the hidden layers of mlp, such as 100; if not given: " +
-           model::hidden_widths_text(model::default_hidden_widths()),
-       "what to train", kOfResult},
-      {"stem", "NAME", "cifar",
-       "first layers of resnet18, resnet34 and resnet50: cifar, for images of about 32 pixels; or "
-       "imagenet, as in torchvision",
-       "what to train", kOfResult, model::stem_names()},
-      {"init-from", "FILE", "",
-       "start from the weights of a checkpoint or another .safetensors, for fine-tuning",
-       "what to train", kOfExecution},
-      {"freeze", "LIST", "", "parameters that are not trained: patterns such as conv1.*,layer1.*",
-       "what to train", kOfResult},
-      {"lr-scale", "LIST", "",
-       "factors of the learning rate: pattern=factor, such as *=0.1,fc.*=1; the last pattern "
-       "that fits counts",
-       "optimizer", kOfResult}};
+  return {"model", "NAME|FILE.pt", "simple", models, group, kOfResult, model::network_names()};
+}
+
+OptionSpec hidden_option(const std::string& group) {
+  return {"hidden",
+          "N[,N]",
+          "",
+          "widths of the hidden layers of mlp, such as 100; if not given: " +
+              model::hidden_widths_text(model::default_hidden_widths()),
+          group,
+          kOfResult};
+}
+
+OptionSpec stem_option(const std::string& group) {
+  return {"stem",
+          "NAME",
+          "cifar",
+          "first layers of resnet18, resnet34 and resnet50: cifar, for images of about 32 pixels; "
+          "or imagenet, as in torchvision",
+          group,
+          kOfResult,
+          model::stem_names()};
+}
+
+OptionSpec init_from_option(const std::string& group) {
+  return {"init-from",
+          "FILE",
+          "",
+          "start from the weights of a checkpoint or another .safetensors, for fine-tuning",
+          group,
+          kOfExecution};
+}
+
+OptionSpec freeze_option(const std::string& group) {
+  OptionSpec spec{"freeze", "LIST",
+                  "",       "parameters that are not trained: patterns such as conv1.*,layer1.*",
+                  group,    kOfResult};
+  spec.repetition = Repetition::kJoins;
+  return spec;
+}
+
+OptionSpec lr_scale_option(const std::string& group) {
+  OptionSpec spec{"lr-scale",
+                  "LIST",
+                  "",
+                  "factors of the learning rate: pattern=factor, such as *=0.1,fc.*=1; the last "
+                  "pattern that fits counts",
+                  group,
+                  kOfResult};
+  spec.repetition = Repetition::kJoins;
+  return spec;
 }
 
 void read_network_options(Options& options, train::TrainConfig& config) {

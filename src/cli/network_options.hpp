@@ -6,8 +6,13 @@
 
 namespace tandem::app {
 
-// Rows of the table of `train`, in the order of its help.
-OptionTable network_options();
+OptionSpec model_option(const std::string& group);
+OptionSpec hidden_option(const std::string& group);
+OptionSpec stem_option(const std::string& group);
+OptionSpec init_from_option(const std::string& group);
+OptionSpec freeze_option(const std::string& group);
+OptionSpec lr_scale_option(const std::string& group);
+
 // Adds faults to the options.
 void read_network_options(Options& options, train::TrainConfig& config);
 

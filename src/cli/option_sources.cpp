@@ -49,9 +49,7 @@ class Layer {
       faults_.push_back(show_(earlier->second) + " and " + show_(given) +
                         " are the same option; give only " + show_(spec.name));
     }
-    // Nothing of a list is lost that decides the result.
-    const bool joins =
-        !is_first && spec.placeholder == "LIST" && spec.traits.on_resume == OnResume::kFixed;
+    const bool joins = !is_first && spec.repetition == Repetition::kJoins;
     values_[spec.name] = joins ? values_[spec.name] + "," + value : value;
   }
   const std::map<std::string, std::string>& values() const { return values_; }

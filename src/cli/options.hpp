@@ -15,6 +15,9 @@ namespace tandem::app {
 // The words of a command line, without the program and its command.
 using Arguments = std::vector<std::string>;
 
+// Of an option that one source gives more than once.
+enum class Repetition { kLastCounts, kJoins };  // kJoins: a list, with commas
+
 struct OptionSpec {
   std::string name;                       // "batch-size"
   std::string placeholder;                // "N"; empty: a switch, which also has a --no- form
@@ -26,6 +29,7 @@ struct OptionSpec {
   OtherBits other_bits = {};
   std::vector<std::string> aliases = {};  // other names, accepted wherever `name` is
   std::string earlier_value = {};         // of starts without the option; empty: the default
+  Repetition repetition = Repetition::kLastCounts;
 };
 using OptionTable = std::vector<OptionSpec>;
 

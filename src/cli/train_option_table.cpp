@@ -62,7 +62,6 @@ OptionSpec eval_batch_size_option() {
 }
 
 OptionTable train_option_table() {
-  const OptionTable network = network_options();
   const std::vector<std::string> optimizers{"sgd", "adamw", "muon", "lars", "lamb"};
   const OptionTable stall = stall_options("safekeeping");
   const std::vector<std::string> schedules{"constant", "step",       "cosine",
@@ -73,11 +72,11 @@ OptionTable train_option_table() {
        "what to train", kOfThisStart},
       {"config", "FILE", "", "options from a file of name = value lines", "what to train",
        kOfThisStart},
-      network[0],
-      network[1],
-      network[2],
-      network[3],
-      network[4],
+      model_option("what to train"),
+      hidden_option("what to train"),
+      stem_option("what to train"),
+      init_from_option("what to train"),
+      freeze_option("what to train"),
       {"seed", "N", "1", "random seed of initialization, order and augmentation", "what to train",
        kOfResult},
       {"validation-split", "X", "0",
@@ -120,13 +119,14 @@ OptionTable train_option_table() {
 
       {"optimizer", "NAME", "sgd", join(optimizers, ", "), "optimizer", kOfResult, optimizers},
       {"lr", "X", "0.05", "peak learning rate", "optimizer", kOfResult},
-      network[5],
+      lr_scale_option("optimizer"),
       {"lr-reference-batch", "N", "0",
        "scale the learning rate by global batch / N; 0: do not scale", "optimizer", kOfResult},
       {"momentum", "X", "0.9", "momentum of sgd, muon and lars", "optimizer", kOfResult},
       {"nesterov", "", "false", "Nesterov momentum, of sgd, muon and lars", "optimizer", kOfResult},
-      {"weight-decay", "X", "0", "weight decay; lars and lamb: not of one-dimensional parameters",
-       "optimizer", kOfResult},
+      {"weight-decay", "X", "0",
+       "weight decay; lars and lamb: only of parameters of more than one row", "optimizer",
+       kOfResult},
       {"beta1", "X", "0.9", "adamw, lamb: decay rate of the mean gradient", "optimizer", kOfResult},
       {"beta2", "X", "0.999", "adamw, lamb: decay rate of the mean squared gradient", "optimizer",
        kOfResult},
