@@ -57,20 +57,6 @@ std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
                                                  std::unique_ptr<data::Sampler> sampler,
                                                  torch::Device device, std::uint64_t gpu_bytes);
 
-// Collective. Where the run asks for it, moves the weights to memory that the ranks of a host
-// share; where they cannot share it, they keep their own, and a warning says so. Throws AgreedError
-// (2) on GPUs. Call it before make_optimizer_of().
-void share_weights(Job& job, const train::TrainConfig& config, train::ParameterArena& arena);
-
-// 0: a parameter is trained to the end.
-std::uint64_t early_steps_of(const train::TrainConfig& config,
-                             const train::BatchArithmetic& arithmetic);
-
-std::unique_ptr<train::Optimizer> make_optimizer_of(const train::TrainConfig& config,
-                                                    const train::BatchArithmetic& arithmetic,
-                                                    train::ParameterArena& arena,
-                                                    const model::Network& network);
-
 // `earlier`: a checkpoint's, which counts if it is set.
 train::LossScale loss_scale_of(const train::TrainConfig& config,
                                const train::BatchArithmetic& arithmetic, train::LossScale earlier);

@@ -4,6 +4,7 @@
 #include "engine/compute.hpp"
 #include "engine/entry.hpp"
 #include "engine/gradient_transport.hpp"
+#include "engine/optimizer_choice.hpp"
 #include "session/device_choice.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/json.hpp"

@@ -4,11 +4,11 @@
 #include <limits>
 #include <utility>
 
+#include "engine/optimizer_choice.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/registry.hpp"
-#include "tandem/model/tensor_memory.hpp"
 #include "tandem/train/bucket_choice.hpp"
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/replicate.hpp"
@@ -126,8 +126,6 @@ TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& star
   transport.collectives().reset_error_feedback();
   exchange = make_exchange(job, config, arena, *network, transport.collectives());
   optimizer = make_optimizer_of(config, inputs.arithmetic, arena, *network);
-  // What each rank had before it shared: the allocator would keep it for tensors of its size.
-  if (config.share_weights) model::release_unused_memory();
   restore_state(job, start, *network, arena, *optimizer);
   if (start.resumes && transport.power_sgd() != nullptr) {
     transport.power_sgd()->restore_state(job.world, start.checkpoint

@@ -1,6 +1,6 @@
 #include "training_setup.hpp"
 
-#include "engine/compute.hpp"
+#include "engine/optimizer_choice.hpp"
 #include "tandem/core/stop_signal.hpp"
 
 namespace tandem::app {
