@@ -32,13 +32,16 @@ struct Answers {
   std::vector<std::int64_t> of_views;  // predicted with test-time augmentation; or empty
 };
 
+// Of Counts::correct.
+enum CorrectBy : std::size_t { kBySeveralViews, kInTop5, kCorrectKinds };
+
 // The counts of each rank, arranged for one reduction each.
 struct Counts {
   std::vector<double> batch_loss;  // by batch: written by one rank, zero on the others
   std::size_t classes;
   std::vector<std::int64_t> confusion;          // by label * classes + prediction
   std::vector<std::uint64_t> accounting{0, 0};  // images, hash of their ids
-  std::vector<std::int64_t> correct{0, 0};      // of several views, and in the top 5
+  std::vector<std::int64_t> correct = std::vector<std::int64_t>(kCorrectKinds);
   TopLosses worst;
 
   Counts(std::size_t batches, const EvaluationSettings& settings)
@@ -57,10 +60,10 @@ struct Counts {
       ++confusion[label * classes + static_cast<std::size_t>(answers.predicted[i])];
       if (worst.is_wanted()) worst.add({image, answers.predicted[i], answers.image_losses[i]});
       if (!answers.of_views.empty()) {
-        correct[0] += answers.of_views[i] == static_cast<std::int64_t>(label);
+        correct[kBySeveralViews] += answers.of_views[i] == static_cast<std::int64_t>(label);
       }
     }
-    correct[1] += answers.in_top5;
+    correct[kInTop5] += answers.in_top5;
     accounting[0] += request.images.size();
     accounting[1] += id_hash_of(request);
   }
@@ -189,11 +192,11 @@ Evaluation result_of(Counts& counts, const EvaluationSettings& settings, std::si
   result.accuracy = static_cast<double>(result.correct) / static_cast<double>(image_count);
   if (settings.views) {
     result.views_accuracy =
-        static_cast<double>(counts.correct[0]) / static_cast<double>(image_count);
+        static_cast<double>(counts.correct[kBySeveralViews]) / static_cast<double>(image_count);
   }
   if (counts.classes >= kClassesForTop) {
     result.top5_accuracy =
-        static_cast<double>(counts.correct[1]) / static_cast<double>(image_count);
+        static_cast<double>(counts.correct[kInTop5]) / static_cast<double>(image_count);
   }
   return result;
 }
