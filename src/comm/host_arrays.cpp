@@ -5,11 +5,6 @@
 #include <utility>
 
 namespace tandem::comm {
-namespace {
-
-constexpr std::size_t kFloatsOfPage = 4096 / sizeof(float);
-
-}  // namespace
 
 std::shared_ptr<HostArrays> HostArrays::make(MpiCommunicator& world, MpiCommunicator& host,
                                              std::size_t count, std::size_t size) {

@@ -4,11 +4,12 @@
 #include <numeric>
 
 #include "muon_banks.hpp"
+#include "tandem/comm/host_arrays.hpp"
 
 namespace tandem::train {
 namespace {
 
-constexpr std::size_t kFloatsOfPage = 1024;
+constexpr std::size_t kFloatsOfPage = comm::HostArrays::kFloatsOfPage;
 constexpr std::size_t kMaxFloats = 32 * kFloatsOfPage;  // 128 KiB, of each of 3 or 4 arrays
 // The cost of updating one element, in multiplications of a matrix product.
 constexpr double kWorkOfElement = 16;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 
 #include "tandem/core/error.hpp"
 
@@ -45,6 +46,12 @@ std::vector<torch::Tensor> all_on_host(const std::vector<torch::Tensor>& tensors
       copied_in_one_piece(tensors, torch::TensorOptions().pinned_memory(true));
   on_host(torch::zeros({}, elsewhere->options()));  // follows the copies, and is awaited
   return copies;
+}
+
+torch::Tensor flat_in(std::shared_ptr<float> memory, const torch::Tensor& like) {
+  float* const first = memory.get();
+  return torch::from_blob(
+      first, like.sizes(), [kept = std::move(memory)](void*) {}, like.options());
 }
 
 Span<float> floats_of(const torch::Tensor& flat) {

@@ -58,9 +58,7 @@ void ParameterArena::bind_gradients() {
 
 void ParameterArena::move_gradients(std::shared_ptr<float> memory) {
   const torch::NoGradGuard no_grad;
-  float* const first = memory.get();
-  torch::Tensor moved = torch::from_blob(
-      first, gradients_.sizes(), [kept = std::move(memory)](void*) {}, gradients_.options());
+  torch::Tensor moved = flat_in(std::move(memory), gradients_);
   moved.copy_(gradients_);
   gradients_ = moved;
   bind_gradients();
@@ -69,10 +67,7 @@ void ParameterArena::move_gradients(std::shared_ptr<float> memory) {
 void ParameterArena::share_values(std::shared_ptr<comm::HostArrays> arrays) {
   const torch::NoGradGuard no_grad;
   host_arrays_ = std::move(arrays);
-  std::shared_ptr<float> memory = host_arrays_->array(0);
-  float* const first = memory.get();
-  const torch::Tensor shared = torch::from_blob(
-      first, values_.sizes(), [kept = std::move(memory)](void*) {}, values_.options());
+  const torch::Tensor shared = flat_in(host_arrays_->array(0), values_);
   if (host_arrays_->rank() == 0) shared.copy_(values_);
   host_arrays_->synchronize();
   values_ = shared;

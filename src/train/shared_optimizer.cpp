@@ -40,11 +40,7 @@ class SharedOptimizer final : public Optimizer {
     const torch::Tensor& values = arena.flat_values();
     for (std::string& name : names) {
       std::shared_ptr<float> memory = arena.host_arrays()->array(1 + state_.size());
-      float* const first = memory.get();
-      state_.push_back(
-          {std::move(name),
-           torch::from_blob(
-               first, values.sizes(), [kept = std::move(memory)](void*) {}, values.options())});
+      state_.push_back({std::move(name), flat_in(std::move(memory), values)});
     }
     for (Part& part : parts_) {
       for (const StateArray& each : state_) part.arrays.push_back(of_part(each.values, part.range));

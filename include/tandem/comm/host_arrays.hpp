@@ -1,4 +1,4 @@
-// Float arrays of which the ranks of a host share one copy. A pointer to an array keeps its memory
+// Float arrays in memory that the ranks of a host share. A pointer to an array keeps its memory
 // alive, also after MPI_Finalize. A killed rank leaves no shared memory behind. One thread at a
 // time. Throws AgreedError (69) on all ranks if a host has no memory for them, InternalError if MPI
 // fails.
@@ -15,6 +15,8 @@ namespace tandem::comm {
 
 class HostArrays {
  public:
+  static constexpr std::size_t kFloatsOfPage = 4096 / sizeof(float);
+
   // Collective over `world`. Makes `count` arrays of `size` floats, initially 0. `host` has the
   // ranks of this host and must outlive the arrays. Returns null on all ranks if the ranks of any
   // host cannot share memory.

@@ -3,6 +3,7 @@
 // InternalError if a span of device memory is requested.
 #pragma once
 
+#include <memory>
 #include <vector>
 
 #include "tandem/core/span.hpp"
@@ -12,6 +13,8 @@ namespace tandem::train {
 
 // fp32 zeros: an array of the arena's layout.
 torch::Tensor flat_zeros(std::size_t size, torch::Device device = torch::kCPU);
+// A tensor of the form of `like` over `memory` of the host, which it keeps alive.
+torch::Tensor flat_in(std::shared_ptr<float> memory, const torch::Tensor& like);
 
 // The tensor itself if it is on the CPU, else a copy, which waits for the device.
 torch::Tensor on_host(const torch::Tensor& tensor);

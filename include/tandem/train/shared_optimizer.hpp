@@ -1,8 +1,9 @@
-// An optimizer on CPUs for weights of which the ranks of a host share one copy
-// (ParameterArena::share_values()). Its state is one copy per host, too, and each rank updates its
-// parts of both: stage 1 of ZeRO, within a host (Rajbhandari et al., "ZeRO: Memory Optimizations
-// Toward Training Trillion Parameter Models", SC 2020). Bits are those of the optimizer of the same
-// options. Make the same calls on all ranks; step() and the factory are collective.
+// An optimizer for ranks on CPUs that share one copy of the weights on each host
+// (ParameterArena::share_values()). They share one copy of its state, too, and each rank updates
+// its parts of both: stage 1 of ZeRO, within a host (Rajbhandari et al., "ZeRO: Memory
+// Optimizations Toward Training Trillion Parameter Models", SC 2020). Bits are those of the
+// optimizer of the same options. Make the same calls on all ranks; step() and the factory are
+// collective.
 //
 // No other copy on the host tells whether a bit has flipped. So each rank keeps a checksum of its
 // parts since their last update, and compares it before the next one and in find_foreign_write().
