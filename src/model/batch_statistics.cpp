@@ -58,6 +58,22 @@ Moments moments_of(const torch::Tensor& x) {
 ImageSizes::ImageSizes(const torch::Tensor& x)
     : images(size_of(x, 0)), channels(size_of(x, 1)), height(size_of(x, 2)), width(size_of(x, 3)) {}
 
+NormTensors tensors_of(const torch::nn::BatchNorm2d& norm) {
+  return {norm->weight,
+          norm->bias,
+          norm->running_mean,
+          norm->running_var,
+          norm->options.momentum().value(),
+          norm->options.eps()};
+}
+
+bool fits_norm_kernels(const NormTensors& norm, const torch::Tensor& x, bool is_training) {
+  return is_training && torch::GradMode::is_enabled() && x.is_cpu() &&
+         x.scalar_type() == torch::kBFloat16 && x.dim() == 4 &&
+         x.is_contiguous(at::MemoryFormat::ChannelsLast) && x.size(1) == norm.bias.numel() &&
+         x.size(2) > 1 && x.size(3) > 1;
+}
+
 c10::intrusive_ptr<ChannelFactors> learn_factors(const NormTensors& norm, const torch::Tensor& x) {
   const Moments moments = moments_of(x);
   auto factors = c10::make_intrusive<ChannelFactors>();

@@ -29,6 +29,11 @@ struct NormTensors {
   double epsilon = 0;
 };
 
+// Of a layer of libtorch that has scale, momentum and running statistics.
+NormTensors tensors_of(const torch::nn::BatchNorm2d& norm);
+// Whether kernels for bfloat16 compute; libtorch computes the rest and reports errors.
+bool fits_norm_kernels(const NormTensors& norm, const torch::Tensor& x, bool is_training);
+
 // Per-channel values that forward saves for backward.
 struct ChannelFactors : torch::CustomClassHolder {
   std::vector<float> mean, inverse_deviation, scale, shift;

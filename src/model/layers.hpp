@@ -74,9 +74,10 @@ inline torch::Tensor relu_max_pool(const torch::Tensor& x) {
 torch::Tensor normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x);
 // relu(max_pool2d(norm(x), 2)).
 torch::Tensor pooled_normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x);
-// norm(x); fused only on GPUs.
+// norm(x), by kernels as above.
 torch::Tensor normalized(torch::nn::BatchNorm2d& norm, const torch::Tensor& x);
-// relu(norm(x) + residual).
+// relu(norm(x) + residual), by kernels as above if both have the same sizes, layout and type.
+// Rounded once; libtorch rounds norm(x) and the sum. Backward keeps x and the result.
 torch::Tensor normalized_relu_of_sum(torch::nn::BatchNorm2d& norm, const torch::Tensor& x,
                                      const torch::Tensor& residual);
 

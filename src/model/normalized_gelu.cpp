@@ -57,14 +57,6 @@ struct NormalizedGelu : public torch::autograd::Function<NormalizedGelu> {
   }
 };
 
-// Whether the kernels compute; libtorch computes the rest and reports errors.
-bool is_ours(const NormTensors& norm, const torch::Tensor& x, bool is_training) {
-  return is_training && torch::GradMode::is_enabled() && x.is_cpu() &&
-         x.scalar_type() == torch::kBFloat16 && x.dim() == 4 &&
-         x.is_contiguous(at::MemoryFormat::ChannelsLast) && x.size(1) == norm.bias.numel() &&
-         x.size(2) > 1 && x.size(3) > 1;
-}
-
 }  // namespace
 
 const torch::Tensor& UnitScale::on(torch::Device device, std::int64_t channels) {
@@ -81,7 +73,7 @@ torch::Tensor normalized_gelu(const NormTensors& norm, const Gelu& gelu, const t
   if (takes_fused_norm(x, is_training)) {
     return fused_norm(norm, x, {fused::Pool::kNone, fused::Activation::kGelu});
   }
-  if (!is_ours(norm, x, is_training)) {
+  if (!fits_norm_kernels(norm, x, is_training)) {
     return gelu(torch::batch_norm(x, norm.weight, norm.bias, norm.running_mean,
                                   norm.running_variance, is_training, norm.momentum, norm.epsilon,
                                   false));

@@ -11,15 +11,6 @@
 namespace tandem::model {
 namespace {
 
-NormTensors tensors_of(const torch::nn::BatchNorm2d& norm) {
-  return {norm->weight,
-          norm->bias,
-          norm->running_mean,
-          norm->running_var,
-          norm->options.momentum().value(),
-          norm->options.eps()};
-}
-
 struct NormalizedRelu : public torch::autograd::Function<NormalizedRelu> {
   // `weight` and `bias` are those of norm, for autograd to know of.
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
@@ -96,12 +87,8 @@ struct NormalizedRelu : public torch::autograd::Function<NormalizedRelu> {
   }
 };
 
-// Whether the kernels compute; libtorch computes the rest and reports errors.
 bool is_ours(const torch::nn::BatchNorm2d& norm, const torch::Tensor& x) {
-  return x.is_cpu() && x.scalar_type() == torch::kBFloat16 && norm->is_training() &&
-         torch::GradMode::is_enabled() && x.dim() == 4 &&
-         x.is_contiguous(at::MemoryFormat::ChannelsLast) && x.size(1) == norm->weight.numel() &&
-         x.size(2) > 1 && x.size(3) > 1;
+  return fits_norm_kernels(tensors_of(norm), x, norm->is_training());
 }
 
 torch::Tensor apply(torch::nn::BatchNorm2d& norm, const torch::Tensor& x, bool pools) {
@@ -110,15 +97,9 @@ torch::Tensor apply(torch::nn::BatchNorm2d& norm, const torch::Tensor& x, bool p
                                pools);
 }
 
-torch::Tensor fused_layer(torch::nn::BatchNorm2d& norm, const torch::Tensor& x,
-                          fused::NormForm form, const torch::Tensor& residual = {}) {
+torch::Tensor fused_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x, fused::Pool pool) {
   norm->num_batches_tracked += 1;
-  return fused_norm(tensors_of(norm), x, form, residual);
-}
-
-torch::Tensor fused_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x, fused::Pool pool,
-                         const torch::Tensor& residual = {}) {
-  return fused_layer(norm, x, {pool, fused::Activation::kRelu}, residual);
+  return fused_norm(tensors_of(norm), x, {pool, fused::Activation::kRelu});
 }
 
 }  // namespace
@@ -127,20 +108,6 @@ torch::Tensor normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor&
   if (takes_fused_norm(x, norm->is_training())) return fused_relu(norm, x, fused::Pool::kNone);
   if (!is_ours(norm, x)) return norm->forward(x).relu_();
   return apply(norm, x, false);
-}
-
-torch::Tensor normalized(torch::nn::BatchNorm2d& norm, const torch::Tensor& x) {
-  if (takes_fused_norm(x, norm->is_training())) return fused_layer(norm, x, {});
-  return norm->forward(x);
-}
-
-torch::Tensor normalized_relu_of_sum(torch::nn::BatchNorm2d& norm, const torch::Tensor& x,
-                                     const torch::Tensor& residual) {
-  if (takes_fused_norm(x, norm->is_training()) && residual.scalar_type() == x.scalar_type() &&
-      residual.strides() == x.strides()) {
-    return fused_relu(norm, x, fused::Pool::kNone, residual);
-  }
-  return norm->forward(x).add_(residual).relu_();
 }
 
 torch::Tensor pooled_normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x) {

@@ -84,6 +84,21 @@ Work norm(const std::string& name, std::int64_t channels, std::int64_t pixels, b
           }};
 }
 
+Work norm_of_sum(std::int64_t channels, std::int64_t pixels) {
+  BatchNorm2d layer(channels);
+  const std::string size = std::to_string(pixels) + "x" + std::to_string(pixels);
+  const std::vector<std::int64_t> shape = {128, channels, pixels, pixels};
+  const torch::Tensor residual = activations(shape, torch::kBFloat16).requires_grad_();
+  return {"BatchNorm, sum, ReLU of 128 x " + std::to_string(channels) + " x " + size + ", bf16",
+          activations(shape, torch::kBFloat16), Precision::kBf16,
+          [layer, residual](const torch::Tensor& x) mutable {
+            return normalized_relu_of_sum(layer, x, residual);
+          },
+          [layer, residual](const torch::Tensor& x) mutable {
+            return layer->forward(x).add_(residual).relu_();
+          }};
+}
+
 Work norm_of_gelu() {
   const std::int64_t channels = 64;
   NormTensors norm{{},   torch::zeros(channels), torch::zeros(channels), torch::ones(channels), 0.4,
@@ -181,6 +196,7 @@ int main(int count, char** words) {
   }
   measure(norm("BatchNorm, ReLU of 128 x 64 x 32x32, bf16", 64, 32, false), runs);
   measure(norm("BatchNorm, ReLU, pooled, of 128 x 128 x 32x32, bf16", 128, 32, true), runs);
+  measure(norm_of_sum(64, 32), runs);
   measure({"GELU of 128 x 64 x 31x31, bf16", activations({128, 64, 31, 31}, torch::kBFloat16),
            Precision::kBf16, gelu, [](const torch::Tensor& x) { return torch::gelu(x); }},
           runs);

@@ -1,5 +1,5 @@
-// Batch normalization fused with GELU, with ReLU, or with ReLU and 2x2 max pooling, for bfloat16
-// images in channels-last layout. Activations are read once. No gradient is written for values that
+// Batch normalization, alone or fused with GELU, with ReLU, with ReLU and 2x2 max pooling, or with a
+// sum and ReLU, for bfloat16 images in channels-last layout. Activations are read once. No gradient is written for values that
 // pooling dropped.
 //
 // Arithmetic is fp32, and each result is rounded once. All arrays of activations hold bits of
@@ -15,6 +15,11 @@ namespace tandem::kernels {
 
 struct ImageSize {
   std::size_t height = 0, width = 0, channels = 0;
+};
+
+// The channels of an image or of a part of it.
+struct PixelRows {
+  std::size_t pixels = 0, channels = 0;
 };
 
 // Mean of each channel and sum of squared deviations, over `pixels` > 0.
@@ -65,15 +70,26 @@ void normalized_gradient(LayerGradient layer, std::size_t pixels, std::size_t ch
 void pooled_normalized_gradient(LayerGradient layer, ImageSize size, Normalization to,
                                 Correction correction, std::uint16_t* out);
 
+// out = scale * in + shift.
+void normalized(const std::uint16_t* in, PixelRows size, Normalization to, std::uint16_t* out);
+// out = max(0, scale * in + shift + residual).
+void normalized_relu_of_sum(const std::uint16_t* in, const std::uint16_t* residual, PixelRows size,
+                            Normalization to, std::uint16_t* out);
+
+// Adds all gradients.
+void add_all_gradient_sums(LayerGradient layer, PixelRows size, ChannelSums sums);
+// passed = the gradient where the layer's `result` is not below or equal to 0, else 0, which is
+// added to `sums`.
+void pass_relu_gradient(LayerGradient layer, const std::uint16_t* result, PixelRows size,
+                        std::uint16_t* passed, ChannelSums sums);
+// out = scale * gradient + slope * in + offset.
+void corrected_gradient(LayerGradient layer, PixelRows size, const float* scale,
+                        Correction correction, std::uint16_t* out);
+
 // out = gelu(scale * in + shift). The normalized value is rounded to bfloat16 before GELU, as in
 // separate layers.
 void normalized_gelu(const GeluTables& tables, const std::uint16_t* in, std::size_t pixels,
                      std::size_t channels, Normalization to, std::uint16_t* out);
-
-// The channels of an image or of a part of it.
-struct PixelRows {
-  std::size_t pixels = 0, channels = 0;
-};
 
 // passed = gradient * gelu'(scale * in + shift), rounded, which is added to `sums`.
 void normalized_gelu_gradient(const GeluTables& tables, LayerGradient layer, PixelRows size,

@@ -124,6 +124,47 @@ TEST_F(NormalizedReluKernels, GradientsPassWhereTheResultIsAboveZero) {
   }
 }
 
+TEST_F(NormalizedReluKernels, SumsAreRoundedOnce) {
+  const std::vector<std::uint16_t> residual = quarters(in_.size(), 4);
+  std::vector<std::uint16_t> alone(in_.size()), sum(in_.size());
+  kernels::normalized(in_.data(), {kPixels, kChannels}, normalization(), alone.data());
+  normalized_relu_of_sum(in_.data(), residual.data(), {kPixels, kChannels}, normalization(),
+                         sum.data());
+  for (std::size_t i = 0; i < in_.size(); ++i) {
+    const float value = normalized(i / kChannels, i % kChannels);
+    ASSERT_EQ(float_of_bfloat16(alone[i]), value);
+    ASSERT_EQ(float_of_bfloat16(sum[i]), std::max(0.0F, value + float_of_bfloat16(residual[i])));
+  }
+}
+
+TEST_F(NormalizedReluKernels, GradientsOfASumPassWhereItIsAboveZero) {
+  const std::vector<std::uint16_t> above = quarters(in_.size(), 2),
+                                   result = quarters(in_.size(), 5);
+  const LayerGradient layer{in_.data(), above.data()};
+  const PixelRows size{kPixels, kChannels};
+  std::vector<std::uint16_t> passed(in_.size()), out(in_.size());
+  float sum[kChannels] = {}, product[kChannels] = {}, all[kChannels] = {}, products[kChannels] = {};
+  pass_relu_gradient(layer, result.data(), size, passed.data(), {mean_, sum, product});
+  add_all_gradient_sums({in_.data(), passed.data()}, size, {mean_, all, products});
+  corrected_gradient(layer, size, scale_, correction(), out.data());
+  float sums_expected[kChannels] = {}, products_expected[kChannels] = {};
+  for (std::size_t i = 0; i < in_.size(); ++i) {
+    const std::size_t p = i / kChannels, c = i % kChannels;
+    const float gradient = float_of_bfloat16(above[i]);
+    const float expected = float_of_bfloat16(result[i]) > 0 ? gradient : 0;
+    ASSERT_EQ(float_of_bfloat16(passed[i]), expected);
+    ASSERT_EQ(out[i], bfloat16_of_float(scale_[c] * gradient + slope_[c] * in(p, c) + offset_[c]));
+    sums_expected[c] += expected;
+    products_expected[c] += expected * (in(p, c) - mean_[c]);
+  }
+  for (std::size_t c = 0; c < kChannels; ++c) {
+    EXPECT_EQ(sum[c], sums_expected[c]);
+    EXPECT_EQ(product[c], products_expected[c]);
+    EXPECT_EQ(all[c], sums_expected[c]);
+    EXPECT_EQ(products[c], products_expected[c]);
+  }
+}
+
 TEST_F(NormalizedReluKernels, PooledGradientsPassToWhatWasChosen) {
   const std::vector<std::uint16_t> above = quarters(kPooled * kChannels, 3);
   std::vector<std::uint8_t> argmax(above.size());

@@ -97,11 +97,51 @@ TEST(NormalizedRelu, PoolsLikeMaxPool) {
   }
 }
 
+TEST(NormalizedRelu, IsBatchNormAloneRoundedOnce) {
+  for (const auto& shape : kNormShapes) {
+    SCOPED_TRACE(shape[1]);
+    const torch::Tensor x = images(shape);
+    expect_near(run_normalized_relu(x, torch::kBFloat16, normalized),
+                run_normalized_relu(
+                    x, torch::kFloat64,
+                    [](BatchNorm2d& norm, const torch::Tensor& in) { return norm->forward(in); }),
+                kOneRounding);
+  }
+}
+
+TEST(NormalizedRelu, AddsAResidualBeforeItRounds) {
+  for (const auto& shape : kNormShapes) {
+    SCOPED_TRACE(shape[1]);
+    const torch::Tensor x = images(shape), added = images(shape).flip({0}).neg();
+    torch::Tensor residual = added.detach().clone().requires_grad_();
+    torch::Tensor wide = added.detach().to(torch::kFloat64).requires_grad_();
+    expect_near(run_normalized_relu(x, torch::kBFloat16,
+                                    [&](BatchNorm2d& norm, const torch::Tensor& in) {
+                                      return normalized_relu_of_sum(norm, in, residual);
+                                    }),
+                run_normalized_relu(x, torch::kFloat64,
+                                    [&](BatchNorm2d& norm, const torch::Tensor& in) {
+                                      return torch::relu(norm->forward(in) + wide);
+                                    }),
+                kOneRounding);
+    EXPECT_TRUE(torch::equal(residual.grad().to(torch::kFloat64), wide.grad()))
+        << "it passes as it is, or not at all";
+  }
+}
+
+TEST(NormalizedRelu, AddsAResidualOfAnotherTypeByLibtorch) {
+  const torch::Tensor x = images(kNormShapes[0]);
+  const torch::Tensor residual = x.flip({0}).to(torch::kFloat64);
+  BatchNorm2d ours = make_norm(x.size(1)), theirs = make_norm(x.size(1));
+  EXPECT_TRUE(torch::equal(normalized_relu_of_sum(ours, x, residual),
+                           theirs->forward(x).add_(residual).relu_()));
+}
+
 TEST(NormalizedRelu, GivesTheSameBitsOnAnyNumberOfThreads) {
   const torch::Tensor x = images(kNormShapes[0]);
   ASSERT_GT(image_blocks(static_cast<std::size_t>(x.size(0))), 2U);
   const int before = at::get_num_threads();
-  for (const auto& layer : {normalized_relu, pooled_normalized_relu}) {
+  for (const auto& layer : {normalized_relu, pooled_normalized_relu, normalized}) {
     at::set_num_threads(1);
     const NormalizedReluResults one = run_normalized_relu(x, torch::kBFloat16, layer);
     at::set_num_threads(3);
