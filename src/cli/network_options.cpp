@@ -139,6 +139,24 @@ OptionSpec lr_scale_option(const std::string& group) {
   return spec;
 }
 
+OptionSpec gradient_checkpointing_option(const std::string& group) {
+  return {"gradient-checkpointing",
+          "",
+          "false",
+          "keep only the inputs of a network's blocks, and compute them again in backward",
+          group,
+          kOfExecution};
+}
+
+void read_gradient_checkpointing(Options& options, train::TrainConfig& config) {
+  config.gradient_checkpointing = options.flag("gradient-checkpointing");
+  if (!config.gradient_checkpointing || model::has_blocks(config.model)) return;
+  options.add_fault(
+      "--gradient-checkpointing is for resnet18, resnet34, resnet50, vit-tiny and "
+      "vit-small, and --model is " +
+      config.model + "; leave it out, or make batches smaller with --accumulate");
+}
+
 void read_network_options(Options& options, train::TrainConfig& config) {
   const std::string asked = options.text("model");
   const bool is_file = model::is_script_file(asked);
@@ -151,6 +169,7 @@ void read_network_options(Options& options, train::TrainConfig& config) {
   read_hidden(options, config);
   read_stem(options, config);
   read_layers(options, config);
+  read_gradient_checkpointing(options, config);
   config.init_from = options.text("init-from");
   if (ends_with(config.init_from, ".pth") || ends_with(config.init_from, ".pt")) {
     options.add_fault("--init-from: '" + config.init_from +

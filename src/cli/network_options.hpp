@@ -12,8 +12,10 @@ OptionSpec stem_option(const std::string& group);
 OptionSpec init_from_option(const std::string& group);
 OptionSpec freeze_option(const std::string& group);
 OptionSpec lr_scale_option(const std::string& group);
+OptionSpec gradient_checkpointing_option(const std::string& group);
 
-// Adds faults to the options.
+// Both add faults to the options. The first reads the last option above, for config.model.
+void read_gradient_checkpointing(Options& options, train::TrainConfig& config);
 void read_network_options(Options& options, train::TrainConfig& config);
 
 }  // namespace tandem::app

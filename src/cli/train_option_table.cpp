@@ -164,6 +164,7 @@ OptionTable train_option_table() {
       precision_option(),
       channels_last_option(),
       convolution_option(),
+      gradient_checkpointing_option("execution"),
       device_option(),
       gpu_ids_option(),
       share_gpu_option(),

@@ -1,6 +1,7 @@
 // tandem bench step: what a training step takes, part by part, on noise in memory.
 #include "bench_form.hpp"
 #include "cli/device_options.hpp"
+#include "cli/network_options.hpp"
 #include "cli/train_options.hpp"
 #include "session/engine.hpp"
 #include "tandem/comm/agree.hpp"
@@ -19,6 +20,7 @@ StepRequest read_step_request(Options& options) {
   config.precision = model::parse_precision(options.choice("precision"));
   config.convolution = model::parse_convolution(options.choice("convolution"));
   config.channels_last = options.flag("channels-last");
+  read_gradient_checkpointing(options, config);
   config.threads = static_cast<int>(options.count("threads", 0, 1024));
   config.bucket_mb = options.real("bucket-mb", 0, train::kMaxBucketMb);
   read_gradient_form(options, config);
@@ -65,6 +67,7 @@ BenchForm bench_step_form() {
        {"optimizer", "NAME", "sgd", join(optimizers, ", "), "step", {}, optimizers},
        of_step(precision_option()),
        of_step(convolution_option()),
+       gradient_checkpointing_option("step"),
        of_step(threads_option()),
        {"bucket-mb", "X", "0", "gradient bucket in MiB; 0: one, exchanged after backward", "step"},
        bench_device_option(device_option()),

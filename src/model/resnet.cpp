@@ -5,6 +5,7 @@
 
 #include "layers.hpp"
 #include "networks.hpp"
+#include "recomputed.hpp"
 
 namespace tandem::model {
 namespace {
@@ -104,12 +105,14 @@ class ResNet : public Network {
   torch::Tensor forward(torch::Tensor images) override {
     torch::Tensor x = normalized_relu(bn1_, conv1_->forward(images));
     if (stem_ == Stem::kImagenet) x = torch::max_pool2d(x, 3, 2, 1);
-    for (torch::nn::Sequential& layer : layers_) x = layer->forward(x);
+    for (torch::nn::Sequential& layer : layers_) x = forward_through(layer, x, recomputes_);
     return fc_->forward(x.mean({2, 3}));
   }
+  bool recompute_blocks() override { return recomputes_ = true; }
 
  private:
   const Stem stem_;
+  bool recomputes_ = false;
   Conv2d conv1_{nullptr};
   torch::nn::BatchNorm2d bn1_{nullptr};
   std::vector<torch::nn::Sequential> layers_;

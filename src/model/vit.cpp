@@ -8,6 +8,7 @@
 
 #include "layers.hpp"
 #include "networks.hpp"
+#include "recomputed.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/model/autocast.hpp"
 
@@ -138,16 +139,18 @@ class VisionTransformer : public Network {
     const AutocastScope in_fp32(Precision::kFp32);
     return logits_of(images).to(torch::kBFloat16);
   }
+  bool recompute_blocks() override { return recomputes_ = true; }
 
  private:
   torch::Tensor logits_of(const torch::Tensor& images) {
     const torch::Tensor patches = patch_embed_->forward(images);
     const torch::Tensor first = cls_token_.expand({images.size(0), -1, -1});
     torch::Tensor x = torch::cat({first, patches}, 1) + pos_embed_;
-    x = blocks_->forward(x);
+    x = forward_through(blocks_, x, recomputes_);
     return head_->forward(norm_->forward(x.select(1, 0)));
   }
 
+  bool recomputes_ = false;
   torch::Tensor cls_token_, pos_embed_;
   Patches patch_embed_{nullptr};
   torch::nn::Sequential blocks_{nullptr};

@@ -195,6 +195,12 @@ class Train(TandemTest):
                              "--lr", "0.05", "--schedule", "triangle")
         self.assertGreater(summary["test_accuracy"], 0.4)
 
+    def test_gradient_checkpointing_keeps_the_bits(self):
+        words = ["--data", DATA, "--model", "vit-tiny", "--batch-size", "4", "--max-steps", "2", "--eval-every", "0", "--quiet", "--json"]
+        digests = {json.loads(self.mpirun(2, "train", *words, *more, "--run-id", name).stdout.splitlines()[-1])["weights_sha256"]
+                   for name, more in (("kept", []), ("again", ["--gradient-checkpointing"]))}
+        self.assertEqual(len(digests), 1)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)

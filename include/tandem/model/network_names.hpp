@@ -14,6 +14,9 @@ inline constexpr std::array<const char*, 10> kNetworkNames{
 
 std::vector<std::string> network_names();
 
+// Whether Network::recompute_blocks() has an effect.
+bool has_blocks(const std::string& network);
+
 // Whether --model names a TorchScript file rather than one of these: it ends in .pt or has a '/'.
 bool is_script_file(const std::string& model);
 

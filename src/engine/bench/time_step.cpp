@@ -86,6 +86,7 @@ int time_step(Job& job, const StepRequest& request) {
   });
   network->train();
   model::choose_convolution(*network, config.convolution);
+  if (config.gradient_checkpointing) network->recompute_blocks();
   train::ParameterArena arena(*network, config.channels_last, device);
   train::broadcast_weights(job.world, arena, *network);
   const auto device_collectives = make_device_collectives(job, request.device, choice, device);

@@ -34,6 +34,7 @@ InitialNetwork make_initial_network(Job& job, const train::TrainConfig& config,
   InitialNetwork made =
       make_network_together(job, start, config, inputs.description, inputs.network_file, device);
   model::choose_convolution(*made.network, config.convolution);
+  if (config.gradient_checkpointing) made.network->recompute_blocks();
   init_network_from_data(job, start, config, inputs.images, *made.network);
   return made;
 }

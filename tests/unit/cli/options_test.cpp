@@ -313,6 +313,13 @@ TEST(ShareWeights, IsForRanksOnCpus) {
   }
 }
 
+TEST(GradientCheckpointing, IsForNetworksOfBlocks) {
+  const std::vector<std::string> words{"--model", "vit-tiny", "--gradient-checkpointing"};
+  EXPECT_TRUE(request_of(words).config.gradient_checkpointing);
+  EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5", "--gradient-checkpointing"}),
+                       "and --model is simple; leave it out"));
+}
+
 TEST(Aliases, AreAcceptedOnTheCommandLine) {
   for (const char* name : {"--all-reduce", "--sum-algorithm", "--sum_algorithm"}) {
     Options options = resolve_train({name, "two-level"});
