@@ -157,6 +157,11 @@ void read_gradient_checkpointing(Options& options, train::TrainConfig& config) {
       config.model + "; leave it out, or make batches smaller with --accumulate");
 }
 
+OptionSpec sync_bn_option(const std::string& group) {
+  return {"sync-bn", "",       "false", "normalize over the images of all ranks, on CPUs",
+          group,     kOfResult};
+}
+
 void read_network_options(Options& options, train::TrainConfig& config) {
   const std::string asked = options.text("model");
   const bool is_file = model::is_script_file(asked);

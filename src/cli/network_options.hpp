@@ -13,6 +13,7 @@ OptionSpec init_from_option(const std::string& group);
 OptionSpec freeze_option(const std::string& group);
 OptionSpec lr_scale_option(const std::string& group);
 OptionSpec gradient_checkpointing_option(const std::string& group);
+OptionSpec sync_bn_option(const std::string& group);
 
 // Both add faults to the options. The first reads the last option above, for config.model.
 void read_gradient_checkpointing(Options& options, train::TrainConfig& config);

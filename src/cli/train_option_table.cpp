@@ -165,6 +165,7 @@ OptionTable train_option_table() {
       channels_last_option(),
       convolution_option(),
       gradient_checkpointing_option("execution"),
+      sync_bn_option("execution"),
       device_option(),
       gpu_ids_option(),
       share_gpu_option(),

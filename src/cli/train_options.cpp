@@ -4,6 +4,7 @@
 #include "recipe_options.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/model/network_names.hpp"
 
 namespace tandem::app {
 namespace {
@@ -81,6 +82,29 @@ void refuse_gpus(Options& options, const device::DeviceRequest& request,
   options.add_fault(option +
                     " computes on CPUs; leave it out, or --device cuda, --gpu-ids, --share-gpu and "
                     "--backend nccl");
+}
+
+// After the bucket's size.
+void read_sync_bn(Options& options, const device::DeviceRequest& device,
+                  train::TrainConfig& config) {
+  config.sync_bn = options.flag("sync-bn");
+  if (!config.sync_bn) return;
+  refuse_gpus(options, device, "--sync-bn");
+  if (!model::has_norms(config.model)) {
+    options.add_fault("--sync-bn is for tandem's networks with BatchNorm: " +
+                      join(model::networks_with_norms(), ", ") + "; --model is " + config.model +
+                      ", leave it out");
+  }
+  const auto refuse = [&options](bool is_asked, const std::string& what, const std::string& why) {
+    if (!is_asked) return;
+    options.add_fault("--sync-bn and " + what + " exclude each other: " + why +
+                      "; leave one of them out");
+  };
+  refuse(config.virtual_ranks > 0, "--virtual-ranks", "a shard is normalized by itself");
+  refuse(config.gradient_checkpointing, "--gradient-checkpointing",
+         "ranks would exchange statistics again in backward");
+  refuse(config.measure_bucket || config.bucket_mb > 0, "--bucket-mb " + options.text("bucket-mb"),
+         "ranks exchange statistics in backward, where buckets travel");
 }
 
 void read_device(Options& options, TrainRequest& request) {
@@ -209,6 +233,7 @@ TrainRequest read_train_options(Options& options) {
       }
     });
   }
+  read_sync_bn(options, request.device.request, config);
   read_gradient_sums(options, config);
   config.deterministic = options.flag("deterministic");
   if (config.deterministic) refuse_other_bits(options);

@@ -1,6 +1,9 @@
 #include "batch_statistics.hpp"
 
+#include <torch/csrc/autograd/custom_function.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "kernel_calls.hpp"
@@ -8,6 +11,9 @@
 namespace tandem::model {
 namespace {
 
+constexpr double kMomentum = 0.1;
+constexpr double kEpsilon = 1e-5;
+const std::array<std::int64_t, 3> kAllButChannels{0, 2, 3};
 constexpr std::size_t kPixelsAtOnce = 64;  // whose channels stay in the first-level cache
 
 std::size_t size_of(const torch::Tensor& x, std::int64_t dimension) {
@@ -53,18 +59,122 @@ Moments moments_of(const torch::Tensor& x) {
   return all;
 }
 
+std::vector<double> doubles_of(const torch::Tensor& values) {
+  const torch::Tensor on_host = values.to(torch::kFloat64).contiguous();
+  return {on_host.data_ptr<double>(), on_host.data_ptr<double>() + on_host.numel()};
+}
+
+Moments moments_by_libtorch(const torch::Tensor& x) {
+  const auto [variance, mean] =
+      torch::var_mean(x.to(torch::kFloat32), torch::IntArrayRef(kAllButChannels), false);
+  Moments moments(static_cast<std::size_t>(x.size(1)));
+  moments.count = static_cast<double>(x.numel() / x.size(1));
+  moments.mean = doubles_of(mean);
+  moments.squares = doubles_of(variance);
+  for (double& each : moments.squares) each *= moments.count;
+  return moments;
+}
+
+Moments moments_of_all(const NormTensors& norm, const torch::Tensor& x) {
+  const Moments mine =
+      x.scalar_type() == torch::kBFloat16 && x.is_contiguous(at::MemoryFormat::ChannelsLast)
+          ? moments_of(x)
+          : moments_by_libtorch(x);
+  if (!norm.exchange) return mine;
+  std::vector<double> values{mine.count};
+  values.insert(values.end(), mine.mean.begin(), mine.mean.end());
+  values.insert(values.end(), mine.squares.begin(), mine.squares.end());
+  Moments all(mine.mean.size());
+  for (const std::vector<double>& rank : norm.exchange->all(values)) {
+    if (rank[0] > 0) all.add(rank[0], &rank[1], &rank[1] + all.mean.size());
+  }
+  return all;
+}
+
+ChannelTotals of_all_ranks(const BatchExchange& exchange, const ChannelTotals& mine) {
+  const std::size_t channels = mine.sum.size();
+  std::vector<double> values = mine.sum;
+  values.insert(values.end(), mine.product.begin(), mine.product.end());
+  ChannelTotals all{std::vector<double>(channels), std::vector<double>(channels)};
+  for (const std::vector<double>& rank : exchange.all(values)) {
+    for (std::size_t c = 0; c < channels; ++c) {
+      all.sum[c] += rank[c];
+      all.product[c] += rank[channels + c];
+    }
+  }
+  return all;
+}
+
+// One number per channel, to multiply images by.
+torch::Tensor by_channel(const std::vector<float>& values) {
+  return torch::tensor(values).view({1, -1, 1, 1});
+}
+
+struct SynchronizedNormOfImages : public torch::autograd::Function<SynchronizedNormOfImages> {
+  // `weight` and `bias` are within factors, and here for autograd to know of.
+  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
+                               const c10::optional<torch::Tensor>& weight,
+                               const torch::Tensor& /*bias*/,
+                               const c10::intrusive_ptr<ChannelFactors>& factors) {
+    context->save_for_backward({x});
+    context->saved_data["has_weight"] = weight.has_value();
+    context->saved_data["factors"] = c10::IValue::make_capsule(factors);
+    return (x.to(torch::kFloat32) * by_channel(factors->scale) + by_channel(factors->shift))
+        .to(x.scalar_type());
+  }
+
+  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
+                                                 torch::autograd::variable_list gradients) {
+    const torch::Tensor saved = context->get_saved_variables().front();
+    const torch::Tensor x = saved.to(torch::kFloat32);
+    const torch::Tensor above = gradients.front().to(torch::kFloat32);
+    const auto factors = c10::static_intrusive_pointer_cast<ChannelFactors>(
+        context->saved_data["factors"].toCapsule());
+    const torch::Tensor products = above * (x - by_channel(factors->mean));
+    const NormGradients norm =
+        norm_gradients(*factors, {doubles_of(above.sum(torch::IntArrayRef(kAllButChannels))),
+                                  doubles_of(products.sum(torch::IntArrayRef(kAllButChannels)))});
+    const torch::Tensor of_x =
+        above * by_channel(factors->scale) + x * by_channel(norm.slope) + by_channel(norm.offset);
+    const bool has_weight = context->saved_data["has_weight"].toBool();
+    return {of_x.to(saved.scalar_type()), has_weight ? norm.of_weight : torch::Tensor(),
+            norm.of_bias, torch::Tensor()};
+  }
+};
+
 }  // namespace
+
+torch::Tensor synchronized_norm(const NormTensors& norm, const torch::Tensor& x) {
+  return SynchronizedNormOfImages::apply(x, present(norm.weight), norm.bias,
+                                         learn_factors(norm, x));
+}
 
 ImageSizes::ImageSizes(const torch::Tensor& x)
     : images(size_of(x, 0)), channels(size_of(x, 1)), height(size_of(x, 2)), width(size_of(x, 3)) {}
 
-NormTensors tensors_of(const torch::nn::BatchNorm2d& norm) {
-  return {norm->weight,
-          norm->bias,
-          norm->running_mean,
-          norm->running_var,
-          norm->options.momentum().value(),
-          norm->options.eps()};
+BatchNorm2dImpl::BatchNorm2dImpl(std::int64_t channels) {
+  weight = register_parameter("weight", torch::ones({channels}));
+  bias = register_parameter("bias", torch::zeros({channels}));
+  running_mean = register_buffer("running_mean", torch::zeros({channels}));
+  running_var = register_buffer("running_var", torch::ones({channels}));
+  num_batches_tracked = register_buffer("num_batches_tracked", torch::zeros({}, torch::kInt64));
+}
+
+NormTensors BatchNorm2dImpl::tensors() const {
+  return {weight, bias, running_mean, running_var, kMomentum, kEpsilon, exchange};
+}
+
+torch::Tensor BatchNorm2dImpl::forward(const torch::Tensor& x) {
+  if (is_training()) num_batches_tracked += 1;
+  if (exchange && is_training()) return synchronized_norm(tensors(), x);
+  namespace F = torch::nn::functional;
+  return F::batch_norm(x, running_mean, running_var,
+                       F::BatchNormFuncOptions()
+                           .weight(weight)
+                           .bias(bias)
+                           .training(is_training())
+                           .momentum(kMomentum)
+                           .eps(kEpsilon));
 }
 
 bool fits_norm_kernels(const NormTensors& norm, const torch::Tensor& x, bool is_training) {
@@ -75,8 +185,10 @@ bool fits_norm_kernels(const NormTensors& norm, const torch::Tensor& x, bool is_
 }
 
 c10::intrusive_ptr<ChannelFactors> learn_factors(const NormTensors& norm, const torch::Tensor& x) {
-  const Moments moments = moments_of(x);
+  const Moments moments = moments_of_all(norm, x);
   auto factors = c10::make_intrusive<ChannelFactors>();
+  factors->count = moments.count;
+  factors->exchange = norm.exchange;
   const float* weight = norm.weight.defined() ? norm.weight.data_ptr<float>() : nullptr;
   const float* bias = norm.bias.data_ptr<float>();
   float* running_mean = norm.running_mean.data_ptr<float>();
@@ -102,25 +214,25 @@ GradientSums::GradientSums(const ImageSizes& sizes)
       sums_(image_blocks(sizes.images) * sizes.channels),
       products_(sums_.size()) {}
 
-double GradientSums::whole(const std::vector<float>& blocks, std::size_t channel) const {
-  double all = 0;
-  for (std::size_t i = channel; i < blocks.size(); i += channels_) all += blocks[i];
+std::vector<double> GradientSums::whole(const std::vector<float>& blocks) const {
+  std::vector<double> all(channels_);
+  for (std::size_t i = 0; i < blocks.size(); ++i) all[i % channels_] += blocks[i];
   return all;
 }
 
-NormGradients norm_gradients(const ChannelFactors& factors, const GradientSums& sums,
-                             const ImageSizes& sizes) {
-  const auto channels = static_cast<std::int64_t>(sizes.channels);
+NormGradients norm_gradients(const ChannelFactors& factors, const ChannelTotals& totals) {
+  const std::size_t size = totals.sum.size();
+  const auto channels = static_cast<std::int64_t>(size);
   NormGradients gradients{torch::empty({channels}), torch::empty({channels}), {}, {}};
-  const double count = static_cast<double>(sizes.images * sizes.pixels());
-  for (std::size_t c = 0; c < sizes.channels; ++c) {
-    const double sum = sums.whole_sum(c), product = sums.whole_product(c);
+  const ChannelTotals all = factors.exchange ? of_all_ranks(*factors.exchange, totals) : totals;
+  for (std::size_t c = 0; c < size; ++c) {
     const double inverse = factors.inverse_deviation[c], scale = factors.scale[c];
-    gradients.of_bias.data_ptr<float>()[c] = static_cast<float>(sum);
-    gradients.of_weight.data_ptr<float>()[c] = static_cast<float>(product * inverse);
-    const double along = -scale * inverse * inverse * product / count;
+    gradients.of_bias.data_ptr<float>()[c] = static_cast<float>(totals.sum[c]);
+    gradients.of_weight.data_ptr<float>()[c] = static_cast<float>(totals.product[c] * inverse);
+    const double along = -scale * inverse * inverse * all.product[c] / factors.count;
     gradients.slope.push_back(static_cast<float>(along));
-    gradients.offset.push_back(static_cast<float>(-scale * sum / count - along * factors.mean[c]));
+    gradients.offset.push_back(
+        static_cast<float>(-scale * all.sum[c] / factors.count - along * factors.mean[c]));
   }
   return gradients;
 }

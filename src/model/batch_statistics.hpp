@@ -7,9 +7,11 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "tandem/kernels/normalization.hpp"
+#include "tandem/model/batch_exchange.hpp"
 #include "tandem/model/libtorch.hpp"
 
 namespace tandem::model {
@@ -27,21 +29,54 @@ struct NormTensors {
   torch::Tensor bias, running_mean, running_variance;
   double momentum = 0;
   double epsilon = 0;
+  std::shared_ptr<const BatchExchange> exchange;  // null: the statistics are those of this rank
 };
 
-// Of a layer of libtorch that has scale, momentum and running statistics.
-NormTensors tensors_of(const torch::nn::BatchNorm2d& norm);
+// The part of a batch normalization by which it may be synchronized.
+class SynchronizedNorm {
+ public:
+  virtual ~SynchronizedNorm() = default;
+  virtual std::size_t channels() const = 0;
+  std::shared_ptr<const BatchExchange> exchange;
+};
+
+// As torch::nn::BatchNorm2d with its defaults, but in training it may use the statistics of all
+// ranks. Not derived from it: libtorch 1.13 does not export its base class.
+class BatchNorm2dImpl : public torch::nn::Module, public SynchronizedNorm {
+ public:
+  explicit BatchNorm2dImpl(std::int64_t channels);
+  torch::Tensor forward(const torch::Tensor& x);
+  std::size_t channels() const override { return static_cast<std::size_t>(weight.numel()); }
+  NormTensors tensors() const;
+
+  torch::Tensor weight, bias;
+  torch::Tensor running_mean, running_var, num_batches_tracked;
+};
+TORCH_MODULE(BatchNorm2d);
+
+// Batch normalization of float or bfloat16 images in training, by libtorch's operators. norm has an
+// exchange.
+torch::Tensor synchronized_norm(const NormTensors& norm, const torch::Tensor& x);
+
 // Whether kernels for bfloat16 compute; libtorch computes the rest and reports errors.
 bool fits_norm_kernels(const NormTensors& norm, const torch::Tensor& x, bool is_training);
 
 // Per-channel values that forward saves for backward.
 struct ChannelFactors : torch::CustomClassHolder {
   std::vector<float> mean, inverse_deviation, scale, shift;
+  double count = 0;  // of pixels
+  std::shared_ptr<const BatchExchange> exchange;
   kernels::Normalization normalization() const { return {scale.data(), shift.data()}; }
 };
 
-// Moves the running statistics. x: more than one pixel in all.
+// Moves the running statistics. x: more than one pixel in all. Collective if norm has an exchange.
 c10::intrusive_ptr<ChannelFactors> learn_factors(const NormTensors& norm, const torch::Tensor& x);
+
+// Per channel, of the gradients after normalization: their sum, and the sum of their products with
+// x - mean.
+struct ChannelTotals {
+  std::vector<double> sum, product;
+};
 
 // For each block and channel, of the gradients after normalization: their sum, and the sum of their
 // products with x - mean.
@@ -50,11 +85,10 @@ class GradientSums {
   explicit GradientSums(const ImageSizes& sizes);
   float* sum(std::size_t block) { return &sums_[block * channels_]; }
   float* product(std::size_t block) { return &products_[block * channels_]; }
-  double whole_sum(std::size_t channel) const { return whole(sums_, channel); }
-  double whole_product(std::size_t channel) const { return whole(products_, channel); }
+  ChannelTotals totals() const { return {whole(sums_), whole(products_)}; }
 
  private:
-  double whole(const std::vector<float>& blocks, std::size_t channel) const;
+  std::vector<double> whole(const std::vector<float>& blocks) const;
   const std::size_t channels_;
   std::vector<float> sums_, products_;
 };
@@ -65,8 +99,8 @@ struct NormGradients {
   kernels::Correction correction() const { return {slope.data(), offset.data()}; }
 };
 
-// Ioffe and Szegedy, "Batch Normalization", 2015, section 3, in terms of x.
-NormGradients norm_gradients(const ChannelFactors& factors, const GradientSums& sums,
-                             const ImageSizes& sizes);
+// Ioffe and Szegedy, "Batch Normalization", 2015, section 3, in terms of x. of_weight and of_bias
+// are those of this rank's images. Collective if the factors have an exchange.
+NormGradients norm_gradients(const ChannelFactors& factors, const ChannelTotals& totals);
 
 }  // namespace tandem::model

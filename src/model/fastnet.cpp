@@ -20,7 +20,7 @@ constexpr double kWhiteningEpsilon = 5e-4;
 constexpr std::int64_t kWidths[] = {64, 256, 256};
 
 // Without a scale: it would only compete with the filters', which the optimizer keeps normal.
-class ShiftNormImpl : public torch::nn::Module {
+class ShiftNormImpl : public torch::nn::Module, public SynchronizedNorm {
  public:
   explicit ShiftNormImpl(std::int64_t channels) {
     bias_ = register_parameter("bias", torch::zeros({channels}));
@@ -37,11 +37,14 @@ class ShiftNormImpl : public torch::nn::Module {
     return pooled_normalized_gelu(tensors(x.device()), gelu, x, is_training());
   }
 
+  std::size_t channels() const override { return static_cast<std::size_t>(bias_.numel()); }
+
  private:
   NormTensors tensors(torch::Device device) {
     constexpr double kMomentum = 0.4;
     constexpr double kEpsilon = 1e-12;
-    return {scale_.on(device, bias_.numel()), bias_, mean_, variance_, kMomentum, kEpsilon};
+    return {
+        scale_.on(device, bias_.numel()), bias_, mean_, variance_, kMomentum, kEpsilon, exchange};
   }
 
   torch::Tensor bias_, mean_, variance_;

@@ -71,14 +71,14 @@ inline torch::Tensor relu_max_pool(const torch::Tensor& x) {
 // keeps the input and one byte per pooled result; libtorch keeps eight, and the values that pooling
 // drops. No gradient is written for dropped values. Statistics are sums of the same values as
 // libtorch's in another order. The result is rounded to bfloat16 once.
-torch::Tensor normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x);
+torch::Tensor normalized_relu(BatchNorm2d& norm, const torch::Tensor& x);
 // relu(max_pool2d(norm(x), 2)).
-torch::Tensor pooled_normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x);
+torch::Tensor pooled_normalized_relu(BatchNorm2d& norm, const torch::Tensor& x);
 // norm(x), by kernels as above.
-torch::Tensor normalized(torch::nn::BatchNorm2d& norm, const torch::Tensor& x);
+torch::Tensor normalized(BatchNorm2d& norm, const torch::Tensor& x);
 // relu(norm(x) + residual), by kernels as above if both have the same sizes, layout and type.
 // Rounded once; libtorch rounds norm(x) and the sum. Backward keeps x and the result.
-torch::Tensor normalized_relu_of_sum(torch::nn::BatchNorm2d& norm, const torch::Tensor& x,
+torch::Tensor normalized_relu_of_sum(BatchNorm2d& norm, const torch::Tensor& x,
                                      const torch::Tensor& residual);
 
 // torch::gelu, but faster on CPUs: for bfloat16 by tables that autograd keeps alive, and for fp32

@@ -47,7 +47,7 @@ struct NormalizedGelu : public torch::autograd::Function<NormalizedGelu> {
           factors->normalization(), bits_of(of_x) + at,
           {factors->mean.data(), sums.sum(block), sums.product(block)});
     });
-    const NormGradients norm = norm_gradients(*factors, sums, sizes);
+    const NormGradients norm = norm_gradients(*factors, sums.totals());
     for_each_image(sizes.images, [&](std::size_t, std::size_t image) {
       const std::size_t at = image * image_size;
       kernels::correct_gradient(bits_of(x) + at, sizes.pixels(), sizes.channels,
@@ -74,6 +74,7 @@ torch::Tensor normalized_gelu(const NormTensors& norm, const Gelu& gelu, const t
     return fused_norm(norm, x, {fused::Pool::kNone, fused::Activation::kGelu});
   }
   if (!fits_norm_kernels(norm, x, is_training)) {
+    if (norm.exchange && is_training) return gelu(synchronized_norm(norm, x));
     return gelu(torch::batch_norm(x, norm.weight, norm.bias, norm.running_mean,
                                   norm.running_variance, is_training, norm.momentum, norm.epsilon,
                                   false));

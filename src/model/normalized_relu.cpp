@@ -71,7 +71,7 @@ struct NormalizedRelu : public torch::autograd::Function<NormalizedRelu> {
       }
     });
 
-    const NormGradients norm = norm_gradients(*factors, sums, sizes);
+    const NormGradients norm = norm_gradients(*factors, sums.totals());
     torch::Tensor of_x = torch::empty_like(x);
     for_each_image(sizes.images, [&](std::size_t, std::size_t image) {
       std::uint16_t* out = bits_of(of_x) + image * in_size;
@@ -87,30 +87,30 @@ struct NormalizedRelu : public torch::autograd::Function<NormalizedRelu> {
   }
 };
 
-bool is_ours(const torch::nn::BatchNorm2d& norm, const torch::Tensor& x) {
-  return fits_norm_kernels(tensors_of(norm), x, norm->is_training());
+bool is_ours(const BatchNorm2d& norm, const torch::Tensor& x) {
+  return fits_norm_kernels(norm->tensors(), x, norm->is_training());
 }
 
-torch::Tensor apply(torch::nn::BatchNorm2d& norm, const torch::Tensor& x, bool pools) {
+torch::Tensor apply(BatchNorm2d& norm, const torch::Tensor& x, bool pools) {
   norm->num_batches_tracked += 1;
-  return NormalizedRelu::apply(x, norm->weight, norm->bias, learn_factors(tensors_of(norm), x),
+  return NormalizedRelu::apply(x, norm->weight, norm->bias, learn_factors(norm->tensors(), x),
                                pools);
 }
 
-torch::Tensor fused_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x, fused::Pool pool) {
+torch::Tensor fused_relu(BatchNorm2d& norm, const torch::Tensor& x, fused::Pool pool) {
   norm->num_batches_tracked += 1;
-  return fused_norm(tensors_of(norm), x, {pool, fused::Activation::kRelu});
+  return fused_norm(norm->tensors(), x, {pool, fused::Activation::kRelu});
 }
 
 }  // namespace
 
-torch::Tensor normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x) {
+torch::Tensor normalized_relu(BatchNorm2d& norm, const torch::Tensor& x) {
   if (takes_fused_norm(x, norm->is_training())) return fused_relu(norm, x, fused::Pool::kNone);
   if (!is_ours(norm, x)) return norm->forward(x).relu_();
   return apply(norm, x, false);
 }
 
-torch::Tensor pooled_normalized_relu(torch::nn::BatchNorm2d& norm, const torch::Tensor& x) {
+torch::Tensor pooled_normalized_relu(BatchNorm2d& norm, const torch::Tensor& x) {
   if (takes_fused_norm(x, norm->is_training())) {
     return fused_relu(norm, x, fused::Pool::kAfterNorm);
   }

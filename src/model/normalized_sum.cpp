@@ -61,7 +61,7 @@ struct NormalizedSum : public torch::autograd::Function<NormalizedSum> {
         kernels::add_all_gradient_sums(layer_of(above, at), image_size, to);
       }
     });
-    const NormGradients norm = norm_gradients(*factors, sums, sizes);
+    const NormGradients norm = norm_gradients(*factors, sums.totals());
     const torch::Tensor& passed = result.defined() ? of_residual : above;
     torch::Tensor of_x = torch::empty_like(x);
     for_each_image(sizes.images, [&](std::size_t, std::size_t image) {
@@ -73,10 +73,10 @@ struct NormalizedSum : public torch::autograd::Function<NormalizedSum> {
   }
 };
 
-torch::Tensor apply(torch::nn::BatchNorm2d& norm, const torch::Tensor& x,
+torch::Tensor apply(BatchNorm2d& norm, const torch::Tensor& x,
                     const c10::optional<torch::Tensor>& residual) {
   norm->num_batches_tracked += 1;
-  const NormTensors tensors = tensors_of(norm);
+  const NormTensors tensors = norm->tensors();
   return NormalizedSum::apply(x, tensors.weight, tensors.bias, learn_factors(tensors, x), residual);
 }
 
@@ -87,24 +87,24 @@ bool matches(const torch::Tensor& x, const torch::Tensor& residual) {
 
 }  // namespace
 
-torch::Tensor normalized(torch::nn::BatchNorm2d& norm, const torch::Tensor& x) {
+torch::Tensor normalized(BatchNorm2d& norm, const torch::Tensor& x) {
   if (takes_fused_norm(x, norm->is_training())) {
     norm->num_batches_tracked += 1;
-    return fused_norm(tensors_of(norm), x, {});
+    return fused_norm(norm->tensors(), x, {});
   }
-  if (!fits_norm_kernels(tensors_of(norm), x, norm->is_training())) return norm->forward(x);
+  if (!fits_norm_kernels(norm->tensors(), x, norm->is_training())) return norm->forward(x);
   return apply(norm, x, c10::nullopt);
 }
 
-torch::Tensor normalized_relu_of_sum(torch::nn::BatchNorm2d& norm, const torch::Tensor& x,
+torch::Tensor normalized_relu_of_sum(BatchNorm2d& norm, const torch::Tensor& x,
                                      const torch::Tensor& residual) {
   if (matches(x, residual)) {
     if (takes_fused_norm(x, norm->is_training())) {
       norm->num_batches_tracked += 1;
-      return fused_norm(tensors_of(norm), x, {fused::Pool::kNone, fused::Activation::kRelu},
+      return fused_norm(norm->tensors(), x, {fused::Pool::kNone, fused::Activation::kRelu},
                         residual);
     }
-    if (fits_norm_kernels(tensors_of(norm), x, norm->is_training())) {
+    if (fits_norm_kernels(norm->tensors(), x, norm->is_training())) {
       return apply(norm, x, residual);
     }
   }

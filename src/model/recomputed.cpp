@@ -63,8 +63,8 @@ struct Recomputed : public torch::autograd::Function<Recomputed> {
       const AutocastScope autocast(precision, x.device().type());
       out = block->module.forward(x);
     }
-    buffers.restore();
     torch::autograd::backward({out}, {gradients.front()});
+    buffers.restore();  // not before: libtorch saves the statistics, and would see them change
     return {x.grad(), torch::Tensor()};
   }
 };

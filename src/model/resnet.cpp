@@ -29,14 +29,14 @@ class ResidualBlockImpl : public torch::nn::Module {
     for (const Layer& layer : layers) {
       const std::string number = std::to_string(convs_.size() + 1);
       convs_.push_back(register_module("conv" + number, conv(channels, layer)));
-      norms_.push_back(register_module("bn" + number, torch::nn::BatchNorm2d(layer.outputs)));
+      norms_.push_back(register_module("bn" + number, BatchNorm2d(layer.outputs)));
       channels = layer.outputs;
       stride *= layer.stride;
     }
     if (stride != 1 || channels != inputs) {
-      downsample_ =
-          register_module("downsample", torch::nn::Sequential(conv(inputs, {channels, 1, stride}),
-                                                              torch::nn::BatchNorm2d(channels)));
+      downsample_ = register_module(
+          "downsample",
+          torch::nn::Sequential(conv(inputs, {channels, 1, stride}), BatchNorm2d(channels)));
     }
   }
 
@@ -52,13 +52,12 @@ class ResidualBlockImpl : public torch::nn::Module {
 
  private:
   torch::Tensor downsampled(const torch::Tensor& x) {
-    torch::nn::BatchNorm2d norm(
-        std::dynamic_pointer_cast<torch::nn::BatchNorm2dImpl>(downsample_->ptr(1)));
+    BatchNorm2d norm(std::dynamic_pointer_cast<BatchNorm2dImpl>(downsample_->ptr(1)));
     return normalized(norm, downsample_->at<Conv2dImpl>(0).forward(x));
   }
 
   std::vector<Conv2d> convs_;
-  std::vector<torch::nn::BatchNorm2d> norms_;
+  std::vector<BatchNorm2d> norms_;
   torch::nn::Sequential downsample_{nullptr};  // empty where the shapes already agree
 };
 TORCH_MODULE(ResidualBlock);
@@ -87,7 +86,7 @@ class ResNet : public Network {
     std::int64_t width = 64;
     const Layer first = stem == Stem::kImagenet ? Layer{width, 7, 2} : Layer{width, 3, 1};
     conv1_ = register_module("conv1", conv(shape.channels, first));
-    bn1_ = register_module("bn1", torch::nn::BatchNorm2d(width));
+    bn1_ = register_module("bn1", BatchNorm2d(width));
     std::int64_t channels = width;
     for (const int blocks : form.blocks) {
       torch::nn::Sequential layer;
@@ -114,7 +113,7 @@ class ResNet : public Network {
   const Stem stem_;
   bool recomputes_ = false;
   Conv2d conv1_{nullptr};
-  torch::nn::BatchNorm2d bn1_{nullptr};
+  BatchNorm2d bn1_{nullptr};
   std::vector<torch::nn::Sequential> layers_;
   torch::nn::Linear fc_{nullptr};
 };

@@ -16,7 +16,7 @@ class ConvBnImpl : public torch::nn::Module {
   ConvBnImpl(std::int64_t in, std::int64_t out) {
     conv_ = register_module("conv",
                             Conv2d(torch::nn::Conv2dOptions(in, out, 3).padding(1).bias(false)));
-    bn_ = register_module("bn", torch::nn::BatchNorm2d(out));
+    bn_ = register_module("bn", BatchNorm2d(out));
   }
 
   torch::Tensor forward(const torch::Tensor& x) { return normalized_relu(bn_, conv_->forward(x)); }
@@ -27,7 +27,7 @@ class ConvBnImpl : public torch::nn::Module {
 
  private:
   Conv2d conv_{nullptr};
-  torch::nn::BatchNorm2d bn_{nullptr};
+  BatchNorm2d bn_{nullptr};
 };
 TORCH_MODULE(ConvBn);
 

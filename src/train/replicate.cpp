@@ -1,5 +1,7 @@
 #include "tandem/train/replicate.hpp"
 
+#include <algorithm>
+
 #include "tandem/comm/host_arrays.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/train/host_copy.hpp"
@@ -37,6 +39,17 @@ void broadcast_buffers(comm::Collectives& comm, torch::nn::Module& network) {
     }
     broadcast_tensor(comm, buffer);
   }
+}
+
+std::shared_ptr<const model::BatchExchange> synchronize_norms(comm::Communicator& world,
+                                                              model::Network& network) {
+  return model::synchronize_norms(network, [&world](const std::vector<double>& mine) {
+    std::vector<double> all(mine.size() * static_cast<std::size_t>(world.size()));
+    std::copy(mine.begin(), mine.end(),
+              all.begin() + static_cast<std::ptrdiff_t>(mine.size()) * world.rank());
+    world.iall_gather(Span<double>(all.data(), all.size()))->wait();
+    return all;
+  });
 }
 
 }  // namespace tandem::train

@@ -131,7 +131,11 @@ void StepRunner::do_on_device() {
 void StepRunner::work_on(const TensorBatch& batch, std::uint64_t micro_batch, StepCost& cost,
                          Stopwatch& watch) {
   context_.exchange.begin_micro_batch(micro_batch, settings_.micro_batches, batch.size() > 0);
-  if (batch.size() > 0) forward_backward(batch, watch, cost.forward);
+  if (batch.size() > 0) {
+    forward_backward(batch, watch, cost.forward);
+  } else if (context_.norms != nullptr) {
+    context_.norms->take_part_without_images();
+  }
   context_.exchange.end_micro_batch();
   finish_phase(StepSettings::Wait::kAfterEachPhase);
   watch.add_to(cost.backward);

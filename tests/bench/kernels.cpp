@@ -25,7 +25,6 @@ namespace tandem::model {
 namespace {
 
 using Layer = std::function<torch::Tensor(const torch::Tensor&)>;
-using torch::nn::BatchNorm2d;
 
 struct Work {
   std::string name;

@@ -276,7 +276,10 @@ inline Outcome train_in(comm::Communicator& comm, const TrainConfig& config, con
     weights = std::make_unique<ClassWeights>(weights_of_classes(config, images.view(), kClasses),
                                              images.view(), plan, place);
   }
-  const StepContext step{*network, arena, *exchange, *backend, *batches, nullptr, weights.get()};
+  std::shared_ptr<const model::BatchExchange> norms;
+  if (config.sync_bn) norms = synchronize_norms(comm, *network);
+  const StepContext step{*network, arena,   *exchange,     *backend,
+                         *batches, nullptr, weights.get(), norms.get()};
   if (manner.warms_up) warm_up_on_noise(step, settings.step, optimizer, config, form);
   Trainer trainer({comm, step, schedule, evaluator, sinks}, settings);
   outcome.result = trainer.run();

@@ -231,6 +231,30 @@ TEST(Training, RanksStayEqualWithBatchNorm) {
             world.all_reduce_value<std::uint64_t>(mine, comm::Reduction::kMax));
 }
 
+// Also with a last batch of fewer images than there are ranks.
+TEST(SyncBn, IsBatchNormOfOneRank) {
+  auto world = comm::MpiCommunicator::world();
+  auto self = comm::MpiCommunicator::self();
+  for (const char* model : {"resnet9", "fastnet"}) {
+    for (const auto precision : {model::Precision::kFp32, model::Precision::kBf16}) {
+      TrainConfig config = base_config();
+      config.model = model;
+      config.precision = precision;
+      config.learning_rate = 1e-3;
+      config.global_batch_size = 8;
+      config.max_steps = 3;
+      config.sync_bn = true;
+      const Images images(9);
+      const Outcome found = train_on(world, config, images);
+      EXPECT_TRUE(found.ranks_equal_at_every_step);
+      const Outcome expected = train_on(self, config, images, -world.rank());
+      if (world.rank() != 0) continue;
+      SCOPED_TRACE(std::string(model) + (precision == model::Precision::kBf16 ? " bf16" : " fp32"));
+      expect_same_curve(found, expected, precision == model::Precision::kBf16 ? 1e-2 : 1e-5);
+    }
+  }
+}
+
 TrainConfig script_config(const char* file) {
   TrainConfig config = base_config();
   config.model = file;

@@ -14,6 +14,8 @@ inline constexpr std::array<const char*, 10> kNetworkNames{
 
 std::vector<std::string> network_names();
 
+std::vector<std::string> networks_with_norms();  // with batch normalization
+bool has_norms(const std::string& network);
 // Whether Network::recompute_blocks() has an effect.
 bool has_blocks(const std::string& network);
 

@@ -51,6 +51,7 @@ struct TrainConfig {
   double ema = 0;                     // decay of the moving average of the weights; 0: none is kept
   model::Precision precision = model::Precision::kFp32;
   model::ConvolutionChoice convolution = model::ConvolutionChoice::kDirect;
+  bool sync_bn = false;                 // batch normalization over the images of all ranks
   bool gradient_checkpointing = false;  // compute blocks again in backward, to keep less
   data::AugmentSpec augment;
   bool channels_last = true;

@@ -2,7 +2,10 @@
 // communicator throws.
 #pragma once
 
-#include "tandem/comm/collectives.hpp"
+#include <memory>
+
+#include "tandem/comm/communicator.hpp"
+#include "tandem/model/batch_exchange.hpp"
 #include "tandem/model/libtorch.hpp"
 #include "tandem/train/parameter_arena.hpp"
 
@@ -23,5 +26,10 @@ void broadcast_weights(comm::Collectives& comm, ParameterArena& arena, torch::nn
 // so they travel before every evaluation, digest and export, at no other time, and are never
 // averaged.
 void broadcast_buffers(comm::Collectives& comm, torch::nn::Module& network);
+
+// From now on all batch normalizations of the network use the statistics of all ranks, which they
+// exchange while it trains. Null if it has none. `world` must outlive the network's training.
+std::shared_ptr<const model::BatchExchange> synchronize_norms(comm::Communicator& world,
+                                                              model::Network& network);
 
 }  // namespace tandem::train

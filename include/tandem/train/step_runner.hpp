@@ -7,6 +7,7 @@
 #include <optional>
 
 #include "tandem/comm/progress.hpp"
+#include "tandem/model/batch_exchange.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/model/precision.hpp"
 #include "tandem/train/batch_source.hpp"
@@ -29,6 +30,7 @@ struct StepContext {
   BatchSource& batches;
   RecordedSteps* recorded = nullptr;      // on a GPU; for steps of one batch that wait for nothing
   ClassWeights* class_weights = nullptr;  // null: all count alike; otherwise no step is recorded
+  const model::BatchExchange* norms = nullptr;  // if ranks share statistics of normalization
 };
 
 struct StepSettings {

@@ -121,6 +121,7 @@ TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& star
       step_settings(
           train::StepSettings::of(run.train.config, plan, job.topology.rank, job.topology.world)) {
   const train::TrainConfig& config = run.train.config;
+  if (config.sync_bn) norms = train::synchronize_norms(job.world, *network);
   share_weights(job, config, arena);
   train::broadcast_weights(job.world, arena, *network);
   choose_bucket_size(job, run, start, inputs);
@@ -206,8 +207,9 @@ void TrainingSession::warm_up(Job& job, const TrainRequest& request, const RunIn
     view.labels = view.labels.subspan(0, count);
     const auto few = make_batches(view, inputs.images.info(), request.config, std::move(sampler),
                                   arena.device(), std::numeric_limits<std::uint64_t>::max());
-    train::warm_up({*network, arena, *exchange, *unused_sums, *few, nullptr, class_weights.get()},
-                   settings, *optimizer, kWarmUpSteps, touch);
+    train::warm_up(
+        {*network, arena, *exchange, *unused_sums, *few, nullptr, class_weights.get(), norms.get()},
+        settings, *optimizer, kWarmUpSteps, touch);
   }
   transport.collectives().reset_error_feedback();
 }

@@ -35,7 +35,8 @@ class TrainingSession {
 
   // The objects that a step uses.
   train::StepContext step() {
-    return {*network, arena, *exchange, *backend, *batches, nullptr, class_weights.get()};
+    return {*network, arena,   *exchange,           *backend,
+            *batches, nullptr, class_weights.get(), norms.get()};
   }
 
   // Collective. On GPUs, before the clock of the steps starts: train/warm_up.hpp.
@@ -60,6 +61,7 @@ class TrainingSession {
   std::unique_ptr<train::BatchSource> batches;
   std::unique_ptr<train::StepBackend> backend;
   std::unique_ptr<train::ClassWeights> class_weights;  // null: classes count alike
+  std::shared_ptr<const model::BatchExchange> norms;   // null: each rank normalizes by itself
 
  private:
   void choose_bucket_size(Job& job, RunRequest& run, const RunStart& start,

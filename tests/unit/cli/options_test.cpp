@@ -320,6 +320,22 @@ TEST(GradientCheckpointing, IsForNetworksOfBlocks) {
                        "and --model is simple; leave it out"));
 }
 
+TEST(SyncBn, IsForNetworksWithBatchNormOnCpus) {
+  EXPECT_TRUE(request_of({"--model", "resnet9", "--sync-bn"}).config.sync_bn);
+  EXPECT_TRUE(
+      contains(usage_error_of({"--data", "x.h5", "--sync-bn"}), "--model is simple, leave it out"));
+  EXPECT_TRUE(contains(
+      usage_error_of({"--data", "x.h5", "--model", "resnet9", "--sync-bn", "--device", "cuda"}),
+      "--sync-bn computes on CPUs"));
+  using Words = std::vector<std::string>;
+  for (const Words& words : {Words{"--virtual-ranks", "4"}, Words{"--gradient-checkpointing"},
+                             Words{"--bucket-mb", "2"}, Words{"--bucket-mb", "auto"}}) {
+    Words all{"--data", "x.h5", "--model", "resnet18", "--sync-bn"};
+    all.insert(all.end(), words.begin(), words.end());
+    EXPECT_TRUE(contains(usage_error_of(all), "--sync-bn and " + words.front())) << words.front();
+  }
+}
+
 TEST(Aliases, AreAcceptedOnTheCommandLine) {
   for (const char* name : {"--all-reduce", "--sum-algorithm", "--sum_algorithm"}) {
     Options options = resolve_train({name, "two-level"});

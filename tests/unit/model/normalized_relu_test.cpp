@@ -7,7 +7,6 @@
 namespace tandem::model {
 namespace {
 
-using torch::nn::BatchNorm2d;
 
 // Odd sizes, several parts and a part of one, channels that fill no vector, and more pixels than
 // are summed at once.
