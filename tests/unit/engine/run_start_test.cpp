@@ -426,7 +426,8 @@ TEST_F(RunIdentityTest, CheckpointsKeepEveryFixedOption) {
       "augment beta1 beta2 bias-lr class-weights clip-norm drop-last early-epochs ema epsilon "
       "freeze head-lr hidden label-smoothing loss lr lr-reference-batch lr-scale model momentum "
       "nesterov optimizer polynomial-power precision schedule seed sgd-momentum stem step-epochs "
-      "step-gamma trust-coefficient validation-split virtual-ranks warmup-epochs weight-decay");
+      "step-gamma sync-bn trust-coefficient validation-split virtual-ranks warmup-epochs "
+      "weight-decay");
 }
 
 TEST_F(RunIdentityTest, ANetworkFileIsWhatItHolds) {
