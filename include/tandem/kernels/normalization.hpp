@@ -1,6 +1,6 @@
-// Batch normalization, alone or fused with GELU, with ReLU, with ReLU and 2x2 max pooling, or with a
-// sum and ReLU, for bfloat16 images in channels-last layout. Activations are read once. No gradient is written for values that
-// pooling dropped.
+// Batch normalization, alone or fused with GELU, with ReLU, with ReLU and 2x2 max pooling, or with
+// a sum and ReLU, for bfloat16 images in channels-last layout. Activations are read once. No
+// gradient is written for values that pooling dropped.
 //
 // Arithmetic is fp32, and each result is rounded once. All arrays of activations hold bits of
 // bfloat16 values, pixel by pixel, `channels` to a pixel.

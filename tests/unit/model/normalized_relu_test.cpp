@@ -7,7 +7,6 @@
 namespace tandem::model {
 namespace {
 
-
 // Odd sizes, several parts and a part of one, channels that fill no vector, and more pixels than
 // are summed at once.
 const std::vector<std::int64_t> kNormShapes[] = {
