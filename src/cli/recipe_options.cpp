@@ -85,6 +85,11 @@ void read_class_weights(Options& options, train::TrainConfig& config) {
   if (!config.has_balanced_classes) {
     config.class_weights = options.parsed("class-weights", parse_class_weights);
   }
+  if (config.augment.mixes()) {
+    options.add_fault(
+        "--class-weights and --augment with mixup or cutmix exclude each other: an image of two "
+        "classes has no weight of its class; leave one of them out");
+  }
   if (!config.sums_loss) return;
   options.add_fault(
       "--class-weights and --loss sum exclude each other: the weighted loss is a mean; give --loss "

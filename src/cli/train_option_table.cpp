@@ -87,7 +87,10 @@ OptionTable train_option_table() {
        "refuse options that may give other bits in another run or after a restart", "what to train",
        kOfExecution},
       {"augment", "SPEC", "none",
-       "none, standard (crop=4,flip), or a list of crop=N or reflect=N and flip or alternate-flip",
+       "none, standard (crop=4,flip), or a list of crop=N, reflect=N or resized-crop[=S,R]; flip "
+       "or "
+       "alternate-flip; color-jitter=B,C,S,H; rand-augment[=N,M] or trivial-augment; "
+       "random-erasing[=P]; mixup[=A]; cutmix[=A]",
        "what to train", kOfResult},
 
       {"batch-size",

@@ -1,29 +1,72 @@
 #include "tandem/data/batch_loader.hpp"
 
-#include <string>
+#include <algorithm>
 #include <utility>
 
+#include "augment/image_maker.hpp"
+#include "augment/mixing.hpp"
 #include "tandem/core/error.hpp"
 
 namespace tandem::data {
 
+namespace {
+
+// Labels of the `index`-th image, which is mixed with an image of the label `partner`.
+void mix_labels(Batch& batch, std::size_t index, std::int64_t partner, float own) {
+  const bool is_heavier = own >= 0.5F;
+  batch.other_labels[index] = is_heavier ? partner : batch.labels[index];
+  batch.other_shares[index] = is_heavier ? 1 - own : own;
+  if (!is_heavier) batch.labels[index] = partner;
+}
+
+// Mixes the images of a batch, each with the unmixed one before it in its group. From the last one
+// of a run on, so that only the first one's partner, which may be the run's last, needs a copy.
+void mix(Batch& batch, ImageMaker& maker, const ImagesView& view, Layout layout,
+         const AugmentKey& augment) {
+  const std::size_t pixels = view.shape.pixels();
+  const std::uint64_t epoch = batch.request.epoch;
+  const std::vector<std::uint32_t>& images = batch.request.images;
+  std::vector<float> before(pixels);
+  batch.other_labels.resize(images.size());
+  batch.other_shares.resize(images.size());
+  std::size_t first = 0;
+  for (const MixRun& run : batch.request.mix_runs) {
+    const Mix how = draw_mix(augment.spec, view.shape, augment.seed, epoch, run.group);
+    float* const of_run = batch.images.get() + first * pixels;
+    const std::size_t last = run.count - 1;
+    if (run.before == images[first + last]) {
+      std::copy_n(of_run + last * pixels, pixels, before.data());
+    } else {
+      maker.make(epoch, run.before, before.data());
+    }
+    for (std::size_t i = last; i > 0; --i) {
+      mix_image(how, view.shape, layout, of_run + (i - 1) * pixels, of_run + i * pixels);
+      mix_labels(batch, first + i, batch.labels[first + i - 1], how.own);
+    }
+    mix_image(how, view.shape, layout, before.data(), of_run);
+    mix_labels(batch, first, view.labels[run.before], how.own);
+    first += run.count;
+  }
+  if (first != images.size()) throw InternalError("the request does not say how to mix its images");
+}
+
+}  // namespace
+
 Batch make_batch(const ImagesView& view, const Transform& transform, const AugmentKey& augment,
                  BatchRequest request) {
   Batch batch;
+  batch.request = std::move(request);
   const std::size_t pixels = view.shape.pixels();
-  batch.images.reset(new float[request.images.size() * pixels]);  // not zeroed: all is written
+  const std::vector<std::uint32_t>& images = batch.request.images;
+  batch.images.reset(new float[images.size() * pixels]);  // not zeroed: all is written
+  ImageMaker maker(view, transform, augment);
   float* out = batch.images.get();
-  for (const std::uint32_t image : request.images) {
-    if (image >= view.labels.size()) {
-      throw InternalError("image " + std::to_string(image) + " was asked for, the data set has " +
-                          std::to_string(view.labels.size()));
-    }
-    transform.apply(view.images.data() + image * pixels,
-                    draw_augmentation(augment.spec, augment.seed, request.epoch, image), out);
+  for (const std::uint32_t image : images) {
+    maker.make(batch.request.epoch, image, out);
     batch.labels.push_back(view.labels[image]);
     out += pixels;
   }
-  batch.request = std::move(request);
+  if (augment.spec.mixes()) mix(batch, maker, view, transform.layout(), augment);
   return batch;
 }
 

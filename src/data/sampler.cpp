@@ -13,6 +13,15 @@ Slice slice_of(std::uint64_t count, std::uint64_t index, std::uint64_t slices) {
   return {index * each + std::min(index, longer), each + (index < longer ? 1 : 0)};
 }
 
+Slice slice_with(std::uint64_t count, std::uint64_t place, std::uint64_t slices) {
+  const std::uint64_t each = count / slices;
+  const std::uint64_t longer = count % slices;
+  const std::uint64_t in_longer = longer * (each + 1);
+  const std::uint64_t index =
+      place < in_longer ? place / (each + 1) : longer + (place - in_longer) / each;
+  return slice_of(count, index, slices);
+}
+
 std::uint64_t TrainingPlan::steps_per_epoch() const {
   const std::uint64_t whole = image_count / global_batch;
   return whole + (!drop_last && image_count % global_batch != 0 ? 1 : 0);
@@ -57,11 +66,28 @@ std::optional<BatchRequest> TrainingSampler::next() {
   }
   const auto begin = order_.begin() + static_cast<std::ptrdiff_t>(first + slice.first);
   request.images.assign(begin, begin + static_cast<std::ptrdiff_t>(slice.count));
+  if (plan_.mixes) request.mix_runs = mix_runs_of(first, slice);
   if (++micro_batch_ == micro_batches) {
     micro_batch_ = 0;
     ++step_;
   }
   return request;
+}
+
+// `slice`: of the global batch that begins at `first_of_batch` in the epoch's order.
+std::vector<MixRun> TrainingSampler::mix_runs_of(std::uint64_t first_of_batch,
+                                                 const Slice& slice) const {
+  const std::uint64_t images = plan_.images_in_step(step_);
+  const std::uint64_t groups = std::max<std::uint64_t>(1, images / kImagesOfMixGroup);
+  std::vector<MixRun> runs;
+  for (std::uint64_t at = slice.first; at < slice.first + slice.count; at += runs.back().count) {
+    const Slice group = slice_with(images, at, groups);
+    const std::uint64_t end = std::min(group.first + group.count, slice.first + slice.count);
+    const std::uint64_t before = (at == group.first ? at + group.count : at) - 1;
+    runs.push_back(
+        {end - at, order_[first_of_batch + group.first], order_[first_of_batch + before]});
+  }
+  return runs;
 }
 
 std::uint64_t EvaluationSampler::batch_count(std::uint64_t image_count, std::uint64_t batch_size) {

@@ -142,10 +142,14 @@ std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
   const data::AugmentKey augment{config.augment, config.seed};
   const data::Layout layout =
       config.channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
+  data::Transform transform(info.shape, layout, info.mean, info.std);
   if (device.is_cpu()) {
-    return std::make_unique<train::LoadedBatches>(
-        view, data::Transform(info.shape, layout, info.mean, info.std), augment,
-        std::move(sampler));
+    return std::make_unique<train::LoadedBatches>(view, std::move(transform), augment,
+                                                  std::move(sampler));
+  }
+  if (!config.augment.is_crop_and_flip()) {
+    return std::make_unique<train::SentBatches>(view, std::move(transform), augment,
+                                                std::move(sampler), device);
   }
   train::PixelMoments moments{info.mean, info.std};
   // The code of a TorchScript file may compute with its input before autocast rounds it.

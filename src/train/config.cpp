@@ -73,6 +73,7 @@ data::TrainingPlan training_plan(const TrainConfig& config, const BatchArithmeti
   plan.accumulate = config.accumulate;
   plan.virtual_ranks = config.virtual_ranks;
   plan.drop_last = config.drop_last;
+  plan.mixes = config.augment.mixes();
   plan.seed = config.seed;
   plan.steps = arithmetic.total_steps;
   return plan;

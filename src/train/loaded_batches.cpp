@@ -43,8 +43,29 @@ std::optional<TensorBatch> LoadedBatches::next() {
   result.labels = torch::from_blob(
       batch->labels.data(), {static_cast<std::int64_t>(batch->size())}, [batch](void*) {},
       torch::kInt64);
+  if (!batch->other_labels.empty()) {
+    const auto count = static_cast<std::int64_t>(batch->size());
+    result.other_labels = torch::from_blob(
+        batch->other_labels.data(), {count}, [batch](void*) {}, torch::kInt64);
+    result.other_shares = torch::from_blob(
+        batch->other_shares.data(), {count}, [batch](void*) {}, torch::kFloat32);
+  }
   result.request = std::move(batch->request);
   return result;
+}
+
+SentBatches::SentBatches(data::ImagesView view, data::Transform transform, data::AugmentKey augment,
+                         std::unique_ptr<data::Sampler> sampler, torch::Device device)
+    : loaded_(view, std::move(transform), augment, std::move(sampler)), device_(device) {}
+
+std::optional<TensorBatch> SentBatches::next() {
+  std::optional<TensorBatch> batch = loaded_.next();
+  if (!batch) return std::nullopt;
+  for (torch::Tensor* each :
+       {&batch->images, &batch->labels, &batch->other_labels, &batch->other_shares}) {
+    if (each->defined()) *each = each->to(device_);
+  }
+  return batch;
 }
 
 }  // namespace tandem::train

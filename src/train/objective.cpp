@@ -20,6 +20,19 @@ torch::Tensor summed_cross_entropy(const torch::Tensor& logits, const torch::Ten
                                 at::Reduction::Sum, -100, label_smoothing);
 }
 
+torch::Tensor summed_mixed_cross_entropy(const torch::Tensor& logits, const MixedLabels& mixed,
+                                         double label_smoothing) {
+  const torch::Tensor likelihoods = logits.to(torch::kFloat32).log_softmax(1);
+  const auto of = [&likelihoods](const torch::Tensor& labels) {
+    return likelihoods.gather(1, labels.unsqueeze(1)).squeeze(1);
+  };
+  const torch::Tensor of_labels =
+      of(mixed.labels) * (1 - mixed.other_shares) + of(mixed.other_labels) * mixed.other_shares;
+  const torch::Tensor sharp = of_labels.sum() * (label_smoothing - 1);
+  if (label_smoothing == 0) return sharp;
+  return sharp - likelihoods.sum() * (label_smoothing / static_cast<double>(logits.size(1)));
+}
+
 torch::Tensor image_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels) {
   return at::cross_entropy_loss(logits.to(torch::kFloat32), labels, {}, at::Reduction::None, -100,
                                 0.0);

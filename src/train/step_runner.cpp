@@ -150,6 +150,16 @@ torch::Tensor StepRunner::scale_of(const data::BatchRequest& request) const {
   return context_.backend.loss_scale_gradient(1) * (1 / global_weight_);
 }
 
+torch::Tensor StepRunner::loss_of(const TensorBatch& batch, const torch::Tensor& logits) const {
+  if (batch.is_mixed()) {
+    return summed_mixed_cross_entropy(
+        logits, {batch.labels, batch.other_labels, batch.other_shares}, settings_.label_smoothing);
+  }
+  const bool is_weighted = context_.class_weights != nullptr;
+  return summed_cross_entropy(logits, batch.labels, settings_.label_smoothing,
+                              is_weighted ? context_.class_weights->by_class() : torch::Tensor());
+}
+
 void StepRunner::forward_backward(const TensorBatch& batch, Stopwatch& watch,
                                   double& forward_seconds) {
   model::GpuRanges ranges(batch.images.device());
@@ -159,16 +169,13 @@ void StepRunner::forward_backward(const TensorBatch& batch, Stopwatch& watch,
     const model::AutocastScope autocast(settings_.precision, batch.images.device().type());
     logits = context_.network.forward(batch.images);
   }
-  const bool is_weighted = context_.class_weights != nullptr;
+  const bool is_plain = context_.class_weights == nullptr && !batch.is_mixed();
   const torch::Tensor scale = scale_of(batch.request);
   const torch::Tensor gradient =
-      is_weighted ? torch::Tensor()
-                  : context_.backend.differentiate(batch, logits, settings_.label_smoothing, scale);
+      is_plain ? context_.backend.differentiate(batch, logits, settings_.label_smoothing, scale)
+               : torch::Tensor();
   torch::Tensor loss;
-  if (!gradient.defined()) {
-    loss = summed_cross_entropy(logits, batch.labels, settings_.label_smoothing,
-                                is_weighted ? context_.class_weights->by_class() : torch::Tensor());
-  }
+  if (!gradient.defined()) loss = loss_of(batch, logits);
   finish_phase(StepSettings::Wait::kAfterEachPhase);
   watch.add_to(forward_seconds);
   ranges.enter("backward");

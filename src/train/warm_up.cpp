@@ -95,6 +95,7 @@ WarmUpSampler::WarmUpSampler(data::TrainingPlan plan, std::uint64_t step, int ra
   for (std::uint64_t i = 0; i < requests; ++i) {
     of_step_.push_back(*sampler.next());
     std::iota(of_step_.back().images.begin(), of_step_.back().images.end(), 0);
+    for (data::MixRun& run : of_step_.back().mix_runs) run.group = run.before = 0;
   }
   left_ = times * requests;
 }

@@ -1,4 +1,4 @@
-// Turns a stored uint8 image into the floats of the network's input: crop, flip, normalization,
+// Turns a stored uint8 image into the floats of the network's input: augmentation, normalization,
 // memory layout. Const use is thread-safe. Throws UsageError for an augmentation it cannot parse.
 //
 // The random numbers of an image are a pure function of (seed, epoch, image), so pixels do not
@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,16 +18,57 @@ namespace tandem::data {
 enum class Border { kBlack, kReflected };         // what lies outside of an image
 enum class Flip { kNever, kRandom, kAlternate };  // left to right
 
+// torchvision's RandomResizedCrop: a region with this share of the image's area or more, and an
+// aspect ratio (width / height) between `least_ratio` and its inverse.
+struct ResizedCrop {
+  double least_area = 0.08;
+  double least_ratio = 0.75;
+};
+
+// torchvision's ColorJitter: factors of brightness, contrast and saturation are between 1 - X and
+// 1 + X, but not below 0; hue turns by up to X of the color circle.
+struct ColorJitter {
+  double brightness = 0;
+  double contrast = 0;
+  double saturation = 0;
+  double hue = 0;
+};
+
+// torchvision's RandAugment: so many operations, each of this magnitude.
+struct RandAugment {
+  int operations = 2;
+  int magnitude = 9;  // in [0, kMaxMagnitude]
+};
+constexpr int kMaxMagnitude = 30;
+
 struct AugmentSpec {
   int most_shift = 0;  // random crop from the image with so many pixels of border; 0: none
   Border border = Border::kBlack;
   // kRandom: with probability 1/2 in each epoch; kAlternate: in every other epoch, half of the
   // images in the even ones (Jordan, arXiv 2404.00498).
   Flip flip = Flip::kNever;
+  std::optional<ResizedCrop> resized_crop;  // in place of a crop by shifts
+  std::optional<ColorJitter> color_jitter;
+  std::optional<RandAugment> rand_augment;
+  bool trivial_augment = false;  // torchvision's TrivialAugmentWide
+  double erasing = 0;            // probability of torchvision's RandomErasing
+  double mixup = 0;              // alpha of the Beta distribution; 0: none
+  double cutmix = 0;             // the same; with both, each group of images draws one of them
 
-  // "none", "standard" (crop=4,flip), or a list of "crop=N" or "reflect=N" (N from 1 to 16; black
-  // or reflected border) and "flip" or "alternate-flip".
+  // "none", "standard" (crop=4,flip), or a list of words, some with numbers, as in
+  // "resized-crop=0.25,flip,mixup=0.2". The order of the words has no effect.
   static AugmentSpec parse(const std::string& text);
+
+  // Whether images are mixed in pairs, so that they have two labels.
+  bool mixes() const { return mixup > 0 || cutmix > 0; }
+  // Whether the colors or the shapes in an image change after its crop and flip.
+  bool changes_pixels() const { return color_jitter || rand_augment || trivial_augment; }
+  // Throws UsageError if images of this shape have no colors to change.
+  void require_shape(ImageShape shape) const;
+  // Whether it is no more than a crop by shifts and a flip, which is all that devices do.
+  bool is_crop_and_flip() const {
+    return !resized_crop && !changes_pixels() && erasing == 0 && !mixes();
+  }
 };
 
 // What happens to one image. Output pixel (y, x) is input pixel (y + shift_y, x' + shift_x), where

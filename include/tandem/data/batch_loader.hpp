@@ -26,6 +26,10 @@ struct Batch {
   BatchRequest request;
   std::unique_ptr<float[]> images;  // request.images.size() normalized images
   std::vector<std::int64_t> labels;
+  // Of mixed images `labels` has the heavier label, and these the lighter one and its share, at
+  // most 1/2; empty if no images are mixed.
+  std::vector<std::int64_t> other_labels;
+  std::vector<float> other_shares;
   std::size_t size() const { return labels.size(); }
 };
 
@@ -34,7 +38,8 @@ struct AugmentKey {
   std::uint64_t seed = 0;
 };
 
-// Makes the batch of a request, as the background thread does.
+// Makes the batch of a request, as the background thread does. With mixup or cutmix the request
+// must have its mix_runs; it makes the partner of an image itself if that is not in the request.
 Batch make_batch(const ImagesView& view, const Transform& transform, const AugmentKey& augment,
                  BatchRequest request);
 

@@ -22,12 +22,27 @@ struct Slice {
 // longer.
 Slice slice_of(std::uint64_t count, std::uint64_t index, std::uint64_t slices);
 
+// The slice of `count` things cut into `slices` that holds `place`.
+Slice slice_with(std::uint64_t count, std::uint64_t place, std::uint64_t slices);
+
+// For mixup and cutmix a global batch is cut into groups of about so many consecutive images. Each
+// image is mixed with the one before it in its group, the first with the last.
+constexpr std::uint64_t kImagesOfMixGroup = 8;
+
+// Consecutive images of a request that belong to one group.
+struct MixRun {
+  std::uint64_t count = 0;   // of them
+  std::uint32_t group = 0;   // the first image of the group, which names it in its epoch
+  std::uint32_t before = 0;  // the image that is mixed into the first one of these
+};
+
 // The content of one batch.
 struct BatchRequest {
   std::uint64_t step = 0;          // 0 is the first of the run; in evaluation the batch's number
   std::uint64_t epoch = 0;         // 0 is the first; keys the augmentation
   std::uint64_t global_count = 0;  // images of the global batch, over all ranks and micro-batches
   std::vector<std::uint32_t> images;  // this rank's; may be empty
+  std::vector<MixRun> mix_runs;       // if the plan mixes: all of `images`, in their order
 };
 
 // Returns the next request; absent after the last one.
@@ -43,6 +58,7 @@ struct TrainingPlan {
   std::uint64_t accumulate = 1;     // micro-batches per rank and step
   std::uint64_t virtual_ranks = 0;  // shards of a global batch, whatever the ranks; 0: none
   bool drop_last = false;           // leave out the short last batch of an epoch
+  bool mixes = false;               // images are mixed in pairs
   std::uint64_t seed = 0;
   std::uint64_t steps = 0;       // of the whole run
   std::uint64_t first_step = 0;  // where a resumed run goes on
@@ -62,6 +78,8 @@ class TrainingSampler final : public Sampler {
   std::optional<BatchRequest> next() override;
 
  private:
+  std::vector<MixRun> mix_runs_of(std::uint64_t first_of_batch, const Slice& slice) const;
+
   TrainingPlan plan_;
   std::uint64_t rank_;
   std::uint64_t world_;

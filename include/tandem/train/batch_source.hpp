@@ -17,7 +17,11 @@ namespace tandem::train {
 struct TensorBatch {
   data::BatchRequest request;
   torch::Tensor images;  // [n, channels, height, width], augmented and normalized
-  torch::Tensor labels;  // int64 [n]
+  torch::Tensor labels;  // int64 [n]; of mixed images the heavier label
+  // Of mixed images the lighter label and its share; undefined if no images are mixed.
+  torch::Tensor other_labels;  // int64 [n]
+  torch::Tensor other_shares;  // float [n]
+  bool is_mixed() const { return other_labels.defined(); }
   std::size_t size() const { return request.images.size(); }
 };
 
@@ -50,6 +54,19 @@ class LoadedBatches final : public BatchSource {
   const data::ImageShape shape_;
   const data::Layout layout_;
   data::BatchLoader loader_;
+};
+
+// Batches of the CPU's loader, sent to a device: for augmentations that devices do not make.
+class SentBatches final : public BatchSource {
+ public:
+  // `view` must outlive it.
+  SentBatches(data::ImagesView view, data::Transform transform, data::AugmentKey augment,
+              std::unique_ptr<data::Sampler> sampler, torch::Device device);
+  std::optional<TensorBatch> next() override;
+
+ private:
+  LoadedBatches loaded_;
+  const torch::Device device_;
 };
 
 // The parameters of normalization: (pixel / 255 - mean) / std, per channel.

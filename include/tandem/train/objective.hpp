@@ -28,6 +28,17 @@ struct Totals {
 torch::Tensor summed_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels,
                                    double label_smoothing, const torch::Tensor& class_weights = {});
 
+// Two labels of each image, and the share of the second one.
+struct MixedLabels {
+  torch::Tensor labels;        // int64 [N]
+  torch::Tensor other_labels;  // int64 [N]
+  torch::Tensor other_shares;  // float [N], in [0, 1]
+};
+// The same for images with two labels: as torch.nn.functional.cross_entropy with the probabilities
+// of the classes. It is the mean of the losses of both labels, weighted by their shares.
+torch::Tensor summed_mixed_cross_entropy(const torch::Tensor& logits, const MixedLabels& mixed,
+                                         double label_smoothing);
+
 // The loss of each image, without smoothing: float [N].
 torch::Tensor image_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels);
 

@@ -21,6 +21,7 @@ struct RecordingFacts {
   bool profiles = false;
   bool is_script = false;
   bool weighs_classes = false;
+  bool augments_on_host = false;
   bool has_resident_images = true;
   bool sums_on_host = false;  // gradients, over MPI
   std::size_t micro_batches = 1;

@@ -70,6 +70,7 @@ class StepRunner {
   void work_on(const TensorBatch& batch, std::uint64_t micro_batch, StepCost& cost,
                Stopwatch& watch);
   void forward_backward(const TensorBatch& batch, Stopwatch& watch, double& forward_seconds);
+  torch::Tensor loss_of(const TensorBatch& batch, const torch::Tensor& logits) const;
   torch::Tensor scale_of(const data::BatchRequest& request) const;
   void finish_phase(StepSettings::Wait least) const;
 

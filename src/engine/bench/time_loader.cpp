@@ -41,6 +41,7 @@ double rate_of_loader(Job& job, const LoaderRequest& request, const data::Images
   plan.image_count = static_cast<std::uint32_t>(view.labels.size());
   plan.global_batch = request.batch_size * static_cast<std::uint64_t>(job.topology.world);
   plan.seed = 1;
+  plan.mixes = request.augment.mixes();
   plan.steps = kFirst + request.steps;
   data::BatchLoader loader(
       view, transform, {request.augment, plan.seed},
@@ -95,6 +96,7 @@ int time_loader(Job& job, const LoaderRequest& request) {
                                    [&] { job.touch(); });
     warn_about(job, request.data, images);
     const data::DatasetInfo& info = images.info();
+    comm::agree(job.world, job.topology.host, [&] { request.augment.require_shape(info.shape); });
     rate = rate_of_loader(job, request, images.view(data::Split::kTrain),
                           data::Transform(info.shape, request.layout, info.mean, info.std));
   }

@@ -10,9 +10,10 @@ namespace tandem::app {
 namespace {
 
 train::BatchArithmetic agree_on_arithmetic(Job& job, const train::TrainConfig& config,
-                                           std::uint64_t image_count) {
+                                           std::uint64_t image_count, data::ImageShape shape) {
   train::BatchArithmetic arithmetic;
   comm::agree(job.world, job.topology.host, [&] {
+    config.augment.require_shape(shape);
     arithmetic = train::BatchArithmetic::of(config, image_count, job.topology.world);
   });
   return arithmetic;
@@ -50,7 +51,7 @@ RunInputs::RunInputs(Job& job, const RunRequest& run, const RunStart& start, con
       images(run.train.config.data, job.world, job.node, job.topology,
              run.train.config.validation_split, touch),
       image_count(images.view(data::Split::kTrain).labels.size()),
-      arithmetic(agree_on_arithmetic(job, run.train.config, image_count)),
+      arithmetic(agree_on_arithmetic(job, run.train.config, image_count, images.info().shape)),
       description(describe_model(network_file, run.train.config, images.info())) {
   warn_about(job, run.train.config.data, images);
   require_same_run(job, start, run.options, images.info().digest, network_file.sha256,

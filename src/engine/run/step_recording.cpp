@@ -16,6 +16,7 @@ StepRecording::StepRecording(const RunRequest& run, const RunDevice& device) {
   facts_.is_script = model::is_script_file(config.model);
   facts_.micro_batches = config.accumulate;
   facts_.weighs_classes = config.weighs_classes();
+  facts_.augments_on_host = !config.augment.is_crop_and_flip();
   why_not_ = why_not_recorded(facts_);
   if (why_not_.empty()) stream_.emplace(device.device);
 }

@@ -58,6 +58,8 @@ TEST(RecipeOptions, ClassWeightsAreBalancedOrAList) {
 TEST(RecipeOptions, NameWhatTheyCannotBeCombinedWith) {
   expect_fault({"--class-weights", "balanced", "--loss", "sum"},
                "--class-weights and --loss sum exclude each other: ");
+  expect_fault({"--class-weights", "balanced", "--augment", "flip,mixup"},
+               "--class-weights and --augment with mixup or cutmix exclude each other: ");
   expect_fault({"--early-stop", "2", "--eval-every", "0"},
                "--early-stop and --eval-every 0 exclude each other: ");
   expect_fault({"--ema", "1"}, "--ema");

@@ -139,6 +139,57 @@ TEST(AugmentSpec, IsReadFromText) {
     EXPECT_EQ(spec.border, border) << text;
     EXPECT_EQ(spec.flip, flip) << text;
   }
+  const AugmentSpec all = AugmentSpec::parse(
+      "random-erasing=0.25,cutmix=2,resized-crop=0.25,0.5,flip,color-jitter=0.4,0.3,0.2,0.1,"
+      "rand-augment=3,12,mixup=0.2");
+  EXPECT_EQ(all.resized_crop->least_area, 0.25);
+  EXPECT_EQ(all.resized_crop->least_ratio, 0.5);
+  EXPECT_EQ(all.color_jitter->brightness, 0.4);
+  EXPECT_EQ(all.color_jitter->contrast, 0.3);
+  EXPECT_EQ(all.color_jitter->saturation, 0.2);
+  EXPECT_EQ(all.color_jitter->hue, 0.1);
+  EXPECT_EQ(all.rand_augment->operations, 3);
+  EXPECT_EQ(all.rand_augment->magnitude, 12);
+  EXPECT_EQ(all.erasing, 0.25);
+  EXPECT_EQ(all.mixup, 0.2);
+  EXPECT_EQ(all.cutmix, 2);
+  EXPECT_EQ(all.flip, Flip::kRandom);
+  EXPECT_TRUE(all.mixes() && all.changes_pixels() && !all.is_crop_and_flip());
+  const AugmentSpec defaults =
+      AugmentSpec::parse("resized-crop,trivial-augment,random-erasing,mixup,cutmix");
+  EXPECT_EQ(defaults.resized_crop->least_area, 0.08);
+  EXPECT_EQ(defaults.resized_crop->least_ratio, 0.75);
+  EXPECT_TRUE(defaults.trivial_augment);
+  EXPECT_EQ(defaults.erasing, 0.5);
+  EXPECT_EQ(defaults.mixup, 1);
+  EXPECT_EQ(defaults.cutmix, 1);
+  EXPECT_EQ(AugmentSpec::parse("mixup,standard").most_shift, 4);
+  EXPECT_TRUE(AugmentSpec::parse("reflect=2,alternate-flip").is_crop_and_flip());
+  EXPECT_THROW(all.require_shape({2, 8, 8}), UsageError);
+  EXPECT_NO_THROW(all.require_shape({1, 8, 8}));
+  EXPECT_NO_THROW(AugmentSpec::parse("resized-crop,mixup").require_shape({2, 8, 8}));
+  for (const char* text : {"resized-crop=0",
+                           "resized-crop=1.1",
+                           "resized-crop=0.5,0.5,0.5",
+                           "resized-crop,0.5",
+                           "0.5",
+                           "color-jitter",
+                           "color-jitter=0.1,0.1,0.1,0.6",
+                           "color-jitter=-1",
+                           "mixup=0",
+                           "cutmix=",
+                           "random-erasing=1.5",
+                           "rand-augment=0",
+                           "rand-augment=2,31",
+                           "trivial-augment=1",
+                           "rand-augment,trivial-augment",
+                           "resized-crop,crop=4",
+                           "mixup,mixup",
+                           "flip=1",
+                           "none,flip",
+                           "standard,flip"}) {
+    EXPECT_THROW(AugmentSpec::parse(text), UsageError) << text;
+  }
   for (const char* text : {"", "crop", "crop=", "crop=0", "crop=17", "crop=4;flip", "flipp",
                            "crop=4,reflect=2", "flip,alternate-flip"}) {
     EXPECT_THROW(AugmentSpec::parse(text), UsageError) << text;

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "drawn_augmentation.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/random.hpp"
@@ -99,6 +101,47 @@ TEST(StreamedBatches, MayEndBeforeTheirLastBatch) {
   StreamedBatches batches(pictures.view(), data::Layout::kPlanar, moments_of(pictures.shape), {},
                           sampler(), torch::kCPU);
   EXPECT_TRUE(batches.next());
+}
+
+TEST(SentBatches, AreThoseOfTheLoaderWithBothLabels) {
+  const data::ImageShape shape{3, 6, 5};
+  const Pictures pictures(shape, 22);
+  const PixelMoments moments = moments_of(shape);
+  const data::AugmentKey key{data::AugmentSpec::parse("resized-crop,mixup"), 3};
+  const auto mixing_sampler = [] {
+    data::TrainingPlan plan;
+    plan.image_count = 22;
+    plan.global_batch = 9;
+    plan.mixes = true;
+    plan.steps = 4;
+    return std::make_unique<data::TrainingSampler>(plan, 1, 2);
+  };
+  const data::Transform transform(shape, data::Layout::kPlanar, moments.mean, moments.std);
+  SentBatches sent(pictures.view(), transform, key, mixing_sampler(), torch::kCPU);
+  const auto requests = mixing_sampler();
+  int batches = 0;
+  while (auto request = requests->next()) {
+    const data::Batch expected = data::make_batch(pictures.view(), transform, key, *request);
+    const auto found = sent.next();
+    ASSERT_TRUE(found);
+    ASSERT_TRUE(found->is_mixed());
+    const auto count = static_cast<std::int64_t>(expected.size());
+    EXPECT_EQ(found->request.images, expected.request.images);
+    EXPECT_EQ(found->images.sizes(), (std::vector<std::int64_t>{count, 3, 6, 5}));
+    for (std::int64_t i = 0; i < count; ++i) {
+      const auto place = static_cast<std::size_t>(i);
+      EXPECT_EQ(found->labels[i].item<std::int64_t>(), expected.labels[place]);
+      EXPECT_EQ(found->other_labels[i].item<std::int64_t>(), expected.other_labels[place]);
+      EXPECT_EQ(found->other_shares[i].item<float>(), expected.other_shares[place]);
+      EXPECT_LE(expected.other_shares[place], 0.5F);
+    }
+    EXPECT_EQ(std::memcmp(found->images.data_ptr<float>(), expected.images.get(),
+                          expected.size() * shape.pixels() * sizeof(float)),
+              0);
+    ++batches;
+  }
+  EXPECT_EQ(batches, 4);
+  EXPECT_FALSE(sent.next());
 }
 
 TEST(LoadedBatches, ShowsBothLayoutsAsTheSameImages) {

@@ -38,6 +38,29 @@ TEST(SummedCrossEntropy, FollowsPyTorch) {
   }
 }
 
+// tests/golden/make_augmentation_fixtures.py
+TEST(SummedMixedCrossEntropy, FollowsPyTorchsForProbabilities) {
+  const Json fixtures = testing::read_golden("augmentations.json");
+  ASSERT_EQ(fixtures["losses"].size(), 2U);
+  for (const Json& one : fixtures["losses"]) {
+    const auto tensor = [](const Json& rows) {
+      std::vector<torch::Tensor> parts;
+      for (const Json& row : rows) parts.push_back(torch::tensor(row.get<std::vector<float>>()));
+      return torch::stack(parts);
+    };
+    const auto labels = [&one](const char* name) {
+      return torch::tensor(one[name].get<std::vector<std::int64_t>>());
+    };
+    const torch::Tensor logits = tensor(one["logits"]).requires_grad_();
+    const MixedLabels mixed{labels("labels"), labels("others"),
+                            torch::tensor(one["shares"].get<std::vector<float>>())};
+    const torch::Tensor loss = summed_mixed_cross_entropy(logits, mixed, one["label_smoothing"]);
+    EXPECT_NEAR(loss.item<double>(), one["loss"].get<double>(), 1e-5);
+    loss.backward();
+    EXPECT_TRUE(torch::allclose(logits.grad(), tensor(one["gradient"]), 1e-5, 1e-6));
+  }
+}
+
 TEST(PredictedClasses, TakesTheFirstOfEqualLogits) {
   const auto logits = torch::tensor({{1.0F, 3.0F, 3.0F}, {5.0F, 5.0F, 1.0F}, {0.0F, 1.0F, 2.0F}});
   EXPECT_EQ(predicted_classes(logits), (std::vector<std::int64_t>{1, 0, 2}));

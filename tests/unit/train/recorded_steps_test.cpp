@@ -55,6 +55,8 @@ TEST(RecordedSteps, SaysWhyARunIsNotRecorded) {
   EXPECT_NE(reason([](Facts& of) { of.is_script = true; }).find("TorchScript"), std::string::npos);
   EXPECT_NE(reason([](Facts& of) { of.weighs_classes = true; }).find("--class-weights"),
             std::string::npos);
+  EXPECT_NE(reason([](Facts& of) { of.augments_on_host = true; }).find("--augment"),
+            std::string::npos);
   EXPECT_NE(reason([](Facts& of) { of.has_resident_images = false; }).find("images"),
             std::string::npos);
   EXPECT_NE(reason([](Facts& of) { of.sums_on_host = true; }).find("MPI"), std::string::npos);

@@ -1,0 +1,78 @@
+#include "image_maker.hpp"
+
+#include <array>
+#include <string>
+
+#include "move_pixels.hpp"
+#include "policies.hpp"
+#include "streams.hpp"
+#include "tandem/core/error.hpp"
+
+namespace tandem::data {
+namespace {
+
+constexpr std::array<std::uint8_t, 256> each_byte() {
+  std::array<std::uint8_t, 256> bytes{};
+  for (std::size_t i = 0; i < bytes.size(); ++i) bytes[i] = static_cast<std::uint8_t>(i);
+  return bytes;
+}
+constexpr std::array<std::uint8_t, 256> kSame = each_byte();
+
+}  // namespace
+
+ImageMaker::ImageMaker(const ImagesView& view, const Transform& transform,
+                       const AugmentKey& augment)
+    : view_(view), transform_(transform), augment_(augment), ops_(view.shape) {
+  if (augment_.spec.resized_crop) resized_.resize(view.shape.pixels());
+  if (augment_.spec.changes_pixels()) changed_.resize(view.shape.pixels());
+}
+
+const std::uint8_t* ImageMaker::resized(const std::uint8_t* image, CounterRandom random) {
+  const ImageShape& shape = view_.shape;
+  const Region region = draw_crop(*augment_.spec.resized_crop, shape.height, shape.width, random);
+  resizer_.resize(image, shape, region, shape, resized_.data());
+  return resized_.data();
+}
+
+// In changed_, in place.
+void ImageMaker::change(std::uint64_t epoch, std::uint32_t image) {
+  const AugmentSpec& spec = augment_.spec;
+  if (spec.color_jitter) {
+    CounterRandom random{kColorJitterStream, augment_.seed, epoch, image};
+    for (const PictureOp& op : draw_jitter(*spec.color_jitter, random)) {
+      ops_.apply(op, changed_.data());
+    }
+  }
+  CounterRandom random{kPolicyStream, augment_.seed, epoch, image};
+  for (const PictureOp& op : draw_policy(spec, view_.shape, random)) {
+    ops_.apply(op, changed_.data());
+  }
+}
+
+void ImageMaker::make(std::uint64_t epoch, std::uint32_t image, float* out) {
+  if (image >= view_.labels.size()) {
+    throw InternalError("image " + std::to_string(image) + " was asked for, the data set has " +
+                        std::to_string(view_.labels.size()));
+  }
+  const AugmentSpec& spec = augment_.spec;
+  const ImageShape& shape = view_.shape;
+  const std::uint8_t* pixels = view_.images.data() + image * shape.pixels();
+  Augmentation moved = draw_augmentation(spec, augment_.seed, epoch, image);
+  if (spec.resized_crop) {
+    pixels = resized(pixels, CounterRandom{kResizedCropStream, augment_.seed, epoch, image});
+  }
+  if (spec.changes_pixels()) {
+    move_pixels(
+        pixels, shape, moved, Layout::kPlanar, [](int) { return kSame.data(); }, changed_.data());
+    change(epoch, image);
+    pixels = changed_.data();
+    moved = {};
+  }
+  transform_.apply(pixels, moved, out);
+  if (spec.erasing == 0) return;
+  CounterRandom random{kErasingStream, augment_.seed, epoch, image};
+  const auto region = draw_erasing(spec.erasing, shape.height, shape.width, random);
+  if (region) erase(*region, shape, transform_.layout(), out);
+}
+
+}  // namespace tandem::data
