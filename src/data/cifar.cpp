@@ -150,7 +150,7 @@ class Cifar : public ImageSource {
   }
 
   void read(Split split, std::uint64_t first, std::uint64_t count, std::uint8_t* images,
-            std::uint8_t* labels) const override {
+            Label* labels) const override {
     for (std::uint64_t i = first; i < first + count; ++i) {
       const bool is_train = split == Split::kTrain;
       const std::uint64_t index = is_train ? 1 + i / images_per_file_ : form_.last();

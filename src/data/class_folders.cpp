@@ -101,8 +101,7 @@ std::string fault_of_name(const std::string& file) {
          "folder";
 }
 
-std::vector<PictureFile> pictures_in(const std::string& folder, std::uint8_t label,
-                                     BrokenFiles& broken) {
+std::vector<PictureFile> pictures_in(const std::string& folder, Label label, BrokenFiles& broken) {
   std::vector<PictureFile> pictures;
   for (std::string& file : files_below(folder)) {
     if (is_passed_over(file)) continue;
@@ -151,7 +150,7 @@ std::vector<PictureFile> read_classes_of(const std::string& path, ClassFolders& 
                       join(classes, ", "));
     }
     for (PictureFile& picture :
-         pictures_in(folder, static_cast<std::uint8_t>(place - classes.begin()), found.broken)) {
+         pictures_in(folder, static_cast<Label>(place - classes.begin()), found.broken)) {
       all.push_back(std::move(picture));
     }
   }

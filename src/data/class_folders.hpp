@@ -18,7 +18,7 @@ namespace tandem::data {
 
 struct PictureFile {
   std::string path;
-  std::uint8_t label = 0;
+  Label label = 0;
 };
 
 struct ClassFolders {

@@ -1,7 +1,6 @@
 #include "tandem/data/hold_out.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <vector>
 
@@ -36,19 +35,23 @@ void partition(const std::vector<bool>& is_taken, std::size_t size, Span<std::ui
 }  // namespace
 
 std::uint64_t hold_out(double share, std::size_t pixels, Span<std::uint8_t> images,
-                       Span<std::uint8_t> labels, const std::string& where, const Touch& touch) {
+                       Span<Label> labels, const std::string& where, const Touch& touch) {
   const std::vector<bool> is_taken =
       draw_of_each_class({labels.begin(), labels.end()}, share, kSeed, "--validation-split", where);
   partition(is_taken, pixels, images, touch);
-  partition(is_taken, 1, labels, touch);
+  partition(is_taken, sizeof(Label),
+            {reinterpret_cast<std::uint8_t*>(labels.data()), labels.size() * sizeof(Label)}, touch);
   return static_cast<std::uint64_t>(std::count(is_taken.begin(), is_taken.end(), true));
 }
 
-std::vector<bool> draw_of_each_class(const std::vector<std::uint8_t>& labels, double share,
+std::vector<bool> draw_of_each_class(const std::vector<Label>& labels, double share,
                                      std::uint64_t seed, const std::string& option,
                                      const std::string& where) {
-  std::array<std::vector<std::size_t>, 256> images_of;
-  for (std::size_t i = 0; i < labels.size(); ++i) images_of[labels[i]].push_back(i);
+  std::vector<std::vector<std::size_t>> images_of;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (labels[i] >= images_of.size()) images_of.resize(std::size_t{labels[i]} + 1);
+    images_of[labels[i]].push_back(i);
+  }
   std::vector<bool> is_taken(labels.size());
   for (std::size_t label = 0; label < images_of.size(); ++label) {
     const std::vector<std::size_t>& images = images_of[label];

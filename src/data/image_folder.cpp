@@ -81,7 +81,7 @@ class ImageFolder : public ImageSource {
   }
 
   void read(Split split, std::uint64_t first, std::uint64_t count, std::uint8_t* images,
-            std::uint8_t* labels) const override {
+            Label* labels) const override {
     std::vector<Item>& items = split == Split::kTrain ? train_ : test_;
     for_each_index(count, threads_, [&](std::size_t i) {
       Item& item = items[first + i];
@@ -132,7 +132,7 @@ class ImageFolder : public ImageSource {
   }
 
   void split_off(const ImageFolderOptions& options) {
-    std::vector<std::uint8_t> labels;
+    std::vector<Label> labels;
     for (const Item& item : train_) labels.push_back(item.file.label);
     const std::vector<bool> is_test =
         draw_of_each_class(labels, options.test_split, options.seed, "--test-split", root_);

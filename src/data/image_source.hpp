@@ -30,7 +30,7 @@ class ImageSource {
   virtual std::string source_sha256() = 0;
   // Images [first, first + count) of a split: count * pixels() bytes in NCHW order, count labels.
   virtual void read(Split split, std::uint64_t first, std::uint64_t count, std::uint8_t* images,
-                    std::uint8_t* labels) const = 0;
+                    Label* labels) const = 0;
 };
 
 // Reads CIFAR-10 and CIFAR-100 in their published binary form, from a folder or from the published

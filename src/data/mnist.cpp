@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <cstring>
 #include <future>
@@ -110,11 +111,11 @@ class Mnist : public ImageSource {
   std::string source_sha256() override { return digest_.get(); }
 
   void read(Split split, std::uint64_t first, std::uint64_t count, std::uint8_t* images,
-            std::uint8_t* labels) const override {
+            Label* labels) const override {
     const std::size_t file = split == Split::kTrain ? 0 : 2;
     const std::size_t pixels = info_.shape.pixels();
     std::memcpy(images, values_[file] + first * pixels, count * pixels);
-    std::memcpy(labels, values_[file + 1] + first, count);
+    std::copy_n(values_[file + 1] + first, count, labels);
   }
 
  private:

@@ -42,10 +42,11 @@ bool is_clean_utf8(std::string_view text) {
   return true;
 }
 
-void check_class_names(const std::vector<std::string>& names, const std::string& where) {
-  if (names.empty() || names.size() > kMaxClasses) {
-    throw DataError(where + ": holds " + std::to_string(names.size()) +
-                    " class names, 1 to 1000 are expected");
+void check_class_names(const std::vector<std::string>& names, const std::string& where,
+                       std::size_t most) {
+  if (names.empty() || names.size() > most) {
+    throw DataError(where + ": holds " + std::to_string(names.size()) + " class names, 1 to " +
+                    std::to_string(most) + " are expected");
   }
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (names[i].empty() || names[i].size() > kMaxNameBytes || !is_clean_utf8(names[i])) {

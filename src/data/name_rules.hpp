@@ -14,8 +14,11 @@ constexpr std::size_t kMaxNameBytes = 100;
 
 // UTF-8 (no overlong forms, no surrogates) without control characters (C0, DEL, C1).
 bool is_clean_utf8(std::string_view text);
-// 1 to 1,000 names of 1 to 100 bytes each; `where` begins the message.
-void check_class_names(const std::vector<std::string>& names, const std::string& where);
+// The most class names that an attribute of version 1 can hold.
+constexpr std::size_t kMaxListedClasses = 1000;
+// 1 to `most` names of 1 to 100 bytes each; `where` begins the message.
+void check_class_names(const std::vector<std::string>& names, const std::string& where,
+                       std::size_t most = kMaxListedClasses);
 // 1 to 100 bytes that can be part of a file name.
 bool is_dataset_name(const std::string& name);
 constexpr char kDatasetNameRule[] =

@@ -72,7 +72,7 @@ class Arrays {
 
   std::uint64_t count() const { return labels_.size(); }
   ImageShape shape() const { return shape_; }
-  const std::vector<std::uint8_t>& labels() const { return labels_; }
+  const std::vector<Label>& labels() const { return labels_; }
   std::string where() const { return images_.file.where; }
   const std::vector<const SourceFile*> files() const { return {&images_.file, &labels_file_}; }
 
@@ -134,7 +134,7 @@ class Arrays {
         throw DataError(array.file.where + ": label " + std::to_string(label) + " of image " +
                         std::to_string(i) + ", 0 to 255 was expected");
       }
-      labels_.push_back(static_cast<std::uint8_t>(label));
+      labels_.push_back(static_cast<Label>(label));
     }
     labels_file_ = std::move(array.file);
   }
@@ -143,7 +143,7 @@ class Arrays {
   bool channels_last_ = false;
   NpyArray images_;  // after what its header says
   SourceFile labels_file_;
-  std::vector<std::uint8_t> labels_;
+  std::vector<Label> labels_;
 };
 
 class Npz : public ImageSource {
@@ -184,7 +184,7 @@ class Npz : public ImageSource {
   }
 
   void read(Split split, std::uint64_t first, std::uint64_t count, std::uint8_t* images,
-            std::uint8_t* labels) const override {
+            Label* labels) const override {
     const bool is_train = split == Split::kTrain;
     const Arrays& arrays = is_train || !test_ ? *train_ : *test_;
     const std::vector<std::uint32_t>& order = is_train ? train_order_ : test_order_;
@@ -239,7 +239,7 @@ class Npz : public ImageSource {
     int most = 0;
     for (const std::optional<Arrays>* arrays : {&train_, &test_}) {
       if (!arrays->has_value()) continue;
-      for (const std::uint8_t label : (*arrays)->labels()) most = std::max<int>(most, label);
+      for (const Label label : (*arrays)->labels()) most = std::max<int>(most, label);
     }
     info_.classes = options.classes;
     if (info_.classes.empty()) {

@@ -10,8 +10,8 @@
 namespace tandem::data {
 namespace {
 
-constexpr hsize_t kMaxValues = kMaxClasses;  // of any attribute
-constexpr std::size_t kMaxTextBytes = 512;   // of one value; names have a lower limit
+constexpr hsize_t kMaxValues = kMaxListedClasses;  // of any attribute
+constexpr std::size_t kMaxTextBytes = 512;         // of one value; names have a lower limit
 
 // Variable-length, because h5py shows those as str and fixed-length ones as bytes.
 Hdf5Handle string_type() {

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -63,8 +64,10 @@ struct PackedFile::Parts {
 
   SplitReader& split(Split which) { return splits[which == Split::kTrain ? 0 : 1]; }
 
-  void read_labels(Split which, std::uint64_t first, Span<std::uint8_t> labels) {
-    split(which).labels.read(file, first, labels.size(), labels.data(), touch);
+  void read_labels(Split which, std::uint64_t first, Span<Label> labels) {
+    std::vector<std::uint8_t> bytes(labels.size());
+    split(which).labels.read(file, first, bytes.size(), bytes.data(), touch);
+    std::copy(bytes.begin(), bytes.end(), labels.begin());
     for (std::size_t i = 0; i < labels.size(); ++i) {
       if (labels[i] < info.classes.size()) continue;
       throw DataError(file.path() + ": " + split(which).labels_name + "[" +
@@ -93,7 +96,7 @@ PackedFile::PackedFile(const std::string& path, const Touch& touch)
     parts.splits.emplace_back(std::move(catalog.splits[i]), kGroups[i]);
   }
   for (const Split split : {Split::kTrain, Split::kTest}) {
-    std::vector<std::uint8_t> labels(parts.info.count(split));
+    std::vector<Label> labels(parts.info.count(split));
     parts.read_labels(split, 0, labels);
   }
   parts.require_unchanged();
@@ -109,7 +112,7 @@ std::uint64_t PackedFile::file_bytes() const {
 }
 
 void PackedFile::read(Split split, std::uint64_t first, Span<std::uint8_t> images,
-                      Span<std::uint8_t> labels) const {
+                      Span<Label> labels) const {
   const std::uint64_t available = info().count(split);
   const std::uint64_t count = labels.size();
   if (first > available || count > available - first) {

@@ -89,7 +89,7 @@ Moments write_split(const Hdf5Output& file, const std::string& group, Split spli
   Moments moments(info.shape);
   const hsize_t at_once = block * std::max<hsize_t>(kReadBytes / (block * pixels), 1);
   std::vector<std::uint8_t> pixel_values(std::min(at_once, count) * pixels);
-  std::vector<std::uint8_t> label_values(count);
+  std::vector<Label> label_values(count);
   for (hsize_t first = 0; first < count; first += at_once) {
     between_blocks();
     const hsize_t size = std::min(at_once, count - first);
@@ -98,7 +98,8 @@ Moments write_split(const Hdf5Output& file, const std::string& group, Split spli
     moments.add(pixel_values.data(), size);
     images.write(first, size, pixel_values.data());
   }
-  labels.write(0, count, label_values.data());
+  const std::vector<std::uint8_t> label_bytes(label_values.begin(), label_values.end());
+  labels.write(0, count, label_bytes.data());
   return moments;
 }
 

@@ -186,12 +186,12 @@ class Synthetic : public ImageSource {
   }
 
   void read(Split split, std::uint64_t first, std::uint64_t count, std::uint8_t* images,
-            std::uint8_t* labels) const override {
+            Label* labels) const override {
     for (std::uint64_t i = first; i < first + count; ++i) {
       const auto shape = static_cast<int>(i % kShapeNames.size());
       draw(CounterRandom{seed_, static_cast<std::uint64_t>(split), i}, shape, images);
       images += kShape.pixels();
-      *labels++ = static_cast<std::uint8_t>(shape);
+      *labels++ = static_cast<Label>(shape);
     }
   }
 

@@ -23,7 +23,7 @@ Moments read_split(const PackedFile& file, Split split, std::vector<std::uint64_
   const std::uint64_t pixels = info.shape.pixels();
   const std::uint64_t block = std::max<std::uint64_t>(kBlockBytes / pixels, 1);
   std::vector<std::uint8_t> images(block * pixels);
-  std::vector<std::uint8_t> labels(block);
+  std::vector<Label> labels(block);
   Moments moments(info.shape);
   per_class.assign(info.classes.size(), 0);
   for (std::uint64_t first = 0; first < info.count(split); first += block) {

@@ -77,7 +77,7 @@ Html most_frequent_mistakes(const Answers& answers, std::size_t most) {
     std::int64_t count;
   };
   std::vector<Pair> pairs;
-  for (std::size_t label = 0; label < answers.classes.size(); ++label) {
+  for (std::size_t label = 0; label < answers.confusion.size(); ++label) {
     for (std::size_t answer = 0; answer < answers.classes.size(); ++answer) {
       const std::int64_t count = answers.confusion[label][answer];
       if (label != answer && count > 0) pairs.push_back({label, answer, count});
@@ -107,8 +107,9 @@ Html most_frequent_mistakes(const Answers& answers, std::size_t most) {
 
 // The classes with the fewest right answers first.
 Html accuracy_by_class(const Answers& answers, std::size_t most) {
+  if (answers.confusion.empty()) return {};
   std::vector<std::pair<double, std::size_t>> classes;
-  for (std::size_t label = 0; label < answers.classes.size(); ++label) {
+  for (std::size_t label = 0; label < answers.confusion.size(); ++label) {
     const std::int64_t images = sum_of(answers.confusion[label]);
     if (images == 0) continue;
     classes.emplace_back(

@@ -7,7 +7,8 @@
 namespace tandem::report {
 namespace {
 
-constexpr std::uint64_t kMaxClasses = 1000;
+constexpr std::uint64_t kMaxClasses = 65'535;
+constexpr std::size_t kMaxTabledClasses = 1000;              // above, no table of answers is kept
 constexpr std::uint64_t kMaxCount = std::uint64_t{1} << 53;  // whole numbers of a double
 constexpr std::uint64_t kLongestSide = 4096;
 constexpr std::size_t kMaxWorstImages = 1000;
@@ -57,7 +58,7 @@ Answers read_answers(const Json& evaluation) {
     answers.classes.push_back(name.get<std::string>());
   }
   const std::size_t classes = answers.classes.size();
-  if (classes == 0 || classes > kMaxClasses) refuse("'classes' are not 1 to 1000");
+  if (classes == 0 || classes > kMaxClasses) refuse("'classes' are not 1 to 65,535");
   for (const Json& row : array_of(evaluation, "confusion")) {
     if (!row.is_array() || row.size() != classes) refuse("'confusion' has a row of another length");
     std::vector<std::int64_t> counts;
@@ -66,7 +67,9 @@ Answers read_answers(const Json& evaluation) {
     }
     answers.confusion.push_back(std::move(counts));
   }
-  if (answers.confusion.size() != classes) refuse("'confusion' has not one row for each class");
+  const bool is_left_out = answers.confusion.empty() && classes > kMaxTabledClasses;
+  if (answers.confusion.size() != classes && !is_left_out)
+    refuse("'confusion' has not one row for each class");
   const Json& shape = array_of(evaluation, "shape");
   if (shape.size() != 3) refuse("'shape' is not channels, height and width");
   answers.channels = count_of(shape[0], "shape", kLongestSide);

@@ -21,7 +21,7 @@ struct WorstImage {
 struct Answers {
   double step = 0;
   std::vector<std::string> classes;
-  std::vector<std::vector<std::int64_t>> confusion;  // by label, then by answer
+  std::vector<std::vector<std::int64_t>> confusion;  // by label, then by answer; or empty
   std::size_t channels = 0, height = 0, width = 0;
   std::vector<WorstImage> worst;  // the highest loss first
 };

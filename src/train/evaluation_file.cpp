@@ -14,7 +14,8 @@ Json make_evaluation_file(const Evaluation& evaluation, const ImageStore& store)
   const data::ImagesView images = store.view(data::Split::kTest);
   const std::size_t classes = info.classes.size();
   Json confusion = Json::array();
-  for (std::size_t label = 0; label < classes; ++label) {
+  const std::size_t rows = evaluation.confusion.empty() ? 0 : classes;
+  for (std::size_t label = 0; label < rows; ++label) {
     const auto row = evaluation.confusion.begin() + static_cast<std::ptrdiff_t>(label * classes);
     confusion.push_back(std::vector<std::int64_t>(row, row + static_cast<std::ptrdiff_t>(classes)));
   }

@@ -2,7 +2,6 @@
 
 #include <chrono>
 #include <memory>
-#include <numeric>
 #include <utility>
 
 #include "tandem/core/clock.hpp"
@@ -39,7 +38,9 @@ enum CorrectBy : std::size_t { kBySeveralViews, kInTop5, kCorrectKinds };
 struct Counts {
   std::vector<double> batch_loss;  // by batch: written by one rank, zero on the others
   std::size_t classes;
-  std::vector<std::int64_t> confusion;          // by label * classes + prediction
+  // By label * classes + prediction, or empty; then by label: images, and right answers.
+  std::vector<std::int64_t> confusion;
+  std::vector<std::int64_t> class_images, class_correct;
   std::vector<std::uint64_t> accounting{0, 0};  // images, hash of their ids
   std::vector<std::int64_t> correct = std::vector<std::int64_t>(kCorrectKinds);
   TopLosses worst;
@@ -47,7 +48,9 @@ struct Counts {
   Counts(std::size_t batches, const EvaluationSettings& settings)
       : batch_loss(batches),
         classes(settings.classes),
-        confusion(classes * classes),
+        confusion(classes <= kMaxConfusionClasses ? classes * classes : 0),
+        class_images(classes),
+        class_correct(classes),
         worst(settings.worst) {}
 
   // Answers of the host.
@@ -57,7 +60,10 @@ struct Counts {
     for (std::size_t i = 0; i < request.images.size(); ++i) {
       const std::uint32_t image = request.images[i];
       const std::size_t label = images.labels[image];
-      ++confusion[label * classes + static_cast<std::size_t>(answers.predicted[i])];
+      const auto predicted = static_cast<std::size_t>(answers.predicted[i]);
+      if (!confusion.empty()) ++confusion[label * classes + predicted];
+      ++class_images[label];
+      if (predicted == label) ++class_correct[label];
       if (worst.is_wanted()) worst.add({image, answers.predicted[i], answers.image_losses[i]});
       if (!answers.of_views.empty()) {
         correct[kBySeveralViews] += answers.of_views[i] == static_cast<std::int64_t>(label);
@@ -70,7 +76,9 @@ struct Counts {
 
   void reduce(comm::Communicator& comm) {
     comm.reduce(Span<double>(batch_loss));
-    comm.reduce(Span<std::int64_t>(confusion));
+    if (!confusion.empty()) comm.reduce(Span<std::int64_t>(confusion));
+    comm.reduce(Span<std::int64_t>(class_images));
+    comm.reduce(Span<std::int64_t>(class_correct));
     comm.reduce(Span<std::uint64_t>(accounting));
     comm.reduce(Span<std::int64_t>(correct));
   }
@@ -179,13 +187,9 @@ std::unique_ptr<BatchSource> batches_of(const data::ImagesView& images,
 Evaluation result_of(Counts& counts, const EvaluationSettings& settings, std::size_t image_count) {
   Evaluation result;
   for (const double loss : counts.batch_loss) result.loss += loss;
-  for (std::size_t label = 0; label < counts.classes; ++label) {
-    const auto row = counts.confusion.begin() + static_cast<std::ptrdiff_t>(label * counts.classes);
-    result.class_images.push_back(
-        std::accumulate(row, row + static_cast<std::ptrdiff_t>(counts.classes), std::int64_t{0}));
-    result.class_correct.push_back(*(row + static_cast<std::ptrdiff_t>(label)));
-    result.correct += result.class_correct.back();
-  }
+  result.class_images = std::move(counts.class_images);
+  result.class_correct = std::move(counts.class_correct);
+  for (const std::int64_t correct : result.class_correct) result.correct += correct;
   result.confusion = std::move(counts.confusion);
   result.images = static_cast<std::int64_t>(image_count);
   result.loss /= static_cast<double>(image_count);

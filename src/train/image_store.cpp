@@ -62,6 +62,12 @@ void require_same(const DatasetInfo& mine, const DatasetInfo& first, const std::
 
 std::size_t images_of(const DatasetInfo& info) { return info.train_count + info.test_count; }
 
+// Where labels begin behind the pixels, which may be odd in number.
+std::size_t place_of_labels(const DatasetInfo& info) {
+  const std::size_t bytes = images_of(info) * info.shape.pixels();
+  return bytes + bytes % sizeof(data::Label);
+}
+
 }  // namespace
 
 ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
@@ -70,7 +76,7 @@ ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
     : bytes_(0), memory_([&] {
         std::optional<data::PackedFile> file;
         info_ = open_everywhere(path, world, node, topology, file, touch);
-        bytes_ = images_of(info_) * (info_.shape.pixels() + 1);
+        bytes_ = place_of_labels(info_) + images_of(info_) * sizeof(data::Label);
         comm::NodeMemory memory(world, node, bytes_);
         comm::agree(world, topology.host, [&] {
           if (!memory.fills()) return;
@@ -80,9 +86,9 @@ ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
           }
           const std::size_t pixels = info_.shape.pixels();
           std::uint8_t* const images = memory.data();
-          std::uint8_t* const labels = images + images_of(info_) * pixels;
+          auto* const labels = reinterpret_cast<data::Label*>(images + place_of_labels(info_));
           const Span<std::uint8_t> train_images(images, info_.train_count * pixels);
-          const Span<std::uint8_t> train_labels(labels, info_.train_count);
+          const Span<data::Label> train_labels(labels, info_.train_count);
           file->read(Split::kTrain, 0, train_images, train_labels);
           file->read(Split::kTest, 0, {train_images.end(), info_.test_count * pixels},
                      {train_labels.end(), info_.test_count});
@@ -106,7 +112,7 @@ data::ImagesView ImageStore::validation() const {
 data::ImagesView ImageStore::view_of(std::size_t first, std::size_t count) const {
   const std::size_t pixels = info_.shape.pixels();
   const std::uint8_t* images = memory_.data();
-  const std::uint8_t* labels = images + images_of(info_) * pixels;
+  const auto* labels = reinterpret_cast<const data::Label*>(images + place_of_labels(info_));
   return {info_.shape, {images + first * pixels, count * pixels}, {labels + first, count}};
 }
 

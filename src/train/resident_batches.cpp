@@ -63,9 +63,9 @@ ResidentImages::ResidentImages(const data::ImagesView& view, torch::Device devic
     images.narrow(0, first, some)
         .copy_(planar.narrow(0, first, some).to(device).permute({0, 2, 3, 1}));
   }
-  labels = torch::from_blob(const_cast<std::uint8_t*>(view.labels.data()), {count}, torch::kUInt8)
-               .to(torch::kInt64)
-               .to(device);
+  labels = torch::empty({count}, torch::kInt64);
+  std::copy(view.labels.begin(), view.labels.end(), labels.data_ptr<std::int64_t>());
+  labels = labels.to(device);
 }
 
 ResidentBatches::ResidentBatches(const data::ImagesView& view, data::Layout layout,

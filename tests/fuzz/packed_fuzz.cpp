@@ -25,9 +25,9 @@ void read_through_child(const std::string& path) {
   const data::DatasetInfo& info = file.info();
   for (const data::Split split : {data::Split::kTrain, data::Split::kTest}) {
     std::vector<std::uint8_t> images(info.count(split) * info.shape.pixels());
-    std::vector<std::uint8_t> labels(info.count(split));
+    std::vector<data::Label> labels(info.count(split));
     file.read(split, 0, images, labels);
-    for (const std::uint8_t label : labels) {
+    for (const data::Label label : labels) {
       fuzz::require(label < info.classes.size(), "every label is a class");
     }
   }

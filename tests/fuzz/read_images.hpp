@@ -15,9 +15,9 @@ inline void read_images(data::ImageSource& source) {
   for (const data::Split split : {data::Split::kTrain, data::Split::kTest}) {
     const std::uint64_t count = split == data::Split::kTrain ? info.train_count : info.test_count;
     std::vector<std::uint8_t> images(count * info.shape.pixels());
-    std::vector<std::uint8_t> labels(count);
+    std::vector<data::Label> labels(count);
     source.read(split, 0, count, images.data(), labels.data());
-    for (const std::uint8_t label : labels) {
+    for (const data::Label label : labels) {
       require(label < info.classes.size(), "every label is a class");
     }
   }

@@ -45,12 +45,12 @@ constexpr std::size_t kClasses = 10;
 // Blobs whose place tells the class.
 struct Images {
   std::vector<std::uint8_t> pixels;
-  std::vector<std::uint8_t> labels;
+  std::vector<data::Label> labels;
 
   explicit Images(std::size_t count) : pixels(count * kShape.pixels()), labels(count) {
     for (std::size_t i = 0; i < count; ++i) {
       CounterRandom random{17, i};
-      labels[i] = static_cast<std::uint8_t>(random.below(kClasses));
+      labels[i] = static_cast<data::Label>(random.below(kClasses));
       for (std::size_t p = 0; p < kShape.pixels(); ++p) {
         const bool lit = p / 78 == labels[i];
         pixels[i * kShape.pixels() + p] = static_cast<std::uint8_t>(random.below(100) + 100 * lit);

@@ -19,7 +19,7 @@ namespace tandem::data {
 struct ImagesView {
   ImageShape shape;
   Span<const std::uint8_t> images;  // count * C * H * W
-  Span<const std::uint8_t> labels;  // count
+  Span<const Label> labels;         // count
 };
 
 struct Batch {

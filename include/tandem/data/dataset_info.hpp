@@ -11,7 +11,7 @@ namespace tandem::data {
 // The largest data set that tandem writes and reads.
 constexpr std::uint64_t kMaxImages = 10'000'000;  // of a split
 constexpr std::uint64_t kMaxPixels = 1'000'000;   // of one image, C * H * W
-constexpr std::size_t kMaxClasses = 1000;
+constexpr std::size_t kMaxClasses = 65'535;
 // Of a channel, in [0, 1] units: one that never changes has nothing to learn from and cannot be
 // normalized.
 constexpr double kSmallestDeviation = 1e-6;
@@ -38,6 +38,9 @@ inline bool operator==(const ImageShape& a, const ImageShape& b) {
   return a.channels == b.channels && a.height == b.height && a.width == b.width;
 }
 inline bool operator!=(const ImageShape& a, const ImageShape& b) { return !(a == b); }
+
+// The number of an image's class.
+using Label = std::uint16_t;
 
 enum class Split { kTrain, kTest };
 

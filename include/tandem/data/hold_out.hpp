@@ -15,13 +15,12 @@ namespace tandem::data {
 // number moved. The choice is a function of labels and share, without a seed, so that runs with
 // different seeds use the same images. images: labels.size() times `pixels`.
 std::uint64_t hold_out(double share, std::size_t pixels, Span<std::uint8_t> images,
-                       Span<std::uint8_t> labels, const std::string& where,
-                       const Touch& touch = {});
+                       Span<Label> labels, const std::string& where, const Touch& touch = {});
 
 // Draws the share of each class by `seed`, to the nearest image: for each image whether it is
 // taken. A class keeps at least one image, and gives one if it has two. `option` and `where` begin
 // the message.
-std::vector<bool> draw_of_each_class(const std::vector<std::uint8_t>& labels, double share,
+std::vector<bool> draw_of_each_class(const std::vector<Label>& labels, double share,
                                      std::uint64_t seed, const std::string& option,
                                      const std::string& where);
 

@@ -36,8 +36,7 @@ class PackedFile {
   // Reads labels.size() images of a split, from `first` on, in NCHW order, and their labels, each
   // below the number of classes. `images` has shape.pixels() bytes for each of them. Throws
   // DataError also if the file was written to after it was hashed.
-  void read(Split split, std::uint64_t first, Span<std::uint8_t> images,
-            Span<std::uint8_t> labels) const;
+  void read(Split split, std::uint64_t first, Span<std::uint8_t> images, Span<Label> labels) const;
 
  private:
   struct Parts;

@@ -23,6 +23,9 @@
 
 namespace tandem::train {
 
+// With more classes only the right answers of each are counted, not which wrong ones were given.
+constexpr std::size_t kMaxConfusionClasses = 1000;
+
 struct Evaluation {
   double loss = 0;  // mean
   double accuracy = 0;
@@ -32,9 +35,10 @@ struct Evaluation {
   std::optional<double> top5_accuracy;      // with six classes or more
   std::vector<std::int64_t> class_images;   // by label
   std::vector<std::int64_t> class_correct;  // by label
-  std::vector<std::int64_t> confusion;      // images by label * classes + prediction
-  std::vector<ImageLoss> worst;             // as many as were asked for, worst first
-  std::uint64_t step = 0;                   // after which the trainer had it made
+  // Images by label * classes + prediction; empty above kMaxConfusionClasses.
+  std::vector<std::int64_t> confusion;
+  std::vector<ImageLoss> worst;  // as many as were asked for, worst first
+  std::uint64_t step = 0;        // after which the trainer had it made
   double seconds = 0;
   bool completed = false;  // on every rank; false: given up, nothing else is set
 };

@@ -22,7 +22,7 @@ constexpr std::uint32_t kImagesOfNoise = 5000;
 struct Noise {
   std::vector<std::uint8_t> pixels =
       std::vector<std::uint8_t>(kImagesOfNoise * kShapeOfNoise.pixels());
-  std::vector<std::uint8_t> labels = std::vector<std::uint8_t>(kImagesOfNoise);
+  std::vector<data::Label> labels = std::vector<data::Label>(kImagesOfNoise);
   Noise() {
     CounterRandom random{1};
     for (std::uint8_t& pixel : pixels) pixel = static_cast<std::uint8_t>(random.next());

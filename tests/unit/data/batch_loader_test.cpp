@@ -14,10 +14,10 @@ constexpr ImageShape kBatchShape{1, 4, 4};
 
 struct Images {
   std::vector<std::uint8_t> pixels;
-  std::vector<std::uint8_t> labels;
+  std::vector<Label> labels;
   explicit Images(std::size_t count) : pixels(count * kBatchShape.pixels()), labels(count) {
     for (std::size_t i = 0; i < pixels.size(); ++i) pixels[i] = static_cast<std::uint8_t>(i * 7);
-    for (std::size_t i = 0; i < count; ++i) labels[i] = static_cast<std::uint8_t>(i % 10);
+    for (std::size_t i = 0; i < count; ++i) labels[i] = static_cast<Label>(i % 10);
   }
   ImagesView view() const {
     return {kBatchShape, {pixels.data(), pixels.size()}, {labels.data(), labels.size()}};

@@ -46,13 +46,13 @@ TEST_F(Cifar10, ImagesAndLabelsComeInTheOrderOfTheFiles) {
   EXPECT_EQ(source->info().test_count, 4U);
   // Across the border of the second and the third file.
   std::vector<std::uint8_t> images(2 * 3072);
-  std::vector<std::uint8_t> labels(2);
+  std::vector<Label> labels(2);
   source->read(Split::kTrain, 7, 2, images.data(), labels.data());
   const auto files = cifar10_files(kImages);
   const std::string expected =
       files[2].second.substr(3 * 3073 + 1, 3072) + files[3].second.substr(1, 3072);
   EXPECT_EQ(std::string(images.begin(), images.end()), expected);
-  EXPECT_EQ(labels, (std::vector<std::uint8_t>{4, 2}));
+  EXPECT_EQ(labels, (std::vector<Label>{4, 2}));
   source->read(Split::kTest, 3, 1, images.data(), labels.data());
   EXPECT_EQ(std::string(images.begin(), images.begin() + 3072),
             files[6].second.substr(3 * 3073 + 1));
@@ -72,7 +72,7 @@ TEST_F(Cifar10, ParentFolderAndArchiveGiveTheSame) {
     const auto other = open(path);
     EXPECT_EQ(other->source_sha256(), folder->source_sha256());
     std::vector<std::uint8_t> images(40 * 3072);
-    std::vector<std::uint8_t> labels(40);
+    std::vector<Label> labels(40);
     folder->read(Split::kTrain, 0, 20, images.data(), labels.data());
     other->read(Split::kTrain, 0, 20, images.data() + 20 * 3072, labels.data() + 20);
     EXPECT_TRUE(std::equal(images.begin(), images.begin() + 20 * 3072, images.begin() + 20 * 3072));
@@ -197,7 +197,7 @@ TEST_F(Cifar100, ImagesHaveTheirFineLabels) {
   EXPECT_EQ(source->info().train_count, 20U);
   EXPECT_EQ(source->info().test_count, 4U);
   std::vector<std::uint8_t> images(20 * 3072);
-  std::vector<std::uint8_t> labels(20);
+  std::vector<Label> labels(20);
   source->read(Split::kTrain, 0, 20, images.data(), labels.data());
   EXPECT_EQ(labels[0], 99);
   EXPECT_EQ(labels[19], 80);

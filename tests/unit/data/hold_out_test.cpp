@@ -18,19 +18,21 @@ constexpr std::size_t kPixels = 3;
 struct Set {
   explicit Set(std::size_t count = 200) {
     for (std::size_t i = 0; i < count; ++i) {
-      labels.push_back(static_cast<std::uint8_t>(10 * i / count));
-      images.insert(images.end(), {static_cast<std::uint8_t>(i), labels.back(), 7});
+      labels.push_back(static_cast<Label>(10 * i / count));
+      images.insert(images.end(),
+                    {static_cast<std::uint8_t>(i), static_cast<std::uint8_t>(labels.back()), 7});
     }
   }
   std::uint64_t hold(double share) {
-    return hold_out(share, kPixels, Span<std::uint8_t>(images), Span<std::uint8_t>(labels), "x.h5");
+    return hold_out(share, kPixels, Span<std::uint8_t>(images), Span<Label>(labels), "x.h5");
   }
   std::vector<int> places(std::size_t first, std::size_t last) const {
     std::vector<int> all;
     for (std::size_t i = first; i < last; ++i) all.push_back(images[i * kPixels]);
     return all;
   }
-  std::vector<std::uint8_t> images, labels;
+  std::vector<std::uint8_t> images;
+  std::vector<Label> labels;
 };
 
 TEST(HoldOut, MovesAShareOfEachClassBehindTheRest) {
@@ -40,7 +42,7 @@ TEST(HoldOut, MovesAShareOfEachClassBehindTheRest) {
     EXPECT_EQ(set.images[i * kPixels + 1], set.labels[i]) << "an image keeps its label";
     EXPECT_EQ(set.images[i * kPixels + 2], 7);
   }
-  for (std::uint8_t label = 0; label < 10; ++label) {
+  for (Label label = 0; label < 10; ++label) {
     EXPECT_EQ(std::count(set.labels.begin() + 180, set.labels.end(), label), 2);
   }
   const std::vector<int> kept = set.places(0, 180), held = set.places(180, 200);
@@ -55,7 +57,7 @@ TEST(HoldOut, MovesAShareOfEachClassBehindTheRest) {
 TEST(HoldOut, TellsThatItAdvances) {
   Set set;
   int touches = 0;
-  hold_out(0.1, kPixels, Span<std::uint8_t>(set.images), Span<std::uint8_t>(set.labels), "x.h5",
+  hold_out(0.1, kPixels, Span<std::uint8_t>(set.images), Span<Label>(set.labels), "x.h5",
            [&] { ++touches; });
   EXPECT_EQ(touches, 2) << "once for images and labels, which are few";
 }

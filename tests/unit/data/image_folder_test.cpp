@@ -45,7 +45,7 @@ class ImageFolderTest : public ::testing::Test {
   }
   // The first value of each image, which tells the pictures apart, and the labels.
   static std::string first_values(const ImageSource& source, Split split,
-                                  std::vector<std::uint8_t>& labels) {
+                                  std::vector<Label>& labels) {
     const std::uint64_t count = source.info().count(split);
     std::vector<std::uint8_t> images(count * source.info().shape.pixels());
     labels.resize(count);
@@ -69,11 +69,11 @@ TEST_F(ImageFolderTest, FoldersAreClasses) {
   EXPECT_EQ(info.name, "pets");
   EXPECT_EQ(info.classes, (std::vector<std::string>{"cat", "dog"}));
   EXPECT_EQ(info.shape, (ImageShape{3, 2, 3}));
-  std::vector<std::uint8_t> labels;
+  std::vector<Label> labels;
   EXPECT_EQ(first_values(*source, Split::kTrain, labels), "Ccd");
-  EXPECT_EQ(labels, (std::vector<std::uint8_t>{0, 0, 1}));
+  EXPECT_EQ(labels, (std::vector<Label>{0, 0, 1}));
   EXPECT_EQ(first_values(*source, Split::kTest, labels), "D");
-  EXPECT_EQ(labels, std::vector<std::uint8_t>{1});
+  EXPECT_EQ(labels, std::vector<Label>{1});
 }
 
 TEST_F(ImageFolderTest, ValStandsForTestAndTrainMayBeAClass) {
@@ -95,7 +95,7 @@ TEST_F(ImageFolderTest, SourceDigestIsThatOfSha256sum) {
   }
   EXPECT_EQ(open()->source_sha256(), sha256_hex(lines));
   const auto read_before = open();
-  std::vector<std::uint8_t> labels;
+  std::vector<Label> labels;
   first_values(*read_before, Split::kTrain, labels);
   EXPECT_EQ(read_before->source_sha256(), sha256_hex(lines));
 }
@@ -109,7 +109,7 @@ TEST_F(ImageFolderTest, APartOfEachClassMayBecomeTheTestSet) {
   const auto source = open(split(0.2));
   EXPECT_EQ(source->info().train_count, 24U);
   EXPECT_EQ(source->info().test_count, 6U);
-  std::vector<std::uint8_t> labels;
+  std::vector<Label> labels;
   const std::string test = first_values(*source, Split::kTest, labels);
   EXPECT_EQ(std::count(labels.begin(), labels.end(), 0), 4);
   EXPECT_EQ(std::count(labels.begin(), labels.end(), 1), 2);
@@ -142,7 +142,7 @@ TEST_F(ImageFolderTest, PicturesOfSeveralSizesNeedOne) {
   size.width = 5;
   const auto source = open(size);
   EXPECT_EQ(source->info().shape, (ImageShape{3, 4, 5}));
-  std::vector<std::uint8_t> labels;
+  std::vector<Label> labels;
   EXPECT_EQ(first_values(*source, Split::kTest, labels), "Da");
 }
 
@@ -242,9 +242,9 @@ TEST_F(ImageFolderTest, BrokenFilesMayBeLeftOut) {
   ImageFolderOptions options;
   options.skip_broken = true;
   const auto source = open(options);
-  std::vector<std::uint8_t> labels;
+  std::vector<Label> labels;
   EXPECT_EQ(first_values(*source, Split::kTrain, labels), "CcD");
-  EXPECT_EQ(labels, (std::vector<std::uint8_t>{0, 0, 1}));
+  EXPECT_EQ(labels, (std::vector<Label>{0, 0, 1}));
   EXPECT_NO_THROW(source->require_whole());
   const BrokenFiles skipped = source->skipped_files();
   ASSERT_EQ(skipped.size(), 3U);
@@ -275,7 +275,7 @@ TEST_F(ImageFolderTest, PicturesThatAreCutAreNamedOnceAllAreRead) {
     write_bytes(root_ + name, whole.substr(0, whole.size() - 20));
   }
   const auto source = open();
-  std::vector<std::uint8_t> labels;
+  std::vector<Label> labels;
   EXPECT_EQ(first_values(*source, Split::kTrain, labels)[1], 'c');
   expect_error(
       ExitCode::kBadData,
@@ -295,7 +295,7 @@ TEST_F(ImageFolderTest, OtherFoldersAreNot) {
 
 TEST(ClassSplit, TakesTheShareOfEachClassButNeverAllOfIt) {
   // Class 0: one image, class 1: two, class 2: ten.
-  const std::vector<std::uint8_t> labels{0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
+  const std::vector<Label> labels{0, 1, 1, 2, 2, 2, 2, 2, 2, 2, 2, 2, 2};
   for (const double share : {0.01, 0.3, 0.9}) {
     const std::vector<bool> is_test = draw_of_each_class(labels, share, 5, "--test-split", "x");
     EXPECT_FALSE(is_test[0]);

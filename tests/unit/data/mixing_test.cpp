@@ -11,31 +11,31 @@
 namespace tandem::data {
 namespace {
 
-constexpr ImageShape kShape{3, 6, 5};
-constexpr std::uint32_t kImages = 53;  // a short last batch
-constexpr std::uint64_t kBatch = 20;   // groups of 10; the last batch has one of 13
-constexpr std::uint64_t kSteps = 6;    // two epochs
+constexpr ImageShape kMixedShape{3, 6, 5};
+constexpr std::uint32_t kPictures = 53;  // a short last batch
+constexpr std::uint64_t kBatch = 20;     // groups of 10; the last batch has one of 13
+constexpr std::uint64_t kSteps = 6;      // two epochs
 
 struct Pictures {
-  std::vector<std::uint8_t> pixels = std::vector<std::uint8_t>(kImages * kShape.pixels());
-  std::vector<std::uint8_t> labels = std::vector<std::uint8_t>(kImages);
+  std::vector<std::uint8_t> pixels = std::vector<std::uint8_t>(kPictures * kMixedShape.pixels());
+  std::vector<Label> labels = std::vector<Label>(kPictures);
   Pictures() {
     CounterRandom random{3};
     for (std::uint8_t& each : pixels) each = static_cast<std::uint8_t>(random.below(256));
-    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<std::uint8_t>(i);
+    for (std::size_t i = 0; i < labels.size(); ++i) labels[i] = static_cast<Label>(i);
   }
   ImagesView view() const {
-    return {kShape, {pixels.data(), pixels.size()}, {labels.data(), labels.size()}};
+    return {kMixedShape, {pixels.data(), pixels.size()}, {labels.data(), labels.size()}};
   }
 };
 
 Transform transform(Layout layout = Layout::kChannelsLast) {
-  return Transform(kShape, layout, {0.4, 0.5, 0.6}, {0.2, 0.3, 0.25});
+  return Transform(kMixedShape, layout, {0.4, 0.5, 0.6}, {0.2, 0.3, 0.25});
 }
 
 TrainingPlan plan_of(std::uint64_t virtual_ranks, std::uint64_t accumulate = 1) {
   TrainingPlan plan;
-  plan.image_count = kImages;
+  plan.image_count = kPictures;
   plan.global_batch = kBatch;
   plan.accumulate = accumulate;
   plan.virtual_ranks = virtual_ranks;
@@ -66,11 +66,12 @@ SeenImages seen_by(int world, const TrainingPlan& plan, const AugmentKey& augmen
     while (auto request = sampler.next()) {
       const Batch batch = make_batch(pictures.view(), transform(), augment, std::move(*request));
       for (std::size_t i = 0; i < batch.size(); ++i) {
-        const float* first = batch.images.get() + i * kShape.pixels();
-        seen[{batch.request.epoch, batch.request.images[i]}] = {{first, first + kShape.pixels()},
-                                                                batch.labels[i],
-                                                                batch.other_labels[i],
-                                                                batch.other_shares[i]};
+        const float* first = batch.images.get() + i * kMixedShape.pixels();
+        seen[{batch.request.epoch, batch.request.images[i]}] = {
+            {first, first + kMixedShape.pixels()},
+            batch.labels[i],
+            batch.other_labels[i],
+            batch.other_shares[i]};
       }
     }
   }
@@ -81,7 +82,7 @@ TEST(Mixing, IsTheSameAtAnyNumberOfRanksShardsAndMicroBatches) {
   const AugmentKey augment{AugmentSpec::parse("resized-crop,flip,random-erasing,mixup=0.4,cutmix"),
                            5};
   const SeenImages expected = seen_by(1, plan_of(0), augment);
-  EXPECT_EQ(expected.size(), 2 * kImages);
+  EXPECT_EQ(expected.size(), 2 * kPictures);
   for (const int world : {2, 3, 4, 7}) EXPECT_EQ(seen_by(world, plan_of(0), augment), expected);
   for (const int world : {1, 2, 4}) EXPECT_EQ(seen_by(world, plan_of(4), augment), expected);
   EXPECT_EQ(seen_by(2, plan_of(0, 3), augment), expected);
@@ -99,7 +100,7 @@ TEST(Mixing, PairsEachImageWithTheOneBeforeItInItsGroup) {
     const Batch unmixed = make_batch(pictures.view(), transform(), plain, *request);
     std::size_t first = 0;
     for (const MixRun& run : request->mix_runs) {
-      const Mix mix = draw_mix(augment.spec, kShape, augment.seed, request->epoch, run.group);
+      const Mix mix = draw_mix(augment.spec, kMixedShape, augment.seed, request->epoch, run.group);
       EXPECT_EQ(run.group, request->images[first]);
       for (std::size_t i = 0; i < run.count; ++i) {
         const std::size_t place = first + i;
@@ -110,9 +111,9 @@ TEST(Mixing, PairsEachImageWithTheOneBeforeItInItsGroup) {
         EXPECT_EQ(batch.labels[place], is_own_heavier ? own : partner);
         EXPECT_EQ(batch.other_labels[place], is_own_heavier ? partner : own);
         EXPECT_EQ(batch.other_shares[place], is_own_heavier ? 1 - mix.own : mix.own);
-        for (std::size_t at = 0; at < kShape.pixels(); ++at) {
+        for (std::size_t at = 0; at < kMixedShape.pixels(); ++at) {
           const auto pixel = [at](const Batch& of, std::size_t image) {
-            return of.images[image * kShape.pixels() + at];
+            return of.images[image * kMixedShape.pixels() + at];
           };
           ASSERT_EQ(pixel(batch, place),
                     pixel(unmixed, place) * mix.own + pixel(unmixed, before) * (1 - mix.own));
@@ -137,7 +138,7 @@ TEST(Mixing, LeavesAnImageWithoutPartnerAsItIs) {
   const Batch plain = make_batch(pictures.view(), transform(), {}, request);
   EXPECT_EQ(mixed.labels[0], 7);
   EXPECT_EQ(mixed.other_labels[0], 7);
-  for (std::size_t i = 0; i < kShape.pixels(); ++i) {
+  for (std::size_t i = 0; i < kMixedShape.pixels(); ++i) {
     EXPECT_NEAR(mixed.images[i], plain.images[i], 1e-6);
   }
   EXPECT_TRUE(plain.other_labels.empty());
@@ -181,13 +182,13 @@ TEST(DrawMix, DrawsOneOfBothForEachGroup) {
   const AugmentSpec spec = AugmentSpec::parse("mixup,cutmix");
   int pastes = 0;
   for (std::uint32_t group = 0; group < 2000; ++group) {
-    const Mix mix = draw_mix(spec, kShape, 1, 2, group);
+    const Mix mix = draw_mix(spec, kMixedShape, 1, 2, group);
     pastes += mix.pastes;
-    EXPECT_EQ(mix.own, draw_mix(spec, kShape, 1, 2, group).own);
+    EXPECT_EQ(mix.own, draw_mix(spec, kMixedShape, 1, 2, group).own);
   }
   EXPECT_NEAR(pastes, 1000, 115);  // five standard deviations
-  EXPECT_FALSE(draw_mix(AugmentSpec::parse("mixup"), kShape, 1, 2, 3).pastes);
-  EXPECT_TRUE(draw_mix(AugmentSpec::parse("cutmix"), kShape, 1, 2, 3).pastes);
+  EXPECT_FALSE(draw_mix(AugmentSpec::parse("mixup"), kMixedShape, 1, 2, 3).pastes);
+  EXPECT_TRUE(draw_mix(AugmentSpec::parse("cutmix"), kMixedShape, 1, 2, 3).pastes);
 }
 
 TEST(DrawJitter, DrawsFactorsInARandomOrder) {
@@ -227,7 +228,7 @@ TEST(DrawPolicy, DrawsEachOperationAlikeOften) {
     int negative = 0;
     for (std::uint64_t i = 0; i < 14000; ++i) {
       CounterRandom random{6, i};
-      for (const PictureOp& op : draw_policy(spec, kShape, random)) {
+      for (const PictureOp& op : draw_policy(spec, kMixedShape, random)) {
         ++counts[op.kind];
         ++ops;
         negative += op.kind == PictureOpKind::kRotate && op.amount < 0;

@@ -44,11 +44,11 @@ TEST_F(Mnist, ReadsImagesAndLabels) {
   EXPECT_EQ(source->info().train_count, 12U);
   EXPECT_EQ(source->info().test_count, 5U);
   std::vector<std::uint8_t> images(2 * 784);
-  std::vector<std::uint8_t> labels(2);
+  std::vector<Label> labels(2);
   source->read(Split::kTrain, 10, 2, images.data(), labels.data());
   EXPECT_EQ(std::string(images.begin(), images.end()),
             mnist_files(12, 5)[0].second.substr(16 + 10 * 784));
-  EXPECT_EQ(labels, (std::vector<std::uint8_t>{0, 1}));
+  EXPECT_EQ(labels, (std::vector<Label>{0, 1}));
   source->read(Split::kTest, 4, 1, images.data(), labels.data());
   EXPECT_EQ(labels[0], 4);
 }

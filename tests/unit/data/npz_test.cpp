@@ -47,9 +47,9 @@ class NpzTest : public ::testing::Test {
   static std::vector<std::uint8_t> image(const ImageSource& source, Split split,
                                          std::uint64_t index) {
     std::vector<std::uint8_t> values(source.info().shape.pixels());
-    std::uint8_t label = 0;
+    Label label = 0;
     source.read(split, index, 1, values.data(), &label);
-    values.push_back(label);
+    values.push_back(static_cast<std::uint8_t>(label));
     return values;
   }
 

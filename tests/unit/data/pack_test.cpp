@@ -84,7 +84,7 @@ TEST_F(Pack, MnistRoundTripWithNameAndClasses) {
   EXPECT_EQ(file.info().name, "fashion");
   EXPECT_EQ(file.info().classes.back(), "long name");
   std::vector<std::uint8_t> images(12 * 784);
-  std::vector<std::uint8_t> labels(12);
+  std::vector<Label> labels(12);
   file.read(Split::kTest, 0, images, labels);
   EXPECT_EQ(std::string(images.begin(), images.end()),
             testing::mnist_files(30, 12)[2].second.substr(16));
@@ -189,7 +189,7 @@ TEST_F(Pack, MeanAndDeviationAreThoseOfTheTrainingImages) {
   write_bytes(output_, "");
   const DatasetInfo info = write_packed(output_, *source, "", [] {});
   std::vector<std::uint8_t> images(15 * 3072);
-  std::vector<std::uint8_t> labels(15);
+  std::vector<Label> labels(15);
   source->read(Split::kTrain, 0, 15, images.data(), labels.data());
   for (std::size_t channel = 0; channel < 3; ++channel) {
     std::vector<double> values;
@@ -219,7 +219,7 @@ class LargeImages : public ImageSource {
   const DatasetInfo& info() const override { return info_; }
   std::string source_sha256() override { return std::string(64, '0'); }
   void read(Split /*split*/, std::uint64_t first, std::uint64_t count, std::uint8_t* images,
-            std::uint8_t* labels) const override {
+            Label* labels) const override {
     if (first == fails_at) throw IoError("picture.png: cannot be read");
     most_at_once = std::max(most_at_once, count);
     for (std::uint64_t i = 0; i < count; ++i) {

@@ -142,9 +142,9 @@ TEST_F(PackedFileTest, GivesBackWhatWasPacked) {
   for (const Split split : {Split::kTrain, Split::kTest}) {
     const std::uint64_t count = file.info().count(split) - 13;
     std::vector<std::uint8_t> images(count * 3072);
-    std::vector<std::uint8_t> labels(count);
+    std::vector<Label> labels(count);
     std::vector<std::uint8_t> expected_images(images.size());
-    std::vector<std::uint8_t> expected_labels(count);
+    std::vector<Label> expected_labels(count);
     file.read(split, 11, images, labels);
     source->read(split, 11, count, expected_images.data(), expected_labels.data());
     EXPECT_EQ(images, expected_images);
@@ -158,7 +158,7 @@ TEST_F(PackedFileTest, AFileThatIsReplacedIsReadToItsEnd) {
   std::filesystem::rename(folder_ / "next.h5", path_);
   std::vector<std::uint8_t> images(kImages * 3072);
   std::vector<std::uint8_t> expected(images.size());
-  std::vector<std::uint8_t> labels(kImages);
+  std::vector<Label> labels(kImages);
   file.read(Split::kTrain, 0, images, labels);
   make_synthetic(kImages, 3)->read(Split::kTrain, 0, kImages, expected.data(), labels.data());
   EXPECT_EQ(images, expected);
@@ -169,7 +169,7 @@ TEST_F(PackedFileTest, AFileThatIsWrittenToIsRefused) {
   std::this_thread::sleep_for(std::chrono::milliseconds(20));  // times of files are no finer
   std::fstream(path_, std::ios::in | std::ios::out).put(bytes_.front());
   std::vector<std::uint8_t> images(3072);
-  std::vector<std::uint8_t> labels(1);
+  std::vector<Label> labels(1);
   expect_error(ExitCode::kBadData, {path_, "was written to while it was read"},
                [&] { file.read(Split::kTrain, 0, images, labels); });
 }
@@ -177,7 +177,7 @@ TEST_F(PackedFileTest, AFileThatIsWrittenToIsRefused) {
 TEST_F(PackedFileTest, RangesOutsideAreErrorsOfTheCaller) {
   const PackedFile file(path_);
   std::vector<std::uint8_t> images(5 * 3072);
-  std::vector<std::uint8_t> labels(5);
+  std::vector<Label> labels(5);
   const auto read = [&](std::uint64_t first, std::size_t count, std::size_t bytes) {
     file.read(Split::kTest, first, {images.data(), bytes}, {labels.data(), count});
   };
@@ -347,7 +347,7 @@ TEST_F(PackedFileTest, DamagedChunkIsRefusedWhenRead) {
   write_bytes(path_, bytes);
   const PackedFile file(path_);
   std::vector<std::uint8_t> images(kImages * 3072);
-  std::vector<std::uint8_t> labels(kImages);
+  std::vector<Label> labels(kImages);
   expect_error(ExitCode::kBadData, {"set.h5: /train/images: chunk 1 at offset", "checksum"},
                [&] { file.read(Split::kTrain, 0, images, labels); });
 }

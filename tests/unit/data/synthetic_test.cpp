@@ -15,7 +15,7 @@ using Bytes = std::vector<std::uint8_t>;
 
 Bytes images_of(const ImageSource& source, Split split, std::uint64_t first, std::uint64_t count) {
   Bytes images(count * source.info().shape.pixels());
-  Bytes labels(count);
+  std::vector<Label> labels(count);
   source.read(split, first, count, images.data(), labels.data());
   return images;
 }
@@ -28,7 +28,7 @@ TEST(Synthetic, CountsAndClasses) {
   EXPECT_EQ(source->info().test_count, 200U);
   EXPECT_EQ(make_synthetic(10, 1)->info().test_count, 64U);
   Bytes images(20 * 3072);
-  Bytes labels(20);
+  std::vector<Label> labels(20);
   source->read(Split::kTrain, 5, 20, images.data(), labels.data());
   for (std::size_t i = 0; i < 20; ++i) EXPECT_EQ(labels[i], (i + 5) % 10);
 }

@@ -82,7 +82,7 @@ TEST_F(Verify, SealAddsTheBlockAndKeepsTheDigest) {
   EXPECT_EQ(file.info().digest, digest);
   EXPECT_EQ(read_bytes(path_).substr(512), unsealed);
   std::vector<std::uint8_t> images(100 * 3072);
-  std::vector<std::uint8_t> labels(100);
+  std::vector<Label> labels(100);
   file.read(Split::kTrain, 0, images, labels);
   EXPECT_EQ(labels[99], 9);
 }

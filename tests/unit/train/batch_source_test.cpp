@@ -14,13 +14,13 @@ namespace {
 struct Pictures {
   data::ImageShape shape;
   std::vector<std::uint8_t> pixels;
-  std::vector<std::uint8_t> labels;
+  std::vector<data::Label> labels;
 
   Pictures(data::ImageShape of, std::size_t count)
       : shape(of), pixels(count * of.pixels()), labels(count) {
     CounterRandom random{5, count};
     for (std::uint8_t& each : pixels) each = static_cast<std::uint8_t>(random.below(256));
-    for (std::uint8_t& each : labels) each = static_cast<std::uint8_t>(random.below(10));
+    for (data::Label& each : labels) each = static_cast<data::Label>(random.below(10));
   }
   data::ImagesView view() const {
     return {shape, {pixels.data(), pixels.size()}, {labels.data(), labels.size()}};

@@ -19,7 +19,7 @@ class ClassWeightsTest : public ::testing::Test {
   std::vector<double> weights() const { return weights_of_classes(config_, view(), 4); }
 
   // Of four classes the last one has no images.
-  std::vector<std::uint8_t> labels_{0, 0, 0, 0, 0, 0, 1, 1, 1, 2};
+  std::vector<data::Label> labels_{0, 0, 0, 0, 0, 0, 1, 1, 1, 2};
   std::vector<std::uint8_t> pixels_ = std::vector<std::uint8_t>(labels_.size());
   TrainConfig config_;
 };

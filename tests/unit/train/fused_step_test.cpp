@@ -21,12 +21,12 @@ constexpr std::size_t kCount = 12;
 
 struct Images {
   std::vector<std::uint8_t> pixels;
-  std::vector<std::uint8_t> labels;
+  std::vector<data::Label> labels;
 
   Images() : pixels(kCount * kShape.pixels()), labels(kCount) {
     CounterRandom random{5, kCount};
     for (std::uint8_t& each : pixels) each = static_cast<std::uint8_t>(random.below(256));
-    for (std::uint8_t& each : labels) each = static_cast<std::uint8_t>(random.below(10));
+    for (data::Label& each : labels) each = static_cast<data::Label>(random.below(10));
   }
   ResidentBatches batches(std::uint64_t steps) const {
     data::TrainingPlan plan;

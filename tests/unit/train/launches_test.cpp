@@ -187,7 +187,7 @@ class Launches : public ::testing::Test {
   StepContext context() { return {*network_, *arena_, *exchange_, *backend_, *batches_}; }
 
   const std::vector<std::uint8_t> pixels_ = std::vector<std::uint8_t>(kImages * 3 * 32 * 32, 77);
-  const std::vector<std::uint8_t> labels_ = std::vector<std::uint8_t>(kImages, 3);
+  const std::vector<data::Label> labels_ = std::vector<data::Label>(kImages, 3);
   OptimizerOptions options_;
   StepSettings settings_;
   data::TrainingPlan plan_;

@@ -107,13 +107,13 @@ TEST(RecordedSteps, GoesOnWithoutWhereRecordingFailsAndSaysSoOnce) {
 
 struct FewPictures {
   std::vector<std::uint8_t> pixels;
-  std::vector<std::uint8_t> labels;
+  std::vector<data::Label> labels;
   static constexpr std::size_t kCount = 44;
 
   FewPictures() : pixels(kCount * 3 * 32 * 32), labels(kCount) {
     for (std::size_t i = 0; i < pixels.size(); ++i)
       pixels[i] = static_cast<std::uint8_t>(i * 7919 >> 4);
-    for (std::size_t i = 0; i < kCount; ++i) labels[i] = static_cast<std::uint8_t>(i % 10);
+    for (std::size_t i = 0; i < kCount; ++i) labels[i] = static_cast<data::Label>(i % 10);
   }
   data::ImagesView view() const {
     return {{3, 32, 32}, {pixels.data(), pixels.size()}, {labels.data(), labels.size()}};

@@ -162,7 +162,7 @@ class TrainerOrder : public ::testing::Test {
   std::optional<data::TrainingPlan> shown_;  // what is shown instead of plan_
   std::function<void()> during_evaluation_ = [] {};
   std::vector<std::uint8_t> pixels_ = std::vector<std::uint8_t>(kCount * kShape.pixels(), 90);
-  std::vector<std::uint8_t> labels_ = std::vector<std::uint8_t>(kCount, 3);
+  std::vector<data::Label> labels_ = std::vector<data::Label>(kCount, 3);
   model::NetworkPtr network_ = model::make_network("lenet", {1, 28, 28}, 10);
   ParameterArena arena_{*network_, false};
   Words words_;
