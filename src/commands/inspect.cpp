@@ -17,19 +17,24 @@ Json shape_of(const data::ImageShape& shape) { return {shape.channels, shape.hei
 Json inspect_dataset(const std::string& path) {
   const data::PackedFile file(path);
   const data::DatasetInfo& info = file.info();
-  return {{"kind", "data set"},
-          {"name", info.name},
-          {"train_images", info.train_count},
-          {"test_images", info.test_count},
-          {"shape", shape_of(info.shape)},
-          {"classes", info.classes},
-          {"mean", info.mean},
-          {"std", info.std},
-          {"digest", info.digest},
-          {"source_sha256", info.source_sha256},
-          {"broken_files", info.broken_files},
-          {"exif_orientation", info.exif_orientation ? "applied" : "ignored"},
-          {"sealed", info.sealed}};
+  Json found = {{"kind", "data set"},
+                {"name", info.name},
+                {"train_images", info.train_count},
+                {"test_images", info.test_count},
+                {"shape", shape_of(info.shape)},
+                {"classes", info.classes},
+                {"mean", info.mean},
+                {"std", info.std},
+                {"digest", info.digest},
+                {"source_sha256", info.source_sha256},
+                {"broken_files", info.broken_files},
+                {"exif_orientation", info.exif_orientation ? "applied" : "ignored"},
+                {"sealed", info.sealed}};
+  if (info.is_encoded()) {
+    found["store"] = "encoded";
+    found["picture_bytes"] = info.train_bytes + info.test_bytes;
+  }
+  return found;
 }
 
 Json inspect_run(const std::string& path) {

@@ -2,6 +2,7 @@
 #include "tandem/data/pack.hpp"
 
 #include <algorithm>
+#include <chrono>
 
 #include "commands.hpp"
 #include "tandem/core/error.hpp"
@@ -11,6 +12,8 @@
 
 namespace tandem::app {
 namespace {
+
+constexpr std::uint64_t kMaxThreads = 1024;
 
 // "64" or "48x64", height first as everywhere.
 void read_size(const std::string& text, data::PackRequest& request) {
@@ -25,6 +28,21 @@ void read_size(const std::string& text, data::PackRequest& request) {
   }
   request.height = static_cast<int>(parse_integer(sides.front(), 1, kMax, "--size"));
   request.width = static_cast<int>(parse_integer(sides.back(), 1, kMax, "--size"));
+}
+
+// Options for sets of files; another request that has them is an error.
+void read_store(Options& options, data::PackRequest& request) {
+  if (options.choice("store") == "encoded") request.store = data::Store::kEncoded;
+  if (options.choice("check") == "structure") {
+    request.picture_check = data::PictureCheck::kStructure;
+  }
+  request.keep_order = options.flag("keep-order");
+  request.threads = static_cast<int>(options.count("threads", 0, kMaxThreads));
+  if (request.store == data::Store::kEncoded) return;
+  for (const char* name : {"check", "keep-order", "threads"}) {
+    if (options.value(name).origin == Origin::kDefault) continue;
+    options.add_fault(std::string("--") + name + " is for --store encoded only");
+  }
 }
 
 data::PackRequest read_request(Options& options) {
@@ -45,27 +63,64 @@ data::PackRequest read_request(Options& options) {
   if (request.channels == 2)
     options.add_fault("--channels: is 2, 1 (gray) or 3 (color) is expected");
   request.skip_broken = options.flag("skip-broken");
+  read_store(options, request);
   request.images = options.count("images", 1, data::kMaxImages);
   request.seed = options.count("seed", 0, std::uint64_t{1} << 62);
   const bool is_synthetic = request.input == "synthetic" || request.format == "synthetic";
   if (!is_synthetic && options.value("images").origin != Origin::kDefault) {
     options.add_fault("--images is for --input synthetic only");
   }
-  if (!is_synthetic && request.test_split == 0 &&
-      options.value("seed").origin != Origin::kDefault) {
-    options.add_fault("--seed is for --input synthetic and for --test-split only");
+  const bool is_drawn = is_synthetic || request.test_split > 0 ||
+                        (request.store == data::Store::kEncoded && !request.keep_order);
+  if (!is_drawn && options.value("seed").origin != Origin::kDefault) {
+    options.add_fault(
+        "--seed is for --input synthetic, --test-split and the order of --store encoded only");
   }
   options.throw_faults("pack");
   return request;
 }
 
+// A line every few seconds: pictures done, and the time that the rest takes at the rate so far.
+class PackNotes {
+ public:
+  void operator()(std::uint64_t done, std::uint64_t all) {
+    const auto now = Clock::now();
+    if (now - told_ < kBetween || done == all) return;
+    told_ = now;
+    const std::chrono::duration<double> seconds = now - began_;
+    const double left =
+        seconds.count() * static_cast<double>(all - done) / static_cast<double>(done);
+    print_note(
+        format_count(done) + " of " + format_count(all) + " pictures packed, " +
+        format_count(static_cast<std::int64_t>(static_cast<double>(done) / seconds.count())) +
+        " pictures/s, " + format_duration(left) + " left");
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static constexpr std::chrono::seconds kBetween{10};
+
+  const Clock::time_point began_ = Clock::now();
+  Clock::time_point told_ = began_;
+};
+
 int run_pack(const Arguments& arguments) {
   Options options = resolve_alone(pack_command(), arguments, false);
-  const data::PackRequest request = read_request(options);
+  data::PackRequest request = read_request(options);
+  if (request.keep_order) {
+    print_warning(
+        "--keep-order: pictures stay in the order of their paths, so neighbors are of one class; "
+        "leave it out unless something else needs that order");
+  }
+  PackNotes notes;
+  request.on_progress = [&](std::uint64_t done, std::uint64_t all) { notes(done, all); };
 
   const data::DatasetInfo info = data::pack(request);
   show_line(request.output + ": " + info.name + ", " + format_count(info.train_count) +
             " train and " + format_count(info.test_count) + " test images of " + info.shape.text() +
+            (info.is_encoded()
+                 ? " from files of " + format_bytes(info.train_bytes + info.test_bytes)
+                 : "") +
             ", digest " + info.digest.substr(0, 16));
   if (info.turned_pictures > 0) {
     print_note(format_quantity(info.turned_pictures, "picture") + " of " + request.input +
@@ -95,13 +150,32 @@ Command pack_command() {
        {"format", "NAME", "auto", join(formats, ", "), "input", {}, formats},
        {"name", "NAME", "", "of the data set, such as fashion-mnist", "input"},
        {"classes", "FILE", "", "names of the classes, one a line", "input"},
-       {"size", "HxW", "", "of pictures, which are resized to it", "input"},
+       {"size", "HxW", "",
+        "of pictures, which are resized to it; with --store encoded 224x224 if not given", "input"},
        {"channels", "N", "0", "of pictures: 1 gray, 3 color; 0: as they are", "input"},
+       {"store",
+        "FORM",
+        "pixels",
+        "what the file holds: pixels of one size, or encoded: the pictures' files as they are",
+        "input",
+        {},
+        {"pixels", "encoded"}},
+       {"check",
+        "HOW",
+        "decode",
+        "of files to store: decode each, or only look at the structure of its parts",
+        "input",
+        {},
+        {"decode", "structure"}},
+       {"keep-order", "", "false", "store files in the order of their paths, not a random one",
+        "input"},
+       {"threads", "N", "0", "that read files to store; 0: as many as suit the machine", "input"},
        {"test-split", "X", "0", "share of each class for testing; 0: there is a test set", "input"},
        {"skip-broken", "", "false", "leave broken files out, and list them in FILE.h5.broken.txt",
         "input"},
        {"images", "N", default_images, "training images of the built-in set", "input"},
-       {"seed", "N", "0", "of the built-in set and of the test split", "input"},
+       {"seed", "N", "0", "of the built-in set, the test split and the order of stored files",
+        "input"},
        {"output", "FILE.h5", "", "appears only when it is complete", "output"}},
       run_pack,
       nullptr};

@@ -15,8 +15,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t kMaxLabels = 256;  // of one byte
-
 std::string last_name(const std::string& path) { return fs::path(path).filename().string(); }
 
 bool is_passed_over(const std::string& path) {
@@ -135,17 +133,14 @@ std::vector<PictureFile> read_classes_of(const std::string& path, ClassFolders& 
   const bool decides = classes.empty();
   if (decides) {
     for (const std::string& folder : content.folders) classes.push_back(last_name(folder));
-    check_class_names(classes, path);
-    if (classes.size() > kMaxLabels) {
-      throw DataError(path + ": has " + std::to_string(classes.size()) +
-                      " folders of classes, at most 256 can be packed");
-    }
+    check_class_names(classes, path, kMaxClasses);
   }
   std::vector<PictureFile> all;
   for (const std::string& folder : content.folders) {
     between();
-    const auto place = std::find(classes.begin(), classes.end(), last_name(folder));
-    if (place == classes.end()) {
+    const std::string name = last_name(folder);
+    const auto place = std::lower_bound(classes.begin(), classes.end(), name);
+    if (place == classes.end() || *place != name) {
       throw DataError(folder + ": is a class that the training images do not have; they have " +
                       join(classes, ", "));
     }

@@ -33,7 +33,10 @@ struct ClassFolders {
 // True if a folder in `path` holds a picture at any depth. An unreadable folder holds none.
 bool holds_class_folders(const std::string& path);
 
-// `between` is called before each folder of a class.
+// Labels of more classes do not fit a byte.
+constexpr std::size_t kMaxByteClasses = 256;
+
+// `between` is called before each folder of a class. DataError for more than kMaxClasses folders.
 ClassFolders find_class_folders(const std::string& root, bool splits_off_test,
                                 const std::function<void()>& between);
 

@@ -15,7 +15,7 @@
 namespace tandem::data {
 
 struct Hdf5Output::Target {
-  explicit Target(File file) : output(std::move(file)) {}
+  Target(File file, bool is_kept) : output(std::move(file)), keeps(is_kept) {}
 
   // One open file object; HDF5 opens several and passes each to the functions below.
   struct Opened {
@@ -73,7 +73,8 @@ struct Hdf5Output::Target {
   static herr_t truncate(H5FD_t* file, hid_t, hbool_t) {
     Target& target = *of(file).target;
     target.end = of(file).end_of_addresses;
-    target.attempt([&] { target.output.cut(target.end); });
+    // What is kept may lie where HDF5 has not been yet.
+    if (!target.keeps) target.attempt([&] { target.output.cut(target.end); });
     return 0;
   }
 
@@ -108,19 +109,25 @@ struct Hdf5Output::Target {
   }
 
   File output;
+  const bool keeps;
   haddr_t end = 0;
   std::string failure;  // the first one; nothing is written after it
 };
 
-Hdf5Output::Hdf5Output(const std::string& path, hsize_t user_block) {
-  const int descriptor = ::open(path.c_str(), O_RDWR | O_TRUNC | O_CLOEXEC);
+Hdf5Output::Hdf5Output(const std::string& path, hsize_t user_block, Content content) {
+  const bool keeps = content == Content::kKept;
+  const int descriptor = ::open(path.c_str(), O_RDWR | (keeps ? 0 : O_TRUNC) | O_CLOEXEC);
   if (descriptor < 0) throw CannotCreateError(path + ": " + std::strerror(errno));
-  target_ = std::make_unique<Target>(File(descriptor, path));
+  target_ = std::make_unique<Target>(File(descriptor, path), keeps);
   const H5FD_class_t driver = Target::driver_class();
   driver_ = Hdf5Handle(H5FDregister(&driver), H5FDunregister);
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   Target* const target = target_.get();
   H5Pset_driver(access.id(), driver_.id(), &target);
+  if (keeps) {
+    H5Pset_meta_block_size(access.id(), kMetadataBytes);
+    H5Pset_small_data_block_size(access.id(), 0);
+  }
   const Hdf5Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
   H5Pset_userblock(creation.id(), user_block);
   file_ = made(H5Fcreate(path.c_str(), H5F_ACC_TRUNC, creation.id(), access.id()), H5Fclose,
@@ -149,6 +156,11 @@ Hdf5Handle Hdf5Output::made(hid_t id, Hdf5Handle::Close by, const char* what) co
   return handle;
 }
 
-void Hdf5Output::close() { check(file_.reset(), "close the file"); }
+void Hdf5Output::close() {
+  const herr_t code = file_.reset();
+  Target& target = *target_;
+  if (target.keeps) target.attempt([&] { target.output.cut(target.end); });
+  check(code, "close the file");
+}
 
 }  // namespace tandem::data

@@ -109,9 +109,11 @@ Picture upright(Picture picture) {
   return turned;
 }
 
-std::string read_picture_bytes(const std::string& path) try {
+std::string read_picture_bytes(const std::string& path, const BeforeTaking& before) try {
   const File file = File::open_for_reading(path);
-  return read_some(file, checked_size(file));
+  const std::uint64_t size = checked_size(file);
+  if (before) before(size);
+  return read_some(file, size);
 } catch (const std::bad_alloc&) {
   throw_out_of_memory(path);
 }

@@ -99,6 +99,8 @@ class ImageFolder : public ImageSource {
     });
   }
 
+  bool has_wide_labels() const override { return info_.classes.size() > kMaxByteClasses; }
+
   void require_whole() const override {
     if (!unreadable_.empty()) throw BrokenFilesError(root_, unreadable_);
   }

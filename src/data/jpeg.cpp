@@ -1,4 +1,4 @@
-// JPEG through libjpeg(-turbo). The only file that knows it.
+// Decodes JPEG through libjpeg(-turbo), which only this file and jpeg_output.cpp know.
 // Each of the first three needs the one before it and does not say so.
 // clang-format off
 #include <cstdio>

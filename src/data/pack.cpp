@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "broken_files.hpp"
+#include "encoded_pack.hpp"
+#include "encoded_source.hpp"
 #include "image_source.hpp"
 #include "name_rules.hpp"
 #include "packed_writer.hpp"
@@ -21,6 +23,7 @@
 #include "tandem/core/text.hpp"
 #include "tandem/data/dataset_info.hpp"
 #include "user_block.hpp"
+#include "version2_pixels.hpp"
 
 namespace tandem::data {
 namespace {
@@ -99,7 +102,12 @@ void require_usable(const PackRequest& request, const std::string& format) {
     throw UsageError("--skip-broken is for folders of pictures; of " + format +
                      " all images are packed");
   }
-  if ((request.height > 0 || request.channels > 0) && format != "images") {
+  const bool is_sized = format == "images" || request.store == Store::kEncoded;
+  if (request.store == Store::kEncoded && format != "images" && format != kSynthetic) {
+    throw UsageError("--store encoded is for folders of pictures and for --input synthetic; " +
+                     format + " has no files of pictures, leave the option out");
+  }
+  if ((request.height > 0 && !is_sized) || (request.channels > 0 && format != "images")) {
     throw UsageError("--size and --channels are for folders of pictures; images of " + format +
                      " are packed as they are");
   }
@@ -110,10 +118,15 @@ std::vector<std::string> read_classes(const std::string& path) {
   return parse_class_names(read_file(path, kMaxClassesFile), path);
 }
 
+std::string format_of(const PackRequest& request) {
+  std::string format = request.format == "auto" ? recognize(request.input) : request.format;
+  require_usable(request, format);
+  return format;
+}
+
 std::unique_ptr<ImageSource> open_source(const PackRequest& request,
                                          const std::function<void()>& check) {
-  const std::string format = request.format == "auto" ? recognize(request.input) : request.format;
-  require_usable(request, format);
+  const std::string format = format_of(request);
   if (format == "cifar10") return open_cifar10(request.input);
   if (format == "cifar100") return open_cifar100(request.input);
   if (format == kSynthetic) return make_synthetic(request.images, request.seed);
@@ -130,6 +143,16 @@ std::unique_ptr<ImageSource> open_source(const PackRequest& request,
   }
   throw UsageError("--format: '" + format + "' is unknown, auto, " + join(pack_formats(), ", ") +
                    " are known");
+}
+
+std::unique_ptr<EncodedSource> open_encoded_source(const PackRequest& request,
+                                                   const std::function<void()>& check) {
+  if (format_of(request) == kSynthetic) {
+    const auto side = [](int given) { return given > 0 ? given : kDefaultPictureSide; };
+    return make_encoded_synthetic(request.images, request.seed, side(request.height),
+                                  side(request.width));
+  }
+  return open_encoded_folder(request.input, {request.test_split, request.seed, check});
 }
 
 void require_variation(const DatasetInfo& info, const std::string& input) {
@@ -180,28 +203,59 @@ void write_broken_list(const std::string& path, const std::string& lines) {
 std::string seal_in_place(File& file) {
   // Hashing and the disk take turns otherwise: let it begin now what commit() will wait for.
   ::sync_file_range(file.descriptor(), 0, 0, SYNC_FILE_RANGE_WRITE);
-  const UserBlock block{file.size() - kUserBlockBytes, sha256_of_file(file, kUserBlockBytes)};
+  const UserBlock block{file.size() - kUserBlockBytes, sha256_of_file(file, kUserBlockBytes), 1, 0};
   const std::string bytes = encode_user_block(block);
   file.write_at(0, bytes.data(), bytes.size());
   return block.sha256;
 }
 
-DatasetInfo write_sealed(const PackRequest& request, const std::function<void()>& check) {
-  const std::unique_ptr<ImageSource> source = open_source(request, check);
-  require_replaceable(request.output);
-  AtomicFile output(request.output);
-  DatasetInfo info = write_packed(output.temporary_path(), *source, request.name, check);
+struct Written {
+  DatasetInfo info;
+  BrokenFiles skipped;
+};
+
+Written write_pixels(const PackRequest& request, AtomicFile& output,
+                     const std::function<void()>& check, ImageSource& source) {
+  const std::string& path = output.temporary_path();
+  if (source.has_wide_labels()) {
+    DatasetInfo info = write_version2_pixels(output.file(), path, source, request.name, check);
+    require_variation(info, request.input);
+    return {std::move(info), source.skipped_files()};
+  }
+  DatasetInfo info = write_packed(path, source, request.name, check);
   require_variation(info, request.input);
   info.digest = seal_in_place(output.file());
   info.sealed = true;
+  return {std::move(info), source.skipped_files()};
+}
+
+// Lists the skipped files, and gives the output its name.
+DatasetInfo publish(const PackRequest& request, AtomicFile& output, Written written,
+                    const std::function<void()>& check) {
   check();
-  const BrokenFiles skipped = source->skipped_files();
+  const BrokenFiles& skipped = written.skipped;
   const std::string list = broken_list_path(request.output);
   if (!skipped.empty()) write_broken_list(list, list_of(skipped, request.input));
   const bool is_outdated = skipped.empty() && is_broken_list(list);  // of an earlier attempt
   output.commit();
   if (is_outdated) ::unlink(list.c_str());
-  return info;
+  return std::move(written.info);
+}
+
+DatasetInfo write_sealed(const PackRequest& request, const std::function<void()>& check) {
+  if (request.store == Store::kPixels) {
+    const std::unique_ptr<ImageSource> source = open_source(request, check);
+    require_replaceable(request.output);
+    AtomicFile output(request.output);
+    return publish(request, output, write_pixels(request, output, check, *source), check);
+  }
+  const std::unique_ptr<EncodedSource> source = open_encoded_source(request, check);
+  require_replaceable(request.output);
+  AtomicFile output(request.output);
+  EncodedPacked packed =
+      write_encoded(request, *source, output.file(), output.temporary_path(), check);
+  require_variation(packed.info, request.input);
+  return publish(request, output, {std::move(packed.info), std::move(packed.skipped)}, check);
 }
 
 }  // namespace

@@ -67,6 +67,13 @@ class Attribute {
     return values;
   }
 
+  std::vector<std::uint64_t> integers() const {
+    require_class(H5T_INTEGER, "whole numbers");
+    std::vector<std::uint64_t> values(count_);
+    read(H5T_NATIVE_UINT64, values.data());
+    return values;
+  }
+
   std::int64_t integer() const {
     require_class(H5T_INTEGER, "a whole number");
     if (count_ != 1) throw fault("holds several values, one is expected");
@@ -157,20 +164,32 @@ void write_integer(hid_t file, const char* name, std::int64_t value) {
   write_attribute(file, name, H5T_STD_I64LE, H5T_NATIVE_INT64, space.id(), &value);
 }
 
+void write_integers(hid_t file, const char* name, const std::vector<std::int64_t>& values) {
+  write_attribute(file, name, H5T_STD_I64LE, H5T_NATIVE_INT64, vector_space(values.size()).id(),
+                  values.data());
+}
+
 void read_attributes(hid_t file, const std::string& path, PackedCatalog& catalog) {
   const Attribute format(file, path, "format");
   if (const std::string found = format.string(); found != kFormatName) {
     throw format.fault("is '" + found + "', '" + kFormatName + "' is expected");
   }
   const Attribute version(file, path, "version");
-  if (const std::int64_t found = version.integer(); found != kFormatVersion) {
-    throw version.fault("is " + std::to_string(found) + ", this program reads version 1");
+  const std::int64_t found_version = version.integer();
+  if (found_version != kFormatVersion && found_version != kVersion2) {
+    throw version.fault("is " + std::to_string(found_version) +
+                        ", this program reads versions 1 and 2");
   }
+  catalog.version = static_cast<std::uint64_t>(found_version);
   const Attribute complete(file, path, "complete");
   if (complete.integer() != 1)
     throw complete.fault("is not 1: the file was not written to its end");
   catalog.name = Attribute(file, path, "name").string();
-  catalog.classes = Attribute(file, path, "classes").strings();
+  if (found_version == kFormatVersion) {
+    catalog.classes = Attribute(file, path, "classes").strings();
+  } else {
+    catalog.shape = Attribute(file, path, "shape").integers();
+  }
   catalog.mean = Attribute(file, path, "mean").reals();
   catalog.std = Attribute(file, path, "std").reals();
   catalog.source_sha256 = Attribute(file, path, "source_sha256").string();

@@ -47,6 +47,12 @@ void put(std::string& bytes, const std::vector<Value>& values) {
   for (const Value& value : values) put(bytes, value);
 }
 
+void put(std::string& bytes, const StoredRange& range) {
+  put(bytes, range.offset);
+  put(bytes, range.count);
+  put(bytes, range.size);
+}
+
 void put(std::string& bytes, const StoredArray& array) {
   put(bytes, array.extent);
   put(bytes, array.chunk);
@@ -83,6 +89,11 @@ class Decoder {
     require(value >= 1 && value <= 3);
     filter = static_cast<Filter>(value);
   }
+  void get(StoredRange& range) {
+    get(range.offset);
+    get(range.count);
+    get(range.size);
+  }
   void get(StoredChunk& chunk) {
     get(chunk.offset);
     get(chunk.bytes);
@@ -102,7 +113,8 @@ class Decoder {
     get(array.filters, 1);
     get(array.chunks, kBytesOfChunk);
   }
-  void finish() { require(bytes_.empty()); }
+  bool is_done() const { return bytes_.empty(); }
+  void finish() { require(is_done()); }
 
  private:
   void require(bool holds) const {
@@ -149,6 +161,14 @@ std::string encode(const PackedCatalog& catalog) {
     put(bytes, split.images);
     put(bytes, split.labels);
   }
+  if (catalog.version == 1) return bytes;
+  put(bytes, catalog.shape);
+  put(bytes, catalog.class_names);
+  for (const Version2Split& split : catalog.version2) {
+    put(bytes, split.values);
+    put(bytes, split.offsets);
+    put(bytes, split.labels);
+  }
   return bytes;
 }
 
@@ -166,24 +186,42 @@ PackedCatalog decode_catalog(std::string_view bytes, const std::string& path) {
     decoder.get(split.images);
     decoder.get(split.labels);
   }
+  if (decoder.is_done()) return catalog;
+  catalog.version = 2;
+  decoder.get(catalog.shape, 8);
+  decoder.get(catalog.class_names);
+  for (Version2Split& split : catalog.version2) {
+    decoder.get(split.values);
+    decoder.get(split.offsets);
+    decoder.get(split.labels);
+  }
   decoder.finish();
   return catalog;
 }
 
 DatasetInfo info_of(const PackedCatalog& catalog) {
-  const std::vector<std::uint64_t>& extent = catalog.splits[0].images.extent;
   DatasetInfo info;
   info.name = catalog.name;
   info.classes = catalog.classes;
-  info.shape = {static_cast<int>(extent[1]), static_cast<int>(extent[2]),
-                static_cast<int>(extent[3])};
   info.mean = catalog.mean;
   info.std = catalog.std;
   info.source_sha256 = catalog.source_sha256;
   info.broken_files = catalog.broken_files;
   info.exif_orientation = catalog.exif_orientation == 1;
-  info.train_count = extent[0];
-  info.test_count = catalog.splits[1].images.extent[0];
+  std::vector<std::uint64_t> shape = catalog.shape;
+  if (catalog.version == 2) {
+    info.train_count = catalog.version2[0].labels.count;
+    info.test_count = catalog.version2[1].labels.count;
+    const bool is_encoded = catalog.version2[0].is_encoded();
+    info.train_bytes = is_encoded ? catalog.version2[0].values.count : 0;
+    info.test_bytes = is_encoded ? catalog.version2[1].values.count : 0;
+  } else {
+    const std::vector<std::uint64_t>& extent = catalog.splits[0].images.extent;
+    shape.assign(extent.begin() + 1, extent.end());
+    info.train_count = extent[0];
+    info.test_count = catalog.splits[1].images.extent[0];
+  }
+  info.shape = {static_cast<int>(shape[0]), static_cast<int>(shape[1]), static_cast<int>(shape[2])};
   return info;
 }
 

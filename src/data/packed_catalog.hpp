@@ -33,6 +33,24 @@ struct StoredSplit {
   StoredArray labels;
 };
 
+// `count` values of `size` bytes each, one after another in the file.
+struct StoredRange {
+  std::uint64_t offset = 0;
+  std::uint64_t count = 0;
+  std::uint64_t size = 0;
+
+  std::uint64_t bytes() const { return count * size; }
+};
+
+// Of version 2: pixels; or files of pictures, where each begins and where the last ends.
+struct Version2Split {
+  StoredRange values;   // [N * C * H * W], or [total], of 1
+  StoredRange offsets;  // [N + 1] of 8; of pixels: [0]
+  StoredRange labels;   // [N] of 2
+
+  bool is_encoded() const { return offsets.count > 0; }
+};
+
 struct PackedCatalog {
   std::string name;
   std::vector<std::string> classes;
@@ -42,6 +60,11 @@ struct PackedCatalog {
   std::array<StoredSplit, 2> splits;  // train, test
   std::uint64_t broken_files = 0;
   std::uint64_t exif_orientation = 0;  // 1: applied
+  // Version 2 has the rest in place of `classes` and `splits`.
+  std::uint64_t version = 1;
+  std::vector<std::uint64_t> shape = {};  // channels, height, width
+  StoredRange class_names = {};           // [K] of as many bytes as the longest has
+  std::array<Version2Split, 2> version2 = {};
 };
 
 constexpr std::array<const char*, 2> kGroups = {"/train", "/test"};
@@ -63,7 +86,10 @@ void require_layout(const StoredArray& array, std::size_t rank, const std::strin
 // Checks that all values are within the limits of the format, every chunk lies in the file, none
 // shares bytes with another one, and each has a size that its content can have. Throws DataError.
 void require_sound(const PackedCatalog& catalog, std::uint64_t file_bytes, const std::string& path);
-// Requires require_sound(). Sets all fields but `digest` and `sealed`.
+// The part of it for version 2, after the attributes.
+void require_sound_version2(const PackedCatalog& catalog, std::uint64_t file_bytes,
+                            const std::string& path);
+// Requires require_sound(). Sets all fields but `digest` and `sealed`; of version 2 not `classes`.
 DatasetInfo info_of(const PackedCatalog& catalog);
 
 // Parses the file in a child process, whose crash, hang or flood of memory is a DataError here.

@@ -46,7 +46,7 @@ void check_attributes(const PackedCatalog& catalog, const std::string& path) {
   if (!is_dataset_name(catalog.name)) {
     throw attribute("name").fault("is '" + catalog.name + "', " + kDatasetNameRule);
   }
-  check_class_names(catalog.classes, path + ": attribute classes");
+  if (catalog.version == 1) check_class_names(catalog.classes, path + ": attribute classes");
   check_reals(catalog.mean, 0, attribute("mean"));
   check_reals(catalog.std, kSmallestDeviation, attribute("std"));
   const std::string& digest = catalog.source_sha256;
@@ -182,6 +182,10 @@ void require_layout(const StoredArray& array, std::size_t rank, const std::strin
 void require_sound(const PackedCatalog& catalog, std::uint64_t file_bytes,
                    const std::string& path) {
   check_attributes(catalog, path);
+  if (catalog.version != 1) {
+    require_sound_version2(catalog, file_bytes, path);
+    return;
+  }
   for (std::size_t i = 0; i < kGroups.size(); ++i) {
     check_split(catalog.splits[i], kGroups[i], file_bytes, path);
   }

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "tandem/core/file.hpp"
 #include "tandem/data/foreign_file.hpp"
 #include "user_block.hpp"
+#include "version2_reader.hpp"
 
 namespace tandem::data {
 
@@ -57,7 +59,10 @@ struct PackedFile::Parts {
   Touch touch;
   Version version;
   DatasetInfo info;
-  std::vector<SplitReader> splits;
+  std::vector<SplitReader> splits;  // of version 1
+  // Of version 2.
+  std::optional<BlockTable> table;
+  std::optional<Version2Reader> version2;
 
   Parts(const std::string& path, Touch report)
       : file(open_packed(path)), touch(std::move(report)), version(file) {}
@@ -76,6 +81,32 @@ struct PackedFile::Parts {
     }
   }
 
+  // Of files: decodes them.
+  void read_pictures(Split which, std::uint64_t first, Span<std::uint8_t> images,
+                     Span<Label> labels) {
+    const std::uint64_t last = first + labels.size() - 1;
+    const std::uint64_t begin = version2->place(which, first).begin;
+    const std::uint64_t end = version2->place(which, last).end;
+    std::vector<std::uint8_t> bytes(end - begin);
+    version2->read(which, begin, end, bytes.data(), touch);
+    std::vector<PicturePlace> places;
+    for (std::uint64_t i = first; i <= last; ++i) {
+      const PicturePlace place = version2->place(which, i);
+      places.push_back({place.begin - begin, place.end - begin, i});
+      labels[i - first] = version2->label(which, i);
+    }
+    const ImagesView view{info.shape, bytes, labels, places, where(which)};
+    PixelsOf pixels_of(view);
+    const std::size_t pixels = info.shape.pixels();
+    for (std::size_t i = 0; i < labels.size(); ++i) {
+      std::copy_n(pixels_of(i), pixels, images.data() + i * pixels);
+    }
+  }
+
+  std::string where(Split which) const {
+    return file.path() + ": " + kGroups[which == Split::kTrain ? 0 : 1];
+  }
+
   // The digest is of the content at the time of opening.
   void require_unchanged() const {
     if (Version(file) == version) return;
@@ -87,11 +118,23 @@ struct PackedFile::Parts {
 PackedFile::PackedFile(const std::string& path, const Touch& touch)
     : parts_(std::make_unique<Parts>(path, touch)) {
   Parts& parts = *parts_;
-  const FileProof proof = prove_file(parts.file, parts.touch);
+  FileProof proof = prove_file(parts.file, parts.touch);
   PackedCatalog catalog = describe_packed_in_child(parts.file, parts.touch);
   parts.info = info_of(catalog);
   parts.info.digest = proof.sha256;
   parts.info.sealed = proof.sealed;
+  if ((catalog.version == 2) != proof.table.has_value()) {
+    throw DataError(path + ": holds a data set of version " + std::to_string(catalog.version) +
+                    (proof.table ? " with" : " without") +
+                    " a table of digests; version 2 has one and version 1 has none: pack it again");
+  }
+  if (proof.table) {
+    parts.table = std::move(proof.table);
+    parts.version2.emplace(catalog, *parts.table, parts.file, parts.touch);
+    parts.info.classes = parts.version2->classes();
+    parts.require_unchanged();
+    return;
+  }
   for (std::size_t i = 0; i < kGroups.size(); ++i) {
     parts.splits.emplace_back(std::move(catalog.splits[i]), kGroups[i]);
   }
@@ -124,9 +167,59 @@ void PackedFile::read(Split split, std::uint64_t first, Span<std::uint8_t> image
                         std::to_string(count) + " images of " + info().shape.text());
   }
   if (count == 0) return;
+  if (info().is_encoded()) {
+    parts_->read_pictures(split, first, images, labels);
+    parts_->require_unchanged();
+    return;
+  }
+  if (parts_->version2) {
+    const std::uint64_t pixels = info().shape.pixels();
+    parts_->version2->read(split, first * pixels, (first + count) * pixels, images.data(),
+                           parts_->touch);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      labels[i] = parts_->version2->label(split, first + i);
+    }
+    parts_->require_unchanged();
+    return;
+  }
   parts_->split(split).images.read(parts_->file, first, count, images.data(), parts_->touch);
   parts_->read_labels(split, first, labels);
   parts_->require_unchanged();
 }
+
+void PackedFile::read_encoded(Split split, Span<std::uint8_t> bytes, Span<PicturePlace> places,
+                              Span<Label> labels) const {
+  Parts& parts = *parts_;
+  if (bytes.size() != info().encoded_bytes(split) || places.size() != info().count(split) ||
+      labels.size() != places.size() || !info().is_encoded()) {
+    throw InternalError("room for " + std::to_string(bytes.size()) + " bytes of " +
+                        std::to_string(places.size()) + " files was given for " +
+                        std::to_string(info().encoded_bytes(split)));
+  }
+  parts.version2->read(split, 0, bytes.size(), bytes.data(), parts.touch);
+  for (std::uint64_t i = 0; i < places.size(); ++i) {
+    places[i] = parts.version2->place(split, i);
+    labels[i] = parts.version2->label(split, i);
+  }
+  parts.require_unchanged();
+}
+
+std::vector<Label> PackedFile::labels(Split split) const {
+  std::vector<Label> labels(info().count(split));
+  if (!parts_->version2) {
+    parts_->read_labels(split, 0, labels);
+    return labels;
+  }
+  for (std::uint64_t i = 0; i < labels.size(); ++i) labels[i] = parts_->version2->label(split, i);
+  return labels;
+}
+
+void PackedFile::prove_pictures() const {
+  if (!parts_->table) return;
+  parts_->table->prove(parts_->file, BlockKind::kPictures, parts_->touch);
+  parts_->require_unchanged();
+}
+
+std::string PackedFile::where(Split split) const { return parts_->where(split); }
 
 }  // namespace tandem::data

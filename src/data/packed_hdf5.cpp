@@ -134,6 +134,51 @@ StoredSplit describe_split(hid_t file, const std::string& path, const std::strin
           describe_array(file, Place{path, group + "/labels"}, 1, file_bytes)};
 }
 
+// An array of this type and so many dimensions that lies in the file in one piece, without filters.
+StoredRange describe_range(hid_t file, const Place& place, hid_t expected, const char* type_name,
+                           int dimensions = 1) {
+  require_hard_link(file, place, H5O_TYPE_DATASET);
+  const Hdf5Handle dataset(H5Dopen2(file, place.object.c_str(), H5P_DEFAULT), H5Dclose);
+  if (!dataset) throw place.fault("cannot be opened: " + hdf5_reason());
+  const Hdf5Handle type(H5Dget_type(dataset.id()), H5Tclose);
+  const bool is_text = expected == H5T_C_S1;
+  const bool fits = is_text ? H5Tget_class(type.id()) == H5T_STRING &&
+                                  H5Tis_variable_str(type.id()) == 0 &&
+                                  H5Tget_strpad(type.id()) != H5T_STR_SPACEPAD
+                            : H5Tequal(type.id(), expected) > 0;
+  if (!fits) throw place.fault(std::string("has another type, ") + type_name + " is expected");
+  const Hdf5Handle properties(H5Dget_create_plist(dataset.id()), H5Pclose);
+  if (H5Pget_layout(properties.id()) != H5D_CONTIGUOUS ||
+      H5Pget_external_count(properties.id()) != 0 || H5Pget_nfilters(properties.id()) != 0) {
+    throw place.fault("is not stored in one piece in this file");
+  }
+  const Hdf5Handle space(H5Dget_space(dataset.id()), H5Sclose);
+  const hssize_t count = H5Sget_simple_extent_npoints(space.id());
+  if (H5Sget_simple_extent_ndims(space.id()) != dimensions || count < 0) {
+    throw place.fault("has another number of dimensions, " + std::to_string(dimensions) +
+                      " expected");
+  }
+  const haddr_t offset = H5Dget_offset(dataset.id());
+  if (offset == HADDR_UNDEF) throw place.fault("has no values: it was not written to its end");
+  return {offset, static_cast<std::uint64_t>(count), H5Tget_size(type.id())};
+}
+
+Version2Split describe_version2(hid_t file, const std::string& path, const std::string& group) {
+  require_hard_link(file, Place{path, group}, H5O_TYPE_GROUP);
+  Version2Split split;
+  split.labels =
+      describe_range(file, Place{path, group + "/labels"}, H5T_STD_U16LE, "little-endian uint16");
+  if (H5Lexists(file, (group + "/images").c_str(), H5P_DEFAULT) > 0) {
+    split.values = describe_range(file, Place{path, group + "/images"}, H5T_STD_U8LE, "uint8", 4);
+    return split;
+  }
+  split.values = describe_range(file, Place{path, group + "/bytes"}, H5T_STD_U8LE, "uint8");
+  split.offsets =
+      describe_range(file, Place{path, group + "/offsets"}, H5T_STD_U64LE, "little-endian uint64");
+  if (!split.is_encoded()) throw Place{path, group + "/offsets"}.fault("holds no offset");
+  return split;
+}
+
 // Finding a chunk takes microseconds, so these limits suffice for a valid file of any size.
 ChildLimits limits_for(std::uint64_t file_bytes) {
   ChildLimits limits;
@@ -152,6 +197,14 @@ PackedCatalog describe_packed(const File& file) {
     const std::uint64_t file_bytes = file.size();
     PackedCatalog catalog;
     read_attributes(hdf5.id(), file.path(), catalog);
+    if (catalog.version == kVersion2) {
+      catalog.class_names =
+          describe_range(hdf5.id(), Place{file.path(), "/classes"}, H5T_C_S1, "text");
+      for (std::size_t i = 0; i < kGroups.size(); ++i) {
+        catalog.version2[i] = describe_version2(hdf5.id(), file.path(), kGroups[i]);
+      }
+      return catalog;
+    }
     for (std::size_t i = 0; i < kGroups.size(); ++i) {
       catalog.splits[i] = describe_split(hdf5.id(), file.path(), kGroups[i], file_bytes);
     }

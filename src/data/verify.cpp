@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "moment_sample.hpp"
 #include "moments.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
@@ -46,6 +47,34 @@ void compare(const std::string& path, const char* attribute, const std::vector<d
   }
 }
 
+std::vector<std::uint64_t> count_classes(const PackedFile& file, Split split) {
+  std::vector<std::uint64_t> per_class(file.info().classes.size());
+  for (const Label label : file.labels(split)) ++per_class[label];
+  return per_class;
+}
+
+// Of a set of files: every byte is proven, and a sample of the pictures is decoded.
+Moments read_files(const PackedFile& file, VerifyReport& report) {
+  file.prove_pictures();
+  report.train_per_class = count_classes(file, Split::kTrain);
+  report.test_per_class = count_classes(file, Split::kTest);
+  const DatasetInfo& info = file.info();
+  const auto read = [&](std::uint64_t index, std::uint8_t* image) {
+    Label label = 0;
+    try {
+      file.read(Split::kTrain, index, {image, info.shape.pixels()}, {&label, 1});
+      return true;
+    } catch (const DataError&) {  // proven above, so it is as it was packed
+      return false;
+    }
+  };
+  const auto moments = sample_moments(info.train_count, info.shape, 1, read);
+  if (moments) return *moments;
+  throw DataError(file.where(Split::kTrain) +
+                  ": no picture of a sample can be decoded; pack it "
+                  "again with --check decode");
+}
+
 }  // namespace
 
 VerifyReport verify_dataset(const std::string& path) {
@@ -53,6 +82,12 @@ VerifyReport verify_dataset(const std::string& path) {
   VerifyReport report;
   report.info = file.info();
   report.file_bytes = file.file_bytes();
+  if (report.info.is_encoded()) {
+    const Moments moments = read_files(file, report);
+    compare(path, "mean", report.info.mean, moments.mean());
+    compare(path, "std", report.info.std, moments.std());
+    return report;
+  }
   const Moments moments = read_split(file, Split::kTrain, report.train_per_class);
   read_split(file, Split::kTest, report.test_per_class);
   compare(path, "mean", report.info.mean, moments.mean());
@@ -77,7 +112,7 @@ bool seal(const std::string& path) {
     output.file().write(buffer.data(), got);
     length += got;
   }
-  const UserBlock seal{length, digest.finish()};
+  const UserBlock seal{length, digest.finish(), 1, 0};
   if (seal.sha256 != proven.digest) {
     throw DataError(path + ": changed while it was sealed; it is left as it was");
   }

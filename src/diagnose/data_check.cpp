@@ -43,8 +43,7 @@ FileView read_through(const std::string& path, const Touch& touch) {
     const data::PackedFile file(path, touch);
     const data::DatasetInfo& info = file.info();
     view.digest = info.digest.substr(0, 16);
-    view.image_bytes =
-        (info.train_count + info.test_count) * (info.shape.pixels() + sizeof(data::Label));
+    view.image_bytes = data::MemoryLayout(info).all;
   } catch (const std::exception& error) {
     view.error = message_of(error);
   }

@@ -21,18 +21,19 @@ Json make_evaluation_file(const Evaluation& evaluation, const ImageStore& store)
   }
   Json worst = Json::array();
   std::size_t bytes = 0;
+  data::PixelsOf pixels_of(images);
   for (const ImageLoss& image : evaluation.worst) {
     const std::size_t size = images.shape.pixels();
     bytes += size;
-    const Span<const std::uint8_t> pixels = images.images.subspan(image.image * size, size);
     const bool has_room = bytes <= kMaxPixels;
-    worst.push_back({{"index", image.image},
-                     {"label", images.labels[image.image]},
-                     {"predicted", image.predicted},
-                     {"loss", image.loss},
-                     {"pixels", has_room ? to_base64({reinterpret_cast<const char*>(pixels.data()),
-                                                      pixels.size()})
-                                         : ""}});
+    worst.push_back(
+        {{"index", image.image},
+         {"label", images.labels[image.image]},
+         {"predicted", image.predicted},
+         {"loss", image.loss},
+         {"pixels", has_room
+                        ? to_base64({reinterpret_cast<const char*>(pixels_of(image.image)), size})
+                        : ""}});
   }
   return {{"step", evaluation.step},
           {"split", "test"},

@@ -14,7 +14,7 @@ namespace tandem::data {
 
 TANDEM_JSON_STRUCT(ImageShape, channels, height, width)
 TANDEM_JSON_STRUCT(DatasetInfo, name, classes, shape, mean, std, source_sha256, digest, train_count,
-                   test_count, sealed, broken_files, exif_orientation)
+                   test_count, train_bytes, test_bytes, sealed, broken_files, exif_orientation)
 
 }  // namespace tandem::data
 
@@ -60,12 +60,46 @@ void require_same(const DatasetInfo& mine, const DatasetInfo& first, const std::
                   "; it was replaced while the ranks started: start again");
 }
 
-std::size_t images_of(const DatasetInfo& info) { return info.train_count + info.test_count; }
+struct SplitMemory {
+  Span<std::uint8_t> images;
+  Span<data::PicturePlace> places;
+  Span<data::Label> labels;
+};
 
-// Where labels begin behind the pixels, which may be odd in number.
-std::size_t place_of_labels(const DatasetInfo& info) {
-  const std::size_t bytes = images_of(info) * info.shape.pixels();
-  return bytes + bytes % sizeof(data::Label);
+SplitMemory memory_of(const DatasetInfo& info, Split split, std::uint8_t* memory) {
+  const data::MemoryLayout layout(info);
+  const bool is_train = split == Split::kTrain;
+  const std::size_t count = info.count(split);
+  const std::size_t before = is_train ? 0 : info.train_count;
+  const auto labels = reinterpret_cast<data::Label*>(memory + layout.labels) + before;
+  if (!info.is_encoded()) {
+    const std::size_t pixels = info.shape.pixels();
+    return {{memory + before * pixels, count * pixels}, {}, {labels, count}};
+  }
+  const auto places = reinterpret_cast<data::PicturePlace*>(memory + layout.places) + before;
+  return {{memory + (is_train ? 0 : info.train_bytes), info.encoded_bytes(split)},
+          {places, count},
+          {labels, count}};
+}
+
+void read_split(const data::PackedFile& file, Split split, const SplitMemory& to) {
+  if (file.info().is_encoded()) {
+    file.read_encoded(split, to.images, to.places, to.labels);
+  } else {
+    file.read(split, 0, to.images, to.labels);
+  }
+}
+
+// Of files only their places move.
+std::uint64_t hold_out_of(const DatasetInfo& info, const SplitMemory& train, double share,
+                          const std::string& path, const Touch& touch) {
+  if (!info.is_encoded()) {
+    return data::hold_out(share, info.shape.pixels(), train.images, train.labels, path, touch);
+  }
+  constexpr std::size_t kBytes = sizeof(data::PicturePlace);
+  const Span<std::uint8_t> places(reinterpret_cast<std::uint8_t*>(train.places.data()),
+                                  train.places.size() * kBytes);
+  return data::hold_out(share, kBytes, places, train.labels, path, touch);
 }
 
 }  // namespace
@@ -73,10 +107,10 @@ std::size_t place_of_labels(const DatasetInfo& info) {
 ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
                        comm::MpiCommunicator& node, const comm::Topology& topology,
                        double validation_share, const Touch& touch)
-    : bytes_(0), memory_([&] {
+    : path_(path), bytes_(0), memory_([&] {
         std::optional<data::PackedFile> file;
         info_ = open_everywhere(path, world, node, topology, file, touch);
-        bytes_ = place_of_labels(info_) + images_of(info_) * sizeof(data::Label);
+        bytes_ = data::MemoryLayout(info_).all;
         comm::NodeMemory memory(world, node, bytes_);
         comm::agree(world, topology.host, [&] {
           if (!memory.fills()) return;
@@ -84,36 +118,29 @@ ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
             file.emplace(path, touch);
             require_same(file->info(), info_, path);
           }
-          const std::size_t pixels = info_.shape.pixels();
-          std::uint8_t* const images = memory.data();
-          auto* const labels = reinterpret_cast<data::Label*>(images + place_of_labels(info_));
-          const Span<std::uint8_t> train_images(images, info_.train_count * pixels);
-          const Span<data::Label> train_labels(labels, info_.train_count);
-          file->read(Split::kTrain, 0, train_images, train_labels);
-          file->read(Split::kTest, 0, {train_images.end(), info_.test_count * pixels},
-                     {train_labels.end(), info_.test_count});
+          const SplitMemory train = memory_of(info_, Split::kTrain, memory.data());
+          read_split(*file, Split::kTrain, train);
+          read_split(*file, Split::kTest, memory_of(info_, Split::kTest, memory.data()));
           if (validation_share == 0) return;
-          held_out_ =
-              data::hold_out(validation_share, pixels, train_images, train_labels, path, touch);
+          held_out_ = hold_out_of(info_, train, validation_share, path, touch);
         });
         held_out_ = world.all_reduce_value<std::uint64_t>(held_out_, comm::Reduction::kMax);
         return memory;
       }()) {}
 
 data::ImagesView ImageStore::view(Split split) const {
-  return split == Split::kTrain ? view_of(0, info_.train_count - held_out_)
-                                : view_of(info_.train_count, info_.test_count);
+  const data::ImagesView all = all_of(split);
+  return split == Split::kTrain ? all.part(0, info_.train_count - held_out_) : all;
 }
 
 data::ImagesView ImageStore::validation() const {
-  return view_of(info_.train_count - held_out_, held_out_);
+  return all_of(Split::kTrain).part(info_.train_count - held_out_, held_out_);
 }
 
-data::ImagesView ImageStore::view_of(std::size_t first, std::size_t count) const {
-  const std::size_t pixels = info_.shape.pixels();
-  const std::uint8_t* images = memory_.data();
-  const auto* labels = reinterpret_cast<const data::Label*>(images + place_of_labels(info_));
-  return {info_.shape, {images + first * pixels, count * pixels}, {labels + first, count}};
+data::ImagesView ImageStore::all_of(Split split) const {
+  const SplitMemory found = memory_of(info_, split, memory_.data());
+  return {info_.shape, found.images, found.labels, found.places,
+          path_ + (split == Split::kTrain ? ": /train" : ": /test")};
 }
 
 }  // namespace tandem::train

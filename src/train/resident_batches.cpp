@@ -10,6 +10,26 @@ namespace tandem::train {
 namespace {
 
 constexpr std::int64_t kImagesAtOnce = 4096;
+constexpr std::int64_t kPicturesAtOnce = 256;  // decoded, they are larger
+
+// [count, channels, height, width], on the host; of pixels a view of the caller's memory.
+torch::Tensor planar_images(const data::ImagesView& view, std::int64_t first, std::int64_t count) {
+  const data::ImageShape& shape = view.shape;
+  const std::size_t bytes = shape.pixels();
+  const std::vector<std::int64_t> sizes{count, shape.channels, shape.height, shape.width};
+  if (!view.is_encoded()) {
+    // from_blob wants mutable pointers and the results are only read.
+    const std::uint8_t* at = view.images.data() + static_cast<std::size_t>(first) * bytes;
+    return torch::from_blob(const_cast<std::uint8_t*>(at), sizes, torch::kUInt8);
+  }
+  torch::Tensor pixels = torch::empty(sizes, torch::kUInt8);
+  data::PixelsOf pixels_of(view);
+  for (std::int64_t i = 0; i < count; ++i) {
+    std::copy_n(pixels_of(static_cast<std::size_t>(first + i)), bytes,
+                pixels.data_ptr<std::uint8_t>() + static_cast<std::size_t>(i) * bytes);
+  }
+  return pixels;
+}
 
 }  // namespace
 
@@ -44,24 +64,21 @@ struct ResidentBatches::Draws {
 };
 
 std::size_t ResidentImages::bytes_of(const data::ImagesView& view) {
-  return view.images.size() + view.labels.size() * sizeof(std::int64_t);
+  return view.labels.size() * (view.shape.pixels() + sizeof(std::int64_t));
 }
 
 ResidentImages::ResidentImages(const data::ImagesView& view, torch::Device device)
     : shape(view.shape) {
   const auto count = static_cast<std::int64_t>(view.labels.size());
-  // from_blob wants mutable pointers and the results are only read.
-  const torch::Tensor planar =
-      torch::from_blob(const_cast<std::uint8_t*>(view.images.data()),
-                       {count, shape.channels, shape.height, shape.width}, torch::kUInt8);
   // The channels of a pixel side by side, so that what is cut out lies as channels-last filters
   // want it. In pieces, because a host whose ranks each make a whole copy may not have room.
   images = torch::empty({count, shape.height, shape.width, shape.channels},
                         torch::TensorOptions(device).dtype(torch::kUInt8));
-  for (std::int64_t first = 0; first < count; first += kImagesAtOnce) {
-    const std::int64_t some = std::min(kImagesAtOnce, count - first);
+  const std::int64_t at_once = view.is_encoded() ? kPicturesAtOnce : kImagesAtOnce;
+  for (std::int64_t first = 0; first < count; first += at_once) {
+    const std::int64_t some = std::min(at_once, count - first);
     images.narrow(0, first, some)
-        .copy_(planar.narrow(0, first, some).to(device).permute({0, 2, 3, 1}));
+        .copy_(planar_images(view, first, some).to(device).permute({0, 2, 3, 1}));
   }
   labels = torch::empty({count}, torch::kInt64);
   std::copy(view.labels.begin(), view.labels.end(), labels.data_ptr<std::int64_t>());

@@ -49,6 +49,7 @@ void read_as_described(const std::string& path, std::string_view description) {
   const data::PackedCatalog catalog = data::decode_catalog(description, path);
   fuzz::require(data::encode(catalog) == description, "nothing but what is encoded is decoded");
   data::require_sound(catalog, file.size(), path);
+  if (catalog.version != 1) return;  // of version 2 nothing is read without a table of digests
   for (const data::StoredSplit& split : catalog.splits) {
     read_array(file, split.images);
     read_array(file, split.labels);

@@ -9,18 +9,11 @@
 
 #include "tandem/core/span.hpp"
 #include "tandem/data/augment.hpp"
-#include "tandem/data/dataset_info.hpp"
+#include "tandem/data/images_view.hpp"
 #include "tandem/data/prefetcher.hpp"
 #include "tandem/data/sampler.hpp"
 
 namespace tandem::data {
-
-// Images and labels in memory, planar uint8.
-struct ImagesView {
-  ImageShape shape;
-  Span<const std::uint8_t> images;  // count * C * H * W
-  Span<const Label> labels;         // count
-};
 
 struct Batch {
   BatchRequest request;

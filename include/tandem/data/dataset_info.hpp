@@ -51,17 +51,25 @@ struct DatasetInfo {
   std::vector<double> mean;   // per channel, over the training images, pixels scaled to [0, 1]
   std::vector<double> std;    // likewise, of the population, above 0
   std::string source_sha256;  // 64 hex digits; what it covers depends on the source (docs: formats)
-  // SHA-256 of the HDF5 part of the packed file, 64 hex digits: names the data set in manifests and
-  // between ranks. Adding a user block does not change it.
+  // SHA-256 of the HDF5 part of the packed file, of version 2 that of its table of digests, 64 hex
+  // digits: names the data set in manifests and between ranks. Adding a user block does not change
+  // it.
   std::string digest;
   std::uint64_t train_count = 0;
   std::uint64_t test_count = 0;
+  // Of the files of pictures of a split, where the set holds these (version 2); 0: it holds pixels.
+  std::uint64_t train_bytes = 0;
+  std::uint64_t test_bytes = 0;
   bool sealed = false;             // has a user block
   std::uint64_t broken_files = 0;  // that were left out when it was packed
   // pack() made its pictures upright by EXIF. False for other forms than pictures, too.
   bool exif_orientation = false;
   std::uint64_t turned_pictures = 0;  // that were not upright; returned by pack() only
 
+  bool is_encoded() const { return train_bytes > 0; }
+  std::uint64_t encoded_bytes(Split split) const {
+    return split == Split::kTrain ? train_bytes : test_bytes;
+  }
   std::uint64_t count(Split split) const {
     return split == Split::kTrain ? train_count : test_count;
   }

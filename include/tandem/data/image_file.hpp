@@ -1,4 +1,4 @@
-// Decodes PNG and JPEG files, finds them, and encodes PNG. Throws MissingInputError, IoError;
+// Decodes PNG and JPEG files, finds them, and encodes them. Throws MissingInputError, IoError;
 // DataError naming the file if it is damaged, truncated, too large for the limits or the memory, or
 // of another type.
 //
@@ -45,12 +45,13 @@ struct PictureExtent {
 
 PictureExtent upright(PictureExtent extent);
 
+// Called with the bytes that reading or decoding takes, before any of them is allocated.
+using BeforeTaking = std::function<void(std::uint64_t)>;
 // The whole file, at most 268 MB.
-std::string read_picture_bytes(const std::string& path);
+std::string read_picture_bytes(const std::string& path, const BeforeTaking& before = nullptr);
 // The content decides between PNG and JPEG, not the name.
 Picture read_picture(const std::string& path, std::uint64_t most_pixels = kMaxPicturePixels);
-// Called with the bytes that decoding takes, before any of them is allocated.
-using BeforeDecoding = std::function<void(std::uint64_t)>;
+using BeforeDecoding = BeforeTaking;
 // Decodes bytes in memory; `where` names them in messages.
 Picture decode_picture(std::string_view bytes, const std::string& where,
                        std::uint64_t most_pixels = kMaxPicturePixels,
@@ -71,5 +72,7 @@ bool has_png_form(const ImageShape& shape);
 // An image of a data set as the bytes of a PNG file (RFC 2083, ISO/IEC 15948). `pixels`: one image
 // in CHW order, of a shape that has_png_form(). Throws InternalError if libpng fails.
 std::string encode_png(const ImageShape& shape, Span<const std::uint8_t> pixels);
+// The same as the bytes of a JPEG file. `quality`: 1 to 100. Throws InternalError if libjpeg fails.
+std::string encode_jpeg(const ImageShape& shape, Span<const std::uint8_t> pixels, int quality);
 
 }  // namespace tandem::data

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,13 @@
 namespace tandem::data {
 
 constexpr std::uint64_t kDefaultSyntheticImages = 20'000;
+
+// What a set holds: pixels, all of one size, or the files of pictures as they are.
+enum class Store { kPixels, kEncoded };
+// Whether a picture is decoded before it is packed, or only its parts are looked at.
+enum class PictureCheck { kDecode, kStructure };
+// The height and width of a set of files, unless it is given.
+constexpr int kDefaultPictureSide = 224;
 
 struct PackRequest {
   std::string input;  // a folder, an archive, or the word "synthetic"
@@ -29,6 +37,13 @@ struct PackRequest {
   // For folders of pictures: leave broken files out, and list them in the data set and at
   // broken_list_path(). Otherwise they are a DataError, and also listed at that path.
   bool skip_broken = false;
+  Store store = Store::kPixels;
+  // The rest is for sets of files. `height` and `width` are those to which a reader resizes.
+  PictureCheck picture_check = PictureCheck::kDecode;
+  bool keep_order = false;  // else pictures are in an order drawn by `seed`
+  int threads = 0;          // 0: as many as suit the machine
+  // Called after each picture with their number so far and in all.
+  std::function<void(std::uint64_t done, std::uint64_t all)> on_progress = nullptr;
 };
 
 // "OUTPUT.broken.txt": a line that is its mark, then a line "path<TAB>reason" for each broken file.

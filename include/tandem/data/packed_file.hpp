@@ -1,7 +1,8 @@
 // A packed data set, open for reading. One thread per object. Throws MissingInputError, IoError;
 // DataError for a file that is damaged, hostile or not a data set.
 //
-// The constructor verifies the digest and lets HDF5 parse the file in a child process, which sends
+// The constructor verifies the digest (of a set of files those of all but the files, which are
+// verified when they are read) and lets HDF5 parse the file in a child process, which sends
 // the file's structure back as plain values. Images and labels are then read by pread from the
 // descriptor that was hashed, and their checksums are verified. HDF5 never runs in this process,
 // and a file that replaces this one meanwhile is not read. Because the constructor forks, no other
@@ -11,11 +12,13 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "tandem/core/file.hpp"
 #include "tandem/core/span.hpp"
 #include "tandem/core/touch.hpp"
 #include "tandem/data/dataset_info.hpp"
+#include "tandem/data/images_view.hpp"
 
 namespace tandem::data {
 
@@ -37,6 +40,15 @@ class PackedFile {
   // below the number of classes. `images` has shape.pixels() bytes for each of them. Throws
   // DataError also if the file was written to after it was hashed.
   void read(Split split, std::uint64_t first, Span<std::uint8_t> images, Span<Label> labels) const;
+  // Of a set of files (info().is_encoded()): all of a split, proven, with where each lies in
+  // `bytes`, and labels.
+  void read_encoded(Split split, Span<std::uint8_t> bytes, Span<PicturePlace> places,
+                    Span<Label> labels) const;
+  std::vector<Label> labels(Split split) const;
+  // Reads the files of a set of files, and proves them. Pixels are proven when the file is opened.
+  void prove_pictures() const;
+  // "PATH: /train": begins messages about images of the split.
+  std::string where(Split split) const;
 
  private:
   struct Parts;

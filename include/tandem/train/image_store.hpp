@@ -33,8 +33,9 @@ class ImageStore {
   std::size_t bytes() const { return bytes_; }
 
  private:
-  data::ImagesView view_of(std::size_t first, std::size_t count) const;
+  data::ImagesView all_of(data::Split split) const;
 
+  const std::string path_;
   data::DatasetInfo info_;
   std::uint64_t held_out_ = 0;
   std::size_t bytes_;

@@ -56,7 +56,7 @@ void ImageMaker::make(std::uint64_t epoch, std::uint32_t image, float* out) {
   }
   const AugmentSpec& spec = augment_.spec;
   const ImageShape& shape = view_.shape;
-  const std::uint8_t* pixels = view_.images.data() + image * shape.pixels();
+  const std::uint8_t* pixels = pixels_of_(image);
   Augmentation moved = draw_augmentation(spec, augment_.seed, epoch, image);
   if (spec.resized_crop) {
     pixels = resized(pixels, CounterRandom{kResizedCropStream, augment_.seed, epoch, image});

@@ -25,6 +25,7 @@ class ImageMaker {
   void change(std::uint64_t epoch, std::uint32_t image);
 
   const ImagesView view_;
+  PixelsOf pixels_of_{view_};
   const Transform& transform_;
   const AugmentKey augment_;
   RegionResizer resizer_;

@@ -72,11 +72,12 @@ metrics::TensorBoardStart describe_for_tensorboard(const Options& options,
                  {"run/ranks", as_code(ranks.text)}};
   if (!data::has_png_form(info.shape)) return start;
   const data::ImagesView view = images.view(data::Split::kTrain);
+  data::PixelsOf pixels_of(view);
   for (std::size_t i = 0; i < std::min<std::size_t>(kImages, view.labels.size()); ++i) {
     // TensorBoard sorts groups by name and opens the first ones. These names sort after the curves.
     const std::string tag =
         "train_images/" + std::to_string(i) + " " + info.classes.at(view.labels[i]);
-    const auto pixels = view.images.subspan(i * info.shape.pixels(), info.shape.pixels());
+    const Span<const std::uint8_t> pixels(pixels_of(i), info.shape.pixels());
     start.images.push_back({tag, data::encode_png(info.shape, pixels), info.shape.channels,
                             info.shape.height, info.shape.width});
   }

@@ -201,10 +201,8 @@ void TrainingSession::warm_up(Job& job, const TrainRequest& request, const RunIn
   for (const std::uint64_t step : train::steps_of_each_size(plan)) {
     auto sampler = std::make_unique<train::WarmUpSampler>(plan, step, job.topology.rank,
                                                           job.topology.world, kWarmUpSteps);
-    data::ImagesView view = inputs.images.view(data::Split::kTrain);
-    const std::size_t count = std::min(sampler->image_count(), view.labels.size());
-    view.images = view.images.subspan(0, count * view.shape.pixels());
-    view.labels = view.labels.subspan(0, count);
+    const data::ImagesView all = inputs.images.view(data::Split::kTrain);
+    const data::ImagesView view = all.part(0, std::min(sampler->image_count(), all.labels.size()));
     const auto few = make_batches(view, inputs.images.info(), request.config, std::move(sampler),
                                   arena.device(), std::numeric_limits<std::uint64_t>::max());
     train::warm_up(

@@ -218,7 +218,10 @@ TEST_F(PackedFileTest, WrongAttributesAreRefused) {
   expect_refused({"attribute complete", "not written to its end"}, [](hid_t file) {
     replace_attribute(file, "complete", [&] { write_integer(file, "complete", 0); });
   });
-  expect_refused({"attribute version", "is 2"}, [](hid_t file) {
+  expect_refused({"attribute version", "is 3", "versions 1 and 2"}, [](hid_t file) {
+    replace_attribute(file, "version", [&] { write_integer(file, "version", 3); });
+  });
+  expect_refused({"attribute shape is missing"}, [](hid_t file) {
     replace_attribute(file, "version", [&] { write_integer(file, "version", 2); });
   });
   expect_refused({"attribute format", "'other'"}, [](hid_t file) {

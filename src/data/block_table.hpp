@@ -1,0 +1,71 @@
+// The digests of a packed file of version 2, block by block, so that a part of a large file is
+// proven by reading only that part. Throws DataError for a table that does not cover the file, and
+// for a block whose bytes are others, naming it; IoError.
+//
+// Layout, integers little-endian: 0 magic "tandem-table-1\r\n"; 16 number of blocks (u64); then for
+// each block its offset in the file (u64), its bytes (u64), its kind (u64: 0 all but pictures, 1
+// pictures) and its SHA-256 (64 hex digits). Blocks rise and tile the file from the user block to
+// the table.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tandem/core/file.hpp"
+#include "tandem/core/touch.hpp"
+
+namespace tandem::data {
+
+enum class BlockKind : std::uint64_t { kHead = 0, kPictures = 1 };
+
+struct Block {
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+  BlockKind kind = BlockKind::kHead;
+  std::string sha256;  // 64 hex digits
+
+  std::uint64_t end() const { return offset + bytes; }
+};
+
+// Of one block, because reading any of it takes as much memory.
+constexpr std::uint64_t kMaxBlockBytes = std::uint64_t{64} << 20;
+constexpr std::uint64_t kMaxTableBytes = std::uint64_t{1} << 30;
+
+std::string encode_block_table(const std::vector<Block>& blocks);
+
+class BlockTable {
+ public:
+  // `bytes`: a table whose digest was proven; its blocks must tile [begin, end) of the file.
+  BlockTable(std::string_view bytes, std::uint64_t begin, std::uint64_t end,
+             const std::string& path);
+
+  const std::vector<Block>& blocks() const { return blocks_; }
+  // Whether [offset, offset + bytes) lies in blocks of this kind.
+  bool covers(std::uint64_t offset, std::uint64_t bytes, BlockKind kind) const;
+  // Reads all blocks of a kind and compares their digests.
+  void prove(const File& file, BlockKind kind, const Touch& touch) const;
+
+ private:
+  std::vector<Block> blocks_;
+};
+
+// Reads ranges of a file and proves the blocks in which they lie. One thread per object.
+class ProvenReader {
+ public:
+  // Both must outlive it.
+  ProvenReader(const BlockTable& table, const File& file) : table_(table), file_(file) {}
+
+  // `touch` is called after each block. The block in which the range ends is kept for the next
+  // call.
+  void read(std::uint64_t offset, std::uint64_t bytes, std::uint8_t* to, const Touch& touch);
+
+ private:
+  const BlockTable& table_;
+  const File& file_;
+  std::vector<std::uint8_t> kept_;
+  std::size_t kept_index_ = static_cast<std::size_t>(-1);
+};
+
+}  // namespace tandem::data

@@ -1,0 +1,205 @@
+#include "encoded_pack.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "moment_sample.hpp"
+#include "picture_stream.hpp"
+#include "picture_structure.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/host.hpp"
+#include "tandem/core/random.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/data/fit_picture.hpp"
+#include "tandem/data/image_file.hpp"
+#include "version2_writer.hpp"
+
+namespace tandem::data {
+namespace {
+
+// Of files that were read and not written, and of pictures that are being decoded. A single larger
+// one is let through alone.
+constexpr std::uint64_t kMostBytes = std::uint64_t{96} << 20;
+constexpr std::uint64_t kMostDecoded = std::uint64_t{128} << 20;
+// Threads that only read wait for the disk.
+constexpr int kFewestReaders = 4;
+constexpr std::uint64_t kOrderStream = std::uint64_t{1} << 32;  // apart from epochs and labels
+
+class EncodedPack {
+ public:
+  EncodedPack(const PackRequest& request, EncodedSource& source, File& output,
+              const std::string& path, const std::function<void()>& check)
+      : request_(request),
+        source_(source),
+        check_(check),
+        writer_(output, path, Store::kEncoded),
+        broken_(source.broken()),
+        train_per_class_(source.info().classes.size()) {}
+
+  EncodedPacked run() {
+    for (const Split split : {Split::kTrain, Split::kTest}) write_split(split);
+    std::sort(broken_.begin(), broken_.end());
+    if (!broken_.empty() && !request_.skip_broken) throw BrokenFilesError(root(), broken_);
+    require_every_class();
+    writer_.finish_pictures();
+    EncodedPacked packed;
+    DatasetInfo& info = packed.info;
+    info = source_.info();
+    if (!request_.name.empty()) info.name = request_.name;
+    info.shape = shape();
+    info.turned_pictures = turned_;
+    info.source_sha256 = source_.source_sha256(broken_);
+    find_moments(info);
+    packed.skipped = broken_;
+    if (!root().empty()) {
+      for (BrokenFile& file : packed.skipped) file.path.erase(0, root().size() + 1);
+    }
+    writer_.finish(info, packed.skipped);
+    return packed;
+  }
+
+ private:
+  const std::string& root() const { return source_.root(); }
+
+  int threads() const {
+    const auto cpus = static_cast<int>(allowed_cpus().size());
+    if (request_.threads > 0) return request_.threads;
+    return request_.picture_check == PictureCheck::kDecode ? cpus : std::max(cpus, kFewestReaders);
+  }
+
+  std::vector<std::uint32_t> order_of(Split split) const {
+    const auto count = static_cast<std::uint32_t>(source_.info().count(split));
+    if (!request_.keep_order) {
+      return permutation(count, request_.seed, kOrderStream + static_cast<std::uint64_t>(split));
+    }
+    std::vector<std::uint32_t> order(count);
+    std::iota(order.begin(), order.end(), 0);
+    return order;
+  }
+
+  void write_split(Split split) {
+    const DatasetInfo& info = source_.info();
+    const std::vector<std::uint32_t> order = order_of(split);
+    PictureStream pictures(order.size(), threads(), kMostBytes,
+                           [&](std::uint64_t index, const BeforeTaking& before) {
+                             return make(split, order[index], before);
+                           });
+    for (const std::uint32_t index : order) {
+      check_();
+      const ReadPicture picture = pictures.next();
+      ++done_;
+      if (request_.on_progress) request_.on_progress(done_, info.train_count + info.test_count);
+      if (!picture.fault.empty()) {
+        broken_.push_back({source_.where(split, index), picture.fault});
+        continue;
+      }
+      has_color_ = has_color_ || picture.has_color;
+      turned_ += picture.is_turned ? 1 : 0;
+      const Label label = source_.label(split, index);
+      if (split == Split::kTrain) ++train_per_class_[label];
+      if (!broken_.empty() && !request_.skip_broken) continue;  // only the list is made
+      writer_.add(
+          split,
+          {reinterpret_cast<const std::uint8_t*>(picture.bytes.data()), picture.bytes.size()},
+          label);
+    }
+  }
+
+  // On several threads.
+  ReadPicture make(Split split, std::uint64_t index, const BeforeTaking& before) {
+    ReadPicture picture;
+    const std::string where = source_.where(split, index);
+    picture.fault = fault_of(where, [&] {
+      picture.bytes = source_.read(split, index, before);
+      const PictureExtent extent = request_.picture_check == PictureCheck::kDecode
+                                       ? decode(picture.bytes, where)
+                                       : check_picture_structure(picture.bytes, where);
+      picture.has_color = extent.has_color;
+      picture.is_turned = extent.orientation != 1;
+    });
+    if (!picture.fault.empty()) picture.bytes.clear();
+    return picture;
+  }
+
+  PictureExtent decode(const std::string& bytes, const std::string& where) {
+    MemoryBudget::Share share(budget_);
+    const Picture picture = decode_picture(bytes, where, kMaxPicturePixels,
+                                           [&](std::uint64_t memory) { share.take(memory); });
+    return {picture.height, picture.width, picture.channels > 2, picture.orientation};
+  }
+
+  // The broken files may have been all of a class or of the test set.
+  void require_every_class() const {
+    for (std::size_t i = 0; i < train_per_class_.size(); ++i) {
+      if (train_per_class_[i] > 0) continue;
+      throw BrokenFilesError(
+          root(), broken_,
+          ", and class " + source_.info().classes[i] + " has no other for training");
+    }
+    if (writer_.count(Split::kTest) == 0) {
+      throw BrokenFilesError(root(), broken_, ", and there is no other for testing");
+    }
+  }
+
+  ImageShape shape() const {
+    const int height = request_.height > 0 ? request_.height : kDefaultPictureSide;
+    const int width = request_.width > 0 ? request_.width : kDefaultPictureSide;
+    const int channels = request_.channels > 0 ? request_.channels : has_color_ ? 3 : 1;
+    return {channels, height, width};
+  }
+
+  void find_moments(DatasetInfo& info) {
+    const auto read = [&](std::uint64_t index, std::uint8_t* image) {
+      check_();
+      const std::string where = "picture " + std::to_string(index);
+      return fault_of(where,
+                      [&] {
+                        fit_file(writer_.read(Split::kTrain, index), where, info.shape, budget_,
+                                 Orientation::kUpright, image);
+                      })
+          .empty();
+    };
+    const std::uint64_t count = writer_.count(Split::kTrain);
+    const auto moments = sample_moments(count, info.shape, threads(), read);
+    if (!moments) {
+      throw DataError(request_.input + ": of " + format_quantity(count, "training picture") +
+                      " none of a sample can be decoded; pack with --check decode, which lists "
+                      "what is wrong");
+    }
+    info.mean = moments->mean();
+    info.std = moments->std();
+  }
+
+  const PackRequest& request_;
+  EncodedSource& source_;
+  const std::function<void()>& check_;
+  Version2Writer writer_;
+  MemoryBudget budget_{kMostDecoded};
+  BrokenFiles broken_;
+  std::vector<std::uint64_t> train_per_class_;
+  std::uint64_t done_ = 0;
+  std::uint64_t turned_ = 0;
+  bool has_color_ = false;
+};
+
+}  // namespace
+
+EncodedPacked write_encoded(const PackRequest& request, EncodedSource& source, File& output,
+                            const std::string& path, const std::function<void()>& check) {
+  const ImageShape asked{std::max(request.channels, 1), std::max(request.height, 1),
+                         std::max(request.width, 1)};
+  if (asked.pixels() > kMaxPixels) {
+    throw UsageError("--size: asks for images of " + asked.text() + ", " +
+                     format_count(asked.pixels()) +
+                     " values, at most 1,000,000 are possible (577x577 in color); give a smaller "
+                     "height and width, such as 224x224");
+  }
+  if (std::max(source.info().train_count, source.info().test_count) > kMaxImages) {
+    throw DataError(request.input + ": holds more than 10,000,000 pictures of a split");
+  }
+  return EncodedPack(request, source, output, path, check).run();
+}
+
+}  // namespace tandem::data

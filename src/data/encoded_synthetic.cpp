@@ -1,0 +1,121 @@
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "encoded_source.hpp"
+#include "image_source.hpp"
+#include "tandem/core/digest.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/random.hpp"
+#include "tandem/data/image_file.hpp"
+
+namespace tandem::data {
+namespace {
+
+constexpr int kChannels = 3;
+constexpr int kQuality = 90;
+constexpr std::uint64_t kMinTestImages = 64;
+constexpr std::uint64_t kStream = 0x62B1;  // apart from the images of make_synthetic()
+
+float between(CounterRandom& random, float low, float high) {
+  return low + (high - low) * static_cast<float>(random.uniform());
+}
+
+// Where a figure lies, in units of half the picture's height and width.
+struct Place {
+  float x, y, inverse_size, cosine, sine;
+
+  explicit Place(CounterRandom& random) {
+    x = between(random, -0.2F, 0.2F);
+    y = between(random, -0.2F, 0.2F);
+    inverse_size = 1 / between(random, 0.6F, 0.8F);
+    const float t = between(random, -0.315F, 0.315F);  // of half the angle
+    cosine = (1 - t * t) / (1 + t * t);
+    sine = 2 * t / (1 + t * t);
+  }
+
+  bool contains(int figure, float at_x, float at_y) const {
+    const float dx = (at_x - x) * inverse_size;
+    const float dy = (at_y - y) * inverse_size;
+    return shape_contains(figure, cosine * dx + sine * dy, cosine * dy - sine * dx);
+  }
+};
+
+// A bright figure on a dark ground, each of one color, with a slope of brightness and noise.
+std::vector<std::uint8_t> draw(CounterRandom random, int figure, const ImageShape& shape) {
+  float ground[kChannels], color[kChannels];
+  for (float& each : ground) each = between(random, 0, 130);
+  for (float& each : color) each = between(random, 110, 255);
+  const Place place(random);
+  const float slope_x = between(random, -24, 24);
+  const float slope_y = between(random, -24, 24);
+  const float noise = between(random, 2, 10) / 74;  // 74: the deviation of a byte
+  std::vector<std::uint8_t> pixels(shape.pixels());
+  std::uint8_t* to = pixels.data();
+  for (int row = 0; row < shape.height; ++row) {
+    const float y = (2 * static_cast<float>(row) + 1) / static_cast<float>(shape.height) - 1;
+    for (int column = 0; column < shape.width; ++column, ++to) {
+      const float x = (2 * static_cast<float>(column) + 1) / static_cast<float>(shape.width) - 1;
+      const float* base = place.contains(figure, x, y) ? color : ground;
+      std::uint64_t bits = random.next();
+      for (std::size_t c = 0; c < kChannels; ++c, bits >>= 8) {
+        const float value =
+            base[c] + slope_x * x + slope_y * y + noise * (static_cast<float>(bits & 255) - 127.5F);
+        to[c * shape.plane()] = static_cast<std::uint8_t>(std::clamp(value, 0.0F, 255.0F));
+      }
+    }
+  }
+  return pixels;
+}
+
+class EncodedSynthetic : public EncodedSource {
+ public:
+  EncodedSynthetic(std::uint64_t images, std::uint64_t seed, const ImageShape& shape)
+      : shape_(shape), seed_(seed) {
+    info_.name = "synthetic";
+    info_.classes.assign(kShapeNames.begin(), kShapeNames.end());
+    info_.train_count = images;
+    info_.test_count = std::max(images / 5, kMinTestImages);
+  }
+
+  const DatasetInfo& info() const override { return info_; }
+  Label label(Split /*split*/, std::uint64_t index) const override {
+    return static_cast<Label>(index % kShapeNames.size());
+  }
+  std::string where(Split /*split*/, std::uint64_t index) const override {
+    return "drawn picture " + std::to_string(index);
+  }
+  std::string read(Split split, std::uint64_t index,
+                   const std::function<void(std::uint64_t)>& before) override {
+    before(shape_.pixels());
+    const CounterRandom random{kStream, seed_, static_cast<std::uint64_t>(split), index};
+    return encode_jpeg(shape_, draw(random, label(split, index), shape_), kQuality);
+  }
+  const BrokenFiles& broken() const override { return broken_; }
+  const std::string& root() const override { return root_; }
+  // The parameters are the source.
+  std::string source_sha256(const BrokenFiles& /*left_out*/) const override {
+    return sha256_hex("tandem synthetic pictures 1 images " + std::to_string(info_.train_count) +
+                      " seed " + std::to_string(seed_) + " size " + shape_.text());
+  }
+
+ private:
+  const ImageShape shape_;
+  const std::uint64_t seed_;
+  DatasetInfo info_;
+  const BrokenFiles broken_;
+  const std::string root_;
+};
+
+}  // namespace
+
+std::unique_ptr<EncodedSource> make_encoded_synthetic(std::uint64_t images, std::uint64_t seed,
+                                                      int height, int width) {
+  if (images == 0 || images > kMaxImages) {
+    throw UsageError("--images: " + std::to_string(images) +
+                     " images cannot be made, 1 to 10,000,000 are expected");
+  }
+  return std::make_unique<EncodedSynthetic>(images, seed, ImageShape{kChannels, height, width});
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,104 @@
+#include "version2_reader.hpp"
+
+#include <cstring>
+#include <string_view>
+
+#include "byte_stream.hpp"
+#include "name_rules.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::data {
+namespace {
+
+// As read_picture_bytes() takes them.
+constexpr std::uint64_t kMaxFileBytes = std::uint64_t{256} << 20;
+
+}  // namespace
+
+Version2Reader::Version2Reader(const PackedCatalog& catalog, const BlockTable& table,
+                               const File& file, const Touch& touch)
+    : table_(table), file_(file), reader_(table, file) {
+  require_covered(table, catalog.class_names, BlockKind::kHead, "/classes");
+  for (std::size_t i = 0; i < kGroups.size(); ++i) {
+    const std::string group = kGroups[i];
+    const Version2Split& split = catalog.version2[i];
+    require_covered(table, split.values, BlockKind::kPictures,
+                    group + (split.is_encoded() ? "/bytes" : "/images"));
+    if (split.is_encoded()) {
+      require_covered(table, split.offsets, BlockKind::kHead, group + "/offsets");
+    }
+    require_covered(table, split.labels, BlockKind::kHead, group + "/labels");
+  }
+  read_names(catalog.class_names, touch);
+  for (std::size_t i = 0; i < kGroups.size(); ++i) {
+    read_index(catalog.version2[i], kGroups[i], splits_[i], touch);
+  }
+}
+
+PicturePlace Version2Reader::place(Split split, std::uint64_t image) const {
+  const Index& index = of(split);
+  return {index.offsets[image], index.offsets[image + 1], image};
+}
+
+void Version2Reader::read(Split split, std::uint64_t begin, std::uint64_t end, std::uint8_t* to,
+                          const Touch& touch) {
+  reader_.read(of(split).begin + begin, end - begin, to, touch);
+}
+
+void Version2Reader::require_covered(const BlockTable& table, const StoredRange& range,
+                                     BlockKind kind, const std::string& name) const {
+  if (table.covers(range.offset, range.bytes(), kind)) return;
+  throw DataError(file_.path() + ": " + name + " (" + std::to_string(range.bytes()) +
+                  " bytes at offset " + std::to_string(range.offset) + ") does not lie in blocks " +
+                  (kind == BlockKind::kHead ? "that are no pictures" : "of pictures") +
+                  ", as the table of digests has them; the file is damaged or hostile, pack it "
+                  "again");
+}
+
+void Version2Reader::read_names(const StoredRange& range, const Touch& touch) {
+  std::string bytes(range.bytes(), '\0');
+  reader_.read(range.offset, bytes.size(), reinterpret_cast<std::uint8_t*>(bytes.data()), touch);
+  for (std::uint64_t i = 0; i < range.count; ++i) {
+    const std::string_view name(bytes.data() + i * range.size, range.size);
+    classes_.emplace_back(name.substr(0, name.find('\0')));
+  }
+  check_class_names(classes_, file_.path() + ": /classes", kMaxClasses);
+}
+
+void Version2Reader::read_index(const Version2Split& split, const std::string& group, Index& index,
+                                const Touch& touch) {
+  index.begin = split.values.offset;
+  // Stored little-endian, as this machine has them.
+  index.labels.resize(split.labels.count);
+  reader_.read(split.labels.offset, split.labels.bytes(),
+               reinterpret_cast<std::uint8_t*>(index.labels.data()), touch);
+  for (std::size_t i = 0; i < index.labels.size(); ++i) {
+    if (index.labels[i] < classes_.size()) continue;
+    fail(group + "/labels", i, index.labels[i],
+         "0 to " + std::to_string(classes_.size() - 1) + " are expected");
+  }
+  if (!split.is_encoded()) return;
+  std::vector<std::uint64_t>& offsets = index.offsets;
+  offsets.resize(split.offsets.count);
+  reader_.read(split.offsets.offset, split.offsets.bytes(),
+               reinterpret_cast<std::uint8_t*>(offsets.data()), touch);
+  if (offsets.front() != 0) fail(group + "/offsets", 0, offsets.front(), "0 is expected");
+  for (std::size_t i = 1; i < offsets.size(); ++i) {
+    if (offsets[i] > offsets[i - 1] && offsets[i] - offsets[i - 1] <= kMaxFileBytes) continue;
+    fail(group + "/offsets", i, offsets[i],
+         "1 to 268,435,456 more than " + std::to_string(offsets[i - 1]) + " before it is expected");
+  }
+  if (offsets.back() != split.values.count) {
+    fail(group + "/offsets", offsets.size() - 1, offsets.back(),
+         std::to_string(split.values.count) + ", the length of " + group + "/bytes, is expected");
+  }
+}
+
+void Version2Reader::fail(const std::string& array, std::uint64_t at, std::uint64_t found,
+                          const std::string& expected) const {
+  throw DataError(file_.path() + ": " + array + "[" + std::to_string(at) + "] is " +
+                  std::to_string(found) + ", " + expected + "; pack it again");
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,57 @@
+// Reads a packed file of version 2 after its head was proven. One thread per object. Throws
+// DataError naming the file and what was found; IoError.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "block_table.hpp"
+#include "packed_catalog.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/span.hpp"
+#include "tandem/core/touch.hpp"
+#include "tandem/data/images_view.hpp"
+
+namespace tandem::data {
+
+class Version2Reader {
+ public:
+  // `catalog` is one that require_sound() accepted. Reads offsets, labels and names. The table and
+  // the file must outlive it.
+  Version2Reader(const PackedCatalog& catalog, const BlockTable& table, const File& file,
+                 const Touch& touch);
+
+  const std::vector<std::string>& classes() const { return classes_; }
+  Label label(Split split, std::uint64_t image) const { return of(split).labels[image]; }
+  // Of files.
+  PicturePlace place(Split split, std::uint64_t image) const;
+  // The bytes [begin, end) of the pixels or files of a split, proven.
+  void read(Split split, std::uint64_t begin, std::uint64_t end, std::uint8_t* to,
+            const Touch& touch);
+
+ private:
+  struct Index {
+    std::uint64_t begin = 0;             // of pixels or files in the packed file
+    std::vector<std::uint64_t> offsets;  // of files
+    std::vector<Label> labels;
+  };
+
+  const Index& of(Split split) const { return splits_[split == Split::kTrain ? 0 : 1]; }
+  void read_names(const StoredRange& range, const Touch& touch);
+  void read_index(const Version2Split& split, const std::string& group, Index& index,
+                  const Touch& touch);
+  [[noreturn]] void fail(const std::string& array, std::uint64_t at, std::uint64_t found,
+                         const std::string& expected) const;
+  void require_covered(const BlockTable& table, const StoredRange& range, BlockKind kind,
+                       const std::string& name) const;
+
+  const BlockTable& table_;
+  const File& file_;
+  ProvenReader reader_;
+  std::vector<std::string> classes_;
+  std::array<Index, 2> splits_;
+};
+
+}  // namespace tandem::data
