@@ -5,6 +5,9 @@ import random
 import unittest
 from concurrent.futures import ThreadPoolExecutor
 
+import numpy
+from PIL import Image
+
 from damage import Damage, assert_refused
 from tandem import TandemTest
 
@@ -55,6 +58,39 @@ class Damaged(TandemTest):
             cut(0), cut(USER_BLOCK - 1), cut(size - 1), *random_ones])
         (self.folder / "data.h5").write_bytes(flip(size // 2).of(self.data))
         self.assert_one_error(self.tandem(*TRAIN, code=65), r"data\.h5")
+
+    def test_data_set_of_files(self):
+        self.tandem("pack", "--input", "synthetic", "--images", "20", "--size", "32", "--store", "encoded", "--output", "data.h5")
+        content = (self.folder / "data.h5").read_bytes()
+        size = len(content)
+        table = int.from_bytes(content[96:104], "little")
+        picture = content.index(b"\xff\xd8\xff")
+        random_ones = [Damage.at_random(random, size) for _ in range(4)]
+        self.assert_all_refused(content, ".h5", [
+            flip(0), flip(17), flip(USER_BLOCK - 1, 7), flip(USER_BLOCK), flip(picture + 500), flip(size - table), flip(size - 1, 7),
+            cut(USER_BLOCK - 1), cut(size - table), cut(size - 1), *random_ones])
+        (self.folder / "data.h5").write_bytes(flip(picture + 500).of(content))
+        for ranks in (1, 2):
+            done = self.mpirun(ranks, *TRAIN, code=65)
+            self.assert_one_error(done, r"data\.h5: block 1 \(\d+ bytes at offset \d+\) is damaged")
+
+    def test_picture_that_cannot_be_decoded(self):
+        """Packed without decoding, it ends training when its batch is prepared."""
+        for name in ("train/a", "train/b", "test/a", "test/b"):
+            (self.folder / "pets" / name).mkdir(parents=True)
+            for i in range(12):
+                pixels = numpy.random.default_rng(i).integers(0, 256, (32, 32, 3), dtype=numpy.uint8)
+                Image.fromarray(pixels).save(self.folder / f"pets/{name}/{i}.jpg", quality=95)
+        spoiled = self.folder / "pets/train/b/7.jpg"
+        content = bytearray(spoiled.read_bytes())
+        content[-40:-30] = b"\xff\xd3" * 5  # restart markers where none belong
+        spoiled.write_bytes(content)
+        pack = ["pack", "--input", "pets", "--size", "32", "--store", "encoded", "--output", "data.h5"]
+        self.assertIn("train/b/7.jpg", self.tandem(*pack, code=65).stderr)
+        self.tandem(*pack, "--check", "structure")
+        self.tandem("verify", "data.h5")
+        done = self.mpirun(2, *TRAIN, "--epochs", "1", code=65)
+        self.assertRegex(done.stderr, r"tandem: error: .*data\.h5: /train: picture \d+: is a damaged JPEG file")
 
     def test_checkpoint(self):
         self.tandem(*TRAIN, "--max-steps", "1")
