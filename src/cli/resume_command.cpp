@@ -1,9 +1,9 @@
 #include "resume_command.hpp"
 
 #include <cerrno>
-#include <cstdlib>
 #include <vector>
 
+#include "tandem/comm/launchers.hpp"
 #include "tandem/core/text.hpp"
 #include "train_options.hpp"
 
@@ -11,12 +11,9 @@ namespace tandem::app {
 namespace {
 
 std::string launcher_words(int ranks) {
-  const std::string count = std::to_string(ranks);
-  if (std::getenv("OMPI_COMM_WORLD_RANK") != nullptr) return "mpirun -np " + count + " ";
-  if (std::getenv("SLURM_STEP_ID") != nullptr && std::getenv("SLURM_PROCID") != nullptr) {
-    return "srun -n " + count + " ";
-  }
-  return ranks > 1 ? "mpirun -np " + count + " " : "";
+  std::string start = comm::start_of_process();
+  if (start.empty() && ranks > 1) start = "mpirun -np ";
+  return start.empty() ? "" : start + std::to_string(ranks) + " ";
 }
 
 std::string command_of(const std::string& program, const Arguments& words) {

@@ -15,6 +15,7 @@
 #include <string>
 #include <system_error>
 
+#include "tandem/comm/launchers.hpp"
 #include "tandem/core/host.hpp"
 #include "tandem/core/kernel_file.hpp"
 
@@ -25,10 +26,6 @@ namespace fs = std::filesystem;
 
 constexpr int kGraceMilliseconds = 10'000;
 constexpr int kBetweenLooksMilliseconds = 200;
-constexpr const char* kRankVariables[] = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK",
-                                          "SLURM_PROCID"};
-// These have the same value in all processes of a job step, including shells below the launcher.
-constexpr const char* kJobVariables[] = {"PMIX_NAMESPACE", "PMI_JOBID", "SLURM_STEP_ID"};
 
 std::string folder_of(int process) { return "/proc/" + std::to_string(process); }
 
@@ -37,13 +34,10 @@ std::string environment_of(int process) {
   return '\0' + read_kernel_file(folder_of(process) + "/environ").value_or("");
 }
 
-// "NAME=VALUE" of the first of these variables that is set; "" if none is.
-template <typename Names>
-std::string own_entry(const Names& names) {
-  for (const char* name : names) {
-    if (const char* value = std::getenv(name)) return std::string(name) + "=" + value;
-  }
-  return "";
+// "NAME=VALUE" of a variable that is set, else "".
+std::string own_entry(const char* name) {
+  const char* const value = name == nullptr ? nullptr : std::getenv(name);
+  return value == nullptr ? "" : std::string(name) + "=" + value;
 }
 
 bool has_entry(int process, const std::string& entry) {
@@ -54,57 +48,89 @@ std::string field_of_status(int process, int field) {
   return field_of_stat(read_kernel_file(folder_of(process) + "/stat").value_or(""), field);
 }
 
-int parent_of(int process) { return std::atoi(field_of_status(process, 4).c_str()); }
-
 bool is_stopped(int process) {
   const std::string state = field_of_status(process, 3);
   return state == "T" || state == "t";
 }
 
-// The PID of the first ancestor outside the job.
-int launcher_of(int parent) {
-  const std::string job = own_entry(kJobVariables);
-  while (parent > 1 && has_entry(parent, job)) parent = parent_of(parent);
-  return parent;
+// The first of a process and its ancestors that lacks an entry.
+int first_without(int process, const std::string& entry) {
+  while (process > 1 && has_entry(process, entry)) process = parent_of(process);
+  return process;
+}
+
+// How this process is known as a rank of its job.
+struct Identity {
+  std::string rank_name;  // "PMI_RANK="
+  int rank = 0;
+  std::string job;  // an entry of all processes of the job; "" if the launcher makes none
+
+  std::string rank_entry(int of) const { return rank_name + std::to_string(of); }
+  // The process that started a rank of this job, perhaps by shells, which keep its environment.
+  int launcher_of(int process, int of) const {
+    return first_without(process, job.empty() ? rank_entry(of) : job);
+  }
+  bool has_in_job(int process, int of) const {
+    if (!has_entry(process, rank_entry(of))) return false;
+    if (!job.empty()) return has_entry(process, job);
+    return launcher_of(process, of) == launcher_of(::getpid(), rank);
+  }
+};
+
+// `rank_name` is empty without a launcher.
+Identity own_identity() {
+  const Launcher launcher = launcher_of_process();
+  const std::string entry = own_entry(launcher.rank);
+  if (entry.empty()) return {};
+  const std::size_t value = entry.find('=') + 1;
+  return {entry.substr(0, value), std::atoi(entry.c_str() + value), own_entry(launcher.job)};
+}
+
+bool runs_this_program(int process) {
+  std::error_code error;
+  const fs::path program = fs::read_symlink("/proc/self/exe", error);
+  return fs::read_symlink(folder_of(process) + "/exe", error) == program && !error;
 }
 
 }  // namespace
 
-int launcher_rank() {
-  const std::string entry = own_entry(kRankVariables);
-  return entry.empty() ? 0 : std::atoi(entry.c_str() + entry.find('=') + 1);
-}
+int parent_of(int process) { return std::atoi(field_of_status(process, 4).c_str()); }
+
+int launcher_rank() { return own_identity().rank; }
 
 bool launcher_reports_exit_code() {
   // As the process was started: MPI_Init sets these variables where there is no launcher, too.
-  return has_entry(::getpid(), "OMPI_MCA_orte_launch=1") &&
-         !has_entry(::getpid(), "OMPI_MCA_orte_execute_quiet=1");
+  const auto is_on = [](const char* name) {
+    return name != nullptr && has_entry(::getpid(), std::string(name) + "=1");
+  };
+  for (const Launcher& each : all_launchers()) {
+    if (is_on(each.prints)) return !is_on(each.is_quiet);
+  }
+  return false;
 }
 
 bool is_rank_process(int process, int rank) {
-  const std::string entry = own_entry(kRankVariables);
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return has_entry(process, own_entry(kJobVariables)) &&
-         has_entry(process, entry.substr(0, entry.find('=') + 1) + std::to_string(rank)) &&
-         fs::read_symlink(folder_of(process) + "/exe", error) == program && !error;
+  const Identity identity = own_identity();
+  return !identity.rank_name.empty() && runs_this_program(process) &&
+         identity.has_in_job(process, rank);
 }
 
 std::vector<RankProcess> other_ranks_of_host() {
   std::vector<RankProcess> ranks;
-  const std::string job = own_entry(kJobVariables);
-  const std::string rank = own_entry(kRankVariables);
-  const std::string name = '\0' + rank.substr(0, rank.find('=') + 1);
+  const Identity identity = own_identity();
+  if (identity.rank_name.empty()) return ranks;
+  const std::string name = '\0' + identity.rank_name;
   std::error_code error;
   for (fs::directory_iterator entry("/proc", error); !error && entry != fs::directory_iterator();
        entry.increment(error)) {
     const int process = std::atoi(entry->path().filename().c_str());
-    if (process <= 0 || process == ::getpid() || !has_entry(process, job)) continue;
+    if (process <= 0 || process == ::getpid() || !runs_this_program(process)) continue;
     const std::string environment = environment_of(process);
     const std::size_t at = environment.find(name);
     if (at == std::string::npos) continue;
     const int number = std::atoi(environment.c_str() + at + name.size());
-    if (is_rank_process(process, number)) ranks.push_back({number, process, is_stopped(process)});
+    if (!identity.has_in_job(process, number)) continue;
+    ranks.push_back({number, process, is_stopped(process)});
   }
   std::sort(ranks.begin(), ranks.end(),
             [](const RankProcess& a, const RankProcess& b) { return a.rank < b.rank; });
@@ -112,12 +138,13 @@ std::vector<RankProcess> other_ranks_of_host() {
 }
 
 LauncherWatch::LauncherWatch() {
-  if (own_entry(kRankVariables).empty()) return;
+  const Identity identity = own_identity();
+  if (identity.rank_name.empty()) return;
   const int parent = ::getppid();
   // A stopped process reacts only to SIGKILL and SIGCONT; a running one ignores SIGCONT. The thread
   // does the rest.
   ::prctl(PR_SET_PDEATHSIG, SIGCONT);
-  launcher_ = launcher_of(parent);
+  launcher_ = identity.launcher_of(parent, identity.rank);
   pidfd_ = static_cast<int>(::syscall(SYS_pidfd_open, launcher_, 0));
   const bool is_launcher_gone = pidfd_ < 0 && errno == ESRCH;
   // The launcher, or the shell that it started, may have died before prctl().

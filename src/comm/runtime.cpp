@@ -3,6 +3,7 @@
 #include <mpi.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <string_view>
@@ -12,6 +13,7 @@
 #include "check_mpi.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/stop_signal.hpp"
+#include "tandem/core/text.hpp"
 
 namespace tandem::comm {
 namespace {
@@ -80,8 +82,13 @@ std::string mpi_library_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   MPI_Get_library_version(text, &length);
-  const std::string_view version(text, static_cast<std::size_t>(length));
-  return std::string(version.substr(0, version.find(',')));
+  // MPICH's has a line for each fact, with tabs.
+  std::string version(text, static_cast<std::size_t>(length));
+  version.resize(std::min(version.find_first_of(",\n"), version.size()));
+  std::replace(version.begin(), version.end(), '\t', ' ');
+  const auto both_blank = [](char one, char other) { return one == ' ' && other == ' '; };
+  version.erase(std::unique(version.begin(), version.end(), both_blank), version.end());
+  return trim(version);
 }
 
 std::string host_name() {

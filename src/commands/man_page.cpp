@@ -15,7 +15,9 @@ constexpr std::pair<int, const char*> kExitCodes[] = {
     {65, "a data set or model that is damaged, or not recognized"},
     {66, "an input that is not there"},
     {69, "MPI, a GPU or memory that is not available"},
-    {70, "training failed: a gradient or a weight is not finite"},
+    {70,
+     "training failed: a gradient or a weight is not finite, or the run started "
+     "--max-stuck-starts times without a new checkpoint"},
     {73, "an output that cannot be made, or exists already"},
     {74, "reading or writing failed"},
     {75, "the run stopped early on request; --resume auto resumes it"},
@@ -137,7 +139,8 @@ std::string man_page(const std::vector<Command>& commands) {
   text += section("EXIT STATUS") + "\n" +
           roff(
               "mpirun and srun answer with the same code, 128 + n after signal n; but Open MPI's "
-              "mpirun answers a SIGINT or SIGTERM of its own with 1 (kill -USR1 stops a run).");
+              "mpirun answers a SIGINT or SIGTERM of its own with 1 (kill -USR1 stops a run), and "
+              "MPICH's mpiexec answers n after signal n.");
   for (const auto& [code, meaning] : kExitCodes) {
     text += tagged("\\fB" + std::to_string(code) + "\\fR", meaning);
   }

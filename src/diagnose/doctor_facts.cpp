@@ -9,8 +9,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <initializer_list>
+#include <vector>
 
+#include "tandem/comm/launchers.hpp"
 #include "tandem/core/cgroup.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -29,7 +30,7 @@ bool is_locking_off() {
 }
 
 // The value of the first variable that is set; 1 where none is, or its value is not a count.
-int first_count(std::initializer_list<const char*> names) {
+int first_count(const std::vector<const char*>& names) {
   constexpr std::int64_t kMax = 10'000'000;
   for (const char* name : names) {
     const char* value = variable(name);
@@ -68,14 +69,21 @@ std::string lock_error_of(const std::string& path) {
 
 // A batch script has its job's number of tasks in other variables, but is one process.
 int launched_ranks() {
-  return first_count({"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS"});
+  std::vector<const char*> names;
+  for (const comm::Launcher& each : comm::all_launchers()) {
+    if (each.size != nullptr) names.push_back(each.size);
+  }
+  return first_count(names);
 }
 
 bool is_started_without_pmi() {
-  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMIX_NAMESPACE", "PMIX_RANK", "PMI_RANK"}) {
-    if (variable(name) != nullptr) return false;
+  const comm::Launcher slurm = comm::slurm();
+  const auto is_set = [](const char* name) { return name != nullptr && variable(name) != nullptr; };
+  for (const comm::Launcher& each : comm::all_launchers()) {
+    if (each.name == std::string(slurm.name)) continue;
+    if (is_set(each.rank) || is_set(each.size) || is_set(each.job)) return false;
   }
-  return variable("SLURM_PROCID") != nullptr && launched_ranks() > 1;
+  return is_set(slurm.rank) && launched_ranks() > 1;
 }
 
 bool can_read_process(pid_t process, const void* address) {
@@ -86,8 +94,13 @@ bool can_read_process(pid_t process, const void* address) {
 }
 
 bool is_told_not_to_read() {
-  const char* mechanism = variable("OMPI_MCA_btl_vader_single_copy_mechanism");
-  return mechanism != nullptr && std::string(mechanism) == "none";
+  for (const comm::Launcher& each : comm::all_launchers()) {
+    if (each.no_process_reads == nullptr) continue;
+    const std::vector<std::string> setting = split(each.no_process_reads, '=');
+    const char* const value = variable(setting.front().c_str());
+    if (value != nullptr && value == setting.back()) return true;
+  }
+  return false;
 }
 
 }  // namespace tandem::app

@@ -74,7 +74,7 @@ bool is_started_without_pmi();
 // Whether the memory of a process can be read, as Open MPI does between the ranks of a host.
 // `address`: of a byte in it.
 bool can_read_process(pid_t process, const void* address);
-// Whether Open MPI is told not to read it, which is the fix if it cannot.
+// Whether MPI is told not to read it, which is the fix if it cannot.
 bool is_told_not_to_read();
 
 }  // namespace tandem::app

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "doctor_judge.hpp"
+#include "tandem/comm/launchers.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
@@ -95,15 +96,13 @@ void judge_cpus(const std::vector<RankFacts>& facts, std::vector<Finding>& findi
   });
   if (!wasteful.empty()) {
     const RankFacts& one = facts_of(facts, wasteful.front());
-    findings.push_back({"W150",
-                        name_ranks(wasteful) + " may use only " +
-                            (one.allowed_cpus == 1 ? "" : "one core, ") +
-                            std::to_string(one.allowed_cpus) + " of " +
-                            std::to_string(one.host_cpus) + " CPUs of " + one.host,
-                        "mpirun binds ranks to cores where there are at most two of them: start "
-                        "it with --bind-to none or --map-by slot:PE=N, a job of Slurm with "
-                        "--cpus-per-task",
-                        wasteful});
+    findings.push_back(
+        {"W150",
+         name_ranks(wasteful) + " may use only " + (one.allowed_cpus == 1 ? "" : "one core, ") +
+             std::to_string(one.allowed_cpus) + " of " + std::to_string(one.host_cpus) +
+             " CPUs of " + one.host,
+         std::string(comm::launcher_of_library().unbind) + ", a job of Slurm with --cpus-per-task",
+         wasteful});
   }
   judge_cores_of_gpus(facts, findings);
   const auto crowded = ranks_where(facts, [](const RankFacts& each) {
@@ -170,8 +169,8 @@ void judge_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& fin
   findings.push_back({"W181",
                       name_ranks(barred) + " (" + facts_of(facts, barred.front()).host +
                           ") may not read the memory of other ranks (process_vm_readv)",
-                      "set OMPI_MCA_btl_vader_single_copy_mechanism=none, or let the container do "
-                      "it (--cap-add=SYS_PTRACE)",
+                      "set " + std::string(comm::launcher_of_library().no_process_reads) +
+                          ", or let the container do it (--cap-add=SYS_PTRACE)",
                       barred});
 }
 
@@ -236,8 +235,8 @@ void judge_pairs(const std::vector<RankFacts>& facts, const std::vector<PairSpee
          "check the other programs on that host");
   report(slow_of(between, kSlowShareOfNetwork, kSlowNetwork),
          "the fastest pair of hosts " + fastest_of(between),
-         "check cable and switch of these hosts, and the network that MPI uses (--mca "
-         "btl_tcp_if_include)");
+         "check cable and switch of these hosts, and the network that MPI uses (" +
+             std::string(comm::launcher_of_library().choose_interface) + ")");
 }
 
 }  // namespace tandem::app

@@ -5,10 +5,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
 #include <utility>
+
+#include "tandem/comm/launcher.hpp"
+#include "tandem/comm/launchers.hpp"
 
 namespace tandem::app {
 namespace {
@@ -21,18 +25,23 @@ bool can_redraw() {
   return term != nullptr && *term != '\0' && std::string(term) != "dumb";
 }
 
-// The process whose streams show the output's destination. Open MPI's ranks have a pseudo terminal
-// of its own as standard output and a pipe as standard error, which reveal nothing. Empty if mpirun
-// is on another host.
+// The process whose streams show the output's destination: the uppermost of the launcher's
+// processes on this host. A rank of mpirun has a pseudo terminal of its own as standard output and
+// a pipe as standard error, which reveal nothing. Empty if the launcher's first process is on
+// another host.
 std::string process_that_writes() {
-  if (std::getenv("OMPI_COMM_WORLD_RANK") == nullptr) return kSelf;
-  std::string parent = "/proc/" + std::to_string(getppid());
-  std::error_code error;
-  const std::string program = std::filesystem::read_symlink(parent + "/exe", error).filename();
-  for (const char* launcher : {"mpirun", "mpiexec", "orterun", "prterun", "prte"}) {
-    if (program == launcher) return parent;
+  const comm::Launcher launcher = comm::launcher_of_process();
+  if (launcher.words == nullptr) return kSelf;
+  std::string found;
+  for (int process = ::getppid(); process > 1; process = comm::parent_of(process)) {
+    const std::string folder = "/proc/" + std::to_string(process);
+    std::error_code error;
+    const std::string program = std::filesystem::read_symlink(folder + "/exe", error).filename();
+    const auto& names = launcher.programs;
+    if (std::find(names.begin(), names.end(), program) == names.end()) break;
+    found = folder;
   }
-  return "";
+  return found;
 }
 
 enum class End { kTerminal, kPipe, kOther };
@@ -89,6 +98,7 @@ StopNotice find_stop_notice() {
   notice.descriptor = STDERR_FILENO;
   const std::string process = process_that_writes();
   if (process.empty() || process == kSelf) return notice;
+  if (!comm::launcher_of_process().holds_output_after_interrupt) return notice;
   notice.launcher = getppid();
   notice.launcher_children = StopSignal::count_children(notice.launcher);
   if (is_regular_file(std::string(kSelf) + "/fd/2")) return notice;

@@ -15,6 +15,9 @@ int launcher_rank();
 // under srun and `mpirun --quiet`.
 bool launcher_reports_exit_code();
 
+// The PID of the parent of a process; 0 if it has none or is gone.
+int parent_of(int process);
+
 // A process on this host that runs this program as another rank of this job.
 struct RankProcess {
   int rank = 0;

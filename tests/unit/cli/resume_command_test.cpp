@@ -35,19 +35,25 @@ TEST(ResumeCommand, FindsTheRunOfACheckpointThatWasNamed) {
 
 TEST(ProgramWords, NameTheLauncher) {
   const std::string program = program_invocation_name;
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "SLURM_STEP_ID", "SLURM_PROCID"}) {
-    ::unsetenv(name);
-  }
+  const auto forget = [] {
+    for (const char* name :
+         {"OMPI_COMM_WORLD_RANK", "SLURM_STEP_ID", "SLURM_PROCID", "PMI_RANK", "MPI_LOCALRANKID"}) {
+      ::unsetenv(name);
+    }
+  };
+  forget();
   EXPECT_EQ(program_words(1), program);
   EXPECT_EQ(program_words(3), "mpirun -np 3 " + program);
-  ::setenv("SLURM_STEP_ID", "0", 1);
   ::setenv("SLURM_PROCID", "0", 1);
+  EXPECT_EQ(program_words(1), program) << "a batch script";
+  ::setenv("SLURM_STEP_ID", "0", 1);
+  ::setenv("PMI_RANK", "0", 1);  // as srun --mpi=pmi2 sets it
   EXPECT_EQ(program_words(1), "srun -n 1 " + program);
+  ::setenv("MPI_LOCALRANKID", "0", 1);  // Hydra, whose proxies srun has started
+  EXPECT_EQ(program_words(1), "mpiexec -n 1 " + program);
   ::setenv("OMPI_COMM_WORLD_RANK", "0", 1);
   EXPECT_EQ(program_words(1), "mpirun -np 1 " + program);
-  for (const char* name : {"OMPI_COMM_WORLD_RANK", "SLURM_STEP_ID", "SLURM_PROCID"}) {
-    ::unsetenv(name);
-  }
+  forget();
 }
 
 TEST(ResumeCommand, LatestIsNoPath) {

@@ -1,0 +1,37 @@
+#include "tandem/comm/launchers.hpp"
+
+#include <cstdlib>
+
+#include "tandem/comm/runtime.hpp"
+
+namespace tandem::comm {
+
+std::vector<Launcher> all_launchers() {
+  return {open_mpi_4(), open_mpi_5(), pmix(), mpich(), intel_mpi(), flux(), slurm()};
+}
+
+Launcher launcher_of_process() {
+  for (const Launcher& each : all_launchers()) {
+    if (std::getenv(each.rank) != nullptr) return each;
+  }
+  return {};
+}
+
+std::string start_of_process() {
+  for (const Launcher& each : all_launchers()) {
+    const bool is_this = each.mark != nullptr && std::getenv(each.mark) != nullptr &&
+                         std::getenv(each.rank) != nullptr;
+    if (is_this) return each.start;
+  }
+  return "";
+}
+
+Launcher launcher_of_library() {
+  const std::string version = mpi_library_version();
+  for (const Launcher& each : all_launchers()) {
+    if (each.library != nullptr && version.rfind(each.library, 0) == 0) return each;
+  }
+  return open_mpi_4();
+}
+
+}  // namespace tandem::comm
