@@ -7,6 +7,9 @@
 #
 #   supervise: mpirun ended with 137; start 2, of at most 11
 #
+# After three starts in a row without a new checkpoint the next one ends with 70. TANDEM_MAX_STUCK_STARTS is another
+# number, and 0 no limit.
+#
 # It pauses for SUPERVISE_PAUSE seconds (5) between starts. A crash, such as 139, that comes again before the run has saved
 # anything new would come each time: the second one is the end.
 #
@@ -27,11 +30,16 @@ shift
 # Else the second start would begin another run. Options on the command line are stronger.
 export TANDEM_RESUME="${TANDEM_RESUME:-auto}"
 export TANDEM_RUN_ID="${TANDEM_RUN_ID:-supervised-$(date +%Y%m%d-%H%M%S)}"
-# Where the link to a host goes down, mpirun would wait a quarter of an hour for the kernel to notice; so it ends after
+export TANDEM_MAX_STUCK_STARTS="${TANDEM_MAX_STUCK_STARTS:-3}"
+# Open MPI. Where the link to a host goes down, mpirun would wait a quarter of an hour for the kernel to notice; so it ends after
 # about 35 s, with 205.
 export OMPI_MCA_oob_tcp_keepalive_time="${OMPI_MCA_oob_tcp_keepalive_time:-20}"
 export OMPI_MCA_oob_tcp_keepalive_intvl="${OMPI_MCA_oob_tcp_keepalive_intvl:-5}"
 export OMPI_MCA_oob_tcp_keepalive_probes="${OMPI_MCA_oob_tcp_keepalive_probes:-3}"
+for name in time intvl probes; do  # the names of Open MPI 5
+  own=PRTE_MCA_oob_tcp_keepalive_$name earlier=OMPI_MCA_oob_tcp_keepalive_$name
+  export "$own=${!own:-${!earlier}}"
+done
 
 job="" signals=0
 trap 'signals=$((signals + 1)); kill -USR1 $job 2> /dev/null || :' INT TERM HUP USR1
@@ -75,11 +83,14 @@ saved() {
 # 128 + n: a rank died of signal n. 205: mpirun lost the connection to a host. 134 is left out: mpirun also means by it that
 # it finds no such program, and an abort() comes again. So do the crashes 135, 136 and 139 (SIGBUS, SIGFPE, SIGSEGV) of a
 # run that has saved nothing since the one before.
+#
+# mpiexec of MPICH answers n in place of 128 + n, and joins the numbers of all ranks bit by bit: 15 may be SIGABRT of one and
+# SIGTERM of another. tandem ends with none of 3 to 31. So 9 is SIGKILL, and the others may be a crash.
 is_worth_another() {
   case $1 in
-    75 | 205) ;;
+    9 | 75 | 205) ;;
     134) return 1 ;;
-    135 | 136 | 139) [ "$crashed_at" != "$2" ] && crashed_at=$2 ;;
+    [3-9] | [12][0-9] | 30 | 31 | 135 | 136 | 139) [ "$crashed_at" != "$2" ] && crashed_at=$2 ;;
     *) [ "$1" -gt 128 ] && [ "$1" -lt 160 ] ;;
   esac
 }

@@ -72,6 +72,7 @@ void read_reporting(Options& options, TrainReporting& reporting) {
   if (reporting.new_schedule && reporting.resume == "none") {
     options.add_fault("--new-schedule changes the schedule of a resumed run; add --resume auto");
   }
+  reporting.max_stuck_starts = options.count("max-stuck-starts", 0, 1'000'000);
   reporting.quiet = options.flag("quiet");
   reporting.progress = options.flag("progress");
   reporting.log_ranks = options.parsed("log-ranks", RankChoice::parse);

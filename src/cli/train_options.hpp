@@ -46,6 +46,7 @@ struct TrainReporting {
   std::string runs_dir;
   std::string resume;  // "none", "auto" or the path of a checkpoint
   bool new_schedule = false;
+  std::uint64_t max_stuck_starts = 0;  // in a row from one step; 0: no limit
   bool quiet = false;
   bool progress = true;
   RankChoice log_ranks;

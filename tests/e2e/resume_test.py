@@ -107,6 +107,36 @@ class Resume(TandemTest):
                 steps = [line for line in self.numbers(f"{name}-whole") if line[0] == "step"]
                 self.assertEqual(self.numbers(f"{name}-parts"), steps)
 
+    def test_starts_that_save_nothing_new_are_ended(self):
+        """Three that were killed before their first checkpoint; then one that saved, and three more."""
+        def start(*options, code=0):
+            return self.run_to(12, "a", "--resume", "auto", "--checkpoint-every", "4", "--max-stuck-starts", 3, *options, code=code)
+
+        manifest = self.folder / "runs/a/manifest.json"
+
+        def forget_checkpoints_after(step, starts):
+            """As if so many starts from this step had been killed before they saved."""
+            for path in (self.folder / "runs/a/checkpoints").glob("step-*"):
+                if int(path.stem.removeprefix("step-")) > step:
+                    path.unlink()
+            (self.folder / "runs/a/summary.json").unlink()
+            content = json.loads(manifest.read_text())
+            content["segments"] = content["segments"][:1] + [{**content["segments"][0], "first_step": step}] * starts
+            manifest.write_text(json.dumps(content))
+
+        start()
+        whole = self.digest("a")
+        forget_checkpoints_after(4, 3)
+        done = start(code=70)
+        self.assert_one_error(done, "runs/a: the last 3 starts began at step 4 and saved no new checkpoint")
+        self.assertEqual(len(json.loads(manifest.read_text())["segments"]), 4, "it is not a start")
+        start("--max-stuck-starts", 0)
+        self.assertEqual(self.digest("a"), whole)
+        start()  # complete, so there is nothing to refuse
+        forget_checkpoints_after(4, 2)
+        start()
+        self.assertEqual(self.digest("a"), whole)
+
     def test_the_average_is_the_model_and_a_killed_run_keeps_it(self):
         options = ["--ema", "0.8", "--checkpoint-every", "4", "--eval-every", "1"]
         self.run_to(12, "whole", *options)

@@ -13,6 +13,7 @@ from processes import by_rank
 from tandem import DATA, MPIRUN, PROGRAM, TandemTest, whole
 
 SUPERVISE = pathlib.Path(__file__).parents[2] / "jobs/supervise.sh"
+LAUNCHER = pathlib.Path(MPIRUN[0]).name  # as the supervisor names it
 INTO_CONTAINER = SUPERVISE.with_name("ssh-into-container.sh")
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", 64, "--lr", 0.01, "--threads", 1,
          "--epochs", 100000, "--eval-every", 0, "--log-every", 1, "--checkpoint-every", "5steps", "--quiet", "--run-id", "a"]
@@ -66,7 +67,9 @@ class Supervise(TandemTest):
     def test_what_is_worth_another_start(self):
         for codes, most, expected in (([0], 3, 0), ([75, 0], 3, 0), ([137, 205, 139, 0], 3, 0), ([75, 75, 75], 2, 75),
                                       ([75], 0, 75), ([78], 3, 78), ([137, 1], 3, 1), ([124], 3, 124), ([134], 3, 134),
-                                      ([110], 3, 110), ([139, 139], 9, 139), ([135, 137, 136], 9, 136)):
+                                      ([110], 3, 110), ([139, 139], 9, 139), ([135, 137, 136], 9, 136),
+                                      # As mpiexec of MPICH answers: SIGKILL, then crashes; but 1 and 2 are tandem's.
+                                      ([9, 9, 15, 0], 3, 0), ([11, 11], 9, 11), ([4, 31], 9, 31), ([1], 3, 1), ([2], 3, 2), ([32], 3, 32)):
             with self.subTest(codes=codes, most=most):
                 words = self.scripted(most, *codes, code=expected).stderr.splitlines()
                 self.assertEqual(words, [f"supervise: bash ended with {code}; start {number}, of at most {most + 1}"
@@ -113,11 +116,21 @@ class Supervise(TandemTest):
         os.kill(self.ranks()[0], signal.SIGUSR1)
         code, words = self.end_of(job)
         self.assertEqual(code, 0, words)
-        self.assertIn("supervise: mpiexec ended with 137; start 2, of at most 4", words)
-        self.assertIn("supervise: mpiexec ended with 75; start 3, of at most 4", words)
+        self.assertIn(f"supervise: {LAUNCHER} ended with 137; start 2, of at most 4", words)
+        self.assertIn(f"supervise: {LAUNCHER} ended with 75; start 3, of at most 4", words)
         digests = [json.loads((self.folder / f"runs/{name}/summary.json").read_text())["weights_sha256"]
                    for name in ("a", "whole")]
         self.assertEqual(digests[0], digests[1])
+
+    def test_a_run_that_gets_nowhere_is_ended(self):
+        """Each start is killed once it is listed in the manifest, before its first checkpoint."""
+        killed = ('starts() { grep -c first_step runs/a/manifest.json 2> /dev/null || :; }; before=$(starts); "$@" & '
+                  'until [ "$(starts)" != "$before" ] || ! kill -0 $! 2> /dev/null; do sleep 0.05; done; '
+                  'sleep 0.05; [ "$(starts)" = "$before" ] || kill -KILL $!; wait $!')
+        done = self.run_command([SUPERVISE, 9, "bash", "-c", killed, "bash", PROGRAM, *TRAIN, "--checkpoint-every", 0], 70,
+                                {"SUPERVISE_PAUSE": "0"})
+        self.assertEqual(done.stderr.count("supervise: bash ended with 137"), 3, done.stderr)
+        self.assertIn("runs/a: the last 3 starts began at step 0 and saved no new checkpoint", done.stderr)
 
     def test_a_signal_to_the_supervisor_saves_and_ends_it(self):
         for number in (signal.SIGTERM, signal.SIGINT, signal.SIGUSR1):

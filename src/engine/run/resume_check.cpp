@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <vector>
 
+#include "run_segments.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/json.hpp"
@@ -93,6 +94,23 @@ void require_same_run(Job& job, const RunStart& start, const Options& options,
         ": these options differ from those of the run; give its options, or start another "
         "run\n  " +
         join(differences, "\n  "));
+  });
+}
+
+void require_progress(Job& job, const RunStart& start, std::uint64_t most) {
+  comm::agree_on_rank_0(job.world, [&] {
+    if (most == 0 || !start.folder) return;
+    const std::uint64_t step = start.state.step;
+    const std::uint64_t starts =
+        starts_from(member(start.folder->read_manifest(), "segments"), step);
+    if (starts < most) return;
+    throw TrainingError(start.folder->path() + ": the last " + format_quantity(starts, "start") +
+                        " began at step " + format_count(step) +
+                        " and saved no new checkpoint, so this one does not train "
+                        "(--max-stuck-starts " +
+                        std::to_string(most) +
+                        "); read why they ended, give more time or a shorter "
+                        "--checkpoint-every, and start it once with --max-stuck-starts 0");
   });
 }
 

@@ -1,5 +1,5 @@
-// The options, data and network that a resumed run must share with its checkpoint. Main thread.
-// Throws AgreedError with 78 on every rank.
+// What a resumed run must share with its checkpoint, options, data and network, and that it makes
+// progress. Main thread. Throws AgreedError on every rank.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace tandem::app {
 
-// Collective. Compares the run's first start with this one and names all differences.
+// Collective. Compares the run's first start with this one and names all differences (78).
 // `network_sha256`: of the file that --model names; empty if it names none.
 void require_same_run(Job& job, const RunStart& start, const Options& options,
                       const std::string& data_digest, const std::string& network_sha256,
@@ -32,6 +32,11 @@ Json saved_options(const RunStart& start);
 // The value of an option in `kept`, an object of the options of an earlier start, whose version may
 // have written it under an alias, or not known it.
 std::string saved_value(const Json& kept, const OptionSpec& spec);
+
+// Collective. Ends a job that a batch system or jobs/supervise.sh would start again and again
+// without a new checkpoint: AgreedError with 70 if the last `most` starts all began at the step of
+// this one; 0: never.
+void require_progress(Job& job, const RunStart& start, std::uint64_t most);
 
 // A resumed run keeps its global batch for any number of ranks.
 void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config);

@@ -56,6 +56,16 @@ Json make_segment(const RunRequest& run, std::uint64_t first_step, std::uint64_t
           {"options", options_of_ini(run.options)}};
 }
 
+std::uint64_t starts_from(const Json& segments, std::uint64_t step) {
+  std::uint64_t count = 0;
+  if (!segments.is_array()) return count;
+  for (auto each = segments.rbegin(); each != segments.rend(); ++each) {
+    if (number_of(*each, "first_step") != static_cast<double>(step)) break;
+    ++count;
+  }
+  return count;
+}
+
 std::string describe_repetition(const OptionTable& table, const Json& segments) {
   const std::string repeats = "tandem train --config of this file repeats the run";
   const std::vector<Json> starts = contributing(segments);

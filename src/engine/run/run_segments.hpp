@@ -14,6 +14,9 @@ namespace tandem::app {
 Json make_segment(const RunRequest& run, std::uint64_t first_step, std::uint64_t world,
                   std::uint64_t schedule_steps);
 
+// How many of the last starts all began at this step, one after another.
+std::uint64_t starts_from(const Json& segments, std::uint64_t step);
+
 // The heading of config.ini. It names the options that differ between the starts of the run, except
 // those of reports and checkpoints. Starts whose steps a later start replaced do not count.
 std::string describe_repetition(const OptionTable& table, const Json& segments);

@@ -51,6 +51,7 @@ class TrainRun {
     keep_convolution(start, run_.options, run_.train.config);
     const RunInputs inputs(job_, run_, start, touch_);
     if (is_complete(start, inputs)) return static_cast<int>(ExitCode::kDone);
+    require_progress(job_, start, reporting_.max_stuck_starts);
     owe_last_evaluation(job_, start, run_.train.config,
                         start.end(run_.train.config, inputs.arithmetic.total_steps),
                         reporting_.views);

@@ -81,5 +81,19 @@ TEST(RunSegments, OfAnEarlierVersionNothingIsClaimed) {
   EXPECT_EQ(heading(Json::array({3, Json(nullptr), segment(4, {})})), kRepeats + std::string("."));
 }
 
+TEST(RunSegments, StartsFromOneStepAreCounted) {
+  const auto from = [](const std::vector<int>& steps) {
+    Json segments = Json::array();
+    for (const int step : steps) segments.push_back({{"first_step", step}});
+    return segments;
+  };
+  EXPECT_EQ(starts_from(from({0, 5, 5, 5}), 5), 3U);
+  EXPECT_EQ(starts_from(from({0, 5, 5, 5}), 9), 0U) << "a checkpoint was saved since";
+  EXPECT_EQ(starts_from(from({5, 5, 9, 5}), 5), 1U) << "not one after another";
+  EXPECT_EQ(starts_from(from({0}), 0), 1U);
+  EXPECT_EQ(starts_from(Json(nullptr), 0), 0U);
+  EXPECT_EQ(starts_from(Json::array({3, Json(nullptr)}), 0), 0U) << "of another program";
+}
+
 }  // namespace
 }  // namespace tandem::app
