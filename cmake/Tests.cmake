@@ -19,21 +19,14 @@ if(TANDEM_SANITIZE OR TANDEM_COVERAGE)
 endif()
 math(EXPR TANDEM_MPIRUN_SECONDS "${TANDEM_TEST_SECONDS} - 5")
 
-# One thread a rank, more ranks than cores allowed, no rank pinned to a core that another one uses, root allowed, and no
-# GPU, where the machine has one.
-# Open MPI 5 renamed the second variable to the third and the fourth is the fifth there.
+# One thread a rank, and no GPU, where the machine has one.
+include(${CMAKE_CURRENT_LIST_DIR}/TestLaunchers.cmake)
 set(TANDEM_TEST_ENVIRONMENT
   OMP_NUM_THREADS=1
   OMP_WAIT_POLICY=passive  # tests have more threads and ranks than there are processors; they should not wait busily
-  OMPI_MCA_mpi_yield_when_idle=1
   GTEST_COLOR=no
   CUDA_VISIBLE_DEVICES=
-  OMPI_MCA_rmaps_base_oversubscribe=1
-  PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
-  OMPI_MCA_hwloc_base_binding_policy=none
-  PRTE_MCA_hwloc_default_binding_policy=none
-  OMPI_ALLOW_RUN_AS_ROOT=1
-  OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1)
+  ${TANDEM_LAUNCHER_ENVIRONMENT})
 if(TANDEM_SANITIZE)
   # The runtimes up to GCC 13 and LLVM 16 take thread-local memory of a library that is loaded late, as Open MPI's components
   # are, for that of an old glibc where it lies at a certain offset, and LeakSanitizer then crashes.
@@ -66,7 +59,8 @@ endfunction()
 
 # The command line that starts a program on a number of ranks.
 function(tandem_mpirun_command variable ranks)
-  set(${variable} ${MPIEXEC_EXECUTABLE} --timeout ${TANDEM_MPIRUN_SECONDS} ${MPIEXEC_NUMPROC_FLAG} ${ranks} PARENT_SCOPE)
+  tandem_mpirun(mpirun)
+  set(${variable} ${mpirun} ${MPIEXEC_NUMPROC_FLAG} ${ranks} PARENT_SCOPE)
 endfunction()
 
 function(tandem_add_test_program name)
@@ -159,7 +153,8 @@ function(tandem_add_program_test label name)
   if(ARG_WITH_TORCH)
     list(APPEND labels libtorch)
   endif()
-  string(JOIN " " mpirun ${MPIEXEC_EXECUTABLE} --timeout ${TANDEM_MPIRUN_SECONDS})
+  tandem_mpirun(mpirun)
+  string(JOIN " " mpirun ${mpirun})
   string(JOIN " " unshare ${TANDEM_UNSHARE})
   add_test(NAME ${label}.${name} COMMAND ${ARG_PYTHON} -B ${CMAKE_CURRENT_SOURCE_DIR}/${name}_test.py)
   set_tests_properties(${label}.${name} PROPERTIES

@@ -15,12 +15,13 @@ import unittest
 
 from gpus import PROGRAM_FOR_GPUS, gpus
 from hosts import IN_OWN_FOLDER, TWO_HOSTS
+from rank_variable import FIND_RANK
 from tandem import DATA, MPIRUN, PROGRAM, TandemTest, whole
 
 UNSHARE = os.environ["TANDEM_TEST_UNSHARE"].split()
 WITHOUT_CMA = [sys.executable, "-B", pathlib.Path(__file__).parents[1] / "support/without_cma.py"]
 TRAIN = ["train", "--model", "mlp", "--max-steps", "1", "--eval-every", "0", "--quiet"]
-ON_RANK_1 = 'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then {}; fi; exec "$@"'
+ON_RANK_1 = FIND_RANK.replace("{", "{{").replace("}", "}}") + 'if [ "$rank" = 1 ]; then {}; fi; exec "$@"'
 
 
 class Doctor(TandemTest):
@@ -215,14 +216,14 @@ class Doctor(TandemTest):
 
     @whole
     def test_a_gpu_with_one_core(self):
-        command, environment = self.on_gpus('exec taskset --cpu-list "$OMPI_COMM_WORLD_RANK" "$@"', gpus(2))
+        command, environment = self.on_gpus(FIND_RANK + 'exec taskset --cpu-list "$rank" "$@"', gpus(2))
         finding = self.assert_finds("W152", command, 0, [0, 1], environment, self.of_this_machine() | {"W111"})
         self.assertRegex(finding["what"], "^ranks 0, 1 drive GPUs with 1 core of ")
         self.assertIn("--cpus-per-task=8", finding["fix"])
 
     def test_the_gpu_that_train_takes(self):
         """As Slurm's --gpus-per-task=2 does: rank 1 takes the first of its two."""
-        script = 'export CUDA_VISIBLE_DEVICES=$((2 * OMPI_COMM_WORLD_RANK)),$((2 * OMPI_COMM_WORLD_RANK + 1)); exec "$@"'
+        script = FIND_RANK + 'export CUDA_VISIBLE_DEVICES=$((2 * rank)),$((2 * rank + 1)); exec "$@"'
         command, environment = self.on_gpus(script, gpus(4))
         ranks = json.loads(self.run_command([*command, "--json"], 0, environment).stdout)["ranks"]
         listed = self.run_command([PROGRAM_FOR_GPUS, "info", "--json"], 0, gpus(4)).stdout
@@ -236,7 +237,7 @@ class Doctor(TandemTest):
         self.assertRegex(finding["what"], "ranks 0, 1 on .* hold one GPU, cuda:0 NVIDIA H100 0000:3B:00.0")
 
     def test_more_ranks_than_gpus(self):
-        script = 'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then export CUDA_VISIBLE_DEVICES=; fi; exec "$@"'
+        script = FIND_RANK + 'if [ "$rank" = 1 ]; then export CUDA_VISIBLE_DEVICES=; fi; exec "$@"'
         command, environment = self.on_gpus(script, gpus(1, CUDA_VISIBLE_DEVICES="0"))
         finding = self.assert_finds("W112", command, 0, [0], environment, self.of_machine_with_gpus() | {"W111"})
         self.assertIn("--device auto takes the CPU on all ranks", finding["what"])

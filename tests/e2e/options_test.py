@@ -6,6 +6,7 @@ import re
 import shutil
 import unittest
 
+from rank_variable import FIND_RANK
 from tandem import DATA, PROGRAM, QUICK, TandemTest
 
 COMMANDS = ["pack", "verify", "train", "eval", "predict", "export", "inspect", "report", "runs", "info", "doctor", "emit"]
@@ -136,7 +137,7 @@ class Options(TandemTest):
         self.assertEqual(origins["seed"], ("1", "default"))
 
     def test_environment_of_rank_0_holds_for_all(self):
-        script = 'if [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then export TANDEM_SEED=7; else export TANDEM_SEED=8; fi; exec "$@"'
+        script = FIND_RANK + 'if [ "$rank" = 0 ]; then export TANDEM_SEED=7; else export TANDEM_SEED=8; fi; exec "$@"'
         done = self.mpirun_in_shell(2, script, "train", "--data", DATA, "--print-config")
         self.assertRegex(done.stdout, r"(?m)^seed +7 +environment")
 

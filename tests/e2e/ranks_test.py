@@ -5,6 +5,7 @@ import json
 import pathlib
 import unittest
 
+from rank_variable import FIND_RANK
 from tandem import DATA, MPIRUN, PROGRAM, QUICK, TandemTest, read_lines, whole
 
 
@@ -56,7 +57,7 @@ class Ranks(TandemTest):
         self.assert_one_error(self.mpirun(3, "train", *QUICK, "--data", "damaged.h5", code=65), "damaged.h5")
 
     def test_different_options_end_all_ranks(self):
-        done = self.mpirun_in_shell(3, 'if [ "$OMPI_COMM_WORLD_RANK" = 2 ]; then set -- "$@" --seed 7; fi; exec "$@"',
+        done = self.mpirun_in_shell(3, FIND_RANK + 'if [ "$rank" = 2 ]; then set -- "$@" --seed 7; fi; exec "$@"',
                                     "train", *QUICK, code=78)
         self.assert_one_error(done, "--seed: rank 2 has '7', rank 0 has none")
         self.assertFalse((self.folder / "runs").exists())

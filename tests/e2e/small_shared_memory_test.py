@@ -6,6 +6,7 @@ import json
 import os
 import unittest
 
+from rank_variable import FIND_RANK
 from tandem import MPIRUN, PROGRAM, TandemTest, whole
 
 UNSHARE = os.environ["TANDEM_TEST_UNSHARE"].split()
@@ -41,7 +42,7 @@ class SmallSharedMemory(TandemTest):
             self.tandem("pack", "--input", "synthetic", "--images", "20000", "--seed", rank, "--output", f"{rank}/large.h5")
             path = self.folder / rank / "large.h5"
             path.write_bytes(path.read_bytes()[512:])
-        in_own_folder = ["bash", "-c", 'cd "$OMPI_COMM_WORLD_RANK" && exec "$@"', "bash"]
+        in_own_folder = ["bash", "-c", FIND_RANK + 'cd "$rank" && exec "$@"', "bash"]
         done = self.in_namespace(64, *OWN_NUMBERS, *in_own_folder, code=65)
         self.assert_one_error(done, "rank 1 .*large.h5: holds the data set [0-9a-f]{16}, the first rank of this host has read")
 

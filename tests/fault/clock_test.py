@@ -9,6 +9,7 @@ import re
 import time
 import unittest
 
+from rank_variable import FIND_RANK
 from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines, whole
 
 FAKETIME = os.environ["TANDEM_TEST_FAKETIME"]
@@ -22,8 +23,8 @@ class Clocks(TandemTest):
         """`hours` of each rank's clock against the machine's. The summary."""
         offsets = " ".join(f"{hour:+}h" for hour in hours)
         fake = f'export LD_PRELOAD="{FAKETIME}" FAKETIME="$offset" FAKETIME_DONT_FAKE_MONOTONIC=1 DONT_FAKE_MONOTONIC=1'
-        script = (f'offsets=({offsets}); offset=${{offsets[$OMPI_COMM_WORLD_RANK]}}; if [ "$offset" != +0h ]; then {fake}; fi; '
-                  'date +%s > "clock-$OMPI_COMM_WORLD_RANK"; exec "$@"')
+        script = (FIND_RANK + f'offsets=({offsets}); offset=${{offsets[$rank]}}; if [ "$offset" != +0h ]; then {fake}; fi; '
+                  'date +%s > "clock-$rank"; exec "$@"')
         done = self.mpirun_in_shell(len(hours), script, *TRAIN, "--run-id", run_id, *options, code=code)
         warnings = re.findall("^tandem: (.*)$", done.stderr, re.MULTILINE)
         self.assertEqual(len(warnings), len(set(hours)) - 1, done.stderr)
@@ -67,7 +68,7 @@ class Clocks(TandemTest):
 
     def test_doctor_finds_it(self):
         fake = f'LD_PRELOAD="{FAKETIME}" FAKETIME=-1h FAKETIME_DONT_FAKE_MONOTONIC=1 DONT_FAKE_MONOTONIC=1'
-        script = f'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then export {fake}; fi; exec "$@"'
+        script = FIND_RANK + f'if [ "$rank" = 1 ]; then export {fake}; fi; exec "$@"'
         done = self.mpirun_in_shell(2, script, "doctor", "--json")
         text, = [f"W190 {each['what']}" for each in json.loads(done.stdout)["findings"] if each["code"] == "W190"]
         self.assert_names_clock(text, (0, -1))

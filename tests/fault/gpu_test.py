@@ -11,6 +11,7 @@ import unittest
 from golden_messages import GoldenTest
 from gpus import PROGRAM_FOR_GPUS, device, gpus
 from hosts import TWO_HOSTS
+from rank_variable import FIND_RANK
 from tandem import DATA, MPIRUN, PROGRAM, QUICK, whole
 
 os.environ["OMPI_MCA_odls_base_sigkill_timeout"] = "0"
@@ -49,7 +50,7 @@ class Gpus(GoldenTest):
         self.assert_refused(2, gpus(0), "--device", "cuda")
 
     def test_all_gpus_are_hidden_from_rank_1(self):
-        script = 'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then export CUDA_VISIBLE_DEVICES=; fi; exec "$@"'
+        script = FIND_RANK + 'if [ "$rank" = 1 ]; then export CUDA_VISIBLE_DEVICES=; fi; exec "$@"'
         self.assert_refused(2, gpus(2), "--device", "cuda", script=script)
 
     def test_driver_is_too_old(self):
@@ -77,7 +78,7 @@ class Gpus(GoldenTest):
         self.assert_refused(2, gpus(4, CUDA_VISIBLE_DEVICES="0,1"), "--gpu-ids", "1,6")
 
     def test_slices_over_nccl(self):
-        script = 'export CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_RANK; exec "$@"'
+        script = FIND_RANK + 'export CUDA_VISIBLE_DEVICES=$rank; exec "$@"'
         slices = {**gpus(0), "FAKE_CUDA_GPUS": "0000:1B:00.0 NVIDIA H100 MIG 1g.10gb;0000:1B:00.0 NVIDIA H100 MIG 1g.10gb"}
         self.assert_refused(2, slices, "--backend", "nccl", script=script)
 
@@ -108,7 +109,7 @@ class Gpus(GoldenTest):
 
     def test_gpus_of_tasks(self):
         """As Slurm's --gpus-per-task and --gpu-bind=single:1 do: each rank sees one, as its number 0."""
-        script = 'export CUDA_VISIBLE_DEVICES=$OMPI_COMM_WORLD_RANK; exec "$@"'
+        script = FIND_RANK + 'export CUDA_VISIBLE_DEVICES=$rank; exec "$@"'
         done = self.on_gpus(2, gpus(2), "info", "--json", code=0, script=script)
         self.assertEqual(self.devices(done), [device(0, 0), device(0, 1)])
         self.assert_says(done, errors=0, is_output_empty=False)
@@ -121,7 +122,7 @@ class Gpus(GoldenTest):
         self.assertEqual([gpu["uuid"] for gpu in json.loads(done.stdout)["ranks"][0]["gpus"]], [uuid, listed[0]["uuid"]])
 
     def test_info_says_what_would_be_refused(self):
-        script = '[ "$OMPI_COMM_WORLD_RANK" = 0 ] || export CUDA_VISIBLE_DEVICES=0; exec "$@"'
+        script = FIND_RANK + '[ "$rank" = 0 ] || export CUDA_VISIBLE_DEVICES=0; exec "$@"'
         done = self.on_gpus(2, gpus(2), "info", "--json", code=0, script=script)
         self.assertEqual(self.devices(done), ["cpu", "cpu"])
         self.assert_says(done, errors=0, is_output_empty=False)

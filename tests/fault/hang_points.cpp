@@ -16,6 +16,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
 
 namespace {
 
@@ -42,7 +43,10 @@ void reach(const char* place) {
 
 __attribute__((constructor)) void begin() {
   const char* meant = std::getenv("HANG_POINTS_RANK");
-  const char* rank = std::getenv("OMPI_COMM_WORLD_RANK");
+  const char* rank = nullptr;  // by the variable of whichever launcher
+  for (const char* name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    if (rank == nullptr) rank = std::getenv(name);
+  }
   const bool is_program = std::strncmp(program_invocation_short_name, "tandem", 6) == 0;
   is_meant =
       is_program && meant != nullptr && rank != nullptr && std::atol(meant) == std::atol(rank);

@@ -14,6 +14,7 @@ import unittest
 
 from golden_messages import GoldenTest
 from processes import flip_a_bit_in_memory, ranks_of, tensor_in
+from rank_variable import FIND_RANK
 from tandem import DATA, MPIRUN, PROGRAM
 
 # After a rank's exit code mpirun would wait a second before it sees that the others have ended too.
@@ -28,7 +29,7 @@ WITHOUT_DATA = ["train", "--data", "absent.h5", *NETWORK]  # whatever reads the 
 
 def on_rank_1(words):
     """A shell script that runs the program, on rank 1 with these words in front of the command or behind it."""
-    return f'if [ "$OMPI_COMM_WORLD_RANK" = 1 ]; then {words}; fi; exec "$@"'
+    return FIND_RANK + f'if [ "$rank" = 1 ]; then {words}; fi; exec "$@"'
 
 
 class Messages(GoldenTest):
@@ -127,7 +128,7 @@ class Messages(GoldenTest):
         self.assert_leaves_no_run()
 
     def test_other_options_on_two_ranks(self):
-        script = ('case "$OMPI_COMM_WORLD_RANK" in 1) set -- "$@" --seed 7 --lr 0.02;; 2) set -- "$@" --seed 7 --nesterov;; '
+        script = (FIND_RANK + 'case "$rank" in 1) set -- "$@" --seed 7 --lr 0.02;; 2) set -- "$@" --seed 7 --nesterov;; '
                   'esac; exec "$@"')
         self.assert_says(self.mpirun_in_shell(3, script, *TRAIN, code=78))
         self.assert_leaves_no_run()
@@ -147,7 +148,7 @@ class Messages(GoldenTest):
         (self.folder / "1").mkdir()
         (self.folder / "0/options.ini").write_text("nesterov = true\n")
         (self.folder / "1/options.ini").write_text("nesterov = false\nno such option = 1\n")
-        script = 'export TANDEM_SEED=$((OMPI_COMM_WORLD_RANK + 7)); cd "$OMPI_COMM_WORLD_RANK" && exec "$@"'
+        script = FIND_RANK + 'export TANDEM_SEED=$((rank + 7)); cd "$rank" && exec "$@"'
         self.assert_says(self.mpirun_in_shell(2, script, *TRAIN, "--config", "options.ini"), errors=0)
         config = (self.folder / "0/runs/a/config.ini").read_text()
         self.assertRegex(config, r"(?m)^seed = 7$")

@@ -10,6 +10,7 @@ import subprocess
 import crash_states
 from file_changes import scan
 from fork_server import run_forked
+from rank_variable import FIND_RANK
 from run_outcome import Facts, Outcome, checkpoint_step, exit_reason
 from tandem import MPIRUN, PROGRAM
 
@@ -22,7 +23,7 @@ TRAIN = ["train", "--data", "data.h5", "--model", "lenet", "--global-batch-size"
 AUTO = ["--resume", "auto"]
 # An isolated singleton of Open MPI starts in half the time.
 ALONE = {"OMPI_MCA_ess_singleton_isolated": "1", "OMPI_MCA_btl": "self", "OMPI_MCA_pml": "ob1"}
-IN_RANK_0 = 'if [ "${OMPI_COMM_WORLD_RANK:-0}" = 0 ]; then export LD_PRELOAD="$FAULT_POINTS_LIBRARY"; fi; exec "$@"'
+IN_RANK_0 = FIND_RANK + 'if [ "$rank" = 0 ]; then export LD_PRELOAD="$FAULT_POINTS_LIBRARY"; fi; exec "$@"'
 SECONDS = 60
 
 

@@ -6,6 +6,7 @@ import os
 import re
 
 from jobs import Job
+from rank_variable import FIND_RANK
 from tandem import DATA, MPIRUN, PROGRAM, read_lines, tensor_bytes_sha256
 
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--lr", 0.05, "--threads", 1, "--log-every", 1, "--quiet",
@@ -15,7 +16,7 @@ STEPS = 60
 WITH_CHECKPOINTS = ["--global-batch-size", 32, "--max-steps", STEPS, "--checkpoint-every", "10steps",
                     "--keep-checkpoints", 3, "--save-best"]
 
-IN_RANK_0 = 'if [ "$OMPI_COMM_WORLD_RANK" = 0 ]; then export LD_PRELOAD="$FAULT_POINTS_LIBRARY"; fi; exec "$@"'
+IN_RANK_0 = FIND_RANK + 'if [ "$rank" = 0 ]; then export LD_PRELOAD="$FAULT_POINTS_LIBRARY"; fi; exec "$@"'
 LIBRARY = os.environ["TANDEM_TEST_FAULT_POINTS"]
 
 Call = collections.namedtuple("Call", ["name", "file"])

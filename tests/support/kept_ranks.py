@@ -22,7 +22,7 @@ class KeptRanks:
         for pipe in pipes:
             os.mkfifo(pipe)
         self.files = [path / "output", path / "errors"]
-        self.job = subprocess.Popen([mpirun[0], "-n", str(ranks), os.environ["TANDEM_TEST_KEPT_RANKS"], path / "rank-"], text=True,
+        self.job = subprocess.Popen([mpirun[-1], "-n", str(ranks), os.environ["TANDEM_TEST_KEPT_RANKS"], path / "rank-"], text=True,
                                     stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         # Opened for reading too, so that open() does not wait for a rank.
         self.requests = [os.fdopen(os.open(pipe, os.O_RDWR), "w") for pipe in pipes]

@@ -8,6 +8,8 @@ import re
 import signal
 import subprocess
 
+from rank_variable import rank_in
+
 
 def by_rank(processes):
     """{rank: process} of those that are ranks of a job, still run, and are ours to look at; not of what a rank has started."""
@@ -17,9 +19,9 @@ def by_rank(processes):
             environment = pathlib.Path(f"/proc/{process}/environ").read_bytes()
         except OSError:
             continue
-        rank = re.search(rb"(?:^|\0)OMPI_COMM_WORLD_RANK=(\d+)", environment)
-        if rank:
-            found.setdefault(int(rank[1]), int(process))
+        rank = rank_in(environment)
+        if rank is not None:
+            found.setdefault(rank, int(process))
     return found
 
 

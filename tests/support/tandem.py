@@ -9,7 +9,9 @@ import subprocess
 import tempfile
 import unittest
 
-if "TANDEM_TEST_KEPT_RANKS" in os.environ:  # without it, this file is enough to run a test of the program
+from rank_variable import FIND_RANK
+
+if "TANDEM_TEST_KEPT_RANKS" in os.environ:  # without it, these files are enough to run a test of the program
     from kept_ranks import run_kept
 
 PROGRAM = os.environ["TANDEM_TEST_PROGRAM"]
@@ -61,7 +63,7 @@ class TandemTest(unittest.TestCase):
 
     def mpirun_in_own_folders(self, ranks, *arguments, code=0):
         """Every rank starts in the folder that is named after its number."""
-        return self.mpirun_in_shell(ranks, 'cd "$OMPI_COMM_WORLD_RANK" && exec "$@"', *arguments, code=code)
+        return self.mpirun_in_shell(ranks, FIND_RANK + 'cd "$rank" && exec "$@"', *arguments, code=code)
 
     def train(self, ranks, run_id, *options):
         """The summary of a run of QUICK and these options."""
