@@ -1,9 +1,12 @@
-// The text that starts a job: a command line for mpirun, or a job script for Slurm.
+// The text that starts a job: a command line for mpirun, or a job for a batch system. One file of
+// src/commands/launch for each of them. Nothing throws but UsageError from --resume.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <vector>
+
+#include "tandem/comm/launchers.hpp"
 
 namespace tandem::app {
 
@@ -11,23 +14,39 @@ struct Launch {
   std::vector<std::string> hosts;  // for mpirun, each "name" or "name:ranks"; empty: this machine
   std::uint64_t nodes = 1;
   std::uint64_t ranks_per_node = 1;
+  std::vector<std::uint64_t> ranks_of_nodes;  // if hosts have unequal ranks; else empty
   std::uint64_t gpus_per_node = 0;
-  std::uint64_t cpus_per_rank = 0;  // 0: ranks are not bound, Slurm gives its default
-  std::string time_limit;           // as sbatch reads it; empty: the partition's
+  std::uint64_t cpus_per_rank = 0;       // 0: ranks are not bound, Slurm gives its default
+  std::uint64_t mebibytes_per_node = 0;  // 0: the batch system's default
+  std::string time_limit;                // as sbatch reads it; empty: the partition's
+  std::uint64_t seconds_limit = 0;       // the same
+  std::string partition;                 // or queue; these are empty if not given
+  std::string account;
+  std::string array;   // numbers of the tasks, which are seeds, such as "1-5"
+  std::string output;  // file of the job's output
   std::uint64_t most_requeues = 0;
-  std::string image;                       // of Apptainer; empty: the program itself
-  std::string program = "tandem";          // where it is
-  std::vector<std::string> train_options;  // go to `tandem train`
+  std::string image;               // of Apptainer or Kubernetes; empty: the program itself
+  std::string claim;               // of Kubernetes: the volume with data and runs
+  std::string program = "tandem";  // where it is
+  comm::Launcher launcher = comm::open_mpi_4();  // of the MPI that the program uses
+  std::vector<std::string> train_options;        // go to `tandem train`
 
   // The value of --resume in train_options, "auto" by default and for "latest".
   std::string resume_mode() const;
+  // Ranks on all hosts that --nodes counts.
+  std::uint64_t ranks() const;
 };
 
 // One line to paste into a shell.
 std::string mpirun_line(const Launch& launch);
 
-// A complete script. Words after its name on sbatch's command line are passed to `tandem train`,
-// too. It resumes, and requeues itself after an early stop of training.
+// Complete scripts and, for Kubernetes, an MPIJob (v2beta1). All resume. Those for Slurm, PBS, LSF
+// and Flux start again after an early stop of training (75), as far as the batch system can; words
+// after the name of a script for Slurm or Flux go to `tandem train`, too.
 std::string sbatch_script(const Launch& launch);
+std::string pbs_script(const Launch& launch);
+std::string lsf_script(const Launch& launch);
+std::string flux_script(const Launch& launch);
+std::string kubernetes_job(const Launch& launch);
 
 }  // namespace tandem::app

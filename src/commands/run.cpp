@@ -36,7 +36,7 @@ std::string overview() {
 
 std::string help_of(const Command& command) {
   const std::string forms =
-      command.forms.empty() ? "" : "\nFORM is one of " + join(command.forms, ", ") + ".";
+      command.forms.empty() ? "" : "\n" + fold("FORM is one of " + join(command.forms, ", ") + ".");
   return help_text("tandem " + command.name + " " + command.usage, command.purpose + "." + forms,
                    command.options, command.example, command.first_options);
 }

@@ -28,7 +28,7 @@ class Emit(TandemTest):
         self.assertEqual([(rank["host"], rank["local_rank"]) for rank in ranks], [("n1", 0), ("n1", 1), ("n2", 0)])
 
     def test_scripts_can_be_read_by_bash(self):
-        for form in ("sbatch", "apptainer"):
+        for form in ("sbatch", "apptainer", "pbs", "lsf", "flux"):
             script = self.tandem("emit", form, "--nodes", 2, "--", "--data", "it's here.h5").stdout
             self.run_command(["bash", "-n", "-c", script], 0, {})
 
@@ -49,7 +49,7 @@ class Emit(TandemTest):
                 (["mpirun", "--hosts", "n1,-oProxyCommand=x"], "--hosts: '-oProxyCommand=x' is not a name"),
                 (["mpirun", "--hosts", "n1:x"], "--hosts: ranks of 'n1': 'x'"),
                 (["mpirun", "--hosts", "n1,n2", "--nodes", 2], "--nodes: --hosts says"),
-                (["mpirun", "--time", "10"], "--time is for Slurm"),
+                (["mpirun", "--time", "10"], "--time is for sbatch"),
                 (["sbatch", "--hosts", "n1"], "--hosts is for"),
                 (["sbatch", "--image", "a.sif"], "--image is for"),
                 (["sbatch", "--time", "soon"], "--time: 'soon' is not like"),

@@ -38,6 +38,20 @@ class Scripts(SlurmTest):
         self.assertIn("apptainer exec --env OMPI_MCA_btl_vader_single_copy_mechanism=none a.sif tandem train --data",
                       jobs["apptainer"].words())
 
+    def test_slurm_takes_what_emit_asks_for(self):
+        """Also an array, an account, a partition and unequal nodes, whose job runs."""
+        for name, options in (("all", ["--nodes", 2, "--ranks-per-node", 2, "--cpus-per-rank", 1, "--memory-per-node", "1M", "--account", "physics",
+                                       "--partition", "high", "--time", "00:30:00", "--output", "%j.words", "--array", "3,5-6%1"]),
+                              ("unequal", ["--ranks-per-node", "1,3"])):
+            path = self.folder / f"{name}.sbatch"
+            path.write_text(self.tandem("emit", "sbatch", *options, "--", "--data", DATA).stdout)
+            self.slurm.command("sbatch", "--test-only", path)
+            with self.assertRaises(AssertionError):
+                self.slurm.command("sbatch", "--test-only", "--partition=none", path)
+        job = self.submit_file(path, "--nodelist=n2,n3", train=["--model", "lenet", "--global-batch-size", 48, "--max-steps", 2, "--eval-every", 0])
+        self.assert_ends(job)
+        self.assertEqual(self.hosts(f"job-{job.number}"), ["n3"] * 3 + ["n2"])
+
     @whole
     def test_unequal_nodes_have_the_ranks_that_are_asked_for(self):
         for ranks, options, expected in (

@@ -63,6 +63,8 @@ set -euo pipefail
 # shellcheck source=/dev/null
 [ -z "${TANDEM_SITE:-}" ] || source "$TANDEM_SITE"
 export TANDEM_RUN_ID="${TANDEM_RUN_ID:-job-$SLURM_JOB_ID}"
+# Starts without a new checkpoint, after which the next one ends with 70.
+export TANDEM_MAX_STUCK_STARTS="${TANDEM_MAX_STUCK_STARTS:-3}"
 trap : USR1  # where it comes to this shell too, which has to outlive it
 
 code=0
@@ -72,6 +74,137 @@ if [ "$code" = 75 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 3 ]; then
   scontrol requeue "$SLURM_JOB_ID" || exit "$code"
 fi
 exit "$code")");
+}
+
+TEST(SbatchScript, AsksForMoreOfTheSite) {
+  Launch launch = with_data();
+  launch.account = "physics";
+  launch.partition = "long";
+  launch.mebibytes_per_node = 16 * 1024;
+  launch.output = "logs/%j.out";
+  launch.array = "1-5";
+  const std::string script = sbatch_script(launch);
+  EXPECT_NE(script.find("#SBATCH --account=physics\n#SBATCH --partition=long\n"
+                        "#SBATCH --array=1-5\n#SBATCH --nodes=1\n"),
+            std::string::npos)
+      << script;
+  EXPECT_NE(script.find("#SBATCH --mem=16384M\n#SBATCH --output=logs/%j.out\n"), std::string::npos);
+  EXPECT_NE(script.find("TANDEM_RUN_ID=\"${TANDEM_RUN_ID:-job-$SLURM_ARRAY_JOB_ID}-seed-"
+                        "$SLURM_ARRAY_TASK_ID\"\n"),
+            std::string::npos);
+  EXPECT_NE(script.find(" --resume auto --seed \"$SLURM_ARRAY_TASK_ID\" \"$@\""),
+            std::string::npos);
+}
+
+TEST(SbatchScript, LaysOutUnequalRanks) {
+  Launch launch = with_data();
+  launch.ranks_of_nodes = {4, 2};
+  launch.nodes = 2;
+  launch.launcher = comm::mpich();
+  const std::string script = sbatch_script(launch);
+  EXPECT_EQ(launch.ranks(), 6U);
+  EXPECT_NE(script.find("#SBATCH --nodes=2\n#SBATCH --exclusive\n"), std::string::npos);
+  EXPECT_NE(script.find("printf '%s\\n' 4 2 | sort -nr)"), std::string::npos) << script;
+  EXPECT_NE(script.find("srun --mpi=pmi2 --kill-on-bad-exit=0 --wait=10 --distribution=arbitrary "
+                        "--ntasks=\"${#layout[@]}\" "),
+            std::string::npos);
+}
+
+TEST(MpirunLine, IsThatOfEachMpi) {
+  Launch launch = with_data();
+  launch.hosts = {"n1:2", "n2"};
+  launch.cpus_per_rank = 4;
+  const auto words = [&](const comm::Launcher& launcher) {
+    launch.launcher = launcher;
+    const std::string line = mpirun_line(launch);
+    return line.substr(0, line.find(" tandem train"));
+  };
+  EXPECT_EQ(words(comm::open_mpi_5()),
+            "mpirun -np 3 --host n1:2,n2:1 --map-by slot:pe=4 --bind-to core --prtemca "
+            "oob_tcp_keepalive_time 20 --prtemca oob_tcp_keepalive_intvl 5 --prtemca "
+            "oob_tcp_keepalive_probes 3");
+  EXPECT_EQ(words(comm::mpich()), "mpiexec -n 3 -hosts n1:2,n2:1 -bind-to core:4");
+  EXPECT_EQ(words(comm::intel_mpi()),
+            "printf 'n1:2\\nn2:1\\n' > tandem-hosts && mpiexec -n 3 -machinefile tandem-hosts "
+            "-genv I_MPI_PIN_DOMAIN 4:compact");
+  launch.hosts = {"n1:2", "n2:2"};
+  EXPECT_EQ(words(comm::intel_mpi()),
+            "mpiexec -n 4 -hosts n1,n2 -ppn 2 -genv I_MPI_PIN_DOMAIN 4:compact");
+}
+
+TEST(PbsScript, SelectsHosts) {
+  Launch launch = with_data();
+  launch.ranks_of_nodes = {4, 2};
+  launch.nodes = 2;
+  launch.cpus_per_rank = 2;
+  launch.mebibytes_per_node = 1000;
+  launch.seconds_limit = 3600;
+  launch.most_requeues = 3;
+  launch.account = "physics";
+  launch.partition = "long";
+  const std::string script = pbs_script(launch);
+  EXPECT_NE(script.find(R"(#PBS -N tandem
+#PBS -A physics
+#PBS -q long
+#PBS -l select=1:ncpus=8:mpiprocs=4:mem=1000mb+1:ncpus=4:mpiprocs=2:mem=1000mb
+#PBS -l place=scatter
+#PBS -l walltime=01:00:00
+#PBS -j oe
+#PBS -r y
+)"),
+            std::string::npos)
+      << script;
+  EXPECT_NE(script.find("mpirun -np 6 --hostfile \"$PBS_NODEFILE\" --map-by slot:PE=2 --bind-to "
+                        "core --mca odls_base_sigkill_timeout 5 "),
+            std::string::npos);
+  EXPECT_NE(script.find(" tandem train --data 'cifar 10.h5' --resume auto --max-time 3510 &\n"),
+            std::string::npos);
+  EXPECT_NE(script.find("[ \"$restarts\" -lt 3 ]"), std::string::npos);
+}
+
+TEST(LsfScript, IsRequeuedByItsExitCode) {
+  Launch launch = with_data();
+  launch.nodes = 2;
+  launch.ranks_per_node = 4;
+  launch.gpus_per_node = 4;
+  launch.cpus_per_rank = 8;
+  launch.mebibytes_per_node = 1000;
+  launch.seconds_limit = 5400;
+  launch.most_requeues = 10;
+  launch.array = "1-5";
+  EXPECT_NE(lsf_script(launch).find(R"(#BSUB -J "tandem[1-5]"
+#BSUB -n 8
+#BSUB -R "span[ptile=4]"
+#BSUB -R "affinity[core(8)]"
+#BSUB -R "rusage[mem=1000MB/host]"
+#BSUB -gpu "num=4"
+#BSUB -W 90
+#BSUB -wa USR1 -wt 2
+#BSUB -o tandem-%J-%I.out
+#BSUB -r
+#BSUB -Q "75"
+)"),
+            std::string::npos)
+      << lsf_script(launch);
+}
+
+TEST(FluxScript, GivesEachRankItsShare) {
+  Launch launch = with_data();
+  launch.nodes = 2;
+  launch.ranks_per_node = 4;
+  launch.gpus_per_node = 4;
+  launch.cpus_per_rank = 8;
+  launch.seconds_limit = 300;
+  launch.launcher = comm::mpich();
+  const std::string script = flux_script(launch);
+  EXPECT_NE(script.find("# flux: --nodes=2\n# flux: --nslots=8\n# flux: --cores-per-slot=8\n"
+                        "# flux: --gpus-per-slot=1\n# flux: --time-limit=300s\n"),
+            std::string::npos)
+      << script;
+  EXPECT_NE(script.find("flux run --nodes=2 --ntasks=8 --cores-per-task=8 --gpus-per-task=1 -o "
+                        "pmi=simple tandem train --data 'cifar 10.h5' --resume auto --max-time "
+                        "300 \"$@\" || code=$?\n"),
+            std::string::npos);
 }
 
 TEST(SbatchScript, WithoutOptionsAsksForTheDataSet) {

@@ -1,0 +1,294 @@
+#include "launch_options.hpp"
+
+#include <algorithm>
+#include <regex>
+
+#include "script.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr std::uint64_t kMaxHosts = 100'000;
+constexpr std::uint64_t kMaxRanksPerHost = 4'096;
+constexpr std::uint64_t kCpusOfGpuRank = 8;
+constexpr std::size_t kLongestName = 200;  // characters
+constexpr auto kDefaultImage = "tandem.sif";
+
+// Options that only some forms take.
+struct Use {
+  const char* option;
+  std::vector<std::string> forms;
+  const char* reason;  // why the others do not
+};
+std::vector<Use> limited_uses() {
+  const std::vector<std::string> scripts = {"sbatch", "apptainer", "pbs", "lsf", "flux"};
+  return {
+      {"hosts", {"mpirun"}, "a batch system chooses the hosts"},
+      {"image", {"apptainer", "kubernetes"}, "the others start the program itself"},
+      {"claim", {"kubernetes"}, "the others see the files of the host"},
+      {"time", {"sbatch", "apptainer", "pbs", "lsf", "flux", "kubernetes"}, "mpirun has no limit"},
+      {"requeues",
+       {"sbatch", "apptainer", "pbs", "flux", "kubernetes"},
+       "mpirun does not requeue, and LSF counts by the queue's MAX_JOB_REQUEUE"},
+      {"partition", scripts, "there is none"},
+      {"account", scripts, "there is none"},
+      {"output", scripts, "redirect it, or see kubectl logs"},
+      {"array", {"sbatch", "apptainer", "pbs", "lsf"}, "the others have no arrays"},
+      {"memory-per-node",
+       {"sbatch", "apptainer", "pbs", "lsf", "kubernetes"},
+       "mpirun and Flux do not ration memory"}};
+}
+
+void refuse_unused(Options& options, const std::string& form) {
+  if (form.empty()) return;  // a fault is noted
+  for (const Use& use : limited_uses()) {
+    if (options.value(use.option).origin == Origin::kDefault) continue;
+    if (std::count(use.forms.begin(), use.forms.end(), form) > 0) continue;
+    options.add_fault("--" + std::string(use.option) + " is for " + join(use.forms, ", ") +
+                      "; leave it out: " + use.reason);
+  }
+}
+
+// A host that begins with '-' would be an option to mpirun or ssh.
+bool is_host_name(const std::string& name) {
+  constexpr auto kAllowed = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_[]";
+  return name.front() != '-' && name.find_first_not_of(kAllowed) == std::string::npos;
+}
+
+// "name" or "name:ranks", each; "" and other faults are noted.
+std::vector<std::string> read_hosts(Options& options) {
+  std::vector<std::string> hosts = split(options.text("hosts"), ',');
+  if (!options.is_set("hosts")) return {};
+  for (const std::string& host : hosts) {
+    const std::size_t colon = host.find(':');
+    if (host.empty() || colon == 0) {
+      options.add_fault("--hosts: a host has no name");
+    } else if (!is_host_name(host.substr(0, colon))) {
+      options.add_fault("--hosts: '" + host.substr(0, colon) +
+                        "' is not a name of letters, digits, '.', '_', '-', '[' or ']' that begins "
+                        "with another character than '-'");
+    }
+    if (colon == std::string::npos) continue;
+    try {
+      parse_integer(host.substr(colon + 1), 1, kMaxRanksPerHost,
+                    "--hosts: ranks of '" + host.substr(0, colon) + "'");
+    } catch (const UsageError& error) {
+      options.add_fault(error.what());
+    }
+  }
+  if (options.value("nodes").origin != Origin::kDefault) {
+    options.add_fault("--nodes: --hosts says how many there are");
+  }
+  return hosts;
+}
+
+// sbatch accepts more forms. Two numbers mean minutes and seconds there, which no user intends.
+void check_time(Options& options) {
+  const std::string time = options.text("time");
+  constexpr std::size_t kLongest = 32;
+  if (time.size() > kLongest) {
+    options.add_fault("--time is longer than " + std::to_string(kLongest) + " characters");
+    return;
+  }
+  if (time.empty() || std::regex_match(time, std::regex("[0-9]{1,9}(:[0-9]{1,9}:[0-9]{1,9})?")))
+    return;
+  if (std::regex_match(time, std::regex("[0-9]{1,9}-[0-9]{1,9}(:[0-9]{1,9}){0,2}"))) return;
+  const bool two = std::regex_match(time, std::regex("[0-9]+:[0-9]+"));
+  options.add_fault("--time: '" + time + "' is " +
+                    (two ? "minutes and seconds to Slurm; write " + time +
+                               ":00 for hours and minutes, or the minutes alone"
+                         : std::string("not like 30 (minutes), 01:30:00 or 2-00:00:00")));
+}
+
+// Of a limit that check_time() accepts.
+std::uint64_t seconds_of(const std::string& limit) {
+  const std::size_t dash = limit.find('-');
+  const bool has_days = dash != std::string::npos;
+  const std::vector<std::string> parts = split(has_days ? limit.substr(dash + 1) : limit, ':');
+  // Without days one number is minutes, with days it is hours.
+  std::uint64_t unit = has_days || parts.size() == 3 ? 3600 : 60;
+  std::uint64_t seconds = has_days ? std::stoull(limit.substr(0, dash)) * 86'400 : 0;
+  for (const std::string& part : parts) {
+    seconds += std::stoull(part) * unit;
+    unit /= 60;
+  }
+  return seconds;
+}
+
+// "16G" or "8000M", by powers of 1024.
+std::uint64_t read_mebibytes(Options& options) {
+  const std::string text = options.text("memory-per-node");
+  if (text.empty()) return 0;
+  if (!std::regex_match(text, std::regex("[1-9][0-9]{0,6}[MG]"))) {
+    options.add_fault("--memory-per-node: '" + text + "' is not like 16G or 8000M");
+    return 0;
+  }
+  return std::stoull(text) * (text.back() == 'G' ? 1024 : 1);
+}
+
+// A word of a directive, which no shell quotes.
+std::string read_name(Options& options, const std::string& option, const std::string& allowed) {
+  const std::string text = options.text(option);
+  const bool fits = std::regex_match(text, std::regex("[A-Za-z0-9_./%{][" + allowed + "]*"));
+  if (!text.empty() && (!fits || text.size() > kLongestName)) {
+    options.add_fault("--" + option + ": '" + text +
+                      "' has more than letters, digits and marks of names, or over " +
+                      std::to_string(kLongestName) + " characters");
+  }
+  return text;
+}
+
+std::string read_array(Options& options, const std::string& form) {
+  const std::string text = options.text("array");
+  const std::string range = "[0-9]{1,9}(-[0-9]{1,9}(:[0-9]{1,9})?)?";
+  const bool is_pbs = form == "pbs";
+  const std::string pattern =
+      is_pbs ? "[0-9]{1,9}-[0-9]{1,9}(:[0-9]{1,9})?" : range + "(," + range + ")*(%[0-9]{1,9})?";
+  if (!text.empty() &&
+      (text.size() > kLongestName || !std::regex_match(text, std::regex(pattern)))) {
+    options.add_fault("--array: '" + text + "' is not like " + (is_pbs ? "1-5" : "1-5 or 1,3,7"));
+  }
+  return text;
+}
+
+// A number for all hosts, or one for each: "4,4,2,2".
+void read_ranks(Options& options, const std::string& form, Launch& launch) {
+  const std::vector<std::string> numbers = split(options.text("ranks-per-node"), ',');
+  if (numbers.size() == 1) {
+    launch.ranks_per_node = options.count("ranks-per-node", 0, kMaxRanksPerHost);
+    return;
+  }
+  launch.ranks_per_node = 1;
+  for (const std::string& number : numbers) {
+    launch.ranks_of_nodes.push_back(options.parsed("ranks-per-node", [&](const std::string&) {
+      return static_cast<std::uint64_t>(
+          parse_integer(number, 1, kMaxRanksPerHost, "--ranks-per-node"));
+    }));
+  }
+  if (form != "sbatch" && form != "apptainer" && form != "pbs") {
+    options.add_fault(
+        "--ranks-per-node: a number for each host is for sbatch, apptainer and pbs; " +
+        std::string(form == "mpirun" ? "name hosts: --hosts n1:4,n2:2" : "give one for all"));
+  }
+  const bool has_nodes = options.value("nodes").origin != Origin::kDefault;
+  if (has_nodes && launch.nodes != numbers.size()) {
+    options.add_fault("--ranks-per-node has " + std::to_string(numbers.size()) +
+                      " numbers, --nodes is " + std::to_string(launch.nodes) +
+                      "; leave --nodes out");
+  }
+  launch.nodes = numbers.size();
+  if (launch.gpus_per_node > 0) {
+    options.add_fault(
+        "--gpus-per-node: hosts of unequal ranks have unequal GPUs; see jobs/unequal-nodes.sbatch");
+  }
+}
+
+void read_placement(Options& options, const std::string& form, Launch& launch) {
+  launch.nodes = options.count("nodes", 1, kMaxHosts);
+  launch.gpus_per_node = options.count("gpus-per-node", 0, kMaxRanksPerHost);
+  read_ranks(options, form, launch);
+  if (launch.ranks_per_node == 0) {
+    launch.ranks_per_node = std::max<std::uint64_t>(launch.gpus_per_node, 1);
+  } else if (launch.gpus_per_node > 0 && launch.ranks_per_node > launch.gpus_per_node) {
+    options.add_fault("--ranks-per-node: " + std::to_string(launch.ranks_per_node) +
+                      " ranks would share " + std::to_string(launch.gpus_per_node) +
+                      " GPUs; a rank drives one of its own");
+  }
+  launch.cpus_per_rank = options.count("cpus-per-rank", 0, kMaxRanksPerHost);
+  if (launch.cpus_per_rank == 0 && launch.gpus_per_node > 0 && form != "mpirun") {
+    launch.cpus_per_rank = kCpusOfGpuRank;  // else Slurm gives one, and mpirun does not bind
+  }
+  launch.mebibytes_per_node = read_mebibytes(options);
+  launch.hosts = read_hosts(options);
+  if (form == "mpirun" && launch.hosts.empty() && launch.nodes > 1) {
+    options.add_fault("--hosts: mpirun must know the " + std::to_string(launch.nodes) +
+                      " hosts; --hosts n1,n2, or n1:4,n2:2 where they have unequal ranks");
+  }
+}
+
+comm::Launcher read_launcher(Options& options) {
+  if (!options.is_set("mpi")) return comm::launcher_of_library();
+  const std::string name = options.choice("mpi");
+  for (const comm::Launcher& each : comm::all_launchers()) {
+    if (each.name == name) return each;
+  }
+  return comm::open_mpi_4();  // a fault is noted
+}
+
+}  // namespace
+
+OptionTable launch_option_table() {
+  return {
+      {"nodes", "N", "1", "hosts of the job", "place"},
+      {"hosts", "LIST", "", "for mpirun: n1,n2, or n1:4,n2:2 with the ranks of each", "place"},
+      {"ranks-per-node", "N", "0", "0: one for each GPU, else one; 4,4,2: of each host", "place"},
+      {"gpus-per-node", "N", "0", "GPUs to ask for", "place"},
+      {"cpus-per-rank", "N", "0", "cores of a rank; 0: not bound; Slurm: 8 with GPUs", "place"},
+      {"memory-per-node", "SIZE", "", "memory to ask for on each host, such as 16G", "place"},
+      {"mpi",
+       "NAME",
+       "",
+       "openmpi4, openmpi5, mpich, intelmpi; by default that of this program",
+       "place",
+       {},
+       {"openmpi4", "openmpi5", "mpich", "intelmpi"}},
+      {"time", "LIMIT", "", "of a job: 01:30:00, 2-00:00:00 or minutes", "job"},
+      {"partition", "NAME", "", "partition or queue", "job", {}, {}, {}, {"queue"}},
+      {"account", "NAME", "", "account, project or bank", "job"},
+      {"array", "LIST", "", "a run for each of these seeds, such as 1-5, in an array of jobs",
+       "job"},
+      {"output", "FILE", "", "file of the job's output, with the batch system's marks", "job"},
+      {"requeues", "N", "10", "how often a job that stopped early starts again", "job"},
+      {"image", "FILE", "", "for apptainer (tandem.sif where left out) and kubernetes", "job"},
+      {"claim", "NAME", "", "for kubernetes: the volume claim with data and runs", "job"}};
+}
+
+Launch read_launch(Options& options, const std::string& form) {
+  Launch launch;
+  refuse_unused(options, form);
+  launch.launcher = read_launcher(options);
+  read_placement(options, form, launch);
+  launch.most_requeues = options.count("requeues", 0, 10'000);
+  launch.time_limit = options.text("time");
+  const std::size_t faults = options.faults().size();
+  check_time(options);
+  if (!launch.time_limit.empty() && options.faults().size() == faults) {
+    launch.seconds_limit = seconds_of(launch.time_limit);
+  }
+  launch.partition = read_name(options, "partition", "A-Za-z0-9_.,@:-");
+  launch.account = read_name(options, "account", "A-Za-z0-9_.@:/-");
+  launch.output = read_name(options, "output", "A-Za-z0-9_./%@:={}-");
+  launch.array = read_array(options, form);
+  launch.image = options.text("image");
+  launch.claim = read_name(options, "claim", "a-z0-9.-");
+  if (form == "apptainer" && launch.image.empty()) launch.image = kDefaultImage;
+  if (form == "kubernetes") {
+    options.require("image");
+    options.require("claim");
+  }
+  return launch;
+}
+
+void check_train_options(const Launch& launch, const std::string& form, Options& options) {
+  if (!launch.array.empty() && gives(launch.train_options, "--seed")) {
+    options.add_fault("--array gives each task its number as --seed; leave out one of them");
+  }
+  if (form == "kubernetes" && !gives(launch.train_options, "--data")) {
+    options.add_fault(
+        "--data: name the data set after --, as it is in the volume: -- --data FILE.h5");
+  }
+  if (form == "mpirun") return;
+  const std::string mode = launch.resume_mode();
+  if (mode == "none" && launch.most_requeues > 0) {
+    options.add_fault(
+        "--resume none: a requeued job would find its own run and end; leave it out, or give "
+        "--requeues 0");
+  } else if (mode != "none" && mode != "auto") {
+    options.add_fault("--resume " + mode +
+                      ": a requeued job would resume from it again; leave it out, and export "
+                      "TANDEM_RUN_ID with the name of the run to resume");
+  }
+}
+
+}  // namespace tandem::app

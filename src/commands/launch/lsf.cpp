@@ -1,0 +1,67 @@
+// IBM Spectrum LSF 10.1. It requeues a job by its exit code; the queue's MAX_JOB_REQUEUE says how
+// often.
+#include "script.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr auto kMinutesBeforeLimit = "2";
+
+std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+
+std::string lsf_directives(const Launch& launch) {
+  std::string text =
+      "#!/bin/bash\n"
+      "# Submit this file with bsub < FILE. It leaves runs/job-NUMBER and tandem-NUMBER.out in "
+      "the\n"
+      "# folder from which it is submitted.\n";
+  text += "#BSUB -J " + (launch.array.empty() ? "tandem" : quoted("tandem[" + launch.array + "]")) +
+          "\n";
+  text += directive("#BSUB -P ", launch.account);
+  text += directive("#BSUB -q ", launch.partition);
+  text += directive("#BSUB -n ", launch.ranks());
+  text += "#BSUB -R " + quoted("span[ptile=" + std::to_string(launch.ranks_per_node) + "]") + "\n";
+  if (launch.cpus_per_rank > 0) {
+    text +=
+        "#BSUB -R " + quoted("affinity[core(" + std::to_string(launch.cpus_per_rank) + ")]") + "\n";
+  }
+  if (launch.mebibytes_per_node > 0) {
+    text += "#BSUB -R " +
+            quoted("rusage[mem=" + std::to_string(launch.mebibytes_per_node) + "MB/host]") + "\n";
+  }
+  if (launch.gpus_per_node > 0) {
+    text += "#BSUB -gpu " + quoted("num=" + std::to_string(launch.gpus_per_node)) + "\n";
+  }
+  if (launch.seconds_limit > 0) {
+    const std::uint64_t minutes = (launch.seconds_limit + 59) / 60;
+    text += "#BSUB -W " + std::to_string(minutes) + "\n#BSUB -wa USR1 -wt " + kMinutesBeforeLimit +
+            "\n";
+  }
+  const std::string output = launch.array.empty() ? "tandem-%J.out" : "tandem-%J-%I.out";
+  text += "#BSUB -o " + (launch.output.empty() ? output : launch.output) + "\n";
+  if (launch.resume_mode() == "auto") {
+    text += "#BSUB -r\n";
+    // 75: stopped before it was done; it goes on where it was.
+    if (launch.most_requeues > 0) text += "#BSUB -Q \"75\"\n";
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string lsf_script(const Launch& launch) {
+  std::string script = lsf_directives(launch);
+  script += prologue(launch, {"export it before bsub", "$LSB_JOBID", "$LSB_JOBINDEX"}) + "\n";
+  comm::LaunchLine line;
+  line.ranks = launch.ranks();
+  line.host_file = "\"$LSB_DJOB_HOSTFILE\"";
+  line.ranks_per_host = launch.ranks_per_node;
+  line.cpus_per_rank = launch.cpus_per_rank;
+  line.leaves_host = launch.nodes > 1;
+  std::vector<std::string> words = launch.launcher.words(line);
+  for (const std::string& word : job_words(launch, "$LSB_JOBINDEX", true)) words.push_back(word);
+  return script + run_below_shell(words) + "exit \"$code\"";
+}
+
+}  // namespace tandem::app
