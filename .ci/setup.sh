@@ -110,13 +110,3 @@ announce_demo() {
   fi
   echo "  demo      100 MB in $folder/demo/, about 1 minute"
 }
-
-# end_demo PROGRAM RUN: the accuracy of a run, where its report is and what to type next.
-end_demo() {
-  local run accuracy
-  run=$(cd "$2" && pwd)
-  accuracy=$(sed -n 's/.*"test_accuracy": *\([0-9.]*\).*/\1/p' "$run/summary.json" | head -n 1)
-  echo "test accuracy ${accuracy:0:6}"
-  echo "report: $run/report.html"
-  echo "next: data/fetch_cifar10.sh && $1 pack --input cifar-10-binary.tar.gz --output cifar10.h5"
-}

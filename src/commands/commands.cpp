@@ -3,9 +3,9 @@
 namespace tandem::app {
 
 std::vector<Command> all_commands() {
-  return {pack_command(),   verify_command(),  train_command(),  eval_command(), predict_command(),
-          export_command(), inspect_command(), report_command(), runs_command(), info_command(),
-          doctor_command(), emit_command(),    bench_command()};
+  return {demo_command(),    pack_command(),   verify_command(),  train_command(),  eval_command(),
+          predict_command(), export_command(), inspect_command(), report_command(), runs_command(),
+          info_command(),    doctor_command(), emit_command(),    bench_command()};
 }
 
 Options resolve_alone(const Command& command, const Arguments& arguments, bool allow_positional) {

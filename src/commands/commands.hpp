@@ -28,6 +28,7 @@ struct Command {
 // In the order of --help.
 std::vector<Command> all_commands();
 
+Command demo_command();
 Command pack_command();
 Command verify_command();
 Command train_command();

@@ -13,6 +13,7 @@
 #include "diagnose/doctor_judge.hpp"
 #include "self_description.hpp"
 #include "session/cuda_build.hpp"
+#include "session/launcher_check.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/gpu_libraries.hpp"
 #include "tandem/comm/launcher.hpp"
@@ -84,6 +85,7 @@ int run_as_rank(const Command& command, const Arguments& arguments, const comm::
                 std::optional<Supervision>& supervision) {
   const int rank = runtime.rank();
   try {
+    if (command.run_lone == nullptr) require_launcher_of_this_mpi(runtime.world());
     Job job(supervision, limits);
     start_up.reset();
     const int code = run_together(command, job, arguments);

@@ -1,0 +1,68 @@
+#include "launcher_check.hpp"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <thread>
+
+#include "tandem/comm/launcher.hpp"
+#include "tandem/comm/mpi_library.hpp"
+#include "tandem/comm/runtime.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/kernel_file.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr auto kWaitOfRank = std::chrono::milliseconds(200);
+constexpr int kMaxWaits = 10;
+// Slurm's variables do not count: srun without a PMI sets them, too, and is reported elsewhere.
+constexpr const char* kWorldVariables[] = {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE"};
+
+// "PMI_SIZE=2"; "" without a launcher.
+std::string launched_world() {
+  for (const char* name : kWorldVariables) {
+    if (const char* value = std::getenv(name)) return std::string(name) + "=" + value;
+  }
+  return "";
+}
+
+// The program of the first ancestor that is outside the job: shells between have its variables.
+std::string launcher_program(const std::string& entry) {
+  int process = ::getppid();
+  const auto file = [&](const char* name) {
+    return "/proc/" + std::to_string(process) + "/" + name;
+  };
+  const std::string in_job = '\0' + entry + '\0';
+  while (process > 1 && ('\0' + read_kernel_file(file("environ")).value_or("")).find(in_job) !=
+                            std::string::npos) {
+    process = std::atoi(field_of_stat(read_kernel_file(file("stat")).value_or(""), 4).c_str());
+  }
+  std::error_code error;
+  return std::filesystem::read_symlink(file("exe"), error).string();
+}
+
+}  // namespace
+
+void require_launcher_of_this_mpi(int world) {
+  if (world > 1) return;
+  const std::string said = launched_world();
+  const int launched = std::atoi(said.substr(said.find('=') + 1).c_str());
+  if (launched <= 1) return;
+  std::this_thread::sleep_for(std::min(comm::launcher_rank(), kMaxWaits) * kWaitOfRank);
+  const std::string launcher = launcher_program(said);
+  throw UnavailableError(
+      "the launcher " + (launcher.empty() ? "of this job" : launcher) + " started " +
+      std::to_string(launched) + " ranks (" + said + "), and the MPI library of this program, " +
+      comm::mpi_library_version() + " (" + comm::mpi_library_path() +
+      "), connected none of them: each rank would train alone; start it with "
+      "the launcher of that library: " +
+      comm::mpirun_of_library() + " -np " + std::to_string(launched) + " tandem …");
+}
+
+}  // namespace tandem::app
