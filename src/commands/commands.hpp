@@ -16,13 +16,15 @@ struct Command {
   std::string purpose;  // one line
   std::string example;
   OptionTable options;
-  // Exactly one of the two: alone, or as one rank of a job (collective). Both return the exit code.
+  // One of the two: alone, or as one rank of a job (collective). Both return the exit code. With
+  // both, the command runs alone if it has the option `alone_with`.
   int (*run_alone)(const Arguments&);
   int (*run_in_job)(Job&, const Arguments&);
   std::vector<std::string> forms = {};  // allowed values of the first word; empty: any
   // Runs instead of run_in_job in each of several processes that MPI did not connect.
   int (*run_lone)(const Arguments&) = nullptr;
   std::vector<std::string> first_options = {};  // names; --help begins with them
+  std::string alone_with = {};
 };
 
 // In the order of --help.

@@ -5,6 +5,7 @@
 
 #include "commands.hpp"
 #include "diagnose/examination.hpp"
+#include "doctor_hosts.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/launcher.hpp"
 #include "tandem/core/host.hpp"
@@ -14,7 +15,8 @@
 namespace tandem::app {
 namespace {
 
-// "ranks of a host exchange 5.1 GB/s, hosts 117.2 MB/s": the slowest pair of each kind.
+// "ranks of a host exchange at least 5.1 GB/s, hosts exchange at least 117.2 MB/s by TCP on eth0":
+// the slowest pair of each kind.
 std::string describe_speeds(const Examination& examination) {
   constexpr double kNone = std::numeric_limits<double>::infinity();
   double within = kNone;
@@ -26,12 +28,16 @@ std::string describe_speeds(const Examination& examination) {
     slowest = std::min(slowest, pair.bytes_per_second);
   }
   std::vector<std::string> parts;
-  const auto add = [&](const std::string& who, double speed) {
+  const auto add = [&](const std::string& who, double speed, const std::string& by) {
     if (speed == kNone) return;
-    parts.push_back(who + " " + format_bytes(static_cast<std::uint64_t>(speed)) + "/s");
+    parts.push_back(who + " " + format_bytes(static_cast<std::uint64_t>(speed)) + "/s" + by);
   };
-  add("ranks of a host exchange at least", within);
-  add("hosts exchange at least", between);
+  std::set<std::string> transports;
+  for (const RankFacts& each : examination.facts) transports.insert(each.transport);
+  transports.erase("");
+  add("ranks of a host exchange at least", within, "");
+  add("hosts exchange at least", between,
+      transports.empty() ? "" : " by " + join({transports.begin(), transports.end()}, ", "));
   return parts.empty() ? "no exchange was measured" : join(parts, ", ");
 }
 
@@ -48,13 +54,6 @@ std::string describe_end_of(const Examination& examination, const std::vector<Fi
   return verdict + ": " + format_quantity(static_cast<int>(examination.facts.size()), "rank") +
          " on " + format_quantity(static_cast<int>(hosts.size()), "host") + "; " +
          describe_speeds(examination);
-}
-
-Json to_json(const Finding& finding) {
-  return {{"code", finding.code},  {"severity", finding.is_error() ? "error" : "warning"},
-          {"what", finding.what},  {"fix", finding.fix},
-          {"cure", finding.fix},  // the earlier name
-          {"ranks", finding.ranks}};
 }
 
 // The exit code.
@@ -111,21 +110,35 @@ int run_lone_doctor(const Arguments& arguments) {
 
 }  // namespace
 
+Json to_json(const Finding& finding) {
+  return {{"code", finding.code},  {"severity", finding.is_error() ? "error" : "warning"},
+          {"what", finding.what},  {"fix", finding.fix},
+          {"cure", finding.fix},  // the earlier name
+          {"ranks", finding.ranks}};
+}
+
 Command doctor_command() {
-  return {"doctor",
-          "[--data FILE.h5] [options]",
-          "check ranks, hosts, GPUs, memory, network and data; print a fix for each fault",
-          "mpirun -np 2 --bind-to none tandem doctor --data synthetic.h5",
-          {{"data", "FILE.h5", "", "packed data set that all hosts should have alike", "input"},
-           {"stall-warn", "S", "30", "warn of a rank that hangs for S seconds; 0: never",
-            "safekeeping"},
-           {"stall-abort", "S", "600", "end the job (124) if a rank hangs for S seconds; 0: never",
-            "safekeeping"},
-           {"json", "", "false", "one JSON object on standard output", "reporting"}},
-          nullptr,
-          run_doctor,
-          {},
-          run_lone_doctor};
+  return {
+      "doctor",
+      "[--data FILE.h5] [options]",
+      "check ranks, hosts, GPUs, memory, network and data; print a fix for each fault",
+      "mpirun -np 2 --bind-to none tandem doctor --data synthetic.h5",
+      {{"data", "FILE.h5", "", "packed data set that all hosts should have alike", "input"},
+       {"stall-warn", "S", "30", "warn of a rank that hangs for S seconds; 0: never",
+        "safekeeping"},
+       {"stall-abort", "S", "600", "end the job (124) if a rank hangs for S seconds; 0: never",
+        "safekeeping"},
+       {"hosts", "LIST", "",
+        "first try these hosts one by one, then start by mpirun: n1,n2, or n1:4,n2:2", "hosts"},
+       {"ports", "FIRST-LAST", "", "TCP ports that are open between the hosts", "hosts"},
+       {"network", "LIST", "", "interface or network of the hosts, such as 10.0.0.0/24", "hosts"},
+       {"json", "", "false", "one JSON object on standard output", "reporting"}},
+      run_doctor_of_hosts,
+      run_doctor,
+      {},
+      run_lone_doctor,
+      {},
+      "hosts"};
 }
 
 }  // namespace tandem::app

@@ -11,6 +11,7 @@
 #include "cli/option_hints.hpp"
 #include "cli/stall_options.hpp"
 #include "diagnose/doctor_judge.hpp"
+#include "diagnose/host_agent.hpp"
 #include "self_description.hpp"
 #include "session/cuda_build.hpp"
 #include "session/launcher_check.hpp"
@@ -110,6 +111,7 @@ int run_with_mpi(const Command& command, const Arguments& arguments,
                  std::optional<Supervision>& supervision) {
   const comm::StallLimits limits = early_stall_limits(arguments);
   std::optional<StartUpWatch> start_up(limits);
+  require_launcher_before_mpi();
   const comm::Runtime runtime;
   return run_as_rank(command, arguments, runtime, limits, start_up, supervision);
 }
@@ -167,6 +169,11 @@ void warn_of_mistyped_variables() {
   for (const std::string& warning : mistyped_variables(names)) print_warning(warning);
 }
 
+bool runs_alone(const Command& command, Arguments words) {
+  return command.run_in_job == nullptr ||
+         (!command.alone_with.empty() && !take_option(words, command.alone_with).empty());
+}
+
 using RunInJob = std::function<int(const Command&, const Arguments&)>;
 
 int run_line(const Arguments& arguments, const RunInJob& run_in_job) {
@@ -176,8 +183,9 @@ int run_line(const Arguments& arguments, const RunInJob& run_in_job) {
       if (prints) print_bytes(*text);
       return static_cast<int>(arguments.empty() ? ExitCode::kUsage : ExitCode::kDone);
     }
-    const Command command = find_command(arguments.front());
     const Arguments rest(arguments.begin() + 1, arguments.end());
+    if (arguments.front() == kHostAgent) return run_host_agent(rest);
+    const Command command = find_command(arguments.front());
     const std::array<std::string, 2> help{"--help", "-h"};
     const auto options_end = std::find(rest.begin(), rest.end(), "--");
     if (std::find_first_of(rest.begin(), options_end, help.begin(), help.end()) != options_end) {
@@ -185,12 +193,12 @@ int run_line(const Arguments& arguments, const RunInJob& run_in_job) {
       return 0;
     }
     if (prints) warn_of_mistyped_variables();
-    if (command.run_in_job != nullptr && is_started_without_pmi()) {
+    if (runs_alone(command, rest)) return prints ? command.run_alone(rest) : 0;
+    if (is_started_without_pmi()) {
       if (command.run_lone != nullptr) return command.run_lone(rest);
       if (prints) print_warning(lone_ranks(launched_ranks(), 0).text());
     }
-    if (command.run_in_job != nullptr) return run_in_job(command, rest);
-    return prints ? command.run_alone(rest) : 0;
+    return run_in_job(command, rest);
   } catch (const std::exception& error) {
     if (prints) report_failure(message_of(error));
     return static_cast<int>(code_of(error));

@@ -51,12 +51,13 @@ struct RankFacts {
   std::string lock_error;     // why the data file cannot be locked
 
   double clock_offset = 0;  // seconds that the clock is ahead of rank 0's
+  std::string transport;    // of messages to other hosts, see transport.hpp
 };
 TANDEM_JSON_STRUCT(RankFacts, rank, world, host, allowed_cpus, allowed_cores, host_cpus,
                    cpu_sharers, threads, versions, command_line, data_digest, data_error,
                    data_bytes, drives_gpu, gpu, gpu_name, nvml_error, launched, torch_world,
                    has_shared_memory, shared_memory_bytes, memory_bytes, stale_files, stale_bytes,
-                   stale_command, reads_sibling, lock_error, clock_offset)
+                   stale_command, reads_sibling, lock_error, clock_offset, transport)
 
 // Fills in what a rank sees alone of its machine.
 void look_around(RankFacts& facts);

@@ -12,6 +12,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/system_sampler.hpp"
+#include "transport.hpp"
 
 namespace tandem::app {
 namespace {
@@ -111,6 +112,7 @@ Examination examine(Job& job, const ExaminationRequest& request, const Arguments
   }
   progress.report(0, comm::Phase::kExchange);
   result.measurements.pairs = job.world.gather(measure_all_pairs(job, progress));
+  mine.transport = describe_transport();
   result.facts = gather_facts(job, mine);
   if (job.is_root()) result.measurements.gpu_warnings = gpu_warnings(gpus);
   return result;

@@ -34,9 +34,9 @@ bool reads_next_rank(comm::Communicator& node) {
 // Seconds that the clock of this rank is ahead of rank 0's; the smallest of a few answers, because
 // a rank may be held up between a barrier and its look at the clock.
 double clock_offset(comm::Communicator& world) {
-  constexpr int kAttempts = 3;
+  constexpr int kReadings = 3;
   double smallest = 0;
-  for (int i = 0; i < kAttempts; ++i) {
+  for (int i = 0; i < kReadings; ++i) {
     world.barrier();
     const double mine = unix_seconds();
     double first = mine;

@@ -47,22 +47,32 @@ std::string launcher_program(const std::string& entry) {
   return std::filesystem::read_symlink(file("exe"), error).string();
 }
 
-}  // namespace
-
-void require_launcher_of_this_mpi(int world) {
-  if (world > 1) return;
-  const std::string said = launched_world();
-  const int launched = std::atoi(said.substr(said.find('=') + 1).c_str());
-  if (launched <= 1) return;
+[[noreturn]] void refuse(const std::string& said, int launched) {
   std::this_thread::sleep_for(std::min(comm::launcher_rank(), kMaxWaits) * kWaitOfRank);
   const std::string launcher = launcher_program(said);
   throw UnavailableError(
       "the launcher " + (launcher.empty() ? "of this job" : launcher) + " started " +
       std::to_string(launched) + " ranks (" + said + "), and the MPI library of this program, " +
       comm::mpi_library_version() + " (" + comm::mpi_library_path() +
-      "), connected none of them: each rank would train alone; start it with "
+      "), connects none of them: each rank would train alone; start it with "
       "the launcher of that library: " +
       comm::mpirun_of_library() + " -np " + std::to_string(launched) + " tandem …");
+}
+
+int count_of(const std::string& said) { return std::atoi(said.substr(said.find('=') + 1).c_str()); }
+
+}  // namespace
+
+void require_launcher_before_mpi() {
+  if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr || std::getenv("PMI_RANK") != nullptr) return;
+  if (comm::mpi_library_version().rfind("Open MPI", 0) == 0) return;
+  const std::string said = launched_world();
+  if (count_of(said) > 1) refuse(said, count_of(said));
+}
+
+void require_launcher_of_this_mpi(int world) {
+  const std::string said = launched_world();
+  if (world == 1 && count_of(said) > 1) refuse(said, count_of(said));
 }
 
 }  // namespace tandem::app

@@ -24,7 +24,7 @@ class Doctor(NetworkTest):
         self.assertRegex(found["W120"]["what"], r"\(n4\) exchange [0-9.]+ MB/s, .*2 more pairs, all of them with n4$")
         self.assertEqual(found["W120"]["ranks"], [0, 1, 2, 3])
         shown = self.on_hosts(HOSTS, "doctor").stdout
-        self.assertRegex(shown, r"0 errors, \d+ warnings?: 4 ranks on 4 hosts; hosts exchange at least [0-9.]+ MB/s\n\Z")
+        self.assertRegex(shown, r"0 errors, \d+ warnings?: 4 ranks on 4 hosts; hosts exchange at least [0-9.]+ MB/s by TCP on eth0\n\Z")
 
 
 if __name__ == "__main__":

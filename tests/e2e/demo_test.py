@@ -46,7 +46,7 @@ class ForeignLauncher(TandemTest):
     def test_is_refused_with_both_names(self):
         done = self.tandem("train", "--data", DATA, "--run-id", "a", code=69, environment=self.HYDRA)
         self.assert_one_error(done, rf"the launcher {re.escape(os.path.realpath('/proc/self/exe'))} started 3 ranks \(PMI_SIZE=3\)",
-                              r"the MPI library of this program, Open MPI v\d\S+ \(/\S*libmpi\S*\), connected none of them",
+                              r"the MPI library of this program, Open MPI v\d\S+ \(/\S*libmpi\S*\), connects none of them",
                               r"start it with the launcher of that library: \S*mpirun -np 3 tandem …")
         self.assertFalse((self.folder / "runs").exists())
 

@@ -121,6 +121,7 @@ TEST_F(DoctorFacts, TravelAsJson) {
   facts.reads_sibling = false;
   facts.lock_error = "l";
   facts.clock_offset = -0.25;
+  facts.transport = "t";
   const Json json = facts;
   const Json defaults = RankFacts{};
   for (const auto& [name, value] : json.items()) EXPECT_NE(value, defaults.at(name)) << name;

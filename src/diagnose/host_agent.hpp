@@ -1,0 +1,61 @@
+// What one host knows of the hosts of a job, and whether it reaches them. `tandem doctor --hosts`
+// starts it on every host, by ssh or directly; both sides exchange lines of JSON.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "tandem/core/json.hpp"
+
+namespace tandem::app {
+
+// The hidden word of the command line: tandem __host PORTS NAMES, both with commas.
+inline constexpr const char* kHostAgent = "__host";
+
+struct HostInterface {
+  std::string name;     // "eth0"
+  std::string address;  // IPv4; loopback ones are left out
+  int prefix = 32;      // bits of its network
+};
+TANDEM_JSON_STRUCT(HostInterface, name, address, prefix)
+
+// IPv4 addresses of a name as this host resolves it, or the error.
+struct HostName {
+  std::string name;
+  std::vector<std::string> addresses;
+  std::string error;
+};
+TANDEM_JSON_STRUCT(HostName, name, addresses, error)
+
+// A TCP port on which the host listens for the trial.
+struct HostPort {
+  int port = 0;
+  std::string error;  // why it cannot be used
+};
+TANDEM_JSON_STRUCT(HostPort, port, error)
+
+// The first line that the agent prints.
+struct HostFacts {
+  std::string version;  // of the program
+  std::vector<HostInterface> interfaces;
+  std::vector<HostName> names;
+  std::vector<HostPort> ports;
+};
+TANDEM_JSON_STRUCT(HostFacts, version, interfaces, names, ports)
+
+// A connection to try. The agent reads a line with a list of them, and answers by a list of errors
+// in that order, "" for success, within kConnectSeconds.
+struct HostTarget {
+  std::string address;
+  int port = 0;
+};
+TANDEM_JSON_STRUCT(HostTarget, address, port)
+inline constexpr int kConnectSeconds = 3;
+
+HostName look_up(const std::string& name);
+std::vector<HostInterface> own_interfaces();
+
+// Serves until its standard input ends, at most a minute. The exit code.
+int run_host_agent(const std::vector<std::string>& words);
+
+}  // namespace tandem::app
