@@ -46,7 +46,8 @@ TEST(OptionTraits, ConfigIniLeavesOutWhatBelongsToOneStart) {
   EXPECT_EQ(names_where([](const OptionSpec& spec) {
               return spec.traits.config_file == ConfigFile::kLeftOut;
             }),
-            "recipe config resume new-schedule run-id print-config plan hosts ranks-per-host link");
+            "recipe config resume new-schedule max-stuck-starts run-id print-config plan hosts "
+            "ranks-per-host link");
 }
 
 TEST(OptionTraits, HyperParametersAreThoseOfTraining) {
