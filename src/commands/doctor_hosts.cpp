@@ -57,8 +57,10 @@ Arguments mpirun_words(const std::string& hosts, const std::string& network,
   }
   if (ports.first != 0) {
     const std::int64_t of_ranks = (ports.last - ports.first + 1) / 2;
-    set("btl_tcp_port_min_v4", std::to_string(ports.first));
-    set("btl_tcp_port_range_v4", std::to_string(of_ranks));
+    for (const std::string version : {"v4", "v6"}) {
+      set("btl_tcp_port_min_" + version, std::to_string(ports.first));
+      set("btl_tcp_port_range_" + version, std::to_string(of_ranks));
+    }
     set("oob_tcp_dynamic_ipv4_ports", PortRange{ports.first + of_ranks, ports.last}.text());
   }
   return words;

@@ -71,7 +71,8 @@ struct Attempt {
 
 Attempt begin(const HostTarget& target, std::vector<File>& kept) {
   in_addr address{};
-  if (::inet_pton(AF_INET, target.address.c_str(), &address) != 1) return {{-1, 0, 0}, "is no address"};
+  if (::inet_pton(AF_INET, target.address.c_str(), &address) != 1)
+    return {{-1, 0, 0}, "is no address"};
   const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
   if (descriptor < 0) return {{-1, 0, 0}, std::strerror(errno)};
   kept.emplace_back(descriptor, "a socket");
