@@ -53,4 +53,5 @@ class Dockerfile:
 
 
 def substitute(text, values):
-    return re.sub(r"\$\{(\w+)\}", lambda found: values[found.group(1)], text)
+    """${NAME}, and ${NAME:-DEFAULT}."""
+    return re.sub(r"\$\{(\w+)(:-\w*)?\}", lambda found: values.get(found[1]) or found[2][2:], text)
