@@ -220,6 +220,8 @@ void PackedFile::prove_pictures() const {
   parts_->require_unchanged();
 }
 
+void PackedFile::require_unchanged() const { parts_->require_unchanged(); }
+
 std::string PackedFile::where(Split split) const { return parts_->where(split); }
 
 }  // namespace tandem::data

@@ -30,6 +30,7 @@ Version2Reader::Version2Reader(const PackedCatalog& catalog, const BlockTable& t
     }
     require_covered(table, split.labels, BlockKind::kHead, group + "/labels");
   }
+  require_only_pictures(table, catalog.version2[0].values, catalog.version2[1].values);
   read_names(catalog.class_names, touch);
   for (std::size_t i = 0; i < kGroups.size(); ++i) {
     read_index(catalog.version2[i], kGroups[i], splits_[i], touch);
@@ -54,6 +55,22 @@ void Version2Reader::require_covered(const BlockTable& table, const StoredRange&
                   (kind == BlockKind::kHead ? "that are no pictures" : "of pictures") +
                   ", as the table of digests has them; the file is damaged or hostile, pack it "
                   "again");
+}
+
+// Blocks of pictures are proven when they are read, so nothing else may be in them.
+void Version2Reader::require_only_pictures(const BlockTable& table, const StoredRange& train,
+                                           const StoredRange& test) const {
+  std::uint64_t bytes = 0;
+  for (const Block& block : table.blocks()) {
+    if (block.kind == BlockKind::kPictures) bytes += block.bytes;
+  }
+  const bool are_apart =
+      train.offset + train.bytes() <= test.offset || test.offset + test.bytes() <= train.offset;
+  if (are_apart && bytes == train.bytes() + test.bytes()) return;
+  throw DataError(file_.path() + ": its blocks of pictures have " + std::to_string(bytes) +
+                  " bytes, the pictures have " + std::to_string(train.bytes()) + " and " +
+                  std::to_string(test.bytes()) +
+                  ", which may not overlap; the file is damaged or hostile, pack it again");
 }
 
 void Version2Reader::read_names(const StoredRange& range, const Touch& touch) {

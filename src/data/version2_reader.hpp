@@ -39,6 +39,8 @@ class Version2Reader {
   };
 
   const Index& of(Split split) const { return splits_[split == Split::kTrain ? 0 : 1]; }
+  void require_only_pictures(const BlockTable& table, const StoredRange& train,
+                             const StoredRange& test) const;
   void read_names(const StoredRange& range, const Touch& touch);
   void read_index(const Version2Split& split, const std::string& group, Index& index,
                   const Touch& touch);

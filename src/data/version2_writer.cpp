@@ -155,10 +155,17 @@ std::uint64_t Version2Writer::begin_of(Split split) const {
   return pictures_at_ + (split == Split::kTrain ? 0 : of(Split::kTrain).offsets.back());
 }
 
+void Version2Writer::read_back(std::uint64_t at, char* to, std::size_t bytes) const {
+  const std::size_t got = output_.read_at(at, to, bytes);
+  if (got == bytes) return;
+  throw IoError("ends at offset " + std::to_string(at + got) + ", bytes up to " +
+                std::to_string(at + bytes) + " were written; another program has cut it");
+}
+
 std::string Version2Writer::read(Split split, std::uint64_t image) const {
   const std::vector<std::uint64_t>& offsets = of(split).offsets;
   std::string bytes(offsets[image + 1] - offsets[image], '\0');
-  output_.read_at(begin_of(split) + offsets[image], bytes.data(), bytes.size());
+  read_back(begin_of(split) + offsets[image], bytes.data(), bytes.size());
   return bytes;
 }
 
@@ -224,7 +231,7 @@ void Version2Writer::add_heads(std::uint64_t begin, std::uint64_t end,
     Block block;
     block.offset = at;
     block.bytes = std::min<std::uint64_t>(kBlockBytes, end - at);
-    output_.read_at(at, buffer.data(), block.bytes);
+    read_back(at, buffer.data(), block.bytes);
     block.sha256 = sha256_hex({buffer.data(), static_cast<std::size_t>(block.bytes)});
     blocks.push_back(std::move(block));
   }

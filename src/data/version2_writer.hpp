@@ -52,6 +52,8 @@ class Version2Writer {
   std::uint64_t begin_of(Split split) const;
   // Of the array of pictures, as HDF5 has it.
   std::vector<std::uint64_t> extent_of(Split split, const DatasetInfo& info) const;
+  // Throws IoError where the file has fewer bytes.
+  void read_back(std::uint64_t at, char* to, std::size_t bytes) const;
   void write_block();
   void await_block();
   void write_hdf5(const DatasetInfo& info, const BrokenFiles& broken);

@@ -186,6 +186,8 @@ bool fits_norm_kernels(const NormTensors& norm, const torch::Tensor& x, bool is_
 
 c10::intrusive_ptr<ChannelFactors> learn_factors(const NormTensors& norm, const torch::Tensor& x) {
   const Moments moments = moments_of_all(norm, x);
+  TORCH_CHECK(moments.count > 1, "expected more than 1 value per channel when training, found ",
+              x.sizes(), norm.exchange ? " on all ranks together" : "");
   auto factors = c10::make_intrusive<ChannelFactors>();
   factors->count = moments.count;
   factors->exchange = norm.exchange;

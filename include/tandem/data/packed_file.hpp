@@ -47,6 +47,8 @@ class PackedFile {
   std::vector<Label> labels(Split split) const;
   // Reads the files of a set of files, and proves them. Pixels are proven when the file is opened.
   void prove_pictures() const;
+  // Throws DataError if the file was written to after it was hashed.
+  void require_unchanged() const;
   // "PATH: /train": begins messages about images of the split.
   std::string where(Split split) const;
 
