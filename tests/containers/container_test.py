@@ -96,7 +96,7 @@ class TwoHostsWithoutSsh(Containers):
     def train(self, name):
         """The training of the page, started on n1, and its line by hand on n2."""
         line = documented(self.HEADING, "docker exec ranks mpirun").replace("--run-id first", f"--run-id {name}")
-        line += " --epochs 60"  # long enough to be stopped
+        line += " --epochs 30"  # long enough to be stopped
         process = self.hosts.start("n1", line)
         self.addCleanup(process.kill)
         for words in process.stdout:
@@ -122,7 +122,7 @@ class TwoHostsWithoutSsh(Containers):
         process = self.train("stopped")
         metrics = self.folder / "n1/runs/stopped/metrics.jsonl"
         deadline = time.monotonic() + SECONDS
-        while not (metrics.exists() and '"step":20,' in metrics.read_text()):
+        while not (metrics.exists() and '"step":10,' in metrics.read_text()):
             self.assertIsNone(process.poll(), "ended before it trained")
             self.assertLess(time.monotonic(), deadline)
             time.sleep(0.05)
