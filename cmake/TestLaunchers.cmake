@@ -1,5 +1,5 @@
-# How each MPI's launcher starts ranks in tests: more of them than there are processors, none pinned to a core that another
-# one uses, root allowed, waiting ranks that do not keep others from a processor.
+# Settings of each MPI's launcher for tests. They allow more ranks than processors, and they allow root. Ranks are not pinned to
+# cores, and a waiting rank yields its processor.
 #
 # tandem_mpirun(VARIABLE): the command, before the option for the number of ranks. All launchers end a job after
 # MPIEXEC_TIMEOUT seconds; only Open MPI has an option for it.
@@ -15,7 +15,7 @@ set(TANDEM_LAUNCHER_ENVIRONMENT
   OMPI_MCA_hwloc_base_binding_policy=none
   OMPI_ALLOW_RUN_AS_ROOT=1
   OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-  # Open MPI 5 renamed two of these, which its launcher reads.
+  # The launcher of Open MPI 5 reads two of these by new names.
   PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
   PRTE_MCA_hwloc_default_binding_policy=none
   # Intel MPI. PyPI's impi-rt comes without libfabric, so its ranks are on one host.

@@ -1,6 +1,6 @@
-# The program and the engine as the wheel for pip holds them (packaging/make_wheel.py, `make -f Makefile.hpc wheel`): they need
-# nothing but glibc 2.34, libstdc++ of GCC 11, an Open MPI 4 or 5, and PyPI's torch of the version they were compiled against.
-# The other libraries are static. Targets of their own from the same objects: nothing is compiled twice.
+# The program and the engine for the pip wheel (packaging/make_wheel.py, `make -f Makefile.hpc wheel`). They need only glibc
+# 2.34, libstdc++ of GCC 11, Open MPI 4 or 5, and PyPI's torch of the version they were compiled against. The other libraries
+# are static. These targets link the same objects again, so nothing is compiled twice.
 #
 # With TANDEM_MPICH there is a second program, for the interface that MPICH and Intel MPI share (libmpi.so.12). Only `comm` knows
 # MPI's headers, and the engine takes `comm` from the program, so nothing else is compiled or linked for it.
@@ -10,7 +10,7 @@
 set(portable ${CMAKE_BINARY_DIR}/portable)
 get_filename_component(site_packages ${LibTorch_LIBRARY_DIR}/../.. ABSOLUTE)
 
-# tandem_wheel_run_paths(VARIABLE UP): those of library_dirs (RunPaths.cmake) that lie in site-packages, for a file so many folders below it.
+# tandem_wheel_run_paths(VARIABLE UP): the paths of library_dirs (RunPaths.cmake) in site-packages, for a file from which UP leads there.
 function(tandem_wheel_run_paths variable up)
   set(paths "")
   foreach(directory ${library_dirs})
@@ -42,7 +42,7 @@ if(missing)
   return()
 endif()
 
-# Binutils' linker, because lld imports a replaced symbol nevertheless; see src/app/portable/old_wait.cpp.
+# Binutils' linker, because lld still imports a replaced symbol; see src/app/portable/old_wait.cpp.
 set(old_wait _ZNSt18condition_variable4waitERSt11unique_lockISt5mutexE)
 function(tandem_make_portable target folder)
   target_sources(${target} PRIVATE ${PROJECT_SOURCE_DIR}/src/app/portable/old_wait.cpp)

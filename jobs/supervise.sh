@@ -7,8 +7,8 @@
 #
 #   supervise: mpirun ended with 137; start 2, of at most 11
 #
-# After three starts in a row without a new checkpoint the next one ends with 70. TANDEM_MAX_STUCK_STARTS is another
-# number, and 0 no limit.
+# After three starts in a row without a new checkpoint the next one ends with 70. TANDEM_MAX_STUCK_STARTS sets
+# another number; 0: no limit.
 #
 # It pauses for SUPERVISE_PAUSE seconds (5) between starts. A crash, such as 139, that comes again before the run has saved
 # anything new would come each time: the second one is the end.
@@ -31,8 +31,8 @@ shift
 export TANDEM_RESUME="${TANDEM_RESUME:-auto}"
 export TANDEM_RUN_ID="${TANDEM_RUN_ID:-supervised-$(date +%Y%m%d-%H%M%S)}"
 export TANDEM_MAX_STUCK_STARTS="${TANDEM_MAX_STUCK_STARTS:-3}"
-# Open MPI. Where the link to a host goes down, mpirun would wait a quarter of an hour for the kernel to notice; so it ends after
-# about 35 s, with 205.
+# Open MPI: if the link to a host fails, mpirun would wait a quarter of an hour for the kernel to notice. With these settings it
+# ends after about 35 s, with 205.
 export OMPI_MCA_oob_tcp_keepalive_time="${OMPI_MCA_oob_tcp_keepalive_time:-20}"
 export OMPI_MCA_oob_tcp_keepalive_intvl="${OMPI_MCA_oob_tcp_keepalive_intvl:-5}"
 export OMPI_MCA_oob_tcp_keepalive_probes="${OMPI_MCA_oob_tcp_keepalive_probes:-3}"
@@ -84,8 +84,8 @@ saved() {
 # it finds no such program, and an abort() comes again. So do the crashes 135, 136 and 139 (SIGBUS, SIGFPE, SIGSEGV) of a
 # run that has saved nothing since the one before.
 #
-# mpiexec of MPICH answers n in place of 128 + n, and joins the numbers of all ranks bit by bit: 15 may be SIGABRT of one and
-# SIGTERM of another. tandem ends with none of 3 to 31. So 9 is SIGKILL, and the others may be a crash.
+# MPICH's mpiexec returns n in place of 128 + n, and combines the codes of all ranks by bitwise OR: 15 may be SIGABRT of one
+# rank and SIGTERM of another. tandem ends with none of 3 to 31. So 9 is SIGKILL, and the other codes may be a crash.
 is_worth_another() {
   case $1 in
     9 | 75 | 205) ;;

@@ -4,7 +4,7 @@
     make_wheel.py BUILD OUTPUT_FOLDER
 
 BUILD has the target tandem_wheel_program (cmake/Wheel.cmake). Fails if a program needs a newer glibc or libstdc++ than the tag
-promises, or a library that neither every Linux, nor PyPI's torch, nor an MPI has. The same build gives the same bytes."""
+promises, or a library that is not part of every Linux, of PyPI's torch or of an MPI. The same build gives the same bytes."""
 
 import base64
 import hashlib
@@ -25,7 +25,7 @@ NEWEST = {"GLIBC": GLIBC, "GLIBCXX": (3, 4, 29), "CXXABI": (1, 3, 13), "GCC": (1
 SYSTEM = r"(libc|libm|libdl|libpthread|librt|libstdc\+\+|libgcc_s|ld-linux-.*)\.so\.\d"
 OF_TORCH = r"lib(torch_cpu|torch_cuda|torch|c10|c10_cuda)\.so|libcudart\.so\.\d+"
 OF_MPI = r"libmpi\.so\.(40|12)"
-# Debian's packages whose static libraries the program holds; their licenses go along.
+# Debian's packages whose static libraries the program contains. The wheel includes their licenses.
 STATIC = ["libboost-program-options1.74.0", "libhdf5-103-1", "libsz2", "libaec0", "libarchive13", "libbz2-1.0", "liblzma5", "libzstd1",
           "libnettle8", "libpng16-16", "libjpeg62-turbo", "libssl3", "zlib1g"]
 
@@ -43,7 +43,7 @@ def cached(build, name):
 
 
 def stage(build, folder):
-    """Fills the folder with the content of the wheel, but for its metadata."""
+    """Fills the folder with the content of the wheel, except for its metadata."""
     shutil.rmtree(folder, ignore_errors=True)
     package = folder / "tandem"
     for component in ("program", "wheel"):
@@ -57,7 +57,7 @@ def stage(build, folder):
 
 
 def faults_of(path):
-    """What keeps an ELF file from running wherever the tag says."""
+    """The reasons why an ELF file cannot run on all systems of the tag."""
     for name in re.findall(r"NEEDED +(\S+)", output_of("objdump", "-p", path)):
         if not re.fullmatch(f"{SYSTEM}|{OF_TORCH}|{OF_MPI}", name):
             yield f"{path}: needs {name}"
@@ -110,7 +110,7 @@ def write_wheel(folder, info, path):
     record = []
     with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, compresslevel=9) as wheel:
         def add(name, data, mode):
-            entry = zipfile.ZipInfo(name)  # of 1980: equal content gives equal bytes
+            entry = zipfile.ZipInfo(name)  # dated 1980: equal content gives equal bytes
             entry.external_attr = (0o100000 | mode) << 16
             entry.compress_type = zipfile.ZIP_DEFLATED
             wheel.writestr(entry, data)

@@ -42,7 +42,7 @@ def _read_lines(path):
 
 
 class Run:
-    """A run folder. Each property and method reads its file anew, so that the values of a running training advance."""
+    """A run folder. Each property and method reads its file anew, so the values of a running training are current."""
 
     def __init__(self, folder):
         self.folder = pathlib.Path(folder)

@@ -1,4 +1,4 @@
-"""The command `tandem` of the wheel: replaces this process by the program for the MPI that is there. Only in the wheel.
+"""The command `tandem` of the wheel: replaces this process by the program for the installed MPI. Only in the wheel.
 
 The MPI is that of TANDEM_MPI (openmpi or mpich), else of the launcher that started this process, else the one whose library is
 found, Open MPI before MPICH. Intel MPI counts as mpich, because it has the same interface."""
@@ -23,7 +23,7 @@ def has_library(mpi):
         return False
     if os.path.exists(os.path.join(ENVIRONMENT, library)):
         return True
-    import ctypes  # takes a while, so only where the site's library serves
+    import ctypes  # slow, so only if the MPI is the site's
 
     try:
         ctypes.CDLL(library, os.RTLD_LAZY)
@@ -33,11 +33,11 @@ def has_library(mpi):
 
 
 def candidates():
-    """Of MPIS, the best one first; None if TANDEM_MPI names another."""
+    """Names in MPIS, the best one first; None if TANDEM_MPI is not one of them."""
     named = os.environ.pop("TANDEM_MPI", "")
     if named:
         return [named] if named in MPIS else None
-    # Launchers of Open MPI and PMIx set the first two, those by Hydra the third.
+    # Launchers of Open MPI and PMIx set the first two. Hydra sets the third.
     is_hydra = not {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK"} & set(os.environ) and "PMI_RANK" in os.environ
     return ["mpich", "openmpi"] if is_hydra else ["openmpi", "mpich"]
 

@@ -143,7 +143,7 @@ OptionSpec gradient_checkpointing_option(const std::string& group) {
   return {"gradient-checkpointing",
           "",
           "false",
-          "keep only the inputs of a network's blocks, and compute them again in backward",
+          "keep only the inputs of a network's blocks, and recompute each block in backward",
           group,
           kOfExecution};
 }

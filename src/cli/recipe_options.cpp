@@ -87,8 +87,8 @@ void read_class_weights(Options& options, train::TrainConfig& config) {
   }
   if (config.augment.mixes()) {
     options.add_fault(
-        "--class-weights and --augment with mixup or cutmix exclude each other: an image of two "
-        "classes has no weight of its class; leave one of them out");
+        "--class-weights and --augment with mixup or cutmix exclude each other: a mixed image has "
+        "two classes and so no class weight; leave one of them out");
   }
   if (!config.sums_loss) return;
   options.add_fault(

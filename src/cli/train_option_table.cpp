@@ -224,8 +224,8 @@ OptionTable train_option_table() {
        "fit the schedule of a resumed run to its new duration; otherwise it keeps its length",
        "safekeeping", kOfThisStart},
       {"max-stuck-starts", "N", "0",
-       "end with 70 if the last N starts of the run all began at the step of this one, so that no "
-       "new checkpoint was saved; 0: no limit",
+       "end with 70 if the last N starts all began at the step of this start, so no new checkpoint "
+       "was saved; 0: no limit",
        "safekeeping", kOfThisStart},
       {"checkpoint-every", "LIST", "1epochs,10m",
        "intervals of checkpoints, in steps (no unit needed), epochs, s or m, such as 1epochs,10m; "

@@ -66,7 +66,8 @@ struct Identity {
   std::string job;  // an entry of all processes of the job; "" if the launcher makes none
 
   std::string rank_entry(int of) const { return rank_name + std::to_string(of); }
-  // The process that started a rank of this job, perhaps by shells, which keep its environment.
+  // The process that started a rank of this job. It may have done so by shells, which keep its
+  // environment.
   int launcher_of(int process, int of) const {
     return first_without(process, job.empty() ? rank_entry(of) : job);
   }

@@ -82,7 +82,7 @@ std::string mpi_library_version() {
   char text[MPI_MAX_LIBRARY_VERSION_STRING];
   int length = 0;
   MPI_Get_library_version(text, &length);
-  // MPICH's has a line for each fact, with tabs.
+  // MPICH's text has a line for each fact, with tabs.
   std::string version(text, static_cast<std::size_t>(length));
   version.resize(std::min(version.find_first_of(",\n"), version.size()));
   std::replace(version.begin(), version.end(), '\t', ' ');

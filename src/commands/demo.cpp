@@ -1,5 +1,5 @@
-// tandem demo: packs the built-in data set, trains on it with mpirun and evaluates the result. What
-// `make -f Makefile.hpc demo` does after it has compiled the program.
+// tandem demo: packs the built-in data set, trains on it with mpirun and evaluates the result.
+// `make -f Makefile.hpc demo` compiles the program and runs this.
 #include <cerrno>
 #include <ctime>
 #include <filesystem>
@@ -30,7 +30,7 @@ std::string run_name() {
   return std::string(text, std::strftime(text, sizeof text, "demo-%Y%m%d-%H%M%S", &local));
 }
 
-// The accuracy, the page to open and what to type next.
+// Prints the accuracy, the path of the report and the next command.
 void print_end(const std::string& run) {
   const Json summary = parse_json_or_discard(read_file(run + "/summary.json"));
   print_line("test accuracy " + format_fixed(number_of(summary, "test_accuracy"), 4));
@@ -75,7 +75,7 @@ Command demo_command() {
           "[options]",
           "pack the built-in data set, train on it and evaluate: a first run",
           "tandem demo --dir demo",
-          {{"dir", "DIR", "demo", "gets the data set synthetic.h5 and runs/", "output"},
+          {{"dir", "DIR", "demo", "folder for synthetic.h5 and runs/", "output"},
            {"ranks", "N", "2", "ranks that mpirun starts", "training"},
            {"epochs", "N", "5", "times that each image is used", "training"}},
           run_demo,

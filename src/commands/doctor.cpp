@@ -129,7 +129,7 @@ Command doctor_command() {
        {"stall-abort", "S", "600", "end the job (124) if a rank hangs for S seconds; 0: never",
         "safekeeping"},
        {"hosts", "LIST", "",
-        "first try these hosts one by one, then start by mpirun: n1,n2, or n1:4,n2:2", "hosts"},
+        "test these hosts one by one, then start the doctor on them: n1,n2, or n1:4,n2:2", "hosts"},
        {"ports", "FIRST-LAST", "", "TCP ports that are open between the hosts", "hosts"},
        {"network", "LIST", "", "interface or network of the hosts, such as 10.0.0.0/24", "hosts"},
        {"json", "", "false", "one JSON object on standard output", "reporting"}},

@@ -1,5 +1,5 @@
-// tandem doctor --hosts: tries the hosts one by one, then starts the doctor on all of them by
-// mpirun, which by then has no reason to hang.
+// tandem doctor --hosts: tests the hosts one by one, then starts the doctor on all of them by
+// mpirun. By then, mpirun has no reason to hang.
 #include "doctor_hosts.hpp"
 
 #include <algorithm>

@@ -10,8 +10,8 @@ namespace tandem::app {
 // As `--json` shows a finding.
 Json to_json(const Finding& finding);
 
-// Tries the hosts that --hosts names and, if no finding is an error, runs the doctor on them by
-// mpirun. The exit code.
+// Tests the hosts that --hosts names. If no finding is an error, runs the doctor on them by mpirun.
+// Returns the exit code.
 int run_doctor_of_hosts(const Arguments& arguments);
 
 }  // namespace tandem::app

@@ -1,5 +1,5 @@
-// The text that starts a job: a command line for mpirun, or a job for a batch system. One file of
-// src/commands/launch for each of them. Nothing throws but UsageError from --resume.
+// The text that starts a job: a command line for mpirun, or a job for a batch system.
+// src/commands/launch has one file for each. Throws only UsageError, from --resume.
 #pragma once
 
 #include <cstdint>
@@ -40,9 +40,9 @@ struct Launch {
 // One line to paste into a shell.
 std::string mpirun_line(const Launch& launch);
 
-// Complete scripts and, for Kubernetes, an MPIJob (v2beta1). All resume. Those for Slurm, PBS, LSF
-// and Flux start again after an early stop of training (75), as far as the batch system can; words
-// after the name of a script for Slurm or Flux go to `tandem train`, too.
+// Complete scripts and, for Kubernetes, an MPIJob (v2beta1). All of them resume. Those for Slurm,
+// PBS, LSF and Flux start again after an early stop of training (75), if the batch system can do
+// it. Words after the name of a script for Slurm or Flux also go to `tandem train`.
 std::string sbatch_script(const Launch& launch);
 std::string pbs_script(const Launch& launch);
 std::string lsf_script(const Launch& launch);

@@ -19,8 +19,9 @@ void mix_labels(Batch& batch, std::size_t index, std::int64_t partner, float own
   if (!is_heavier) batch.labels[index] = partner;
 }
 
-// Mixes the images of a batch, each with the unmixed one before it in its group. From the last one
-// of a run on, so that only the first one's partner, which may be the run's last, needs a copy.
+// Mixes the images of a batch, each with the unmixed one before it in its group. A run is mixed
+// from its last image back. So only the partner of its first image needs a copy, because it may be
+// the run's last image.
 void mix(Batch& batch, ImageMaker& maker, const ImagesView& view, Layout layout,
          const AugmentKey& augment) {
   const std::size_t pixels = view.shape.pixels();

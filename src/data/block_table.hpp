@@ -1,6 +1,6 @@
-// The digests of a packed file of version 2, block by block, so that a part of a large file is
-// proven by reading only that part. Throws DataError for a table that does not cover the file, and
-// for a block whose bytes are others, naming it; IoError.
+// The digests of a packed file of version 2, block by block. They verify a part of a large file
+// without reading the rest. Throws DataError for a table that does not cover the file, and for a
+// damaged block, which it names; IoError.
 //
 // Layout, integers little-endian: 0 magic "tandem-table-1\r\n"; 16 number of blocks (u64); then for
 // each block its offset in the file (u64), its bytes (u64), its kind (u64: 0 all but pictures, 1
@@ -29,7 +29,7 @@ struct Block {
   std::uint64_t end() const { return offset + bytes; }
 };
 
-// Of one block, because reading any of it takes as much memory.
+// Limit for one block, because reading any part of it takes as much memory.
 constexpr std::uint64_t kMaxBlockBytes = std::uint64_t{64} << 20;
 constexpr std::uint64_t kMaxTableBytes = std::uint64_t{1} << 30;
 
@@ -37,7 +37,7 @@ std::string encode_block_table(const std::vector<Block>& blocks);
 
 class BlockTable {
  public:
-  // `bytes`: a table whose digest was proven; its blocks must tile [begin, end) of the file.
+  // `bytes`: a table whose digest was verified. Its blocks must tile [begin, end) of the file.
   BlockTable(std::string_view bytes, std::uint64_t begin, std::uint64_t end,
              const std::string& path);
 
@@ -51,10 +51,10 @@ class BlockTable {
   std::vector<Block> blocks_;
 };
 
-// Reads ranges of a file and proves the blocks in which they lie. One thread per object.
+// Reads ranges of a file and verifies the blocks that hold them. One thread per object.
 class ProvenReader {
  public:
-  // Both must outlive it.
+  // File and table must outlive it.
   ProvenReader(const BlockTable& table, const File& file) : table_(table), file_(file) {}
 
   // `touch` is called after each block. The block in which the range ends is kept for the next

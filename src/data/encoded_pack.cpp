@@ -19,8 +19,8 @@
 namespace tandem::data {
 namespace {
 
-// Of files that were read and not written, and of pictures that are being decoded. A single larger
-// one is let through alone.
+// Limit for files that were read and not yet written, and for pictures in decoding. A single larger
+// picture passes alone.
 constexpr std::uint64_t kMostBytes = std::uint64_t{96} << 20;
 constexpr std::uint64_t kMostDecoded = std::uint64_t{128} << 20;
 // Threads that only read wait for the disk.
@@ -130,7 +130,7 @@ class EncodedPack {
     return {picture.height, picture.width, picture.channels > 2, picture.orientation};
   }
 
-  // The broken files may have been all of a class or of the test set.
+  // The broken files may have been all files of a class or of the test set.
   void require_every_class() const {
     for (std::size_t i = 0; i < train_per_class_.size(); ++i) {
       if (train_per_class_[i] > 0) continue;

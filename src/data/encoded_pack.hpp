@@ -1,4 +1,4 @@
-// Packs the files of pictures as they are. One call at a time. Throws as pack() does.
+// Packs picture files as they are. One call at a time. Throws as pack() does.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// Pictures in files before they are packed as they are. read() may be called on several threads.
-// Throws MissingInputError, IoError, UsageError; DataError naming the file.
+// Picture files that are to be packed as they are. read() may be called on several threads. Throws
+// MissingInputError, IoError, UsageError; DataError naming the file.
 #pragma once
 
 #include <cstdint>
@@ -40,8 +40,8 @@ struct EncodedFolderOptions {
   std::function<void()> check = [] {};
 };
 
-// A folder of pictures, of the layout that open_image_folder() reads, with up to 65,535 classes.
-// source_sha256 is the same as of the pixels of the same pictures.
+// A folder of pictures in the layout that open_image_folder() reads, with up to 65,535 classes.
+// source_sha256 is that of the same pictures packed as pixels.
 std::unique_ptr<EncodedSource> open_encoded_folder(const std::string& path,
                                                    const EncodedFolderOptions& options);
 

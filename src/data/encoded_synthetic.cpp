@@ -21,7 +21,7 @@ float between(CounterRandom& random, float low, float high) {
   return low + (high - low) * static_cast<float>(random.uniform());
 }
 
-// Where a figure lies, in units of half the picture's height and width.
+// The place of a figure, in units of half the picture's height and width.
 struct Place {
   float x, y, inverse_size, cosine, sine;
 
@@ -93,7 +93,7 @@ class EncodedSynthetic : public EncodedSource {
   }
   const BrokenFiles& broken() const override { return broken_; }
   const std::string& root() const override { return root_; }
-  // The parameters are the source.
+  // There is no source file, so the parameters stand for it.
   std::string source_sha256(const BrokenFiles& /*left_out*/) const override {
     return sha256_hex("tandem synthetic pictures 1 images " + std::to_string(info_.train_count) +
                       " seed " + std::to_string(seed_) + " size " + shape_.text());

@@ -73,7 +73,7 @@ struct Hdf5Output::Target {
   static herr_t truncate(H5FD_t* file, hid_t, hbool_t) {
     Target& target = *of(file).target;
     target.end = of(file).end_of_addresses;
-    // What is kept may lie where HDF5 has not been yet.
+    // Kept content may lie beyond the end that HDF5 has reached.
     if (!target.keeps) target.attempt([&] { target.output.cut(target.end); });
     return 0;
   }

@@ -15,8 +15,8 @@ class Hdf5Output {
  public:
   // Whether HDF5 finds the file empty, or lays its objects around what it already holds.
   enum class Content { kNone, kKept };
-  // What HDF5 sets aside at a time for its own data where content is kept. All that precedes the
-  // arrays fits into one, so that the place of the first array does not depend on its length.
+  // Bytes that HDF5 reserves at a time for its own data, if content is kept. All data before the
+  // arrays fits into one such block, so the place of the first array does not depend on its length.
   static constexpr hsize_t kMetadataBytes = hsize_t{1} << 16;
 
   // `path`: an existing file, which is overwritten. HDF5's part begins after `user_block` bytes.

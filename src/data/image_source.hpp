@@ -22,7 +22,7 @@ class ImageSource {
   // Name, classes, shape and counts; the rest is the packer's to fill in. Every label is below the
   // number of classes.
   virtual const DatasetInfo& info() const = 0;
-  // Whether labels may be above 255, which version 1 of the packed file cannot hold.
+  // Whether labels may be above 255. Version 1 of the packed file cannot hold them.
   virtual bool has_wide_labels() const { return false; }
   // Call it after everything was read. Throws BrokenFilesError if some files could not be read.
   virtual void require_whole() const {}

@@ -105,7 +105,7 @@ void require_usable(const PackRequest& request, const std::string& format) {
   const bool is_sized = format == "images" || request.store == Store::kEncoded;
   if (request.store == Store::kEncoded && format != "images" && format != kSynthetic) {
     throw UsageError("--store encoded is for folders of pictures and for --input synthetic; " +
-                     format + " has no files of pictures, leave the option out");
+                     format + " has no picture files, leave the option out");
   }
   if ((request.height > 0 && !is_sized) || (request.channels > 0 && format != "images")) {
     throw UsageError("--size and --channels are for folders of pictures; images of " + format +

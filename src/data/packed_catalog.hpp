@@ -42,7 +42,7 @@ struct StoredRange {
   std::uint64_t bytes() const { return count * size; }
 };
 
-// Of version 2: pixels; or files of pictures, where each begins and where the last ends.
+// In version 2: pixels, or picture files with the offset of each and the total.
 struct Version2Split {
   StoredRange values;   // [N * C * H * W], or [total], of 1
   StoredRange offsets;  // [N + 1] of 8; of pixels: [0]
@@ -89,7 +89,8 @@ void require_sound(const PackedCatalog& catalog, std::uint64_t file_bytes, const
 // The part of it for version 2, after the attributes.
 void require_sound_version2(const PackedCatalog& catalog, std::uint64_t file_bytes,
                             const std::string& path);
-// Requires require_sound(). Sets all fields but `digest` and `sealed`; of version 2 not `classes`.
+// Requires require_sound(). Sets all fields but `digest` and `sealed`, and in version 2 not
+// `classes`.
 DatasetInfo info_of(const PackedCatalog& catalog);
 
 // Parses the file in a child process, whose crash, hang or flood of memory is a DataError here.

@@ -11,7 +11,7 @@ PictureStream::PictureStream(std::uint64_t count, int threads, std::uint64_t mos
   try {
     for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
   } catch (const std::system_error&) {
-    // The system grants no more threads: those that it granted, or next(), do the work.
+    // The system grants no more threads. The threads that exist, or next(), do the work.
   }
 }
 

@@ -1,5 +1,5 @@
-// Reads and checks pictures on several threads and gives them in order, with bounded memory. One
-// thread calls next(). Throws what reading throws, except for what is wrong with a picture.
+// Reads and checks pictures on several threads and returns them in order, with bounded memory. One
+// thread calls next(). Throws what reading throws, but not for a picture that cannot be packed.
 #pragma once
 
 #include <condition_variable>
@@ -22,13 +22,13 @@ struct ReadPicture {
 
 class PictureStream {
  public:
-  // Makes picture `index`. Calls `before` once with the bytes that it takes, before it takes them;
-  // called on several threads.
+  // Makes picture `index`. Before it allocates, it calls `before` once with the number of bytes.
+  // Called on several threads.
   using Make = std::function<ReadPicture(std::uint64_t index,
                                          const std::function<void(std::uint64_t)>& before)>;
 
   // Pictures 0 … count-1. The bytes of pictures that next() has not returned stay below
-  // `most_bytes` where one alone does.
+  // `most_bytes`, unless a single picture is larger.
   PictureStream(std::uint64_t count, int threads, std::uint64_t most_bytes, Make make);
   ~PictureStream();
   PictureStream(const PictureStream&) = delete;

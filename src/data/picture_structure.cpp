@@ -50,7 +50,7 @@ class JpegParts {
     return marker >= 0xC0 && marker <= 0xCF && marker != 0xC4 && marker != 0xC8 && marker != 0xCC;
   }
 
-  // Behind coded data, in which 0xFF is followed by 0.
+  // Skips coded data, in which a 0 follows each 0xFF.
   unsigned next_marker() {
     for (;;) {
       const void* const found = at_ < bytes_.size()

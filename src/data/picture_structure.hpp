@@ -1,5 +1,5 @@
-// Looks at the parts of a compressed picture without decoding it: that it has a header and that all
-// parts are there to its end. A thousandth of the time of decoding; pixels may still be damaged.
+// Checks the structure of a compressed picture without decoding it: it has a header, and all parts
+// are there to its end. Takes a thousandth of the time of decoding. Pixels may still be damaged.
 // Throws DataError naming `where`.
 #pragma once
 

@@ -32,12 +32,12 @@ std::string encode_user_block(const UserBlock& block);
 struct FileProof {
   bool sealed = false;
   std::string sha256;  // of the HDF5 part, or of the table
-  // Of version 2. Its pictures have not been read.
+  // Only in version 2. The pictures have not been read.
   std::optional<BlockTable> table;
 };
 
-// Reads the whole file; of version 2 all but the pictures. A file that begins with HDF5's signature
-// has no user block and nothing to be proved by; any other must begin with exactly the block that
+// Reads the whole file, or in version 2 all but the pictures. A file that begins with HDF5's
+// signature has no user block and no digest. Any other file must begin with exactly the block that
 // encode_user_block() gives for its rest.
 FileProof prove_file(const File& file, const Touch& touch = {});
 // Whether the file begins with HDF5's signature; reads eight bytes.

@@ -55,7 +55,7 @@ std::vector<std::uint64_t> count_classes(const PackedFile& file, Split split) {
   return per_class;
 }
 
-// Of a set of files: every byte is proven, and a sample of the pictures is decoded.
+// For a set of picture files: verifies every byte and decodes a sample of the pictures.
 Moments read_files(const PackedFile& file, VerifyReport& report) {
   file.prove_pictures();
   report.train_per_class = count_classes(file, Split::kTrain);

@@ -1,4 +1,4 @@
-// The checks of the structure of a packed file of version 2 before anything is read by it.
+// Checks the structure of a packed file of version 2 before anything is read according to it.
 #include <string>
 #include <utility>
 

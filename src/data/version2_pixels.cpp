@@ -9,7 +9,7 @@
 namespace tandem::data {
 namespace {
 
-// Read by one call, so that many threads find enough pictures in it.
+// Bytes that one call reads, which hold enough pictures for many threads.
 constexpr std::uint64_t kReadBytes = std::uint64_t{16} << 20;
 
 // Returns the moments of the images written.

@@ -1,5 +1,5 @@
-// Packs images as pixels in version 2, for what version 1 cannot hold: more than 256 classes. One
-// call at a time. Throws IoError naming the file, and errors of `between_blocks` and of the source.
+// Packs images as pixels in version 2. Version 1 cannot hold more than 256 classes. One call at a
+// time. Throws IoError naming the file, and errors of `between_blocks` and of the source.
 #pragma once
 
 #include <functional>

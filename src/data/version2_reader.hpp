@@ -1,5 +1,5 @@
-// Reads a packed file of version 2 after its head was proven. One thread per object. Throws
-// DataError naming the file and what was found; IoError.
+// Reads a packed file of version 2 after its head was verified. One thread per object. Throws
+// DataError naming the file and the fault; IoError.
 #pragma once
 
 #include <array>
@@ -25,9 +25,9 @@ class Version2Reader {
 
   const std::vector<std::string>& classes() const { return classes_; }
   Label label(Split split, std::uint64_t image) const { return of(split).labels[image]; }
-  // Of files.
+  // Only for picture files.
   PicturePlace place(Split split, std::uint64_t image) const;
-  // The bytes [begin, end) of the pixels or files of a split, proven.
+  // The bytes [begin, end) of the pixels or files of a split, verified.
   void read(Split split, std::uint64_t begin, std::uint64_t end, std::uint8_t* to,
             const Touch& touch);
 

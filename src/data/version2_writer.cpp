@@ -41,7 +41,7 @@ void write_array(const Hdf5Output& file, const std::string& path, hid_t type, hs
   file.check(H5Dwrite(array.id(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), "write an array");
 }
 
-// What comes first in the file. Returns the place of the first array.
+// Writes the beginning of the file. Returns the place of the first array.
 haddr_t begin_hdf5(const Hdf5Output& file, const char* name, const std::array<Extent, 2>& extents,
                    std::vector<Hdf5Handle>& arrays) {
   for (const char* group : kGroups) {
@@ -57,7 +57,7 @@ haddr_t begin_hdf5(const Hdf5Output& file, const char* name, const std::array<Ex
 
 const char* name_of(Store store) { return store == Store::kEncoded ? "/bytes" : "/images"; }
 
-// Where the first array of a file begins, whatever its length.
+// The place of the first array of a file, which does not depend on its length.
 haddr_t place_of_pictures(const std::string& path, Store store) {
   // Not closed: nothing is written.
   const Hdf5Output file(path, kUserBlockBytes, Hdf5Output::Content::kKept);
@@ -135,7 +135,7 @@ void Version2Writer::write_block() {
   blocks_.push_back(block);
   block_ = std::async(kThreadIfGranted, [this, block] {
     output_.write_at(block.offset, writing_.data(), writing_.size());
-    // Let the disk begin now what commit() will wait for.
+    // The disk begins to write now, so that commit() waits less.
     ::sync_file_range(output_.descriptor(), static_cast<off_t>(block.offset),
                       static_cast<off_t>(block.bytes), SYNC_FILE_RANGE_WRITE);
     return sha256_hex({reinterpret_cast<const char*>(writing_.data()), writing_.size()});

@@ -33,7 +33,7 @@ class Version2Writer {
   // testing.
   void add(Split split, Span<const std::uint8_t> bytes, Label label);
   std::uint64_t count(Split split) const { return of(split).labels.size(); }
-  // Call it after the last picture: then read() gives any of them.
+  // Call it after the last picture. Then read() returns any of them.
   void finish_pictures();
   // The bytes of a picture and its class.
   std::string read(Split split, std::uint64_t image) const;

@@ -1,5 +1,5 @@
-// What one host knows of the hosts of a job, and whether it reaches them. `tandem doctor --hosts`
-// starts it on every host, by ssh or directly; both sides exchange lines of JSON.
+// Tests from one host whether it resolves and reaches the other hosts of a job. `tandem doctor
+// --hosts` starts it on every host, by ssh or directly. Both sides exchange lines of JSON.
 #pragma once
 
 #include <string>
@@ -43,8 +43,8 @@ struct HostFacts {
 };
 TANDEM_JSON_STRUCT(HostFacts, version, interfaces, names, ports)
 
-// A connection to try. The agent reads a line with a list of them, and answers by a list of errors
-// in that order, "" for success, within kConnectSeconds.
+// A connection to test. The agent reads a line with a list of them. Within kConnectSeconds it
+// returns a list of errors in that order, "" for success.
 struct HostTarget {
   std::string address;
   int port = 0;

@@ -1,4 +1,4 @@
-// A process that talks by lines on its standard streams. One thread per object. Nothing throws but
+// A process that exchanges lines on its standard streams. One thread per object. Nothing throws but
 // the constructor: UnavailableError if the program cannot be started.
 #pragma once
 

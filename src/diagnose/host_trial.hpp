@@ -1,5 +1,5 @@
-// Tries the hosts of a job one by one, before MPI connects them: names, ssh, the program, the
-// network and its ports. MPI would hang at most of these faults.
+// Tests the hosts of a job one by one, before MPI connects them: names, ssh, the program, the
+// network and its ports. Most of these faults would make MPI hang.
 #pragma once
 
 #include <string>

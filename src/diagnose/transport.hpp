@@ -1,5 +1,5 @@
-// How the messages of this process reach other hosts, as its open files show it: neither MPI nor
-// its settings say reliably which component they chose.
+// How the messages of this process reach other hosts, according to its open files. Neither MPI nor
+// its settings report reliably which component MPI chose.
 #pragma once
 
 #include <string>

@@ -50,8 +50,8 @@ std::uint64_t memory_of_gpu(const DeviceChoice& choice, const device::DeviceRequ
 void evaluate_on_gpu(train::EvaluationSettings& settings, const train::PixelMoments& moments,
                      std::uint64_t gpu_bytes);
 
-// A data set that takes more than a quarter of `gpu_bytes` is streamed. Augmentations besides crop
-// and flip are made by the loader on the host, whose batches are then sent to the GPU.
+// A data set that takes more than a quarter of `gpu_bytes` is streamed. For augmentations besides
+// crop and flip, the loader on the host makes the images, and its batches are sent to the GPU.
 std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
                                                  const data::DatasetInfo& info,
                                                  const train::TrainConfig& config,

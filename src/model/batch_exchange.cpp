@@ -32,7 +32,7 @@ std::shared_ptr<BatchExchange> synchronize_norms(Network& network, BatchExchange
     most_channels = std::max(most_channels, norm->channels());
   }
   if (norms.empty()) return nullptr;
-  // Count, means and squares forwards; sums and products backwards.
+  // Forward: count, means and squares. Backward: sums and products.
   auto exchange =
       std::make_shared<BatchExchange>(std::move(gather), norms.size(), 1 + 2 * most_channels);
   for (SynchronizedNorm* norm : norms) norm->exchange = exchange;

@@ -111,7 +111,8 @@ torch::Tensor by_channel(const std::vector<float>& values) {
 }
 
 struct SynchronizedNormOfImages : public torch::autograd::Function<SynchronizedNormOfImages> {
-  // `weight` and `bias` are within factors, and here for autograd to know of.
+  // `weight` and `bias` are part of the factors. They are parameters here so that autograd tracks
+  // them.
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
                                const c10::optional<torch::Tensor>& weight,
                                const torch::Tensor& /*bias*/,

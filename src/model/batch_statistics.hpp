@@ -69,7 +69,8 @@ struct ChannelFactors : torch::CustomClassHolder {
   kernels::Normalization normalization() const { return {scale.data(), shift.data()}; }
 };
 
-// Moves the running statistics. x: more than one pixel in all. Collective if norm has an exchange.
+// Updates the running statistics. x: more than one pixel in all. Collective if norm has an
+// exchange.
 c10::intrusive_ptr<ChannelFactors> learn_factors(const NormTensors& norm, const torch::Tensor& x);
 
 // Per channel, of the gradients after normalization: their sum, and the sum of their products with

@@ -14,7 +14,7 @@ using torch::autograd::variable_list;
 
 // relu(norm(x) + residual), or norm(x) where residual is undefined.
 struct NormalizedSum : public torch::autograd::Function<NormalizedSum> {
-  // `weight` and `bias` are those of norm, for autograd to know of.
+  // `weight` and `bias` are those of norm. They are parameters here so that autograd tracks them.
   static torch::Tensor forward(AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& /*weight*/, const torch::Tensor& /*bias*/,
                                const c10::intrusive_ptr<ChannelFactors>& factors,

@@ -19,7 +19,7 @@ struct Block : torch::CustomClassHolder {
   torch::nn::AnyModule module;
 };
 
-// Puts back the running statistics of a block, which its first computation has already moved.
+// Restores the running statistics of a block, which its first computation has already updated.
 class KeptBuffers {
  public:
   explicit KeptBuffers(const torch::nn::AnyModule& block) : buffers_(block.ptr()->buffers()) {
@@ -74,8 +74,7 @@ struct Recomputed : public torch::autograd::Function<Recomputed> {
 torch::Tensor forward_through(torch::nn::Sequential& blocks, torch::Tensor x, bool is_on) {
   if (!is_on || !torch::GradMode::is_enabled()) return blocks->forward(x);
   for (torch::nn::AnyModule& block : *blocks) {
-    // Of an input without gradients, such as that of frozen layers, autograd would not go back
-    // here.
+    // If the input has no gradients, as after frozen layers, autograd would not call this backward.
     x = x.requires_grad() ? Recomputed::apply(x, c10::make_intrusive<Block>(block))
                           : block.forward(x);
   }

@@ -1,6 +1,6 @@
 // Gradient checkpointing (Chen et al., "Training Deep Nets with Sublinear Memory Cost", arXiv
-// 1604.06174): of a block only the input is kept, and backward computes the block again. Throws
-// what libtorch throws.
+// 1604.06174): training keeps only the input of a block, and backward computes the block again.
+// Throws what libtorch throws.
 #pragma once
 
 #include "tandem/model/libtorch.hpp"

@@ -32,7 +32,8 @@ std::string launched_world() {
   return "";
 }
 
-// The program of the first ancestor that is outside the job: shells between have its variables.
+// The program of the first ancestor outside the job. Shells between it and the rank have the job's
+// variables.
 std::string launcher_program(const std::string& entry) {
   int process = ::getppid();
   const auto file = [&](const char* name) {

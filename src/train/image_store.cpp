@@ -90,7 +90,7 @@ void read_split(const data::PackedFile& file, Split split, const SplitMemory& to
   }
 }
 
-// Of files only their places move.
+// In a set of picture files, only their places change.
 std::uint64_t hold_out_of(const DatasetInfo& info, const SplitMemory& train, double share,
                           const std::string& path, const Touch& touch) {
   if (!info.is_encoded()) {

@@ -12,7 +12,7 @@ namespace {
 constexpr std::int64_t kImagesAtOnce = 4096;
 constexpr std::int64_t kPicturesAtOnce = 256;  // decoded, they are larger
 
-// [count, channels, height, width], on the host; of pixels a view of the caller's memory.
+// [count, channels, height, width], on the host. Pixels are a view of the caller's memory.
 torch::Tensor planar_images(const data::ImagesView& view, std::int64_t first, std::int64_t count) {
   const data::ImageShape& shape = view.shape;
   const std::size_t bytes = shape.pixels();

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`tandem doctor --hosts` names what would let MPI hang: a name, ssh, the program, the network, a port."""
+"""`tandem doctor --hosts` names each fault that would make MPI hang: a name, ssh, the program, the network, a port."""
 
 import subprocess
 import time

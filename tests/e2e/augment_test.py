@@ -7,7 +7,7 @@ import unittest
 from tandem import DATA, TandemTest
 
 ALL = "resized-crop=0.4,flip,color-jitter=0.3,0.3,0.3,0.1,rand-augment=1,9,random-erasing=0.3,mixup=0.4,cutmix"
-# 600 images make 9.375 batches of 64, so that most steps lie in the middle of an epoch.
+# 600 images make 9.375 batches of 64, so most steps are in the middle of an epoch.
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--global-batch-size", "64", "--lr", "0.01", "--label-smoothing", "0.1",
          "--virtual-ranks", "4", "--threads", "1", "--epochs", "1000", "--log-every", "1", "--quiet", "--eval-every", "0", "--json"]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`tandem emit` for PBS, LSF, Flux and Kubernetes. Their scripts run here, with stand-ins for what only the batch system has:
-the ranks are real. tests/schedulers reads them by the systems' own parsers."""
+"""`tandem emit` for PBS, LSF, Flux and Kubernetes. Their scripts run here, with stand-ins for the batch system's commands.
+The ranks are real. tests/schedulers reads them by the systems' own parsers."""
 
 import os
 import pathlib
@@ -29,7 +29,7 @@ class BatchSystems(TandemTest):
         path.chmod(0o755)
 
     def environment(self, form):
-        """What the batch system tells a job of two ranks on this host."""
+        """The environment of a job of two ranks on this host."""
         hosts = self.folder / "hosts"
         hosts.write_text("localhost\nlocalhost\n")
         of_system = {"pbs": {"PBS_JOBID": "34.server", "PBS_O_WORKDIR": str(self.folder), "PBS_NODEFILE": str(hosts)},

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`tandem demo`, and what ranks say whose launcher is that of another MPI."""
+"""`tandem demo`, and the message of ranks under the launcher of another MPI."""
 
 import json
 import os
@@ -39,7 +39,7 @@ class Demo(TandemTest):
 
 
 class ForeignLauncher(TandemTest):
-    """As a launcher by Hydra (MPICH, Intel MPI) starts a rank, which Open MPI's library does not understand."""
+    """The environment of a rank that Hydra (MPICH, Intel MPI) starts. Open MPI's library does not read it."""
 
     HYDRA = {"PMI_RANK": "0", "PMI_SIZE": "3"}
 

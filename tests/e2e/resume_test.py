@@ -115,7 +115,7 @@ class Resume(TandemTest):
         manifest = self.folder / "runs/a/manifest.json"
 
         def forget_checkpoints_after(step, starts):
-            """As if so many starts from this step had been killed before they saved."""
+            """As if this many starts from this step had been killed before they saved."""
             for path in (self.folder / "runs/a/checkpoints").glob("step-*"):
                 if int(path.stem.removeprefix("step-")) > step:
                     path.unlink()

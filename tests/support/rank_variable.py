@@ -1,4 +1,4 @@
-"""How shells and /proc tell the rank of a process, whatever launcher started it: the variables of src/comm/launchers."""
+"""How shells and /proc show the rank of a process under any launcher: the variables of src/comm/launchers."""
 
 import re
 

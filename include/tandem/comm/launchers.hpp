@@ -1,6 +1,6 @@
-// The programs that start ranks, and all that tandem must know of each: one file of
-// src/comm/launchers for each of them. docs/launchers.md says what a user can expect of each.
-// Usable before MPI_Init and after MPI_Finalize. Nothing throws.
+// What tandem must know of each program that starts ranks. src/comm/launchers has one file for
+// each. docs/launchers.md says what a user can expect. Usable before MPI_Init and after
+// MPI_Finalize. Nothing throws.
 #pragma once
 
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace tandem::comm {
 struct LaunchLine {
   std::uint64_t ranks = 1;
   std::string hosts;      // "n1:4,n2:2"; empty: those of host_file or of the batch system
-  std::string host_file;  // a line for each rank; as a shell reads its name; empty: none
+  std::string host_file;  // has a line for each rank; its name as a shell word; empty: none
   std::uint64_t ranks_per_host = 0;  // for those of host_file; 0: unequal
   std::uint64_t cpus_per_rank = 0;   // cores to which a rank is bound; 0: not bound
   bool leaves_host = false;          // whether a link between hosts may fail
@@ -33,12 +33,11 @@ struct Launcher {
   const char* job = nullptr;
 
   // The file names of the processes between a rank and the user on the launcher's own host. The
-  // streams of the uppermost show where the output goes.
+  // streams of the outermost one show where the output goes.
   std::vector<const char*> programs;
-  const char* start =
-      nullptr;  // what a command that is shown begins with, before the number of ranks
-  // Whether Ctrl-C makes it hold back the output of its ranks for two seconds and end them by
-  // SIGCONT and SIGTERM; others pass SIGINT on.
+  const char* start = nullptr;  // beginning of a printed command, before the number of ranks
+  // Whether the launcher, after Ctrl-C, prints no output of its ranks for two seconds and ends them
+  // by SIGCONT and SIGTERM. Other launchers pass SIGINT on.
   bool holds_output_after_interrupt = false;
 
   // If `prints` is 1 in a rank's first environment, the launcher prints lines of its own after an
@@ -56,8 +55,8 @@ struct Launcher {
   const char* srun_mpi = nullptr;
   const char* flux_pmi = nullptr;
 
-  // The words that start a program on these ranks, before its own; nullptr: only the batch system
-  // knows the hosts.
+  // The words before the program that start it on these ranks; nullptr: only the batch system knows
+  // the hosts.
   std::vector<std::string> (*words)(const LaunchLine& line) = nullptr;
 };
 
@@ -69,14 +68,14 @@ Launcher intel_mpi();
 Launcher flux();
 Launcher slurm();
 
-// All of them, the closest to the rank first: within a job of Slurm, mpirun's variables count.
+// All launchers, the closest to the rank first: in a job of Slurm, mpirun's variables count.
 std::vector<Launcher> all_launchers();
 // The first of these whose rank variable this process has; without one, `rank` is nullptr.
 Launcher launcher_of_process();
 // The words before the number of ranks that start this program as it was started, such as
 // "mpirun -np "; "" if no launcher is recognized.
 std::string start_of_process();
-// That of the MPI library which this program uses; Open MPI 4's if it is of another kind.
+// The launcher of the MPI library that this program uses; Open MPI 4's if the library is unknown.
 Launcher launcher_of_library();
 
 }  // namespace tandem::comm

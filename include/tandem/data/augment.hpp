@@ -34,7 +34,7 @@ struct ColorJitter {
   double hue = 0;
 };
 
-// torchvision's RandAugment: so many operations, each of this magnitude.
+// torchvision's RandAugment: this number of operations, each of this magnitude.
 struct RandAugment {
   int operations = 2;
   int magnitude = 9;  // in [0, kMaxMagnitude]
@@ -65,7 +65,7 @@ struct AugmentSpec {
   bool changes_pixels() const { return color_jitter || rand_augment || trivial_augment; }
   // Throws UsageError if images of this shape have no colors to change.
   void require_shape(ImageShape shape) const;
-  // Whether it is no more than a crop by shifts and a flip, which is all that devices do.
+  // Whether it has only a crop by shifts and a flip, the augmentation that devices do.
   bool is_crop_and_flip() const {
     return !resized_crop && !changes_pixels() && erasing == 0 && !mixes();
   }

@@ -19,8 +19,8 @@ struct Batch {
   BatchRequest request;
   std::unique_ptr<float[]> images;  // request.images.size() normalized images
   std::vector<std::int64_t> labels;
-  // Of mixed images `labels` has the heavier label, and these the lighter one and its share, at
-  // most 1/2; empty if no images are mixed.
+  // If images are mixed, `labels` has the heavier label of each, and these have the lighter one and
+  // its share, at most 1/2. Empty if no images are mixed.
   std::vector<std::int64_t> other_labels;
   std::vector<float> other_shares;
   std::size_t size() const { return labels.size(); }
@@ -31,8 +31,9 @@ struct AugmentKey {
   std::uint64_t seed = 0;
 };
 
-// Makes the batch of a request, as the background thread does. With mixup or cutmix the request
-// must have its mix_runs; it makes the partner of an image itself if that is not in the request.
+// Makes the batch of a request, as the background thread does. With mixup or cutmix, the request
+// must have its mix_runs. If the partner of an image is not in the request, it makes the partner
+// itself.
 Batch make_batch(const ImagesView& view, const Transform& transform, const AugmentKey& augment,
                  BatchRequest request);
 

@@ -57,7 +57,7 @@ struct DatasetInfo {
   std::string digest;
   std::uint64_t train_count = 0;
   std::uint64_t test_count = 0;
-  // Of the files of pictures of a split, where the set holds these (version 2); 0: it holds pixels.
+  // Bytes of the picture files of a split (version 2); 0: the set holds pixels.
   std::uint64_t train_bytes = 0;
   std::uint64_t test_bytes = 0;
   bool sealed = false;             // has a user block

@@ -12,7 +12,7 @@
 
 namespace tandem::data {
 
-// Where the file of a picture lies among those of its split.
+// The place of a picture's file in the files of its split.
 struct PicturePlace {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -23,16 +23,16 @@ struct ImagesView {
   ImageShape shape;
   Span<const std::uint8_t> images;       // count * C * H * W pixels, planar; or the bytes of files
   Span<const Label> labels;              // count
-  Span<const PicturePlace> places = {};  // of files: one for each image; of pixels: none
-  std::string where = {};                // of files: what they are of, for messages
+  Span<const PicturePlace> places = {};  // one for each picture file; empty for pixels
+  std::string where = {};                // origin of the files, for messages
 
   bool is_encoded() const { return !places.empty(); }
   // Images [first, first + count).
   ImagesView part(std::size_t first, std::size_t count) const;
 };
 
-// Where the parts of a data set lie in the memory of a host: pixels or files, of files also where
-// each lies, and labels; each for training and then for testing. In bytes.
+// Places of the parts of a data set in the memory of a host, in bytes: pixels or files, the place
+// of each file, and labels. Training comes first, then testing.
 struct MemoryLayout {
   std::size_t places = 0;
   std::size_t labels = 0;
@@ -46,7 +46,7 @@ class PixelsOf {
  public:
   explicit PixelsOf(const ImagesView& view) : view_(view) {}
 
-  // C * H * W bytes, planar; valid until the next call. A picture is made upright and resized to
+  // C * H * W bytes, planar; valid until the next call. Turns a picture upright and resizes it to
   // the view's shape. DataError naming the picture if it cannot be decoded.
   const std::uint8_t* operator()(std::size_t image);
 

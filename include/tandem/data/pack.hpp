@@ -15,11 +15,11 @@ namespace tandem::data {
 
 constexpr std::uint64_t kDefaultSyntheticImages = 20'000;
 
-// What a set holds: pixels, all of one size, or the files of pictures as they are.
+// Content of a set: pixels, all of one size, or picture files as they are.
 enum class Store { kPixels, kEncoded };
-// Whether a picture is decoded before it is packed, or only its parts are looked at.
+// Check of a picture before it is packed: decode it, or only check its structure.
 enum class PictureCheck { kDecode, kStructure };
-// The height and width of a set of files, unless it is given.
+// The default height and width of a set of picture files.
 constexpr int kDefaultPictureSide = 224;
 
 struct PackRequest {
@@ -38,11 +38,11 @@ struct PackRequest {
   // broken_list_path(). Otherwise they are a DataError, and also listed at that path.
   bool skip_broken = false;
   Store store = Store::kPixels;
-  // The rest is for sets of files. `height` and `width` are those to which a reader resizes.
+  // The rest is for sets of picture files. A reader resizes to `height` and `width`.
   PictureCheck picture_check = PictureCheck::kDecode;
   bool keep_order = false;  // else pictures are in an order drawn by `seed`
   int threads = 0;          // 0: as many as suit the machine
-  // Called after each picture with their number so far and in all.
+  // Called after each picture with the number of packed pictures and the number of all pictures.
   std::function<void(std::uint64_t done, std::uint64_t all)> on_progress = nullptr;
 };
 

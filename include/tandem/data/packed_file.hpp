@@ -40,12 +40,13 @@ class PackedFile {
   // below the number of classes. `images` has shape.pixels() bytes for each of them. Throws
   // DataError also if the file was written to after it was hashed.
   void read(Split split, std::uint64_t first, Span<std::uint8_t> images, Span<Label> labels) const;
-  // Of a set of files (info().is_encoded()): all of a split, proven, with where each lies in
-  // `bytes`, and labels.
+  // For a set of picture files (info().is_encoded()): all files of a split, verified, the place of
+  // each in `bytes`, and labels.
   void read_encoded(Split split, Span<std::uint8_t> bytes, Span<PicturePlace> places,
                     Span<Label> labels) const;
   std::vector<Label> labels(Split split) const;
-  // Reads the files of a set of files, and proves them. Pixels are proven when the file is opened.
+  // Reads the pictures of a set of picture files, and verifies them. Pixels are verified when the
+  // file is opened.
   void prove_pictures() const;
   // Throws DataError if the file was written to after it was hashed.
   void require_unchanged() const;

@@ -25,13 +25,13 @@ Slice slice_of(std::uint64_t count, std::uint64_t index, std::uint64_t slices);
 // The slice of `count` things cut into `slices` that holds `place`.
 Slice slice_with(std::uint64_t count, std::uint64_t place, std::uint64_t slices);
 
-// For mixup and cutmix a global batch is cut into groups of about so many consecutive images. Each
-// image is mixed with the one before it in its group, the first with the last.
+// For mixup and cutmix, a global batch is cut into groups of about this many consecutive images.
+// Each image is mixed with the one before it in its group, the first with the last.
 constexpr std::uint64_t kImagesOfMixGroup = 8;
 
 // Consecutive images of a request that belong to one group.
 struct MixRun {
-  std::uint64_t count = 0;   // of them
+  std::uint64_t count = 0;   // images
   std::uint32_t group = 0;   // the first image of the group, which names it in its epoch
   std::uint32_t before = 0;  // the image that is mixed into the first one of these
 };

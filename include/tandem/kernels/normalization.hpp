@@ -78,8 +78,8 @@ void normalized_relu_of_sum(const std::uint16_t* in, const std::uint16_t* residu
 
 // Adds all gradients.
 void add_all_gradient_sums(LayerGradient layer, PixelRows size, ChannelSums sums);
-// passed = the gradient where the layer's `result` is not below or equal to 0, else 0, which is
-// added to `sums`.
+// passed = the gradient where the layer's `result` is not below or equal to 0, else 0. Adds passed
+// to `sums`.
 void pass_relu_gradient(LayerGradient layer, const std::uint16_t* result, PixelRows size,
                         std::uint16_t* passed, ChannelSums sums);
 // out = scale * gradient + slope * in + offset.

@@ -11,20 +11,21 @@
 
 namespace tandem::model {
 
-// All messages have one size, so a rank without images can take part without knowing the layers.
+// All messages have one size, so a rank without images takes part and needs no layer sizes.
 class BatchExchange {
  public:
-  // A collective: `mine`, of the same size on each rank, to the values of all ranks in rank order.
+  // A collective that returns the values of all ranks in rank order. `mine` has the same size on
+  // each rank.
   using Gather = std::function<std::vector<double>(const std::vector<double>& mine)>;
 
-  // `layers`: how many batch normalizations a step passes, forwards and backwards. `values`: the
-  // most that one of them sends.
+  // `layers`: number of batch normalizations in a step, in each direction. `values`: the largest
+  // number of values that one of them sends.
   BatchExchange(Gather gather, std::size_t layers, std::size_t values)
       : gather_(std::move(gather)), layers_(layers), values_(values) {}
 
-  // Collective. The numbers of each rank, in rank order; `mine`: at most `values` of them.
+  // Collective. Returns the numbers of each rank, in rank order. `mine`: at most `values` of them.
   std::vector<std::vector<double>> all(const std::vector<double>& mine) const;
-  // Collective, in place of a micro-batch forwards and backwards: this rank has no images in it.
+  // Collective. A rank without images calls it in place of the forward and backward pass.
   void take_part_without_images() const;
 
  private:

@@ -36,8 +36,8 @@ class Network : public torch::nn::Module {
   }
   // Seeds the random numbers of later forward() calls, for dropout: they depend on `key` only.
   virtual void seed_dropout(std::uint64_t key) { static_cast<void>(key); }
-  // From now on training keeps only the inputs of the network's blocks, and backward computes the
-  // blocks again, with the same bits. False if the network has no blocks.
+  // From now on, training keeps only the inputs of the network's blocks, and backward recomputes
+  // the blocks, with the same bits. False if the network has no blocks.
   virtual bool recompute_blocks() { return false; }
   // Names of the parameters that a recipe trains in its first epochs only.
   virtual std::vector<std::string> early_parameters() const { return {}; }

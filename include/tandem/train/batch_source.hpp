@@ -18,7 +18,7 @@ struct TensorBatch {
   data::BatchRequest request;
   torch::Tensor images;  // [n, channels, height, width], augmented and normalized
   torch::Tensor labels;  // int64 [n]; of mixed images the heavier label
-  // Of mixed images the lighter label and its share; undefined if no images are mixed.
+  // The lighter label of mixed images and its share; undefined if no images are mixed.
   torch::Tensor other_labels;  // int64 [n]
   torch::Tensor other_shares;  // float [n]
   bool is_mixed() const { return other_labels.defined(); }
@@ -56,7 +56,7 @@ class LoadedBatches final : public BatchSource {
   data::BatchLoader loader_;
 };
 
-// Batches of the CPU's loader, sent to a device: for augmentations that devices do not make.
+// Batches of the CPU's loader, sent to a device, for augmentations that devices do not do.
 class SentBatches final : public BatchSource {
  public:
   // `view` must outlive it.

@@ -52,7 +52,7 @@ struct TrainConfig {
   model::Precision precision = model::Precision::kFp32;
   model::ConvolutionChoice convolution = model::ConvolutionChoice::kDirect;
   bool sync_bn = false;                 // batch normalization over the images of all ranks
-  bool gradient_checkpointing = false;  // compute blocks again in backward, to keep less
+  bool gradient_checkpointing = false;  // recompute blocks in backward
   data::AugmentSpec augment;
   bool channels_last = true;
   int threads = 0;              // per rank; 0: the CPUs this rank may use without crowding another

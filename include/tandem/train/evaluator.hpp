@@ -23,7 +23,7 @@
 
 namespace tandem::train {
 
-// With more classes only the right answers of each are counted, not which wrong ones were given.
+// With more classes, only the right answers of each class are counted.
 constexpr std::size_t kMaxConfusionClasses = 1000;
 
 struct Evaluation {

@@ -1,8 +1,8 @@
 // Ranks that a batch system starts itself: srun of Slurm, flux run, and others by PMIx.
 //
-// Exit codes: srun and flux answer with the highest code of all ranks, 128 + n after signal n.
-// Grace: Slurm kills 30 s after SIGTERM (KillWait), Flux 5 s after (kill-timeout). Slurm's
-// --signal=USR1@120 comes before the time limit.
+// Exit codes: srun and flux return the highest code of all ranks, 128 + n after signal n.
+// Grace: Slurm kills 30 s after SIGTERM (KillWait), Flux 5 s after it (kill-timeout). Slurm's
+// --signal=USR1@120 sends SIGUSR1 before the time limit.
 // srun --mpi=pmix sets PMIX_RANK, --mpi=pmi2 sets PMI_RANK, and both set SLURM_PROCID.
 #include "tandem/comm/launchers.hpp"
 

@@ -1,11 +1,12 @@
 // Hydra, the mpiexec of MPICH and Intel MPI. Its proxy, one on each host, starts the ranks.
 //
-// Exit codes: MPICH's answers the codes of all ranks, joined bit by bit, and n for a rank that died
-// of signal n. tandem itself never ends with 3 to 31, so a code in that range is of signals. Intel
-// MPI's answers 128 + n. If its mpiexec is killed, its ranks live on; tandem's end themselves.
-// Grace: SIGTERM and SIGUSR1 are passed on, and it waits for the ranks; it kills nothing.
-// The processes of a job have no variable in common, but their proxy. Slurm's srun --mpi=pmi2,
-// which starts ranks of MPICH, too, gives them PMI_JOBID.
+// Exit codes: MPICH's mpiexec returns the codes of all ranks, combined by bitwise OR, and n for a
+// rank that died of signal n. tandem itself never ends with 3 to 31, so signals cause a code in
+// that range. Intel MPI's mpiexec returns 128 + n. If mpiexec is killed, its ranks live on, but
+// tandem's end themselves.
+// Grace: mpiexec passes SIGTERM and SIGUSR1 on, waits for the ranks and kills nothing.
+// The processes of a job share no variable, but they share the proxy. Slurm's srun --mpi=pmi2,
+// which also starts ranks of MPICH, gives them PMI_JOBID.
 #include <algorithm>
 
 #include "tandem/comm/launchers.hpp"

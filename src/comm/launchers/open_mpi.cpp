@@ -1,10 +1,10 @@
 // Open MPI's mpirun: ORTE up to 4, PRRTE from 5 on.
 //
 // Exit codes: that of the first rank that fails, 128 + n after signal n, 205 if the connection to a
-// host is lost, 134 if the program is not found. After a SIGTERM of its own it answers 1.
-// Grace: it kills ranks a second after SIGTERM, or odls_base_sigkill_timeout seconds; it waits
-// twice as long after every exit code but 0, too. PRRTE ignores that setting and kills after half a
-// second. SIGUSR1 is passed on, and nothing is killed.
+// host is lost, 134 if the program is not found. After SIGTERM to mpirun it is 1.
+// Grace: ORTE kills ranks a second after SIGTERM, or after odls_base_sigkill_timeout seconds. It
+// also waits twice as long after every exit code but 0. PRRTE ignores that setting and kills after
+// half a second. Both pass SIGUSR1 on and kill nothing.
 #include "tandem/comm/launchers.hpp"
 #include "tandem/core/text.hpp"
 

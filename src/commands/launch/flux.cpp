@@ -10,7 +10,8 @@ std::string flux_script(const Launch& launch) {
       "# Submit this file with flux batch; words after its name go to `tandem train`. It leaves\n"
       "# runs/job-NUMBER and tandem-NUMBER.out in the folder from which it is submitted. To let "
       "it\n"
-      "# go on by itself after its time limit: TANDEM_JOB_SCRIPT=THIS_FILE flux batch THIS_FILE\n"
+      "# continue by itself after its time limit: TANDEM_JOB_SCRIPT=THIS_FILE flux batch "
+      "THIS_FILE\n"
       "# flux: --job-name=tandem\n";
   script += directive("# flux: --bank=", launch.account);
   script += directive("# flux: --queue=", launch.partition);

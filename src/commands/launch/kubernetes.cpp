@@ -62,7 +62,8 @@ std::string resources(const Launch& launch) {
   return "            resources:\n              limits: " + yaml(limits) + "\n";
 }
 
-// The operator names its list of hosts to Open MPI 4 and to Hydra.
+// Open MPI 5 gets the operator's list of hosts here. The operator itself gives it to Open MPI 4 and
+// Hydra.
 Json environment(const Launch& launch) {
   const auto variable = [](const char* name, const char* value) {
     return Json{{"name", name}, {"value", value}};

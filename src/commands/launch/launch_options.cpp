@@ -41,7 +41,7 @@ std::vector<Use> limited_uses() {
 }
 
 void refuse_unused(Options& options, const std::string& form) {
-  if (form.empty()) return;  // a fault is noted
+  if (form.empty()) return;  // there is a fault already
   for (const Use& use : limited_uses()) {
     if (options.value(use.option).origin == Origin::kDefault) continue;
     if (std::count(use.forms.begin(), use.forms.end(), form) > 0) continue;
@@ -56,7 +56,7 @@ bool is_host_name(const std::string& name) {
   return name.front() != '-' && name.find_first_not_of(kAllowed) == std::string::npos;
 }
 
-// "name" or "name:ranks", each; "" and other faults are noted.
+// "name" or "name:ranks", each. Adds a fault for "" and other text.
 std::vector<std::string> read_hosts(Options& options) {
   std::vector<std::string> hosts = split(options.text("hosts"), ',');
   if (!options.is_set("hosts")) return {};
@@ -133,7 +133,7 @@ std::string read_name(Options& options, const std::string& option, const std::st
   const bool fits = std::regex_match(text, std::regex("[A-Za-z0-9_./%{][" + allowed + "]*"));
   if (!text.empty() && (!fits || text.size() > kLongestName)) {
     options.add_fault("--" + option + ": '" + text +
-                      "' has more than letters, digits and marks of names, or over " +
+                      "' has more than letters, digits and the marks of names, or more than " +
                       std::to_string(kLongestName) + " characters");
   }
   return text;
@@ -213,7 +213,7 @@ comm::Launcher read_launcher(Options& options) {
   for (const comm::Launcher& each : comm::all_launchers()) {
     if (each.name == name) return each;
   }
-  return comm::open_mpi_4();  // a fault is noted
+  return comm::open_mpi_4();  // there is a fault already
 }
 
 }  // namespace
@@ -222,7 +222,7 @@ OptionTable launch_option_table() {
   return {
       {"nodes", "N", "1", "hosts of the job", "place"},
       {"hosts", "LIST", "", "for mpirun: n1,n2, or n1:4,n2:2 with the ranks of each", "place"},
-      {"ranks-per-node", "N", "0", "0: one for each GPU, else one; 4,4,2: of each host", "place"},
+      {"ranks-per-node", "N", "0", "0: one for each GPU, else one; 4,4,2: for each host", "place"},
       {"gpus-per-node", "N", "0", "GPUs to ask for", "place"},
       {"cpus-per-rank", "N", "0", "cores of a rank; 0: not bound; Slurm: 8 with GPUs", "place"},
       {"memory-per-node", "SIZE", "", "memory to ask for on each host, such as 16G", "place"},
@@ -233,15 +233,15 @@ OptionTable launch_option_table() {
        "place",
        {},
        {"openmpi4", "openmpi5", "mpich", "intelmpi"}},
-      {"time", "LIMIT", "", "of a job: 01:30:00, 2-00:00:00 or minutes", "job"},
+      {"time", "LIMIT", "", "time limit of the job: 01:30:00, 2-00:00:00 or minutes", "job"},
       {"partition", "NAME", "", "partition or queue", "job", {}, {}, {}, {"queue"}},
       {"account", "NAME", "", "account, project or bank", "job"},
-      {"array", "LIST", "", "a run for each of these seeds, such as 1-5, in an array of jobs",
+      {"array", "LIST", "", "job array: one run for each of these seeds, such as 1-5", "job"},
+      {"output", "FILE", "", "file for the job's output, with the batch system's placeholders",
        "job"},
-      {"output", "FILE", "", "file of the job's output, with the batch system's marks", "job"},
       {"requeues", "N", "10", "how often a job that stopped early starts again", "job"},
-      {"image", "FILE", "", "for apptainer (tandem.sif where left out) and kubernetes", "job"},
-      {"claim", "NAME", "", "for kubernetes: the volume claim with data and runs", "job"}};
+      {"image", "FILE", "", "container image, for apptainer (or tandem.sif) and kubernetes", "job"},
+      {"claim", "NAME", "", "for kubernetes: volume claim with data and runs", "job"}};
 }
 
 Launch read_launch(Options& options, const std::string& form) {

@@ -42,7 +42,7 @@ std::string lsf_directives(const Launch& launch) {
   text += "#BSUB -o " + (launch.output.empty() ? output : launch.output) + "\n";
   if (launch.resume_mode() == "auto") {
     text += "#BSUB -r\n";
-    // 75: stopped before it was done; it goes on where it was.
+    // 75: the run stopped early; it resumes in the next start.
     if (launch.most_requeues > 0) text += "#BSUB -Q \"75\"\n";
   }
   return text;

@@ -1,4 +1,4 @@
-// PBS Professional and OpenPBS. Only operators may requeue a job there, so a job that was stopped
+// PBS Professional and OpenPBS. Only operators may requeue a job there, so a job that stopped early
 // submits its script again.
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 namespace tandem::app {
 namespace {
 
-// "2:ncpus=32:mpiprocs=4:mem=16384mb": so many hosts, and what each has.
+// "2:ncpus=32:mpiprocs=4:mem=16384mb": the number of hosts, and the resources of each.
 std::string chunk(const Launch& launch, std::uint64_t hosts, std::uint64_t ranks) {
   const std::uint64_t cores = ranks * std::max<std::uint64_t>(launch.cpus_per_rank, 1);
   std::string text = std::to_string(hosts) + ":ncpus=" + std::to_string(cores) +
@@ -43,7 +43,7 @@ std::string pbs_script(const Launch& launch) {
   std::string script =
       "#!/bin/bash\n"
       "# Submit this file with qsub. It leaves runs/job-NUMBER in the folder from which it is\n"
-      "# submitted. To let it go on by itself after its time limit:\n"
+      "# submitted. To let it continue by itself after its time limit:\n"
       "#   qsub -v TANDEM_DATA=FILE.h5,TANDEM_JOB_SCRIPT=THIS_FILE THIS_FILE\n"
       "#PBS -N tandem\n";
   script += directive("#PBS -A ", launch.account);

@@ -62,9 +62,9 @@ done
 }
 
 std::vector<std::string> srun_words(const Launch& launch) {
-  // A rank that ends with a code of its own keeps it, and the others have ten seconds to follow;
-  // where the site sets KillOnBadExit, srun would else kill them at once and answer 143. A rank
-  // that was killed still ends the step.
+  // A rank that ends with a code of its own keeps it, and the others have ten seconds to follow. If
+  // the site sets KillOnBadExit, srun would otherwise kill them at once and return 143. A rank that
+  // was killed still ends the step.
   std::vector<std::string> words = {"srun", std::string("--mpi=") + launch.launcher.srun_mpi,
                                     "--kill-on-bad-exit=0", "--wait=10"};
   // srun does not take the job's value since Slurm 22.05.
@@ -92,7 +92,7 @@ std::string sbatch_script(const Launch& launch) {
   script += layout(launch) + "\n";
   script += "code=0\n" + join(srun_words(launch), " ") + " || code=$?\n";
   if (launch.resume_mode() != "auto" || launch.most_requeues == 0) return script + "exit \"$code\"";
-  script += "# 75: stopped before it was done; it goes on where it was.\n";
+  script += "# 75: the run stopped early; it resumes in the next start.\n";
   script += "if [ \"$code\" = 75 ] && [ \"${SLURM_RESTART_COUNT:-0}\" -lt " +
             std::to_string(launch.most_requeues) + " ]; then\n";
   script += "  scontrol requeue \"$SLURM_JOB_ID\" || exit \"$code\"\nfi\nexit \"$code\"";

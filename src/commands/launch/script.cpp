@@ -9,12 +9,12 @@
 namespace tandem::app {
 namespace {
 
-// What --max-time leaves before the limit of the job, beside its --stop-margin: the ranks start
-// after the job. A short job has no room for it.
+// Seconds that --max-time leaves before the limit of the job, besides its --stop-margin. The ranks
+// start after the job. A short job has no room for it.
 constexpr std::uint64_t kSecondsOfStart = 90;
 constexpr std::uint64_t kShortJob = 600;
 
-// A container often forbids the system call by which MPI copies between the ranks of a host.
+// A container often forbids the system call by which MPI copies between ranks of a host.
 std::vector<std::string> program(const Launch& launch) {
   std::vector<std::string> words;
   if (!launch.image.empty()) {
@@ -107,9 +107,9 @@ std::string submit_again(const Launch& launch, const std::string& submit) {
   if (launch.resume_mode() != "auto" || launch.most_requeues == 0 || !launch.array.empty()) {
     return "";
   }
-  return "# 75: stopped before it was done; it goes on where it was. TANDEM_JOB_SCRIPT names this "
-         "file, which the batch\n"
-         "# system has copied.\n"
+  return "# 75: the run stopped early; it resumes in the next start. TANDEM_JOB_SCRIPT names this "
+         "file, because the\n"
+         "# batch system runs a copy of it.\n"
          "restarts=${TANDEM_RESTARTS:-0}\n"
          "if [ \"$code\" = 75 ] && [ \"$restarts\" -lt " +
          std::to_string(launch.most_requeues) +

@@ -23,7 +23,7 @@ std::vector<std::string> job_words(const Launch& launch, const std::string& task
 std::string directive(const std::string& start, std::uint64_t value);
 std::string directive(const std::string& start, const std::string& value);
 
-// What a batch system calls things in the shell of a job.
+// The words of a batch system in the shell of a job.
 struct JobNames {
   std::string submit;  // "sbatch", for a message
   std::string job;     // "$SLURM_JOB_ID"

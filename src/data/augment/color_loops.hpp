@@ -1,5 +1,5 @@
 // Loops over the pixels of a color picture, for picture_ops.cpp. Floats are those of torchvision on
-// uint8 tensors: values from 0 to 255, results cut off to whole numbers.
+// uint8 tensors: values from 0 to 255, results truncated to whole numbers.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// Crops by shifts and flips an image while each byte is replaced from a table: the loops of
-// Transform, and of the steps on bytes before it.
+// Crops by shifts and flips an image, and replaces each byte by a table's value. Transform uses it,
+// and so do the steps on bytes before it.
 #pragma once
 
 #include <algorithm>

@@ -18,15 +18,15 @@ std::array<std::uint8_t, 256> make_table(const ValueOf& value_of) {
   return table;
 }
 
-// Places of the source, in units of 2^-kPlaceBits pixels, so that each host rounds alike: result
-// (y, x) comes from row[0] + x * row[1] + y * row[2] and the same of column.
+// Places in the source, in units of 2^-kPlaceBits pixels, so that every host rounds alike. Result
+// (y, x) comes from row[0] + x * row[1] + y * row[2], and the same for column.
 constexpr int kPlaceBits = 32;
 struct Affine {
   std::array<std::int64_t, 3> row;
   std::array<std::int64_t, 3> column;
 };
 
-// The linear part [[xx, xy], [yx, yy]] maps what is relative to the center; then a shift follows.
+// The linear part [[xx, xy], [yx, yy]] maps coordinates relative to the center. A shift follows.
 struct Matrix {
   double xx = 1, xy = 0, yx = 0, yy = 1;
   double shift_x = 0, shift_y = 0;

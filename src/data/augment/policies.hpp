@@ -18,8 +18,8 @@ std::vector<PictureOp> draw_policy(const AugmentSpec& spec, ImageShape shape,
 
 // Operations of the policies, in torchvision's order; 0 is none.
 constexpr int kPolicyOps = 14;
-// Operation `index` at a magnitude in [0, kMaxMagnitude]; `is_negative` counts for the operations
-// that have a sign. `is_wide`: with TrivialAugmentWide's ranges. Empty for operation 0.
+// Operation `index` at a magnitude in [0, kMaxMagnitude]. `is_negative` affects the operations that
+// have a sign. `is_wide`: with TrivialAugmentWide's ranges. Empty for operation 0.
 std::vector<PictureOp> policy_op(int index, int magnitude, bool is_negative, bool is_wide,
                                  ImageShape shape);
 

@@ -16,11 +16,12 @@ struct Region {
 };
 
 // Its area is uniform in [least_area, 1] of the image's, and the logarithm of its aspect ratio is
-// uniform. After ten regions that do not fit it is the largest central one of a legal ratio.
+// uniform. If ten regions do not fit, it is the largest central region of an allowed ratio.
 Region draw_crop(const ResizedCrop& spec, int height, int width, CounterRandom& random);
 
-// Absent with probability 1 - `probability`, and where ten regions did not fit. Its area is uniform
-// in [0.02, 0.33] of the image's, the logarithm of its aspect ratio between those of 0.3 and 3.3.
+// Absent with probability 1 - `probability`, and if ten regions did not fit. Its area is uniform in
+// [0.02, 0.33] of the image's. The logarithm of its aspect ratio is uniform between those of 0.3
+// and 3.3.
 std::optional<Region> draw_erasing(double probability, int height, int width,
                                    CounterRandom& random);
 

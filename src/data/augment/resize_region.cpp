@@ -31,7 +31,8 @@ void add_row(const float* row, float weight, std::size_t count, float* out) {
   for (std::size_t i = 0; i < count; ++i) out[i] += row[i] * weight;
 }
 
-// Weights add up to 1, so values are within bytes but for an error that rounding removes.
+// Weights add up to 1, so values are in the range of bytes, except for an error that rounding
+// removes.
 void to_bytes(const float* row, std::size_t count, std::uint8_t* out) {
   for (std::size_t i = 0; i < count; ++i) {
     out[i] = static_cast<std::uint8_t>(static_cast<int>((row[i] + kWhole) - kWhole));
@@ -59,7 +60,8 @@ void RegionResizer::Axis::set(int from, int to) {
   weights.assign(count * static_cast<std::size_t>(taps), 0);
   for (int i = 0; i < to; ++i) {
     const auto place = static_cast<std::size_t>(i);
-    // Near the end it begins earlier, so that all taps lie within; the added ones weigh 0.
+    // Near the end, the window begins earlier, so that all taps lie inside. The added taps have
+    // weight 0.
     first[place] = std::min(begin(i), from - taps);
     const auto weight_at = [&](int at) -> float& {
       return weights[static_cast<std::size_t>(at - first[place]) * count + place];

@@ -1,5 +1,5 @@
-// The first parts of the keys of random numbers, one for each kind of augmentation, so that one
-// more kind changes no number of another.
+// The first parts of the keys of random numbers, one for each kind of augmentation. A new kind thus
+// changes no number of another.
 #pragma once
 
 #include <cstdint>

@@ -109,8 +109,8 @@ void require_progress(Job& job, const RunStart& start, std::uint64_t most) {
                         " and saved no new checkpoint, so this one does not train "
                         "(--max-stuck-starts " +
                         std::to_string(most) +
-                        "); read why they ended, give more time or a shorter "
-                        "--checkpoint-every, and start it once with --max-stuck-starts 0");
+                        "); find out why they ended, allow more time or a shorter "
+                        "--checkpoint-every, and start once with --max-stuck-starts 0");
   });
 }
 

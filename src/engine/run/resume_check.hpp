@@ -1,5 +1,5 @@
-// What a resumed run must share with its checkpoint, options, data and network, and that it makes
-// progress. Main thread. Throws AgreedError on every rank.
+// Checks what a resumed run must share with its checkpoint, options, data and network, and that it
+// makes progress. Main thread. Throws AgreedError on every rank.
 #pragma once
 
 #include <cstdint>
@@ -33,9 +33,9 @@ Json saved_options(const RunStart& start);
 // have written it under an alias, or not known it.
 std::string saved_value(const Json& kept, const OptionSpec& spec);
 
-// Collective. Ends a job that a batch system or jobs/supervise.sh would start again and again
-// without a new checkpoint: AgreedError with 70 if the last `most` starts all began at the step of
-// this one; 0: never.
+// Collective. Throws AgreedError with 70 if the last `most` starts all began at the step of this
+// start; 0: never. This ends a job that a batch system or jobs/supervise.sh would start again and
+// again without a new checkpoint.
 void require_progress(Job& job, const RunStart& start, std::uint64_t most);
 
 // A resumed run keeps its global batch for any number of ranks.

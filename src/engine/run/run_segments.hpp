@@ -14,7 +14,7 @@ namespace tandem::app {
 Json make_segment(const RunRequest& run, std::uint64_t first_step, std::uint64_t world,
                   std::uint64_t schedule_steps);
 
-// How many of the last starts all began at this step, one after another.
+// Number of the last consecutive starts that began at this step.
 std::uint64_t starts_from(const Json& segments, std::uint64_t step);
 
 // The heading of config.ini. It names the options that differ between the starts of the run, except

@@ -69,7 +69,7 @@ trap : USR1  # where it comes to this shell too, which has to outlive it
 
 code=0
 srun --mpi=pmix --kill-on-bad-exit=0 --wait=10 --cpus-per-task=8 tandem train --data 'cifar 10.h5' --resume auto "$@" || code=$?
-# 75: stopped before it was done; it goes on where it was.
+# 75: the run stopped early; it resumes in the next start.
 if [ "$code" = 75 ] && [ "${SLURM_RESTART_COUNT:-0}" -lt 3 ]; then
   scontrol requeue "$SLURM_JOB_ID" || exit "$code"
 fi

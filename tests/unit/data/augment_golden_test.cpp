@@ -50,8 +50,9 @@ Difference difference(const Bytes& found, const Bytes& expected) {
   return result;
 }
 
-// All values are equal, but for saturation. There torchvision fuses multiplications and additions
-// where the processor can, so a result that is whole but for its last bit may be cut off otherwise.
+// All values are equal, except for saturation. There, torchvision fuses multiplications and
+// additions if the processor can. So a value that is a whole number except for its last bit may be
+// truncated differently.
 void expect_same(const Bytes& found, const Json& one) {
   const Difference by = difference(found, bytes_of(one["values"]));
   const bool is_saturation = one["kind"] == "saturation" || one["kind"] == "Color";

@@ -173,7 +173,7 @@ TEST_F(EncodedFile, EveryFlippedBitIsFound) {
   EXPECT_NO_THROW(verify_dataset(path_));
 }
 
-// Whoever seals a changed file anew may change what it says, but nothing worse.
+// A changed file that is sealed again may have other content, but must do no worse harm.
 TEST_F(EncodedFile, ResealedDamageIsRefusedOrReadAsItSays) {
   const DatasetInfo info = PackedFile(path_).info();
   const std::size_t pictures = info.train_bytes + info.test_bytes;

@@ -1,5 +1,5 @@
-// What: folders of pictures, what a packed file of version 2 holds, and files that were changed and
-// sealed anew. Owns: nothing. Threads: any. Throws: what reading throws.
+// Folders of pictures, the content of packed files of version 2, and files that were changed and
+// sealed again. Throws what reading throws.
 #pragma once
 
 #include <array>

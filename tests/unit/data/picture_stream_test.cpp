@@ -48,7 +48,7 @@ TEST(PictureStream, HoldsNoMoreThanItMay) {
     taken -= std::exchange(returned, i == 100 ? 5000 : 300);
     stream.next();
   }
-  // What next() has returned is counted here until the call after it.
+  // Memory of a picture that next() has returned is counted here until the call after it.
   EXPECT_LE(most, 1300U);
 }
 
