@@ -29,7 +29,8 @@ struct NormTensors {
   torch::Tensor bias, running_mean, running_variance;
   double momentum = 0;
   double epsilon = 0;
-  std::shared_ptr<const BatchExchange> exchange;  // null: the statistics are those of this rank
+  std::shared_ptr<const BatchExchange> exchange =
+      {};  // null: the statistics are those of this rank
 };
 
 // The part of a batch normalization by which it may be synchronized.

@@ -42,7 +42,7 @@ struct BatchRequest {
   std::uint64_t epoch = 0;         // 0 is the first; keys the augmentation
   std::uint64_t global_count = 0;  // images of the global batch, over all ranks and micro-batches
   std::vector<std::uint32_t> images;  // this rank's; may be empty
-  std::vector<MixRun> mix_runs;       // if the plan mixes: all of `images`, in their order
+  std::vector<MixRun> mix_runs = {};  // if the plan mixes: all of `images`, in their order
 };
 
 // Returns the next request; absent after the last one.

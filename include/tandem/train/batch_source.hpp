@@ -19,8 +19,8 @@ struct TensorBatch {
   torch::Tensor images;  // [n, channels, height, width], augmented and normalized
   torch::Tensor labels;  // int64 [n]; of mixed images the heavier label
   // The lighter label of mixed images and its share; undefined if no images are mixed.
-  torch::Tensor other_labels;  // int64 [n]
-  torch::Tensor other_shares;  // float [n]
+  torch::Tensor other_labels = {};  // int64 [n]
+  torch::Tensor other_shares = {};  // float [n]
   bool is_mixed() const { return other_labels.defined(); }
   std::size_t size() const { return request.images.size(); }
 };
