@@ -8,6 +8,7 @@
 
     data = tandem.Dataset("cifar10.h5")       # a file of `tandem pack`
     data.images("train")[:8]                  # numpy.ndarray, uint8 [N, C, H, W]
+    data.picture("train", 0)                  # bytes of a JPEG or PNG file, of a set that `--store encoded` made
 
 `import tandem` imports the standard library only. Tables need pandas, arrays numpy, data sets h5py, and `tandem.models`
 (networks in PyTorch) torch and safetensors: pip install 'tandem-train[python]'. A missing file is a FileNotFoundError, a file
@@ -113,17 +114,28 @@ def runs(folder="runs"):
 
 
 class Dataset:
-    """A packed data set. Pixels stay in the file until images() reads them."""
+    """A packed data set. Pixels and files of pictures stay in the file until images() or picture() reads them."""
 
     def __init__(self, path):
         self.path = pathlib.Path(path)
         with self._open() as file:
             if file.attrs.get("format") != "tandem-dataset":
                 raise ValueError(f"{path}: is HDF5 but no packed data set; make one with tandem pack")
+            version = int(file.attrs["version"])
+            if version not in (1, 2):
+                raise ValueError(f"{path}: has version {version}, 1 or 2 was expected; install a newer tandem-train")
             self.name = str(file.attrs["name"])
-            self.classes = [str(each) for each in file.attrs["classes"]]
+            classes = file.attrs["classes"] if version == 1 else file["classes"].asstr()[:]
+            self.classes = [str(each) for each in classes]
             self.mean, self.std = file.attrs["mean"][:], file.attrs["std"][:]  # per channel, of pixels divided by 255
-            self.shapes = {split: file[f"{split}/images"].shape for split in ("train", "test")}
+            self.encoded = "bytes" in file["train"]  # tandem pack --store encoded: JPEG and PNG files in place of pixels
+            self.shapes = {split: self._shape(file, split) for split in ("train", "test")}
+
+    def _shape(self, file, split):
+        """N, C, H, W; of files those that a picture gets when tandem reads it."""
+        if self.encoded:
+            return (*file[f"{split}/labels"].shape, *(int(each) for each in file.attrs["shape"]))
+        return file[f"{split}/images"].shape
 
     def __repr__(self):
         return f"tandem.Dataset({str(self.path)!r}): {self.name}, train {self.shapes['train']}, test {self.shapes['test']}"
@@ -139,11 +151,24 @@ class Dataset:
             raise ValueError(f"{self.path}: is no packed data set ({error}); make one with tandem pack") from None
 
     def images(self, split, part=slice(None)):
-        """uint8 [N, C, H, W] of "train" or "test"; `part` is a slice of the images."""
+        """uint8 [N, C, H, W] of "train" or "test"; `part` is a slice of the images. A ValueError if the set holds files."""
+        if self.encoded:
+            raise ValueError(f"{self.path}: holds files of pictures, no pixels; read one by picture(split, index)")
         with self._open() as file:
             return file[f"{split}/images"][part]
 
+    def picture(self, split, index):
+        """The bytes of one JPEG or PNG file; PIL.Image.open(io.BytesIO(bytes)) decodes them. A ValueError if the set holds pixels."""
+        if not self.encoded:
+            raise ValueError(f"{self.path}: holds pixels, no files of pictures; read them by images(split)")
+        count = self.shapes[split][0]
+        if not -count <= index < count:
+            raise IndexError(f"{self.path}: has {count} pictures in {split}, number {index} is not one of them")
+        with self._open() as file:
+            begin, end = file[f"{split}/offsets"][index % count:index % count + 2]
+            return file[f"{split}/bytes"][int(begin):int(end)].tobytes()
+
     def labels(self, split, part=slice(None)):
-        """uint8 [N], indices into `classes`."""
+        """Indices into `classes`: uint8 [N], in files of version 2 uint16 [N]."""
         with self._open() as file:
             return file[f"{split}/labels"][part]

@@ -86,6 +86,55 @@ class Package(TandemTest):
         with self.assertRaisesRegex(ValueError, "other.h5: is HDF5 but no packed data set"):
             tandem.Dataset(self.folder / "other.h5")
 
+    def color(self, label):
+        return (label % 256, label // 256 * 100 + label % 2, label % 3)
+
+    def write_pictures(self, classes):
+        """A folder of one PNG of 4x3 pixels for each class and split. Returns their bytes by split, in the order of classes."""
+        from PIL import Image
+
+        files = {"train": [], "test": []}
+        for index in range(classes):
+            for split, pictures in files.items():
+                folder = self.folder / "pictures" / split / f"c{index:03}"
+                folder.mkdir(parents=True)
+                Image.new("RGB", (4, 3), self.color(index)).save(folder / "a.png")
+                pictures.append((folder / "a.png").read_bytes())
+        return files
+
+    def test_packed_files_of_pictures(self):
+        files = self.write_pictures(3)
+        self.tandem("pack", "--input", "pictures", "--size", "8", "--store", "encoded", "--output", "files.h5")
+        path = self.folder / "files.h5"
+        data = tandem.Dataset(path)
+        self.assertEqual((data.classes, data.encoded, data.shapes["test"]), (["c000", "c001", "c002"], True, (3, 3, 8, 8)))
+        for split, pictures in files.items():
+            labels = data.labels(split)
+            self.assertEqual((labels.dtype, sorted(labels)), (numpy.uint16, [0, 1, 2]))
+            for index, label in enumerate(labels):
+                self.assertEqual(data.picture(split, index), pictures[label])
+            self.assertEqual(data.picture(split, -1), pictures[labels[2]])
+        for index in (3, -4):
+            with self.assertRaisesRegex(IndexError, f"files.h5: has 3 pictures in train, number {index} is not one"):
+                data.picture("train", index)
+        with self.assertRaisesRegex(ValueError, r"files.h5: holds files of pictures, no pixels; read one by picture\("):
+            data.images("train")
+        with h5py.File(path, "r+") as file:
+            file.attrs["version"] = 3
+        with self.assertRaisesRegex(ValueError, "files.h5: has version 3, 1 or 2 was expected"):
+            tandem.Dataset(path)
+
+    def test_packed_pixels_of_many_classes(self):
+        self.write_pictures(257)
+        self.tandem("pack", "--input", "pictures", "--size", "8", "--output", "many.h5")
+        data = tandem.Dataset(self.folder / "many.h5")
+        self.assertEqual((len(data.classes), data.classes[256], data.encoded), (257, "c256", False))
+        self.assertEqual(data.shapes["train"], (257, 3, 8, 8))
+        for image, label in zip(data.images("train"), data.labels("train")):
+            self.assertEqual(list(image[:, 4, 4]), list(self.color(int(label))))
+        with self.assertRaisesRegex(ValueError, r"many.h5: holds pixels, no files of pictures; read them by images\("):
+            data.picture("train", 0)
+
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
