@@ -46,8 +46,8 @@ class BatchSystems(TandemTest):
 
     def end(self, job, code):
         self.addCleanup(lambda: job.poll() is None and os.killpg(job.pid, signal.SIGKILL))
-        output, errors = job.communicate(timeout=100)
-        self.assertEqual(job.returncode, code, output + errors)
+        output, self.errors = job.communicate(timeout=100)
+        self.assertEqual(job.returncode, code, output + self.errors)
         return output
 
     def ranks(self, run_id):
@@ -96,6 +96,12 @@ class BatchSystems(TandemTest):
         job = self.start("pbs", self.emit("pbs", train=[*LONG, "--max-time", "32"]))
         self.assertIn("submit this script again with TANDEM_RUN_ID=job-34\n", self.end(job, 75))
 
+    def test_a_job_that_cannot_submit_itself_ends_with_its_own_code(self):
+        self.stand_in("qsub", "echo 'qsub: no queue' >&2; exit 1")
+        job = self.start("pbs", self.emit("pbs", train=[*LONG, "--max-time", "32"]), TANDEM_JOB_SCRIPT="job.pbs")
+        self.end(job, 75)
+        self.assertIn("qsub: no queue", self.errors)
+
     def test_shells_read_every_script(self):
         for form in SYSTEMS:
             for options in ([], ["--array", "1-3"], ["--memory-per-node", "8G", "--time", "1-00:00:00", "--account", "a.b", "--queue", "q"]):
@@ -114,7 +120,7 @@ class BatchSystems(TandemTest):
         self.assertEqual([job["apiVersion"], job["kind"]], ["kubeflow.org/v2beta1", "MPIJob"])
         spec = job["spec"]
         self.assertEqual([spec["slotsPerWorker"], spec["runPolicy"]["backoffLimit"], spec["runPolicy"]["activeDeadlineSeconds"]],
-                         [4, 3, 3600])
+                         [4, 3, 4 * 3600])  # the deadline is that of all four starts
         launcher, worker = (spec["mpiReplicaSpecs"][name] for name in ("Launcher", "Worker"))
         self.assertEqual([launcher["replicas"], worker["replicas"]], [1, 2])
         container, = launcher["template"]["spec"]["containers"]
@@ -129,6 +135,12 @@ class BatchSystems(TandemTest):
                            ("mpich", "mpiexec -n 2 -f "), ("intelmpi", "mpiexec -n 2 -f .* -genv I_MPI_PIN 0 ")):
             self.assertRegex(self.emit("pbs", "--ranks-per-node", 2, "--mpi", mpi), words)
 
+    def test_a_run_that_does_not_resume(self):
+        self.assertNotIn("#BSUB -Q", self.emit("lsf", train=["--data", "d.h5", "--resume", "none"]))
+        self.assertIn('#BSUB -Q "75"', self.emit("lsf", train=["--data", "d.h5"]))
+        script = self.emit("pbs", "--array", "1-5", "--requeues", 0, train=["--data", "d.h5", "--resume", "none"])
+        self.assertIn("#PBS -r n", script)
+
     def test_mistakes_are_found_at_once(self):
         for arguments, pattern in (
                 (["flux", "--memory-per-node", "8G"], "--memory-per-node is for sbatch, apptainer, pbs, lsf, kubernetes; leave it out"),
@@ -138,6 +150,7 @@ class BatchSystems(TandemTest):
                 (["sbatch", "--account", "-x"], "--account: '-x' has more than"),
                 (["sbatch", "--output", "a\nb"], "--output: 'a\nb' has more than"),
                 (["pbs", "--array", "1,3"], "--array: '1,3' is not like 1-5"),
+                (["pbs", "--array", "1-5", "--requeues", "3"], "--requeues: a task of an array of PBS cannot start again; leave it out"),
                 (["sbatch", "--array", "x"], "--array: 'x' is not like 1-5"),
                 (["sbatch", "--array", "1-3", "--", "--seed", "5"], "--array gives each task its number as --seed"),
                 (["lsf", "--ranks-per-node", "4,2"], "--ranks-per-node: a number for each host is for sbatch"),

@@ -95,6 +95,7 @@ std::string kubernetes_job(const Launch& launch) {
   inside.image = "";  // the container is entered already
   for (const std::string& word : job_words(inside, "", true)) words.push_back(word);
 
+  const std::uint64_t restarts = launch.resume_mode() == "auto" ? launch.most_requeues : 0;
   std::string text =
       "# kubectl apply --filename FILE. The image needs sshd beside tandem; the run folder is\n"
       "# runs/tandem in the volume. To start another run, change both names.\n"
@@ -106,10 +107,12 @@ std::string kubernetes_job(const Launch& launch) {
       "  slotsPerWorker: " +
       std::to_string(launch.ranks_per_node) + "\n  sshAuthMountPath: " + kKeys +
       "\n  mpiImplementation: " + mpi_implementation(launch) +
-      "\n  runPolicy:\n    cleanPodPolicy: Running\n    backoffLimit: " +
-      std::to_string(launch.resume_mode() == "auto" ? launch.most_requeues : 0) + "\n";
+      "\n  runPolicy:\n    cleanPodPolicy: Running\n    backoffLimit: " + std::to_string(restarts) +
+      "\n";
   if (launch.seconds_limit > 0) {
-    text += "    activeDeadlineSeconds: " + std::to_string(launch.seconds_limit) + "\n";
+    // Of all starts together: Kubernetes does not begin anew when a pod does.
+    text += "    activeDeadlineSeconds: " + std::to_string(launch.seconds_limit * (restarts + 1)) +
+            "\n";
   }
   text +=
       "  mpiReplicaSpecs:\n"

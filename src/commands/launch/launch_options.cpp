@@ -5,6 +5,7 @@
 
 #include "script.hpp"
 #include "tandem/core/text.hpp"
+#include "time_limit.hpp"
 
 namespace tandem::app {
 namespace {
@@ -81,39 +82,6 @@ std::vector<std::string> read_hosts(Options& options) {
     options.add_fault("--nodes: --hosts says how many there are");
   }
   return hosts;
-}
-
-// sbatch accepts more forms. Two numbers mean minutes and seconds there, which no user intends.
-void check_time(Options& options) {
-  const std::string time = options.text("time");
-  constexpr std::size_t kLongest = 32;
-  if (time.size() > kLongest) {
-    options.add_fault("--time is longer than " + std::to_string(kLongest) + " characters");
-    return;
-  }
-  if (time.empty() || std::regex_match(time, std::regex("[0-9]{1,9}(:[0-9]{1,9}:[0-9]{1,9})?")))
-    return;
-  if (std::regex_match(time, std::regex("[0-9]{1,9}-[0-9]{1,9}(:[0-9]{1,9}){0,2}"))) return;
-  const bool two = std::regex_match(time, std::regex("[0-9]+:[0-9]+"));
-  options.add_fault("--time: '" + time + "' is " +
-                    (two ? "minutes and seconds to Slurm; write " + time +
-                               ":00 for hours and minutes, or the minutes alone"
-                         : std::string("not like 30 (minutes), 01:30:00 or 2-00:00:00")));
-}
-
-// Of a limit that check_time() accepts.
-std::uint64_t seconds_of(const std::string& limit) {
-  const std::size_t dash = limit.find('-');
-  const bool has_days = dash != std::string::npos;
-  const std::vector<std::string> parts = split(has_days ? limit.substr(dash + 1) : limit, ':');
-  // Without days one number is minutes, with days it is hours.
-  std::uint64_t unit = has_days || parts.size() == 3 ? 3600 : 60;
-  std::uint64_t seconds = has_days ? std::stoull(limit.substr(0, dash)) * 86'400 : 0;
-  for (const std::string& part : parts) {
-    seconds += std::stoull(part) * unit;
-    unit /= 60;
-  }
-  return seconds;
 }
 
 // "16G" or "8000M", by powers of 1024.
@@ -207,6 +175,15 @@ void read_placement(Options& options, const std::string& form, Launch& launch) {
   }
 }
 
+// LSF counts by itself.
+std::uint64_t read_requeues(Options& options, const std::string& form, bool has_array) {
+  const std::uint64_t most = options.count("requeues", 0, 10'000);
+  if (form != "pbs" || !has_array) return form == "lsf" ? 0 : most;
+  if (most > 0 && options.value("requeues").origin != Origin::kDefault)
+    options.add_fault("--requeues: a task of an array of PBS cannot start again; leave it out");
+  return 0;
+}
+
 comm::Launcher read_launcher(Options& options) {
   if (!options.is_set("mpi")) return comm::launcher_of_library();
   const std::string name = options.choice("mpi");
@@ -249,17 +226,13 @@ Launch read_launch(Options& options, const std::string& form) {
   refuse_unused(options, form);
   launch.launcher = read_launcher(options);
   read_placement(options, form, launch);
-  launch.most_requeues = options.count("requeues", 0, 10'000);
   launch.time_limit = options.text("time");
-  const std::size_t faults = options.faults().size();
-  check_time(options);
-  if (!launch.time_limit.empty() && options.faults().size() == faults) {
-    launch.seconds_limit = seconds_of(launch.time_limit);
-  }
+  launch.seconds_limit = read_time_limit(options);
   launch.partition = read_name(options, "partition", "A-Za-z0-9_.,@:-");
   launch.account = read_name(options, "account", "A-Za-z0-9_.@:/-");
   launch.output = read_name(options, "output", "A-Za-z0-9_./%@:={}-");
   launch.array = read_array(options, form);
+  launch.most_requeues = read_requeues(options, form, !launch.array.empty());
   launch.image = options.text("image");
   launch.claim = read_name(options, "claim", "a-z0-9.-");
   if (form == "apptainer" && launch.image.empty()) launch.image = kDefaultImage;

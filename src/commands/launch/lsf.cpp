@@ -41,9 +41,8 @@ std::string lsf_directives(const Launch& launch) {
   const std::string output = launch.array.empty() ? "tandem-%J.out" : "tandem-%J-%I.out";
   text += "#BSUB -o " + (launch.output.empty() ? output : launch.output) + "\n";
   if (launch.resume_mode() == "auto") {
-    text += "#BSUB -r\n";
     // 75: the run stopped early; it resumes in the next start.
-    if (launch.most_requeues > 0) text += "#BSUB -Q \"75\"\n";
+    text += "#BSUB -r\n#BSUB -Q \"75\"\n";
   }
   return text;
 }

@@ -118,7 +118,7 @@ std::string submit_again(const Launch& launch, const std::string& submit) {
          "    export TANDEM_RESTARTS=$((restarts + 1))\n"
          "    " +
          submit +
-         "\n"
+         " || exit \"$code\"\n"
          "  else\n"
          "    echo \"stopped early: submit this script again with TANDEM_RUN_ID=$TANDEM_RUN_ID\"\n"
          "  fi\n"

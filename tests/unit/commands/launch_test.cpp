@@ -170,7 +170,6 @@ TEST(LsfScript, IsRequeuedByItsExitCode) {
   launch.cpus_per_rank = 8;
   launch.mebibytes_per_node = 1000;
   launch.seconds_limit = 5400;
-  launch.most_requeues = 10;
   launch.array = "1-5";
   EXPECT_NE(lsf_script(launch).find(R"(#BSUB -J "tandem[1-5]"
 #BSUB -n 8
