@@ -17,7 +17,8 @@ struct Command {
   std::string example;
   OptionTable options;
   // One of the two: alone, or as one rank of a job (collective). Both return the exit code. With
-  // both, the command runs alone if it has the option `alone_with`.
+  // both, the command runs alone if it has the option `alone_with`, or its variable without a
+  // launcher.
   int (*run_alone)(const Arguments&);
   int (*run_in_job)(Job&, const Arguments&);
   std::vector<std::string> forms = {};  // allowed values of the first word; empty: any

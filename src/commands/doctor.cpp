@@ -76,6 +76,16 @@ ExitCode print_examination(const Examination& examination, bool json) {
   return has_error ? ExitCode::kDisagreement : ExitCode::kDone;
 }
 
+// A rank may inherit variables that were meant for --hosts.
+void refuse_options_of_hosts(Options& options) {
+  for (const std::string name : {"ports", "network"}) {
+    const Origin origin = options.value(name).origin;
+    if (origin == Origin::kDefault || (origin == Origin::kEnvironment && is_launched())) continue;
+    options.add_fault("--" + name +
+                      " is for --hosts; name the hosts: --hosts n1,n2, or leave it out");
+  }
+}
+
 int run_doctor(Job& job, const Arguments& arguments) {
   Options options = resolve_on_rank_0(job, "doctor", doctor_command().options, arguments);
   bool json = false;
@@ -83,6 +93,7 @@ int run_doctor(Job& job, const Arguments& arguments) {
   comm::agree(job.world, job.topology.host, [&] {
     json = options.flag("json");
     request.data = options.text("data");
+    refuse_options_of_hosts(options);
     options.throw_faults("doctor");
     request.threads = rank_threads(0, job.topology.default_threads());
   });
@@ -99,6 +110,7 @@ int run_doctor(Job& job, const Arguments& arguments) {
 int run_lone_doctor(const Arguments& arguments) {
   Options options = resolve_alone(doctor_command(), arguments, false);
   const bool json = options.flag("json");
+  refuse_options_of_hosts(options);
   options.throw_faults("doctor");
   Examination examination;
   examination.facts.resize(1);

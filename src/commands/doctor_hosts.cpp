@@ -66,20 +66,60 @@ Arguments mpirun_words(const std::string& hosts, const std::string& network,
   return words;
 }
 
-// Also tells whether there are errors.
-bool print_findings(const std::vector<Finding>& findings, bool json) {
-  if (json) {
-    Json list = Json::array();
-    for (const Finding& finding : findings) list.push_back(to_json(finding));
-    print_line(Json{{"findings", list}, {"ranks", Json::array()}, {"pairs", Json::array()}}.dump(
-        -1, ' ', false, Json::error_handler_t::replace));
-  } else {
-    for (const Finding& finding : findings) {
-      print_line(finding.code + " " + finding.what + "\n     fix: " + finding.fix);
+void print_findings(const HostTrial& trial, const std::vector<Finding>& findings) {
+  if (findings.empty()) {
+    print_line(join(trial.hosts, ", ") + ": names, " + join(trial.remote_shell, " ") + ", program" +
+               (trial.port_range.empty() ? "" : ", ports " + trial.port_range) +
+               " and network work");
+  }
+  for (const Finding& finding : findings) {
+    print_line(finding.code + " " + finding.what + "\n     fix: " + finding.fix);
+  }
+}
+
+// `object`: what the ranks found. The findings of the trial come first.
+void print_object(const std::vector<Finding>& findings, Json object) {
+  Json list = Json::array();
+  for (const Finding& finding : findings) list.push_back(to_json(finding));
+  for (const Json& finding : object.at("findings")) list.push_back(finding);
+  object["findings"] = list;
+  print_line(object.dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
+Json object_without_ranks() {
+  return {{"findings", Json::array()}, {"ranks", Json::array()}, {"pairs", Json::array()}};
+}
+
+// Other lines, such as mpirun's own, go to standard error.
+int examine_as_json(const Arguments& mpirun, const std::vector<Finding>& findings) {
+  const ProgramEnd end = capture_mpirun(mpirun);
+  Json object = object_without_ranks();
+  for (const std::string& line : split(trim(end.output), '\n')) {
+    const Json value = parse_json_or_discard(line);
+    if (value.is_object() && value.contains("findings")) {
+      object = value;
+    } else if (!line.empty()) {
+      print_note(line);
     }
   }
-  return std::any_of(findings.begin(), findings.end(),
-                     [](const Finding& finding) { return finding.is_error(); });
+  print_object(findings, object);
+  return end.code;
+}
+
+// The words behind mpirun.
+Arguments examination_of(Options& options, Arguments arguments, const PortRange& ports) {
+  Arguments words = mpirun_words(options.text("hosts"), options.text("network"), ports);
+  words.insert(words.end(), {own_program(), "doctor"});
+  for (const char* name : {"hosts", "ports", "network"}) {
+    take_option(arguments, name);
+    ::unsetenv(environment_variable(name).c_str());
+  }
+  words.insert(words.end(), arguments.begin(), arguments.end());
+  // A rank on another host does not inherit the variable.
+  if (options.value("json").origin == Origin::kEnvironment && options.flag("json")) {
+    words.push_back("--json");
+  }
+  return words;
 }
 
 }  // namespace
@@ -104,27 +144,23 @@ int run_doctor_of_hosts(const Arguments& arguments) {
     trial.port_range = ports.text();
   }
   trial.program = own_program();
-  if (const char* agent = std::getenv("OMPI_MCA_plm_rsh_agent")) trial.remote_shell = agent;
+  if (const char* agents = std::getenv("OMPI_MCA_plm_rsh_agent")) {
+    trial.remote_shell = remote_shell_of(agents);
+  }
 
   const std::vector<Finding> findings = try_hosts(trial);
-  if (findings.empty() && !json) {
-    print_line(join(trial.hosts, ", ") + ": names, " + trial.remote_shell + ", program" +
-               (trial.port_range.empty() ? "" : ", ports " + trial.port_range) +
-               " and network work");
-  }
+  if (!json) print_findings(trial, findings);
+  const bool has_error = std::any_of(findings.begin(), findings.end(),
+                                     [](const Finding& finding) { return finding.is_error(); });
   const bool is_open_mpi = comm::mpi_library_version().rfind("Open MPI", 0) == 0;
-  const bool has_errors = findings.empty() ? false : print_findings(findings, json);
-  if (has_errors) return static_cast<int>(ExitCode::kDisagreement);
-  if (!is_open_mpi) {
+  if (has_error || !is_open_mpi) {
+    if (json) print_object(findings, object_without_ranks());
+    if (has_error) return static_cast<int>(ExitCode::kDisagreement);
     print_note("for this MPI, start the rest by its own launcher: mpiexec … tandem doctor");
     return static_cast<int>(ExitCode::kDone);
   }
-  Arguments words = mpirun_words(hosts, network, ports);
-  words.insert(words.end(), {own_program(), "doctor"});
-  Arguments rest = arguments;
-  for (const char* name : {"hosts", "ports", "network"}) take_option(rest, name);
-  words.insert(words.end(), rest.begin(), rest.end());
-  return run_mpirun(words);
+  const Arguments words = examination_of(options, arguments, ports);
+  return json ? examine_as_json(words, findings) : run_mpirun(words);
 }
 
 }  // namespace tandem::app

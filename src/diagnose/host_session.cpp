@@ -101,9 +101,10 @@ std::optional<std::string> HostSession::receive(Time deadline) {
     const auto left =
         std::chrono::ceil<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
     pollfd waiting{output_->descriptor(), POLLIN, 0};
-    if (left.count() <= 0 || ::poll(&waiting, 1, static_cast<int>(left.count())) == 0) {
-      return std::nullopt;
-    }
+    if (left.count() <= 0) return std::nullopt;
+    const int ready = ::poll(&waiting, 1, static_cast<int>(left.count()));
+    if (ready < 0 && errno == EINTR) continue;  // read() could wait beyond the deadline
+    if (ready <= 0) return std::nullopt;
     std::array<char, 4096> part{};
     const ssize_t got = ::read(output_->descriptor(), part.data(), part.size());
     if (got == 0 || (got < 0 && errno != EINTR)) return std::nullopt;

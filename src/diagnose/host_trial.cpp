@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <filesystem>
 #include <map>
 #include <memory>
 #include <optional>
@@ -99,8 +100,8 @@ class Trial {
     if (!is_this_host(found)) {
       std::transform(command.begin(), command.end(), command.begin(), shell_word);
       const std::string line = join(command, " ");
-      command = {trial_.remote_shell};
-      if (trial_.remote_shell == "ssh") {
+      command = trial_.remote_shell;
+      if (std::filesystem::path(command.front()).filename() == "ssh") {
         command.insert(command.end(), {"-o", "BatchMode=yes", "-o", "ConnectTimeout=5"});
       }
       command.insert(command.end(), {name, line});
@@ -116,16 +117,22 @@ class Trial {
     });
   }
 
+  // The answer of a host's agent; absent, and an error, if it is another one.
+  template <typename Answer>
+  std::optional<Answer> parse(const Host& host, const std::string& line) {
+    try {
+      return parse_json(line).get<Answer>();
+    } catch (const std::exception&) {
+      add("E133", host.name + ": " + trial_.program + " answers '" + line + "'",
+          "install the same tandem at that path on every host");
+      return std::nullopt;
+    }
+  }
+
   void hear(Host& host, Clock::time_point deadline) {
     if (const auto line = host.session->receive(deadline)) {
-      try {
-        host.facts = parse_json(*line).get<HostFacts>();
-        return;
-      } catch (const std::exception&) {
-        add("E133", host.name + ": " + trial_.program + " answers '" + *line + "'",
-            "install the same tandem at that path on every host");
-        return;
-      }
+      host.facts = parse<HostFacts>(host, *line);
+      return;
     }
     const std::string end = host.session->describe_end();
     if (ends_with(end, "exit code 127") || ends_with(end, "exit code 126") ||
@@ -133,7 +140,7 @@ class Trial {
       add("E133", host.name + " cannot run " + trial_.program + ": " + end,
           "install the same tandem at that path on every host");
     } else {
-      add("E132", trial_.remote_shell + " " + host.name + " does not work: " + end,
+      add("E132", join(trial_.remote_shell, " ") + " " + host.name + " does not work: " + end,
           "let `ssh " + host.name + " true` ask no question: ssh-copy-id " + host.name +
               ", and ssh-keyscan " + host.name + " >> ~/.ssh/known_hosts");
     }
@@ -232,8 +239,9 @@ class Trial {
             "repeat the command");
         continue;
       }
-      const auto errors = parse_json(*line).get<std::vector<std::string>>();
-      for (const Host& other : hosts_) judge_pair(hosts_[i], other, targets[i], owners[i], errors);
+      const auto errors = parse<std::vector<std::string>>(hosts_[i], *line);
+      if (!errors) continue;
+      for (const Host& other : hosts_) judge_pair(hosts_[i], other, targets[i], owners[i], *errors);
     }
   }
 
@@ -264,6 +272,14 @@ class Trial {
 };
 
 }  // namespace
+
+std::vector<std::string> remote_shell_of(const std::string& agents) {
+  std::vector<std::string> words;
+  for (const std::string& word : split(agents.substr(0, agents.find(':')), ' ')) {
+    if (!word.empty()) words.push_back(word);
+  }
+  return words.empty() ? HostTrial().remote_shell : words;
+}
 
 std::vector<Finding> try_hosts(const HostTrial& trial) { return Trial(trial).run(); }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """`tandem doctor --hosts` names each fault that would make MPI hang: a name, ssh, the program, the network, a port."""
 
+import json
 import subprocess
 import time
 
@@ -43,6 +44,19 @@ class HostTrial(NetworkTest):
             words = self.doctor(*options, code=0, hosts="n1:2,n2:1")
             self.assertRegex(words, r"\An1, n2: names, \S+, program(, ports 20000-20199)? and network work\n")
             self.assertRegex(words, r"3 ranks on 2 hosts; .*hosts exchange at least [0-9.]+ MB/s by TCP on eth0\n\Z")
+
+    def test_hosts_of_the_environment(self):
+        done = self.run_command(self.hosts["n1"].enter("env", "TANDEM_HOSTS=n1:2", "TANDEM_PORTS=20000-20199", PROGRAM, "doctor"), 0, {})
+        self.assertRegex(done.stdout, r"\An1: names, ssh, program, ports 20000-20199 and network work\n")
+        self.assertRegex(done.stdout, r"2 ranks on 1 host; .*\n\Z")
+
+    def test_one_object_with_the_findings_of_both_parts(self):
+        self.give_names("n1", {**NAMES, "n1": "127.0.1.1"})
+        found = json.loads(self.doctor("--json", code=0, hosts="n1:2"))
+        self.assertEqual(found["findings"][0]["code"], "W131")
+        self.assertEqual([rank["rank"] for rank in found["ranks"]], [0, 1])
+        found = json.loads(self.doctor("--json", "--network", "eth9"))
+        self.assertEqual([{finding["code"] for finding in found["findings"]}, found["ranks"]], [{"W131", "E135"}, []])
 
     def test_a_blocked_port(self):
         self.hosts["n2"].run("ip", "rule", "add", "ipproto", "tcp", "sport", "20199", "blackhole")

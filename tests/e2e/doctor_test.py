@@ -81,6 +81,17 @@ class Doctor(TandemTest):
         self.assertEqual(sorted(pair["ranks"] for pair in facts["pairs"]), [[0, 1], [0, 2], [1, 2]])
         self.assertTrue(all(pair["bytes_per_second"] > 0 for pair in facts["pairs"]))
 
+    # Hosts. Faults of them are in tests/cluster/host_trial_test.py.
+
+    def test_options_of_hosts_need_hosts(self):
+        for name, value in (("ports", "20000-20199"), ("network", "lo")):
+            self.assert_one_error(self.tandem("doctor", f"--{name}", value, code=2), f"--{name} is for --hosts; name the hosts")
+            self.assert_one_error(self.tandem("doctor", code=2, environment={f"TANDEM_{name.upper()}": value}), f"--{name} is for --hosts")
+
+    def test_ranks_do_not_start_themselves_again(self):
+        words = self.run_command(self.doctor(2), 0, {"TANDEM_HOSTS": "absent.invalid", "TANDEM_PORTS": "20000-20199"}).stdout
+        self.assertRegex(words, r"2 ranks on 1 host; .*\n\Z")
+
     # Launchers.
 
     def test_srun_without_pmi(self):

@@ -1,0 +1,89 @@
+#include "diagnose/host_trial.hpp"
+
+#include <gtest/gtest.h>
+#include <sys/time.h>
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+
+#include "diagnose/host_agent.hpp"
+#include "diagnose/host_session.hpp"
+#include "support/temp_dir.hpp"
+#include "tandem/core/version.hpp"
+
+namespace tandem::app {
+namespace {
+
+using Words = std::vector<std::string>;
+
+std::string script(const std::string& path, const std::string& text) {
+  std::ofstream(path) << "#!/bin/sh\n" << text << "\n";
+  std::filesystem::permissions(path, std::filesystem::perms::owner_all);
+  return path;
+}
+
+const Finding* find(const std::vector<Finding>& findings, const std::string& code) {
+  const auto found = std::find_if(findings.begin(), findings.end(),
+                                  [&](const Finding& finding) { return finding.code == code; });
+  return found == findings.end() ? nullptr : &*found;
+}
+
+TEST(RemoteShell, IsTheFirstAgentWithItsWords) {
+  EXPECT_EQ(remote_shell_of("ssh : rsh"), Words{"ssh"});
+  EXPECT_EQ(remote_shell_of("/usr/bin/ssh  -q:rsh"), (Words{"/usr/bin/ssh", "-q"}));
+  EXPECT_EQ(remote_shell_of("rsh"), Words{"rsh"});
+  EXPECT_EQ(remote_shell_of(""), Words{"ssh"});
+}
+
+TEST(HostTrial, AnSshOfAnyPathIsToldToAskNothing) {
+  const testing::TempDir folder;
+  HostTrial trial;
+  trial.hosts = {"203.0.113.1"};  // of no host (RFC 5737)
+  trial.program = "tandem";
+  for (const std::string name : {"ssh", "rsh"}) {
+    const std::string asked = folder / (name + ".asked");
+    trial.remote_shell = {script(folder / name, "echo \"$@\" > " + asked + "; exit 255"), "-q"};
+    EXPECT_NE(find(try_hosts(trial), "E132"), nullptr);
+    std::ifstream file(asked);
+    const std::string words{std::istreambuf_iterator<char>(file), {}};
+    const std::string options = name == "ssh" ? "-o BatchMode=yes -o ConnectTimeout=5 " : "";
+    EXPECT_EQ(words.rfind("-q " + options + "203.0.113.1 ", 0), 0U) << words;
+  }
+}
+
+TEST(HostTrial, NamesAHostThatAnswersNonsenseLate) {
+  const testing::TempDir folder;
+  HostFacts facts;
+  facts.version = build_version();
+  facts.interfaces = {{"eth0", "192.0.2.1", 24}};
+  HostTrial trial;
+  trial.hosts = {"localhost"};
+  trial.program =
+      script(folder / "tandem", "echo '" + Json(facts).dump() + "'; read line; echo nonsense");
+  const std::vector<Finding> findings = try_hosts(trial);
+  ASSERT_NE(find(findings, "E133"), nullptr);
+  EXPECT_EQ(find(findings, "E133")->what, "localhost: " + trial.program + " answers 'nonsense'");
+}
+
+TEST(HostSession, KeepsItsDeadlineWhenASignalInterrupts) {
+  struct sigaction action {};
+  struct sigaction former {};
+  action.sa_handler = [](int) {};
+  ASSERT_EQ(::sigaction(SIGALRM, &action, &former), 0);
+  HostSession session({"sleep", "5"});
+  const itimerval soon{{0, 0}, {0, 50'000}};
+  ASSERT_EQ(::setitimer(ITIMER_REAL, &soon, nullptr), 0);
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_FALSE(session.receive(start + std::chrono::milliseconds(300)));
+  const auto took = std::chrono::steady_clock::now() - start;
+  EXPECT_GE(took, std::chrono::milliseconds(300));
+  EXPECT_LT(took, std::chrono::seconds(3));
+  ::sigaction(SIGALRM, &former, nullptr);
+}
+
+}  // namespace
+}  // namespace tandem::app
