@@ -64,13 +64,14 @@ function(tandem_add_portable_program name file comm mpi)
   set_target_properties(${name} PROPERTIES OUTPUT_NAME ${file} ENABLE_EXPORTS ON)
   tandem_make_portable(${name} bin ${program_paths})
 endfunction()
-tandem_add_portable_program(tandem_portable tandem tandem_comm MPI::MPI_C)
+# Not `tandem` here: that is a target of its own, and ninja would make this file for it.
+tandem_add_portable_program(tandem_portable tandem-openmpi tandem_comm MPI::MPI_C)
 set(programs tandem_portable)
-set(program_files ${portable}/bin/tandem)
+install(PROGRAMS ${portable}/bin/tandem-openmpi DESTINATION bin RENAME tandem COMPONENT wheel EXCLUDE_FROM_ALL)
 if(TANDEM_MPICH)
   tandem_add_portable_program(tandem_portable_mpich tandem-mpich tandem_comm_mpich ${TANDEM_MPICH}/lib/libmpi.so.12)
   list(APPEND programs tandem_portable_mpich)
-  list(APPEND program_files ${portable}/bin/tandem-mpich)
+  install(PROGRAMS ${portable}/bin/tandem-mpich DESTINATION bin COMPONENT wheel EXCLUDE_FROM_ALL)
 endif()
 
 add_library(tandem_engine_portable MODULE ${PROJECT_BINARY_DIR}/src/engine/engine_version.cpp)
@@ -99,5 +100,4 @@ endif()
 add_custom_target(tandem_wheel_program DEPENDS ${programs} ${libraries} tandem_self_descriptions)
 
 # `cmake --install BUILD --component wheel`
-install(PROGRAMS ${program_files} DESTINATION bin COMPONENT wheel EXCLUDE_FROM_ALL)
 install(DIRECTORY ${portable}/lib/tandem DESTINATION lib COMPONENT wheel EXCLUDE_FROM_ALL USE_SOURCE_PERMISSIONS)
