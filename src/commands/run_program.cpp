@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -48,7 +49,25 @@ pid_t start(const Arguments& words, const std::string& fix, int output = -1) {
   return process;
 }
 
+// While it lives, Ctrl-C is for the program that was started, which the terminal also tells: it
+// stops in order, and its last words come before the prompt.
+class WithoutInterrupts {
+ public:
+  WithoutInterrupts() {
+    struct sigaction ignore {};
+    ignore.sa_handler = SIG_IGN;
+    ::sigaction(SIGINT, &ignore, &before_);
+  }
+  ~WithoutInterrupts() { ::sigaction(SIGINT, &before_, nullptr); }
+  WithoutInterrupts(const WithoutInterrupts&) = delete;
+  WithoutInterrupts& operator=(const WithoutInterrupts&) = delete;
+
+ private:
+  struct sigaction before_ {};
+};
+
 int await(pid_t process) {
+  const WithoutInterrupts waiting;
   int status = 0;
   while (::waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }

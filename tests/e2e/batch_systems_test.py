@@ -152,6 +152,7 @@ class BatchSystems(TandemTest):
                 (["pbs", "--array", "1,3"], "--array: '1,3' is not like 1-5"),
                 (["pbs", "--array", "1-5", "--requeues", "3"], "--requeues: a task of an array of PBS cannot start again; leave it out"),
                 (["sbatch", "--array", "x"], "--array: 'x' is not like 1-5"),
+                (["lsf", "--array", "1,5-3"], "--array: '5-3' ends before it begins"),
                 (["sbatch", "--array", "1-3", "--", "--seed", "5"], "--array gives each task its number as --seed"),
                 (["lsf", "--ranks-per-node", "4,2"], "--ranks-per-node: a number for each host is for sbatch"),
                 (["sbatch", "--ranks-per-node", "4,2", "--nodes", "3"], "--ranks-per-node has 2 numbers, --nodes is 3"),

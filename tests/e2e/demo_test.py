@@ -32,6 +32,9 @@ class Demo(TandemTest):
         done = self.tandem("demo", "--dir", "first", code=69, environment={"PATH": str(self.folder)})
         self.assert_one_error(done, "mpirun: cannot be started: No such file or directory; install an MPI")
 
+    def test_an_empty_folder_is_refused(self):
+        self.assert_one_error(self.tandem("demo", "--dir", "", code=2), "--dir is empty; leave it out, or give a value")
+
     def test_the_code_of_a_step_is_that_of_the_demo(self):
         (self.folder / "first/synthetic.h5").write_bytes(b"no data set")
         done = self.tandem("demo", "--dir", "first", code=65)

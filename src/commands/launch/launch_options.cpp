@@ -116,6 +116,13 @@ std::string read_array(Options& options, const std::string& form) {
   if (!text.empty() &&
       (text.size() > kLongestName || !std::regex_match(text, std::regex(pattern)))) {
     options.add_fault("--array: '" + text + "' is not like " + (is_pbs ? "1-5" : "1-5 or 1,3,7"));
+    return text;
+  }
+  for (const std::string& each : split(text, ',')) {
+    const std::size_t dash = each.find('-');
+    if (dash != std::string::npos && std::stoul(each) > std::stoul(each.substr(dash + 1))) {
+      options.add_fault("--array: '" + each + "' ends before it begins");
+    }
   }
   return text;
 }
