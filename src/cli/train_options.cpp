@@ -84,6 +84,22 @@ void refuse_gpus(Options& options, const device::DeviceRequest& request,
                     "--backend nccl");
 }
 
+// Adds a fault for options that exclude each other: this one and `what`, if that is asked for.
+class Exclusions {
+ public:
+  Exclusions(Options& options, std::string option)
+      : options_(options), option_(std::move(option)) {}
+  void add(bool is_asked, const std::string& what, const std::string& why) {
+    if (!is_asked) return;
+    options_.add_fault(option_ + " and " + what + " exclude each other: " + why +
+                       "; leave one of them out");
+  }
+
+ private:
+  Options& options_;
+  const std::string option_;
+};
+
 // After the bucket's size.
 void read_sync_bn(Options& options, const device::DeviceRequest& device,
                   train::TrainConfig& config) {
@@ -95,16 +111,13 @@ void read_sync_bn(Options& options, const device::DeviceRequest& device,
                       join(model::networks_with_norms(), ", ") + "; --model is " + config.model +
                       ", leave it out");
   }
-  const auto refuse = [&options](bool is_asked, const std::string& what, const std::string& why) {
-    if (!is_asked) return;
-    options.add_fault("--sync-bn and " + what + " exclude each other: " + why +
-                      "; leave one of them out");
-  };
-  refuse(config.virtual_ranks > 0, "--virtual-ranks", "a shard is normalized by itself");
-  refuse(config.gradient_checkpointing, "--gradient-checkpointing",
-         "ranks would exchange statistics again in backward");
-  refuse(config.measure_bucket || config.bucket_mb > 0, "--bucket-mb " + options.text("bucket-mb"),
-         "ranks exchange statistics in backward, where buckets travel");
+  Exclusions excluded(options, "--sync-bn");
+  excluded.add(config.virtual_ranks > 0, "--virtual-ranks", "a shard is normalized by itself");
+  excluded.add(config.gradient_checkpointing, "--gradient-checkpointing",
+               "ranks would exchange statistics again in backward");
+  excluded.add(config.measure_bucket || config.bucket_mb > 0,
+               "--bucket-mb " + options.text("bucket-mb"),
+               "ranks exchange statistics in backward, where buckets travel");
 }
 
 void read_device(Options& options, TrainRequest& request) {
@@ -157,17 +170,13 @@ void read_share_weights(Options& options, const device::DeviceRequest& device,
   config.share_weights = options.flag("share-weights");
   if (!config.share_weights) return;
   refuse_gpus(options, device, "--share-weights");
-  const auto refuse = [&options](bool is_asked, const std::string& what, const std::string& why) {
-    if (!is_asked) return;
-    options.add_fault("--share-weights and " + what + " exclude each other: " + why +
-                      "; leave one of them out");
-  };
+  Exclusions excluded(options, "--share-weights");
   const std::string& optimizer = config.optimizer.name;
-  refuse(optimizer == "lars" || optimizer == "lamb", "--optimizer " + optimizer,
-         "ranks divide the updates of sgd, adamw and muon only");
+  excluded.add(optimizer == "lars" || optimizer == "lamb", "--optimizer " + optimizer,
+               "ranks divide the updates of sgd, adamw and muon only");
   const std::string each_rank = "each rank would change the one copy";
-  refuse(config.ema > 0, "--ema", each_rank);
-  refuse(!config.rate_scales.empty(), "--lr-scale", each_rank);
+  excluded.add(config.ema > 0, "--ema", each_rank);
+  excluded.add(!config.rate_scales.empty(), "--lr-scale", each_rank);
 }
 
 void read_gradient_form(Options& options, train::TrainConfig& config) {
