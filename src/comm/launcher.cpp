@@ -53,12 +53,6 @@ bool is_stopped(int process) {
   return state == "T" || state == "t";
 }
 
-// The first of a process and its ancestors that lacks an entry.
-int first_without(int process, const std::string& entry) {
-  while (process > 1 && has_entry(process, entry)) process = parent_of(process);
-  return process;
-}
-
 // How this process is known as a rank of its job.
 struct Identity {
   std::string rank_name;  // "PMI_RANK="
@@ -96,6 +90,11 @@ bool runs_this_program(int process) {
 }  // namespace
 
 int parent_of(int process) { return std::atoi(field_of_status(process, 4).c_str()); }
+
+int first_without(int process, const std::string& entry) {
+  while (process > 1 && has_entry(process, entry)) process = parent_of(process);
+  return process;
+}
 
 int launcher_rank() { return own_identity().rank; }
 

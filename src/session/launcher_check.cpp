@@ -14,7 +14,6 @@
 #include "tandem/comm/mpi_library.hpp"
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/core/kernel_file.hpp"
 
 namespace tandem::app {
 namespace {
@@ -35,17 +34,9 @@ std::string launched_world() {
 // The program of the first ancestor outside the job. Shells between it and the rank have the job's
 // variables.
 std::string launcher_program(const std::string& entry) {
-  int process = ::getppid();
-  const auto file = [&](const char* name) {
-    return "/proc/" + std::to_string(process) + "/" + name;
-  };
-  const std::string in_job = '\0' + entry + '\0';
-  while (process > 1 && ('\0' + read_kernel_file(file("environ")).value_or("")).find(in_job) !=
-                            std::string::npos) {
-    process = std::atoi(field_of_stat(read_kernel_file(file("stat")).value_or(""), 4).c_str());
-  }
+  const int process = comm::first_without(::getppid(), entry);
   std::error_code error;
-  return std::filesystem::read_symlink(file("exe"), error).string();
+  return std::filesystem::read_symlink("/proc/" + std::to_string(process) + "/exe", error).string();
 }
 
 [[noreturn]] void refuse(const std::string& said, int launched) {

@@ -3,6 +3,7 @@
 // /proc. Nothing throws.
 #pragma once
 
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -17,6 +18,9 @@ bool launcher_reports_exit_code();
 
 // The PID of the parent of a process; 0 if it has none or is gone.
 int parent_of(int process);
+
+// The first of a process and its ancestors without this entry, "NAME=VALUE", in its environment.
+int first_without(int process, const std::string& entry);
 
 // A process on this host that runs this program as another rank of this job.
 struct RankProcess {
