@@ -14,10 +14,6 @@ constexpr std::size_t kDigestDigits = 64;
 constexpr std::size_t kHeaderBytes = kMagic.size() + 8;
 constexpr std::size_t kEntryBytes = 3 * 8 + kDigestDigits;
 
-void put(std::string& bytes, std::uint64_t value) {
-  for (int i = 0; i < 8; ++i) bytes += static_cast<char>(value >> (8 * i) & 0xFF);
-}
-
 [[noreturn]] void fail_table(const std::string& path, const std::string& fault) {
   throw DataError(path + ": its table of digests " + fault +
                   "; the file is damaged or hostile, pack it again");
@@ -48,11 +44,11 @@ void read_block(const File& file, const Block& block, std::size_t index, std::ui
 std::string encode_block_table(const std::vector<Block>& blocks) {
   std::string bytes(kMagic);
   bytes.reserve(kHeaderBytes + blocks.size() * kEntryBytes);
-  put(bytes, blocks.size());
+  append_little_endian(bytes, std::uint64_t{blocks.size()});
   for (const Block& block : blocks) {
-    put(bytes, block.offset);
-    put(bytes, block.bytes);
-    put(bytes, static_cast<std::uint64_t>(block.kind));
+    append_little_endian(bytes, block.offset);
+    append_little_endian(bytes, block.bytes);
+    append_little_endian(bytes, static_cast<std::uint64_t>(block.kind));
     bytes += block.sha256;
   }
   return bytes;
@@ -94,15 +90,17 @@ BlockTable::BlockTable(std::string_view bytes, std::uint64_t begin, std::uint64_
   }
 }
 
+std::vector<Block>::const_iterator BlockTable::at(std::uint64_t offset) const {
+  return std::upper_bound(blocks_.begin(), blocks_.end(), offset,
+                          [](std::uint64_t at, const Block& each) { return at < each.end(); });
+}
+
 bool BlockTable::covers(std::uint64_t offset, std::uint64_t bytes, BlockKind kind) const {
   if (blocks_.empty() || offset < blocks_.front().offset || offset > blocks_.back().end() ||
       bytes > blocks_.back().end() - offset) {
     return false;
   }
-  auto block =
-      std::upper_bound(blocks_.begin(), blocks_.end(), offset,
-                       [](std::uint64_t at, const Block& each) { return at < each.end(); });
-  for (; block != blocks_.end() && block->offset < offset + bytes; ++block) {
+  for (auto block = at(offset); block != blocks_.end() && block->offset < offset + bytes; ++block) {
     if (block->kind != kind) return false;
   }
   return true;
@@ -121,9 +119,7 @@ void BlockTable::prove(const File& file, BlockKind kind, const Touch& touch) con
 void ProvenReader::read(std::uint64_t offset, std::uint64_t bytes, std::uint8_t* to,
                         const Touch& touch) {
   const std::vector<Block>& blocks = table_.blocks();
-  auto block =
-      std::upper_bound(blocks.begin(), blocks.end(), offset,
-                       [](std::uint64_t at, const Block& each) { return at < each.end(); });
+  auto block = table_.at(offset);
   const std::uint64_t end = offset + bytes;
   for (; offset < end; ++block) {
     if (block == blocks.end()) {

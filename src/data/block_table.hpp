@@ -42,6 +42,8 @@ class BlockTable {
              const std::string& path);
 
   const std::vector<Block>& blocks() const { return blocks_; }
+  // The block of this offset; blocks().end() behind the last.
+  std::vector<Block>::const_iterator at(std::uint64_t offset) const;
   // Whether [offset, offset + bytes) lies in blocks of this kind.
   bool covers(std::uint64_t offset, std::uint64_t bytes, BlockKind kind) const;
   // Reads all blocks of a kind and compares their digests.

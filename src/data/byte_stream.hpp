@@ -36,6 +36,14 @@ inline std::uint64_t little_endian(std::string_view bytes, std::size_t at, std::
   return value;
 }
 
+// Appends the bytes of an unsigned number, the lowest first.
+template <typename Unsigned>
+void append_little_endian(std::string& bytes, Unsigned value) {
+  for (std::size_t i = 0; i < sizeof value; ++i) {
+    bytes += static_cast<char>(value >> (8 * i) & 0xFF);
+  }
+}
+
 // Compression is recognised by content, not by name.
 std::unique_ptr<ByteStream> open_byte_stream(const std::string& path);
 

@@ -64,7 +64,7 @@ class EncodedFolder : public EncodedSource {
   std::string read(Split split, std::uint64_t index,
                    const std::function<void(std::uint64_t)>& before) override {
     std::string bytes = read_picture_bytes(file(split, index).path, before);
-    digests_[number(split)][index] = from_hex(sha256_hex(bytes));
+    digests_[index_of(split)][index] = from_hex(sha256_hex(bytes));
     return bytes;
   }
 
@@ -94,9 +94,8 @@ class EncodedFolder : public EncodedSource {
   }
 
  private:
-  static std::size_t number(Split split) { return split == Split::kTrain ? 0 : 1; }
   const PictureFile& file(Split split, std::uint64_t index) const {
-    return files_[number(split)][index];
+    return files_[index_of(split)][index];
   }
 
   void split_off(const EncodedFolderOptions& options) {

@@ -14,7 +14,6 @@ namespace {
 
 constexpr int kChannels = 3;
 constexpr int kQuality = 90;
-constexpr std::uint64_t kMinTestImages = 64;
 constexpr std::uint64_t kStream = 0x62B1;  // apart from the images of make_synthetic()
 
 float between(CounterRandom& random, float low, float high) {
@@ -75,7 +74,7 @@ class EncodedSynthetic : public EncodedSource {
     info_.name = "synthetic";
     info_.classes.assign(kShapeNames.begin(), kShapeNames.end());
     info_.train_count = images;
-    info_.test_count = std::max(images / 5, kMinTestImages);
+    info_.test_count = synthetic_test_images(images);
   }
 
   const DatasetInfo& info() const override { return info_; }

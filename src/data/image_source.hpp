@@ -130,6 +130,11 @@ std::unique_ptr<ImageSource> open_image_folder(const std::string& path,
 std::unique_ptr<ImageSource> make_synthetic(std::uint64_t images, std::uint64_t seed);
 constexpr std::array<const char*, 10> kShapeNames = {
     "disc", "ring", "square", "triangle", "cross", "star", "bar", "crescent", "chevron", "dots"};
+// How many a synthetic set has besides `images` for training.
+constexpr std::uint64_t synthetic_test_images(std::uint64_t images) {
+  constexpr std::uint64_t kFewest = 64;
+  return images / 5 < kFewest ? kFewest : images / 5;
+}
 // Whether the point belongs to figure `shape` (an index into kShapeNames), which fills about
 // [-1, 1] x [-1, 1]; x grows to the right, y downwards.
 bool shape_contains(int shape, float x, float y);

@@ -17,9 +17,7 @@ constexpr std::uint64_t kBytesOfRest = std::uint64_t{1} << 20;  // at most, all 
 
 template <typename Unsigned>
 void put(std::string& bytes, Unsigned value) {
-  for (std::size_t i = 0; i < sizeof value; ++i) {
-    bytes += static_cast<char>(value >> (8 * i) & 0xFF);
-  }
+  append_little_endian(bytes, value);
 }
 
 void put(std::string& bytes, const std::string& text) {

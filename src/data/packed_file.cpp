@@ -67,7 +67,7 @@ struct PackedFile::Parts {
   Parts(const std::string& path, Touch report)
       : file(open_packed(path)), touch(std::move(report)), version(file) {}
 
-  SplitReader& split(Split which) { return splits[which == Split::kTrain ? 0 : 1]; }
+  SplitReader& split(Split which) { return splits[index_of(which)]; }
 
   void read_labels(Split which, std::uint64_t first, Span<Label> labels) {
     std::vector<std::uint8_t> bytes(labels.size());
@@ -103,9 +103,7 @@ struct PackedFile::Parts {
     }
   }
 
-  std::string where(Split which) const {
-    return file.path() + ": " + kGroups[which == Split::kTrain ? 0 : 1];
-  }
+  std::string where(Split which) const { return file.path() + ": " + kGroups[index_of(which)]; }
 
   // The digest is of the content at the time of opening.
   void require_unchanged() const {

@@ -51,7 +51,6 @@ bool in_box(float x, float y, float half_width, float half_height) {
 }
 
 constexpr ImageShape kShape{3, 32, 32};
-constexpr std::uint64_t kMinTestImages = 64;
 constexpr int kSide = 32;
 constexpr int kMiddle = kSide / 2;
 using Values = std::array<float, std::size_t{3} * kSide * kSide>;
@@ -174,7 +173,7 @@ class Synthetic : public ImageSource {
     info_.classes.assign(kShapeNames.begin(), kShapeNames.end());
     info_.shape = kShape;
     info_.train_count = images;
-    info_.test_count = std::max(images / 5, kMinTestImages);
+    info_.test_count = synthetic_test_images(images);
   }
 
   const DatasetInfo& info() const override { return info_; }

@@ -38,7 +38,7 @@ class Version2Reader {
     std::vector<Label> labels;
   };
 
-  const Index& of(Split split) const { return splits_[split == Split::kTrain ? 0 : 1]; }
+  const Index& of(Split split) const { return splits_[index_of(split)]; }
   void require_only_pictures(const BlockTable& table, const StoredRange& train,
                              const StoredRange& test) const;
   void read_names(const StoredRange& range, const Touch& touch);

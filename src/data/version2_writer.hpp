@@ -47,8 +47,8 @@ class Version2Writer {
     std::vector<Label> labels;
   };
 
-  SplitIndex& of(Split split) { return splits_[split == Split::kTrain ? 0 : 1]; }
-  const SplitIndex& of(Split split) const { return splits_[split == Split::kTrain ? 0 : 1]; }
+  SplitIndex& of(Split split) { return splits_[index_of(split)]; }
+  const SplitIndex& of(Split split) const { return splits_[index_of(split)]; }
   std::uint64_t begin_of(Split split) const;
   // Of the array of pictures, as HDF5 has it.
   std::vector<std::uint64_t> extent_of(Split split, const DatasetInfo& info) const;

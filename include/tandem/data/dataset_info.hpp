@@ -43,6 +43,8 @@ inline bool operator!=(const ImageShape& a, const ImageShape& b) { return !(a ==
 using Label = std::uint16_t;
 
 enum class Split { kTrain, kTest };
+// In arrays of both: 0 is the training images.
+constexpr std::size_t index_of(Split split) { return split == Split::kTrain ? 0 : 1; }
 
 struct DatasetInfo {
   std::string name;                  // also a part of file names: no '/', no leading '.'
