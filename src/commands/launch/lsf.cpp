@@ -52,15 +52,9 @@ std::string lsf_directives(const Launch& launch) {
 std::string lsf_script(const Launch& launch) {
   std::string script = lsf_directives(launch);
   script += prologue(launch, {"export it before bsub", "$LSB_JOBID", "$LSB_JOBINDEX"}) + "\n";
-  comm::LaunchLine line;
-  line.ranks = launch.ranks();
-  line.host_file = "\"$LSB_DJOB_HOSTFILE\"";
-  line.ranks_per_host = launch.ranks_per_node;
-  line.cpus_per_rank = launch.cpus_per_rank;
-  line.leaves_host = launch.nodes > 1;
-  std::vector<std::string> words = launch.launcher.words(line);
-  for (const std::string& word : job_words(launch, "$LSB_JOBINDEX", true)) words.push_back(word);
-  return script + run_below_shell(words) + "exit \"$code\"";
+  return script +
+         run_below_shell(words_on_hosts_of(launch, "\"$LSB_DJOB_HOSTFILE\"", "$LSB_JOBINDEX")) +
+         "exit \"$code\"";
 }
 
 }  // namespace tandem::app

@@ -59,17 +59,7 @@ std::string pbs_script(const Launch& launch) {
                               "$PBS_ARRAY_INDEX"});
   script += "cd \"$PBS_O_WORKDIR\"\n\n";
 
-  comm::LaunchLine line;
-  line.ranks = launch.ranks();
-  line.host_file = "\"$PBS_NODEFILE\"";
-  line.ranks_per_host = launch.ranks_of_nodes.empty() ? launch.ranks_per_node : 0;
-  line.cpus_per_rank = launch.cpus_per_rank;
-  line.leaves_host = launch.nodes > 1;
-  std::vector<std::string> words = launch.launcher.words(line);
-  for (const std::string& word : job_words(launch, "$PBS_ARRAY_INDEX", true)) {
-    words.push_back(word);
-  }
-  script += run_below_shell(words);
+  script += run_below_shell(words_on_hosts_of(launch, "\"$PBS_NODEFILE\"", "$PBS_ARRAY_INDEX"));
   script += submit_again(launch,
                          "qsub -v \"TANDEM_DATA=${TANDEM_DATA:-},TANDEM_SITE=${TANDEM_SITE:-},"
                          "TANDEM_RUN_ID=$TANDEM_RUN_ID,TANDEM_RESTARTS=$TANDEM_RESTARTS,"

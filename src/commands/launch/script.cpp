@@ -59,6 +59,19 @@ std::vector<std::string> job_words(const Launch& launch, const std::string& task
   return words;
 }
 
+std::vector<std::string> words_on_hosts_of(const Launch& launch, const std::string& host_file,
+                                           const std::string& task) {
+  comm::LaunchLine line;
+  line.ranks = launch.ranks();
+  line.host_file = host_file;
+  line.ranks_per_host = launch.ranks_of_nodes.empty() ? launch.ranks_per_node : 0;
+  line.cpus_per_rank = launch.cpus_per_rank;
+  line.leaves_host = launch.nodes > 1;
+  std::vector<std::string> words = launch.launcher.words(line);
+  for (const std::string& word : job_words(launch, task, true)) words.push_back(word);
+  return words;
+}
+
 std::string directive(const std::string& start, std::uint64_t value) {
   return value == 0 ? "" : start + std::to_string(value) + "\n";
 }

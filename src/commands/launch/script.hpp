@@ -19,6 +19,11 @@ std::vector<std::string> train_words(const Launch& launch);
 std::vector<std::string> job_words(const Launch& launch, const std::string& task,
                                    bool stops_by_clock);
 
+// Starts job_words() by the launcher of the MPI library, on the hosts that `host_file`, as a shell
+// reads it, lists.
+std::vector<std::string> words_on_hosts_of(const Launch& launch, const std::string& host_file,
+                                           const std::string& task);
+
 // "#SBATCH --nodes=2": `start` + value; nothing for 0 and "".
 std::string directive(const std::string& start, std::uint64_t value);
 std::string directive(const std::string& start, const std::string& value);
