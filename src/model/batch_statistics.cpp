@@ -1,9 +1,6 @@
 #include "batch_statistics.hpp"
 
-#include <torch/csrc/autograd/custom_function.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 
 #include "kernel_calls.hpp"
@@ -11,9 +8,6 @@
 namespace tandem::model {
 namespace {
 
-constexpr double kMomentum = 0.1;
-constexpr double kEpsilon = 1e-5;
-const std::array<std::int64_t, 3> kAllButChannels{0, 2, 3};
 constexpr std::size_t kPixelsAtOnce = 64;  // whose channels stay in the first-level cache
 
 std::size_t size_of(const torch::Tensor& x, std::int64_t dimension) {
@@ -59,11 +53,6 @@ Moments moments_of(const torch::Tensor& x) {
   return all;
 }
 
-std::vector<double> doubles_of(const torch::Tensor& values) {
-  const torch::Tensor on_host = values.to(torch::kFloat64).contiguous();
-  return {on_host.data_ptr<double>(), on_host.data_ptr<double>() + on_host.numel()};
-}
-
 Moments moments_by_libtorch(const torch::Tensor& x) {
   const auto [variance, mean] =
       torch::var_mean(x.to(torch::kFloat32), torch::IntArrayRef(kAllButChannels), false);
@@ -105,78 +94,10 @@ ChannelTotals of_all_ranks(const BatchExchange& exchange, const ChannelTotals& m
   return all;
 }
 
-// One number per channel, to multiply images by.
-torch::Tensor by_channel(const std::vector<float>& values) {
-  return torch::tensor(values).view({1, -1, 1, 1});
-}
-
-struct SynchronizedNormOfImages : public torch::autograd::Function<SynchronizedNormOfImages> {
-  // `weight` and `bias` are part of the factors. They are parameters here so that autograd tracks
-  // them.
-  static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
-                               const c10::optional<torch::Tensor>& weight,
-                               const torch::Tensor& /*bias*/,
-                               const c10::intrusive_ptr<ChannelFactors>& factors) {
-    context->save_for_backward({x});
-    context->saved_data["has_weight"] = weight.has_value();
-    context->saved_data["factors"] = c10::IValue::make_capsule(factors);
-    return (x.to(torch::kFloat32) * by_channel(factors->scale) + by_channel(factors->shift))
-        .to(x.scalar_type());
-  }
-
-  static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
-                                                 torch::autograd::variable_list gradients) {
-    const torch::Tensor saved = context->get_saved_variables().front();
-    const torch::Tensor x = saved.to(torch::kFloat32);
-    const torch::Tensor above = gradients.front().to(torch::kFloat32);
-    const auto factors = c10::static_intrusive_pointer_cast<ChannelFactors>(
-        context->saved_data["factors"].toCapsule());
-    const torch::Tensor products = above * (x - by_channel(factors->mean));
-    const NormGradients norm =
-        norm_gradients(*factors, {doubles_of(above.sum(torch::IntArrayRef(kAllButChannels))),
-                                  doubles_of(products.sum(torch::IntArrayRef(kAllButChannels)))});
-    const torch::Tensor of_x =
-        above * by_channel(factors->scale) + x * by_channel(norm.slope) + by_channel(norm.offset);
-    const bool has_weight = context->saved_data["has_weight"].toBool();
-    return {of_x.to(saved.scalar_type()), has_weight ? norm.of_weight : torch::Tensor(),
-            norm.of_bias, torch::Tensor()};
-  }
-};
-
 }  // namespace
-
-torch::Tensor synchronized_norm(const NormTensors& norm, const torch::Tensor& x) {
-  return SynchronizedNormOfImages::apply(x, present(norm.weight), norm.bias,
-                                         learn_factors(norm, x));
-}
 
 ImageSizes::ImageSizes(const torch::Tensor& x)
     : images(size_of(x, 0)), channels(size_of(x, 1)), height(size_of(x, 2)), width(size_of(x, 3)) {}
-
-BatchNorm2dImpl::BatchNorm2dImpl(std::int64_t channels) {
-  weight = register_parameter("weight", torch::ones({channels}));
-  bias = register_parameter("bias", torch::zeros({channels}));
-  running_mean = register_buffer("running_mean", torch::zeros({channels}));
-  running_var = register_buffer("running_var", torch::ones({channels}));
-  num_batches_tracked = register_buffer("num_batches_tracked", torch::zeros({}, torch::kInt64));
-}
-
-NormTensors BatchNorm2dImpl::tensors() const {
-  return {weight, bias, running_mean, running_var, kMomentum, kEpsilon, exchange};
-}
-
-torch::Tensor BatchNorm2dImpl::forward(const torch::Tensor& x) {
-  if (is_training()) num_batches_tracked += 1;
-  if (exchange && is_training()) return synchronized_norm(tensors(), x);
-  namespace F = torch::nn::functional;
-  return F::batch_norm(x, running_mean, running_var,
-                       F::BatchNormFuncOptions()
-                           .weight(weight)
-                           .bias(bias)
-                           .training(is_training())
-                           .momentum(kMomentum)
-                           .eps(kEpsilon));
-}
 
 bool fits_norm_kernels(const NormTensors& norm, const torch::Tensor& x, bool is_training) {
   return is_training && torch::GradMode::is_enabled() && x.is_cpu() &&

@@ -6,7 +6,9 @@
 // threads.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -15,6 +17,8 @@
 #include "tandem/model/libtorch.hpp"
 
 namespace tandem::model {
+
+inline constexpr std::array<std::int64_t, 3> kAllButChannels{0, 2, 3};  // dimensions of images
 
 struct ImageSizes {
   explicit ImageSizes(const torch::Tensor& x);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <functional>
 #include <variant>
+#include <vector>
 
 #include "tandem/model/libtorch.hpp"
 
@@ -18,6 +19,12 @@ namespace tandem::model {
 // The elements of a bfloat16 tensor as the bits that kernels use.
 inline std::uint16_t* bits_of(const torch::Tensor& tensor) {
   return static_cast<std::uint16_t*>(tensor.data_ptr());
+}
+
+// The elements of a tensor of numbers, in fp64 on the host.
+inline std::vector<double> doubles_of(const torch::Tensor& values) {
+  const torch::Tensor on_host = values.to(torch::kFloat64).contiguous();
+  return {on_host.data_ptr<double>(), on_host.data_ptr<double>() + on_host.numel()};
 }
 
 // An optional tensor of a layer in the form that autograd functions take.
