@@ -10,7 +10,7 @@
 #
 #   start-by-hand.sh --wait n2
 #
-# Whoever can write to that folder can run commands on n2.
+# Anyone who can write to that folder can run commands on n2.
 set -euo pipefail
 
 if [ $# -eq 2 ] && [ "$1" = --wait ]; then
