@@ -3,11 +3,12 @@
 #include <malloc.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
-#include <map>
 #include <mutex>
 #include <utility>
+#include <vector>
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
@@ -19,80 +20,121 @@ namespace {
 constexpr std::size_t kSmallestKept = std::size_t{64} << 10;
 constexpr std::size_t kAlignment = 64;  // as libtorch's own allocator's: a cache line, a vector
 
-// Eight sizes for each power of two: at most an eighth of a block is not used.
-std::size_t rounded(std::size_t bytes) {
-  std::size_t step = kSmallestKept / 8;
-  while (step * 16 <= bytes) step *= 2;
-  return (bytes + step - 1) / step * step;
-}
+// Blocks start and end at pages, so that unused ones can be returned to the kernel.
+constexpr std::size_t kPage = 4096;
 
-// Blocks that no tensor uses, by size. Every block in use owns a share, because tensors of
-// libtorch's own may end after main().
-class UnusedBlocks {
+std::size_t rounded(std::size_t bytes) { return (bytes + kPage - 1) / kPage * kPage; }
+
+// Memory from the kernel, cut into blocks. Unused neighbours are one block, so a large tensor gets
+// what small ones leave. For 128 images of `resnet9` in bf16 this takes 238 MB, where the tensors
+// have 234 MB at their peak. Lists of unused blocks by size take 347 MB.
+// Every block in use owns a share, because tensors of libtorch's own may end after main().
+class Blocks {
  public:
-  ~UnusedBlocks() { release(); }
+  ~Blocks() { release(); }
 
+  // nullptr without memory.
   void* take(std::size_t bytes) {
-    {
-      const std::lock_guard<std::mutex> lock(mutex_);
-      Unused*& first = first_of_[bytes];
-      if (first != nullptr) return std::exchange(first, first->next);
-    }
+    const std::lock_guard<std::mutex> lock(mutex_);
+    blocks_.reserve(blocks_.size() + 1);  // before a block is mapped that would be lost
+    if (void* unused = take_unused(bytes)) return unused;
     void* block = map(bytes);
     if (block == nullptr) {
-      release();
+      release_unused();
       block = map(bytes);
+    }
+    if (block != nullptr) {
+      const Block added{static_cast<char*>(block), bytes, false};
+      blocks_.insert(at(added.begin), added);
     }
     return block;
   }
 
-  // Returns a block. Does not throw, because tensors are freed in destructors.
-  void give_back(void* block, std::size_t bytes) noexcept {
+  // Does not throw, because tensors are freed in destructors.
+  void give_back(void* begin) noexcept {
     const std::lock_guard<std::mutex> lock(mutex_);
-    Unused*& first = first_of_.find(bytes)->second;
-    first = new (block) Unused{first};
+    const auto block = at(static_cast<char*>(begin));
+    block->is_unused = true;
+    join_with_next(block);
+    if (block != blocks_.begin()) join_with_next(block - 1);
   }
 
   void release() {
     const std::lock_guard<std::mutex> lock(mutex_);
-    for (auto& [bytes, first] : first_of_) {
-      while (first != nullptr) ::munmap(std::exchange(first, first->next), bytes);
-    }
+    release_unused();
   }
 
  private:
-  struct Unused {
-    Unused* next;
+  struct Block {
+    char* begin;
+    std::size_t bytes;
+    bool is_unused;
   };
+  using Place = std::vector<Block>::iterator;
 
-  // nullptr without memory.
   static void* map(std::size_t bytes) {
     void* block =
         ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     return block == MAP_FAILED ? nullptr : block;
   }
 
+  // The block at `begin`, or the place of one.
+  Place at(const char* begin) {
+    return std::lower_bound(blocks_.begin(), blocks_.end(), begin,
+                            [](const Block& block, const char* to) { return block.begin < to; });
+  }
+
+  // The front of the smallest that is large enough. A step has some hundred blocks, so a search by
+  // size needs no index.
+  void* take_unused(std::size_t bytes) {
+    auto best = blocks_.end();
+    for (auto block = blocks_.begin(); block != blocks_.end(); ++block) {
+      if (!block->is_unused || block->bytes < bytes) continue;
+      if (best == blocks_.end() || block->bytes < best->bytes) best = block;
+    }
+    if (best == blocks_.end()) return nullptr;
+    const Block rest{best->begin + bytes, best->bytes - bytes, true};
+    best->bytes = bytes;
+    best->is_unused = false;
+    char* const begin = best->begin;
+    if (rest.bytes > 0) blocks_.insert(best + 1, rest);
+    return begin;
+  }
+
+  void join_with_next(Place block) {
+    const auto next = block + 1;
+    if (next == blocks_.end() || !block->is_unused || !next->is_unused) return;
+    if (block->begin + block->bytes != next->begin) return;
+    block->bytes += next->bytes;
+    blocks_.erase(next);
+  }
+
+  void release_unused() {
+    const auto is_released = [](const Block& block) {
+      return block.is_unused && ::munmap(block.begin, block.bytes) == 0;
+    };
+    blocks_.erase(std::remove_if(blocks_.begin(), blocks_.end(), is_released), blocks_.end());
+  }
+
   std::mutex mutex_;
-  std::map<std::size_t, Unused*> first_of_;  // by size, of a list; null where none is unused
+  std::vector<Block> blocks_;  // by address
 };
 
 // Precedes the bytes of a tensor, because libtorch's `raw_deallocate` gets only their address.
 struct alignas(kAlignment) Header {
-  std::shared_ptr<UnusedBlocks> owner;  // none for a small block, which is malloc's
-  std::size_t bytes;                    // with the header
+  std::shared_ptr<Blocks> owner;  // none for a small block, which is malloc's
 };
 static_assert(sizeof(Header) == kAlignment);
 
 void end_block(void* data) {
   if (data == nullptr) return;
   auto* header = static_cast<Header*>(data) - 1;
-  const std::shared_ptr<UnusedBlocks> owner = std::move(header->owner);
-  const std::size_t bytes = header->bytes;
+  const std::shared_ptr<Blocks> owner = std::move(header->owner);
   header->~Header();
   if (owner == nullptr) {
     std::free(header);
   } else {
-    owner->give_back(header, bytes);
+    owner->give_back(header);
   }
 }
 
@@ -108,7 +150,7 @@ class BlockAllocator final : public c10::Allocator {
   }
   // NOLINTEND(modernize-use-override)
 
-  void release() const { unused_->release(); }
+  void release() const { blocks_->release(); }
 
  private:
   c10::DataPtr tensor(std::size_t bytes) const {
@@ -121,7 +163,7 @@ class BlockAllocator final : public c10::Allocator {
     const std::size_t whole = is_kept ? rounded(bytes + sizeof(Header)) : bytes + sizeof(Header);
     void* memory = nullptr;
     if (is_kept) {
-      memory = unused_->take(whole);
+      memory = blocks_->take(whole);
     } else if (::posix_memalign(&memory, kAlignment, whole) != 0) {
       memory = nullptr;
     }
@@ -130,10 +172,10 @@ class BlockAllocator final : public c10::Allocator {
                              kTensorMemoryIsWanting +
                              "; use smaller batches, or fewer ranks on a host");
     }
-    return new (memory) Header{is_kept ? unused_ : nullptr, whole} + 1;
+    return new (memory) Header{is_kept ? blocks_ : nullptr} + 1;
   }
 
-  std::shared_ptr<UnusedBlocks> unused_ = std::make_shared<UnusedBlocks>();
+  std::shared_ptr<Blocks> blocks_ = std::make_shared<Blocks>();
 };
 
 }  // namespace

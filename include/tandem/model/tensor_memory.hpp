@@ -1,5 +1,5 @@
-// An allocator for libtorch's CPU tensors. Freed blocks of 64 KiB or more are kept for the next
-// tensor of about their size. So training steps cause no page faults, and memory use is the same
+// An allocator for libtorch's CPU tensors. Freed memory of 64 KiB or more is kept for the next
+// tensors. So training steps cause no page faults, and memory use is the same
 // after each step and on each rank. malloc would fragment the memory of gradients with small
 // long-lived objects.
 //

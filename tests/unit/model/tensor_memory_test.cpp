@@ -5,6 +5,7 @@
 #include <fstream>
 #include <string>
 #include <thread>
+#include <vector>
 
 #include "tandem/core/error.hpp"
 
@@ -25,11 +26,33 @@ std::int64_t resident() {
   return -1;
 }
 
-TEST(TensorMemory, NextTensorOfAboutTheSizeGetsTheBlock) {
+TEST(TensorMemory, NextTensorGetsTheSmallestPlaceThatHoldsIt) {
   const TensorMemory memory;
-  const void* first = torch::ones({kManyFloats}).data_ptr();
-  EXPECT_EQ(torch::ones({kManyFloats - 100}).data_ptr(), first);
-  EXPECT_NE(torch::ones({kManyFloats / 2}).data_ptr(), first);
+  torch::Tensor large = torch::ones({kManyFloats});
+  const torch::Tensor between = torch::ones({kManyFloats});
+  torch::Tensor small = torch::ones({kManyFloats / 2});
+  const torch::Tensor last = torch::ones({kManyFloats});
+  const void* const of_large = large.data_ptr();
+  const void* const of_small = small.data_ptr();
+  large = small = torch::Tensor();
+  const torch::Tensor half = torch::ones({kManyFloats / 2 - 100});
+  EXPECT_EQ(half.data_ptr(), of_small);
+  EXPECT_EQ(torch::ones({kManyFloats - 100}).data_ptr(), of_large);
+}
+
+TEST(TensorMemory, SmallTensorsLeaveRoomForALargeOne) {
+  const TensorMemory memory;
+  const void* const first = torch::ones({4 * kManyFloats}).data_ptr();
+  std::vector<torch::Tensor> parts;
+  // Pages of headers and ends are small beside a million numbers.
+  for (int i = 0; i < 3; ++i) parts.push_back(torch::full({kManyFloats}, 1.0F * i));
+  EXPECT_EQ(parts[0].data_ptr(), first);
+  for (int i = 0; i < 3; ++i) EXPECT_EQ(parts[i].sum().item<double>(), 1.0 * i * kManyFloats);
+  std::swap(parts[0], parts[1]);  // ends the middle one first
+  while (!parts.empty()) parts.erase(parts.begin());
+  const torch::Tensor again = torch::ones({4 * kManyFloats});
+  EXPECT_EQ(again.data_ptr(), first);
+  EXPECT_EQ(again.sum().item<double>(), 4.0 * kManyFloats);
 }
 
 TEST(TensorMemory, TwoTensorsAtATimeHaveTheirOwn) {
