@@ -16,7 +16,9 @@ namespace tandem::data {
 namespace {
 
 // Large enough for a disk, small enough to be read for one picture.
-constexpr std::size_t kBlockBytes = std::size_t{4} << 20;
+constexpr std::size_t kMostBlockBytes = std::size_t{4} << 20;
+// Of files, of which training has a block of each lane in use.
+constexpr std::size_t kFileBlockBytes = std::size_t{2} << 20;
 
 using Extent = std::vector<hsize_t>;
 
@@ -98,8 +100,8 @@ Version2Writer::Version2Writer(File& output, const std::string& path, Store stor
   const Hdf5Silence silence;
   pictures_at_ = place_of_pictures(path, store);
   next_block_at_ = pictures_at_;
-  filling_.reserve(kBlockBytes);
-  writing_.reserve(kBlockBytes);
+  filling_.reserve(kMostBlockBytes);
+  writing_.reserve(kMostBlockBytes);
 } catch (const IoError& error) {
   throw IoError(path + ": " + error.what());
 }
@@ -112,14 +114,20 @@ void Version2Writer::add(Split split, Span<const std::uint8_t> bytes, Label labe
   SplitIndex& index = of(split);
   index.offsets.push_back(index.offsets.back() + bytes.size());
   index.labels.push_back(label);
+  // Both blocks of a file in two would have to be read for it.
+  const bool is_first = split == Split::kTest && count(split) == 1;
+  const bool would_be_cut = filling_.size() + bytes.size() > kFileBlockBytes;
+  const bool is_file = store_ == Store::kEncoded;
+  if (is_file && !filling_.empty() && (is_first || would_be_cut)) write_block();
   const std::uint8_t* from = bytes.data();
   while (from != bytes.end()) {
     const std::size_t some =
-        std::min<std::size_t>(kBlockBytes - filling_.size(), bytes.end() - from);
+        std::min<std::size_t>(kMostBlockBytes - filling_.size(), bytes.end() - from);
     filling_.insert(filling_.end(), from, from + some);
     from += some;
-    if (filling_.size() == kBlockBytes) write_block();
+    if (filling_.size() == kMostBlockBytes) write_block();
   }
+  if (is_file && !filling_.empty() && bytes.size() >= kFileBlockBytes) write_block();
 }
 
 // Another thread hashes and writes the block meanwhile.
@@ -226,11 +234,11 @@ void Version2Writer::write_hdf5(const DatasetInfo& info, const BrokenFiles& brok
 
 void Version2Writer::add_heads(std::uint64_t begin, std::uint64_t end,
                                std::vector<Block>& blocks) const {
-  std::vector<char> buffer(kBlockBytes);
-  for (std::uint64_t at = begin; at < end; at += kBlockBytes) {
+  std::vector<char> buffer(kMostBlockBytes);
+  for (std::uint64_t at = begin; at < end; at += kMostBlockBytes) {
     Block block;
     block.offset = at;
-    block.bytes = std::min<std::uint64_t>(kBlockBytes, end - at);
+    block.bytes = std::min<std::uint64_t>(kMostBlockBytes, end - at);
     read_back(at, buffer.data(), block.bytes);
     block.sha256 = sha256_hex({buffer.data(), static_cast<std::size_t>(block.bytes)});
     blocks.push_back(std::move(block));
