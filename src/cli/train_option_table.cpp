@@ -1,5 +1,6 @@
 // Every option of `tandem train`, in the order of its help.
 #include "network_options.hpp"
+#include "reading_options.hpp"
 #include "recipe_options.hpp"
 #include "stall_options.hpp"
 #include "tandem/comm/allreduce/all_reduce.hpp"
@@ -111,6 +112,9 @@ OptionTable train_option_table() {
        "0: off",
        "batch", kOfResult},
       {"drop-last", "", "false", "leave out the short last batch of an epoch", "batch", kOfResult},
+      cache_option("batch"),
+      read_lanes_option("batch"),
+      shuffle_option("batch"),
 
       {"epochs", "X", "10", "length of the training; may be a fraction", "duration", kOfExecution},
       {"max-steps", "N", "0", "end after N steps; 0: no limit", "duration", kOfExecution},

@@ -1,6 +1,7 @@
 #include "train_options.hpp"
 
 #include "network_options.hpp"
+#include "reading_options.hpp"
 #include "recipe_options.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
@@ -226,6 +227,7 @@ TrainRequest read_train_options(Options& options) {
   config.epochs = options.real("epochs", 1e-6, 1e6);
   config.max_steps = options.count("max-steps", 0, std::uint64_t{1} << 40);
   read_batch(options, config);
+  read_reading_options(options, config.reading);
   read_optimizer(options, config);
   read_recipe_options(options, config);
   config.precision = model::parse_precision(options.choice("precision"));

@@ -1,5 +1,6 @@
 // tandem bench loader: how many images a second each rank's loader prepares while all do.
 #include "bench_form.hpp"
+#include "cli/reading_options.hpp"
 #include "session/engine.hpp"
 #include "tandem/comm/agree.hpp"
 
@@ -11,6 +12,7 @@ LoaderRequest read_loader_request(Options& options) {
   request.data = options.text("data");
   request.batch_size = options.count("batch-size", 1, std::uint64_t{1} << 20);
   request.steps = options.count("steps", 1, std::uint64_t{1} << 30);
+  read_reading_options(options, request.reading);
   request.augment = options.parsed("augment", data::AugmentSpec::parse);
   request.layout =
       options.flag("channels-last") ? data::Layout::kChannelsLast : data::Layout::kPlanar;
@@ -33,6 +35,9 @@ BenchForm bench_loader_form() {
       {{"data", "FILE.h5", "", "packed data set; without it, noise of 3x32x32 in memory", "loader"},
        {"augment", "SPEC", "standard", "none, standard (crop=4,flip), or a list as train has",
         "loader"},
+       cache_option("loader"),
+       read_lanes_option("loader"),
+       shuffle_option("loader"),
        bench_batch_option(),
        bench_steps_option(),
        bench_channels_last_option(),

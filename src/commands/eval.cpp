@@ -1,4 +1,5 @@
 // tandem eval: exact loss and accuracy of a trained model on any number of ranks.
+#include "cli/reading_options.hpp"
 #include "cli/stall_options.hpp"
 #include "commands.hpp"
 #include "session/engine.hpp"
@@ -19,6 +20,7 @@ EvalRequest read_eval_options(Options& options) {
   request.device = read_device_options(options);
   request.threads = static_cast<int>(options.count("threads", 0, 1024));
   request.batch_size = read_eval_batch_size(options);
+  request.cache_bytes = read_cache_option(options);
   request.json = options.flag("json");
   request.views = options.flag("tta");
   options.throw_faults("eval");
@@ -52,6 +54,7 @@ Command eval_command() {
                share_gpu_option(),
                threads_option(),
                eval_batch_size_option(),
+               cache_option("execution"),
                {"tta", "", "false", "also test-time augmentation, six times the work", "reporting"},
                {"json", "", "false", "one JSON object on standard output", "reporting"}},
               "safekeeping"),

@@ -73,15 +73,14 @@ Batch make_batch(const ImagesView& view, const Transform& transform, const Augme
 
 BatchLoader::BatchLoader(ImagesView view, Transform transform, AugmentKey augment,
                          std::unique_ptr<Sampler> sampler)
-    : view_(view),
+    : reader_(view, std::move(sampler)),
       transform_(std::move(transform)),
       augment_(augment),
-      sampler_(std::move(sampler)),
       batches_(
           [this]() -> std::optional<Batch> {
-            std::optional<BatchRequest> request = sampler_->next();
+            std::optional<BatchRequest> request = reader_.next();
             if (!request) return std::nullopt;
-            return make_batch(view_, transform_, augment_, std::move(*request));
+            return make_batch(reader_.view(), transform_, augment_, std::move(*request));
           },
           kBatchesAhead, "loader") {}
 

@@ -90,6 +90,13 @@ BlockTable::BlockTable(std::string_view bytes, std::uint64_t begin, std::uint64_
   }
 }
 
+BlockTable decode_block_table(std::string_view bytes, const std::string& path) {
+  if (bytes.size() < kHeaderBytes + kEntryBytes) fail_table(path, "has no block");
+  const std::size_t last = bytes.size() - kEntryBytes;
+  return BlockTable(bytes, little_endian(bytes, kHeaderBytes, 8),
+                    little_endian(bytes, last, 8) + little_endian(bytes, last + 8, 8), path);
+}
+
 std::vector<Block>::const_iterator BlockTable::at(std::uint64_t offset) const {
   return std::upper_bound(blocks_.begin(), blocks_.end(), offset,
                           [](std::uint64_t at, const Block& each) { return at < each.end(); });

@@ -53,6 +53,9 @@ class BlockTable {
   std::vector<Block> blocks_;
 };
 
+// The table of a file that was opened before.
+BlockTable decode_block_table(std::string_view bytes, const std::string& path);
+
 // Reads ranges of a file and verifies the blocks that hold them. One thread per object.
 class ProvenReader {
  public:

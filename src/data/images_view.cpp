@@ -17,11 +17,11 @@ ImagesView ImagesView::part(std::size_t first, std::size_t count) const {
   return some;
 }
 
-MemoryLayout::MemoryLayout(const DatasetInfo& info) {
+MemoryLayout::MemoryLayout(const DatasetInfo& info, bool has_files) {
   constexpr std::size_t kAligned = alignof(PicturePlace);
   const std::size_t images = info.train_count + info.test_count;
-  const std::size_t bytes =
-      info.is_encoded() ? info.train_bytes + info.test_bytes : images * info.shape.pixels();
+  const std::size_t of_files = has_files ? info.train_bytes + info.test_bytes : 0;
+  const std::size_t bytes = info.is_encoded() ? of_files : images * info.shape.pixels();
   places = (bytes + kAligned - 1) / kAligned * kAligned;
   labels = places + (info.is_encoded() ? images * sizeof(PicturePlace) : 0);
   all = labels + images * sizeof(Label);
@@ -30,8 +30,15 @@ MemoryLayout::MemoryLayout(const DatasetInfo& info) {
 const std::uint8_t* PixelsOf::operator()(std::size_t image) {
   if (!view_.is_encoded()) return view_.images.data() + image * view_.shape.pixels();
   const PicturePlace& place = view_.places[image];
-  const std::string_view bytes(reinterpret_cast<const char*>(view_.images.data()) + place.begin,
-                               place.end - place.begin);
+  std::shared_ptr<const std::string> file;
+  std::string_view bytes;
+  if (view_.files) {
+    file = view_.files->file_of(place);
+    bytes = *file;
+  } else {
+    bytes = {reinterpret_cast<const char*>(view_.images.data()) + place.begin,
+             place.end - place.begin};
+  }
   room_.resize(view_.shape.pixels());
   MemoryBudget budget(kMemoryForPictures);
   fit_file(bytes, view_.where + ": picture " + std::to_string(place.number), view_.shape, budget,

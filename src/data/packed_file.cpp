@@ -187,20 +187,31 @@ void PackedFile::read(Split split, std::uint64_t first, Span<std::uint8_t> image
 
 void PackedFile::read_encoded(Split split, Span<std::uint8_t> bytes, Span<PicturePlace> places,
                               Span<Label> labels) const {
-  Parts& parts = *parts_;
-  if (bytes.size() != info().encoded_bytes(split) || places.size() != info().count(split) ||
-      labels.size() != places.size() || !info().is_encoded()) {
-    throw InternalError("room for " + std::to_string(bytes.size()) + " bytes of " +
-                        std::to_string(places.size()) + " files was given for " +
+  if (bytes.size() != info().encoded_bytes(split)) {
+    throw InternalError("room for " + std::to_string(bytes.size()) + " bytes was given for " +
                         std::to_string(info().encoded_bytes(split)));
   }
-  parts.version2->read(split, 0, bytes.size(), bytes.data(), parts.touch);
+  parts_->version2->read(split, 0, bytes.size(), bytes.data(), parts_->touch);
+  read_index(split, places, labels);
+}
+
+void PackedFile::read_index(Split split, Span<PicturePlace> places, Span<Label> labels) const {
+  Parts& parts = *parts_;
+  if (places.size() != info().count(split) || labels.size() != places.size() ||
+      !info().is_encoded()) {
+    throw InternalError("room for " + std::to_string(places.size()) + " files was given for " +
+                        std::to_string(info().count(split)));
+  }
   for (std::uint64_t i = 0; i < places.size(); ++i) {
     places[i] = parts.version2->place(split, i);
     labels[i] = parts.version2->label(split, i);
   }
   parts.require_unchanged();
 }
+
+std::uint64_t PackedFile::pictures_at(Split split) const { return parts_->version2->begin(split); }
+
+std::string PackedFile::block_table() const { return encode_block_table(parts_->table->blocks()); }
 
 std::vector<Label> PackedFile::labels(Split split) const {
   std::vector<Label> labels(info().count(split));

@@ -31,6 +31,10 @@ std::uint64_t TrainingPlan::micro_batches_of_rank(int world) const {
   return virtual_ranks > 0 ? virtual_ranks / static_cast<std::uint64_t>(world) : accumulate;
 }
 
+std::vector<std::uint32_t> TrainingPlan::order_of(std::uint64_t epoch) const {
+  return lanes ? lanes->images(seed, epoch, global_batch) : permutation(image_count, seed, epoch);
+}
+
 std::uint64_t TrainingPlan::images_in_step(std::uint64_t step) const {
   const std::uint64_t first = step % steps_per_epoch() * global_batch;
   return std::min(global_batch, image_count - first);
@@ -50,7 +54,7 @@ std::optional<BatchRequest> TrainingSampler::next() {
   request.epoch = step_ / plan_.steps_per_epoch();
   request.global_count = plan_.images_in_step(step_);
   if (request.epoch != ordered_epoch_) {
-    order_ = permutation(plan_.image_count, plan_.seed, request.epoch);
+    order_ = plan_.order_of(request.epoch);
     ordered_epoch_ = request.epoch;
   }
   const std::uint64_t first = step_ % plan_.steps_per_epoch() * plan_.global_batch;

@@ -25,6 +25,8 @@ class Version2Reader {
 
   const std::vector<std::string>& classes() const { return classes_; }
   Label label(Split split, std::uint64_t image) const { return of(split).labels[image]; }
+  // Of pixels or files in the packed file.
+  std::uint64_t begin(Split split) const { return of(split).begin; }
   // Only for picture files.
   PicturePlace place(Split split, std::uint64_t image) const;
   // The bytes [begin, end) of the pixels or files of a split, verified.

@@ -35,6 +35,12 @@ int use_threads_of(Job& job, const train::TrainConfig& config);
 // Warns on rank 0 about the data set at `path`: no seal, no shared copy.
 void warn_about(const Job& job, const std::string& path, const train::ImageStore& images);
 
+// Collective. Warns on rank 0 if the cache of a rank is too small for the pictures of its lanes, so
+// that blocks of the file are read more than once an epoch. `lanes`: null if none are used.
+// `batch`: images of a micro-batch.
+void warn_of_cache(Job& job, const train::ImageStore& images, const data::LaneOrder* lanes,
+                   std::uint64_t batch);
+
 // Collective. The collectives between GPUs; null if ranks compute on CPUs, where MPI reads
 // gradients directly, and for one rank, unless it requests NCCL. The job must outlive them.
 std::unique_ptr<comm::Collectives> make_device_collectives(Job& job, const DeviceOptions& options,

@@ -35,6 +35,7 @@ struct EvalRequest {
   DeviceOptions device;
   int threads = 0;
   std::uint64_t batch_size = 0;
+  std::uint64_t cache_bytes = 0;  // as train::StoreOptions has it
   bool views = false;
   bool json = false;
 };
@@ -70,6 +71,7 @@ struct LoaderRequest {
   std::string data;  // empty: noise
   std::uint64_t batch_size = 0;
   std::uint64_t steps = 0;
+  train::ReadingOptions reading;
   data::AugmentSpec augment;
   data::Layout layout = data::Layout::kChannelsLast;
   bool json = false;

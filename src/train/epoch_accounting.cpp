@@ -1,7 +1,6 @@
 #include "epoch_accounting.hpp"
 
 #include "tandem/core/digest.hpp"
-#include "tandem/core/random.hpp"
 
 namespace tandem::train {
 
@@ -15,7 +14,7 @@ Totals expected_accounting(const data::TrainingPlan& plan, std::uint64_t last_st
     expected.id_hash = image_id_hash_of_all(plan.image_count);
     return expected;
   }
-  const auto order = permutation(plan.image_count, plan.seed, epoch);
+  const std::vector<std::uint32_t> order = plan.order_of(epoch);
   for (std::int64_t i = 0; i < expected.images; ++i) {
     expected.id_hash += image_id_hash(order[static_cast<std::size_t>(i)]);
   }

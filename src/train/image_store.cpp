@@ -1,14 +1,16 @@
 #include "tandem/train/image_store.hpp"
 
+#include <algorithm>
 #include <optional>
 
 #include "tandem/comm/agree.hpp"
+#include "tandem/core/cgroup.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
+#include "tandem/core/text.hpp"
 #include "tandem/data/hold_out.hpp"
-#include "tandem/data/packed_file.hpp"
 
 namespace tandem::data {
 
@@ -23,6 +25,9 @@ namespace {
 
 using data::DatasetInfo;
 using data::Split;
+
+// Of the memory that is free when a set is opened. Networks, batches and buffers need the rest.
+constexpr std::uint64_t kShareForFiles = 2;
 
 std::string to_text(const DatasetInfo& info) { return Json(info).dump(); }
 
@@ -66,8 +71,9 @@ struct SplitMemory {
   Span<data::Label> labels;
 };
 
-SplitMemory memory_of(const DatasetInfo& info, Split split, std::uint8_t* memory) {
-  const data::MemoryLayout layout(info);
+// `has_files`: of a set of picture files, whether they are in the memory.
+SplitMemory memory_of(const DatasetInfo& info, Split split, bool has_files, std::uint8_t* memory) {
+  const data::MemoryLayout layout(info, has_files);
   const bool is_train = split == Split::kTrain;
   const std::size_t count = info.count(split);
   const std::size_t before = is_train ? 0 : info.train_count;
@@ -77,13 +83,20 @@ SplitMemory memory_of(const DatasetInfo& info, Split split, std::uint8_t* memory
     return {{memory + before * pixels, count * pixels}, {}, {labels, count}};
   }
   const auto places = reinterpret_cast<data::PicturePlace*>(memory + layout.places) + before;
+  if (!has_files) return {{}, {places, count}, {labels, count}};
   return {{memory + (is_train ? 0 : info.train_bytes), info.encoded_bytes(split)},
           {places, count},
           {labels, count}};
 }
 
 void read_split(const data::PackedFile& file, Split split, const SplitMemory& to) {
-  if (file.info().is_encoded()) {
+  if (!to.places.empty() && to.images.empty()) {
+    file.read_index(split, to.places, to.labels);
+    for (data::PicturePlace& place : to.places) {
+      place.begin += file.pictures_at(split);
+      place.end += file.pictures_at(split);
+    }
+  } else if (file.info().is_encoded()) {
     file.read_encoded(split, to.images, to.places, to.labels);
   } else {
     file.read(split, 0, to.images, to.labels);
@@ -106,27 +119,73 @@ std::uint64_t hold_out_of(const DatasetInfo& info, const SplitMemory& train, dou
 
 ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
                        comm::MpiCommunicator& node, const comm::Topology& topology,
-                       double validation_share, const Touch& touch)
-    : path_(path), bytes_(0), memory_([&] {
+                       const StoreOptions& options, const Touch& touch)
+    : path_(path), memory_([&] {
         std::optional<data::PackedFile> file;
         info_ = open_everywhere(path, world, node, topology, file, touch);
-        bytes_ = data::MemoryLayout(info_).all;
+        if (info_.is_encoded()) share_table(node, file ? &*file : nullptr);
+        const bool has_files = fits_memory(world, node, topology, options);
+        bytes_ = data::MemoryLayout(info_, has_files).all;
         comm::NodeMemory memory(world, node, bytes_);
         comm::agree(world, topology.host, [&] {
+          if (!has_files) {
+            files_ = std::make_shared<data::PictureBlocks>(path, table_, cache_bytes_, touch);
+          }
           if (!memory.fills()) return;
           if (!file) {
             file.emplace(path, touch);
             require_same(file->info(), info_, path);
           }
-          const SplitMemory train = memory_of(info_, Split::kTrain, memory.data());
+          const SplitMemory train = memory_of(info_, Split::kTrain, has_files, memory.data());
           read_split(*file, Split::kTrain, train);
-          read_split(*file, Split::kTest, memory_of(info_, Split::kTest, memory.data()));
-          if (validation_share == 0) return;
-          held_out_ = hold_out_of(info_, train, validation_share, path, touch);
+          read_split(*file, Split::kTest, memory_of(info_, Split::kTest, has_files, memory.data()));
+          if (options.validation_share == 0) return;
+          held_out_ = hold_out_of(info_, train, options.validation_share, path, touch);
         });
         held_out_ = world.all_reduce_value<std::uint64_t>(held_out_, comm::Reduction::kMax);
         return memory;
       }()) {}
+
+void ImageStore::share_table(comm::MpiCommunicator& node, const data::PackedFile* file) {
+  table_ = node.broadcast_string(file != nullptr ? file->block_table() : "");
+  if (file != nullptr) begin_ = {file->pictures_at(Split::kTrain), file->pictures_at(Split::kTest)};
+  begin_ = node.all_gather(begin_).front();
+}
+
+// Alike on all hosts.
+bool ImageStore::fits_memory(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
+                             const comm::Topology& topology, const StoreOptions& options) {
+  if (!info_.is_encoded()) return true;
+  const std::uint64_t files = info_.train_bytes + info_.test_bytes;
+  const std::uint64_t all = data::MemoryLayout(info_).all;
+  const std::optional<MemoryRoom> room = memory_room();
+  // As NodeMemory has it.
+  const bool has_room = !room || room->bytes >= all + all / 10;
+  const bool fits = options.cache_bytes > 0 ? files <= options.cache_bytes && has_room : has_room;
+  if (world.all_reduce_value<std::int64_t>(fits ? 1 : 0, comm::Reduction::kMin) == 1) return true;
+  comm::agree(world, topology.host, [&] {
+    if (!options.needs_all || fits) return;
+    const bool is_limited = options.cache_bytes > 0 && has_room;
+    throw UnavailableError(
+        path_ + ": --read-lanes 0 shuffles all pictures, which take " + format_bytes(all) +
+        " of memory; " +
+        (is_limited ? "--cache-mb allows " + format_bytes(options.cache_bytes) : room->text()) +
+        "; fix: --read-lanes 64, which reads them from the file, for a new run");
+  });
+  const std::uint64_t free = room ? room->bytes / kShareForFiles : files;
+  const std::uint64_t cache = options.cache_bytes > 0 ? options.cache_bytes : free;
+  cache_bytes_ = std::max<std::uint64_t>(1, node.all_reduce_value(cache, comm::Reduction::kMin) /
+                                                static_cast<std::uint64_t>(node.size()));
+  return false;
+}
+
+std::shared_ptr<const data::LaneOrder> ImageStore::lanes(std::uint64_t lanes,
+                                                         std::uint64_t window_bytes) const {
+  if (!info_.is_encoded() || lanes == 0) return nullptr;
+  const std::uint64_t begin = files_ ? 0 : begin_[data::index_of(Split::kTrain)];
+  return std::make_shared<const data::LaneOrder>(
+      data::images_of_blocks(view(Split::kTrain), table_, begin), lanes, window_bytes);
+}
 
 data::ImagesView ImageStore::view(Split split) const {
   const data::ImagesView all = all_of(split);
@@ -138,9 +197,13 @@ data::ImagesView ImageStore::validation() const {
 }
 
 data::ImagesView ImageStore::all_of(Split split) const {
-  const SplitMemory found = memory_of(info_, split, memory_.data());
-  return {info_.shape, found.images, found.labels, found.places,
-          path_ + (split == Split::kTrain ? ": /train" : ": /test")};
+  const SplitMemory found = memory_of(info_, split, !files_, memory_.data());
+  return {info_.shape,
+          found.images,
+          found.labels,
+          found.places,
+          path_ + (split == Split::kTrain ? ": /train" : ": /test"),
+          files_};
 }
 
 }  // namespace tandem::train

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "drawn_augmentation.hpp"
+#include "tandem/data/picture_reader.hpp"
 #include "tandem/data/prefetcher.hpp"
 #include "tandem/train/batch_source.hpp"
 
@@ -21,9 +22,9 @@ struct StreamedBatches::Stream {
     torch::Tensor drawn;   // drawn_augmentation.hpp
   };
 
-  const data::ImagesView view;
+  data::PictureReader reader;  // used by the background thread only
+  const data::ImagesView& view = reader.view();
   const data::AugmentKey augment;
-  const std::unique_ptr<data::Sampler> sampler;  // used by the background thread only
   const torch::Device device;
   const DeviceTransform transform;
   // A GPU copies on a stream of its own, beside the one that computes.
@@ -34,14 +35,13 @@ struct StreamedBatches::Stream {
 
   Stream(const data::ImagesView& images, data::Layout layout, const PixelMoments& moments,
          data::AugmentKey key, std::unique_ptr<data::Sampler> of, torch::Device on)
-      : view(images),
+      : reader(images, std::move(of)),
         augment(key),
-        sampler(std::move(of)),
         device(on),
         transform(images.shape, layout, moments, on),
         raw(
             [this]() -> std::optional<RawBatch> {
-              std::optional<data::BatchRequest> request = sampler->next();
+              std::optional<data::BatchRequest> request = reader.next();
               if (!request) return std::nullopt;
               return gather(std::move(*request));
             },

@@ -54,7 +54,7 @@ class Encoded(TandemTest):
         self.pack("pixels.h5")
         self.assertIn("--keep-order", self.pack_encoded("files.h5", "--keep-order").stderr)
         pixels = self.summary(2, "pixels", data="pixels.h5")
-        files = self.summary(2, "files", data="files.h5")
+        files = self.summary(2, "files", "--read-lanes", "0", data="files.h5")
         for name in ("weights_sha256", "train_loss", "test_loss", "test_accuracy"):
             self.assertEqual(files[name], pixels[name], name)
         for name in ("worst", "confusion"):

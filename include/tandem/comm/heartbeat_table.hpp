@@ -1,7 +1,7 @@
 // The step, phase and heartbeat of every rank, in a table in the shared memory of each host. Ranks
-// that cannot share memory have a table each. Call report() and touch() on the main thread, beat()
-// and exchange() on the watchdog's, view() on any. Throws InternalError; AgreedError (69) if a rank
-// has no memory for the table.
+// that cannot share memory have a table each. Call report() on the main thread, beat() and
+// exchange() on the watchdog's, touch() and view() on any. Throws InternalError; AgreedError (69)
+// if a rank has no memory for the table.
 //
 // The table outlives MPI: after leave_mpi() all functions but exchange() may be called, even during
 // MPI_Finalize.

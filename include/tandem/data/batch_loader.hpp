@@ -10,6 +10,7 @@
 #include "tandem/core/span.hpp"
 #include "tandem/data/augment.hpp"
 #include "tandem/data/images_view.hpp"
+#include "tandem/data/picture_reader.hpp"
 #include "tandem/data/prefetcher.hpp"
 #include "tandem/data/sampler.hpp"
 
@@ -47,11 +48,10 @@ class BatchLoader {
   std::optional<Batch> next() { return batches_.next(); }
 
  private:
-  const ImagesView view_;
+  PictureReader reader_;  // used by the background thread only
   const Transform transform_;
   const AugmentKey augment_;
-  const std::unique_ptr<Sampler> sampler_;  // used by the background thread only
-  Prefetcher<Batch> batches_;               // last: its thread uses the above
+  Prefetcher<Batch> batches_;  // last: its thread uses the above
 };
 
 }  // namespace tandem::data

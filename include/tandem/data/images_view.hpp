@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,26 +20,35 @@ struct PicturePlace {
   std::uint64_t number = 0;  // of the image in its split of the file
 };
 
+// Where the picture files of a view come from, if they are not in its memory. Any thread.
+class PictureFiles {
+ public:
+  virtual ~PictureFiles() = default;
+  virtual std::shared_ptr<const std::string> file_of(const PicturePlace& place) = 0;
+};
+
 struct ImagesView {
   ImageShape shape;
-  Span<const std::uint8_t> images;       // count * C * H * W pixels, planar; or the bytes of files
-  Span<const Label> labels;              // count
-  Span<const PicturePlace> places = {};  // one for each picture file; empty for pixels
-  std::string where = {};                // origin of the files, for messages
+  // count * C * H * W pixels, planar; or the bytes of files; or nothing, if there is `files`
+  Span<const std::uint8_t> images;
+  Span<const Label> labels;                       // count
+  Span<const PicturePlace> places = {};           // one for each picture file; empty for pixels
+  std::string where = {};                         // origin of the files, for messages
+  std::shared_ptr<PictureFiles> files = nullptr;  // the places are then those in the packed file
 
   bool is_encoded() const { return !places.empty(); }
   // Images [first, first + count).
   ImagesView part(std::size_t first, std::size_t count) const;
 };
 
-// Places of the parts of a data set in the memory of a host, in bytes: pixels or files, the place
-// of each file, and labels. Training comes first, then testing.
+// Places of the parts of a data set in the memory of a host, in bytes: pixels or files, unless
+// those are left out, the place of each file, and labels. Training comes first, then testing.
 struct MemoryLayout {
   std::size_t places = 0;
   std::size_t labels = 0;
   std::size_t all = 0;
 
-  explicit MemoryLayout(const DatasetInfo& info);
+  explicit MemoryLayout(const DatasetInfo& info, bool has_files = true);
 };
 
 // Gives the pixels of a view's images. One thread per object; the view must outlive it.

@@ -44,6 +44,11 @@ class PackedFile {
   // each in `bytes`, and labels.
   void read_encoded(Split split, Span<std::uint8_t> bytes, Span<PicturePlace> places,
                     Span<Label> labels) const;
+  // The same without the bytes.
+  void read_index(Split split, Span<PicturePlace> places, Span<Label> labels) const;
+  // Likewise: the offset of a split's first file, and the table of digests (docs/formats.md).
+  std::uint64_t pictures_at(Split split) const;
+  std::string block_table() const;
   std::vector<Label> labels(Split split) const;
   // Reads the pictures of a set of picture files, and verifies them. Pixels are verified when the
   // file is opened.

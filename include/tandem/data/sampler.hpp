@@ -1,15 +1,18 @@
 // The images of each step, epoch and rank, as pure functions of integers. Holds the order of one
 // epoch. One thread per object. Does not throw.
 //
-// A global batch is a run of consecutive images of the epoch's permutation, so it holds the same
-// images at any number of ranks. Ranks get slices of ceil(n/P) or floor(n/P) images, and
-// micro-batches slices of these. With virtual ranks the batch is cut into shards, and each rank
-// has the same number of consecutive shards.
+// A global batch is a run of consecutive images of the epoch's order, a permutation of all or that
+// of lanes, so it holds the same images at any number of ranks. Ranks get slices of ceil(n/P) or
+// floor(n/P) images, and micro-batches slices of these. With virtual ranks the batch is cut into
+// shards, and each rank has the same number of consecutive shards.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <vector>
+
+#include "tandem/data/lane_order.hpp"
 
 namespace tandem::data {
 
@@ -60,12 +63,15 @@ struct TrainingPlan {
   bool drop_last = false;           // leave out the short last batch of an epoch
   bool mixes = false;               // images are mixed in pairs
   std::uint64_t seed = 0;
-  std::uint64_t steps = 0;       // of the whole run
-  std::uint64_t first_step = 0;  // where a resumed run goes on
+  std::uint64_t steps = 0;                           // of the whole run
+  std::uint64_t first_step = 0;                      // where a resumed run goes on
+  std::shared_ptr<const LaneOrder> lanes = nullptr;  // of the same images; null: one permutation
 
   std::uint64_t steps_per_epoch() const;
   // Requests per step and rank in a job of `world` ranks: micro-batches, or shards.
   std::uint64_t micro_batches_of_rank(int world) const;
+  // All images, in the order in which the epoch uses them.
+  std::vector<std::uint32_t> order_of(std::uint64_t epoch) const;
   // Images in the global batch of `step`.
   std::uint64_t images_in_step(std::uint64_t step) const;
 };

@@ -21,8 +21,16 @@ namespace tandem::train {
 constexpr double kMebibyte = 1 << 20;  // the unit of bucket_mb
 constexpr double kMaxBucketMb = 4096;
 
+// How the picture files of a set are read.
+struct ReadingOptions {
+  std::uint64_t cache_bytes = 0;  // kept on a host; 0: by the memory that is free
+  std::uint64_t lanes = 64;       // 0: shuffled as a whole
+  std::uint64_t shuffle_bytes = std::uint64_t{256} << 20;  // window of all lanes
+};
+
 struct TrainConfig {
-  std::string data;                        // the packed data set
+  std::string data;  // the packed data set
+  ReadingOptions reading;
   std::string model = "simple";            // a name of the model registry, or a TorchScript file
   model::HiddenWidths hidden;              // of mlp
   model::Stem stem = model::Stem::kCifar;  // of resnet18, resnet34 and resnet50

@@ -1,9 +1,12 @@
-// A packed data set in memory, one copy per host if the host can share memory. Any thread may read
-// it. Throws AgreedError on every rank if a rank cannot read the file, if hosts have different
-// files, or if no image can be held out.
+// A packed data set in memory, one copy per host if the host can share memory. If the picture files
+// of a set do not fit there, ranks read them from the file, block by block. Any thread may read it.
+// Throws AgreedError on every rank if a rank cannot read the file, if hosts have different files,
+// if there is not enough memory, or if no image can be held out.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "tandem/comm/mpi_communicator.hpp"
@@ -12,16 +15,25 @@
 #include "tandem/core/touch.hpp"
 #include "tandem/data/batch_loader.hpp"
 #include "tandem/data/dataset_info.hpp"
+#include "tandem/data/lane_order.hpp"
+#include "tandem/data/packed_file.hpp"
+#include "tandem/data/picture_blocks.hpp"
 
 namespace tandem::train {
+
+struct StoreOptions {
+  double validation_share = 0;    // of each class, in [0, 1): not trained on
+  std::uint64_t cache_bytes = 0;  // of the picture files, on a host; 0: by the memory that is free
+  bool needs_all = false;         // refuse a set of which a part would stay on the disk
+};
 
 class ImageStore {
  public:
   // Collective. One rank per host verifies and reads the file, or every rank if a host cannot share
-  // memory; all must find the same data set. `validation_share`, in [0, 1), of each class is not
-  // trained on. `touch` is called as reading advances.
+  // memory; all must find the same data set. `touch` is called as reading advances, then and later.
   ImageStore(const std::string& path, comm::MpiCommunicator& world, comm::MpiCommunicator& node,
-             const comm::Topology& topology, double validation_share = 0, const Touch& touch = {});
+             const comm::Topology& topology, const StoreOptions& options = {},
+             const Touch& touch = {});
 
   const data::DatasetInfo& info() const { return info_; }
   // The training images that are not held out.
@@ -31,14 +43,29 @@ class ImageStore {
   // False: every rank keeps a copy of its own, because some host could not share that much.
   bool shared() const { return memory_.shared(); }
   std::size_t bytes() const { return bytes_; }
+  // What this rank may keep of picture files; 0: all are in memory.
+  std::uint64_t cache_bytes() const { return cache_bytes_; }
+  // The order of view(Split::kTrain); null for a set of pixels and for 0 lanes.
+  std::shared_ptr<const data::LaneOrder> lanes(std::uint64_t lanes,
+                                               std::uint64_t window_bytes) const;
 
  private:
+  // Both collective. The second returns whether the set is read into memory, and otherwise sets
+  // cache_bytes_.
+  void share_table(comm::MpiCommunicator& node, const data::PackedFile* file);
+  bool fits_memory(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
+                   const comm::Topology& topology, const StoreOptions& options);
   data::ImagesView all_of(data::Split split) const;
 
   const std::string path_;
   data::DatasetInfo info_;
   std::uint64_t held_out_ = 0;
-  std::size_t bytes_;
+  std::size_t bytes_ = 0;
+  // Of a set of picture files: its table of digests, and where the splits begin in the file.
+  std::string table_;
+  std::array<std::uint64_t, 2> begin_{};
+  std::uint64_t cache_bytes_ = 0;
+  std::shared_ptr<data::PictureBlocks> files_;  // null: they are in memory
   comm::NodeMemory memory_;
 };
 

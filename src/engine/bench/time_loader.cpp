@@ -1,6 +1,7 @@
 // The engine of tandem bench loader: images a second of each rank's loader while all prepare.
 #include <chrono>
 #include <memory>
+#include <utility>
 
 #include "engine/compute.hpp"
 #include "engine/entry.hpp"
@@ -34,6 +35,7 @@ struct Noise {
 
 // The images/s of this rank's loader when each batch is taken as soon as it is ready.
 double rate_of_loader(Job& job, const LoaderRequest& request, const data::ImagesView& view,
+                      std::shared_ptr<const data::LaneOrder> lanes,
                       const data::Transform& transform) {
   // The clock starts after the batches that the loader prepares ahead.
   constexpr std::uint64_t kFirst = data::BatchLoader::kBatchesAhead + 2;
@@ -43,6 +45,7 @@ double rate_of_loader(Job& job, const LoaderRequest& request, const data::Images
   plan.seed = 1;
   plan.mixes = request.augment.mixes();
   plan.steps = kFirst + request.steps;
+  plan.lanes = std::move(lanes);
   data::BatchLoader loader(
       view, transform, {request.augment, plan.seed},
       std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world));
@@ -89,15 +92,18 @@ int time_loader(Job& job, const LoaderRequest& request) {
   if (request.data.empty()) {
     const Noise noise;
     const std::vector<double> half(static_cast<std::size_t>(kShapeOfNoise.channels), 0.5);
-    rate = rate_of_loader(job, request, noise.view(),
+    rate = rate_of_loader(job, request, noise.view(), nullptr,
                           data::Transform(kShapeOfNoise, request.layout, half, half));
   } else {
-    const train::ImageStore images(request.data, job.world, job.node, job.topology, 0,
+    const train::ImageStore images(request.data, job.world, job.node, job.topology,
+                                   {0, request.reading.cache_bytes, request.reading.lanes == 0},
                                    [&] { job.touch(); });
     warn_about(job, request.data, images);
+    const auto lanes = images.lanes(request.reading.lanes, request.reading.shuffle_bytes);
+    warn_of_cache(job, images, lanes.get(), request.batch_size);
     const data::DatasetInfo& info = images.info();
     comm::agree(job.world, job.topology.host, [&] { request.augment.require_shape(info.shape); });
-    rate = rate_of_loader(job, request, images.view(data::Split::kTrain),
+    rate = rate_of_loader(job, request, images.view(data::Split::kTrain), lanes,
                           data::Transform(info.shape, request.layout, info.mean, info.std));
   }
   const std::vector<double> rates = job.world.all_gather(rate);

@@ -132,4 +132,18 @@ void keep_convolution(const RunStart& start, Options& options, train::TrainConfi
   options.resolve("convolution", model::name_of(start.convolution));
 }
 
+void keep_lanes(Job& job, const RunStart& start, Options& options, train::TrainConfig& config) {
+  if (!start.resumes || options.value("read-lanes").origin != Origin::kDefault) return;
+  const bool has_none = job.is_root() && !saved_options(start).contains("read-lanes");
+  if (job.world.all_reduce_value<std::int64_t>(has_none ? 1 : 0) == 0) return;
+  config.reading.lanes = 0;
+  options.resolve("read-lanes", "0");
+}
+
+void keep_choices(Job& job, const RunStart& start, Options& options, train::TrainConfig& config) {
+  keep_global_batch(job, start, config);
+  keep_convolution(start, options, config);
+  keep_lanes(job, start, options, config);
+}
+
 }  // namespace tandem::app

@@ -22,6 +22,9 @@ std::string describe_data(const RunInputs& inputs) {
          (held_out == 0 ? "" : format_count(held_out) + " validation, ") +
          format_count(info.test_count) + " test images of " + info.shape.text() + ", digest " +
          info.digest.substr(0, kDigestDigits) +
+         (images.cache_bytes() == 0 ? ""
+                                    : "; read as needed, " + format_bytes(images.cache_bytes()) +
+                                          " of them in memory of each rank") +
          (images.shared() ? "" : "; " + format_bytes(images.bytes()) + " in every rank");
 }
 

@@ -19,6 +19,10 @@ train::BatchArithmetic agree_on_arithmetic(Job& job, const train::TrainConfig& c
   return arithmetic;
 }
 
+train::StoreOptions store_options_of(const train::TrainConfig& config) {
+  return {config.validation_split, config.reading.cache_bytes, config.reading.lanes == 0};
+}
+
 ModelDescription describe_model(const NetworkFile& file, const train::TrainConfig& config,
                                 const data::DatasetInfo& info) {
   return {file.bytes.empty() ? config.model : kNetworkFile,
@@ -49,11 +53,16 @@ RunDevice open_run_device(Job& job, const TrainRequest& request) {
 RunInputs::RunInputs(Job& job, const RunRequest& run, const RunStart& start, const Touch& touch)
     : network_file(read_network_together(job, start, run.train.config.model)),
       images(run.train.config.data, job.world, job.node, job.topology,
-             run.train.config.validation_split, touch),
+             store_options_of(run.train.config), touch),
       image_count(images.view(data::Split::kTrain).labels.size()),
       arithmetic(agree_on_arithmetic(job, run.train.config, image_count, images.info().shape)),
       description(describe_model(network_file, run.train.config, images.info())) {
+  const train::ReadingOptions& reading = run.train.config.reading;
+  lanes = images.lanes(reading.lanes, reading.shuffle_bytes);
   warn_about(job, run.train.config.data, images);
+  const auto world = static_cast<std::uint64_t>(job.topology.world);
+  warn_of_cache(job, images, lanes.get(),
+                arithmetic.global_batch / run.train.config.micro_batches_per_step(world) + 1);
   require_same_run(job, start, run.options, images.info().digest, network_file.sha256,
                    arithmetic.global_batch);
   schedule = choose_schedule_together(job, run, start, arithmetic, image_count);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 
 #include "engine/model/model_file.hpp"
 #include "run_start.hpp"
@@ -31,7 +32,8 @@ struct RunInputs {
 
   NetworkFile network_file;  // without bytes for a network of the registry
   train::ImageStore images;
-  std::uint64_t image_count;  // training images of an epoch
+  std::uint64_t image_count;                     // training images of an epoch
+  std::shared_ptr<const data::LaneOrder> lanes;  // their order; null: shuffled as a whole
   train::BatchArithmetic arithmetic;
   ModelDescription description;
   ScheduleChoice schedule;

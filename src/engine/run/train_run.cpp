@@ -47,8 +47,7 @@ class TrainRun {
     const RunDevice device = open_run_device(job_, run_.train);
     StepRecording recording(run_, device);
     RunStart start = reporting_.plan ? RunStart() : find_start(job_, reporting_, touch_);
-    keep_global_batch(job_, start, run_.train.config);
-    keep_convolution(start, run_.options, run_.train.config);
+    keep_choices(job_, start, run_.options, run_.train.config);
     const RunInputs inputs(job_, run_, start, touch_);
     if (is_complete(start, inputs)) return static_cast<int>(ExitCode::kDone);
     require_progress(job_, start, reporting_.max_stuck_starts);

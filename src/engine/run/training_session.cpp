@@ -69,6 +69,7 @@ data::TrainingPlan plan_of(const TrainRequest& request, const RunInputs& inputs,
   data::TrainingPlan plan =
       train::training_plan(request.config, inputs.arithmetic, inputs.image_count);
   plan.first_step = start.state.step;
+  plan.lanes = inputs.lanes;
   if (request.reporting.plan) plan.steps = std::max(plan.steps, kPlanSteps);
   return plan;
 }

@@ -1,0 +1,142 @@
+#!/usr/bin/env python3
+"""Sets of picture files that are larger than the cache (--cache-mb): the same training as with all of them in memory."""
+
+import json
+import os
+import re
+import signal
+import subprocess
+import time
+import unittest
+
+import h5py
+import numpy
+from PIL import Image
+
+from tandem import MPIRUN, PROGRAM, TandemTest
+
+PICTURES = 240
+MiB = 1 << 20
+# 17 MB in 9 blocks, on 4 lanes.
+READ = ["--data", "noise.h5", "--read-lanes", "4", "--shuffle-mb", "8"]
+TRAIN = [*READ, "--model", "simple", "--lr", "0.01", "--threads", "1", "--quiet", "--json"]
+SMALL = ["--cache-mb", "6"]
+
+
+def write_noise(folder):
+    random = numpy.random.default_rng(2)
+    for split, count in (("train", PICTURES), ("test", 40)):
+        for label in ("a", "b"):
+            (folder / split / label).mkdir(parents=True)
+        for i in range(count):
+            pixels = random.integers(0, 256, (140 + i % 30, 160, 3), dtype=numpy.uint8)
+            Image.fromarray(pixels).save(folder / split / "ab"[i % 2] / f"{i:04}.png", compress_level=0)
+
+
+class Reading(TandemTest):
+    keeps_ranks = True
+
+    def setUp(self):
+        super().setUp()
+        write_noise(self.folder / "noise")
+        self.tandem("pack", "--input", "noise", "--size", "32", "--store", "encoded", "--check", "structure", "--output", "noise.h5")
+        self.bytes = (self.folder / "noise.h5").stat().st_size
+
+    def run_training(self, ranks, run_id, *options, code=0):
+        return self.mpirun(ranks, "train", *TRAIN, "--run-id", run_id, *options, code=code)
+
+    def summary(self, ranks, run_id, *options):
+        return json.loads(self.run_training(ranks, run_id, *options).stdout.splitlines()[-1])
+
+    def test_same_weights_at_any_cache_and_number_of_ranks(self):
+        options = ["--global-batch-size", "24", "--virtual-ranks", "4", "--epochs", "2", "--validation-split", "0.2",
+                   "--augment", "resized-crop,flip,mixup"]
+        whole = self.summary(2, "whole", *options)
+        self.assertEqual(whole["images_seen"], 2 * 192)
+        for ranks, cache in ((1, 6), (2, 6), (4, 6), (2, 1), (4, 100)):
+            found = self.summary(ranks, f"{cache}-on-{ranks}", *options, "--cache-mb", str(cache))
+            for name in ("weights_sha256", "train_loss", "validation_accuracy", "test_loss", "test_accuracy"):
+                self.assertEqual(found[name], whole[name], f"{name}, {ranks} ranks, {cache} MiB")
+
+    def test_evaluates_alike(self):
+        summary = self.summary(2, "a", "--epochs", "1", "--batch-size", "12", *SMALL)
+        for ranks in (1, 3):
+            found = self.evaluate(ranks, "runs/a", *SMALL, data="noise.h5")
+            self.assertEqual(found["test_accuracy"], summary["test_accuracy"])
+        loader = self.mpirun(2, "bench", "loader", *READ, *SMALL, "--batch-size", "8", "--steps", "20", "--augment", "none", "--json")
+        self.assertEqual(json.loads(loader.stdout)["ranks"], 2)
+
+    def bytes_requested(self, ranks, run_id, epochs, *options):
+        """By all processes. The shell of a rank counts those of its children."""
+        script = '"$@" > "out-$$" && grep rchar "/proc/$$/io"'
+        done = self.mpirun_in_shell(ranks, script, "train", *TRAIN, "--run-id", run_id, "--epochs", str(epochs), "--eval-every", "0",
+                                    "--system-interval", "0", "--checkpoint-every", "0", *options)
+        counts = re.findall(r"rchar: (\d+)", done.stdout)
+        self.assertEqual(len(counts), ranks, done.stdout)
+        return sum(map(int, counts))
+
+    def bytes_an_epoch(self, ranks, name, *options):
+        one = self.bytes_requested(ranks, name + "1", 1, *options)
+        return (self.bytes_requested(ranks, name + "3", 3, *options) - one) / 2
+
+    def test_reads_the_file_once_an_epoch(self):
+        """The ranks share a lane at most: of 4 lanes here, of 64 elsewhere."""
+        train = sum(path.stat().st_size for path in (self.folder / "noise/train").rglob("*.png"))
+        for batch in ("8", "64"):
+            alone = self.bytes_an_epoch(1, f"alone{batch}", "--global-batch-size", batch, "--cache-mb", "15")
+            self.assertLess(alone, 1.05 * train)
+            self.assertGreater(alone, 0.95 * train)
+            both = self.bytes_an_epoch(2, f"both{batch}", "--global-batch-size", batch, "--cache-mb", "15")
+            self.assertLess(both, 1.3 * train)
+
+    def test_small_caches_are_told(self):
+        done = self.run_training(2, "a", "--epochs", "1", "--batch-size", "12", "--cache-mb", "2")
+        self.assertRegex(done.stderr, r"the cache of a rank has room for \d+.* of the .* that its 2 lanes have in use, so each block of the "
+                                      r"file is read about \d+\.\d times an epoch; fix: --cache-mb \d+")
+        self.assertEqual(done.stderr.count("the cache of a rank"), 1)
+        cache = re.search(r"fix: --cache-mb (\d+)", done.stderr)[1]
+        done = self.run_training(2, "b", "--epochs", "1", "--batch-size", "12", "--cache-mb", cache)
+        self.assertNotIn("cache", done.stderr)
+
+    def test_a_damaged_block_ends_training(self):
+        with h5py.File(self.folder / "noise.h5") as file:
+            place = file["train/bytes"].id.get_offset() + int(file["train/offsets"][150])
+        with open(self.folder / "noise.h5", "r+b") as file:
+            file.seek(place + 1000)
+            byte = file.read(1)[0]
+            file.seek(-1, os.SEEK_CUR)
+            file.write(bytes([byte ^ 4]))
+        for ranks in (1, 2):
+            done = self.run_training(ranks, f"on{ranks}", "--epochs", "1", "--batch-size", "12", *SMALL, code=65)
+            self.assertRegex(done.stderr, r"tandem: error: (rank \d.*)?step \d+: noise.h5: block \d+ \(\d+ bytes at offset \d+\) is damaged")
+        self.assertRegex(self.tandem("verify", "noise.h5", code=65).stderr, r"block \d+ .* is damaged")
+
+    def test_killed_in_an_epoch_and_resumed(self):
+        options = [*TRAIN, "--global-batch-size", "8", "--epochs", "4", *SMALL]
+        whole = self.summary(2, "whole", *options[len(TRAIN):])
+        command = [*MPIRUN, "-n", "2", PROGRAM, "train", *options, "--run-id", "killed", "--checkpoint-every", "1"]
+        running = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+        folder = self.folder / "runs/killed/checkpoints"
+        while not list(folder.glob("step-0000004*.safetensors")):
+            self.assertIsNone(running.poll(), "it ended before it could be killed")
+            time.sleep(0.005)
+        # Each process, because mpirun would pass on a milder signal.
+        for pid in subprocess.run(["pgrep", "-s", str(running.pid)], capture_output=True, text=True).stdout.split():
+            if int(pid) != running.pid:
+                os.kill(int(pid), signal.SIGKILL)
+        running.communicate()
+        self.assertNotEqual(running.returncode, 0)
+        for options in (["--read-lanes", "5"], ["--shuffle-mb", "9"]):
+            done = self.run_training(2, "killed", "--resume", "auto", "--global-batch-size", "8", "--epochs", "4", *options, code=78)
+            self.assertIn(f"{options[0]}: the run has ", done.stderr)
+        resumed = self.summary(2, "killed", "--resume", "auto", "--global-batch-size", "8", "--epochs", "4", "--cache-mb", "50")
+        self.assertEqual((resumed["steps"], resumed["weights_sha256"]), (whole["steps"], whole["weights_sha256"]))
+
+    def test_a_whole_shuffle_needs_all_in_memory(self):
+        done = self.run_training(2, "a", "--read-lanes", "0", *SMALL, code=69)
+        self.assert_one_error(done, "noise.h5: --read-lanes 0 shuffles all pictures, which take .* of memory; --cache-mb allows ",
+                              "fix: --read-lanes 64")
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
