@@ -128,13 +128,14 @@ class Dataset:
             classes = file.attrs["classes"] if version == 1 else file["classes"].asstr()[:]
             self.classes = [str(each) for each in classes]
             self.mean, self.std = file.attrs["mean"][:], file.attrs["std"][:]  # per channel, of pixels divided by 255
+            self.multi_label = "targets" in file["train"]  # an image has any number of classes
             self.encoded = "bytes" in file["train"]  # tandem pack --store encoded: JPEG and PNG files in place of pixels
             self.shapes = {split: self._shape(file, split) for split in ("train", "test")}
 
     def _shape(self, file, split):
         """N, C, H, W; of files those that a picture gets when tandem reads it."""
         if self.encoded:
-            return (*file[f"{split}/labels"].shape, *(int(each) for each in file.attrs["shape"]))
+            return (len(file[f"{split}/offsets"]) - 1, *(int(each) for each in file.attrs["shape"]))
         return file[f"{split}/images"].shape
 
     def __repr__(self):
@@ -169,6 +170,15 @@ class Dataset:
             return file[f"{split}/bytes"][int(begin):int(end)].tobytes()
 
     def labels(self, split, part=slice(None)):
-        """Indices into `classes`: uint8 [N], in files of version 2 uint16 [N]."""
+        """Indices into `classes`: uint8 [N], in files of version 2 uint16 [N]. A ValueError if the set is a multi-label one."""
+        if self.multi_label:
+            raise ValueError(f"{self.path}: has any number of classes for each image; read them by targets(split)")
         with self._open() as file:
             return file[f"{split}/labels"][part]
+
+    def targets(self, split, part=slice(None)):
+        """uint8 [N, classes] of a multi-label set: 1 if the image has the class, else 0. Otherwise a ValueError."""
+        if not self.multi_label:
+            raise ValueError(f"{self.path}: has one class for each image; read it by labels(split)")
+        with self._open() as file:
+            return file[f"{split}/targets"][part]

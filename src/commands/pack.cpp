@@ -37,9 +37,10 @@ void read_store(Options& options, data::PackRequest& request) {
     request.picture_check = data::PictureCheck::kStructure;
   }
   request.keep_order = options.flag("keep-order");
+  request.multi_label = options.flag("multi-label");
   request.threads = static_cast<int>(options.count("threads", 0, kMaxThreads));
   if (request.store == data::Store::kEncoded) return;
-  for (const char* name : {"check", "keep-order", "threads"}) {
+  for (const char* name : {"check", "keep-order", "multi-label", "threads"}) {
     if (options.value(name).origin == Origin::kDefault) continue;
     options.add_fault(std::string("--") + name + " is for --store encoded only");
   }
@@ -171,6 +172,8 @@ Command pack_command() {
         "input"},
        {"threads", "N", "0", "threads that read files to store; 0: as many as suit the machine",
         "input"},
+       {"multi-label", "", "false",
+        "pictures of the built-in set with several figures, stored with --store encoded", "input"},
        {"test-split", "X", "0", "share of each class for testing; 0: there is a test set", "input"},
        {"skip-broken", "", "false", "leave broken files out, and list them in FILE.h5.broken.txt",
         "input"},

@@ -11,8 +11,23 @@ namespace tandem::data {
 
 namespace {
 
-// Labels of the `index`-th image, which is mixed with an image of the label `partner`.
-void mix_labels(Batch& batch, std::size_t index, std::int64_t partner, float own) {
+// Of a multi-label set: the targets of the `index`-th image, mixed with those of a partner.
+void mix_targets(Batch& batch, std::size_t index, Span<const std::uint8_t> partner, float own) {
+  float* target = batch.targets.data() + index * partner.size();
+  for (const std::uint8_t other : partner) {
+    *target = *target * own + static_cast<float>(other) * (1 - own);
+    ++target;
+  }
+}
+
+// Labels of the `index`-th image, which is mixed with the image `with`.
+void mix_labels(Batch& batch, const ImagesView& view, std::size_t index, std::uint32_t with,
+                float own) {
+  if (view.is_multi_label()) {
+    mix_targets(batch, index, view.targets_of(with), own);
+    return;
+  }
+  const std::int64_t partner = view.labels[with];
   const bool is_heavier = own >= 0.5F;
   batch.other_labels[index] = is_heavier ? partner : batch.labels[index];
   batch.other_shares[index] = is_heavier ? 1 - own : own;
@@ -28,8 +43,10 @@ void mix(Batch& batch, ImageMaker& maker, const ImagesView& view, Layout layout,
   const std::uint64_t epoch = batch.request.epoch;
   const std::vector<std::uint32_t>& images = batch.request.images;
   std::vector<float> before(pixels);
-  batch.other_labels.resize(images.size());
-  batch.other_shares.resize(images.size());
+  if (!view.is_multi_label()) {
+    batch.other_labels.resize(images.size());
+    batch.other_shares.resize(images.size());
+  }
   std::size_t first = 0;
   for (const MixRun& run : batch.request.mix_runs) {
     const Mix how = draw_mix(augment.spec, view.shape, augment.seed, epoch, run.group);
@@ -42,10 +59,10 @@ void mix(Batch& batch, ImageMaker& maker, const ImagesView& view, Layout layout,
     }
     for (std::size_t i = last; i > 0; --i) {
       mix_image(how, view.shape, layout, of_run + (i - 1) * pixels, of_run + i * pixels);
-      mix_labels(batch, first + i, batch.labels[first + i - 1], how.own);
+      mix_labels(batch, view, first + i, images[first + i - 1], how.own);
     }
     mix_image(how, view.shape, layout, before.data(), of_run);
-    mix_labels(batch, first, view.labels[run.before], how.own);
+    mix_labels(batch, view, first, run.before, how.own);
     first += run.count;
   }
   if (first != images.size()) throw InternalError("the request does not say how to mix its images");
@@ -65,6 +82,10 @@ Batch make_batch(const ImagesView& view, const Transform& transform, const Augme
   for (const std::uint32_t image : images) {
     maker.make(batch.request.epoch, image, out);
     batch.labels.push_back(view.labels[image]);
+    if (view.is_multi_label()) {
+      const Span<const std::uint8_t> targets = view.targets_of(image);
+      batch.targets.insert(batch.targets.end(), targets.begin(), targets.end());
+    }
     out += pixels;
   }
   if (augment.spec.mixes()) mix(batch, maker, view, transform.layout(), augment);

@@ -97,13 +97,15 @@ class EncodedPack {
       }
       has_color_ = has_color_ || picture.has_color;
       turned_ += picture.is_turned ? 1 : 0;
-      const Label label = source_.label(split, index);
-      if (split == Split::kTrain) ++train_per_class_[label];
+      const std::vector<Label> labels = source_.labels(split, index);
+      if (split == Split::kTrain) {
+        for (const Label label : labels) ++train_per_class_[label];
+      }
       if (!broken_.empty() && !request_.skip_broken) continue;  // only the list is made
       writer_.add(
           split,
           {reinterpret_cast<const std::uint8_t*>(picture.bytes.data()), picture.bytes.size()},
-          label);
+          labels);
     }
   }
 
@@ -133,7 +135,7 @@ class EncodedPack {
   // The broken files may have been all files of a class or of the test set.
   void require_every_class() const {
     for (std::size_t i = 0; i < train_per_class_.size(); ++i) {
-      if (train_per_class_[i] > 0) continue;
+      if (train_per_class_[i] > 0 || source_.info().multi_label) continue;
       throw BrokenFilesError(
           root(), broken_,
           ", and class " + source_.info().classes[i] + " has no other for training");

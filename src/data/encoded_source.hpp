@@ -20,6 +20,10 @@ class EncodedSource {
   // Name, classes and counts. Every label is below the number of classes.
   virtual const DatasetInfo& info() const = 0;
   virtual Label label(Split split, std::uint64_t index) const = 0;
+  // All classes of the picture, ascending; of a multi-label set any number.
+  virtual std::vector<Label> labels(Split split, std::uint64_t index) const {
+    return {label(split, index)};
+  }
   // How messages name the picture.
   virtual std::string where(Split split, std::uint64_t index) const = 0;
   // The bytes of the picture's file. Calls `before` with their number, or a bound of it, before it
@@ -47,8 +51,10 @@ std::unique_ptr<EncodedSource> open_encoded_folder(const std::string& path,
 
 // Drawn pictures of height x width pixels as JPEG files: the ten figures of the built-in data set,
 // each about as large as the picture. A picture is a function of (seed, split, index) and of the
-// version of libjpeg. Picture i shows class i modulo 10. Numbers as of make_synthetic().
+// version of libjpeg. Picture i shows class i modulo 10; of a multi-label set each picture shows
+// none to three classes. Numbers as of make_synthetic().
 std::unique_ptr<EncodedSource> make_encoded_synthetic(std::uint64_t images, std::uint64_t seed,
-                                                      int height, int width);
+                                                      int height, int width,
+                                                      bool multi_label = false);
 
 }  // namespace tandem::data

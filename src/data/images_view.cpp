@@ -9,12 +9,21 @@ namespace tandem::data {
 ImagesView ImagesView::part(std::size_t first, std::size_t count) const {
   ImagesView some = *this;
   some.labels = labels.subspan(first, count);
+  if (is_multi_label()) {
+    const std::size_t classes = targets.size() / labels.size();
+    some.targets = targets.subspan(first * classes, count * classes);
+  }
   if (is_encoded()) {
     some.places = places.subspan(first, count);
   } else {
     some.images = images.subspan(first * shape.pixels(), count * shape.pixels());
   }
   return some;
+}
+
+Span<const std::uint8_t> ImagesView::targets_of(std::size_t image) const {
+  const std::size_t classes = targets.size() / labels.size();
+  return targets.subspan(image * classes, classes);
 }
 
 MemoryLayout::MemoryLayout(const DatasetInfo& info, bool has_files) {
@@ -24,7 +33,8 @@ MemoryLayout::MemoryLayout(const DatasetInfo& info, bool has_files) {
   const std::size_t bytes = info.is_encoded() ? of_files : images * info.shape.pixels();
   places = (bytes + kAligned - 1) / kAligned * kAligned;
   labels = places + (info.is_encoded() ? images * sizeof(PicturePlace) : 0);
-  all = labels + images * sizeof(Label);
+  targets = labels + images * sizeof(Label);
+  all = targets + (info.multi_label ? images * info.classes.size() : 0);
 }
 
 const std::uint8_t* PixelsOf::operator()(std::size_t image) {

@@ -102,6 +102,10 @@ void require_usable(const PackRequest& request, const std::string& format) {
     throw UsageError("--skip-broken is for folders of pictures; of " + format +
                      " all images are packed");
   }
+  if (request.multi_label && (format != kSynthetic || request.store != Store::kEncoded)) {
+    throw UsageError("--multi-label is for --input synthetic with --store encoded; images of " +
+                     format + " have one label each, leave the option out");
+  }
   const bool is_sized = format == "images" || request.store == Store::kEncoded;
   if (request.store == Store::kEncoded && format != "images" && format != kSynthetic) {
     throw UsageError("--store encoded is for folders of pictures and for --input synthetic; " +
@@ -150,7 +154,7 @@ std::unique_ptr<EncodedSource> open_encoded_source(const PackRequest& request,
   if (format_of(request) == kSynthetic) {
     const auto side = [](int given) { return given > 0 ? given : kDefaultPictureSide; };
     return make_encoded_synthetic(request.images, request.seed, side(request.height),
-                                  side(request.width));
+                                  side(request.width), request.multi_label);
   }
   return open_encoded_folder(request.input, {request.test_split, request.seed, check});
 }

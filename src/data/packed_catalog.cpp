@@ -162,6 +162,7 @@ std::string encode(const PackedCatalog& catalog) {
   if (catalog.version == 1) return bytes;
   put(bytes, catalog.shape);
   put(bytes, catalog.class_names);
+  put(bytes, catalog.multi_label);
   for (const Version2Split& split : catalog.version2) {
     put(bytes, split.values);
     put(bytes, split.offsets);
@@ -188,6 +189,7 @@ PackedCatalog decode_catalog(std::string_view bytes, const std::string& path) {
   catalog.version = 2;
   decoder.get(catalog.shape, 8);
   decoder.get(catalog.class_names);
+  decoder.get(catalog.multi_label);
   for (Version2Split& split : catalog.version2) {
     decoder.get(split.values);
     decoder.get(split.offsets);
@@ -195,6 +197,10 @@ PackedCatalog decode_catalog(std::string_view bytes, const std::string& path) {
   }
   decoder.finish();
   return catalog;
+}
+
+const char* name_of_labels(const PackedCatalog& catalog) {
+  return catalog.multi_label == 1 ? "/targets" : "/labels";
 }
 
 DatasetInfo info_of(const PackedCatalog& catalog) {
@@ -208,6 +214,7 @@ DatasetInfo info_of(const PackedCatalog& catalog) {
   info.exif_orientation = catalog.exif_orientation == 1;
   std::vector<std::uint64_t> shape = catalog.shape;
   if (catalog.version == 2) {
+    info.multi_label = catalog.multi_label == 1;
     info.train_count = catalog.version2[0].labels.count;
     info.test_count = catalog.version2[1].labels.count;
     const bool is_encoded = catalog.version2[0].is_encoded();

@@ -46,7 +46,7 @@ struct StoredRange {
 struct Version2Split {
   StoredRange values;   // [N * C * H * W], or [total], of 1
   StoredRange offsets;  // [N + 1] of 8; of pixels: [0]
-  StoredRange labels;   // [N] of 2
+  StoredRange labels;   // [N] of 2; of multi-label sets [N] of as many bytes as there are classes
 
   bool is_encoded() const { return offsets.count > 0; }
 };
@@ -64,6 +64,7 @@ struct PackedCatalog {
   std::uint64_t version = 1;
   std::vector<std::uint64_t> shape = {};  // channels, height, width
   StoredRange class_names = {};           // [K] of as many bytes as the longest has
+  std::uint64_t multi_label = 0;          // 1: an image has any number of classes
   std::array<Version2Split, 2> version2 = {};
 };
 
@@ -86,6 +87,8 @@ void require_layout(const StoredArray& array, std::size_t rank, const std::strin
 // Checks that all values are within the limits of the format, every chunk lies in the file, none
 // shares bytes with another one, and each has a size that its content can have. Throws DataError.
 void require_sound(const PackedCatalog& catalog, std::uint64_t file_bytes, const std::string& path);
+// The name of the array of labels in a group of version 2.
+const char* name_of_labels(const PackedCatalog& catalog);
 // The part of it for version 2, after the attributes.
 void require_sound_version2(const PackedCatalog& catalog, std::uint64_t file_bytes,
                             const std::string& path);

@@ -223,6 +223,15 @@ std::vector<Label> PackedFile::labels(Split split) const {
   return labels;
 }
 
+void PackedFile::read_targets(Split split, Span<std::uint8_t> targets) const {
+  if (!info().multi_label || targets.size() != info().count(split) * info().classes.size()) {
+    throw InternalError("room for " + std::to_string(targets.size()) + " targets was given for " +
+                        std::to_string(info().count(split)) + " images");
+  }
+  parts_->version2->read_targets(split, targets.data(), parts_->touch);
+  parts_->require_unchanged();
+}
+
 void PackedFile::prove_pictures() const {
   if (!parts_->table) return;
   parts_->table->prove(parts_->file, BlockKind::kPictures, parts_->touch);

@@ -1,3 +1,4 @@
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <exception>
@@ -163,12 +164,36 @@ StoredRange describe_range(hid_t file, const Place& place, hid_t expected, const
   return {offset, static_cast<std::uint64_t>(count), H5Tget_size(type.id())};
 }
 
-Version2Split describe_version2(hid_t file, const std::string& path, const std::string& group) {
+bool has_object(hid_t file, const std::string& object) {
+  return H5Lexists(file, object.c_str(), H5P_DEFAULT) > 0;
+}
+
+// A byte for each class of each image.
+StoredRange describe_targets(hid_t file, const Place& place, std::uint64_t classes) {
+  const StoredRange range = describe_range(file, place, H5T_STD_U8LE, "uint8", 2);
+  const Hdf5Handle dataset(H5Dopen2(file, place.object.c_str(), H5P_DEFAULT), H5Dclose);
+  const Hdf5Handle space(H5Dget_space(dataset.id()), H5Sclose);
+  std::array<hsize_t, 2> extent{};
+  H5Sget_simple_extent_dims(space.id(), extent.data(), nullptr);
+  if (extent[1] != classes) {
+    throw place.fault("has " + std::to_string(extent[1]) + " columns, " + std::to_string(classes) +
+                      " are expected, one for each class");
+  }
+  return {range.offset, extent[0], classes};
+}
+
+Version2Split describe_version2(hid_t file, const std::string& path, const std::string& group,
+                                const PackedCatalog& catalog) {
   require_hard_link(file, Place{path, group}, H5O_TYPE_GROUP);
+  if (has_object(file, group + "/labels") && has_object(file, group + "/targets")) {
+    throw Place{path, group}.fault("holds labels and targets, one of both is expected");
+  }
   Version2Split split;
-  split.labels =
-      describe_range(file, Place{path, group + "/labels"}, H5T_STD_U16LE, "little-endian uint16");
-  if (H5Lexists(file, (group + "/images").c_str(), H5P_DEFAULT) > 0) {
+  const Place labels{path, group + name_of_labels(catalog)};
+  split.labels = catalog.multi_label == 1
+                     ? describe_targets(file, labels, catalog.class_names.count)
+                     : describe_range(file, labels, H5T_STD_U16LE, "little-endian uint16");
+  if (has_object(file, group + "/images")) {
     split.values = describe_range(file, Place{path, group + "/images"}, H5T_STD_U8LE, "uint8", 4);
     return split;
   }
@@ -200,8 +225,10 @@ PackedCatalog describe_packed(const File& file) {
     if (catalog.version == kVersion2) {
       catalog.class_names =
           describe_range(hdf5.id(), Place{file.path(), "/classes"}, H5T_C_S1, "text");
+      require_hard_link(hdf5.id(), Place{file.path(), kGroups[0]}, H5O_TYPE_GROUP);
+      catalog.multi_label = has_object(hdf5.id(), std::string(kGroups[0]) + "/targets") ? 1 : 0;
       for (std::size_t i = 0; i < kGroups.size(); ++i) {
-        catalog.version2[i] = describe_version2(hdf5.id(), file.path(), kGroups[i]);
+        catalog.version2[i] = describe_version2(hdf5.id(), file.path(), kGroups[i], catalog);
       }
       return catalog;
     }

@@ -19,19 +19,17 @@ namespace {
 constexpr std::uint64_t kBlockBytes = std::uint64_t{8} << 20;
 
 // Reads all images of a split, which tests the checksum of every chunk.
-Moments read_split(const PackedFile& file, Split split, std::vector<std::uint64_t>& per_class) {
+Moments read_split(const PackedFile& file, Split split) {
   const DatasetInfo& info = file.info();
   const std::uint64_t pixels = info.shape.pixels();
   const std::uint64_t block = std::max<std::uint64_t>(kBlockBytes / pixels, 1);
   std::vector<std::uint8_t> images(block * pixels);
   std::vector<Label> labels(block);
   Moments moments(info.shape);
-  per_class.assign(info.classes.size(), 0);
   for (std::uint64_t first = 0; first < info.count(split); first += block) {
     const std::uint64_t count = std::min(block, info.count(split) - first);
     file.read(split, first, {images.data(), count * pixels}, {labels.data(), count});
     moments.add(images.data(), count);
-    for (std::uint64_t i = 0; i < count; ++i) ++per_class[labels[i]];
   }
   return moments;
 }
@@ -49,17 +47,23 @@ void compare(const std::string& path, const char* attribute, const std::vector<d
   }
 }
 
+// Of a multi-label set: the images that have the class.
 std::vector<std::uint64_t> count_classes(const PackedFile& file, Split split) {
-  std::vector<std::uint64_t> per_class(file.info().classes.size());
+  const std::size_t classes = file.info().classes.size();
+  std::vector<std::uint64_t> per_class(classes);
+  if (file.info().multi_label) {
+    std::vector<std::uint8_t> targets(file.info().count(split) * classes);
+    file.read_targets(split, targets);
+    for (std::size_t i = 0; i < targets.size(); ++i) per_class[i % classes] += targets[i];
+    return per_class;
+  }
   for (const Label label : file.labels(split)) ++per_class[label];
   return per_class;
 }
 
 // For a set of picture files: verifies every byte and decodes a sample of the pictures.
-Moments read_files(const PackedFile& file, VerifyReport& report) {
+Moments read_files(const PackedFile& file) {
   file.prove_pictures();
-  report.train_per_class = count_classes(file, Split::kTrain);
-  report.test_per_class = count_classes(file, Split::kTest);
   const DatasetInfo& info = file.info();
   const auto read = [&](std::uint64_t index, std::uint8_t* image) {
     Label label = 0;
@@ -85,14 +89,16 @@ VerifyReport verify_dataset(const std::string& path) {
   VerifyReport report;
   report.info = file.info();
   report.file_bytes = file.file_bytes();
+  report.train_per_class = count_classes(file, Split::kTrain);
+  report.test_per_class = count_classes(file, Split::kTest);
   if (report.info.is_encoded()) {
-    const Moments moments = read_files(file, report);
+    const Moments moments = read_files(file);
     compare(path, "mean", report.info.mean, moments.mean(), kDecoderTolerance);
     compare(path, "std", report.info.std, moments.std(), kDecoderTolerance);
     return report;
   }
-  const Moments moments = read_split(file, Split::kTrain, report.train_per_class);
-  read_split(file, Split::kTest, report.test_per_class);
+  const Moments moments = read_split(file, Split::kTrain);
+  read_split(file, Split::kTest);
   compare(path, "mean", report.info.mean, moments.mean());
   compare(path, "std", report.info.std, moments.std());
   return report;

@@ -46,16 +46,22 @@ void check_shape(const PackedCatalog& catalog, const std::string& path) {
           " values, " + std::to_string(shape[0]) + " are expected as the images have channels");
 }
 
-void check_version2_split(const Version2Split& split, const std::string& group,
-                          std::uint64_t pixels, std::uint64_t file_bytes, const std::string& path) {
+void check_version2_split(const PackedCatalog& catalog, std::size_t index, std::uint64_t file_bytes,
+                          const std::string& path) {
+  const Version2Split& split = catalog.version2[index];
+  const std::string group = kGroups[index];
+  const std::uint64_t pixels = catalog.shape[0] * catalog.shape[1] * catalog.shape[2];
   const char* array = split.is_encoded() ? "/bytes" : "/images";
   check_range(split.values, 1, file_bytes, {path, group + array});
   if (split.is_encoded()) check_range(split.offsets, 8, file_bytes, {path, group + "/offsets"});
-  check_range(split.labels, 2, file_bytes, {path, group + "/labels"});
+  const std::string labels = group + name_of_labels(catalog);
+  check_range(split.labels, catalog.multi_label == 1 ? catalog.class_names.count : 2, file_bytes,
+              {path, labels});
   const std::uint64_t images = split.labels.count;
-  Named{path, group + "/labels"}.require(
-      images > 0 && images <= kMaxImages,
-      "holds " + std::to_string(images) + " labels, 1 to 10,000,000 are expected");
+  Named{path, labels}.require(images > 0 && images <= kMaxImages,
+                              "holds " + std::to_string(images) +
+                                  (catalog.multi_label == 1 ? " rows, " : " labels, ") +
+                                  "1 to 10,000,000 are expected");
   const Named values{path, group + array};
   if (!split.is_encoded()) {
     values.require(split.values.count == images * pixels,
@@ -79,6 +85,8 @@ void require_sound_version2(const PackedCatalog& catalog, std::uint64_t file_byt
                             const std::string& path) {
   Named{path, "attribute version"}.require(
       catalog.version == 2, "is " + std::to_string(catalog.version) + ", 1 or 2 is expected");
+  Named{path, "/train/targets"}.require(catalog.multi_label <= 1,
+                                        "is described by neither 0 nor 1");
   check_shape(catalog, path);
   const StoredRange& names = catalog.class_names;
   const Named classes{path, "/classes"};
@@ -91,8 +99,7 @@ void require_sound_version2(const PackedCatalog& catalog, std::uint64_t file_byt
       catalog.version2[0].is_encoded() == catalog.version2[1].is_encoded(),
       "hold files and pixels, one of both is expected");
   for (std::size_t i = 0; i < kGroups.size(); ++i) {
-    check_version2_split(catalog.version2[i], kGroups[i],
-                         catalog.shape[0] * catalog.shape[1] * catalog.shape[2], file_bytes, path);
+    check_version2_split(catalog, i, file_bytes, path);
   }
 }
 

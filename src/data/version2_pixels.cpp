@@ -28,7 +28,7 @@ Moments write_split(Version2Writer& writer, Split split, const ImageSource& sour
     source.read(split, first, size, values.data(), labels.data());
     moments.add(values.data(), size);
     for (std::uint64_t i = 0; i < size; ++i) {
-      writer.add(split, {values.data() + i * pixels, pixels}, labels[i]);
+      writer.add(split, {values.data() + i * pixels, pixels}, {&labels[i], 1});
     }
   }
   return moments;

@@ -1,5 +1,6 @@
 #include "version2_reader.hpp"
 
+#include <algorithm>
 #include <cstring>
 #include <string_view>
 
@@ -13,6 +14,7 @@ namespace {
 
 // As read_picture_bytes() takes them.
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{256} << 20;
+constexpr std::uint64_t kTargetBytes = std::uint64_t{4} << 20;  // that are read at once
 
 }  // namespace
 
@@ -28,13 +30,27 @@ Version2Reader::Version2Reader(const PackedCatalog& catalog, const BlockTable& t
     if (split.is_encoded()) {
       require_covered(table, split.offsets, BlockKind::kHead, group + "/offsets");
     }
-    require_covered(table, split.labels, BlockKind::kHead, group + "/labels");
+    require_covered(table, split.labels, BlockKind::kHead, group + name_of_labels(catalog));
   }
   require_only_pictures(table, catalog.version2[0].values, catalog.version2[1].values);
   read_names(catalog.class_names, touch);
   for (std::size_t i = 0; i < kGroups.size(); ++i) {
-    read_index(catalog.version2[i], kGroups[i], splits_[i], touch);
+    const Version2Split& split = catalog.version2[i];
+    Index& index = splits_[i];
+    index.begin = split.values.offset;
+    if (catalog.multi_label == 1) {
+      index.targets = split.labels;
+      check_targets(kGroups[i], index, touch);
+    } else {
+      read_labels(split, kGroups[i], index, touch);
+    }
+    if (split.is_encoded()) read_offsets(split, kGroups[i], index, touch);
   }
+}
+
+void Version2Reader::read_targets(Split split, std::uint8_t* to, const Touch& touch) {
+  const StoredRange& targets = of(split).targets;
+  reader_.read(targets.offset, targets.bytes(), to, touch);
 }
 
 PicturePlace Version2Reader::place(Split split, std::uint64_t image) const {
@@ -83,9 +99,8 @@ void Version2Reader::read_names(const StoredRange& range, const Touch& touch) {
   check_class_names(classes_, file_.path() + ": /classes", kMaxClasses);
 }
 
-void Version2Reader::read_index(const Version2Split& split, const std::string& group, Index& index,
-                                const Touch& touch) {
-  index.begin = split.values.offset;
+void Version2Reader::read_labels(const Version2Split& split, const std::string& group, Index& index,
+                                 const Touch& touch) {
   // Stored little-endian, as this machine has them.
   index.labels.resize(split.labels.count);
   reader_.read(split.labels.offset, split.labels.bytes(),
@@ -95,7 +110,38 @@ void Version2Reader::read_index(const Version2Split& split, const std::string& g
     fail(group + "/labels", i, index.labels[i],
          "0 to " + std::to_string(classes_.size() - 1) + " are expected");
   }
-  if (!split.is_encoded()) return;
+}
+
+// In pieces, and keeps the first class of each image alone, because there may be gigabytes.
+void Version2Reader::check_targets(const std::string& group, Index& index, const Touch& touch) {
+  const std::uint64_t classes = index.targets.size;
+  const std::uint64_t rows = std::max<std::uint64_t>(kTargetBytes / classes, 1);
+  std::vector<std::uint8_t> targets;
+  bool has_any = false;
+  for (std::uint64_t image = 0; image < index.targets.count; ++image) {
+    if (image % rows == 0) {
+      targets.resize(std::min(rows, index.targets.count - image) * classes);
+      reader_.read(index.targets.offset + image * classes, targets.size(), targets.data(), touch);
+    }
+    const auto row = targets.begin() + static_cast<std::ptrdiff_t>(image % rows * classes);
+    const auto end = row + static_cast<std::ptrdiff_t>(classes);
+    const auto wrong = std::find_if(row, end, [](std::uint8_t target) { return target > 1; });
+    if (wrong != end) {
+      fail(group + "/targets[" + std::to_string(image) + "]",
+           static_cast<std::uint64_t>(wrong - row), *wrong, "0 or 1 is expected");
+    }
+    const auto first = std::find(row, end, 1);
+    has_any = has_any || first != end;
+    index.labels.push_back(static_cast<Label>(first == end ? 0 : first - row));
+  }
+  if (has_any) return;
+  throw DataError(file_.path() + ": " + group +
+                  "/targets holds only 0; give each class that an image has a 1, and pack it "
+                  "again");
+}
+
+void Version2Reader::read_offsets(const Version2Split& split, const std::string& group,
+                                  Index& index, const Touch& touch) {
   std::vector<std::uint64_t>& offsets = index.offsets;
   offsets.resize(split.offsets.count);
   reader_.read(split.offsets.offset, split.offsets.bytes(),

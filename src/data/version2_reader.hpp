@@ -27,6 +27,8 @@ class Version2Reader {
   Label label(Split split, std::uint64_t image) const { return of(split).labels[image]; }
   // Of pixels or files in the packed file.
   std::uint64_t begin(Split split) const { return of(split).begin; }
+  // Of a multi-label set: the targets of all images of a split, verified.
+  void read_targets(Split split, std::uint8_t* to, const Touch& touch);
   // Only for picture files.
   PicturePlace place(Split split, std::uint64_t image) const;
   // The bytes [begin, end) of the pixels or files of a split, verified.
@@ -38,14 +40,18 @@ class Version2Reader {
     std::uint64_t begin = 0;             // of pixels or files in the packed file
     std::vector<std::uint64_t> offsets;  // of files
     std::vector<Label> labels;
+    StoredRange targets;  // of a multi-label set
   };
 
   const Index& of(Split split) const { return splits_[index_of(split)]; }
   void require_only_pictures(const BlockTable& table, const StoredRange& train,
                              const StoredRange& test) const;
   void read_names(const StoredRange& range, const Touch& touch);
-  void read_index(const Version2Split& split, const std::string& group, Index& index,
-                  const Touch& touch);
+  void read_labels(const Version2Split& split, const std::string& group, Index& index,
+                   const Touch& touch);
+  void check_targets(const std::string& group, Index& index, const Touch& touch);
+  void read_offsets(const Version2Split& split, const std::string& group, Index& index,
+                    const Touch& touch);
   [[noreturn]] void fail(const std::string& array, std::uint64_t at, std::uint64_t found,
                          const std::string& expected) const;
   void require_covered(const BlockTable& table, const StoredRange& range, BlockKind kind,

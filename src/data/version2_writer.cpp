@@ -110,10 +110,11 @@ Version2Writer::~Version2Writer() {
   if (block_.valid()) block_.wait();
 }
 
-void Version2Writer::add(Split split, Span<const std::uint8_t> bytes, Label label) {
+void Version2Writer::add(Split split, Span<const std::uint8_t> bytes, Span<const Label> labels) {
   SplitIndex& index = of(split);
   index.offsets.push_back(index.offsets.back() + bytes.size());
-  index.labels.push_back(label);
+  index.labels.insert(index.labels.end(), labels.begin(), labels.end());
+  index.label_counts.push_back(static_cast<Label>(labels.size()));
   // Both blocks of a file in two would have to be read for it.
   const bool is_first = split == Split::kTest && count(split) == 1;
   const bool would_be_cut = filling_.size() + bytes.size() > kFileBlockBytes;
@@ -196,6 +197,31 @@ std::vector<std::uint64_t> Version2Writer::extent_of(Split split, const DatasetI
   return {count(split), side(info.shape.channels), side(info.shape.height), side(info.shape.width)};
 }
 
+// A row for each picture, with 1 for each of its classes.
+void Version2Writer::write_targets(const Hdf5Output& file, const std::string& path,
+                                   const SplitIndex& index, std::uint64_t classes) {
+  const std::uint64_t count = index.label_counts.size();
+  const Hdf5Handle array = make_array(file, path, H5T_STD_U8LE, {count, classes});
+  const Hdf5Handle space(H5Dget_space(array.id()), H5Sclose);
+  const std::uint64_t at_once = std::max<std::uint64_t>(kBlockBytes / classes, 1);
+  std::vector<std::uint8_t> rows;
+  const Label* label = index.labels.data();
+  for (std::uint64_t first = 0; first < count; first += at_once) {
+    const Extent begin{first, 0};
+    const Extent extent{std::min(at_once, count - first), classes};
+    rows.assign(extent[0] * classes, 0);
+    for (std::uint64_t i = 0; i < extent[0]; ++i) {
+      for (Label left = index.label_counts[first + i]; left > 0; --left) {
+        rows[i * classes + *label++] = 1;
+      }
+    }
+    const Hdf5Handle here(H5Screate_simple(2, extent.data(), nullptr), H5Sclose);
+    H5Sselect_hyperslab(space.id(), H5S_SELECT_SET, begin.data(), nullptr, extent.data(), nullptr);
+    file.check(H5Dwrite(array.id(), H5T_STD_U8LE, here.id(), space.id(), H5P_DEFAULT, rows.data()),
+               "write targets");
+  }
+}
+
 void Version2Writer::write_hdf5(const DatasetInfo& info, const BrokenFiles& broken) {
   const Hdf5Silence silence;
   Hdf5Output file(path_, kUserBlockBytes, Hdf5Output::Content::kKept);
@@ -221,7 +247,11 @@ void Version2Writer::write_hdf5(const DatasetInfo& info, const BrokenFiles& brok
       write_array(file, group + "/offsets", H5T_STD_U64LE, index.offsets.size(),
                   index.offsets.data());
     }
-    write_array(file, group + "/labels", H5T_STD_U16LE, index.labels.size(), index.labels.data());
+    if (info.multi_label) {
+      write_targets(file, group + "/targets", index, info.classes.size());
+    } else {
+      write_array(file, group + "/labels", H5T_STD_U16LE, index.labels.size(), index.labels.data());
+    }
   }
   write_classes(file, info.classes);
   if (!broken.empty()) {

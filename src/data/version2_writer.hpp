@@ -21,6 +21,8 @@
 
 namespace tandem::data {
 
+class Hdf5Output;
+
 class Version2Writer {
  public:
   // `output` is empty and stays the caller's; `path` is its name.
@@ -29,10 +31,10 @@ class Version2Writer {
   Version2Writer(const Version2Writer&) = delete;
   Version2Writer& operator=(const Version2Writer&) = delete;
 
-  // The next picture of a split: its file, or all its pixels. All of training come before those of
-  // testing.
-  void add(Split split, Span<const std::uint8_t> bytes, Label label);
-  std::uint64_t count(Split split) const { return of(split).labels.size(); }
+  // The next picture of a split: its file, or all its pixels, and its classes: one, or any number
+  // of a multi-label set. All of training come before those of testing.
+  void add(Split split, Span<const std::uint8_t> bytes, Span<const Label> labels);
+  std::uint64_t count(Split split) const { return of(split).label_counts.size(); }
   // Call it after the last picture. Then read() returns any of them.
   void finish_pictures();
   // The bytes of a picture and its class.
@@ -44,7 +46,8 @@ class Version2Writer {
  private:
   struct SplitIndex {
     std::vector<std::uint64_t> offsets{0};
-    std::vector<Label> labels;
+    std::vector<Label> labels;        // of all pictures
+    std::vector<Label> label_counts;  // of each picture; at most as many as classes
   };
 
   SplitIndex& of(Split split) { return splits_[index_of(split)]; }
@@ -56,6 +59,8 @@ class Version2Writer {
   void read_back(std::uint64_t at, char* to, std::size_t bytes) const;
   void write_block();
   void await_block();
+  static void write_targets(const Hdf5Output& file, const std::string& path,
+                            const SplitIndex& index, std::uint64_t classes);
   void write_hdf5(const DatasetInfo& info, const BrokenFiles& broken);
   void write_seal(DatasetInfo& info);
   void add_heads(std::uint64_t begin, std::uint64_t end, std::vector<Block>& blocks) const;

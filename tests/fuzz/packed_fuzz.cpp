@@ -30,6 +30,10 @@ void read_through_child(const std::string& path) {
     for (const data::Label label : labels) {
       fuzz::require(label < info.classes.size(), "every label is a class");
     }
+    if (!info.multi_label) continue;
+    std::vector<std::uint8_t> targets(info.count(split) * info.classes.size());
+    file.read_targets(split, targets);
+    for (const std::uint8_t target : targets) fuzz::require(target <= 1, "a target is 0 or 1");
   }
 }
 

@@ -24,6 +24,8 @@ struct Batch {
   // its share, at most 1/2. Empty if no images are mixed.
   std::vector<std::int64_t> other_labels;
   std::vector<float> other_shares;
+  // Of a multi-label set: size() * classes in [0, 1], mixed as the images are. Otherwise empty.
+  std::vector<float> targets;
   std::size_t size() const { return labels.size(); }
 };
 

@@ -62,6 +62,7 @@ struct DatasetInfo {
   // Bytes of the picture files of a split (version 2); 0: the set holds pixels.
   std::uint64_t train_bytes = 0;
   std::uint64_t test_bytes = 0;
+  bool multi_label = false;        // an image has any number of classes (version 2)
   bool sealed = false;             // has a user block
   std::uint64_t broken_files = 0;  // that were left out when it was packed
   // pack() made its pictures upright by EXIF. False for other forms than pictures, too.

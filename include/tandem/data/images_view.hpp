@@ -31,21 +31,28 @@ struct ImagesView {
   ImageShape shape;
   // count * C * H * W pixels, planar; or the bytes of files; or nothing, if there is `files`
   Span<const std::uint8_t> images;
-  Span<const Label> labels;                       // count
+  Span<const Label> labels;                       // count; of a multi-label set the first, or 0
   Span<const PicturePlace> places = {};           // one for each picture file; empty for pixels
   std::string where = {};                         // origin of the files, for messages
   std::shared_ptr<PictureFiles> files = nullptr;  // the places are then those in the packed file
+  // Of a multi-label set: count * classes, 1 if the image has the class, else 0. Otherwise empty.
+  Span<const std::uint8_t> targets = {};
 
   bool is_encoded() const { return !places.empty(); }
+  bool is_multi_label() const { return !targets.empty(); }
+  // One for each class. Only of a multi-label set.
+  Span<const std::uint8_t> targets_of(std::size_t image) const;
   // Images [first, first + count).
   ImagesView part(std::size_t first, std::size_t count) const;
 };
 
 // Places of the parts of a data set in the memory of a host, in bytes: pixels or files, unless
-// those are left out, the place of each file, and labels. Training comes first, then testing.
+// those are left out, the place of each file, labels and targets. Training comes first, then
+// testing.
 struct MemoryLayout {
   std::size_t places = 0;
   std::size_t labels = 0;
+  std::size_t targets = 0;
   std::size_t all = 0;
 
   explicit MemoryLayout(const DatasetInfo& info, bool has_files = true);
