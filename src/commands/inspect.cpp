@@ -30,6 +30,7 @@ Json inspect_dataset(const std::string& path) {
                 {"broken_files", info.broken_files},
                 {"exif_orientation", info.exif_orientation ? "applied" : "ignored"},
                 {"sealed", info.sealed}};
+  if (info.multi_label) found["targets"] = "multi-label";
   if (info.is_encoded()) {
     found["store"] = "encoded";
     found["picture_bytes"] = info.train_bytes + info.test_bytes;

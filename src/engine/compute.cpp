@@ -131,6 +131,12 @@ void warn_of_cache(Job& job, const train::ImageStore& images, const data::LaneOr
            ", more ranks or hosts, or a smaller --shuffle-mb for a new run");
 }
 
+void require_one_label(const data::DatasetInfo& info, const std::string& option) {
+  if (!info.multi_label) return;
+  throw UsageError(option + " is for sets with one label for each image, and those of " +
+                   info.name + " have any number; leave it out");
+}
+
 std::unique_ptr<comm::Collectives> make_device_collectives(Job& job, const DeviceOptions& options,
                                                            const DeviceChoice& choice,
                                                            torch::Device device) {
@@ -176,7 +182,7 @@ std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
     return std::make_unique<train::LoadedBatches>(view, std::move(transform), augment,
                                                   std::move(sampler));
   }
-  if (!config.augment.is_crop_and_flip()) {
+  if (!config.augment.is_crop_and_flip() || view.is_multi_label()) {
     return std::make_unique<train::SentBatches>(view, std::move(transform), augment,
                                                 std::move(sampler), device);
   }

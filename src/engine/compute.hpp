@@ -4,6 +4,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include "cli/device_options.hpp"
 #include "session/device_choice.hpp"
@@ -41,6 +42,9 @@ void warn_about(const Job& job, const std::string& path, const train::ImageStore
 void warn_of_cache(Job& job, const train::ImageStore& images, const data::LaneOrder* lanes,
                    std::uint64_t batch);
 
+// UsageError naming the option if images of the set have any number of labels.
+void require_one_label(const data::DatasetInfo& info, const std::string& option);
+
 // Collective. The collectives between GPUs; null if ranks compute on CPUs, where MPI reads
 // gradients directly, and for one rank, unless it requests NCCL. The job must outlive them.
 std::unique_ptr<comm::Collectives> make_device_collectives(Job& job, const DeviceOptions& options,
@@ -57,7 +61,8 @@ void evaluate_on_gpu(train::EvaluationSettings& settings, const train::PixelMome
                      std::uint64_t gpu_bytes);
 
 // A data set that takes more than a quarter of `gpu_bytes` is streamed. For augmentations besides
-// crop and flip, the loader on the host makes the images, and its batches are sent to the GPU.
+// crop and flip, and for multi-label sets, the loader on the host makes the images, and its batches
+// are sent to the GPU.
 std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
                                                  const data::DatasetInfo& info,
                                                  const train::TrainConfig& config,

@@ -21,8 +21,8 @@ constexpr double kLeastWeight = 0.1;  // of the latest value in a running mean
 }  // namespace
 
 bool BestEvaluation::take(const EvaluationRecord& record) {
-  if (!of.empty() && (record.of != of || record.accuracy <= accuracy)) return false;
-  *this = {record.of, record.accuracy, record.epoch};
+  if (!of.empty() && (record.of != of || record.score() <= accuracy)) return false;
+  *this = {record.of, record.score(), record.epoch};
   return true;
 }
 
@@ -86,7 +86,7 @@ ProgressView ConsoleSink::view(Clock::time_point now) const {
   if (latest_) {
     view.latest = latest_;
     view.latest->loss = loss_.value();
-    view.latest->accuracy = accuracy_.value();
+    if (view.latest->accuracy) view.latest->accuracy = accuracy_.value();
     view.latest->images_per_second = 1 / std::max(1e-12, seconds_per_image_.value());
     const std::chrono::duration<double> since = now - latest_at_;
     view.seconds_left = std::max(0.0, latest_->seconds_left - since.count());
@@ -124,7 +124,7 @@ void ConsoleSink::on_step(const StepRecord& record) {
     slow_rank_.add(record.ranks, static_cast<double>(steps) * record.ranks.front().step_seconds);
   }
   loss_.add(record.loss);
-  accuracy_.add(record.accuracy);
+  if (record.accuracy) accuracy_.add(*record.accuracy);
   seconds_per_image_.add(1 / std::max(1e-12, record.images_per_second));
   latest_ = record;
   latest_at_ = now;

@@ -133,7 +133,7 @@ void JsonLinesSink::supersede_after(const std::string& path, const ResumePoint& 
 void JsonLinesSink::on_step(const StepRecord& record) {
   Json line = line_for("step", record.step, record.epoch);
   line["loss"] = record.loss;
-  line["accuracy"] = record.accuracy;
+  if (record.accuracy) line["accuracy"] = *record.accuracy;
   line["lr"] = record.learning_rate;
   if (record.gradient_norm) line["grad_norm"] = *record.gradient_norm;
   line["images_per_second"] = record.images_per_second;
@@ -160,7 +160,7 @@ void JsonLinesSink::on_epoch(const EpochRecord& record) {
   Json line = line_for("epoch", record.step, record.epoch);
   line["images"] = record.images;
   line["loss"] = record.loss;
-  line["accuracy"] = record.accuracy;
+  if (record.accuracy) line["accuracy"] = *record.accuracy;
   line["train_seconds"] = record.train_seconds;
   add_straggler(line, record.ranks);
   write(all_, line);
@@ -169,7 +169,7 @@ void JsonLinesSink::on_epoch(const EpochRecord& record) {
 void JsonLinesSink::on_evaluation(const EvaluationRecord& record) {
   Json line = line_for("eval", record.step, record.epoch);
   line[record.of + "_loss"] = record.loss;
-  line[record.of + "_accuracy"] = record.accuracy;
+  line[record.of + "_" + record.score_name()] = record.score();
   if (record.top5_accuracy) line[record.of + "_accuracy_top5"] = *record.top5_accuracy;
   if (record.views_accuracy) line["test_accuracy_tta"] = *record.views_accuracy;
   line["images"] = record.images;

@@ -58,8 +58,10 @@ std::string milliseconds(double seconds) {
 void add_numbers(const StepRecord& latest, std::vector<Field>& fields) {
   const std::string loss = "loss " + loss_text(latest.loss);
   fields.push_back({Segment::kLoss, loss, loss});
-  const std::string accuracy = "acc " + accuracy_text(latest.accuracy);
-  fields.push_back({Segment::kAccuracy, accuracy, accuracy});
+  if (latest.accuracy) {
+    const std::string accuracy = "acc " + accuracy_text(*latest.accuracy);
+    fields.push_back({Segment::kAccuracy, accuracy, accuracy});
+  }
   const std::string speed = format_count(std::llround(latest.images_per_second));
   fields.push_back({Segment::kSpeed, speed + " images/s", speed + "/s"});
 }
@@ -109,9 +111,10 @@ std::size_t width_of(const std::vector<Field>& fields, bool brief) {
   return width;
 }
 
-// "test 0.559 *best", "validation 0.559", "test 0.559, tta 0.565"
+// "test 0.559 *best", "validation 0.559", "test 0.559, tta 0.565", "test mAP 0.559"
 std::string result_text(const EvaluationRecord& record, bool is_best) {
-  return record.of + " " + accuracy_text(record.accuracy) +
+  return record.of + (record.mean_average_precision ? " mAP " : " ") +
+         accuracy_text(record.score()) +
          (record.views_accuracy ? ", tta " + accuracy_text(*record.views_accuracy) : "") +
          (is_best ? " *best" : "");
 }
@@ -194,7 +197,8 @@ std::string progress_in_log(const ProgressView& view) {
 std::string epoch_line(const EpochView& view) {
   const EpochRecord& epoch = view.epoch;
   std::string line = epoch_text(epoch.epoch, view.total_epochs) + "  loss " +
-                     loss_text(epoch.loss) + "  acc " + accuracy_text(epoch.accuracy) + " | ";
+                     loss_text(epoch.loss) +
+                     (epoch.accuracy ? "  acc " + accuracy_text(*epoch.accuracy) : "") + " | ";
   if (view.evaluation != nullptr) line += result_text(*view.evaluation, view.is_best) + " | ";
   const std::string time = "  " + seconds_text(epoch.train_seconds);
   const bool is_part = epoch.images < view.images_per_epoch;
@@ -208,8 +212,11 @@ std::string epoch_line(const EpochView& view) {
 }
 
 std::string evaluation_line(const EvaluationRecord& record, bool is_best) {
-  return result_text(record, is_best) + "  loss " + loss_text(record.loss) + "  " +
-         format_count(record.correct) + " of " + format_count(record.images) + " correct  " +
+  const std::string answers =
+      record.mean_average_precision
+          ? format_count(record.images) + " images"
+          : format_count(record.correct) + " of " + format_count(record.images) + " correct";
+  return result_text(record, is_best) + "  loss " + loss_text(record.loss) + "  " + answers + "  " +
          seconds_text(record.seconds);
 }
 

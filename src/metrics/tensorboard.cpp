@@ -18,9 +18,6 @@ namespace {
 // with the ranks of the run, and TensorBoard reads it whole.
 constexpr std::size_t kRanksAtFullRate = 16;
 
-// The metrics beside the hyper-parameters on their page.
-const std::vector<std::string> kMeasures = {"eval/accuracy", "eval/loss", "train/loss"};
-
 // True after the last step of each `every`th epoch.
 bool is_due(double epochs_done, std::uint64_t every) {
   const double whole = std::round(epochs_done);
@@ -60,7 +57,9 @@ void TensorBoardSink::finish() {
 
 void TensorBoardSink::describe_run(const TensorBoardStart& start) {
   Summary summary;
-  summary.hparams(start.parameters, kMeasures, settings_.run_id, unix_seconds());
+  // The metrics beside the hyper-parameters on their page.
+  const std::vector<std::string> measures = {"eval/" + start.score, "eval/loss", "train/loss"};
+  summary.hparams(start.parameters, measures, settings_.run_id, unix_seconds());
   for (const NamedText& text : start.texts) summary.text(text.tag, text.markdown);
   write(summary, 0);
   for (const PngImage& image : start.images) {
@@ -73,7 +72,7 @@ void TensorBoardSink::describe_run(const TensorBoardStart& start) {
 void TensorBoardSink::on_step(const StepRecord& record) {
   Summary summary;
   summary.scalar("train/loss", record.loss);
-  summary.scalar("train/accuracy", record.accuracy);
+  if (record.accuracy) summary.scalar("train/accuracy", *record.accuracy);
   summary.scalar("train/lr", record.learning_rate);
   summary.scalar("train/images_per_second", record.images_per_second);
   if (record.gradient_norm) summary.scalar("train/grad_norm", *record.gradient_norm);
@@ -113,7 +112,7 @@ void TensorBoardSink::add_ranks(const std::vector<RankRecord>& ranks, Summary& s
 void TensorBoardSink::on_epoch(const EpochRecord& record) {
   Summary summary;
   summary.scalar("train/epoch_loss", record.loss);
-  summary.scalar("train/epoch_accuracy", record.accuracy);
+  if (record.accuracy) summary.scalar("train/epoch_accuracy", *record.accuracy);
   write(summary, record.step);
   if (!settings_.visit_weights || !is_due(record.epoch, settings_.histograms_every)) return;
   settings_.visit_weights([&](const std::string& name, Span<const float> values) {
@@ -127,7 +126,7 @@ void TensorBoardSink::on_evaluation(const EvaluationRecord& record) {
   Summary summary;
   const std::string group = record.of == "test" ? "eval" : record.of;
   summary.scalar(group + "/loss", record.loss);
-  summary.scalar(group + "/accuracy", record.accuracy);
+  summary.scalar(group + "/" + record.score_name(), record.score());
   if (record.top5_accuracy) summary.scalar(group + "/accuracy_top5", *record.top5_accuracy);
   if (record.views_accuracy) summary.scalar("eval/accuracy_tta", *record.views_accuracy);
   write(summary, record.step);

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 
 #include "chart.hpp"
 #include "evaluation.hpp"
@@ -129,6 +130,26 @@ Html accuracy_by_class(const Answers& answers, std::size_t most) {
                             table(rows, "shares"));
 }
 
+// Of a multi-label set: the classes with the lowest average precision first.
+Html precision_by_class(const Answers& answers) {
+  std::vector<std::pair<double, std::size_t>> classes;
+  for (std::size_t i = 0; i < answers.class_precision.size(); ++i) {
+    if (std::isfinite(answers.class_precision[i])) {
+      classes.emplace_back(answers.class_precision[i], i);
+    }
+  }
+  std::sort(classes.begin(), classes.end());
+  classes.resize(std::min(classes.size(), kManyRows));
+  std::vector<std::vector<Html>> rows{{Html("class"), Html("average precision"), Html("images")}};
+  for (const auto& [precision, i] : classes) {
+    rows.push_back({Html(shortened(answers.classes[i], 60)),
+                    barred(precision, kRight, format_fixed(precision, 4)),
+                    Html(format_count(answers.class_images[i]))});
+  }
+  return element("div",
+                 element("h3", Html("Average precision of each class")) + table(rows, "shares"));
+}
+
 data::ImageShape shape_of(const Answers& answers) {
   return {static_cast<int>(answers.channels), static_cast<int>(answers.height),
           static_cast<int>(answers.width)};
@@ -178,6 +199,12 @@ Html answers_section(const RunView& run, std::size_t runs) {
   if (run.record.evaluation.is_null()) return {};
   try {
     const Answers answers = read_answers(run.record.evaluation);
+    if (!answers.class_precision.empty()) {
+      return section("Answers",
+                     element("p", Html("Of the test images, after step ") +
+                                      value_cell(answers.step, Unit::kNumber) + Html(".")) +
+                         element("div", {{"class", "answers"}}, precision_by_class(answers)));
+    }
     const bool has_table = has_room_for_table(answers, runs);
     const std::size_t rows = has_table ? kRows : kManyRows;
     const Html whole =

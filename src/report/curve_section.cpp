@@ -132,6 +132,8 @@ Html charts_over(const Runs& runs, const Over& over) {
   Chart accuracy;
   accuracy.title = "Accuracy";
   accuracy.unit = Unit::kAccuracy;
+  Chart precision = accuracy;
+  precision.title = "Mean average precision";
   Chart speed;
   speed.title = "Images per second";
   speed.is_from_zero = true;
@@ -152,6 +154,9 @@ Html charts_over(const Runs& runs, const Over& over) {
                     {"eval", "test_accuracy", "test"},
                     {"eval", "validation_accuracy", "validation"}},
                    accuracy) +
+         charts_of(runs, over,
+                   {{"eval", "test_map", "test"}, {"eval", "validation_map", "validation"}},
+                   precision) +
          charts_of(runs, over, {{"step", "images_per_second", "whole job", true}}, speed) +
          charts_of(runs, over, {{"step", "lr", "learning rate"}}, rate) +
          charts_of(runs, over, {{"step", "grad_norm", "before it is limited"}}, norm);

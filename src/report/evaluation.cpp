@@ -1,5 +1,7 @@
 #include "evaluation.hpp"
 
+#include <cmath>
+
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/json.hpp"
@@ -50,6 +52,27 @@ WorstImage read_worst(const Json& image, const Answers& answers) {
 
 }  // namespace
 
+namespace {
+
+void read_precision(const Json& evaluation, Answers& answers) {
+  for (const Json& count : array_of(evaluation, "class_images")) {
+    answers.class_images.push_back(
+        static_cast<std::int64_t>(count_of(count, "class_images", kMaxCount)));
+  }
+  for (const Json& each : array_of(evaluation, "class_average_precision")) {
+    if (!each.is_null() && !each.is_number()) {
+      refuse("'class_average_precision' holds what is no number");
+    }
+    answers.class_precision.push_back(each.is_null() ? std::nan("") : each.get<double>());
+  }
+  const std::size_t classes = answers.classes.size();
+  if (answers.class_images.size() != classes || answers.class_precision.size() != classes) {
+    refuse("'class_images' and 'class_average_precision' have not one number for each class");
+  }
+}
+
+}  // namespace
+
 Answers read_answers(const Json& evaluation) {
   Answers answers;
   answers.step = number_of(evaluation, "step");
@@ -59,6 +82,10 @@ Answers read_answers(const Json& evaluation) {
   }
   const std::size_t classes = answers.classes.size();
   if (classes == 0 || classes > kMaxClasses) refuse("'classes' are not 1 to 65,535");
+  if (evaluation.contains("class_average_precision")) {
+    read_precision(evaluation, answers);
+    return answers;
+  }
   for (const Json& row : array_of(evaluation, "confusion")) {
     if (!row.is_array() || row.size() != classes) refuse("'confusion' has a row of another length");
     std::vector<std::int64_t> counts;

@@ -24,6 +24,10 @@ struct Answers {
   std::vector<std::vector<std::int64_t>> confusion;  // by label, then by answer; or empty
   std::size_t channels = 0, height = 0, width = 0;
   std::vector<WorstImage> worst;  // the highest loss first
+  // Of a multi-label set, which has the fields above but classes empty: by class the images that
+  // have it, and the average precision, NaN where there are none.
+  std::vector<std::int64_t> class_images;
+  std::vector<double> class_precision;
 };
 
 Answers read_answers(const Json& evaluation);

@@ -68,16 +68,19 @@ Html tile(const std::string& name, const std::string& style, const Html& value, 
 
 Html accuracy_tile(const RunView& run) {
   for (const std::string& of : std::vector<std::string>{"test", "validation"}) {
-    const double accuracy = result_of(run, of + "_accuracy", "eval");
+    const bool has_map = std::isfinite(result_of(run, of + "_map", "eval"));
+    const std::string field = of + (has_map ? "_map" : "_accuracy");
+    const std::string name = has_map ? "mAP" : "accuracy";
+    const double accuracy = result_of(run, field, "eval");
     if (!std::isfinite(accuracy)) continue;
     Html more =
         Html(of + " loss ") + value_cell(result_of(run, of + "_loss", "eval"), Unit::kNumber);
-    const metrics::Sample* best = best_evaluation(run, of + "_accuracy");
+    const metrics::Sample* best = best_evaluation(run, field);
     if (best != nullptr && best->value > accuracy) {
-      more += Html("; best accuracy " + format_value(best->value, Unit::kAccuracy) + " at step " +
-                   format_value(best->step, Unit::kNumber));
+      more += Html("; best " + name + " " + format_value(best->value, Unit::kAccuracy) +
+                   " at step " + format_value(best->step, Unit::kNumber));
     }
-    return tile(of + " accuracy", "number", value_cell(accuracy, Unit::kAccuracy), more);
+    return tile(of + " " + name, "number", value_cell(accuracy, Unit::kAccuracy), more);
   }
   const double accuracy = run.lines.last("step", "accuracy");
   return tile("training accuracy", "number", value_cell(accuracy, Unit::kAccuracy),

@@ -57,8 +57,7 @@ metrics::MetricLines tail_of(metrics::RunRecord& run) {
     for (std::uint64_t bytes = kTail;; bytes *= 4) {
       metrics::MetricLines lines = metrics::read_metric_lines(run.metrics_path(), {bytes});
       // A run with a validation split is tested at its end only.
-      const bool is_found = !lines.samples("eval", "test_accuracy").empty() ||
-                            !lines.samples("eval", "validation_accuracy").empty();
+      const bool is_found = lines.events.count("eval") > 0;
       if (is_found || !evaluates || bytes >= std::min(size, kLongestTail)) return lines;
     }
   } catch (const Error& error) {
@@ -91,11 +90,12 @@ Json row_of(metrics::RunRecord& run) {
       {"test_loss", value("test_loss", lines.last("eval", "test_loss"))},
       {"test_accuracy", value("test_accuracy", lines.last("eval", "test_accuracy"))},
       {"train_seconds", value("train_seconds", std::nan(""))},
-      {"duration_seconds", as_number(std::round(duration_of(run)))}};
+      {"duration_seconds", as_number(std::round(duration_of(run)))},
+      {"test_map", value("test_map", lines.last("eval", "test_map"))}};
 }
 
 // A column of the table for people, and its place in the order in which columns are left out;
-// 0: it stays.
+// 0: it stays; -1: it stays if any run has a value.
 struct ShortColumn {
   const char* name;
   const char* head;
@@ -109,7 +109,8 @@ constexpr ShortColumn kShortColumns[] = {{"run", "run", 0},
                                          {"model", "model", 4},
                                          {"data", "data", 3},
                                          {"epochs", "epochs", 2},
-                                         {"test_accuracy", "test_accuracy", 0}};
+                                         {"test_accuracy", "test_accuracy", 0},
+                                         {"test_map", "test_map", -1}};
 constexpr int kLeaving = 5;
 
 // Of the table that format_table() makes, in bytes: no more columns of a terminal than these.
@@ -129,7 +130,8 @@ std::string cell_of(const std::string& column, const Json& value) {
   if (value.is_null()) return "-";
   if (value.is_string()) return escape_for_terminal(value.get<std::string>());
   const double number = value.get<double>();
-  const bool is_fraction = ends_with(column, "loss") || ends_with(column, "accuracy");
+  const bool is_fraction =
+      ends_with(column, "loss") || ends_with(column, "accuracy") || ends_with(column, "map");
   if (is_fraction) return format_fixed(number, 4);
   if (column == "duration_seconds") return format_duration(number);
   if (column == "images_per_second" || column == "train_seconds") {
@@ -153,12 +155,21 @@ bool looks_like_formula(const std::string& text) {
 }  // namespace
 
 const std::vector<std::string>& run_columns() {
-  static const std::vector<std::string> kColumns{
-      "run",           "state",           "started",
-      "ranks",         "model",           "data",
-      "steps",         "epochs",          "images_per_second",
-      "train_loss",    "test_loss",       "test_accuracy",
-      "train_seconds", "duration_seconds"};
+  static const std::vector<std::string> kColumns{"run",
+                                                 "state",
+                                                 "started",
+                                                 "ranks",
+                                                 "model",
+                                                 "data",
+                                                 "steps",
+                                                 "epochs",
+                                                 "images_per_second",
+                                                 "train_loss",
+                                                 "test_loss",
+                                                 "test_accuracy",
+                                                 "train_seconds",
+                                                 "duration_seconds",
+                                                 "test_map"};
   return kColumns;
 }
 
@@ -216,6 +227,11 @@ std::vector<std::vector<std::string>> to_short_cells(const std::vector<Json>& ro
     std::vector<std::vector<std::string>> cells(rows.size() + 1);
     for (const ShortColumn& column : kShortColumns) {
       if (column.leaves > 0 && column.leaves <= left_out) continue;
+      if (column.leaves < 0 && std::all_of(rows.begin(), rows.end(), [&](const Json& row) {
+            return row.at(column.name).is_null();
+          })) {
+        continue;
+      }
       cells.front().emplace_back(column.head);
       for (std::size_t i = 0; i < rows.size(); ++i) {
         std::string cell = cell_of(column.name, rows[i].at(column.name));

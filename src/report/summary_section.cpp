@@ -48,8 +48,14 @@ Cell version_of(const std::string& part) {
   };
 }
 
-Html best_cell(const RunView& run) {
+// A run has accuracies, or mean average precisions of a multi-label set.
+const metrics::Sample* best_test(const RunView& run) {
   const metrics::Sample* best = best_evaluation(run, "test_accuracy");
+  return best != nullptr ? best : best_evaluation(run, "test_map");
+}
+
+Html best_cell(const RunView& run) {
+  const metrics::Sample* best = best_test(run);
   if (best == nullptr) return Html(kDash);
   return value_cell(best->value, Unit::kAccuracy) + Html(" at step ") +
          value_cell(best->step, Unit::kNumber);
@@ -65,7 +71,7 @@ Html weights_cell(const RunView& run) {
 }
 
 double best_accuracy(const RunView& run) {
-  const metrics::Sample* best = best_evaluation(run, "test_accuracy");
+  const metrics::Sample* best = best_test(run);
   return best == nullptr ? std::nan("") : best->value;
 }
 
@@ -79,6 +85,7 @@ Lines first_lines() {
              Better::kHigher),
       number("test accuracy in the top 5", result("test_accuracy_top5", "eval"), Unit::kAccuracy,
              Better::kHigher),
+      number("test mAP", result("test_map", "eval"), Unit::kAccuracy, Better::kHigher),
       {"best test accuracy", best_cell, best_accuracy, Unit::kAccuracy, Better::kHigher},
       {"slowest rank", [](const RunView& run) { return dash_or(describe_slowest_rank(run)); }},
       {"busy host", [](const RunView& run) { return dash_or(describe_busy_host(run)); }},

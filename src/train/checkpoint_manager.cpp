@@ -65,8 +65,8 @@ void CheckpointManager::consider(const Evaluation& evaluation) {
   const bool is_known_here = context_.comm.rank() == 0 && evaluation.completed;
   if (!checkpoint_policy_.save_best || !is_known_here) return;
   checkpointer_.finish_write();  // tells whether the previous best was written
-  if (best_accuracy_ && evaluation.accuracy <= *best_accuracy_) return;
-  best_accuracy_ = evaluation.accuracy;
+  if (best_accuracy_ && evaluation.score() <= *best_accuracy_) return;
+  best_accuracy_ = evaluation.score();
   checkpointer_.mark_best();
   policy_.ask_to_save();
 }

@@ -184,7 +184,7 @@ std::optional<double> CheckpointStore::best_accuracy() const {
   const TrainResult& result = best->state.result;
   const auto& evaluation = result.last_validation ? result.last_validation : result.last_evaluation;
   if (!evaluation) return std::nullopt;
-  return evaluation->accuracy;
+  return evaluation->score();
 }
 
 // Never removes a file whose name the run did not choose.

@@ -7,15 +7,23 @@
 
 namespace tandem::train {
 
+namespace {
+
+void require_one_for_each_class(const TrainConfig& config, std::size_t classes) {
+  const std::size_t weights = config.class_weights.size();
+  if (config.has_balanced_classes || weights == classes) return;
+  throw UsageError("--class-weights: " + format_quantity(weights, "weight") + " for " +
+                   format_count(static_cast<std::int64_t>(classes)) +
+                   (classes == 1 ? " class" : " classes") +
+                   "; give one weight for each class, in their order, or balanced");
+}
+
+}  // namespace
+
 std::vector<double> weights_of_classes(const TrainConfig& config, const data::ImagesView& images,
                                        std::size_t classes) {
+  require_one_for_each_class(config, classes);
   std::vector<double> weights = config.class_weights;
-  if (!config.has_balanced_classes && weights.size() != classes) {
-    throw UsageError("--class-weights: " + format_quantity(weights.size(), "weight") + " for " +
-                     format_count(static_cast<std::int64_t>(classes)) +
-                     (classes == 1 ? " class" : " classes") +
-                     "; give one weight for each class, in their order, or balanced");
-  }
   std::vector<double> count(classes, 0);
   for (const auto label : images.labels) ++count.at(label);
   const auto all = static_cast<double>(images.labels.size());
@@ -28,6 +36,24 @@ std::vector<double> weights_of_classes(const TrainConfig& config, const data::Im
   double sum = 0;
   for (std::size_t i = 0; i < classes; ++i) sum += weights[i] * count[i];
   for (double& weight : weights) weight *= all / sum;
+  return weights;
+}
+
+std::vector<float> positive_weights_of(const TrainConfig& config, const data::ImagesView& images,
+                                       std::size_t classes) {
+  require_one_for_each_class(config, classes);
+  if (!config.has_balanced_classes) {
+    return {config.class_weights.begin(), config.class_weights.end()};
+  }
+  std::vector<double> count(classes, 0);
+  for (std::size_t i = 0; i < images.targets.size(); ++i) count[i % classes] += images.targets[i];
+  const auto all = static_cast<double>(images.labels.size());
+  std::vector<float> weights(classes, 1);
+  for (std::size_t i = 0; i < classes; ++i) {
+    if (count[i] > 0 && count[i] < all) {
+      weights[i] = static_cast<float>((all - count[i]) / count[i]);
+    }
+  }
   return weights;
 }
 

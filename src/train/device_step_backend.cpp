@@ -74,7 +74,9 @@ class DeviceStepBackend final : public StepBackend {
              const torch::Tensor& logits) override {
     const torch::NoGradGuard no_grad;
     step_loss_ += loss.detach();
-    step_correct_ += (logits.detach().argmax(1) == batch.labels).sum();
+    if (!batch.is_multi_label()) {
+      step_correct_ += (logits.detach().argmax(1) == batch.labels).sum();
+    }
     if (!is_prepared_) note(batch.request);
   }
 

@@ -19,6 +19,16 @@ Json make_evaluation_file(const Evaluation& evaluation, const ImageStore& store)
     const auto row = evaluation.confusion.begin() + static_cast<std::ptrdiff_t>(label * classes);
     confusion.push_back(std::vector<std::int64_t>(row, row + static_cast<std::ptrdiff_t>(classes)));
   }
+  if (evaluation.mean_average_precision) {
+    return {{"step", evaluation.step},
+            {"split", "test"},
+            {"images", evaluation.images},
+            {"test_loss", evaluation.loss},
+            {"test_map", *evaluation.mean_average_precision},
+            {"classes", info.classes},
+            {"class_images", evaluation.class_images},
+            {"class_average_precision", evaluation.class_precision}};
+  }
   Json worst = Json::array();
   std::size_t bytes = 0;
   data::PixelsOf pixels_of(images);

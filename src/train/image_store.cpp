@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <vector>
 
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/cgroup.hpp"
@@ -16,7 +17,8 @@ namespace tandem::data {
 
 TANDEM_JSON_STRUCT(ImageShape, channels, height, width)
 TANDEM_JSON_STRUCT(DatasetInfo, name, classes, shape, mean, std, source_sha256, digest, train_count,
-                   test_count, train_bytes, test_bytes, sealed, broken_files, exif_orientation)
+                   test_count, train_bytes, test_bytes, multi_label, sealed, broken_files,
+                   exif_orientation)
 
 }  // namespace tandem::data
 
@@ -69,6 +71,7 @@ struct SplitMemory {
   Span<std::uint8_t> images;
   Span<data::PicturePlace> places;
   Span<data::Label> labels;
+  Span<std::uint8_t> targets;
 };
 
 // `has_files`: of a set of picture files, whether they are in the memory.
@@ -78,15 +81,18 @@ SplitMemory memory_of(const DatasetInfo& info, Split split, bool has_files, std:
   const std::size_t count = info.count(split);
   const std::size_t before = is_train ? 0 : info.train_count;
   const auto labels = reinterpret_cast<data::Label*>(memory + layout.labels) + before;
+  const std::size_t classes = info.multi_label ? info.classes.size() : 0;
+  const Span<std::uint8_t> targets(memory + layout.targets + before * classes, count * classes);
   if (!info.is_encoded()) {
     const std::size_t pixels = info.shape.pixels();
-    return {{memory + before * pixels, count * pixels}, {}, {labels, count}};
+    return {{memory + before * pixels, count * pixels}, {}, {labels, count}, targets};
   }
   const auto places = reinterpret_cast<data::PicturePlace*>(memory + layout.places) + before;
-  if (!has_files) return {{}, {places, count}, {labels, count}};
+  if (!has_files) return {{}, {places, count}, {labels, count}, targets};
   return {{memory + (is_train ? 0 : info.train_bytes), info.encoded_bytes(split)},
           {places, count},
-          {labels, count}};
+          {labels, count},
+          targets};
 }
 
 void read_split(const data::PackedFile& file, Split split, const SplitMemory& to) {
@@ -101,11 +107,16 @@ void read_split(const data::PackedFile& file, Split split, const SplitMemory& to
   } else {
     file.read(split, 0, to.images, to.labels);
   }
+  if (!to.targets.empty()) file.read_targets(split, to.targets);
 }
 
 // In a set of picture files, only their places change.
 std::uint64_t hold_out_of(const DatasetInfo& info, const SplitMemory& train, double share,
                           const std::string& path, const Touch& touch) {
+  if (info.multi_label) {  // the labels decide, and are moved last
+    std::vector<data::Label> labels(train.labels.begin(), train.labels.end());
+    data::hold_out(share, info.classes.size(), train.targets, labels, path, touch);
+  }
   if (!info.is_encoded()) {
     return data::hold_out(share, info.shape.pixels(), train.images, train.labels, path, touch);
   }
@@ -203,7 +214,8 @@ data::ImagesView ImageStore::all_of(Split split) const {
           found.labels,
           found.places,
           path_ + (split == Split::kTrain ? ": /train" : ": /test"),
-          files_};
+          files_,
+          found.targets};
 }
 
 }  // namespace tandem::train

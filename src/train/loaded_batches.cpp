@@ -50,6 +50,12 @@ std::optional<TensorBatch> LoadedBatches::next() {
     result.other_shares = torch::from_blob(
         batch->other_shares.data(), {count}, [batch](void*) {}, torch::kFloat32);
   }
+  if (!batch->targets.empty()) {
+    const auto count = static_cast<std::int64_t>(batch->size());
+    result.targets = torch::from_blob(
+        batch->targets.data(), {count, static_cast<std::int64_t>(batch->targets.size()) / count},
+        [batch](void*) {}, torch::kFloat32);
+  }
   result.request = std::move(batch->request);
   return result;
 }
@@ -61,8 +67,8 @@ SentBatches::SentBatches(data::ImagesView view, data::Transform transform, data:
 std::optional<TensorBatch> SentBatches::next() {
   std::optional<TensorBatch> batch = loaded_.next();
   if (!batch) return std::nullopt;
-  for (torch::Tensor* each :
-       {&batch->images, &batch->labels, &batch->other_labels, &batch->other_shares}) {
+  for (torch::Tensor* each : {&batch->images, &batch->labels, &batch->other_labels,
+                              &batch->other_shares, &batch->targets}) {
     if (each->defined()) *each = each->to(device_);
   }
   return batch;

@@ -33,6 +33,16 @@ torch::Tensor summed_mixed_cross_entropy(const torch::Tensor& logits, const Mixe
   return sharp - likelihoods.sum() * (label_smoothing / static_cast<double>(logits.size(1)));
 }
 
+torch::Tensor summed_binary_cross_entropy(const torch::Tensor& logits, const torch::Tensor& targets,
+                                          double label_smoothing,
+                                          const torch::Tensor& positive_weights) {
+  const torch::Tensor smoothed =
+      label_smoothing == 0 ? targets : targets * (1 - label_smoothing) + label_smoothing / 2;
+  return at::binary_cross_entropy_with_logits(logits.to(torch::kFloat32), smoothed, {},
+                                              positive_weights, at::Reduction::Sum) /
+         static_cast<double>(logits.size(1));
+}
+
 torch::Tensor image_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels) {
   return at::cross_entropy_loss(logits.to(torch::kFloat32), labels, {}, at::Reduction::None, -100,
                                 0.0);

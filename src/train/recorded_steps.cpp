@@ -14,7 +14,8 @@ std::string why_not_recorded(const RecordingFacts& facts) {
   if (facts.micro_batches > 1) return "--accumulate makes a step of several batches";
   if (facts.is_script) return "a TorchScript network may do other operations in each step";
   if (facts.weighs_classes) return "--class-weights scales the loss of each step differently";
-  if (facts.augments_on_host) return "the loader makes the images of this --augment on the host";
+  if (facts.augments_on_host)
+    return "the loader makes the images of this --augment or data set on the host";
   if (!facts.has_resident_images) return "the images do not fit into the GPU's memory";
   return "";
 }

@@ -23,9 +23,11 @@ class HostStepBackend final : public StepBackend {
 
   void count(const TensorBatch& batch, const torch::Tensor& loss,
              const torch::Tensor& logits) override {
-    const std::vector<std::int64_t> predicted = predicted_classes(logits);
-    const auto* labels = batch.labels.data_ptr<std::int64_t>();
-    for (std::size_t i = 0; i < batch.size(); ++i) step_.correct += predicted[i] == labels[i];
+    if (!batch.is_multi_label()) {
+      const std::vector<std::int64_t> predicted = predicted_classes(logits);
+      const auto* labels = batch.labels.data_ptr<std::int64_t>();
+      for (std::size_t i = 0; i < batch.size(); ++i) step_.correct += predicted[i] == labels[i];
+    }
     step_.loss += loss.item<float>();
     step_.images += static_cast<std::int64_t>(batch.size());
     step_.id_hash += id_hash_of(batch.request);

@@ -151,6 +151,10 @@ torch::Tensor StepRunner::scale_of(const data::BatchRequest& request) const {
 }
 
 torch::Tensor StepRunner::loss_of(const TensorBatch& batch, const torch::Tensor& logits) const {
+  if (batch.is_multi_label()) {
+    return summed_binary_cross_entropy(logits, batch.targets, settings_.label_smoothing,
+                                       context_.positive_weights);
+  }
   if (batch.is_mixed()) {
     return summed_mixed_cross_entropy(
         logits, {batch.labels, batch.other_labels, batch.other_shares}, settings_.label_smoothing);
@@ -169,7 +173,8 @@ void StepRunner::forward_backward(const TensorBatch& batch, Stopwatch& watch,
     const model::AutocastScope autocast(settings_.precision, batch.images.device().type());
     logits = context_.network.forward(batch.images);
   }
-  const bool is_plain = context_.class_weights == nullptr && !batch.is_mixed();
+  const bool is_plain =
+      context_.class_weights == nullptr && !batch.is_mixed() && !batch.is_multi_label();
   const torch::Tensor scale = scale_of(batch.request);
   const torch::Tensor gradient =
       is_plain ? context_.backend.differentiate(batch, logits, settings_.label_smoothing, scale)

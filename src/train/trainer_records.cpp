@@ -66,6 +66,11 @@ void Trainer::count_time(std::uint64_t step, const StepCost& phases, double seco
   }
 }
 
+std::optional<double> Trainer::accuracy_of(const Totals& totals) const {
+  if (settings_.multi_label) return std::nullopt;
+  return static_cast<double>(totals.correct) / static_cast<double>(totals.images);
+}
+
 void Trainer::log_step(std::uint64_t step, Totals totals) {
   totals = reduced(context_.comm, totals);
   metrics::StepRecord record;
@@ -73,7 +78,7 @@ void Trainer::log_step(std::uint64_t step, Totals totals) {
   record.total_steps = settings_.plan.steps;
   record.epoch = epochs_after(step);
   record.loss = totals.mean_loss();
-  record.accuracy = static_cast<double>(totals.correct) / static_cast<double>(totals.images);
+  record.accuracy = accuracy_of(totals);
   record.learning_rate = context_.schedule.at(step);
   record.gradient_norm = gradient_norm_;
   record.images_per_second = static_cast<double>(log_images_) / log_seconds_;
@@ -108,7 +113,7 @@ void Trainer::finish_epoch(std::uint64_t step, bool epoch_ends) {
   record.epoch = epochs_after(step);
   record.images = static_cast<std::uint64_t>(totals.images);
   record.loss = totals.mean_loss();
-  record.accuracy = static_cast<double>(totals.correct) / static_cast<double>(totals.images);
+  record.accuracy = accuracy_of(totals);
   record.train_seconds = seconds;
   record.ranks = std::move(ranks);
   record.is_evaluated = state_.evaluation_due;
@@ -122,7 +127,7 @@ void Trainer::count_accuracy(std::uint64_t step, const Evaluation& evaluation,
                              const std::optional<Evaluation>& before) {
   const bool is_root = context_.comm.rank() == 0;
   const bool is_counted = before && before->step == step + 1;
-  if (is_root && !is_counted) state_.take_accuracy(evaluation.accuracy);
+  if (is_root && !is_counted) state_.take_accuracy(evaluation.score());
   if (settings_.early_stop == 0) return;
   state_.evaluations_since_best = context_.comm.all_reduce_value<std::uint64_t>(
       is_root ? state_.evaluations_since_best : 0, comm::Reduction::kMax);
@@ -130,7 +135,8 @@ void Trainer::count_accuracy(std::uint64_t step, const Evaluation& evaluation,
 
 void Trainer::note_early_stop(std::uint64_t step) {
   const std::string images = context_.evaluator.holds_out() ? "validation" : "test";
-  const std::string text = "the run ends: no better " + images + " accuracy in " +
+  const std::string score = settings_.multi_label ? " mAP in " : " accuracy in ";
+  const std::string text = "the run ends: no better " + images + score +
                            format_quantity(state_.evaluations_since_best, "evaluation");
   for (const auto& sink : context_.sinks) {
     sink->on_note({"early_stop", step + 1, epochs_after(step), text});
@@ -150,6 +156,7 @@ void Trainer::note_evaluation(std::uint64_t step, const char* images, const Eval
   record.images = static_cast<std::uint64_t>(evaluation.images);
   record.views_accuracy = evaluation.views_accuracy;
   record.top5_accuracy = evaluation.top5_accuracy;
+  record.mean_average_precision = evaluation.mean_average_precision;
   record.seconds = evaluation.seconds;
   kept = evaluation;
   kept->step = record.step;

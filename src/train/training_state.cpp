@@ -27,6 +27,7 @@ Json evaluation_to_json(const std::optional<Evaluation>& evaluation) {
           {"images", evaluation->images},
           {"views_accuracy", to_json(evaluation->views_accuracy)},
           {"top5_accuracy", to_json(evaluation->top5_accuracy)},
+          {"map", to_json(evaluation->mean_average_precision)},
           {"step", evaluation->step}};
 }
 
@@ -41,6 +42,7 @@ std::optional<Evaluation> evaluation_from_json(const Json& json) {
   // step 0.
   evaluation.views_accuracy = number_from_json(json.value("views_accuracy", Json()));
   evaluation.top5_accuracy = number_from_json(json.value("top5_accuracy", Json()));
+  evaluation.mean_average_precision = number_from_json(json.value("map", Json()));
   evaluation.step = json.value("step", std::uint64_t{0});
   return evaluation;
 }

@@ -36,7 +36,8 @@ struct Position {
   std::uint64_t to_evaluate = 0;
 };
 
-// The highest accuracy so far, for the images of the run's first evaluation (test or validation).
+// The highest accuracy, or mean average precision, so far, for the images of the run's first
+// evaluation (test or validation).
 struct BestEvaluation {
   std::string of;  // "test" or "validation"; empty: none yet
   double accuracy = 0;

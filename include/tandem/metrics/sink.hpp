@@ -15,11 +15,11 @@
 namespace tandem::metrics {
 
 struct StepRecord {
-  std::uint64_t step = 0;         // 1 is the first
-  std::uint64_t total_steps = 0;  // of the run
-  double epoch = 0;               // epochs done after this step
-  double loss = 0;                // mean over the global batch
-  double accuracy = 0;
+  std::uint64_t step = 0;          // 1 is the first
+  std::uint64_t total_steps = 0;   // of the run
+  double epoch = 0;                // epochs done after this step
+  double loss = 0;                 // mean over the global batch
+  std::optional<double> accuracy;  // not of a multi-label set
   double learning_rate = 0;
   std::optional<double> gradient_norm;  // before it was limited; where it was finite
   double images_per_second = 0;         // since the last record
@@ -30,9 +30,9 @@ struct StepRecord {
 struct EpochRecord {
   std::uint64_t step = 0;
   double epoch = 0;
-  std::uint64_t images = 0;  // trained on in this epoch
-  double loss = 0;           // mean over these images
-  double accuracy = 0;
+  std::uint64_t images = 0;        // trained on in this epoch
+  double loss = 0;                 // mean over these images
+  std::optional<double> accuracy;  // not of a multi-label set
   double train_seconds = 0;
   std::vector<RankRecord> ranks;  // by rank, over the epoch, as far as this start of the run ran it
   bool is_evaluated = false;      // evaluations follow, unless the run stops first
@@ -49,6 +49,12 @@ struct EvaluationRecord {
   double seconds = 0;
   std::optional<double> views_accuracy{};  // with test-time augmentation, where it was asked for
   std::optional<double> top5_accuracy{};   // with six classes or more
+  // Of a multi-label set, in place of accuracy and correct answers.
+  std::optional<double> mean_average_precision{};
+
+  // By which evaluations are compared, and the end of its name in metrics.jsonl and summary.json.
+  double score() const { return mean_average_precision.value_or(accuracy); }
+  const char* score_name() const { return mean_average_precision ? "map" : "accuracy"; }
 };
 
 // Other lines of metrics.jsonl.

@@ -43,6 +43,7 @@ struct TensorBoardStart {
   HyperParameters parameters;
   std::vector<NamedText> texts;
   std::vector<PngImage> images;
+  std::string score = "accuracy";  // or "map": of the run's evaluations
 };
 
 // Calls its argument with every parameter's name and values.

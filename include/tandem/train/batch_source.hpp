@@ -21,7 +21,9 @@ struct TensorBatch {
   // The lighter label of mixed images and its share; undefined if no images are mixed.
   torch::Tensor other_labels = {};  // int64 [n]
   torch::Tensor other_shares = {};  // float [n]
+  torch::Tensor targets = {};       // float [n, classes] in [0, 1], of a multi-label set
   bool is_mixed() const { return other_labels.defined(); }
+  bool is_multi_label() const { return targets.defined(); }
   std::size_t size() const { return request.images.size(); }
 };
 

@@ -49,7 +49,7 @@ class CheckpointStore {
   std::vector<std::string> write(const Checkpoint& checkpoint, Keep keep);
   // Makes best.safetensors if that is still due. Returns why it failed, or "".
   std::string name_best();
-  // The accuracy in best.safetensors; absent if there is no valid one.
+  // The score() in best.safetensors; absent if there is no valid one.
   std::optional<double> best_accuracy() const;
   // Call it before a run resumes from `path`, a valid checkpoint of `step`. Gives it the name
   // path_of(step), and only then moves every later checkpoint aside, the best included.

@@ -20,6 +20,12 @@ namespace tandem::train {
 std::vector<double> weights_of_classes(const TrainConfig& config, const data::ImagesView& images,
                                        std::size_t classes);
 
+// The weights of positive targets in the binary cross entropy of a multi-label set, one for each
+// class. Balanced weights are images without the class / images with it, as the documentation of
+// torch.nn.BCEWithLogitsLoss has them; a class that all or no images have has 1.
+std::vector<float> positive_weights_of(const TrainConfig& config, const data::ImagesView& images,
+                                       std::size_t classes);
+
 class ClassWeights {
  public:
   // `images`: those of `plan`; they must outlive this object. `by_class` is rounded to fp32.

@@ -1,5 +1,5 @@
-// Exact loss and accuracy over a split, on any number of ranks. One thread at a time. Throws
-// InternalError on rank 0 if an image was not used exactly once.
+// Exact loss and accuracy, or mean average precision, over a split, on any number of ranks. One
+// thread at a time. Throws InternalError on rank 0 if an image was not used exactly once.
 //
 // The split is cut into batches of consecutive images. One rank sums the loss of a batch, and rank
 // 0 adds the batches in order, so the result does not depend on the number of ranks. Another batch
@@ -31,9 +31,12 @@ struct Evaluation {
   double accuracy = 0;
   std::int64_t correct = 0;
   std::int64_t images = 0;
-  std::optional<double> views_accuracy;     // with test-time augmentation, if requested
-  std::optional<double> top5_accuracy;      // with six classes or more
-  std::vector<std::int64_t> class_images;   // by label
+  std::optional<double> views_accuracy;  // with test-time augmentation, if requested
+  std::optional<double> top5_accuracy;   // with six classes or more
+  // Of a multi-label set, in place of accuracies and of correct answers.
+  std::optional<double> mean_average_precision;
+  std::vector<double> class_precision;      // average precision by class; NaN without positives
+  std::vector<std::int64_t> class_images;   // by label; of a multi-label set those that have it
   std::vector<std::int64_t> class_correct;  // by label
   // Images by label * classes + prediction; empty above kMaxConfusionClasses.
   std::vector<std::int64_t> confusion;
@@ -41,6 +44,9 @@ struct Evaluation {
   std::uint64_t step = 0;        // after which the trainer had it made
   double seconds = 0;
   bool completed = false;  // on every rank; false: given up, nothing else is set
+
+  // By which evaluations are compared.
+  double score() const { return mean_average_precision.value_or(accuracy); }
 };
 
 struct EvaluationSettings {
@@ -51,8 +57,10 @@ struct EvaluationSettings {
   // Called before each batch, with the seconds that the previous one took on this rank. May be
   // empty, on all ranks alike.
   std::function<bool(double seconds)> is_interrupted = nullptr;
-  std::size_t worst = 0;  // number of images with the highest losses to return
-  bool views = false;     // test-time augmentation, six times the work
+  // Not for multi-label sets: the number of images with the highest losses to return, and
+  // test-time augmentation, six times the work.
+  std::size_t worst = 0;
+  bool views = false;
   std::uint64_t batch_size = data::EvaluationSampler::kBatch;
   // Called before each batch with the number of images that all ranks have done, and of all images.
   // May be empty.

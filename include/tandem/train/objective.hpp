@@ -11,8 +11,8 @@ namespace tandem::train {
 
 // Sums that ranks add up; doubles and integers, so that a mean is the same at any number of ranks.
 struct Totals {
-  double loss = 0;  // summed over counted_images
-  std::int64_t correct = 0;
+  double loss = 0;           // summed over counted_images
+  std::int64_t correct = 0;  // 0 of a multi-label set
   std::int64_t images = 0;
   std::int64_t counted_images = 0;  // without those of skipped steps
   std::uint64_t id_hash = 0;        // order-free fingerprint of the image ids (core/digest.hpp)
@@ -38,6 +38,16 @@ struct MixedLabels {
 // of the classes. It is the mean of the losses of both labels, weighted by their shares.
 torch::Tensor summed_mixed_cross_entropy(const torch::Tensor& logits, const MixedLabels& mixed,
                                          double label_smoothing);
+
+// Binary cross entropy of a multi-label set, as torch.nn.BCEWithLogitsLoss(pos_weight): for the
+// logit x and the target y of a class with the positive weight w,
+//   w y log(1 + exp(-x)) + (1 - y) log(1 + exp(x)),
+// mean over the classes, summed over the images. logits [N, classes] of any precision, computed in
+// fp32; targets float [N, classes] in [0, 1]; smoothing makes them (1 - s) y + s / 2, as Keras'
+// BinaryCrossentropy. `positive_weights`: float [classes], or undefined: all are 1.
+torch::Tensor summed_binary_cross_entropy(const torch::Tensor& logits, const torch::Tensor& targets,
+                                          double label_smoothing,
+                                          const torch::Tensor& positive_weights = {});
 
 // The loss of each image, without smoothing: float [N].
 torch::Tensor image_cross_entropy(const torch::Tensor& logits, const torch::Tensor& labels);

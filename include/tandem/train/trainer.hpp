@@ -40,6 +40,7 @@ struct TrainerSettings {
   std::uint64_t eval_every = 1;   // epochs; 0: never
   std::uint64_t log_every = 10;   // steps; 0: never
   std::uint64_t early_stop = 0;   // evaluations without a better one that end the run; 0: no limit
+  bool multi_label = false;       // steps and epochs have no accuracy
 };
 
 class Trainer {
@@ -67,6 +68,7 @@ class Trainer {
   bool evaluate_test(std::uint64_t step);
   void count_accuracy(std::uint64_t step, const Evaluation& evaluation,
                       const std::optional<Evaluation>& before);
+  std::optional<double> accuracy_of(const Totals& totals) const;
   void note_early_stop(std::uint64_t step);
   bool ends_early() const { return state_.ends_early(settings_.early_stop); }
   void note_evaluation(std::uint64_t step, const char* images, const Evaluation& evaluation,

@@ -20,6 +20,15 @@ namespace {
 
 // Classes too: the same number in another order would give a confident figure that means nothing.
 void require_fit(const ModelDescription& model, const data::DatasetInfo& data) {
+  if (model.multi_label != data.multi_label) {
+    const auto answers = [](bool multi_label) {
+      return multi_label ? "any number of labels" : "one label";
+    };
+    throw DataError(std::string("--checkpoint: the model gives an image ") +
+                    answers(model.multi_label) + ", trained on " + model.dataset + "; images of " +
+                    data.name + " have " + answers(data.multi_label) +
+                    "; evaluate it on the data it was made for");
+  }
   if (model.shape == data.shape && model.classes == data.classes) return;
   throw DataError("--checkpoint: the model takes images of " + model.shape.text() +
                   " and knows the classes " + join(model.classes, ", ") + "; " + data.name +
@@ -53,7 +62,35 @@ DescribedNetwork read_on_rank_0(Job& job, const std::string& checkpoint) {
   return trained;
 }
 
+Json precision_to_json(const train::Evaluation& result, const data::DatasetInfo& info) {
+  Json images = Json::object();
+  Json precisions = Json::object();
+  for (std::size_t i = 0; i < info.classes.size(); ++i) {
+    images[info.classes[i]] = result.class_images[i];
+    precisions[info.classes[i]] = result.class_precision[i];  // NaN becomes null
+  }
+  return {{"test_loss", result.loss},
+          {"test_map", *result.mean_average_precision},
+          {"images", result.images},
+          {"class_images", images},
+          {"class_average_precision", precisions},
+          {"seconds", result.seconds}};
+}
+
+std::string precision_to_text(const train::Evaluation& result, const data::DatasetInfo& info) {
+  std::vector<std::vector<std::string>> rows{{"class", "images", "average precision"}};
+  for (std::size_t i = 0; i < info.classes.size(); ++i) {
+    const std::int64_t images = result.class_images[i];
+    rows.push_back({info.classes[i], std::to_string(images),
+                    images > 0 ? format_fixed(result.class_precision[i], 4) : "-"});
+  }
+  return format_table(rows) + "\n\ntest loss " + format_real(result.loss) + "  test mAP " +
+         format_real(*result.mean_average_precision) + "\n" + format_count(result.images) +
+         " images, every image exactly once, " + format_fixed(result.seconds, 1) + " s";
+}
+
 Json to_json(const train::Evaluation& result, const data::DatasetInfo& info) {
+  if (result.mean_average_precision) return precision_to_json(result, info);
   Json classes = Json::object();
   for (std::size_t i = 0; i < info.classes.size(); ++i) {
     const auto images = static_cast<double>(result.class_images[i]);
@@ -69,6 +106,7 @@ Json to_json(const train::Evaluation& result, const data::DatasetInfo& info) {
 }
 
 std::string to_text(const train::Evaluation& result, const data::DatasetInfo& info) {
+  if (result.mean_average_precision) return precision_to_text(result, info);
   std::vector<std::vector<std::string>> rows{{"class", "images", "correct", "accuracy"}};
   for (std::size_t i = 0; i < info.classes.size(); ++i) {
     const std::int64_t images = result.class_images[i];
@@ -115,6 +153,7 @@ int evaluate_model(Job& job, const EvalRequest& request) {
   model::NetworkPtr network;
   comm::agree(job.world, job.topology.host, [&] {
     require_fit(description, info);
+    if (request.views) require_one_label(info, "--tta");
     network = job.is_root() ? build_network(trained.file, trained.network, place)
                             : make_untrained(description, trained.network, place);
   });

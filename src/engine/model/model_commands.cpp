@@ -101,7 +101,9 @@ Json inspect_model(const std::string& path) {
              {"tensors", tensors}};
   const auto metadata = file.description.to_metadata();
   if (metadata.count("hidden") > 0) shown["hidden"] = parse_json(metadata.at("hidden"));
-  if (metadata.count("stem") > 0) shown["stem"] = metadata.at("stem");
+  for (const char* name : {"stem", "targets"}) {
+    if (metadata.count(name) > 0) shown[name] = metadata.at(name);
+  }
   return shown;
 }
 

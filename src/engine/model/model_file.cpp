@@ -23,6 +23,7 @@ namespace {
 
 constexpr char kFormat[] = "tandem-model";
 constexpr char kApplied[] = "applied";
+constexpr char kMultiLabel[] = "multi-label";
 constexpr int kMaxImageSide = 1'000'000;  // so that their product fits
 
 model::InputShape input_shape(const data::ImageShape& shape) {
@@ -87,6 +88,17 @@ std::optional<model::Stem> stem_of(const std::map<std::string, std::string>& met
   }
 }
 
+namespace {
+
+bool is_multi_label(const std::map<std::string, std::string>& metadata, const std::string& path) {
+  const auto found = metadata.find("targets");
+  if (found == metadata.end() || found->second == kMultiLabel) return found != metadata.end();
+  throw DataError(path + ": its __metadata__ has the targets '" + found->second + "', '" +
+                  kMultiLabel + "' was expected; it may need a newer tandem");
+}
+
+}  // namespace
+
 std::map<std::string, std::string> ModelDescription::to_metadata() const {
   std::map<std::string, std::string> metadata{
       {"format", kFormat},
@@ -104,6 +116,7 @@ std::map<std::string, std::string> ModelDescription::to_metadata() const {
     metadata["hidden"] = Json(model::widths_or_default(hidden)).dump();
   }
   if (model::has_stem(model)) metadata["stem"] = model::name_of(stem);
+  if (multi_label) metadata["targets"] = kMultiLabel;
   return metadata;
 }
 
@@ -143,10 +156,10 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
   description.hidden = hidden_widths_of(metadata, path);
   const std::optional<model::Stem> stem = stem_of(metadata, path);
   description.stem = stem.value_or(model::Stem::kCifar);
-  const auto digest = metadata.find("network_sha256");
-  if (digest != metadata.end()) description.network_sha256 = digest->second;
+  if (metadata.count("network_sha256") > 0) description.network_sha256 = field("network_sha256");
   const auto orientation = metadata.find("exif_orientation");  // not in files of earlier versions
   description.exif_orientation = orientation != metadata.end() && orientation->second == kApplied;
+  description.multi_label = is_multi_label(metadata, path);
   const data::ImageShape& shape = description.shape;
   const auto channels = static_cast<std::size_t>(shape.channels);
   const bool shape_fits = shape.channels > 0 && shape.height > 0 && shape.width > 0 &&

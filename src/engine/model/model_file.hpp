@@ -52,6 +52,7 @@ struct ModelDescription {
   bool exif_orientation = false;
   model::HiddenWidths hidden = {};  // of mlp; empty: the default, as in files of earlier versions
   model::Stem stem = model::Stem::kCifar;  // of networks that have one
+  bool multi_label = false;                // a logit says whether the image has the class
 
   bool is_script() const { return !network_sha256.empty(); }
   std::map<std::string, std::string> to_metadata() const;

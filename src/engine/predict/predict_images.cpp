@@ -2,6 +2,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "engine/entry.hpp"
@@ -20,6 +21,21 @@
 namespace tandem::app {
 namespace {
 
+// Of a network for multi-label sets: every class of each image, in their order.
+std::vector<Guesses> probabilities_of(const torch::Tensor& logits,
+                                      const std::vector<std::string>& classes) {
+  const torch::Tensor probabilities = torch::sigmoid(logits.to(torch::kFloat32));
+  const auto value = probabilities.accessor<float, 2>();
+  std::vector<Guesses> all(static_cast<std::size_t>(logits.size(0)));
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto row = static_cast<std::int64_t>(i);
+    for (std::size_t c = 0; c < classes.size(); ++c) {
+      all[i].push_back({classes[c], static_cast<double>(value[row][static_cast<std::int64_t>(c)])});
+    }
+  }
+  return all;
+}
+
 // For each image of the batch. Where classes are equally likely the first of them wins, as in eval.
 std::vector<Guesses> classify(model::Network& network, const data::PictureBatch& batch,
                               data::Layout layout, const ModelDescription& description,
@@ -28,6 +44,7 @@ std::vector<Guesses> classify(model::Network& network, const data::PictureBatch&
   const torch::Tensor images =
       train::tensor_of(batch.images.get(), batch.size(), description.shape, layout);
   const torch::Tensor logits = network.forward(images.to(device)).to(torch::kCPU);
+  if (description.multi_label) return probabilities_of(logits, description.classes);
   const auto [sorted, labels] =
       torch::sort(logits, /*stable=*/true, /*dim=*/1, /*descending=*/true);
   const torch::Tensor probabilities = torch::softmax(sorted, 1);
@@ -45,17 +62,18 @@ std::vector<Guesses> classify(model::Network& network, const data::PictureBatch&
   return all;
 }
 
+using ToLine = std::function<std::string(const std::string& file, const Guesses& guesses)>;
+
 // Each on its own line, in the order of the files. Returns the exit code for the faults of files.
 ExitCode print_results(const data::PictureBatch& batch, const std::vector<Guesses>& guesses,
-                       const PredictionTable* table) {
+                       const ToLine& to_line) {
   ExitCode code = ExitCode::kDone;
   for (std::size_t i = 0; i < batch.size(); ++i) {
     if (const auto& fault = batch.faults[i]) {
       print_error(escape_for_terminal(fault->message));  // a name may hold a newline
       code = worse_of(code, fault->code);
     } else {
-      print_line(table != nullptr ? table->line(batch.files[i], guesses[i])
-                                  : prediction_json(batch.files[i], guesses[i]));
+      print_line(to_line(batch.files[i], guesses[i]));
     }
   }
   return code;
@@ -108,8 +126,14 @@ int predict_images(const PredictRequest& request) {
       description.exif_orientation ? data::Orientation::kUpright : data::Orientation::kAsStored);
   const StopAtEnd stop{lines};
   const PredictionTable table(description.classes);
+  const ToLine as_row = [&](const std::string& name, const Guesses& guesses) {
+    return table.line(name, guesses);
+  };
+  const ToLine to_line = description.multi_label
+                             ? (request.json ? multi_label_json : multi_label_line)
+                             : (request.json ? ToLine(prediction_json) : as_row);
   ExitCode code = ExitCode::kDone;
-  bool headed = request.json;
+  bool headed = request.json || description.multi_label;
   std::size_t turned = 0;
   while (const auto batch = batches.next()) {
     const std::vector<Guesses> guesses = classify(*network, *batch, layout, description, device);
@@ -117,7 +141,7 @@ int predict_images(const PredictRequest& request) {
                                         [](const auto& fault) { return !fault; });
     if (has_result && !std::exchange(headed, true)) print_line(table.header());
     turned += batch->turned;
-    code = worse_of(code, print_results(*batch, guesses, request.json ? nullptr : &table));
+    code = worse_of(code, print_results(*batch, guesses, to_line));
   }
   tell_of_orientation(turned, description);
   return static_cast<int>(code);

@@ -13,7 +13,41 @@ namespace {
 constexpr std::array<const char*, kShownClasses> kHeadings = {"class", "second", "third"};
 constexpr char kBetween[] = "  ";
 
+// A name may hold any bytes.
+std::string ascii_line(const Json& object) {
+  constexpr int kOneLine = -1;
+  constexpr bool kAscii = true;
+  return object.dump(kOneLine, ' ', kAscii, Json::error_handler_t::replace);
+}
+
+Guesses likely_ones(const Guesses& guesses) {
+  Guesses likely;
+  for (const Guess& guess : guesses) {
+    if (guess.probability > 0.5) likely.push_back(guess);
+  }
+  std::stable_sort(likely.begin(), likely.end(), [](const Guess& one, const Guess& other) {
+    return one.probability > other.probability;
+  });
+  return likely;
+}
+
 }  // namespace
+
+std::string multi_label_json(const std::string& file, const Guesses& guesses) {
+  Json labels = Json::array();
+  for (const Guess& guess : likely_ones(guesses)) labels.push_back(guess.name);
+  Json probabilities = Json::object();
+  for (const Guess& guess : guesses) probabilities[guess.name] = guess.probability;
+  return ascii_line({{"file", file}, {"labels", labels}, {"probabilities", probabilities}});
+}
+
+std::string multi_label_line(const std::string& file, const Guesses& guesses) {
+  std::vector<std::string> labels;
+  for (const Guess& guess : likely_ones(guesses)) {
+    labels.push_back(escape_for_terminal(guess.name) + " " + format_fixed(guess.probability, 4));
+  }
+  return (labels.empty() ? "-" : join(labels, ", ")) + kBetween + escape_for_terminal(file);
+}
 
 std::string prediction_json(const std::string& file, const Guesses& guesses) {
   Json top = Json::array();
@@ -24,9 +58,7 @@ std::string prediction_json(const std::string& file, const Guesses& guesses) {
                     {"class", guesses.front().name},
                     {"probability", guesses.front().probability},
                     {"top", top}};
-  constexpr int kOneLine = -1;
-  constexpr bool kAscii = true;
-  return object.dump(kOneLine, ' ', kAscii, Json::error_handler_t::replace);
+  return ascii_line(object);
 }
 
 PredictionTable::PredictionTable(const std::vector<std::string>& classes)

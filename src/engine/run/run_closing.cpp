@@ -29,17 +29,17 @@ std::string epoch_number(double epoch) {
 void add_accuracy(const std::string& of, const std::optional<train::Evaluation>& last,
                   const metrics::BestEvaluation& best, Rows& rows) {
   if (!last) return;
-  std::string text = accuracy_text(last->accuracy);
+  std::string text = accuracy_text(last->score());
   if (last->views_accuracy) {
     text += ", " + accuracy_text(*last->views_accuracy) + " with test-time augmentation";
   }
   if (best.of == of) {
-    const bool is_last = best.accuracy <= last->accuracy;
+    const bool is_last = best.accuracy <= last->score();
     text += is_last ? ", the best of the run"
                     : ", best " + accuracy_text(best.accuracy) + " after epoch " +
                           epoch_number(best.epoch);
   }
-  rows.push_back({"  " + of + " accuracy", text});
+  rows.push_back({"  " + of + (last->mean_average_precision ? " mAP" : " accuracy"), text});
 }
 
 }  // namespace
@@ -95,7 +95,8 @@ std::string describe_complete(const std::string& folder, const Json& summary,
                               const train::TrainConfig& config,
                               const train::BatchArithmetic& arithmetic,
                               std::uint64_t schedule_steps) {
-  const double accuracy = number_of(summary, "test_accuracy");
+  const bool has_map = summary.contains("test_map");
+  const double accuracy = number_of(summary, has_map ? "test_map" : "test_accuracy");
   const auto steps = static_cast<std::uint64_t>(number_of(summary, "steps"));
   const train::Schedule schedule(config.schedule, arithmetic.learning_rate,
                                  arithmetic.steps_per_epoch, schedule_steps);
@@ -103,7 +104,10 @@ std::string describe_complete(const std::string& folder, const Json& summary,
       train::Schedule::depends_on_length(config.schedule) && schedule.at(steps) == 0;
   const std::string done =
       "The run " + folder + " is complete: " + format_quantity(steps, "step") +
-      (std::isfinite(accuracy) ? ", test accuracy " + accuracy_text(accuracy) : "") + ".\n";
+      (std::isfinite(accuracy)
+           ? (has_map ? ", test mAP " : ", test accuracy ") + accuracy_text(accuracy)
+           : "") +
+      ".\n";
   if (member(summary, "ended_early") == Json(true)) {
     return done + "It ended early, by --early-stop " + std::to_string(config.early_stop) +
            ". To go on with it, repeat the command with a larger one, or 0.";
@@ -127,12 +131,14 @@ metrics::BestEvaluation best_of(const metrics::RunFolder& folder) {
   if (!file_exists(folder.metrics_path())) return best;
   const metrics::MetricLines lines = metrics::read_metric_lines(folder.metrics_path());
   for (const char* of : {"validation", "test"}) {
-    for (const metrics::Sample& sample : lines.samples("eval", of + std::string("_accuracy"))) {
-      metrics::EvaluationRecord record;
-      record.of = of;
-      record.accuracy = sample.value;
-      record.epoch = sample.epoch;
-      best.take(record);
+    for (const char* score : {"_accuracy", "_map"}) {  // a run has one of both
+      for (const metrics::Sample& sample : lines.samples("eval", std::string(of) + score)) {
+        metrics::EvaluationRecord record;
+        record.of = of;
+        record.accuracy = sample.value;
+        record.epoch = sample.epoch;
+        best.take(record);
+      }
     }
   }
   return best;

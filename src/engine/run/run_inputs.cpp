@@ -9,11 +9,14 @@
 namespace tandem::app {
 namespace {
 
-train::BatchArithmetic agree_on_arithmetic(Job& job, const train::TrainConfig& config,
-                                           std::uint64_t image_count, data::ImageShape shape) {
+train::BatchArithmetic agree_on_arithmetic(Job& job, const TrainRequest& request,
+                                           std::uint64_t image_count,
+                                           const data::DatasetInfo& info) {
+  const train::TrainConfig& config = request.config;
   train::BatchArithmetic arithmetic;
   comm::agree(job.world, job.topology.host, [&] {
-    config.augment.require_shape(shape);
+    config.augment.require_shape(info.shape);
+    if (request.reporting.views) require_one_label(info, "--tta");
     arithmetic = train::BatchArithmetic::of(config, image_count, job.topology.world);
   });
   return arithmetic;
@@ -35,7 +38,8 @@ ModelDescription describe_model(const NetworkFile& file, const train::TrainConfi
           file.sha256,
           data::has_upright_images(info),
           config.hidden,
-          config.stem};
+          config.stem,
+          info.multi_label};
 }
 
 }  // namespace
@@ -55,7 +59,7 @@ RunInputs::RunInputs(Job& job, const RunRequest& run, const RunStart& start, con
       images(run.train.config.data, job.world, job.node, job.topology,
              store_options_of(run.train.config), touch),
       image_count(images.view(data::Split::kTrain).labels.size()),
-      arithmetic(agree_on_arithmetic(job, run.train.config, image_count, images.info().shape)),
+      arithmetic(agree_on_arithmetic(job, run.train, image_count, images.info())),
       description(describe_model(network_file, run.train.config, images.info())) {
   const train::ReadingOptions& reading = run.train.config.reading;
   lanes = images.lanes(reading.lanes, reading.shuffle_bytes);

@@ -20,6 +20,10 @@ void leave_page(const metrics::RunFolder& folder, const Json& summary) {
   }
 }
 
+void add_score(const train::Evaluation& evaluation, const std::string& of, Json& summary) {
+  summary[of + (evaluation.mean_average_precision ? "_map" : "_accuracy")] = evaluation.score();
+}
+
 }  // namespace
 
 Json make_manifest(const std::string& run_id, const train::ImageStore& images,
@@ -79,7 +83,7 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
   if (result.train_loss) summary["train_loss"] = *result.train_loss;
   if (result.last_evaluation) {
     summary["test_loss"] = result.last_evaluation->loss;
-    summary["test_accuracy"] = result.last_evaluation->accuracy;
+    add_score(*result.last_evaluation, "test", summary);
     const auto& views = result.last_evaluation->views_accuracy;
     if (views) summary["test_accuracy_tta"] = *views;
     const auto& top5 = result.last_evaluation->top5_accuracy;
@@ -87,7 +91,7 @@ Json make_summary(const std::string& run_id, const train::TrainResult& result, i
   }
   if (result.last_validation) {
     summary["validation_loss"] = result.last_validation->loss;
-    summary["validation_accuracy"] = result.last_validation->accuracy;
+    add_score(*result.last_validation, "validation", summary);
     const auto& top5 = result.last_validation->top5_accuracy;
     if (top5) summary["validation_accuracy_top5"] = *top5;
   }

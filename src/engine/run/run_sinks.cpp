@@ -49,6 +49,18 @@ class OwnerSink : public metrics::Sink {
   const metrics::RunFolder& folder_;
 };
 
+// "cat", of a multi-label set "cat, dog"
+std::string classes_of(const data::ImagesView& view, std::size_t image,
+                       const data::DatasetInfo& info) {
+  if (!view.is_multi_label()) return info.classes.at(view.labels[image]);
+  const Span<const std::uint8_t> targets = view.targets_of(image);
+  std::vector<std::string> names;
+  for (std::size_t i = 0; i < targets.size(); ++i) {
+    if (targets[i] == 1) names.push_back(info.classes[i]);
+  }
+  return join(names, ", ");
+}
+
 }  // namespace
 
 metrics::TensorBoardStart describe_for_tensorboard(const Options& options,
@@ -58,6 +70,7 @@ metrics::TensorBoardStart describe_for_tensorboard(const Options& options,
                                                    const RankTable& ranks) {
   metrics::TensorBoardStart start;
   const data::DatasetInfo& info = images.info();
+  if (info.multi_label) start.score = "map";
   start.parameters = {{"dataset", info.name},
                       {"ranks", static_cast<double>(ranks.ranks.size())},
                       {"global_batch", static_cast<double>(arithmetic.global_batch)},
@@ -75,8 +88,7 @@ metrics::TensorBoardStart describe_for_tensorboard(const Options& options,
   data::PixelsOf pixels_of(view);
   for (std::size_t i = 0; i < std::min<std::size_t>(kImages, view.labels.size()); ++i) {
     // TensorBoard sorts groups by name and opens the first ones. These names sort after the curves.
-    const std::string tag =
-        "train_images/" + std::to_string(i) + " " + info.classes.at(view.labels[i]);
+    const std::string tag = "train_images/" + std::to_string(i) + " " + classes_of(view, i, info);
     const Span<const std::uint8_t> pixels(pixels_of(i), info.shape.pixels());
     start.images.push_back({tag, data::encode_png(info.shape, pixels), info.shape.channels,
                             info.shape.height, info.shape.width});

@@ -26,6 +26,8 @@ std::unique_ptr<train::RecordedSteps> StepRecording::steps_of(Job& job, Training
   const train::BatchSource* batches = session.batches.get();
   const comm::Collectives& gradients = session.transport.collectives();
   facts_.has_resident_images = dynamic_cast<const train::ResidentBatches*>(batches) != nullptr;
+  const bool is_sent = dynamic_cast<const train::SentBatches*>(batches) != nullptr;
+  facts_.augments_on_host = facts_.augments_on_host || is_sent;
   facts_.sums_on_host = gradients.size() > 1 && !gradients.has_async_progress();
   why_not_ = why_not_recorded(facts_);
   // Free memory may differ between GPUs, and NCCL prepares recordings on all ranks together.

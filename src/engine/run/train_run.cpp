@@ -235,8 +235,7 @@ RunOutcome TrainRun::train(const RunStart& start, const RunInputs& inputs, Train
                                 print_warning);
   train::Trainer trainer(
       {job_.world, step, session.schedule, evaluator, sinks_, &checkpoints, &progress, &system},
-      trainer_settings_of(run_.train, inputs.arithmetic, session.plan, session.step_settings),
-      start.state);
+      trainer_settings_of(run_.train, inputs, session.plan, session.step_settings), start.state);
   std::chrono::duration<double> startup{};
   const train::TrainResult result = run_trainer(trainer, folder_, sinks_, job_, [&] {
     session.warm_up(job_, run_.train, inputs, touch_);

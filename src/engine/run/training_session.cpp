@@ -94,13 +94,25 @@ std::unique_ptr<train::ClassWeights> make_class_weights(Job& job, const train::T
                                                         const RunInputs& inputs,
                                                         const data::TrainingPlan& plan,
                                                         torch::Device device) {
-  if (!config.weighs_classes()) return nullptr;
+  if (!config.weighs_classes() || inputs.images.info().multi_label) return nullptr;
   const data::ImagesView images = inputs.images.view(data::Split::kTrain);
   std::vector<double> weights;
   comm::agree(job.world, job.topology.host, [&] {
     weights = train::weights_of_classes(config, images, inputs.description.classes.size());
   });
   return std::make_unique<train::ClassWeights>(weights, images, plan, device);
+}
+
+torch::Tensor make_positive_weights(Job& job, const train::TrainConfig& config,
+                                    const RunInputs& inputs, torch::Device device) {
+  const data::DatasetInfo& info = inputs.images.info();
+  if (!config.weighs_classes() || !info.multi_label) return {};
+  std::vector<float> weights;
+  comm::agree(job.world, job.topology.host, [&] {
+    weights = train::positive_weights_of(config, inputs.images.view(data::Split::kTrain),
+                                         info.classes.size());
+  });
+  return torch::tensor(weights).to(device);
 }
 
 }  // namespace
@@ -140,6 +152,7 @@ TrainingSession::TrainingSession(Job& job, RunRequest& run, const RunStart& star
       std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world),
       device.device, memory_of_gpu(device.choice, run.train.device.request, job.topology));
   class_weights = make_class_weights(job, config, inputs, plan, device.device);
+  positive_weights = make_positive_weights(job, config, inputs, device.device);
   backend = make_step_backend_on(arena, *optimizer, config,
                                  loss_scale_of(config, inputs.arithmetic, start.state.loss_scale));
 }
@@ -206,9 +219,9 @@ void TrainingSession::warm_up(Job& job, const TrainRequest& request, const RunIn
     const data::ImagesView view = all.part(0, std::min(sampler->image_count(), all.labels.size()));
     const auto few = make_batches(view, inputs.images.info(), request.config, std::move(sampler),
                                   arena.device(), std::numeric_limits<std::uint64_t>::max());
-    train::warm_up(
-        {*network, arena, *exchange, *unused_sums, *few, nullptr, class_weights.get(), norms.get()},
-        settings, *optimizer, kWarmUpSteps, touch);
+    train::warm_up({*network, arena, *exchange, *unused_sums, *few, nullptr, class_weights.get(),
+                    norms.get(), positive_weights},
+                   settings, *optimizer, kWarmUpSteps, touch);
   }
   transport.collectives().reset_error_feedback();
 }

@@ -35,8 +35,9 @@ class TrainingSession {
 
   // The objects that a step uses.
   train::StepContext step() {
-    return {*network, arena,   *exchange,           *backend,
-            *batches, nullptr, class_weights.get(), norms.get()};
+    return {*network,        arena,   *exchange,           *backend,
+            *batches,        nullptr, class_weights.get(), norms.get(),
+            positive_weights};
   }
 
   // Collective. On GPUs, before the clock of the steps starts: train/warm_up.hpp.
@@ -62,6 +63,7 @@ class TrainingSession {
   std::unique_ptr<train::StepBackend> backend;
   std::unique_ptr<train::ClassWeights> class_weights;  // null: classes count alike
   std::shared_ptr<const model::BatchExchange> norms;   // null: each rank normalizes by itself
+  torch::Tensor positive_weights;  // of classes in a multi-label set; undefined: all are 1
 
  private:
   void choose_bucket_size(Job& job, RunRequest& run, const RunStart& start,

@@ -26,19 +26,19 @@ train::BoundaryRules boundary_rules_of(const train::CheckpointPolicy& checkpoint
   return rules;
 }
 
-train::TrainerSettings trainer_settings_of(const TrainRequest& request,
-                                           const train::BatchArithmetic& arithmetic,
+train::TrainerSettings trainer_settings_of(const TrainRequest& request, const RunInputs& inputs,
                                            const data::TrainingPlan& plan,
                                            const train::StepSettings& step) {
   const train::TrainConfig& config = request.config;
   train::TrainerSettings settings;
   settings.plan = plan;
   settings.step = step;
-  settings.early_steps = early_steps_of(config, arithmetic);
+  settings.early_steps = early_steps_of(config, inputs.arithmetic);
   settings.step.skip_nonfinite = request.checkpoint_policy.skip_nonfinite;
   settings.eval_every = config.eval_every;
   settings.log_every = config.log_every;
   settings.early_stop = config.early_stop;
+  settings.multi_label = inputs.images.info().multi_label;
   return settings;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "cli/train_options.hpp"
+#include "run_inputs.hpp"
 #include "tandem/model/libtorch.hpp"
 #include "tandem/train/boundary_policy.hpp"
 #include "tandem/train/trainer.hpp"
@@ -13,8 +14,7 @@ train::BoundaryRules boundary_rules_of(const train::CheckpointPolicy& checkpoint
                                        const train::BatchArithmetic& arithmetic,
                                        const data::TrainingPlan& plan, torch::Device device);
 
-train::TrainerSettings trainer_settings_of(const TrainRequest& request,
-                                           const train::BatchArithmetic& arithmetic,
+train::TrainerSettings trainer_settings_of(const TrainRequest& request, const RunInputs& inputs,
                                            const data::TrainingPlan& plan,
                                            const train::StepSettings& step);
 

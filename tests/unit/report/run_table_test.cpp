@@ -127,7 +127,7 @@ TEST(Csv, LeavesNumbersAsNumbers) {
   EXPECT_EQ(
       to_csv({row}),
       "run,state,started,ranks,model,data,steps,epochs,images_per_second,train_loss,test_loss,"
-      "test_accuracy,train_seconds,duration_seconds\r\na,,,,,,,,,-1.5,,,,\r\n");
+      "test_accuracy,train_seconds,duration_seconds,test_map\r\na,,,,,,,,,-1.5,,,,,\r\n");
 }
 
 std::size_t widest_line(const std::vector<std::vector<std::string>>& cells) {

@@ -53,6 +53,22 @@ TEST_F(ClassWeightsTest, AnotherNumberThanThatOfTheClassesIsRefused) {
   }
 }
 
+TEST_F(ClassWeightsTest, OfAMultiLabelSetTheyWeighPositiveTargets) {
+  // Class 0 has 8 of 10 images, class 1 two, class 2 none, class 3 all.
+  std::vector<std::uint8_t> targets;
+  for (int i = 0; i < 10; ++i) {
+    for (const bool has_class : {i < 8, i < 2, false, true}) targets.push_back(has_class ? 1 : 0);
+  }
+  data::ImagesView images = view();
+  images.targets = targets;
+  config_.has_balanced_classes = true;
+  EXPECT_EQ(positive_weights_of(config_, images, 4), (std::vector<float>{0.25F, 4, 1, 1}));
+  config_.has_balanced_classes = false;
+  config_.class_weights = {1, 2, 8, 0.5};
+  EXPECT_EQ(positive_weights_of(config_, images, 4), (std::vector<float>{1, 2, 8, 0.5F}));
+  EXPECT_THROW(positive_weights_of(config_, images, 5), UsageError);
+}
+
 TEST_F(ClassWeightsTest, TheSumIsOverTheWholeGlobalBatchOfTheStep) {
   config_.class_weights = {1, 2, 8, 5};
   config_.global_batch_size = 4;

@@ -61,6 +61,27 @@ TEST(SummedMixedCrossEntropy, FollowsPyTorchsForProbabilities) {
   }
 }
 
+// tests/golden/make_multi_label_fixtures.py
+TEST(SummedBinaryCrossEntropy, FollowsPyTorch) {
+  const Json fixtures = testing::read_golden("multi_label.json");
+  ASSERT_EQ(fixtures["losses"].size(), 4U);
+  for (const Json& one : fixtures["losses"]) {
+    const auto tensor = [](const Json& rows) {
+      std::vector<torch::Tensor> parts;
+      for (const Json& row : rows) parts.push_back(torch::tensor(row.get<std::vector<float>>()));
+      return torch::stack(parts);
+    };
+    const torch::Tensor logits = tensor(one["logits"]).requires_grad_();
+    const Json& weights = one["positive_weights"];
+    const torch::Tensor loss = summed_binary_cross_entropy(
+        logits, tensor(one["targets"]), one["label_smoothing"],
+        weights.is_null() ? torch::Tensor() : torch::tensor(weights.get<std::vector<float>>()));
+    EXPECT_NEAR(loss.item<double>(), one["loss"].get<double>(), 1e-5);
+    loss.backward();
+    EXPECT_TRUE(torch::allclose(logits.grad(), tensor(one["gradient"]), 1e-5, 1e-6));
+  }
+}
+
 TEST(PredictedClasses, TakesTheFirstOfEqualLogits) {
   const auto logits = torch::tensor({{1.0F, 3.0F, 3.0F}, {5.0F, 5.0F, 1.0F}, {0.0F, 1.0F, 2.0F}});
   EXPECT_EQ(predicted_classes(logits), (std::vector<std::int64_t>{1, 0, 2}));
