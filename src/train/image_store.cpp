@@ -137,6 +137,11 @@ ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
         if (info_.is_encoded()) share_table(node, file ? &*file : nullptr);
         const bool has_files = fits_memory(world, node, topology, options);
         bytes_ = data::MemoryLayout(info_, has_files).all;
+        comm::agree(world, topology.host, [&] {
+          if (!options.before_reading) return;
+          options.before_reading(info_,
+                                 bytes_ + cache_bytes_ * static_cast<std::uint64_t>(node.size()));
+        });
         comm::NodeMemory memory(world, node, bytes_);
         comm::agree(world, topology.host, [&] {
           if (!has_files) {

@@ -61,6 +61,7 @@ void ParameterArena::move_gradients(std::shared_ptr<float> memory) {
   torch::Tensor moved = flat_in(std::move(memory), gradients_);
   moved.copy_(gradients_);
   gradients_ = moved;
+  has_shared_gradients_ = true;
   bind_gradients();
 }
 

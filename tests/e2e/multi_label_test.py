@@ -1,15 +1,13 @@
 #!/usr/bin/env python3
 """Multi-label data sets: the loss, mean average precision, and the same bits on any number of ranks."""
 
-import hashlib
 import json
-import struct
 import unittest
-import zlib
 
 import h5py
 import numpy
 
+from packed_files import seal_version2
 from tandem import DATA, TandemTest, read_lines
 
 TRAIN = ["--model", "lenet", "--epochs", "2", "--lr", "0.05", "--global-batch-size", "40", "--quiet", "--json", "--threads", "1"]
@@ -24,22 +22,6 @@ def average_precision(scores, targets):
         total += (recall - before) * chosen.mean()
         before = recall
     return total
-
-
-def sealed(path, pictures):
-    """Adds the table of digests and the user block of version 2; `pictures` are offset and length of the arrays of pictures."""
-    content = bytearray(path.read_bytes())
-    bounds = sorted({512, len(content), *(at for begin, size in pictures for at in (begin, begin + size))})
-    blocks = b"".join(struct.pack("<QQQ", begin, end - begin, any(begin == at for at, _ in pictures))
-                      + hashlib.sha256(content[begin:end]).hexdigest().encode() for begin, end in zip(bounds, bounds[1:]))
-    table = b"tandem-table-1\r\n" + struct.pack("<Q", len(bounds) - 1) + blocks
-    block = bytearray(512)
-    block[0:16] = b"tandem-dataset\r\n"
-    block[16:32] = struct.pack("<IIQ", 2, 512, len(content) - 512 + len(table))
-    block[32:104] = hashlib.sha256(table).hexdigest().encode() + struct.pack("<Q", len(table))
-    block[508:] = struct.pack("<I", zlib.crc32(bytes(block[:508])))
-    content[:512] = block
-    path.write_bytes(content + table)
 
 
 class MultiLabel(TandemTest):
@@ -170,7 +152,7 @@ class MultiLabel(TandemTest):
                 file.attrs[name] = value
             file.flush()
             pictures = [(each.id.get_offset(), each.id.get_storage_size()) for each in arrays]
-        sealed(path, pictures)
+        seal_version2(path, pictures)
 
     def test_a_set_of_pixels_that_h5py_wrote(self):
         targets = numpy.array([[1, 0, 1], [0, 0, 0], [0, 1, 0], [1, 1, 1]], dtype=numpy.uint8).repeat(10, axis=0)

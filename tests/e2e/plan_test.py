@@ -1,10 +1,16 @@
 #!/usr/bin/env python3
 """train --plan: says what a run would be, and leaves nothing behind. How near it comes is measured by tests/bench/scaling.py."""
 
+import io
 import json
 import os
 import unittest
 
+import h5py
+import numpy
+from PIL import Image
+
+from packed_files import seal_version2
 from tandem import DATA, QUICK, TandemTest
 
 RUN = ["train", "--data", DATA, "--model", "lenet", "--batch-size", "8", "--epochs", "2", "--lr", "0.01"]
@@ -27,6 +33,18 @@ class Plan(TandemTest):
             self.assertEqual(plan["learning_rate"], 0.01)
             self.assertEqual(plan["sent_bytes_per_rank"], plan["gradient_bytes"] * 2 * (ranks - 1) / ranks)
             self.assertGreater(plan["memory_bytes_per_rank"], 10e6)
+            memory = plan["memory"]
+            self.assertEqual(memory["ranks_per_host"], ranks)
+            self.assertEqual(memory["images_bytes"], 720 * (3 * 32 * 32 + 2))
+            self.assertEqual(memory["train_batches_bytes"], 5 * 8 * (4 * 3 * 32 * 32 + 8))
+            self.assertEqual(memory["eval_batches_bytes"], 120 * (4 * 3 * 32 * 32 + 8))
+            self.assertEqual(memory["weights_bytes"], 3 * plan["gradient_bytes"], "with the momentum")
+            self.assertGreater(memory["activations_bytes"], 100e3)
+            self.assertGreater(memory["program_bytes"], 1e6)
+            of_rank = sum(memory[f"{part}_bytes"] for part in ("train_batches", "eval_batches", "weights", "activations", "program"))
+            self.assertEqual((memory["rank_bytes"], memory["host_bytes"]), (of_rank, memory["images_bytes"] + ranks * of_rank))
+            self.assertLess(of_rank, 1.5 * plan["memory_bytes_per_rank"])
+            self.assertGreater(memory["limit_bytes"], memory["host_bytes"])
             seconds = plan["seconds"]
             self.assertAlmostEqual(seconds["step"], sum(seconds.values()) - seconds["step"], 9)
             rate, rates = plan["predicted_images_per_second"], plan["windows_images_per_second"]
@@ -105,6 +123,8 @@ class Plan(TandemTest):
         self.assertRegex(done.stdout, r"^plan: 2 ranks on 1 host\nglobal batch 16 = 8 x 2 ranks x accumulate 1; lr 0\.02 ")
         self.assertRegex(done.stdout, r"\n[0-9.]+ [kM]B of gradients a step, of which each rank sends [0-9.]+ [kM]B; gradients in 1 bucket\n")
         self.assertRegex(done.stdout, r"\nmemory per rank: [0-9.]+ [MG]B at most so far")
+        self.assertRegex(done.stdout, r"\nmemory +a rank +a host\nimages +- +2\.2 MB\nbatches of training +[0-9.]+ kB +[0-9.]+ kB\n")
+        self.assertRegex(done.stdout, r"\nactivations +[0-9.]+ [kM]B +[0-9.]+ [kM]B\nprogram +[0-9.]+ MB +[0-9.]+ MB\nall ")
         self.assertRegex(done.stdout, r"\nexchange and waiting +[0-9.]+\n")
         self.assertRegex(done.stdout, r"\npredicted: [0-9,.]+ to [0-9,.]+ images/s, [0-9,.]+ to [0-9,.]+ ms a step\n"
                                       r"[0-9:]+ to [0-9:]+ for all steps, without evaluation and checkpoints\n")
@@ -116,6 +136,41 @@ class Plan(TandemTest):
         files = {path: path.stat().st_mtime_ns for path in (self.folder / "runs").rglob("*")}
         self.mpirun(2, *RUN, "--plan", "--run-id", "a")
         self.assertEqual({path: path.stat().st_mtime_ns for path in (self.folder / "runs").rglob("*")}, files)
+
+    def write_large(self):
+        """50,000 times the same small picture, which a reader enlarges to 577x577: as floats 4 MB. One of them is damaged."""
+        file = io.BytesIO()
+        Image.new("RGB", (8, 8), (200, 9, 40)).save(file, "PNG")
+        picture = numpy.frombuffer(file.getvalue(), dtype=numpy.uint8)
+        path = self.folder / "large.h5"
+        with h5py.File(path, "w", userblock_size=512, libver=("earliest", "v110")) as file:
+            arrays = [file.create_dataset(f"{split}/bytes", data=numpy.tile(picture, 50000)) for split in ("train", "test")]
+            for split in ("train", "test"):
+                file.create_dataset(f"{split}/offsets", data=numpy.arange(50001, dtype="<u8") * len(picture))
+                file.create_dataset(f"{split}/labels", data=numpy.arange(50000, dtype="<u2") % 2)
+            file.create_dataset("classes", data=numpy.array([b"cat", b"dog"]))
+            for name, value in (("format", "tandem-dataset"), ("version", 2), ("name", "large"), ("shape", [3, 577, 577]),
+                                ("mean", [0.5] * 3), ("std", [0.2] * 3), ("source_sha256", "0" * 64), ("complete", 1)):
+                file.attrs[name] = value
+            file.flush()
+            pictures = [(each.id.get_offset(), each.id.get_storage_size()) for each in arrays]
+        seal_version2(path, pictures)
+        content = bytearray(path.read_bytes())
+        content[pictures[0][0] + 1000] ^= 1
+        path.write_bytes(content)
+
+    def test_a_job_that_cannot_fit_is_refused_before_it_reads(self):
+        """By 10 TB, so on any host. The damaged picture would be a 65."""
+        self.write_large()
+        large = ["train", "--data", "large.h5", "--model", "lenet", "--eval-batch-size", "7"]
+        done = self.mpirun(2, *large, "--batch-size", "250000", code=69)
+        self.assert_one_error(done, "no memory for this job on this host: it needs at least 2[.]0 TB, ",
+                              r" are available \((limit of the control group|memory of the host)\): ",
+                              "2 x 998[.]8 GB of training batches .--batch-size, --accumulate.",
+                              "2 x 139[.]8 MB of evaluation batches .--eval-batch-size.", "sbatch --mem")
+        self.assertFalse((self.folder / "runs").exists())
+        done = self.mpirun(2, *large, "--batch-size", "2", code=65)
+        self.assert_one_error(done, "large.h5: block [0-9]+ .* is damaged")
 
     def test_faults_are_those_of_the_run(self):
         self.assert_one_error(self.mpirun(2, "train", "--data", "none.h5", "--plan", code=66), "none.h5")

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -25,6 +26,9 @@ struct StoreOptions {
   double validation_share = 0;    // of each class, in [0, 1): not trained on
   std::uint64_t cache_bytes = 0;  // of the picture files, on a host; 0: by the memory that is free
   bool needs_all = false;         // refuse a set of which a part would stay on the disk
+  // Called on every rank before memory is allocated, with the bytes that a host is to keep of the
+  // images, cache included. May throw.
+  std::function<void(const data::DatasetInfo& info, std::uint64_t bytes)> before_reading = nullptr;
 };
 
 class ImageStore {

@@ -57,6 +57,8 @@ class ParameterArena {
   void share_values(std::shared_ptr<comm::HostArrays> arrays);
   // Null: the values are this rank's own.
   comm::HostArrays* host_arrays() const { return host_arrays_.get(); }
+  // Whether the gradients lie in memory of move_gradients().
+  bool has_shared_gradients() const { return has_shared_gradients_; }
 
   // libtorch's own zero_grad would set the gradients to none and so detach the views.
   void zero_gradients();
@@ -70,6 +72,7 @@ class ParameterArena {
   std::size_t size_ = 0;  // floats, padding included
   torch::Tensor values_;
   torch::Tensor gradients_;
+  bool has_shared_gradients_ = false;
   std::shared_ptr<comm::HostArrays> host_arrays_;
 };
 

@@ -33,6 +33,7 @@ struct Plan {
   double gradient_bytes = 0;         // of one sum over all ranks, as they travel
   std::optional<double> sent_bytes;  // by each rank; otherwise cut sums send unlike many
   double memory_bytes = 0;           // of the rank that has most
+  std::optional<MemoryPlan> memory;  // of ranks on CPUs
   train::StepWindows windows;
   double images_per_second = 0;
   Range rates;
@@ -54,10 +55,12 @@ Plan make_plan(Job& job, const PlannedRun& run, const train::ForecastContext& co
   if (run.config.virtual_ranks == 0 && run.algorithm == "flat") {
     plan.sent_bytes = train::sent_bytes(plan.gradient_bytes, plan.ranks);
   }
+  const MemoryMeter memory;
   const HostMeter meter;
   plan.windows =
       train::time_windows(job.world, context.step, context.settings, run.steps, context.touch);
   plan.loads = meter.finish(job, at::get_num_threads());
+  if (run.data_memory) plan.memory = memory.finish(job, *run.data_memory, run.state_memory);
   plan.memory_bytes = job.world.all_reduce_value(peak_memory(), comm::Reduction::kMax);
   plan.images_per_second = median_and_range(plan.windows.images_per_second, plan.rates);
   return plan;
@@ -109,6 +112,7 @@ Json plan_to_json(const Plan& plan, const PlannedRun& run, const ScalingModel& m
           {"gradient_bytes", plan.gradient_bytes},
           {"sent_bytes_per_rank", plan.sent_bytes ? Json(*plan.sent_bytes) : Json(nullptr)},
           {"memory_bytes_per_rank", plan.memory_bytes},
+          {"memory", plan.memory ? plan.memory->to_json() : Json(nullptr)},
           {"algorithm", run.algorithm},
           {"seconds", seconds_to_json(plan.windows.parts, plan.windows.agreement)},
           {"predicted_images_per_second", plan.images_per_second},
@@ -152,7 +156,8 @@ std::string plan_to_text(const Plan& plan, const PlannedRun& run) {
          bytes_text(plan.gradient_bytes) + " of gradients a step" +
          (plan.sent_bytes ? ", of which each rank sends " + bytes_text(*plan.sent_bytes) : "") +
          "; " + run.exchange + "\nmemory per rank: " + bytes_text(plan.memory_bytes) +
-         " at most so far, images that a host shares included\n\n" + describe_parts(plan) +
+         " at most so far, images that a host shares included\n\n" +
+         (plan.memory ? plan.memory->to_text() + "\n\n" : "") + describe_parts(plan) +
          "\n\npredicted: " + format_range(plan.rates) + " images/s, " +
          format_range({batch / plan.rates.high, batch / plan.rates.low}) + " ms a step\n" +
          format_duration(seconds_at(plan.rates.high, plan, run)) + " to " +

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cli/plan_options.hpp"
+#include "memory_plan.hpp"
 #include "session/job.hpp"
 #include "tandem/data/sampler.hpp"
 #include "tandem/train/config.hpp"
@@ -23,11 +24,13 @@ struct PlannedRun {
   const train::TrainConfig& config;
   const train::BatchArithmetic& arithmetic;
   const data::TrainingPlan& steps;
-  std::uint64_t image_count;         // of an epoch
-  std::string exchange;              // as the banner describes it
-  std::string algorithm;             // of sums: "flat", "two-level", "mpi"
-  std::size_t gradient_bytes;        // that a step sums over all ranks, as they travel
-  std::optional<PlanTarget> target;  // hosts to predict for, which are not started
+  std::uint64_t image_count;                   // of an epoch
+  std::string exchange;                        // as the banner describes it
+  std::string algorithm;                       // of sums: "flat", "two-level", "mpi"
+  std::size_t gradient_bytes;                  // that a step sums over all ranks, as they travel
+  std::optional<PlanTarget> target;            // hosts to predict for, which are not started
+  std::optional<DataMemory> data_memory = {};  // of ranks on CPUs
+  StateMemory state_memory = {};
 };
 
 // Collective. Measures with `context` and prints on rank 0. The batches of `context` must last for

@@ -1,13 +1,20 @@
 #include "run_inputs.hpp"
 
 #include "engine/compute.hpp"
+#include "memory_plan.hpp"
 #include "resume_check.hpp"
 #include "run_network.hpp"
 #include "tandem/comm/agree.hpp"
+#include "tandem/core/cgroup.hpp"
+#include "tandem/core/error.hpp"
 #include "tandem/model/torch_compat.hpp"
 
 namespace tandem::app {
 namespace {
+
+// More than batches, weights and optimizer of a rank usually take; a network is made to count its
+// parameters only if there is less.
+constexpr std::uint64_t kAmple = std::uint64_t{4} << 30;
 
 train::BatchArithmetic agree_on_arithmetic(Job& job, const TrainRequest& request,
                                            std::uint64_t image_count,
@@ -42,6 +49,40 @@ ModelDescription describe_model(const NetworkFile& file, const train::TrainConfi
           info.multi_label};
 }
 
+// The bytes of a network that the data set fits; 0 where that would run code, or cannot be told
+// yet.
+std::uint64_t count_parameters(const ModelDescription& description, const NetworkFile& file) try {
+  if (description.is_script()) return 0;
+  std::uint64_t count = 0;
+  const model::NetworkPtr network = make_untrained(description, file);
+  for (const torch::Tensor& each : network->parameters()) {
+    count += static_cast<std::uint64_t>(each.numel());
+  }
+  return count;
+} catch (const Error&) {  // told when the network is made
+  return 0;
+}
+
+// Activations are not known yet.
+train::StoreOptions store_options_of(const Job& job, const train::TrainConfig& config,
+                                     const NetworkFile& file, torch::Device device) {
+  train::StoreOptions options{config.validation_split, config.reading.cache_bytes,
+                              config.reading.lanes == 0};
+  if (!device.is_cpu()) return options;
+  options.before_reading = [&job, &config, &file](const data::DatasetInfo& info,
+                                                  std::uint64_t bytes) {
+    const auto room = memory_room();
+    if (!room || job.topology.local_rank != 0) return;
+    const int ranks = job.node.size();
+    const DataMemory data = DataMemory::of(config, info, job.topology.world, bytes);
+    require_memory(data, {}, ranks, *room);
+    if (room->bytes > bytes + static_cast<std::uint64_t>(ranks) * kAmple) return;
+    const std::uint64_t parameters = count_parameters(describe_model(file, config, info), file);
+    require_memory(data, least_state(config, parameters), ranks, *room);
+  };
+  return options;
+}
+
 }  // namespace
 
 RunDevice open_run_device(Job& job, const TrainRequest& request) {
@@ -54,10 +95,11 @@ RunDevice open_run_device(Job& job, const TrainRequest& request) {
   return run;
 }
 
-RunInputs::RunInputs(Job& job, const RunRequest& run, const RunStart& start, const Touch& touch)
+RunInputs::RunInputs(Job& job, const RunRequest& run, const RunStart& start,
+                     const RunDevice& device, const Touch& touch)
     : network_file(read_network_together(job, start, run.train.config.model)),
       images(run.train.config.data, job.world, job.node, job.topology,
-             store_options_of(run.train.config), touch),
+             store_options_of(job, run.train.config, network_file, device.device), touch),
       image_count(images.view(data::Split::kTrain).labels.size()),
       arithmetic(agree_on_arithmetic(job, run.train, image_count, images.info())),
       description(describe_model(network_file, run.train.config, images.info())) {

@@ -26,9 +26,11 @@ struct RunDevice {
 RunDevice open_run_device(Job& job, const TrainRequest& request);
 
 struct RunInputs {
-  // Collective. Reads the data set and the network file, and requires what a resumed run must share
+  // Collective. Ranks on CPUs that cannot fit into the memory of a host are refused before images
+  // are read. Reads the data set and the network file, and requires what a resumed run must share
   // with its checkpoint. `touch` is called while files are read.
-  RunInputs(Job& job, const RunRequest& run, const RunStart& start, const Touch& touch);
+  RunInputs(Job& job, const RunRequest& run, const RunStart& start, const RunDevice& device,
+            const Touch& touch);
 
   NetworkFile network_file;  // without bytes for a network of the registry
   train::ImageStore images;

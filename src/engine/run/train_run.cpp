@@ -48,7 +48,7 @@ class TrainRun {
     StepRecording recording(run_, device);
     RunStart start = reporting_.plan ? RunStart() : find_start(job_, reporting_, touch_);
     keep_choices(job_, start, run_.options, run_.train.config);
-    const RunInputs inputs(job_, run_, start, touch_);
+    const RunInputs inputs(job_, run_, start, device, touch_);
     if (is_complete(start, inputs)) return static_cast<int>(ExitCode::kDone);
     require_progress(job_, start, reporting_.max_stuck_starts);
     owe_last_evaluation(job_, start, run_.train.config,

@@ -226,6 +226,20 @@ void TrainingSession::warm_up(Job& job, const TrainRequest& request, const RunIn
   transport.collectives().reset_error_feedback();
 }
 
+StateMemory TrainingSession::state_memory() const {
+  std::uint64_t kept = 0;
+  for (const train::StateArray& each : optimizer->state()) {
+    kept += static_cast<std::uint64_t>(each.values.nbytes());
+  }
+  const auto values = static_cast<std::uint64_t>(arena.flat_values().nbytes());
+  StateMemory memory;
+  memory.shared_gradients = arena.has_shared_gradients() ? values : 0;
+  const bool is_shared = arena.host_arrays() != nullptr;
+  memory.of_rank = values + (is_shared ? 0 : values + kept);
+  memory.of_host = is_shared ? values + kept : 0;
+  return memory;
+}
+
 void TrainingSession::print_forecast(Job& job, const RunRequest& run, const RunInputs& inputs,
                                      const Touch& touch) {
   const train::TrainConfig& config = run.train.config;
@@ -236,11 +250,19 @@ void TrainingSession::print_forecast(Job& job, const RunRequest& run, const RunI
   const std::size_t floats = transport.power_sgd() != nullptr
                                  ? transport.power_sgd()->floats_per_step()
                                  : arena.gradients().size();
+  std::optional<DataMemory> data_memory;
+  if (arena.device().is_cpu()) {
+    const train::ImageStore& images = inputs.images;
+    const auto ranks = static_cast<std::uint64_t>(job.node.size());
+    const std::uint64_t kept =
+        (images.shared() ? 1 : ranks) * images.bytes() + ranks * images.cache_bytes();
+    data_memory = DataMemory::of(config, images.info(), job.topology.world, kept);
+  }
   const bool has_no_model = config.virtual_ranks > 0 || transport.power_sgd() != nullptr;
   print_plan(job,
              {config, inputs.arithmetic, steps, inputs.image_count, describe_exchange(),
               transport.algorithm(), floats * (config.bfloat16_gradients ? 2 : sizeof(float)),
-              run.train.reporting.plan_target},
+              run.train.reporting.plan_target, data_memory, state_memory()},
              {job.world, transport.collectives(), step(), settings,
               has_no_model ? std::nullopt : std::make_optional(bucket_bytes_of(config)), touch},
              run.train.reporting.json);

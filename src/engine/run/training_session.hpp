@@ -66,6 +66,7 @@ class TrainingSession {
   torch::Tensor positive_weights;  // of classes in a multi-label set; undefined: all are 1
 
  private:
+  StateMemory state_memory() const;
   void choose_bucket_size(Job& job, RunRequest& run, const RunStart& start,
                           const RunInputs& inputs);
 };

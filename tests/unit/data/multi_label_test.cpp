@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "augment/mixing.hpp"
 #include "data_fixtures.hpp"
 #include "encoded_pictures.hpp"
 #include "encoded_source.hpp"
@@ -161,7 +162,8 @@ TEST_F(MultiLabelFile, BatchesHaveMixedTargets) {
   EXPECT_TRUE(mixed.other_labels.empty());
   ASSERT_EQ(mixed.targets.size(), 3 * kClasses);
   const std::vector<std::uint32_t> partners{5, 3, 1};
-  float own_share = -1;  // the same for the whole group
+  const float own_share = draw_mix(AugmentSpec::parse("mixup=0.5"), view.shape, 9, 0, 3).own;
+  std::size_t mixed_targets = 0;
   for (std::size_t i = 0; i < 3; ++i) {
     const Span<const std::uint8_t> own = view.targets_of(request.images[i]);
     const Span<const std::uint8_t> other = view.targets_of(partners[i]);
@@ -171,13 +173,12 @@ TEST_F(MultiLabelFile, BatchesHaveMixedTargets) {
         EXPECT_EQ(target, own[c]);
         continue;
       }
-      const float share = own[c] == 1 ? target : 1 - target;
-      if (own_share < 0) own_share = share;
-      EXPECT_EQ(share, own_share);
+      EXPECT_EQ(own[c] == 1 ? target : 1 - target, own_share);
+      ++mixed_targets;
     }
   }
-  EXPECT_GT(own_share, 0);
-  EXPECT_LT(own_share, 1);
+  EXPECT_GT(mixed_targets, 3U);
+  EXPECT_NE(own_share, 0.5F);
 }
 
 TEST(MultiLabelPack, IsForTheBuiltInPicturesOnly) {
