@@ -61,10 +61,30 @@ show_apt_progress() {
   printf '%sinstalled\n' "$start"
 }
 
+is_debian() { command -v dpkg-query > /dev/null; }
+
+# For other systems: fails with what is missing of the programs that build. Libraries are named by cmake/Dependencies.cmake.
+require_tools() {
+  local missing=() version python_modules
+  c++ --version > /dev/null 2>&1 || missing+=("a C++17 compiler as c++: GCC 11 or later, or Clang")
+  version=$(cmake --version 2> /dev/null | sed -n '1s/.* //p' || :)
+  [ "$(printf '%s\n' 3.22 "$version" | sort -V | head -n 1)" = 3.22 ] ||
+    missing+=("CMake 3.22 or later${version:+ (found $version)}; pip install cmake is one way")
+  command -v ninja > /dev/null || missing+=("ninja; pip install ninja is one way")
+  python_modules=$(for module in numpy h5py PIL; do python3 -c "import $module" 2> /dev/null || echo "$module"; done)
+  # shellcheck disable=SC2086  # a word for each
+  [ -z "$python_modules" ] || echo "deps: tests also need Python with" $python_modules
+  [ ${#missing[@]} -gt 0 ] || return 0
+  echo "deps: this is not Debian, and these are missing:" >&2
+  printf '  %s\n' "${missing[@]}" >&2
+  echo "fix: install them; then repeat the command, which names missing libraries" >&2
+  return 1
+}
+
 # install_packages PACKAGE…: asks apt for the missing ones, and for nothing if none is missing.
 install_packages() {
   local missing=() sudo=() log
-  if ! command -v dpkg-query > /dev/null; then
+  if ! is_debian; then
     echo "deps: this is not Debian; install the contents of these packages: $*"
     return
   fi
@@ -92,8 +112,8 @@ announce_demo() {
   shift 2
   [ "$jobs" != 1 ] || cores="1 core"
   echo "demo: installs packages, compiles tandem, trains with 2 ranks and evaluates"
-  if ! command -v dpkg-query > /dev/null; then
-    echo "  packages  this is not Debian: install them yourself"
+  if ! is_debian; then
+    echo "  packages  this is not Debian: deps names those that are missing"
   else
     readarray -t missing < <(missing_packages "$@")
     if [ ${#missing[@]} -eq 0 ]; then

@@ -35,7 +35,11 @@ case "$*" in
     [ ! -e broken ] || { echo "E: Failed to fetch libtorch-dev  404  Not Found" >&2; exit 100; }
     sort -u - installed <<< "$(tr ' ' '\n' <<< "$*")" > all; mv all installed ;;
 esac""",
+    "c++": "echo 'c++ 12.2.0'",
+    "ninja": "echo 1.11",
     "cmake": r"""
+[ "$1" != --version ] || { echo "cmake version ${FAKE_CMAKE:-3.25.1}"; exit; }
+[ "$1" != --preset ] || exit ${FAKE_MISSING:-0}
 if [ "$1" = --build ]; then mkdir -p build/bin; cp "$(dirname "$0")/tandem" build/bin/tandem; fi
 printf 'e2e gpu\te2e.gpu: needs a GPU\nslurm \tjobs: needs Slurm (slurm-deps)\n' > build/tests_not_run.txt""",
     "ctest": "echo '100% tests passed'",
@@ -122,6 +126,41 @@ class Setup(unittest.TestCase):
         self.assertIn("E: Failed to fetch libtorch-dev  404  Not Found\n", done.stderr)
         self.assertIn("deps: apt-get failed", done.stderr)
         self.assertEqual(self.calls("cmake"), [])
+
+    def on_another_system(self, *hidden):
+        """No dpkg-query, and nothing called as `hidden`."""
+        tools = self.folder / "tools"
+        tools.mkdir()
+        for path in pathlib.Path("/usr/bin").iterdir():
+            if path.name not in ("dpkg-query", "apt-get", *hidden):
+                (tools / path.name).symlink_to(path)
+        for name in ("dpkg-query", *hidden):
+            (self.folder / "stand-ins" / name).unlink(missing_ok=True)
+        self.environment["PATH"] = f"{self.folder}/stand-ins:{tools}"
+
+    def test_another_system_is_told_the_missing_programs_at_once(self):
+        self.on_another_system("c++", "ninja")
+        done = self.make("deps", expect=2, FAKE_CMAKE="3.18.4")
+        self.assertIn("deps: this is not Debian, and these are missing:\n  a C++17 compiler as c++: GCC 11 or later, or Clang\n"
+                      "  CMake 3.22 or later (found 3.18.4); pip install cmake is one way\n  ninja; pip install ninja is one way\n",
+                      done.stderr)
+        self.assertEqual([call for call in self.calls("cmake") if "--preset" in call], [])
+
+    def test_another_system_is_configured_which_names_missing_libraries(self):
+        self.on_another_system()
+        self.make("deps")
+        self.assertEqual([call.split()[1:3] for call in self.calls("cmake") if "--preset" in call], [["--preset", "release"]])
+        self.assertFalse((self.folder / "calls").read_text().count("apt-get"))
+        self.assertIn("Error 5", self.make("program", expect=2, FAKE_MISSING="5").stderr)
+
+    def test_cmake_names_all_missing_libraries_at_once(self):
+        """The project's own configuration, without libraries that are hidden from it."""
+        done = subprocess.run(["cmake", "-S", ROOT, "-B", self.folder / "configured", "-DTANDEM_TORCH=OFF", "-DTANDEM_TESTS=OFF",
+                               *[f"-DCMAKE_DISABLE_FIND_PACKAGE_{name}=ON" for name in ("PNG", "HDF5", "MPI", "JPEG")]],
+                              stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("missing, with their headers:\n\n    libpng 1.6 or later\n    libjpeg\n    HDF5 1.10.3 or later\n    MPI (Open MPI, MPICH",
+                      done.stderr)
 
     def test_notes_on_tests_not_run_are_of_the_labels_asked_for(self):
         self.assertNotIn("not run:", self.make("test", "LABELS=unit|mpi").stdout)
