@@ -40,6 +40,7 @@ if(NOT TANDEM_SANITIZE)
   install(FILES ${described}/zsh/site-functions/_tandem DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
   install(FILES ${described}/zsh/site-functions/_tandem DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/vendor-completions)
 endif()
+install(FILES packaging/modulefile DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem/modulefiles/tandem RENAME ${PROJECT_VERSION})
 install(DIRECTORY python DESTINATION ${CMAKE_INSTALL_DATADIR}/tandem USE_SOURCE_PERMISSIONS
         FILES_MATCHING PATTERN *.py PATTERN __pycache__ EXCLUDE)
 install(FILES README.md CHANGELOG.md DESTINATION ${CMAKE_INSTALL_DOCDIR})

@@ -17,6 +17,8 @@ fail() {
 mv "$work/first" "$work/moved"
 package=$(dirname "$(find "$work/moved" -name tandemConfig.cmake)")
 ! grep -rn -e "$source" -e "$build" -e "$work/first" "$package" || fail "the CMake package names where it was made"
+version=$(sed -n 's/^project(tandem VERSION \([0-9.]*\).*/\1/p' "$source/CMakeLists.txt")
+[ -f "$work/moved/share/tandem/modulefiles/tandem/$version" ] || fail "there is no module file of version $version"
 [ ! -e "$work/moved/include/tandem/app" ] || fail "the headers of the program are no library"
 
 cp -r "$source/examples/own-loop" "$work/own-loop"
