@@ -49,7 +49,7 @@ def stage(build, folder):
     for component in ("program", "wheel"):
         output_of("cmake", "--install", build, "--prefix", package, "--component", component)
         if component == "program":  # the next one brings programs that find their libraries here
-            for name in ("bin", "lib", "share/doc", "share/bash-completion", "share/zsh", "share/tandem/python/tandem"):
+            for name in ("bin", "lib", "share/doc", "share/bash-completion", "share/zsh", "share/tandem/python/tandem", "share/tandem/modulefiles"):
                 shutil.rmtree(package / name)
     for path in sorted((ROOT / "python/tandem").glob("*.py")):
         shutil.copy(path, package)
