@@ -1,7 +1,9 @@
 #include "class_folders.hpp"
 
 #include <algorithm>
+#include <array>
 #include <filesystem>
+#include <string_view>
 
 #include "byte_stream.hpp"
 #include "name_rules.hpp"
@@ -22,6 +24,22 @@ bool is_passed_over(const std::string& path) {
   return name.front() == '.' || name == "Thumbs.db" || name == "desktop.ini";
 }
 
+// A packed set, or the list of files that could not be packed: earlier outputs, which a user may
+// write beside the pictures.
+bool is_output_of_pack(const std::string& path) {
+  constexpr std::array<std::string_view, 2> kStarts = {"tandem-dataset\r\n", "# tandem pack: "};
+  if (is_picture_name(path) || !is_regular_file(path)) return false;
+  std::string start(kStarts[0].size(), '\0');
+  try {
+    const File file = File::open_for_reading(path);
+    start.resize(file.read_at(0, start.data(), start.size()));
+  } catch (const Error&) {
+    return false;  // who reads it later says why
+  }
+  return std::any_of(kStarts.begin(), kStarts.end(),
+                     [&](std::string_view each) { return start.rfind(each, 0) == 0; });
+}
+
 // The content of a folder, sorted.
 struct Content {
   std::vector<std::string> folders;
@@ -31,7 +49,7 @@ struct Content {
 Content content_of(const std::string& path) {
   Content content;
   for (std::string& each : list_folder(path)) {
-    if (is_passed_over(each)) continue;
+    if (is_passed_over(each) || is_output_of_pack(each)) continue;
     (is_folder(each) ? content.folders : content.files).push_back(std::move(each));
   }
   std::sort(content.folders.begin(), content.folders.end());
@@ -102,7 +120,7 @@ std::string fault_of_name(const std::string& file) {
 std::vector<PictureFile> pictures_in(const std::string& folder, Label label, BrokenFiles& broken) {
   std::vector<PictureFile> pictures;
   for (std::string& file : files_below(folder)) {
-    if (is_passed_over(file)) continue;
+    if (is_passed_over(file) || is_output_of_pack(file)) continue;
     const std::string fault = fault_of_name(file);
     if (fault.empty()) {
       pictures.push_back({std::move(file), label});

@@ -40,7 +40,7 @@ class ImageFolder : public ImageSource {
  public:
   ImageFolder(const std::string& path, const ImageFolderOptions& options)
       : root_(path), threads_(options.threads), check_(options.check) {
-    require_packable({std::max(options.channels, 1), options.height, options.width}, "--size asks");
+    require_packable({std::max(options.channels, 1), options.height, options.width}, "asks");
     ClassFolders found = find_class_folders(root_, options.test_split > 0, check_);
     const bool has_test = options.test_split == 0;  // else find_class_folders() named that
     info_.classes = std::move(found.classes);
@@ -208,7 +208,7 @@ class ImageFolder : public ImageSource {
       shape.channels = color ? 3 : 1;
     }
     if (shape.height > 0) {
-      require_packable(shape, "--size asks");
+      require_packable(shape, "asks");
       return shape;
     }
     if (extents.empty()) return shape;

@@ -203,6 +203,14 @@ class Pack(TandemTest):
         self.assert_one_error(done, "--size", "65536", "at most 1,000,000")
         self.assertEqual(list((self.folder / "out").iterdir()), [])
 
+    def test_an_output_among_the_pictures_does_not_count_as_one(self):
+        self.write_pictures(self.folder / "pets")
+        pack = ["pack", "--input", "pets", "--output", "pets/pets.h5", "--test-split", "0.5", "--size", "8"]
+        self.tandem(*pack)
+        first = (self.folder / "pets/pets.h5").read_bytes()
+        self.tandem(*pack)
+        self.assertEqual((self.folder / "pets/pets.h5").read_bytes(), first)
+
     def test_broken_pictures_are_named_at_once_or_left_out(self):
         self.write_pictures(self.folder / "pets")
         whole = (self.folder / "pets/dog/8.jpg").read_bytes()

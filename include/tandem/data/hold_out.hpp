@@ -8,6 +8,7 @@
 
 #include "tandem/core/span.hpp"
 #include "tandem/core/touch.hpp"
+#include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
 

@@ -97,11 +97,16 @@ const std::array<Word, 11> kWords = {{
      }},
 }};
 
-[[noreturn]] void refuse_unknown(const std::string& part) {
-  throw UsageError("--augment: '" + part +
+[[noreturn]] void refuse_unknown(const Term& term) {
+  std::vector<std::string> known{"standard"};
+  for (const Word& word : kWords) known.emplace_back(word.name);
+  const auto suggestion = nearest(term.word, known);
+  throw UsageError("--augment: '" + term.word +
+                   (term.numbers.empty() ? "" : "=" + join(term.numbers, ",")) +
                    "' is not known; use none, standard, or a list of crop=N, reflect=N or "
                    "resized-crop, flip or alternate-flip, color-jitter=X, rand-augment or "
-                   "trivial-augment, random-erasing, mixup and cutmix, such as crop=4,flip");
+                   "trivial-augment, random-erasing, mixup and cutmix, such as crop=4,flip" +
+                   (suggestion ? "; did you mean " + *suggestion + "?" : ""));
 }
 
 // A part that begins with a digit is one more number of the word before it.
@@ -129,9 +134,7 @@ std::vector<Term> terms_of(const std::string& text) {
 const Word& word_of(const Term& term) {
   const auto* const found = std::find_if(
       kWords.begin(), kWords.end(), [&term](const Word& word) { return term.word == word.name; });
-  if (found == kWords.end()) {
-    refuse_unknown(term.numbers.empty() ? term.word : term.word + "=" + join(term.numbers, ","));
-  }
+  if (found == kWords.end()) refuse_unknown(term);
   const std::size_t count = term.numbers.size();
   if (count < found->least_numbers || count > found->most_numbers) {
     const std::string least = std::to_string(found->least_numbers);

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
 
 namespace tandem::data {
 namespace {
@@ -194,6 +195,26 @@ TEST(AugmentSpec, IsReadFromText) {
                            "crop=4,reflect=2", "flip,alternate-flip"}) {
     EXPECT_THROW(AugmentSpec::parse(text), UsageError) << text;
   }
+}
+
+TEST(AugmentText, AMisspeltWordIsToldTheNearest) {
+  const auto refusal_of = [](const char* text) {
+    try {
+      AugmentSpec::parse(text);
+    } catch (const UsageError& error) {
+      return std::string(error.what());
+    }
+    return std::string();
+  };
+  for (const auto& [text, word] :
+       std::map<const char*, std::string>{{"flip,crpo=4", "crop"},
+                                          {"standrad", "standard"},
+                                          {"mixupp=0.2", "mixup"},
+                                          {"random-erase", "random-erasing"}}) {
+    EXPECT_TRUE(ends_with(refusal_of(text), "; did you mean " + word + "?")) << refusal_of(text);
+  }
+  EXPECT_TRUE(ends_with(refusal_of("sideways"), ",flip")) << refusal_of("sideways");
+  EXPECT_TRUE(ends_with(refusal_of("none,flip"), ",flip")) << refusal_of("none,flip");
 }
 
 }  // namespace

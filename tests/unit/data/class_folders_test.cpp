@@ -49,6 +49,19 @@ class ClassFoldersTest : public ::testing::Test {
   std::string root_ = folder_ / "pets";
 };
 
+TEST_F(ClassFoldersTest, EarlierOutputsAmongThePicturesArePassedOver) {
+  write({"cat/1.png", "dog/1.png"});
+  for (const std::string folder : {"/", "/cat/"}) {
+    testing::write_bytes(root_ + folder + "set.h5", std::string("tandem-dataset\r\n") + "rest");
+    testing::write_bytes(root_ + folder + "set.h5.broken.txt", "# tandem pack: files\n");
+  }
+  const ClassFolders found = find(true);
+  EXPECT_EQ(found.train.size(), 2U);
+  EXPECT_EQ(broken(found, root_), "");
+  testing::write_bytes(root_ + "/other.h5", "tandem-");
+  EXPECT_EQ(find(true).broken.size(), 1U);
+}
+
 TEST_F(ClassFoldersTest, PicturesMayLieDeeper) {
   write({"train/cat/x/1.png", "train/dog/y/z/1.jpg", "test/cat/x/1.png"});
   EXPECT_TRUE(holds_class_folders(root_));
