@@ -151,10 +151,9 @@ OptionSpec gradient_checkpointing_option(const std::string& group) {
 void read_gradient_checkpointing(Options& options, train::TrainConfig& config) {
   config.gradient_checkpointing = options.flag("gradient-checkpointing");
   if (!config.gradient_checkpointing || model::has_blocks(config.model)) return;
-  options.add_fault(
-      "--gradient-checkpointing is for resnet18, resnet34, resnet50, vit-tiny and "
-      "vit-small, and --model is " +
-      config.model + "; leave it out, or make batches smaller with --accumulate");
+  options.add_fault("--gradient-checkpointing is for " + join(model::networks_with_blocks(), ", ") +
+                    ", and --model is " + config.model +
+                    "; leave it out, or make batches smaller with --accumulate");
 }
 
 OptionSpec sync_bn_option(const std::string& group) {

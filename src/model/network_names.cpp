@@ -17,11 +17,13 @@ bool has_norms(const std::string& network) {
   return std::find(names.begin(), names.end(), network) != names.end();
 }
 
+std::vector<std::string> networks_with_blocks() {
+  return {"resnet18", "resnet34", "resnet50", "vit-tiny", "vit-small"};
+}
+
 bool has_blocks(const std::string& network) {
-  for (const char* each : {"resnet18", "resnet34", "resnet50", "vit-tiny", "vit-small"}) {
-    if (network == each) return true;
-  }
-  return false;
+  const std::vector<std::string> names = networks_with_blocks();
+  return std::find(names.begin(), names.end(), network) != names.end();
 }
 
 bool is_script_file(const std::string& model) {

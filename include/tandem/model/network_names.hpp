@@ -16,7 +16,7 @@ std::vector<std::string> network_names();
 
 std::vector<std::string> networks_with_norms();  // with batch normalization
 bool has_norms(const std::string& network);
-// Whether Network::recompute_blocks() has an effect.
+std::vector<std::string> networks_with_blocks();  // Network::recompute_blocks() has an effect
 bool has_blocks(const std::string& network);
 
 // Whether --model names a TorchScript file rather than one of these: it ends in .pt or has a '/'.
