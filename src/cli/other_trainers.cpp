@@ -266,7 +266,7 @@ constexpr std::pair<const char*, const char*> kOtherValues[] = {
     {"adam", "adamw"},    {"amp_bf16", "bf16"}, {"amp_fp16", "fp16"}, {"bf16-mixed", "bf16"},
     {"bfloat16", "bf16"}, {"float16", "fp16"},  {"float32", "fp32"},  {"gloo", "mpi"},
     {"gpu", "cuda"},      {"half", "fp16"},     {"mixed", "bf16"},    {"no", "fp32"},
-    {"nvidia", "cuda"},
+    {"nvidia", "cuda"},   {"true", "auto"},     {"last", "auto"},     {"false", "none"},
 };
 
 template <typename Table>

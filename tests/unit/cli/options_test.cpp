@@ -90,6 +90,9 @@ TEST(CommandLine, TellsUsersOfOtherTrainersWhatPlaysThePart) {
       {{"--trainer.precision=16"}, "; here it is --precision"},
       {{"--dataset", "cifar10"}, ": tandem pack makes one file"},
       {{"--precision", "16-mixed"}, "did you mean fp16?"},
+      {{"--resume", "atuo"},
+       "'atuo' is not one of auto, none, latest, a checkpoint; did you mean auto?"},
+      {{"--resume", "false"}, "did you mean none?"},
       {{"--version"}, "--version is not an option: tandem --version shows it"},
       {{"--no-data"}, "--no-data is not an option: --data needs a value, FILE.h5"},
       {{"--no-epochs"}, "--epochs needs a value, X; leave it out for 10"},
@@ -317,7 +320,8 @@ TEST(GradientCheckpointing, IsForNetworksOfBlocks) {
   const std::vector<std::string> words{"--model", "vit-tiny", "--gradient-checkpointing"};
   EXPECT_TRUE(request_of(words).config.gradient_checkpointing);
   EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5", "--gradient-checkpointing"}),
-                       "and --model is simple; leave it out"));
+                       "is for resnet18, resnet34, resnet50, vit-tiny, vit-small, and --model is "
+                       "simple; leave it out"));
 }
 
 TEST(SyncBn, IsForNetworksWithBatchNormOnCpus) {
