@@ -14,6 +14,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstring>
+#include <future>
 #include <iostream>
 #include <set>
 
@@ -132,6 +133,18 @@ HostName look_up(const std::string& name) {
   return found;
 }
 
+std::vector<HostName> look_up_all(const std::vector<std::string>& names) {
+  std::vector<std::future<HostName>> answers;
+  answers.reserve(names.size());
+  for (const std::string& name : names) {
+    answers.push_back(std::async(std::launch::async, look_up, name));
+  }
+  std::vector<HostName> found;
+  found.reserve(names.size());
+  for (std::future<HostName>& answer : answers) found.push_back(answer.get());
+  return found;
+}
+
 std::vector<HostInterface> own_interfaces() {
   std::vector<HostInterface> all;
   ifaddrs* first = nullptr;
@@ -160,7 +173,7 @@ int run_host_agent(const std::vector<std::string>& words) {
     const auto number = static_cast<int>(parse_integer(port, 0, kMaxPort, "__host"));
     facts.ports.push_back(listen_on(number, sockets));
   }
-  for (const std::string& name : split(words[1], ',')) facts.names.push_back(look_up(name));
+  facts.names = look_up_all(split(words[1], ','));
   print_line(Json(facts).dump(-1, ' ', true, Json::error_handler_t::replace));
   for (std::string line; std::getline(std::cin, line);) {
     const auto targets = parse_json(line).get<std::vector<HostTarget>>();

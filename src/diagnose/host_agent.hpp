@@ -53,6 +53,8 @@ TANDEM_JSON_STRUCT(HostTarget, address, port)
 inline constexpr int kConnectSeconds = 3;
 
 HostName look_up(const std::string& name);
+// In that order. All at once, because a server that is silent takes seconds for each name.
+std::vector<HostName> look_up_all(const std::vector<std::string>& names);
 std::vector<HostInterface> own_interfaces();
 
 // Serves until its standard input ends, at most a minute. The exit code.

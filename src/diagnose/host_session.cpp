@@ -63,14 +63,13 @@ HostSession::HostSession(const std::vector<std::string>& command) {
 }
 
 HostSession::~HostSession() {
-  input_.reset();
-  if (has_ended(kPatience)) return;
+  end_input();
+  if (has_ended(std::chrono::steady_clock::now() + kPatience)) return;
   ::kill(process_, SIGKILL);
   ::waitpid(process_, &status_, 0);
 }
 
-bool HostSession::has_ended(std::chrono::milliseconds patience) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+bool HostSession::has_ended(Time deadline) {
   while (status_ == -1) {
     int status = 0;
     const pid_t ended = ::waitpid(process_, &status, WNOHANG);
@@ -120,12 +119,15 @@ void HostSession::take_errors() {
   }
 }
 
-std::string HostSession::describe_end() {
-  const bool ended = has_ended(kPatience);
+std::string HostSession::describe_end(Time deadline) {
+  const bool ended = has_ended(deadline);
   take_errors();
   const std::vector<std::string> lines = split(trim(said_), '\n');
   std::string text = lines.empty() || lines.back().empty() ? "" : trim(lines.back()) + "; ";
-  if (!ended) return text + "no answer in time";
+  if (!ended) {
+    ::kill(process_, SIGKILL);
+    return text + "no answer in time";
+  }
   if (WIFSIGNALED(status_)) return text + "ended by signal " + std::to_string(WTERMSIG(status_));
   return text + "exit code " + std::to_string(WEXITSTATUS(status_));
 }

@@ -26,8 +26,11 @@ class HostSession {
   void send(const std::string& line);
   // The next line; absent if the process ends or the time is over.
   std::optional<std::string> receive(Time deadline);
-  // The last line of its standard error so far, and how it ended: "…; exit code 255".
-  std::string describe_end();
+  // It will end soon. Nothing can be sent afterwards.
+  void end_input() { input_.reset(); }
+  // The last line of its standard error so far, and how it ended: "…; exit code 255". Kills it if
+  // it has not ended at the deadline.
+  std::string describe_end(Time deadline);
 
  private:
   pid_t process_ = -1;
@@ -39,7 +42,7 @@ class HostSession {
   std::string said_;
 
   void take_errors();
-  bool has_ended(std::chrono::milliseconds patience);
+  bool has_ended(Time deadline);
 };
 
 }  // namespace tandem::app

@@ -22,7 +22,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using Findings = std::vector<Finding>;
 
-constexpr std::chrono::seconds kTimeToAnswer(10);
+constexpr std::chrono::seconds kTimeToAnswer(10);  // names included
+constexpr std::chrono::seconds kTimeOfShell(5);    // at least, after slow names
+constexpr std::chrono::milliseconds kTimeToEnd(500);
 constexpr std::chrono::seconds kTimeToConnect(kConnectSeconds + 3);
 constexpr const char* kNameNetwork =
     "name the network that connects all hosts: --network 10.0.0.0/24 here, --mca "
@@ -65,12 +67,14 @@ class Trial {
   explicit Trial(const HostTrial& trial) : trial_(trial) {}
 
   Findings run() {
-    for (const std::string& name : trial_.hosts) open(name);
-    const auto deadline = Clock::now() + kTimeToAnswer;
+    const auto began = Clock::now();
+    find_names();
+    const auto deadline = std::max(began + kTimeToAnswer, Clock::now() + kTimeOfShell);
     for (Host& host : hosts_) hear(host, deadline);
     for (Host& host : hosts_) judge(host);
     find_ambiguous_addresses();
     connect();
+    for (Host& host : hosts_) host.session->end_input();  // so that they end at once, too
     std::stable_partition(findings_.begin(), findings_.end(),
                           [](const Finding& finding) { return finding.is_error(); });
     return findings_;
@@ -86,27 +90,35 @@ class Trial {
     findings_.push_back({code, what, fix, {}});
   }
 
-  void open(const std::string& name) {
-    const HostName found = look_up(name);
-    if (!found.error.empty()) {
-      add("E130", "the name " + name + " is unknown on " + kernel_host_name() + ": " + found.error,
+  void find_names() {
+    std::vector<HostName> found = look_up_all(trial_.hosts);
+    const auto known = std::stable_partition(
+        found.begin(), found.end(), [](const HostName& each) { return !each.error.empty(); });
+    for (auto each = found.begin(); each != known; ++each) {
+      add("E130",
+          "the name " + each->name + " is unknown on " + kernel_host_name() + ": " + each->error,
           "correct it, or add it to /etc/hosts of every host");
-      return;
     }
+    found.erase(found.begin(), known);
+    std::vector<std::string> names;  // an unknown one would delay the agents, too
+    for (const HostName& each : found) names.push_back(each.name);
+    for (const HostName& each : found) open(each, join(names, ","));
+  }
+
+  void open(const HostName& host, const std::string& names) {
     std::vector<std::string> ports;
     for (const int port : trial_.ports) ports.push_back(std::to_string(port));
-    std::vector<std::string> command{trial_.program, kHostAgent, join(ports, ","),
-                                     join(trial_.hosts, ",")};
-    if (!is_this_host(found)) {
+    std::vector<std::string> command{trial_.program, kHostAgent, join(ports, ","), names};
+    if (!is_this_host(host)) {
       std::transform(command.begin(), command.end(), command.begin(), shell_word);
       const std::string line = join(command, " ");
       command = trial_.remote_shell;
       if (std::filesystem::path(command.front()).filename() == "ssh") {
         command.insert(command.end(), {"-o", "BatchMode=yes", "-o", "ConnectTimeout=5"});
       }
-      command.insert(command.end(), {name, line});
+      command.insert(command.end(), {host.name, line});
     }
-    hosts_.push_back({name, std::make_unique<HostSession>(command), {}, {}});
+    hosts_.push_back({host.name, std::make_unique<HostSession>(command), {}, {}});
   }
 
   static bool is_this_host(const HostName& found) {
@@ -134,7 +146,7 @@ class Trial {
       host.facts = parse<HostFacts>(host, *line);
       return;
     }
-    const std::string end = host.session->describe_end();
+    const std::string end = host.session->describe_end(deadline + kTimeToEnd);
     if (ends_with(end, "exit code 127") || ends_with(end, "exit code 126") ||
         ends_with(end, "exit code 2")) {
       add("E133", host.name + " cannot run " + trial_.program + ": " + end,
@@ -235,7 +247,8 @@ class Trial {
       const auto line = hosts_[i].session->receive(deadline);
       if (!line) {
         add("E132",
-            "the connection to " + hosts_[i].name + " ended: " + hosts_[i].session->describe_end(),
+            "the connection to " + hosts_[i].name +
+                " ended: " + hosts_[i].session->describe_end(deadline + kTimeToEnd),
             "repeat the command");
         continue;
       }

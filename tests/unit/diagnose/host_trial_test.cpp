@@ -13,6 +13,7 @@
 #include "diagnose/host_agent.hpp"
 #include "diagnose/host_session.hpp"
 #include "support/temp_dir.hpp"
+#include "tandem/core/text.hpp"
 #include "tandem/core/version.hpp"
 
 namespace tandem::app {
@@ -53,6 +54,32 @@ TEST(HostTrial, AnSshOfAnyPathIsToldToAskNothing) {
     const std::string options = name == "ssh" ? "-o BatchMode=yes -o ConnectTimeout=5 " : "";
     EXPECT_EQ(words.rfind("-q " + options + "203.0.113.1 ", 0), 0U) << words;
   }
+}
+
+// The time for one silent host is that for forty.
+TEST(HostTrial, ManySilentHostsTakeAsLongAsOne) {
+  const testing::TempDir folder;
+  HostTrial trial;
+  for (int i = 1; i <= 40; ++i) trial.hosts.push_back("203.0.113." + std::to_string(i));
+  trial.remote_shell = {script(folder / "rsh", "exec sleep 60")};
+  const auto start = std::chrono::steady_clock::now();
+  const std::vector<Finding> findings = try_hosts(trial);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(15));
+  ASSERT_EQ(findings.size(), 40U);
+  for (const Finding& finding : findings) {
+    EXPECT_EQ(finding.code, "E132");
+    EXPECT_TRUE(ends_with(finding.what, "no answer in time")) << finding.what;
+  }
+}
+
+TEST(Names, AreFoundAtOnceAndInOrder) {
+  const std::vector<HostName> found = look_up_all({"localhost", "no..name", "127.0.0.2"});
+  ASSERT_EQ(found.size(), 3U);
+  EXPECT_EQ(found[0].name, "localhost");
+  ASSERT_FALSE(found[0].addresses.empty());
+  EXPECT_EQ(found[0].addresses.front(), "127.0.0.1");
+  EXPECT_FALSE(found[1].error.empty());
+  EXPECT_EQ(found[2].addresses, Words{"127.0.0.2"});
 }
 
 TEST(HostTrial, NamesAHostThatAnswersNonsenseLate) {
