@@ -46,8 +46,8 @@ std::string launcher_program(const std::string& entry) {
       "the launcher " + (launcher.empty() ? "of this job" : launcher) + " started " +
       std::to_string(launched) + " ranks (" + said + "), and the MPI library of this program, " +
       comm::mpi_library_version() + " (" + comm::mpi_library_path() +
-      "), connects none of them: each rank would train alone; start it with "
-      "the launcher of that library: " +
+      "), belongs to another launcher and does not connect the ranks: each would train alone; "
+      "start it with the launcher of that library: " +
       comm::mpirun_of_library() + " -np " + std::to_string(launched) + " tandem …");
 }
 

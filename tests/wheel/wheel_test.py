@@ -140,7 +140,7 @@ print(type(models.load("{run}")[0]).__name__)'""")
         self.place.run("python -m venv other; other/bin/pip install --quiet mpich")
         words = self.place.run(f"other/bin/mpiexec -n 2 {TRAIN}", code=69)
         self.assertRegex(words, r"the launcher \S*hydra_pmi_proxy started 2 ranks \(PMI_SIZE=2\), and the MPI library of this program, "
-                         rf"Open MPI v5\S+ \({self.place.venv}/\S+libmpi\S+\), connects none of them")
+                         rf"Open MPI v5\S+ \({self.place.venv}/\S+libmpi\S+\), belongs to another launcher and does not connect the ranks")
         self.assertIn(f"{self.place.venv}/bin/mpirun -np 2 tandem", words)
         words = self.place.run(f"LD_LIBRARY_PATH=$PWD/other/lib TANDEM_MPI=mpich {MPIRUN} {TRAIN}", code=69)
         self.assertRegex(words, r"started 2 ranks \(OMPI_COMM_WORLD_SIZE=2\), and the MPI library of this program, MPICH")
