@@ -1,11 +1,15 @@
 // tandem demo: packs the built-in data set, trains on it with mpirun and evaluates the result.
 // `make -f Makefile.hpc demo` compiles the program and runs this.
+
+#include <unistd.h>
+
 #include <cerrno>
 #include <ctime>
 #include <filesystem>
 
 #include "commands.hpp"
 #include "run_program.hpp"
+#include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
@@ -20,6 +24,17 @@ int run_on_ranks(std::uint64_t ranks, const Arguments& words) {
   Arguments all{"-np", std::to_string(ranks), "--bind-to", "none", own_program()};
   all.insert(all.end(), words.begin(), words.end());
   return run_mpirun(all);
+}
+
+void make_folder(const std::string& folder) {
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (!error && ::access(folder.c_str(), W_OK | X_OK) != 0) {
+    error.assign(errno, std::system_category());
+  }
+  if (!error) return;
+  throw CannotCreateError(folder + ": cannot be " + (is_folder(folder) ? "written" : "created") +
+                          ": " + error.message() + "; give a folder that can be, --dir DIR");
 }
 
 std::string run_name() {
@@ -51,9 +66,9 @@ int run_demo(const Arguments& arguments) {
   options.throw_faults("demo");
 
   const std::string data = folder + "/synthetic.h5";
-  std::error_code error;
-  fs::create_directories(folder, error);  // pack() reports why it cannot write there
-  if (!file_exists(data)) {
+  const bool is_new = !file_exists(data);
+  if (is_new) {
+    make_folder(folder);
     const int code = run_program({own_program(), "pack", "--input", "synthetic", "--output", data},
                                  "install tandem as a whole");
     if (code != 0) return code;
@@ -62,6 +77,10 @@ int run_demo(const Arguments& arguments) {
   const std::string runs = folder + "/runs";
   const int trained = run_on_ranks(ranks, {"train", "--data", data, "--model", "simple", "--epochs",
                                            epochs, "--run-id", name, "--runs-dir", runs});
+  if (trained == static_cast<int>(ExitCode::kBadData) && !is_new) {
+    print_note("this data set was there before; fix: rm " + shell_word(data) +
+               ", and repeat the command");
+  }
   if (trained != 0) return trained;
   const std::string run = (fs::path(runs) / name).string();
   const int evaluated = run_on_ranks(ranks, {"eval", "--data", data, "--checkpoint", run});

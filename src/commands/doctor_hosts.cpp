@@ -39,9 +39,19 @@ PortRange parse_ports(const std::string& text) {
   return range;
 }
 
-std::vector<std::string> names_of(const std::string& hosts) {
+// Of "n1:4,n2".
+std::vector<std::string> parse_hosts(const std::string& text) {
+  constexpr std::int64_t kMaxRanks = 4'096;
   std::vector<std::string> names;
-  for (const std::string& host : split(hosts, ',')) names.push_back(host.substr(0, host.find(':')));
+  for (const std::string& host : split(text, ',')) {
+    const std::size_t colon = host.find(':');
+    names.push_back(host.substr(0, colon));
+    if (names.back().empty() || names.back().front() == '-') {
+      throw UsageError("--hosts: '" + text + "' is not like n1,n2 or n1:4,n2:2");
+    }
+    if (colon == std::string::npos) continue;
+    parse_integer(host.substr(colon + 1), 1, kMaxRanks, "--hosts: ranks of '" + names.back() + "'");
+  }
   return names;
 }
 
@@ -131,12 +141,7 @@ int run_doctor_of_hosts(const Arguments& arguments) {
   const bool json = options.flag("json");
   const PortRange ports = options.parsed("ports", parse_ports);
   HostTrial trial;
-  trial.hosts = names_of(hosts);
-  for (const std::string& name : trial.hosts) {
-    if (name.empty() || name.front() == '-') {
-      options.add_fault("--hosts: '" + hosts + "' is not like n1,n2 or n1:4,n2:2");
-    }
-  }
+  trial.hosts = options.parsed("hosts", parse_hosts);
   options.throw_faults("doctor");
   if (!network.empty()) trial.networks = split(network, ',');
   if (ports.first != 0) {

@@ -1,6 +1,8 @@
 // tandem emit: the line or the job script that starts a training run on given hosts.
 #include <algorithm>
 #include <filesystem>
+#include <map>
+#include <optional>
 
 #include "cli/stall_options.hpp"
 #include "cli/train_options.hpp"
@@ -18,10 +20,24 @@ const std::vector<std::string> kForms = {
     "sbatch",     "mpirun", "apptainer",       "pbs",           "lsf", "flux",
     "kubernetes", "man",    "bash-completion", "zsh-completion"};
 
+// What users call some of them.
+std::optional<std::string> meant_form(const std::string& word) {
+  const std::map<std::string, const char*> others{{"k8s", "kubernetes"},
+                                                  {"slurm", "sbatch"},
+                                                  {"srun", "sbatch"},
+                                                  {"torque", "pbs"},
+                                                  {"qsub", "pbs"},
+                                                  {"bsub", "lsf"},
+                                                  {"singularity", "apptainer"},
+                                                  {"mpiexec", "mpirun"}};
+  const auto other = others.find(word);
+  return other == others.end() ? nearest(word, kForms) : other->second;
+}
+
 std::string read_form(Options& options) {
   const auto& words = options.positional();
   if (words.size() == 1 && std::count(kForms.begin(), kForms.end(), words[0]) == 1) return words[0];
-  const auto suggestion = words.size() == 1 ? nearest(words[0], kForms) : std::nullopt;
+  const auto suggestion = words.size() == 1 ? meant_form(words[0]) : std::nullopt;
   options.add_fault(
       (words.empty() ? "the form is missing" : "'" + join(words, " ") + "' is not a form") + ": " +
       join(kForms, ", ") + "; " +
@@ -38,15 +54,24 @@ std::string describe_program(const std::string& form) {
 }
 
 // Those after the --, read as `train` will read them, so that a misspelt one is not found only in
-// the job.
-std::vector<std::string> read_words_of_train(const Arguments& words) {
+// the job. Adds faults to `job` for those that do not go with its options.
+void read_words_of_train(const Arguments& words, Launch& launch, Options& job) {
   const OptionTable table = train_option_table();
   CommandLine line = parse_command_line("train", table, words, false);
   line.values.emplace("data", "$TANDEM_DATA");  // unless it is given
   Options options = resolve(table, line);
   read_stall_limits(options);
-  read_train_options(options);
-  return words;
+  const TrainRequest request = read_train_options(options);
+  launch.train_options = words;
+  if (launch.gpus_per_node > 0 && options.text("device") == "cpu") {
+    job.add_fault(
+        "--gpus-per-node asks for GPUs, and --device cpu uses none; leave one of them out");
+  }
+  const double stops_after = request.checkpoint_policy.stop_after_seconds;
+  if (launch.seconds_limit > 0 && stops_after >= static_cast<double>(launch.seconds_limit)) {
+    job.add_fault("--max-time " + options.text("max-time") + " is beyond --time " +
+                  launch.time_limit + ": the job ends before; make it shorter, or leave it out");
+  }
 }
 
 void refuse_options_of_train(const Arguments& words) {
@@ -88,7 +113,7 @@ int run_emit(const Arguments& arguments) {
   }
   Launch launch = read_launch(options, form);
   if (separator != arguments.end()) {
-    launch.train_options = read_words_of_train({separator + 1, arguments.end()});
+    read_words_of_train({separator + 1, arguments.end()}, launch, options);
   }
   if (form == "mpirun") launch.program = std::filesystem::read_symlink("/proc/self/exe");
   check_train_options(launch, form, options);

@@ -39,6 +39,14 @@ class Demo(TandemTest):
         (self.folder / "first/synthetic.h5").write_bytes(b"no data set")
         done = self.tandem("demo", "--dir", "first", code=65)
         self.assertNotIn("test accuracy", done.stdout)
+        self.assertIn("this data set was there before; fix: rm first/synthetic.h5, and repeat the command\n", done.stderr)
+
+    def test_a_folder_that_cannot_be_made_or_written_is_named_with_the_reason(self):
+        (self.folder / "file").touch()
+        self.assert_one_error(self.tandem("demo", "--dir", "file/demo", code=73), "file/demo: cannot be created: Not a directory; give")
+        self.assert_one_error(self.tandem("demo", "--dir", "file", code=73), "file: cannot be created: (File exists|Not a directory)")
+        self.assert_one_error(self.tandem("demo", "--dir", "/proc/absent/demo", code=73),
+                              "/proc/absent/demo: cannot be created: No such file or directory")
 
 
 class ForeignLauncher(TandemTest):
@@ -49,7 +57,7 @@ class ForeignLauncher(TandemTest):
     def test_is_refused_with_both_names(self):
         done = self.tandem("train", "--data", DATA, "--run-id", "a", code=69, environment=self.HYDRA)
         self.assert_one_error(done, rf"the launcher {re.escape(os.path.realpath('/proc/self/exe'))} started 3 ranks \(PMI_SIZE=3\)",
-                              r"the MPI library of this program, Open MPI v\d\S+ \(/\S*libmpi\S*\), connects none of them",
+                              r"the MPI library of this program, Open MPI v\d\S+ \(/\S*libmpi\S*\), belongs to another launcher and does not connect the ranks",
                               r"start it with the launcher of that library: \S*mpirun -np 3 tandem …")
         self.assertFalse((self.folder / "runs").exists())
 

@@ -88,6 +88,12 @@ class Doctor(TandemTest):
             self.assert_one_error(self.tandem("doctor", f"--{name}", value, code=2), f"--{name} is for --hosts; name the hosts")
             self.assert_one_error(self.tandem("doctor", code=2, environment={f"TANDEM_{name.upper()}": value}), f"--{name} is for --hosts")
 
+    def test_hosts_that_are_none(self):
+        for hosts, said in (("localhost:x", "--hosts: ranks of 'localhost': 'x' is not a whole number from 1"),
+                            ("localhost:0", "--hosts: ranks of 'localhost': '0'"), ("n1,,n2", "--hosts: 'n1,,n2' is not like n1,n2"),
+                            ("-x", "--hosts: '-x' is not like")):
+            self.assert_one_error(self.tandem("doctor", "--hosts=" + hosts, code=2), said)
+
     def test_ranks_do_not_start_themselves_again(self):
         words = self.run_command(self.doctor(2), 0, {"TANDEM_HOSTS": "absent.invalid", "TANDEM_PORTS": "20000-20199"}).stdout
         self.assertRegex(words, r"2 ranks on 1 host; .*\n\Z")

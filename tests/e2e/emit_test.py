@@ -41,9 +41,15 @@ class Emit(TandemTest):
         self.assertEqual(lines("sbatch"), [])
         self.assertIn(" --bind-to none ", self.tandem("emit", "mpirun", "--gpus-per-node", 4, "--", "--data", "d.h5").stdout)
 
+    def test_a_stop_within_the_limit_of_the_job_is_taken(self):
+        for most in ("00:59:00", "01:00:00"):
+            script = self.tandem("emit", "pbs", "--time", "60", "--", "--data", "d.h5", "--max-time", most).stdout
+            self.assertIn(f" --max-time {most} ", script)
+
     def test_mistakes_are_found_at_once(self):
         for arguments, pattern in (
-                ([], "form is missing"), (["slurm"], "'slurm' is not a form"),
+                ([], "form is missing"), (["slurm"], "'slurm' is not a form.*did you mean sbatch"),
+                (["k8s"], "'k8s' is not a form.*did you mean kubernetes"), (["sbacth"], "did you mean sbatch"),
                 (["mpirun", "--nodes", 2], "--hosts: mpirun must know the 2 hosts"),
                 (["mpirun", "--hosts", "n1;touch${IFS}pwned"], r"--hosts: 'n1;touch\${IFS}pwned' is not a name"),
                 (["mpirun", "--hosts", "n1,-oProxyCommand=x"], "--hosts: '-oProxyCommand=x' is not a name"),
@@ -54,6 +60,12 @@ class Emit(TandemTest):
                 (["sbatch", "--image", "a.sif"], "--image is for"),
                 (["sbatch", "--time", "soon"], "--time: 'soon' is not like"),
                 (["sbatch", "--time", "01:00"], "--time: '01:00' is minutes and seconds to Slurm; write 01:00:00"),
+                (["sbatch", "--time", "0"], "--time: '0' leaves the job no time"),
+                (["pbs", "--time", "0-00:00:00"], "--time: '0-00:00:00' leaves the job no time"),
+                (["sbatch", "--partition", ""], "--partition is empty; leave it out"),
+                (["sbatch", "--queue", ""], "--partition is empty; leave it out"),
+                (["sbatch", "--time", "60", "--", "--max-time", "01:00:31"], "--max-time 01:00:31 is beyond --time 60"),
+                (["sbatch", "--gpus-per-node", 1, "--", "--device", "cpu"], "--gpus-per-node asks for GPUs, and --device cpu uses none"),
                 (["sbatch", "--gpus", 2], "--gpus is not an option; did you mean --gpus-per-node"),
                 (["sbatch", "--epochs", 3], "--epochs belongs to `tandem train`.*tandem emit sbatch … -- --epochs"),
                 (["sbatch", "--no_progress"], "--no_progress belongs to `tandem train`"),

@@ -98,6 +98,9 @@ std::uint64_t read_mebibytes(Options& options) {
 // A word of a directive, which no shell quotes.
 std::string read_name(Options& options, const std::string& option, const std::string& allowed) {
   const std::string text = options.text(option);
+  if (text.empty() && options.value(option).origin == Origin::kCommandLine) {
+    options.add_fault("--" + option + " is empty; leave it out, or give a name");
+  }
   const bool fits = std::regex_match(text, std::regex("[A-Za-z0-9_./%{][" + allowed + "]*"));
   if (!text.empty() && (!fits || text.size() > kLongestName)) {
     options.add_fault("--" + option + ": '" + text +

@@ -46,7 +46,13 @@ std::uint64_t seconds_of(const std::string& limit) {
 
 std::uint64_t read_time_limit(Options& options) {
   const std::string limit = options.text("time");
-  return check_time(options) && !limit.empty() ? seconds_of(limit) : 0;
+  if (!check_time(options) || limit.empty()) return 0;
+  const std::uint64_t seconds = seconds_of(limit);
+  if (seconds == 0) {
+    options.add_fault("--time: '" + limit +
+                      "' leaves the job no time; give more, or leave it out for the queue's limit");
+  }
+  return seconds;
 }
 
 }  // namespace tandem::app
