@@ -114,10 +114,12 @@ H5FD_class_t make_driver() {
 Hdf5Handle open_hdf5(const File& file, std::exception_ptr& fault) {
   H5PLset_loading_state(0);  // a filter named in the file must not load a library
   const H5FD_class_t driver = make_driver();
-  const Hdf5Handle registered(H5FDregister(&driver), H5FDunregister);
+  // Never unregistered: HDF5's H5FD_close() gives up the file's reference to the driver and then
+  // calls it, so the file's must not be the last one.
+  const hid_t registered = H5FDregister(&driver);
   const Hdf5Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
   const Source source{&file, &fault};
-  if (!registered || H5Pset_driver(access.id(), registered.id(), &source) < 0) {
+  if (registered < 0 || H5Pset_driver(access.id(), registered, &source) < 0) {
     throw InternalError("HDF5 accepts no driver: " + hdf5_reason());
   }
   Hdf5Handle opened(H5Fopen(file.path().c_str(), H5F_ACC_RDONLY, access.id()), H5Fclose);
