@@ -149,7 +149,8 @@ class Options(TandemTest):
         self.assert_one_error(done, "mnist-lenet' is not a file, and .*/share/tandem/recipes holds no recipes")
 
     def test_shipped_recipes_are_found_by_name(self):
-        for recipe, model in (("mnist-lenet", "lenet"), ("cifar10-simple", "simple"), ("cifar10-fast", "fastnet"), ("cifar10-resnet18", "resnet18")):
+        for recipe, model in (("mnist-lenet", "lenet"), ("cifar10-simple", "simple"), ("cifar10-fast", "fastnet"), ("cifar10-resnet18", "resnet18"),
+                              ("cifar10-large-batch", "fastnet"), ("imagenet-resnet50", "resnet50"), ("pictures-finetune", "resnet18")):
             self.assertEqual(self.origins("--data", DATA, "--recipe", recipe)["model"], (model, "recipe"))
         done = self.tandem("train", "--data", DATA, "--recipe", "cifar10-simpel", code=2)
         self.assert_one_error(done, "--recipe.*cifar10-simpel", "cifar10-simple")

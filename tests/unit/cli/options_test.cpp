@@ -439,7 +439,8 @@ TEST(ToIni, RepeatsTheRun) {
 }
 
 TEST(Recipes, AllAreReadable) {
-  for (const char* name : {"mnist-lenet", "cifar10-simple", "cifar10-fast", "cifar10-resnet18"}) {
+  for (const char* name : {"mnist-lenet", "cifar10-simple", "cifar10-fast", "cifar10-large-batch",
+                           "cifar10-resnet18", "imagenet-resnet50", "pictures-finetune"}) {
     EXPECT_NO_THROW(request_of({"--recipe", std::string(TANDEM_RECIPES "/") + name + ".conf"}))
         << name;
   }
