@@ -17,7 +17,7 @@ constexpr const char* kOneMpirun =
 constexpr const char* kNoAddress = "MPI connects the ranks; no address is needed";
 constexpr const char* kNoPort = "MPI connects the ranks; no port is needed";
 constexpr const char* kLoader =
-    "images are in memory, and a thread of each rank prepares the next batch";
+    "a thread of each rank prepares the next batch; --loader-threads adds more";
 constexpr const char* kPacked =
     "tandem pack makes one file of a data set, once; --data names the file";
 constexpr const char* kWholeModel =

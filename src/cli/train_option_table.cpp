@@ -1,4 +1,5 @@
 // Every option of `tandem train`, in the order of its help.
+#include "loader_options.hpp"
 #include "network_options.hpp"
 #include "reading_options.hpp"
 #include "recipe_options.hpp"
@@ -93,6 +94,7 @@ OptionTable train_option_table() {
        "alternate-flip; color-jitter=B,C,S,H; rand-augment[=N,M] or trivial-augment; "
        "random-erasing[=P]; mixup[=A]; cutmix[=A]",
        "what to train", kOfResult},
+      decode_option("what to train"),
 
       {"batch-size",
        "N",
@@ -186,6 +188,7 @@ OptionTable train_option_table() {
        kOfExecution,
        {"auto", "off"}},
       threads_option(),
+      loader_threads_option("execution"),
       eval_batch_size_option(),
       {"bucket-mb",
        "X|auto",

@@ -1,5 +1,6 @@
 #include "train_options.hpp"
 
+#include "loader_options.hpp"
 #include "network_options.hpp"
 #include "reading_options.hpp"
 #include "recipe_options.hpp"
@@ -224,6 +225,8 @@ TrainRequest read_train_options(Options& options) {
   config.seed = options.count("seed", 0, std::uint64_t{1} << 62);
   config.validation_split = options.real("validation-split", 0, 0.999999);
   config.augment = options.parsed("augment", data::AugmentSpec::parse);
+  config.decoding = read_decoding(options);
+  config.loader_threads = read_loader_threads(options);
   config.epochs = options.real("epochs", 1e-6, 1e6);
   config.max_steps = options.count("max-steps", 0, std::uint64_t{1} << 40);
   read_batch(options, config);

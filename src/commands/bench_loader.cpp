@@ -1,5 +1,6 @@
 // tandem bench loader: how many images a second each rank's loader prepares while all do.
 #include "bench_form.hpp"
+#include "cli/loader_options.hpp"
 #include "cli/reading_options.hpp"
 #include "session/engine.hpp"
 #include "tandem/comm/agree.hpp"
@@ -14,6 +15,8 @@ LoaderRequest read_loader_request(Options& options) {
   request.steps = options.count("steps", 1, std::uint64_t{1} << 30);
   read_reading_options(options, request.reading);
   request.augment = options.parsed("augment", data::AugmentSpec::parse);
+  request.decoding = read_decoding(options);
+  request.threads = read_loader_threads(options);
   request.layout =
       options.flag("channels-last") ? data::Layout::kChannelsLast : data::Layout::kPlanar;
   request.json = options.flag("json");
@@ -38,6 +41,8 @@ BenchForm bench_loader_form() {
        cache_option("loader"),
        read_lanes_option("loader"),
        shuffle_option("loader"),
+       decode_option("loader"),
+       loader_threads_option("loader"),
        bench_batch_option(),
        bench_steps_option(),
        bench_channels_last_option(),

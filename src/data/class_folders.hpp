@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "broken_files.hpp"
+#include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
 

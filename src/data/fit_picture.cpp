@@ -151,10 +151,14 @@ void require_picture_channels(int channels) {
                    "expected");
 }
 
+void limit_channels(Picture& picture, int channels) {
+  drop_alpha(picture);
+  if (channels == 1) to_gray(picture);
+}
+
 void fit_picture(Picture picture, ImageShape shape, std::uint8_t* image) {
   require_picture_channels(shape.channels);
-  drop_alpha(picture);
-  if (shape.channels == 1) to_gray(picture);
+  limit_channels(picture, shape.channels);
   picture = resize(std::move(picture), shape.height, shape.width);
   // Gray is every color of a gray picture.
   const auto step = static_cast<std::size_t>(picture.channels);

@@ -45,15 +45,6 @@ std::string conversion_of(const std::string& path) {
   return "magick " + shell_word(path + "[0]") + " " + shell_word(path + ".png");
 }
 
-std::unique_ptr<PictureDecoder> open_decoder(std::string_view bytes, const std::string& where) {
-  if (begins_with(bytes, kPngSignature)) return open_png(bytes, where);
-  if (begins_with(bytes, kJpegSignature)) return open_jpeg(bytes, where);
-  const bool is_foreign = !foreign_picture(bytes).empty();
-  throw DataError(where + ": is " + describe_beginning(bytes.substr(0, 64)) +
-                  ", a PNG or JPEG file was expected; convert it" +
-                  (is_foreign ? ": " + conversion_of(where) : ", or leave it out"));
-}
-
 std::string read_some(const File& file, std::uint64_t bytes) {
   std::string content(bytes, '\0');
   content.resize(file.read_at(0, content.data(), content.size()));
@@ -71,9 +62,18 @@ std::uint64_t checked_size(const File& file) {
 
 }  // namespace
 
+std::unique_ptr<PictureDecoder> open_picture(std::string_view bytes, const std::string& where) {
+  if (begins_with(bytes, kPngSignature)) return open_png(bytes, where);
+  if (begins_with(bytes, kJpegSignature)) return open_jpeg(bytes, where);
+  const bool is_foreign = !foreign_picture(bytes).empty();
+  throw DataError(where + ": is " + describe_beginning(bytes.substr(0, 64)) +
+                  ", a PNG or JPEG file was expected; convert it" +
+                  (is_foreign ? ": " + conversion_of(where) : ", or leave it out"));
+}
+
 Picture decode_picture(std::string_view bytes, const std::string& where, std::uint64_t most_pixels,
                        const BeforeDecoding& before) try {
-  const auto decoder = open_decoder(bytes, where);
+  const auto decoder = open_picture(bytes, where);
   require_fitting(decoder->extent(), where, most_pixels);
   const PictureExtent extent = decoder->extent();
   const auto pixels =
@@ -128,10 +128,10 @@ PictureExtent read_picture_extent(const std::string& path) {
   PictureExtent extent;
   try {
     extent =
-        open_decoder(read_some(file, std::min<std::uint64_t>(size, kBeginning)), path)->extent();
+        open_picture(read_some(file, std::min<std::uint64_t>(size, kBeginning)), path)->extent();
   } catch (const DataError&) {
     if (size <= kBeginning) throw;
-    extent = open_decoder(read_some(file, size), path)->extent();
+    extent = open_picture(read_some(file, size), path)->extent();
   }
   require_fitting(extent, path, kMaxPicturePixels);
   return extent;

@@ -1,7 +1,6 @@
 #include "tandem/data/images_view.hpp"
 
-#include <string_view>
-
+#include "augment/picture_region.hpp"
 #include "tandem/data/fit_picture.hpp"
 
 namespace tandem::data {
@@ -37,22 +36,32 @@ MemoryLayout::MemoryLayout(const DatasetInfo& info, bool has_files) {
   all = targets + (info.multi_label ? images * info.classes.size() : 0);
 }
 
+StoredPicture PixelsOf::file(std::size_t image) const {
+  const PicturePlace& place = view_.places[image];
+  StoredPicture found;
+  found.where = view_.where + ": picture " + std::to_string(place.number);
+  if (view_.files) {
+    found.read = view_.files->file_of(place);
+    found.bytes = *found.read;
+  } else {
+    found.bytes = {reinterpret_cast<const char*>(view_.images.data()) + place.begin,
+                   place.end - place.begin};
+  }
+  return found;
+}
+
 const std::uint8_t* PixelsOf::operator()(std::size_t image) {
   if (!view_.is_encoded()) return view_.images.data() + image * view_.shape.pixels();
-  const PicturePlace& place = view_.places[image];
-  std::shared_ptr<const std::string> file;
-  std::string_view bytes;
-  if (view_.files) {
-    file = view_.files->file_of(place);
-    bytes = *file;
-  } else {
-    bytes = {reinterpret_cast<const char*>(view_.images.data()) + place.begin,
-             place.end - place.begin};
-  }
   room_.resize(view_.shape.pixels());
-  MemoryBudget budget(kMemoryForPictures);
-  fit_file(bytes, view_.where + ": picture " + std::to_string(place.number), view_.shape, budget,
-           Orientation::kUpright, room_.data());
+  const StoredPicture found = file(image);
+  if (decoding_ == Decoding::kScaled) {
+    const auto whole = [](int height, int width) { return Region{0, 0, height, width}; };
+    RegionResizer resizer;
+    make_region(found, whole, decoding_, view_.shape, resizer, room_.data());
+  } else {
+    MemoryBudget budget(kMemoryForPictures);
+    fit_file(found.bytes, found.where, view_.shape, budget, Orientation::kUpright, room_.data());
+  }
   return room_.data();
 }
 

@@ -21,6 +21,8 @@ constexpr int kMaxScans = 100;
 // Holds the coefficients of four components of the largest picture, two bytes each.
 constexpr long kMaxMemory = 640L << 20;
 constexpr std::uint64_t kBlockValues = 64;
+// Colors of lower resolution are interpolated from pixels so far outside of a region.
+constexpr int kMargin = 4;
 
 // The data behind libjpeg's client pointer. Plain values, because its functions leave by longjmp.
 struct Reading {
@@ -97,6 +99,30 @@ bool read_rows(Reading& reading, std::uint8_t* values, std::size_t row_bytes) {
   return true;
 }
 
+#ifdef LIBJPEG_TURBO_VERSION_NUMBER
+// Narrows the rows to these columns at least. libjpeg may begin further left: it moves `left`.
+bool start_columns(Reading& reading, JDIMENSION& left, JDIMENSION width) {
+  if (setjmp(reading.on_error) != 0) return false;
+  jpeg_start_decompress(&reading.info);
+  jpeg_crop_scanline(&reading.info, &left, &width);
+  return true;
+}
+
+// `row`: room for a row; `at`: the place of the region in it.
+bool read_region(Reading& reading, const Region& region, JSAMPROW row, const JSAMPLE* at,
+                 const PictureDecoder::OnRow& on_row) {
+  if (setjmp(reading.on_error) != 0) return false;
+  if (region.top > 0) {
+    jpeg_skip_scanlines(&reading.info, static_cast<JDIMENSION>(region.top));
+  }
+  for (int y = 0; y < region.height; ++y) {
+    jpeg_read_scanlines(&reading.info, &row, 1);
+    on_row(at);
+  }
+  return true;
+}
+#endif
+
 // Cyan, magenta, yellow, black as Adobe writes them, inverted, which Pillow assumes as well.
 void cmyk_to_rgb(Picture& picture) {
   const std::size_t pixels = picture.values.size() / 4;
@@ -154,7 +180,7 @@ class JpegDecoder : public PictureDecoder {
                                     : channels == 3 ? JCS_RGB
                                                     : JCS_CMYK;
     const PictureExtent found = extent();
-    Picture picture{channels, found.height, found.width, {}, orientation_};
+    Picture picture{channels, reduced(found.height), reduced(found.width), {}, orientation_};
     const std::size_t row_bytes =
         static_cast<std::size_t>(picture.width) * static_cast<std::size_t>(channels);
     picture.values.resize(row_bytes * static_cast<std::size_t>(picture.height));
@@ -163,7 +189,33 @@ class JpegDecoder : public PictureDecoder {
     return picture;
   }
 
+#ifdef LIBJPEG_TURBO_VERSION_NUMBER
+  int reduce(int eighths) override {
+    reading_.info.scale_num = static_cast<unsigned>(eighths);
+    reading_.info.scale_denom = kWholeSize;
+    eighths_ = eighths;
+    return eighths;
+  }
+
+  bool decode_region(const Region& region, const OnRow& on_row) override {
+    const int channels = reading_.info.num_components;
+    if (channels != 1 && channels != 3) return false;
+    require_possible();
+    reading_.info.out_color_space = channels == 1 ? JCS_GRAYSCALE : JCS_RGB;
+    const int first = std::max(region.left - kMargin, 0);
+    const int end = std::min(region.left + region.width + kMargin, reduced(extent().width));
+    auto left = static_cast<JDIMENSION>(first);
+    if (!start_columns(reading_, left, static_cast<JDIMENSION>(end - first))) fail();
+    std::vector<JSAMPLE> row(reading_.info.output_width * static_cast<JDIMENSION>(channels));
+    const auto before = static_cast<JDIMENSION>(region.left) - left;
+    const JSAMPLE* at = row.data() + before * static_cast<JDIMENSION>(channels);
+    if (!read_region(reading_, region, row.data(), at, on_row)) fail();
+    return true;
+  }
+#endif
+
  private:
+  int reduced(int side) const { return (side * eighths_ + kWholeSize - 1) / kWholeSize; }
   // Huffman's codes have a bit at least, and every block has one in a scan at least.
   void require_possible() const {
     if (reading_.info.arith_code != 0) return;
@@ -189,6 +241,7 @@ class JpegDecoder : public PictureDecoder {
   std::string where_;
   std::uint64_t file_bytes_;
   int orientation_;
+  int eighths_ = kWholeSize;
 };
 
 }  // namespace

@@ -27,7 +27,7 @@ struct Writing {
   unsigned long size = 0;
 };
 
-[[noreturn]] void fail(j_common_ptr info) {
+[[noreturn]] void fail_writing(j_common_ptr info) {
   auto* writing = static_cast<Writing*>(info->client_data);
   info->err->format_message(info, writing->message);
   std::longjmp(writing->on_error, 1);
@@ -36,7 +36,7 @@ struct Writing {
 // `rows`: the channels of a pixel beside each other.
 bool write_rows(Writing& writing, const ImageShape& shape, const std::uint8_t* rows, int quality) {
   writing.info.err = jpeg_std_error(&writing.errors);
-  writing.errors.error_exit = fail;
+  writing.errors.error_exit = fail_writing;
   writing.info.client_data = &writing;
   if (setjmp(writing.on_error) != 0) return false;
   jpeg_create_compress(&writing.info);

@@ -7,10 +7,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
 
+#include "augment/regions.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/data/image_file.hpp"
 
@@ -22,14 +24,26 @@ class PictureDecoder {
   virtual PictureExtent extent() const = 0;
   // Bytes that decode() takes at most, of the library and of the picture.
   virtual std::uint64_t memory() = 0;
-  // Once.
+  // Makes the decoder give the picture at so many eighths of its size, 1 to 8, each side rounded
+  // up. Returns 8 if the decoder gives it at its own size only.
+  virtual int reduce(int /*eighths*/) { return kWholeSize; }
+  static constexpr int kWholeSize = 8;
+
+  // One of the next two is called, once.
   virtual Picture decode() = 0;
+  // Calls `on_row` with the first pixel of the region in each of its rows, from top to bottom: the
+  // values that decode() has there. The rest of the picture is not decoded, as far as possible, so
+  // that damages of it may stay undetected. The region is one of the reduced picture, as stored.
+  // If it returns false, nothing has been done, and decode() may be called.
+  using OnRow = std::function<void(const std::uint8_t* row)>;
+  virtual bool decode_region(const Region& /*region*/, const OnRow& /*on_row*/) { return false; }
 };
 
 constexpr std::string_view kPngSignature("\x89PNG\r\n\x1a\n", 8);
 constexpr std::string_view kJpegSignature("\xff\xd8\xff", 3);
 
-// Both read the header.
+// By the content; reads the header, as do the next two. DataError for another format.
+std::unique_ptr<PictureDecoder> open_picture(std::string_view bytes, const std::string& where);
 std::unique_ptr<PictureDecoder> open_png(std::string_view bytes, const std::string& where);
 std::unique_ptr<PictureDecoder> open_jpeg(std::string_view bytes, const std::string& where);
 

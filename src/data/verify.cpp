@@ -16,13 +16,13 @@
 namespace tandem::data {
 namespace {
 
-constexpr std::uint64_t kBlockBytes = std::uint64_t{8} << 20;
+constexpr std::uint64_t kBytesAtOnce = std::uint64_t{8} << 20;
 
 // Reads all images of a split, which tests the checksum of every chunk.
 Moments read_split(const PackedFile& file, Split split) {
   const DatasetInfo& info = file.info();
   const std::uint64_t pixels = info.shape.pixels();
-  const std::uint64_t block = std::max<std::uint64_t>(kBlockBytes / pixels, 1);
+  const std::uint64_t block = std::max<std::uint64_t>(kBytesAtOnce / pixels, 1);
   std::vector<std::uint8_t> images(block * pixels);
   std::vector<Label> labels(block);
   Moments moments(info.shape);

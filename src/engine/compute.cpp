@@ -174,17 +174,17 @@ std::unique_ptr<train::BatchSource> make_batches(const data::ImagesView& view,
                                                  const train::TrainConfig& config,
                                                  std::unique_ptr<data::Sampler> sampler,
                                                  torch::Device device, std::uint64_t gpu_bytes) {
-  const data::AugmentKey augment{config.augment, config.seed};
+  const data::AugmentKey augment{config.augment, config.seed, config.decoding};
   const data::Layout layout =
       config.channels_last ? data::Layout::kChannelsLast : data::Layout::kPlanar;
   data::Transform transform(info.shape, layout, info.mean, info.std);
   if (device.is_cpu()) {
     return std::make_unique<train::LoadedBatches>(view, std::move(transform), augment,
-                                                  std::move(sampler));
+                                                  std::move(sampler), config.loader_threads);
   }
   if (!config.augment.is_crop_and_flip() || view.is_multi_label()) {
     return std::make_unique<train::SentBatches>(view, std::move(transform), augment,
-                                                std::move(sampler), device);
+                                                std::move(sampler), device, config.loader_threads);
   }
   train::PixelMoments moments{info.mean, info.std};
   // The code of a TorchScript file may compute with its input before autocast rounds it.

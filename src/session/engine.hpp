@@ -73,6 +73,8 @@ struct LoaderRequest {
   std::uint64_t steps = 0;
   train::ReadingOptions reading;
   data::AugmentSpec augment;
+  data::Decoding decoding = data::Decoding::kExact;
+  int threads = 1;  // per rank
   data::Layout layout = data::Layout::kChannelsLast;
   bool json = false;
 };

@@ -29,10 +29,11 @@ torch::Tensor tensor_of(float* images, std::size_t count, data::ImageShape shape
 }
 
 LoadedBatches::LoadedBatches(data::ImagesView view, data::Transform transform,
-                             data::AugmentKey augment, std::unique_ptr<data::Sampler> sampler)
+                             data::AugmentKey augment, std::unique_ptr<data::Sampler> sampler,
+                             int threads)
     : shape_(view.shape),
       layout_(transform.layout()),
-      loader_(view, std::move(transform), augment, std::move(sampler)) {}
+      loader_(view, std::move(transform), augment, std::move(sampler), threads) {}
 
 std::optional<TensorBatch> LoadedBatches::next() {
   std::optional<data::Batch> next = loader_.next();
@@ -61,8 +62,8 @@ std::optional<TensorBatch> LoadedBatches::next() {
 }
 
 SentBatches::SentBatches(data::ImagesView view, data::Transform transform, data::AugmentKey augment,
-                         std::unique_ptr<data::Sampler> sampler, torch::Device device)
-    : loaded_(view, std::move(transform), augment, std::move(sampler)), device_(device) {}
+                         std::unique_ptr<data::Sampler> sampler, torch::Device device, int threads)
+    : loaded_(view, std::move(transform), augment, std::move(sampler), threads), device_(device) {}
 
 std::optional<TensorBatch> SentBatches::next() {
   std::optional<TensorBatch> batch = loaded_.next();

@@ -13,7 +13,8 @@ constexpr std::int64_t kImagesAtOnce = 4096;
 constexpr std::int64_t kPicturesAtOnce = 256;  // decoded, they are larger
 
 // [count, channels, height, width], on the host. Pixels are a view of the caller's memory.
-torch::Tensor planar_images(const data::ImagesView& view, std::int64_t first, std::int64_t count) {
+torch::Tensor planar_images(const data::ImagesView& view, data::Decoding decoding,
+                            std::int64_t first, std::int64_t count) {
   const data::ImageShape& shape = view.shape;
   const std::size_t bytes = shape.pixels();
   const std::vector<std::int64_t> sizes{count, shape.channels, shape.height, shape.width};
@@ -23,7 +24,7 @@ torch::Tensor planar_images(const data::ImagesView& view, std::int64_t first, st
     return torch::from_blob(const_cast<std::uint8_t*>(at), sizes, torch::kUInt8);
   }
   torch::Tensor pixels = torch::empty(sizes, torch::kUInt8);
-  data::PixelsOf pixels_of(view);
+  data::PixelsOf pixels_of(view, decoding);
   for (std::int64_t i = 0; i < count; ++i) {
     std::copy_n(pixels_of(static_cast<std::size_t>(first + i)), bytes,
                 pixels.data_ptr<std::uint8_t>() + static_cast<std::size_t>(i) * bytes);
@@ -67,7 +68,8 @@ std::size_t ResidentImages::bytes_of(const data::ImagesView& view) {
   return view.labels.size() * (view.shape.pixels() + sizeof(std::int64_t));
 }
 
-ResidentImages::ResidentImages(const data::ImagesView& view, torch::Device device)
+ResidentImages::ResidentImages(const data::ImagesView& view, torch::Device device,
+                               data::Decoding decoding)
     : shape(view.shape) {
   const auto count = static_cast<std::int64_t>(view.labels.size());
   // The channels of a pixel side by side, so that what is cut out lies as channels-last filters
@@ -78,7 +80,7 @@ ResidentImages::ResidentImages(const data::ImagesView& view, torch::Device devic
   for (std::int64_t first = 0; first < count; first += at_once) {
     const std::int64_t some = std::min(at_once, count - first);
     images.narrow(0, first, some)
-        .copy_(planar_images(view, first, some).to(device).permute({0, 2, 3, 1}));
+        .copy_(planar_images(view, decoding, first, some).to(device).permute({0, 2, 3, 1}));
   }
   labels = torch::empty({count}, torch::kInt64);
   std::copy(view.labels.begin(), view.labels.end(), labels.data_ptr<std::int64_t>());
@@ -88,8 +90,8 @@ ResidentImages::ResidentImages(const data::ImagesView& view, torch::Device devic
 ResidentBatches::ResidentBatches(const data::ImagesView& view, data::Layout layout,
                                  const PixelMoments& moments, data::AugmentKey augment,
                                  std::unique_ptr<data::Sampler> sampler, torch::Device device)
-    : ResidentBatches(std::make_shared<const ResidentImages>(view, device), layout, moments,
-                      augment, std::move(sampler)) {}
+    : ResidentBatches(std::make_shared<const ResidentImages>(view, device, augment.decoding),
+                      layout, moments, augment, std::move(sampler)) {}
 
 ResidentBatches::ResidentBatches(std::shared_ptr<const ResidentImages> set, data::Layout layout,
                                  const PixelMoments& moments, data::AugmentKey augment,

@@ -65,7 +65,7 @@ struct StreamedBatches::Stream {
     auto* pixels = batch.pixels.data_ptr<std::uint8_t>();
     auto* labels = batch.labels.data_ptr<std::int64_t>();
     const std::size_t bytes = view.shape.pixels();
-    data::PixelsOf pixels_of(view);
+    data::PixelsOf pixels_of(view, augment.decoding);
     batch.drawn.select(1, kImage).copy_(torch::arange(count));  // in the batch's own pixels
     for (const std::uint32_t image : request.images) {
       std::memcpy(pixels, pixels_of(image), bytes);

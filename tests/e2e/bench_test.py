@@ -74,7 +74,7 @@ class Bench(TandemTest):
         self.assertRegex(done.stdout, r"\nin all [0-9.]+ ms; steps: [0-9,]+ images/s, ")
 
     def test_a_loader(self):
-        for words in ([], ["--data", DATA, "--augment", "none"]):
+        for words in ([], ["--data", DATA, "--augment", "none"], ["--loader-threads", "3"]):
             result = self.bench(2, "loader", "--batch-size", "8", "--steps", "5", *words)
             self.assertEqual((result["form"], len(result["images_per_second_of_ranks"])), ("loader", 2))
             self.assertAlmostEqual(result["images_per_second"], sum(result["images_per_second_of_ranks"]), 3)

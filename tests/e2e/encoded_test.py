@@ -77,6 +77,20 @@ class Encoded(TandemTest):
         self.assertEqual(resumed["steps"], whole["steps"])
         self.assertEqual(resumed["weights_sha256"], whole["weights_sha256"])
 
+    def test_threads_of_the_loader_change_no_bit_and_scaled_decoding_does(self):
+        self.pack_encoded()
+        crops = ["--augment", "resized-crop=0.3,flip,mixup=0.2"]
+        digests = {threads: self.summary(2, f"by{threads}", *crops, "--loader-threads", threads)["weights_sha256"] for threads in ("1", "3")}
+        self.assertEqual(digests["1"], digests["3"])
+        scaled = ["--decode", "scaled", *crops]
+        half = self.summary(2, "scaled", *scaled, "--max-steps", "4", "--checkpoint-every", "1")
+        whole = self.summary(1, "shards", *scaled, "--virtual-ranks", "2", "--loader-threads", "2")
+        again = self.summary(2, "again", *scaled, "--virtual-ranks", "2")
+        self.assertEqual(whole["weights_sha256"], again["weights_sha256"])
+        self.assertNotEqual(self.summary(2, "exact", *crops, "--max-steps", "4")["weights_sha256"], half["weights_sha256"])
+        refused = self.mpirun(2, "train", "--data", "pets.h5", *TRAIN, *crops, "--run-id", "scaled", "--resume", "auto", code=78)
+        self.assert_one_error(refused, "--decode: the run has 'scaled', now 'exact' is asked for")
+
     def test_evaluation_and_prediction_agree(self):
         self.pack_encoded()
         summary = self.summary(2, "a")

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "data/augment/picture_region.hpp"
 #include "input.hpp"
 #include "tandem/data/fit_picture.hpp"
 #include "target.hpp"
@@ -55,6 +56,13 @@ void read(const std::string& file) {
   for (const data::ImageShape shape : {data::ImageShape{3, 8, 9}, data::ImageShape{1, 40, 3}}) {
     std::vector<std::uint8_t> image(shape.pixels());
     data::fit_picture(picture, shape, image.data());
+    data::RegionResizer resizer;
+    const auto middle = [](int height, int width) {
+      return data::Region{height / 3, width / 3, (height + 2) / 3, (width + 2) / 3};
+    };
+    for (const auto decoding : {data::Decoding::kExact, data::Decoding::kScaled}) {
+      data::make_region({file, "picture"}, middle, decoding, shape, resizer, image.data());
+    }
   }
 }
 

@@ -15,6 +15,11 @@
 
 namespace tandem::data {
 
+// How picture files are decoded for training. kScaled: JPEG files at the smallest number of eighths
+// of their size at which as many pixels are left as the image needs. It is faster for large
+// pictures, and pixels differ a little.
+enum class Decoding { kExact, kScaled };
+
 enum class Border { kBlack, kReflected };         // what lies outside of an image
 enum class Flip { kNever, kRandom, kAlternate };  // left to right
 

@@ -1,5 +1,6 @@
-// Prepares batches ahead of the consumer on a background thread. The caller's image memory must
-// outlive it. Call next() on one thread at a time; it rethrows the background thread's errors.
+// Prepares batches ahead of the consumer on a background thread, which more threads may help. The
+// caller's image memory must outlive it. Call next() on one thread at a time; it rethrows the
+// background thread's errors.
 #pragma once
 
 #include <cstdint>
@@ -32,20 +33,21 @@ struct Batch {
 struct AugmentKey {
   AugmentSpec spec;
   std::uint64_t seed = 0;
+  Decoding decoding = Decoding::kExact;
 };
 
-// Makes the batch of a request, as the background thread does. With mixup or cutmix, the request
-// must have its mix_runs. If the partner of an image is not in the request, it makes the partner
-// itself.
+// Makes the batch of a request on `threads` threads, which do not affect it, as the loader does.
+// With mixup or cutmix, the request must have its mix_runs. If the partner of an image is not in
+// the request, it makes the partner itself.
 Batch make_batch(const ImagesView& view, const Transform& transform, const AugmentKey& augment,
-                 BatchRequest request);
+                 BatchRequest request, int threads = 1);
 
 class BatchLoader {
  public:
   static constexpr std::size_t kBatchesAhead = 3;
 
   BatchLoader(ImagesView view, Transform transform, AugmentKey augment,
-              std::unique_ptr<Sampler> sampler);
+              std::unique_ptr<Sampler> sampler, int threads = 1);
   // The next batch in the sampler's order; absent after the last one.
   std::optional<Batch> next() { return batches_.next(); }
 
@@ -53,6 +55,7 @@ class BatchLoader {
   PictureReader reader_;  // used by the background thread only
   const Transform transform_;
   const AugmentKey augment_;
+  const int threads_;
   Prefetcher<Batch> batches_;  // last: its thread uses the above
 };
 

@@ -62,6 +62,10 @@ Picture resize(Picture picture, int height, int width);
 // UsageError unless `channels` is 1 or 3.
 void require_picture_channels(int channels);
 
+// Makes transparency white and, for one channel, colors gray. Then 1 channel is left, or 3 of a
+// color picture.
+void limit_channels(Picture& picture, int channels);
+
 // Writes shape.pixels() bytes in CHW order.
 void fit_picture(Picture picture, ImageShape shape, std::uint8_t* image);
 

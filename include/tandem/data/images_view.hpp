@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "tandem/core/span.hpp"
+#include "tandem/data/augment.hpp"
 #include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
@@ -58,17 +60,27 @@ struct MemoryLayout {
   explicit MemoryLayout(const DatasetInfo& info, bool has_files = true);
 };
 
+struct StoredPicture {
+  std::string_view bytes;
+  std::string where;                        // its name in messages
+  std::shared_ptr<const std::string> read;  // owns the bytes, if they are not in the view's memory
+};
+
 // Gives the pixels of a view's images. One thread per object; the view must outlive it.
 class PixelsOf {
  public:
-  explicit PixelsOf(const ImagesView& view) : view_(view) {}
+  explicit PixelsOf(const ImagesView& view, Decoding decoding = Decoding::kExact)
+      : view_(view), decoding_(decoding) {}
 
   // C * H * W bytes, planar; valid until the next call. Turns a picture upright and resizes it to
   // the view's shape. DataError naming the picture if it cannot be decoded.
   const std::uint8_t* operator()(std::size_t image);
+  // The file of an image, if the view is encoded.
+  StoredPicture file(std::size_t image) const;
 
  private:
   const ImagesView& view_;
+  const Decoding decoding_;
   std::vector<std::uint8_t> room_;
 };
 

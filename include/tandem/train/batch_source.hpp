@@ -44,12 +44,12 @@ class BatchSource {
   virtual TensorBatch made(const data::BatchRequest& request);
 };
 
-// Batches prepared by a background thread of the CPU.
+// Batches prepared by background threads of the CPU.
 class LoadedBatches final : public BatchSource {
  public:
   // `view` must outlive it.
   LoadedBatches(data::ImagesView view, data::Transform transform, data::AugmentKey augment,
-                std::unique_ptr<data::Sampler> sampler);
+                std::unique_ptr<data::Sampler> sampler, int threads = 1);
   std::optional<TensorBatch> next() override;
 
  private:
@@ -63,7 +63,7 @@ class SentBatches final : public BatchSource {
  public:
   // `view` must outlive it.
   SentBatches(data::ImagesView view, data::Transform transform, data::AugmentKey augment,
-              std::unique_ptr<data::Sampler> sampler, torch::Device device);
+              std::unique_ptr<data::Sampler> sampler, torch::Device device, int threads = 1);
   std::optional<TensorBatch> next() override;
 
  private:
@@ -103,7 +103,8 @@ class DeviceTransform {
 
 // A data set in the memory of a device.
 struct ResidentImages {
-  ResidentImages(const data::ImagesView& view, torch::Device device);
+  ResidentImages(const data::ImagesView& view, torch::Device device,
+                 data::Decoding decoding = data::Decoding::kExact);
   // The device memory that a data set needs.
   static std::size_t bytes_of(const data::ImagesView& view);
 

@@ -62,6 +62,8 @@ struct TrainConfig {
   bool sync_bn = false;                 // batch normalization over the images of all ranks
   bool gradient_checkpointing = false;  // recompute blocks in backward
   data::AugmentSpec augment;
+  data::Decoding decoding = data::Decoding::kExact;  // of picture files for training
+  int loader_threads = 1;                            // per rank
   bool channels_last = true;
   int threads = 0;              // per rank; 0: the CPUs this rank may use without crowding another
   double bucket_mb = 0;         // gradient bucket, 2^20 bytes; 0: one bucket

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "move_pixels.hpp"
+#include "picture_region.hpp"
 #include "policies.hpp"
 #include "streams.hpp"
 #include "tandem/core/error.hpp"
@@ -27,10 +28,20 @@ ImageMaker::ImageMaker(const ImagesView& view, const Transform& transform,
   if (augment_.spec.changes_pixels()) changed_.resize(view.shape.pixels());
 }
 
-const std::uint8_t* ImageMaker::resized(const std::uint8_t* image, CounterRandom random) {
+// The region of a picture file is drawn in the whole picture, as torchvision does.
+const std::uint8_t* ImageMaker::resized(std::uint64_t epoch, std::uint32_t image) {
   const ImageShape& shape = view_.shape;
-  const Region region = draw_crop(*augment_.spec.resized_crop, shape.height, shape.width, random);
-  resizer_.resize(image, shape, region, shape, resized_.data());
+  const auto choose = [&](int height, int width) {
+    CounterRandom random{kResizedCropStream, augment_.seed, epoch, image};
+    return draw_crop(*augment_.spec.resized_crop, height, width, random);
+  };
+  if (view_.is_encoded()) {
+    make_region(pixels_of_.file(image), choose, augment_.decoding, shape, resizer_,
+                resized_.data());
+  } else {
+    resizer_.resize(pixels_of_(image), shape, choose(shape.height, shape.width), shape,
+                    resized_.data());
+  }
   return resized_.data();
 }
 
@@ -56,11 +67,8 @@ void ImageMaker::make(std::uint64_t epoch, std::uint32_t image, float* out) {
   }
   const AugmentSpec& spec = augment_.spec;
   const ImageShape& shape = view_.shape;
-  const std::uint8_t* pixels = pixels_of_(image);
+  const std::uint8_t* pixels = spec.resized_crop ? resized(epoch, image) : pixels_of_(image);
   Augmentation moved = draw_augmentation(spec, augment_.seed, epoch, image);
-  if (spec.resized_crop) {
-    pixels = resized(pixels, CounterRandom{kResizedCropStream, augment_.seed, epoch, image});
-  }
   if (spec.changes_pixels()) {
     move_pixels(
         pixels, shape, moved, Layout::kPlanar, [](int) { return kSame.data(); }, changed_.data());

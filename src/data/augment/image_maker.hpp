@@ -21,13 +21,13 @@ class ImageMaker {
   void make(std::uint64_t epoch, std::uint32_t image, float* out);
 
  private:
-  const std::uint8_t* resized(const std::uint8_t* image, CounterRandom random);
+  const std::uint8_t* resized(std::uint64_t epoch, std::uint32_t image);
   void change(std::uint64_t epoch, std::uint32_t image);
 
   const ImagesView view_;
-  PixelsOf pixels_of_{view_};
   const Transform& transform_;
   const AugmentKey augment_;
+  PixelsOf pixels_of_{view_, augment_.decoding};
   RegionResizer resizer_;
   PictureOps ops_;
   std::vector<std::uint8_t> resized_;

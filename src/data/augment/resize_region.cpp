@@ -2,57 +2,69 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 
 namespace tandem::data {
 namespace {
 
-// Floats of this size are whole numbers; adding it rounds half to even.
+// Floats of this size are whole numbers; adding it rounds half to even. The last eight bits of a
+// sum are then those of the number.
 constexpr float kWhole = 12582912.0F;  // 1.5 * 2^23
 
-void to_floats(const std::uint8_t* from, std::size_t count, float* to) {
-  for (std::size_t i = 0; i < count; ++i) to[i] = static_cast<float>(from[i]);
+// The channels of a pixel. Vectors, because GCC makes none of such short loops.
+constexpr std::size_t kLanes = RegionResizer::kMaxChannels;
+typedef float Pixel __attribute__((vector_size(4 * kLanes)));
+typedef std::int32_t Words __attribute__((vector_size(4 * kLanes)));
+
+Pixel load(const float* from) {
+  Pixel pixel;
+  std::memcpy(&pixel, from, sizeof pixel);
+  return pixel;
 }
 
-void gather(const float* row, const int* first, const float* weights, std::size_t count,
-            float* out) {
-  for (std::size_t i = 0; i < count; ++i) out[i] = row[first[i]] * weights[i];
-}
+void store(const Pixel& pixel, float* to) { std::memcpy(to, &pixel, sizeof pixel); }
 
-void gather_more(const float* row, const int* first, const float* weights, std::size_t count,
-                 float* out) {
-  for (std::size_t i = 0; i < count; ++i) out[i] += row[first[i]] * weights[i];
-}
-
-void scale_row(const float* row, float weight, std::size_t count, float* out) {
-  for (std::size_t i = 0; i < count; ++i) out[i] = row[i] * weight;
-}
-
-void add_row(const float* row, float weight, std::size_t count, float* out) {
-  for (std::size_t i = 0; i < count; ++i) out[i] += row[i] * weight;
-}
-
-// Weights add up to 1, so values are in the range of bytes, except for an error that rounding
-// removes.
-void to_bytes(const float* row, std::size_t count, std::uint8_t* out) {
-  for (std::size_t i = 0; i < count; ++i) {
-    out[i] = static_cast<std::uint8_t>(static_cast<int>((row[i] + kWhole) - kWhole));
+void widen_each(const std::uint8_t* row, RegionResizer::Steps steps, int channels, int count,
+                float* to) {
+  for (int x = 0; x < count; ++x) {
+    for (int c = 0; c < channels; ++c) {
+      to[c] = static_cast<float>(row[x * steps.pixel + c * steps.channel]);
+    }
+    to += kLanes;
   }
+}
+
+// Of pixels of three bytes. It reads four, so the last pixel is left to widen_each().
+void widen_colors(const std::uint8_t* row, int count, float* to) {
+  constexpr RegionResizer::Steps kBytes{3, 1};
+  const int before = std::max(count - 1, 0);
+  // Each byte stays at its place in the word, and the floats are multiples of it, which is faster
+  // than four conversions. All numbers are exact.
+  constexpr Words kPlaces{0xFF, 0xFF00, 0xFF0000, 0};
+  constexpr Pixel kUnits{1, 1.0F / 0x100, 1.0F / 0x10000, 0};
+  for (int x = 0; x < before; ++x) {
+    std::int32_t bytes = 0;
+    std::memcpy(&bytes, row + x * kBytes.pixel, sizeof bytes);
+    const Words each = Words{bytes, bytes, bytes, bytes} & kPlaces;
+    store(__builtin_convertvector(each, Pixel) * kUnits, to + static_cast<std::size_t>(x) * kLanes);
+  }
+  widen_each(row + before * kBytes.pixel, kBytes, 3, count - before,
+             to + static_cast<std::size_t>(before) * kLanes);
 }
 
 }  // namespace
 
 // compute_indices_weights_aa() of PyTorch's aten/src/ATen/native/cpu/UpSampleKernel.cpp.
-void RegionResizer::Axis::set(int from, int to) {
-  const float scale = static_cast<float>(from) / static_cast<float>(to);
+void RegionResizer::Axis::set(const Side& from, int to) {
+  const float scale = from.length / static_cast<float>(to);
   const float support = std::max(scale, 1.0F);
-  const auto center = [scale](int i) { return scale * (static_cast<float>(i) + 0.5F); };
+  const auto center = [&](int i) { return from.offset + scale * (static_cast<float>(i) + 0.5F); };
   const auto begin = [&](int i) {
     return std::max(static_cast<int>(center(i) - support + 0.5F), 0);
   };
   const auto end = [&](int i) {
-    return std::min(static_cast<int>(center(i) + support + 0.5F), from);
+    return std::min(static_cast<int>(center(i) + support + 0.5F), from.count);
   };
-  size = to;
   taps = 1;
   for (int i = 0; i < to; ++i) taps = std::max(taps, end(i) - begin(i));
   const auto count = static_cast<std::size_t>(to);
@@ -62,9 +74,9 @@ void RegionResizer::Axis::set(int from, int to) {
     const auto place = static_cast<std::size_t>(i);
     // Near the end, the window begins earlier, so that all taps lie inside. The added taps have
     // weight 0.
-    first[place] = std::min(begin(i), from - taps);
+    first[place] = std::min(begin(i), from.count - taps);
     const auto weight_at = [&](int at) -> float& {
-      return weights[static_cast<std::size_t>(at - first[place]) * count + place];
+      return weights[static_cast<std::size_t>(i * taps + at - first[place])];
     };
     float sum = 0;
     for (int at = begin(i); at < end(i); ++at) {
@@ -76,45 +88,88 @@ void RegionResizer::Axis::set(int from, int to) {
   }
 }
 
-void RegionResizer::resize_rows(const std::uint8_t* plane, int stride, const Region& region) {
-  const auto count = static_cast<std::size_t>(columns_.size);
-  for (int y = 0; y < region.height; ++y) {
-    const std::uint8_t* from =
-        plane + static_cast<std::ptrdiff_t>(region.top + y) * stride + region.left;
-    float* const out = wide_.data() + static_cast<std::size_t>(y) * count;
-    if (region.width == columns_.size) {
-      to_floats(from, count, out);
-      continue;
+void RegionResizer::begin(const Side& rows, const Side& columns, ImageShape to, std::uint8_t* out) {
+  to_ = to;
+  out_ = out;
+  taken_ = 0;
+  done_ = 0;
+  rows_.set(rows, to.height);
+  columns_.set(columns, to.width);
+  row_.assign(static_cast<std::size_t>(columns.count) * kLanes, 0);
+  wide_.resize(static_cast<std::size_t>(rows_.taps * to.width) * kLanes);
+}
+
+void RegionResizer::add_row(const std::uint8_t* row, Steps steps) {
+  const auto count = static_cast<int>(row_.size() / kLanes);
+  if (to_.channels == 3 && steps.pixel == 3 && steps.channel == 1) {
+    widen_colors(row, count, row_.data());
+  } else {
+    widen_each(row, steps, to_.channels, count, row_.data());
+  }
+  const auto width = static_cast<std::size_t>(to_.width);
+  const auto taps = static_cast<std::size_t>(columns_.taps);
+  float* out = wide_.data() + static_cast<std::size_t>(taken_ % rows_.taps) * width * kLanes;
+  const float* weight = columns_.weights.data();
+  const float* const pixels = row_.data();
+  const int* const first = columns_.first.data();
+  for (std::size_t x = 0; x < width; ++x) {
+    const float* from = pixels + static_cast<std::size_t>(first[x]) * kLanes;
+    Pixel sum = load(from) * weight[0];
+    for (std::size_t tap = 1; tap < taps; ++tap) sum += load(from + tap * kLanes) * weight[tap];
+    store(sum, out);
+    out += kLanes;
+    weight += taps;
+  }
+  ++taken_;
+  while (done_ < to_.height &&
+         rows_.first[static_cast<std::size_t>(done_)] + rows_.taps <= taken_) {
+    finish_row(done_++);
+  }
+}
+
+// Weights add up to 1, so values are in the range of bytes, except for an error that rounding
+// removes.
+void RegionResizer::finish_row(int place) {
+  const auto width = static_cast<std::size_t>(to_.width);
+  const auto taps = static_cast<std::size_t>(rows_.taps);
+  const auto first = static_cast<std::size_t>(rows_.first[static_cast<std::size_t>(place)]);
+  const float* const weights = rows_.weights.data() + static_cast<std::size_t>(place) * taps;
+  window_.resize(taps);
+  for (std::size_t tap = 0; tap < taps; ++tap) {
+    window_[tap] = wide_.data() + (first + tap) % taps * width * kLanes;
+  }
+  const float* const* const window = window_.data();
+  const int channels = to_.channels;
+  const std::size_t plane = to_.plane();
+  std::uint8_t* out = out_ + static_cast<std::size_t>(place) * width;
+  for (std::size_t x = 0; x < width; ++x, ++out) {
+    Pixel sum = load(window[0] + x * kLanes) * weights[0];
+    for (std::size_t tap = 1; tap < taps; ++tap) {
+      sum += load(window[tap] + x * kLanes) * weights[tap];
     }
-    to_floats(from, static_cast<std::size_t>(region.width), row_.data());
-    gather(row_.data(), columns_.first.data(), columns_.weights.data(), count, out);
-    for (int tap = 1; tap < columns_.taps; ++tap) {
-      gather_more(row_.data() + tap, columns_.first.data(),
-                  columns_.weights.data() + static_cast<std::size_t>(tap) * count, count, out);
+    sum += kWhole;
+    std::uint32_t bits[kLanes];
+    std::memcpy(bits, &sum, sizeof bits);
+    for (int c = 0; c < channels; ++c) {
+      out[static_cast<std::size_t>(c) * plane] = static_cast<std::uint8_t>(bits[c]);
     }
   }
 }
 
 void RegionResizer::resize(const std::uint8_t* image, ImageShape from, const Region& region,
                            ImageShape to, std::uint8_t* out) {
-  rows_.set(region.height, to.height);
-  columns_.set(region.width, to.width);
-  const auto width = static_cast<std::size_t>(to.width);
-  const auto height = static_cast<std::size_t>(to.height);
-  row_.resize(static_cast<std::size_t>(region.width));
-  wide_.resize(static_cast<std::size_t>(region.height) * width);
-  sum_.resize(width);
-  for (int channel = 0; channel < to.channels; ++channel) {
-    resize_rows(image + static_cast<std::size_t>(channel) * from.plane(), from.width, region);
-    for (std::size_t y = 0; y < height; ++y) {
-      const float* const first = wide_.data() + static_cast<std::size_t>(rows_.first[y]) * width;
-      scale_row(first, rows_.weights[y], width, sum_.data());
-      for (int tap = 1; tap < rows_.taps; ++tap) {
-        const std::size_t row = static_cast<std::size_t>(tap);
-        add_row(first + row * width, rows_.weights[row * height + y], width, sum_.data());
-      }
-      to_bytes(sum_.data(), width, out);
-      out += width;
+  const auto side = [](int length) { return Side{length, 0, static_cast<float>(length)}; };
+  const Steps steps{1, static_cast<std::ptrdiff_t>(from.plane())};
+  for (int channel = 0; channel < to.channels; channel += kMaxChannels) {
+    const int some = std::min(to.channels - channel, kMaxChannels);
+    const auto done = static_cast<std::size_t>(channel);
+    begin(side(region.height), side(region.width), {some, to.height, to.width},
+          out + done * to.plane());
+    const std::uint8_t* row = image + done * from.plane() + region.left +
+                              static_cast<std::ptrdiff_t>(region.top) * from.width;
+    for (int y = 0; y < region.height; ++y) {
+      add_row(row, steps);
+      row += from.width;
     }
   }
 }

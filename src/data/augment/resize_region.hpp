@@ -1,9 +1,11 @@
-// Resizes a region of planar bytes as torch.nn.functional.interpolate(mode="bilinear",
-// antialias=True) does on floats, with the result rounded half to even: an enlarged region is
-// interpolated between two pixels, and for a reduced one the triangle of weights is wider by the
-// scale. One thread per object, which keeps its memory for the next image.
+// Resizes a region as torch.nn.functional.interpolate(mode="bilinear", antialias=True) does on
+// floats, with the result rounded half to even: an enlarged region is interpolated between two
+// pixels, and for a reduced one the triangle of weights is wider by the scale. It takes the rows
+// one after another and keeps only those that the next row of the result needs. One thread per
+// object, which keeps its memory for the next image.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,27 +16,50 @@ namespace tandem::data {
 
 class RegionResizer {
  public:
-  // `image` has the shape `from`, `out` has `to` and as many channels.
+  static constexpr int kMaxChannels = 4;
+  // One side of a region: it begins `offset` pixels after the first of `count` pixels, and is
+  // `length` pixels long. Both are whole numbers, unless the picture was decoded at a reduced size.
+  struct Side {
+    int count = 0;
+    float offset = 0;
+    float length = 0;
+  };
+  // The place of channel c of pixel x in a row: x * pixel + c * channel.
+  struct Steps {
+    std::ptrdiff_t pixel = 1;
+    std::ptrdiff_t channel = 0;
+  };
+
+  // Begins an image of the shape `to`, of at most kMaxChannels. `out`: planar.
+  void begin(const Side& rows, const Side& columns, ImageShape to, std::uint8_t* out);
+  // The next row, columns.count pixels. After the last one the image is complete.
+  void add_row(const std::uint8_t* row, Steps steps);
+
+  // A region of planar bytes. `image` has the shape `from`, `out` has `to`; any number of channels.
   void resize(const std::uint8_t* image, ImageShape from, const Region& region, ImageShape to,
               std::uint8_t* out);
 
  private:
   // Each place of the result is a sum over `taps` places from first[place] on, with
-  // weights[tap * size + place].
+  // weights[place * taps + tap].
   struct Axis {
-    int size = 0;
     int taps = 0;
     std::vector<int> first;
     std::vector<float> weights;
-    void set(int from, int to);
+    void set(const Side& from, int to);
   };
-  void resize_rows(const std::uint8_t* plane, int stride, const Region& region);
+  void finish_row(int place);
 
+  ImageShape to_;
+  std::uint8_t* out_ = nullptr;
+  int taken_ = 0;  // rows of the region
+  int done_ = 0;   // rows of the result
   Axis rows_;
   Axis columns_;
-  std::vector<float> row_;   // of the region
-  std::vector<float> wide_;  // the region, as wide as the result
-  std::vector<float> sum_;   // a row of the result
+  // Four floats a pixel, of which the last ones may have no meaning.
+  std::vector<float> row_;            // of the region
+  std::vector<float> wide_;           // the last rows, as wide as the result; row y at y % taps
+  std::vector<const float*> window_;  // those that make one row of the result
 };
 
 }  // namespace tandem::data

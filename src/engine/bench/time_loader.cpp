@@ -47,8 +47,9 @@ double rate_of_loader(Job& job, const LoaderRequest& request, const data::Images
   plan.steps = kFirst + request.steps;
   plan.lanes = std::move(lanes);
   data::BatchLoader loader(
-      view, transform, {request.augment, plan.seed},
-      std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world));
+      view, transform, {request.augment, plan.seed, request.decoding},
+      std::make_unique<data::TrainingSampler>(plan, job.topology.rank, job.topology.world),
+      request.threads);
   for (std::uint64_t step = 0; step < kFirst; ++step) loader.next();
   job.world.barrier();
   const auto begin = std::chrono::steady_clock::now();

@@ -1,0 +1,35 @@
+#include "loader_options.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr std::uint64_t kMaxThreads = 1024;
+
+}  // namespace
+
+OptionSpec decode_option(const std::string& group) {
+  return {"decode",
+          "NAME",
+          "exact",
+          "JPEG files of a set packed with --store encoded: exact; or scaled, at the smallest "
+          "number of eighths of their size that has enough pixels, which is faster and changes "
+          "pixels a little",
+          group,
+          kOfResult,
+          {"exact", "scaled"}};
+}
+
+OptionSpec loader_threads_option(const std::string& group) {
+  return {"loader-threads", "N", "1", "threads of each rank that decode and augment images", group,
+          kOfExecution};
+}
+
+data::Decoding read_decoding(Options& options) {
+  return options.choice("decode") == "scaled" ? data::Decoding::kScaled : data::Decoding::kExact;
+}
+
+int read_loader_threads(Options& options) {
+  return static_cast<int>(options.count("loader-threads", 1, kMaxThreads));
+}
+
+}  // namespace tandem::app
