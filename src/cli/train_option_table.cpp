@@ -95,7 +95,6 @@ OptionTable train_option_table() {
        "random-erasing[=P]; mixup[=A]; cutmix[=A]",
        "what to train", kOfResult},
       decode_option("what to train"),
-
       {"batch-size",
        "N",
        "64",
