@@ -203,7 +203,7 @@ void Version2Writer::write_targets(const Hdf5Output& file, const std::string& pa
   const std::uint64_t count = index.label_counts.size();
   const Hdf5Handle array = make_array(file, path, H5T_STD_U8LE, {count, classes});
   const Hdf5Handle space(H5Dget_space(array.id()), H5Sclose);
-  const std::uint64_t at_once = std::max<std::uint64_t>(kBlockBytes / classes, 1);
+  const std::uint64_t at_once = std::max<std::uint64_t>(kMostBlockBytes / classes, 1);
   std::vector<std::uint8_t> rows;
   const Label* label = index.labels.data();
   for (std::uint64_t first = 0; first < count; first += at_once) {
