@@ -8,15 +8,15 @@ constexpr std::uint64_t kMaxThreads = 1024;
 }  // namespace
 
 OptionSpec decode_option(const std::string& group) {
-  return {"decode",
-          "NAME",
-          "exact",
-          "JPEG files of a set packed with --store encoded: exact; or scaled, at the smallest "
-          "number of eighths of their size that has enough pixels, which is faster and changes "
-          "pixels a little",
-          group,
-          kOfResult,
-          {"exact", "scaled"}};
+  return {
+      "decode",
+      "NAME",
+      "exact",
+      "JPEG files of a set packed with --store encoded: exact; or scaled, large ones at 1/2, 1/4 "
+      "or 1/8 of their size, which is faster and changes pixels a little",
+      group,
+      kOfResult,
+      {"exact", "scaled"}};
 }
 
 OptionSpec loader_threads_option(const std::string& group) {

@@ -5,7 +5,7 @@ RandomResizedCrop to 224x224, flip, normalization. Prints a Markdown table. Noth
 The peer is the fastest of its forms (decode_peer.py), tried once each. Then both sides run in turn, each on the same one core.
 
 Usage: decode.py --tandem build/bin/tandem --crops build/tests/bench_decode_crops --python PYTHON --modules FOLDER --kept FOLDER
-                 [--pictures 1000] [--pairs 5] [--core 0] [--only pictures|compare|rates]
+                 [--pictures 1000] [--width 500] [--height 375] [--pairs 5] [--core 0] [--only pictures|compare|rates]
 PYTHON has torch, and FOLDER of --modules torchvision and Pillow. The pictures are made once, in the folder of --kept.
 """
 import argparse
@@ -16,7 +16,7 @@ import pathlib
 import statistics
 import subprocess
 
-WIDTH, HEIGHT, CLASSES, QUALITY = 500, 375, 10, 92
+CLASSES, QUALITY = 10, 94
 COMPARED = 200
 ENVIRONMENT = dict(os.environ, OMP_NUM_THREADS="1", OMPI_ALLOW_RUN_AS_ROOT="1", OMPI_ALLOW_RUN_AS_ROOT_CONFIRM="1")
 # Run by PYTHON. Slopes, shapes and noise, in files of about 100 kB.
@@ -45,8 +45,8 @@ for number in range(count):
 class Bench:
     def __init__(self, options):
         self.options = options
-        self.pictures = options.kept / f"pictures-{options.pictures}"
-        self.packed = options.kept / f"pictures-{options.pictures}.h5"
+        name = f"pictures-{options.pictures}-{options.width}x{options.height}"
+        self.pictures, self.packed = options.kept / name, options.kept / f"{name}.h5"
         self.peer_environment = dict(ENVIRONMENT, PYTHONPATH=str(options.modules), TORCH_DEVICE_BACKEND_AUTOLOAD="0")
 
     def run(self, words, environment, core=None):
@@ -63,12 +63,12 @@ class Bench:
     def prepare(self):
         options = self.options
         if not self.packed.exists():
-            self.run([options.python, "-c", MAKE_PICTURES, self.pictures, options.pictures, WIDTH, HEIGHT, CLASSES, QUALITY],
-                     self.peer_environment)
+            self.run([options.python, "-c", MAKE_PICTURES, self.pictures, options.pictures, options.width, options.height,
+                      CLASSES, QUALITY], self.peer_environment)
             self.run([options.tandem, "pack", "--input", self.pictures, "--size", 224, "--store", "encoded", "--test-split", 0.01,
                       "--output", self.packed], ENVIRONMENT)
         sizes = [path.stat().st_size for path in self.pictures.rglob("*.jpg")]
-        print(f"{len(sizes)} JPEG files of {WIDTH}x{HEIGHT}, {statistics.mean(sizes) / 1000:.0f} kB on average\n", flush=True)
+        print(f"{len(sizes)} JPEG files of {options.width}x{options.height}, {statistics.mean(sizes) / 1000:.0f} kB on average\n", flush=True)
 
     def compare(self):
         files = sorted(map(str, self.pictures.rglob("*.jpg")))[:COMPARED]
@@ -109,6 +109,8 @@ def main():
     for name in ("tandem", "crops", "python", "modules", "kept"):
         parser.add_argument("--" + name, required=True, type=lambda text: pathlib.Path(text).absolute())
     parser.add_argument("--pictures", type=int, default=1000)
+    parser.add_argument("--width", type=int, default=500)
+    parser.add_argument("--height", type=int, default=375)
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--core", type=int, default=0)
     parser.add_argument("--only", choices=["pictures", "compare", "rates"])

@@ -78,6 +78,8 @@ class Encoded(TandemTest):
         self.assertEqual(resumed["weights_sha256"], whole["weights_sha256"])
 
     def test_threads_of_the_loader_change_no_bit_and_scaled_decoding_does(self):
+        pixels = numpy.random.default_rng(2).integers(0, 256, (180, 200, 3), dtype=numpy.uint8)
+        Image.fromarray(pixels).save(self.folder / "pets/train/cat/large.jpg")  # the others are too small to be scaled
         self.pack_encoded()
         crops = ["--augment", "resized-crop=0.3,flip,mixup=0.2"]
         digests = {threads: self.summary(2, f"by{threads}", *crops, "--loader-threads", threads)["weights_sha256"] for threads in ("1", "3")}

@@ -15,8 +15,8 @@
 
 namespace tandem::data {
 
-// How picture files are decoded for training. kScaled: JPEG files at the smallest number of eighths
-// of their size at which as many pixels are left as the image needs. It is faster for large
+// How picture files are decoded for training. kScaled: JPEG files at 1/2, 1/4 or 1/8 of
+// their size, if at least as many pixels are left as the image needs. It is faster for large
 // pictures, and pixels differ a little.
 enum class Decoding { kExact, kScaled };
 

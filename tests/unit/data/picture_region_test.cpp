@@ -28,7 +28,8 @@ std::string binary(const std::string& hexadecimal) {
 // JPEG files of each kind (tests/golden/make_jpeg_fixtures.py), and a PNG file.
 std::map<std::string, std::string> files() {
   std::map<std::string, std::string> files;
-  for (const Json& each : testing::read_golden("jpeg_files.json").at("files")) {
+  const Json golden = testing::read_golden("jpeg_files.json");
+  for (const Json& each : golden.at("files")) {
     files[each.at("name")] = binary(each.at("hex"));
   }
   const ImageShape shape{3, 40, 30};
@@ -174,7 +175,7 @@ TEST(PictureRegion, ScaledDecodingKeepsTheRegionInItsPlace) {
 TEST(PictureRegion, ScaledDecodingIsExactWhereAllPixelsAreNeeded) {
   const std::string file = files().at("420");
   const Region region{10, 20, 30, 40};
-  const ImageShape large{3, 30, 33};
+  const ImageShape large{3, 16, 20};
   EXPECT_EQ(made(file, region, Decoding::kScaled, large),
             made(file, region, Decoding::kExact, large));
   const ImageShape small{3, 15, 20};
