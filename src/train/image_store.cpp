@@ -189,7 +189,8 @@ bool ImageStore::fits_memory(comm::MpiCommunicator& world, comm::MpiCommunicator
         "; fix: --read-lanes 64, which reads them from the file, for a new run");
   });
   const std::uint64_t free = room ? room->bytes / kShareForFiles : files;
-  const std::uint64_t cache = options.cache_bytes > 0 ? options.cache_bytes : free;
+  const std::uint64_t most = room ? room->bytes : options.cache_bytes;
+  const std::uint64_t cache = options.cache_bytes > 0 ? std::min(options.cache_bytes, most) : free;
   cache_bytes_ = std::max<std::uint64_t>(1, node.all_reduce_value(cache, comm::Reduction::kMin) /
                                                 static_cast<std::uint64_t>(node.size()));
   return false;

@@ -80,22 +80,22 @@ class Reading(TandemTest):
         return (self.bytes_requested(ranks, name + "3", 3, *options) - one) / 2
 
     def test_reads_the_file_once_an_epoch(self):
-        """The ranks share a lane at most: of 4 lanes here, of 64 elsewhere."""
+        """And one or two of 4 lanes, where the slices of the ranks meet, twice; of 64 lanes that is little."""
         train = sum(path.stat().st_size for path in (self.folder / "noise/train").rglob("*.png"))
-        for batch in ("8", "64"):
+        for batch in ("8", "32"):
             alone = self.bytes_an_epoch(1, f"alone{batch}", "--global-batch-size", batch, "--cache-mb", "15")
             self.assertLess(alone, 1.05 * train)
             self.assertGreater(alone, 0.95 * train)
             both = self.bytes_an_epoch(2, f"both{batch}", "--global-batch-size", batch, "--cache-mb", "15")
-            self.assertLess(both, 1.3 * train)
+            self.assertLess(both, 1.4 * train)
 
     def test_small_caches_are_told(self):
-        done = self.run_training(2, "a", "--epochs", "1", "--batch-size", "12", "--cache-mb", "2")
+        done = self.run_training(2, "a", "--epochs", "1", "--batch-size", "2", "--cache-mb", "2")
         self.assertRegex(done.stderr, r"the cache of a rank has room for \d+.* of the .* that its 2 lanes have in use, so each block of the "
                                       r"file is read about \d+\.\d times an epoch; fix: --cache-mb \d+")
         self.assertEqual(done.stderr.count("the cache of a rank"), 1)
         cache = re.search(r"fix: --cache-mb (\d+)", done.stderr)[1]
-        done = self.run_training(2, "b", "--epochs", "1", "--batch-size", "12", "--cache-mb", cache)
+        done = self.run_training(2, "b", "--epochs", "1", "--batch-size", "2", "--cache-mb", cache)
         self.assertNotIn("cache", done.stderr)
 
     def test_a_damaged_block_ends_training(self):

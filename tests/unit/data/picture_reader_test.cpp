@@ -60,7 +60,8 @@ class PictureReaderTest : public ::testing::Test {
           const std::uint64_t value = random.next();
           std::copy_n(reinterpret_cast<const std::uint8_t*>(&value), 8, bytes.begin() + at);
         }
-        writer.add(i < kPictures ? Split::kTrain : Split::kTest, bytes, static_cast<Label>(i % 2));
+        const std::vector<Label> labels{static_cast<Label>(i % 2)};
+        writer.add(i < kPictures ? Split::kTrain : Split::kTest, bytes, labels);
       }
       writer.finish_pictures();
       DatasetInfo info;
@@ -191,8 +192,11 @@ TEST_F(PictureReaderTest, BlocksEndWherePicturesEnd) {
 
 TEST_F(PictureReaderTest, ReadsEachBlockOnceIfTheCacheHoldsWhatIsInUse) {
   const TrainingPlan one = plan(40);
-  const std::uint64_t needed = one.lanes->bytes_in_use() * 14 / 10;
-  for (const std::uint64_t cache : {kPlenty, needed}) {
+  constexpr std::uint64_t kRequest = 40 * 120'000;
+  const std::uint64_t enough = (one.lanes->bytes_in_use() + 2 * kRequest) * 8 / 7 + 8;
+  ASSERT_GE(PictureReader::kept_of(PictureBlocks::first_share(enough), kRequest),
+            one.lanes->bytes_in_use());
+  for (const std::uint64_t cache : {kPlenty, enough}) {
     const std::uint64_t most = read(one, cache);
     EXPECT_EQ(blocks_->bytes_read(), bytes_of_pictures()) << cache;
     EXPECT_LE(most, cache);

@@ -475,8 +475,11 @@ TEST_F(RunIdentityTest, ConvolutionsStayUnlessTheyAreNamed) {
 
 TEST_F(RunIdentityTest, OptionsThatTheRunDidNotKnowHadTheirDefaults) {
   start_.checkpoint->metadata["options"] = R"({"lr": "0.05"})";
-  EXPECT_EQ(differences({"--lr", "0.05"}), "");
-  EXPECT_NE(differences({"--lr", "0.05", "--seed", "2"}), "");
+  EXPECT_EQ(differences({"--lr", "0.05", "--read-lanes", "0"}), "");
+  EXPECT_EQ(differences({"--lr", "0.05", "--read-lanes", "64"}),
+            "--read-lanes: the run has '0', now '64' is asked for")
+      << "keep_lanes() takes 0 unless it is given";
+  EXPECT_NE(differences({"--lr", "0.05", "--read-lanes", "0", "--seed", "2"}), "");
   start_.checkpoint->metadata.erase("options");
   EXPECT_TRUE(saved_options(start_).is_null());
 }
