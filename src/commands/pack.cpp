@@ -55,6 +55,7 @@ data::PackRequest read_request(Options& options) {
   request.format = options.choice("format");
   request.name = options.text("name");
   request.classes_file = options.text("classes");
+  request.test_input = options.text("test-input");
   request.test_split = options.real("test-split", 0, 0.9);
   options.parsed("size", [&](const std::string& text) {
     read_size(text, request);
@@ -110,8 +111,9 @@ int run_pack(const Arguments& arguments) {
   data::PackRequest request = read_request(options);
   if (request.keep_order) {
     print_warning(
-        "--keep-order: pictures stay in the order of their paths, so neighbors are of one class; "
-        "leave it out unless something else needs that order");
+        "--keep-order: pictures stay in the order of the input, in which neighbors are often of "
+        "one "
+        "class; leave it out unless something else needs that order");
   }
   PackNotes notes;
   request.on_progress = [&](std::uint64_t done, std::uint64_t all) { notes(done, all); };
@@ -147,7 +149,11 @@ Command pack_command() {
       "pack CIFAR, MNIST, images of one's own or the built-in data set into HDF5",
       "tandem pack --input synthetic --output synthetic.h5",
       {{"input", "PATH", "",
-        "published folder or .tar.gz, folder of pictures, .npz, or the word synthetic", "input"},
+        "published folder or .tar.gz, folder of pictures, FILE.csv or FILE.tsv of paths and "
+        "labels, "
+        "WebDataset's FILE.tar, .npz, or the word synthetic",
+        "input"},
+       {"test-input", "PATH", "", "test set of a list or of archives, in the same form", "input"},
        {"format", "NAME", "auto", join(formats, ", "), "input", {}, formats},
        {"name", "NAME", "", "of the data set, such as fashion-mnist", "input"},
        {"classes", "FILE", "", "names of the classes, one a line", "input"},
@@ -168,7 +174,7 @@ Command pack_command() {
         "input",
         {},
         {"decode", "structure"}},
-       {"keep-order", "", "false", "store files in the order of their paths, not a random one",
+       {"keep-order", "", "false", "store files in the order of the input, not a random one",
         "input"},
        {"threads", "N", "0", "threads that read files to store; 0: as many as suit the machine",
         "input"},

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "listing_builder.hpp"
 #include "moment_sample.hpp"
 #include "picture_stream.hpp"
 #include "picture_structure.hpp"
@@ -36,7 +37,8 @@ class EncodedPack {
         check_(check),
         writer_(output, path, Store::kEncoded),
         broken_(source.broken()),
-        train_per_class_(source.info().classes.size()) {}
+        train_per_class_(source.info().classes.size()),
+        given_per_class_(source.info().classes.size()) {}
 
   EncodedPacked run() {
     for (const Split split : {Split::kTrain, Split::kTest}) write_split(split);
@@ -50,12 +52,10 @@ class EncodedPack {
     if (!request_.name.empty()) info.name = request_.name;
     info.shape = shape();
     info.turned_pictures = turned_;
-    info.source_sha256 = source_.source_sha256(broken_);
+    info.source_sha256 = source_.source_sha256(packed_);
     find_moments(info);
     packed.skipped = broken_;
-    if (!root().empty()) {
-      for (BrokenFile& file : packed.skipped) file.path.erase(0, root().size() + 1);
-    }
+    for (BrokenFile& file : packed.skipped) file.path = name_within(root(), file.path);
     writer_.finish(info, packed.skipped);
     return packed;
   }
@@ -89,6 +89,8 @@ class EncodedPack {
     for (const std::uint32_t index : order) {
       check_();
       const ReadPicture picture = pictures.next();
+      const Label label = source_.label(split, index);
+      if (split == Split::kTrain) ++given_per_class_[label];
       ++done_;
       if (request_.on_progress) request_.on_progress(done_, info.train_count + info.test_count);
       if (!picture.fault.empty()) {
@@ -99,13 +101,14 @@ class EncodedPack {
       turned_ += picture.is_turned ? 1 : 0;
       const std::vector<Label> labels = source_.labels(split, index);
       if (split == Split::kTrain) {
-        for (const Label label : labels) ++train_per_class_[label];
+        for (const Label each : labels) ++train_per_class_[each];
       }
       if (!broken_.empty() && !request_.skip_broken) continue;  // only the list is made
       writer_.add(
           split,
           {reinterpret_cast<const std::uint8_t*>(picture.bytes.data()), picture.bytes.size()},
           labels);
+      packed_[index_of(split)].push_back(index);
     }
   }
 
@@ -136,6 +139,7 @@ class EncodedPack {
   void require_every_class() const {
     for (std::size_t i = 0; i < train_per_class_.size(); ++i) {
       if (train_per_class_[i] > 0 || source_.info().multi_label) continue;
+      if (given_per_class_[i] == 0 && source_.may_lack_pictures()) continue;
       throw BrokenFilesError(
           root(), broken_,
           ", and class " + source_.info().classes[i] + " has no other for training");
@@ -180,7 +184,9 @@ class EncodedPack {
   Version2Writer writer_;
   MemoryBudget budget_{kMostDecoded};
   BrokenFiles broken_;
-  std::vector<std::uint64_t> train_per_class_;
+  PictureNumbers packed_;
+  std::vector<std::uint64_t> train_per_class_;  // that are packed
+  std::vector<std::uint64_t> given_per_class_;  // of the source
   std::uint64_t done_ = 0;
   std::uint64_t turned_ = 0;
   bool has_color_ = false;

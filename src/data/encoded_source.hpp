@@ -2,6 +2,7 @@
 // MissingInputError, IoError, UsageError; DataError naming the file.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -12,6 +13,9 @@
 #include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
+
+// Pictures of each split, by their numbers.
+using PictureNumbers = std::array<std::vector<std::uint32_t>, 2>;
 
 class EncodedSource {
  public:
@@ -30,12 +34,14 @@ class EncodedSource {
   // allocates them.
   virtual std::string read(Split split, std::uint64_t index,
                            const std::function<void(std::uint64_t)>& before) = 0;
+  // Whether there may be no training picture of a class.
+  virtual bool may_lack_pictures() const { return false; }
   // Files that cannot be packed, found without reading pictures.
   virtual const BrokenFiles& broken() const = 0;
   // The folder that the paths of files begin with; empty if there is none.
   virtual const std::string& root() const = 0;
-  // Of the pictures that were read, without those in `left_out` (sorted by path).
-  virtual std::string source_sha256(const BrokenFiles& left_out) const = 0;
+  // Of these pictures, which were read.
+  virtual std::string source_sha256(const PictureNumbers& packed) const = 0;
 };
 
 struct EncodedFolderOptions {
@@ -48,6 +54,26 @@ struct EncodedFolderOptions {
 // source_sha256 is that of the same pictures packed as pixels.
 std::unique_ptr<EncodedSource> open_encoded_folder(const std::string& path,
                                                    const EncodedFolderOptions& options);
+
+struct EncodedListOptions {
+  std::string test_input;    // of the test set, in the form of the input; empty: none
+  std::string classes_file;  // names of classes, one a line; empty: the labels are the classes
+  double test_split = 0;     // as in EncodedFolderOptions
+  std::uint64_t seed = 0;
+  std::function<void()> check = [] {};
+};
+
+// Archives in WebDataset's form, each named or found by a pattern (file_pattern.hpp): members with
+// the same path up to the first dot of their names are a sample, which has a picture (jpg, jpeg or
+// png) and a label: cls, `label` or `cls` of json, or txt. Files are indexed first and pictures
+// are read by their place.
+std::unique_ptr<EncodedSource> open_encoded_tar(const std::string& input,
+                                                const EncodedListOptions& options);
+bool looks_like_tar(const std::string& input);
+
+// A list of paths and labels (list_file.hpp). Paths are relative to its folder.
+std::unique_ptr<EncodedSource> open_encoded_list(const std::string& input,
+                                                 const EncodedListOptions& options);
 
 // Drawn pictures of height x width pixels as JPEG files: the ten figures of the built-in data set,
 // each about as large as the picture. A picture is a function of (seed, split, index) and of the

@@ -131,7 +131,7 @@ class EncodedSynthetic : public EncodedSource {
   const BrokenFiles& broken() const override { return broken_; }
   const std::string& root() const override { return root_; }
   // There is no source file, so the parameters stand for it.
-  std::string source_sha256(const BrokenFiles& /*left_out*/) const override {
+  std::string source_sha256(const PictureNumbers& /*packed*/) const override {
     return sha256_hex("tandem synthetic pictures 1 images " + std::to_string(info_.train_count) +
                       " seed " + std::to_string(seed_) + " size " + shape_.text() +
                       (info_.multi_label ? " multi-label" : ""));

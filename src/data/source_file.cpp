@@ -80,14 +80,20 @@ std::string digest_of(const std::vector<SourceFile>& files) {
   return sha256_hex(lines);
 }
 
-std::vector<std::string> parse_class_names(const std::string& text, const std::string& where) {
+std::vector<std::string> parse_class_names(const std::string& text, const std::string& where,
+                                           std::size_t most) {
   std::vector<std::string> names = split(text, '\n');
   for (std::string& name : names) {
     if (!name.empty() && name.back() == '\r') name.pop_back();
   }
   while (!names.empty() && names.back().empty()) names.pop_back();
-  check_class_names(names, where);
+  check_class_names(names, where, most);
   return names;
+}
+
+std::vector<std::string> read_class_names(const std::string& path, std::size_t most) {
+  constexpr std::uint64_t kMaxFile = std::uint64_t{8} << 20;
+  return parse_class_names(read_file(path, kMaxFile), path, most);
 }
 
 Spool::Spool(std::size_t members) : file_(open_nameless()), members_(members), offsets_(members) {}

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "byte_stream.hpp"
+#include "name_rules.hpp"
 #include "tandem/core/cgroup.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -40,8 +41,12 @@ std::string digest_line(const SourceFile& file);
 // SHA-256 of these lines.
 std::string digest_of(const std::vector<SourceFile>& files);
 
-// One class a line; empty lines at the end are ignored.
-std::vector<std::string> parse_class_names(const std::string& text, const std::string& where);
+// One class a line, at most `most`; empty lines at the end are ignored.
+std::vector<std::string> parse_class_names(const std::string& text, const std::string& where,
+                                           std::size_t most = kMaxListedClasses);
+// Those of a file.
+std::vector<std::string> read_class_names(const std::string& path,
+                                          std::size_t most = kMaxListedClasses);
 
 // Keeps the members of an archive, which come in any order, in an unnamed file in TMPDIR until they
 // are needed. One thread per object. Throws CannotCreateError if the file has no room, IoError.

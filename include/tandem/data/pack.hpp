@@ -23,18 +23,20 @@ enum class PictureCheck { kDecode, kStructure };
 constexpr int kDefaultPictureSide = 224;
 
 struct PackRequest {
-  std::string input;  // a folder, an archive, or the word "synthetic"
+  // A folder, an archive, a list, the word "synthetic", or a pattern of archives (WebDataset's).
+  std::string input;
   std::string output;
   std::string format = "auto";                     // or one of pack_formats()
   std::string name;                                // empty: that of the format
   std::string classes_file;                        // one class a line; empty: those of the format
+  std::string test_input = {};                     // of lists and archives: the test set
   std::uint64_t images = kDefaultSyntheticImages;  // of the built-in data set
-  double test_split = 0;   // of images and npz: share that becomes the test set; 0: none
+  double test_split = 0;   // of pictures and npz: share that becomes the test set; 0: none
   std::uint64_t seed = 0;  // of the built-in data set, and of that share
   int height = 0;          // of images; 0: that of all pictures
   int width = 0;           // likewise
   int channels = 0;        // of images; 0: 1 where every picture is gray, else 3
-  // For folders of pictures: leave broken files out, and list them in the data set and at
+  // For files of pictures: leave broken files out, and list them in the data set and at
   // broken_list_path(). Otherwise they are a DataError, and also listed at that path.
   bool skip_broken = false;
   Store store = Store::kPixels;
@@ -51,7 +53,7 @@ struct PackRequest {
 // pack() replaces or removes only a file with that mark.
 std::string broken_list_path(const std::string& output);
 
-// cifar10, cifar100, images, mnist, npz and synthetic.
+// cifar10, cifar100, images, list, mnist, npz, synthetic and webdataset.
 std::vector<std::string> pack_formats();
 
 // The output appears under its name, sealed and durable, only when it is complete. Equal input

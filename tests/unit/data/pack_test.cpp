@@ -143,7 +143,7 @@ TEST_F(Pack, BrokenFilesAreListedOrLeftOut) {
   EXPECT_EQ(PackedFile(output_).info().broken_files, 0U);
   own = request("synthetic");
   own.skip_broken = true;
-  expect_error(ExitCode::kUsage, {"--skip-broken is for folders of pictures"}, [&] { pack(own); });
+  expect_error(ExitCode::kUsage, {"--skip-broken is for files of pictures"}, [&] { pack(own); });
 }
 
 TEST_F(Pack, AListThatCannotBeWrittenDoesNotHideTheBrokenFiles) {

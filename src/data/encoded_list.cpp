@@ -1,0 +1,47 @@
+#include <filesystem>
+#include <utility>
+
+#include "encoded_source.hpp"
+#include "list_file.hpp"
+#include "listing_builder.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::data {
+namespace {
+
+constexpr std::uint64_t kRowsBetweenChecks = 4096;
+
+std::string label_of(const ListRow& row) { return trim(row.label); }
+
+// `folder`: of the list, within the root of all pictures.
+void add_rows(const std::string& path, const std::string& folder,
+              const std::function<void()>& check, ListingBuilder& pictures) {
+  ListFile list(path);
+  ListRow row;
+  for (std::uint64_t i = 0; list.next(row); ++i) {
+    if (i % kRowsBetweenChecks == 0) check();
+    pictures.add(path_within(folder, row.path), label_of(row));
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<EncodedSource> open_encoded_list(const std::string& input,
+                                                 const EncodedListOptions& options) {
+  std::vector<std::string> lists{input};
+  if (!options.test_input.empty()) lists.push_back(options.test_input);
+  const std::string root = common_folder(lists);
+  ListingBuilder pictures(input, root, options);
+  for (std::size_t i = 0; i < lists.size(); ++i) {
+    if (i == 1) pictures.begin_test();
+    const std::string folder = std::filesystem::path(name_within(root, lists[i])).parent_path();
+    add_rows(lists[i], folder, options.check, pictures);
+  }
+  return pictures.finish(
+      std::filesystem::path(input).stem().string(),
+      [](std::uint32_t /*picture*/, const std::string& where, const BeforeTaking& before) {
+        return read_picture_bytes(where, before);
+      });
+}
+
+}  // namespace tandem::data

@@ -1,0 +1,58 @@
+// A list of pictures and their labels: rows of fields with commas or tabs between them, quoted as
+// RFC 4180 says. Read row by row. One thread per object. Throws DataError naming the line;
+// MissingInputError, IoError.
+//
+// Without a header a row is path and label. With one, columns called path, file, filename,
+// file_name, filepath, image or image_path, and label, class, class_name or target are read, and
+// others are not.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tandem/core/file.hpp"
+
+namespace tandem::data {
+
+struct ListRow {
+  std::string path;
+  std::string label;
+  std::uint64_t line = 0;  // where it begins, from 1
+};
+
+class ListFile {
+ public:
+  // Fields of FILE.tsv have tabs between them; of another file, if its first row has one outside of
+  // quotes.
+  explicit ListFile(const std::string& path);
+
+  // False at the end. Rows without any text are passed over.
+  bool next(ListRow& row);
+
+ private:
+  static constexpr int kEnd = -1;
+
+  int take();
+  int peek();
+  bool read_fields();
+  void take_field();
+  void read_header();
+  [[noreturn]] void fail(std::uint64_t line, const std::string& fault) const;
+
+  File file_;
+  std::vector<char> buffer_;
+  std::size_t at_ = 0, buffered_ = 0;
+  std::uint64_t offset_ = 0;
+  char between_ = ',';
+  std::uint64_t line_ = 1;
+  std::uint64_t row_line_ = 1;
+  std::vector<std::string> fields_;
+  bool has_row_ = false;  // fields_ are the next row
+  std::size_t columns_ = 2, path_column_ = 0, label_column_ = 1;
+};
+
+// FILE.csv or FILE.tsv.
+bool looks_like_list(const std::string& path);
+
+}  // namespace tandem::data

@@ -1,0 +1,94 @@
+#include "listing_builder.hpp"
+
+#include <filesystem>
+#include <utility>
+
+#include "source_file.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
+
+namespace tandem::data {
+namespace {
+
+namespace fs = std::filesystem;
+
+void require_one_test_set(const std::string& input, const EncodedListOptions& options) {
+  if (!options.test_input.empty() && options.test_split > 0) {
+    throw UsageError("--test-split: --test-input " + options.test_input +
+                     " is the test set; leave one of both out");
+  }
+  if (!options.test_input.empty() || options.test_split > 0) return;
+  throw UsageError("--test-split is missing: " + input +
+                   " has no test set; give the share of each class to use for testing, such as "
+                   "0.2, or the files of a test set by --test-input");
+}
+
+}  // namespace
+
+ListingBuilder::ListingBuilder(const std::string& input, std::string root,
+                               const EncodedListOptions& options)
+    : input_(input), options_(options) {
+  require_one_test_set(input, options);
+  listing_.root = std::move(root);
+}
+
+bool ListingBuilder::add(std::string_view name, const std::string& label) {
+  const std::string fault = LabelTexts::fault_of_label(label);
+  if (!fault.empty()) {
+    add_broken(name, fault);
+    return false;
+  }
+  const Label number = texts_.number_of(label, path_within(listing_.root, name));
+  listing_.names.add(name);
+  listing_.labels.push_back(number);
+  return true;
+}
+
+void ListingBuilder::add_broken(std::string_view name, const std::string& reason) {
+  listing_.broken.push_back({path_within(listing_.root, name), reason});
+}
+
+std::unique_ptr<EncodedSource> ListingBuilder::finish(const std::string& name,
+                                                      decltype(PictureListing::read) read) {
+  if (listing_.names.size() == 0) {
+    if (!listing_.broken.empty()) throw BrokenFilesError(listing_.root, listing_.broken);
+    throw DataError(input_ + ": holds no picture with a label");
+  }
+  if (options_.test_split > 0) listing_.train_count = listing_.names.size();
+  std::vector<std::string> names;
+  if (!options_.classes_file.empty()) {
+    names = read_class_names(options_.classes_file, kMaxClasses);
+  }
+  LabelTexts::Classes classes = texts_.classes(names, options_.classes_file);
+  for (Label& label : listing_.labels) label = classes.of_text[label];
+  listing_.classes = std::move(classes.names);
+  listing_.may_lack_pictures = !names.empty();
+  listing_.name = name;
+  listing_.read = std::move(read);
+  return make_listed_source(std::move(listing_), input_, options_.test_split, options_.seed);
+}
+
+std::string common_folder(const std::vector<std::string>& paths) {
+  fs::path shared;
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const fs::path folder = fs::path(paths[i]).parent_path();
+    if (i == 0) {
+      shared = folder;
+      continue;
+    }
+    fs::path both;
+    for (auto a = shared.begin(), b = folder.begin();
+         a != shared.end() && b != folder.end() && *a == *b; ++a, ++b) {
+      both /= *a;
+    }
+    shared = both;
+  }
+  return shared == "/" ? "" : shared.string();
+}
+
+std::string name_within(const std::string& root, const std::string& path) {
+  const bool lies_within = !root.empty() && path.rfind(root + "/", 0) == 0;
+  return lies_within ? path.substr(root.size() + 1) : path;
+}
+
+}  // namespace tandem::data
