@@ -6,7 +6,7 @@
 #include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/data/packed_file.hpp"
+#include "tandem/data/packed_set.hpp"
 #include "tandem/metrics/run_record.hpp"
 
 namespace tandem::app {
@@ -15,8 +15,8 @@ namespace {
 Json shape_of(const data::ImageShape& shape) { return {shape.channels, shape.height, shape.width}; }
 
 Json inspect_dataset(const std::string& path) {
-  const data::PackedFile file(path);
-  const data::DatasetInfo& info = file.info();
+  const data::PackedSet set(path, {}, data::PackedSet::Parts::kOne);
+  const data::DatasetInfo& info = set.info();
   Json found = {{"kind", "data set"},
                 {"name", info.name},
                 {"train_images", info.train_count},
@@ -34,6 +34,11 @@ Json inspect_dataset(const std::string& path) {
   if (info.is_encoded()) {
     found["store"] = "encoded";
     found["picture_bytes"] = info.train_bytes + info.test_bytes;
+  }
+  if (info.part > 0) found["part"] = info.part;
+  if (info.parts > 0) {
+    found["parts"] = info.parts;
+    found["set"] = info.set_id;
   }
   return found;
 }

@@ -56,6 +56,11 @@ void check_class_names(const std::vector<std::string>& names, const std::string&
   }
 }
 
+bool is_digest(std::string_view text) {
+  return text.size() == 64 &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
 bool is_dataset_name(const std::string& name) {
   return !name.empty() && name.size() <= kMaxNameBytes && is_clean_utf8(name) && name[0] != '.' &&
          name.find('/') == std::string::npos;

@@ -19,6 +19,8 @@ constexpr std::size_t kMaxListedClasses = 1000;
 // 1 to `most` names of 1 to 100 bytes each; `where` begins the message.
 void check_class_names(const std::vector<std::string>& names, const std::string& where,
                        std::size_t most = kMaxListedClasses);
+// 64 hex digits, the letters in lower case.
+bool is_digest(std::string_view text);
 // 1 to 100 bytes that can be part of a file name.
 bool is_dataset_name(const std::string& name);
 constexpr char kDatasetNameRule[] =

@@ -196,6 +196,12 @@ void read_attributes(hid_t file, const std::string& path, PackedCatalog& catalog
   if (H5Aexists(file, kExifOrientation) > 0) {
     catalog.exif_orientation = Attribute(file, path, kExifOrientation).integer() == 1 ? 1 : 0;
   }
+  if (found_version == kVersion2 && H5Aexists(file, kParts) > 0) {
+    // A negative number is far above the limits that are checked.
+    catalog.part = static_cast<std::uint64_t>(Attribute(file, path, kPart).integer());
+    catalog.parts = static_cast<std::uint64_t>(Attribute(file, path, kParts).integer());
+    catalog.set_id = Attribute(file, path, kSet).string();
+  }
   if (H5Aexists(file, kBrokenFiles) > 0) {
     const Attribute broken(file, path, kBrokenFiles);
     const std::int64_t count = broken.integer();

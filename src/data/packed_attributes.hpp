@@ -20,6 +20,10 @@ constexpr char kExifOrientation[] = "exif_orientation";
 // The number of broken files, as an attribute, and their list, as a data set. Both exist only if
 // there are broken files.
 constexpr char kBrokenFiles[] = "broken_files";
+// Attributes of a file that is one of several.
+constexpr char kPart[] = "part";
+constexpr char kParts[] = "parts";
+constexpr char kSet[] = "set";
 
 void write_string(hid_t file, const char* name, const std::string& value);
 void write_strings(hid_t file, const char* name, const std::vector<std::string>& values);

@@ -168,6 +168,9 @@ std::string encode(const PackedCatalog& catalog) {
     put(bytes, split.offsets);
     put(bytes, split.labels);
   }
+  put(bytes, catalog.part);
+  put(bytes, catalog.parts);
+  put(bytes, catalog.set_id);
   return bytes;
 }
 
@@ -195,6 +198,9 @@ PackedCatalog decode_catalog(std::string_view bytes, const std::string& path) {
     decoder.get(split.offsets);
     decoder.get(split.labels);
   }
+  decoder.get(catalog.part);
+  decoder.get(catalog.parts);
+  decoder.get(catalog.set_id);
   decoder.finish();
   return catalog;
 }
@@ -212,6 +218,9 @@ DatasetInfo info_of(const PackedCatalog& catalog) {
   info.source_sha256 = catalog.source_sha256;
   info.broken_files = catalog.broken_files;
   info.exif_orientation = catalog.exif_orientation == 1;
+  info.part = catalog.part;
+  info.parts = catalog.parts;
+  info.set_id = catalog.set_id;
   std::vector<std::uint64_t> shape = catalog.shape;
   if (catalog.version == 2) {
     info.multi_label = catalog.multi_label == 1;

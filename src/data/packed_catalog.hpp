@@ -66,6 +66,10 @@ struct PackedCatalog {
   StoredRange class_names = {};           // [K] of as many bytes as the longest has
   std::uint64_t multi_label = 0;          // 1: an image has any number of classes
   std::array<Version2Split, 2> version2 = {};
+  // As in DatasetInfo; of a file that is a set of its own 0 and empty.
+  std::uint64_t part = 0;
+  std::uint64_t parts = 0;
+  std::string set_id = {};
 };
 
 constexpr std::array<const char*, 2> kGroups = {"/train", "/test"};

@@ -50,10 +50,7 @@ void check_attributes(const PackedCatalog& catalog, const std::string& path) {
   check_reals(catalog.mean, 0, attribute("mean"));
   check_reals(catalog.std, kSmallestDeviation, attribute("std"));
   const std::string& digest = catalog.source_sha256;
-  const bool hex = std::all_of(digest.begin(), digest.end(), [](char c) {
-    return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');
-  });
-  if (digest.size() != 64 || !hex) {
+  if (!is_digest(digest)) {
     throw attribute("source_sha256")
         .fault("is '" + digest + "', 64 lower-case hex digits are expected");
   }

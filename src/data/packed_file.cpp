@@ -148,6 +148,7 @@ PackedFile::PackedFile(PackedFile&&) noexcept = default;
 PackedFile& PackedFile::operator=(PackedFile&&) noexcept = default;
 
 const DatasetInfo& PackedFile::info() const { return parts_->info; }
+const std::string& PackedFile::path() const { return parts_->file.path(); }
 std::uint64_t PackedFile::file_bytes() const {
   return static_cast<std::uint64_t>(parts_->version.bytes);
 }

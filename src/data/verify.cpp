@@ -10,7 +10,7 @@
 #include "tandem/core/file.hpp"
 #include "tandem/core/stop_signal.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/data/packed_file.hpp"
+#include "tandem/data/packed_set.hpp"
 #include "user_block.hpp"
 
 namespace tandem::data {
@@ -48,17 +48,14 @@ void compare(const std::string& path, const char* attribute, const std::vector<d
 }
 
 // Of a multi-label set: the images that have the class.
-std::vector<std::uint64_t> count_classes(const PackedFile& file, Split split) {
-  const std::size_t classes = file.info().classes.size();
-  std::vector<std::uint64_t> per_class(classes);
+void count_classes(const PackedFile& file, Split split, std::vector<std::uint64_t>& per_class) {
   if (file.info().multi_label) {
-    std::vector<std::uint8_t> targets(file.info().count(split) * classes);
+    std::vector<std::uint8_t> targets(file.info().count(split) * per_class.size());
     file.read_targets(split, targets);
-    for (std::size_t i = 0; i < targets.size(); ++i) per_class[i % classes] += targets[i];
-    return per_class;
+    for (std::size_t i = 0; i < targets.size(); ++i) per_class[i % per_class.size()] += targets[i];
+    return;
   }
   for (const Label label : file.labels(split)) ++per_class[label];
-  return per_class;
 }
 
 // For a set of picture files: verifies every byte and decodes a sample of the pictures.
@@ -82,25 +79,33 @@ Moments read_files(const PackedFile& file) {
                   "again with --check decode");
 }
 
-}  // namespace
-
-VerifyReport verify_dataset(const std::string& path) {
-  const PackedFile file(path);
-  VerifyReport report;
-  report.info = file.info();
-  report.file_bytes = file.file_bytes();
-  report.train_per_class = count_classes(file, Split::kTrain);
-  report.test_per_class = count_classes(file, Split::kTest);
-  if (report.info.is_encoded()) {
+// Adds what the file holds to the report.
+void verify_file(const PackedFile& file, VerifyReport& report) {
+  const DatasetInfo& info = file.info();
+  count_classes(file, Split::kTrain, report.train_per_class);
+  count_classes(file, Split::kTest, report.test_per_class);
+  if (info.is_encoded()) {
     const Moments moments = read_files(file);
-    compare(path, "mean", report.info.mean, moments.mean(), kDecoderTolerance);
-    compare(path, "std", report.info.std, moments.std(), kDecoderTolerance);
-    return report;
+    compare(file.path(), "mean", info.mean, moments.mean(), kDecoderTolerance);
+    compare(file.path(), "std", info.std, moments.std(), kDecoderTolerance);
+    return;
   }
   const Moments moments = read_split(file, Split::kTrain);
   read_split(file, Split::kTest);
-  compare(path, "mean", report.info.mean, moments.mean());
-  compare(path, "std", report.info.std, moments.std());
+  compare(file.path(), "mean", info.mean, moments.mean());
+  compare(file.path(), "std", info.std, moments.std());
+}
+
+}  // namespace
+
+VerifyReport verify_dataset(const std::string& path) {
+  const PackedSet set(path, {}, PackedSet::Parts::kOne);
+  VerifyReport report;
+  report.info = set.info();
+  report.file_bytes = set.file_bytes();
+  report.train_per_class.assign(report.info.classes.size(), 0);
+  report.test_per_class.assign(report.info.classes.size(), 0);
+  for (const PackedFile& file : set.files()) verify_file(file, report);
   return report;
 }
 

@@ -46,6 +46,16 @@ void check_shape(const PackedCatalog& catalog, const std::string& path) {
           " values, " + std::to_string(shape[0]) + " are expected as the images have channels");
 }
 
+void check_part(const PackedCatalog& catalog, const std::string& path) {
+  if (catalog.part == 0 && catalog.parts == 0 && catalog.set_id.empty()) return;
+  Named{path, "attributes part and parts"}.require(
+      catalog.part > 0 && catalog.part <= catalog.parts && catalog.parts <= kMaxParts,
+      "are " + std::to_string(catalog.part) + " and " + std::to_string(catalog.parts) +
+          ", a part of at most 512 is expected");
+  Named{path, "attribute set"}.require(is_digest(catalog.set_id),
+                                       "is not 64 lower-case hex digits");
+}
+
 void check_version2_split(const PackedCatalog& catalog, std::size_t index, std::uint64_t file_bytes,
                           const std::string& path) {
   const Version2Split& split = catalog.version2[index];
@@ -88,6 +98,7 @@ void require_sound_version2(const PackedCatalog& catalog, std::uint64_t file_byt
   Named{path, "/train/targets"}.require(catalog.multi_label <= 1,
                                         "is described by neither 0 nor 1");
   check_shape(catalog, path);
+  check_part(catalog, path);
   const StoredRange& names = catalog.class_names;
   const Named classes{path, "/classes"};
   classes.require(names.size > 0 && names.size <= kMaxNameBytes,

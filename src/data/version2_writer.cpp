@@ -90,6 +90,11 @@ void write_attributes(const Hdf5Output& file, const DatasetInfo& info, std::size
   write_string(file.id(), "source_sha256", info.source_sha256);
   if (info.exif_orientation) write_integer(file.id(), kExifOrientation, 1);
   if (broken > 0) write_integer(file.id(), kBrokenFiles, static_cast<std::int64_t>(broken));
+  if (info.parts > 0) {
+    write_integer(file.id(), kPart, static_cast<std::int64_t>(info.part));
+    write_integer(file.id(), kParts, static_cast<std::int64_t>(info.parts));
+    write_string(file.id(), kSet, info.set_id);
+  }
   write_integer(file.id(), "complete", 1);  // last: a file without it was not finished
 }
 

@@ -4,7 +4,7 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
-#include "tandem/data/packed_file.hpp"
+#include "tandem/data/packed_set.hpp"
 
 namespace tandem::app {
 namespace {
@@ -18,18 +18,11 @@ struct FileView {
 };
 TANDEM_JSON_STRUCT(FileView, start, digest, error, image_bytes)
 
-std::string digest_of_start(const std::string& path) {
-  constexpr std::size_t kSealBytes = 512;
-  std::string start(kSealBytes, '\0');
-  start.resize(data::open_packed(path).read_at(0, start.data(), start.size()));
-  return sha256_hex(start);
-}
-
 // Its beginning alone, which every rank can afford.
 FileView glance_at(const std::string& path) {
   FileView view;
   try {
-    view.start = digest_of_start(path);
+    view.start = sha256_hex(data::start_of_packed(path));
   } catch (const std::exception& error) {
     view.error = message_of(error);
   }
@@ -40,7 +33,7 @@ FileView read_through(const std::string& path, const Touch& touch) {
   FileView view = glance_at(path);
   if (!view.error.empty()) return view;
   try {
-    const data::PackedFile file(path, touch);
+    const data::PackedSet file(path, touch);
     const data::DatasetInfo& info = file.info();
     view.digest = info.digest.substr(0, 16);
     view.image_bytes = data::MemoryLayout(info).all;

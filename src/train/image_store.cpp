@@ -12,6 +12,7 @@
 #include "tandem/core/json.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/hold_out.hpp"
+#include "tandem/data/packed_set.hpp"
 
 namespace tandem::data {
 
@@ -36,16 +37,13 @@ std::string to_text(const DatasetInfo& info) { return Json(info).dump(); }
 // Every rank must be able to open the file, and sees by its first bytes, which hold the seal's
 // digest, that it is the same as elsewhere, before one rank a host reads all of it.
 std::string fingerprint(const std::string& path) {
-  constexpr std::size_t kSealBytes = 512;
-  std::string start(kSealBytes, '\0');
-  start.resize(data::open_packed(path).read_at(0, start.data(), start.size()));
-  return sha256_hex(start).substr(0, 16);
+  return sha256_hex(data::start_of_packed(path)).substr(0, 16);
 }
 
 // The first rank of each host opens the file and broadcasts its description.
 DatasetInfo open_everywhere(const std::string& path, comm::MpiCommunicator& world,
                             comm::MpiCommunicator& node, const comm::Topology& topology,
-                            std::optional<data::PackedFile>& file, const Touch& touch) {
+                            std::optional<data::PackedSet>& file, const Touch& touch) {
   std::string start;
   comm::agree(world, topology.host, [&] { start = fingerprint(path); });
   call(touch);
@@ -95,12 +93,14 @@ SplitMemory memory_of(const DatasetInfo& info, Split split, bool has_files, std:
           targets};
 }
 
-void read_split(const data::PackedFile& file, Split split, const SplitMemory& to) {
+// Only one file is read without its pictures.
+void read_split(const data::PackedSet& file, Split split, const SplitMemory& to) {
   if (!to.places.empty() && to.images.empty()) {
-    file.read_index(split, to.places, to.labels);
+    const data::PackedFile& only = file.files().front();
+    only.read_index(split, to.places, to.labels);
     for (data::PicturePlace& place : to.places) {
-      place.begin += file.pictures_at(split);
-      place.end += file.pictures_at(split);
+      place.begin += only.pictures_at(split);
+      place.end += only.pictures_at(split);
     }
   } else if (file.info().is_encoded()) {
     file.read_encoded(split, to.images, to.places, to.labels);
@@ -132,9 +132,11 @@ ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
                        comm::MpiCommunicator& node, const comm::Topology& topology,
                        const StoreOptions& options, const Touch& touch)
     : path_(path), memory_([&] {
-        std::optional<data::PackedFile> file;
+        std::optional<data::PackedSet> file;
         info_ = open_everywhere(path, world, node, topology, file, touch);
-        if (info_.is_encoded()) share_table(node, file ? &*file : nullptr);
+        if (info_.is_encoded() && info_.parts <= 1) {
+          share_table(node, file ? &file->files().front() : nullptr);
+        }
         const bool has_files = fits_memory(world, node, topology, options);
         bytes_ = data::MemoryLayout(info_, has_files).all;
         comm::agree(world, topology.host, [&] {
@@ -179,14 +181,18 @@ bool ImageStore::fits_memory(comm::MpiCommunicator& world, comm::MpiCommunicator
   const bool has_room = !room || room->bytes >= all + all / 10;
   const bool fits = options.cache_bytes > 0 ? files <= options.cache_bytes && has_room : has_room;
   if (world.all_reduce_value<std::int64_t>(fits ? 1 : 0, comm::Reduction::kMin) == 1) return true;
+  const bool is_one = info_.parts <= 1;
   comm::agree(world, topology.host, [&] {
-    if (!options.needs_all || fits) return;
+    if ((is_one && !options.needs_all) || fits) return;
     const bool is_limited = options.cache_bytes > 0 && has_room;
     throw UnavailableError(
-        path_ + ": --read-lanes 0 shuffles all pictures, which take " + format_bytes(all) +
-        " of memory; " +
+        path_ +
+        (is_one ? ": --read-lanes 0 shuffles all pictures, which take "
+                : ": the pictures of a set in several files are kept in memory, and take ") +
+        format_bytes(all) + "; " +
         (is_limited ? "--cache-mb allows " + format_bytes(options.cache_bytes) : room->text()) +
-        "; fix: --read-lanes 64, which reads them from the file, for a new run");
+        (is_one ? "; fix: --read-lanes 64, which reads them from the file, for a new run"
+                : "; fix: pack the set without --files, so that ranks read them from the file"));
   });
   const std::uint64_t free = room ? room->bytes / kShareForFiles : files;
   const std::uint64_t most = room ? room->bytes : options.cache_bytes;
@@ -198,7 +204,7 @@ bool ImageStore::fits_memory(comm::MpiCommunicator& world, comm::MpiCommunicator
 
 std::shared_ptr<const data::LaneOrder> ImageStore::lanes(std::uint64_t lanes,
                                                          std::uint64_t window_bytes) const {
-  if (!info_.is_encoded() || lanes == 0) return nullptr;
+  if (table_.empty() || lanes == 0) return nullptr;
   const std::uint64_t begin = files_ ? 0 : begin_[data::index_of(Split::kTrain)];
   return std::make_shared<const data::LaneOrder>(
       data::images_of_blocks(view(Split::kTrain), table_, begin), lanes, window_bytes);

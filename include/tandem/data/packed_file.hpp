@@ -35,6 +35,7 @@ class PackedFile {
   PackedFile& operator=(PackedFile&&) noexcept;
 
   const DatasetInfo& info() const;
+  const std::string& path() const;
   std::uint64_t file_bytes() const;
   // Reads labels.size() images of a split, from `first` on, in NCHW order, and their labels, each
   // below the number of classes. `images` has shape.pixels() bytes for each of them. Throws

@@ -49,7 +49,7 @@ class ImageStore {
   std::size_t bytes() const { return bytes_; }
   // What this rank may keep of picture files; 0: all are in memory.
   std::uint64_t cache_bytes() const { return cache_bytes_; }
-  // The order of view(Split::kTrain); null for a set of pixels and for 0 lanes.
+  // The order of view(Split::kTrain); null for pixels, a set in several files, and 0 lanes.
   std::shared_ptr<const data::LaneOrder> lanes(std::uint64_t lanes,
                                                std::uint64_t window_bytes) const;
 
@@ -65,7 +65,7 @@ class ImageStore {
   data::DatasetInfo info_;
   std::uint64_t held_out_ = 0;
   std::size_t bytes_ = 0;
-  // Of a set of picture files: its table of digests, and where the splits begin in the file.
+  // Of a set of picture files in one file: its table of digests, and where the splits begin.
   std::string table_;
   std::array<std::uint64_t, 2> begin_{};
   std::uint64_t cache_bytes_ = 0;

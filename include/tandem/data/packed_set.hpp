@@ -1,0 +1,53 @@
+// A packed data set in one file or in several, which together are one list of images: those of the
+// first file, then those of the next, in the order of their names. One thread per object. Throws
+// MissingInputError, IoError; DataError for what PackedFile refuses, and naming the file that is
+// missing, there twice, of another set, or of another form than the others.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "tandem/core/span.hpp"
+#include "tandem/core/touch.hpp"
+#include "tandem/data/dataset_info.hpp"
+#include "tandem/data/images_view.hpp"
+#include "tandem/data/packed_file.hpp"
+
+namespace tandem::data {
+
+// The first bytes of all files that `files` names, as the constructor takes it. They hold the
+// seals' digests, and every rank can afford to read them.
+std::string start_of_packed(const std::string& files);
+
+class PackedSet {
+ public:
+  // kOne: a single file may be one of several.
+  enum class Parts { kAll, kOne };
+
+  // `files`: a path; a pattern, such as train-*.h5 or train-{001..004}.h5; or several with commas
+  // between them. `touch` is called every few MB while files are hashed and read.
+  explicit PackedSet(const std::string& files, const Touch& touch = {}, Parts parts = Parts::kAll);
+
+  // Of all files. The digest is that of the only file; of several the SHA-256 of a line for each
+  // with its digest, and so is source_sha256. Mean and deviation are those of all training images,
+  // as the files state theirs. There are three channels if a file has three.
+  const DatasetInfo& info() const { return info_; }
+  const std::vector<PackedFile>& files() const { return files_; }
+  std::uint64_t file_bytes() const;
+  // As those of PackedFile, over all files.
+  void read(Split split, std::uint64_t first, Span<std::uint8_t> images, Span<Label> labels) const;
+  void read_encoded(Split split, Span<std::uint8_t> bytes, Span<PicturePlace> places,
+                    Span<Label> labels) const;
+  void read_targets(Split split, Span<std::uint8_t> targets) const;
+  void require_unchanged() const;
+
+ private:
+  void require_complete(const std::string& files) const;
+  void combine();
+
+  std::vector<PackedFile> files_;
+  DatasetInfo info_;
+};
+
+}  // namespace tandem::data
