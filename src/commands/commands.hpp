@@ -18,7 +18,8 @@ struct Command {
   OptionTable options;
   // One of the two: alone, or as one rank of a job (collective). Both return the exit code. With
   // both, the command runs alone if it has the option `alone_with`, or its variable without a
-  // launcher.
+  // launcher; with `together_with`, it runs in a job only if a launcher started it and it has that
+  // option or its variable.
   int (*run_alone)(const Arguments&);
   int (*run_in_job)(Job&, const Arguments&);
   std::vector<std::string> forms = {};  // allowed values of the first word; empty: any
@@ -26,6 +27,7 @@ struct Command {
   int (*run_lone)(const Arguments&) = nullptr;
   std::vector<std::string> first_options = {};  // names; --help begins with them
   std::string alone_with = {};
+  std::string together_with = {};
 };
 
 // In the order of --help.

@@ -2,13 +2,16 @@
 #include "tandem/data/pack.hpp"
 
 #include <algorithm>
-#include <chrono>
+#include <optional>
 
 #include "commands.hpp"
+#include "pack_progress.hpp"
+#include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/dataset_info.hpp"
+#include "tandem/data/set_packing.hpp"
 
 namespace tandem::app {
 namespace {
@@ -39,8 +42,9 @@ void read_store(Options& options, data::PackRequest& request) {
   request.keep_order = options.flag("keep-order");
   request.multi_label = options.flag("multi-label");
   request.threads = static_cast<int>(options.count("threads", 0, kMaxThreads));
+  request.files = options.count("files", 0, data::kMaxParts);
   if (request.store == data::Store::kEncoded) return;
-  for (const char* name : {"check", "keep-order", "multi-label", "threads"}) {
+  for (const char* name : {"check", "files", "keep-order", "multi-label", "threads"}) {
     if (options.value(name).origin == Origin::kDefault) continue;
     options.add_fault(std::string("--") + name + " is for --store encoded only");
   }
@@ -82,45 +86,17 @@ data::PackRequest read_request(Options& options) {
   return request;
 }
 
-// A line every few seconds: pictures done, and the time that the rest takes at the rate so far.
-class PackNotes {
- public:
-  void operator()(std::uint64_t done, std::uint64_t all) {
-    const auto now = Clock::now();
-    if (now - told_ < kBetween || done == all) return;
-    told_ = now;
-    const std::chrono::duration<double> seconds = now - began_;
-    const double left =
-        seconds.count() * static_cast<double>(all - done) / static_cast<double>(done);
-    print_note(
-        format_count(done) + " of " + format_count(all) + " pictures packed, " +
-        format_count(static_cast<std::int64_t>(static_cast<double>(done) / seconds.count())) +
-        " pictures/s, " + format_duration(left) + " left");
-  }
+void warn_of_order(const data::PackRequest& request) {
+  if (!request.keep_order) return;
+  print_warning(
+      "--keep-order: pictures stay in the order of the input, in which neighbors are often of one "
+      "class; leave it out unless something else needs that order");
+}
 
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::seconds kBetween{10};
-
-  const Clock::time_point began_ = Clock::now();
-  Clock::time_point told_ = began_;
-};
-
-int run_pack(const Arguments& arguments) {
-  Options options = resolve_alone(pack_command(), arguments, false);
-  data::PackRequest request = read_request(options);
-  if (request.keep_order) {
-    print_warning(
-        "--keep-order: pictures stay in the order of the input, in which neighbors are often of "
-        "one "
-        "class; leave it out unless something else needs that order");
-  }
-  PackNotes notes;
-  request.on_progress = [&](std::uint64_t done, std::uint64_t all) { notes(done, all); };
-
-  const data::DatasetInfo info = data::pack(request);
-  show_line(request.output + ": " + info.name + ", " + format_count(info.train_count) +
-            " train and " + format_count(info.test_count) + " test images of " + info.shape.text() +
+void show_packed(const data::PackRequest& request, const std::string& output,
+                 const data::DatasetInfo& info) {
+  show_line(output + ": " + info.name + ", " + format_count(info.train_count) + " train and " +
+            format_count(info.test_count) + " test images of " + info.shape.text() +
             (info.is_encoded()
                  ? " from files of " + format_bytes(info.train_bytes + info.test_bytes)
                  : "") +
@@ -134,6 +110,89 @@ int run_pack(const Arguments& arguments) {
                   " cannot be packed and " + (info.broken_files == 1 ? "is" : "are") +
                   " left out; " + data::broken_list_path(request.output) + " has the reasons");
   }
+}
+
+void note_kept(const data::PackRequest& request, std::size_t missing) {
+  if (missing == request.files) return;
+  print_note(format_count(request.files - missing) + " of " +
+             format_quantity(request.files, "file") + " of " +
+             data::pattern_of_parts(request.output) + " are complete and kept");
+}
+
+int run_pack(const Arguments& arguments) {
+  Options options = resolve_alone(pack_command(), arguments, false);
+  data::PackRequest request = read_request(options);
+  warn_of_order(request);
+  PackProgress progress;
+  request.on_progress = [&](std::uint64_t done, std::uint64_t all) { progress.show(done, all); };
+  if (request.files == 0) {
+    const data::DatasetInfo info = data::pack(request);
+    progress.clear();
+    show_packed(request, request.output, info);
+    return 0;
+  }
+  data::SetPacking packing(request);
+  const std::vector<std::uint64_t> missing = packing.missing_parts();
+  note_kept(request, missing.size());
+  const data::SetPacking::Packed packed = packing.pack(missing);
+  progress.clear();
+  show_packed(request, data::pattern_of_parts(request.output), packing.finish(packed));
+  return 0;
+}
+
+// The parts that are not complete, as rank 0 sees them, of which every rank takes its share.
+std::vector<std::uint64_t> parts_of_rank(Job& job, const data::SetPacking& packing,
+                                         const data::PackRequest& request) {
+  std::vector<std::uint64_t> missing(request.files);  // 0: none
+  comm::agree_on_rank_0(job.world, [&] {
+    const std::vector<std::uint64_t> found = packing.missing_parts();
+    note_kept(request, found.size());
+    std::copy(found.begin(), found.end(), missing.begin());
+  });
+  job.world.broadcast(Span<std::uint64_t>(missing.data(), missing.size()));
+  std::vector<std::uint64_t> own;
+  for (auto i = static_cast<std::size_t>(job.topology.rank); i < missing.size();
+       i += static_cast<std::size_t>(job.topology.world)) {
+    if (missing[i] > 0) own.push_back(missing[i]);
+  }
+  return own;
+}
+
+// Broken files are named by the error of rank 0, after all ranks have looked for them.
+data::SetPacking::Packed gather(Job& job, const data::SetPacking::Packed& mine) {
+  data::SetPacking::Packed all;
+  for (const std::string& each : job.world.gather_strings(mine.broken)) all.broken += each;
+  for (const std::string& each : job.world.gather_strings(mine.addition)) {
+    if (all.addition.empty()) all.addition = each;
+  }
+  all.turned_pictures = job.world.all_reduce_value<std::uint64_t>(mine.turned_pictures);
+  return all;
+}
+
+int run_pack_in_job(Job& job, const Arguments& arguments) {
+  Options options = resolve_together(job, "pack", pack_command().options, arguments);
+  data::PackRequest request;
+  std::optional<data::SetPacking> packing;
+  std::optional<PackProgress> progress;
+  if (job.is_root()) progress.emplace();
+  comm::agree(job.world, job.topology.host, [&] {
+    request = read_request(options);
+    request.on_progress = [&](std::uint64_t done, std::uint64_t all) {
+      job.touch();
+      if (progress) progress->show(done, all);
+    };
+    packing.emplace(request);
+  });
+  if (job.is_root()) warn_of_order(request);
+  comm::require_equal(job.world, {{"pictures of " + request.input, packing->set_id()}});
+  const std::vector<std::uint64_t> parts = parts_of_rank(job, *packing, request);
+  data::SetPacking::Packed packed;
+  comm::agree(job.world, job.topology.host, [&] { packed = packing->pack(parts); });
+  packed = gather(job, packed);
+  comm::agree_on_rank_0(job.world, [&] {
+    progress->clear();
+    show_packed(request, data::pattern_of_parts(request.output), packing->finish(packed));
+  });
   return 0;
 }
 
@@ -180,6 +239,11 @@ Command pack_command() {
         "input"},
        {"multi-label", "", "false",
         "pictures of the built-in set with several figures, stored with --store encoded", "input"},
+       {"files", "N", "0",
+        "write N files, FILE-001.h5 and so on, which are one set; 0: one file; under mpirun the "
+        "ranks "
+        "share them",
+        "output"},
        {"test-split", "X", "0", "share of each class for testing; 0: there is a test set", "input"},
        {"skip-broken", "", "false", "leave broken files out, and list them in FILE.h5.broken.txt",
         "input"},
@@ -188,7 +252,12 @@ Command pack_command() {
         "input"},
        {"output", "FILE.h5", "", "appears only when it is complete", "output"}},
       run_pack,
-      nullptr};
+      run_pack_in_job,
+      {},
+      nullptr,
+      {},
+      {},
+      "files"};
 }
 
 }  // namespace tandem::app

@@ -174,10 +174,17 @@ void warn_of_mistyped_variables() {
 // A rank may inherit the variable of the option from the process that started the job.
 bool runs_alone(const Command& command, Arguments words) {
   if (command.run_in_job == nullptr) return true;
+  const auto has_variable = [](const std::string& option) {
+    const char* value = std::getenv(environment_variable(option).c_str());
+    return value != nullptr && *value != '\0';
+  };
+  if (!command.together_with.empty()) {
+    const std::string& option = command.together_with;
+    return !is_launched() || (take_option(words, option).empty() && !has_variable(option));
+  }
   if (command.alone_with.empty()) return false;
   if (!take_option(words, command.alone_with).empty()) return true;
-  const char* value = std::getenv(environment_variable(command.alone_with).c_str());
-  return value != nullptr && *value != '\0' && !is_launched();
+  return has_variable(command.alone_with) && !is_launched();
 }
 
 using RunInJob = std::function<int(const Command&, const Arguments&)>;

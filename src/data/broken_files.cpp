@@ -47,6 +47,15 @@ std::string list_of(const BrokenFiles& files, const std::string& folder) {
   return text;
 }
 
+BrokenFiles broken_files_of(const std::string& list) {
+  BrokenFiles files;
+  for (const std::string& line : split(list, '\n')) {
+    const std::size_t tab = line.find('\t');
+    if (tab != std::string::npos) files.push_back({line.substr(0, tab), line.substr(tab + 1)});
+  }
+  return files;
+}
+
 BrokenFilesError::BrokenFilesError(const std::string& folder, BrokenFiles files,
                                    const std::string& addition)
     : DataError(message_about(folder, files = sorted(std::move(files)), addition)),

@@ -19,6 +19,9 @@ using BrokenFiles = std::vector<BrokenFile>;
 // A line "path<TAB>reason" for each file, with control characters escaped. `folder` precedes paths.
 std::string list_of(const BrokenFiles& files, const std::string& folder = "");
 
+// The files of the output of list_of().
+BrokenFiles broken_files_of(const std::string& list);
+
 class BrokenFilesError : public DataError {
  public:
   // The message is "FOLDER: N files cannot be packed" with `addition`, then up to 20 files and the

@@ -1,7 +1,11 @@
 #include "encoded_listing.hpp"
 
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <cstring>
 #include <numeric>
 #include <utility>
 
@@ -69,6 +73,9 @@ class ListedSource : public EncodedSource {
     std::string bytes = listing_.read(picture, where(split, index), before);
     digests_[picture] = from_hex(sha256_hex(bytes));
     return bytes;
+  }
+  PictureStamp stamp(Split split, std::uint64_t index) const override {
+    return listing_.stamp(number(split, index), where(split, index));
   }
   bool may_lack_pictures() const override { return listing_.may_lack_pictures; }
   const BrokenFiles& broken() const override { return listing_.broken; }
@@ -139,6 +146,16 @@ class ListedSource : public EncodedSource {
 };
 
 }  // namespace
+
+PictureStamp stamp_of(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0) {
+    if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) return {};
+    throw IoError(path + ": stat failed: " + std::strerror(errno));
+  }
+  return {static_cast<std::uint64_t>(status.st_size),
+          status.st_mtim.tv_sec * std::int64_t{1'000'000'000} + status.st_mtim.tv_nsec};
+}
 
 std::string path_within(const std::string& root, std::string_view name) {
   if (root.empty() || name.substr(0, 1) == "/") return std::string(name);

@@ -50,6 +50,9 @@ struct PictureListing {
   std::function<std::string(std::uint32_t picture, const std::string& where,
                             const BeforeTaking& before)>
       read;
+  // The stamp of a picture; as EncodedSource::stamp().
+  std::function<PictureStamp(std::uint32_t picture, const std::string& where)> stamp =
+      [](std::uint32_t /*picture*/, const std::string& where) { return stamp_of(where); };
 };
 
 // "ROOT/NAME"; the name itself without a root, and of an absolute one.

@@ -5,11 +5,14 @@
 #include <utility>
 #include <vector>
 
+#include "broken_files.hpp"
 #include "listing_builder.hpp"
 #include "moment_sample.hpp"
+#include "pack_output.hpp"
 #include "picture_stream.hpp"
 #include "picture_structure.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
 #include "tandem/core/host.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/core/text.hpp"
@@ -28,15 +31,22 @@ constexpr std::uint64_t kMostDecoded = std::uint64_t{128} << 20;
 constexpr int kFewestReaders = 4;
 constexpr std::uint64_t kOrderStream = std::uint64_t{1} << 32;  // apart from epochs and labels
 
+struct EncodedPacked {
+  DatasetInfo info;
+  BrokenFiles skipped;  // with paths within the input, sorted
+};
+
 class EncodedPack {
  public:
-  EncodedPack(const PackRequest& request, EncodedSource& source, File& output,
-              const std::string& path, const std::function<void()>& check)
+  EncodedPack(const PackRequest& request, EncodedSource& source, const PackPart& part,
+              AtomicFile& output, const std::function<void()>& check)
       : request_(request),
         source_(source),
+        part_(part),
         check_(check),
-        writer_(output, path, Store::kEncoded),
-        broken_(source.broken()),
+        writer_(output.file(), output.temporary_path(), Store::kEncoded, part.hdf5),
+        budget_(kMostDecoded / static_cast<std::uint64_t>(part.at_once)),
+        broken_(part.part > 1 ? BrokenFiles() : source.broken()),
         train_per_class_(source.info().classes.size()),
         given_per_class_(source.info().classes.size()) {}
 
@@ -51,6 +61,9 @@ class EncodedPack {
     info = source_.info();
     if (!request_.name.empty()) info.name = request_.name;
     info.shape = shape();
+    info.part = part_.part;
+    info.parts = part_.parts;
+    info.set_id = part_.set_id;
     info.turned_pictures = turned_;
     info.source_sha256 = source_.source_sha256(packed_);
     find_moments(info);
@@ -65,24 +78,27 @@ class EncodedPack {
 
   int threads() const {
     const auto cpus = static_cast<int>(allowed_cpus().size());
-    if (request_.threads > 0) return request_.threads;
-    return request_.picture_check == PictureCheck::kDecode ? cpus : std::max(cpus, kFewestReaders);
+    const int all = request_.threads > 0 ? request_.threads
+                    : request_.picture_check == PictureCheck::kDecode
+                        ? cpus
+                        : std::max(cpus, kFewestReaders);
+    return std::max(all / part_.at_once, 1);
   }
 
+  // The pictures of this part.
   std::vector<std::uint32_t> order_of(Split split) const {
-    const auto count = static_cast<std::uint32_t>(source_.info().count(split));
-    if (!request_.keep_order) {
-      return permutation(count, request_.seed, kOrderStream + static_cast<std::uint64_t>(split));
-    }
-    std::vector<std::uint32_t> order(count);
-    std::iota(order.begin(), order.end(), 0);
+    std::vector<std::uint32_t> order = packing_order(request_, source_, split);
+    const OrderRange range = range_of_part(order.size(), part_.part, part_.parts);
+    order.erase(order.begin() + static_cast<std::ptrdiff_t>(range.end), order.end());
+    order.erase(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(range.begin));
     return order;
   }
 
   void write_split(Split split) {
     const DatasetInfo& info = source_.info();
     const std::vector<std::uint32_t> order = order_of(split);
-    PictureStream pictures(order.size(), threads(), kMostBytes,
+    PictureStream pictures(order.size(), threads(),
+                           kMostBytes / static_cast<std::uint64_t>(part_.at_once),
                            [&](std::uint64_t index, const BeforeTaking& before) {
                              return make(split, order[index], before);
                            });
@@ -137,15 +153,19 @@ class EncodedPack {
 
   // The broken files may have been all files of a class or of the test set.
   void require_every_class() const {
-    for (std::size_t i = 0; i < train_per_class_.size(); ++i) {
+    for (std::size_t i = 0; part_.parts == 0 && i < train_per_class_.size(); ++i) {
       if (train_per_class_[i] > 0 || source_.info().multi_label) continue;
       if (given_per_class_[i] == 0 && source_.may_lack_pictures()) continue;
       throw BrokenFilesError(
           root(), broken_,
           ", and class " + source_.info().classes[i] + " has no other for training");
     }
-    if (writer_.count(Split::kTest) == 0) {
-      throw BrokenFilesError(root(), broken_, ", and there is no other for testing");
+    for (const Split split : {Split::kTrain, Split::kTest}) {
+      if (writer_.count(split) > 0) continue;
+      throw BrokenFilesError(root(), broken_,
+                             std::string(", and there is no other for ") +
+                                 (split == Split::kTrain ? "training" : "testing") +
+                                 (part_.parts == 0 ? "" : " in " + request_.output));
     }
   }
 
@@ -180,9 +200,10 @@ class EncodedPack {
 
   const PackRequest& request_;
   EncodedSource& source_;
+  const PackPart& part_;
   const std::function<void()>& check_;
   Version2Writer writer_;
-  MemoryBudget budget_{kMostDecoded};
+  MemoryBudget budget_;
   BrokenFiles broken_;
   PictureNumbers packed_;
   std::vector<std::uint64_t> train_per_class_;  // that are packed
@@ -194,8 +215,24 @@ class EncodedPack {
 
 }  // namespace
 
-EncodedPacked write_encoded(const PackRequest& request, EncodedSource& source, File& output,
-                            const std::string& path, const std::function<void()>& check) {
+std::vector<std::uint32_t> packing_order(const PackRequest& request, const EncodedSource& source,
+                                         Split split) {
+  const auto count = static_cast<std::uint32_t>(source.info().count(split));
+  if (!request.keep_order) {
+    return permutation(count, request.seed, kOrderStream + static_cast<std::uint64_t>(split));
+  }
+  std::vector<std::uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0U);
+  return order;
+}
+
+OrderRange range_of_part(std::uint64_t count, std::uint64_t part, std::uint64_t parts) {
+  if (parts == 0) return {0, count};
+  return {count * (part - 1) / parts, count * part / parts};
+}
+
+DatasetInfo pack_encoded(const PackRequest& request, EncodedSource& source, const PackPart& part,
+                         const std::function<void()>& check) {
   const ImageShape asked{std::max(request.channels, 1), std::max(request.height, 1),
                          std::max(request.width, 1)};
   if (asked.pixels() > kMaxPixels) {
@@ -207,7 +244,13 @@ EncodedPacked write_encoded(const PackRequest& request, EncodedSource& source, F
   if (std::max(source.info().train_count, source.info().test_count) > kMaxImages) {
     throw DataError(request.input + ": holds more than 10,000,000 pictures of a split");
   }
-  return EncodedPack(request, source, output, path, check).run();
+  require_replaceable(request.output);
+  AtomicFile output(request.output);
+  EncodedPacked packed = EncodedPack(request, source, part, output, check).run();
+  require_variation(packed.info, request.input);
+  check();
+  publish(output, request.output, list_of(packed.skipped, source.root()));
+  return std::move(packed.info);
 }
 
 }  // namespace tandem::data

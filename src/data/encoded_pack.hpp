@@ -1,24 +1,41 @@
 // Packs picture files as they are. One call at a time. Throws as pack() does.
 #pragma once
 
+#include <cstdint>
 #include <functional>
+#include <mutex>
 #include <string>
+#include <vector>
 
-#include "broken_files.hpp"
 #include "encoded_source.hpp"
-#include "tandem/core/file.hpp"
 #include "tandem/data/pack.hpp"
 
 namespace tandem::data {
 
-struct EncodedPacked {
-  DatasetInfo info;
-  BrokenFiles skipped;  // with paths within the input, sorted
+// One of several files that are written at the same time.
+struct PackPart {
+  std::uint64_t part = 0;   // from 1
+  std::uint64_t parts = 0;  // 0: one file holds the set
+  std::string set_id = {};
+  int at_once = 1;  // parts that share threads and memory
+  std::mutex* hdf5 = nullptr;
 };
 
-// Writes `output`, whose name is `path`, to its end, sealed. `check` is called between pictures and
-// may throw to end the work.
-EncodedPacked write_encoded(const PackRequest& request, EncodedSource& source, File& output,
-                            const std::string& path, const std::function<void()>& check);
+// The numbers of a split's pictures in the order in which they are packed.
+std::vector<std::uint32_t> packing_order(const PackRequest& request, const EncodedSource& source,
+                                         Split split);
+// The range of this order that a part holds. One after the other, the parts are the whole.
+struct OrderRange {
+  std::uint64_t begin = 0;
+  std::uint64_t end = 0;
+};
+OrderRange range_of_part(std::uint64_t count, std::uint64_t part, std::uint64_t parts);
+
+// Packs the pictures of a part into `request.output`, which appears when it is complete, and writes
+// or removes its list of broken files. `check` is called between pictures and may throw to end the
+// work. BrokenFilesError for a part without a picture of a split, and unless broken files are
+// skipped; files that the source itself cannot use count as the first part's.
+DatasetInfo pack_encoded(const PackRequest& request, EncodedSource& source, const PackPart& part,
+                         const std::function<void()>& check);
 
 }  // namespace tandem::data

@@ -17,6 +17,14 @@ namespace tandem::data {
 // Pictures of each split, by their numbers.
 using PictureNumbers = std::array<std::vector<std::uint32_t>, 2>;
 
+// Of a picture's file, or of the archive that holds it.
+struct PictureStamp {
+  std::uint64_t bytes = 0;      // of the picture; 0 if it is not there
+  std::int64_t written_ns = 0;  // time of the last change, since 1970
+};
+// Of a file; zeros if there is none. Throws IoError.
+PictureStamp stamp_of(const std::string& path);
+
 class EncodedSource {
  public:
   virtual ~EncodedSource() = default;
@@ -34,6 +42,8 @@ class EncodedSource {
   // allocates them.
   virtual std::string read(Split split, std::uint64_t index,
                            const std::function<void(std::uint64_t)>& before) = 0;
+  // Without reading the picture. May be called on several threads.
+  virtual PictureStamp stamp(Split split, std::uint64_t index) const = 0;
   // Whether there may be no training picture of a class.
   virtual bool may_lack_pictures() const { return false; }
   // Files that cannot be packed, found without reading pictures.

@@ -128,6 +128,7 @@ class EncodedSynthetic : public EncodedSource {
     const CounterRandom random{kStream, seed_, static_cast<std::uint64_t>(split), index};
     return encode_jpeg(shape_, draw(random, figures_of(split, index), shape_), kQuality);
   }
+  PictureStamp stamp(Split /*split*/, std::uint64_t /*index*/) const override { return {}; }
   const BrokenFiles& broken() const override { return broken_; }
   const std::string& root() const override { return root_; }
   // There is no source file, so the parameters stand for it.

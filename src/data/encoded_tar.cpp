@@ -25,11 +25,15 @@ constexpr std::size_t kMostOpenFiles = 256;
 class TarPictures {
  public:
   explicit TarPictures(std::vector<std::string> paths) : paths_(std::move(paths)) {
+    for (const std::string& path : paths_) written_.push_back(stamp_of(path).written_ns);
     if (paths_.size() > kMostOpenFiles) return;
     for (const std::string& path : paths_) files_.push_back(File::open_for_reading(path));
   }
 
   const std::vector<std::string>& paths() const { return paths_; }
+  PictureStamp stamp(std::uint32_t picture) const {
+    return {places_[picture].bytes, written_[places_[picture].archive]};
+  }
   void add(std::size_t archive, const TarSample& sample) {
     places_.push_back({sample.offset, static_cast<std::uint32_t>(sample.bytes),
                        static_cast<std::uint32_t>(archive)});
@@ -60,6 +64,7 @@ class TarPictures {
   };
 
   const std::vector<std::string> paths_;
+  std::vector<std::int64_t> written_;
   std::vector<File> files_;
   std::vector<Place> places_;
 };
@@ -113,6 +118,9 @@ std::unique_ptr<EncodedSource> open_encoded_tar(const std::string& input,
       name_of(places->paths().front()),
       [places](std::uint32_t picture, const std::string& where, const BeforeTaking& before) {
         return places->read(picture, where, before);
+      },
+      [places](std::uint32_t picture, const std::string& /*where*/) {
+        return places->stamp(picture);
       });
 }
 

@@ -49,7 +49,8 @@ void ListingBuilder::add_broken(std::string_view name, const std::string& reason
 }
 
 std::unique_ptr<EncodedSource> ListingBuilder::finish(const std::string& name,
-                                                      decltype(PictureListing::read) read) {
+                                                      decltype(PictureListing::read) read,
+                                                      decltype(PictureListing::stamp) stamp) {
   if (listing_.names.size() == 0) {
     if (!listing_.broken.empty()) throw BrokenFilesError(listing_.root, listing_.broken);
     throw DataError(input_ + ": holds no picture with a label");
@@ -65,6 +66,7 @@ std::unique_ptr<EncodedSource> ListingBuilder::finish(const std::string& name,
   listing_.may_lack_pictures = !names.empty();
   listing_.name = name;
   listing_.read = std::move(read);
+  if (stamp) listing_.stamp = std::move(stamp);
   return make_listed_source(std::move(listing_), input_, options_.test_split, options_.seed);
 }
 

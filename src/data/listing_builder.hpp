@@ -26,7 +26,8 @@ class ListingBuilder {
   void begin_test() { listing_.train_count = listing_.names.size(); }
   // The source of all pictures. `name`: of the data set.
   std::unique_ptr<EncodedSource> finish(const std::string& name,
-                                        decltype(PictureListing::read) read);
+                                        decltype(PictureListing::read) read,
+                                        decltype(PictureListing::stamp) stamp = nullptr);
 
  private:
   const std::string input_;

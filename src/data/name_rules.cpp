@@ -57,8 +57,7 @@ void check_class_names(const std::vector<std::string>& names, const std::string&
 }
 
 bool is_digest(std::string_view text) {
-  return text.size() == 64 &&
-         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
 bool is_dataset_name(const std::string& name) {

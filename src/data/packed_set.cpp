@@ -91,20 +91,22 @@ std::string start_of_packed(const std::string& files) {
   return all;
 }
 
-PackedSet::PackedSet(const std::string& files, const Touch& touch, Parts parts) {
-  const std::vector<std::string> paths = files_of_pattern(files);
+PackedSet::PackedSet(const std::string& files, const Touch& touch, Parts parts)
+    : PackedSet(files_of_pattern(files), touch, parts) {}
+
+PackedSet::PackedSet(const std::vector<std::string>& paths, const Touch& touch, Parts parts) {
   if (paths.size() > kMaxParts) {
-    throw DataError(files + ": names " + format_count(paths.size()) +
-                    " files, a set has at most 512");
+    throw DataError(paths.front() + " and " + format_count(paths.size() - 1) +
+                    " other files: a set has at most 512 files");
   }
   for (const std::string& path : paths) files_.emplace_back(path, touch);
   info_ = files_.front().info();
   if (files_.size() == 1 && (info_.parts <= 1 || parts == Parts::kOne)) return;
-  require_complete(files);
+  require_complete();
   combine();
 }
 
-void PackedSet::require_complete(const std::string& files) const {
+void PackedSet::require_complete() const {
   const PackedFile& first = files_.front();
   const std::uint64_t all = first.info().parts;
   if (files_.size() == 1) {
@@ -124,8 +126,8 @@ void PackedSet::require_complete(const std::string& files) const {
   for (std::uint64_t i = 0; i < all; ++i) {
     if (of_part[i] != nullptr) continue;
     const std::string name = name_of_part(first, i + 1);
-    throw DataError((name.empty() ? files : name) + ": part " + std::to_string(i + 1) + " of " +
-                    std::to_string(all) +
+    throw DataError((name.empty() ? first.path() : name) + ": part " + std::to_string(i + 1) +
+                    " of " + std::to_string(all) +
                     " of the set is missing; copy it, or repeat the tandem pack command, which "
                     "packs what is missing");
   }

@@ -138,7 +138,7 @@ TarMember TarIndex::member_of(const Header& header, const Extensions& extensions
   member.name = extensions.name.empty() ? header.name : extensions.name;
   while (member.name.rfind("./", 0) == 0) member.name.erase(0, 2);
   member.offset = header.content();
-  member.bytes = header.bytes;
+  member.bytes = header.end() == header.content() ? 0 : header.bytes;
   member.is_folder = header.type == '5';
   member.is_regular = header.type == '0' || header.type == '\0' || header.type == '7';
   if (header.type == 'S' || extensions.is_sparse) {

@@ -100,8 +100,10 @@ void write_attributes(const Hdf5Output& file, const DatasetInfo& info, std::size
 
 }  // namespace
 
-Version2Writer::Version2Writer(File& output, const std::string& path, Store store) try
-    : output_(output), path_(path), store_(store) {
+Version2Writer::Version2Writer(File& output, const std::string& path, Store store,
+                               std::mutex* hdf5) try
+    : output_(output), path_(path), store_(store), hdf5_(hdf5) {
+  const auto lock = lock_hdf5();
   const Hdf5Silence silence;
   pictures_at_ = place_of_pictures(path, store);
   next_block_at_ = pictures_at_;
@@ -228,6 +230,7 @@ void Version2Writer::write_targets(const Hdf5Output& file, const std::string& pa
 }
 
 void Version2Writer::write_hdf5(const DatasetInfo& info, const BrokenFiles& broken) {
+  const auto lock = lock_hdf5();
   const Hdf5Silence silence;
   Hdf5Output file(path_, kUserBlockBytes, Hdf5Output::Content::kKept);
   {

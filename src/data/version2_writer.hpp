@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <future>
+#include <mutex>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,8 @@ class Hdf5Output;
 class Version2Writer {
  public:
   // `output` is empty and stays the caller's; `path` is its name.
-  Version2Writer(File& output, const std::string& path, Store store);
+  // `hdf5`: held while HDF5 works, which may be built for one thread; null: there is one.
+  Version2Writer(File& output, const std::string& path, Store store, std::mutex* hdf5 = nullptr);
   ~Version2Writer();
   Version2Writer(const Version2Writer&) = delete;
   Version2Writer& operator=(const Version2Writer&) = delete;
@@ -57,6 +59,9 @@ class Version2Writer {
   std::vector<std::uint64_t> extent_of(Split split, const DatasetInfo& info) const;
   // Throws IoError where the file has fewer bytes.
   void read_back(std::uint64_t at, char* to, std::size_t bytes) const;
+  std::unique_lock<std::mutex> lock_hdf5() const {
+    return hdf5_ == nullptr ? std::unique_lock<std::mutex>() : std::unique_lock<std::mutex>(*hdf5_);
+  }
   void write_block();
   void await_block();
   static void write_targets(const Hdf5Output& file, const std::string& path,
@@ -68,6 +73,7 @@ class Version2Writer {
   File& output_;
   const std::string path_;
   const Store store_;
+  std::mutex* const hdf5_;
   std::uint64_t pictures_at_ = 0;
   std::array<SplitIndex, 2> splits_;
   std::vector<std::uint8_t> filling_;

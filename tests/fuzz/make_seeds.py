@@ -88,6 +88,8 @@ def tar_seeds():
         "gnu_long_name": tar([("n" * 200, b"abc")], tarfile.GNU_FORMAT),
         "pax_time": tar(small, tarfile.PAX_FORMAT, mtime=1.5),
         "pax_path": tar([("ü" * 20, b"abc")], tarfile.PAX_FORMAT),
+        "webdataset": tar([("a.jpg", b"x"), ("a.cls", b"1"), ("b.png", b"y"), ("b.json", b'{"label": 2}')], tarfile.PAX_FORMAT,
+                          mtime=1.5),
         "outside": tar([("../a", b"abc")], tarfile.USTAR_FORMAT),
     }
     for name, archive in archives.items():

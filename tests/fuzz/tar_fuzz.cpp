@@ -1,4 +1,5 @@
-// A tar archive, plain or gzip: its members, and CIFAR-10 out of it with one image a file.
+// A tar archive, plain or gzip: its members, CIFAR-10 out of it with one image a file, and samples
+// of WebDataset.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -7,6 +8,7 @@
 
 #include "data/archive_reader.hpp"
 #include "data/image_source.hpp"
+#include "data/tar_samples.hpp"
 #include "input.hpp"
 #include "memory_file.hpp"
 #include "read_images.hpp"
@@ -53,6 +55,17 @@ void read_members(const std::string& path, std::size_t archive_bytes) {
   }
 }
 
+void read_samples(const std::string& path) {
+  const File file = File::open_for_reading(path);
+  const std::uint64_t size = file.size();
+  data::TarSamples samples(file);
+  for (data::TarSample sample; samples.next(sample);) {
+    fuzz::require(!sample.name.empty(), "a sample has a name");
+    fuzz::require(sample.offset <= size && sample.bytes <= size - sample.offset,
+                  "a picture lies in its archive");
+  }
+}
+
 }  // namespace
 
 int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -65,6 +78,7 @@ int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   // What begins like gzip data may be a thousand times longer inside.
   const std::size_t most = archive.size() * 1032;
   fuzz::read_or_refuse([most] { read_members(file.path(), most); });
+  fuzz::read_or_refuse([] { read_samples(file.path()); });
   fuzz::read_or_refuse([] { fuzz::read_images(*data::open_cifar10(file.path(), 1)); });
   return 0;
 }

@@ -63,8 +63,8 @@ struct DatasetInfo {
   // Bytes of the picture files of a split (version 2); 0: the set holds pixels.
   std::uint64_t train_bytes = 0;
   std::uint64_t test_bytes = 0;
-  bool multi_label = false;        // an image has any number of classes (version 2)
-  bool sealed = false;             // has a user block
+  bool multi_label = false;  // an image has any number of classes (version 2)
+  bool sealed = false;       // has a user block
   // Of a file that is one of several: its number, from 1, how many there are, and what names the
   // set, 64 hex digits. Of a whole set in several files: 0, their number, and the same. Otherwise 0
   // and empty.

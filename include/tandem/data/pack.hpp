@@ -45,6 +45,7 @@ struct PackRequest {
   PictureCheck picture_check = PictureCheck::kDecode;
   bool keep_order = false;  // else pictures are in an order drawn by `seed`
   int threads = 0;          // 0: as many as suit the machine
+  std::uint64_t files = 0;  // that hold the set: SetPacking; 0: one, by pack()
   // Called after each picture with the number of packed pictures and the number of all pictures.
   std::function<void(std::uint64_t done, std::uint64_t all)> on_progress = nullptr;
 };

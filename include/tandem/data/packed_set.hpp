@@ -29,6 +29,9 @@ class PackedSet {
   // between them. `touch` is called every few MB while files are hashed and read.
   explicit PackedSet(const std::string& files, const Touch& touch = {}, Parts parts = Parts::kAll);
 
+  explicit PackedSet(const std::vector<std::string>& paths, const Touch& touch = {},
+                     Parts parts = Parts::kAll);
+
   // Of all files. The digest is that of the only file; of several the SHA-256 of a line for each
   // with its digest, and so is source_sha256. Mean and deviation are those of all training images,
   // as the files state theirs. There are three channels if a file has three.
@@ -43,7 +46,7 @@ class PackedSet {
   void require_unchanged() const;
 
  private:
-  void require_complete(const std::string& files) const;
+  void require_complete() const;
   void combine();
 
   std::vector<PackedFile> files_;
