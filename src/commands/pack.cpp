@@ -209,8 +209,7 @@ Command pack_command() {
       "tandem pack --input synthetic --output synthetic.h5",
       {{"input", "PATH", "",
         "published folder or .tar.gz, folder of pictures, FILE.csv or FILE.tsv of paths and "
-        "labels, "
-        "WebDataset's FILE.tar, .npz, or the word synthetic",
+        "labels, WebDataset's FILE.tar, .npz, or the word synthetic",
         "input"},
        {"test-input", "PATH", "", "test set of a list or of archives, in the same form", "input"},
        {"format", "NAME", "auto", join(formats, ", "), "input", {}, formats},
@@ -240,9 +239,7 @@ Command pack_command() {
        {"multi-label", "", "false",
         "pictures of the built-in set with several figures, stored with --store encoded", "input"},
        {"files", "N", "0",
-        "write N files, FILE-001.h5 and so on, which are one set; 0: one file; under mpirun the "
-        "ranks "
-        "share them",
+        "write N files, FILE-001.h5 and so on, which are one set; 0: one file; ranks share them",
         "output"},
        {"test-split", "X", "0", "share of each class for testing; 0: there is a test set", "input"},
        {"skip-broken", "", "false", "leave broken files out, and list them in FILE.h5.broken.txt",

@@ -134,6 +134,10 @@ TEST_F(Tar, SamplesShareThePathUpToTheFirstDot) {
                     tar_member("a.json", "{}") + tar_member("a.jpg", "x")),
             Names{"a.jpg=7"})
       << "cls counts before json, and json before txt";
+  EXPECT_EQ(samples(tar_member("a.cls", "7") + tar_member("a.json", R"({"label": 1})") +
+                    tar_member("a.txt", "cat") + tar_member("a.jpg", "x")),
+            Names{"a.jpg=7"})
+      << "whatever comes last";
   EXPECT_EQ(
       samples(tar_member("a.txt", "cat") + tar_member("a.json", "{}") + tar_member("a.jpg", "x")),
       Names{"a.jpg=cat"});

@@ -33,6 +33,7 @@ StepRecord step_of_two_ranks() {
   record.step = 3;
   record.total_steps = 20;
   record.loss = 1.5;
+  record.accuracy = 0.25;
   record.ranks.resize(2);
   record.ranks[0].images = record.ranks[1].images = 8;
   return record;
