@@ -81,7 +81,8 @@ TEST(RequireMemory, NamesPartsAndTheirOptions) {
     const std::string words = error.what();
     EXPECT_EQ(
         words.find("no memory for this job on this host: it needs at least 1.1 GB, 1.1 GB are "
-                   "available (limit of the control group): 800.0 MB of images (smaller"),
+                   "available (limit of the control group): 800.0 MB of images (picture files: "
+                   "--cache-mb"),
         0U)
         << words;
     for (const char* part :
