@@ -56,6 +56,7 @@ class ListedSource : public EncodedSource {
     require_every_class(input);
     info_.classes = listing_.classes;
     info_.exif_orientation = true;
+    info_.multi_label = listing_.multi_label;
     info_.name = is_dataset_name(listing_.name) ? listing_.name : "images";
     info_.train_count = numbers_[0].size();
     info_.test_count = numbers_[1].size();
@@ -64,6 +65,9 @@ class ListedSource : public EncodedSource {
   const DatasetInfo& info() const override { return info_; }
   Label label(Split split, std::uint64_t index) const override {
     return listing_.labels[number(split, index)];
+  }
+  std::vector<Label> labels(Split split, std::uint64_t index) const override {
+    return labels_of(number(split, index));
   }
   std::string where(Split split, std::uint64_t index) const override {
     return path_within(listing_.root, listing_.names[number(split, index)]);
@@ -103,6 +107,14 @@ class ListedSource : public EncodedSource {
     return numbers_[index_of(split)][index];
   }
 
+  std::vector<Label> labels_of(std::uint32_t picture) const {
+    if (!listing_.multi_label) return {listing_.labels[picture]};
+    const std::uint64_t begin = picture == 0 ? 0 : listing_.ends[picture - 1];
+    const auto first = listing_.all_labels.begin();
+    return {first + static_cast<std::ptrdiff_t>(begin),
+            first + static_cast<std::ptrdiff_t>(listing_.ends[picture])};
+  }
+
   void require_different_names(const std::string& input) const {
     Numbers order(listing_.names.size());
     std::iota(order.begin(), order.end(), 0U);
@@ -130,7 +142,9 @@ class ListedSource : public EncodedSource {
   void require_every_class(const std::string& input) const {
     if (listing_.may_lack_pictures || !listing_.broken.empty()) return;  // or named by pack()
     std::vector<bool> is_there(listing_.classes.size());
-    for (const std::uint32_t picture : numbers_[0]) is_there[listing_.labels[picture]] = true;
+    for (const std::uint32_t picture : numbers_[0]) {
+      for (const Label label : labels_of(picture)) is_there[label] = true;
+    }
     const auto missing = std::find(is_there.begin(), is_there.end(), false);
     if (missing == is_there.end()) return;
     throw DataError(input + ": has pictures of the class " +

@@ -42,7 +42,12 @@ struct PictureListing {
   std::vector<std::string> classes;
   bool may_lack_pictures = false;  // classes for which there are none
   NameList names;                  // paths within `root`, or absolute ones
-  std::vector<Label> labels;
+  std::vector<Label> labels;       // one for each picture
+  // Of a multi-label set also all labels of each picture, ascending; `labels` then has the first of
+  // them, or 0.
+  bool multi_label = false;
+  std::vector<Label> all_labels;
+  std::vector<std::uint64_t> ends;  // of each picture's in all_labels
   std::uint64_t train_count = 0;
   BrokenFiles broken;  // with paths that begin with `root`
   // Returns the bytes of a picture, whose path is `where`; as EncodedSource::read(). Called on

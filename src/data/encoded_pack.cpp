@@ -105,8 +105,10 @@ class EncodedPack {
     for (const std::uint32_t index : order) {
       check_();
       const ReadPicture picture = pictures.next();
-      const Label label = source_.label(split, index);
-      if (split == Split::kTrain) ++given_per_class_[label];
+      const std::vector<Label> labels = source_.labels(split, index);
+      if (split == Split::kTrain) {
+        for (const Label label : labels) ++given_per_class_[label];
+      }
       ++done_;
       if (request_.on_progress) request_.on_progress(done_, info.train_count + info.test_count);
       if (!picture.fault.empty()) {
@@ -115,9 +117,8 @@ class EncodedPack {
       }
       has_color_ = has_color_ || picture.has_color;
       turned_ += picture.is_turned ? 1 : 0;
-      const std::vector<Label> labels = source_.labels(split, index);
       if (split == Split::kTrain) {
-        for (const Label each : labels) ++train_per_class_[each];
+        for (const Label label : labels) ++train_per_class_[label];
       }
       if (!broken_.empty() && !request_.skip_broken) continue;  // only the list is made
       writer_.add(

@@ -67,6 +67,7 @@ std::unique_ptr<EncodedSource> open_encoded_folder(const std::string& path,
 
 struct EncodedListOptions {
   std::string test_input;    // of the test set, in the form of the input; empty: none
+  bool multi_label = false;  // of lists: a label is any number of them, with semicolons between
   std::string classes_file;  // names of classes, one a line; empty: the labels are the classes
   double test_split = 0;     // as in EncodedFolderOptions
   std::uint64_t seed = 0;

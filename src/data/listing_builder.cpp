@@ -1,6 +1,7 @@
 #include "listing_builder.hpp"
 
 #include <filesystem>
+#include <set>
 #include <utility>
 
 #include "source_file.hpp"
@@ -23,6 +24,28 @@ void require_one_test_set(const std::string& input, const EncodedListOptions& op
                    "0.2, or the files of a test set by --test-input");
 }
 
+std::vector<std::string> labels_in(const std::string& label, bool multi_label) {
+  if (!multi_label) return {label};
+  std::vector<std::string> labels;
+  if (label.empty()) return labels;
+  for (const std::string& each : split(label, ';')) labels.push_back(trim(each));
+  return labels;
+}
+
+// From the classes of the texts, by their numbers. A label that a picture has twice counts once.
+void set_labels(const std::vector<Label>& of_text, PictureListing& listing) {
+  std::vector<Label> all;
+  std::uint64_t begin = 0;
+  for (std::uint64_t& end : listing.ends) {
+    std::set<Label> own;
+    for (; begin < end; ++begin) own.insert(of_text[listing.all_labels[begin]]);
+    listing.labels.push_back(own.empty() ? Label{0} : *own.begin());
+    all.insert(all.end(), own.begin(), own.end());
+    end = all.size();
+  }
+  listing.all_labels = std::move(all);
+}
+
 }  // namespace
 
 ListingBuilder::ListingBuilder(const std::string& input, std::string root,
@@ -33,14 +56,18 @@ ListingBuilder::ListingBuilder(const std::string& input, std::string root,
 }
 
 bool ListingBuilder::add(std::string_view name, const std::string& label) {
-  const std::string fault = LabelTexts::fault_of_label(label);
-  if (!fault.empty()) {
+  const std::vector<std::string> labels = labels_in(label, options_.multi_label);
+  for (const std::string& each : labels) {
+    const std::string fault = LabelTexts::fault_of_label(each);
+    if (fault.empty()) continue;
     add_broken(name, fault);
     return false;
   }
-  const Label number = texts_.number_of(label, path_within(listing_.root, name));
+  for (const std::string& each : labels) {
+    listing_.all_labels.push_back(texts_.number_of(each, path_within(listing_.root, name)));
+  }
   listing_.names.add(name);
-  listing_.labels.push_back(number);
+  listing_.ends.push_back(listing_.all_labels.size());
   return true;
 }
 
@@ -61,7 +88,12 @@ std::unique_ptr<EncodedSource> ListingBuilder::finish(const std::string& name,
     names = read_class_names(options_.classes_file, kMaxClasses);
   }
   LabelTexts::Classes classes = texts_.classes(names, options_.classes_file);
-  for (Label& label : listing_.labels) label = classes.of_text[label];
+  if (classes.names.empty()) {
+    throw DataError(input_ +
+                    ": no picture has a label; list some, or name the classes by --classes");
+  }
+  set_labels(classes.of_text, listing_);
+  listing_.multi_label = options_.multi_label;
   listing_.classes = std::move(classes.names);
   listing_.may_lack_pictures = !names.empty();
   listing_.name = name;

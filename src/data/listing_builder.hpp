@@ -19,7 +19,8 @@ class ListingBuilder {
   // `root`: as PictureListing's. `input`: the files whose pictures are to come.
   ListingBuilder(const std::string& input, std::string root, const EncodedListOptions& options);
 
-  // The next picture; false if its label can be none, which is then among the broken files.
+  // The next picture; false if its label can be none, which is then among the broken files. Of a
+  // multi-label set `label` is any number of labels with semicolons between them.
   bool add(std::string_view name, const std::string& label);
   void add_broken(std::string_view name, const std::string& reason);
   // The pictures so far are for training, those to come for testing.

@@ -120,9 +120,10 @@ void require_usable(const PackRequest& request, const std::string& format) {
                      (format == "images" ? " are the names of its folders" : " are fixed") +
                      "; it is for sets in MNIST's form, .npz files, lists and archives");
   }
-  if (request.multi_label && (format != kSynthetic || request.store != Store::kEncoded)) {
-    throw UsageError("--multi-label is for --input synthetic with --store encoded; images of " +
-                     format + " have one label each, leave the option out");
+  const bool has_label_lists = format == kSynthetic || format == kList;
+  if (request.multi_label && (!has_label_lists || request.store != Store::kEncoded)) {
+    throw UsageError("--multi-label is for lists and --input synthetic, with --store encoded; " +
+                     format + " has one label for each image, leave the option out");
   }
   if (request.store == Store::kEncoded && !has_files(format) && format != kSynthetic) {
     throw UsageError("--store encoded is for files of pictures and for --input synthetic; " +
@@ -180,8 +181,8 @@ std::unique_ptr<EncodedSource> open_encoded_source(const PackRequest& request,
   if (format == "images") {
     return open_encoded_folder(request.input, {request.test_split, request.seed, check});
   }
-  const EncodedListOptions options{request.test_input, request.classes_file, request.test_split,
-                                   request.seed, check};
+  const EncodedListOptions options{request.test_input, request.multi_label, request.classes_file,
+                                   request.test_split, request.seed,        check};
   return format == kList ? open_encoded_list(request.input, options)
                          : open_encoded_tar(request.input, options);
 }

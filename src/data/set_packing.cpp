@@ -65,6 +65,7 @@ void require_no_other_parts(const PackRequest& request) {
 // The broken files may have been all pictures of a class.
 void require_every_class(const PackRequest& request, const PackedSet& set,
                          const EncodedSource& source, const BrokenFiles& skipped) {
+  if (set.info().multi_label) return;
   std::vector<bool> is_there(set.info().classes.size());
   for (const PackedFile& file : set.files()) {
     for (const Label label : file.labels(Split::kTrain)) is_there[label] = true;
@@ -76,6 +77,12 @@ void require_every_class(const PackRequest& request, const PackedSet& set,
         request.input, skipped,
         ", and class " + set.info().classes[label] + " has no other for training");
   }
+}
+
+std::string text_of(const std::vector<Label>& labels) {
+  std::vector<std::string> numbers;
+  for (const Label label : labels) numbers.push_back(std::to_string(label));
+  return join(numbers, ",");
 }
 
 SetPacking::Packed pack_part(const PackRequest& request, EncodedSource& source,
@@ -170,11 +177,10 @@ struct SetPacking::Work {
     for_each_index(pictures.size(), kStampThreads,
                    [&](std::size_t i) { stamps[i] = source->stamp(split, pictures[i]); });
     for (std::size_t i = 0; i < pictures.size(); ++i) {
-      const std::string line = std::to_string(index_of(split)) + " " +
-                               std::to_string(source->label(split, pictures[i])) + " " +
-                               std::to_string(stamps[i].bytes) + " " +
-                               name_within(source->root(), source->where(split, pictures[i])) +
-                               "\n";
+      const std::string line =
+          std::to_string(index_of(split)) + " " + text_of(source->labels(split, pictures[i])) +
+          " " + std::to_string(stamps[i].bytes) + " " +
+          name_within(source->root(), source->where(split, pictures[i])) + "\n";
       digest.update(line.data(), line.size());
       last = std::max(last, stamps[i].written_ns);
     }

@@ -242,6 +242,36 @@ class PackInputs(TandemTest):
         self.assert_one_error(self.pack("photos/train.csv", "--test-input", "photos/test.csv", code=65),
                               "class yak for testing and none for training")
 
+    def test_list_with_any_number_of_labels(self):
+        paths = self.write_pictures(30)
+        named = [{CLASSES[j] for j in range(3) if i >> j & 1} for i in range(30)]
+        rows = [(path, " ; ".join(sorted(labels, reverse=True))) for path, labels in zip(paths, named)]
+        rows[3] = (rows[3][0], f"{rows[3][1]};{rows[3][1]}")  # twice counts once
+        self.write_list("photos/several.csv", rows, ["path", "label"])
+        for more in ([], ["--files", "3"]):
+            with self.subTest(more):
+                self.pack("photos/several.csv", "--multi-label", "--test-split", "0.2", *more)
+                found = []
+                for name in sorted(self.folder.glob("out*.h5")):
+                    with h5py.File(name) as file:
+                        classes = list(file["classes"].asstr())
+                        self.assertEqual(classes, sorted(CLASSES))
+                        for group in ("train", "test"):
+                            self.assertNotIn("labels", file[group])
+                            pictures = numpy.split(file[group]["bytes"][()], file[group]["offsets"][1:-1])
+                            found += zip([each.tobytes() for each in pictures], file[group]["targets"][()].tolist())
+                    name.unlink()
+                wanted = [((self.folder / "photos" / path).read_bytes(), [int(name in labels) for name in classes])
+                          for path, labels in zip(paths, named)]
+                self.assertEqual(sorted(found), sorted(wanted))
+        self.write_list("photos/several.csv", [*rows, ("a.jpg", "cat;;dog")])
+        several = ("photos/several.csv", "--multi-label", "--test-split", "0.2")
+        self.assert_one_error(self.pack(*several, code=65), "a.jpg: has an empty label")
+        self.write_list("photos/several.csv", [(path, "") for path in paths])
+        self.assert_one_error(self.pack(*several, code=65), "no picture has a label")
+        self.assert_one_error(self.pack("photos", "--multi-label", "--test-split", "0.2", code=2),
+                              "--multi-label is for lists")
+
     def test_lists_that_cannot_be_used_are_refused(self):
         paths = self.write_pictures(12)
         rows = [(path, CLASSES[i % 3]) for i, path in enumerate(paths)]

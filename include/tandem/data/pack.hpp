@@ -40,7 +40,7 @@ struct PackRequest {
   // broken_list_path(). Otherwise they are a DataError, and also listed at that path.
   bool skip_broken = false;
   Store store = Store::kPixels;
-  bool multi_label = false;  // a picture has any number of classes; of the built-in set, encoded
+  bool multi_label = false;  // a picture has any number of classes; lists and synthetic, encoded
   // The rest is for sets of picture files. A reader resizes to `height` and `width`.
   PictureCheck picture_check = PictureCheck::kDecode;
   bool keep_order = false;  // else pictures are in an order drawn by `seed`

@@ -29,10 +29,6 @@ train::BatchArithmetic agree_on_arithmetic(Job& job, const TrainRequest& request
   return arithmetic;
 }
 
-train::StoreOptions store_options_of(const train::TrainConfig& config) {
-  return {config.validation_split, config.reading.cache_bytes, config.reading.lanes == 0};
-}
-
 ModelDescription describe_model(const NetworkFile& file, const train::TrainConfig& config,
                                 const data::DatasetInfo& info) {
   return {file.bytes.empty() ? config.model : kNetworkFile,
