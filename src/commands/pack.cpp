@@ -8,6 +8,7 @@
 #include "pack_progress.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/host.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/dataset_info.hpp"
@@ -177,6 +178,16 @@ int run_pack_in_job(Job& job, const Arguments& arguments) {
   if (job.is_root()) progress.emplace();
   comm::agree(job.world, job.topology.host, [&] {
     request = read_request(options);
+    if (request.files == 0) {
+      throw UsageError(
+          "--files 0 makes one file, in one process; start it without a launcher, or give the "
+          "number of files");
+    }
+    if (request.threads == 0) {
+      const int of_rank = static_cast<int>(allowed_cpus().size()) / job.topology.local_size;
+      request.threads = std::max(of_rank, 1);
+    }
+    request.touch = [&job] { job.touch(); };
     request.on_progress = [&](std::uint64_t done, std::uint64_t all) {
       job.touch();
       if (progress) progress->show(done, all);

@@ -214,8 +214,12 @@ InterruptGuard::~InterruptGuard() { pthread_sigmask(SIG_SETMASK, &before_, nullp
 
 void InterruptGuard::check() const {
   const timespec at_once{0, 0};
-  const int signal = sigtimedwait(&held_, nullptr, &at_once);
-  if (signal <= 0) return;
+  int signal = taken_;
+  if (signal == 0) {
+    signal = sigtimedwait(&held_, nullptr, &at_once);
+    if (signal <= 0) return;
+    taken_ = signal;
+  }
   throw Error(static_cast<ExitCode>(static_cast<int>(ExitCode::kSignalBase) + signal),
               "interrupted by signal " + std::to_string(signal) + "; nothing was written");
 }

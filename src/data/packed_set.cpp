@@ -237,8 +237,4 @@ void PackedSet::read_targets(Split split, Span<std::uint8_t> targets) const {
   }
 }
 
-void PackedSet::require_unchanged() const {
-  for (const PackedFile& file : files_) file.require_unchanged();
-}
-
 }  // namespace tandem::data

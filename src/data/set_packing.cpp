@@ -36,7 +36,8 @@ std::size_t number_place(const std::string& output) {
 }
 
 // What the bytes of the parts depend on besides the pictures.
-std::string options_text(const PackRequest& request, const DatasetInfo& info) {
+std::string options_text(const PackRequest& request, const EncodedSource& source) {
+  const DatasetInfo& info = source.info();
   std::string text = "tandem set 1\n";
   const auto add = [&](const std::string& name, const std::string& value) {
     text += name + " " + value + "\n";
@@ -46,6 +47,8 @@ std::string options_text(const PackRequest& request, const DatasetInfo& info) {
   add("size", std::to_string(request.height) + "x" + std::to_string(request.width));
   add("channels", std::to_string(request.channels));
   add("check", request.picture_check == PictureCheck::kDecode ? "decode" : "structure");
+  add("labels", info.multi_label ? "any number" : "one");
+  add("source", source.source_sha256({}));  // of drawn pictures: their parameters
   for (const std::string& name : info.classes) add("class", name);
   return text;
 }
@@ -117,7 +120,10 @@ void SetPacking::Packed::add(const Packed& other) {
 struct SetPacking::Work {
   const InterruptGuard interrupts;
   const PackRequest request;
-  const std::function<void()> check = [this] { interrupts.check(); };
+  const std::function<void()> check = [this] {
+    interrupts.check();
+    call(request.touch);
+  };
   std::unique_ptr<EncodedSource> source;
   std::string set_id;
   std::vector<std::int64_t> newest;  // time of the last change of a part's pictures
@@ -152,7 +158,7 @@ struct SetPacking::Work {
   void look_at_pictures() {
     newest.assign(request.files, 0);
     Sha256 digest;
-    const std::string options = options_text(request, source->info());
+    const std::string options = options_text(request, *source);
     digest.update(options.data(), options.size());
     for (const Split split : {Split::kTrain, Split::kTest}) {
       const std::vector<std::uint32_t> order = packing_order(request, *source, split);
@@ -257,7 +263,7 @@ DatasetInfo SetPacking::finish(const Packed& packed) const {
   BrokenFiles sorted = broken_files_of(skipped);
   std::sort(sorted.begin(), sorted.end());
   replace_broken_list(broken_list_path(request.output), list_of(sorted));
-  const PackedSet set(paths);
+  const PackedSet set(paths, work_->request.touch);
   require_every_class(request, set, *work.source, sorted);
   DatasetInfo info = set.info();
   info.turned_pictures = packed.turned_pictures;

@@ -113,7 +113,8 @@ void warn_of_cache(Job& job, const train::ImageStore& images, const data::LaneOr
   const std::uint64_t of_batch = batch * (images.info().train_bytes / images.info().train_count);
   const auto kept = static_cast<double>(data::PictureReader::kept_of(
       data::PictureBlocks::first_share(images.cache_bytes()), of_batch));
-  const double share = job.world.all_reduce_value(kept / needed, comm::Reduction::kMin);
+  const double share =
+      job.world.all_reduce_value(needed > 0 ? kept / needed : 1.0, comm::Reduction::kMin);
   if (share >= 1) return;
   // A block is read again when pictures that found no room are due. The bytes that wait are in
   // proportion to the time between two readings. Measured: 1.6 at 1.55, 2.8 at 3.1.

@@ -108,7 +108,7 @@ std::unique_ptr<BatchSource> batches_of(const data::ImagesView& images,
                                         std::unique_ptr<data::Sampler> sampler) {
   if (!normalizes_on_device(images, settings)) {
     return std::make_unique<LoadedBatches>(images, settings.transform, data::AugmentKey(),
-                                           std::move(sampler));
+                                           std::move(sampler), settings.loader_threads);
   }
   const data::Layout layout = settings.transform.layout();
   const std::shared_ptr<const ResidentImages> resident =

@@ -18,8 +18,8 @@ namespace tandem::data {
 
 TANDEM_JSON_STRUCT(ImageShape, channels, height, width)
 TANDEM_JSON_STRUCT(DatasetInfo, name, classes, shape, mean, std, source_sha256, digest, train_count,
-                   test_count, train_bytes, test_bytes, multi_label, sealed, broken_files,
-                   exif_orientation)
+                   test_count, train_bytes, test_bytes, multi_label, sealed, parts, set_id,
+                   broken_files, exif_orientation)
 
 }  // namespace tandem::data
 
@@ -126,6 +126,17 @@ std::uint64_t hold_out_of(const DatasetInfo& info, const SplitMemory& train, dou
   return data::hold_out(share, kBytes, places, train.labels, path, touch);
 }
 
+// Whether the rest of the job fits beside the images. If not, ranks read them from the file.
+bool has_room_beside(const StoreOptions& options, const DatasetInfo& info, std::uint64_t images) {
+  if (!options.before_reading) return true;
+  try {
+    options.before_reading(info, images);
+    return true;
+  } catch (const UnavailableError&) {  // thrown again if the rest does not fit beside a cache
+    return false;
+  }
+}
+
 }  // namespace
 
 ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
@@ -147,7 +158,7 @@ ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
         comm::NodeMemory memory(world, node, bytes_);
         comm::agree(world, topology.host, [&] {
           if (!has_files) {
-            files_ = std::make_shared<data::PictureBlocks>(path, table_, cache_bytes_, touch);
+            files_ = std::make_shared<data::PictureBlocks>(file_path_, table_, cache_bytes_, touch);
           }
           if (!memory.fills()) return;
           if (!file) {
@@ -166,6 +177,7 @@ ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
 
 void ImageStore::share_table(comm::MpiCommunicator& node, const data::PackedFile* file) {
   table_ = node.broadcast_string(file != nullptr ? file->block_table() : "");
+  file_path_ = node.broadcast_string(file != nullptr ? file->path() : "");
   if (file != nullptr) begin_ = {file->pictures_at(Split::kTrain), file->pictures_at(Split::kTest)};
   begin_ = node.all_gather(begin_).front();
 }
@@ -179,7 +191,10 @@ bool ImageStore::fits_memory(comm::MpiCommunicator& world, comm::MpiCommunicator
   const std::optional<MemoryRoom> room = memory_room();
   // As NodeMemory has it.
   const bool has_room = !room || room->bytes >= all + all / 10;
-  const bool fits = options.cache_bytes > 0 ? files <= options.cache_bytes && has_room : has_room;
+  bool fits = options.cache_bytes > 0 ? files <= options.cache_bytes && has_room : has_room;
+  if (fits && options.cache_bytes == 0 && info_.parts <= 1 && !options.needs_all) {
+    fits = has_room_beside(options, info_, all);
+  }
   if (world.all_reduce_value<std::int64_t>(fits ? 1 : 0, comm::Reduction::kMin) == 1) return true;
   const bool is_one = info_.parts <= 1;
   comm::agree(world, topology.host, [&] {

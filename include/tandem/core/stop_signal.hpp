@@ -10,6 +10,7 @@
 #include <sys/types.h>
 
 #include <array>
+#include <atomic>
 #include <csignal>
 
 namespace tandem {
@@ -61,12 +62,13 @@ class InterruptGuard {
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
 
-  // Throws if a signal has arrived since construction.
+  // Throws if a signal has arrived since construction, on each thread that asks.
   void check() const;
 
  private:
   sigset_t held_;
   sigset_t before_;
+  mutable std::atomic<int> taken_{0};  // sigtimedwait() gives a signal to one thread only
 };
 
 }  // namespace tandem

@@ -19,7 +19,7 @@ namespace tandem::data {
 struct PicturePlace {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
-  std::uint64_t number = 0;  // of the image in its split of the file
+  std::uint64_t number = 0;  // of the image in its split of the set
 };
 
 // Where the picture files of a view come from, if they are not in its memory. Any thread.

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "tandem/core/touch.hpp"
 #include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
@@ -40,6 +41,8 @@ struct PackRequest {
   // broken_list_path(). Otherwise they are a DataError, and also listed at that path.
   bool skip_broken = false;
   Store store = Store::kPixels;
+  // Called often, on any thread, also while no picture is packed. May be empty.
+  Touch touch = nullptr;
   bool multi_label = false;  // a picture has any number of classes; lists and synthetic, encoded
   // The rest is for sets of picture files. A reader resizes to `height` and `width`.
   PictureCheck picture_check = PictureCheck::kDecode;

@@ -43,7 +43,6 @@ class PackedSet {
   void read_encoded(Split split, Span<std::uint8_t> bytes, Span<PicturePlace> places,
                     Span<Label> labels) const;
   void read_targets(Split split, Span<std::uint8_t> targets) const;
-  void require_unchanged() const;
 
  private:
   void require_complete() const;

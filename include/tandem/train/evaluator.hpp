@@ -62,6 +62,7 @@ struct EvaluationSettings {
   std::size_t worst = 0;
   bool views = false;
   std::uint64_t batch_size = data::EvaluationSampler::kBatch;
+  int loader_threads = 1;  // of a rank, where the host makes the images
   // Called before each batch with the number of images that all ranks have done, and of all images.
   // May be empty.
   std::function<void(std::uint64_t done, std::uint64_t images)> on_progress = nullptr;

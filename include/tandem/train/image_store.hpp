@@ -67,6 +67,7 @@ class ImageStore {
   std::size_t bytes_ = 0;
   // Of a set of picture files in one file: its table of digests, and where the splits begin.
   std::string table_;
+  std::string file_path_;
   std::array<std::uint64_t, 2> begin_{};
   std::uint64_t cache_bytes_ = 0;
   std::shared_ptr<data::PictureBlocks> files_;  // null: they are in memory

@@ -96,7 +96,7 @@ void RegionResizer::begin(const Side& rows, const Side& columns, ImageShape to, 
   rows_.set(rows, to.height);
   columns_.set(columns, to.width);
   row_.assign(static_cast<std::size_t>(columns.count) * kLanes, 0);
-  wide_.resize(static_cast<std::size_t>(rows_.taps * to.width) * kLanes);
+  wide_.resize(static_cast<std::size_t>(rows_.taps) * static_cast<std::size_t>(to.width) * kLanes);
 }
 
 void RegionResizer::add_row(const std::uint8_t* row, Steps steps) {

@@ -214,6 +214,7 @@ RunOutcome TrainRun::train(const RunStart& start, const RunInputs& inputs, Train
                                      kWorstImages,
                                      reporting_.views,
                                      config.eval_batch_size,
+                                     config.loader_threads,
                                      [&](std::uint64_t done, std::uint64_t images) {
                                        evaluation_.done = done;
                                        evaluation_.images = images;
