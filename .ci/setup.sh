@@ -63,7 +63,7 @@ show_apt_progress() {
 
 is_debian() { command -v dpkg-query > /dev/null; }
 
-# For other systems: fails with what is missing of the programs that build. Libraries are named by cmake/Dependencies.cmake.
+# For systems other than Debian: fails and lists missing build programs. cmake/Dependencies.cmake lists missing libraries.
 require_tools() {
   local missing=() version python_modules
   c++ --version > /dev/null 2>&1 || missing+=("a C++17 compiler as c++: GCC 11 or later, or Clang")

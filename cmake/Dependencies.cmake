@@ -9,7 +9,7 @@ if(LLD)
 endif()
 
 find_package(Threads REQUIRED)
-# tandem_require(TITLE NAME [VERSION] …): find_package(NAME …). What is missing is reported at the end, all at once.
+# tandem_require(TITLE NAME [VERSION] …): find_package(NAME …). Reports all missing packages together at the end.
 set(TANDEM_MISSING "")
 macro(tandem_require title name)
   find_package(${name} ${ARGN})

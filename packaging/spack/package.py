@@ -1,7 +1,7 @@
 # Spack's recipe. Build from a checkout of the same version:
 #   spack repo create site && mkdir -p SITE/packages/tandem && cp package.py SITE/packages/tandem
 #   spack repo add SITE && spack dev-build --source-path CHECKOUT tandem@0.1.0
-# SITE is the folder that the first command prints. Not built yet: only read by tests/style/recipes_test.py.
+# SITE is the folder that the first command prints. Not built yet: tests/style/recipes_test.py checks its versions.
 from spack_repo.builtin.build_systems.cmake import CMakePackage
 
 from spack.package import *

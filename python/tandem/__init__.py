@@ -128,7 +128,7 @@ class Dataset:
             classes = file.attrs["classes"] if version == 1 else file["classes"].asstr()[:]
             self.classes = [str(each) for each in classes]
             self.mean, self.std = file.attrs["mean"][:], file.attrs["std"][:]  # per channel, of pixels divided by 255
-            self.multi_label = "targets" in file["train"]  # an image has any number of classes
+            self.multi_label = "targets" in file["train"]
             self.encoded = "bytes" in file["train"]  # tandem pack --store encoded: JPEG and PNG files in place of pixels
             self.shapes = {split: self._shape(file, split) for split in ("train", "test")}
 
@@ -170,15 +170,15 @@ class Dataset:
             return file[f"{split}/bytes"][int(begin):int(end)].tobytes()
 
     def labels(self, split, part=slice(None)):
-        """Indices into `classes`: uint8 [N], in files of version 2 uint16 [N]. A ValueError if the set is a multi-label one."""
+        """Indices into `classes`: uint8 [N], in files of version 2 uint16 [N]. ValueError for a multi-label set."""
         if self.multi_label:
-            raise ValueError(f"{self.path}: has any number of classes for each image; read them by targets(split)")
+            raise ValueError(f"{self.path}: is a multi-label set and has no labels; read its targets with targets(split)")
         with self._open() as file:
             return file[f"{split}/labels"][part]
 
     def targets(self, split, part=slice(None)):
-        """uint8 [N, classes] of a multi-label set: 1 if the image has the class, else 0. Otherwise a ValueError."""
+        """uint8 [N, classes]: 1 if the image has the class, else 0. ValueError unless it is a multi-label set."""
         if not self.multi_label:
-            raise ValueError(f"{self.path}: has one class for each image; read it by labels(split)")
+            raise ValueError(f"{self.path}: is not a multi-label set and has no targets; read its labels with labels(split)")
         with self._open() as file:
             return file[f"{split}/targets"][part]

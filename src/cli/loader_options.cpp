@@ -12,8 +12,8 @@ OptionSpec decode_option(const std::string& group) {
       "decode",
       "NAME",
       "exact",
-      "JPEG files of a set packed with --store encoded: exact; or scaled, large ones at 1/2, 1/4 "
-      "or 1/8 of their size, which is faster and changes pixels a little",
+      "decoding of JPEG files of a set packed with --store encoded: exact; or scaled, at 1/2, 1/4 "
+      "or 1/8 of their size, which is faster for large pictures and changes pixels a little",
       group,
       kOfResult,
       {"exact", "scaled"}};

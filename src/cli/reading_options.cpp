@@ -13,8 +13,8 @@ OptionSpec cache_option(const std::string& group) {
   return {"cache-mb",
           "M",
           "",
-          "memory of a host for picture files, in MiB; if they are more, they are read from the "
-          "file as they are needed; if not given: all where they fit, else half of what is free",
+          "memory of a host for picture files, in MiB; a larger set is read from the file during "
+          "training; if not given: the whole set if it fits, else half of the free memory",
           group,
           kOfPlacement};
 }
@@ -24,8 +24,8 @@ OptionSpec read_lanes_option(const std::string& group) {
       "read-lanes",
       "L",
       "64",
-      "lanes to which each epoch deals the blocks of picture files; a global batch takes "
-      "an equal share of each; 0: shuffle the set as a whole, which must fit into memory",
+      "sequences of blocks of picture files that are read side by side; a global batch takes an "
+      "equal share of each; 0: shuffle the set as a whole, which must fit into memory",
       group,
       kOfResult};
   spec.earlier_value = "0";
@@ -33,10 +33,9 @@ OptionSpec read_lanes_option(const std::string& group) {
 }
 
 OptionSpec shuffle_option(const std::string& group) {
-  return {
-      "shuffle-mb", "M",
-      "256",        "picture files over which a block's pictures are spread, in MiB of all lanes",
-      group,        kOfResult};
+  return {"shuffle-mb", "M",
+          "256",        "shuffle window for picture files, in MiB for all lanes together",
+          group,        kOfResult};
 }
 
 std::uint64_t read_cache_option(Options& options) {

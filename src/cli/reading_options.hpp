@@ -1,4 +1,4 @@
-// The options on reading a data set that does not fit into memory.
+// The options for reading picture files and their order.
 #pragma once
 
 #include <string>
@@ -13,9 +13,9 @@ OptionSpec cache_option(const std::string& group);
 OptionSpec read_lanes_option(const std::string& group);
 OptionSpec shuffle_option(const std::string& group);
 
-// The table has cache_option(). In bytes; 0: not given.
+// Requires cache_option() in the table. Bytes; 0: not given.
 std::uint64_t read_cache_option(Options& options);
-// The table has all three.
+// Requires all three options in the table.
 void read_reading_options(Options& options, train::ReadingOptions& reading);
 
 }  // namespace tandem::app

@@ -49,8 +49,8 @@ void refuse_without_evaluations(Options& options) {
   }
 }
 
-// A path of a checkpoint has a '.' or a '/'.
-void refuse_misspelt_mode(Options& options, const std::string& resume) {
+// A word without '.' and '/' cannot be the path of a checkpoint.
+void refuse_misspelled_mode(Options& options, const std::string& resume) {
   if (is_resume_mode(resume) || resume.find_first_of("./") != std::string::npos) return;
   options.choice("resume", {"auto", "none", "latest", "a checkpoint"});
 }
@@ -74,7 +74,7 @@ void read_reporting(Options& options, TrainReporting& reporting) {
   }
   reporting.runs_dir = options.text("runs-dir");
   reporting.resume = normalized_resume(options.text("resume"));
-  refuse_misspelt_mode(options, reporting.resume);
+  refuse_misspelled_mode(options, reporting.resume);
   reporting.new_schedule = options.flag("new-schedule");
   if (reporting.new_schedule && reporting.resume == "none") {
     options.add_fault("--new-schedule changes the schedule of a resumed run; add --resume auto");

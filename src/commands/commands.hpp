@@ -17,9 +17,9 @@ struct Command {
   std::string example;
   OptionTable options;
   // One of the two: alone, or as one rank of a job (collective). Both return the exit code. With
-  // both, the command runs alone if it has the option `alone_with`, or its variable without a
-  // launcher; with `together_with`, it runs in a job only if a launcher started it and it has that
-  // option or its variable.
+  // both, the command runs alone if the option `alone_with` is given, or its variable is set and no
+  // launcher started it. With `together_with`, the command runs in a job only if a launcher started
+  // it and that option is given or its variable is set.
   int (*run_alone)(const Arguments&);
   int (*run_in_job)(Job&, const Arguments&);
   std::vector<std::string> forms = {};  // allowed values of the first word; empty: any

@@ -34,7 +34,7 @@ void make_folder(const std::string& folder) {
   }
   if (!error) return;
   throw CannotCreateError(folder + ": cannot be " + (is_folder(folder) ? "written" : "created") +
-                          ": " + error.message() + "; give a folder that can be, --dir DIR");
+                          ": " + error.message() + "; choose another folder with --dir DIR");
 }
 
 std::string run_name() {

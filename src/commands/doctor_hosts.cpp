@@ -39,7 +39,7 @@ PortRange parse_ports(const std::string& text) {
   return range;
 }
 
-// Of "n1:4,n2".
+// The names "n1" and "n2" of "n1:4,n2".
 std::vector<std::string> parse_hosts(const std::string& text) {
   constexpr std::int64_t kMaxRanks = 4'096;
   std::vector<std::string> names;

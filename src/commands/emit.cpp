@@ -20,7 +20,7 @@ const std::vector<std::string> kForms = {
     "sbatch",     "mpirun", "apptainer",       "pbs",           "lsf", "flux",
     "kubernetes", "man",    "bash-completion", "zsh-completion"};
 
-// What users call some of them.
+// Other names that users give to some forms, or the nearest form.
 std::optional<std::string> meant_form(const std::string& word) {
   const std::map<std::string, const char*> others{{"k8s", "kubernetes"},
                                                   {"slurm", "sbatch"},
@@ -54,7 +54,7 @@ std::string describe_program(const std::string& form) {
 }
 
 // Those after the --, read as `train` will read them, so that a misspelt one is not found only in
-// the job. Adds faults to `job` for those that do not go with its options.
+// the job. Adds a fault to `job` for each option that contradicts the job's.
 void read_words_of_train(const Arguments& words, Launch& launch, Options& job) {
   const OptionTable table = train_option_table();
   CommandLine line = parse_command_line("train", table, words, false);
@@ -70,7 +70,8 @@ void read_words_of_train(const Arguments& words, Launch& launch, Options& job) {
   const double stops_after = request.checkpoint_policy.stop_after_seconds;
   if (launch.seconds_limit > 0 && stops_after >= static_cast<double>(launch.seconds_limit)) {
     job.add_fault("--max-time " + options.text("max-time") + " is beyond --time " +
-                  launch.time_limit + ": the job ends before; make it shorter, or leave it out");
+                  launch.time_limit +
+                  ", so the job ends before the run stops; make it shorter, or leave it out");
   }
 }
 

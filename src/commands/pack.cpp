@@ -90,7 +90,7 @@ data::PackRequest read_request(Options& options) {
 void warn_of_order(const data::PackRequest& request) {
   if (!request.keep_order) return;
   print_warning(
-      "--keep-order: pictures stay in the order of the input, in which neighbors are often of one "
+      "--keep-order: pictures stay in the order of the input, where neighbors often have the same "
       "class; leave it out unless something else needs that order");
 }
 
@@ -141,7 +141,7 @@ int run_pack(const Arguments& arguments) {
   return 0;
 }
 
-// The parts that are not complete, as rank 0 sees them, of which every rank takes its share.
+// This rank's share of the parts that rank 0 finds incomplete.
 std::vector<std::uint64_t> parts_of_rank(Job& job, const data::SetPacking& packing,
                                          const data::PackRequest& request) {
   std::vector<std::uint64_t> missing(request.files);  // 0: none
@@ -159,7 +159,7 @@ std::vector<std::uint64_t> parts_of_rank(Job& job, const data::SetPacking& packi
   return own;
 }
 
-// Broken files are named by the error of rank 0, after all ranks have looked for them.
+// Gathers the broken files of all ranks, so that one error of rank 0 names them all.
 data::SetPacking::Packed gather(Job& job, const data::SetPacking::Packed& mine) {
   data::SetPacking::Packed all;
   for (const std::string& each : job.world.gather_strings(mine.broken)) all.broken += each;
@@ -251,7 +251,7 @@ Command pack_command() {
         "any number of labels for each picture: a;b in a list, several figures in the built-in set",
         "input"},
        {"files", "N", "0",
-        "write N files, FILE-001.h5 and so on, which are one set; 0: one file; ranks share them",
+        "number of files of the set, FILE-001.h5 and so on; ranks share the work; 0: one file",
         "output"},
        {"test-split", "X", "0", "share of each class for testing; 0: there is a test set", "input"},
        {"skip-broken", "", "false", "leave broken files out, and list them in FILE.h5.broken.txt",

@@ -1,5 +1,5 @@
-// How far `tandem pack` is, and the time left: a line that is redrawn on a terminal; otherwise
-// lines on standard error, more and more rarely. One thread at a time.
+// The progress of `tandem pack` and the time left: one line that is redrawn on a terminal;
+// otherwise lines on standard error at growing intervals. One thread at a time.
 #pragma once
 
 #include <chrono>
@@ -11,9 +11,9 @@
 
 namespace tandem::app {
 
-// "1,200 of 5,000 pictures packed, 400 pictures/s, 0:10 left"; at the same rate to the end.
+// "1,200 of 5,000 pictures packed, 400 pictures/s, 0:10 left"; assumes the rate so far.
 std::string describe_progress(std::uint64_t done, std::uint64_t all, double seconds);
-// Seconds from one line of a log to the next: 10, later a twentieth of the time so far.
+// Seconds between two lines of a log: 10, later a twentieth of the time so far.
 double seconds_to_next_line(double seconds);
 
 class PackProgress {

@@ -125,7 +125,7 @@ class ListedSource : public EncodedSource {
       const std::string_view name = listing_.names[order[i]];
       if (name != listing_.names[order[i - 1]]) continue;
       throw DataError(input + ": has the picture " + std::string(name) +
-                      " twice; every picture is to be used once an epoch, remove one of them");
+                      " twice; an epoch uses each picture once, so remove one of them");
     }
   }
 
@@ -149,7 +149,7 @@ class ListedSource : public EncodedSource {
     if (missing == is_there.end()) return;
     throw DataError(input + ": has pictures of the class " +
                     listing_.classes[static_cast<std::size_t>(missing - is_there.begin())] +
-                    " for testing and none for training; add some, or name the classes by "
+                    " for testing and none for training; add some, or name the classes with "
                     "--classes");
   }
 

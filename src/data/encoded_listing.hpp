@@ -1,6 +1,6 @@
-// What any form of picture files has: names, labels, a test set, digests. A form lists its pictures
-// and says how one is read. Throws DataError for a name that is listed twice or a class that no
-// training picture has; UsageError of draw_of_each_class().
+// The common part of all inputs with picture files: names, labels, a test set, digests. An input
+// lists its pictures and states how to read one. Throws DataError for a name that is listed twice
+// or a class that no training picture has; UsageError of draw_of_each_class().
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@
 
 namespace tandem::data {
 
-// Texts, by number. One piece of memory, because a million strings take twice as much.
+// Texts, by number, in one block of memory. A million separate strings take twice as much.
 class NameList {
  public:
   void add(std::string_view name) {
@@ -35,7 +35,8 @@ class NameList {
   std::vector<std::uint64_t> ends_;
 };
 
-// Pictures have numbers in the order of the form: first those for training, then those for testing.
+// Pictures are numbered in the order of the input: first those for training, then those for
+// testing.
 struct PictureListing {
   std::string root;  // the folder that paths begin with; empty: none
   std::string name;  // of the data set, if it can be one
@@ -43,11 +44,11 @@ struct PictureListing {
   bool may_lack_pictures = false;  // classes for which there are none
   NameList names;                  // paths within `root`, or absolute ones
   std::vector<Label> labels;       // one for each picture
-  // Of a multi-label set also all labels of each picture, ascending; `labels` then has the first of
-  // them, or 0.
+  // For a multi-label set, also all labels of each picture, ascending. `labels` then has the first
+  // one, or 0.
   bool multi_label = false;
   std::vector<Label> all_labels;
-  std::vector<std::uint64_t> ends;  // of each picture's in all_labels
+  std::vector<std::uint64_t> ends;  // of each picture's labels in all_labels
   std::uint64_t train_count = 0;
   BrokenFiles broken;  // with paths that begin with `root`
   // Returns the bytes of a picture, whose path is `where`; as EncodedSource::read(). Called on

@@ -24,7 +24,7 @@ struct PackPart {
 // The numbers of a split's pictures in the order in which they are packed.
 std::vector<std::uint32_t> packing_order(const PackRequest& request, const EncodedSource& source,
                                          Split split);
-// The range of this order that a part holds. One after the other, the parts are the whole.
+// The range of this order that a part holds. The parts together are the whole order.
 struct OrderRange {
   std::uint64_t begin = 0;
   std::uint64_t end = 0;
@@ -33,8 +33,8 @@ OrderRange range_of_part(std::uint64_t count, std::uint64_t part, std::uint64_t 
 
 // Packs the pictures of a part into `request.output`, which appears when it is complete, and writes
 // or removes its list of broken files. `check` is called between pictures and may throw to end the
-// work. BrokenFilesError for a part without a picture of a split, and unless broken files are
-// skipped; files that the source itself cannot use count as the first part's.
+// work. Files that the source itself cannot use belong to the first part. BrokenFilesError for
+// broken files unless they are skipped, and if no picture of a split is left.
 DatasetInfo pack_encoded(const PackRequest& request, EncodedSource& source, const PackPart& part,
                          const std::function<void()>& check);
 

@@ -17,12 +17,12 @@ namespace tandem::data {
 // Pictures of each split, by their numbers.
 using PictureNumbers = std::array<std::vector<std::uint32_t>, 2>;
 
-// Of a picture's file, or of the archive that holds it.
+// Size of a picture, and last change of its file or of the archive that holds it.
 struct PictureStamp {
   std::uint64_t bytes = 0;      // of the picture; 0 if it is not there
   std::int64_t written_ns = 0;  // time of the last change, since 1970
 };
-// Of a file; zeros if there is none. Throws IoError.
+// The stamp of a file; zeros if there is none. Throws IoError.
 PictureStamp stamp_of(const std::string& path);
 
 class EncodedSource {
@@ -32,7 +32,7 @@ class EncodedSource {
   // Name, classes and counts. Every label is below the number of classes.
   virtual const DatasetInfo& info() const = 0;
   virtual Label label(Split split, std::uint64_t index) const = 0;
-  // All classes of the picture, ascending; of a multi-label set any number.
+  // All classes of the picture, ascending; in a multi-label set any number.
   virtual std::vector<Label> labels(Split split, std::uint64_t index) const {
     return {label(split, index)};
   }
@@ -42,9 +42,9 @@ class EncodedSource {
   // allocates them.
   virtual std::string read(Split split, std::uint64_t index,
                            const std::function<void(std::uint64_t)>& before) = 0;
-  // Without reading the picture. May be called on several threads.
+  // Does not read the picture. May be called on several threads.
   virtual PictureStamp stamp(Split split, std::uint64_t index) const = 0;
-  // Whether there may be no training picture of a class.
+  // Whether a class may have no training picture.
   virtual bool may_lack_pictures() const { return false; }
   // Files that cannot be packed, found without reading pictures.
   virtual const BrokenFiles& broken() const = 0;
@@ -67,17 +67,17 @@ std::unique_ptr<EncodedSource> open_encoded_folder(const std::string& path,
 
 struct EncodedListOptions {
   std::string test_input;    // of the test set, in the form of the input; empty: none
-  bool multi_label = false;  // of lists: a label is any number of them, with semicolons between
+  bool multi_label = false;  // for lists: semicolons separate the labels of a picture
   std::string classes_file;  // names of classes, one a line; empty: the labels are the classes
   double test_split = 0;     // as in EncodedFolderOptions
   std::uint64_t seed = 0;
   std::function<void()> check = [] {};
 };
 
-// Archives in WebDataset's form, each named or found by a pattern (file_pattern.hpp): members with
-// the same path up to the first dot of their names are a sample, which has a picture (jpg, jpeg or
-// png) and a label: cls, `label` or `cls` of json, or txt. Files are indexed first and pictures
-// are read by their place.
+// WebDataset archives, given by paths or a pattern (file_pattern.hpp). Members with the same path
+// up to the first dot of their names are a sample. It has a picture (jpg, jpeg or png) and a label:
+// cls, `label` or `cls` of json, or txt. Archives are indexed first; pictures are then read by
+// their offsets.
 std::unique_ptr<EncodedSource> open_encoded_tar(const std::string& input,
                                                 const EncodedListOptions& options);
 bool looks_like_tar(const std::string& input);
@@ -88,8 +88,8 @@ std::unique_ptr<EncodedSource> open_encoded_list(const std::string& input,
 
 // Drawn pictures of height x width pixels as JPEG files: the ten figures of the built-in data set,
 // each about as large as the picture. A picture is a function of (seed, split, index) and of the
-// version of libjpeg. Picture i shows class i modulo 10; of a multi-label set each picture shows
-// none to three classes. Numbers as of make_synthetic().
+// version of libjpeg. Picture i shows class i modulo 10; in a multi-label set each picture shows
+// zero to three classes. Counts as for make_synthetic().
 std::unique_ptr<EncodedSource> make_encoded_synthetic(std::uint64_t images, std::uint64_t seed,
                                                       int height, int width,
                                                       bool multi_label = false);

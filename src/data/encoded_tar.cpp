@@ -16,12 +16,13 @@ namespace tandem::data {
 namespace {
 
 constexpr std::uint64_t kSamplesBetweenChecks = 4096;
-// As read_picture_bytes() takes them.
+// The limit of read_picture_bytes().
 constexpr std::uint64_t kMaxMemberPicture = std::uint64_t{256} << 20;
-// More archives are opened for each picture, because a process may hold 1,024 files.
+// With more archives, each picture opens its archive, because a process may have only 1,024 open
+// files.
 constexpr std::size_t kMostOpenFiles = 256;
 
-// Where the pictures lie.
+// The archives, and the offset of each picture in them.
 class TarPictures {
  public:
   explicit TarPictures(std::vector<std::string> paths) : paths_(std::move(paths)) {

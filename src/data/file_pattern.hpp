@@ -8,9 +8,9 @@
 
 namespace tandem::data {
 
-// Whether the word names other files than the one of exactly this name.
+// Whether the word is a pattern or a list, and no file has exactly this name.
 bool is_file_pattern(const std::string& word);
-// Sorted by bytes. The file of exactly this name, if there is one. UsageError for a file that is
+// Sorted by bytes. If a file has exactly this name, only that one. UsageError for a file that is
 // named twice.
 std::vector<std::string> files_of_pattern(const std::string& word);
 

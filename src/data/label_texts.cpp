@@ -13,7 +13,7 @@ std::string LabelTexts::fault_of_label(const std::string& text) {
   if (text.empty()) return "has an empty label";
   if (text.size() > kMaxNameBytes) {
     return "has a label of " + format_count(text.size()) +
-           " bytes, the name of a class has at most 100; a caption is no label";
+           " bytes, at most 100 are expected; a caption cannot be a label";
   }
   return is_clean_utf8(text) ? "" : "has a label with control characters or not in UTF-8";
 }

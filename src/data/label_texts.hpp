@@ -1,9 +1,9 @@
-// Labels as a list or an archive writes them, and the classes that they become. One thread. Throws
+// Labels as text in a list or an archive, and the classes that they stand for. One thread. Throws
 // DataError.
 //
-// With names of classes, a label is one of them; where labels are no names but whole numbers, each
-// is the place of a name, from 0. Without names the labels are the classes, sorted: as numbers
-// where all are, else by bytes.
+// With class names, either every label is a name, or every label is the index of a name, from 0.
+// Without class names, the labels are the classes. They are sorted as numbers if all are whole
+// numbers, else by bytes.
 #pragma once
 
 #include <cstdint>
@@ -33,7 +33,7 @@ class LabelTexts {
   Classes classes(const std::vector<std::string>& names, const std::string& names_file) const;
 
  private:
-  // All texts, if each is a whole number.
+  // All texts as numbers, if each is a whole number.
   std::optional<std::vector<std::uint64_t>> numbers() const;
 
   struct Text {

@@ -10,13 +10,13 @@
 namespace tandem::data {
 namespace {
 
-// Apart from the order of whole sets, of packing and of labels.
+// Streams of random numbers, distinct from those of whole sets, of packing and of labels.
 constexpr std::uint64_t kBlockStream = std::uint64_t{1} << 33;
 constexpr std::uint64_t kLaneStream = 0x6c616e65;
 constexpr std::uint64_t kBlockLength = std::uint64_t{1} << 16;  // in units of keys
 constexpr double kMostBlocks = 65535;                           // so that products have 64 bits
 
-// How many images each lane has given when all have given a number of them.
+// The number of images that each lane has given after a total number of images.
 class Shares {
  public:
   explicit Shares(const std::vector<std::vector<std::uint32_t>>& lanes) : ends_{0} {
@@ -29,9 +29,9 @@ class Shares {
   }
 
  private:
-  // Halves a range of lanes again and again, each half in proportion and to the nearest image. So
-  // no lane ever takes an image back, and the lanes before the middle, a quarter, … of all give an
-  // even share of every batch: that is where the slices of 2, 4, … ranks end.
+  // Halves a range of lanes again and again. Each half gets its proportion, rounded to the nearest
+  // image, so the count of a lane never decreases. The first half, quarter, … of the lanes gives an
+  // even share of every batch, and the slices of 2, 4, … ranks end there.
   void cut(std::size_t first, std::size_t last, std::uint64_t images,
            std::vector<std::uint64_t>& given) const {
     if (last - first == 1) {
@@ -117,9 +117,9 @@ std::vector<LaneOrder::Lane> LaneOrder::deal(std::uint64_t seed, std::uint64_t e
   return lanes;
 }
 
-// An image of the b-th block gets a key that is uniform in [b, b + spread), and the lane's order is
-// that of the keys. Lanes begin a block at different times, so that the bytes in use do not rise
-// and fall with all of them. Integers, because compilers may round a sum of products otherwise.
+// An image of the b-th block gets a key that is uniform in [b, b + spread). The lane's order is
+// that of the keys. Lanes begin their blocks at different times, so that the total of bytes in use
+// stays even. Keys are integers, because compilers may round a sum of products differently.
 LaneOrder::Lane LaneOrder::shuffled(const Lane& blocks, std::uint64_t lane, std::uint64_t seed,
                                     std::uint64_t epoch) const {
   CounterRandom random{kLaneStream, seed, epoch, lane};

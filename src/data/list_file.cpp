@@ -12,7 +12,7 @@ namespace tandem::data {
 namespace {
 
 constexpr std::size_t kListBytesAtOnce = std::size_t{1} << 16;
-// More than paths have; a quote that is never closed would take the rest of the file.
+// Longer than any path. Limits the damage of a quote that is never closed.
 constexpr std::size_t kMaxFieldBytes = std::size_t{1} << 16;
 constexpr std::size_t kMaxFields = 10'000;
 
@@ -26,7 +26,7 @@ std::string lower(std::string text) {
   return text;
 }
 
-// The number of the column with one of these names; that of columns if there is none.
+// The index of the column with one of these names; the number of columns if there is none.
 template <std::size_t N>
 std::size_t column_of(const std::vector<std::string>& header,
                       const std::array<std::string_view, N>& names) {
@@ -70,7 +70,7 @@ int ListFile::take() {
   return byte;
 }
 
-// Up to the separator or the end of the line, which stay.
+// Reads up to the separator or the end of the line, and leaves these unread.
 void ListFile::take_field() {
   std::string& field = fields_.emplace_back();
   const bool is_quoted = peek() == '"';
@@ -81,7 +81,7 @@ void ListFile::take_field() {
     if (byte == kEnd || (!is_open && (byte == between_ || byte == '\n'))) return;
     take();
     if (!is_open && is_quoted && byte != '\r') {
-      fail(row_line_, "has text behind a quoted field; double the quotes inside of a field");
+      fail(row_line_, "has text after a quoted field; double the quotes inside a field");
     }
     if (is_open && byte == '"') {
       is_open = peek() == '"';

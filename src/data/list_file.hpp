@@ -2,9 +2,9 @@
 // RFC 4180 says. Read row by row. One thread per object. Throws DataError naming the line;
 // MissingInputError, IoError.
 //
-// Without a header a row is path and label. With one, columns called path, file, filename,
-// file_name, filepath, image or image_path, and label, class, class_name or target are read, and
-// others are not.
+// Without a header a row is path and label. With a header, the column of paths is called path,
+// file, filename, file_name, filepath, image or image_path, and the column of labels label, class,
+// class_name or target. Other columns are ignored.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ struct ListRow {
 
 class ListFile {
  public:
-  // Fields of FILE.tsv have tabs between them; of another file, if its first row has one outside of
-  // quotes.
+  // FILE.tsv has tabs between fields. So has a file with another extension than csv whose first row
+  // has a tab outside quotes.
   explicit ListFile(const std::string& path);
 
-  // False at the end. Rows without any text are passed over.
+  // False at the end. Skips empty rows.
   bool next(ListRow& row);
 
  private:

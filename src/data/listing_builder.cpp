@@ -16,12 +16,12 @@ namespace fs = std::filesystem;
 void require_one_test_set(const std::string& input, const EncodedListOptions& options) {
   if (!options.test_input.empty() && options.test_split > 0) {
     throw UsageError("--test-split: --test-input " + options.test_input +
-                     " is the test set; leave one of both out");
+                     " is the test set; leave one of them out");
   }
   if (!options.test_input.empty() || options.test_split > 0) return;
   throw UsageError("--test-split is missing: " + input +
                    " has no test set; give the share of each class to use for testing, such as "
-                   "0.2, or the files of a test set by --test-input");
+                   "0.2, or the files of a test set with --test-input");
 }
 
 std::vector<std::string> labels_in(const std::string& label, bool multi_label) {
@@ -32,7 +32,7 @@ std::vector<std::string> labels_in(const std::string& label, bool multi_label) {
   return labels;
 }
 
-// From the classes of the texts, by their numbers. A label that a picture has twice counts once.
+// Replaces the numbers of texts by their classes. A label that a picture has twice counts once.
 void set_labels(const std::vector<Label>& of_text, PictureListing& listing) {
   std::vector<Label> all;
   std::uint64_t begin = 0;
@@ -90,7 +90,7 @@ std::unique_ptr<EncodedSource> ListingBuilder::finish(const std::string& name,
   LabelTexts::Classes classes = texts_.classes(names, options_.classes_file);
   if (classes.names.empty()) {
     throw DataError(input_ +
-                    ": no picture has a label; list some, or name the classes by --classes");
+                    ": no picture has a label; list some, or name the classes with --classes");
   }
   set_labels(classes.of_text, listing_);
   listing_.multi_label = options_.multi_label;

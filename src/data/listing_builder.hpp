@@ -1,6 +1,6 @@
-// Collects the pictures of forms that have a label as text beside each picture. One thread. Throws
-// DataError of LabelTexts and for a file of class names that cannot be used; UsageError unless the
-// test set is given once; MissingInputError.
+// Collects the pictures of inputs that give a label as text for each picture. One thread. Throws
+// DataError as LabelTexts does, and for a bad file of class names; UsageError unless the test set
+// is given exactly once; MissingInputError.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@ class ListingBuilder {
   // `root`: as PictureListing's. `input`: the files whose pictures are to come.
   ListingBuilder(const std::string& input, std::string root, const EncodedListOptions& options);
 
-  // The next picture; false if its label can be none, which is then among the broken files. Of a
-  // multi-label set `label` is any number of labels with semicolons between them.
+  // Adds a picture. If its text cannot be a label, adds it to the broken files and returns false.
+  // For a multi-label set, semicolons separate the labels in `label`.
   bool add(std::string_view name, const std::string& label);
   void add_broken(std::string_view name, const std::string& reason);
-  // The pictures so far are for training, those to come for testing.
+  // The pictures so far are for training, all later ones for testing.
   void begin_test() { listing_.train_count = listing_.names.size(); }
   // The source of all pictures. `name`: of the data set.
   std::unique_ptr<EncodedSource> finish(const std::string& name,
@@ -37,9 +37,9 @@ class ListingBuilder {
   LabelTexts texts_;
 };
 
-// The folder that all these paths lie in, in as many parts as they share; empty: none.
+// The longest folder path that all these paths share; empty: none.
 std::string common_folder(const std::vector<std::string>& paths);
-// `path` as it is named within `root`.
+// `path` relative to `root`.
 std::string name_within(const std::string& root, const std::string& path);
 
 }  // namespace tandem::data

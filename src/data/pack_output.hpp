@@ -1,4 +1,4 @@
-// What pack() may replace, the list of broken files beside its output, and the end of packing.
+// Checks the files that pack() may replace, writes the list of broken files, and finishes packing.
 // Throws CannotCreateError; IoError; UsageError.
 #pragma once
 
@@ -21,9 +21,9 @@ void require_replaceable(const std::string& path);
 void require_replaceable_list(const std::string& path);
 // Whether the file begins with the mark of a list of broken files.
 bool is_broken_list(const std::string& path);
-// The lines of such a list behind the mark; empty if there is none.
+// The lines of such a list after the mark; empty if there is none.
 std::string read_broken_list(const std::string& path);
-// Writes a list with these lines of list_of(), or removes it where there are none.
+// Writes a list with these lines of list_of(), or removes the list if there are no lines.
 void replace_broken_list(const std::string& path, const std::string& lines);
 
 // Gives the output its name `path`, and lists the files that were skipped beside it.

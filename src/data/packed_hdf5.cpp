@@ -186,7 +186,7 @@ Version2Split describe_version2(hid_t file, const std::string& path, const std::
                                 const PackedCatalog& catalog) {
   require_hard_link(file, Place{path, group}, H5O_TYPE_GROUP);
   if (has_object(file, group + "/labels") && has_object(file, group + "/targets")) {
-    throw Place{path, group}.fault("holds labels and targets, one of both is expected");
+    throw Place{path, group}.fault("holds labels and targets, only one of them is expected");
   }
   Version2Split split;
   const Place labels{path, group + name_of_labels(catalog)};

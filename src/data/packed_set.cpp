@@ -14,7 +14,7 @@ namespace {
 
 constexpr std::size_t kSealBytes = 512;
 
-// The numbers before the ending of "train-003.h5": where they are, and how many digits.
+// The digits before the extension of "train-003.h5": position and number of digits.
 struct Number {
   std::size_t at = 0;
   std::size_t digits = 0;
@@ -27,7 +27,7 @@ Number number_in(const std::string& path) {
   return {at, end - at};
 }
 
-// The name that another part has by the name of this one; empty if its name has no number.
+// The path of another part, derived from this one; empty if this name has no number.
 std::string name_of_part(const PackedFile& file, std::uint64_t part) {
   std::string path = file.path();
   const Number number = number_in(path);
@@ -54,10 +54,11 @@ void require_like_first(const PackedFile& file, const PackedFile& first) {
   const auto require = [&](bool holds, const std::string& fault) {
     if (holds) return;
     throw DataError(file.path() + ": " + fault + " than " + first.path() +
-                    "; give the files of one set, as one tandem pack --files wrote them");
+                    "; give only files of one set, which one tandem pack --files wrote");
   };
   require(b.parts > 0 && a.parts > 0 && b.set_id == a.set_id && b.parts == a.parts,
-          b.parts == 0 ? "is no part of a set, so it is another set" : "is a part of another set");
+          b.parts == 0 ? "is a whole set in one file, so it is another set"
+                       : "is a part of another set");
   require(b.classes == a.classes, "has other classes");
   require(b.shape.height == a.shape.height && b.shape.width == a.shape.width,
           "has images of " + b.shape.text() + ", so of another size");
@@ -66,7 +67,7 @@ void require_like_first(const PackedFile& file, const PackedFile& first) {
           "has another name, form, kind of labels or handling of EXIF");
 }
 
-// Sums over the training images of all files, so that each counts as often as another.
+// Sums over the training images of all files, so that each image has the same weight.
 struct ChannelSums {
   double values = 0;
   double squares = 0;
@@ -129,7 +130,7 @@ void PackedSet::require_complete() const {
     throw DataError((name.empty() ? first.path() : name) + ": part " + std::to_string(i + 1) +
                     " of " + std::to_string(all) +
                     " of the set is missing; copy it, or repeat the tandem pack command, which "
-                    "packs what is missing");
+                    "packs missing parts");
   }
   for (std::uint64_t i = 0; i < all; ++i) {
     if (files_[i].info().part == i + 1) continue;

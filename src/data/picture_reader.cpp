@@ -19,12 +19,12 @@
 namespace tandem::data {
 namespace {
 
-// Of requests whose pictures are known and not yet read: a hundred bytes for each.
+// Limit for pictures that are planned and not yet read. Each takes about a hundred bytes.
 constexpr std::size_t kMostPlanned = std::size_t{1} << 18;
 
 using FileBytes = std::shared_ptr<const std::string>;
 
-// Part of a share for requests whose files have been read.
+// The part of a share for requests whose files have been read.
 std::uint64_t at_hand_of(std::uint64_t share, std::uint64_t request_bytes) {
   return std::max(share / 8, 2 * request_bytes);
 }
@@ -122,7 +122,7 @@ class PictureReader::Ahead final : public PictureFiles {
     changed_.notify_all();
   }
 
-  // Looks as far ahead as pictures may be kept: their average wait is half of the longest.
+  // Plans as far ahead as the cache can hold pictures: their average wait is half of the longest.
   void plan() {
     while (!sampler_ended_ &&
            (planned_.empty() || (planned_bytes_ < 2 * share_ && wanted_.size() < kMostPlanned))) {
@@ -145,7 +145,7 @@ class PictureReader::Ahead final : public PictureFiles {
     }
   }
 
-  // False: the reader ends.
+  // False if the reader is to end.
   bool has_room(std::uint64_t bytes) {
     std::unique_lock<std::mutex> lock(mutex_);
     const std::uint64_t most = at_hand_of(share_, largest_request_);
@@ -173,8 +173,8 @@ class PictureReader::Ahead final : public PictureFiles {
     return ready;
   }
 
-  // Keeps the wanted pictures of the block. Uses before `needed` find room in any case, and of the
-  // others the next ones.
+  // Keeps the wanted pictures of the block: all that are used before `needed`, and of the others
+  // those that are used next, as long as there is room.
   void read_block_of(const PicturePlace& place, std::uint64_t needed) {
     const PictureBlocks::Part part = blocks_->read(place.begin, place.end);
     const auto begin = std::lower_bound(
@@ -212,7 +212,7 @@ class PictureReader::Ahead final : public PictureFiles {
   Sampler& sampler_;
   const std::uint64_t share_;  // of the cache, in bytes
 
-  // Of the thread.
+  // Used by the thread only.
   std::deque<Planned> planned_;
   std::uint64_t planned_bytes_ = 0;
   std::uint64_t largest_request_ = 0;  // in bytes
@@ -222,7 +222,7 @@ class PictureReader::Ahead final : public PictureFiles {
   std::map<std::uint64_t, FileBytes> kept_;                   // by use
   std::uint64_t kept_bytes_ = 0;
 
-  // Of the caller of next().
+  // Used by the caller of next() only.
   Ready current_;
 
   std::mutex mutex_;  // guards what follows

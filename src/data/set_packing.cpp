@@ -24,18 +24,18 @@
 namespace tandem::data {
 namespace {
 
-// Each takes a writer's memory and thread.
+// Each part needs a writer's memory and thread.
 constexpr int kMostPartsAtOnce = 4;
 constexpr std::size_t kStampsAtOnce = 4096;
-constexpr int kStampThreads = 8;  // that wait for a file system
+constexpr int kStampThreads = 8;  // they wait for a file system
 constexpr std::size_t kDigits = 3;
 
-// Where the number of a part is in the name of the output.
+// The position of a part's number in the name of the output.
 std::size_t number_place(const std::string& output) {
   return ends_with(output, ".h5") ? output.size() - 3 : output.size();
 }
 
-// What the bytes of the parts depend on besides the pictures.
+// All options that affect the bytes of the parts.
 std::string options_text(const PackRequest& request, const EncodedSource& source) {
   const DatasetInfo& info = source.info();
   std::string text = "tandem set 1\n";
@@ -53,19 +53,19 @@ std::string options_text(const PackRequest& request, const EncodedSource& source
   return text;
 }
 
-// Numbers above the parts of this set, which a pattern would name, too.
+// Refuses files with numbers above those of this set, because the pattern would match them.
 void require_no_other_parts(const PackRequest& request) {
   for (std::uint64_t part = request.files + 1; part <= kMaxParts; ++part) {
     const std::string path = part_path(request.output, part);
     if (!file_exists(path)) continue;
-    throw CannotCreateError(path + ": exists already and is no part of " +
-                            std::to_string(request.files) + " files, but " +
+    throw CannotCreateError(path + ": exists already and is not one of the " +
+                            format_quantity(request.files, "file") + " to write, but " +
                             pattern_of_parts(request.output) +
-                            " names it; remove it, or choose another --output");
+                            " matches it; remove it, or choose another --output");
   }
 }
 
-// The broken files may have been all pictures of a class.
+// All pictures of a class may have been broken.
 void require_every_class(const PackRequest& request, const PackedSet& set,
                          const EncodedSource& source, const BrokenFiles& skipped) {
   if (set.info().multi_label) return;
@@ -126,7 +126,7 @@ struct SetPacking::Work {
   };
   std::unique_ptr<EncodedSource> source;
   std::string set_id;
-  std::vector<std::int64_t> newest;  // time of the last change of a part's pictures
+  std::vector<std::int64_t> newest;  // by part: last change of any of its pictures
 
   explicit Work(PackRequest given) : request(std::move(given)) {
     require_packable_name(request.name);
@@ -139,7 +139,8 @@ struct SetPacking::Work {
       throw UsageError("--files: " + std::to_string(request.files) + " files of " +
                        format_quantity(info.train_count, "training picture") + " and " +
                        format_quantity(info.test_count, "test picture") +
-                       ", each has at least one of both; give at most " + std::to_string(most));
+                       ", but each file needs at least one of both; give at most " +
+                       std::to_string(most));
     }
     look_at_pictures();
   }

@@ -227,23 +227,23 @@ TarIndex::Header TarIndex::header_at(std::uint64_t offset) {
     fail(offset, "no header of a member, or a damaged one", "a tar archive");
   }
   header.name = text_at(block, 0, kNameBytes);
-  // POSIX has the beginning of a long name at a place of its own.
+  // POSIX stores the beginning of a long name in a field of its own.
   if (std::string_view(block + kMagicAt, 6) == std::string_view("ustar\0", 6)) {
     const std::string prefix = text_at(block, kPrefixAt, kPrefixBytes);
     if (!prefix.empty()) header.name = prefix + "/" + header.name;
   }
   header.type = block[kTypeAt];
   if (!read_number(block + kSizeAt, kSizeBytes, header.bytes) || header.bytes > kMaxMemberBytes) {
-    fail(offset, "a size that is no number", "the size of " + header.name);
+    fail(offset, "a size that is not a number", "the size of " + header.name);
   }
   return header;
 }
 
-// Archives that were put one behind the other would lose all but the first.
+// Only the first of several joined archives would be read.
 void TarIndex::require_end() {
   for (; at_ + kBlock <= size_; at_ += kBlock) {
     if (is_empty(block_at(at_))) continue;
-    fail(at_, "bytes behind the mark of its end, as in archives that were joined by cat",
+    fail(at_, "bytes after the mark of its end, as in archives that were joined by cat",
          "one archive");
   }
 }

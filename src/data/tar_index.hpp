@@ -1,9 +1,9 @@
-// The members of an uncompressed tar archive (ustar, GNU's and pax' forms) and where each lies in
-// the file, without reading their content. One thread per object. Throws DataError naming file and
-// offset for damage, a cut archive and bytes behind its end; IoError.
+// The members of an uncompressed tar archive (ustar, GNU and pax formats) and the offset of each in
+// the file. Does not read their content. One thread per object. Throws DataError naming file and
+// offset for damage, a truncated archive and bytes after its end; IoError.
 //
-// The forms: POSIX.1-2017, pax, "ustar Interchange Format" and "pax Interchange Format"; GNU tar's
-// manual, "Basic Tar Format".
+// The formats: POSIX.1-2017, pax, "ustar Interchange Format" and "pax Interchange Format"; GNU
+// tar's manual, "Basic Tar Format".
 #pragma once
 
 #include <cstdint>

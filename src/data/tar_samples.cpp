@@ -37,12 +37,12 @@ bool is_about_archive(const std::string& name) {
   return name.rfind("__", 0) == 0 && name.find("__", 2) != std::string::npos;
 }
 
-// `label` or `cls` of an object. Sets `fault` if it is no text or whole number. False if it has
-// neither.
+// `label` or `cls` of an object. Sets `fault` if it is neither a text nor a whole number. False if
+// the object has neither.
 bool read_json_label(const std::string& text, std::string& label, std::string& fault) {
   const Json object = Json::parse(text, nullptr, false);
   if (!object.is_object()) {
-    fault = "is no JSON object";
+    fault = "is not a JSON object";
     return true;
   }
   for (const char* name : {"label", "cls"}) {
@@ -86,7 +86,7 @@ bool TarSamples::next(TarSample& sample) {
 void TarSamples::take(const TarMember& member, const std::string& suffix) {
   if (is_picture(suffix)) {
     if (!open_.picture.name.empty()) {
-      open_.picture_fault = "has a second picture, " + member.name + "; leave one of both out";
+      open_.picture_fault = "has a second picture, " + member.name + "; leave one of them out";
       return;
     }
     if (!member.is_regular) open_.picture_fault = "is a link or a device; store the file itself";
@@ -105,7 +105,7 @@ void TarSamples::take_label(const TarMember& member, LabelForm form) {
   std::string label;
   std::string fault;
   if (!member.is_regular || member.bytes > kMaxLabelBytes) {
-    fault = "is no file of at most 1,048,576 bytes";
+    fault = "is not a file of at most 1,048,576 bytes";
   } else {
     const std::string content = index_.content(member);
     if (form == LabelForm::kJson) {

@@ -108,7 +108,7 @@ void require_sound_version2(const PackedCatalog& catalog, std::uint64_t file_byt
                   "holds " + std::to_string(names.count) + " names, 1 to 65,535 are expected");
   Named{path, "/train and /test"}.require(
       catalog.version2[0].is_encoded() == catalog.version2[1].is_encoded(),
-      "hold files and pixels, one of both is expected");
+      "hold files and pixels, only one of them is expected");
   for (std::size_t i = 0; i < kGroups.size(); ++i) {
     check_version2_split(catalog, i, file_bytes, path);
   }

@@ -12,7 +12,7 @@
 namespace tandem::data {
 namespace {
 
-// As read_picture_bytes() takes them.
+// The limit of read_picture_bytes().
 constexpr std::uint64_t kMaxFileBytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t kTargetBytes = std::uint64_t{4} << 20;  // that are read at once
 
@@ -112,7 +112,8 @@ void Version2Reader::read_labels(const Version2Split& split, const std::string& 
   }
 }
 
-// In pieces, and keeps the first class of each image alone, because there may be gigabytes.
+// Reads a few MiB at a time and keeps only the first class of each image, because targets may have
+// gigabytes.
 void Version2Reader::check_targets(const std::string& group, Index& index, const Touch& touch) {
   const std::uint64_t classes = index.targets.size;
   const std::uint64_t rows = std::max<std::uint64_t>(kTargetBytes / classes, 1);

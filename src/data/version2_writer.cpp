@@ -17,7 +17,7 @@ namespace {
 
 // Large enough for a disk, small enough to be read for one picture.
 constexpr std::size_t kMostBlockBytes = std::size_t{4} << 20;
-// Of files, of which training has a block of each lane in use.
+// Size of blocks of picture files. It is smaller because training has a block of each lane in use.
 constexpr std::size_t kFileBlockBytes = std::size_t{2} << 20;
 
 using Extent = std::vector<hsize_t>;

@@ -74,7 +74,7 @@ class Trial {
     for (Host& host : hosts_) judge(host);
     find_ambiguous_addresses();
     connect();
-    for (Host& host : hosts_) host.session->end_input();  // so that they end at once, too
+    for (Host& host : hosts_) host.session->end_input();  // so that all end at the same time
     std::stable_partition(findings_.begin(), findings_.end(),
                           [](const Finding& finding) { return finding.is_error(); });
     return findings_;

@@ -116,16 +116,18 @@ void warn_of_cache(Job& job, const train::ImageStore& images, const data::LaneOr
   const double share =
       job.world.all_reduce_value(needed > 0 ? kept / needed : 1.0, comm::Reduction::kMin);
   if (share >= 1) return;
-  // A block is read again when pictures that found no room are due. The bytes that wait are in
-  // proportion to the time between two readings. Measured: 1.6 at 1.55, 2.8 at 3.1.
+  // A block is read again when pictures that the cache dropped are due. The cached bytes are
+  // proportional to the time between two reads. Measured: 1.6 reads at an estimate of 1.55, 2.8 at
+  // 3.1.
   const double missing = (1 - share) * needed * job.topology.local_size / train::kMebibyte;
   const double enough =
       static_cast<double>(images.cache_bytes()) * job.topology.local_size / train::kMebibyte +
       1.4 * missing;
-  job.warn("the cache of a rank has room for " +
-           format_bytes(static_cast<std::uint64_t>(share * needed)) + " of the " +
-           format_bytes(static_cast<std::uint64_t>(needed)) + " of pictures that its " +
-           format_quantity(of_rank, "lane") + " have in use, so each block of the file is read " +
+  job.warn("the picture cache of a rank holds " +
+           format_bytes(static_cast<std::uint64_t>(share * needed)) + ", its " +
+           format_quantity(of_rank, "lane") + " use " +
+           format_bytes(static_cast<std::uint64_t>(needed)) +
+           " at a time, so the rank reads each block of the file " +
            (share > 0.02 ? "about " + format_fixed(1 / share, 1) + " times an epoch"
                          : "for almost every picture") +
            "; fix: --cache-mb " + format_fixed(std::ceil(enough), 0) +
@@ -134,8 +136,8 @@ void warn_of_cache(Job& job, const train::ImageStore& images, const data::LaneOr
 
 void require_one_label(const data::DatasetInfo& info, const std::string& option) {
   if (!info.multi_label) return;
-  throw UsageError(option + " is for sets with one label for each image, and those of " +
-                   info.name + " have any number; leave it out");
+  throw UsageError(option + " is for sets with one label for each image, and " + info.name +
+                   " is a multi-label set; leave it out");
 }
 
 std::unique_ptr<comm::Collectives> make_device_collectives(Job& job, const DeviceOptions& options,

@@ -36,13 +36,13 @@ int use_threads_of(Job& job, const train::TrainConfig& config);
 // Warns on rank 0 about the data set at `path`: no seal, no shared copy.
 void warn_about(const Job& job, const std::string& path, const train::ImageStore& images);
 
-// Collective. Warns on rank 0 if the cache of a rank is too small for the pictures of its lanes, so
-// that blocks of the file are read more than once an epoch. `lanes`: null if none are used.
+// Collective. Warns on rank 0 if the cache of a rank is too small for the pictures of its lanes.
+// The rank then reads blocks of the file more than once an epoch. `lanes`: null if none are used.
 // `batch`: images of a micro-batch.
 void warn_of_cache(Job& job, const train::ImageStore& images, const data::LaneOrder* lanes,
                    std::uint64_t batch);
 
-// UsageError naming the option if images of the set have any number of labels.
+// UsageError naming the option for a multi-label set.
 void require_one_label(const data::DatasetInfo& info, const std::string& option);
 
 // Collective. The collectives between GPUs; null if ranks compute on CPUs, where MPI reads

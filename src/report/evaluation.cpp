@@ -61,13 +61,13 @@ void read_precision(const Json& evaluation, Answers& answers) {
   }
   for (const Json& each : array_of(evaluation, "class_average_precision")) {
     if (!each.is_null() && !each.is_number()) {
-      refuse("'class_average_precision' holds what is no number");
+      refuse("'class_average_precision' holds a value that is not a number");
     }
     answers.class_precision.push_back(each.is_null() ? std::nan("") : each.get<double>());
   }
   const std::size_t classes = answers.classes.size();
   if (answers.class_images.size() != classes || answers.class_precision.size() != classes) {
-    refuse("'class_images' and 'class_average_precision' have not one number for each class");
+    refuse("'class_images' and 'class_average_precision' do not have one number for each class");
   }
 }
 

@@ -29,7 +29,7 @@ namespace {
 using data::DatasetInfo;
 using data::Split;
 
-// Of the memory that is free when a set is opened. Networks, batches and buffers need the rest.
+// The cache gets the free memory divided by this. Networks, batches and buffers need the rest.
 constexpr std::uint64_t kShareForFiles = 2;
 
 std::string to_text(const DatasetInfo& info) { return Json(info).dump(); }
@@ -189,7 +189,7 @@ bool ImageStore::fits_memory(comm::MpiCommunicator& world, comm::MpiCommunicator
   const std::uint64_t files = info_.train_bytes + info_.test_bytes;
   const std::uint64_t all = data::MemoryLayout(info_).all;
   const std::optional<MemoryRoom> room = memory_room();
-  // As NodeMemory has it.
+  // The margin of NodeMemory.
   const bool has_room = !room || room->bytes >= all + all / 10;
   bool fits = options.cache_bytes > 0 ? files <= options.cache_bytes && has_room : has_room;
   if (fits && options.cache_bytes == 0 && info_.parts <= 1 && !options.needs_all) {
@@ -203,8 +203,8 @@ bool ImageStore::fits_memory(comm::MpiCommunicator& world, comm::MpiCommunicator
     throw UnavailableError(
         path_ +
         (is_one ? ": --read-lanes 0 shuffles all pictures, which take "
-                : ": the pictures of a set in several files are kept in memory, and take ") +
-        format_bytes(all) + "; " +
+                : ": a set in several files must fit into memory; its pictures take ") +
+        format_bytes(all) + " of memory; " +
         (is_limited ? "--cache-mb allows " + format_bytes(options.cache_bytes) : room->text()) +
         (is_one ? "; fix: --read-lanes 64, which reads them from the file, for a new run"
                 : "; fix: pack the set without --files, so that ranks read them from the file"));

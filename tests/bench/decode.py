@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Measures how many pictures a second one core decodes and augments, beside a DataLoader of torchvision on the same files: JPEG,
-RandomResizedCrop to 224x224, flip, normalization. Prints a Markdown table. Nothing else should run meanwhile.
+"""Compares how many pictures per second one core decodes and augments with a DataLoader of torchvision on the same files: JPEG,
+RandomResizedCrop to 224x224, flip, normalization. Prints a Markdown table. Run it on an idle machine.
 
-The peer is the fastest of its forms (decode_peer.py), tried once each. Then both sides run in turn, each on the same one core.
+It tries each variant of the peer (decode_peer.py) once and takes the fastest. Then both sides run in turn on the same core.
 
 Usage: decode.py --tandem build/bin/tandem --crops build/tests/bench_decode_crops --python PYTHON --modules FOLDER --kept FOLDER
                  [--pictures 1000] [--width 500] [--height 375] [--pairs 5] [--core 0] [--only pictures|compare|rates]
-PYTHON has torch, and FOLDER of --modules torchvision and Pillow. The pictures are made once, in the folder of --kept.
+PYTHON has torch. The folder of --modules has torchvision and Pillow. The pictures are made once, in the folder of --kept.
 """
 import argparse
 import itertools

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The peer of decode.py: a DataLoader that decodes JPEG files, and makes RandomResizedCrop, flip and normalization by
+"""The peer of decode.py: a DataLoader that decodes JPEG files, and applies RandomResizedCrop, flip and normalization with
 torchvision's transforms v2. Prints a JSON object.
 
 Usage: decode_peer.py rate FOLDER [--decoder torchvision|pillow] [--workers 0] [--late] [--images 1024]
        decode_peer.py compare FOLDER REGIONS VALUES
-`rate`: images per second. With --late, flip and normalization work on the whole batch. `compare`: the mean and the largest difference,
-in levels of 255, of the crops in VALUES, which are of the regions in the lines of REGIONS.
+`rate`: images per second. With --late, flip and normalization work on the whole batch. `compare`: the mean and the largest
+difference, in levels of 255, to the crops in VALUES. Each line of REGIONS is the region of a crop.
 """
 import argparse
 import json

@@ -88,7 +88,7 @@ class Doctor(TandemTest):
             self.assert_one_error(self.tandem("doctor", f"--{name}", value, code=2), f"--{name} is for --hosts; name the hosts")
             self.assert_one_error(self.tandem("doctor", code=2, environment={f"TANDEM_{name.upper()}": value}), f"--{name} is for --hosts")
 
-    def test_hosts_that_are_none(self):
+    def test_malformed_hosts_are_refused(self):
         for hosts, said in (("localhost:x", "--hosts: ranks of 'localhost': 'x' is not a whole number from 1"),
                             ("localhost:0", "--hosts: ranks of 'localhost': '0'"), ("n1,,n2", "--hosts: 'n1,,n2' is not like n1,n2"),
                             ("-x", "--hosts: '-x' is not like")):

@@ -41,7 +41,7 @@ class Emit(TandemTest):
         self.assertEqual(lines("sbatch"), [])
         self.assertIn(" --bind-to none ", self.tandem("emit", "mpirun", "--gpus-per-node", 4, "--", "--data", "d.h5").stdout)
 
-    def test_a_stop_within_the_limit_of_the_job_is_taken(self):
+    def test_a_stop_within_the_limit_of_the_job_is_accepted(self):
         for most in ("00:59:00", "01:00:00"):
             script = self.tandem("emit", "pbs", "--time", "60", "--", "--data", "d.h5", "--max-time", most).stdout
             self.assertIn(f" --max-time {most} ", script)

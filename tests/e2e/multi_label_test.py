@@ -58,7 +58,7 @@ class MultiLabel(TandemTest):
         self.assertEqual(weighted[0], weighted[1])
         self.assertEqual(len({plain, weighted[0], found[0]["weights_sha256"]}), 3)
 
-    def test_learns_and_tells_its_mean_average_precision(self):
+    def test_learns_and_reports_mean_average_precision(self):
         summary = self.summary(2, "a", "--epochs", "16", "--optimizer", "adamw", "--lr", "0.003", "--save-best")
         self.assertIsNone(summary["test_accuracy"])
         self.assertIsNone(summary["test_accuracy_top5"])
@@ -114,7 +114,7 @@ class MultiLabel(TandemTest):
         notes = [line["text"] for line in read_lines(self.folder / "runs/a/metrics.jsonl") if line["event"] == "early_stop"]
         self.assertRegex(notes[0], "no better test mAP in 2 evaluations")
 
-    def test_console_tells_mean_average_precision(self):
+    def test_console_shows_mean_average_precision(self):
         done = self.mpirun(1, "train", "--data", "drawn.h5", "--model", "lenet", "--epochs", "1", "--run-id", "a")
         self.assertRegex(done.stdout, r"epoch 1/1  loss [0-9.]+ \| test mAP [0-9.]+ \*best \| ")
         self.assertRegex(done.stdout, r"test mAP +0\.\d{4}, the best of the run")
@@ -162,7 +162,7 @@ class MultiLabel(TandemTest):
         self.assertEqual(found[0]["weights_sha256"], found[1]["weights_sha256"])
         self.assertEqual(found[0]["images_seen"], 80)
         for change, words in (({"classes": ("cat", "dog")}, "has 3 columns, 2 are expected, one for each class"),
-                              ({"labels": True}, "holds labels and targets, one of both is expected")):
+                              ({"labels": True}, "holds labels and targets, only one of them is expected")):
             self.write_own(targets, **change)
             self.assert_one_error(self.tandem("verify", "own.h5", code=65), words)
         self.write_own(targets.astype("<u2"))

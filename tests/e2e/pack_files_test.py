@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tandem pack --files: several files that are one set, packed by several ranks, and again after a kill."""
+"""tandem pack --files: one set in several files, packed by several ranks, and continued after a kill."""
 
 import json
 import shutil
@@ -69,12 +69,12 @@ class PackFiles(TandemTest):
         self.assertRegex(self.mpirun(2, "doctor", "--data", "set-*.h5").stdout, "no fault found|0 errors")
 
     def test_is_shuffled_as_a_whole_in_memory(self):
-        self.tandem(*SYNTHETIC, "--images", "2000", "--size", "96", "--files", "3", "--output", "set.h5")
+        self.tandem(*[{"60": "2000"}.get(word, word) for word in SYNTHETIC], "--files", "3", "--output", "set.h5")
         lanes = self.summary(2, "lanes", "set-*.h5", "--max-steps", "3", "--read-lanes", "64")
         whole = self.summary(2, "whole", "set-*.h5", "--max-steps", "3", "--read-lanes", "0")
         self.assertEqual(lanes["weights_sha256"], whole["weights_sha256"])
         done = self.mpirun(2, "train", "--data", "set-*.h5", *TRAIN, "--cache-mb", "1", code=69)
-        self.assert_one_error(done, "set-[*].h5: the pictures of a set in several files are kept in memory", "--cache-mb allows")
+        self.assert_one_error(done, "set-[*].h5: a set in several files must fit into memory", "--cache-mb allows")
 
     def test_resumed_run_has_the_same_weights(self):
         self.tandem(*SYNTHETIC, "--files", "2", "--output", "set.h5")

@@ -174,7 +174,7 @@ class PackInputs(TandemTest):
                               "set.tar.gz: is compressed with gzip", "unpack it: gunzip -k set.tar.gz")
         for name, content, pattern in (
                 ("cut", whole[:5000], "at offset 5000: found the end"), ("no-end", whole.rstrip(b"\0"), "found the end"),
-                ("twice", whole + whole, "bytes behind the mark of its end"),
+                ("twice", whole + whole, "bytes after the mark of its end"),
                 ("damaged", whole[:100] + bytes([whole[100] ^ 1]) + whole[101:], "no header of a member, or a damaged one"),
                 ("empty", b"", "found the end")):
             with self.subTest(name):
@@ -185,7 +185,7 @@ class PackInputs(TandemTest):
         self.assert_one_error(self.pack("set-{0..3}.tar", "--test-split", "0.2", code=66), "set-0.tar: is not there")
         self.assert_one_error(self.pack("no-*.tar", "--test-split", "0.2", code=66), "no-[*].tar: no file has such a name")
         self.assert_one_error(self.pack("set.tar", code=2), "--test-split is missing", "--test-input")
-        self.assert_one_error(self.pack("set.tar", "--test-split", "0.2", "--test-input", "set.tar", code=2), "leave one of both")
+        self.assert_one_error(self.pack("set.tar", "--test-split", "0.2", "--test-input", "set.tar", code=2), "leave one of them out")
         self.assert_one_error(self.pack("set.tar", "--test-input", "set.tar", code=65), "has the picture set.tar/0000.png twice")
         self.assert_one_error(self.tandem("pack", "--input", "set.tar", "--output", "out.h5", code=2), "add --store encoded")
         (self.folder / "names.txt").write_text("cat\ndog\n")
@@ -285,7 +285,7 @@ class PackInputs(TandemTest):
         for text, pattern in (("a.jpg\n", "line 1 has 1 field, 2 are expected: path and label"),
                               ("path,label\na.jpg,cat\nb.jpg,cat,x\n", "line 3 has 3 fields, 2 are expected"),
                               ('"a.jpg,cat\n', "line 1 has a quoted field without its second quote"),
-                              ('"a"b.jpg,cat\n', "line 1 has text behind a quoted field"), (",cat\n", "line 1 has no path"),
+                              ('"a"b.jpg,cat\n', "line 1 has text after a quoted field"), (",cat\n", "line 1 has no path"),
                               ("", "holds no picture with a label"), ("path,label\r\n", "holds no picture with a label")):
             with self.subTest(text):
                 pathlib.Path(self.folder / "b.csv").write_text(text)

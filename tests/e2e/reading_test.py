@@ -58,7 +58,7 @@ class Reading(TandemTest):
             for name in ("weights_sha256", "train_loss", "validation_accuracy", "test_loss", "test_accuracy"):
                 self.assertEqual(found[name], whole[name], f"{name}, {ranks} ranks, {cache} MiB")
 
-    def test_evaluates_alike(self):
+    def test_evaluations_are_the_same_at_any_cache(self):
         summary = self.summary(2, "a", "--epochs", "1", "--batch-size", "12", *SMALL)
         for ranks in (1, 3):
             found = self.evaluate(ranks, "runs/a", *SMALL, data="noise.h5")
@@ -80,7 +80,7 @@ class Reading(TandemTest):
         return (self.bytes_requested(ranks, name + "3", 3, *options) - one) / 2
 
     def test_reads_the_file_once_an_epoch(self):
-        """And one or two of 4 lanes, where the slices of the ranks meet, twice; of 64 lanes that is little."""
+        """Two ranks read one or two of 4 lanes twice, at the border of their slices. Of 64 lanes that would be a small share."""
         train = sum(path.stat().st_size for path in (self.folder / "noise/train").rglob("*.png"))
         for batch in ("8", "32"):
             alone = self.bytes_an_epoch(1, f"alone{batch}", "--global-batch-size", batch, "--cache-mb", "15")
@@ -89,11 +89,11 @@ class Reading(TandemTest):
             both = self.bytes_an_epoch(2, f"both{batch}", "--global-batch-size", batch, "--cache-mb", "15")
             self.assertLess(both, 1.4 * train)
 
-    def test_small_caches_are_told(self):
+    def test_small_caches_are_reported(self):
         done = self.run_training(2, "a", "--epochs", "1", "--batch-size", "2", "--cache-mb", "2")
-        self.assertRegex(done.stderr, r"the cache of a rank has room for \d+.* of the .* that its 2 lanes have in use, so each block of the "
-                                      r"file is read about \d+\.\d times an epoch; fix: --cache-mb \d+")
-        self.assertEqual(done.stderr.count("the cache of a rank"), 1)
+        self.assertRegex(done.stderr, r"the picture cache of a rank holds \d+.*, its 2 lanes use .* at a time, so the rank reads each "
+                                      r"block of the file about \d+\.\d times an epoch; fix: --cache-mb \d+")
+        self.assertEqual(done.stderr.count("the picture cache of a rank"), 1)
         cache = re.search(r"fix: --cache-mb (\d+)", done.stderr)[1]
         done = self.run_training(2, "b", "--epochs", "1", "--batch-size", "2", "--cache-mb", cache)
         self.assertNotIn("cache", done.stderr)

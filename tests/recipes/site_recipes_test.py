@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""packaging/, read by the programs of a cluster's site: EasyBuild checks the style and resolves all dependencies, Environment
+"""Checks packaging/ with the programs of an HPC site: EasyBuild checks the style and resolves all dependencies, and Environment
 Modules and Lmod load the module file. `make -f Makefile.hpc site-recipes-test` fetches them into FOLDER, which is its argument.
 Nothing is built."""
 

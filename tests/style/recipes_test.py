@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The recipes of packaging/ name the project's version, and no older libraries than cmake/Dependencies.cmake asks for. Spack is
-neither on PyPI nor in Debian, so stand-ins of its directives read package.py. tests/recipes asks EasyBuild and the modules."""
+"""The recipes of packaging/ name the project's version, and no older libraries than cmake/Dependencies.cmake requires. Stand-ins
+of Spack's directives read package.py. tests/recipes checks the other files with EasyBuild and the module systems."""
 
 import pathlib
 import re

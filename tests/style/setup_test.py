@@ -138,7 +138,7 @@ class Setup(unittest.TestCase):
             (self.folder / "stand-ins" / name).unlink(missing_ok=True)
         self.environment["PATH"] = f"{self.folder}/stand-ins:{tools}"
 
-    def test_another_system_is_told_the_missing_programs_at_once(self):
+    def test_another_system_lists_all_missing_programs(self):
         self.on_another_system("c++", "ninja")
         done = self.make("deps", expect=2, FAKE_CMAKE="3.18.4")
         self.assertIn("deps: this is not Debian, and these are missing:\n  a C++17 compiler as c++: GCC 11 or later, or Clang\n"
@@ -146,7 +146,7 @@ class Setup(unittest.TestCase):
                       done.stderr)
         self.assertEqual([call for call in self.calls("cmake") if "--preset" in call], [])
 
-    def test_another_system_is_configured_which_names_missing_libraries(self):
+    def test_another_system_is_configured_to_list_missing_libraries(self):
         self.on_another_system()
         self.make("deps")
         self.assertEqual([call.split()[1:3] for call in self.calls("cmake") if "--preset" in call], [["--preset", "release"]])

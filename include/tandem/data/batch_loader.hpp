@@ -1,4 +1,5 @@
-// Prepares batches ahead of the consumer on a background thread, which more threads may help. The
+// Prepares batches ahead of the consumer on a background thread and, if requested, more
+// threads. The
 // caller's image memory must outlive it. Call next() on one thread at a time; it rethrows the
 // background thread's errors.
 #pragma once
@@ -25,7 +26,7 @@ struct Batch {
   // its share, at most 1/2. Empty if no images are mixed.
   std::vector<std::int64_t> other_labels;
   std::vector<float> other_shares;
-  // Of a multi-label set: size() * classes in [0, 1], mixed as the images are. Otherwise empty.
+  // For a multi-label set: size() * classes in [0, 1], mixed as the images are. Otherwise empty.
   std::vector<float> targets;
   std::size_t size() const { return labels.size(); }
 };
@@ -36,7 +37,7 @@ struct AugmentKey {
   Decoding decoding = Decoding::kExact;
 };
 
-// Makes the batch of a request on `threads` threads, which do not affect it, as the loader does.
+// Makes the batch of a request, as the loader does. `threads` does not affect the result.
 // With mixup or cutmix, the request must have its mix_runs. If the partner of an image is not in
 // the request, it makes the partner itself.
 Batch make_batch(const ImagesView& view, const Transform& transform, const AugmentKey& augment,

@@ -12,7 +12,7 @@ namespace tandem::data {
 constexpr std::uint64_t kMaxImages = 10'000'000;  // of a split
 constexpr std::uint64_t kMaxPixels = 1'000'000;   // of one image, C * H * W
 constexpr std::size_t kMaxClasses = 65'535;
-constexpr std::uint64_t kMaxParts = 512;  // files of a set, which are open at a time
+constexpr std::uint64_t kMaxParts = 512;  // files of a set; all are open at the same time
 // Of a channel, in [0, 1] units: one that never changes has nothing to learn from and cannot be
 // normalized.
 constexpr double kSmallestDeviation = 1e-6;
@@ -65,9 +65,9 @@ struct DatasetInfo {
   std::uint64_t test_bytes = 0;
   bool multi_label = false;  // an image has any number of classes (version 2)
   bool sealed = false;       // has a user block
-  // Of a file that is one of several: its number, from 1, how many there are, and what names the
-  // set, 64 hex digits. Of a whole set in several files: 0, their number, and the same. Otherwise 0
-  // and empty.
+  // For one file of several: its number, from 1, the number of files, and the 64 hex digits that
+  // identify the set. For a whole set in several files: 0, the number of files, and the digits.
+  // Otherwise 0 and empty.
   std::uint64_t part = 0;
   std::uint64_t parts = 0;
   std::string set_id = {};

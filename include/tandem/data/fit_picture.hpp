@@ -62,8 +62,8 @@ Picture resize(Picture picture, int height, int width);
 // UsageError unless `channels` is 1 or 3.
 void require_picture_channels(int channels);
 
-// Makes transparency white and, for one channel, colors gray. Then 1 channel is left, or 3 of a
-// color picture.
+// Makes transparency white and, for one channel, colors gray. The result has 1 channel, or 3 if the
+// picture is in color.
 void limit_channels(Picture& picture, int channels);
 
 // Writes shape.pixels() bytes in CHW order.

@@ -22,7 +22,7 @@ struct PicturePlace {
   std::uint64_t number = 0;  // of the image in its split of the set
 };
 
-// Where the picture files of a view come from, if they are not in its memory. Any thread.
+// The source of the picture files of a view, if they are not in its memory. Any thread.
 class PictureFiles {
  public:
   virtual ~PictureFiles() = default;
@@ -31,25 +31,25 @@ class PictureFiles {
 
 struct ImagesView {
   ImageShape shape;
-  // count * C * H * W pixels, planar; or the bytes of files; or nothing, if there is `files`
+  // count * C * H * W pixels, planar; or the bytes of files; or empty, if `files` is set
   Span<const std::uint8_t> images;
-  Span<const Label> labels;                       // count; of a multi-label set the first, or 0
+  Span<const Label> labels;                       // count; for a multi-label set the first, or 0
   Span<const PicturePlace> places = {};           // one for each picture file; empty for pixels
   std::string where = {};                         // origin of the files, for messages
-  std::shared_ptr<PictureFiles> files = nullptr;  // the places are then those in the packed file
-  // Of a multi-label set: count * classes, 1 if the image has the class, else 0. Otherwise empty.
+  std::shared_ptr<PictureFiles> files = nullptr;  // then `places` are offsets in the packed file
+  // For a multi-label set: count * classes, 1 if the image has the class, else 0. Otherwise empty.
   Span<const std::uint8_t> targets = {};
 
   bool is_encoded() const { return !places.empty(); }
   bool is_multi_label() const { return !targets.empty(); }
-  // One for each class. Only of a multi-label set.
+  // One for each class. Only for a multi-label set.
   Span<const std::uint8_t> targets_of(std::size_t image) const;
   // Images [first, first + count).
   ImagesView part(std::size_t first, std::size_t count) const;
 };
 
-// Places of the parts of a data set in the memory of a host, in bytes: pixels or files, unless
-// those are left out, the place of each file, labels and targets. Training comes first, then
+// Offsets, in bytes, of the parts of a data set in the memory of a host: pixels or files (none
+// without `has_files`), the place of each file, labels and targets. Training comes first, then
 // testing.
 struct MemoryLayout {
   std::size_t places = 0;

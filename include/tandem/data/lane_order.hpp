@@ -1,7 +1,7 @@
-// The order of the images of a set that is read block by block. Each epoch deals the blocks to
-// lanes, and every global batch takes an equal share of each lane. So a rank, whose slice of the
-// batch lies in some of the lanes, reads the blocks of these. Pure functions of integers. Any
-// thread. Does not throw.
+// The order of the images of a set that is read block by block. A lane is a sequence of blocks.
+// Each epoch distributes the blocks to lanes, and every global batch takes an equal share of each
+// lane. A rank's slice of the batch lies in some of the lanes, so the rank reads only their blocks.
+// Pure functions of integers. Any thread. Does not throw.
 #pragma once
 
 #include <cstdint>
@@ -18,19 +18,20 @@ struct BlockImages {
 
 class LaneOrder {
  public:
-  // `blocks`: all images of a view, in order. With fewer blocks than `lanes`, which is at least 1,
-  // each block has a lane of its own. The images of a block are spread over `window_bytes` of all
-  // lanes, and over the block's own length at least.
+  // `blocks`: all images of a view, in order. `lanes`: at least 1; with fewer blocks than this,
+  // each block has a lane of its own. `window_bytes`: shuffle window of all lanes together; that of
+  // a lane has at least the length of a block.
   LaneOrder(std::vector<BlockImages> blocks, std::uint64_t lanes, std::uint64_t window_bytes);
 
   // Each image once. A global batch is a run of `global_batch` of them. In it the shares of the
-  // lanes follow one another. A lane gives as many images to one batch as to another, within one or
-  // two, so that all lanes end together.
+  // lanes follow one another. A lane's share is the same in all batches, to within one or two
+  // images, so that all lanes end together.
   std::vector<std::uint32_t> images(std::uint64_t seed, std::uint64_t epoch,
                                     std::uint64_t global_batch) const;
 
   std::uint64_t lanes() const { return lanes_; }
-  // Files that are still to be used, of blocks of which some have been: of all lanes, on average.
+  // The bytes of files that are not used yet, in blocks that are in use: the average over time, for
+  // all lanes together.
   std::uint64_t bytes_in_use() const;
 
  private:
@@ -38,7 +39,7 @@ class LaneOrder {
   std::vector<Lane> deal(std::uint64_t seed, std::uint64_t epoch) const;
   Lane shuffled(const Lane& blocks, std::uint64_t lane, std::uint64_t seed,
                 std::uint64_t epoch) const;
-  // Of the images of a block, in units of keys.
+  // The range of the keys of a block's images.
   std::uint64_t spread() const;
 
   const std::vector<BlockImages> blocks_;

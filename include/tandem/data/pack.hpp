@@ -30,7 +30,7 @@ struct PackRequest {
   std::string format = "auto";                     // or one of pack_formats()
   std::string name;                                // empty: that of the format
   std::string classes_file;                        // one class a line; empty: those of the format
-  std::string test_input = {};                     // of lists and archives: the test set
+  std::string test_input = {};                     // for lists and archives: the test set
   std::uint64_t images = kDefaultSyntheticImages;  // of the built-in data set
   double test_split = 0;   // of pictures and npz: share that becomes the test set; 0: none
   std::uint64_t seed = 0;  // of the built-in data set, and of that share
@@ -43,12 +43,12 @@ struct PackRequest {
   Store store = Store::kPixels;
   // Called often, on any thread, also while no picture is packed. May be empty.
   Touch touch = nullptr;
-  bool multi_label = false;  // a picture has any number of classes; lists and synthetic, encoded
+  bool multi_label = false;  // any number of classes; for lists and synthetic, encoded
   // The rest is for sets of picture files. A reader resizes to `height` and `width`.
   PictureCheck picture_check = PictureCheck::kDecode;
   bool keep_order = false;  // else pictures are in an order drawn by `seed`
   int threads = 0;          // 0: as many as suit the machine
-  std::uint64_t files = 0;  // that hold the set: SetPacking; 0: one, by pack()
+  std::uint64_t files = 0;  // of the set, written by SetPacking; 0: one, by pack()
   // Called after each picture with the number of packed pictures and the number of all pictures.
   std::function<void(std::uint64_t done, std::uint64_t all)> on_progress = nullptr;
 };

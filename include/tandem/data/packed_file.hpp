@@ -45,9 +45,10 @@ class PackedFile {
   // each in `bytes`, and labels.
   void read_encoded(Split split, Span<std::uint8_t> bytes, Span<PicturePlace> places,
                     Span<Label> labels) const;
-  // The same without the bytes.
+  // As read_encoded(), without the bytes.
   void read_index(Split split, Span<PicturePlace> places, Span<Label> labels) const;
-  // Likewise: the offset of a split's first file, and the table of digests (docs/formats.md).
+  // For picture files: the offset of a split's first file, and the table of digests
+  // (docs/formats.md).
   std::uint64_t pictures_at(Split split) const;
   std::string block_table() const;
   std::vector<Label> labels(Split split) const;

@@ -1,7 +1,7 @@
-// A packed data set in one file or in several, which together are one list of images: those of the
-// first file, then those of the next, in the order of their names. One thread per object. Throws
-// MissingInputError, IoError; DataError for what PackedFile refuses, and naming the file that is
-// missing, there twice, of another set, or of another form than the others.
+// A packed data set in one file or in several. The images are those of the first file, then those
+// of the next, in the order of the names of files. One thread per object. Throws MissingInputError,
+// IoError; DataError as PackedFile does, and for a file that is missing, given twice, from another
+// set, or of another form than the others.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@
 
 namespace tandem::data {
 
-// The first bytes of all files that `files` names, as the constructor takes it. They hold the
-// seals' digests, and every rank can afford to read them.
+// The first bytes of all files that `files` names; `files` is as in the constructor. They hold the
+// digests of the seals, and are short enough to read on every rank.
 std::string start_of_packed(const std::string& files);
 
 class PackedSet {
  public:
-  // kOne: a single file may be one of several.
+  // kOne: accepts a single file of a set in several files.
   enum class Parts { kAll, kOne };
 
   // `files`: a path; a pattern, such as train-*.h5 or train-{001..004}.h5; or several with commas
@@ -32,13 +32,13 @@ class PackedSet {
   explicit PackedSet(const std::vector<std::string>& paths, const Touch& touch = {},
                      Parts parts = Parts::kAll);
 
-  // Of all files. The digest is that of the only file; of several the SHA-256 of a line for each
-  // with its digest, and so is source_sha256. Mean and deviation are those of all training images,
-  // as the files state theirs. There are three channels if a file has three.
+  // For all files together. For several files, the digest is the SHA-256 of their digests, one a
+  // line, and likewise source_sha256. Mean and deviation of all training images follow from those
+  // that the files state. There are three channels if a file has three.
   const DatasetInfo& info() const { return info_; }
   const std::vector<PackedFile>& files() const { return files_; }
   std::uint64_t file_bytes() const;
-  // As those of PackedFile, over all files.
+  // As the functions of PackedFile, over all files.
   void read(Split split, std::uint64_t first, Span<std::uint8_t> images, Span<Label> labels) const;
   void read_encoded(Split split, Span<std::uint8_t> bytes, Span<PicturePlace> places,
                     Span<Label> labels) const;

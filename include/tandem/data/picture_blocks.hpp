@@ -1,5 +1,5 @@
-// The picture files of a packed file that is not in memory. Blocks are read when they are needed
-// and verified by their digests. Any thread. Throws DataError naming a damaged block, IoError.
+// The picture files of a packed file that is not in memory. Reads blocks on request and verifies
+// them by their digests. Any thread. Throws DataError naming a damaged block, IoError.
 #pragma once
 
 #include <cstdint>
@@ -15,8 +15,8 @@ namespace tandem::data {
 
 class PictureBlocks final : public PictureFiles {
  public:
-  // `table`: PackedFile::block_table(). `cache_bytes`: what readers of these blocks may keep in
-  // all. `touch` is called after each block, on the thread that reads.
+  // `table`: PackedFile::block_table(). `cache_bytes`: limit for the caches of all readers
+  // together. `touch` is called after each block, on the thread that reads.
   PictureBlocks(const std::string& path, const std::string& table, std::uint64_t cache_bytes,
                 Touch touch);
   ~PictureBlocks() override;
@@ -34,10 +34,11 @@ class PictureBlocks final : public PictureFiles {
 
   std::uint64_t bytes_read() const;  // of all threads
 
-  // The share of the cache that a reader of batches may keep: most of what no other has.
+  // Reserves a share of the cache for a reader of batches: most of the bytes that no other reader
+  // has. The reader gives it back by return_share().
   std::uint64_t take_share();
   void return_share(std::uint64_t bytes);
-  // That of the first reader, of a cache of so many bytes.
+  // The share of the first reader.
   static std::uint64_t first_share(std::uint64_t cache_bytes) { return cache_bytes / 8 * 7; }
 
  private:
@@ -45,8 +46,8 @@ class PictureBlocks final : public PictureFiles {
   const std::unique_ptr<Parts> parts_;
 };
 
-// The images of a view by the blocks in which their files begin; blocks without such are left out.
-// Places of the view begin at offset `begin` of the packed file.
+// Groups the images of a view by the blocks in which their files begin, and leaves out blocks in
+// which none begins. Places of the view begin at offset `begin` of the packed file.
 std::vector<BlockImages> images_of_blocks(const ImagesView& view, const std::string& table,
                                           std::uint64_t begin);
 

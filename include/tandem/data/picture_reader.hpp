@@ -1,7 +1,7 @@
 // A sampler's requests, with their picture files in memory. If a view's files are not in memory, a
-// thread reads them ahead, block by block. The sampler tells it which pictures of a block will be
-// used soon, and it keeps these, as far as its share of the cache goes. A block whose pictures find
-// no room is read again. One thread at a time calls next(), which rethrows errors of reading.
+// thread reads them ahead, block by block. It computes by the sampler which pictures of a block are
+// needed soon, and keeps these within its share of the cache. If pictures do not fit, it reads
+// their block again later. One thread at a time calls next(), which rethrows errors of reading.
 #pragma once
 
 #include <cstdint>
@@ -18,17 +18,18 @@ class PictureReader {
   PictureReader(const ImagesView& view, std::unique_ptr<Sampler> sampler);
   ~PictureReader();
 
-  // Has the files of the request that next() returned last, and reads others when they are asked
-  // for. Threads may use it between two calls of next().
+  // Holds the files of the request that next() returned last, and reads other files on demand.
+  // Several threads may use it between two calls of next().
   const ImagesView& view() const { return view_; }
-  // Absent after the last one.
+  // Absent after the last request.
   std::optional<BatchRequest> next();
 
-  // The most that was kept at a time; 0 if the files are in memory.
+  // The peak of bytes in memory; 0 if the view has the files in memory.
   std::uint64_t most_bytes() const;
 
-  // What a share of the cache keeps of blocks that are in use, beside the requests at hand, which
-  // have up to `request_bytes` of files. Two of those, and a block, are in memory in any case.
+  // The bytes of a share of the cache that are left for pictures of blocks in use. The rest is for
+  // requests of up to `request_bytes`. Two requests and a block are in memory at any size of a
+  // share.
   static std::uint64_t kept_of(std::uint64_t share, std::uint64_t request_bytes);
 
  private:

@@ -1,10 +1,10 @@
 // The images of each step, epoch and rank, as pure functions of integers. Holds the order of one
 // epoch. One thread per object. Does not throw.
 //
-// A global batch is a run of consecutive images of the epoch's order, a permutation of all or that
-// of lanes, so it holds the same images at any number of ranks. Ranks get slices of ceil(n/P) or
-// floor(n/P) images, and micro-batches slices of these. With virtual ranks the batch is cut into
-// shards, and each rank has the same number of consecutive shards.
+// A global batch is a run of consecutive images of the epoch's order, which is a permutation of all
+// images or a LaneOrder. So it holds the same images at any number of ranks. Ranks get slices of
+// ceil(n/P) or floor(n/P) images, and micro-batches slices of these. With virtual ranks the batch
+// is cut into shards, and each rank has the same number of consecutive shards.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Packs picture files into several packed files, the parts of one set (PackRequest::files). Each
-// appears only when it is complete. A part that is there already, of the same pictures and options
-// and not older than its pictures, is kept. Between the calls, ranks share the parts among them.
+// part appears only when it is complete. An existing part is kept if it has the same pictures and
+// options and is not older than its pictures. The caller distributes the missing parts to ranks.
 // One object at a time in a process; SIGINT, SIGTERM and SIGHUP end it as they end pack(). Throws
 // as pack() does.
 #pragma once
@@ -17,21 +17,21 @@ namespace tandem::data {
 
 // "train-003.h5" of the output "train.h5". `part`: from 1.
 std::string part_path(const std::string& output, std::uint64_t part);
-// "train-*.h5", which names all parts.
+// "train-*.h5", the pattern of all parts.
 std::string pattern_of_parts(const std::string& output);
 
 class SetPacking {
  public:
-  // Finds the pictures. Reads none, but asks for the size and time of each file.
+  // Finds the pictures, and the size and time of each file. Reads no picture.
   explicit SetPacking(PackRequest request);
   ~SetPacking();
   SetPacking(const SetPacking&) = delete;
   SetPacking& operator=(const SetPacking&) = delete;
 
-  // What names the set: SHA-256 of the options, and of name, label and size of each picture in the
-  // order in which they are packed.
+  // Identifies the set: SHA-256 of the options, and of name, label and size of each picture in the
+  // order of packing.
   const std::string& set_id() const;
-  // The parts that are to be packed, ascending.
+  // The parts that are not complete, ascending.
   std::vector<std::uint64_t> missing_parts() const;
 
   struct Packed {
@@ -41,11 +41,11 @@ class SetPacking {
 
     void add(const Packed& other);
   };
-  // Packs these parts, several at a time. A part with broken files is left out unless they are
-  // skipped, and all of them are checked.
+  // Packs these parts, several at a time. Checks all pictures. A part with broken files is not
+  // written, unless broken files are skipped.
   Packed pack(const std::vector<std::uint64_t>& parts);
-  // After all parts: writes the list of broken files, and opens the whole set. `packed`: by all
-  // ranks. DataError if there are broken files that are not to be skipped.
+  // Call it after all parts. Writes the list of broken files, and opens the whole set. `packed`:
+  // the sum over all ranks. DataError if there are broken files and they are not skipped.
   DatasetInfo finish(const Packed& packed) const;
 
  private:

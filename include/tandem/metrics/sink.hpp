@@ -49,10 +49,10 @@ struct EvaluationRecord {
   double seconds = 0;
   std::optional<double> views_accuracy{};  // with test-time augmentation, where it was asked for
   std::optional<double> top5_accuracy{};   // with six classes or more
-  // Of a multi-label set, in place of accuracy and correct answers.
+  // Only for a multi-label set, in place of accuracy and correct answers.
   std::optional<double> mean_average_precision{};
 
-  // By which evaluations are compared, and the end of its name in metrics.jsonl and summary.json.
+  // The value that ranks evaluations, and the end of its name in metrics.jsonl and summary.json.
   double score() const { return mean_average_precision.value_or(accuracy); }
   const char* score_name() const { return mean_average_precision ? "map" : "accuracy"; }
 };

@@ -43,7 +43,7 @@ struct TensorBoardStart {
   HyperParameters parameters;
   std::vector<NamedText> texts;
   std::vector<PngImage> images;
-  std::string score = "accuracy";  // or "map": of the run's evaluations
+  std::string score = "accuracy";  // name of the score of evaluations, or "map"
 };
 
 // Calls its argument with every parameter's name and values.

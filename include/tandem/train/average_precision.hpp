@@ -20,19 +20,19 @@ struct ScoredTarget {
 // image is positive.
 double average_precision(std::vector<ScoredTarget> images);
 
-// The mean over the classes that have a positive image, which have a number; 0 if none has.
+// The mean over the classes whose value is not NaN; 0 if there is none.
 double mean_average_precision(const std::vector<double>& of_classes);
 
-// The scores that this rank's network gave to the classes of its images.
+// The scores of the classes for this rank's images.
 class ScoreTable {
  public:
   explicit ScoreTable(std::size_t classes) : classes_(classes) {}
 
   // `scores`: one for each class.
   void add(std::uint32_t image, Span<const double> scores);
-  // Collective. On rank 0 the average precision of each class over the images of all ranks, each of
-  // which some rank has added once; empty on other ranks. Rank 0 receives the scores of a few
-  // classes at a time.
+  // Collective. On rank 0 the average precision of each class over the images of all ranks; empty
+  // on other ranks. Each image must have been added once, on any rank. Rank 0 receives the scores
+  // of a few classes at a time.
   std::vector<double> average_precisions(comm::Communicator& comm,
                                          const data::ImagesView& images) const;
 

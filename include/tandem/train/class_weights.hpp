@@ -21,8 +21,8 @@ std::vector<double> weights_of_classes(const TrainConfig& config, const data::Im
                                        std::size_t classes);
 
 // The weights of positive targets in the binary cross entropy of a multi-label set, one for each
-// class. Balanced weights are images without the class / images with it, as the documentation of
-// torch.nn.BCEWithLogitsLoss has them; a class that all or no images have has 1.
+// class. A balanced weight is images without the class / images with it, as in the documentation of
+// torch.nn.BCEWithLogitsLoss. It is 1 for a class that all or no images have.
 std::vector<float> positive_weights_of(const TrainConfig& config, const data::ImagesView& images,
                                        std::size_t classes);
 

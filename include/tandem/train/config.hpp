@@ -23,9 +23,9 @@ constexpr double kMaxBucketMb = 4096;
 
 // How the picture files of a set are read.
 struct ReadingOptions {
-  std::uint64_t cache_bytes = 0;  // kept on a host; 0: by the memory that is free
+  std::uint64_t cache_bytes = 0;  // of a host; 0: chosen by the free memory
   std::uint64_t lanes = 64;       // 0: shuffled as a whole
-  std::uint64_t shuffle_bytes = std::uint64_t{256} << 20;  // window of all lanes
+  std::uint64_t shuffle_bytes = std::uint64_t{256} << 20;  // shuffle window of all lanes
 };
 
 struct TrainConfig {

@@ -33,10 +33,10 @@ struct Evaluation {
   std::int64_t images = 0;
   std::optional<double> views_accuracy;  // with test-time augmentation, if requested
   std::optional<double> top5_accuracy;   // with six classes or more
-  // Of a multi-label set, in place of accuracies and of correct answers.
+  // Only for a multi-label set, in place of accuracies and correct answers.
   std::optional<double> mean_average_precision;
   std::vector<double> class_precision;      // average precision by class; NaN without positives
-  std::vector<std::int64_t> class_images;   // by label; of a multi-label set those that have it
+  std::vector<std::int64_t> class_images;   // by label; for a multi-label set those that have it
   std::vector<std::int64_t> class_correct;  // by label
   // Images by label * classes + prediction; empty above kMaxConfusionClasses.
   std::vector<std::int64_t> confusion;
@@ -45,7 +45,7 @@ struct Evaluation {
   double seconds = 0;
   bool completed = false;  // on every rank; false: given up, nothing else is set
 
-  // By which evaluations are compared.
+  // The value that ranks evaluations.
   double score() const { return mean_average_precision.value_or(accuracy); }
 };
 

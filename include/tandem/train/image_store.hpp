@@ -1,7 +1,7 @@
 // A packed data set in memory, one copy per host if the host can share memory. If the picture files
-// of a set do not fit there, ranks read them from the file, block by block. Any thread may read it.
-// Throws AgreedError on every rank if a rank cannot read the file, if hosts have different files,
-// if there is not enough memory, or if no image can be held out.
+// of a set in one file do not fit, ranks read them from the file, block by block. Any thread may
+// read it. Throws AgreedError on every rank if a rank cannot read the file, if hosts have different
+// files, if there is not enough memory, or if no image can be held out.
 #pragma once
 
 #include <array>
@@ -24,10 +24,10 @@ namespace tandem::train {
 
 struct StoreOptions {
   double validation_share = 0;    // of each class, in [0, 1): not trained on
-  std::uint64_t cache_bytes = 0;  // of the picture files, on a host; 0: by the memory that is free
-  bool needs_all = false;         // refuse a set of which a part would stay on the disk
-  // Called on every rank before memory is allocated, with the bytes that a host is to keep of the
-  // images, cache included. May throw.
+  std::uint64_t cache_bytes = 0;  // for picture files, per host; 0: chosen by the free memory
+  bool needs_all = false;         // refuse a set that does not fit into memory
+  // Called on every rank before memory is allocated. `bytes`: memory of a host for the images,
+  // cache included. May throw.
   std::function<void(const data::DatasetInfo& info, std::uint64_t bytes)> before_reading = nullptr;
 };
 
@@ -47,14 +47,14 @@ class ImageStore {
   // False: every rank keeps a copy of its own, because some host could not share that much.
   bool shared() const { return memory_.shared(); }
   std::size_t bytes() const { return bytes_; }
-  // What this rank may keep of picture files; 0: all are in memory.
+  // The limit of this rank's cache of picture files; 0: all files are in memory.
   std::uint64_t cache_bytes() const { return cache_bytes_; }
   // The order of view(Split::kTrain); null for pixels, a set in several files, and 0 lanes.
   std::shared_ptr<const data::LaneOrder> lanes(std::uint64_t lanes,
                                                std::uint64_t window_bytes) const;
 
  private:
-  // Both collective. The second returns whether the set is read into memory, and otherwise sets
+  // Both collective. fits_memory() returns true if the set is read into memory; otherwise it sets
   // cache_bytes_.
   void share_table(comm::MpiCommunicator& node, const data::PackedFile* file);
   bool fits_memory(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
@@ -65,12 +65,12 @@ class ImageStore {
   data::DatasetInfo info_;
   std::uint64_t held_out_ = 0;
   std::size_t bytes_ = 0;
-  // Of a set of picture files in one file: its table of digests, and where the splits begin.
+  // For a set of picture files in one file: its table of digests, and the offsets of the splits.
   std::string table_;
   std::string file_path_;
   std::array<std::uint64_t, 2> begin_{};
   std::uint64_t cache_bytes_ = 0;
-  std::shared_ptr<data::PictureBlocks> files_;  // null: they are in memory
+  std::shared_ptr<data::PictureBlocks> files_;  // null: all files are in memory
   comm::NodeMemory memory_;
 };
 

@@ -31,7 +31,7 @@ struct StepContext {
   RecordedSteps* recorded = nullptr;      // on a GPU; for steps of one batch that wait for nothing
   ClassWeights* class_weights = nullptr;  // null: all count alike; otherwise no step is recorded
   const model::BatchExchange* norms = nullptr;  // if ranks share statistics of normalization
-  // Of a multi-label set: float [classes] on the device, or undefined.
+  // For a multi-label set: float [classes] on the device, or undefined.
   torch::Tensor positive_weights = {};
 };
 

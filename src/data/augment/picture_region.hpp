@@ -1,6 +1,6 @@
-// Makes an image from a region of a picture file: decodes as little as the region needs, and
-// resizes it as RegionResizer does. The picture is turned upright by EXIF before. Throws DataError
-// naming the file, and what `choose` throws.
+// Makes an image from a region of a picture file. Decodes only the rows and columns that the region
+// needs, and resizes them as RegionResizer does. The region is one of the picture after EXIF
+// rotation. Throws DataError naming the file, and what `choose` throws.
 #pragma once
 
 #include <cstdint>

@@ -7,11 +7,11 @@
 namespace tandem::data {
 namespace {
 
-// Floats of this size are whole numbers; adding it rounds half to even. The last eight bits of a
-// sum are then those of the number.
+// Floats of this size are whole numbers, so adding it rounds half to even. The last eight bits of
+// the sum are the rounded byte.
 constexpr float kWhole = 12582912.0F;  // 1.5 * 2^23
 
-// The channels of a pixel. Vectors, because GCC makes none of such short loops.
+// The channels of a pixel, as vectors, because GCC does not vectorize such short loops.
 constexpr std::size_t kLanes = RegionResizer::kMaxChannels;
 typedef float Pixel __attribute__((vector_size(4 * kLanes)));
 typedef std::int32_t Words __attribute__((vector_size(4 * kLanes)));
@@ -34,7 +34,7 @@ void widen_each(const std::uint8_t* row, RegionResizer::Steps steps, int channel
   }
 }
 
-// Of pixels of three bytes. It reads four, so the last pixel is left to widen_each().
+// For pixels of three bytes. It reads four, so widen_each() converts the last pixel.
 void widen_colors(const std::uint8_t* row, int count, float* to) {
   constexpr RegionResizer::Steps kBytes{3, 1};
   const int before = std::max(count - 1, 0);

@@ -1,8 +1,8 @@
 // Resizes a region as torch.nn.functional.interpolate(mode="bilinear", antialias=True) does on
-// floats, with the result rounded half to even: an enlarged region is interpolated between two
-// pixels, and for a reduced one the triangle of weights is wider by the scale. It takes the rows
-// one after another and keeps only those that the next row of the result needs. One thread per
-// object, which keeps its memory for the next image.
+// floats, and rounds the result half to even. Enlarging interpolates between two pixels. Reducing
+// uses a triangle filter that is wider by the scale. It takes rows one by one, and keeps only those
+// that the next row of the result needs. One thread per object, which reuses its memory for the
+// next image.
 #pragma once
 
 #include <cstddef>
@@ -56,7 +56,7 @@ class RegionResizer {
   int done_ = 0;   // rows of the result
   Axis rows_;
   Axis columns_;
-  // Four floats a pixel, of which the last ones may have no meaning.
+  // Four floats per pixel; those beyond the channels are unused.
   std::vector<float> row_;            // of the region
   std::vector<float> wide_;           // the last rows, as wide as the result; row y at y % taps
   std::vector<const float*> window_;  // those that make one row of the result

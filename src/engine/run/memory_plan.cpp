@@ -13,14 +13,14 @@
 namespace tandem::app {
 namespace {
 
-// Those of a loader that are ready, the one that it makes, and the one in use.
+// The batches that a loader has ready, the one that it prepares, and the one in use.
 constexpr std::uint64_t kBatchesInMemory = data::BatchLoader::kBatchesAhead + 2;
 
 std::uint64_t quotient_up(std::uint64_t count, std::uint64_t parts) {
   return (count + parts - 1) / parts;
 }
 
-// Of this process, without memory that it shares.
+// The bytes of this process, without shared memory.
 std::uint64_t own_memory() {
   const std::string status = read_kernel_file("/proc/self/status").value_or("");
   return field_of(status, "RssAnon").value_or(0);
@@ -132,7 +132,7 @@ std::string MemoryPlan::to_text() const {
   return format_table(rows);
 }
 
-// Blocks that no tensor uses would hide what the steps take.
+// Unused blocks of the allocator would hide what the steps allocate.
 MemoryMeter::MemoryMeter() {
   model::release_unused_memory();
   before_ = own_memory();

@@ -1,5 +1,5 @@
-// The memory of a training run: what its images and batches take, by formula, and the rest, which
-// started ranks measure. Main thread. Throws UnavailableError.
+// The memory of a training run: images and batches by formula, the rest measured by running ranks.
+// Main thread. Throws UnavailableError.
 #pragma once
 
 #include <cstdint>
@@ -16,11 +16,11 @@ namespace tandem::app {
 
 // Bytes, by the formula of docs/reference.md.
 struct DataMemory {
-  std::uint64_t images = 0;         // of a host, that shares them
+  std::uint64_t images = 0;         // of a host; its ranks share them
   std::uint64_t train_batches = 0;  // of a rank on a CPU, as floats
   std::uint64_t eval_batches = 0;   // likewise
 
-  // `images`: what a host keeps of them, the whole set or a cache. `world`: ranks of the job.
+  // `images`: bytes in memory of a host, for the whole set or a cache. `world`: ranks of the job.
   static DataMemory of(const train::TrainConfig& config, const data::DatasetInfo& info, int world,
                        std::uint64_t images);
 };
@@ -29,23 +29,23 @@ struct DataMemory {
 struct StateMemory {
   std::uint64_t of_rank = 0;
   std::uint64_t of_host = 0;  // with --share-weights
-  // Of `of_rank`, gradients in shared memory.
+  // The part of `of_rank` that is gradients in shared memory.
   std::uint64_t shared_gradients = 0;
 };
-// What a network of so many parameters needs at least, before it is made.
+// The lowest need of a network with this number of parameters, before it is made.
 StateMemory least_state(const train::TrainConfig& config, std::uint64_t parameters);
 
-// Throws, naming parts, found, expected and options, if `ranks` ranks of a host need more than
-// there is.
+// Throws if `ranks` ranks of a host need more than `room`. The message names the parts, their sizes
+// and their options.
 void require_memory(const DataMemory& data, const StateMemory& state, int ranks,
                     const MemoryRoom& room);
 
-// What the fullest host and its ranks take, on rank 0. Bytes.
+// The memory of the host with the largest use, and of its ranks, on rank 0. Bytes.
 struct MemoryPlan {
   int ranks = 1;  // of that host
   DataMemory data;
   StateMemory state;
-  std::uint64_t activations = 0;  // of a rank: what steps allocate
+  std::uint64_t activations = 0;  // of a rank: memory that steps allocate
   std::uint64_t program = 0;      // of a rank
   std::uint64_t limit = 0;        // of the control group, or the host's memory; 0: not known
   bool is_of_group = false;

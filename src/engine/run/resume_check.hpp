@@ -45,11 +45,11 @@ void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& conf
 // config file or recipe).
 void keep_convolution(const RunStart& start, Options& options, train::TrainConfig& config);
 
-// Collective. A run that was started by a version without lanes shuffles its set as a whole, unless
-// the option is given; require_same_run() refuses another value.
+// Collective. A run of a version without lanes continues to shuffle its set as a whole, unless the
+// option is given. Then require_same_run() refuses another value.
 void keep_lanes(Job& job, const RunStart& start, Options& options, train::TrainConfig& config);
 
-// Collective. All of these.
+// Collective. Calls the three functions above.
 void keep_choices(Job& job, const RunStart& start, Options& options, train::TrainConfig& config);
 
 }  // namespace tandem::app

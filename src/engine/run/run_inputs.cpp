@@ -12,8 +12,8 @@
 namespace tandem::app {
 namespace {
 
-// More than batches, weights and optimizer of a rank usually take; a network is made to count its
-// parameters only if there is less.
+// More than batches, weights and optimizer of a rank usually need. With less free memory per rank,
+// a network is made to count its parameters.
 constexpr std::uint64_t kAmple = std::uint64_t{4} << 30;
 
 train::BatchArithmetic agree_on_arithmetic(Job& job, const TrainRequest& request,
@@ -45,8 +45,7 @@ ModelDescription describe_model(const NetworkFile& file, const train::TrainConfi
           info.multi_label};
 }
 
-// The bytes of a network that the data set fits; 0 where that would run code, or cannot be told
-// yet.
+// The number of parameters of the network; 0 if counting would run code of a file, or fails.
 std::uint64_t count_parameters(const ModelDescription& description, const NetworkFile& file) try {
   if (description.is_script()) return 0;
   std::uint64_t count = 0;
@@ -55,7 +54,7 @@ std::uint64_t count_parameters(const ModelDescription& description, const Networ
     count += static_cast<std::uint64_t>(each.numel());
   }
   return count;
-} catch (const Error&) {  // told when the network is made
+} catch (const Error&) {  // reported when the network is made
   return 0;
 }
 

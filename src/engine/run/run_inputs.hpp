@@ -26,8 +26,8 @@ struct RunDevice {
 RunDevice open_run_device(Job& job, const TrainRequest& request);
 
 struct RunInputs {
-  // Collective. Ranks on CPUs that cannot fit into the memory of a host are refused before images
-  // are read. Reads the data set and the network file, and requires what a resumed run must share
+  // Collective. Refuses ranks on CPUs that cannot fit into the memory of a host, before it reads
+  // images. Reads the data set and the network file, and requires what a resumed run must share
   // with its checkpoint. `touch` is called while files are read.
   RunInputs(Job& job, const RunRequest& run, const RunStart& start, const RunDevice& device,
             const Touch& touch);

@@ -5,7 +5,7 @@
 namespace tandem::app {
 namespace {
 
-TEST(PackProgress, TellsTheTimeLeftAtTheRateSoFar) {
+TEST(PackProgress, ShowsTheTimeLeftAtTheRateSoFar) {
   EXPECT_EQ(describe_progress(1000, 5000, 2.5),
             "1,000 of 5,000 pictures packed, 400 pictures/s, 0:10 left");
   EXPECT_EQ(describe_progress(1'000, 1'281'167, 2),

@@ -197,7 +197,7 @@ TEST(AugmentSpec, IsReadFromText) {
   }
 }
 
-TEST(AugmentText, AMisspeltWordIsToldTheNearest) {
+TEST(AugmentText, SuggestsTheNearestWordForAMisspelledOne) {
   const auto refusal_of = [](const char* text) {
     try {
       AugmentSpec::parse(text);

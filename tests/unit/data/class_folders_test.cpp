@@ -49,7 +49,7 @@ class ClassFoldersTest : public ::testing::Test {
   std::string root_ = folder_ / "pets";
 };
 
-TEST_F(ClassFoldersTest, EarlierOutputsAmongThePicturesArePassedOver) {
+TEST_F(ClassFoldersTest, SkipsEarlierOutputsAmongThePictures) {
   write({"cat/1.png", "dog/1.png"});
   for (const std::string folder : {"/", "/cat/"}) {
     testing::write_bytes(root_ + folder + "set.h5", std::string("tandem-dataset\r\n") + "rest");

@@ -69,7 +69,7 @@ TEST_F(List, FaultsNameTheLine) {
   refuses("a.jpg,cat\nb.jpg\n", "line 2 has 1 field, 2 are expected: path and label");
   refuses("path,label,x\na.jpg,cat\n", "line 2 has 2 fields, 3 are expected, as the first line");
   refuses("a.jpg,cat\n\"b.jpg,cat\n", "line 2 has a quoted field without its second quote");
-  refuses("\"a\".jpg,cat\n", "line 1 has text behind a quoted field");
+  refuses("\"a\".jpg,cat\n", "line 1 has text after a quoted field");
   refuses("a.jpg," + std::string(70000, 'x'), "more than 65,536 bytes");
   refuses(std::string(10001, ','), "more than 10,000 fields");
   expect_error(ExitCode::kMissingInput, {"absent.csv"},

@@ -157,7 +157,7 @@ TEST_F(Set, MissingDoubledAndForeignFilesAreNamed) {
   refuses({part(3) + ": is a part of another set than " + part(1)});
   pack(request(0, "whole.h5"));
   fs::copy_file(folder_ / "whole.h5", part(3), fs::copy_options::overwrite_existing);
-  refuses({part(3) + ": is no part of a set"});
+  refuses({part(3) + ": is a whole set in one file"});
   write_bytes(part(3), third);
   EXPECT_NO_THROW(PackedSet set(all()));
   fs::rename(part(3), folder_ / "set-000.h5");

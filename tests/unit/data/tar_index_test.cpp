@@ -110,7 +110,7 @@ TEST_F(Tar, DamageIsNamed) {
   std::string damaged = member;
   damaged[3] = 'x';
   refuses(damaged + tar_end(), "at offset 0: found no header of a member, or a damaged one");
-  refuses(member + tar_end() + member + tar_end(), "at offset 2048: found bytes behind the mark");
+  refuses(member + tar_end() + member + tar_end(), "at offset 2048: found bytes after the mark");
   refuses(tar_member("pax", "99 path=x\n", 'x') + member + tar_end(), "a damaged extended header");
   refuses(tar_member("pax", "x", 'x') + member + tar_end(), "a damaged extended header");
   refuses(tar_member("pax", record("size=-1"), 'x') + member + tar_end(), "a damaged extended");
@@ -150,11 +150,11 @@ TEST_F(Tar, FaultySamplesAreNamed) {
   EXPECT_EQ(samples(label), Names{"a.cls! has no picture a.jpg, .jpeg or .png beside it; convert "
                                   "the picture"});
   EXPECT_EQ(samples(tar_member("a.jpg", "x") + tar_member("a.png", "x") + label),
-            Names{"a.jpg! has a second picture, a.png; leave one of both out"});
+            Names{"a.jpg! has a second picture, a.png; leave one of them out"});
   EXPECT_EQ(samples(tar_member("a.jpg", "", '2') + label),
             Names{"a.jpg! is a link or a device; store the file itself"});
   for (const auto& [content, fault] : std::vector<std::pair<std::string, std::string>>{
-           {"[1]", "is no JSON object"},
+           {"[1]", "is not a JSON object"},
            {R"({"label": [1]})", "has a label that is neither a text nor a whole number"},
            {R"({"label": 1.5})", "has a label that is neither a text nor a whole number"}}) {
     EXPECT_EQ(samples(tar_member("a.jpg", "x") + tar_member("a.json", content)),
