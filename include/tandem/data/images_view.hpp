@@ -62,8 +62,9 @@ struct MemoryLayout {
 
 struct StoredPicture {
   std::string_view bytes;
-  std::string where;                        // its name in messages
-  std::shared_ptr<const std::string> read;  // owns the bytes, if they are not in the view's memory
+  std::string where;  // its name in messages
+  std::shared_ptr<const std::string> read =
+      {};  // owns the bytes, if they are not in the view's memory
 };
 
 // Gives the pixels of a view's images. One thread per object; the view must outlive it.
