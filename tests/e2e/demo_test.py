@@ -43,7 +43,7 @@ class Demo(TandemTest):
 
     def test_a_folder_that_cannot_be_made_or_written_is_named_with_the_reason(self):
         (self.folder / "file").touch()
-        self.assert_one_error(self.tandem("demo", "--dir", "file/demo", code=73), "file/demo: cannot be created: Not a directory; give")
+        self.assert_one_error(self.tandem("demo", "--dir", "file/demo", code=73), "file/demo: cannot be created: Not a directory; choose another folder with --dir")
         self.assert_one_error(self.tandem("demo", "--dir", "file", code=73), "file: cannot be created: (File exists|Not a directory)")
         self.assert_one_error(self.tandem("demo", "--dir", "/proc/absent/demo", code=73),
                               "/proc/absent/demo: cannot be created: No such file or directory")
