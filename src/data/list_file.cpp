@@ -18,7 +18,8 @@ constexpr std::size_t kMaxFields = 10'000;
 
 constexpr std::array<std::string_view, 7> kPathNames = {
     "path", "file", "filename", "file_name", "filepath", "image", "image_path"};
-constexpr std::array<std::string_view, 4> kLabelNames = {"label", "class", "class_name", "target"};
+constexpr std::array<std::string_view, 5> kLabelNames = {"label", "labels", "class", "class_name",
+                                                         "target"};
 
 std::string lower(std::string text) {
   std::transform(text.begin(), text.end(), text.begin(),

@@ -247,7 +247,7 @@ class PackInputs(TandemTest):
         named = [{CLASSES[j] for j in range(3) if i >> j & 1} for i in range(30)]
         rows = [(path, " ; ".join(sorted(labels, reverse=True))) for path, labels in zip(paths, named)]
         rows[3] = (rows[3][0], f"{rows[3][1]};{rows[3][1]}")  # twice counts once
-        self.write_list("photos/several.csv", rows, ["path", "label"])
+        self.write_list("photos/several.csv", rows, ["path", "labels"])
         for more in ([], ["--files", "3"]):
             with self.subTest(more):
                 self.pack("photos/several.csv", "--multi-label", "--test-split", "0.2", *more)
