@@ -4,6 +4,9 @@ namespace tandem::app {
 namespace {
 
 constexpr std::uint64_t kMaxThreads = 1024;
+constexpr std::uint64_t kMaxMb = std::uint64_t{1} << 30;
+constexpr std::uint64_t kMaxLanes = 65536;
+constexpr unsigned kMiBShift = 20;
 
 }  // namespace
 
@@ -30,6 +33,45 @@ data::Decoding read_decoding(Options& options) {
 
 int read_loader_threads(Options& options) {
   return static_cast<int>(options.count("loader-threads", 1, kMaxThreads));
+}
+
+OptionSpec cache_option(const std::string& group) {
+  return {"cache-mb",
+          "M",
+          "",
+          "memory of a host for picture files, in MiB; a larger set is read from the file during "
+          "training; if not given: the whole set if it fits, else half of the free memory",
+          group,
+          kOfPlacement};
+}
+
+OptionSpec read_lanes_option(const std::string& group) {
+  OptionSpec spec{
+      "read-lanes",
+      "L",
+      "64",
+      "sequences of blocks of picture files that are read side by side; a global batch takes an "
+      "equal share of each; 0: shuffle the set as a whole, which must fit into memory",
+      group,
+      kOfResult};
+  spec.earlier_value = "0";
+  return spec;
+}
+
+OptionSpec shuffle_option(const std::string& group) {
+  return {"shuffle-mb", "M",
+          "256",        "shuffle window for picture files, in MiB for all lanes together",
+          group,        kOfResult};
+}
+
+std::uint64_t read_cache_option(Options& options) {
+  return options.is_set("cache-mb") ? options.count("cache-mb", 1, kMaxMb) << kMiBShift : 0;
+}
+
+void read_reading_options(Options& options, train::ReadingOptions& reading) {
+  reading.cache_bytes = read_cache_option(options);
+  reading.lanes = options.count("read-lanes", 0, kMaxLanes);
+  reading.shuffle_bytes = options.count("shuffle-mb", 1, kMaxMb) << kMiBShift;
 }
 
 }  // namespace tandem::app

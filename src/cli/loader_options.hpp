@@ -1,10 +1,11 @@
-// The options of train and bench that affect how a rank's loader makes images.
+// The options of train, eval and bench on how a rank reads, orders, decodes and augments images.
 #pragma once
 
 #include <string>
 
 #include "options.hpp"
 #include "tandem/data/augment.hpp"
+#include "tandem/train/config.hpp"
 
 namespace tandem::app {
 
@@ -12,5 +13,15 @@ OptionSpec decode_option(const std::string& group);
 OptionSpec loader_threads_option(const std::string& group);
 data::Decoding read_decoding(Options& options);
 int read_loader_threads(Options& options);
+
+OptionSpec cache_option(const std::string& group);
+// The order in which training uses picture files.
+OptionSpec read_lanes_option(const std::string& group);
+OptionSpec shuffle_option(const std::string& group);
+
+// Requires cache_option() in the table. Bytes; 0: not given.
+std::uint64_t read_cache_option(Options& options);
+// Requires all three options in the table.
+void read_reading_options(Options& options, train::ReadingOptions& reading);
 
 }  // namespace tandem::app

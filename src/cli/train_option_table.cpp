@@ -1,7 +1,6 @@
 // Every option of `tandem train`, in the order of its help.
 #include "loader_options.hpp"
 #include "network_options.hpp"
-#include "reading_options.hpp"
 #include "recipe_options.hpp"
 #include "stall_options.hpp"
 #include "tandem/comm/allreduce/all_reduce.hpp"

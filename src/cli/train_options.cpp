@@ -2,7 +2,6 @@
 
 #include "loader_options.hpp"
 #include "network_options.hpp"
-#include "reading_options.hpp"
 #include "recipe_options.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"

@@ -1,7 +1,6 @@
 // tandem bench loader: how many images a second each rank's loader prepares while all do.
 #include "bench_form.hpp"
 #include "cli/loader_options.hpp"
-#include "cli/reading_options.hpp"
 #include "session/engine.hpp"
 #include "tandem/comm/agree.hpp"
 

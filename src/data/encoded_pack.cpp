@@ -154,8 +154,9 @@ class EncodedPack {
 
   // The broken files may have been all files of a class or of the test set.
   void require_every_class() const {
-    for (std::size_t i = 0; part_.parts == 0 && i < train_per_class_.size(); ++i) {
-      if (train_per_class_[i] > 0 || source_.info().multi_label) continue;
+    const bool is_checked = part_.parts == 0 && !source_.info().multi_label;
+    for (std::size_t i = 0; is_checked && i < train_per_class_.size(); ++i) {
+      if (train_per_class_[i] > 0) continue;
       if (given_per_class_[i] == 0 && source_.may_lack_pictures()) continue;
       throw BrokenFilesError(
           root(), broken_,

@@ -10,6 +10,7 @@
 #include "picture_decoder.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/data/image_file.hpp"
 #include "tar_samples.hpp"
 
 namespace tandem::data {
@@ -17,7 +18,6 @@ namespace {
 
 constexpr std::uint64_t kSamplesBetweenChecks = 4096;
 // The limit of read_picture_bytes().
-constexpr std::uint64_t kMaxMemberPicture = std::uint64_t{256} << 20;
 // With more archives, each picture opens its archive, because a process may have only 1,024 open
 // files.
 constexpr std::size_t kMostOpenFiles = 256;
@@ -80,7 +80,7 @@ void add_samples(const std::string& root, std::size_t archive, const std::functi
   for (std::uint64_t i = 0; samples.next(sample); ++i) {
     if (i % kSamplesBetweenChecks == 0) check();
     const std::string name = inside + "/" + sample.name;
-    if (sample.bytes > kMaxMemberPicture) {
+    if (sample.bytes > kMaxPictureBytes) {
       sample.fault = "has " + format_bytes(sample.bytes) +
                      ", a picture of at most 268 MB was expected; make it smaller";
     }

@@ -17,7 +17,6 @@
 namespace tandem::data {
 namespace {
 
-constexpr std::uint64_t kMaxPictureBytes = std::uint64_t{256} << 20;
 // Holds the header of nearly every file; some cameras put a preview before it.
 constexpr std::size_t kBeginning = std::size_t{64} << 10;
 

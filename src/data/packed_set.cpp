@@ -8,11 +8,10 @@
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/text.hpp"
+#include "user_block.hpp"
 
 namespace tandem::data {
 namespace {
-
-constexpr std::size_t kSealBytes = 512;
 
 // The digits before the extension of "train-003.h5": position and number of digits.
 struct Number {
@@ -85,7 +84,7 @@ ChannelSums sums_of(const DatasetInfo& info, std::size_t channel) {
 std::string start_of_packed(const std::string& files) {
   std::string all;
   for (const std::string& path : files_of_pattern(files)) {
-    std::string start(kSealBytes, '\0');
+    std::string start(kUserBlockBytes, '\0');
     start.resize(open_packed(path).read_at(0, start.data(), start.size()));
     all += start;
   }

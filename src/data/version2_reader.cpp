@@ -8,19 +8,18 @@
 #include "name_rules.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/data/image_file.hpp"
 
 namespace tandem::data {
 namespace {
 
-// The limit of read_picture_bytes().
-constexpr std::uint64_t kMaxFileBytes = std::uint64_t{256} << 20;
 constexpr std::uint64_t kTargetBytes = std::uint64_t{4} << 20;  // that are read at once
 
 }  // namespace
 
 Version2Reader::Version2Reader(const PackedCatalog& catalog, const BlockTable& table,
                                const File& file, const Touch& touch)
-    : table_(table), file_(file), reader_(table, file) {
+    : file_(file), reader_(table, file) {
   require_covered(table, catalog.class_names, BlockKind::kHead, "/classes");
   for (std::size_t i = 0; i < kGroups.size(); ++i) {
     const std::string group = kGroups[i];
@@ -149,7 +148,7 @@ void Version2Reader::read_offsets(const Version2Split& split, const std::string&
                reinterpret_cast<std::uint8_t*>(offsets.data()), touch);
   if (offsets.front() != 0) fail(group + "/offsets", 0, offsets.front(), "0 is expected");
   for (std::size_t i = 1; i < offsets.size(); ++i) {
-    if (offsets[i] > offsets[i - 1] && offsets[i] - offsets[i - 1] <= kMaxFileBytes) continue;
+    if (offsets[i] > offsets[i - 1] && offsets[i] - offsets[i - 1] <= kMaxPictureBytes) continue;
     fail(group + "/offsets", i, offsets[i],
          "1 to 268,435,456 more than " + std::to_string(offsets[i - 1]) + " before it is expected");
   }

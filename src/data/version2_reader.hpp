@@ -57,7 +57,6 @@ class Version2Reader {
   void require_covered(const BlockTable& table, const StoredRange& range, BlockKind kind,
                        const std::string& name) const;
 
-  const BlockTable& table_;
   const File& file_;
   ProvenReader reader_;
   std::vector<std::string> classes_;

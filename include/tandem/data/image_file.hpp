@@ -21,6 +21,7 @@ namespace tandem::data {
 
 constexpr std::uint64_t kMaxPicturePixels = std::uint64_t{1} << 26;  // 67 million
 constexpr int kMaxPictureSide = 1'000'000;
+constexpr std::uint64_t kMaxPictureBytes = std::uint64_t{256} << 20;  // of a file
 
 // Rows from top to bottom, the channels of a pixel beside each other: gray; gray, alpha; red,
 // green, blue; red, green, blue, alpha. Alpha 0 is transparent, and colors are not multiplied.

@@ -146,7 +146,7 @@ double mean_difference(const Bytes& a, const Bytes& b) {
   return sum / static_cast<double>(a.size());
 }
 
-// A slope, of which every size is the same picture: an error of a place in it is one of values.
+// A slope is the same picture at every size, so a wrong position shows as a wrong value.
 TEST(PictureRegion, ScaledDecodingKeepsTheRegionInItsPlace) {
   const ImageShape whole{3, 240, 320};
   Bytes pixels;
