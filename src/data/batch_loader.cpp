@@ -122,7 +122,7 @@ Batch make_batch(const ImagesView& view, const Transform& transform, const Augme
   return batch;
 }
 
-BatchLoader::BatchLoader(ImagesView view, Transform transform, AugmentKey augment,
+BatchLoader::BatchLoader(const ImagesView& view, Transform transform, AugmentKey augment,
                          std::unique_ptr<Sampler> sampler, int threads)
     : reader_(view, std::move(sampler)),
       transform_(std::move(transform)),

@@ -12,7 +12,7 @@ namespace {
 constexpr std::string_view kMagic("tandem-table-1\r\n", 16);
 constexpr std::size_t kDigestDigits = 64;
 constexpr std::size_t kHeaderBytes = kMagic.size() + 8;
-constexpr std::size_t kEntryBytes = 3 * 8 + kDigestDigits;
+constexpr std::size_t kEntryBytes = std::size_t{3} * 8 + kDigestDigits;
 
 [[noreturn]] void fail_table(const std::string& path, const std::string& fault) {
   throw DataError(path + ": its table of digests " + fault +

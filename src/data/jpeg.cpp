@@ -206,9 +206,10 @@ class JpegDecoder : public PictureDecoder {
     const int end = std::min(region.left + region.width + kMargin, reduced(extent().width));
     auto left = static_cast<JDIMENSION>(first);
     if (!start_columns(reading_, left, static_cast<JDIMENSION>(end - first))) fail();
-    std::vector<JSAMPLE> row(reading_.info.output_width * static_cast<JDIMENSION>(channels));
+    const auto values = static_cast<std::size_t>(channels);
+    std::vector<JSAMPLE> row(reading_.info.output_width * values);
     const auto before = static_cast<JDIMENSION>(region.left) - left;
-    const JSAMPLE* at = row.data() + before * static_cast<JDIMENSION>(channels);
+    const JSAMPLE* at = row.data() + before * values;
     if (!read_region(reading_, region, row.data(), at, on_row)) fail();
     return true;
   }

@@ -48,7 +48,8 @@ bool write_rows(Writing& writing, const ImageShape& shape, const std::uint8_t* r
   jpeg_set_defaults(&writing.info);
   jpeg_set_quality(&writing.info, quality, TRUE);
   jpeg_start_compress(&writing.info, TRUE);
-  const std::size_t row_bytes = static_cast<std::size_t>(shape.width * shape.channels);
+  const std::size_t row_bytes =
+      static_cast<std::size_t>(shape.width) * static_cast<std::size_t>(shape.channels);
   while (writing.info.next_scanline < writing.info.image_height) {
     // libjpeg wants a pointer to mutable values and only reads them.
     auto* row = const_cast<JSAMPLE*>(rows + writing.info.next_scanline * row_bytes);

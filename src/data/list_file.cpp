@@ -47,9 +47,8 @@ ListFile::ListFile(const std::string& path)
   const std::string_view start(buffer_.data(), buffered_);
   if (start.substr(0, kByteOrderMark.size()) == kByteOrderMark) at_ = kByteOrderMark.size();
   const std::string_view first_line = start.substr(0, start.find('\n'));
-  if (ends_with(lower(path), ".tsv")) {
-    between_ = '\t';
-  } else if (!ends_with(lower(path), ".csv") && first_line.find('\t') != std::string_view::npos) {
+  const bool has_tab = first_line.find('\t') != std::string_view::npos;
+  if (ends_with(lower(path), ".tsv") || (!ends_with(lower(path), ".csv") && has_tab)) {
     between_ = '\t';
   }
   read_header();

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <utility>
 
 #include "tandem/core/random.hpp"
 
@@ -41,10 +42,10 @@ std::uint64_t TrainingPlan::images_in_step(std::uint64_t step) const {
 }
 
 TrainingSampler::TrainingSampler(TrainingPlan plan, int rank, int world)
-    : plan_(plan),
+    : plan_(std::move(plan)),
       rank_(static_cast<std::uint64_t>(rank)),
       world_(static_cast<std::uint64_t>(world)),
-      step_(plan.first_step),
+      step_(plan_.first_step),
       ordered_epoch_(~std::uint64_t{0}) {}
 
 std::optional<BatchRequest> TrainingSampler::next() {

@@ -36,7 +36,7 @@ Json progress_of(const TrainingState& state) {
 Checkpointer::Checkpointer(Context context, CheckpointStore store, CheckpointStore::Keep keep,
                            std::map<std::string, std::string> metadata, Reports reports,
                            const std::optional<TrainingState>& durable)
-    : context_(context),
+    : context_(std::move(context)),
       keep_(keep),
       metadata_(std::move(metadata)),
       reports_(std::move(reports)),

@@ -28,7 +28,7 @@ torch::Tensor tensor_of(float* images, std::size_t count, data::ImageShape shape
       [owner](void*) {}, torch::kFloat32);
 }
 
-LoadedBatches::LoadedBatches(data::ImagesView view, data::Transform transform,
+LoadedBatches::LoadedBatches(const data::ImagesView& view, data::Transform transform,
                              data::AugmentKey augment, std::unique_ptr<data::Sampler> sampler,
                              int threads)
     : shape_(view.shape),
@@ -61,8 +61,9 @@ std::optional<TensorBatch> LoadedBatches::next() {
   return result;
 }
 
-SentBatches::SentBatches(data::ImagesView view, data::Transform transform, data::AugmentKey augment,
-                         std::unique_ptr<data::Sampler> sampler, torch::Device device, int threads)
+SentBatches::SentBatches(const data::ImagesView& view, data::Transform transform,
+                         data::AugmentKey augment, std::unique_ptr<data::Sampler> sampler,
+                         torch::Device device, int threads)
     : loaded_(view, std::move(transform), augment, std::move(sampler), threads), device_(device) {}
 
 std::optional<TensorBatch> SentBatches::next() {

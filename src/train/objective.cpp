@@ -28,7 +28,7 @@ torch::Tensor summed_mixed_cross_entropy(const torch::Tensor& logits, const Mixe
   };
   const torch::Tensor of_labels =
       of(mixed.labels) * (1 - mixed.other_shares) + of(mixed.other_labels) * mixed.other_shares;
-  const torch::Tensor sharp = of_labels.sum() * (label_smoothing - 1);
+  torch::Tensor sharp = of_labels.sum() * (label_smoothing - 1);
   if (label_smoothing == 0) return sharp;
   return sharp - likelihoods.sum() * (label_smoothing / static_cast<double>(logits.size(1)));
 }

@@ -20,8 +20,8 @@ constexpr std::uint64_t kMaxStepsAhead = 100;
 }  // namespace
 
 Trainer::Trainer(TrainerContext context, TrainerSettings settings, TrainingState state)
-    : context_(context),
-      settings_(settings),
+    : context_(std::move(context)),
+      settings_(std::move(settings)),
       step_(context_.step, settings_.step, context_.progress),
       state_(std::move(state)) {}
 

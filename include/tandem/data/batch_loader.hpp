@@ -47,7 +47,7 @@ class BatchLoader {
  public:
   static constexpr std::size_t kBatchesAhead = 3;
 
-  BatchLoader(ImagesView view, Transform transform, AugmentKey augment,
+  BatchLoader(const ImagesView& view, Transform transform, AugmentKey augment,
               std::unique_ptr<Sampler> sampler, int threads = 1);
   // The next batch in the sampler's order; absent after the last one.
   std::optional<Batch> next() { return batches_.next(); }

@@ -48,7 +48,7 @@ class BatchSource {
 class LoadedBatches final : public BatchSource {
  public:
   // `view` must outlive it.
-  LoadedBatches(data::ImagesView view, data::Transform transform, data::AugmentKey augment,
+  LoadedBatches(const data::ImagesView& view, data::Transform transform, data::AugmentKey augment,
                 std::unique_ptr<data::Sampler> sampler, int threads = 1);
   std::optional<TensorBatch> next() override;
 
@@ -62,7 +62,7 @@ class LoadedBatches final : public BatchSource {
 class SentBatches final : public BatchSource {
  public:
   // `view` must outlive it.
-  SentBatches(data::ImagesView view, data::Transform transform, data::AugmentKey augment,
+  SentBatches(const data::ImagesView& view, data::Transform transform, data::AugmentKey augment,
               std::unique_ptr<data::Sampler> sampler, torch::Device device, int threads = 1);
   std::optional<TensorBatch> next() override;
 

@@ -106,8 +106,9 @@ void PictureOps::sharpen(float factor, std::uint8_t* pixels) {
     std::uint8_t* const plane = pixels + static_cast<std::size_t>(channel) * shape_.plane();
     std::copy_n(plane, plane_.size(), plane_.begin());
     for (int y = 1; y < shape_.height - 1; ++y) {
-      const std::uint8_t* const from = plane_.data() + y * width;
-      std::uint8_t* const to = plane + y * width;
+      const std::ptrdiff_t row = std::ptrdiff_t{y} * width;
+      const std::uint8_t* const from = plane_.data() + row;
+      std::uint8_t* const to = plane + row;
       for (int x = 1; x < width - 1; ++x) {
         const std::uint8_t* const above = from + x - width;
         const std::uint8_t* const below = from + x + width;

@@ -32,7 +32,9 @@ void for_each_run(const Region& region, ImageShape shape, Layout layout, const O
   const std::size_t step = is_planar ? 1 : static_cast<std::size_t>(shape.channels);
   for (int plane = 0; plane < planes; ++plane) {
     for (int y = region.top; y < region.top + region.height; ++y) {
-      const auto row = static_cast<std::size_t>(plane * shape.height + y);
+      const std::size_t row =
+          static_cast<std::size_t>(plane) * static_cast<std::size_t>(shape.height) +
+          static_cast<std::size_t>(y);
       const std::size_t pixel = row * static_cast<std::size_t>(shape.width);
       on_run((pixel + static_cast<std::size_t>(region.left)) * step,
              static_cast<std::size_t>(region.width) * step);

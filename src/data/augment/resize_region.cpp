@@ -60,10 +60,10 @@ void RegionResizer::Axis::set(const Side& from, int to) {
   const float support = std::max(scale, 1.0F);
   const auto center = [&](int i) { return from.offset + scale * (static_cast<float>(i) + 0.5F); };
   const auto begin = [&](int i) {
-    return std::max(static_cast<int>(center(i) - support + 0.5F), 0);
+    return std::max(static_cast<int>(std::floor(center(i) - support + 0.5F)), 0);
   };
   const auto end = [&](int i) {
-    return std::min(static_cast<int>(center(i) + support + 0.5F), from.count);
+    return std::min(static_cast<int>(std::floor(center(i) + support + 0.5F)), from.count);
   };
   taps = 1;
   for (int i = 0; i < to; ++i) taps = std::max(taps, end(i) - begin(i));
