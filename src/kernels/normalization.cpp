@@ -210,14 +210,15 @@ TANDEM_CLONES void normalized_gelu_gradient(const GeluTables& tables, LayerGradi
   float* __restrict product = sums.product;
   const float* __restrict slope = tables.slope.data();
   std::int32_t normalized[kChannelsAtOnce];
+  float slopes[kChannelsAtOnce];
   for (std::size_t p = 0; p < pixels; ++p) {
     for (std::size_t first = 0; first < channels; first += kChannelsAtOnce) {
       const std::size_t some = std::min(kChannelsAtOnce, channels - first);
       normalize(in + first, some, to.scale + first, to.shift + first, normalized);
+      for (std::size_t i = 0; i < some; ++i) slopes[i] = slope[normalized[i]];
       for (std::size_t i = 0; i < some; ++i) {
         const std::size_t c = first + i;
-        const std::uint16_t bits =
-            bfloat16_of_float(float_of_bfloat16(gradient[c]) * slope[normalized[i]]);
+        const std::uint16_t bits = bfloat16_of_float(float_of_bfloat16(gradient[c]) * slopes[i]);
         passed[c] = bits;
         sum[c] += float_of_bfloat16(bits);
         product[c] += float_of_bfloat16(bits) * (float_of_bfloat16(in[c]) - mean[c]);
