@@ -161,8 +161,8 @@ TANDEM_AMX void amx_multiply(const TileProduct* products, std::size_t count, con
 }
 
 // As bfloat16_of_float. The processor's own instruction would make zeros of the smallest numbers.
-TANDEM_AMX_INLINE __m256i rounded(const float* numbers) {
-  const __m512 values = _mm512_load_ps(numbers);
+TANDEM_AMX_INLINE __m256i rounded(const float* numbers, __mmask16 mask) {
+  const __m512 values = _mm512_maskz_loadu_ps(mask, numbers);
   const __m512i bits = _mm512_castps_si512(values);
   const __m512i odd = _mm512_and_si512(_mm512_srli_epi32(bits, 16), _mm512_set1_epi32(1));
   const __m512i sum = _mm512_add_epi32(bits, _mm512_add_epi32(odd, _mm512_set1_epi32(0x7FFF)));
@@ -171,12 +171,13 @@ TANDEM_AMX_INLINE __m256i rounded(const float* numbers) {
   return _mm512_cvtepi32_epi16(_mm512_mask_mov_epi32(upper, is_none, _mm512_set1_epi32(0x7FC0)));
 }
 
-TANDEM_AMX void amx_round(const float* sums, const TileTarget& to) {
+TANDEM_AMX void amx_round(const float* numbers, std::size_t stride, const TileTarget& to) {
   const __mmask32 mask = columns_mask(to.columns);
+  const auto left = static_cast<__mmask16>(mask), right = static_cast<__mmask16>(mask >> 16);
   for (std::size_t row = 0; row < to.rows; ++row) {
-    const float* line = sums + row * kTileSide;
-    const __m512i both =
-        _mm512_inserti64x4(_mm512_castsi256_si512(rounded(line)), rounded(line + kTileSide / 2), 1);
+    const float* line = numbers + row * stride;
+    const __m512i both = _mm512_inserti64x4(_mm512_castsi256_si512(rounded(line, left)),
+                                            rounded(line + kTileSide / 2, right), 1);
     _mm512_mask_storeu_epi16(to.numbers + row * to.stride, mask, both);
   }
 }

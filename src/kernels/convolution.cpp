@@ -34,8 +34,7 @@ class TiledConv {
         filters_(to_.tiles() * layer.taps() * from_.tiles() * kTileSize),
         packed_(from_.pixels() * from_.tiles() * kTileSize) {}
 
-  void run(const std::uint16_t* in, const std::uint16_t* filters, const float* bias,
-           std::uint16_t* out) {
+  void run(const std::uint16_t* in, const float* filters, const float* bias, std::uint16_t* out) {
     for_each_(to_.tiles() * layer_.taps(), [&](std::size_t task) { pack_filters(filters, task); });
     for (std::size_t group = 0; group < tiles_for(layer_.images); ++group) {
       const std::size_t images = in_tile(layer_.images, group);
@@ -49,7 +48,7 @@ class TiledConv {
 
  private:
   // Tile of results, tap, tile of what is multiplied.
-  void pack_filters(const std::uint16_t* filters, std::size_t task) const {
+  void pack_filters(const float* filters, std::size_t task) const {
     const std::size_t to_tile = task / layer_.taps(), tap = task % layer_.taps();
     const auto pack =
         direction_.has_filters_as_columns ? tiles_.pack_transposed_right : tiles_.pack_right;
@@ -57,8 +56,12 @@ class TiledConv {
       const std::size_t filter = direction_.has_filters_as_columns ? to_tile : from_tile;
       const std::size_t channel = direction_.has_filters_as_columns ? from_tile : to_tile;
       const std::size_t begin = (filter * kTileSide * layer_.taps() + tap) * layer_.in.channels;
-      pack({filters + begin + channel * kTileSide, layer_.taps() * layer_.in.channels,
-            in_tile(layer_.out.channels, filter), in_tile(layer_.in.channels, channel)},
+      const std::size_t rows = in_tile(layer_.out.channels, filter);
+      const std::size_t columns = in_tile(layer_.in.channels, channel);
+      std::uint16_t rounded[kTileSize];
+      tiles_.round(filters + begin + channel * kTileSide, layer_.taps() * layer_.in.channels,
+                   {rounded, kTileSide, rows, columns});
+      pack({rounded, kTileSide, rows, columns},
            filters_.data() + (task * from_.tiles() + from_tile) * kTileSize);
     }
   }
@@ -99,7 +102,7 @@ class TiledConv {
         }
       }
       tiles_.multiply(products.data(), products.size(), start, sums);
-      tiles_.round(sums,
+      tiles_.round(sums, kTileSide,
                    {out + row * to_.row_stride + column * to_.pixel_stride + to_tile * kTileSide,
                     to_.image_stride, images, in_tile(to_.channels, to_tile)});
     }
@@ -129,14 +132,14 @@ Convolution::Convolution(const ConvolutionSizes& sizes, bool with_amx, ForEach f
       tiles_(with_amx ? *amx_tiles() : portable_tiles()),
       for_each_(std::move(for_each)) {}
 
-void Convolution::forward(const std::uint16_t* images, const std::uint16_t* filters,
-                          const float* bias, std::uint16_t* out) const {
+void Convolution::forward(const std::uint16_t* images, const float* filters, const float* bias,
+                          std::uint16_t* out) const {
   const Layer layer = folded(sizes_);
   const Direction direction{layer.in, layer.out, &TapOverlap::in, &TapOverlap::out, true};
   TiledConv(layer, tiles_, for_each_, direction).run(images, filters, bias, out);
 }
 
-void Convolution::image_gradient(const std::uint16_t* gradient, const std::uint16_t* filters,
+void Convolution::image_gradient(const std::uint16_t* gradient, const float* filters,
                                  std::uint16_t* out) const {
   const Layer layer(sizes_);
   const Direction direction{layer.out, layer.in, &TapOverlap::out, &TapOverlap::in, false};

@@ -36,27 +36,30 @@ struct Packed {
 
 class FilterGradient {
  public:
-  FilterGradient(const Layer& layer, const TileFunctions& tiles, const ForEach& for_each)
+  FilterGradient(const Layer& layer, const TileFunctions& tiles, const ForEach& for_each, bool adds)
       : layer_(layer),
         tiles_(tiles),
         for_each_(for_each),
+        adds_(adds),
         groups_(tiles_for(layer.images)),
         images_(layer.in),
         gradient_(layer.out),
         rows_(row_overlaps(layer, &TapOverlap::tap)),
         columns_(column_overlaps(layer, &TapOverlap::tap)) {
+    const std::size_t sums_size =
+        layer_.in.tiles() * layer_.out.tiles() * layer_.taps() * kTileSize;
     panel_rows_ = layer_.out.height;
-    while (panel_rows_ > 1 && !fits(1)) panel_rows_ = (panel_rows_ + 1) / 2;
-    panel_groups_ = panel_rows_ == layer_.out.height ? groups_ : 1;
-    while (panel_groups_ > 1 && !fits(panel_groups_)) --panel_groups_;
+    panel_groups_ = groups_;
+    if (2 * kPanelSize + sums_size * (sizeof(float) / sizeof(std::uint16_t)) < whole_size()) {
+      while (panel_rows_ > 1 && !fits(1)) panel_rows_ = (panel_rows_ + 1) / 2;
+      if (panel_rows_ < layer_.out.height) panel_groups_ = 1;
+      while (panel_groups_ > 1 && !fits(panel_groups_)) --panel_groups_;
+    }
     images_.array = AlignedArray<std::uint16_t>(panel_groups_ * in_rows() * images_.row_size());
     gradient_.array =
         AlignedArray<std::uint16_t>(panel_groups_ * panel_rows_ * gradient_.row_size());
     const bool is_one_panel = panel_groups_ == groups_ && panel_rows_ == layer_.out.height;
-    if (!is_one_panel) {
-      sums_ =
-          AlignedArray<float>(layer_.in.tiles() * layer_.out.tiles() * layer_.taps() * kTileSize);
-    }
+    if (!is_one_panel) sums_ = AlignedArray<float>(sums_size);
   }
 
   void run(const std::uint16_t* images, const std::uint16_t* gradient, float* out) {
@@ -88,6 +91,10 @@ class FilterGradient {
   // Image rows that a panel's rows of results use; fewer at an edge.
   std::size_t in_rows() const {
     return std::min(layer_.in.height, (panel_rows_ - 1) * layer_.stride + layer_.filter_rows);
+  }
+  // One panel of everything. It keeps no sums, which take more memory where images are small.
+  std::size_t whole_size() const {
+    return groups_ * (in_rows() * images_.row_size() + panel_rows_ * gradient_.row_size());
   }
   bool fits(std::size_t groups) const {
     return groups * in_rows() * images_.row_size() <= kPanelSize &&
@@ -162,14 +169,19 @@ class FilterGradient {
              float* out) const {
     for (std::size_t k = 0; k < in_tile(layer_.out.channels, filter); ++k) {
       float* to = out + ((filter * kTileSide + k) * layer_.taps() + tap) * layer_.in.channels;
-      std::copy_n(sums + k * kTileSide, in_tile(layer_.in.channels, channel),
-                  to + channel * kTileSide);
+      to += channel * kTileSide;
+      const float* line = sums + k * kTileSide;
+      // Also to zero: so a sum that is -0 becomes 0, as where libtorch adds it to a gradient of 0.
+      for (std::size_t c = 0; c < in_tile(layer_.in.channels, channel); ++c) {
+        to[c] = (adds_ ? to[c] : 0.0F) + line[c];
+      }
     }
   }
 
   const Layer& layer_;
   const TileFunctions& tiles_;
   const ForEach& for_each_;
+  const bool adds_;
   const std::size_t groups_;
   Packed images_, gradient_;
   const std::vector<std::vector<TapOverlap>> rows_, columns_;  // by tap
@@ -180,9 +192,9 @@ class FilterGradient {
 }  // namespace
 
 void Convolution::filter_gradient(const std::uint16_t* images, const std::uint16_t* gradient,
-                                  float* out) const {
+                                  float* out, bool adds) const {
   const Layer layer = folded(sizes_);
-  FilterGradient(layer, tiles_, for_each_).run(images, gradient, out);
+  FilterGradient(layer, tiles_, for_each_, adds).run(images, gradient, out);
 }
 
 }  // namespace tandem::kernels

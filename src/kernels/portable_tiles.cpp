@@ -60,10 +60,10 @@ void multiply(const TileProduct* products, std::size_t count, const float* start
   }
 }
 
-void round(const float* sums, const TileTarget& to) {
+void round(const float* numbers, std::size_t stride, const TileTarget& to) {
   for (std::size_t row = 0; row < to.rows; ++row) {
     for (std::size_t column = 0; column < to.columns; ++column) {
-      to.numbers[row * to.stride + column] = bfloat16_of_float(sums[row * kTileSide + column]);
+      to.numbers[row * to.stride + column] = bfloat16_of_float(numbers[row * stride + column]);
     }
   }
 }

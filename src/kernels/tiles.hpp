@@ -54,8 +54,9 @@ struct TileFunctions {
 
   // sums, row by row = start (zeros where null, may be `sums`) + the products in their order.
   void (*multiply)(const TileProduct* products, std::size_t count, const float* start, float* sums);
-  // Each to the nearest, ties to even; no number to a quiet one.
-  void (*round)(const float* sums, const TileTarget& to);
+  // Lines of numbers, `stride` from one to the next. Each to the nearest, ties to even; no number
+  // to a quiet one.
+  void (*round)(const float* numbers, std::size_t stride, const TileTarget& to);
 };
 
 const TileFunctions& portable_tiles();

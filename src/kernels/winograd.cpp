@@ -163,7 +163,7 @@ class FilterGradientPass {
         sums_point_(parts_of(in_.channels, form.panel) * out_.channels * form.panel + kApart),
         sums_(form.points() * sums_point_) {}
 
-  void run(const void* images, const void* gradient, float* out) const {
+  void run(const void* images, const void* gradient, bool adds, float* out) const {
     const std::size_t panels_of_channels = parts_of(in_.channels, form_.panel);
     for (std::size_t first = 0; first < tiles_; first += kTilesOfSum) {
       const std::size_t count = std::min(kTilesOfSum, tiles_ - first);
@@ -175,7 +175,7 @@ class FilterGradientPass {
         multiply(task / panels_of_channels, task % panels_of_channels, count, first > 0);
       });
     }
-    for_each_(out_.channels, [&](std::size_t filter) { write(filter, out); });
+    for_each_(out_.channels, [&](std::size_t filter) { write(filter, adds, out); });
   }
 
  private:
@@ -208,10 +208,10 @@ class FilterGradientPass {
     }
   }
 
-  void write(std::size_t filter, float* out) const {
+  void write(std::size_t filter, bool adds, float* out) const {
     for (std::size_t channel = 0; channel < in_.channels; channel += form_.panel) {
       form_.write_filters(sums_of(0, channel / form_.panel, filter), sums_point_,
-                          std::min(form_.panel, in_.channels - channel), in_.channels,
+                          std::min(form_.panel, in_.channels - channel), in_.channels, adds,
                           out + filter * kTaps * in_.channels + channel);
     }
   }
@@ -273,8 +273,9 @@ void Winograd::image_gradient(const void* gradient, const void* filters, void* o
   WinogradPass(sizes_, form_, for_each_, direction).run(gradient, filters, out);
 }
 
-void Winograd::filter_gradient(const void* images, const void* gradient, float* out) const {
-  FilterGradientPass(sizes_, form_, for_each_).run(images, gradient, out);
+void Winograd::filter_gradient(const void* images, const void* gradient, float* out,
+                               bool adds) const {
+  FilterGradientPass(sizes_, form_, for_each_).run(images, gradient, adds, out);
 }
 
 }  // namespace tandem::kernels

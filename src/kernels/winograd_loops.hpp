@@ -130,11 +130,15 @@ class WinogradLoops {
   struct FilterSink {
     TANDEM_INLINE void put(std::size_t row, const Floats* vectors) const {
       TANDEM_UNROLL for (std::size_t j = 0; j < 3; ++j) {
-        store_up_to(vectors[j], count, to + (row * 3 + j) * channels);
+        float* const tap = to + (row * 3 + j) * channels;
+        Floats before{};
+        if (adds) before = count >= kLanes ? Isa::load(tap) : Isa::load_some(tap, count);
+        store_up_to(before + vectors[j], count, tap);
       }
     }
     float* to;
     std::size_t channels, count;
+    bool adds;
   };
 
   // Transforms `depth` rows of filters, whose taps are `taps`, and stores them side by side.
@@ -275,10 +279,10 @@ class WinogradLoops {
   }
 
   static void write_filters(const float* sums, std::size_t point_stride, std::size_t columns,
-                            std::size_t channels, float* out) {
+                            std::size_t channels, bool adds, float* out) {
     for (std::size_t c = 0; c < columns; c += kLanes) {
       transform<typename Points::FilterGradient, Floats>(
-          SumsSource{sums + c, point_stride}, FilterSink{out + c, channels, columns - c});
+          SumsSource{sums + c, point_stride}, FilterSink{out + c, channels, columns - c, adds});
     }
   }
 };

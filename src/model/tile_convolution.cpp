@@ -7,6 +7,7 @@
 #include "kernel_calls.hpp"
 #include "tandem/kernels/convolution.hpp"
 #include "tandem/kernels/elementwise.hpp"
+#include "tandem/model/gradient_target.hpp"
 #include "tandem/model/torch_compat.hpp"
 
 namespace tandem::model {
@@ -50,13 +51,14 @@ struct TileConvolution : public torch::autograd::Function<TileConvolution> {
                                const torch::Tensor& filters,
                                const c10::optional<torch::Tensor>& bias, const TileLayer& layer) {
     const auto [stride, padding, with_amx] = layer;
-    const torch::Tensor rounded = filters.to(torch::kBFloat16);
-    context->save_for_backward({x, rounded});
+    const kernels::ConvolutionSizes sizes = tile_sizes(x, filters, stride, padding);
+    torch::Tensor rounded;  // for libtorch
+    if (!has_few_pixels(sizes)) rounded = filters.to(torch::kBFloat16);
+    context->save_for_backward({x, filters, rounded});
     context->saved_data["stride"] = stride;
     context->saved_data["padding"] = padding;
     context->saved_data["with_amx"] = with_amx;
     context->saved_data["has_bias"] = bias.has_value();
-    const kernels::ConvolutionSizes sizes = tile_sizes(x, filters, stride, padding);
     if (!has_few_pixels(sizes) && !kernels::folds(sizes)) {
       torch::Tensor rounded_bias;
       if (bias) rounded_bias = bias->to(torch::kBFloat16);
@@ -67,7 +69,7 @@ struct TileConvolution : public torch::autograd::Function<TileConvolution> {
                       static_cast<std::int64_t>(sizes.out_width())},
                      x.options(), at::MemoryFormat::ChannelsLast);
     kernels::Convolution(sizes, with_amx, for_each)
-        .forward(bits_of(x), bits_of(rounded), bias ? bias->data_ptr<float>() : nullptr,
+        .forward(bits_of(x), filters.data_ptr<float>(), bias ? bias->data_ptr<float>() : nullptr,
                  bits_of(out));
     return out;
   }
@@ -75,7 +77,7 @@ struct TileConvolution : public torch::autograd::Function<TileConvolution> {
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
-    const torch::Tensor &x = saved[0], &filters = saved[1];
+    const torch::Tensor &x = saved[0], &filters = saved[1], &rounded = saved[2];
     const std::int64_t stride = context->saved_data["stride"].toInt();
     const std::int64_t padding = context->saved_data["padding"].toInt();
     const torch::Tensor above = gradients.front().contiguous(at::MemoryFormat::ChannelsLast);
@@ -86,15 +88,18 @@ struct TileConvolution : public torch::autograd::Function<TileConvolution> {
     torch::Tensor of_x;
     if (context->needs_input_grad(0) && has_few_pixels(sizes)) {
       of_x = torch::empty(x.sizes(), x.options(), at::MemoryFormat::ChannelsLast);
-      convolution.image_gradient(bits_of(above), bits_of(filters), bits_of(of_x));
+      convolution.image_gradient(bits_of(above), filters.data_ptr<float>(), bits_of(of_x));
     } else if (context->needs_input_grad(0)) {
-      of_x = std::get<0>(at::convolution_backward(above, x, filters, c10::nullopt, {stride, stride},
+      of_x = std::get<0>(at::convolution_backward(above, x, rounded, c10::nullopt, {stride, stride},
                                                   {padding, padding}, {1, 1}, false, {0, 0}, 1,
                                                   {true, false, false}));
     }
-    const torch::Tensor of_filters =
-        torch::empty(filters.sizes(), torch::kFloat32, at::MemoryFormat::ChannelsLast);
-    convolution.filter_gradient(bits_of(x), bits_of(above), of_filters.data_ptr<float>());
+    torch::Tensor of_filters;
+    if (context->needs_input_grad(1)) {
+      const GradientOutput out(filters, at::MemoryFormat::ChannelsLast);
+      convolution.filter_gradient(bits_of(x), bits_of(above), out.data(), out.adds());
+      of_filters = out.for_autograd();
+    }
     torch::Tensor of_bias;
     if (context->saved_data["has_bias"].toBool()) {
       of_bias = torch::zeros({filters.size(0)});
@@ -122,10 +127,11 @@ bool fits_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x
   const torch::Tensor& filters = convolution.weight;
   const std::int64_t side = options.kernel_size()->front(), stride = options.stride()->front();
   const std::int64_t padding = padding_of(convolution)->front();
-  if (!x.is_cpu() || !filters.is_cpu() || options.groups() != 1 || x.dim() != 4 ||
-      !pads_zeros(convolution) || x.size(1) != filters.size(1) ||
-      !all_are(options.kernel_size(), side) || !all_are(options.stride(), stride) ||
-      !all_are(options.dilation(), 1) || !all_are(padding_of(convolution), padding)) {
+  if (!x.is_cpu() || !filters.is_cpu() || filters.scalar_type() != torch::kFloat32 ||
+      options.groups() != 1 || x.dim() != 4 || !pads_zeros(convolution) ||
+      x.size(1) != filters.size(1) || !all_are(options.kernel_size(), side) ||
+      !all_are(options.stride(), stride) || !all_are(options.dilation(), 1) ||
+      !all_are(padding_of(convolution), padding)) {
     return false;
   }
   const std::int64_t padded = std::min(x.size(2), x.size(3)) + 2 * padding;

@@ -3,6 +3,7 @@
 #include "kernel_calls.hpp"
 #include "layers.hpp"
 #include "tandem/kernels/elementwise.hpp"
+#include "tandem/model/gradient_target.hpp"
 #include "tandem/model/torch_compat.hpp"
 
 namespace tandem::model {
@@ -23,13 +24,12 @@ struct TileLinear : public torch::autograd::Function<TileLinear> {
                                const torch::Tensor& weight,
                                const c10::optional<torch::Tensor>& bias, bool has_relu,
                                bool with_amx) {
-    const torch::Tensor rounded = weight.to(torch::kBFloat16);
     torch::Tensor out = torch::empty({x.size(0), weight.size(0)}, x.options());
     kernels::Convolution(sizes_of(x, weight), with_amx, for_each)
-        .forward(bits_of(x), bits_of(rounded), bias ? bias->data_ptr<float>() : nullptr,
+        .forward(bits_of(x), weight.data_ptr<float>(), bias ? bias->data_ptr<float>() : nullptr,
                  bits_of(out));
     if (has_relu) kernels::relu(bits_of(out), static_cast<std::size_t>(out.numel()));
-    context->save_for_backward({x, rounded, has_relu ? out : torch::Tensor()});
+    context->save_for_backward({x, weight, has_relu ? out : torch::Tensor()});
     context->saved_data["has_relu"] = has_relu;
     context->saved_data["with_amx"] = with_amx;
     context->saved_data["has_bias"] = bias.has_value();
@@ -52,10 +52,14 @@ struct TileLinear : public torch::autograd::Function<TileLinear> {
     torch::Tensor of_x, of_bias;
     if (context->needs_input_grad(0)) {
       of_x = torch::empty(x.sizes(), x.options());
-      layer.image_gradient(bits_of(passed), bits_of(weight), bits_of(of_x));
+      layer.image_gradient(bits_of(passed), weight.data_ptr<float>(), bits_of(of_x));
     }
-    const torch::Tensor of_weight = torch::empty(weight.sizes(), torch::kFloat32);
-    layer.filter_gradient(bits_of(x), bits_of(passed), of_weight.data_ptr<float>());
+    torch::Tensor of_weight;
+    if (context->needs_input_grad(1)) {
+      const GradientOutput target(weight, at::MemoryFormat::Contiguous);
+      layer.filter_gradient(bits_of(x), bits_of(passed), target.data(), target.adds());
+      of_weight = target.for_autograd();
+    }
     if (context->saved_data["has_bias"].toBool()) {
       of_bias = torch::zeros({weight.size(0)});
       kernels::add_rows(bits_of(passed), sizes.images, sizes.filters, of_bias.data_ptr<float>());
@@ -67,7 +71,8 @@ struct TileLinear : public torch::autograd::Function<TileLinear> {
 bool fits(const torch::nn::Linear& layer, const torch::Tensor& x) {
   const Autocast autocast = autocast_on(torch::kCPU);
   return torch::GradMode::is_enabled() && autocast.enabled && autocast.type == torch::kBFloat16 &&
-         x.is_cpu() && layer->weight.is_cpu() && x.dim() == 2 && x.size(0) > 0 &&
+         x.is_cpu() && layer->weight.is_cpu() && layer->weight.scalar_type() == torch::kFloat32 &&
+         layer->weight.is_contiguous() && x.dim() == 2 && x.size(0) > 0 &&
          x.size(1) == layer->weight.size(1);
 }
 

@@ -3,6 +3,7 @@
 #include <torch/csrc/autograd/custom_function.h>
 
 #include "kernel_calls.hpp"
+#include "tandem/model/gradient_target.hpp"
 #include "tandem/model/torch_compat.hpp"
 
 namespace tandem::model {
@@ -44,7 +45,7 @@ struct WinogradConvolution : public torch::autograd::Function<WinogradConvolutio
   static torch::Tensor forward(torch::autograd::AutogradContext* context, const torch::Tensor& x,
                                const torch::Tensor& filters, const WinogradLayer& layer) {
     const torch::Tensor numbers = filters.to(type_of(*layer.form));
-    context->save_for_backward({x, numbers});
+    context->save_for_backward({x, filters, numbers});
     context->saved_data["padding"] = layer.padding;
     context->saved_data["form"] = reinterpret_cast<std::int64_t>(layer.form);
     const kernels::ConvolutionSizes sizes = winograd_sizes(x, filters, layer.padding);
@@ -60,7 +61,7 @@ struct WinogradConvolution : public torch::autograd::Function<WinogradConvolutio
   static torch::autograd::variable_list backward(torch::autograd::AutogradContext* context,
                                                  torch::autograd::variable_list gradients) {
     const auto saved = context->get_saved_variables();
-    const torch::Tensor &x = saved[0], &filters = saved[1];
+    const torch::Tensor &x = saved[0], &filters = saved[1], &numbers = saved[2];
     const auto* form =
         reinterpret_cast<const kernels::WinogradForm*>(context->saved_data["form"].toInt());
     const torch::Tensor above = gradients.front().contiguous(at::MemoryFormat::ChannelsLast);
@@ -69,12 +70,13 @@ struct WinogradConvolution : public torch::autograd::Function<WinogradConvolutio
     torch::Tensor of_x;
     if (context->needs_input_grad(0)) {
       of_x = torch::empty(x.sizes(), x.options(), at::MemoryFormat::ChannelsLast);
-      convolution.image_gradient(above.data_ptr(), filters.data_ptr(), of_x.data_ptr());
+      convolution.image_gradient(above.data_ptr(), numbers.data_ptr(), of_x.data_ptr());
     }
     torch::Tensor of_filters;
     if (context->needs_input_grad(1)) {
-      of_filters = torch::empty(filters.sizes(), torch::kFloat32, at::MemoryFormat::ChannelsLast);
-      convolution.filter_gradient(x.data_ptr(), above.data_ptr(), of_filters.data_ptr<float>());
+      const GradientOutput out(filters, at::MemoryFormat::ChannelsLast);
+      convolution.filter_gradient(x.data_ptr(), above.data_ptr(), out.data(), out.adds());
+      of_filters = out.for_autograd();
     }
     return {of_x, of_filters, torch::Tensor()};
   }

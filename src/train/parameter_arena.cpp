@@ -50,6 +50,8 @@ ParameterArena::ParameterArena(torch::nn::Module& network, bool channels_last,
     slot.parameter.set_data(value);
   }
   bind_gradients();
+  if (!device.is_cpu()) return;
+  for (const Slot& slot : slots_) targets_.emplace_back(slot.parameter);
 }
 
 void ParameterArena::bind_gradients() {
@@ -84,6 +86,20 @@ std::size_t ParameterArena::parameter_count() const {
 void ParameterArena::zero_gradients() {
   const torch::NoGradGuard no_grad;
   gradients_.zero_();
+  for (model::GradientTarget& target : targets_) target.complete();
+}
+
+void ParameterArena::begin_gradients() {
+  if (targets_.empty()) return zero_gradients();
+  for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
+    targets_[slot].clear();
+    // Not trained any more: a bucket does not wait for it.
+    if (!slots_[slot].parameter.requires_grad()) targets_[slot].complete();
+  }
+}
+
+void ParameterArena::complete_gradients() {
+  for (model::GradientTarget& target : targets_) target.complete();
 }
 
 torch::Tensor ParameterArena::view_like(const Slot& slot, const torch::Tensor& flat) const {

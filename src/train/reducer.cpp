@@ -88,7 +88,7 @@ std::string Reducer::describe() const {
 void Reducer::begin_micro_batch(std::uint64_t index, std::uint64_t count, bool has_images) {
   if (index == 0) {
     in_flight_.clear();  // of a step that threw, and is made again
-    arena_.zero_gradients();
+    arena_.begin_gradients();
   }
   armed_ = index + 1 == count;
   if (!armed_) return;
@@ -137,6 +137,7 @@ void Reducer::start_bucket(std::size_t bucket) {
 
 void Reducer::finish() {
   armed_ = false;
+  arena_.complete_gradients();
   for (std::size_t slot = 0; expect_gradients_ && slot < gradients_seen_.size(); ++slot) {
     if (gradients_seen_[slot] == 0) {
       throw InternalError("parameter " + arena_.slots()[slot].name +

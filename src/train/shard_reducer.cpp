@@ -27,12 +27,13 @@ std::vector<float> ShardReducer::take_array() {
 void ShardReducer::begin_micro_batch(std::uint64_t shard, std::uint64_t shards, bool) {
   shard_ = shard;
   shards_ = shards;
-  arena_.zero_gradients();
+  arena_.begin_gradients();
   if (!is_shard_0()) buffers_.keep();
 }
 
 void ShardReducer::end_micro_batch() {
   if (!is_shard_0()) buffers_.restore();
+  arena_.complete_gradients();
 
   const Span<float> mine = arena_.gradients();
   int level = 0;

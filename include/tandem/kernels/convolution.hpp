@@ -37,21 +37,22 @@ bool has_amx();
 bool folds(const ConvolutionSizes& sizes);
 
 // Images, results and their gradients: bits of bfloat16 numbers, by image, row, column, channel.
-// Filters: bits of bfloat16 numbers, by filter, row, column, channel. Their gradient: fp32,
-// likewise.
+// Filters and their gradient: fp32, by filter, row, column, channel. Products are those of filters
+// rounded to bfloat16, which are never stored whole.
 class Convolution {
  public:
   // `with_amx` requires has_amx().
   Convolution(const ConvolutionSizes& sizes, bool with_amx, ForEach for_each);
 
   // `bias`: one per filter, or null.
-  void forward(const std::uint16_t* images, const std::uint16_t* filters, const float* bias,
+  void forward(const std::uint16_t* images, const float* filters, const float* bias,
                std::uint16_t* out) const;
   // Overwrites all of `out`.
-  void image_gradient(const std::uint16_t* gradient, const std::uint16_t* filters,
+  void image_gradient(const std::uint16_t* gradient, const float* filters,
                       std::uint16_t* out) const;
-  void filter_gradient(const std::uint16_t* images, const std::uint16_t* gradient,
-                       float* out) const;
+  // Adds to `out` instead where `adds`.
+  void filter_gradient(const std::uint16_t* images, const std::uint16_t* gradient, float* out,
+                       bool adds = false) const;
 
  private:
   const ConvolutionSizes sizes_;

@@ -37,7 +37,9 @@ class Winograd {
 
   void forward(const void* images, const void* filters, void* out) const;
   void image_gradient(const void* gradient, const void* filters, void* out) const;
-  void filter_gradient(const void* images, const void* gradient, float* out) const;
+  // Adds to `out` instead where `adds`.
+  void filter_gradient(const void* images, const void* gradient, float* out,
+                       bool adds = false) const;
 
  private:
   const ConvolutionSizes sizes_;

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "tandem/core/span.hpp"
+#include "tandem/model/gradient_target.hpp"
 #include "tandem/model/libtorch.hpp"
 
 namespace tandem::comm {
@@ -62,6 +63,11 @@ class ParameterArena {
 
   // libtorch's own zero_grad would set the gradients to none and so detach the views.
   void zero_gradients();
+  // The same for a backward pass that follows, but on CPUs without writing: the first gradient of a
+  // parameter replaces what was there (gradient_target.hpp), later ones are added. Call
+  // complete_gradients() before the array is read as a whole; it writes the zeros that are left.
+  void begin_gradients();
+  void complete_gradients();
   // Throws where some code has replaced a parameter's data or gradient by a tensor of its own.
   void check_views() const;
 
@@ -72,6 +78,7 @@ class ParameterArena {
   std::size_t size_ = 0;  // floats, padding included
   torch::Tensor values_;
   torch::Tensor gradients_;
+  std::vector<model::GradientTarget> targets_;  // by slot; none on GPUs
   bool has_shared_gradients_ = false;
   std::shared_ptr<comm::HostArrays> host_arrays_;
 };

@@ -32,6 +32,12 @@ class TileConvolution : public ::testing::TestWithParam<std::tuple<ConvolutionCa
   float product(const Bits& one, std::size_t i, const Bits& other, std::size_t k) const {
     return float_of_bfloat16(one[i]) * float_of_bfloat16(other[k]);
   }
+  // Not yet rounded.
+  std::vector<float> filters() const {
+    std::vector<float> filters;
+    for (const std::uint16_t each : filters_) filters.push_back(float_of_bfloat16(each) * 1.001F);
+    return filters;
+  }
   static Bits rounded(const std::vector<float>& sums) {
     Bits bits;
     for (float sum : sums) bits.push_back(bfloat16_of_float(sum));
@@ -52,12 +58,12 @@ TEST_P(TileConvolution, ForwardIsTheDefinition) {
     sums[result] += product(images_, image, filters_, filter);
   });
   Bits out(out_size_, 0x7FC0);
-  convolution().forward(images_.data(), filters_.data(), nullptr, out.data());
+  convolution().forward(images_.data(), filters().data(), nullptr, out.data());
   EXPECT_EQ(out, rounded(sums));
 
   for (std::size_t f = 0; f < sizes_.filters; ++f) bias.push_back(static_cast<float>(f) / 4);
   for (std::size_t i = 0; i < out_size_; ++i) sums[i] += bias[i % sizes_.filters];
-  convolution().forward(images_.data(), filters_.data(), bias.data(), out.data());
+  convolution().forward(images_.data(), filters().data(), bias.data(), out.data());
   EXPECT_EQ(out, rounded(sums));
 }
 
@@ -67,7 +73,7 @@ TEST_P(TileConvolution, ImageGradientIsTheDefinition) {
     sums[image] += product(gradient_, result, filters_, filter);
   });
   Bits out(images_.size(), 0x7FC0);
-  convolution().image_gradient(gradient_.data(), filters_.data(), out.data());
+  convolution().image_gradient(gradient_.data(), filters().data(), out.data());
   EXPECT_EQ(out, rounded(sums));
 }
 
@@ -79,6 +85,20 @@ TEST_P(TileConvolution, FilterGradientIsTheDefinition) {
   std::vector<float> out(filters_.size(), std::nanf(""));
   convolution().filter_gradient(images_.data(), gradient_.data(), out.data());
   EXPECT_EQ(out, sums);
+
+  convolution().filter_gradient(images_.data(), gradient_.data(), out.data(), /*adds=*/true);
+  for (float& sum : sums) sum *= 2;
+  EXPECT_EQ(out, sums);
+}
+
+// As libtorch adds a gradient to zeros.
+TEST_P(TileConvolution, FilterGradientHasNoNegativeZero) {
+  // AMX makes zeros of sums this small.
+  const Bits images(images_.size(), bfloat16_of_float(1e-20F));
+  const Bits gradient(gradient_.size(), bfloat16_of_float(-1e-21F));
+  std::vector<float> out(filters_.size(), std::nanf(""));
+  convolution().filter_gradient(images.data(), gradient.data(), out.data());
+  for (const float each : out) ASSERT_TRUE(each != 0 || !std::signbit(each));
 }
 
 // Of numbers whose sums round.

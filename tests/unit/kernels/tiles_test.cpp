@@ -51,10 +51,14 @@ TEST_P(Tiles, NumbersAreRoundedAlike) {
   numbers[4] = 1 + 1.0F / 256;  // a tie, to the even one below
   numbers[5] = 1 + 3.0F / 256;  // a tie, to the even one above
   std::vector<std::uint16_t> found(32 * 40), expected(32 * 40);
-  tiles_.round(numbers, {found.data(), 40, 31, 23});
-  portable_.round(numbers, {expected.data(), 40, 31, 23});
+  tiles_.round(numbers, kTileSide, {found.data(), 40, 31, 23});
+  portable_.round(numbers, kTileSide, {expected.data(), 40, 31, 23});
   EXPECT_EQ(found, expected);
   EXPECT_EQ(found[4], bfloat16_of_float(1));
+  // Lines farther apart, which begin anywhere.
+  tiles_.round(numbers + 3, 47, {found.data(), 40, 20, 32});
+  portable_.round(numbers + 3, 47, {expected.data(), 40, 20, 32});
+  EXPECT_EQ(found, expected);
 }
 
 // Of what the portable tiles do, by its definition: with both kinds of packing a product is the

@@ -3,7 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "support/script_modules.hpp"
 #include "tandem/core/error.hpp"
@@ -94,6 +96,34 @@ TEST_P(Arena, AlignsEverySlotTo64BytesInReverseOrder) {
   EXPECT_EQ(arena.slots().front().name, "fc3.bias");
   EXPECT_EQ(arena.slots().back().name, "conv1.weight");
   for (const auto& slot : arena.slots()) EXPECT_EQ(slot.offset % 16, 0U) << slot.name;
+}
+
+// The bits, in which -0 is not 0.
+TEST_P(Arena, GradientsThatReplaceHaveTheBitsOfThoseAddedToZeros) {
+  const auto network = small_network();
+  ParameterArena arena(*network, GetParam());
+  const auto bits = [&arena] {
+    return std::vector<std::uint32_t>(
+        reinterpret_cast<const std::uint32_t*>(arena.gradients().data()),
+        reinterpret_cast<const std::uint32_t*>(arena.gradients().data()) +
+            arena.gradients().size());
+  };
+  std::vector<std::vector<std::uint32_t>> expected;
+  arena.zero_gradients();
+  for (int pass = 0; pass < 2; ++pass) {
+    loss_of(*network).backward();
+    expected.push_back(bits());
+  }
+  for (const ParameterArena::Slot& slot : arena.slots()) slot.parameter.grad().fill_(NAN);
+  arena.begin_gradients();
+  for (int pass = 0; pass < 2; ++pass) {
+    loss_of(*network).backward();
+    EXPECT_EQ(bits(), expected[static_cast<std::size_t>(pass)]) << pass;
+  }
+  arena.check_views();
+  arena.begin_gradients();
+  arena.complete_gradients();
+  EXPECT_EQ(arena.flat_gradients().count_nonzero().item<std::int64_t>(), 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Layouts, Arena, ::testing::Bool(), [](const auto& layout) {

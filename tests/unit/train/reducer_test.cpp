@@ -78,7 +78,9 @@ std::vector<std::pair<const float*, std::size_t>> collectives_of(
     ParameterArena& arena, Reducer& reducer, RecordingCommunicator& comm,
     const std::vector<torch::Tensor>& order, bool expect = true) {
   comm.started.clear();
-  arena.zero_gradients();
+  for (const ParameterArena::Slot& slot : arena.slots()) {
+    slot.parameter.grad().fill_(7);  // of the step before
+  }
   reducer.begin_micro_batch(0, 1, expect);
   for (const torch::Tensor& parameter : order) (parameter * 2).sum().backward();
   reducer.finish();
@@ -106,7 +108,6 @@ TEST(Reducer, StartsAReadyBucketWhileBackwardStillRuns) {
   ParameterArena arena(layers, false);
   RecordingCommunicator comm;
   Reducer reducer(arena, comm, 1);
-  arena.zero_gradients();
   reducer.begin_micro_batch(0, 1, true);
   layers.c.sum().backward();  // c is first in the arena
   EXPECT_EQ(comm.started.size(), 1U);
@@ -142,7 +143,6 @@ TEST(Reducer, DoesNotAskAgainWhatADeviceHasInItsQueue) {
   ParameterArena arena(layers, false);
   DeviceLikeCommunicator comm;
   Reducer reducer(arena, comm, 1);
-  arena.zero_gradients();
   reducer.begin_micro_batch(0, 1, true);
   (layers.a + layers.b + layers.c).sum().backward();
   reducer.finish();  // would never end
@@ -204,7 +204,6 @@ TEST(Reducer, LetsAThreadAdvanceSumsInPieces) {
   BackgroundCommunicator comm;
   Reducer reducer(arena, comm, 1);
   for (int step = 0; step < 5; ++step) {
-    arena.zero_gradients();
     reducer.begin_micro_batch(0, 1, true);
     layers.b.sum().backward();  // first in the arena: under way while the other is computed
     layers.a.sum().backward();
@@ -222,7 +221,6 @@ TEST(Reducer, EndsWithWhatTheThreadMet) {
   BackgroundCommunicator comm;
   comm.fails = true;
   Reducer reducer(arena, comm, 1);
-  arena.zero_gradients();
   reducer.begin_micro_batch(0, 1, true);
   layers.b.sum().backward();
   while (comm.calls == 0) {
@@ -271,7 +269,6 @@ TEST(Reducer, ExpectsNoGradientOfWhatIsNotTrainedAnyMore) {
   EXPECT_EQ(collectives_of(arena, reducer, comm, {layers.a, layers.c}).size(), 3U);
   EXPECT_EQ(layers.b.grad().count_nonzero().item<std::int64_t>(), 0);
   // It keeps none of the later buckets waiting.
-  arena.zero_gradients();
   reducer.begin_micro_batch(0, 1, true);
   comm.started.clear();
   (layers.c * 2).sum().backward();
@@ -286,6 +283,40 @@ TEST(Reducer, TakesPartWithoutImages) {
   RecordingCommunicator comm;
   Reducer reducer(arena, comm, 1);
   EXPECT_EQ(collectives_of(arena, reducer, comm, {}, false).size(), 3U);
+  EXPECT_EQ(arena.flat_gradients().count_nonzero().item<std::int64_t>(), 0);
+}
+
+// Notes what it sums when it is asked to, which is all that other ranks get.
+class CopyingCommunicator final : public testing::LoneCommunicator {
+ public:
+  int size() const override { return 2; }
+  std::vector<float> sent;
+
+ private:
+  std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer values) override {
+    sent.insert(sent.end(), values.floats().begin(), values.floats().end());
+    return LoneCommunicator::do_iall_reduce(values);
+  }
+};
+
+TEST(Reducer, SendsNothingOfTheStepBefore) {
+  Layers layers;
+  ParameterArena arena(layers, false);
+  CopyingCommunicator comm;
+  Reducer reducer(arena, comm, 1);
+  for (const ParameterArena::Slot& slot : arena.slots()) slot.parameter.grad().fill_(7);
+  layers.b.set_requires_grad(false);
+  for (std::uint64_t micro_batch = 0; micro_batch < 3; ++micro_batch) {
+    const bool has_images = micro_batch != 1;
+    reducer.begin_micro_batch(micro_batch, 3, has_images);
+    if (has_images) (layers.c * 2 + layers.a).sum().backward();
+  }
+  EXPECT_GT(comm.sent.size(), 0U) << "not while backward runs";
+  reducer.finish();
+  std::vector<float> expected(96);
+  std::fill_n(expected.begin(), 20, 4.0F);       // c: 2 and 2
+  std::fill_n(expected.begin() + 64, 20, 2.0F);  // a: 1 and 1
+  EXPECT_EQ(comm.sent, expected);
 }
 
 TEST(Reducer, LeavesNoHookBehind) {
