@@ -224,12 +224,17 @@ std::vector<Label> PackedFile::labels(Split split) const {
   return labels;
 }
 
-void PackedFile::read_targets(Split split, Span<std::uint8_t> targets) const {
-  if (!info().multi_label || targets.size() != info().count(split) * info().classes.size()) {
-    throw InternalError("room for " + std::to_string(targets.size()) + " targets was given for " +
-                        std::to_string(info().count(split)) + " images");
+void PackedFile::read_targets(Split split, std::uint64_t first, Span<std::uint8_t> targets) const {
+  const std::uint64_t classes = info().classes.size();
+  const std::uint64_t available = info().count(split);
+  const std::uint64_t count = targets.size() / classes;
+  if (!info().multi_label || targets.size() % classes != 0 || first > available ||
+      count > available - first) {
+    throw InternalError(std::to_string(targets.size()) + " targets from image " +
+                        std::to_string(first) + " on of " + std::to_string(available) +
+                        " images were asked of a packed file");
   }
-  parts_->version2->read_targets(split, targets.data(), parts_->touch);
+  parts_->version2->read_targets(split, first, count, targets.data(), parts_->touch);
   parts_->require_unchanged();
 }
 

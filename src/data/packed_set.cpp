@@ -232,7 +232,7 @@ void PackedSet::read_targets(Split split, Span<std::uint8_t> targets) const {
   std::uint64_t done = 0;
   for (const PackedFile& file : files_) {
     const std::uint64_t own = file.info().count(split) * info_.classes.size();
-    file.read_targets(split, targets.subspan(done, own));
+    file.read_targets(split, 0, targets.subspan(done, own));
     done += own;
   }
 }

@@ -50,9 +50,14 @@ void compare(const std::string& path, const char* attribute, const std::vector<d
 // Of a multi-label set: the images that have the class.
 void count_classes(const PackedFile& file, Split split, std::vector<std::uint64_t>& per_class) {
   if (file.info().multi_label) {
-    std::vector<std::uint8_t> targets(file.info().count(split) * per_class.size());
-    file.read_targets(split, targets);
-    for (std::size_t i = 0; i < targets.size(); ++i) per_class[i % per_class.size()] += targets[i];
+    const std::uint64_t classes = per_class.size();
+    const std::uint64_t rows = std::max<std::uint64_t>(kBytesAtOnce / classes, 1);
+    std::vector<std::uint8_t> targets;
+    for (std::uint64_t first = 0; first < file.info().count(split); first += rows) {
+      targets.resize(std::min(rows, file.info().count(split) - first) * classes);
+      file.read_targets(split, first, targets);
+      for (std::size_t i = 0; i < targets.size(); ++i) per_class[i % classes] += targets[i];
+    }
     return;
   }
   for (const Label label : file.labels(split)) ++per_class[label];

@@ -47,9 +47,10 @@ Version2Reader::Version2Reader(const PackedCatalog& catalog, const BlockTable& t
   }
 }
 
-void Version2Reader::read_targets(Split split, std::uint8_t* to, const Touch& touch) {
+void Version2Reader::read_targets(Split split, std::uint64_t first, std::uint64_t count,
+                                  std::uint8_t* to, const Touch& touch) {
   const StoredRange& targets = of(split).targets;
-  reader_.read(targets.offset, targets.bytes(), to, touch);
+  reader_.read(targets.offset + first * targets.size, count * targets.size, to, touch);
 }
 
 PicturePlace Version2Reader::place(Split split, std::uint64_t image) const {

@@ -27,8 +27,9 @@ class Version2Reader {
   Label label(Split split, std::uint64_t image) const { return of(split).labels[image]; }
   // Of pixels or files in the packed file.
   std::uint64_t begin(Split split) const { return of(split).begin; }
-  // Of a multi-label set: the targets of all images of a split, verified.
-  void read_targets(Split split, std::uint8_t* to, const Touch& touch);
+  // Of a multi-label set: the targets of `count` images of a split, verified.
+  void read_targets(Split split, std::uint64_t first, std::uint64_t count, std::uint8_t* to,
+                    const Touch& touch);
   // Only for picture files.
   PicturePlace place(Split split, std::uint64_t image) const;
   // The bytes [begin, end) of the pixels or files of a split, verified.

@@ -32,7 +32,7 @@ void read_through_child(const std::string& path) {
     }
     if (!info.multi_label) continue;
     std::vector<std::uint8_t> targets(info.count(split) * info.classes.size());
-    file.read_targets(split, targets);
+    file.read_targets(split, 0, targets);
     for (const std::uint8_t target : targets) fuzz::require(target <= 1, "a target is 0 or 1");
   }
 }

@@ -52,8 +52,9 @@ class PackedFile {
   std::uint64_t pictures_at(Split split) const;
   std::string block_table() const;
   std::vector<Label> labels(Split split) const;
-  // For a multi-label set: all targets of a split, count * classes.
-  void read_targets(Split split, Span<std::uint8_t> targets) const;
+  // For a multi-label set: the targets of consecutive images of a split, from `first` on, each with
+  // as many values as there are classes.
+  void read_targets(Split split, std::uint64_t first, Span<std::uint8_t> targets) const;
   // Reads the pictures of a set of picture files, and verifies them. Pixels are verified when the
   // file is opened.
   void prove_pictures() const;

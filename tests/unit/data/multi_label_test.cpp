@@ -49,7 +49,7 @@ class MultiLabelFile : public ::testing::Test {
   std::vector<std::uint8_t> targets(Split split) {
     const PackedFile file(path_);
     std::vector<std::uint8_t> found(file.info().count(split) * kClasses);
-    file.read_targets(split, found);
+    file.read_targets(split, 0, found);
     return found;
   }
 
