@@ -91,7 +91,8 @@ void require_memory(const DataMemory& data, const StateMemory& state, int ranks,
 }
 
 std::uint64_t MemoryPlan::of_rank() const {
-  return data.train_batches + data.eval_batches + state.of_rank + activations + program;
+  return data.cache + data.train_batches + data.eval_batches + state.of_rank + activations +
+         program;
 }
 
 std::uint64_t MemoryPlan::of_host() const {
@@ -101,6 +102,7 @@ std::uint64_t MemoryPlan::of_host() const {
 Json MemoryPlan::to_json() const {
   return {{"ranks_per_host", ranks},
           {"images_bytes", data.images},
+          {"cache_bytes", data.cache},
           {"train_batches_bytes", data.train_batches},
           {"eval_batches_bytes", data.eval_batches},
           {"weights_bytes", state.of_rank},
@@ -120,13 +122,14 @@ std::string MemoryPlan::to_text() const {
     rows.push_back({part, rank == 0 ? "-" : format_bytes(rank), format_bytes(host)});
   };
   add("images", 0, data.images);
+  if (data.cache > 0) add("cache of picture files", data.cache, many * data.cache);
   add("batches of training", data.train_batches, many * data.train_batches);
   if (data.eval_batches > 0) {
     add("batches of evaluation", data.eval_batches, many * data.eval_batches);
   }
   add("weights, gradients, optimizer", state.of_rank, state.of_host + many * state.of_rank);
-  add("activations", activations, many * activations);
-  add("program", program, many * program);
+  add(program > 0 ? "activations" : "activations and program", activations, many * activations);
+  if (program > 0) add("program", program, many * program);
   add("all", of_rank(), of_host());
   if (limit > 0) add(is_of_group ? "limit of the control group" : "memory of the host", 0, limit);
   return format_table(rows);
@@ -146,10 +149,12 @@ MemoryPlan MemoryMeter::finish(Job& job, const DataMemory& data, const StateMemo
   plan.ranks = static_cast<int>(most(static_cast<std::uint64_t>(job.node.size())));
   plan.data = data;
   plan.data.images = most(data.images);
+  plan.data.cache = most(data.cache);
   plan.state = state;
-  plan.activations = most(less(own_memory(), before_));
-  plan.program =
-      most(less(before_, less(state.of_rank, state.shared_gradients) + data.train_batches));
+  // Pages count from their first use, so a part of this may not be in `before_`.
+  const std::uint64_t counted = less(state.of_rank, state.shared_gradients) + data.train_batches;
+  plan.activations = most(less(own_memory(), std::max(before_, counted)));
+  plan.program = most(less(before_, counted));
   const auto of_group = Cgroup().read().memory_limit_bytes;
   const std::string host = read_kernel_file("/proc/meminfo").value_or("");
   const std::uint64_t of_host = field_of(host, "MemTotal").value_or(0);

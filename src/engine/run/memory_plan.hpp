@@ -19,6 +19,7 @@ struct DataMemory {
   std::uint64_t images = 0;         // of a host; its ranks share them
   std::uint64_t train_batches = 0;  // of a rank on a CPU, as floats
   std::uint64_t eval_batches = 0;   // likewise
+  std::uint64_t cache = 0;          // of a rank, for picture files; if it is not part of `images`
 
   // `images`: bytes in memory of a host, for the whole set or a cache. `world`: ranks of the job.
   static DataMemory of(const train::TrainConfig& config, const data::DatasetInfo& info, int world,
@@ -46,7 +47,7 @@ struct MemoryPlan {
   DataMemory data;
   StateMemory state;
   std::uint64_t activations = 0;  // of a rank: memory that steps allocate
-  std::uint64_t program = 0;      // of a rank
+  std::uint64_t program = 0;      // of a rank; 0: the measurement cannot tell it from activations
   std::uint64_t limit = 0;        // of the control group, or the host's memory; 0: not known
   bool is_of_group = false;
 

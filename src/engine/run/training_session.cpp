@@ -254,9 +254,9 @@ void TrainingSession::print_forecast(Job& job, const RunRequest& run, const RunI
   if (arena.device().is_cpu()) {
     const train::ImageStore& images = inputs.images;
     const auto ranks = static_cast<std::uint64_t>(job.node.size());
-    const std::uint64_t kept =
-        (images.shared() ? 1 : ranks) * images.bytes() + ranks * images.cache_bytes();
+    const std::uint64_t kept = (images.shared() ? 1 : ranks) * images.bytes();
     data_memory = DataMemory::of(config, images.info(), job.topology.world, kept);
+    data_memory->cache = images.cache_bytes();
   }
   const bool has_no_model = config.virtual_ranks > 0 || transport.power_sgd() != nullptr;
   print_plan(job,

@@ -97,15 +97,30 @@ TEST(RequireMemory, NamesPartsAndTheirOptions) {
 TEST(MemoryPlan, AddsUp) {
   MemoryPlan plan;
   plan.ranks = 3;
-  plan.data = {1000, 10, 20};
+  plan.data = {1000, 10, 20, 5};
   plan.state = {30, 400, 0};
   plan.activations = 40;
   plan.program = 50;
-  EXPECT_EQ(plan.of_rank(), 150U);
-  EXPECT_EQ(plan.of_host(), 1000U + 400 + 3 * 150);
+  EXPECT_EQ(plan.of_rank(), 155U);
+  EXPECT_EQ(plan.of_host(), 1000U + 400 + 3 * 155);
   const Json json = plan.to_json();
   EXPECT_EQ(json.at("host_bytes"), plan.of_host());
+  EXPECT_EQ(json.at("cache_bytes"), 5U);
   EXPECT_TRUE(json.at("limit_bytes").is_null());
+}
+
+TEST(MemoryPlan, ShowsOnlyWhatItHas) {
+  MemoryPlan plan;
+  plan.data = {1000, 10, 20, 0};
+  plan.activations = 40;
+  EXPECT_NE(plan.to_text().find("activations and program  40 B"), std::string::npos)
+      << plan.to_text();
+  EXPECT_EQ(plan.to_text().find("cache"), std::string::npos);
+  plan.program = 50;
+  plan.data.cache = 5;
+  EXPECT_EQ(plan.to_text().find("activations and"), std::string::npos);
+  EXPECT_NE(plan.to_text().find("cache of picture files  5 B"), std::string::npos)
+      << plan.to_text();
 }
 
 }  // namespace
