@@ -64,6 +64,16 @@ OptionSpec shuffle_option(const std::string& group) {
           group,        kOfResult};
 }
 
+OptionSpec stage_option(const std::string& group) {
+  return {"stage",
+          "DIR",
+          "",
+          "folder on a disk of each host for a copy of picture files that do not fit into memory; "
+          "the copy has no name and ends with the job",
+          group,
+          kOfPlacement};
+}
+
 std::uint64_t read_cache_option(Options& options) {
   return options.is_set("cache-mb") ? options.count("cache-mb", 1, kMaxMb) << kMiBShift : 0;
 }
@@ -72,6 +82,7 @@ void read_reading_options(Options& options, train::ReadingOptions& reading) {
   reading.cache_bytes = read_cache_option(options);
   reading.lanes = options.count("read-lanes", 0, kMaxLanes);
   reading.shuffle_bytes = options.count("shuffle-mb", 1, kMaxMb) << kMiBShift;
+  reading.stage = options.text("stage");
 }
 
 }  // namespace tandem::app

@@ -18,10 +18,11 @@ OptionSpec cache_option(const std::string& group);
 // The order in which training uses picture files.
 OptionSpec read_lanes_option(const std::string& group);
 OptionSpec shuffle_option(const std::string& group);
+OptionSpec stage_option(const std::string& group);
 
 // Requires cache_option() in the table. Bytes; 0: not given.
 std::uint64_t read_cache_option(Options& options);
-// Requires all three options in the table.
+// Requires these four options in the table.
 void read_reading_options(Options& options, train::ReadingOptions& reading);
 
 }  // namespace tandem::app

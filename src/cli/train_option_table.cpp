@@ -115,6 +115,7 @@ OptionTable train_option_table() {
       cache_option("batch"),
       read_lanes_option("batch"),
       shuffle_option("batch"),
+      stage_option("batch"),
 
       {"epochs", "X", "10", "length of the training; may be a fraction", "duration", kOfExecution},
       {"max-steps", "N", "0", "end after N steps; 0: no limit", "duration", kOfExecution},

@@ -230,6 +230,7 @@ TrainRequest read_train_options(Options& options) {
   config.max_steps = options.count("max-steps", 0, std::uint64_t{1} << 40);
   read_batch(options, config);
   read_reading_options(options, config.reading);
+  if (options.flag("plan")) config.reading.stage.clear();  // a few steps are not worth a copy
   read_optimizer(options, config);
   read_recipe_options(options, config);
   config.precision = model::parse_precision(options.choice("precision"));

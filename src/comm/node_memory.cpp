@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "memory_file.hpp"
 #include "tandem/comm/agree.hpp"
@@ -85,16 +86,26 @@ struct NodeMemory::Mapping {
   bool fills = true;
 };
 
-NodeMemory::NodeMemory(Communicator& world, Communicator& node, std::size_t bytes)
-    : mapping_(std::make_unique<Mapping>(bytes)) {
-  mapping_->share(node);
-  mapping_->shared = on_all(world, mapping_->data != nullptr);
-  if (mapping_->shared) {
-    mapping_->fills = node.rank() == 0;
+NodeMemory::NodeMemory(std::unique_ptr<Mapping> mapping) : mapping_(std::move(mapping)) {}
+
+std::optional<NodeMemory> NodeMemory::share(Communicator& world, Communicator& node,
+                                            std::size_t bytes) {
+  auto mapping = std::make_unique<Mapping>(bytes);
+  mapping->share(node);
+  mapping->shared = on_all(world, mapping->data != nullptr);
+  mapping->fills = node.rank() == 0;
+  if (mapping->shared) return NodeMemory(std::move(mapping));
+  mapping->unmap();
+  node.barrier();  // then the shared memory is free again
+  return std::nullopt;
+}
+
+NodeMemory::NodeMemory(Communicator& world, Communicator& node, std::size_t bytes) {
+  if (auto shared = share(world, node, bytes)) {
+    mapping_ = std::move(shared->mapping_);
     return;
   }
-  mapping_->unmap();
-  node.barrier();  // then the shared memory is free again
+  mapping_ = std::make_unique<Mapping>(bytes);
   // One rank at a time, so that each sees how much memory the earlier ones have allocated.
   for (int rank = 0; rank < node.size(); ++rank) {
     if (rank == node.rank()) mapping_->keep_own();

@@ -40,6 +40,7 @@ BenchForm bench_loader_form() {
        cache_option("loader"),
        read_lanes_option("loader"),
        shuffle_option("loader"),
+       stage_option("loader"),
        decode_option("loader"),
        loader_threads_option("loader"),
        bench_batch_option(),

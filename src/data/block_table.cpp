@@ -30,8 +30,10 @@ void require_digest(const Block& block, std::size_t index, const std::uint8_t* b
                   "; pack or copy the file again");
 }
 
-void read_block(const File& file, const Block& block, std::size_t index, std::uint8_t* to) {
-  const std::size_t got = file.read_at(block.offset, to, block.bytes);
+// `begin`: of the packed file in `file`.
+void read_block(const File& file, const Block& block, std::size_t index, std::uint8_t* to,
+                std::uint64_t begin = 0) {
+  const std::size_t got = file.read_at(begin + block.offset, to, block.bytes);
   if (got != block.bytes) {
     throw DataError(file.path() + ": ends at offset " + std::to_string(block.offset + got) +
                     ", inside of block " + std::to_string(index) + "; pack or copy the file again");
@@ -135,7 +137,7 @@ void ProvenReader::read(std::uint64_t offset, std::uint64_t bytes, std::uint8_t*
     }
     const auto index = static_cast<std::size_t>(block - blocks.begin());
     if (offset == block->offset && end >= block->end() && index != kept_index_) {
-      read_block(file_, *block, index, to);
+      read_block(file_, *block, index, to, begin_);
       to += block->bytes;
       offset = block->end();
       call(touch);
@@ -144,7 +146,7 @@ void ProvenReader::read(std::uint64_t offset, std::uint64_t bytes, std::uint8_t*
     if (index != kept_index_) {
       kept_index_ = static_cast<std::size_t>(-1);
       kept_.resize(block->bytes);
-      read_block(file_, *block, index, kept_.data());
+      read_block(file_, *block, index, kept_.data(), begin_);
       kept_index_ = index;
       call(touch);
     }

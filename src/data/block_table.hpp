@@ -59,8 +59,9 @@ BlockTable decode_block_table(std::string_view bytes, const std::string& path);
 // Reads ranges of a file and verifies the blocks that hold them. One thread per object.
 class ProvenReader {
  public:
-  // File and table must outlive it.
-  ProvenReader(const BlockTable& table, const File& file) : table_(table), file_(file) {}
+  // File and table must outlive it. `begin`: of the packed file in `file`.
+  ProvenReader(const BlockTable& table, const File& file, std::uint64_t begin = 0)
+      : table_(table), file_(file), begin_(begin) {}
 
   // `touch` is called after each block. The block in which the range ends is kept for the next
   // call.
@@ -69,6 +70,7 @@ class ProvenReader {
  private:
   const BlockTable& table_;
   const File& file_;
+  const std::uint64_t begin_;
   std::vector<std::uint8_t> kept_;
   std::size_t kept_index_ = static_cast<std::size_t>(-1);
 };

@@ -13,8 +13,7 @@ namespace {
 // Streams of random numbers, distinct from those of whole sets, of packing and of labels.
 constexpr std::uint64_t kBlockStream = std::uint64_t{1} << 33;
 constexpr std::uint64_t kLaneStream = 0x6c616e65;
-constexpr std::uint64_t kBlockLength = std::uint64_t{1} << 16;  // in units of keys
-constexpr double kMostBlocks = 65535;                           // so that products have 64 bits
+constexpr double kMostBlocks = 65535;  // so that products have 64 bits
 
 // The number of images that each lane has given after a total number of images.
 class Shares {
@@ -83,9 +82,9 @@ std::vector<std::uint32_t> LaneOrder::images(std::uint64_t seed, std::uint64_t e
   return order;
 }
 
-std::uint64_t LaneOrder::bytes_in_use() const {
+std::uint64_t LaneOrder::bytes_in_use(std::uint64_t spread) const {
   const double block = static_cast<double>(bytes_) / static_cast<double>(blocks_.size());
-  const double blocks_of_lane = (static_cast<double>(spread()) / kBlockLength + 1) / 2;
+  const double blocks_of_lane = (static_cast<double>(spread) / kBlockLength + 1) / 2;
   return std::min(bytes_,
                   static_cast<std::uint64_t>(block * blocks_of_lane * static_cast<double>(lanes_)));
 }

@@ -101,7 +101,7 @@ PackedSet::PackedSet(const std::vector<std::string>& paths, const Touch& touch, 
   }
   for (const std::string& path : paths) files_.emplace_back(path, touch);
   info_ = files_.front().info();
-  if (files_.size() == 1 && (info_.parts <= 1 || parts == Parts::kOne)) return;
+  if (files_.size() == 1 && (!info_.is_in_parts() || parts == Parts::kOne)) return;
   require_complete();
   combine();
 }
@@ -205,27 +205,59 @@ void PackedSet::read(Split split, std::uint64_t first, Span<std::uint8_t> images
 
 void PackedSet::read_encoded(Split split, Span<std::uint8_t> bytes, Span<PicturePlace> places,
                              Span<Label> labels) const {
-  if (bytes.size() != info_.encoded_bytes(split) || places.size() != info_.count(split) ||
-      labels.size() != places.size()) {
-    throw InternalError("room for " + std::to_string(bytes.size()) + " bytes of " +
-                        std::to_string(places.size()) + " files was given for " +
+  if (bytes.size() != info_.encoded_bytes(split)) {
+    throw InternalError("room for " + std::to_string(bytes.size()) + " bytes was given for " +
                         std::to_string(info_.encoded_bytes(split)));
+  }
+  std::uint64_t done = 0;
+  read_files(split, places, labels,
+             [&](const PackedFile& file, Span<PicturePlace> of_file, Span<Label> own) {
+               const std::uint64_t some = file.info().encoded_bytes(split);
+               file.read_encoded(split, {bytes.data() + done, some}, of_file, own);
+               done += some;
+             });
+}
+
+void PackedSet::read_index(Split split, Span<PicturePlace> places, Span<Label> labels) const {
+  read_files(split, places, labels,
+             [&](const PackedFile& file, Span<PicturePlace> of_file, Span<Label> own) {
+               file.read_index(split, of_file, own);
+             });
+}
+
+// Calls `read` for each file with the places and labels of its images.
+void PackedSet::read_files(
+    Split split, Span<PicturePlace> places, Span<Label> labels,
+    const std::function<void(const PackedFile&, Span<PicturePlace>, Span<Label>)>& read) const {
+  if (places.size() != info_.count(split) || labels.size() != places.size()) {
+    throw InternalError("room for " + std::to_string(places.size()) + " files was given for " +
+                        std::to_string(info_.count(split)));
   }
   std::uint64_t bytes_before = 0, images_before = 0;
   for (const PackedFile& file : files_) {
-    const std::uint64_t own_bytes = file.info().encoded_bytes(split);
     const std::uint64_t count = file.info().count(split);
     const Span<PicturePlace> own(places.data() + images_before, count);
-    file.read_encoded(split, {bytes.data() + bytes_before, own_bytes}, own,
-                      {labels.data() + images_before, count});
+    read(file, own, {labels.data() + images_before, count});
     for (PicturePlace& place : own) {
       place.begin += bytes_before;
       place.end += bytes_before;
       place.number += images_before;
     }
-    bytes_before += own_bytes;
+    bytes_before += file.info().encoded_bytes(split);
     images_before += count;
   }
+}
+
+std::vector<PackedPictures> PackedSet::pictures() const {
+  std::vector<PackedPictures> all;
+  for (const PackedFile& file : files_) {
+    const DatasetInfo& info = file.info();
+    all.push_back({file.path(),
+                   file.block_table(),
+                   {file.pictures_at(Split::kTrain), file.pictures_at(Split::kTest)},
+                   {info.train_bytes, info.test_bytes}});
+  }
+  return all;
 }
 
 void PackedSet::read_targets(Split split, Span<std::uint8_t> targets) const {

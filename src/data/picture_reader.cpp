@@ -254,6 +254,10 @@ std::uint64_t PictureReader::kept_of(std::uint64_t share, std::uint64_t request_
   return share > at_hand ? share - at_hand : 0;
 }
 
+std::uint64_t PictureReader::share_for(std::uint64_t kept, std::uint64_t request_bytes) {
+  return std::max((8 * kept + 6) / 7, kept + 2 * request_bytes);
+}
+
 std::uint64_t PictureReader::most_bytes() const { return ahead_ ? ahead_->most_bytes() : 0; }
 
 std::optional<BatchRequest> PictureReader::next() {

@@ -36,8 +36,8 @@ FileView read_through(const std::string& path, const Touch& touch) {
     const data::PackedSet file(path, touch);
     const data::DatasetInfo& info = file.info();
     view.digest = info.digest.substr(0, 16);
-    const bool may_stay_in_file = info.is_encoded() && info.parts <= 1;
-    view.image_bytes = data::MemoryLayout(info, !may_stay_in_file).all;
+    // Picture files may stay in the file.
+    view.image_bytes = data::MemoryLayout(info, !info.is_encoded()).all;
   } catch (const std::exception& error) {
     view.error = message_of(error);
   }

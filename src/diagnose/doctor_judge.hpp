@@ -29,8 +29,9 @@ Finding lone_ranks(int launched, int rank);
 void judge_cpus(const std::vector<RankFacts>& facts, std::vector<Finding>& findings);
 // W180 and W181.
 void judge_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& findings);
-// W180, of images of this size that ranks could not share.
-Finding no_room_for_images(std::uint64_t bytes);
+// W180, of images of this size that ranks could not share. `reads_files`: they read picture files
+// from the data set; otherwise each has a copy.
+Finding no_room_for_images(std::uint64_t bytes, bool reads_files);
 // W190.
 void judge_clocks(const std::vector<RankFacts>& facts, std::vector<Finding>& findings);
 // W120.

@@ -174,10 +174,11 @@ void judge_memory(const std::vector<RankFacts>& facts, std::vector<Finding>& fin
                       barred});
 }
 
-Finding no_room_for_images(std::uint64_t bytes) {
+Finding no_room_for_images(std::uint64_t bytes, bool reads_files) {
   return {"W180",
-          "the ranks of a host cannot share " + format_bytes(bytes) +
-              " of memory, so every rank keeps its own copy of the images",
+          "the ranks of a host cannot share " + format_bytes(bytes) + " of memory, so every rank " +
+              (reads_files ? "reads its pictures from the data set"
+                           : "keeps its own copy of the images"),
           "start them in one container, or give their containers one /dev/shm with room for the "
           "images (docker run --ipc=host)",
           {}};

@@ -35,7 +35,7 @@ struct EvalRequest {
   DeviceOptions device;
   int threads = 0;
   std::uint64_t batch_size = 0;
-  std::uint64_t cache_bytes = 0;  // as train::StoreOptions has it
+  std::uint64_t cache_bytes = 0;  // as train::ReadingOptions has it
   bool views = false;
   bool json = false;
 };

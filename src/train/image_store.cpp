@@ -4,6 +4,7 @@
 #include <optional>
 #include <vector>
 
+#include "staged_pictures.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/cgroup.hpp"
 #include "tandem/core/digest.hpp"
@@ -93,14 +94,14 @@ SplitMemory memory_of(const DatasetInfo& info, Split split, bool has_files, std:
           targets};
 }
 
-// Only one file is read without its pictures.
-void read_split(const data::PackedSet& file, Split split, const SplitMemory& to) {
+void read_split(const data::PackedSet& file, Split split, const data::PictureBlocks* blocks,
+                const SplitMemory& to) {
   if (!to.places.empty() && to.images.empty()) {
-    const data::PackedFile& only = file.files().front();
-    only.read_index(split, to.places, to.labels);
+    file.read_index(split, to.places, to.labels);
     for (data::PicturePlace& place : to.places) {
-      place.begin += only.pictures_at(split);
-      place.end += only.pictures_at(split);
+      const std::uint64_t bytes = place.end - place.begin;
+      place.begin = blocks->position(split, place.begin);
+      place.end = place.begin + bytes;
     }
   } else if (file.info().is_encoded()) {
     file.read_encoded(split, to.images, to.places, to.labels);
@@ -137,7 +138,41 @@ bool has_room_beside(const StoreOptions& options, const DatasetInfo& info, std::
   }
 }
 
+// Collective. Those of the first rank, which gives the set.
+std::vector<data::PackedPictures> share_pictures(comm::MpiCommunicator& node,
+                                                 const data::PackedSet* set) {
+  std::vector<data::PackedPictures> files;
+  if (set != nullptr) files = set->pictures();
+  files.resize(node.all_gather(std::uint64_t{files.size()}).front());
+  for (data::PackedPictures& each : files) {
+    each.path = node.broadcast_string(each.path);
+    each.table = node.broadcast_string(each.table);
+    each.begin = node.all_gather(each.begin).front();
+    each.bytes = node.all_gather(each.bytes).front();
+  }
+  return files;
+}
+
+// The whole set is in memory: the cause and the way out, for a message.
+struct NeedForAll {
+  const char* cause;
+  const char* fix;
+};
+
+NeedForAll need_for_all(const StoreOptions& options) {
+  if (options.reading.lanes == 0) {
+    return {"--read-lanes 0 shuffles all pictures, which take ",
+            "--read-lanes 64, which reads them from the file, for a new run"};
+  }
+  return {"the run began with a version that shuffled all pictures of several files; they take ",
+          "a host with more memory, or a new run, which reads them from the files"};
+}
+
 }  // namespace
+
+bool StoreOptions::needs_all_of(const DatasetInfo& info) const {
+  return !info.is_encoded() || reading.lanes_of(info) == 0;
+}
 
 ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
                        comm::MpiCommunicator& node, const comm::Topology& topology,
@@ -145,29 +180,26 @@ ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
     : path_(path), memory_([&] {
         std::optional<data::PackedSet> file;
         info_ = open_everywhere(path, world, node, topology, file, touch);
-        if (info_.is_encoded() && info_.parts <= 1) {
-          share_table(node, file ? &file->files().front() : nullptr);
-        }
-        const bool has_files = fits_memory(world, node, topology, options);
-        bytes_ = data::MemoryLayout(info_, has_files).all;
+        comm::NodeMemory memory = allocate(world, node, topology, options);
+        std::vector<data::PackedPictures> pictures;
+        if (info_.is_encoded()) pictures = share_pictures(node, file ? &*file : nullptr);
         comm::agree(world, topology.host, [&] {
-          if (!options.before_reading) return;
-          options.before_reading(info_,
-                                 bytes_ + cache_bytes_ * static_cast<std::uint64_t>(node.size()));
+          if (!info_.is_encoded()) return;
+          blocks_ = std::make_shared<data::PictureBlocks>(pictures, cache_bytes_, touch);
         });
-        comm::NodeMemory memory(world, node, bytes_);
+        if (!has_files_ && !options.reading.stage.empty()) {
+          stage_pictures(world, node, topology.host, options.reading.stage, *blocks_);
+        }
         comm::agree(world, topology.host, [&] {
-          if (!has_files) {
-            files_ = std::make_shared<data::PictureBlocks>(file_path_, table_, cache_bytes_, touch);
-          }
           if (!memory.fills()) return;
           if (!file) {
             file.emplace(path, touch);
             require_same(file->info(), info_, path);
           }
-          const SplitMemory train = memory_of(info_, Split::kTrain, has_files, memory.data());
-          read_split(*file, Split::kTrain, train);
-          read_split(*file, Split::kTest, memory_of(info_, Split::kTest, has_files, memory.data()));
+          const SplitMemory train = memory_of(info_, Split::kTrain, has_files_, memory.data());
+          read_split(*file, Split::kTrain, blocks_.get(), train);
+          read_split(*file, Split::kTest, blocks_.get(),
+                     memory_of(info_, Split::kTest, has_files_, memory.data()));
           if (options.validation_share == 0) return;
           held_out_ = hold_out_of(info_, train, options.validation_share, path, touch);
         });
@@ -175,54 +207,73 @@ ImageStore::ImageStore(const std::string& path, comm::MpiCommunicator& world,
         return memory;
       }()) {}
 
-void ImageStore::share_table(comm::MpiCommunicator& node, const data::PackedFile* file) {
-  table_ = node.broadcast_string(file != nullptr ? file->block_table() : "");
-  file_path_ = node.broadcast_string(file != nullptr ? file->path() : "");
-  if (file != nullptr) begin_ = {file->pictures_at(Split::kTrain), file->pictures_at(Split::kTest)};
-  begin_ = node.all_gather(begin_).front();
+comm::NodeMemory ImageStore::allocate(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
+                                      const comm::Topology& topology, const StoreOptions& options) {
+  has_files_ = fits_memory(world, node, topology, options);
+  const auto require_room = [&] {
+    bytes_ = data::MemoryLayout(info_, has_files_).all;
+    const auto ranks = static_cast<std::uint64_t>(node.size());
+    comm::agree(world, topology.host, [&] {
+      if (options.before_reading) options.before_reading(info_, bytes_ + cache_bytes_ * ranks);
+    });
+  };
+  require_room();
+  const auto most_ranks = world.all_reduce_value<std::int64_t>(node.size(), comm::Reduction::kMax);
+  if (!has_files_ || options.needs_all_of(info_) || most_ranks == 1) {
+    return comm::NodeMemory(world, node, bytes_);
+  }
+  // A copy of all files in each rank would take more memory than their caches.
+  if (auto shared = comm::NodeMemory::share(world, node, bytes_)) return std::move(*shared);
+  unshared_bytes_ = bytes_;
+  has_files_ = false;
+  set_cache(node, options);
+  require_room();
+  return comm::NodeMemory(world, node, bytes_);
 }
 
 // Alike on all hosts.
 bool ImageStore::fits_memory(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
                              const comm::Topology& topology, const StoreOptions& options) {
   if (!info_.is_encoded()) return true;
-  const std::uint64_t files = info_.train_bytes + info_.test_bytes;
   const std::uint64_t all = data::MemoryLayout(info_).all;
   const std::optional<MemoryRoom> room = memory_room();
   // The margin of NodeMemory.
   const bool has_room = !room || room->bytes >= all + all / 10;
-  bool fits = options.cache_bytes > 0 ? files <= options.cache_bytes && has_room : has_room;
-  if (fits && options.cache_bytes == 0 && info_.parts <= 1 && !options.needs_all) {
+  const bool is_limited =
+      options.reading.cache_bytes > 0 && bytes_of_files() > options.reading.cache_bytes;
+  const bool needs_all = options.needs_all_of(info_);
+  bool fits = has_room && !is_limited;
+  if (fits && options.reading.cache_bytes == 0 && !needs_all)
     fits = has_room_beside(options, info_, all);
-  }
   if (world.all_reduce_value<std::int64_t>(fits ? 1 : 0, comm::Reduction::kMin) == 1) return true;
-  const bool is_one = info_.parts <= 1;
   comm::agree(world, topology.host, [&] {
-    if ((is_one && !options.needs_all) || fits) return;
-    const bool is_limited = options.cache_bytes > 0 && has_room;
-    throw UnavailableError(
-        path_ +
-        (is_one ? ": --read-lanes 0 shuffles all pictures, which take "
-                : ": a set in several files must fit into memory; its pictures take ") +
-        format_bytes(all) + " of memory; " +
-        (is_limited ? "--cache-mb allows " + format_bytes(options.cache_bytes) : room->text()) +
-        (is_one ? "; fix: --read-lanes 64, which reads them from the file, for a new run"
-                : "; fix: pack the set without --files, so that ranks read them from the file"));
+    if (!needs_all || fits) return;
+    const NeedForAll need = need_for_all(options);
+    throw UnavailableError(path_ + ": " + need.cause + format_bytes(all) + " of memory; " +
+                           (has_room
+                                ? "--cache-mb allows " + format_bytes(options.reading.cache_bytes)
+                                : room->text()) +
+                           "; fix: " + need.fix);
   });
-  const std::uint64_t free = room ? room->bytes / kShareForFiles : files;
-  const std::uint64_t most = room ? room->bytes : options.cache_bytes;
-  const std::uint64_t cache = options.cache_bytes > 0 ? std::min(options.cache_bytes, most) : free;
-  cache_bytes_ = std::max<std::uint64_t>(1, node.all_reduce_value(cache, comm::Reduction::kMin) /
-                                                static_cast<std::uint64_t>(node.size()));
+  set_cache(node, options);
   return false;
 }
 
-std::shared_ptr<const data::LaneOrder> ImageStore::lanes(std::uint64_t lanes,
-                                                         std::uint64_t window_bytes) const {
-  if (table_.empty() || lanes == 0) return nullptr;
-  const std::uint64_t begin = files_ ? 0 : begin_[data::index_of(Split::kTrain)];
+void ImageStore::set_cache(comm::MpiCommunicator& node, const StoreOptions& options) {
+  const std::optional<MemoryRoom> room = memory_room();
+  const std::uint64_t free = room ? room->bytes / kShareForFiles : bytes_of_files();
+  const std::uint64_t most = room ? room->bytes : options.reading.cache_bytes;
+  const std::uint64_t cache =
+      options.reading.cache_bytes > 0 ? std::min(options.reading.cache_bytes, most) : free;
+  cache_bytes_ = std::max<std::uint64_t>(1, node.all_reduce_value(cache, comm::Reduction::kMin) /
+                                                static_cast<std::uint64_t>(node.size()));
+}
+
+std::shared_ptr<const data::LaneOrder> ImageStore::lanes(const ReadingOptions& reading) const {
+  const std::uint64_t lanes = reading.lanes_of(info_);
+  if (!blocks_ || lanes == 0) return nullptr;
   return std::make_shared<const data::LaneOrder>(
-      data::images_of_blocks(view(Split::kTrain), table_, begin), lanes, window_bytes);
+      blocks_->images_of_blocks(view(Split::kTrain), Split::kTrain), lanes, reading.shuffle_bytes);
 }
 
 data::ImagesView ImageStore::view(Split split) const {
@@ -235,13 +286,13 @@ data::ImagesView ImageStore::validation() const {
 }
 
 data::ImagesView ImageStore::all_of(Split split) const {
-  const SplitMemory found = memory_of(info_, split, !files_, memory_.data());
+  const SplitMemory found = memory_of(info_, split, has_files_, memory_.data());
   return {info_.shape,
           found.images,
           found.labels,
           found.places,
           path_ + (split == Split::kTrain ? ": /train" : ": /test"),
-          files_,
+          has_files_ ? nullptr : blocks_,
           found.targets};
 }
 

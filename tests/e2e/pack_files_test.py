@@ -68,14 +68,6 @@ class PackFiles(TandemTest):
         self.assertEqual(json.loads(self.tandem("inspect", "--json", "set-003.h5").stdout)["part"], 3)
         self.assertRegex(self.mpirun(2, "doctor", "--data", "set-*.h5").stdout, "no fault found|0 errors")
 
-    def test_is_shuffled_as_a_whole_in_memory(self):
-        self.tandem(*[{"60": "2000"}.get(word, word) for word in SYNTHETIC], "--files", "3", "--output", "set.h5")
-        lanes = self.summary(2, "lanes", "set-*.h5", "--max-steps", "3", "--read-lanes", "64")
-        whole = self.summary(2, "whole", "set-*.h5", "--max-steps", "3", "--read-lanes", "0")
-        self.assertEqual(lanes["weights_sha256"], whole["weights_sha256"])
-        done = self.mpirun(2, "train", "--data", "set-*.h5", *TRAIN, "--cache-mb", "1", code=69)
-        self.assert_one_error(done, "set-[*].h5: a set in several files must fit into memory", "--cache-mb allows")
-
     def test_resumed_run_has_the_same_weights(self):
         self.tandem(*SYNTHETIC, "--files", "2", "--output", "set.h5")
         whole = self.summary(2, "whole", "set-*.h5")

@@ -6,6 +6,9 @@ import json
 import os
 import unittest
 
+import numpy
+from PIL import Image
+
 from rank_variable import FIND_RANK
 from tandem import MPIRUN, PROGRAM, TandemTest, whole
 
@@ -17,10 +20,10 @@ OWN_NUMBERS = ["--mca", "btl", "self,tcp", "--mca", "btl_tcp_if_include", "lo", 
 
 
 class SmallSharedMemory(TandemTest):
-    def in_namespace(self, megabytes, *ranks, code=0):
+    def in_namespace(self, megabytes, *ranks, code=0, options=()):
         """Messages and result of a training; checks that it leaves nothing in its /dev/shm."""
         script = f'mount -t tmpfs -o size={megabytes}m tmpfs /dev/shm && "$@" && ls -A /dev/shm >&2'
-        done = self.run_command([*UNSHARE, "bash", "-c", script, "bash", *MPIRUN, *ranks, PROGRAM, *TRAIN], code, {})
+        done = self.run_command([*UNSHARE, "bash", "-c", script, "bash", *MPIRUN, *ranks, PROGRAM, *TRAIN, *options], code, {})
         if code != 0:
             return done
         return done.stderr, json.loads(done.stdout.splitlines()[-1])["weights_sha256"]
@@ -33,6 +36,37 @@ class SmallSharedMemory(TandemTest):
         warnings, of_copies = self.in_namespace(64, *OWN_NUMBERS)
         self.assertRegex(warnings, r"\A[^\n]*W180 the ranks of a host cannot share [^\n]*--ipc=host[^\n]*\n\Z")
         self.assertEqual(of_copies, weights)
+
+    def pack_pictures(self):
+        """78 MB for training, 87 MB in all."""
+        random = numpy.random.default_rng(1)
+        for split, count in (("train", 32), ("test", 4)):
+            for label in ("a", "b"):
+                (self.folder / "noise" / split / label).mkdir(parents=True)
+            for i in range(count):
+                pixels = Image.fromarray(random.integers(0, 256, (900, 900, 3), dtype=numpy.uint8))
+                pixels.save(self.folder / "noise" / split / "ab"[i % 2] / f"{i:02}.png", compress_level=0)
+        self.tandem("pack", "--input", "noise", "--size", "32", "--store", "encoded", "--check", "structure", "--output", "large.h5")
+
+    def test_ranks_that_cannot_share_read_picture_files_from_the_set(self):
+        self.pack_pictures()
+        few = ["--batch-size", "2", "--read-lanes", "4", "--shuffle-mb", "8"]
+        self.assertEqual(self.in_namespace(512, *OWN_NUMBERS, options=few)[0], "")
+        warnings, weights = self.in_namespace(64, *OWN_NUMBERS, options=few)
+        self.assertRegex(warnings, r"W180 the ranks of a host cannot share \d+.\d MB of memory, so every rank reads its pictures from the data set; ")
+        self.assertEqual(self.in_namespace(512, *OWN_NUMBERS, options=few)[1], weights)
+        warnings, _ = self.in_namespace(64, *OWN_NUMBERS, options=["--batch-size", "2", "--read-lanes", "0"])
+        self.assertRegex(warnings, "so every rank keeps its own copy of the images; ")
+
+    def test_a_copy_of_picture_files_needs_room(self):
+        self.pack_pictures()
+        few = ["--batch-size", "2", "--read-lanes", "4", "--shuffle-mb", "8"]
+        staged = [*few, "--cache-mb", "60", "--stage", "/dev/shm"]
+        _, weights = self.in_namespace(512, "-n", "2", options=few)
+        for ranks in (["-n", "2"], OWN_NUMBERS):
+            self.assertEqual(self.in_namespace(512, *ranks, options=staged), ("", weights))
+        done = self.in_namespace(64, "-n", "2", options=staged, code=69)
+        self.assert_one_error(done, r"--stage /dev/shm: the picture files take 8\d.\d MB, and the disk has [56]\d.\d MB free", "fix: another folder")
 
     @whole
     def test_a_copy_of_another_data_set_is_refused(self):

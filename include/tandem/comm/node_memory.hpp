@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 
 #include "tandem/comm/communicator.hpp"
 
@@ -17,6 +18,9 @@ class NodeMemory {
   // Collective over both; `node`: the ranks of this host. On return all pages are allocated and
   // zero. If any host of the job cannot share `bytes`, every rank keeps a private copy.
   NodeMemory(Communicator& world, Communicator& node, std::size_t bytes);
+  // Likewise, but absent if any host cannot share `bytes`.
+  static std::optional<NodeMemory> share(Communicator& world, Communicator& node,
+                                         std::size_t bytes);
   ~NodeMemory();
   NodeMemory(NodeMemory&&) noexcept;
 
@@ -27,6 +31,8 @@ class NodeMemory {
 
  private:
   struct Mapping;
+  explicit NodeMemory(std::unique_ptr<Mapping> mapping);
+
   std::unique_ptr<Mapping> mapping_;
 };
 

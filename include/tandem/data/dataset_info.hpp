@@ -12,7 +12,7 @@ namespace tandem::data {
 constexpr std::uint64_t kMaxImages = 10'000'000;  // of a split
 constexpr std::uint64_t kMaxPixels = 1'000'000;   // of one image, C * H * W
 constexpr std::size_t kMaxClasses = 65'535;
-constexpr std::uint64_t kMaxParts = 512;  // files of a set; all are open at the same time
+constexpr std::uint64_t kMaxParts = 512;  // files of a set; all are open while they are verified
 // Of a channel, in [0, 1] units: one that never changes has nothing to learn from and cannot be
 // normalized.
 constexpr double kSmallestDeviation = 1e-6;
@@ -77,6 +77,8 @@ struct DatasetInfo {
   std::uint64_t turned_pictures = 0;  // that were not upright; returned by pack() only
 
   bool is_encoded() const { return train_bytes > 0; }
+  // Whether the set has several files; true for one of these files, too.
+  bool is_in_parts() const { return parts > 1; }
   std::uint64_t encoded_bytes(Split split) const {
     return split == Split::kTrain ? train_bytes : test_bytes;
   }

@@ -32,15 +32,19 @@ class LaneOrder {
   std::uint64_t lanes() const { return lanes_; }
   // The bytes of files that are not used yet, in blocks that are in use: the average over time, for
   // all lanes together.
-  std::uint64_t bytes_in_use() const;
+  std::uint64_t bytes_in_use() const { return bytes_in_use(spread()); }
+  // The same with the smallest window that has an effect, which is a block in each lane.
+  std::uint64_t least_bytes_in_use() const { return bytes_in_use(kBlockLength); }
 
  private:
   using Lane = std::vector<std::uint32_t>;  // numbers of blocks, or of images
   std::vector<Lane> deal(std::uint64_t seed, std::uint64_t epoch) const;
   Lane shuffled(const Lane& blocks, std::uint64_t lane, std::uint64_t seed,
                 std::uint64_t epoch) const;
+  static constexpr std::uint64_t kBlockLength = std::uint64_t{1} << 16;  // in units of keys
   // The range of the keys of a block's images.
   std::uint64_t spread() const;
+  std::uint64_t bytes_in_use(std::uint64_t spread) const;
 
   const std::vector<BlockImages> blocks_;
   const std::uint64_t lanes_;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "tandem/data/dataset_info.hpp"
 #include "tandem/data/images_view.hpp"
 #include "tandem/data/packed_file.hpp"
+#include "tandem/data/picture_blocks.hpp"
 
 namespace tandem::data {
 
@@ -42,11 +44,17 @@ class PackedSet {
   void read(Split split, std::uint64_t first, Span<std::uint8_t> images, Span<Label> labels) const;
   void read_encoded(Split split, Span<std::uint8_t> bytes, Span<PicturePlace> places,
                     Span<Label> labels) const;
+  void read_index(Split split, Span<PicturePlace> places, Span<Label> labels) const;
+  // Of a set of picture files: the location of the pictures in each file.
+  std::vector<PackedPictures> pictures() const;
   void read_targets(Split split, Span<std::uint8_t> targets) const;
 
  private:
   void require_complete() const;
   void combine();
+  void read_files(
+      Split split, Span<PicturePlace> places, Span<Label> labels,
+      const std::function<void(const PackedFile&, Span<PicturePlace>, Span<Label>)>& read) const;
 
   std::vector<PackedFile> files_;
   DatasetInfo info_;

@@ -8,6 +8,7 @@
 
 #include "tandem/comm/allreduce/all_reduce.hpp"
 #include "tandem/data/augment.hpp"
+#include "tandem/data/dataset_info.hpp"
 #include "tandem/data/sampler.hpp"
 #include "tandem/model/convolution_choice.hpp"
 #include "tandem/model/hidden_widths.hpp"
@@ -26,6 +27,13 @@ struct ReadingOptions {
   std::uint64_t cache_bytes = 0;  // of a host; 0: chosen by the free memory
   std::uint64_t lanes = 64;       // 0: shuffled as a whole
   std::uint64_t shuffle_bytes = std::uint64_t{256} << 20;  // shuffle window of all lanes
+  std::string stage = {};  // folder for a copy of the picture files on each host; empty: no copy
+  // Shuffle a set in several files as a whole, as versions did that had lanes for one file only.
+  bool are_parts_whole = false;
+
+  std::uint64_t lanes_of(const data::DatasetInfo& info) const {
+    return are_parts_whole && info.is_in_parts() ? 0 : lanes;
+  }
 };
 
 struct TrainConfig {

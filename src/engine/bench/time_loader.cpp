@@ -97,10 +97,9 @@ int time_loader(Job& job, const LoaderRequest& request) {
                           data::Transform(kShapeOfNoise, request.layout, half, half));
   } else {
     const train::ImageStore images(request.data, job.world, job.node, job.topology,
-                                   {0, request.reading.cache_bytes, request.reading.lanes == 0},
-                                   [&] { job.touch(); });
+                                   {0, request.reading}, [&] { job.touch(); });
     warn_about(job, request.data, images);
-    const auto lanes = images.lanes(request.reading.lanes, request.reading.shuffle_bytes);
+    const auto lanes = images.lanes(request.reading);
     warn_of_cache(job, images, lanes.get(), request.batch_size);
     const data::DatasetInfo& info = images.info();
     comm::agree(job.world, job.topology.host, [&] { request.augment.require_shape(info.shape); });

@@ -146,7 +146,7 @@ int evaluate_model(Job& job, const EvalRequest& request) {
   const bool channels_last =
       request.channels_last && (request.is_layout_given || !description.is_script());
   const train::ImageStore images(request.data, job.world, job.node, job.topology,
-                                 {0, request.cache_bytes}, [&] { job.touch(); });
+                                 {0, {request.cache_bytes}}, [&] { job.touch(); });
   warn_about(job, request.data, images);
   const data::DatasetInfo& info = images.info();
   if (description.is_script()) job.warn(code_notice(trained.network));

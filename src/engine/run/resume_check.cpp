@@ -32,7 +32,21 @@ bool mean_the_same(const std::string& one, const std::string& other) {
          first == second;
 }
 
+constexpr char kOrderOfParts[] = "order_of_parts";
+constexpr char kInLanes[] = "lanes";
+
+bool has_parts_in_lanes(const RunStart& start) {
+  const auto& metadata = start.checkpoint->metadata;
+  const auto found = metadata.find(kOrderOfParts);
+  return found != metadata.end() && found->second == kInLanes;
+}
+
 }  // namespace
+
+std::map<std::string, std::string> order_to_keep(const data::DatasetInfo& info, bool has_lanes) {
+  if (!info.is_in_parts()) return {};
+  return {{kOrderOfParts, has_lanes ? kInLanes : "whole"}};
+}
 
 std::string options_to_keep(const Options& options) {
   Json kept = Json::object();
@@ -133,7 +147,10 @@ void keep_convolution(const RunStart& start, Options& options, train::TrainConfi
 }
 
 void keep_lanes(Job& job, const RunStart& start, Options& options, train::TrainConfig& config) {
-  if (!start.resumes || options.value("read-lanes").origin != Origin::kDefault) return;
+  if (!start.resumes) return;
+  const bool is_whole = job.is_root() && !has_parts_in_lanes(start);
+  config.reading.are_parts_whole = job.world.all_reduce_value<std::int64_t>(is_whole ? 1 : 0) == 1;
+  if (options.value("read-lanes").origin != Origin::kDefault) return;
   const bool has_none = job.is_root() && !saved_options(start).contains("read-lanes");
   if (job.world.all_reduce_value<std::int64_t>(has_none ? 1 : 0) == 0) return;
   config.reading.lanes = 0;

@@ -3,12 +3,14 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "run_start.hpp"
 #include "session/job.hpp"
 #include "tandem/core/json.hpp"
+#include "tandem/data/dataset_info.hpp"
 
 namespace tandem::app {
 
@@ -45,8 +47,13 @@ void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& conf
 // config file or recipe).
 void keep_convolution(const RunStart& start, Options& options, train::TrainConfig& config);
 
+// What a checkpoint keeps about the order of images: that of a set in several files. A run without
+// it shuffles such a set as a whole, whatever --read-lanes is.
+std::map<std::string, std::string> order_to_keep(const data::DatasetInfo& info, bool has_lanes);
+
 // Collective. A run of a version without lanes continues to shuffle its set as a whole, unless the
-// option is given. Then require_same_run() refuses another value.
+// option is given. Then require_same_run() refuses another value. A run of a version with lanes for
+// sets in one file only continues to shuffle a set in several files as a whole.
 void keep_lanes(Job& job, const RunStart& start, Options& options, train::TrainConfig& config);
 
 // Collective. Calls the three functions above.

@@ -61,8 +61,7 @@ std::uint64_t count_parameters(const ModelDescription& description, const Networ
 // Activations are not known yet.
 train::StoreOptions store_options_of(const Job& job, const train::TrainConfig& config,
                                      const NetworkFile& file, torch::Device device) {
-  train::StoreOptions options{config.validation_split, config.reading.cache_bytes,
-                              config.reading.lanes == 0};
+  train::StoreOptions options{config.validation_split, config.reading};
   if (!device.is_cpu()) return options;
   options.before_reading = [&job, &config, &file](const data::DatasetInfo& info,
                                                   std::uint64_t bytes) {
@@ -98,8 +97,7 @@ RunInputs::RunInputs(Job& job, const RunRequest& run, const RunStart& start,
       image_count(images.view(data::Split::kTrain).labels.size()),
       arithmetic(agree_on_arithmetic(job, run.train, image_count, images.info())),
       description(describe_model(network_file, run.train.config, images.info())) {
-  const train::ReadingOptions& reading = run.train.config.reading;
-  lanes = images.lanes(reading.lanes, reading.shuffle_bytes);
+  lanes = images.lanes(run.train.config.reading);
   warn_about(job, run.train.config.data, images);
   const auto world = static_cast<std::uint64_t>(job.topology.world);
   warn_of_cache(job, images, lanes.get(),

@@ -51,13 +51,13 @@ TEST(OptionTraits, ConfigIniLeavesOutWhatBelongsToOneStart) {
 }
 
 TEST(OptionTraits, HyperParametersAreThoseOfTraining) {
-  EXPECT_EQ(
-      names_where([](const OptionSpec& spec) {
-        const bool is_of_reports = spec.group == "safekeeping" || spec.group == "reporting";
-        return !is_of_reports && spec.traits.hyper_parameter == HyperParameter::kLeftOut;
-      }),
-      "data recipe config batch-size global-batch-size cache-mb gpu-ids share-gpu init-timeout "
-      "share-weights");
+  EXPECT_EQ(names_where([](const OptionSpec& spec) {
+              const bool is_of_reports = spec.group == "safekeeping" || spec.group == "reporting";
+              return !is_of_reports && spec.traits.hyper_parameter == HyperParameter::kLeftOut;
+            }),
+            "data recipe config batch-size global-batch-size cache-mb stage gpu-ids share-gpu "
+            "init-timeout "
+            "share-weights");
   EXPECT_EQ(names_where([](const OptionSpec& spec) {
               const bool is_of_reports = spec.group == "safekeeping" || spec.group == "reporting";
               return is_of_reports && spec.traits.hyper_parameter == HyperParameter::kListed;

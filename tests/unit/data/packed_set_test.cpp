@@ -83,6 +83,19 @@ TEST_F(Set, HoldsTheListOfOneFile) {
         EXPECT_EQ(places[k].end, one.places[i][k].end);
         EXPECT_EQ(places[k].number, k);
       }
+      std::vector<PicturePlace> without_bytes(places.size());
+      std::vector<Label> again(places.size());
+      set.read_index(split, without_bytes, again);
+      EXPECT_EQ(again, labels);
+      const PictureBlocks blocks(set.pictures(), 1, {});
+      for (std::size_t k = 0; k < places.size(); ++k) {
+        EXPECT_EQ(without_bytes[k].begin, places[k].begin);
+        EXPECT_EQ(without_bytes[k].end, places[k].end);
+        const std::uint64_t at = blocks.position(split, places[k].begin);
+        const std::uint64_t end = at + places[k].end - places[k].begin;
+        const PictureBlocks::Part read = blocks.read(at, end);
+        EXPECT_EQ(read.bytes.substr(at - read.begin, end - at), one.file(i, k));
+      }
       std::vector<std::uint8_t> images(5 * set.info().shape.pixels());
       std::vector<Label> five(5);
       set.read(split, 3, images, five);

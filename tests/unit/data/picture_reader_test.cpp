@@ -6,6 +6,8 @@
 
 #include <algorithm>
 #include <atomic>
+#include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,21 +49,27 @@ class Listed final : public Sampler {
 
 class PictureReaderTest : public ::testing::Test {
  protected:
-  // Files of 20 to 120 KB that are no pictures, because nothing decodes them.
   void SetUp() override {
+    write({path_}, kPictures, 40);
+    open({path_});
+  }
+
+  // Files of 20 to 120 KB that are no pictures, because nothing decodes them.
+  static void write(const std::vector<std::string>& paths, std::uint32_t train,
+                    std::uint32_t test) {
     CounterRandom random{9};
-    {
-      const int descriptor = ::open(path_.c_str(), O_RDWR | O_CREAT | O_EXCL, 0644);
-      File output(descriptor, path_);
-      Version2Writer writer(output, path_, Store::kEncoded);
-      for (std::uint32_t i = 0; i < kPictures + 40; ++i) {
+    for (const std::string& path : paths) {
+      const int descriptor = ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL, 0644);
+      File output(descriptor, path);
+      Version2Writer writer(output, path, Store::kEncoded);
+      for (std::uint32_t i = 0; i < train + test; ++i) {
         std::vector<std::uint8_t> bytes(20'000 + random.below(100'000));
         for (std::size_t at = 0; at + 8 <= bytes.size(); at += 8) {
           const std::uint64_t value = random.next();
           std::copy_n(reinterpret_cast<const std::uint8_t*>(&value), 8, bytes.begin() + at);
         }
         const std::vector<Label> labels{static_cast<Label>(i % 2)};
-        writer.add(i < kPictures ? Split::kTrain : Split::kTest, bytes, labels);
+        writer.add(i < train ? Split::kTrain : Split::kTest, bytes, labels);
       }
       writer.finish_pictures();
       DatasetInfo info;
@@ -72,32 +80,47 @@ class PictureReaderTest : public ::testing::Test {
       info.source_sha256 = std::string(64, '0');
       writer.finish(info, {});
     }
-    open();
   }
 
-  void open() {
-    const PackedFile file(path_);
-    places_.resize(kPictures);
-    labels_.resize(kPictures);
-    file.read_index(Split::kTrain, places_, labels_);
-    for (PicturePlace& place : places_) {
-      place.begin += file.pictures_at(Split::kTrain);
-      place.end += file.pictures_at(Split::kTrain);
+  // As one set.
+  void open(const std::vector<std::string>& paths) {
+    places_.clear();
+    labels_.clear();
+    pictures_.clear();
+    bytes_.clear();
+    for (const std::string& path : paths) {
+      const PackedFile file(path);
+      std::vector<PicturePlace> places(file.info().train_count);
+      std::vector<Label> labels(places.size());
+      file.read_index(Split::kTrain, places, labels);
+      for (PicturePlace& place : places) {
+        place.begin += bytes_.size() + file.pictures_at(Split::kTrain);
+        place.end += bytes_.size() + file.pictures_at(Split::kTrain);
+      }
+      pictures_.push_back({path,
+                           file.block_table(),
+                           {file.pictures_at(Split::kTrain), file.pictures_at(Split::kTest)},
+                           {file.info().train_bytes, file.info().test_bytes}});
+      bytes_ += read_bytes(path);
+      bytes_.resize(bytes_.size() - pictures_.back().table.size());
+      places_.insert(places_.end(), places.begin(), places.end());
+      labels_.insert(labels_.end(), labels.begin(), labels.end());
     }
-    table_ = file.block_table();
-    bytes_ = read_bytes(path_);
   }
 
   ImagesView view(std::uint64_t cache_bytes) {
-    blocks_ = std::make_shared<PictureBlocks>(path_, table_, cache_bytes, [this] { ++touched_; });
+    blocks_ = std::make_shared<PictureBlocks>(pictures_, cache_bytes, [this] { ++touched_; });
     return {{3, 8, 8}, {}, labels_, places_, path_ + ": /train", blocks_};
   }
 
-  std::vector<BlockImages> images_of_file() { return images_of_blocks(view(1), table_, 0); }
+  std::vector<BlockImages> images_of_file() {
+    const ImagesView all = view(1);
+    return blocks_->images_of_blocks(all, Split::kTrain);
+  }
 
   TrainingPlan plan(std::uint64_t batch, std::uint64_t epochs = 1) {
     TrainingPlan plan;
-    plan.image_count = kPictures;
+    plan.image_count = static_cast<std::uint32_t>(places_.size());
     plan.global_batch = batch;
     plan.seed = 4;
     plan.steps = epochs * plan.steps_per_epoch();
@@ -134,7 +157,7 @@ class PictureReaderTest : public ::testing::Test {
   // Cuts the pictures into blocks of another length.
   void cut_blocks(std::uint64_t length) {
     std::vector<Block> blocks;
-    const BlockTable table = decode_block_table(table_, path_);
+    const BlockTable table = decode_block_table(pictures_.front().table, path_);
     for (const Block& block : table.blocks()) {
       const bool goes_on = !blocks.empty() && block.kind == BlockKind::kPictures &&
                            blocks.back().kind == BlockKind::kPictures;
@@ -152,18 +175,18 @@ class PictureReaderTest : public ::testing::Test {
       }
     }
     const std::string changed_table = encode_block_table(cut);
-    std::string changed = bytes_.substr(0, bytes_.size() - table_.size()) + changed_table;
+    std::string changed = bytes_ + changed_table;
     testing::put_number(changed, 96, changed_table.size(), 8);
     write_bytes(path_, testing::with_user_block(changed));
-    open();
+    open({path_});
   }
 
   const TempDir folder_;
   const std::string path_ = folder_ / "noise.h5";
   std::vector<PicturePlace> places_;
   std::vector<Label> labels_;
-  std::string table_;
-  std::string bytes_;
+  std::vector<PackedPictures> pictures_;
+  std::string bytes_;  // of all files, without their tables; places are offsets in it
   std::shared_ptr<PictureBlocks> blocks_;
   std::atomic<int> touched_{0};
 };
@@ -181,7 +204,7 @@ TEST_F(PictureReaderTest, BlocksEndWherePicturesEnd) {
   }
   EXPECT_EQ(images, kPictures);
   EXPECT_EQ(bytes, bytes_of_pictures());
-  const BlockTable table = decode_block_table(table_, path_);
+  const BlockTable table = decode_block_table(pictures_.front().table, path_);
   std::vector<std::uint64_t> ends;
   for (const PicturePlace& place : places_) ends.push_back(place.end);
   for (const Block& block : table.blocks()) {
@@ -259,8 +282,9 @@ TEST_F(PictureReaderTest, ReadsFilesWhoseBlocksEndElsewhere) {
 
 TEST_F(PictureReaderTest, NamesADamagedBlock) {
   const std::uint32_t damaged = 200;
-  bytes_[places_[damaged].begin + 5] ^= 1;
-  write_bytes(path_, bytes_);
+  std::string bytes = read_bytes(path_);
+  bytes[places_[damaged].begin + 5] ^= 1;
+  write_bytes(path_, bytes);
   std::vector<BatchRequest> requests(3);
   requests[0].images = {0, 1};
   requests[1].images = {damaged};
@@ -271,6 +295,113 @@ TEST_F(PictureReaderTest, NamesADamagedBlock) {
   expect_error(ExitCode::kBadData, {"noise.h5: block ", "is damaged"}, [&] { reader.next(); });
   expect_error(ExitCode::kBadData, {"noise.h5: block ", "is damaged"},
                [&] { reader.view().files->file_of(places_[damaged]); });
+}
+
+class SeveralFiles : public PictureReaderTest {
+ protected:
+  void SetUp() override { make(3, 130, 30); }
+
+  void make(int files, std::uint32_t train, std::uint32_t test) {
+    paths_.clear();
+    for (int i = 0; i < files; ++i) {
+      paths_.push_back(folder_ / ("set-" + std::to_string(files) + "-" + std::to_string(i)));
+    }
+    write(paths_, train, test);
+    open(paths_);
+  }
+
+  // Places as PackedSet::read_encoded() gives them.
+  ImagesView view_in_memory(std::vector<PicturePlace>& places) const {
+    std::uint64_t end = 0;
+    for (const PicturePlace& each : places_) {
+      places.push_back({end, end + each.end - each.begin, each.number});
+      end = places.back().end;
+    }
+    return {{3, 8, 8}, {}, labels_, places, "set: /train"};
+  }
+
+  // The position of the second file.
+  std::uint64_t begin_of_second() const {
+    return read_bytes(paths_[0]).size() - pictures_[0].table.size();
+  }
+
+  static std::size_t open_descriptors() {
+    const std::filesystem::directory_iterator open("/proc/self/fd");
+    return static_cast<std::size_t>(std::distance(begin(open), end(open)));
+  }
+
+  std::vector<std::string> paths_;
+};
+
+TEST_F(SeveralFiles, HaveTheBlocksOfEachInTurn) {
+  const std::vector<BlockImages> all = images_of_file();
+  std::size_t next = 0;
+  std::uint32_t before = 0;
+  for (const std::string& path : paths_) {
+    open({path});
+    for (const BlockImages& each : images_of_file()) {
+      ASSERT_LT(next, all.size());
+      EXPECT_EQ(all[next].first, before + each.first);
+      EXPECT_EQ(all[next].count, each.count);
+      EXPECT_EQ(all[next].bytes, each.bytes);
+      ++next;
+    }
+    before += static_cast<std::uint32_t>(places_.size());
+  }
+  EXPECT_EQ(next, all.size());
+}
+
+TEST_F(SeveralFiles, HaveTheSameBlocksInMemory) {
+  const std::vector<BlockImages> expected = images_of_file();
+  std::vector<PicturePlace> places;
+  const std::vector<BlockImages> found =
+      blocks_->images_of_blocks(view_in_memory(places), Split::kTrain);
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    EXPECT_EQ(found[i].first, expected[i].first);
+    EXPECT_EQ(found[i].count, expected[i].count);
+    EXPECT_EQ(found[i].bytes, expected[i].bytes);
+  }
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    EXPECT_EQ(blocks_->position(Split::kTrain, places[i].begin), places_[i].begin);
+  }
+}
+
+TEST_F(SeveralFiles, AreReadOnceInAnEpoch) {
+  std::uint64_t bytes = 0;
+  for (const PackedPictures& each : pictures_) bytes += each.bytes[0];
+  read(plan(40), kPlenty);
+  EXPECT_EQ(blocks_->bytes_read(), bytes);
+  EXPECT_LE(read(plan(10, 2), 6 * kMiB), 6 * kMiB);
+  std::uint64_t both = 0;
+  for (int rank = 0; rank < 2; ++rank) {
+    read(plan(64), kPlenty, rank, 2);
+    both += blocks_->bytes_read();
+  }
+  EXPECT_LE(both,
+            bytes + bytes / 4 + 2 * kMiB);  // both read the lane at the border of their slices
+}
+
+TEST_F(SeveralFiles, ADamagedBlockNamesItsFile) {
+  const std::uint32_t damaged = 130 + 70;
+  std::string bytes = read_bytes(paths_[1]);
+  const std::uint64_t before = begin_of_second();
+  bytes[places_[damaged].begin - before + 5] ^= 1;
+  write_bytes(paths_[1], bytes);
+  const ImagesView all = view(kPlenty);
+  expect_error(ExitCode::kBadData, {paths_[1] + ": block ", "is damaged"},
+               [&] { all.files->file_of(places_[damaged]); });
+  expect_right(all, 0);
+  expect_right(all, 389);
+}
+
+TEST_F(SeveralFiles, FewAreOpenAtATime) {
+  make(60, 2, 1);
+  const ImagesView all = view(kPlenty);
+  const std::size_t before = open_descriptors();
+  for (std::uint32_t i = 0; i < places_.size(); ++i) expect_right(all, i);
+  EXPECT_LE(open_descriptors() - before, 48U);
+  for (std::uint32_t i = 0; i < places_.size(); ++i) expect_right(all, i);
 }
 
 TEST_F(PictureReaderTest, MayEndAtAnyTime) {
@@ -287,6 +418,20 @@ TEST_F(PictureReaderTest, ReadersDivideTheCache) {
   EXPECT_EQ(blocks_->take_share(), 7U);
   blocks_->return_share(70);
   EXPECT_EQ(blocks_->take_share(), 63U);
+}
+
+TEST(Share, IsTheSmallestThatKeepsEnough) {
+  const auto kept = [](std::uint64_t cache, std::uint64_t request) {
+    return PictureReader::kept_of(PictureBlocks::first_share(cache), request);
+  };
+  for (const std::uint64_t request : {100U, 5'000U, 90'000U}) {
+    for (const std::uint64_t needed : {1'000U, 77'777U, 1'000'000U}) {
+      const std::uint64_t enough =
+          PictureBlocks::cache_for(PictureReader::share_for(needed, request));
+      EXPECT_GE(kept(enough, request), needed);
+      EXPECT_LT(kept(enough - 16, request), needed);
+    }
+  }
 }
 
 }  // namespace

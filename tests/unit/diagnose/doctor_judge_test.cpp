@@ -253,7 +253,10 @@ TEST(DoctorJudge, W180LittleSharedMemory) {
             {"/dev/shm of n2 has 8.4 MB free, Open MPI needs 8.8 MB", "2 ranks", "--shm-size"});
   expect_in(found([](auto& facts, auto&) { facts[0].has_shared_memory = false; }), "W180", {0},
             {"/dev/shm of n1 is missing"});
-  expect_in(no_room_for_images(70'000'000), "W180", {}, {"cannot share 70.0 MB", "--ipc=host"});
+  expect_in(no_room_for_images(70'000'000, false), "W180", {},
+            {"cannot share 70.0 MB", "keeps its own copy", "--ipc=host"});
+  expect_in(no_room_for_images(70'000'000, true), "W180", {},
+            {"cannot share 70.0 MB", "reads its pictures from the data set", "--ipc=host"});
 }
 
 TEST(DoctorJudge, W182ImagesThatDoNotFit) {

@@ -1,0 +1,20 @@
+// Copies picture files to a disk of each host, in a file without a name. Its space is free when the
+// ranks end, however they end.
+#pragma once
+
+#include <string>
+
+#include "tandem/comm/mpi_communicator.hpp"
+#include "tandem/data/picture_blocks.hpp"
+
+namespace tandem::train {
+
+// Collective over both; `node`: the ranks of this host, `host`: its name. The first of them copies
+// all pictures, verified, to `folder`, and all read this copy from now on. Throws AgreedError on
+// all ranks: 69 if there is no room, 73 if no file can be made, or if a rank does not see the
+// folder of the first one, and what reading throws.
+void stage_pictures(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
+                    const std::string& host, const std::string& folder,
+                    data::PictureBlocks& pictures);
+
+}  // namespace tandem::train
