@@ -67,7 +67,7 @@ void report_failure(const std::string& message) {
 }
 
 // The rank that fails first reports the error. If all fail alike, the others give it this time to
-// end them.
+// end them. A signal may come from the launcher, which ends the job after another rank's error.
 constexpr auto kTimeToBeEnded = std::chrono::milliseconds(200);
 constexpr int kMaxTurns = 10;
 
@@ -101,7 +101,9 @@ int run_as_rank(const Command& command, const Arguments& arguments, const comm::
       if (supervision) supervision->leave_mpi();
       return code;
     }
-    std::this_thread::sleep_for(std::min(rank, kMaxTurns) * kTimeToBeEnded);
+    const bool may_be_launchers = code > static_cast<int>(ExitCode::kSignalBase) && rank > 0;
+    const int turns = may_be_launchers ? kMaxTurns : std::min(rank, kMaxTurns);
+    std::this_thread::sleep_for(turns * kTimeToBeEnded);
     report_failure("rank " + std::to_string(rank) + " (" + comm::host_name() +
                    "): " + message_of(error));
     comm::Runtime::abort(code);

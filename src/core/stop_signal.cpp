@@ -12,6 +12,7 @@
 #include <cstring>
 #include <ctime>
 #include <string_view>
+#include <utility>
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
@@ -128,6 +129,16 @@ void on_signal(int signal, siginfo_t* info, void* /*context*/) {
   errno = errno_before;
 }
 
+// Of InterruptGuard.
+std::atomic<bool> guarded{false};
+std::atomic<int> interrupt{0};  // the first signal
+static_assert(std::atomic<int>::is_always_lock_free, "used in a signal handler");
+
+void on_interrupt(int signal) {
+  int none = 0;
+  interrupt.compare_exchange_strong(none, signal);
+}
+
 }  // namespace
 
 StopSignal::StopSignal(bool announces)
@@ -199,29 +210,33 @@ int StopSignal::count_children(pid_t process) {
   return children;
 }
 
-InterruptGuard::InterruptGuard() {
-  sigemptyset(&held_);
-  for (const int signal : {SIGINT, SIGTERM, SIGHUP}) {
-    // A blocked signal is kept even where it is ignored, as nohup does with SIGHUP.
-    struct sigaction now {};
-    sigaction(signal, nullptr, &now);
-    if (now.sa_handler != SIG_IGN) sigaddset(&held_, signal);
+InterruptGuard::InterruptGuard(std::string left) : left_(std::move(left)) {
+  if (guarded.exchange(true)) throw InternalError("a second InterruptGuard was made");
+  interrupt = 0;
+  struct sigaction action {};
+  action.sa_handler = on_interrupt;
+  action.sa_flags = SA_RESTART;
+  sigemptyset(&action.sa_mask);
+  for (std::size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], &action, &before_[i]);
+    // As nohup does with SIGHUP.
+    if (before_[i].sa_handler == SIG_IGN) sigaction(kSignals[i], &before_[i], nullptr);
   }
-  pthread_sigmask(SIG_BLOCK, &held_, &before_);
 }
 
-InterruptGuard::~InterruptGuard() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
+InterruptGuard::~InterruptGuard() {
+  for (std::size_t i = 0; i < kSignals.size(); ++i) sigaction(kSignals[i], &before_[i], nullptr);
+  const int signal = interrupt;
+  guarded = false;
+  if (signal != 0 && !is_reported_) std::raise(signal);
+}
 
 void InterruptGuard::check() const {
-  const timespec at_once{0, 0};
-  int signal = taken_;
-  if (signal == 0) {
-    signal = sigtimedwait(&held_, nullptr, &at_once);
-    if (signal <= 0) return;
-    taken_ = signal;
-  }
+  const int signal = interrupt;
+  if (signal == 0) return;
+  is_reported_ = true;
   throw Error(static_cast<ExitCode>(static_cast<int>(ExitCode::kSignalBase) + signal),
-              "interrupted by signal " + std::to_string(signal) + "; nothing was written");
+              "interrupted by signal " + std::to_string(signal) + "; " + left_);
 }
 
 }  // namespace tandem

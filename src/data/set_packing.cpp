@@ -118,7 +118,8 @@ void SetPacking::Packed::add(const Packed& other) {
 }
 
 struct SetPacking::Work {
-  const InterruptGuard interrupts;
+  const InterruptGuard interrupts{
+      "the files that are complete are kept, and the same command packs the others"};
   const PackRequest request;
   const std::function<void()> check = [this] {
     interrupts.check();

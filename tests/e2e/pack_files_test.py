@@ -2,7 +2,10 @@
 """tandem pack --files: one set in several files, packed by several ranks, and continued after a kill."""
 
 import json
+import os
+import re
 import shutil
+import signal
 import subprocess
 import time
 import unittest
@@ -11,10 +14,12 @@ import h5py
 import numpy
 from PIL import Image
 
+from processes import ranks_of
 from screen import OnTerminal
-from tandem import PROGRAM, TandemTest
+from tandem import MPIRUN, PROGRAM, TandemTest
 
 SYNTHETIC = ["pack", "--input", "synthetic", "--images", "60", "--size", "32", "--store", "encoded"]
+LARGE = ["pack", "--input", "synthetic", "--images", "1500", "--size", "224", "--store", "encoded"]
 TRAIN = ["--model", "simple", "--epochs", "1", "--lr", "0.02", "--global-batch-size", "16", "--quiet", "--json", "--threads", "1"]
 
 
@@ -66,7 +71,7 @@ class PackFiles(TandemTest):
         inspected = json.loads(self.tandem("inspect", "--json", "set-*.h5").stdout)
         self.assertEqual((inspected["train_images"], inspected["parts"], "part" in inspected), (60, 3, False))
         self.assertEqual(json.loads(self.tandem("inspect", "--json", "set-003.h5").stdout)["part"], 3)
-        self.assertRegex(self.mpirun(2, "doctor", "--data", "set-*.h5").stdout, "no fault found|0 errors")
+        self.assertRegex(self.mpirun(2, "doctor", "--data", "set-*.h5").stdout, "(no fault found|0 errors)(.|\n)*; [0-9.]+ [kM]?B of pictures were not read, tandem verify checks them")
 
     def test_resumed_run_has_the_same_weights(self):
         self.tandem(*SYNTHETIC, "--files", "2", "--output", "set.h5")
@@ -150,6 +155,52 @@ class PackFiles(TandemTest):
         self.assertEqual({name: (self.folder / name).stat().st_mtime_ns for name in complete}, times)
         self.assertEqual([path.name for path in self.folder.iterdir() if ".tmp." in path.name], [])
         self.assertIn("900 train", self.tandem("verify", "set-*.h5").stdout)
+
+    def start_packing(self, launcher=(), **environment):
+        """Returns once a file is complete and another is being written."""
+        command = [*launcher, PROGRAM, *LARGE, "--files", "12", "--threads", "1", "--output", "set.h5"]
+        started = subprocess.Popen(command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                   env={**os.environ, **environment})
+        self.addCleanup(started.communicate)
+        self.addCleanup(started.kill)
+        while not (self.parts() and self.temporaries()):
+            self.assertIsNone(started.poll(), "it ended too soon")
+            time.sleep(0.005)
+        return started
+
+    def temporaries(self):
+        return [path.name for path in self.folder.iterdir() if ".tmp." in path.name]
+
+    def test_an_interruption_says_what_is_kept(self):
+        started = self.start_packing()
+        started.send_signal(signal.SIGTERM)
+        _, errors = started.communicate()
+        self.assertEqual(started.returncode, 128 + signal.SIGTERM)
+        self.assertIn("interrupted by signal 15; the files that are complete are kept, and the same command packs the others",
+                      errors)
+        self.assertEqual(self.temporaries(), [])
+
+    def test_an_interrupted_job_leaves_no_temporary_file(self):
+        started = self.start_packing([*MPIRUN, "-n", "2"])
+        started.send_signal(signal.SIGINT)  # as Ctrl-C
+        _, errors = started.communicate()
+        self.assertNotEqual(started.returncode, 0)
+        self.assertEqual(self.temporaries(), [], errors)
+        self.assertLess(len(self.parts()), 12)
+
+    def test_an_error_of_one_rank_ends_the_others_soon(self):
+        (self.folder / "set-002.h5").mkdir()  # in the way of rank 1
+        done = self.run_command([*MPIRUN, "-n", "2", PROGRAM, *LARGE, "--files", "12", "--threads", "1", "--output", "set.h5"], 73, {})
+        self.assertEqual(re.findall("tandem: error: (rank .).*set-002.h5", done.stderr), ["rank 1"], done.stderr)
+        self.assertEqual(self.temporaries(), [])
+        self.assertLess(len(self.parts()), 1 + 6, "rank 0 has not packed all of its parts")
+
+    def test_a_stopped_rank_is_named(self):
+        started = self.start_packing([*MPIRUN, "-n", "2"], TANDEM_STALL_WARN="1", TANDEM_STALL_ABORT="3")
+        os.kill(ranks_of(started.pid)[1], signal.SIGSTOP)
+        _, errors = started.communicate()
+        self.assertEqual(started.returncode, 124, errors)
+        self.assertRegex(errors, "error: rank 1 .* has not advanced for [0-9]+ s: .*its process does not run; the job ends")
 
     def test_terminal_shows_how_far_it_is(self):
         """One row that is redrawn, and removed at the end."""

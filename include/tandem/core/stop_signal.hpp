@@ -12,6 +12,7 @@
 #include <array>
 #include <atomic>
 #include <csignal>
+#include <string>
 
 namespace tandem {
 
@@ -52,12 +53,15 @@ class StopSignal {
   struct sigaction before_continue_ {};
 };
 
-// Defers SIGINT, SIGTERM and SIGHUP during short work with a temporary file, so that an interrupted
-// command leaves nothing behind. The work calls check() between its phases; it throws Error with
-// code 128 + n. The destructor, on the same thread, restores the thread's signal mask.
+// Defers SIGINT, SIGTERM and SIGHUP, unless they are ignored, during short work with a temporary
+// file, so that an interrupted command leaves nothing behind. Threads of MPI and others may receive
+// them, too. The work calls check() between its phases; it throws Error with code 128 + n. One
+// object at a time (InternalError for a second one). The destructor restores the handlers, and
+// raises a signal that no check() has reported.
 class InterruptGuard {
  public:
-  InterruptGuard();
+  // `left`: the end of the error's message.
+  explicit InterruptGuard(std::string left = "nothing was written");
   ~InterruptGuard();
   InterruptGuard(const InterruptGuard&) = delete;
   InterruptGuard& operator=(const InterruptGuard&) = delete;
@@ -66,9 +70,10 @@ class InterruptGuard {
   void check() const;
 
  private:
-  sigset_t held_;
-  sigset_t before_;
-  mutable std::atomic<int> taken_{0};  // sigtimedwait() gives a signal to one thread only
+  static constexpr std::array<int, 3> kSignals{SIGINT, SIGTERM, SIGHUP};
+  const std::string left_;
+  std::array<struct sigaction, 3> before_{};
+  mutable std::atomic<bool> is_reported_{false};
 };
 
 }  // namespace tandem

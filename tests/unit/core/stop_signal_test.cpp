@@ -9,6 +9,7 @@
 #include <chrono>
 #include <csignal>
 #include <functional>
+#include <future>
 #include <string>
 #include <thread>
 #include <vector>
@@ -201,12 +202,6 @@ TEST(StopSignal, FewerChildrenOfTheLauncherMeanThatARankHasEnded) {
   EXPECT_EQ(StopSignal::count_children(::getpid()), 0);
 }
 
-bool is_blocked(int signal) {
-  sigset_t mask;
-  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
-  return sigismember(&mask, signal) == 1;
-}
-
 TEST(InterruptGuard, NoSignalNoError) {
   const InterruptGuard guard;
   EXPECT_NO_THROW(guard.check());
@@ -226,13 +221,57 @@ TEST(InterruptGuard, HeldSignalIsReportedWithItsExitCode) {
   }
 }
 
-TEST(InterruptGuard, RestoresTheMask) {
-  ASSERT_FALSE(is_blocked(SIGTERM));
+TEST(InterruptGuard, SaysWhatIsLeft) {
+  const InterruptGuard guard("complete files are kept");
+  std::raise(SIGTERM);
+  try {
+    guard.check();
+    FAIL() << "an error was expected";
+  } catch (const Error& error) {
+    EXPECT_STREQ(error.what(), "interrupted by signal 15; complete files are kept");
+  }
+}
+
+TEST(InterruptGuard, AnotherThreadMayReceiveTheSignal) {
+  std::promise<void> end;
+  std::thread other([&] { end.get_future().wait(); });  // started before, as MPI's threads
   {
     const InterruptGuard guard;
-    EXPECT_TRUE(is_blocked(SIGTERM));
+    pthread_kill(other.native_handle(), SIGTERM);
+    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const auto is_reported = [&] {
+      try {
+        guard.check();
+        return false;
+      } catch (const Error&) {
+        return true;
+      }
+    };
+    while (!is_reported()) ASSERT_LT(std::chrono::steady_clock::now(), deadline);
   }
-  EXPECT_FALSE(is_blocked(SIGTERM));
+  end.set_value();
+  other.join();
+}
+
+TEST(InterruptGuard, ASignalThatWasNotReportedEndsTheProcess) {
+  EXPECT_EXIT(
+      {
+        const InterruptGuard guard;
+        std::raise(SIGTERM);
+      },
+      ::testing::KilledBySignal(SIGTERM), "");
+}
+
+TEST(InterruptGuard, LeavesIgnoredSignalsAndRestoresHandlers) {
+  std::signal(SIGHUP, SIG_IGN);
+  {
+    const InterruptGuard guard;
+    std::raise(SIGHUP);
+    EXPECT_NO_THROW(guard.check());
+    EXPECT_THROW(InterruptGuard second, InternalError);
+  }
+  EXPECT_EQ(std::signal(SIGHUP, SIG_DFL), SIG_IGN);
+  EXPECT_EQ(std::signal(SIGTERM, SIG_DFL), SIG_DFL);
 }
 
 }  // namespace

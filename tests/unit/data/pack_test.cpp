@@ -1,7 +1,6 @@
 #include "tandem/data/pack.hpp"
 
 #include <gtest/gtest.h>
-#include <pthread.h>
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -345,14 +344,14 @@ TEST_F(Pack, ReplacesPackedDataSetsOnly) {
 }
 
 TEST_F(Pack, InterruptLeavesNothingBehind) {
-  sigset_t interrupt;
-  sigset_t before;
-  sigemptyset(&interrupt);
-  sigaddset(&interrupt, SIGINT);
-  pthread_sigmask(SIG_BLOCK, &interrupt, &before);
-  pthread_kill(pthread_self(), SIGINT);
-  expect_refused(static_cast<ExitCode>(128 + SIGINT), {"signal"}, request("synthetic"));
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+  PackRequest interrupted = request("synthetic");
+  interrupted.store = Store::kEncoded;
+  interrupted.height = interrupted.width = 32;
+  interrupted.on_progress = [](std::uint64_t done, std::uint64_t /*all*/) {
+    if (done == 3) std::raise(SIGINT);
+  };
+  expect_refused(static_cast<ExitCode>(128 + SIGINT), {"signal 2; nothing was written"},
+                 interrupted);
 }
 
 }  // namespace
