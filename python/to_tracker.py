@@ -29,7 +29,8 @@ BEAT_SECONDS = 30  # Ranks write `beat` in run.lock every 3 s.
 EVENT_PREFIX = {"step": "train/", "epoch": "train/epoch_"}
 EVAL_NAMES = {"test_loss": "eval/loss", "test_accuracy": "eval/accuracy", "test_accuracy_tta": "eval/accuracy_tta",
               "test_accuracy_top5": "eval/accuracy_top5", "validation_loss": "validation/loss",
-              "validation_accuracy": "validation/accuracy", "validation_accuracy_top5": "validation/accuracy_top5"}
+              "validation_accuracy": "validation/accuracy", "validation_accuracy_top5": "validation/accuracy_top5",
+              "test_map": "eval/map", "validation_map": "validation/map"}
 NO_METRICS = {"event", "step", "epoch", "time", "images", "seconds", "slowest_rank"}
 
 

@@ -48,17 +48,19 @@ Cell version_of(const std::string& part) {
   };
 }
 
-// A run has accuracies, or mean average precisions of a multi-label set.
-const metrics::Sample* best_test(const RunView& run) {
-  const metrics::Sample* best = best_evaluation(run, "test_accuracy");
-  return best != nullptr ? best : best_evaluation(run, "test_map");
-}
-
-Html best_cell(const RunView& run) {
-  const metrics::Sample* best = best_test(run);
-  if (best == nullptr) return Html(kDash);
-  return value_cell(best->value, Unit::kAccuracy) + Html(" at step ") +
-         value_cell(best->step, Unit::kNumber);
+// The highest value of a field of evaluations, and its step.
+Line best_line(const std::string& name, const std::string& field) {
+  const auto cell = [field](const RunView& run) {
+    const metrics::Sample* best = best_evaluation(run, field);
+    if (best == nullptr) return Html(kDash);
+    return value_cell(best->value, Unit::kAccuracy) + Html(" at step ") +
+           value_cell(best->step, Unit::kNumber);
+  };
+  const auto value = [field](const RunView& run) {
+    const metrics::Sample* best = best_evaluation(run, field);
+    return best == nullptr ? std::nan("") : best->value;
+  };
+  return {name, cell, value, Unit::kAccuracy, Better::kHigher};
 }
 
 Html error_cell(const RunView& run) {
@@ -68,11 +70,6 @@ Html error_cell(const RunView& run) {
 
 Html weights_cell(const RunView& run) {
   return dash_or(text_of(run.record.summary, "weights_sha256").substr(0, 16));
-}
-
-double best_accuracy(const RunView& run) {
-  const metrics::Sample* best = best_test(run);
-  return best == nullptr ? std::nan("") : best->value;
 }
 
 // The most important lines: outcome, results, cost.
@@ -86,7 +83,8 @@ Lines first_lines() {
       number("test accuracy in the top 5", result("test_accuracy_top5", "eval"), Unit::kAccuracy,
              Better::kHigher),
       number("test mAP", result("test_map", "eval"), Unit::kAccuracy, Better::kHigher),
-      {"best test accuracy", best_cell, best_accuracy, Unit::kAccuracy, Better::kHigher},
+      best_line("best test accuracy", "test_accuracy"),
+      best_line("best test mAP", "test_map"),
       {"slowest rank", [](const RunView& run) { return dash_or(describe_slowest_rank(run)); }},
       {"busy host", [](const RunView& run) { return dash_or(describe_busy_host(run)); }},
       number("images per second", result("images_per_second", "step"), Unit::kNumber,

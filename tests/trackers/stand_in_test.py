@@ -130,6 +130,11 @@ class ToTracker(unittest.TestCase):
                                                      "dataset": "cifar10", "rank": "1", "host": "n1", "device": "cpu", "threads": "4"})
         self.assertEqual(StandIn.reasons, ["completed"] * 3)
 
+    def test_mean_average_precision_of_multi_label_runs(self):
+        self.append("metrics.jsonl", {"event": "eval", "step": 5, "test_map": 0.25, "validation_map": 0.5})
+        self.export()
+        self.assertEqual(StandIn.values["job"][-2:], [("eval/map", 5, 0.25), ("validation/map", 5, 0.5)])
+
     def test_each_step_once_after_a_repeated_export_and_a_resume(self):
         for kind in (StandIn, AtEnd):
             with self.subTest(kind.__name__):

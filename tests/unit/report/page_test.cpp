@@ -97,6 +97,18 @@ TEST(Page, ShowsAPathAsText) {
   EXPECT_GE(count_of(page, "&lt;script&gt;\\x1b"), 2U) << "the folder, and a fault in it";
 }
 
+TEST(Page, NamesTheMeanAveragePrecisionOfMultiLabelRuns) {
+  const TempDir folder;
+  const auto run = metrics::RunFolder::create(folder / "runs", "one");
+  run.write_config("model = mlp\n");
+  run.write_summary({{"exit_reason", "completed"}, {"test_map", 0.8}});
+  const Json evaluation{{"event", "eval"}, {"step", 7}, {"epoch", 1}, {"test_map", 0.9}};
+  write_file_atomically(run.metrics_path(), evaluation.dump() + "\n");
+  const std::string page = page_of({run.path()});
+  EXPECT_NE(page.find("best test mAP</th><td>0.9000 at step 7</td>"), std::string::npos);
+  EXPECT_EQ(page.find("best test accuracy"), std::string::npos);
+}
+
 TEST(Page, SaysFirstWhatIsAskedFirst) {
   const TempDir folder;
   const auto run = metrics::RunFolder::create(folder / "runs", "one");
