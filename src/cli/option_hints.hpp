@@ -26,4 +26,10 @@ std::string unexpected_word(const std::string& word, bool takes_files);
 std::optional<std::string> meant_choice(const std::string& given,
                                         const std::vector<std::string>& choices);
 
+// "--data needs a value, FILE.h5 (…)". `given`: the option as the user wrote it.
+std::string needs_value(const std::string& given, const OptionSpec& spec);
+// The fault of an option whose value is missing, so that the parser has taken the next option for
+// it; empty for others. `words`: the option and, if it is a word of its own, the value.
+std::string missing_value(const std::vector<std::string>& words, const OptionTable& table);
+
 }  // namespace tandem::app

@@ -81,7 +81,7 @@ std::string explain(const po::error& error, const OptionTable& table, const std:
     const std::string given = syntax->get_option_name();
     if (const OptionSpec* spec =
             find_option(table, given.substr(std::min(given.size(), kDashes)))) {
-      text = given + " needs a value, " + spec->placeholder + " (" + spec->help + ")";
+      text = needs_value(given, *spec);
     }
   }
   return text + "; tandem " + command + " --help lists every option";
@@ -169,6 +169,10 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
         }
       } else if (option.unregistered) {
         result.faults.push_back(unknown_option(option.string_key, table));
+      } else if (const std::string fault = missing_value(option.original_tokens, table);
+                 !fault.empty()) {
+        result.faults.push_back(fault);
+        after_unknown = true;
       } else {
         store(option, table, layer);
       }

@@ -96,11 +96,23 @@ void read_class_weights(Options& options, train::TrainConfig& config) {
       "mean");
 }
 
+// A fault if the option has no effect, because it is for one value of another option. The file of
+// a run's configuration has all options.
+void require_use(Options& options, const std::string& name, const std::string& other,
+                 const std::string& value) {
+  const std::string& found = options.text(other);
+  if (found == value || options.value(name).origin <= Origin::kConfigFile) return;
+  options.add_fault("--" + name + " is for --" + other + " " + value + ", and --" + other + " is " +
+                    found + "; leave it out, or give --" + other + " " + value);
+}
+
 }  // namespace
 
 void read_recipe_options(Options& options, train::TrainConfig& config) {
   config.optimizer.trust_coefficient = options.real("trust-coefficient", 0, kMaxReal);
+  require_use(options, "trust-coefficient", "optimizer", "lars");
   config.schedule.polynomial_power = options.real("polynomial-power", kMinPower, kMaxPower);
+  require_use(options, "polynomial-power", "schedule", "polynomial");
   config.early_stop = options.count("early-stop", 0, kMaxEvaluations);
   read_class_weights(options, config);
   config.ema = options.real("ema", 0, kMaxDecay);

@@ -42,6 +42,19 @@ void require_fitting(const Network& network, const std::vector<std::string>& pat
   }
 }
 
+void require_trained(const Network& network, const std::vector<std::string>& patterns,
+                     const std::string& option) {
+  const auto parameters = network.named_parameters();
+  for (const std::string& pattern : patterns) {
+    const auto is_trained = [&](const auto& each) {
+      return each.value().requires_grad() && fits_pattern(each.key(), pattern);
+    };
+    if (std::any_of(parameters.begin(), parameters.end(), is_trained)) continue;
+    throw UsageError(option + ": all parameters that fit '" + pattern +
+                     "' are frozen, so it has no effect; leave it out, or freeze fewer");
+  }
+}
+
 void freeze(Network& network, const std::vector<std::string>& patterns) {
   if (patterns.empty()) return;
   require_fitting(network, patterns, "--freeze");

@@ -13,6 +13,10 @@ namespace tandem::model {
 void require_fitting(const Network& network, const std::vector<std::string>& patterns,
                      const std::string& option);
 
+// Requires that each pattern fits a parameter that is trained.
+void require_trained(const Network& network, const std::vector<std::string>& patterns,
+                     const std::string& option);
+
 // Freezes the parameters that fit one of the patterns: they require no gradient. A BatchNorm whose
 // parameters are all frozen computes with its running statistics and keeps them, as in evaluation.
 // At least one parameter must be left to train. `network` is one of tandem's own. Call this before

@@ -136,6 +136,7 @@ InitialNetwork make_network_together(Job& job, const RunStart& start,
     std::vector<std::string> scaled;
     for (const train::RateScale& each : config.rate_scales) scaled.push_back(each.pattern);
     model::require_fitting(*network, scaled, "--lr-scale");
+    model::require_trained(*network, scaled, "--lr-scale");
   });
   if (const std::string warning = model::script_warning(*network); !warning.empty()) {
     job.warn(warning);

@@ -96,6 +96,10 @@ TEST(CommandLine, TellsUsersOfOtherTrainersWhatPlaysThePart) {
       {{"--version"}, "--version is not an option: tandem --version shows it"},
       {{"--no-data"}, "--no-data is not an option: --data needs a value, FILE.h5"},
       {{"--no-epochs"}, "--epochs needs a value, X; leave it out for 10"},
+      {{"--data", "--model", "mlp"}, "--data needs a value, FILE.h5 ("},
+      {{"--data", "--model", "mlp"}, "; found the option --model behind it"},
+      {{"--data", "--no-quiet"}, "; found the option --no-quiet behind it"},
+      {{"--data", "--lr=0.1"}, "; found the option --lr behind it"},
       {{"--vers"}, "--vers is not an option"}};
   for (const auto& [words, answer] : answers) {
     EXPECT_TRUE(contains(usage_error_of(words), answer)) << usage_error_of(words);
@@ -104,6 +108,13 @@ TEST(CommandLine, TellsUsersOfOtherTrainersWhatPlaysThePart) {
 
 TEST(CommandLine, RefusesStrayWords) {
   EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5", "y.h5"}), "'y.h5' was not expected"));
+}
+
+TEST(CommandLine, AnOptionIsAValueWhereItIsJoined) {
+  const OptionTable& table = train_option_table();
+  const CommandLine line = parse_command_line("train", table, {"--run-id=--model"}, false);
+  EXPECT_EQ(line.values.at("run-id"), "--model");
+  EXPECT_TRUE(line.faults.empty());
 }
 
 TEST(CommandLine, ALoneDashIsAWord) {

@@ -55,6 +55,14 @@ TEST(RecipeOptions, ClassWeightsAreBalancedOrAList) {
   }
 }
 
+TEST(RecipeOptions, AreRefusedWithoutEffect) {
+  expect_fault({"--trust-coefficient", "0.001"},
+               "--trust-coefficient is for --optimizer lars, and --optimizer is sgd; leave it out, "
+               "or give --optimizer lars");
+  expect_fault({"--polynomial-power", "3", "--schedule", "cosine"},
+               "--polynomial-power is for --schedule polynomial, and --schedule is cosine");
+}
+
 TEST(RecipeOptions, NameWhatTheyCannotBeCombinedWith) {
   expect_fault({"--class-weights", "balanced", "--loss", "sum"},
                "--class-weights and --loss sum exclude each other: ");

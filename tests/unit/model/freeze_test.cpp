@@ -45,6 +45,20 @@ TEST(Freeze, NamesAPatternThatFitsNothing) {
   EXPECT_EQ(message_of({}), "no error");
 }
 
+TEST(Freeze, NamesAPatternThatFitsFrozenParametersAlone) {
+  const NetworkPtr network = small_resnet();
+  freeze(*network, {"conv1.*", "layer1.*"});
+  EXPECT_NO_THROW(require_trained(*network, {"*", "layer*", "fc.*"}, "--lr-scale"));
+  try {
+    require_trained(*network, {"fc.*", "layer1.0.*"}, "--lr-scale");
+    FAIL() << "an error was expected";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(),
+                 "--lr-scale: all parameters that fit 'layer1.0.*' are frozen, so it has no "
+                 "effect; leave it out, or freeze fewer");
+  }
+}
+
 TEST(Freeze, KeepsStatisticsOfFrozenBatchNormalization) {
   const NetworkPtr network = small_resnet();
   freeze(*network, {"layer1.*", "bn1.weight"});
