@@ -51,9 +51,13 @@ std::string describe_end_of(const Examination& examination, const std::vector<Fi
   const std::string verdict = findings.empty() ? "no fault found"
                                                : format_quantity(errors, "error") + ", " +
                                                      format_quantity(warnings, "warning");
+  const std::uint64_t unread = examination.facts.front().data_unread_bytes;
   return verdict + ": " + format_quantity(static_cast<int>(examination.facts.size()), "rank") +
          " on " + format_quantity(static_cast<int>(hosts.size()), "host") + "; " +
-         describe_speeds(examination);
+         describe_speeds(examination) +
+         (unread == 0 ? ""
+                      : "; " + format_bytes(unread) +
+                            " of pictures were not read, tandem verify checks them");
 }
 
 // The exit code.

@@ -81,6 +81,8 @@ ChannelSums sums_of(const DatasetInfo& info, std::size_t channel) {
 
 }  // namespace
 
+std::vector<std::string> packed_paths(const std::string& files) { return files_of_pattern(files); }
+
 std::string start_of_packed(const std::string& files) {
   std::string all;
   for (const std::string& path : files_of_pattern(files)) {

@@ -15,8 +15,9 @@ struct FileView {
   std::string digest;
   std::string error;
   std::uint64_t image_bytes = 0;
+  std::uint64_t unread_bytes = 0;
 };
-TANDEM_JSON_STRUCT(FileView, start, digest, error, image_bytes)
+TANDEM_JSON_STRUCT(FileView, start, digest, error, image_bytes, unread_bytes)
 
 // Its beginning alone, which every rank can afford.
 FileView glance_at(const std::string& path) {
@@ -38,10 +39,25 @@ FileView read_through(const std::string& path, const Touch& touch) {
     view.digest = info.digest.substr(0, 16);
     // Picture files may stay in the file.
     view.image_bytes = data::MemoryLayout(info, !info.is_encoded()).all;
+    view.unread_bytes = info.train_bytes + info.test_bytes;  // 0 unless they are picture files
   } catch (const std::exception& error) {
     view.error = message_of(error);
   }
   return view;
+}
+
+// Of the first file that cannot be locked.
+std::string lock_error_of_set(const std::string& files) {
+  std::vector<std::string> paths;
+  try {
+    paths = data::packed_paths(files);
+  } catch (const Error&) {  // named by data_error
+  }
+  for (const std::string& path : paths) {
+    const std::string error = lock_error_of(path);
+    if (!error.empty()) return paths.size() == 1 ? error : path + ": " + error;
+  }
+  return "";
 }
 
 }  // namespace
@@ -54,7 +70,8 @@ void look_at_data(Job& job, const std::string& path, RankFacts& facts, const Tou
   facts.data_digest = mine.digest;
   facts.data_error = mine.error;
   facts.data_bytes = mine.image_bytes;
-  facts.lock_error = lock_error_of(path);
+  facts.data_unread_bytes = mine.unread_bytes;
+  facts.lock_error = lock_error_of_set(path);
 }
 
 }  // namespace tandem::app

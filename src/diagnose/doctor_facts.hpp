@@ -29,6 +29,8 @@ struct RankFacts {
   std::string data_digest;       // empty: no --data
   std::string data_error;        // why it cannot be read here
   std::uint64_t data_bytes = 0;  // of its images
+  // Of its picture files. Ranks verify a block when they read it first, so doctor does not.
+  std::uint64_t data_unread_bytes = 0;
 
   // The GPU of the rank.
   bool drives_gpu = false;
@@ -55,9 +57,9 @@ struct RankFacts {
 };
 TANDEM_JSON_STRUCT(RankFacts, rank, world, host, allowed_cpus, allowed_cores, host_cpus,
                    cpu_sharers, threads, versions, command_line, data_digest, data_error,
-                   data_bytes, drives_gpu, gpu, gpu_name, nvml_error, launched, torch_world,
-                   has_shared_memory, shared_memory_bytes, memory_bytes, stale_files, stale_bytes,
-                   stale_command, reads_sibling, lock_error, clock_offset, transport)
+                   data_bytes, data_unread_bytes, drives_gpu, gpu, gpu_name, nvml_error, launched,
+                   torch_world, has_shared_memory, shared_memory_bytes, memory_bytes, stale_files,
+                   stale_bytes, stale_command, reads_sibling, lock_error, clock_offset, transport)
 
 // Fills in what a rank sees alone of its machine.
 void look_around(RankFacts& facts);

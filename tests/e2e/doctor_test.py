@@ -176,6 +176,12 @@ class Doctor(TandemTest):
             finding = self.assert_finds("W171", self.doctor(2, "--data", "data.h5"), 0, [0, 1])
             trained = self.tandem(*TRAIN, "--data", "data.h5")
         self.assertIn("another program holds it for writing", finding["what"])
+        pack = ["pack", "--input", "synthetic", "--images", "40", "--size", "24", "--store", "encoded", "--files", "2"]
+        self.tandem(*pack, "--output", "set.h5")
+        with open(self.folder / "set-002.h5", "rb") as writer:
+            fcntl.flock(writer, fcntl.LOCK_EX)
+            finding = self.assert_finds("W171", self.doctor(2, "--data", "set-*.h5"), 0, [0, 1])
+        self.assertIn("set-002.h5: another program holds it for writing", finding["what"])
         self.assertNotIn("W171", trained.stderr, "training reads without a lock")
 
     # Memory.

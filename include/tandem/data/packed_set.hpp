@@ -18,6 +18,9 @@
 
 namespace tandem::data {
 
+// The paths that `files` names, sorted by bytes; `files` is as in PackedSet's constructor.
+std::vector<std::string> packed_paths(const std::string& files);
+
 // The first bytes of all files that `files` names; `files` is as in the constructor. They hold the
 // digests of the seals, and are short enough to read on every rank.
 std::string start_of_packed(const std::string& files);

@@ -106,6 +106,7 @@ TEST_F(DoctorFacts, TravelAsJson) {
   facts.data_digest = "d";
   facts.data_error = "e";
   facts.data_bytes = 10;
+  facts.data_unread_bytes = 11;
   facts.drives_gpu = true;
   facts.gpu = "g";
   facts.gpu_name = "cuda:0";
