@@ -11,6 +11,7 @@
 #include "byte_stream.hpp"
 #include "class_folders.hpp"
 #include "image_source.hpp"
+#include "list_file.hpp"
 #include "tandem/core/durable.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/text.hpp"
@@ -32,7 +33,8 @@ constexpr char kAskedForPacked[] = ", a packed data set was expected; ";
 // "pets" of "data/pets/", "cifar" of "cifar.tar.gz".
 std::string stem_of(const std::string& path) {
   std::string name = fs::path(path + "/.").lexically_normal().parent_path().filename();
-  for (const std::string_view ending : {".tar.gz", ".tgz", ".tar", ".gz", ".npz", ".h5"}) {
+  for (const std::string_view ending :
+       {".tar.gz", ".tgz", ".tar", ".gz", ".npz", ".h5", ".csv", ".tsv"}) {
     if (name.size() > ending.size() && ends_with(name, ending)) {
       name.resize(name.size() - ending.size());
     }
@@ -73,16 +75,27 @@ std::string options_for_pictures(const std::string& folder) {
          (pictures_differ(folder) ? " --size 64x64" : "");
 }
 
-// The folder that a tar archive of pictures unpacks to; empty for any other archive.
-std::string folder_of_pictures(const std::string& path) {
+// What the first members of a tar archive are.
+struct ArchivedPictures {
+  std::string folder;       // that pictures unpack to; empty if there are none
+  bool has_labels = false;  // beside pictures, as in WebDataset's archives
+};
+
+ArchivedPictures look_into_archive(const std::string& path) {
+  ArchivedPictures found;
   try {
     ArchiveReader archive(open_byte_stream(path));
     for (int i = 0; i < kMembersLookedAt && archive.next(); ++i) {
-      if (is_picture_name(archive.name())) return fs::path(archive.name()).begin()->string();
+      const std::string name = archive.name();
+      found.has_labels = found.has_labels || ends_with(name, ".cls") || ends_with(name, ".json") ||
+                         ends_with(name, ".txt");
+      if (found.folder.empty() && is_picture_name(name)) {
+        found.folder = fs::path(name).begin()->string();
+      }
     }
   } catch (const DataError&) {  // no archive, or a damaged one
   }
-  return "";
+  return found;
 }
 
 // "is …; pack it: COMMAND" for a form that pack reads.
@@ -104,12 +117,22 @@ std::optional<std::string> raw_form(const std::string& path) {
   }
   if (looks_like_cifar100(path))
     return is("CIFAR-100 in its published form", pack_command_for(path));
-  if (!looks_like_cifar10(path)) return std::nullopt;
-  if (is_folder(path)) return is("CIFAR-10 in its published form", pack_command_for(path));
-  if (const std::string folder = folder_of_pictures(path); !folder.empty()) {
-    return is("an archive of pictures",
-              "tar -xf " + shell_word(path) + " && " + pack_command_for(folder));
+  if (looks_like_list(path)) {
+    return is("a list", pack_command_for(path, " --store encoded --test-split 0.2"));
   }
+  const bool is_tar = ends_with(path, ".tar") && is_regular_file(path) && !is_gzip_file(path);
+  if (!is_tar && !looks_like_cifar10(path)) return std::nullopt;
+  if (is_folder(path)) return is("CIFAR-10 in its published form", pack_command_for(path));
+  const ArchivedPictures archived = look_into_archive(path);
+  if (is_tar && !archived.folder.empty() && archived.has_labels) {
+    return is("an archive of pictures and labels",
+              pack_command_for(path, " --store encoded --test-split 0.2"));
+  }
+  if (!archived.folder.empty()) {
+    return is("an archive of pictures",
+              "tar -xf " + shell_word(path) + " && " + pack_command_for(archived.folder));
+  }
+  if (is_tar) return std::nullopt;
   return is("gzip data", pack_command_for(path));
 }
 

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <array>
 #include <cctype>
+#include <filesystem>
 #include <string_view>
 
+#include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/data/image_file.hpp"
 
 namespace tandem::data {
 namespace {
@@ -116,11 +119,26 @@ void ListFile::read_header() {
   has_row_ = read_fields();
   const std::size_t path = column_of(fields_, kPathNames);
   const std::size_t label = column_of(fields_, kLabelNames);
-  if (path == fields_.size() || label == fields_.size()) return;
+  if (path == fields_.size() || label == fields_.size()) {
+    if (fields_.size() == columns_) require_picture();
+    return;
+  }
   columns_ = fields_.size();
   path_column_ = path;
   label_column_ = label;
   has_row_ = false;
+}
+
+// The first row would become a picture and a class if it were a header with other names.
+void ListFile::require_picture() const {
+  const std::string& path = fields_[path_column_];
+  const auto folder = std::filesystem::path(folder_of(file_.path()));
+  if (path.empty() || is_picture_name(path) || is_regular_file(folder / path)) return;
+  fail(row_line_, "is '" + fields_[0] + "' and '" + fields_[1] +
+                      "', which is neither a picture and its label nor a known header; name the "
+                      "columns path and label, or " +
+                      join({kPathNames.begin() + 1, kPathNames.end()}, ", ") + " and " +
+                      join({kLabelNames.begin() + 1, kLabelNames.end()}, ", "));
 }
 
 bool ListFile::next(ListRow& row) {

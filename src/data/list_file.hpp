@@ -4,7 +4,7 @@
 //
 // Without a header a row is path and label. With a header, the column of paths is called path,
 // file, filename, file_name, filepath, image or image_path, and the column of labels label, class,
-// class_name or target. Other columns are ignored.
+// class_name or target. Other columns are ignored. A first row of two other names is an error.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,7 @@ class ListFile {
   bool read_fields();
   void take_field();
   void read_header();
+  void require_picture() const;
   [[noreturn]] void fail(std::uint64_t line, const std::string& fault) const;
 
   File file_;

@@ -4,6 +4,7 @@
 #include <set>
 #include <utility>
 
+#include "same_pictures.hpp"
 #include "source_file.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
@@ -99,6 +100,7 @@ std::unique_ptr<EncodedSource> ListingBuilder::finish(const std::string& name,
   listing_.name = name;
   listing_.read = std::move(read);
   if (stamp) listing_.stamp = std::move(stamp);
+  require_different_files(listing_, input_, options_.test_split > 0);
   return make_listed_source(std::move(listing_), input_, options_.test_split, options_.seed);
 }
 

@@ -75,14 +75,24 @@ bool is_empty(const char* block) {
 struct Compression {
   const char* signature;
   const char* name;
-  const char* command;
+  const char* program;
+  const char* ending;
 };
-constexpr std::array<Compression, 4> kCompressions = {{{"\x1f\x8b", "gzip", "gunzip -k "},
-                                                       {"BZh", "bzip2", "bunzip2 -k "},
-                                                       {"\xfd"
-                                                        "7zXZ",
-                                                        "xz", "unxz -k "},
-                                                       {"\x28\xb5\x2f\xfd", "zstd", "unzstd -k "}}};
+constexpr std::array<Compression, 4> kCompressions = {
+    {{"\x1f\x8b", "gzip", "gunzip", ".gz"},
+     {"BZh", "bzip2", "bunzip2", ".bz2"},
+     {"\xfd"
+      "7zXZ",
+      "xz", "unxz", ".xz"},
+     {"\x28\xb5\x2f\xfd", "zstd", "unzstd", ".zst"}}};
+
+// The programs refuse names without the ending of their form.
+std::string unpack_command(const Compression& form, const std::string& path) {
+  const std::string program = form.program;
+  if (ends_with(path, form.ending)) return program + " -k " + shell_word(path);
+  const std::string stem = ends_with(path, ".tar") ? path.substr(0, path.size() - 4) : path;
+  return program + " < " + shell_word(path) + " > " + shell_word(stem + ".plain.tar");
+}
 
 }  // namespace
 
@@ -108,7 +118,7 @@ TarIndex::TarIndex(const File& file) : file_(file), size_(file.size()), buffer_(
     throw DataError(file.path() + ": is compressed with " + each.name +
                     ", a plain tar archive was expected, because its members are read in any "
                     "order; unpack it: " +
-                    each.command + shell_word(file.path()));
+                    unpack_command(each, file.path()));
   }
 }
 

@@ -1,12 +1,16 @@
 #!/usr/bin/env python3
 """tandem pack --store encoded from WebDataset's archives and from lists, as Python's tarfile and csv write them."""
 
+import bz2
 import csv
 import gzip
 import hashlib
 import io
 import json
+import lzma
 import pathlib
+import re
+import subprocess
 import tarfile
 import unittest
 
@@ -172,6 +176,14 @@ class PackInputs(TandemTest):
         (self.folder / "set.tar.gz").write_bytes(gzip.compress(whole))
         self.assert_one_error(self.pack("set.tar.gz", "--test-split", "0.2", code=65),
                               "set.tar.gz: is compressed with gzip", "unpack it: gunzip -k set.tar.gz")
+        forms = {"gzip": gzip.compress(whole), "bzip2": bz2.compress(whole), "xz": lzma.compress(whole)}
+        for form, content in forms.items():  # whose programs refuse this name
+            with self.subTest(form):
+                (self.folder / "named.tar").write_bytes(content)
+                done = self.pack("named.tar", "--test-split", "0.2", code=65)
+                command = re.search("named.tar: is compressed with .* unpack it: (.*)", done.stderr)[1]
+                subprocess.run(command, shell=True, cwd=self.folder, check=True)
+                self.pack("named.plain.tar", "--test-split", "0.2", output="plain.h5")
         for name, content, pattern in (
                 ("cut", whole[:5000], "at offset 5000: found the end"), ("no-end", whole.rstrip(b"\0"), "found the end"),
                 ("twice", whole + whole, "bytes after the mark of its end"),
@@ -237,6 +249,16 @@ class PackInputs(TandemTest):
         self.write_list("photos/test.csv", rows[18:] + [(paths[0], "yak")])
         self.assert_one_error(self.pack("photos/train.csv", "--test-input", "photos/test.csv", code=65),
                               "twice")
+        (self.folder / "photos/link.jpg").symlink_to(paths[1])
+        (self.folder / "other").symlink_to("photos")
+        for alias in (f"./{paths[1]}", f"dog/../{paths[1]}", "link.jpg", f"../other/{paths[1]}",
+                      str(self.folder.resolve() / "photos" / paths[1])):
+            with self.subTest(alias):
+                self.write_list("photos/test.csv", rows[18:] + [(alias, CLASSES[1])])
+                done = self.pack("photos/train.csv", "--test-input", "photos/test.csv", code=65)
+                self.assert_one_error(done, "photos/train.csv: has one picture as .* and as .*, for training and for testing")
+                self.write_list("photos/all.csv", rows + [(alias, CLASSES[1])])
+                self.assert_one_error(self.pack("photos/all.csv", "--test-split", "0.2", code=65), "has one picture as ")
         (self.folder / "photos/yak.png").write_bytes(picture(0, "PNG"))
         self.write_list("photos/test.csv", rows[18:] + [("yak.png", "yak")])
         self.assert_one_error(self.pack("photos/train.csv", "--test-input", "photos/test.csv", code=65),
@@ -267,6 +289,8 @@ class PackInputs(TandemTest):
         self.write_list("photos/several.csv", [*rows, ("a.jpg", "cat;;dog")])
         several = ("photos/several.csv", "--multi-label", "--test-split", "0.2")
         self.assert_one_error(self.pack(*several, code=65), "a.jpg: has an empty label")
+        self.assert_one_error(self.pack("photos/several.csv", "--test-split", "0.2", code=2),
+                              "photos/several.csv: line 4 has the label '.*;.*'; add --multi-label", "--classes FILE")
         self.write_list("photos/several.csv", [(path, "") for path in paths])
         self.assert_one_error(self.pack(*several, code=65), "no picture has a label")
         self.assert_one_error(self.pack("photos", "--multi-label", "--test-split", "0.2", code=2),
@@ -286,6 +310,7 @@ class PackInputs(TandemTest):
                               ("path,label\na.jpg,cat\nb.jpg,cat,x\n", "line 3 has 3 fields, 2 are expected"),
                               ('"a.jpg,cat\n', "line 1 has a quoted field without its second quote"),
                               ('"a"b.jpg,cat\n', "line 1 has text after a quoted field"), (",cat\n", "line 1 has no path"),
+                              ("picture,species\na.jpg,cat\n", "line 1 is 'picture' and 'species', which is neither"),
                               ("", "holds no picture with a label"), ("path,label\r\n", "holds no picture with a label")):
             with self.subTest(text):
                 pathlib.Path(self.folder / "b.csv").write_text(text)

@@ -60,6 +60,24 @@ TEST_F(ForeignFile, PublishedFormsAreNamed) {
   expect_refused("p.tgz", {"an archive of pictures", "tar -xf p.tgz && tandem pack --input pets "});
 }
 
+TEST_F(ForeignFile, ListsAndArchivesWithLabelsAreNamed) {
+  write_bytes("pets.csv", "a.jpg,cat\n");
+  EXPECT_STREQ(not_packed("pets.csv").what(),
+               "pets.csv: is a list, a packed data set was expected; pack it: tandem pack --input "
+               "pets.csv --store encoded --test-split 0.2 --output pets.h5");
+  write_bytes("my list.TSV", "a.jpg\tcat\n");
+  expect_refused("my list.TSV", {"a list", "--input 'my list.TSV' --store encoded"});
+  write_bytes("shard.tar", testing::tar_member("1.jpg", "x") + testing::tar_member("1.cls", "0") +
+                               testing::tar_end());
+  expect_refused("shard.tar", {"an archive of pictures and labels",
+                               "pack --input shard.tar --store encoded --test-split 0.2 --output "
+                               "shard.h5"});
+  write_bytes("tree.tar", testing::tar_member("pets/cat/1.jpg", "x") + testing::tar_end());
+  expect_refused("tree.tar", {"an archive of pictures, ", "tar -xf tree.tar && tandem pack"});
+  write_bytes("other.tar", testing::tar_member("readme", "x") + testing::tar_end());
+  expect_refused("other.tar", {"'tandem pack --input FOLDER --output FILE.h5' was expected"});
+}
+
 TEST_F(ForeignFile, ArraysOfNumpyAreNamed) {
   write_bytes("one.npz", testing::zip({{"images.npy", "x"}, {"labels.npy", "x"}}));
   expect_refused("one.npz", {"numpy", "--input one.npz --test-split 0.2 --output one.h5"});

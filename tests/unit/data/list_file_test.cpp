@@ -51,7 +51,8 @@ TEST_F(List, HeaderNamesTheColumns) {
   EXPECT_EQ(rows("id,Label , FileName\n1,cat,a.jpg\n2,dog,b.jpg\n"),
             (Rows{"2:a.jpg=cat", "3:b.jpg=dog"}));
   EXPECT_EQ(rows("\xef\xbb\xbfpath,label\na.jpg,cat\n"), Rows{"2:a.jpg=cat"});
-  EXPECT_EQ(rows("path,breed\n"), Rows{"1:path=breed"}) << "no header without a label";
+  write_bytes(folder_ / "path", "a picture");
+  EXPECT_EQ(rows("path,breed\n"), Rows{"1:path=breed"}) << "a file of this name";
 }
 
 TEST_F(List, LongFilesAreReadInParts) {
@@ -67,6 +68,8 @@ TEST_F(List, FaultsNameTheLine) {
     expect_error(ExitCode::kBadData, {"list.csv: line ", part}, [&] { rows(text); });
   };
   refuses("a.jpg,cat\nb.jpg\n", "line 2 has 1 field, 2 are expected: path and label");
+  refuses("path,breed\na.jpg,cat\n", "line 1 is 'path' and 'breed', which is neither a picture");
+  refuses("img,label\na.jpg,cat\n", "name the columns path and label, or file, filename, ");
   refuses("path,label,x\na.jpg,cat\n", "line 2 has 2 fields, 3 are expected, as the first line");
   refuses("a.jpg,cat\n\"b.jpg,cat\n", "line 2 has a quoted field without its second quote");
   refuses("\"a\".jpg,cat\n", "line 1 has text after a quoted field");

@@ -1,0 +1,17 @@
+// Finds a picture that a list has under two paths: ./a.jpg, folder/../a.jpg, an absolute path, or a
+// symbolic link. Throws DataError naming both.
+#pragma once
+
+#include <string>
+
+#include "encoded_listing.hpp"
+
+namespace tandem::data {
+
+// Refuses a picture that would be used for training and for testing. `is_drawn`: the test set is
+// drawn from all pictures, so no picture may be there twice. Lists each folder of pictures once,
+// and touches no other file. `input` begins messages.
+void require_different_files(const PictureListing& listing, const std::string& input,
+                             bool is_drawn);
+
+}  // namespace tandem::data
