@@ -133,6 +133,17 @@ class Reading(TandemTest):
             self.assertRegex(done.stderr, r"tandem: error: (rank \d.*)?step \d+: " + self.damaged +
                              r": block \d+ \(\d+ bytes at offset \d+\) is damaged")
         self.assertRegex(self.tandem("verify", self.data, code=65).stderr, r"block \d+ .* is damaged")
+        by_rank = set()
+        for seed in range(1, 9):
+            done = self.run_training(2, f"seed{seed}", "--epochs", "1", "--batch-size", "12", *SMALL, "--seed", str(seed), code=65)
+            by_rank.update(re.findall(r"tandem: error: rank (\d)", done.stderr))
+            if by_rank == {"0", "1"}:
+                break
+        self.assertEqual(by_rank, {"0", "1"}, "both have met the block")
+        for run in (self.folder / "runs").iterdir():
+            summary = json.loads((run / "summary.json").read_text())
+            self.assertEqual(summary["exit_reason"], "failed")
+            self.assertRegex(summary["error"], self.damaged + r": block \d+ .* is damaged")
 
     def test_killed_in_an_epoch_and_resumed(self):
         options = ["--global-batch-size", "8", "--epochs", "4", *SMALL]

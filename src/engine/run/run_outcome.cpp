@@ -7,6 +7,7 @@
 #include "run_report.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/model/pth_file.hpp"
 #include "tandem/model/safetensors.hpp"
@@ -45,9 +46,29 @@ std::string what_is_left(const RunOutcome& outcome, bool has_safetensors) {
 
 void leave_failure(const RunOutcome& outcome, int world, const std::exception& error) {
   try {
+    // Another rank has failed before, and its end is why this one fails.
+    if (file_exists(outcome.folder->summary_path())) return;
     leave_result(*outcome.folder,
                  make_failure_summary(outcome.folder->run_id(), outcome.result, world,
                                       outcome.startup_seconds, message_of(error)));
+  } catch (const std::exception& unwritten) {
+    print_warning(message_of(unwritten));
+  }
+}
+
+// On another rank than 0, which cannot write the summary: it waits for this rank. The folder may
+// not be visible on this host.
+void leave_failure_of_rank(const RunPlace& place, const Job& job, const train::TrainResult& result,
+                           double startup_seconds, const std::exception& error) {
+  const std::string reason = "rank " + std::to_string(job.topology.rank) + " (" +
+                             job.topology.host + "): " + message_of(error);
+  const std::string path = place.runs_dir + "/" + place.run_id;
+  try {
+    if (!file_exists(path + "/manifest.json") || file_exists(path + "/summary.json")) return;
+    const Json summary =
+        make_failure_summary(place.run_id, result, job.topology.world, startup_seconds, reason);
+    write_file_atomically(path + "/summary.json",
+                          summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
   } catch (const std::exception& unwritten) {
     print_warning(message_of(unwritten));
   }
@@ -57,7 +78,7 @@ void leave_failure(const RunOutcome& outcome, int world, const std::exception& e
 
 train::TrainResult run_trainer(train::Trainer& trainer,
                                const std::optional<metrics::RunFolder>& folder,
-                               const metrics::Sinks& sinks, Job& job,
+                               const metrics::Sinks& sinks, Job& job, const RunPlace& place,
                                const std::function<double()>& start) {
   double startup_seconds = 0;
   try {
@@ -75,6 +96,8 @@ train::TrainResult run_trainer(train::Trainer& trainer,
       } catch (const std::exception& unwritten) {
         print_warning(message_of(unwritten));
       }
+    } else if (!is_known_to_all) {
+      leave_failure_of_rank(place, job, trainer.result(), startup_seconds, error);
     }
     throw;
   }

@@ -16,12 +16,19 @@
 
 namespace tandem::app {
 
+// Where the folder of the run is, on every rank.
+struct RunPlace {
+  const std::string& runs_dir;
+  const std::string& run_id;
+};
+
 // Collective. Calls `start`, which makes what comes before the first step and returns the seconds
 // of the start-up, and trains. If either fails, makes the metrics durable and then writes a summary
-// of the failure, as far as the folder can still be written. `folder` and `sinks` are rank 0's.
+// of the failure, as far as the folder can still be written. `folder` and `sinks` are rank 0's. A
+// rank that fails alone writes the summary itself.
 train::TrainResult run_trainer(train::Trainer& trainer,
                                const std::optional<metrics::RunFolder>& folder,
-                               const metrics::Sinks& sinks, Job& job,
+                               const metrics::Sinks& sinks, Job& job, const RunPlace& place,
                                const std::function<double()>& start);
 
 // How the training of a run ended.

@@ -239,11 +239,12 @@ RunOutcome TrainRun::train(const RunStart& start, const RunInputs& inputs, Train
       {job_.world, step, session.schedule, evaluator, sinks_, &checkpoints, &progress, &system},
       trainer_settings_of(run_.train, inputs, session.plan, session.step_settings), start.state);
   std::chrono::duration<double> startup{};
-  const train::TrainResult result = run_trainer(trainer, folder_, sinks_, job_, [&] {
-    session.warm_up(job_, run_.train, inputs, touch_);
-    startup = std::chrono::steady_clock::now() - run_.began;
-    return startup.count();
-  });
+  const train::TrainResult result =
+      run_trainer(trainer, folder_, sinks_, job_, {reporting_.runs_dir, start.run_id}, [&] {
+        session.warm_up(job_, run_.train, inputs, touch_);
+        startup = std::chrono::steady_clock::now() - run_.began;
+        return startup.count();
+      });
   if (profiler && !profiler->finish()) {
     job_.warn("--profile " + run_.options.text("profile") + ": the run made no such step");
   }
