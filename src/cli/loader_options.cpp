@@ -22,6 +22,17 @@ OptionSpec decode_option(const std::string& group) {
       {"exact", "scaled"}};
 }
 
+OptionSpec eval_crop_option(const std::string& group) {
+  return {"eval-crop",
+          "NAME",
+          "none",
+          "evaluation of a set packed with --store encoded: none, whole pictures without their "
+          "proportions; or center, a center crop as in torchvision's evaluation of ImageNet",
+          group,
+          kOfResult,
+          {"none", "center"}};
+}
+
 OptionSpec loader_threads_option(const std::string& group) {
   return {"loader-threads", "N", "1", "threads of each rank that decode and augment images", group,
           kOfExecution};
@@ -29,6 +40,10 @@ OptionSpec loader_threads_option(const std::string& group) {
 
 data::Decoding read_decoding(Options& options) {
   return options.choice("decode") == "scaled" ? data::Decoding::kScaled : data::Decoding::kExact;
+}
+
+data::Fit read_eval_crop(Options& options) {
+  return options.choice("eval-crop") == "center" ? data::Fit::kCenterCrop : data::Fit::kStretch;
 }
 
 int read_loader_threads(Options& options) {

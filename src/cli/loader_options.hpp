@@ -10,8 +10,10 @@
 namespace tandem::app {
 
 OptionSpec decode_option(const std::string& group);
+OptionSpec eval_crop_option(const std::string& group);
 OptionSpec loader_threads_option(const std::string& group);
 data::Decoding read_decoding(Options& options);
+data::Fit read_eval_crop(Options& options);
 int read_loader_threads(Options& options);
 
 OptionSpec cache_option(const std::string& group);

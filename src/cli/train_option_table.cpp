@@ -94,6 +94,7 @@ OptionTable train_option_table() {
        "random-erasing[=P]; mixup[=A]; cutmix[=A]",
        "what to train", kOfResult},
       decode_option("what to train"),
+      eval_crop_option("what to train"),
       {"batch-size",
        "N",
        "64",

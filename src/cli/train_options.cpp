@@ -225,6 +225,7 @@ TrainRequest read_train_options(Options& options) {
   config.validation_split = options.real("validation-split", 0, 0.999999);
   config.augment = options.parsed("augment", data::AugmentSpec::parse);
   config.decoding = read_decoding(options);
+  config.eval_fit = read_eval_crop(options);
   config.loader_threads = read_loader_threads(options);
   config.epochs = options.real("epochs", 1e-6, 1e6);
   config.max_steps = options.count("max-steps", 0, std::uint64_t{1} << 40);

@@ -184,8 +184,8 @@ class EncodedPack {
       const std::string where = "picture " + std::to_string(index);
       return fault_of(where,
                       [&] {
-                        fit_file(writer_.read(Split::kTrain, index), where, info.shape, budget_,
-                                 Orientation::kUpright, image);
+                        fit_file(writer_.read(Split::kTrain, index), where, info.shape, budget_, {},
+                                 image);
                       })
           .empty();
     };

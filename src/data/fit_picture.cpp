@@ -33,14 +33,21 @@ std::uint8_t to_byte(std::int32_t sum) {
 
 int round_half_up(double value) { return static_cast<int>(std::floor(value + 0.5)); }
 
-std::vector<Window> make_windows(int from, int to) {
-  const double scale = static_cast<double>(from) / to;
+// A range of the rows or columns of a resized picture.
+struct Range {
+  std::int64_t all = 0;  // rows or columns of the whole
+  std::int64_t first = 0;
+  int count = 0;
+};
+
+std::vector<Window> make_windows(int from, Range to) {
+  const double scale = static_cast<double>(from) / static_cast<double>(to.all);
   const double half_width = std::max(scale, 1.0);
-  std::vector<Window> windows(static_cast<std::size_t>(to));
+  std::vector<Window> windows(static_cast<std::size_t>(to.count));
   std::vector<double> weights;
-  for (int i = 0; i < to; ++i) {
+  for (int i = 0; i < to.count; ++i) {
     Window& window = windows[static_cast<std::size_t>(i)];
-    const double center = (i + 0.5) * scale;
+    const double center = (static_cast<double>(to.first + i) + 0.5) * scale;
     window.first = std::max(round_half_up(center - half_width), 0);
     const int end = std::min(round_half_up(center + half_width), from);
     weights.clear();
@@ -110,15 +117,12 @@ void to_gray(Picture& picture) {
   picture.channels = 1;
 }
 
-}  // namespace
-
 // Row by row, each added to those of the result that it is a part of: besides the result there is
 // never more than a row and the sums, whatever the proportions of the picture.
-Picture resize(Picture picture, int height, int width) {
-  if (height == picture.height && width == picture.width) return picture;
+Picture resize_part(const Picture& picture, Range height, Range width) {
   const auto channels = static_cast<std::size_t>(picture.channels);
   const std::size_t from_row = static_cast<std::size_t>(picture.width) * channels;
-  const std::size_t to_row = static_cast<std::size_t>(width) * channels;
+  const std::size_t to_row = static_cast<std::size_t>(width.count) * channels;
   const std::vector<Window> columns = make_windows(picture.width, width);
   const std::vector<Window> rows = make_windows(picture.height, height);
   std::vector<std::int32_t> sums(rows.size() * to_row, kHalf);
@@ -126,7 +130,9 @@ Picture resize(Picture picture, int height, int width) {
   std::size_t first = 0;  // of the rows of the result that are not complete
   for (std::size_t y = 0; y < static_cast<std::size_t>(picture.height); ++y) {
     const std::uint8_t* values = picture.values.data() + y * from_row;
-    if (width != picture.width) {
+    if (width.all == picture.width) {
+      values += static_cast<std::size_t>(width.first) * channels;
+    } else {
       resize_row(values, channels, columns, row.data());
       values = row.data();
     }
@@ -138,10 +144,37 @@ Picture resize(Picture picture, int height, int width) {
       for (std::size_t x = 0; x < to_row; ++x) sum[x] += weight * values[x];
     }
   }
-  Picture out{picture.channels, height, width, {}};
+  Picture out{picture.channels, height.count, width.count, {}};
   out.values.resize(sums.size());
   std::transform(sums.begin(), sums.end(), out.values.begin(), to_byte);
   return out;
+}
+
+Range center_of(std::int64_t all, int count) {
+  // Halves to even, as Python's round().
+  return {all, std::llrint(static_cast<double>(all - count) / 2.0), count};
+}
+
+}  // namespace
+
+Picture resize(Picture picture, int height, int width) {
+  if (height == picture.height && width == picture.width) return picture;
+  return resize_part(picture, {height, 0, height}, {width, 0, width});
+}
+
+Picture center_crop(const Picture& picture, int height, int width) {
+  constexpr std::int64_t kResized = 256;
+  constexpr std::int64_t kCropped = 224;
+  std::int64_t all_rows = height * kResized / kCropped;
+  std::int64_t all_columns = width * kResized / kCropped;
+  // As many rows as the proportions of the picture demand, or columns.
+  const std::int64_t rows = all_columns * picture.height / picture.width;
+  if (rows >= all_rows) {
+    all_rows = rows;
+  } else {
+    all_columns = all_rows * picture.width / picture.height;
+  }
+  return resize_part(picture, center_of(all_rows, height), center_of(all_columns, width));
 }
 
 void require_picture_channels(int channels) {
@@ -156,10 +189,11 @@ void limit_channels(Picture& picture, int channels) {
   if (channels == 1) to_gray(picture);
 }
 
-void fit_picture(Picture picture, ImageShape shape, std::uint8_t* image) {
+void fit_picture(Picture picture, ImageShape shape, std::uint8_t* image, Fit fit) {
   require_picture_channels(shape.channels);
   limit_channels(picture, shape.channels);
-  picture = resize(std::move(picture), shape.height, shape.width);
+  picture = fit == Fit::kCenterCrop ? center_crop(picture, shape.height, shape.width)
+                                    : resize(std::move(picture), shape.height, shape.width);
   // Gray is every color of a gray picture.
   const auto step = static_cast<std::size_t>(picture.channels);
   for (std::size_t c = 0; c < static_cast<std::size_t>(shape.channels); ++c) {
@@ -169,13 +203,13 @@ void fit_picture(Picture picture, ImageShape shape, std::uint8_t* image) {
 }
 
 bool fit_file(std::string_view bytes, const std::string& where, ImageShape shape,
-              MemoryBudget& budget, Orientation orientation, std::uint8_t* image) try {
+              MemoryBudget& budget, Fitting fitting, std::uint8_t* image) try {
   MemoryBudget::Share share(budget);
   Picture picture = decode_picture(bytes, where, kMaxPicturePixels,
                                    [&](std::uint64_t memory) { share.take(memory); });
   const bool is_turned = picture.orientation != 1;
-  if (orientation == Orientation::kUpright) picture = upright(std::move(picture));
-  fit_picture(std::move(picture), shape, image);
+  if (fitting.orientation == Orientation::kUpright) picture = upright(std::move(picture));
+  fit_picture(std::move(picture), shape, image, fitting.fit);
   return is_turned;
 } catch (const std::bad_alloc&) {
   throw_out_of_memory(where);

@@ -90,7 +90,7 @@ class ImageFolder : public ImageSource {
       const std::string fault = fault_of(item.file.path, [&] {
         const std::string bytes = read_picture_bytes(item.file.path);
         item.sha256 = sha256_hex(bytes);
-        fit_file(bytes, item.file.path, info_.shape, budget_, Orientation::kUpright, image);
+        fit_file(bytes, item.file.path, info_.shape, budget_, {}, image);
       });
       if (fault.empty()) return;
       std::fill_n(image, info_.shape.pixels(), std::uint8_t{0});

@@ -60,7 +60,8 @@ const std::uint8_t* PixelsOf::operator()(std::size_t image) {
     make_region(found, whole, decoding_, view_.shape, resizer, room_.data());
   } else {
     MemoryBudget budget(kMemoryForPictures);
-    fit_file(found.bytes, found.where, view_.shape, budget, Orientation::kUpright, room_.data());
+    fit_file(found.bytes, found.where, view_.shape, budget, {Orientation::kUpright, view_.fit},
+             room_.data());
   }
   return room_.data();
 }

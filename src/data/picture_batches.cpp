@@ -12,13 +12,13 @@
 namespace tandem::data {
 
 PictureBatches::PictureBatches(NextFile next_file, ImageShape shape, Transform transform,
-                               std::size_t size, int threads, Orientation orientation)
+                               std::size_t size, int threads, Fitting fitting)
     : next_file_(std::move(next_file)),
       shape_(shape),
       transform_(std::move(transform)),
       size_(size),
       threads_(threads),
-      orientation_(orientation) {
+      fitting_(fitting) {
   require_picture_channels(shape.channels);
   ahead_ = std::async(kThreadIfGranted, [this] { return make(); });
 }
@@ -66,7 +66,7 @@ PictureBatches::Made PictureBatches::make() {
 bool PictureBatches::read_image(const std::string& path, float* image) try {
   std::vector<std::uint8_t> values(shape_.pixels());
   const bool is_turned =
-      fit_file(read_picture_bytes(path), path, shape_, budget_, orientation_, values.data());
+      fit_file(read_picture_bytes(path), path, shape_, budget_, fitting_, values.data());
   transform_.apply(values.data(), {}, image);
   return is_turned;
 } catch (const std::bad_alloc&) {

@@ -104,6 +104,41 @@ class Encoded(TandemTest):
         right = sum(answer["file"].split("/")[2] == answer["top"][0]["class"] for answer in answers)
         self.assertEqual(right / 15, summary["test_accuracy"])
 
+    def test_evaluates_the_center_as_torchvision_does(self):
+        """Beside a set of pixels that Pillow has resized and cropped."""
+        for path in sorted((self.folder / "pets").rglob("*.*")):
+            image = Image.open(path).convert("RGB")
+            if "test" in path.parts:
+                scale = 32 * 256 // 224
+                width, height = image.size
+                image = image.resize((scale, scale * height // width) if width <= height else (scale * width // height, scale),
+                                     Image.BILINEAR)
+                left, top = round((image.width - 32) / 2), round((image.height - 32) / 2)
+                image = image.crop((left, top, left + 32, top + 32))
+            copy = self.folder / "cropped" / path.relative_to(self.folder / "pets").with_suffix(".png")
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            image.save(copy)
+        self.pack_encoded()
+        self.tandem("pack", "--input", "cropped", "--size", "32", "--output", "cropped.h5")
+        crop = self.summary(2, "crop", "--eval-crop", "center")
+        whole = self.summary(2, "whole")
+        self.assertEqual(crop["weights_sha256"], whole["weights_sha256"])
+        expected = self.evaluate(2, "runs/crop", data="cropped.h5")["test_loss"]
+        self.assertAlmostEqual(crop["test_loss"], expected, 6)
+        self.assertNotAlmostEqual(whole["test_loss"], expected, 3)
+        for ranks in (1, 2):
+            self.assertAlmostEqual(self.evaluate(ranks, "runs/crop", data="pets.h5")["test_loss"], expected, 6)
+            self.assertAlmostEqual(self.evaluate(ranks, "runs/whole", data="pets.h5")["test_loss"], whole["test_loss"], 6)
+        first = self.folder / "pets/test/cat/00.png"  # 50 x 40
+        guesses = [json.loads(self.tandem("predict", "--checkpoint", f"runs/{run}", "--json", path).stdout)["top"][0]["probability"]
+                   for run, path in (("crop", first), ("whole", self.folder / "cropped/test/cat/00.png"), ("whole", first))]
+        self.assertAlmostEqual(guesses[0], guesses[1], 6)
+        self.assertNotAlmostEqual(guesses[0], guesses[2], 4)
+        done = self.mpirun(2, "train", "--data", "pets.h5", *TRAIN, "--run-id", "crop", "--resume", "auto", "--epochs", "3", code=78)
+        self.assertRegex(done.stderr, "eval-crop")
+        done = self.mpirun(2, "train", "--data", "cropped.h5", *TRAIN, "--eval-crop", "center", code=2)
+        self.assert_one_error(done, "--eval-crop center is for picture files, and cropped.h5 has pixels")
+
     def test_h5py_reads_what_the_folder_holds(self):
         shown = self.pack_encoded().stdout
         self.assertIn("pets, 60 train and 15 test images of 3x32x32 from files of", shown)

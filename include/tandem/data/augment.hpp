@@ -20,6 +20,14 @@ namespace tandem::data {
 // pictures, and pixels differ a little.
 enum class Decoding { kExact, kScaled };
 
+// How a picture file gets the shape of the network's images where it is not augmented.
+enum class Fit {
+  kStretch,  // the whole picture, without keeping its proportions
+  // torchvision's evaluation of ImageNet: Resize of the shorter side to 256 / 224 of the shape's,
+  // rounded down, and CenterCrop. Where the shape is no square, the side that needs more is meant.
+  kCenterCrop
+};
+
 enum class Border { kBlack, kReflected };         // what lies outside of an image
 enum class Flip { kNever, kRandom, kAlternate };  // left to right
 

@@ -2,7 +2,8 @@
 // unsupported number of channels; fit_file() throws DataError.
 //
 // In this order: transparency becomes white, the picture becomes gray or RGB as the data set
-// requires, and it is resized to the given height and width without keeping its aspect ratio. For
+// requires, and it is resized to the given height and width without keeping its aspect ratio, or
+// resized and cropped (Fit). For
 // pictures without transparency the result is that of Pillow's Image.open(FILE).convert("RGB" or
 // "L").resize((WIDTH, HEIGHT), Image.BILINEAR), bit for bit.
 #pragma once
@@ -13,6 +14,7 @@
 #include <string>
 #include <string_view>
 
+#include "tandem/data/augment.hpp"
 #include "tandem/data/dataset_info.hpp"
 #include "tandem/data/image_file.hpp"
 
@@ -59,6 +61,11 @@ class MemoryBudget {
 // wider by the scale, so that every pixel counts and no aliasing appears.
 Picture resize(Picture picture, int height, int width);
 
+// The center of the picture as Fit::kCenterCrop says. For a square it is that of torchvision's
+// Resize(SIDE * 256 // 224) and CenterCrop(SIDE) of Pillow's images, bit for bit. Throws
+// std::bad_alloc.
+Picture center_crop(const Picture& picture, int height, int width);
+
 // UsageError unless `channels` is 1 or 3.
 void require_picture_channels(int channels);
 
@@ -67,7 +74,7 @@ void require_picture_channels(int channels);
 void limit_channels(Picture& picture, int channels);
 
 // Writes shape.pixels() bytes in CHW order.
-void fit_picture(Picture picture, ImageShape shape, std::uint8_t* image);
+void fit_picture(Picture picture, ImageShape shape, std::uint8_t* image, Fit fit = Fit::kStretch);
 
 // For pictures that are being decoded at the same time.
 constexpr std::uint64_t kMemoryForPictures = std::uint64_t{1} << 30;
@@ -75,9 +82,14 @@ constexpr std::uint64_t kMemoryForPictures = std::uint64_t{1} << 30;
 // The orientation of pixels that a camera stored turned: as stored, or upright.
 enum class Orientation { kAsStored, kUpright };
 
+struct Fitting {
+  Orientation orientation = Orientation::kUpright;
+  Fit fit = Fit::kStretch;
+};
+
 // The same of the bytes of a file, as decode_picture() takes them, once `budget` has room for the
 // picture. Returns whether its EXIF orientation differs from upright.
 bool fit_file(std::string_view bytes, const std::string& where, ImageShape shape,
-              MemoryBudget& budget, Orientation orientation, std::uint8_t* image);
+              MemoryBudget& budget, Fitting fitting, std::uint8_t* image);
 
 }  // namespace tandem::data

@@ -40,6 +40,8 @@ struct ImagesView {
   // For a multi-label set: count * classes, 1 if the image has the class, else 0. Otherwise empty.
   Span<const std::uint8_t> targets = {};
 
+  Fit fit = Fit::kStretch;  // of picture files
+
   bool is_encoded() const { return !places.empty(); }
   bool is_multi_label() const { return !targets.empty(); }
   // One for each class. Only for a multi-label set.
@@ -74,7 +76,8 @@ class PixelsOf {
       : view_(view), decoding_(decoding) {}
 
   // C * H * W bytes, planar; valid until the next call. Turns a picture upright and resizes it to
-  // the view's shape. DataError naming the picture if it cannot be decoded.
+  // the view's shape as its `fit` says; with Decoding::kScaled it stretches it. DataError naming
+  // the picture if it cannot be decoded.
   const std::uint8_t* operator()(std::size_t image);
   // The file of an image, if the view is encoded.
   StoredPicture file(std::size_t image) const;

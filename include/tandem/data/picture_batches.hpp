@@ -41,7 +41,7 @@ class PictureBatches {
   // Batches of `size` files but for the last. Pictures become images by fit_picture(), and
   // `transform`, which is for the same shape, normalizes them.
   PictureBatches(NextFile next_file, ImageShape shape, Transform transform, std::size_t size,
-                 int threads, Orientation orientation = Orientation::kAsStored);
+                 int threads, Fitting fitting = {Orientation::kAsStored, Fit::kStretch});
   // Waits for the current pictures and the current line of the list, not for a whole batch.
   ~PictureBatches();
   PictureBatches(const PictureBatches&) = delete;
@@ -66,7 +66,7 @@ class PictureBatches {
   const Transform transform_;
   const std::size_t size_;
   const int threads_;
-  const Orientation orientation_;
+  const Fitting fitting_;
   MemoryBudget budget_{kMemoryForPictures};
   std::exception_ptr failure_;  // to be told after the batch that was given last
   std::atomic<bool> given_up_{false};

@@ -71,6 +71,7 @@ struct TrainConfig {
   bool gradient_checkpointing = false;  // recompute blocks in backward
   data::AugmentSpec augment;
   data::Decoding decoding = data::Decoding::kExact;  // of picture files for training
+  data::Fit eval_fit = data::Fit::kStretch;          // of picture files in evaluations
   int loader_threads = 1;                            // per rank
   bool channels_last = true;
   int threads = 0;              // per rank; 0: the CPUs this rank may use without crowding another

@@ -173,8 +173,9 @@ int evaluate_model(Job& job, const EvalRequest& request) {
     return false;
   };
   job.supervision().heartbeats().enter(comm::Phase::kEvaluation);
-  const train::Evaluation result =
-      train::evaluate(job.world, *network, images.view(data::Split::kTest), settings);
+  data::ImagesView test = images.view(data::Split::kTest);
+  test.fit = description.fit;
+  const train::Evaluation result = train::evaluate(job.world, *network, test, settings);
   comm::agree_on_rank_0(job.world, [&] {
     if (!request.json && !device.note.empty()) print_line(fold(device.note));
     print_line(request.json ? to_json(result, info).dump() : to_text(result, info));

@@ -24,6 +24,8 @@ namespace {
 constexpr char kFormat[] = "tandem-model";
 constexpr char kApplied[] = "applied";
 constexpr char kMultiLabel[] = "multi-label";
+constexpr char kEvalCrop[] = "eval_crop";
+constexpr char kCenter[] = "center";
 constexpr int kMaxImageSide = 1'000'000;  // so that their product fits
 
 model::InputShape input_shape(const data::ImageShape& shape) {
@@ -90,11 +92,19 @@ std::optional<model::Stem> stem_of(const std::map<std::string, std::string>& met
 
 namespace {
 
-bool is_multi_label(const std::map<std::string, std::string>& metadata, const std::string& path) {
-  const auto found = metadata.find("targets");
-  if (found == metadata.end() || found->second == kMultiLabel) return found != metadata.end();
-  throw DataError(path + ": its __metadata__ has the targets '" + found->second + "', '" +
-                  kMultiLabel + "' was expected; it may need a newer tandem");
+// Whether the metadata have this field. DataError for another value than this one.
+bool has_value(const std::map<std::string, std::string>& metadata, const std::string& field,
+               const std::string& value, const std::string& path) {
+  const auto found = metadata.find(field);
+  if (found == metadata.end() || found->second == value) return found != metadata.end();
+  throw DataError(path + ": its __metadata__ has the " + field + " '" + found->second + "', '" +
+                  value + "' was expected; it may need a newer tandem");
+}
+
+// Files of earlier versions do not say it.
+bool turns_upright(const std::map<std::string, std::string>& metadata) {
+  const auto orientation = metadata.find("exif_orientation");
+  return orientation != metadata.end() && orientation->second == kApplied;
 }
 
 }  // namespace
@@ -117,6 +127,7 @@ std::map<std::string, std::string> ModelDescription::to_metadata() const {
   }
   if (model::has_stem(model)) metadata["stem"] = model::name_of(stem);
   if (multi_label) metadata["targets"] = kMultiLabel;
+  if (fit == data::Fit::kCenterCrop) metadata[kEvalCrop] = kCenter;
   return metadata;
 }
 
@@ -157,9 +168,9 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
   const std::optional<model::Stem> stem = stem_of(metadata, path);
   description.stem = stem.value_or(model::Stem::kCifar);
   if (metadata.count("network_sha256") > 0) description.network_sha256 = field("network_sha256");
-  const auto orientation = metadata.find("exif_orientation");  // not in files of earlier versions
-  description.exif_orientation = orientation != metadata.end() && orientation->second == kApplied;
-  description.multi_label = is_multi_label(metadata, path);
+  description.exif_orientation = turns_upright(metadata);
+  description.multi_label = has_value(metadata, "targets", kMultiLabel, path);
+  if (has_value(metadata, kEvalCrop, kCenter, path)) description.fit = data::Fit::kCenterCrop;
   const data::ImageShape& shape = description.shape;
   const auto channels = static_cast<std::size_t>(shape.channels);
   const bool shape_fits = shape.channels > 0 && shape.height > 0 && shape.width > 0 &&
@@ -169,10 +180,10 @@ ModelDescription ModelDescription::from_metadata(const std::map<std::string, std
   const bool has_possible_widths =
       metadata.count("hidden") == 0 || (description.model == model::kNetworkWithHiddenLayers &&
                                         model::are_possible(description.hidden));
-  const bool has_possible_stem = !stem || model::has_stem(description.model);
-  if (!shape_fits || !spread || !has_possible_widths || !has_possible_stem ||
-      description.mean.size() != channels || description.std.size() != channels ||
-      description.classes.empty() || description.classes.size() > data::kMaxClasses) {
+  if (!shape_fits || !spread || !has_possible_widths ||
+      (stem && !model::has_stem(description.model)) || description.mean.size() != channels ||
+      description.std.size() != channels || description.classes.empty() ||
+      description.classes.size() > data::kMaxClasses) {
     throw DataError(
         path +
         ": its __metadata__ contradicts itself: input_shape, classes, mean, std, hidden and stem "

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "tandem/core/touch.hpp"
+#include "tandem/data/augment.hpp"
 #include "tandem/data/dataset_info.hpp"
 #include "tandem/model/hidden_widths.hpp"
 #include "tandem/model/network.hpp"
@@ -53,6 +54,8 @@ struct ModelDescription {
   model::HiddenWidths hidden = {};  // of mlp; empty: the default, as in files of earlier versions
   model::Stem stem = model::Stem::kCifar;  // of networks that have one
   bool multi_label = false;                // a logit says whether the image has the class
+
+  data::Fit fit = data::Fit::kStretch;  // of pictures in eval and predict
 
   bool is_script() const { return !network_sha256.empty(); }
   std::map<std::string, std::string> to_metadata() const;

@@ -123,7 +123,8 @@ int predict_images(const PredictRequest& request) {
   data::PictureBatches batches(
       [&list] { return list.next(); }, description.shape, transform, request.batch_size,
       request.threads,
-      description.exif_orientation ? data::Orientation::kUpright : data::Orientation::kAsStored);
+      {description.exif_orientation ? data::Orientation::kUpright : data::Orientation::kAsStored,
+       description.fit});
   const StopAtEnd stop{lines};
   const PredictionTable table(description.classes);
   const ToLine as_row = [&](const std::string& name, const Guesses& guesses) {

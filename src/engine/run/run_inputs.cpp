@@ -42,7 +42,8 @@ ModelDescription describe_model(const NetworkFile& file, const train::TrainConfi
           data::has_upright_images(info),
           config.hidden,
           config.stem,
-          info.multi_label};
+          info.multi_label,
+          info.is_encoded() ? config.eval_fit : data::Fit::kStretch};
 }
 
 // The number of parameters of the network; 0 if counting would run code of a file, or fails.
@@ -97,6 +98,13 @@ RunInputs::RunInputs(Job& job, const RunRequest& run, const RunStart& start,
       image_count(images.view(data::Split::kTrain).labels.size()),
       arithmetic(agree_on_arithmetic(job, run.train, image_count, images.info())),
       description(describe_model(network_file, run.train.config, images.info())) {
+  comm::agree_on_rank_0(job.world, [&] {
+    const bool is_asked = run.train.config.eval_fit != data::Fit::kStretch &&
+                          run.options.value("eval-crop").origin > Origin::kRecipe;
+    if (!is_asked || images.info().is_encoded()) return;
+    throw UsageError("--eval-crop center is for picture files, and " + run.train.config.data +
+                     " has pixels of one size; leave it out, or pack with --store encoded");
+  });
   lanes = images.lanes(run.train.config.reading);
   warn_about(job, run.train.config.data, images);
   const auto world = static_cast<std::uint64_t>(job.topology.world);

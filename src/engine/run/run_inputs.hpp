@@ -39,6 +39,12 @@ struct RunInputs {
   train::BatchArithmetic arithmetic;
   ModelDescription description;
   ScheduleChoice schedule;
+
+  // The images as evaluations of this run get them.
+  data::ImagesView evaluated(data::ImagesView some) const {
+    some.fit = description.fit;
+    return some;
+  }
 };
 
 }  // namespace tandem::app

@@ -222,9 +222,9 @@ RunOutcome TrainRun::train(const RunStart& start, const RunInputs& inputs, Train
                                      }};
   evaluate_on_gpu(settings, {inputs.images.info().mean, inputs.images.info().std},
                   memory_of_gpu(device.choice, run_.train.device.request, job_.topology));
-  train::Evaluator evaluator(job_.world, *session.network, inputs.images.view(data::Split::kTest),
-                             inputs.images.validation(), std::move(settings),
-                             session.optimizer.get());
+  train::Evaluator evaluator(
+      job_.world, *session.network, inputs.evaluated(inputs.images.view(data::Split::kTest)),
+      inputs.evaluated(inputs.images.validation()), std::move(settings), session.optimizer.get());
   std::optional<train::StepProfiler> profiler;
   if (reporting_.profile) {
     profiler.emplace(

@@ -46,7 +46,7 @@ TEST_F(EncodedFile, HoldsTheFilesAsTheyAre) {
       class_of.erase(file);
       std::vector<std::uint8_t> expected(all.info.shape.pixels());
       MemoryBudget budget(kMemoryForPictures);
-      fit_file(file, "", all.info.shape, budget, Orientation::kUpright, expected.data());
+      fit_file(file, "", all.info.shape, budget, {}, expected.data());
       EXPECT_EQ(all.pixels(split, i), expected);
     }
   }

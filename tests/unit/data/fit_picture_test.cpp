@@ -66,6 +66,43 @@ TEST(FitPicture, ANarrowPictureCostsNoMoreThanItHas) {
   EXPECT_LT(peak_kilobytes() - before, 40'000);
 }
 
+TEST(FitPicture, CropsTheCenterAsTorchvisionDoes) {
+  const Json golden = testing::read_golden("center_crops.json");
+  for (const Json& each : golden.at("crops")) {
+    const auto from = each.at("from").get<std::vector<int>>();
+    const int side = each.at("side").get<int>();
+    const Picture crop = center_crop(pattern(from[0], from[1]), side, side);
+    EXPECT_EQ(crop.height, side);
+    EXPECT_EQ(crop.width, side);
+    EXPECT_EQ(crop.values, each.at("values").get<Values>())
+        << from[0] << "x" << from[1] << " to " << side;
+  }
+}
+
+// A shape that is no square: 8 x 16 of 9 x 18, which is the center of 9 x 27.
+TEST(FitPicture, CropsTheCenterOfAnyShape) {
+  Picture picture{1, 9, 27, Values(std::size_t{9} * 27)};
+  for (std::size_t i = 0; i < picture.values.size(); ++i) {
+    picture.values[i] = static_cast<std::uint8_t>(i % 27);
+  }
+  const Picture crop = center_crop(picture, 8, 16);
+  ASSERT_EQ(crop.values.size(), std::size_t{8} * 16);
+  for (std::size_t i = 0; i < crop.values.size(); ++i) {
+    EXPECT_EQ(crop.values[i], 6 + i % 16) << "(27 - 16) / 2 = 5.5, and halves go to even";
+  }
+  Values image(std::size_t{3} * 8 * 16);
+  fit_picture(std::move(picture), {3, 8, 16}, image.data(), Fit::kCenterCrop);
+  EXPECT_TRUE(std::equal(crop.values.begin(), crop.values.end(), image.begin()));
+}
+
+// Resized as a whole, it would have 117 million columns.
+TEST(FitPicture, TheCenterOfANarrowPictureCostsNoMoreThanItHas) {
+  const long before = peak_kilobytes();
+  EXPECT_EQ(center_crop({1, 1, 400'000, Values(400'000, 7)}, 256, 256).values,
+            Values(std::size_t{256} * 256, 7));
+  EXPECT_LT(peak_kilobytes() - before, 40'000);
+}
+
 TEST(FitPicture, ThePictureOfTheRightSizeKeepsItsBytes) {
   const Picture picture = pattern(4, 5);
   const Values image = fit(picture, {3, 4, 5});

@@ -54,6 +54,19 @@ TEST(ModelDescription, ReadsWidthsAsPythonWritesThem) {
   EXPECT_TRUE(hidden_widths_of(metadata, "x").empty());
 }
 
+TEST(ModelDescription, KeepsTheCropOfEvaluations) {
+  ModelDescription description = description_of("lenet");
+  EXPECT_EQ(description.to_metadata().count("eval_crop"), 0U) << "as before the option";
+  EXPECT_EQ(ModelDescription::from_metadata(description.to_metadata(), "x").fit,
+            data::Fit::kStretch);
+  description.fit = data::Fit::kCenterCrop;
+  auto metadata = description.to_metadata();
+  EXPECT_EQ(metadata.at("eval_crop"), "center");
+  EXPECT_EQ(ModelDescription::from_metadata(metadata, "x").fit, data::Fit::kCenterCrop);
+  metadata["eval_crop"] = "five";
+  EXPECT_THROW(ModelDescription::from_metadata(metadata, "x"), DataError);
+}
+
 TEST(ModelDescription, KeepsTheStem) {
   ModelDescription description = description_of("resnet34");
   EXPECT_EQ(description.to_metadata().at("stem"), "cifar");

@@ -421,14 +421,14 @@ TEST_F(RunIdentityTest, CheckpointsKeepEveryFixedOption) {
   const Json kept = Json::parse(options_to_keep(then_));
   for (const auto& [name, value] : kept.items()) names.push_back(name);
   std::sort(names.begin(), names.end());
-  EXPECT_EQ(
-      join(names, " "),
-      "augment beta1 beta2 bias-lr class-weights clip-norm decode drop-last early-epochs ema "
-      "epsilon freeze head-lr hidden label-smoothing loss lr lr-reference-batch lr-scale model "
-      "momentum nesterov optimizer polynomial-power precision read-lanes schedule seed "
-      "sgd-momentum shuffle-mb stem step-epochs "
-      "step-gamma sync-bn trust-coefficient validation-split virtual-ranks warmup-epochs "
-      "weight-decay");
+  EXPECT_EQ(join(names, " "),
+            "augment beta1 beta2 bias-lr class-weights clip-norm decode drop-last early-epochs ema "
+            "epsilon eval-crop freeze head-lr hidden label-smoothing loss lr lr-reference-batch "
+            "lr-scale model "
+            "momentum nesterov optimizer polynomial-power precision read-lanes schedule seed "
+            "sgd-momentum shuffle-mb stem step-epochs "
+            "step-gamma sync-bn trust-coefficient validation-split virtual-ranks warmup-epochs "
+            "weight-decay");
 }
 
 TEST_F(RunIdentityTest, ANetworkFileIsWhatItHolds) {
