@@ -171,7 +171,6 @@ class FilterGradient {
       float* to = out + ((filter * kTileSide + k) * layer_.taps() + tap) * layer_.in.channels;
       to += channel * kTileSide;
       const float* line = sums + k * kTileSide;
-      // Also to zero: so a sum that is -0 becomes 0, as where libtorch adds it to a gradient of 0.
       for (std::size_t c = 0; c < in_tile(layer_.in.channels, channel); ++c) {
         to[c] = (adds_ ? to[c] : 0.0F) + line[c];
       }
