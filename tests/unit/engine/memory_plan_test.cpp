@@ -113,13 +113,13 @@ TEST(MemoryPlan, ShowsOnlyWhatItHas) {
   MemoryPlan plan;
   plan.data = {1000, 10, 20, 0};
   plan.activations = 40;
-  EXPECT_NE(plan.to_text().find("activations and program  40 B"), std::string::npos)
+  EXPECT_NE(plan.to_text().find("activations and program        40 B"), std::string::npos)
       << plan.to_text();
   EXPECT_EQ(plan.to_text().find("cache"), std::string::npos);
   plan.program = 50;
   plan.data.cache = 5;
   EXPECT_EQ(plan.to_text().find("activations and"), std::string::npos);
-  EXPECT_NE(plan.to_text().find("cache of picture files  5 B"), std::string::npos)
+  EXPECT_NE(plan.to_text().find("cache of picture files         5 B"), std::string::npos)
       << plan.to_text();
 }
 
