@@ -217,6 +217,8 @@ class ReadingSeveralFiles(Reading):
     data = "noise-*.h5"
     pack = ["--files", "3"]
     damaged = "noise-002.h5"
+    # The same code for any number of files.
+    test_small_caches_are_reported = test_the_plan_shows_the_cache = test_a_whole_shuffle_needs_all_in_memory = None
 
     def make_earlier(self, path):
         """Gives a checkpoint of --read-lanes 0 the form of a version that had this order at any --read-lanes."""
