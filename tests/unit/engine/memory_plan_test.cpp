@@ -116,6 +116,7 @@ TEST(MemoryPlan, ShowsOnlyWhatItHas) {
   EXPECT_NE(plan.to_text().find("activations and program        40 B"), std::string::npos)
       << plan.to_text();
   EXPECT_EQ(plan.to_text().find("cache"), std::string::npos);
+  EXPECT_EQ(plan.to_text().find("\nprogram"), std::string::npos);
   plan.program = 50;
   plan.data.cache = 5;
   EXPECT_EQ(plan.to_text().find("activations and"), std::string::npos);
