@@ -23,14 +23,15 @@ OptionSpec decode_option(const std::string& group) {
 }
 
 OptionSpec eval_crop_option(const std::string& group) {
-  return {"eval-crop",
-          "NAME",
-          "none",
-          "evaluation of a set packed with --store encoded: none, whole pictures without their "
-          "proportions; or center, a center crop as in torchvision's evaluation of ImageNet",
-          group,
-          kOfResult,
-          {"none", "center"}};
+  return {
+      "eval-crop",
+      "NAME",
+      "none",
+      "evaluation of a set packed with --store encoded: none, whole pictures, resized without "
+      "keeping proportions; or center, a center crop as in torchvision's evaluation of ImageNet",
+      group,
+      kOfResult,
+      {"none", "center"}};
 }
 
 OptionSpec loader_threads_option(const std::string& group) {

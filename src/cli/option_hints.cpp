@@ -124,7 +124,7 @@ std::string missing_value(const std::vector<std::string>& words, const OptionTab
       next.rfind("no-", 0) == 0 ? find_option(table, next.substr(3)) : nullptr;
   const bool is_switch_off = negated != nullptr && negated->placeholder.empty();
   if (spec == nullptr || (find_option(table, next) == nullptr && !is_switch_off)) return "";
-  return needs_value(words[0], *spec) + "; found the option --" + next + " behind it";
+  return needs_value(words[0], *spec) + "; found the option --" + next + " in its place";
 }
 
 }  // namespace tandem::app

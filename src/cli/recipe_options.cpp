@@ -96,8 +96,8 @@ void read_class_weights(Options& options, train::TrainConfig& config) {
       "mean");
 }
 
-// A fault if the option has no effect, because it is for one value of another option. The file of
-// a run's configuration has all options.
+// Adds a fault if the option is for one value of another option, which has a different value. A
+// config file is no fault, because that of a run has all options.
 void require_use(Options& options, const std::string& name, const std::string& other,
                  const std::string& value) {
   const std::string& found = options.text(other);

@@ -89,8 +89,7 @@ OptionTable train_option_table() {
        kOfExecution},
       {"augment", "SPEC", "none",
        "none, standard (crop=4,flip), or a list of crop=N, reflect=N or resized-crop[=S,R]; flip "
-       "or "
-       "alternate-flip; color-jitter=B,C,S,H; rand-augment[=N,M] or trivial-augment; "
+       "or alternate-flip; color-jitter=B,C,S,H; rand-augment[=N,M] or trivial-augment; "
        "random-erasing[=P]; mixup[=A]; cutmix[=A]",
        "what to train", kOfResult},
       decode_option("what to train"),

@@ -57,7 +57,7 @@ std::string describe_end_of(const Examination& examination, const std::vector<Fi
          describe_speeds(examination) +
          (unread == 0 ? ""
                       : "; " + format_bytes(unread) +
-                            " of pictures were not read, tandem verify checks them");
+                            " of pictures were not read (tandem verify checks them)");
 }
 
 // The exit code.

@@ -197,7 +197,7 @@ int run_pack_in_job(Job& job, const Arguments& arguments) {
   if (job.is_root()) warn_of_order(request);
   comm::require_equal(job.world, {{"pictures of " + request.input, packing->set_id()}});
   const std::vector<std::uint64_t> parts = parts_of_rank(job, *packing, request);
-  // Not agreed on: an error of one rank ends the others before their parts are done.
+  // Without an agreement, so that an error of one rank ends the others at once.
   const data::SetPacking::Packed packed = gather(job, packing->pack(parts));
   comm::agree_on_rank_0(job.world, [&] {
     progress->clear();

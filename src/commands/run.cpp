@@ -67,7 +67,8 @@ void report_failure(const std::string& message) {
 }
 
 // The rank that fails first reports the error. If all fail alike, the others give it this time to
-// end them. A signal may come from the launcher, which ends the job after another rank's error.
+// end them. The launcher may send a signal to end the job after another rank's error; then a rank
+// waits for the longest time.
 constexpr auto kTimeToBeEnded = std::chrono::milliseconds(200);
 constexpr int kMaxTurns = 10;
 

@@ -219,7 +219,7 @@ InterruptGuard::InterruptGuard(std::string left) : left_(std::move(left)) {
   sigemptyset(&action.sa_mask);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
     sigaction(kSignals[i], &action, &before_[i]);
-    // As nohup does with SIGHUP.
+    // An ignored signal stays ignored; nohup ignores SIGHUP.
     if (before_[i].sa_handler == SIG_IGN) sigaction(kSignals[i], &before_[i], nullptr);
   }
 }

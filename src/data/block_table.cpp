@@ -30,7 +30,7 @@ void require_digest(const Block& block, std::size_t index, const std::uint8_t* b
                   "; pack or copy the file again");
 }
 
-// `begin`: of the packed file in `file`.
+// `begin`: offset of the packed file in `file`.
 void read_block(const File& file, const Block& block, std::size_t index, std::uint8_t* to,
                 std::uint64_t begin = 0) {
   const std::size_t got = file.read_at(begin + block.offset, to, block.bytes);

@@ -59,7 +59,7 @@ BlockTable decode_block_table(std::string_view bytes, const std::string& path);
 // Reads ranges of a file and verifies the blocks that hold them. One thread per object.
 class ProvenReader {
  public:
-  // File and table must outlive it. `begin`: of the packed file in `file`.
+  // File and table must outlive it. `begin`: offset of the packed file in `file`.
   ProvenReader(const BlockTable& table, const File& file, std::uint64_t begin = 0)
       : table_(table), file_(file), begin_(begin) {}
 

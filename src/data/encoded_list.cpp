@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::uint64_t kRowsBetweenChecks = 4096;
 
-// Labels with semicolons would silently become classes of their own.
+// Without this check, labels with semicolons would become classes.
 void require_one_label(const std::string& path, const ListRow& row) {
   if (row.label.find(';') == std::string::npos) return;
   throw UsageError(path + ": line " + std::to_string(row.line) + " has the label '" +

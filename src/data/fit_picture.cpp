@@ -167,7 +167,7 @@ Picture center_crop(const Picture& picture, int height, int width) {
   constexpr std::int64_t kCropped = 224;
   std::int64_t all_rows = height * kResized / kCropped;
   std::int64_t all_columns = width * kResized / kCropped;
-  // As many rows as the proportions of the picture demand, or columns.
+  // Keeps the proportions of the picture, and makes neither side shorter.
   const std::int64_t rows = all_columns * picture.height / picture.width;
   if (rows >= all_rows) {
     all_rows = rows;

@@ -75,7 +75,7 @@ std::string options_for_pictures(const std::string& folder) {
          (pictures_differ(folder) ? " --size 64x64" : "");
 }
 
-// What the first members of a tar archive are.
+// The pictures and labels among the first members of a tar archive.
 struct ArchivedPictures {
   std::string folder;       // that pictures unpack to; empty if there are none
   bool has_labels = false;  // beside pictures, as in WebDataset's archives

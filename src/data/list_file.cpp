@@ -129,7 +129,7 @@ void ListFile::read_header() {
   has_row_ = false;
 }
 
-// The first row would become a picture and a class if it were a header with other names.
+// Without this check, a header with unknown names would become a picture and a class.
 void ListFile::require_picture() const {
   const std::string& path = fields_[path_column_];
   const auto folder = std::filesystem::path(folder_of(file_.path()));

@@ -3,8 +3,9 @@
 // MissingInputError, IoError.
 //
 // Without a header a row is path and label. With a header, the column of paths is called path,
-// file, filename, file_name, filepath, image or image_path, and the column of labels label, class,
-// class_name or target. Other columns are ignored. A first row of two other names is an error.
+// file, filename, file_name, filepath, image or image_path, and the column of labels label, labels,
+// class, class_name or target. Other columns are ignored. A header of two unknown names is an
+// error.
 #pragma once
 
 #include <cstdint>

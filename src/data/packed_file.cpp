@@ -159,7 +159,7 @@ void PackedFile::read(Split split, std::uint64_t first, Span<std::uint8_t> image
   const std::uint64_t count = labels.size();
   if (first > available || count > available - first) {
     throw InternalError("images " + std::to_string(first) + " to " + std::to_string(first + count) +
-                        " of " + std::to_string(available) + " were asked of a packed file");
+                        " of " + std::to_string(available) + " were requested from a packed file");
   }
   if (images.size() != count * info().shape.pixels()) {
     throw InternalError("room for " + std::to_string(images.size()) + " bytes was given for " +
@@ -232,7 +232,7 @@ void PackedFile::read_targets(Split split, std::uint64_t first, Span<std::uint8_
       count > available - first) {
     throw InternalError(std::to_string(targets.size()) + " targets from image " +
                         std::to_string(first) + " on of " + std::to_string(available) +
-                        " images were asked of a packed file");
+                        " images were requested from a packed file");
   }
   parts_->version2->read_targets(split, first, count, targets.data(), parts_->touch);
   parts_->require_unchanged();

@@ -202,7 +202,7 @@ void PackedSet::read(Split split, std::uint64_t first, Span<std::uint8_t> images
   }
   if (done == labels.size()) return;
   throw InternalError("images up to " + std::to_string(first + labels.size()) + " of " +
-                      std::to_string(info_.count(split)) + " were asked of a packed set");
+                      std::to_string(info_.count(split)) + " were requested from a packed set");
 }
 
 void PackedSet::read_encoded(Split split, Span<std::uint8_t> bytes, Span<PicturePlace> places,

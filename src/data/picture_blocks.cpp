@@ -15,13 +15,13 @@
 namespace tandem::data {
 namespace {
 
-// Limit for open files. A set may have more than a process may open beside its sockets.
+// Limit for open files. A set may have more files than a process may open.
 constexpr std::size_t kMostOpen = 48;
 
 }  // namespace
 
 struct PictureBlocks::Parts {
-  // The latest files that were used. Any thread.
+  // The most recently used files. Any thread.
   class OpenFiles {
    public:
     std::shared_ptr<const File> open(const std::string& path) {
@@ -39,7 +39,7 @@ struct PictureBlocks::Parts {
 
    private:
     std::mutex mutex_;
-    std::list<std::shared_ptr<const File>> files_;  // the latest first
+    std::list<std::shared_ptr<const File>> files_;  // the most recent first
   };
 
   struct FileOfSet {

@@ -44,7 +44,7 @@ class FilePaths {
     const auto [found, is_new] = folders_.try_emplace(path);
     Folder& folder = found->second;
     if (!is_new) return folder;
-    std::error_code error;  // what cannot be looked at is a fault of the picture, named later
+    std::error_code error;  // reading the picture reports it later
     folder.path = fs::weakly_canonical(path, error);
     if (error) folder.path = path;
     fs::directory_iterator entry(path, error);
@@ -83,7 +83,7 @@ void require_different_files(const PictureListing& listing, const std::string& i
       continue;
     }
     throw DataError(input + ": has one picture as " + one + " and as " + other + ", " +
-                    (is_drawn ? "of which one may be for training and the other for testing"
+                    (is_drawn ? "so it may be used for training and for testing"
                               : "for training and for testing") +
                     "; remove one of them");
   }

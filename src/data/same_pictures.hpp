@@ -10,7 +10,7 @@ namespace tandem::data {
 
 // Refuses a picture that would be used for training and for testing. `is_drawn`: the test set is
 // drawn from all pictures, so no picture may be there twice. Lists each folder of pictures once,
-// and touches no other file. `input` begins messages.
+// and opens no picture. `input` begins messages.
 void require_different_files(const PictureListing& listing, const std::string& input,
                              bool is_drawn);
 

@@ -86,7 +86,7 @@ constexpr std::array<Compression, 4> kCompressions = {
       "xz", "unxz", ".xz"},
      {"\x28\xb5\x2f\xfd", "zstd", "unzstd", ".zst"}}};
 
-// The programs refuse names without the ending of their form.
+// The programs refuse names without the ending of their format.
 std::string unpack_command(const Compression& form, const std::string& path) {
   const std::string program = form.program;
   if (ends_with(path, form.ending)) return program + " -k " + shell_word(path);

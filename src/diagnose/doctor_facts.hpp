@@ -29,7 +29,7 @@ struct RankFacts {
   std::string data_digest;       // empty: no --data
   std::string data_error;        // why it cannot be read here
   std::uint64_t data_bytes = 0;  // of its images
-  // Of its picture files. Ranks verify a block when they read it first, so doctor does not.
+  // Of its picture files. Training verifies a block when it reads it, so doctor does not.
   std::uint64_t data_unread_bytes = 0;
 
   // The GPU of the rank.

@@ -110,8 +110,8 @@ void warn_about(const Job& job, const std::string& path, const train::ImageStore
 
 namespace {
 
-// The options that let a rank's pictures fit into `kept` bytes. `share`: of the lanes that the rank
-// has.
+// The options that let a rank's pictures fit into `kept` bytes. `share`: the rank's share of the
+// lanes.
 std::string smaller_order(const data::LaneOrder& lanes, double share, double kept) {
   const auto least = static_cast<double>(lanes.least_bytes_in_use()) * share;
   if (least <= kept) return "a smaller --shuffle-mb";

@@ -92,7 +92,7 @@ class FilterGradient {
   std::size_t in_rows() const {
     return std::min(layer_.in.height, (panel_rows_ - 1) * layer_.stride + layer_.filter_rows);
   }
-  // One panel of everything. It keeps no sums, which take more memory where images are small.
+  // Of one panel of all images, which needs no sums. Sums are larger than it if images are small.
   std::size_t whole_size() const {
     return groups_ * (in_rows() * images_.row_size() + panel_rows_ * gradient_.row_size());
   }

@@ -54,8 +54,8 @@ struct TileFunctions {
 
   // sums, row by row = start (zeros where null, may be `sums`) + the products in their order.
   void (*multiply)(const TileProduct* products, std::size_t count, const float* start, float* sums);
-  // Lines of numbers, `stride` from one to the next. Each to the nearest, ties to even; no number
-  // to a quiet one.
+  // Rounds lines of numbers, `stride` apart, to bfloat16: to the nearest, ties to even. NaN becomes
+  // a quiet NaN.
   void (*round)(const float* numbers, std::size_t stride, const TileTarget& to);
 };
 

@@ -89,7 +89,7 @@ struct WinogradForm {
   void (*write_tiles)(const float* sums, const SumsLayout& from, const TileGrid& grid,
                       TileRange tiles, std::size_t columns, void* out);
   // G^T D G of one row of D, `columns` channels of a filter; `out` is the first of them in the
-  // first tap, `channels` apart from the next tap's. Added to zeros, or to what is there.
+  // first tap, `channels` apart from the next tap's. Added to zeros, or to `out` if `adds`.
   void (*write_filters)(const float* sums, std::size_t point_stride, std::size_t columns,
                         std::size_t channels, bool adds, float* out);
 };

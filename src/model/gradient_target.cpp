@@ -15,7 +15,7 @@ void write_zeros(const torch::Tensor& gradient) {
 
 }  // namespace
 
-// Called before autograd adds a gradient to `.grad`, or adds nothing.
+// Autograd calls it before it adds a gradient to `.grad`, also if there is none to add.
 struct GradientTarget::Hook final : torch::autograd::FunctionPreHook {
   explicit Hook(const torch::Tensor& its) : parameter(its) {}
   torch::autograd::variable_list operator()(
@@ -29,7 +29,7 @@ struct GradientTarget::Hook final : torch::autograd::FunctionPreHook {
   }
 
   const torch::Tensor parameter;
-  bool is_cleared = false;  // counts as zeros
+  bool is_cleared = false;  // `.grad` counts as zeros
 };
 
 GradientTarget::GradientTarget(const torch::Tensor& parameter)

@@ -138,7 +138,7 @@ bool has_room_beside(const StoreOptions& options, const DatasetInfo& info, std::
   }
 }
 
-// Collective. Those of the first rank, which gives the set.
+// Collective. Returns the pictures of the first rank's `set` on all ranks.
 std::vector<data::PackedPictures> share_pictures(comm::MpiCommunicator& node,
                                                  const data::PackedSet* set) {
   std::vector<data::PackedPictures> files;
@@ -153,7 +153,7 @@ std::vector<data::PackedPictures> share_pictures(comm::MpiCommunicator& node,
   return files;
 }
 
-// The whole set is in memory: the cause and the way out, for a message.
+// Why the whole set must be in memory, and the fix, for a message.
 struct NeedForAll {
   const char* cause;
   const char* fix;

@@ -93,7 +93,7 @@ void ParameterArena::begin_gradients() {
   if (targets_.empty()) return zero_gradients();
   for (std::size_t slot = 0; slot < slots_.size(); ++slot) {
     targets_[slot].clear();
-    // Not trained any more: a bucket does not wait for it.
+    // No gradient follows for a frozen parameter, and its bucket does not wait for one.
     if (!slots_[slot].parameter.requires_grad()) targets_[slot].complete();
   }
 }

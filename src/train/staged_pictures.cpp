@@ -40,11 +40,11 @@ void reserve(const File& file, const std::string& folder, std::uint64_t bytes) {
   if (!is_full) return;
   throw UnavailableError("--stage " + folder + ": the picture files take " + format_bytes(bytes) +
                          ", and the disk has " + format_bytes(free) +
-                         " free; fix: another folder, or no --stage, which reads them from the "
-                         "data set");
+                         " free; fix: name a folder on another disk, or leave out --stage; then "
+                         "ranks read the data set");
 }
 
-// Collective. The first rank makes the file, and all have it open.
+// Collective. The first rank of each host creates the file, and all ranks of the host open it.
 File open_together(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
                    const std::string& host, const std::string& folder, std::uint64_t bytes) {
   std::string path;
@@ -69,9 +69,9 @@ File open_together(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (descriptor < 0) {
       throw CannotCreateError(
-          "--stage " + folder + ": this rank does not see " + path +
+          "--stage " + folder + ": this rank cannot open " + path +
           ", which the first rank of its host created: " + std::strerror(errno) +
-          "; name a folder that all ranks of the host have in common");
+          "; name a folder that all ranks of the host share");
     }
     file.emplace(descriptor, path);
   });

@@ -71,7 +71,7 @@ class PackFiles(TandemTest):
         inspected = json.loads(self.tandem("inspect", "--json", "set-*.h5").stdout)
         self.assertEqual((inspected["train_images"], inspected["parts"], "part" in inspected), (60, 3, False))
         self.assertEqual(json.loads(self.tandem("inspect", "--json", "set-003.h5").stdout)["part"], 3)
-        self.assertRegex(self.mpirun(2, "doctor", "--data", "set-*.h5").stdout, "(no fault found|0 errors)(.|\n)*; [0-9.]+ [kM]?B of pictures were not read, tandem verify checks them")
+        self.assertRegex(self.mpirun(2, "doctor", "--data", "set-*.h5").stdout, "(no fault found|0 errors)(.|\n)*; [0-9.]+ [kM]?B of pictures were not read \\(tandem verify checks them\\)")
 
     def test_resumed_run_has_the_same_weights(self):
         self.tandem(*SYNTHETIC, "--files", "2", "--output", "set.h5")

@@ -18,7 +18,7 @@ class NodeMemory {
   // Collective over both; `node`: the ranks of this host. On return all pages are allocated and
   // zero. If any host of the job cannot share `bytes`, every rank keeps a private copy.
   NodeMemory(Communicator& world, Communicator& node, std::size_t bytes);
-  // Likewise, but absent if any host cannot share `bytes`.
+  // The same, but returns nothing if any host cannot share `bytes`.
   static std::optional<NodeMemory> share(Communicator& world, Communicator& node,
                                          std::size_t bytes);
   ~NodeMemory();

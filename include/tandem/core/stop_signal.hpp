@@ -54,8 +54,8 @@ class StopSignal {
 };
 
 // Defers SIGINT, SIGTERM and SIGHUP, unless they are ignored, during short work with a temporary
-// file, so that an interrupted command leaves nothing behind. Threads of MPI and others may receive
-// them, too. The work calls check() between its phases; it throws Error with code 128 + n. One
+// file, so that an interrupted command leaves nothing behind. Any thread may receive them, also one
+// of MPI. The work calls check() between its phases; it throws Error with code 128 + n. One
 // object at a time (InternalError for a second one). The destructor restores the handlers, and
 // raises a signal that no check() has reported.
 class InterruptGuard {

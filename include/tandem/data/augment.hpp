@@ -23,8 +23,9 @@ enum class Decoding { kExact, kScaled };
 // How a picture file gets the shape of the network's images where it is not augmented.
 enum class Fit {
   kStretch,  // the whole picture, without keeping its proportions
-  // torchvision's evaluation of ImageNet: Resize of the shorter side to 256 / 224 of the shape's,
-  // rounded down, and CenterCrop. Where the shape is no square, the side that needs more is meant.
+  // As torchvision evaluates ImageNet: Resize of the shorter side to 256 / 224 of the shape's side,
+  // rounded down, and CenterCrop. For a shape that is not square, both sides reach 256 / 224 of the
+  // shape's, and one of them may be longer.
   kCenterCrop
 };
 

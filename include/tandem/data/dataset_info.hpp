@@ -77,7 +77,7 @@ struct DatasetInfo {
   std::uint64_t turned_pictures = 0;  // that were not upright; returned by pack() only
 
   bool is_encoded() const { return train_bytes > 0; }
-  // Whether the set has several files; true for one of these files, too.
+  // Whether the set has several files. Also true of one file of such a set.
   bool is_in_parts() const { return parts > 1; }
   std::uint64_t encoded_bytes(Split split) const {
     return split == Split::kTrain ? train_bytes : test_bytes;

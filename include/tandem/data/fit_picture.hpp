@@ -2,9 +2,8 @@
 // unsupported number of channels; fit_file() throws DataError.
 //
 // In this order: transparency becomes white, the picture becomes gray or RGB as the data set
-// requires, and it is resized to the given height and width without keeping its aspect ratio, or
-// resized and cropped (Fit). For
-// pictures without transparency the result is that of Pillow's Image.open(FILE).convert("RGB" or
+// requires, and it gets the given height and width as Fit says. For pictures without transparency
+// the result of Fit::kStretch is that of Pillow's Image.open(FILE).convert("RGB" or
 // "L").resize((WIDTH, HEIGHT), Image.BILINEAR), bit for bit.
 #pragma once
 
@@ -61,9 +60,9 @@ class MemoryBudget {
 // wider by the scale, so that every pixel counts and no aliasing appears.
 Picture resize(Picture picture, int height, int width);
 
-// The center of the picture as Fit::kCenterCrop says. For a square it is that of torchvision's
-// Resize(SIDE * 256 // 224) and CenterCrop(SIDE) of Pillow's images, bit for bit. Throws
-// std::bad_alloc.
+// The center of the picture, as Fit::kCenterCrop says. If height and width are equal, the result is
+// that of torchvision's Resize(SIDE * 256 // 224) and CenterCrop(SIDE) on Pillow's images, bit for
+// bit. Throws std::bad_alloc.
 Picture center_crop(const Picture& picture, int height, int width);
 
 // UsageError unless `channels` is 1 or 3.

@@ -33,7 +33,7 @@ class LaneOrder {
   // The bytes of files that are not used yet, in blocks that are in use: the average over time, for
   // all lanes together.
   std::uint64_t bytes_in_use() const { return bytes_in_use(spread()); }
-  // The same with the smallest window that has an effect, which is a block in each lane.
+  // The same with the smallest possible window, which is a block in each lane.
   std::uint64_t least_bytes_in_use() const { return bytes_in_use(kBlockLength); }
 
  private:

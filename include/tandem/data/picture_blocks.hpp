@@ -53,8 +53,8 @@ class PictureBlocks final : public PictureFiles {
   std::uint64_t extent() const;
   // Writes all blocks of pictures, verified, at their positions.
   void copy_to(File& copy) const;
-  // Reads the blocks from such a copy from now on. Not while another thread reads. `folder`: where
-  // the copy lies, for messages.
+  // Reads the blocks from such a copy from now on. No other thread may read during the call.
+  // `folder`: the folder of the copy, for messages.
   void read_from(std::shared_ptr<const File> copy, const std::string& folder);
 
   // Groups the images of a view of `split` by the blocks in which their files begin, and leaves out

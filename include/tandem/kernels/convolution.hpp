@@ -37,8 +37,8 @@ bool has_amx();
 bool folds(const ConvolutionSizes& sizes);
 
 // Images, results and their gradients: bits of bfloat16 numbers, by image, row, column, channel.
-// Filters and their gradient: fp32, by filter, row, column, channel. Products are those of filters
-// rounded to bfloat16, which are never stored whole.
+// Filters and their gradient: fp32, by filter, row, column, channel. Filters are rounded to
+// bfloat16 before they are multiplied, tile by tile.
 class Convolution {
  public:
   // `with_amx` requires has_amx().
@@ -50,7 +50,7 @@ class Convolution {
   // Overwrites all of `out`.
   void image_gradient(const std::uint16_t* gradient, const float* filters,
                       std::uint16_t* out) const;
-  // Adds to `out` instead where `adds`.
+  // Overwrites `out`, or adds to it if `adds`.
   void filter_gradient(const std::uint16_t* images, const std::uint16_t* gradient, float* out,
                        bool adds = false) const;
 

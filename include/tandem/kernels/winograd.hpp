@@ -37,7 +37,7 @@ class Winograd {
 
   void forward(const void* images, const void* filters, void* out) const;
   void image_gradient(const void* gradient, const void* filters, void* out) const;
-  // Adds to `out` instead where `adds`.
+  // Overwrites `out`, or adds to it if `adds`.
   void filter_gradient(const void* images, const void* gradient, float* out,
                        bool adds = false) const;
 

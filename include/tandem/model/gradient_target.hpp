@@ -1,6 +1,6 @@
-// Gradients in memory that stays, each element written once: the first gradient of a step replaces
-// what `.grad` held, so nothing is zeroed before, and a kernel can write there instead of into a
-// tensor that autograd then adds. For parameters of fp32 on the CPU. One thread at a time.
+// Writes each element of a gradient once. The first gradient of a step replaces the values in
+// `.grad`, so nothing is zeroed before. A kernel can write into `.grad` itself; otherwise it writes
+// a tensor that autograd adds. For fp32 parameters on the CPU. One thread at a time.
 #pragma once
 
 #include <memory>
@@ -13,8 +13,8 @@ struct Node;
 
 namespace tandem::model {
 
-// Made for a parameter whose `.grad` is dense, has the parameter's strides and stays the same.
-// Until clear() is called, gradients are added as libtorch does it. The destructor ends it.
+// For a parameter whose `.grad` is dense, has the parameter's strides and stays the same tensor.
+// Before the first clear() and after the destructor, libtorch adds gradients as usual.
 class GradientTarget {
  public:
   explicit GradientTarget(const torch::Tensor& parameter);
@@ -24,7 +24,7 @@ class GradientTarget {
   GradientTarget(const GradientTarget&) = delete;
   GradientTarget& operator=(const GradientTarget&) = delete;
 
-  // From now on `.grad` counts as zeros, whatever it holds.
+  // From now on `.grad` counts as zeros, whatever its values are.
   void clear();
   // Writes the zeros, unless a gradient has replaced them.
   void complete();
@@ -39,7 +39,7 @@ class GradientTarget {
 };
 
 // Where the backward pass of a layer writes the gradient of a parameter: its `.grad` if it has a
-// GradientTarget, else a new tensor. Make one only if the gradient follows at once.
+// GradientTarget, else a new tensor. The caller must write the gradient before autograd continues.
 class GradientOutput {
  public:
   // A new tensor has `format`.
@@ -47,7 +47,7 @@ class GradientOutput {
   float* data() const { return memory_.data_ptr<float>(); }
   // Whether the gradient must be added to what data() holds.
   bool adds() const { return adds_; }
-  // What backward returns to autograd; undefined if there is nothing left to add.
+  // The value that backward returns to autograd; undefined if nothing is left to add.
   torch::Tensor for_autograd() const { return is_in_place_ ? torch::Tensor() : memory_; }
 
  private:

@@ -28,7 +28,7 @@ struct ReadingOptions {
   std::uint64_t lanes = 64;       // 0: shuffled as a whole
   std::uint64_t shuffle_bytes = std::uint64_t{256} << 20;  // shuffle window of all lanes
   std::string stage = {};  // folder for a copy of the picture files on each host; empty: no copy
-  // Shuffle a set in several files as a whole, as versions did that had lanes for one file only.
+  // Shuffle a set in several files as a whole, as versions did before such sets had lanes.
   bool are_parts_whole = false;
 
   std::uint64_t lanes_of(const data::DatasetInfo& info) const {

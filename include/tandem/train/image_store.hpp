@@ -29,8 +29,8 @@ struct StoreOptions {
   // cache included. May throw.
   std::function<void(const data::DatasetInfo& info, std::uint64_t bytes)> before_reading = nullptr;
 
-  // Whether all images of this set must be in memory, as pixels always must, and picture files that
-  // are shuffled as a whole.
+  // Whether all images of this set must be in memory: pixels, and picture files that are shuffled
+  // as a whole.
   bool needs_all_of(const data::DatasetInfo& info) const;
 };
 

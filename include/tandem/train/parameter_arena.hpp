@@ -63,9 +63,10 @@ class ParameterArena {
 
   // libtorch's own zero_grad would set the gradients to none and so detach the views.
   void zero_gradients();
-  // The same for a backward pass that follows, but on CPUs without writing: the first gradient of a
-  // parameter replaces what was there (gradient_target.hpp), later ones are added. Call
-  // complete_gradients() before the array is read as a whole; it writes the zeros that are left.
+  // Call it before a backward pass. On CPUs it writes nothing: the first gradient of a parameter
+  // replaces the old values (gradient_target.hpp), and later ones are added. On GPUs it zeroes all.
+  // Call complete_gradients() before the array is read as a whole; it writes zeros for parameters
+  // without a gradient.
   void begin_gradients();
   void complete_gradients();
   // Throws where some code has replaced a parameter's data or gradient by a tensor of its own.

@@ -92,7 +92,7 @@ std::optional<model::Stem> stem_of(const std::map<std::string, std::string>& met
 
 namespace {
 
-// Whether the metadata have this field. DataError for another value than this one.
+// Whether the metadata have this field. DataError if it has another value than `value`.
 bool has_value(const std::map<std::string, std::string>& metadata, const std::string& field,
                const std::string& value, const std::string& path) {
   const auto found = metadata.find(field);
@@ -101,7 +101,7 @@ bool has_value(const std::map<std::string, std::string>& metadata, const std::st
                   value + "' was expected; it may need a newer tandem");
 }
 
-// Files of earlier versions do not say it.
+// Files of earlier versions have no such field.
 bool turns_upright(const std::map<std::string, std::string>& metadata) {
   const auto orientation = metadata.find("exif_orientation");
   return orientation != metadata.end() && orientation->second == kApplied;

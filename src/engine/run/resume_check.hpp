@@ -47,16 +47,16 @@ void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& conf
 // config file or recipe).
 void keep_convolution(const RunStart& start, Options& options, train::TrainConfig& config);
 
-// What a checkpoint keeps about the order of images: that of a set in several files. A run without
-// it shuffles such a set as a whole, whatever --read-lanes is.
+// Metadata of a checkpoint about the order of images of a set in several files; empty for one file.
+// Without it, a resumed run shuffles such a set as a whole, at any --read-lanes.
 std::map<std::string, std::string> order_to_keep(const data::DatasetInfo& info, bool has_lanes);
 
 // Collective. A run of a version without lanes continues to shuffle its set as a whole, unless the
-// option is given. Then require_same_run() refuses another value. A run of a version with lanes for
-// sets in one file only continues to shuffle a set in several files as a whole.
+// option is given. Then require_same_run() refuses another value. A run of a version without
+// lanes for sets in several files continues to shuffle such a set as a whole.
 void keep_lanes(Job& job, const RunStart& start, Options& options, train::TrainConfig& config);
 
-// Collective. Calls the three functions above.
+// Collective. Calls keep_global_batch(), keep_convolution() and keep_lanes().
 void keep_choices(Job& job, const RunStart& start, Options& options, train::TrainConfig& config);
 
 }  // namespace tandem::app

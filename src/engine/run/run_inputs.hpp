@@ -40,7 +40,7 @@ struct RunInputs {
   ModelDescription description;
   ScheduleChoice schedule;
 
-  // The images as evaluations of this run get them.
+  // These images, fitted as evaluations of this run need them.
   data::ImagesView evaluated(data::ImagesView some) const {
     some.fit = description.fit;
     return some;

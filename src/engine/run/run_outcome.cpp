@@ -46,7 +46,7 @@ std::string what_is_left(const RunOutcome& outcome, bool has_safetensors) {
 
 void leave_failure(const RunOutcome& outcome, int world, const std::exception& error) {
   try {
-    // Another rank has failed before, and its end is why this one fails.
+    // Another rank failed first and has written the summary. Its end is the cause of this failure.
     if (file_exists(outcome.folder->summary_path())) return;
     leave_result(*outcome.folder,
                  make_failure_summary(outcome.folder->run_id(), outcome.result, world,
@@ -56,8 +56,8 @@ void leave_failure(const RunOutcome& outcome, int world, const std::exception& e
   }
 }
 
-// On another rank than 0, which cannot write the summary: it waits for this rank. The folder may
-// not be visible on this host.
+// On a rank other than 0. Rank 0 cannot write the summary, because it waits for this rank. The
+// folder may not exist on this host.
 void leave_failure_of_rank(const RunPlace& place, const Job& job, const train::TrainResult& result,
                            double startup_seconds, const std::exception& error) {
   const std::string reason = "rank " + std::to_string(job.topology.rank) + " (" +

@@ -85,7 +85,7 @@ class TrainRun {
                    const RunDevice& device, const train::StepContext& step,
                    train::CheckpointManager& checkpoints);
   int finish(const RunOutcome& outcome, const RunInputs& inputs, TrainingSession& session);
-  std::string describe_end(const RunOutcome& outcome, const RunInputs& inputs) const;
+  std::string describe_end(const RunOutcome& outcome, const RunInputs& inputs) const;  // rank 0
 
   Job& job_;
   RunRequest& run_;
@@ -276,7 +276,6 @@ int TrainRun::finish(const RunOutcome& outcome, const RunInputs& inputs, Trainin
   return static_cast<int>(result.stopped ? ExitCode::kStopped : ExitCode::kDone);
 }
 
-// On rank 0.
 std::string TrainRun::describe_end(const RunOutcome& outcome, const RunInputs& inputs) const {
   const bool stopped = outcome.result.stopped;
   const std::string program = program_words(job_.topology.world);

@@ -97,9 +97,9 @@ TEST(CommandLine, TellsUsersOfOtherTrainersWhatPlaysThePart) {
       {{"--no-data"}, "--no-data is not an option: --data needs a value, FILE.h5"},
       {{"--no-epochs"}, "--epochs needs a value, X; leave it out for 10"},
       {{"--data", "--model", "mlp"}, "--data needs a value, FILE.h5 ("},
-      {{"--data", "--model", "mlp"}, "; found the option --model behind it"},
-      {{"--data", "--no-quiet"}, "; found the option --no-quiet behind it"},
-      {{"--data", "--lr=0.1"}, "; found the option --lr behind it"},
+      {{"--data", "--model", "mlp"}, "; found the option --model in its place"},
+      {{"--data", "--no-quiet"}, "; found the option --no-quiet in its place"},
+      {{"--data", "--lr=0.1"}, "; found the option --lr in its place"},
       {{"--vers"}, "--vers is not an option"}};
   for (const auto& [words, answer] : answers) {
     EXPECT_TRUE(contains(usage_error_of(words), answer)) << usage_error_of(words);

@@ -23,7 +23,7 @@ bool has_same_bits(const torch::Tensor& one, const torch::Tensor& other) {
          std::memcmp(one.data_ptr(), other.data_ptr(), one.nbytes()) == 0;
 }
 
-// Counts what reaches autograd's sum for a parameter, and what of it is a tensor.
+// Counts the calls of autograd's sum for a parameter, and those that get a tensor.
 struct Arrivals final : torch::autograd::FunctionPreHook {
   Arrivals(int& all, int& tensors) : arrivals(all), with_tensor(tensors) {}
   torch::autograd::variable_list operator()(
@@ -82,7 +82,7 @@ std::vector<WatchedLayer> layers_with_kernels() {
   return layers;
 }
 
-// Before, libtorch added it to zeros, and then to that.
+// The reference: libtorch adds the gradient to zeros, and the next one to the sum.
 TEST(GradientTarget, HasTheBitsThatLibtorchsSumHas) {
   for (WatchedLayer& layer : layers_with_kernels()) {
     SCOPED_TRACE(layer.name);

@@ -286,7 +286,7 @@ TEST(Reducer, TakesPartWithoutImages) {
   EXPECT_EQ(arena.flat_gradients().count_nonzero().item<std::int64_t>(), 0);
 }
 
-// Notes what it sums when it is asked to, which is all that other ranks get.
+// Records the values of each all-reduce when it starts; other ranks get no others.
 class CopyingCommunicator final : public testing::LoneCommunicator {
  public:
   int size() const override { return 2; }
