@@ -96,12 +96,14 @@ void read_class_weights(Options& options, train::TrainConfig& config) {
       "mean");
 }
 
-// Adds a fault if the option is for one value of another option, which has a different value. A
-// config file is no fault, because that of a run has all options.
+// Adds a fault if the command line of a new run gives an option that is for one value of another
+// option, which has a different value. A config file of a run has all options, and a run of an
+// earlier version may go on.
 void require_use(Options& options, const std::string& name, const std::string& other,
                  const std::string& value) {
   const std::string& found = options.text(other);
-  if (found == value || options.value(name).origin <= Origin::kConfigFile) return;
+  if (found == value || options.value(name).origin != Origin::kCommandLine) return;
+  if (options.text("resume") != "none") return;
   options.add_fault("--" + name + " is for --" + other + " " + value + ", and --" + other + " is " +
                     found + "; leave it out, or give --" + other + " " + value);
 }

@@ -218,9 +218,9 @@ InterruptGuard::InterruptGuard(std::string left) : left_(std::move(left)) {
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);
   for (std::size_t i = 0; i < kSignals.size(); ++i) {
-    sigaction(kSignals[i], &action, &before_[i]);
+    sigaction(kSignals[i], nullptr, &before_[i]);
     // An ignored signal stays ignored; nohup ignores SIGHUP.
-    if (before_[i].sa_handler == SIG_IGN) sigaction(kSignals[i], &before_[i], nullptr);
+    if (before_[i].sa_handler != SIG_IGN) sigaction(kSignals[i], &action, nullptr);
   }
 }
 

@@ -101,10 +101,10 @@ int use_threads_of(Job& job, const train::TrainConfig& config) {
 
 void warn_about(const Job& job, const std::string& path, const train::ImageStore& images) {
   if (!images.info().sealed) job.warn(data::unsealed_warning(path));
-  if (!images.shared()) {
-    job.warn(no_room_for_images(images.bytes(), false).text());
-  } else if (images.unshared_bytes() > 0) {
+  if (images.unshared_bytes() > 0) {
     job.warn(no_room_for_images(images.unshared_bytes(), true).text());
+  } else if (!images.shared()) {
+    job.warn(no_room_for_images(images.bytes(), false).text());
   }
 }
 

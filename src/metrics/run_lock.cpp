@@ -273,6 +273,12 @@ bool RunLock::is_in(const std::string& folder) {
   return content && (is_blank(*content) || LockRecord::parse(*content).has_value());
 }
 
+std::string RunLock::owner_of(const std::string& folder) {
+  const auto content = look_into(folder + kName);
+  const auto record = content ? LockRecord::parse(*content) : std::nullopt;
+  return record ? record->token : "";
+}
+
 void RunLock::require_held() const { heartbeat_->require_held(); }
 
 }  // namespace tandem::metrics

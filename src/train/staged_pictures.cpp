@@ -46,7 +46,7 @@ void reserve(const File& file, const std::string& folder, std::uint64_t bytes) {
 
 // Collective. The first rank of each host creates the file, and all ranks of the host open it.
 File open_together(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
-                   const std::string& host, const std::string& folder, std::uint64_t bytes) {
+                   const std::string& host, const std::string& folder) {
   std::string path;
   std::optional<Name> name;
   std::optional<File> file;
@@ -61,7 +61,6 @@ File open_together(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
     }
     name.emplace(path);
     file.emplace(descriptor, path);
-    reserve(*file, folder, bytes);
   });
   path = node.broadcast_string(path);
   comm::agree(world, host, [&] {
@@ -83,8 +82,11 @@ File open_together(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
 void stage_pictures(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
                     const std::string& host, const std::string& folder,
                     data::PictureBlocks& pictures) {
-  const auto copy =
-      std::make_shared<File>(open_together(world, node, host, folder, pictures.extent()));
+  const auto copy = std::make_shared<File>(open_together(world, node, host, folder));
+  // The file has no name any more, so nothing is left of it if the job is killed.
+  comm::agree(world, host, [&] {
+    if (node.rank() == 0) reserve(*copy, folder, pictures.extent());
+  });
   comm::agree(world, host, [&] {
     if (node.rank() == 0) pictures.copy_to(*copy);
   });

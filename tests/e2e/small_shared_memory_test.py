@@ -66,7 +66,7 @@ class SmallSharedMemory(TandemTest):
         for ranks in (["-n", "2"], OWN_NUMBERS):
             self.assertEqual(self.in_namespace(512, *ranks, options=staged), ("", weights))
         done = self.in_namespace(64, "-n", "2", options=staged, code=69)
-        self.assert_one_error(done, r"--stage /dev/shm: the picture files take 8\d.\d MB, and the disk has [56]\d.\d MB free", "fix: another folder")
+        self.assert_one_error(done, r"--stage /dev/shm: the picture files take 8\d.\d MB, and the disk has [56]\d.\d MB free", "fix: name a folder on another disk")
 
     @whole
     def test_a_copy_of_another_data_set_is_refused(self):

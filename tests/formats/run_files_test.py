@@ -187,7 +187,7 @@ class RunFiles(TandemTest):
         model = fields_of(section("`model/model.safetensors`"))
         further = fields_of(section("`checkpoints/step-00001234.safetensors`"))
         with safe_open(self.trained / "model/model.safetensors", "pt") as file:
-            self.assertEqual(set(file.metadata()), model - {"network_sha256", "stem", "targets"})
+            self.assertEqual(set(file.metadata()), model - {"eval_crop", "network_sha256", "stem", "targets"})
             weights = {name: file.get_tensor(name) for name in file.keys()}
         pickled = torch.load(self.trained / "model/synthetic_net.pth", weights_only=True)
         self.assertEqual(list(pickled), [f"fc{i}.{kind}" for i in (1, 2, 3) for kind in ("weight", "bias")])
@@ -197,7 +197,7 @@ class RunFiles(TandemTest):
         newest = (self.trained / "checkpoints/latest").read_text().strip()
         for name in (newest, "best.safetensors"):
             with safe_open(self.trained / "checkpoints" / name, "pt") as file:
-                self.assertEqual(set(file.metadata()), (model | further) - {"network_sha256", "stem", "targets"})
+                self.assertEqual(set(file.metadata()), (model | further) - {"eval_crop", "network_sha256", "order_of_parts", "stem", "targets"})
                 for key in ("state", "options", "hash64", "classes"):
                     strict_json(file.metadata()[key])
                 kept = {name: file.get_tensor(name) for name in file.keys()}

@@ -45,6 +45,10 @@ class RunLock {
   // Whether `folder` has a run.lock that a run wrote.
   static bool is_in(const std::string& folder);
 
+  // What names the last owner of `folder`, different for each; "" without a record of one, and of
+  // an earlier version.
+  static std::string owner_of(const std::string& folder);
+
   // CannotCreateError if another run has taken over the folder. Reads the file only if the last
   // heartbeat is old, as after a suspension. Any thread.
   void require_held() const;

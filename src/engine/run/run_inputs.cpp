@@ -100,7 +100,7 @@ RunInputs::RunInputs(Job& job, const RunRequest& run, const RunStart& start,
       description(describe_model(network_file, run.train.config, images.info())) {
   comm::agree_on_rank_0(job.world, [&] {
     const bool is_asked = run.train.config.eval_fit != data::Fit::kStretch &&
-                          run.options.value("eval-crop").origin > Origin::kRecipe;
+                          run.options.value("eval-crop").origin > Origin::kConfigFile;
     if (!is_asked || images.info().is_encoded()) return;
     throw UsageError("--eval-crop center is for picture files, and " + run.train.config.data +
                      " has pixels of one size; leave it out, or pack with --store encoded");

@@ -136,7 +136,8 @@ InitialNetwork make_network_together(Job& job, const RunStart& start,
     std::vector<std::string> scaled;
     for (const train::RateScale& each : config.rate_scales) scaled.push_back(each.pattern);
     model::require_fitting(*network, scaled, "--lr-scale");
-    model::require_trained(*network, scaled, "--lr-scale");
+    // A run of an earlier version may go on.
+    if (!start.resumes) model::require_trained(*network, scaled, "--lr-scale");
   });
   if (const std::string warning = model::script_warning(*network); !warning.empty()) {
     job.warn(warning);
@@ -166,6 +167,20 @@ void init_network_from_data(Job& job, const RunStart& start, const train::TrainC
     network.init_from_data(
         train::tensor_of(batch.images.get(), batch.size(), info.shape, transform.layout()));
   });
+}
+
+void restore_state(Job& job, const RunStart& start, model::Network& network,
+                   train::ParameterArena& arena, train::Optimizer& optimizer) {
+  if (!start.resumes) return;
+  comm::agree_on_rank_0(job.world, [&] {
+    try {
+      train::restore_snapshot(start.checkpoint->tensors, network, arena, optimizer);
+    } catch (const DataError& error) {
+      throw DataError(start.checkpoint_path + ": " + error.what());
+    }
+  });
+  train::broadcast_state(job.world, network, arena, optimizer);
+  optimizer.set_steps(start.optimizer_steps);
 }
 
 }  // namespace tandem::app

@@ -9,6 +9,8 @@
 #include "session/job.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/image_store.hpp"
+#include "tandem/train/optimizer.hpp"
+#include "tandem/train/parameter_arena.hpp"
 
 namespace tandem::app {
 
@@ -32,5 +34,9 @@ InitialNetwork make_network_together(Job& job, const RunStart& start,
 // or has --init-from.
 void init_network_from_data(Job& job, const RunStart& start, const train::TrainConfig& config,
                             const train::ImageStore& images, model::Network& network);
+
+// Collective. The checkpoint's weights, buffers and optimizer on every rank.
+void restore_state(Job& job, const RunStart& start, model::Network& network,
+                   train::ParameterArena& arena, train::Optimizer& optimizer);
 
 }  // namespace tandem::app

@@ -8,6 +8,7 @@
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/model/pth_file.hpp"
 #include "tandem/model/safetensors.hpp"
@@ -46,25 +47,28 @@ std::string what_is_left(const RunOutcome& outcome, bool has_safetensors) {
 
 void leave_failure(const RunOutcome& outcome, int world, const std::exception& error) {
   try {
-    // Another rank failed first and has written the summary. Its end is the cause of this failure.
-    if (file_exists(outcome.folder->summary_path())) return;
-    leave_result(*outcome.folder,
-                 make_failure_summary(outcome.folder->run_id(), outcome.result, world,
-                                      outcome.startup_seconds, message_of(error)));
+    // A rank that failed first has written a summary. It is the cause of this failure.
+    const std::string earlier = text_of(outcome.folder->read_summary(), "error");
+    const std::string cause = earlier.empty() ? message_of(error) : earlier;
+    leave_result(*outcome.folder, make_failure_summary(outcome.folder->run_id(), outcome.result,
+                                                       world, outcome.startup_seconds, cause));
   } catch (const std::exception& unwritten) {
     print_warning(message_of(unwritten));
   }
 }
 
 // On a rank other than 0. Rank 0 cannot write the summary, because it waits for this rank. The
-// folder may not exist on this host.
-void leave_failure_of_rank(const RunPlace& place, const Job& job, const train::TrainResult& result,
-                           double startup_seconds, const std::exception& error) {
+// folder may not exist on this host, or belong to another job by now. `owner`: of the folder when
+// the training began.
+void leave_failure_of_rank(const RunPlace& place, const std::string& owner, const Job& job,
+                           const train::TrainResult& result, double startup_seconds,
+                           const std::exception& error) {
   const std::string reason = "rank " + std::to_string(job.topology.rank) + " (" +
                              job.topology.host + "): " + message_of(error);
-  const std::string path = place.runs_dir + "/" + place.run_id;
+  const std::string path = place.path();
   try {
     if (!file_exists(path + "/manifest.json") || file_exists(path + "/summary.json")) return;
+    if (owner.empty() || metrics::RunLock::owner_of(path) != owner) return;
     const Json summary =
         make_failure_summary(place.run_id, result, job.topology.world, startup_seconds, reason);
     write_file_atomically(path + "/summary.json",
@@ -81,6 +85,7 @@ train::TrainResult run_trainer(train::Trainer& trainer,
                                const metrics::Sinks& sinks, Job& job, const RunPlace& place,
                                const std::function<double()>& start) {
   double startup_seconds = 0;
+  const std::string owner = folder ? "" : metrics::RunLock::owner_of(place.path());
   try {
     startup_seconds = start();
     return trainer.run();
@@ -97,7 +102,7 @@ train::TrainResult run_trainer(train::Trainer& trainer,
         print_warning(message_of(unwritten));
       }
     } else if (!is_known_to_all) {
-      leave_failure_of_rank(place, job, trainer.result(), startup_seconds, error);
+      leave_failure_of_rank(place, owner, job, trainer.result(), startup_seconds, error);
     }
     throw;
   }

@@ -20,6 +20,8 @@ namespace tandem::app {
 struct RunPlace {
   const std::string& runs_dir;
   const std::string& run_id;
+
+  std::string path() const { return runs_dir + "/" + run_id; }
 };
 
 // Collective. Calls `start`, which makes what comes before the first step and returns the seconds

@@ -18,7 +18,6 @@
 #include "tandem/metrics/metric_lines.hpp"
 #include "tandem/metrics/run_record.hpp"
 #include "tandem/metrics/superseded.hpp"
-#include "tandem/train/snapshot.hpp"
 
 namespace tandem::app {
 namespace {
@@ -207,6 +206,8 @@ Json shared_part(const RunStart& start) {
           {"convolution", model::name_of(start.convolution)},
           {"bucket_mb", start.bucket_mb ? Json(*start.bucket_mb) : Json(nullptr)},
           {"step", start.state.step},
+          {"epochs", start.state.result.epochs},
+          {"images_seen", start.state.result.images_seen},
           {"evaluation_due", start.state.evaluation_due},
           {"evaluations_since_best", start.state.evaluations_since_best},
           {"loss_scale", start.state.loss_scale.scale},
@@ -222,6 +223,9 @@ void take_shared_part(const Json& shared, RunStart& start) {
   const Json& bucket = shared.at("bucket_mb");
   if (!bucket.is_null()) start.bucket_mb = bucket.get<double>();
   shared.at("step").get_to(start.state.step);
+  start.state.result.steps = start.state.step;
+  shared.at("epochs").get_to(start.state.result.epochs);
+  shared.at("images_seen").get_to(start.state.result.images_seen);
   shared.at("evaluation_due").get_to(start.state.evaluation_due);
   shared.at("evaluations_since_best").get_to(start.state.evaluations_since_best);
   shared.at("loss_scale").get_to(start.state.loss_scale.scale);
@@ -236,21 +240,8 @@ RunStart find_start(Job& job, const TrainReporting& reporting, const Touch& touc
     shared = shared_part(start).dump();
   });
   take_shared_part(Json::parse(job.world.broadcast_string(shared)), start);
+  start.runs_dir = job.world.broadcast_string(start.runs_dir);
   return start;
-}
-
-void restore_state(Job& job, const RunStart& start, model::Network& network,
-                   train::ParameterArena& arena, train::Optimizer& optimizer) {
-  if (!start.resumes) return;
-  comm::agree_on_rank_0(job.world, [&] {
-    try {
-      train::restore_snapshot(start.checkpoint->tensors, network, arena, optimizer);
-    } catch (const DataError& error) {
-      throw DataError(start.checkpoint_path + ": " + error.what());
-    }
-  });
-  train::broadcast_state(job.world, network, arena, optimizer);
-  optimizer.set_steps(start.optimizer_steps);
 }
 
 Json complete_summary(const RunStart& start, std::uint64_t total_steps) {

@@ -14,8 +14,6 @@
 #include "tandem/model/convolution_choice.hpp"
 #include "tandem/model/network.hpp"
 #include "tandem/train/checkpoint_store.hpp"
-#include "tandem/train/optimizer.hpp"
-#include "tandem/train/parameter_arena.hpp"
 #include "tandem/train/training_state.hpp"
 
 namespace tandem::app {
@@ -29,7 +27,7 @@ struct RunStart {
   std::optional<double> bucket_mb;    // likewise, if the checkpoint has one
   // Likewise; kDirect if the checkpoint has none.
   model::ConvolutionChoice convolution = model::ConvolutionChoice::kDirect;
-  train::TrainingState state;  // totals and results on rank 0 alone
+  train::TrainingState state;  // on rank 0; elsewhere only counts and the loss scale
 
   // The last step: of all, or that at which early stopping has ended the run.
   std::uint64_t end(const train::TrainConfig& config, std::uint64_t total_steps) const {
@@ -60,10 +58,6 @@ RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings
                           const Touch& touch = {});
 Json shared_part(const RunStart& start);
 void take_shared_part(const Json& shared, RunStart& start);
-
-// Collective. The checkpoint's weights, buffers and optimizer on every rank.
-void restore_state(Job& job, const RunStart& start, model::Network& network,
-                   train::ParameterArena& arena, train::Optimizer& optimizer);
 
 // Collective. What the summary of a run says that has nothing left to do; nothing otherwise.
 std::optional<Json> summary_if_complete(Job& job, const RunStart& start, std::uint64_t total_steps);

@@ -240,7 +240,7 @@ RunOutcome TrainRun::train(const RunStart& start, const RunInputs& inputs, Train
       trainer_settings_of(run_.train, inputs, session.plan, session.step_settings), start.state);
   std::chrono::duration<double> startup{};
   const train::TrainResult result =
-      run_trainer(trainer, folder_, sinks_, job_, {reporting_.runs_dir, start.run_id}, [&] {
+      run_trainer(trainer, folder_, sinks_, job_, {start.runs_dir, start.run_id}, [&] {
         session.warm_up(job_, run_.train, inputs, touch_);
         startup = std::chrono::steady_clock::now() - run_.began;
         return startup.count();
