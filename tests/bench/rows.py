@@ -98,8 +98,8 @@ def rows_of(sides, processor):
     yield recipe_row(sides, ours, theirs)
     yield Row("two-ranks", f"resnet9, {precision}, 128 per rank, 2 ranks; 2 runs of 1 rank at the same time, each on its own core",
               lambda _: sides.our_rate("resnet9", 128, 10, *ours), lambda *_: sides.rates_alone("resnet9", 128, 10, *ours))
-    yield Row("memory", f"peak memory of the second rank, resnet9, {precision} (proportional set size); PyTorch's least",
-              lambda _: sides.our_memory(*ours), lambda form, _: sides.their_memory(form),
+    yield Row("memory", f"peak memory of the second rank, resnet9, {precision} (proportional set size), --share-weights; PyTorch's least",
+              lambda _: sides.our_memory("--share-weights", *ours), lambda form, _: sides.their_memory(form),
               {**families_of_training(*theirs, more=either), (*TUNED, *theirs): ()}, {"tuned": (*TUNED, *theirs), "tutorial": TUTORIAL},
               unit="bytes", faster=False)
     # Compiling would take longer than all else in this command.
