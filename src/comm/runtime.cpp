@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "check_mpi.hpp"
+#include "fabric_search.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/stop_signal.hpp"
 #include "tandem/core/text.hpp"
@@ -35,6 +36,7 @@ void check_mpi(int code, const char* call, const char* file, int line) {
 
 Runtime::Runtime() {
   int provided = 0;
+  const FabricSearch search;
   // Open MPI's own handler ends the process with its message before a code is returned.
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) {
     throw UnavailableError("MPI could not be started; try: mpirun -np 2 hostname");
