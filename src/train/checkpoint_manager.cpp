@@ -18,6 +18,7 @@ CheckpointManager::CheckpointManager(const Checkpointer::Context& context,
       steps_per_epoch_(rules.steps_per_epoch),
       folder_(output.folder),
       images_(output.images),
+      fit_(output.fit),
       sinks_(output.sinks),
       kept_accuracy_(earlier.best_accuracy),
       best_accuracy_(earlier.best_accuracy),
@@ -76,7 +77,7 @@ void CheckpointManager::ask_to_save() { policy_.ask_to_save(); }
 void CheckpointManager::keep(const Evaluation& evaluation) {
   folder_->require_held();
   try {
-    folder_->write_evaluation(make_evaluation_file(evaluation, *images_));
+    folder_->write_evaluation(make_evaluation_file(evaluation, *images_, fit_));
   } catch (const Error& error) {
     note("warning", evaluation.step, message_of(error) + "; the run continues without it");
   }

@@ -9,9 +9,10 @@ constexpr std::size_t kMaxPixels = 1'000'000;  // bytes of the worst images in e
 
 }  // namespace
 
-Json make_evaluation_file(const Evaluation& evaluation, const ImageStore& store) {
+Json make_evaluation_file(const Evaluation& evaluation, const ImageStore& store, data::Fit fit) {
   const data::DatasetInfo& info = store.info();
-  const data::ImagesView images = store.view(data::Split::kTest);
+  data::ImagesView images = store.view(data::Split::kTest);
+  images.fit = fit;
   const std::size_t classes = info.classes.size();
   Json confusion = Json::array();
   const std::size_t rows = evaluation.confusion.empty() ? 0 : classes;

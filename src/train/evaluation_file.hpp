@@ -7,7 +7,7 @@
 
 namespace tandem::train {
 
-// `evaluation`: of the test images of `store`.
-Json make_evaluation_file(const Evaluation& evaluation, const ImageStore& store);
+// `evaluation`: of the test images of `store`, fitted as `fit` says.
+Json make_evaluation_file(const Evaluation& evaluation, const ImageStore& store, data::Fit fit);
 
 }  // namespace tandem::train

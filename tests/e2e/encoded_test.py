@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Data sets of files (tandem pack --store encoded): the same training as on their pixels, on any number of ranks."""
 
+import base64
 import hashlib
 import io
 import json
@@ -123,6 +124,11 @@ class Encoded(TandemTest):
         crop = self.summary(2, "crop", "--eval-crop", "center")
         whole = self.summary(2, "whole")
         self.assertEqual(crop["weights_sha256"], whole["weights_sha256"])
+        with h5py.File(self.folder / "cropped.h5") as file:
+            shown = {image.tobytes() for image in file["test/images"]}
+        for run, expected in (("crop", 15), ("whole", 0)):
+            worst = json.loads((self.folder / f"runs/{run}/evaluation.json").read_text())["worst"]
+            self.assertEqual(len(shown & {base64.b64decode(image["pixels"]) for image in worst}), expected, run)
         expected = self.evaluate(2, "runs/crop", data="cropped.h5")["test_loss"]
         self.assertAlmostEqual(crop["test_loss"], expected, 6)
         self.assertNotAlmostEqual(whole["test_loss"], expected, 3)

@@ -22,6 +22,7 @@ class CheckpointManager final : public Checkpoints {
   struct Output {
     const metrics::RunFolder* folder;  // on rank 0; elsewhere null
     const ImageStore* images;          // evaluation.json holds the worst of them
+    data::Fit fit;                     // of these in evaluations
     metrics::Sinks& sinks;
     Touch touch;  // called while this rank waits for a write that advances
   };
@@ -59,6 +60,7 @@ class CheckpointManager final : public Checkpoints {
   const std::uint64_t steps_per_epoch_;
   const metrics::RunFolder* const folder_;
   const ImageStore* const images_;
+  const data::Fit fit_;
   metrics::Sinks& sinks_;
   std::optional<double> kept_accuracy_;  // of best.safetensors
   std::optional<double> best_accuracy_;  // of that, or of the state that will replace it

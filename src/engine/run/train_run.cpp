@@ -195,7 +195,7 @@ train::CheckpointManager TrainRun::manage_checkpoints(const RunStart& start,
           policy,
           rules,
           std::move(metadata),
-          {folder_ ? &*folder_ : nullptr, &inputs.images, sinks_, touch_},
+          {folder_ ? &*folder_ : nullptr, &inputs.images, inputs.description.fit, sinks_, touch_},
           {best_accuracy_, start.resumes ? std::make_optional(start.state) : std::nullopt}};
 }
 

@@ -23,12 +23,9 @@ class CheckpointManagerTest : public ::testing::Test {
     rules_.is_stop_asked = [] { return false; };
   }
   CheckpointManager make_manager(std::optional<double> best_accuracy = std::nullopt) {
-    return {{comm_, *network_, arena_, *optimizer_},
-            checkpoint_policy_,
-            rules_,
-            {},
-            {&run_, nullptr, sinks_, {}},
-            {best_accuracy, std::nullopt}};
+    return {
+        {comm_, *network_, arena_, *optimizer_},           checkpoint_policy_,           rules_, {},
+        {&run_, nullptr, data::Fit::kStretch, sinks_, {}}, {best_accuracy, std::nullopt}};
   }
   static Evaluation found(double accuracy) {
     Evaluation evaluation;
