@@ -9,7 +9,6 @@
 #include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/text.hpp"
-#include "tandem/data/image_file.hpp"
 
 namespace tandem::data {
 namespace {
@@ -129,11 +128,13 @@ void ListFile::read_header() {
   has_row_ = false;
 }
 
-// Without this check, a header with unknown names would become a picture and a class.
+// Without this check, a header with unknown names would become a picture and a class. A field with
+// a slash or a dot is a path.
 void ListFile::require_picture() const {
   const std::string& path = fields_[path_column_];
   const auto folder = std::filesystem::path(folder_of(file_.path()));
-  if (path.empty() || is_picture_name(path) || is_regular_file(folder / path)) return;
+  const bool is_word = !path.empty() && path.find_first_of("/.") == std::string::npos;
+  if (!is_word || is_regular_file(folder / path)) return;
   fail(row_line_, "is '" + fields_[0] + "' and '" + fields_[1] +
                       "', which is neither a picture and its label nor a known header; name the "
                       "columns path and label, or " +

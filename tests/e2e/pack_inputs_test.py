@@ -306,6 +306,12 @@ class PackInputs(TandemTest):
                               "photos/dog/cut.jpg: is a damaged JPEG", "photos/x.jpg: has an empty label")
         self.pack("photos/a.csv", "--test-split", "0.3", "--skip-broken")
         self.assertEqual(sum(map(len, self.content()[:2])), 12)
+        self.write_list("photos/a.csv", [("no/such.webp", "cat"), *rows])
+        done = self.pack("photos/a.csv", "--test-split", "0.3", code=65)
+        self.assert_one_error(done, "photos/a.csv: 1 file cannot be packed", "photos/no/such.webp: cannot be read: No such file")
+        self.assertIn("such.webp", (self.folder / "out.h5.broken.txt").read_text())
+        self.pack("photos/a.csv", "--test-split", "0.3", "--skip-broken")
+        self.assertEqual(sum(map(len, self.content()[:2])), 12)
         for text, pattern in (("a.jpg\n", "line 1 has 1 field, 2 are expected: path and label"),
                               ("path,label\na.jpg,cat\nb.jpg,cat,x\n", "line 3 has 3 fields, 2 are expected"),
                               ('"a.jpg,cat\n', "line 1 has a quoted field without its second quote"),

@@ -53,6 +53,10 @@ TEST_F(List, HeaderNamesTheColumns) {
   EXPECT_EQ(rows("\xef\xbb\xbfpath,label\na.jpg,cat\n"), Rows{"2:a.jpg=cat"});
   write_bytes(folder_ / "path", "a picture");
   EXPECT_EQ(rows("path,breed\n"), Rows{"1:path=breed"}) << "a file of this name";
+  for (const char* path : {"absent.webp", "cats/absent", "absent.jpg"}) {
+    EXPECT_EQ(rows(path + std::string(",cat\n")), Rows{"1:" + std::string(path) + "=cat"})
+        << "no header: a row as all others, and its file is reported as theirs";
+  }
 }
 
 TEST_F(List, LongFilesAreReadInParts) {
