@@ -62,6 +62,8 @@ class Encoded(TandemTest):
             of_files, of_pixels = (json.loads((self.folder / f"runs/{run}/evaluation.json").read_text())[name]
                                    for run in ("files", "pixels"))
             self.assertEqual(of_files, of_pixels)
+        more = self.summary(2, "pixels", "--resume", "auto", "--epochs", "3", "--read-lanes", "3", data="pixels.h5")
+        self.assertEqual(more["steps"], pixels["steps"] * 3 / 2, "lanes have no effect on pixels")
 
     def test_same_weights_on_any_number_of_ranks(self):
         self.pack_encoded()

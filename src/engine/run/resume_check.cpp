@@ -32,6 +32,12 @@ bool mean_the_same(const std::string& one, const std::string& other) {
          first == second;
 }
 
+// Whether the option has no effect with a set of pixels.
+bool is_of_picture_files(const std::string& option) {
+  return option == "decode" || option == "eval-crop" || option == "read-lanes" ||
+         option == "shuffle-mb";
+}
+
 constexpr char kOrderOfParts[] = "order_of_parts";
 constexpr char kInLanes[] = "lanes";
 
@@ -68,7 +74,7 @@ Json saved_options(const RunStart& start) {
 }
 
 std::vector<std::string> differences_from(const RunStart& start, const Options& options,
-                                          const std::string& data_digest,
+                                          const data::DatasetInfo& info,
                                           const std::string& network_sha256,
                                           std::uint64_t global_batch) {
   const auto& metadata = start.checkpoint->metadata;
@@ -82,7 +88,7 @@ std::vector<std::string> differences_from(const RunStart& start, const Options& 
     if (mean_the_same(then, now)) return;
     differences.push_back(name + ": the run has '" + then + "', now '" + now + "' is asked for");
   };
-  compare("data set digest", field("dataset_digest"), data_digest);
+  compare("data set digest", field("dataset_digest"), info.digest);
   compare("global batch", std::to_string(start.global_batch), std::to_string(global_batch));
   // A network file is compared by its content, not by its name.
   const bool has_file = !field("network_sha256").empty() && !network_sha256.empty();
@@ -90,18 +96,19 @@ std::vector<std::string> differences_from(const RunStart& start, const Options& 
   const Json kept = saved_options(start);
   for (const OptionSpec& spec : fixed_options(options)) {
     if (spec.name == "model" && has_file) continue;
+    if (!info.is_encoded() && is_of_picture_files(spec.name)) continue;
     compare("--" + spec.name, saved_value(kept, spec), options.text(spec.name));
   }
   return differences;
 }
 
 void require_same_run(Job& job, const RunStart& start, const Options& options,
-                      const std::string& data_digest, const std::string& network_sha256,
+                      const data::DatasetInfo& info, const std::string& network_sha256,
                       std::uint64_t global_batch) {
   if (!start.resumes) return;
   comm::agree_on_rank_0(job.world, [&] {
     const std::vector<std::string> differences =
-        differences_from(start, options, data_digest, network_sha256, global_batch);
+        differences_from(start, options, info, network_sha256, global_batch);
     if (differences.empty()) return;
     throw DisagreementError(
         start.checkpoint_path +

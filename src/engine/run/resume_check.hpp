@@ -15,14 +15,15 @@
 namespace tandem::app {
 
 // Collective. Compares the run's first start with this one and names all differences (78).
-// `network_sha256`: of the file that --model names; empty if it names none.
+// `info`: of the data set of this start. `network_sha256`: of the file that --model names; empty if
+// it names none. Options of picture files may differ where the set has pixels.
 void require_same_run(Job& job, const RunStart& start, const Options& options,
-                      const std::string& data_digest, const std::string& network_sha256,
+                      const data::DatasetInfo& info, const std::string& network_sha256,
                       std::uint64_t global_batch);
 
 // Rank 0's part: the differences.
 std::vector<std::string> differences_from(const RunStart& start, const Options& options,
-                                          const std::string& data_digest,
+                                          const data::DatasetInfo& info,
                                           const std::string& network_sha256,
                                           std::uint64_t global_batch);
 

@@ -110,7 +110,7 @@ RunInputs::RunInputs(Job& job, const RunRequest& run, const RunStart& start,
   const auto world = static_cast<std::uint64_t>(job.topology.world);
   warn_of_cache(job, images, lanes.get(),
                 arithmetic.global_batch / run.train.config.micro_batches_per_step(world) + 1);
-  require_same_run(job, start, run.options, images.info().digest, network_file.sha256,
+  require_same_run(job, start, run.options, images.info(), network_file.sha256,
                    arithmetic.global_batch);
   schedule = choose_schedule_together(job, run, start, arithmetic, image_count);
 }

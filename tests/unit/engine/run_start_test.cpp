@@ -397,12 +397,19 @@ class RunIdentityTest : public ::testing::Test {
   }
   std::string differences(std::vector<std::string> arguments, const std::string& digest = "d1",
                           const std::string& network = "", std::uint64_t batch = 64) {
-    return join(differences_from(start_, options_of(std::move(arguments)), digest, network, batch),
+    info_.digest = digest;
+    return join(differences_from(start_, options_of(std::move(arguments)), info_, network, batch),
                 "; ");
   }
 
   Options then_ = options_of({"--lr", "0.05"});
   RunStart start_;
+  data::DatasetInfo info_ = [] {
+    data::DatasetInfo info;
+    info.digest = "d1";
+    info.train_bytes = 1;  // picture files
+    return info;
+  }();
 };
 
 TEST_F(RunIdentityTest, NamesEveryDifference) {
@@ -413,6 +420,19 @@ TEST_F(RunIdentityTest, NamesEveryDifference) {
   EXPECT_EQ(differences({"--lr", "0.05"}, "d2", "", 32),
             "data set digest: the run has 'd1', now 'd2' is asked for; "
             "global batch: the run has '64', now '32' is asked for");
+}
+
+TEST_F(RunIdentityTest, OptionsOfPictureFilesMayDifferForPixels) {
+  const std::vector<std::string> others{"--lr",         "0.05",  "--read-lanes", "8",
+                                        "--shuffle-mb", "9",     "--decode",     "scaled",
+                                        "--eval-crop",  "center"};
+  EXPECT_EQ(differences(others),
+            "--decode: the run has 'exact', now 'scaled' is asked for; "
+            "--eval-crop: the run has 'none', now 'center' is asked for; "
+            "--read-lanes: the run has '64', now '8' is asked for; "
+            "--shuffle-mb: the run has '256', now '9' is asked for");
+  info_.train_bytes = 0;
+  EXPECT_EQ(differences(others), "");
 }
 
 // A checkpoint's format. An option that is fixed from now on belongs here and in the changelog.
@@ -445,7 +465,7 @@ TEST_F(RunIdentityTest, OptionsOfEarlierCheckpointsMayHaveAnAlias) {
   const OptionTable table{renamed};
   const auto differences_of = [&](const std::string& rate) {
     const Options options(table, {{"rate", {rate, Origin::kCommandLine}}});
-    return join(differences_from(start_, options, "d1", "", 64), "; ");
+    return join(differences_from(start_, options, info_, "", 64), "; ");
   };
   start_.checkpoint->metadata["options"] = R"({"lr": "0.05"})";
   EXPECT_EQ(differences_of("0.05"), "");
