@@ -100,7 +100,7 @@ std::unique_ptr<EncodedSource> ListingBuilder::finish(const std::string& name,
   listing_.name = name;
   listing_.read = std::move(read);
   if (stamp) listing_.stamp = std::move(stamp);
-  require_different_files(listing_, input_, options_.test_split > 0);
+  require_different_files(listing_, input_, options_.test_split > 0, options_.check);
   return make_listed_source(std::move(listing_), input_, options_.test_split, options_.seed);
 }
 

@@ -17,6 +17,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
+constexpr std::size_t kPathsBetweenChecks = 4096;
+
 class FilePaths {
  public:
   // The path without links, "." and "..". It need not exist.
@@ -60,19 +62,21 @@ class FilePaths {
 
 }  // namespace
 
-void require_different_files(const PictureListing& listing, const std::string& input,
-                             bool is_drawn) {
+void require_different_files(const PictureListing& listing, const std::string& input, bool is_drawn,
+                             const std::function<void()>& check) {
   FilePaths paths;
   const auto resolved = [&](std::uint32_t picture) {
     return paths.resolve(path_within(listing.root, listing.names[picture]));
   };
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_hash;  // because paths need more memory
   for (std::uint32_t i = 0; i < listing.names.size(); ++i) {
+    if (i % kPathsBetweenChecks == 0) check();
     const std::string path = resolved(i);
     by_hash.emplace_back(hash64(path.data(), path.size()), i);
   }
   std::sort(by_hash.begin(), by_hash.end());
   for (std::size_t i = 1; i < by_hash.size(); ++i) {
+    if (i % kPathsBetweenChecks == 0) check();
     const auto [hash, second] = by_hash[i];
     const auto [before, first] = by_hash[i - 1];
     const bool may_be_apart =
