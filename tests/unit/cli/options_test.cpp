@@ -106,6 +106,13 @@ TEST(CommandLine, TellsUsersOfOtherTrainersWhatPlaysThePart) {
   }
 }
 
+TEST(CommandLine, AMissingValueIsOneFault) {
+  const std::string message = usage_error_of({"--data", "--model", "mlp", "--lr", "fast"});
+  EXPECT_TRUE(contains(message, "--data needs a value")) << message;
+  EXPECT_TRUE(contains(message, "--lr: 'fast'")) << message;
+  EXPECT_FALSE(contains(message, "--data is missing")) << message;
+}
+
 TEST(CommandLine, RefusesStrayWords) {
   EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5", "y.h5"}), "'y.h5' was not expected"));
 }
