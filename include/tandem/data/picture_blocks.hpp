@@ -68,9 +68,10 @@ class PictureBlocks final : public PictureFiles {
   // has. The reader gives it back by return_share().
   std::uint64_t take_share();
   void return_share(std::uint64_t bytes);
-  // The share of the first reader, and the smallest cache that gives this share.
-  static std::uint64_t first_share(std::uint64_t cache_bytes) { return cache_bytes / 8 * 7; }
-  static std::uint64_t cache_for(std::uint64_t share) { return (share + 6) / 7 * 8; }
+  // Most of some bytes: of the cache for its first reader, and of a share for pictures of blocks in
+  // use. Then the smallest number of bytes with at least this most.
+  static std::uint64_t most_of(std::uint64_t bytes) { return bytes / 8 * 7; }
+  static std::uint64_t least_with(std::uint64_t most) { return (most + 6) / 7 * 8; }
 
  private:
   struct Parts;
