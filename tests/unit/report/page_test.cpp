@@ -51,6 +51,12 @@ std::string write_run(const TempDir& folder, const std::string& text) {
   return run.path();
 }
 
+metrics::RunFolder run_of_mlp(const TempDir& folder, const std::string& id = "one") {
+  auto run = metrics::RunFolder::create(folder / "runs", id);
+  run.write_config("model = mlp\n");
+  return run;
+}
+
 std::string page_of(const std::vector<std::string>& folders) {
   std::vector<metrics::RunRecord> records;
   for (const std::string& folder : folders) records.push_back(metrics::read_run(folder));
@@ -99,8 +105,7 @@ TEST(Page, ShowsAPathAsText) {
 
 TEST(Page, NamesTheMeanAveragePrecisionOfMultiLabelRuns) {
   const TempDir folder;
-  const auto run = metrics::RunFolder::create(folder / "runs", "one");
-  run.write_config("model = mlp\n");
+  const auto run = run_of_mlp(folder);
   run.write_summary({{"exit_reason", "completed"}, {"test_map", 0.8}});
   const Json evaluation{{"event", "eval"}, {"step", 7}, {"epoch", 1}, {"test_map", 0.9}};
   write_file_atomically(run.metrics_path(), evaluation.dump() + "\n");
@@ -111,8 +116,7 @@ TEST(Page, NamesTheMeanAveragePrecisionOfMultiLabelRuns) {
 
 TEST(Page, SaysFirstWhatIsAskedFirst) {
   const TempDir folder;
-  const auto run = metrics::RunFolder::create(folder / "runs", "one");
-  run.write_config("model = mlp\n");
+  const auto run = run_of_mlp(folder);
   run.write_summary({{"exit_reason", "completed"}, {"test_accuracy", 0.816}});
   const Json evaluation{{"event", "eval"}, {"step", 7}, {"epoch", 1}, {"test_accuracy", 0.9}};
   write_file_atomically(run.metrics_path(), evaluation.dump() + "\n");
@@ -140,8 +144,7 @@ TEST(Page, SaysFirstWhatIsAskedFirst) {
 
 // A run of two ranks with one thread each, `cpu_percent` of a core and the other metrics as given.
 std::string headline_of(const TempDir& folder, const std::string& more) {
-  const auto run = metrics::RunFolder::create(folder / "runs", "one");
-  run.write_config("model = mlp\n");
+  const auto run = run_of_mlp(folder);
   const Json rank{{"host", "n1"}, {"device", "cpu"}, {"threads", 1}};
   run.write_manifest({{"run_id", "one"}, {"ranks", {rank, rank}}});
   for (int number = 0; number < 2; ++number) {
@@ -233,8 +236,7 @@ TEST(Page, DrawsCurvesOverStepsEpochsAndTimeAndMarksAResume) {
 
 TEST(Page, SortsMistakesByTheirNumber) {
   const TempDir folder;
-  const auto run = metrics::RunFolder::create(folder / "runs", "one");
-  run.write_config("model = mlp\n");
+  const auto run = run_of_mlp(folder);
   run.write_evaluation({{"step", 1},
                         {"classes", {"cat", "dog", "owl"}},
                         {"confusion", Json::parse("[[6, 3, 1], [7, 3, 0], [0, 0, 10]]")},
@@ -265,8 +267,7 @@ TEST(Page, NeedsNothingBesideIt) {
 
 TEST(Page, OfARunThatHasJustBegunSaysSo) {
   const TempDir folder;
-  const auto run = metrics::RunFolder::create(folder / "runs", "one");
-  run.write_config("model = mlp\n");
+  const auto run = run_of_mlp(folder);
   const std::string page = page_of({run.path()});
   EXPECT_EQ(count_of(page, ">running<"), 2U);
   EXPECT_EQ(count_of(page, "while training went on"), 1U);
@@ -294,8 +295,7 @@ TEST(Page, OfSeveralRunsHasDifferencesAndMarksTheBest) {
       {{"test_accuracy", 0.75}, {"test_loss", 1.5}, {"images_per_second", 3000}, {"epochs", 2}},
       {{"test_accuracy", 0.625}, {"epochs", 6}}};
   for (const Json& summary : summaries) {
-    const auto run = metrics::RunFolder::create(folder / "runs", std::to_string(runs.size()));
-    run.write_config("model = mlp\n");
+    const auto run = run_of_mlp(folder, std::to_string(runs.size()));
     run.write_summary(summary);
     runs.push_back(run.path());
   }
@@ -344,8 +344,7 @@ TEST(Page, OfManyRunsOfManyClassesStaysSmall) {
   }
   std::vector<std::string> runs;
   for (std::size_t i = 0; i < kMaxRuns; ++i) {
-    const auto run = metrics::RunFolder::create(folder / "runs", "run-" + std::to_string(i));
-    run.write_config("model = mlp\n");
+    const auto run = run_of_mlp(folder, "run-" + std::to_string(i));
     run.write_evaluation({{"step", 1},
                           {"classes", classes},
                           {"confusion", confusion},
@@ -362,8 +361,7 @@ TEST(Page, OfManyRunsOfManyClassesStaysSmall) {
 
 TEST(Page, OfTheEndShowsTheSummaryThatIsAboutToBeWritten) {
   const TempDir folder;
-  const auto run = metrics::RunFolder::create(folder / "runs", "one");
-  run.write_config("model = mlp\n");
+  const auto run = run_of_mlp(folder);
   write_report_at_end(run.path(), {{"exit_reason", "completed"}, {"test_accuracy", 0.875}},
                       run.report_path());
   const std::string page = read_file(run.report_path());
