@@ -5,7 +5,8 @@ import re
 import shutil
 import subprocess
 
-from damage import MOST_SECONDS, Damage, assert_refused
+from damage import HEADER_BYTES, MOST_SECONDS, Damage, assert_refused
+from packed_files import resealed
 from tandem import PROGRAM
 
 TRAIN = ["train", "--model", "lenet", "--global-batch-size", "16", "--lr", "0.01", "--threads", "1",
@@ -60,6 +61,59 @@ class DataDamages(Damages):
         seconds.append(self.seconds_to_refuse(damage, *TRAIN, "--data", path, "--run-id", f"run-{index}"))
         path.unlink()
         return seconds
+
+
+class SetDamages(Damages):
+    """Half of the damaged files are sealed again, so their content may be that of another valid file."""
+
+    what = "a file of a set of three is damaged, half of them with a new seal, and verified; each fifth is trained on"
+    asked = "{items:,} refused with 65, or valid and trained on; no signal"
+
+    def __init__(self, folder):
+        self.folder = folder
+        self.run(["pack", "--input", "synthetic", "--images", "60", "--size", "32", "--store", "encoded", "--files", "3",
+                  "--output", "set.h5"])
+        self.files = {path.name: path.read_bytes() for path in sorted(folder.glob("set-*.h5"))}
+
+    def check(self, index, random):
+        folder = self.folder / f"damaged-{index}"
+        folder.mkdir()
+        codes = []
+        for number in range(self.of_a_case):
+            name, is_sealed = random.choice(list(self.files)), number % 2 == 1
+            content = self.files[name]
+            if is_sealed:
+                damage, damaged = self.with_new_seal(content, random)
+            else:
+                damage = Damage.at_random(random, len(content))
+                damaged = damage.of(content)
+            for other, whole in self.files.items():
+                (folder / other).write_bytes(damaged if other == name else whole)
+            code = self.code_of(folder, "verify", "set-*.h5")
+            trained = self.code_of(folder, *TRAIN, "--data", "set-*.h5", "--epochs", "1", "--run-id", f"run-{number}") if number < 2 else code
+            allowed = (0, 65) if is_sealed else (65,)
+            # With a new seal, only `verify` compares means with the pictures, and only training decodes all of these.
+            assert code in allowed and trained in allowed, f"{name}, {damage}, sealed {is_sealed}: {code}, then {trained}"
+            codes.append(code)
+        shutil.rmtree(folder)
+        return codes
+
+    def with_new_seal(self, content, random):
+        """A flip or a new value, outside of the user block and the table of digests."""
+        end = len(content) - int.from_bytes(content[96:104], "little")
+        place = random.randrange(512, random.choice([end, HEADER_BYTES]))
+        if random.randrange(3) > 0:
+            damage = Damage("flip", 8 * place + random.randrange(8))
+            return damage, resealed(damage.of(content))
+        value = random.randbytes(1)
+        return f"{value} at {place}", resealed(content[:place] + value + content[place + 1:])
+
+    def code_of(self, folder, *arguments):
+        return subprocess.run([PROGRAM, *arguments], cwd=folder, capture_output=True, timeout=120).returncode
+
+    def measured(self, results):
+        codes = [code for result in results for code in result]
+        return f"{codes.count(65):,} of {{items:,}} refused, {codes.count(0):,} valid, no signal"
 
 
 class CheckpointDamages(Damages):

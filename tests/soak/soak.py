@@ -13,14 +13,14 @@ import time
 import traceback
 
 from crashes import Crashes, DoubleFaults, FailingCalls
-from damages import CheckpointDamages, DataDamages
+from damages import CheckpointDamages, DataDamages, SetDamages
 from hangs import Hangs
 from hostile import Hostile
 from kills import Kills
 from lives import Lives
 from stops import Stops
 
-PARTS = {"kills": Kills, "stops": Stops, "hangs": Hangs, "lives": Lives, "data": DataDamages,
+PARTS = {"kills": Kills, "stops": Stops, "hangs": Hangs, "lives": Lives, "data": DataDamages, "set": SetDamages,
          "checkpoint": CheckpointDamages, "hostile": Hostile, "crashes": Crashes, "double": DoubleFaults,
          "calls": FailingCalls}
 FUZZ_SECONDS = 600
