@@ -142,5 +142,7 @@ std::string help_text(const std::string& usage, const std::string& purpose,
 std::vector<std::string> recipe_names();
 // The file of recipe NAME, or NAME itself if it is a path; UsageError suggests the nearest.
 std::string find_recipe(const std::string& name);
+// Whether NAME is one of the shipped recipes, whose values may differ between versions.
+bool is_shipped_recipe(const std::string& name);
 
 }  // namespace tandem::app

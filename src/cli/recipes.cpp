@@ -28,6 +28,11 @@ std::vector<std::string> recipe_names() {
   return names;
 }
 
+bool is_shipped_recipe(const std::string& name) {
+  const std::vector<std::string> shipped = recipe_names();
+  return std::find(shipped.begin(), shipped.end(), name) != shipped.end();
+}
+
 std::string find_recipe(const std::string& name) {
   namespace fs = std::filesystem;
   if (name.find('/') != std::string::npos || fs::path(name).extension() == ".conf") return name;

@@ -73,6 +73,23 @@ class FastRecipe(TandemTest):
                 summary = self.fast(2, parts.name, "--resume", "auto")
                 self.assertEqual(summary["weights_sha256"], whole["weights_sha256"])
 
+    def test_a_run_of_an_earlier_recipe_keeps_its_values(self):
+        """The recipe has changed since the run began: here the run had other values from the command line."""
+        earlier = ["--early-epochs", "2", "--head-lr", "0.6", "--epochs", "2"]
+        begin = ["train", "--data", self.data, "--recipe", "cifar10-fast", "--global-batch-size", "80", "--threads", "1", "--quiet", "--json"]
+        first = self.mpirun(2, *begin, *earlier, "--run-id", "whole", "--checkpoint-every", "4steps")
+        parts = self.folder / "runs/parts"
+        shutil.copytree(self.folder / "runs/whole", parts)
+        (parts / "summary.json").unlink()
+        (parts / "checkpoints/step-00000006.safetensors").unlink()
+        done = self.mpirun(2, *begin, "--run-id", "parts", "--resume", "auto")
+        self.assertIn("the run keeps its --early-epochs 2, --epochs 2, --head-lr 0.6; --recipe cifar10-fast has other values", done.stdout)
+        then, now = (json.loads(each.stdout.splitlines()[-1]) for each in (first, done))
+        self.assertEqual((now["steps"], now["weights_sha256"]), (6, then["weights_sha256"]))
+        config = (parts / "config.ini").read_text()
+        for line in ("early-epochs = 2\n", "epochs = 2\n", "head-lr = 0.6\n"):
+            self.assertIn(line, config)
+
     @whole
     def test_the_whitening_bias_is_let_be(self):
         self.fast(1, "whole", "--checkpoint-every", "3steps", "--keep-checkpoints", "4")

@@ -3,12 +3,15 @@
 #include <cstdlib>
 #include <vector>
 
+#include "cli/train_options.hpp"
 #include "run_segments.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
+#include "tandem/metrics/run_record.hpp"
+#include "tandem/train/schedule.hpp"
 
 namespace tandem::app {
 namespace {
@@ -36,6 +39,18 @@ bool mean_the_same(const std::string& one, const std::string& other) {
 bool is_of_picture_files(const std::string& option) {
   return option == "decode" || option == "eval-crop" || option == "read-lanes" ||
          option == "shuffle-mb";
+}
+
+// --epochs of the run's last start; empty if they cannot be read.
+std::string epochs_of(const RunStart& start) {
+  if (!start.folder) return "";
+  try {
+    const std::string epochs = metrics::read_run(start.folder->path()).option("epochs");
+    parse_real(epochs, 1e-6, 1e6, "epochs");
+    return epochs;
+  } catch (const Error&) {
+    return "";
+  }
 }
 
 constexpr char kOrderOfParts[] = "order_of_parts";
@@ -135,6 +150,40 @@ void require_progress(Job& job, const RunStart& start, std::uint64_t most) {
   });
 }
 
+std::map<std::string, std::string> recipe_values_to_keep(const RunStart& start, Options& options) {
+  std::map<std::string, std::string> values;
+  const Json kept = saved_options(start);
+  if (!kept.is_object() || !is_shipped_recipe(options.text("recipe"))) return values;
+  const auto keep = [&](const std::string& name, const std::string& then) {
+    const OptionValue& now = options.value(name);
+    const bool differs = now.origin == Origin::kRecipe && !mean_the_same(then, now.text);
+    if (differs && !then.empty()) values[name] = then;
+  };
+  for (const OptionSpec& spec : fixed_options(options)) keep(spec.name, saved_value(kept, spec));
+  if (values.count("model") > 0) return {};
+  const bool has_length = train::Schedule::depends_on_length({options.text("schedule")});
+  if (has_length && !options.flag("new-schedule")) keep("epochs", epochs_of(start));
+  return values;
+}
+
+void keep_recipe(Job& job, const RunStart& start, Options& options, train::TrainConfig& config) {
+  if (!start.resumes) return;
+  std::string text;
+  comm::agree_on_rank_0(job.world,
+                        [&] { text = Json(recipe_values_to_keep(start, options)).dump(); });
+  std::vector<std::string> words;
+  const Json values = Json::parse(job.world.broadcast_string(text));
+  for (const auto& [name, value] : values.items()) {
+    options.resolve(name, value);
+    words.push_back("--" + name + " " + text_of(values, name));
+  }
+  if (words.empty()) return;
+  config = read_train_options(options).config;
+  if (!job.is_root()) return;
+  show_line("the run keeps its " + join(words, ", ") + "; --recipe " + options.text("recipe") +
+            " has other values");
+}
+
 void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config) {
   if (!start.resumes || config.global_batch_size > 0) return;
   const std::uint64_t now = config.batch_size * config.micro_batches_per_step(
@@ -165,6 +214,7 @@ void keep_lanes(Job& job, const RunStart& start, Options& options, train::TrainC
 }
 
 void keep_choices(Job& job, const RunStart& start, Options& options, train::TrainConfig& config) {
+  keep_recipe(job, start, options, config);
   keep_global_batch(job, start, config);
   keep_convolution(start, options, config);
   keep_lanes(job, start, options, config);

@@ -41,6 +41,15 @@ std::string saved_value(const Json& kept, const OptionSpec& spec);
 // again without a new checkpoint.
 void require_progress(Job& job, const RunStart& start, std::uint64_t most);
 
+// A shipped recipe may change between versions. A resumed run keeps its own values of options that
+// only the recipe gives, and its duration if the schedule depends on that. --new-schedule requests
+// the recipe's duration. A recipe for another network is not one of the run: its values stay, and
+// require_same_run() refuses them.
+void keep_recipe(Job& job, const RunStart& start, Options& options, train::TrainConfig& config);
+
+// Rank 0's part: these values by option name, where the recipe has others.
+std::map<std::string, std::string> recipe_values_to_keep(const RunStart& start, Options& options);
+
 // A resumed run keeps its global batch for any number of ranks.
 void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config);
 
@@ -57,7 +66,7 @@ std::map<std::string, std::string> order_to_keep(const data::DatasetInfo& info, 
 // lanes for sets in several files continues to shuffle such a set as a whole.
 void keep_lanes(Job& job, const RunStart& start, Options& options, train::TrainConfig& config);
 
-// Collective. Calls keep_global_batch(), keep_convolution() and keep_lanes().
+// Collective. Calls the functions above, keep_recipe() first: it reads all options again.
 void keep_choices(Job& job, const RunStart& start, Options& options, train::TrainConfig& config);
 
 }  // namespace tandem::app

@@ -387,6 +387,43 @@ TEST_F(RunStartTest, ACompleteRunHasItsSummary) {
   EXPECT_TRUE(complete_summary(due, 20).is_null()) << "the checkpoint of its end was lost";
 }
 
+using Values = std::map<std::string, std::string>;
+
+// The checkpoint of a run that began with other values of cifar10-fast.
+class KeptRecipeTest : public RunStartTest {
+ protected:
+  Values kept(std::vector<std::string> now, const std::string& recipe = "cifar10-fast") {
+    now.insert(now.begin(), {"--recipe", recipe});
+    Options options = options_of(std::move(now));
+    return recipe_values_to_keep(start(), options);
+  }
+  void begin(std::vector<std::string> then, const std::string& epochs) {
+    then.insert(then.begin(), {"--recipe", "cifar10-fast"});
+    make_run();
+    save(20, {{"global_batch", "2000"},
+              {"optimizer_steps", "20"},
+              {"options", options_to_keep(options_of(std::move(then)))}});
+    write_file_atomically(run("/config.ini"), "epochs = " + epochs + "\n");
+  }
+};
+
+TEST_F(KeptRecipeTest, ValuesOfTheRunStayWhereOnlyTheRecipeGivesOthers) {
+  begin({"--early-epochs", "5", "--head-lr", "0.6"}, "12");
+  EXPECT_EQ(kept({}), (Values{{"early-epochs", "5"}, {"epochs", "12"}, {"head-lr", "0.6"}}));
+  EXPECT_EQ(kept({"--head-lr", "0.7", "--epochs", "3"}), (Values{{"early-epochs", "5"}}));
+  EXPECT_EQ(kept({"--new-schedule"}), (Values{{"early-epochs", "5"}, {"head-lr", "0.6"}}));
+  EXPECT_EQ(kept({"--schedule", "constant"}), (Values{{"early-epochs", "5"}, {"head-lr", "0.6"}}))
+      << "a run without a length may go on as long as the recipe says";
+  EXPECT_EQ(kept({}, std::string(TANDEM_RECIPES) + "/cifar10-fast.conf"), Values())
+      << "a user's file is a request";
+  EXPECT_EQ(kept({}, "cifar10-resnet18"), Values()) << "a recipe for another network";
+}
+
+TEST_F(KeptRecipeTest, AnUnreadableDurationIsTheRecipes) {
+  begin({}, "soon");
+  EXPECT_EQ(kept({}), Values());
+}
+
 class RunIdentityTest : public ::testing::Test {
  protected:
   RunIdentityTest() {
