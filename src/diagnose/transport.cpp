@@ -1,9 +1,11 @@
 #include "transport.hpp"
 
 #include <ifaddrs.h>
+#include <linux/tcp.h>
 #include <netinet/in.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
@@ -71,24 +73,52 @@ std::string interface_of(int descriptor, const std::vector<Interface>& interface
   return peer.empty() || name == "lo" ? "" : name;
 }
 
+struct OpenFile {
+  int descriptor;
+  std::string target;  // "/dev/null", "socket:[1234]"
+  bool is_socket() const { return target.rfind("socket:", 0) == 0; }
+};
+
+std::vector<OpenFile> open_files() {
+  std::vector<OpenFile> files;
+  std::error_code error;
+  for (fs::directory_iterator entry("/proc/self/fd", error);
+       !error && entry != fs::directory_iterator(); entry.increment(error)) {
+    std::error_code gone;
+    files.push_back({std::atoi(entry->path().filename().c_str()),
+                     fs::read_symlink(entry->path(), gone).string()});
+  }
+  return files;
+}
+
 }  // namespace
 
 std::string describe_transport() {
   std::set<std::string> found;
   const std::vector<Interface> all = interfaces();
-  std::error_code error;
-  for (fs::directory_iterator entry("/proc/self/fd", error);
-       !error && entry != fs::directory_iterator(); entry.increment(error)) {
-    std::error_code gone;
-    const std::string target = fs::read_symlink(entry->path(), gone).string();
+  for (const OpenFile& file : open_files()) {
     for (const char* device : kDevices) {
-      if (target.rfind(device, 0) == 0) found.insert("RDMA device " + target);
+      if (file.target.rfind(device, 0) == 0) found.insert("RDMA device " + file.target);
     }
-    if (target.rfind("socket:", 0) != 0) continue;
-    const std::string name = interface_of(std::atoi(entry->path().filename().c_str()), all);
+    if (!file.is_socket()) continue;
+    const std::string name = interface_of(file.descriptor, all);
     if (!name.empty()) found.insert("TCP on " + name);
   }
   return join({found.begin(), found.end()}, ", ");
+}
+
+std::uint32_t largest_tcp_segment(std::uint64_t sent) {
+  std::uint32_t largest = 0;
+  for (const OpenFile& file : open_files()) {
+    tcp_info info{};
+    socklen_t size = sizeof info;
+    if (!file.is_socket() ||
+        ::getsockopt(file.descriptor, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) {
+      continue;
+    }
+    if (info.tcpi_bytes_acked >= sent) largest = std::max(largest, info.tcpi_snd_mss);
+  }
+  return largest;
 }
 
 }  // namespace tandem::app

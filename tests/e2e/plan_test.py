@@ -4,6 +4,7 @@
 import io
 import json
 import os
+import pathlib
 import unittest
 
 import h5py
@@ -108,6 +109,14 @@ class Plan(TandemTest):
         self.assertRegex(done.stdout, r"\npredicted: [0-9,.]+ to [0-9,.]+ images/s, [0-9]+ % of the speed of 2 ranks without exchange\n")
         self.assertIn("start 2 ranks to measure", done.stdout)
         self.assertFalse((self.folder / "runs").exists())
+
+    def test_segments_longer_than_those_of_ethernet(self):
+        hosts = ["--hosts", "2", "--ranks-per-host", "1", "--link", "100gbit"]
+        by_tcp = {"OMPI_MCA_btl": "self,tcp", "OMPI_MCA_btl_tcp_if_include": "lo"}
+        are_longer = int(pathlib.Path("/sys/class/net/lo/mtu").read_text()) > 9000
+        for environment, has_advice in (({}, False), (by_tcp, are_longer)):
+            done = self.mpirun(2, *RUN, "--plan", *hosts, environment=environment)
+            self.assertEqual("fix: ip link set lo mtu 1500" in done.stdout, has_advice, done.stdout)
 
     def test_faults_of_hosts(self):
         self.assert_one_error(self.mpirun(1, *RUN, "--plan", "--link", "25gbit", code=2), "add --hosts")

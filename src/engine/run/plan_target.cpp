@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "diagnose/transport.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
@@ -13,6 +14,8 @@ namespace {
 
 // The rate is printed as a range of this share to both sides: docs/scaling.md has measurements.
 constexpr double kModelSpread = 0.15;
+// Bytes of a packet, as Ethernet's jumbo frames; loopback has 65,536.
+constexpr std::uint32_t kLongestFrame = 9000;
 
 comm::AllReduceOptions sums_of(const train::TrainConfig& config) {
   return {config.all_reduce, config.bfloat16_gradients};
@@ -88,6 +91,7 @@ TargetPlan plan_target(Job& job, const PlannedRun& run, const train::ForecastCon
     times.messages = train::measure_sums({context.world, *messages.collectives, context.step,
                                           context.settings, context.bucket_bytes, context.touch},
                                          forecast.buckets.size() > 1);
+    plan.tcp_segment = largest_tcp_segment(static_cast<std::uint64_t>(times.traffic.rank_bytes));
     context.step.arena.zero_gradients();
   }
   return predict_target(plan, times);
@@ -146,6 +150,7 @@ Json target_to_json(const TargetPlan& plan, const train::TrainConfig& config) {
           {"sent_bytes_per_rank", plan.traffic.rank_bytes},
           {"sent_bytes_per_host", plan.traffic.host_bytes},
           {"has_measured_sums", plan.has_measured_sums},
+          {"tcp_segment_bytes", plan.tcp_segment},
           {"seconds",
            {{"compute", plan.compute},
             {"slowest", plan.slowest},
@@ -185,6 +190,12 @@ std::string target_to_text(const TargetPlan& plan, const train::TrainConfig& con
     text +=
         "\n1 rank was started, so the processors' time of messages is not in the prediction; start "
         "2 ranks to measure it";
+  }
+  if (plan.tcp_segment > kLongestFrame && placement.hosts > 1) {
+    text += "\nmessages among these ranks went by TCP in segments of " +
+            format_count(plan.tcp_segment) +
+            " bytes; Ethernet's are shorter and take more processor time; fix: ip link set lo mtu "
+            "1500 (as root), and plan again";
   }
   if (plan.arithmetic.global_batch > plan.image_count) {
     text += "\nthe global batch is larger than the " + format_count(plan.image_count) +
