@@ -102,6 +102,18 @@ class Stops(SlurmTest):
         self.assertEqual(len(self.read_json(run_id, "manifest.json")["segments"]), 2)
 
     @whole
+    def test_a_job_that_is_requeued_three_times_without_a_new_checkpoint_ends(self):
+        """Each time it stops before its first step, because its time is over."""
+        job = self.submit("requeue", train=[*TRAIN, "--max-time", "00:00:01", "--stop-margin", 0.999])
+        for restarts in ("1", "2", "3"):
+            job.wait_for(lambda: job["Restarts"] == restarts)
+            job.begin_now()
+        self.assert_ends(job, 70)
+        self.assertIn("requeue 3 of 10\n", job.words())
+        self.assertNotIn("requeue 4 of 10\n", job.words())
+        self.assertIn(f"runs/job-{job.number}: the last 3 starts began at step 0 and saved no new checkpoint", job.words())
+
+    @whole
     def test_preemption_requeues_and_resumes(self):
         low = self.submit("cpu", "--nodes=2", "--ntasks-per-node=2", "--nodelist=n1,n2")
         self.wait_for_steps(low)
