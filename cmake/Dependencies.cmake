@@ -8,6 +8,9 @@ if(LLD)
   add_link_options(-fuse-ld=lld)
 endif()
 
+if(POLICY CMP0167)  # CMake 3.30: Boost's own configuration, which every Boost since 1.70 brings
+  cmake_policy(SET CMP0167 NEW)
+endif()
 find_package(Threads REQUIRED)
 # tandem_require(TITLE NAME [VERSION] …): find_package(NAME …). Reports all missing packages together at the end.
 set(TANDEM_MISSING "")
