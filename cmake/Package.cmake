@@ -23,4 +23,6 @@ set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_PACKAGE_DEPENDS "openmpi-bin, libopenblas0-openmp | libopenblas0")
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "openssh-client, slurm-client")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
+# Else cpack would first build the tests. `make -f Makefile.hpc package` builds what it packs.
+set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 include(CPack)
