@@ -111,10 +111,11 @@ std::string Options::choice(const std::string& name, const std::vector<std::stri
 }
 
 void Options::require(const std::string& name) {
-  const bool is_named = std::any_of(faults_.begin(), faults_.end(), [&](const std::string& fault) {
-    return fault.rfind("--" + name + " needs a value", 0) == 0;
-  });
-  if (!is_set(name) && !is_named) add_fault("--" + name + " is missing");
+  const bool lacks_value =
+      std::any_of(faults_.begin(), faults_.end(), [&](const std::string& fault) {
+        return fault.rfind("--" + name + " needs a value", 0) == 0;
+      });
+  if (!is_set(name) && !lacks_value) add_fault("--" + name + " is missing");
 }
 
 void Options::throw_faults(const std::string& command) const {

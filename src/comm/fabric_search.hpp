@@ -5,10 +5,11 @@
 
 namespace tandem::comm {
 
-// While this object exists, MPI_Init of Open MPI skips its layer `cm` if this host has no network
-// that it serves: Omni-Path, InfiniPath, EFA, Slingshot, Aries, BXI. Debian's Open MPI 4.1
-// otherwise waits 0.2 s for devices of the first two. The variable is taken back, because mpirun
-// would pass it on to other hosts. `OMPI_MCA_pml` and `OMPI_MCA_mtl` of the user stay as they are.
+// While this object exists, Open MPI's MPI_Init skips its component `cm` if this host has no
+// network that `cm` serves: Omni-Path, InfiniPath, EFA, Slingshot, Aries, BXI. Debian's Open
+// MPI 4.1 otherwise waits 0.2 s for devices of the first two. The destructor unsets `OMPI_MCA_pml`,
+// because mpirun would pass it on to other hosts. If the user set it or `OMPI_MCA_mtl`, nothing
+// changes.
 class FabricSearch {
  public:
   explicit FabricSearch(const std::string& root = "");  // of the paths of devices

@@ -182,7 +182,7 @@ std::uint64_t PictureBlocks::bytes_read() const { return parts_->bytes_read; }
 
 std::uint64_t PictureBlocks::take_share() {
   const std::lock_guard<std::mutex> lock(parts_->mutex);
-  const std::uint64_t share = most_of(parts_->free_bytes);
+  const std::uint64_t share = reserved_of(parts_->free_bytes);
   parts_->free_bytes -= share;
   return share;
 }

@@ -26,7 +26,7 @@ using FileBytes = std::shared_ptr<const std::string>;
 
 // The part of a share for requests whose files have been read.
 std::uint64_t at_hand_of(std::uint64_t share, std::uint64_t request_bytes) {
-  return std::max(share - PictureBlocks::most_of(share), 2 * request_bytes);
+  return std::max(share - PictureBlocks::reserved_of(share), 2 * request_bytes);
 }
 
 std::vector<std::uint32_t> pictures_of(const BatchRequest& request) {
@@ -255,7 +255,7 @@ std::uint64_t PictureReader::kept_of(std::uint64_t share, std::uint64_t request_
 }
 
 std::uint64_t PictureReader::share_for(std::uint64_t kept, std::uint64_t request_bytes) {
-  return std::max(PictureBlocks::least_with(kept), kept + 2 * request_bytes);
+  return std::max(PictureBlocks::min_bytes_for(kept), kept + 2 * request_bytes);
 }
 
 std::uint64_t PictureReader::most_bytes() const { return ahead_ ? ahead_->most_bytes() : 0; }

@@ -129,12 +129,12 @@ void warn_of_cache(Job& job, const train::ImageStore& images, const data::LaneOr
   const std::uint64_t of_rank = (lanes->lanes() + world - 1) / world;
   const std::uint64_t needed = lanes->bytes_in_use() / lanes->lanes() * of_rank;
   const std::uint64_t of_batch = batch * (images.info().train_bytes / images.info().train_count);
-  const auto kept = static_cast<double>(
-      data::PictureReader::kept_of(data::PictureBlocks::most_of(images.cache_bytes()), of_batch));
+  const auto kept = static_cast<double>(data::PictureReader::kept_of(
+      data::PictureBlocks::reserved_of(images.cache_bytes()), of_batch));
   const double share = job.world.all_reduce_value(
       needed > 0 ? kept / static_cast<double>(needed) : 1.0, comm::Reduction::kMin);
   const std::uint64_t enough = job.world.all_reduce_value<std::uint64_t>(
-      data::PictureBlocks::least_with(data::PictureReader::share_for(needed, of_batch)) *
+      data::PictureBlocks::min_bytes_for(data::PictureReader::share_for(needed, of_batch)) *
           static_cast<std::uint64_t>(job.topology.local_size),
       comm::Reduction::kMax);
   if (share >= 1) return;

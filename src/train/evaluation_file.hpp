@@ -7,7 +7,7 @@
 
 namespace tandem::train {
 
-// `evaluation`: of the test images of `store`, fitted as `fit` says.
+// `evaluation`: of the test images of `store`. `fit`: of picture files in that evaluation.
 Json make_evaluation_file(const Evaluation& evaluation, const ImageStore& store, data::Fit fit);
 
 }  // namespace tandem::train

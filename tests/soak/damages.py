@@ -66,8 +66,8 @@ class DataDamages(Damages):
 class SetDamages(Damages):
     """Half of the damaged files are sealed again, so their content may be that of another valid file."""
 
-    what = "a file of a set of three is damaged, half of them with a new seal, and verified; each fifth is trained on"
-    asked = "{items:,} refused with 65, or valid and trained on; no signal"
+    what = "a file of a set of three is damaged, half of them with a new seal, and verified; every fifth is used for training"
+    asked = "{items:,} refused with 65, or valid and used for training; no signal"
 
     def __init__(self, folder):
         self.folder = folder

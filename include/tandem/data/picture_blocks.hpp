@@ -68,10 +68,11 @@ class PictureBlocks final : public PictureFiles {
   // has. The reader gives it back by return_share().
   std::uint64_t take_share();
   void return_share(std::uint64_t bytes);
-  // Most of some bytes: of the cache for its first reader, and of a share for pictures of blocks in
-  // use. Then the smallest number of bytes with at least this most.
-  static std::uint64_t most_of(std::uint64_t bytes) { return bytes / 8 * 7; }
-  static std::uint64_t least_with(std::uint64_t most) { return (most + 6) / 7 * 8; }
+  // The reserved bytes: of a cache, those for its first reader; of a share, those for pictures of
+  // blocks in use.
+  static std::uint64_t reserved_of(std::uint64_t bytes) { return bytes / 8 * 7; }
+  // The smallest cache or share with at least `reserved` such bytes.
+  static std::uint64_t min_bytes_for(std::uint64_t reserved) { return (reserved + 6) / 7 * 8; }
 
  private:
   struct Parts;

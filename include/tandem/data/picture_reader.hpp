@@ -31,7 +31,7 @@ class PictureReader {
   // requests of up to `request_bytes`. Two requests and a block are in memory at any size of a
   // share.
   static std::uint64_t kept_of(std::uint64_t share, std::uint64_t request_bytes);
-  // The smallest share that leaves `kept` bytes, but for a few bytes.
+  // The smallest share that leaves `kept` bytes.
   static std::uint64_t share_for(std::uint64_t kept, std::uint64_t request_bytes);
 
  private:

@@ -22,7 +22,7 @@ class CheckpointManager final : public Checkpoints {
   struct Output {
     const metrics::RunFolder* folder;  // on rank 0; elsewhere null
     const ImageStore* images;          // evaluation.json holds the worst of them
-    data::Fit fit;                     // of these in evaluations
+    data::Fit fit;                     // of picture files in evaluations
     metrics::Sinks& sinks;
     Touch touch;  // called while this rank waits for a write that advances
   };

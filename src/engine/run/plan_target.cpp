@@ -14,7 +14,7 @@ namespace {
 
 // The rate is printed as a range of this share to both sides: docs/scaling.md has measurements.
 constexpr double kModelSpread = 0.15;
-// Bytes of a packet, as Ethernet's jumbo frames; loopback has 65,536.
+// Bytes of Ethernet's longest packets, its jumbo frames. Loopback's packets have 65,536.
 constexpr std::uint32_t kLongestFrame = 9000;
 
 comm::AllReduceOptions sums_of(const train::TrainConfig& config) {

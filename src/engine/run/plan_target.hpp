@@ -17,7 +17,7 @@ struct TargetPlan {
   comm::Traffic traffic;              // of all gradients of a step
   double gradient_bytes = 0;          // as they travel between hosts
   bool has_measured_sums = true;      // else one rank was started, and links alone take time
-  std::uint32_t tcp_segment = 0;      // bytes, of these messages if they went by TCP
+  std::uint32_t tcp_segment = 0;      // bytes, of the measured messages; 0: not by TCP
   // Seconds of a step: of the mean rank; more of the slowest one; not hidden by backward; and in
   // which ranks agree whether to go on.
   double compute = 0;

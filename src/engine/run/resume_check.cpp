@@ -41,7 +41,7 @@ bool is_of_picture_files(const std::string& option) {
          option == "shuffle-mb";
 }
 
-// --epochs of the run's last start; empty if they cannot be read.
+// The value of --epochs at the run's last start; empty if it cannot be read.
 std::string epochs_of(const RunStart& start) {
   if (!start.folder) return "";
   try {

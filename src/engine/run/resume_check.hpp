@@ -41,10 +41,10 @@ std::string saved_value(const Json& kept, const OptionSpec& spec);
 // again without a new checkpoint.
 void require_progress(Job& job, const RunStart& start, std::uint64_t most);
 
-// A shipped recipe may change between versions. A resumed run keeps its own values of options that
-// only the recipe gives, and its duration if the schedule depends on that. --new-schedule requests
-// the recipe's duration. A recipe for another network is not one of the run: its values stay, and
-// require_same_run() refuses them.
+// Collective. A shipped recipe may change between versions. A resumed run keeps its own values of
+// options that only the recipe gives, and its duration if the schedule depends on that.
+// --new-schedule requests the recipe's duration. The values of a recipe for another network stay,
+// and require_same_run() refuses them.
 void keep_recipe(Job& job, const RunStart& start, Options& options, train::TrainConfig& config);
 
 // Rank 0's part: these values by option name, where the recipe has others.
@@ -66,7 +66,8 @@ std::map<std::string, std::string> order_to_keep(const data::DatasetInfo& info, 
 // lanes for sets in several files continues to shuffle such a set as a whole.
 void keep_lanes(Job& job, const RunStart& start, Options& options, train::TrainConfig& config);
 
-// Collective. Calls the functions above, keep_recipe() first: it reads all options again.
+// Collective. Calls keep_recipe(), which reads all options again, then keep_global_batch(),
+// keep_convolution() and keep_lanes().
 void keep_choices(Job& job, const RunStart& start, Options& options, train::TrainConfig& config);
 
 }  // namespace tandem::app

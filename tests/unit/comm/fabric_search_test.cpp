@@ -31,7 +31,7 @@ class FabricSearchTest : public ::testing::Test {
   }
   void add(const char* device) const { std::filesystem::create_directories(root_ / device); }
 
-  const TempDir root_;
+  const tandem::testing::TempDir root_;
 };
 
 TEST_F(FabricSearchTest, IsSkippedWithoutADevice) {

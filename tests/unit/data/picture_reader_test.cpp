@@ -217,7 +217,7 @@ TEST_F(PictureReaderTest, ReadsEachBlockOnceIfTheCacheHoldsWhatIsInUse) {
   const TrainingPlan one = plan(40);
   constexpr std::uint64_t kRequest = 40 * 120'000;
   const std::uint64_t enough = (one.lanes->bytes_in_use() + 2 * kRequest) * 8 / 7 + 8;
-  ASSERT_GE(PictureReader::kept_of(PictureBlocks::most_of(enough), kRequest),
+  ASSERT_GE(PictureReader::kept_of(PictureBlocks::reserved_of(enough), kRequest),
             one.lanes->bytes_in_use());
   for (const std::uint64_t cache : {kPlenty, enough}) {
     const std::uint64_t most = read(one, cache);
@@ -422,12 +422,12 @@ TEST_F(PictureReaderTest, ReadersDivideTheCache) {
 
 TEST(Share, IsTheSmallestThatKeepsEnough) {
   const auto kept = [](std::uint64_t cache, std::uint64_t request) {
-    return PictureReader::kept_of(PictureBlocks::most_of(cache), request);
+    return PictureReader::kept_of(PictureBlocks::reserved_of(cache), request);
   };
   for (const std::uint64_t request : {100U, 5'000U, 90'000U}) {
     for (const std::uint64_t needed : {1'000U, 77'777U, 1'000'000U}) {
       const std::uint64_t enough =
-          PictureBlocks::least_with(PictureReader::share_for(needed, request));
+          PictureBlocks::min_bytes_for(PictureReader::share_for(needed, request));
       EXPECT_GE(kept(enough, request), needed);
       EXPECT_LT(kept(enough - 16, request), needed);
     }
