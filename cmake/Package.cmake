@@ -24,5 +24,6 @@ set(CPACK_DEBIAN_PACKAGE_DEPENDS "openmpi-bin, libopenblas0-openmp | libopenblas
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS "openssh-client, slurm-client")
 set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 # Else cpack would first build the tests. `make -f Makefile.hpc package` builds what it packs.
+# So cpack and `--target install` need a build first.
 set(CMAKE_SKIP_INSTALL_ALL_DEPENDENCY ON)
 include(CPack)

@@ -9,7 +9,7 @@ namespace tandem::comm {
 // network that `cm` serves: Omni-Path, InfiniPath, EFA, Slingshot, Aries, BXI. Debian's Open
 // MPI 4.1 otherwise waits 0.2 s for devices of the first two. The destructor unsets `OMPI_MCA_pml`,
 // because mpirun would pass it on to other hosts. If the user set it or `OMPI_MCA_mtl`, nothing
-// changes.
+// changes. A choice in a file of parameters (openmpi-mca-params.conf) does not count.
 class FabricSearch {
  public:
   explicit FabricSearch(const std::string& root = "");  // of the paths of devices

@@ -161,7 +161,13 @@ std::map<std::string, std::string> recipe_values_to_keep(const RunStart& start, 
   };
   for (const OptionSpec& spec : fixed_options(options)) keep(spec.name, saved_value(kept, spec));
   if (values.count("model") > 0) return {};
-  const bool has_length = train::Schedule::depends_on_length({options.text("schedule")});
+  // With --batch-size of the user, the global batch of the recipe is not used.
+  if (start.global_batch > 0 && options.value("batch-size").origin <= Origin::kRecipe) {
+    keep("global-batch-size", std::to_string(start.global_batch));
+  }
+  const auto schedule = values.find("schedule");
+  const bool has_length = train::Schedule::depends_on_length(
+      {schedule == values.end() ? options.text("schedule") : schedule->second});
   if (has_length && !options.flag("new-schedule")) keep("epochs", epochs_of(start));
   return values;
 }

@@ -44,7 +44,8 @@ void require_progress(Job& job, const RunStart& start, std::uint64_t most);
 // Collective. A shipped recipe may change between versions. A resumed run keeps its own values of
 // options that only the recipe gives, and its duration if the schedule depends on that.
 // --new-schedule requests the recipe's duration. The values of a recipe for another network stay,
-// and require_same_run() refuses them.
+// and require_same_run() refuses them. It also refuses an option that the recipe no longer has, or
+// that had no value before.
 void keep_recipe(Job& job, const RunStart& start, Options& options, train::TrainConfig& config);
 
 // Rank 0's part: these values by option name, where the recipe has others.

@@ -397,10 +397,11 @@ class KeptRecipeTest : public RunStartTest {
     Options options = options_of(std::move(now));
     return recipe_values_to_keep(start(), options);
   }
-  void begin(std::vector<std::string> then, const std::string& epochs) {
+  void begin(std::vector<std::string> then, const std::string& epochs,
+             const std::string& global_batch = "2000") {
     then.insert(then.begin(), {"--recipe", "cifar10-fast"});
     make_run();
-    save(20, {{"global_batch", "2000"},
+    save(20, {{"global_batch", global_batch},
               {"optimizer_steps", "20"},
               {"options", options_to_keep(options_of(std::move(then)))}});
     write_file_atomically(run("/config.ini"), "epochs = " + epochs + "\n");
@@ -417,6 +418,23 @@ TEST_F(KeptRecipeTest, ValuesOfTheRunStayWhereOnlyTheRecipeGivesOthers) {
   EXPECT_EQ(kept({}, std::string(TANDEM_RECIPES) + "/cifar10-fast.conf"), Values())
       << "a user's file is a request";
   EXPECT_EQ(kept({}, "cifar10-resnet18"), Values()) << "a recipe for another network";
+}
+
+TEST_F(KeptRecipeTest, TheGlobalBatchStays) {
+  begin({}, "8", "512");
+  EXPECT_EQ(kept({}), (Values{{"global-batch-size", "512"}}));
+  EXPECT_EQ(kept({"--global-batch-size", "1000"}), Values()) << "the user's own is compared";
+  EXPECT_EQ(kept({"--batch-size", "32"}), Values());
+}
+
+TEST_F(KeptRecipeTest, TheScheduleOfTheRunDecidesAboutItsDuration) {
+  begin({"--schedule", "triangle"}, "12");
+  EXPECT_EQ(kept({}), (Values{{"epochs", "12"}, {"schedule", "triangle"}}));
+}
+
+TEST_F(KeptRecipeTest, AScheduleWithoutALengthKeepsNoDuration) {
+  begin({"--schedule", "constant"}, "12");
+  EXPECT_EQ(kept({}), (Values{{"schedule", "constant"}}));
 }
 
 TEST_F(KeptRecipeTest, AnUnreadableDurationIsTheRecipes) {
