@@ -45,7 +45,7 @@ bool is_of_picture_files(const std::string& option) {
 std::string epochs_of(const RunStart& start) {
   if (!start.folder) return "";
   try {
-    const std::string epochs = metrics::read_run(start.folder->path()).option("epochs");
+    std::string epochs = metrics::read_run(start.folder->path()).option("epochs");
     parse_real(epochs, 1e-6, 1e6, "epochs");
     return epochs;
   } catch (const Error&) {
