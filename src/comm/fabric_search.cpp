@@ -14,8 +14,8 @@ constexpr const char* kNetworksOfCm = "OMPI_MCA_mtl";
 bool has_device(const std::filesystem::path& path) {
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return static_cast<bool>(error);
-  const std::filesystem::directory_iterator first(path, error);
-  return error || first != std::filesystem::directory_iterator();
+  const bool is_empty = std::filesystem::is_empty(path, error);
+  return error || !is_empty;
 }
 
 bool has_network_of_cm(const std::string& root) {
