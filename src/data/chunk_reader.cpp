@@ -50,7 +50,6 @@ struct Sums {
 };
 
 constexpr std::size_t kRank = 4;
-constexpr std::size_t kChecksumBytes = 4;
 constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
 using Extent = std::array<std::uint64_t, kRank>;
 

@@ -18,7 +18,6 @@
 namespace tandem::data {
 namespace {
 
-constexpr ImageShape kShape{3, 32, 32};
 constexpr std::size_t kPixels = std::size_t{3} * 32 * 32;
 constexpr std::uint64_t kTrainPerTest = 5;  // training images for each test image
 constexpr std::size_t kMaxMeta = std::size_t{64} << 10;
@@ -133,7 +132,7 @@ class Cifar : public ImageSource {
                       " class names, " + std::to_string(form.classes()) +
                       " are expected; check the file or fetch it again");
     }
-    info_.shape = kShape;
+    info_.shape = {3, 32, 32};
     info_.train_count = kTrainPerTest * test_images;
     info_.test_count = test_images;
   }

@@ -35,6 +35,10 @@ class ImageSource {
                     Label* labels) const = 0;
 };
 
+// A packer asks for about so many bytes by one call of read(), so that many threads find enough
+// pictures in them.
+constexpr std::uint64_t kReadBytes = std::uint64_t{16} << 20;
+
 // Reads CIFAR-10 and CIFAR-100 in their published binary form, from a folder or from the published
 // archive. A record has one label byte (CIFAR-100: coarse, then fine) and 3x32x32 pixels. CIFAR-100
 // gets its 100 fine labels. Holds one file in memory (30 or 154 MB).

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 namespace tandem::data {
 
 enum class Filter : std::uint8_t { kFletcher32 = 1, kDeflate = 2, kShuffle = 3 };
+constexpr std::size_t kChecksumBytes = 4;  // which kFletcher32 puts behind a chunk
 
 struct StoredChunk {
   std::uint64_t offset = 0;   // in the file

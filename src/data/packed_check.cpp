@@ -16,7 +16,6 @@ namespace {
 
 // Of one decoded chunk, because reading it allocates as much.
 constexpr std::uint64_t kMaxChunkBytes = std::uint64_t{1} << 28;
-constexpr std::uint64_t kChecksumBytes = 4;
 
 class Object {
  public:

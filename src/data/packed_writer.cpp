@@ -19,8 +19,6 @@ namespace {
 constexpr hsize_t kMaxChunkImages = 250;
 constexpr hsize_t kBlockBytes = hsize_t{1} << 20;
 constexpr hsize_t kChunkLabels = 10'000;
-// Read by one call, in whole chunks, so that many threads find enough pictures in it.
-constexpr hsize_t kReadBytes = hsize_t{16} << 20;
 
 class DatasetWriter {
  public:

@@ -9,9 +9,6 @@
 namespace tandem::data {
 namespace {
 
-// Bytes that one call reads, which hold enough pictures for many threads.
-constexpr std::uint64_t kReadBytes = std::uint64_t{16} << 20;
-
 // Returns the moments of the images written.
 Moments write_split(Version2Writer& writer, Split split, const ImageSource& source,
                     const std::function<void()>& between_blocks) {

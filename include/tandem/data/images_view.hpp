@@ -50,6 +50,13 @@ struct ImagesView {
   ImagesView part(std::size_t first, std::size_t count) const;
 };
 
+// Consecutive images of a view whose files begin in one block of the packed file.
+struct BlockImages {
+  std::uint32_t first = 0;
+  std::uint32_t count = 0;  // at least 1
+  std::uint64_t bytes = 0;  // of their files
+};
+
 // Offsets, in bytes, of the parts of a data set in the memory of a host: pixels or files (none
 // without `has_files`), the place of each file, labels and targets. Training comes first, then
 // testing.

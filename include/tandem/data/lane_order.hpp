@@ -7,14 +7,9 @@
 #include <cstdint>
 #include <vector>
 
-namespace tandem::data {
+#include "tandem/data/images_view.hpp"
 
-// Consecutive images of a view whose files begin in one block of the packed file.
-struct BlockImages {
-  std::uint32_t first = 0;
-  std::uint32_t count = 0;  // at least 1
-  std::uint64_t bytes = 0;  // of their files
-};
+namespace tandem::data {
 
 class LaneOrder {
  public:

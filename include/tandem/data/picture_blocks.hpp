@@ -15,7 +15,6 @@
 #include "tandem/core/file.hpp"
 #include "tandem/core/touch.hpp"
 #include "tandem/data/images_view.hpp"
-#include "tandem/data/lane_order.hpp"
 
 namespace tandem::data {
 
