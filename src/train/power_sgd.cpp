@@ -9,7 +9,7 @@
 #include "tandem/core/random.hpp"
 #include "tandem/train/finite.hpp"
 #include "tandem/train/host_copy.hpp"
-#include "tandem/train/snapshot.hpp"
+#include "tandem/train/tensor_names.hpp"
 
 namespace tandem::train {
 namespace {

@@ -7,7 +7,7 @@
 #include "tandem/comm/host_arrays.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/train/host_copy.hpp"
-#include "tandem/train/snapshot.hpp"
+#include "tandem/train/tensor_names.hpp"
 
 namespace tandem::train {
 namespace {

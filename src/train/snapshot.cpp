@@ -10,8 +10,6 @@
 namespace tandem::train {
 namespace {
 
-constexpr char kOptimizerPrefix[] = "optimizer.";
-
 std::vector<model::NamedTensor> optimizer_tensors(const ParameterArena& arena,
                                                   const std::vector<StateArray>& arrays) {
   std::vector<model::NamedTensor> tensors;
@@ -58,17 +56,6 @@ void take_from(const HostState& state, const ParameterArena& arena,
 }
 
 }  // namespace
-
-std::string optimizer_tensor_name(const std::string& array, const std::string& parameter) {
-  return kOptimizerPrefix + array + "." + parameter;
-}
-
-bool is_optimizer_tensor(const std::string& name) { return name.rfind(kOptimizerPrefix, 0) == 0; }
-
-bool is_power_sgd_tensor(const std::string& name) {
-  return name.rfind(optimizer_tensor_name(kPowerSgdQ, ""), 0) == 0 ||
-         name.rfind(optimizer_tensor_name(kPowerSgdErrors, ""), 0) == 0;
-}
 
 HostState arrays_on_host(const ParameterArena& arena, Optimizer& optimizer) {
   HostState state{optimizer.state(), {}, {}};

@@ -7,8 +7,8 @@
 
 #include "tandem/comm/communicator.hpp"
 #include "tandem/metrics/straggler.hpp"
-#include "tandem/train/cost_model.hpp"
 #include "tandem/train/objective.hpp"
+#include "tandem/train/step_cost.hpp"
 
 namespace tandem::train {
 

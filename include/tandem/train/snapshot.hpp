@@ -15,15 +15,9 @@
 #include "tandem/model/state_dict.hpp"
 #include "tandem/train/optimizer.hpp"
 #include "tandem/train/parameter_arena.hpp"
+#include "tandem/train/tensor_names.hpp"
 
 namespace tandem::train {
-
-std::string optimizer_tensor_name(const std::string& array, const std::string& parameter);
-bool is_optimizer_tensor(const std::string& name);
-// Arrays of the compressed all-reduce (power_sgd.hpp), which are no optimizer's.
-constexpr char kPowerSgdQ[] = "powersgd_q";
-constexpr char kPowerSgdErrors[] = "powersgd_error";
-bool is_power_sgd_tensor(const std::string& name);
 
 // The state in the host's memory: a CPU's own tensors, or a copy of a GPU's.
 struct HostState {

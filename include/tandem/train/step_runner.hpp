@@ -13,12 +13,12 @@
 #include "tandem/train/batch_source.hpp"
 #include "tandem/train/class_weights.hpp"
 #include "tandem/train/config.hpp"
-#include "tandem/train/cost_model.hpp"
 #include "tandem/train/gradient_exchange.hpp"
 #include "tandem/train/kept_buffers.hpp"
 #include "tandem/train/parameter_arena.hpp"
 #include "tandem/train/recorded_steps.hpp"
 #include "tandem/train/step_backend.hpp"
+#include "tandem/train/step_cost.hpp"
 
 namespace tandem::train {
 
