@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "data/augment/picture_region.hpp"
+#include "data/pictures/picture_region.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/data/image_file.hpp"
 

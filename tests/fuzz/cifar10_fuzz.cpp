@@ -1,5 +1,5 @@
 // The seven files of CIFAR-10's folder, each with one image instead of 10,000.
-#include "data/image_source.hpp"
+#include "data/pixel_sources/image_source.hpp"
 #include "input.hpp"
 #include "memory_file.hpp"
 #include "read_images.hpp"

@@ -1,5 +1,5 @@
 // Four IDX files, plain or gzip.
-#include "data/image_source.hpp"
+#include "data/pixel_sources/image_source.hpp"
 #include "input.hpp"
 #include "memory_file.hpp"
 #include "read_images.hpp"

@@ -199,7 +199,7 @@ def chunk_of(values):
 
 
 def description(stored):
-    """As encode() of src/data/packed_catalog.cpp writes it, of four chunks of these sizes."""
+    """As encode() of src/data/packed/packed_catalog.cpp writes it, of four chunks of these sizes."""
     def text(value):
         return struct.pack("<I", len(value)) + value
 

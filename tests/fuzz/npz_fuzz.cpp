@@ -5,7 +5,7 @@
 #include <array>
 #include <string>
 
-#include "data/image_source.hpp"
+#include "data/pixel_sources/image_source.hpp"
 #include "input.hpp"
 #include "memory_file.hpp"
 #include "read_images.hpp"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "data/chunk_reader.hpp"
-#include "data/packed_catalog.hpp"
-#include "data/user_block.hpp"
+#include "data/packed/chunk_reader.hpp"
+#include "data/packed/packed_catalog.hpp"
+#include "data/packed/user_block.hpp"
 #include "input.hpp"
 #include "memory_file.hpp"
 #include "tandem/core/digest.hpp"

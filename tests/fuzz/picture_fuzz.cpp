@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "data/augment/picture_region.hpp"
+#include "data/pictures/picture_region.hpp"
 #include "input.hpp"
 #include "tandem/data/fit_picture.hpp"
 #include "target.hpp"

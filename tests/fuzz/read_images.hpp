@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "data/image_source.hpp"
+#include "data/pixel_sources/image_source.hpp"
 #include "target.hpp"
 
 namespace tandem::fuzz {

@@ -6,9 +6,9 @@
 #include <numeric>
 #include <vector>
 
-#include "data/archive_reader.hpp"
-#include "data/image_source.hpp"
-#include "data/tar_samples.hpp"
+#include "data/files/archive_reader.hpp"
+#include "data/picture_sources/tar_samples.hpp"
+#include "data/pixel_sources/image_source.hpp"
 #include "input.hpp"
 #include "memory_file.hpp"
 #include "read_images.hpp"

@@ -6,7 +6,7 @@
 // the file's structure back as plain values. Images and labels are then read by pread from the
 // descriptor that was hashed, and their checksums are verified. HDF5 never runs in this process,
 // and a file that replaces this one meanwhile is not read. Because the constructor forks, no other
-// thread may hold a lock that the child needs; see data/packed_catalog.hpp.
+// thread may hold a lock that the child needs; see data/packed/packed_catalog.hpp.
 #pragma once
 
 #include <cstdint>

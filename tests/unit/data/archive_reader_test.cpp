@@ -1,11 +1,11 @@
 // The gzip and tar readers under the sources.
-#include "archive_reader.hpp"
+#include "data/files/archive_reader.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 
-#include "byte_stream.hpp"
+#include "data/files/byte_stream.hpp"
 #include "data_fixtures.hpp"
 #include "support/temp_dir.hpp"
 

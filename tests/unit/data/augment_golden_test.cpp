@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <map>
 
-#include "augment/mixing.hpp"
-#include "augment/policies.hpp"
-#include "augment/resize_region.hpp"
+#include "data/augment/mixing.hpp"
+#include "data/augment/policies.hpp"
+#include "data/augment/resize_region.hpp"
 #include "support/golden.hpp"
 
 namespace tandem::data {

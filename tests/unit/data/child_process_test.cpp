@@ -1,4 +1,4 @@
-#include "child_process.hpp"
+#include "data/packed/child_process.hpp"
 
 #include <fcntl.h>
 #include <gtest/gtest.h>

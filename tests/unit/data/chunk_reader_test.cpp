@@ -1,4 +1,4 @@
-#include "chunk_reader.hpp"
+#include "data/packed/chunk_reader.hpp"
 
 #include <gtest/gtest.h>
 #include <hdf5.h>
@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
+#include "data/packed/hdf5_descriptor.hpp"
 #include "data_fixtures.hpp"
-#include "hdf5_descriptor.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
 

@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
+#include "data/pixel_sources/image_source.hpp"
 #include "data_fixtures.hpp"
-#include "image_source.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/digest.hpp"
 

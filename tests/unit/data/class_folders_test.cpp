@@ -1,4 +1,4 @@
-#include "class_folders.hpp"
+#include "data/picture_sources/class_folders.hpp"
 
 #include <gtest/gtest.h>
 #include <unistd.h>

@@ -6,13 +6,13 @@
 #include <string_view>
 #include <vector>
 
-#include "block_table.hpp"
+#include "data/packed/block_table.hpp"
+#include "data/packed/user_block.hpp"
 #include "encoded_fixture.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/data/packed_file.hpp"
 #include "tandem/data/verify.hpp"
-#include "user_block.hpp"
 
 namespace tandem::data {
 namespace {

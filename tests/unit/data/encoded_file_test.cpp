@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "data/pixel_sources/image_source.hpp"
 #include "encoded_fixture.hpp"
-#include "image_source.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/data/fit_picture.hpp"
 #include "tandem/data/image_file.hpp"

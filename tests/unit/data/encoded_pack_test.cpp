@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "broken_files.hpp"
+#include "data/pictures/broken_files.hpp"
+#include "data/pictures/picture_structure.hpp"
 #include "data_fixtures.hpp"
 #include "encoded_pictures.hpp"
-#include "picture_structure.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/data/image_file.hpp"
 #include "tandem/data/pack.hpp"

@@ -1,10 +1,10 @@
 #include "encoded_pictures.hpp"
 
+#include "data/packed/user_block.hpp"
 #include "data_fixtures.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/data/image_file.hpp"
 #include "tandem/data/packed_file.hpp"
-#include "user_block.hpp"
 
 namespace tandem::testing {
 

@@ -1,4 +1,4 @@
-#include "exif.hpp"
+#include "data/pictures/exif.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "file_pattern.hpp"
+#include "data/files/file_pattern.hpp"
 
 #include <gtest/gtest.h>
 

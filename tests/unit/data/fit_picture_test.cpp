@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
+#include "data/parallel.hpp"
 #include "data_fixtures.hpp"
-#include "parallel.hpp"
 #include "support/golden.hpp"
 
 namespace tandem::data {

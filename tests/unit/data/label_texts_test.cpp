@@ -1,4 +1,4 @@
-#include "label_texts.hpp"
+#include "data/picture_sources/label_texts.hpp"
 
 #include <gtest/gtest.h>
 

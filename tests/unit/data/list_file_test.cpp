@@ -1,4 +1,4 @@
-#include "list_file.hpp"
+#include "data/picture_sources/list_file.hpp"
 
 #include <gtest/gtest.h>
 

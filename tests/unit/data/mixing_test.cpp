@@ -1,11 +1,11 @@
-#include "augment/mixing.hpp"
+#include "data/augment/mixing.hpp"
 
 #include <gtest/gtest.h>
 
 #include <cmath>
 #include <map>
 
-#include "augment/policies.hpp"
+#include "data/augment/policies.hpp"
 #include "tandem/data/batch_loader.hpp"
 
 namespace tandem::data {

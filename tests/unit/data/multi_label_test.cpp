@@ -6,10 +6,10 @@
 #include <numeric>
 #include <set>
 
-#include "augment/mixing.hpp"
+#include "data/augment/mixing.hpp"
+#include "data/picture_sources/encoded_source.hpp"
 #include "data_fixtures.hpp"
 #include "encoded_pictures.hpp"
-#include "encoded_source.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/data/batch_loader.hpp"
 #include "tandem/data/pack.hpp"

@@ -5,9 +5,9 @@
 #include <utility>
 #include <vector>
 
+#include "data/pixel_sources/image_source.hpp"
+#include "data/pixel_sources/npy_array.hpp"
 #include "data_fixtures.hpp"
-#include "image_source.hpp"
-#include "npy_array.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/digest.hpp"
 

@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
+#include "data/pack/packed_writer.hpp"
+#include "data/pixel_sources/image_source.hpp"
 #include "data_fixtures.hpp"
-#include "image_source.hpp"
-#include "packed_writer.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/data/packed_file.hpp"
 

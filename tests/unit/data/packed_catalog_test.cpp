@@ -1,4 +1,4 @@
-#include "packed_catalog.hpp"
+#include "data/packed/packed_catalog.hpp"
 
 #include <gtest/gtest.h>
 

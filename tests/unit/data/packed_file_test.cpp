@@ -12,10 +12,10 @@
 #include <thread>
 #include <vector>
 
+#include "data/packed/hdf5_handle.hpp"
+#include "data/packed/packed_attributes.hpp"
+#include "data/pixel_sources/image_source.hpp"
 #include "data_fixtures.hpp"
-#include "hdf5_handle.hpp"
-#include "image_source.hpp"
-#include "packed_attributes.hpp"
 #include "support/failing_calls.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"

@@ -1,4 +1,4 @@
-#include "parallel.hpp"
+#include "data/parallel.hpp"
 
 #include <gtest/gtest.h>
 

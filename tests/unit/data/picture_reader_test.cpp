@@ -12,14 +12,14 @@
 #include <string>
 #include <vector>
 
-#include "block_table.hpp"
+#include "data/pack/version2_writer.hpp"
+#include "data/packed/block_table.hpp"
 #include "data_fixtures.hpp"
 #include "encoded_pictures.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/data/packed_file.hpp"
 #include "tandem/data/picture_blocks.hpp"
-#include "version2_writer.hpp"
 
 namespace tandem::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "augment/picture_region.hpp"
+#include "data/pictures/picture_region.hpp"
 
 #include <gtest/gtest.h>
 
@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <map>
 
-#include "picture_decoder.hpp"
+#include "data/pictures/picture_decoder.hpp"
 #include "support/golden.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/data/batch_loader.hpp"

@@ -1,4 +1,4 @@
-#include "picture_stream.hpp"
+#include "data/pack/picture_stream.hpp"
 
 #include <gtest/gtest.h>
 

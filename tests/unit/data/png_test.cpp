@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "picture_decoder.hpp"
+#include "data/pictures/picture_decoder.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/data/image_file.hpp"
 

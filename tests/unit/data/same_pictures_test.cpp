@@ -1,4 +1,4 @@
-#include "same_pictures.hpp"
+#include "data/picture_sources/same_pictures.hpp"
 
 #include <gtest/gtest.h>
 

@@ -1,14 +1,14 @@
 // Archives as GNU tar and Python write them, and damaged ones.
-#include "tar_index.hpp"
+#include "data/picture_sources/tar_index.hpp"
 
 #include <gtest/gtest.h>
 
 #include <string>
 #include <vector>
 
+#include "data/picture_sources/tar_samples.hpp"
 #include "data_fixtures.hpp"
 #include "support/temp_dir.hpp"
-#include "tar_samples.hpp"
 
 namespace tandem::data {
 namespace {

@@ -1,4 +1,4 @@
-#include "user_block.hpp"
+#include "data/packed/user_block.hpp"
 
 #include <gtest/gtest.h>
 

@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "data/packed/hdf5_handle.hpp"
+#include "data/packed/packed_attributes.hpp"
 #include "data_fixtures.hpp"
-#include "hdf5_handle.hpp"
-#include "packed_attributes.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/data/pack.hpp"
 #include "tandem/data/packed_file.hpp"

@@ -1,0 +1,258 @@
+#include "encoded_pack.hpp"
+
+#include <algorithm>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+#include "data/picture_sources/listing_builder.hpp"
+#include "data/pictures/broken_files.hpp"
+#include "data/pictures/moment_sample.hpp"
+#include "data/pictures/picture_structure.hpp"
+#include "pack_output.hpp"
+#include "picture_stream.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
+#include "tandem/core/host.hpp"
+#include "tandem/core/random.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/data/fit_picture.hpp"
+#include "tandem/data/image_file.hpp"
+#include "version2_writer.hpp"
+
+namespace tandem::data {
+namespace {
+
+// Limit for files that were read and not yet written, and for pictures in decoding. A single larger
+// picture passes alone.
+constexpr std::uint64_t kMostBytes = std::uint64_t{96} << 20;
+constexpr std::uint64_t kMostDecoded = std::uint64_t{128} << 20;
+// Threads that only read wait for the disk.
+constexpr int kFewestReaders = 4;
+constexpr std::uint64_t kOrderStream = std::uint64_t{1} << 32;  // apart from epochs and labels
+
+struct EncodedPacked {
+  DatasetInfo info;
+  BrokenFiles skipped;  // with paths within the input, sorted
+};
+
+class EncodedPack {
+ public:
+  EncodedPack(const PackRequest& request, EncodedSource& source, const PackPart& part,
+              AtomicFile& output, const std::function<void()>& check)
+      : request_(request),
+        source_(source),
+        part_(part),
+        check_(check),
+        writer_(output.file(), output.temporary_path(), Store::kEncoded, part.hdf5),
+        budget_(kMostDecoded / static_cast<std::uint64_t>(part.at_once)),
+        broken_(part.part > 1 ? BrokenFiles() : source.broken()),
+        train_per_class_(source.info().classes.size()),
+        given_per_class_(source.info().classes.size()) {}
+
+  EncodedPacked run() {
+    for (const Split split : {Split::kTrain, Split::kTest}) write_split(split);
+    std::sort(broken_.begin(), broken_.end());
+    if (!broken_.empty() && !request_.skip_broken) throw BrokenFilesError(root(), broken_);
+    require_every_class();
+    writer_.finish_pictures();
+    EncodedPacked packed;
+    DatasetInfo& info = packed.info;
+    info = source_.info();
+    if (!request_.name.empty()) info.name = request_.name;
+    info.shape = shape();
+    info.part = part_.part;
+    info.parts = part_.parts;
+    info.set_id = part_.set_id;
+    info.turned_pictures = turned_;
+    info.source_sha256 = source_.source_sha256(packed_);
+    find_moments(info);
+    packed.skipped = broken_;
+    for (BrokenFile& file : packed.skipped) file.path = name_within(root(), file.path);
+    writer_.finish(info, packed.skipped);
+    return packed;
+  }
+
+ private:
+  const std::string& root() const { return source_.root(); }
+
+  int threads() const {
+    const auto cpus = static_cast<int>(allowed_cpus().size());
+    const int all = request_.threads > 0 ? request_.threads
+                    : request_.picture_check == PictureCheck::kDecode
+                        ? cpus
+                        : std::max(cpus, kFewestReaders);
+    return std::max(all / part_.at_once, 1);
+  }
+
+  // The pictures of this part.
+  std::vector<std::uint32_t> order_of(Split split) const {
+    std::vector<std::uint32_t> order = packing_order(request_, source_, split);
+    const OrderRange range = range_of_part(order.size(), part_.part, part_.parts);
+    order.erase(order.begin() + static_cast<std::ptrdiff_t>(range.end), order.end());
+    order.erase(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(range.begin));
+    return order;
+  }
+
+  void write_split(Split split) {
+    const DatasetInfo& info = source_.info();
+    const std::vector<std::uint32_t> order = order_of(split);
+    PictureStream pictures(order.size(), threads(),
+                           kMostBytes / static_cast<std::uint64_t>(part_.at_once),
+                           [&](std::uint64_t index, const BeforeTaking& before) {
+                             return make(split, order[index], before);
+                           });
+    for (const std::uint32_t index : order) {
+      check_();
+      const ReadPicture picture = pictures.next();
+      const std::vector<Label> labels = source_.labels(split, index);
+      if (split == Split::kTrain) {
+        for (const Label label : labels) ++given_per_class_[label];
+      }
+      ++done_;
+      if (request_.on_progress) request_.on_progress(done_, info.train_count + info.test_count);
+      if (!picture.fault.empty()) {
+        broken_.push_back({source_.where(split, index), picture.fault});
+        continue;
+      }
+      has_color_ = has_color_ || picture.has_color;
+      turned_ += picture.is_turned ? 1 : 0;
+      if (split == Split::kTrain) {
+        for (const Label label : labels) ++train_per_class_[label];
+      }
+      if (!broken_.empty() && !request_.skip_broken) continue;  // only the list is made
+      writer_.add(
+          split,
+          {reinterpret_cast<const std::uint8_t*>(picture.bytes.data()), picture.bytes.size()},
+          labels);
+      packed_[index_of(split)].push_back(index);
+    }
+  }
+
+  // On several threads.
+  ReadPicture make(Split split, std::uint64_t index, const BeforeTaking& before) {
+    ReadPicture picture;
+    const std::string where = source_.where(split, index);
+    picture.fault = fault_of(where, [&] {
+      picture.bytes = source_.read(split, index, before);
+      const PictureExtent extent = request_.picture_check == PictureCheck::kDecode
+                                       ? decode(picture.bytes, where)
+                                       : check_picture_structure(picture.bytes, where);
+      picture.has_color = extent.has_color;
+      picture.is_turned = extent.orientation != 1;
+    });
+    if (!picture.fault.empty()) picture.bytes.clear();
+    return picture;
+  }
+
+  PictureExtent decode(const std::string& bytes, const std::string& where) {
+    MemoryBudget::Share share(budget_);
+    const Picture picture = decode_picture(bytes, where, kMaxPicturePixels,
+                                           [&](std::uint64_t memory) { share.take(memory); });
+    return {picture.height, picture.width, picture.channels > 2, picture.orientation};
+  }
+
+  // The broken files may have been all files of a class or of the test set.
+  void require_every_class() const {
+    const bool is_checked = part_.parts == 0 && !source_.info().multi_label;
+    for (std::size_t i = 0; is_checked && i < train_per_class_.size(); ++i) {
+      if (train_per_class_[i] > 0) continue;
+      if (given_per_class_[i] == 0 && source_.may_lack_pictures()) continue;
+      throw BrokenFilesError(
+          root(), broken_,
+          ", and class " + source_.info().classes[i] + " has no other for training");
+    }
+    for (const Split split : {Split::kTrain, Split::kTest}) {
+      if (writer_.count(split) > 0) continue;
+      throw BrokenFilesError(root(), broken_,
+                             std::string(", and there is no other for ") +
+                                 (split == Split::kTrain ? "training" : "testing") +
+                                 (part_.parts == 0 ? "" : " in " + request_.output));
+    }
+  }
+
+  ImageShape shape() const {
+    const int height = request_.height > 0 ? request_.height : kDefaultPictureSide;
+    const int width = request_.width > 0 ? request_.width : kDefaultPictureSide;
+    const int channels = request_.channels > 0 ? request_.channels : has_color_ ? 3 : 1;
+    return {channels, height, width};
+  }
+
+  void find_moments(DatasetInfo& info) {
+    const auto read = [&](std::uint64_t index, std::uint8_t* image) {
+      check_();
+      const std::string where = "picture " + std::to_string(index);
+      return fault_of(where,
+                      [&] {
+                        fit_file(writer_.read(Split::kTrain, index), where, info.shape, budget_, {},
+                                 image);
+                      })
+          .empty();
+    };
+    const std::uint64_t count = writer_.count(Split::kTrain);
+    const auto moments = sample_moments(count, info.shape, threads(), read);
+    if (!moments) {
+      throw DataError(request_.input + ": of " + format_quantity(count, "training picture") +
+                      " none of a sample can be decoded; pack with --check decode, which lists "
+                      "what is wrong");
+    }
+    info.mean = moments->mean();
+    info.std = moments->std();
+  }
+
+  const PackRequest& request_;
+  EncodedSource& source_;
+  const PackPart& part_;
+  const std::function<void()>& check_;
+  Version2Writer writer_;
+  MemoryBudget budget_;
+  BrokenFiles broken_;
+  PictureNumbers packed_;
+  std::vector<std::uint64_t> train_per_class_;  // that are packed
+  std::vector<std::uint64_t> given_per_class_;  // of the source
+  std::uint64_t done_ = 0;
+  std::uint64_t turned_ = 0;
+  bool has_color_ = false;
+};
+
+}  // namespace
+
+std::vector<std::uint32_t> packing_order(const PackRequest& request, const EncodedSource& source,
+                                         Split split) {
+  const auto count = static_cast<std::uint32_t>(source.info().count(split));
+  if (!request.keep_order) {
+    return permutation(count, request.seed, kOrderStream + static_cast<std::uint64_t>(split));
+  }
+  std::vector<std::uint32_t> order(count);
+  std::iota(order.begin(), order.end(), 0U);
+  return order;
+}
+
+OrderRange range_of_part(std::uint64_t count, std::uint64_t part, std::uint64_t parts) {
+  if (parts == 0) return {0, count};
+  return {count * (part - 1) / parts, count * part / parts};
+}
+
+DatasetInfo pack_encoded(const PackRequest& request, EncodedSource& source, const PackPart& part,
+                         const std::function<void()>& check) {
+  const ImageShape asked{std::max(request.channels, 1), std::max(request.height, 1),
+                         std::max(request.width, 1)};
+  if (asked.pixels() > kMaxPixels) {
+    throw UsageError("--size: asks for images of " + asked.text() + ", " +
+                     format_count(asked.pixels()) +
+                     " values, at most 1,000,000 are possible (577x577 in color); give a smaller "
+                     "height and width, such as 224x224");
+  }
+  if (std::max(source.info().train_count, source.info().test_count) > kMaxImages) {
+    throw DataError(request.input + ": holds more than 10,000,000 pictures of a split");
+  }
+  require_replaceable(request.output);
+  AtomicFile output(request.output);
+  EncodedPacked packed = EncodedPack(request, source, part, output, check).run();
+  require_variation(packed.info, request.input);
+  check();
+  publish(output, request.output, list_of(packed.skipped, source.root()));
+  return std::move(packed.info);
+}
+
+}  // namespace tandem::data

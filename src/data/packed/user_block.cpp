@@ -1,0 +1,111 @@
+#include "user_block.hpp"
+
+#include "data/files/byte_stream.hpp"
+#include "tandem/core/digest.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/data/foreign_file.hpp"
+
+namespace tandem::data {
+namespace {
+
+constexpr char kMagic[] = "tandem-dataset\r\n";  // 16 bytes
+constexpr std::string_view kHdf5Signature("\x89HDF\r\n\x1a\n", 8);
+constexpr std::size_t kLengthOffset = 24;
+constexpr std::size_t kTableOffset = 96;
+constexpr std::size_t kCrcOffset = kUserBlockBytes - 4;
+
+template <typename Unsigned>
+void put(std::string& block, std::size_t offset, Unsigned value) {
+  for (std::size_t i = 0; i < sizeof(value); ++i) {
+    block[offset + i] = static_cast<char>(value >> (8 * i) & 0xFF);
+  }
+}
+
+std::string read_at(const File& file, std::uint64_t offset, std::size_t bytes) {
+  std::string data(bytes, '\0');
+  data.resize(file.read_at(offset, data.data(), bytes));
+  return data;
+}
+
+[[noreturn]] void fail(const File& file, const std::string& fault) {
+  throw DataError(file.path() + ": " + fault + "; pack or copy the file again");
+}
+
+UserBlock parse(const std::string& block) {
+  UserBlock stated;
+  stated.length = little_endian(block, kLengthOffset, 8);
+  stated.sha256 = block.substr(32, 64);
+  stated.version = little_endian(block, 16, 4) == 2 ? 2 : 1;
+  if (stated.version == 2) stated.table_bytes = little_endian(block, kTableOffset, 8);
+  return stated;
+}
+
+// All but the pictures.
+FileProof prove_blocks(const File& file, const UserBlock& stated, const Touch& touch) {
+  if (stated.table_bytes > stated.length || stated.table_bytes > kMaxTableBytes) {
+    fail(file, "states a table of digests of " + std::to_string(stated.table_bytes) +
+                   " bytes, which it cannot hold");
+  }
+  const std::uint64_t table_at = kUserBlockBytes + stated.length - stated.table_bytes;
+  const std::string bytes = read_at(file, table_at, stated.table_bytes);
+  const std::string found = sha256_hex(bytes);
+  if (found != stated.sha256) {
+    fail(file, "is damaged: the SHA-256 of its table of digests (" +
+                   std::to_string(stated.table_bytes) + " bytes at offset " +
+                   std::to_string(table_at) + ") is " + found + ", its header states " +
+                   stated.sha256);
+  }
+  FileProof proof{true, found, BlockTable(bytes, kUserBlockBytes, table_at, file.path())};
+  proof.table->prove(file, BlockKind::kHead, touch);
+  return proof;
+}
+
+}  // namespace
+
+std::string encode_user_block(const UserBlock& block) {
+  std::string bytes(kUserBlockBytes, '\0');
+  bytes.replace(0, 16, kMagic, 16);
+  put(bytes, 16, block.version);
+  put(bytes, 20, static_cast<std::uint32_t>(kUserBlockBytes));
+  put(bytes, kLengthOffset, block.length);
+  bytes.replace(32, 64, block.sha256);
+  put(bytes, kTableOffset, block.table_bytes);
+  put(bytes, kCrcOffset, crc32(bytes.data(), kCrcOffset));
+  return bytes;
+}
+
+bool is_unsealed(const File& file) {
+  return read_at(file, 0, kHdf5Signature.size()) == kHdf5Signature;
+}
+
+FileProof prove_file(const File& file, const Touch& touch) {
+  if (is_unsealed(file)) return {false, sha256_of_file(file, 0, {}, touch), {}};
+  const std::string block = read_at(file, 0, kUserBlockBytes);
+  const bool has_signature =
+      read_at(file, kUserBlockBytes, kHdf5Signature.size()) == kHdf5Signature;
+  if (block.compare(0, 16, kMagic, 16) != 0 && !has_signature) {
+    throw not_packed(file.path());
+  }
+  if (block.size() < kUserBlockBytes) {
+    fail(file,
+         "ends at offset " + std::to_string(block.size()) + ", inside the 512 bytes of its header");
+  }
+  const UserBlock stated = parse(block);
+  if (block != encode_user_block(stated)) {
+    fail(file, "the 512 bytes at offset 0 are damaged (not the header of a packed data set)");
+  }
+  const std::uint64_t size = file.size();
+  if (size - kUserBlockBytes != stated.length) {
+    fail(file, "has " + std::to_string(size) + " bytes, its header states " +
+                   std::to_string(kUserBlockBytes + stated.length));
+  }
+  if (stated.version == 2) return prove_blocks(file, stated, touch);
+  const std::string found = sha256_of_file(file, kUserBlockBytes, {}, touch);
+  if (found != stated.sha256) {
+    fail(file, "is damaged: the SHA-256 from offset 512 on is " + found + ", its header states " +
+                   stated.sha256);
+  }
+  return {true, found, {}};
+}
+
+}  // namespace tandem::data
