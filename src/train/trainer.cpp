@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "epoch_accounting.hpp"
-#include "step_errors.hpp"
 #include "tandem/core/clock.hpp"
 #include "tandem/model/tensor_memory.hpp"
+#include "train/step/step_errors.hpp"
 
 namespace tandem::train {
 namespace {

@@ -22,9 +22,9 @@ from operators import apply, mutants_of
 
 # By prefix of a file's path: its tests, the fastest first, as ctest names them; gtest's cases after a colon.
 CHECKS = {
-    "train/checkpoint_store": ["unit.train_test:CheckpointStore*", "e2e.resume", "fault.killed"],
-    "train/checkpointer": ["unit.train_test:Checkpointer*", "mpi.train_mpi_test.np3", "fault.killed", "fault.messages", "e2e.resume"],
-    "train/boundary_policy": ["unit.train_test:Checkpoint*:Boundary*", "e2e.resume"],
+    "train/checkpoints/checkpoint_store": ["unit.train_test:CheckpointStore*", "e2e.resume", "fault.killed"],
+    "train/checkpoints/checkpointer": ["unit.train_test:Checkpointer*", "mpi.train_mpi_test.np3", "fault.killed", "fault.messages", "e2e.resume"],
+    "train/checkpoints/boundary_policy": ["unit.train_test:Checkpoint*:Boundary*", "e2e.resume"],
     "comm/agree": ["mpi.comm_mpi_test.np3", "mpi.comm_mpi_test.np4", "fault.messages"],
     "comm/stall_": ["unit.comm_test:Stall*", "fault.stall", "fault.hosts_stall"],
     "engine/run/run_start": ["unit.engine_test", "e2e.resume", "e2e.validation", "fault.messages", "e2e.script_model", "fault.lives",

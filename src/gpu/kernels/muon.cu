@@ -1,4 +1,5 @@
-// Muon's update of all parameters around the Newton-Schulz iteration; see src/train/muon.cpp.
+// Muon's update of all parameters around the Newton-Schulz iteration; see
+// src/train/optimizers/muon.cpp.
 #include "common.cuh"
 
 namespace tandem::gpu {

@@ -1,12 +1,12 @@
-#include "arena_parts.hpp"
+#include "train/optimizers/arena_parts.hpp"
 
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <set>
 
-#include "optimizer_loops.hpp"
 #include "tandem/model/registry.hpp"
+#include "train/optimizers/optimizer_loops.hpp"
 
 namespace tandem::train {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <cstring>
 
-#include "drawn_augmentation.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/random.hpp"
+#include "train/batches/drawn_augmentation.hpp"
 
 namespace tandem::train {
 namespace {

@@ -4,9 +4,9 @@
 
 #include <map>
 
-#include "muon_banks.hpp"
 #include "support/golden.hpp"
 #include "tandem/model/registry.hpp"
+#include "train/optimizers/muon_banks.hpp"
 
 namespace tandem::train {
 namespace {

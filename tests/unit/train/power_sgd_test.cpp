@@ -6,11 +6,11 @@
 #include <cmath>
 #include <limits>
 
-#include "power_sgd_loops.hpp"
 #include "support/lone_communicator.hpp"
 #include "support/power_sgd_net.hpp"
 #include "tandem/train/finite.hpp"
 #include "tandem/train/snapshot.hpp"
+#include "train/exchange/power_sgd_loops.hpp"
 
 namespace tandem::train {
 namespace {

@@ -1,4 +1,4 @@
-#include "step_errors.hpp"
+#include "train/step/step_errors.hpp"
 
 #include <c10/util/Exception.h>
 #include <gtest/gtest.h>

@@ -2,9 +2,9 @@
 
 #include <utility>
 
-#include "evaluation_file.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/train/drift_check.hpp"
+#include "train/evaluation/evaluation_file.hpp"
 
 namespace tandem::train {
 
