@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the rules of docs/architecture.md on uses between modules and on third-party headers, and that each file that a
-page names exists.
+"""Checks the rules of docs/architecture.md on uses between modules and their folders and on third-party headers, and that
+each file that a page names exists.
 """
 
 import pathlib
@@ -118,6 +118,20 @@ def link_faults():
                 yield f"{file.relative_to(ROOT)}: {module} may not use {other}"
 
 
+def folder_faults(files, page):
+    """In the page's tables of folders, a folder uses those of earlier rows. A public header belongs to the .cpp file of its name."""
+    for module, table in re.findall(r"^\| folder of `src/(\w+)/` .*\n\|-.*\n((?:\|.*\n)+)", page, re.MULTILINE):
+        rows = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
+        for name in set(rows) ^ {path.name for path in (ROOT / "src" / module).iterdir() if path.is_dir()}:
+            yield f"docs/architecture.md: src/{module}/{name} is in the table or in the tree, not in both"
+        inside = [file for file in files if module_of(file) == module]
+        row_of = {file.stem: rows.index(file.parent.name) for file in inside if file.parent.name in rows}
+        for file in inside:
+            for number, header, target in includes_of(file):
+                if target in inside and row_of.get(target.stem, -1) > row_of.get(file.stem, len(rows)):
+                    yield f"{file.relative_to(ROOT)}:{number}: {header}: is of {rows[row_of[target.stem]]}, a later row of the table"
+
+
 def page_faults(pages):
     names = {path.name for folder in ("src", "include", "tests", "examples") for path in (ROOT / folder).rglob("*")}
     for page in pages:
@@ -134,9 +148,10 @@ def page_faults(pages):
 def main():
     files = sorted(path for folder in ("src", "include") for path in (ROOT / folder).rglob("*.[ch]pp"))
     pages = sorted([*(ROOT / "docs").glob("*.md"), *ROOT.glob("*.md")])
-    holders, modules = holders_of_libraries((ROOT / "docs/architecture.md").read_text())
+    page = (ROOT / "docs/architecture.md").read_text()
+    holders, modules = holders_of_libraries(page)
     found = [f"docs/architecture.md: {name} is in the table or in the test, not in both" for name in modules ^ set(USES)]
-    found += [*include_faults(files, holders), *torch_faults(files, holders), *link_faults(), *page_faults(pages)]
+    found += [*include_faults(files, holders), *torch_faults(files, holders), *link_faults(), *folder_faults(files, page), *page_faults(pages)]
     print(*found, f"{len(files)} files, {len(pages)} pages, {len(found)} faults", sep="\n")
     return 1 if found or len(files) < 300 or len(pages) < 10 else 0
 
