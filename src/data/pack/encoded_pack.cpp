@@ -7,7 +7,7 @@
 
 #include "data/picture_sources/listing_builder.hpp"
 #include "data/pictures/broken_files.hpp"
-#include "data/pictures/moment_sample.hpp"
+#include "data/pictures/moments.hpp"
 #include "data/pictures/picture_structure.hpp"
 #include "pack_output.hpp"
 #include "picture_stream.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "data/pictures/moment_sample.hpp"
 #include "data/pictures/moments.hpp"
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"

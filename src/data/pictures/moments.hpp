@@ -4,6 +4,8 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
+#include <optional>
 #include <vector>
 
 #include "tandem/data/dataset_info.hpp"
@@ -36,5 +38,15 @@ class Moments {
   std::uint64_t images_ = 0;
   std::vector<std::array<Counts, kTables>> channels_;
 };
+
+constexpr std::uint64_t kSampledPictures = 256;
+
+// Of a sample of the training pictures of a set of picture files: decoding all of them could take
+// hours. The sample is a function of their number alone: up to 256, evenly spaced. `read` writes
+// the pixels of a picture and returns whether it can be decoded; it may be called on several
+// threads. Nothing if none can.
+std::optional<Moments> sample_moments(
+    std::uint64_t count, const ImageShape& shape, int threads,
+    const std::function<bool(std::uint64_t index, std::uint8_t* image)>& read);
 
 }  // namespace tandem::data
