@@ -28,7 +28,7 @@ bool has(std::string_view bytes, std::string_view mark) {
 bool is_old_page(std::string_view bytes) {
   constexpr std::string_view kBegin =
       "<!DOCTYPE html>\n<html xmlns=\"http://www.w3.org/1999/xhtml\" lang=\"en\"><head>";
-  return bytes.substr(0, kBegin.size()) == kBegin &&
+  return begins_with(bytes, kBegin) &&
          has(bytes,
              "form-action &#39;none&#39;\"/><meta name=\"referrer\" "
              "content=\"no-referrer\"/><title>") &&

@@ -30,6 +30,7 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
 
 std::vector<std::string> split(std::string_view text, char separator);
 std::string trim(std::string_view text);
+bool begins_with(std::string_view text, std::string_view beginning);
 bool ends_with(std::string_view text, std::string_view ending);
 // Whether the whole text fits a shell pattern (fnmatch(3)): * is any text, ? any character, [ab]
 // one of these.

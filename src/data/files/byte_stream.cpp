@@ -10,6 +10,7 @@
 #include "source_file.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/text.hpp"
 
 namespace tandem::data {
 namespace {
@@ -104,10 +105,6 @@ class GzipStream : public ByteStream {
   std::uint64_t file_offset_ = 0;
   bool file_ended_ = false;
 };
-
-bool begins_with(std::string_view text, std::string_view prefix) {
-  return text.substr(0, prefix.size()) == prefix;
-}
 
 std::string beginning_of(const File& file) {
   std::string beginning(64, '\0');

@@ -47,7 +47,7 @@ ListFile::ListFile(const std::string& path)
   constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
   peek();
   const std::string_view start(buffer_.data(), buffered_);
-  if (start.substr(0, kByteOrderMark.size()) == kByteOrderMark) at_ = kByteOrderMark.size();
+  if (begins_with(start, kByteOrderMark)) at_ = kByteOrderMark.size();
   const std::string_view first_line = start.substr(0, start.find('\n'));
   const bool has_tab = first_line.find('\t') != std::string_view::npos;
   if (ends_with(lower(path), ".tsv") || (!ends_with(lower(path), ".csv") && has_tab)) {

@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "tandem/core/text.hpp"
+
 namespace tandem::data {
 namespace {
 
@@ -70,7 +72,7 @@ int exif_orientation(std::string_view jpeg) {
     const std::size_t length = bytes.integer(at + 2, 2);
     if (length < 2) return kUpright;
     const std::string_view segment = jpeg.substr(at + 4, length - 2);
-    if (marker == kApplicationSegment && segment.substr(0, kExif.size()) == kExif) {
+    if (marker == kApplicationSegment && begins_with(segment, kExif)) {
       return orientation_in(segment.substr(kExif.size()));
     }
     at += 2 + length;

@@ -20,10 +20,6 @@ namespace {
 // Holds the header of nearly every file; some cameras put a preview before it.
 constexpr std::size_t kBeginning = std::size_t{64} << 10;
 
-bool begins_with(std::string_view bytes, std::string_view signature) {
-  return bytes.substr(0, signature.size()) == signature;
-}
-
 constexpr int kFirstTurned = 5;  // orientations from it on exchange height and width
 
 // The index of the pixel that is at this place of the upright picture.

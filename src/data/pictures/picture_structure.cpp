@@ -5,6 +5,7 @@
 
 #include "exif.hpp"
 #include "picture_decoder.hpp"
+#include "tandem/core/text.hpp"
 
 namespace tandem::data {
 namespace {
@@ -123,9 +124,9 @@ PictureExtent check_png(std::string_view bytes, const std::string& where) {
 
 PictureExtent check_picture_structure(std::string_view bytes, const std::string& where) {
   PictureExtent extent;
-  if (bytes.substr(0, kJpegSignature.size()) == kJpegSignature) {
+  if (begins_with(bytes, kJpegSignature)) {
     extent = JpegParts(bytes, where).check();
-  } else if (bytes.substr(0, kPngSignature.size()) == kPngSignature) {
+  } else if (begins_with(bytes, kPngSignature)) {
     extent = check_png(bytes, where);
   } else {
     decode_picture(bytes, where);  // says what it is instead

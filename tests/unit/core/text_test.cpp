@@ -53,6 +53,14 @@ TEST(FormatQuantity, OneIsSingular) {
   EXPECT_EQ(format_quantity(50000, "image"), "50,000 images");
 }
 
+TEST(BeginsWith, ComparesTheBeginning) {
+  EXPECT_TRUE(begins_with("step.pth", "step"));
+  EXPECT_TRUE(begins_with("a", "a"));
+  EXPECT_TRUE(begins_with("a", ""));
+  EXPECT_FALSE(begins_with("step.pth", ".pth"));
+  EXPECT_FALSE(begins_with("s", "ss"));
+}
+
 TEST(EndsWith, ComparesTheEnd) {
   EXPECT_TRUE(ends_with("step.safetensors", ".safetensors"));
   EXPECT_TRUE(ends_with("a", "a"));
