@@ -4,7 +4,7 @@
 #include <numeric>
 #include <utility>
 
-#include "resume_check.hpp"
+#include "saved_options.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "cli/train_options.hpp"
-#include "resume_check.hpp"
+#include "saved_options.hpp"
 #include "tandem/core/clock.hpp"
 #include "tandem/core/text.hpp"
 

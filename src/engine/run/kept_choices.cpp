@@ -1,0 +1,129 @@
+#include "kept_choices.hpp"
+
+#include <cstdint>
+#include <vector>
+
+#include "cli/train_options.hpp"
+#include "saved_options.hpp"
+#include "tandem/comm/agree.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/json.hpp"
+#include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
+#include "tandem/metrics/run_record.hpp"
+#include "tandem/train/schedule.hpp"
+
+namespace tandem::app {
+namespace {
+
+constexpr char kOrderOfParts[] = "order_of_parts";
+constexpr char kInLanes[] = "lanes";
+
+bool has_parts_in_lanes(const RunStart& start) {
+  const auto& metadata = start.checkpoint->metadata;
+  const auto found = metadata.find(kOrderOfParts);
+  return found != metadata.end() && found->second == kInLanes;
+}
+
+// The value of --epochs at the run's last start; empty if it cannot be read.
+std::string epochs_of(const RunStart& start) {
+  if (!start.folder) return "";
+  try {
+    std::string epochs = metrics::read_run(start.folder->path()).option("epochs");
+    parse_real(epochs, 1e-6, 1e6, "epochs");
+    return epochs;
+  } catch (const Error&) {
+    return "";
+  }
+}
+
+// Reads all options again if any value is kept.
+void keep_recipe(Job& job, const RunStart& start, Options& options, train::TrainConfig& config) {
+  std::string text;
+  comm::agree_on_rank_0(job.world,
+                        [&] { text = Json(recipe_values_to_keep(start, options)).dump(); });
+  std::vector<std::string> words;
+  const Json values = Json::parse(job.world.broadcast_string(text));
+  for (const auto& [name, value] : values.items()) {
+    options.resolve(name, value);
+    words.push_back("--" + name + " " + text_of(values, name));
+  }
+  if (words.empty()) return;
+  config = read_train_options(options).config;
+  if (!job.is_root()) return;
+  show_line("the run keeps its " + join(words, ", ") + "; --recipe " + options.text("recipe") +
+            " has other values");
+}
+
+// For any number of ranks.
+void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config) {
+  if (config.global_batch_size > 0) return;
+  const std::uint64_t now = config.batch_size * config.micro_batches_per_step(
+                                                    static_cast<std::uint64_t>(job.topology.world));
+  config.global_batch_size = start.global_batch;
+  if (now != start.global_batch && job.is_root()) {
+    show_line("the run keeps its global batch of " + std::to_string(start.global_batch) + "; " +
+              std::to_string(config.batch_size) + " images per rank would make " +
+              std::to_string(now));
+  }
+}
+
+// A run of a version without lanes continues to shuffle its set as a whole, unless the option is
+// given. Then require_same_run() refuses another value. A run of a version without lanes for sets
+// in several files continues to shuffle such a set as a whole.
+void keep_lanes(Job& job, const RunStart& start, Options& options, train::TrainConfig& config) {
+  const bool is_whole = job.is_root() && !has_parts_in_lanes(start);
+  config.reading.are_parts_whole = job.world.all_reduce_value<std::int64_t>(is_whole ? 1 : 0) == 1;
+  if (options.value("read-lanes").origin != Origin::kDefault) return;
+  const bool has_none = job.is_root() && !saved_options(start).contains("read-lanes");
+  if (job.world.all_reduce_value<std::int64_t>(has_none ? 1 : 0) == 0) return;
+  config.reading.lanes = 0;
+  options.resolve("read-lanes", "0");
+}
+
+}  // namespace
+
+void keep_choices(Job& job, const RunStart& start, Options& options, train::TrainConfig& config) {
+  if (!start.resumes) return;
+  keep_recipe(job, start, options, config);
+  keep_global_batch(job, start, config);
+  keep_convolution(start, options, config);
+  keep_lanes(job, start, options, config);
+}
+
+std::map<std::string, std::string> recipe_values_to_keep(const RunStart& start, Options& options) {
+  std::map<std::string, std::string> values;
+  const Json saved = saved_options(start);
+  if (!saved.is_object() || !is_shipped_recipe(options.text("recipe"))) return values;
+  const auto keep = [&](const std::string& name, const std::string& then) {
+    const OptionValue& now = options.value(name);
+    const bool differs = now.origin == Origin::kRecipe && !mean_the_same(then, now.text);
+    if (differs && !then.empty()) values[name] = then;
+  };
+  for (const OptionSpec& spec : fixed_options(options)) keep(spec.name, saved_value(saved, spec));
+  if (values.count("model") > 0) return {};
+  // With --batch-size of the user, the global batch of the recipe is not used.
+  if (start.global_batch > 0 && options.value("batch-size").origin <= Origin::kRecipe) {
+    keep("global-batch-size", std::to_string(start.global_batch));
+  }
+  const auto schedule = values.find("schedule");
+  const bool has_length = train::Schedule::depends_on_length(
+      {schedule == values.end() ? options.text("schedule") : schedule->second});
+  if (has_length && !options.flag("new-schedule")) keep("epochs", epochs_of(start));
+  return values;
+}
+
+void keep_convolution(const RunStart& start, Options& options, train::TrainConfig& config) {
+  if (options.value("convolution").origin != Origin::kDefault) return;
+  config.convolution = start.convolution;
+  options.resolve("convolution", model::name_of(start.convolution));
+}
+
+std::map<std::string, std::string> choices_to_save(const Options& options,
+                                                   const data::DatasetInfo& info, bool has_lanes) {
+  std::map<std::string, std::string> metadata{{"options", options_to_save(options)}};
+  if (info.is_in_parts()) metadata[kOrderOfParts] = has_lanes ? kInLanes : "whole";
+  return metadata;
+}
+
+}  // namespace tandem::app

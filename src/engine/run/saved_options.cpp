@@ -1,0 +1,46 @@
+#include "saved_options.hpp"
+
+#include <cstdlib>
+
+#include "tandem/core/text.hpp"
+
+namespace tandem::app {
+
+std::vector<OptionSpec> fixed_options(const Options& options) {
+  std::vector<OptionSpec> fixed;
+  for (const OptionSpec& spec : options.table()) {
+    if (spec.traits.on_resume == OnResume::kFixed) fixed.push_back(spec);
+  }
+  return fixed;
+}
+
+std::string options_to_save(const Options& options) {
+  Json saved = Json::object();
+  for (const OptionSpec& spec : fixed_options(options)) saved[spec.name] = options.text(spec.name);
+  return saved.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+Json saved_options(const RunStart& start) {
+  const auto& metadata = start.checkpoint->metadata;
+  const auto found = metadata.find("options");
+  return found == metadata.end() ? Json() : parse_json_or_discard(found->second);
+}
+
+std::string saved_value(const Json& saved, const OptionSpec& spec) {
+  for (const std::string& name : names_of(spec)) {
+    if (saved.contains(name)) return text_of(saved, name);
+  }
+  return spec.earlier_value.empty() ? spec.default_value : spec.earlier_value;
+}
+
+bool mean_the_same(const std::string& one, const std::string& other) {
+  if (one == other) return true;
+  char* end_of_one = nullptr;
+  char* end_of_other = nullptr;
+  const double first = std::strtod(one.c_str(), &end_of_one);
+  const double second = std::strtod(other.c_str(), &end_of_other);
+  return !one.empty() && !other.empty() && *end_of_one == '\0' && *end_of_other == '\0' &&
+         first == second;
+}
+
+}  // namespace tandem::app
