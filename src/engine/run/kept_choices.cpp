@@ -38,7 +38,8 @@ std::string epochs_of(const RunStart& start) {
 }
 
 // Reads all options again if any value is kept.
-void keep_recipe(Job& job, const RunStart& start, Options& options, train::TrainConfig& config) {
+void keep_recipe(Job& job, const RunStart& start, RunRequest& run) {
+  Options& options = run.options;
   std::string text;
   comm::agree_on_rank_0(job.world,
                         [&] { text = Json(recipe_values_to_keep(start, options)).dump(); });
@@ -49,10 +50,11 @@ void keep_recipe(Job& job, const RunStart& start, Options& options, train::Train
     words.push_back("--" + name + " " + text_of(values, name));
   }
   if (words.empty()) return;
-  config = read_train_options(options).config;
-  if (!job.is_root()) return;
-  show_line("the run keeps its " + join(words, ", ") + "; --recipe " + options.text("recipe") +
-            " has other values");
+  if (job.is_root()) {
+    show_line("the run keeps its " + join(words, ", ") + "; --recipe " + options.text("recipe") +
+              " has other values");
+  }
+  comm::agree(job.world, job.topology.host, [&] { run.train = read_train_options(options); });
 }
 
 // For any number of ranks.
@@ -83,12 +85,12 @@ void keep_lanes(Job& job, const RunStart& start, Options& options, train::TrainC
 
 }  // namespace
 
-void keep_choices(Job& job, const RunStart& start, Options& options, train::TrainConfig& config) {
+void keep_choices(Job& job, const RunStart& start, RunRequest& run) {
   if (!start.resumes) return;
-  keep_recipe(job, start, options, config);
-  keep_global_batch(job, start, config);
-  keep_convolution(start, options, config);
-  keep_lanes(job, start, options, config);
+  keep_recipe(job, start, run);
+  keep_global_batch(job, start, run.train.config);
+  keep_convolution(start, run.options, run.train.config);
+  keep_lanes(job, start, run.options, run.train.config);
 }
 
 std::map<std::string, std::string> recipe_values_to_keep(const RunStart& start, Options& options) {

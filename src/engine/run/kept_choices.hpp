@@ -1,5 +1,5 @@
 // What a resumed run keeps of its earlier starts without being asked: values of its recipe, global
-// batch, convolutions and order of images. Main thread. Throws AgreedError on every rank.
+// batch, convolutions and order of images. Main thread.
 #pragma once
 
 #include <map>
@@ -12,9 +12,11 @@
 
 namespace tandem::app {
 
-// Collective. Puts the run's own values into `options` and `config`, and prints those that replace
-// others. The rules are those of the functions below and of docs/reference.md, "Resuming a run".
-void keep_choices(Job& job, const RunStart& start, Options& options, train::TrainConfig& config);
+// Collective. Puts the run's own values into `run`, and prints those that replace others. Call it
+// before anything is made of the request, the device included. The rules are those of the functions
+// below and of docs/reference.md, "Resuming a run". Throws AgreedError with 2 where a kept value
+// and an option of this start exclude each other.
+void keep_choices(Job& job, const RunStart& start, RunRequest& run);
 
 // Rank 0. The run's values by option name, where a shipped recipe has others, which may change
 // between versions: of options that only the recipe gives, of the global batch, and of the duration

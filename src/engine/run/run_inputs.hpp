@@ -22,7 +22,7 @@ struct RunDevice {
   torch::Device device;
 };
 
-// Collective. Call it before files are read, so that a rank without a GPU ends the job soon.
+// Collective. Call it before the data set is read, so that a rank without a GPU ends the job soon.
 RunDevice open_run_device(Job& job, const TrainRequest& request);
 
 struct RunInputs {

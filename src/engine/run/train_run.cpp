@@ -45,10 +45,10 @@ class TrainRun {
         console_(job, reporting_) {}
 
   int run() {
+    RunStart start = reporting_.plan ? RunStart() : find_start(job_, reporting_, touch_);
+    keep_choices(job_, start, run_);
     const RunDevice device = open_run_device(job_, run_.train);
     StepRecording recording(run_, device);
-    RunStart start = reporting_.plan ? RunStart() : find_start(job_, reporting_, touch_);
-    keep_choices(job_, start, run_.options, run_.train.config);
     const RunInputs inputs(job_, run_, start, device, touch_);
     if (is_complete(start, inputs)) return static_cast<int>(ExitCode::kDone);
     require_progress(job_, start, reporting_.max_stuck_starts);
@@ -98,7 +98,7 @@ class TrainRun {
   std::optional<metrics::RunFolder> folder_;
   metrics::BestEvaluation best_;
   EvaluationCount evaluation_;
-  metrics::Sinks sinks_;                 // use both
+  metrics::Sinks sinks_;                 // use best_ and evaluation_
   std::optional<double> best_accuracy_;  // of an earlier start's best.safetensors
 };
 

@@ -1,0 +1,61 @@
+#!/usr/bin/env python3
+"""A shipped recipe that another version of tandem has changed: a run that began with it resumes with its own values, of which
+its device is made."""
+
+import json
+import pathlib
+import shutil
+import unittest
+
+from gpus import PROGRAM_FOR_GPUS, gpus
+from tandem import MPIRUN, QUICK, TandemTest
+
+NO_GPUS = {"CUDA_VISIBLE_DEVICES": ""}
+
+
+class ChangedRecipe(TandemTest):
+    def setUp(self):
+        """A copy of the program, with a recipe of its own."""
+        super().setUp()
+        self.program = self.folder / "own/bin/tandem"
+        self.recipe = self.folder / "own/share/tandem/recipes/changing.conf"
+        for path in (self.program, self.recipe):
+            path.parent.mkdir(parents=True)
+        shutil.copy(PROGRAM_FOR_GPUS, self.program)
+        (self.folder / "own/lib").symlink_to(pathlib.Path(PROGRAM_FOR_GPUS).parents[1] / "lib")
+
+    def run_to(self, steps, run_id, recipe, launcher=(), code=0, environment=NO_GPUS):
+        self.recipe.write_text(recipe)
+        return self.run_command([*launcher, self.program, "train", *QUICK, "--max-steps", steps, "--recipe", "changing",
+                                 "--run-id", run_id, "--resume", "auto", "--quiet", "--json"], code, environment)
+
+    def digest(self, run_id):
+        return json.loads((self.folder / "runs" / run_id / "summary.json").read_text())["weights_sha256"]
+
+    def test_a_device_has_the_precision_of_the_run(self):
+        """CPUs have no fp16."""
+        self.run_to(4, "whole", "precision = bf16\n")
+        self.run_to(2, "parts", "precision = bf16\n")
+        done = self.run_to(4, "parts", "precision = fp16\n")
+        self.assertIn("the run keeps its --precision bf16; --recipe changing has other values\n", done.stdout)
+        self.assertEqual(self.digest("parts"), self.digest("whole"))
+
+    def test_virtual_ranks_stay_on_cpus(self):
+        """libtorch cannot use these GPUs, and a run that tries to warns of that."""
+        self.run_to(2, "a", "virtual-ranks = 2\n")
+        done = self.run_to(4, "a", "virtual-ranks = 0\n", environment=gpus(2))
+        self.assertIn("the run keeps its --virtual-ranks 2; ", done.stdout)
+        self.assertNotIn("--device auto", done.stderr)
+        done = self.run_to(2, "new", "virtual-ranks = 0\n", environment=gpus(2))
+        self.assertIn("--device auto takes the CPU on all ranks: ", done.stderr)
+
+    def test_values_that_exclude_each_other_are_refused_once(self):
+        self.run_to(2, "a", "virtual-ranks = 2\n")
+        done = self.run_to(4, "a", "virtual-ranks = 0\naccumulate = 2\n", [*MPIRUN, "-n", 2], code=2)
+        self.assertEqual(done.stdout, "the run keeps its --virtual-ranks 2; --recipe changing has other values\n")
+        self.assertEqual(done.stderr.count("--virtual-ranks and --accumulate exclude each other"), 1, done.stderr)
+        self.assertNotIn("MPI_ABORT", done.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
