@@ -116,15 +116,14 @@ std::string needs_value(const std::string& given, const OptionSpec& spec) {
   return given + " needs a value, " + spec.placeholder + " (" + spec.help + ")";
 }
 
-std::string missing_value(const std::vector<std::string>& words, const OptionTable& table) {
-  if (words.size() < 2 || words[1].rfind("--", 0) != 0) return "";
+std::optional<Fault> missing_value(const std::vector<std::string>& words,
+                                   const OptionTable& table) {
+  if (words.size() < 2 || words[1].rfind("--", 0) != 0) return std::nullopt;
   const OptionSpec* spec = find_option(table, words[0].substr(2));
   const std::string next = words[1].substr(2, words[1].find('=') - 2);
-  const OptionSpec* negated =
-      next.rfind("no-", 0) == 0 ? find_option(table, next.substr(3)) : nullptr;
-  const bool is_switch_off = negated != nullptr && negated->placeholder.empty();
-  if (spec == nullptr || (find_option(table, next) == nullptr && !is_switch_off)) return "";
-  return needs_value(words[0], *spec) + "; found the option --" + next + " in its place";
+  if (spec == nullptr || !has(table, next)) return std::nullopt;
+  return Fault(needs_value(words[0], *spec) + "; found the option --" + next + " in its place",
+               spec->name);
 }
 
 }  // namespace tandem::app

@@ -28,8 +28,8 @@ std::optional<std::string> meant_choice(const std::string& given,
 
 // "--data needs a value, FILE.h5 (…)". `given`: the option as the user wrote it.
 std::string needs_value(const std::string& given, const OptionSpec& spec);
-// The fault of an option without a value, if the parser has taken the next option for the value;
-// otherwise empty. `words`: the option and, if it is a word of its own, the value.
-std::string missing_value(const std::vector<std::string>& words, const OptionTable& table);
+// The fault of an option without a value, if the parser has taken the next option for the value.
+// `words`: the option and, if it is a word of its own, the value.
+std::optional<Fault> missing_value(const std::vector<std::string>& words, const OptionTable& table);
 
 }  // namespace tandem::app

@@ -40,7 +40,7 @@ po::options_description describe(const OptionTable& table) {
 class Layer {
  public:
   // `show`: how the source spells an option's name.
-  Layer(std::string (*show)(const std::string& name), std::vector<std::string>& faults)
+  Layer(std::string (*show)(const std::string& name), Faults& faults)
       : show_(show), faults_(faults) {}
 
   void set(const OptionSpec& spec, const std::string& given, const std::string& value) {
@@ -58,7 +58,7 @@ class Layer {
   std::string (*show_)(const std::string& name);
   std::map<std::string, std::string> given_;
   std::map<std::string, std::string> values_;
-  std::vector<std::string>& faults_;
+  Faults& faults_;
 };
 
 std::string on_command_line(const std::string& name) { return "--" + name; }
@@ -87,11 +87,11 @@ std::string explain(const po::error& error, const OptionTable& table, const std:
   return text + "; tandem " + command + " --help lists every option";
 }
 
-// A file of options is one layer: it cannot name the file of another, but that a configuration may
-// name the recipe that it changes.
+// A file of options cannot name another file of options. Only a configuration may name the recipe
+// that it changes.
 void require_no_other_file(const std::map<std::string, std::string>& values,
                            const std::string& path, const std::vector<std::string>& refused,
-                           std::vector<std::string>& faults) {
+                           Faults& faults) {
   for (const std::string& name : refused) {
     if (values.count(name) > 0) {
       faults.push_back(path + ": " + name + " = " + values.at(name) +
@@ -153,7 +153,8 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
                        po::command_line_style::long_allow_next;
     const auto parsed =
         po::command_line_parser(words).options(description).style(style).allow_unregistered().run();
-    // Then a stray word is its value and no fault of its own; where words may follow, one is.
+    // Stray words after an unknown option are its values, and no faults of their own. If the
+    // command takes words, only the first one is such a value.
     bool after_unknown = false;
     for (const po::option& option : parsed.options) {
       const bool is_word = option.position_key >= 0 || option.string_key.empty();
@@ -169,9 +170,8 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
         }
       } else if (option.unregistered) {
         result.faults.push_back(unknown_option(option.string_key, table));
-      } else if (const std::string fault = missing_value(option.original_tokens, table);
-                 !fault.empty()) {
-        result.faults.push_back(fault);
+      } else if (const auto fault = missing_value(option.original_tokens, table)) {
+        result.faults.push_back(*fault);
         after_unknown = true;
       } else {
         store(option, table, layer);
@@ -200,8 +200,7 @@ std::string environment_variable(const std::string& option) {
   return variable;
 }
 
-std::map<std::string, std::string> read_environment(const OptionTable& table,
-                                                    std::vector<std::string>& faults) {
+std::map<std::string, std::string> read_environment(const OptionTable& table, Faults& faults) {
   Layer layer(environment_variable, faults);
   for (const OptionSpec& spec : table) {
     for (const std::string& name : names_of(spec)) {
@@ -213,10 +212,9 @@ std::map<std::string, std::string> read_environment(const OptionTable& table,
 }
 
 std::map<std::string, std::string> read_config_file(const OptionTable& table,
-                                                    const std::string& path,
-                                                    std::vector<std::string>& faults) {
+                                                    const std::string& path, Faults& faults) {
   constexpr std::uint64_t kLargestConfig = std::uint64_t{1} << 16;
-  std::vector<std::string> twice;
+  Faults twice;
   Layer layer(in_file, twice);
   if (File::open_for_reading(path).size() > kLargestConfig) {
     faults.push_back(path +
@@ -243,7 +241,7 @@ std::map<std::string, std::string> read_config_file(const OptionTable& table,
   } catch (const po::error& error) {
     faults.push_back(path + ": " + error.what() + "; lines of the form name = value are expected");
   }
-  for (const std::string& fault : twice) faults.push_back(path + ": " + fault);
+  for (const Fault& fault : twice) faults.push_back(path + ": " + fault.text);
   return layer.values();
 }
 
@@ -253,7 +251,7 @@ Options resolve(const OptionTable& table, const CommandLine& command_line) {
   const auto overlay = [&](const std::map<std::string, std::string>& layer, Origin origin) {
     for (const auto& [name, text] : layer) values[name] = {text, origin};
   };
-  std::vector<std::string> faults = command_line.faults;
+  Faults faults = command_line.faults;
   const auto environment = read_environment(table, faults);
   // --recipe and --config may themselves come from a stronger layer.
   const auto strongest = [&](const std::string& name) -> std::string {
@@ -274,7 +272,7 @@ Options resolve(const OptionTable& table, const CommandLine& command_line) {
       require_no_other_file(values_of_recipe, path, {"recipe", "config"}, faults);
       overlay(values_of_recipe, Origin::kRecipe);
     } catch (const UsageError& error) {  // the faults of the other options are reported with it
-      faults.push_back(error.what());
+      faults.emplace_back(error.what());
     }
   }
   overlay(file, Origin::kConfigFile);

@@ -55,8 +55,14 @@ std::vector<std::string> names_of(const OptionSpec& spec) {
   return names;
 }
 
+std::vector<std::string> texts_of(const Faults& faults) {
+  std::vector<std::string> texts;
+  for (const Fault& fault : faults) texts.push_back(fault.text);
+  return texts;
+}
+
 Options::Options(const OptionTable& table, std::map<std::string, OptionValue> values,
-                 std::vector<std::string> positional, std::vector<std::string> faults)
+                 std::vector<std::string> positional, Faults faults)
     : table_(table),
       values_(std::move(values)),
       positional_(std::move(positional)),
@@ -111,16 +117,16 @@ std::string Options::choice(const std::string& name, const std::vector<std::stri
 }
 
 void Options::require(const std::string& name) {
-  const bool lacks_value =
-      std::any_of(faults_.begin(), faults_.end(), [&](const std::string& fault) {
-        return fault.rfind("--" + name + " needs a value", 0) == 0;
-      });
+  const bool lacks_value = std::any_of(faults_.begin(), faults_.end(), [&](const Fault& fault) {
+    return fault.without_value == name;
+  });
   if (!is_set(name) && !lacks_value) add_fault("--" + name + " is missing");
 }
 
 void Options::throw_faults(const std::string& command) const {
   if (faults_.empty()) return;
-  throw UsageError(join(faults_, "\n  ") + "\n  tandem " + command + " --help lists every option");
+  throw UsageError(join(texts_of(faults_), "\n  ") + "\n  tandem " + command +
+                   " --help lists every option");
 }
 
 std::string describe_options(const Options& options) {

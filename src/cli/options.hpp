@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "option_traits.hpp"
@@ -50,12 +51,23 @@ struct OptionValue {
 // The upper limit of options that need no lower one.
 inline constexpr double kMaxReal = 1e9;
 
+// What is wrong with the options.
+struct Fault {
+  Fault(std::string words, std::string option = {})
+      : text(std::move(words)), without_value(std::move(option)) {}
+
+  std::string text;
+  std::string without_value;  // the option that was given without a value; otherwise empty
+};
+using Faults = std::vector<Fault>;
+std::vector<std::string> texts_of(const Faults& faults);
+
 // Values by option name, read with range checks. Faults are collected, so that a user sees all of
 // them at once.
 class Options {
  public:
   Options(const OptionTable& table, std::map<std::string, OptionValue> values,
-          std::vector<std::string> positional = {}, std::vector<std::string> faults = {});
+          std::vector<std::string> positional = {}, Faults faults = {});
 
   const OptionTable& table() const { return table_; }
   const OptionValue& value(const std::string& name) const;
@@ -81,9 +93,10 @@ class Options {
   }
   // Replaces a value such as auto by the resolved one.
   void resolve(const std::string& name, const std::string& text) { values_.at(name).text = text; }
+  // An option that was given without a value has its fault already.
   void require(const std::string& name);
-  void add_fault(const std::string& fault) { faults_.push_back(fault); }
-  const std::vector<std::string>& faults() const { return faults_; }
+  void add_fault(const std::string& text) { faults_.push_back(text); }
+  const Faults& faults() const { return faults_; }
   // Throws UsageError with all faults, if there are any.
   void throw_faults(const std::string& command) const;
 
@@ -94,7 +107,7 @@ class Options {
   OptionTable table_;
   std::map<std::string, OptionValue> values_;
   std::vector<std::string> positional_;
-  std::vector<std::string> faults_;
+  Faults faults_;
 };
 
 // "--batch-size=8" for "--batch_size=8", a spelling that torchrun also accepts. Other words stay
@@ -109,7 +122,7 @@ std::vector<std::string> take_option(Arguments& words, const std::string& name);
 struct CommandLine {
   std::map<std::string, std::string> values;  // by option name; switches "true" or "false"
   std::vector<std::string> positional;
-  std::vector<std::string> faults;  // reported with those of the values
+  Faults faults;  // reported with those of the values
 };
 CommandLine parse_command_line(const std::string& command, const OptionTable& table,
                                const Arguments& arguments, bool allow_positional);
@@ -118,13 +131,11 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
 std::string environment_variable(const std::string& option);
 // TANDEM_BATCH_SIZE and so on for every name and alias of the table, by option name. Two variables
 // of one option are a fault. An unknown TANDEM_ variable is not.
-std::map<std::string, std::string> read_environment(const OptionTable& table,
-                                                    std::vector<std::string>& faults);
+std::map<std::string, std::string> read_environment(const OptionTable& table, Faults& faults);
 // Reads an INI file of "name = value" lines; errors are added to `faults`. The result is by option
 // name, also for a line with an alias.
 std::map<std::string, std::string> read_config_file(const OptionTable& table,
-                                                    const std::string& path,
-                                                    std::vector<std::string>& faults);
+                                                    const std::string& path, Faults& faults);
 
 // Command line > environment > file > recipe > default. `command_line` may name --config and
 // --recipe, if the table has them.

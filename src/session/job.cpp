@@ -45,18 +45,20 @@ std::string to_text(const Options& options) {
     text += spec.name + '\0' + value.text + '\0' + std::to_string(static_cast<int>(value.origin)) +
             '\0';
   }
-  for (const std::string& fault : options.faults()) text += '\0' + fault + '\0' + "0" + '\0';
+  for (const Fault& fault : options.faults()) {
+    text += '\0' + fault.text + '\0' + fault.without_value + '\0';
+  }
   return text;
 }
 
 Options from_text(const std::string& text, const OptionTable& table,
                   const std::vector<std::string>& positional) {
   std::map<std::string, OptionValue> values;
-  std::vector<std::string> faults;
+  Faults faults;
   const std::vector<std::string> parts = split(text, '\0');
   for (std::size_t i = 0; i + 2 < parts.size(); i += 3) {
     if (parts[i].empty()) {
-      faults.push_back(parts[i + 1]);
+      faults.emplace_back(parts[i + 1], parts[i + 2]);
     } else {
       values[parts[i]] = {parts[i + 1], static_cast<Origin>(std::stoi(parts[i + 2]))};
     }
@@ -72,7 +74,7 @@ comm::Fields fields_of(const OptionTable& table, const CommandLine& line) {
     fields.emplace_back("--" + spec.name, found == line.values.end() ? "" : found->second);
   }
   fields.emplace_back("arguments", join(line.positional, " "));
-  fields.emplace_back("words that are no options", join(line.faults, "; "));
+  fields.emplace_back("words that are no options", join(texts_of(line.faults), "; "));
   return fields;
 }
 

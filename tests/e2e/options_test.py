@@ -141,6 +141,11 @@ class Options(TandemTest):
         done = self.mpirun_in_shell(2, script, "train", "--data", DATA, "--print-config")
         self.assertRegex(done.stdout, r"(?m)^seed +7 +environment")
 
+    def test_a_missing_value_is_one_fault(self):
+        done = self.mpirun(2, "train", "--data", "--model", "mlp", code=2)
+        self.assert_one_error(done, "--data needs a value, FILE.h5 .*; found the option --model in its place")
+        self.assertNotIn("--data is missing", done.stderr)
+
     def test_a_program_without_its_recipes_says_so(self):
         alone = self.folder / "bin/tandem"
         alone.parent.mkdir()

@@ -24,7 +24,7 @@ const app::OptionTable& table() {
 }
 
 void read(const std::string& path) {
-  std::vector<std::string> faults;
+  app::Faults faults;
   std::map<std::string, app::OptionValue> values;
   for (const app::OptionSpec& spec : table()) values[spec.name].text = spec.default_value;
   for (const auto& [name, text] : app::read_config_file(table(), path, faults)) {

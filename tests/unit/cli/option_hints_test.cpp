@@ -42,9 +42,9 @@ TEST(OptionHints, EachNameOfThePagesForNewcomersIsAnswered) {
       const CommandLine line = parse_command_line("train", table, {"--" + name, "1"}, false);
       if (find_option(table, ours) != nullptr) continue;
       ASSERT_EQ(line.faults.size(), 1U) << name;
-      EXPECT_TRUE(std::regex_search(line.faults.front(),
+      EXPECT_TRUE(std::regex_search(line.faults.front().text,
                                     std::regex("is not an option(: |; here it is --)")))
-          << line.faults.front();
+          << line.faults.front().text;
     }
   }
 }
@@ -65,7 +65,8 @@ TEST(OptionHints, AllValuesOfAnUnknownOptionAreItsOwn) {
   const std::vector<std::string> words{"--lr_steps", "30", "60", "90", "--json", "x"};
   const CommandLine line = parse_command_line("train", table, words, false);
   ASSERT_EQ(line.faults.size(), 2U);
-  EXPECT_NE(line.faults[1].find("'x' was not expected"), std::string::npos) << line.faults[1];
+  EXPECT_NE(line.faults[1].text.find("'x' was not expected"), std::string::npos)
+      << line.faults[1].text;
   // Where files may follow, no more than one word can be its value.
   const CommandLine files = parse_command_line("predict", table, {"--top", "3", "a.png"}, true);
   EXPECT_EQ(files.positional, std::vector<std::string>{"a.png"});

@@ -9,6 +9,7 @@
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/text.hpp"
 
 namespace tandem::app {
 namespace {
@@ -113,6 +114,17 @@ TEST(CommandLine, AMissingValueIsOneFault) {
   EXPECT_FALSE(contains(message, "--data is missing")) << message;
 }
 
+TEST(CommandLine, AMissingValueOfAnAliasIsOneFault) {
+  OptionSpec spec{"checkpoint", "FILE", "", "", ""};
+  spec.aliases = {"weights"};
+  const OptionTable table{spec, {"json", "", "false", "", ""}};
+  const std::vector<std::string> words{"--weights", "--json"};
+  Options options = resolve(table, parse_command_line("eval", table, words, false));
+  options.require("checkpoint");
+  ASSERT_EQ(options.faults().size(), 1U) << join(texts_of(options.faults()), "; ");
+  EXPECT_EQ(options.faults().front().without_value, "checkpoint");
+}
+
 TEST(CommandLine, RefusesStrayWords) {
   EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5", "y.h5"}), "'y.h5' was not expected"));
 }
@@ -130,8 +142,9 @@ TEST(CommandLine, ALoneDashIsAWord) {
   EXPECT_EQ(line.positional, (std::vector<std::string>{"a", "-"}));
   EXPECT_EQ(line.values.at("json"), "true");
   ASSERT_EQ(line.faults.size(), 1U);
-  EXPECT_TRUE(contains(line.faults[0], "'-x'"));
-  EXPECT_TRUE(contains(line.faults[0], "given as ./-x or after the word --")) << line.faults[0];
+  EXPECT_TRUE(contains(line.faults[0].text, "'-x'"));
+  const std::string& fault = line.faults[0].text;
+  EXPECT_TRUE(contains(fault, "given as ./-x or after the word --")) << fault;
 }
 
 TEST(CommandLine, TwoDashesEndTheOptions) {
