@@ -18,7 +18,7 @@ OptionSpec decode_option(const std::string& group) {
       "decoding of JPEG files of a set packed with --store encoded: exact; or scaled, at 1/2, 1/4 "
       "or 1/8 of their size, which is faster for large pictures and changes pixels a little",
       group,
-      kOfResult,
+      kOfPictures,
       {"exact", "scaled"}};
 }
 
@@ -30,7 +30,7 @@ OptionSpec eval_crop_option(const std::string& group) {
       "evaluation of a set packed with --store encoded: none, whole pictures, resized without "
       "keeping proportions; or center, a center crop as in torchvision's evaluation of ImageNet",
       group,
-      kOfResult,
+      kOfPictures,
       {"none", "center"}};
 }
 
@@ -69,7 +69,7 @@ OptionSpec read_lanes_option(const std::string& group) {
       "sequences of blocks of picture files that are read side by side; a global batch takes an "
       "equal share of each; 0: shuffle the set as a whole, which must fit into memory",
       group,
-      kOfResult};
+      kOfPictures};
   spec.earlier_value = "0";
   return spec;
 }
@@ -77,7 +77,7 @@ OptionSpec read_lanes_option(const std::string& group) {
 OptionSpec shuffle_option(const std::string& group) {
   return {"shuffle-mb", "M",
           "256",        "shuffle window for picture files, in MiB for all lanes together",
-          group,        kOfResult};
+          group,        kOfPictures};
 }
 
 OptionSpec stage_option(const std::string& group) {

@@ -10,6 +10,7 @@ namespace tandem::app {
 enum class OnResume {
   kUnclassified,
   kFixed,             // must equal the value of the run's first start
+  kFixedForPictures,  // likewise if the set holds picture files; without effect on pixels
   kComparedByEffect,  // the data set's digest or the global batch must be equal, not the value
   kFree,
 };
@@ -33,6 +34,9 @@ struct OptionTraits {
 // Decides the result of training.
 inline constexpr OptionTraits kOfResult{OnResume::kFixed, HyperParameter::kListed,
                                         ConfigFile::kWritten};
+// Decides how picture files are read and decoded, and so the result of training on them.
+inline constexpr OptionTraits kOfPictures{OnResume::kFixedForPictures, HyperParameter::kListed,
+                                          ConfigFile::kWritten};
 // Decides what a run reads. TensorBoard lists the effect instead.
 inline constexpr OptionTraits kOfInput{OnResume::kComparedByEffect, HyperParameter::kLeftOut,
                                        ConfigFile::kWritten};

@@ -8,15 +8,6 @@
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
-namespace {
-
-// Whether the option has no effect with a set of pixels.
-bool is_of_picture_files(const std::string& option) {
-  return option == "decode" || option == "eval-crop" || option == "read-lanes" ||
-         option == "shuffle-mb";
-}
-
-}  // namespace
 
 std::vector<std::string> differences_from(const RunStart& start, const Options& options,
                                           const data::DatasetInfo& info,
@@ -39,9 +30,8 @@ std::vector<std::string> differences_from(const RunStart& start, const Options& 
   const bool has_file = !field("network_sha256").empty() && !network_sha256.empty();
   if (has_file) compare("SHA-256 of the network", field("network_sha256"), network_sha256);
   const Json saved = saved_options(start);
-  for (const OptionSpec& spec : fixed_options(options)) {
+  for (const OptionSpec& spec : fixed_options(options, info.is_encoded())) {
     if (spec.name == "model" && has_file) continue;
-    if (!info.is_encoded() && is_of_picture_files(spec.name)) continue;
     compare("--" + spec.name, saved_value(saved, spec), options.text(spec.name));
   }
   return differences;

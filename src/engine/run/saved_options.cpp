@@ -6,10 +6,13 @@
 
 namespace tandem::app {
 
-std::vector<OptionSpec> fixed_options(const Options& options) {
+std::vector<OptionSpec> fixed_options(const Options& options, bool has_pictures) {
   std::vector<OptionSpec> fixed;
   for (const OptionSpec& spec : options.table()) {
-    if (spec.traits.on_resume == OnResume::kFixed) fixed.push_back(spec);
+    const OnResume rule = spec.traits.on_resume;
+    const bool is_fixed =
+        rule == OnResume::kFixed || (has_pictures && rule == OnResume::kFixedForPictures);
+    if (is_fixed) fixed.push_back(spec);
   }
   return fixed;
 }

@@ -9,8 +9,9 @@
 
 namespace tandem::app {
 
-// The options that must equal those of the run's first start.
-std::vector<OptionSpec> fixed_options(const Options& options);
+// The options that must equal those of the run's first start. Some have no effect on a data set
+// without picture files (`has_pictures` is false).
+std::vector<OptionSpec> fixed_options(const Options& options, bool has_pictures = true);
 
 // What a checkpoint holds: the values of these options, as JSON.
 std::string options_to_save(const Options& options);

@@ -42,6 +42,13 @@ TEST(OptionTraits, ARowWithoutThemIsNotClassified) {
   EXPECT_TRUE(kOfResult.are_complete());
 }
 
+TEST(OptionTraits, OptionsOfPictureFilesHaveNoEffectOnPixels) {
+  EXPECT_EQ(names_where([](const OptionSpec& spec) {
+              return spec.traits.on_resume == OnResume::kFixedForPictures;
+            }),
+            "decode eval-crop read-lanes shuffle-mb");
+}
+
 TEST(OptionTraits, ConfigIniLeavesOutWhatBelongsToOneStart) {
   EXPECT_EQ(names_where([](const OptionSpec& spec) {
               return spec.traits.config_file == ConfigFile::kLeftOut;
