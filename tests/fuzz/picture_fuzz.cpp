@@ -40,8 +40,23 @@ void make_checksums_right(std::string& png) {
   }
 }
 
+bool is_proven(const std::string& file) try {
+  data::prove_decodable(file, "picture", kMaxPixels);
+  return true;
+} catch (const DataError&) {
+  return false;
+}
+
 void read(const std::string& file) {
-  const data::Picture picture = data::decode_picture(file, "picture", kMaxPixels);
+  const bool proven = is_proven(file);
+  data::Picture picture;
+  try {
+    picture = data::decode_picture(file, "picture", kMaxPixels);
+  } catch (const DataError&) {
+    fuzz::require(!proven, "what is proven can be decoded");
+    throw;
+  }
+  fuzz::require(proven, "what can be decoded is proven");
   const auto pixels =
       static_cast<std::uint64_t>(picture.height) * static_cast<std::uint64_t>(picture.width);
   fuzz::require(pixels >= 1 && pixels <= kMaxPixels, "no picture is larger than allowed");

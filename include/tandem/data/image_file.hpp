@@ -57,6 +57,11 @@ using BeforeDecoding = BeforeTaking;
 Picture decode_picture(std::string_view bytes, const std::string& where,
                        std::uint64_t most_pixels = kMaxPicturePixels,
                        const BeforeDecoding& before = nullptr);
+// Throws what decode_picture() throws for these bytes, and takes about half the time: all coded
+// data is decoded, but the pixels of a JPEG are made at an eighth of their size only.
+PictureExtent prove_decodable(std::string_view bytes, const std::string& where,
+                              std::uint64_t most_pixels = kMaxPicturePixels,
+                              const BeforeDecoding& before = nullptr);
 // Reads only as much of the file as it needs.
 PictureExtent read_picture_extent(const std::string& path);
 

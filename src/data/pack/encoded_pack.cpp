@@ -147,9 +147,8 @@ class EncodedPack {
 
   PictureExtent decode(const std::string& bytes, const std::string& where) {
     MemoryBudget::Share share(budget_);
-    const Picture picture = decode_picture(bytes, where, kMaxPicturePixels,
-                                           [&](std::uint64_t memory) { share.take(memory); });
-    return {picture.height, picture.width, picture.channels > 2, picture.orientation};
+    return prove_decodable(bytes, where, kMaxPicturePixels,
+                           [&](std::uint64_t memory) { share.take(memory); });
   }
 
   // The broken files may have been all files of a class or of the test set.

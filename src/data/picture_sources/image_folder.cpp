@@ -179,8 +179,8 @@ class ImageFolder : public ImageSource {
 
   void decode(const std::string& path) const {
     MemoryBudget::Share share(budget_);
-    decode_picture(read_picture_bytes(path), path, kMaxPicturePixels,
-                   [&](std::uint64_t memory) { share.take(memory); });
+    prove_decodable(read_picture_bytes(path), path, kMaxPicturePixels,
+                    [&](std::uint64_t memory) { share.take(memory); });
   }
 
   // The broken files may have been all of a class or of the test set.

@@ -80,6 +80,21 @@ Picture decode_picture(std::string_view bytes, const std::string& where, std::ui
   throw_out_of_memory(where);
 }
 
+// Sizes do not affect which bytes a decoder of JPEG accepts. Its entropy decoder reads every code
+// at any size, and faults of a header are found before the size matters.
+PictureExtent prove_decodable(std::string_view bytes, const std::string& where,
+                              std::uint64_t most_pixels, const BeforeDecoding& before) try {
+  const auto decoder = open_picture(bytes, where);
+  const PictureExtent extent = decoder->extent();
+  require_fitting(extent, where, most_pixels);
+  decoder->reduce(1);
+  if (before) before(decoder->memory());
+  decoder->decode();
+  return extent;
+} catch (const std::bad_alloc&) {
+  throw_out_of_memory(where);
+}
+
 PictureExtent upright(PictureExtent extent) {
   if (extent.orientation >= kFirstTurned) std::swap(extent.height, extent.width);
   extent.orientation = 1;

@@ -100,6 +100,12 @@ bool read_rows(Reading& reading, std::uint8_t* values, std::size_t row_bytes) {
 }
 
 #ifdef LIBJPEG_TURBO_VERSION_NUMBER
+bool find_output_size(Reading& reading) {
+  if (setjmp(reading.on_error) != 0) return false;
+  jpeg_calc_output_dimensions(&reading.info);
+  return true;
+}
+
 // Narrows the rows to these columns at least. libjpeg may begin further left: it moves `left`.
 bool start_columns(Reading& reading, JDIMENSION& left, JDIMENSION width) {
   if (setjmp(reading.on_error) != 0) return false;
@@ -163,11 +169,14 @@ class JpegDecoder : public PictureDecoder {
 
   std::uint64_t memory() override {
     const PictureExtent found = extent();
-    const std::uint64_t values = static_cast<std::uint64_t>(found.height) *
-                                 static_cast<std::uint64_t>(found.width) *
-                                 static_cast<std::uint64_t>(reading_.info.num_components);
+    const auto values_of = [&](int height, int width) {
+      return static_cast<std::uint64_t>(height) * static_cast<std::uint64_t>(width) *
+             static_cast<std::uint64_t>(reading_.info.num_components);
+    };
+    const std::uint64_t values = values_of(reduced(found.height), reduced(found.width));
     // Several scans refine coefficients of two bytes.
-    return jpeg_has_multiple_scans(&reading_.info) != 0 ? 3 * values : values;
+    const bool has_scans = jpeg_has_multiple_scans(&reading_.info) != 0;
+    return values + (has_scans ? 2 * values_of(found.height, found.width) : 0);
   }
 
   Picture decode() override {
@@ -193,8 +202,14 @@ class JpegDecoder : public PictureDecoder {
   int reduce(int eighths) override {
     reading_.info.scale_num = static_cast<unsigned>(eighths);
     reading_.info.scale_denom = kWholeSize;
+    if (!find_output_size(reading_)) fail();
     eighths_ = eighths;
-    return eighths;
+    const PictureExtent found = extent();
+    const bool is_reduced =
+        reading_.info.output_height == static_cast<JDIMENSION>(reduced(found.height)) &&
+        reading_.info.output_width == static_cast<JDIMENSION>(reduced(found.width));
+    if (!is_reduced) eighths_ = kWholeSize;  // a lossless file, which later versions read
+    return eighths_;
   }
 
   bool decode_region(const Region& region, const OnRow& on_row) override {

@@ -50,6 +50,14 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
+std::string from_hex(const std::string& hex) {
+  std::string bytes;
+  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
+    bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
+  }
+  return bytes;
+}
+
 std::string gzip(const std::string& bytes) {
   z_stream zlib{};
   if (deflateInit2(&zlib, Z_BEST_COMPRESSION, Z_DEFLATED, 16 + MAX_WBITS, 8, Z_DEFAULT_STRATEGY) !=

@@ -18,6 +18,8 @@ void write_bytes(const std::string& path, const std::string& bytes);
 std::string read_bytes(const std::string& path);
 std::vector<std::string> names_in(const std::string& folder);
 
+// The bytes of hexadecimal digits.
+std::string from_hex(const std::string& hex);
 std::string gzip(const std::string& bytes);
 // A ustar member (header, content, padding) of `type`; an archive ends with 1,024 zero bytes.
 std::string tar_member(const std::string& name, const std::string& content, char type = '0');

@@ -17,17 +17,10 @@ namespace tandem::data {
 namespace {
 
 using testing::expect_error;
+using testing::from_hex;
 using testing::read_golden;
 using testing::TempDir;
 using testing::write_bytes;
-
-std::string from_hex(const std::string& hex) {
-  std::string bytes;
-  for (std::size_t i = 0; i + 1 < hex.size(); i += 2) {
-    bytes += static_cast<char>(std::stoi(hex.substr(i, 2), nullptr, 16));
-  }
-  return bytes;
-}
 
 // The bytes of one of the golden files.
 std::string golden_file(const std::string& name) {

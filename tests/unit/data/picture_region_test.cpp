@@ -7,6 +7,7 @@
 #include <map>
 
 #include "data/pictures/picture_decoder.hpp"
+#include "data_fixtures.hpp"
 #include "support/golden.hpp"
 #include "tandem/core/random.hpp"
 #include "tandem/data/batch_loader.hpp"
@@ -15,22 +16,15 @@
 namespace tandem::data {
 namespace {
 
+using testing::from_hex;
 using Bytes = std::vector<std::uint8_t>;
-
-std::string binary(const std::string& hexadecimal) {
-  std::string bytes;
-  for (std::size_t i = 0; i < hexadecimal.size(); i += 2) {
-    bytes.push_back(static_cast<char>(std::stoi(hexadecimal.substr(i, 2), nullptr, 16)));
-  }
-  return bytes;
-}
 
 // JPEG files of each kind (tests/golden/make_jpeg_fixtures.py), and a PNG file.
 std::map<std::string, std::string> files() {
   std::map<std::string, std::string> files;
   const Json golden = testing::read_golden("jpeg_files.json");
   for (const Json& each : golden.at("files")) {
-    files[each.at("name")] = binary(each.at("hex"));
+    files[each.at("name")] = from_hex(each.at("hex"));
   }
   const ImageShape shape{3, 40, 30};
   Bytes pixels(shape.pixels());
@@ -119,11 +113,11 @@ TEST(PictureRegion, ReducedPicturesAreThoseOfPillow) {
   for (const Json& each : golden.at("files")) {
     if (!each.contains("reduced")) continue;
     for (const auto& [eighths, values] : each["reduced"].items()) {
-      const std::string file = binary(each.at("hex"));
+      const std::string file = from_hex(each.at("hex"));
       const auto whole = open_picture(file, "file");
       ASSERT_EQ(whole->reduce(std::stoi(eighths)), std::stoi(eighths));
       const Picture picture = whole->decode();
-      const std::string expected = binary(values);
+      const std::string expected = from_hex(values);
       EXPECT_EQ(std::string(picture.values.begin(), picture.values.end()), expected)
           << each.at("name") << " at " << eighths;
       const auto parts = open_picture(file, "file");
