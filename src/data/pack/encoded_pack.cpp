@@ -46,6 +46,7 @@ class EncodedPack {
         check_(check),
         writer_(output.file(), output.temporary_path(), Store::kEncoded, part.hdf5),
         budget_(kMostDecoded / static_cast<std::uint64_t>(part.at_once)),
+        turns_(static_cast<std::uint64_t>(threads())),
         broken_(part.part > 1 ? BrokenFiles() : source.broken()),
         train_per_class_(source.info().classes.size()),
         given_per_class_(source.info().classes.size()) {}
@@ -85,6 +86,11 @@ class EncodedPack {
     return std::max(all / part_.at_once, 1);
   }
 
+  // As many as decode wait for the disk meanwhile.
+  int readers() const {
+    return request_.picture_check == PictureCheck::kDecode ? 2 * threads() : threads();
+  }
+
   // The pictures of this part.
   std::vector<std::uint32_t> order_of(Split split) const {
     std::vector<std::uint32_t> order = packing_order(request_, source_, split);
@@ -97,7 +103,7 @@ class EncodedPack {
   void write_split(Split split) {
     const DatasetInfo& info = source_.info();
     const std::vector<std::uint32_t> order = order_of(split);
-    PictureStream pictures(order.size(), threads(),
+    PictureStream pictures(order.size(), readers(),
                            kMostBytes / static_cast<std::uint64_t>(part_.at_once),
                            [&](std::uint64_t index, const BeforeTaking& before) {
                              return make(split, order[index], before);
@@ -146,6 +152,8 @@ class EncodedPack {
   }
 
   PictureExtent decode(const std::string& bytes, const std::string& where) {
+    MemoryBudget::Share turn(turns_);
+    turn.take(1);
     MemoryBudget::Share share(budget_);
     return prove_decodable(bytes, where, kMaxPicturePixels,
                            [&](std::uint64_t memory) { share.take(memory); });
@@ -205,6 +213,7 @@ class EncodedPack {
   const std::function<void()>& check_;
   Version2Writer writer_;
   MemoryBudget budget_;
+  MemoryBudget turns_;  // one for each picture that is decoded at the same time
   BrokenFiles broken_;
   PictureNumbers packed_;
   std::vector<std::uint64_t> train_per_class_;  // that are packed
