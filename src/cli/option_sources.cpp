@@ -87,8 +87,8 @@ std::string explain(const po::error& error, const OptionTable& table, const std:
   return text + "; tandem " + command + " --help lists every option";
 }
 
-// A file of options cannot name another file of options. Only a configuration may name the recipe
-// that it changes.
+// A file of options cannot name another file of options, except that a configuration may name the
+// recipe that it changes.
 void require_no_other_file(const std::map<std::string, std::string>& values,
                            const std::string& path, const std::vector<std::string>& refused,
                            Faults& faults) {
@@ -153,8 +153,8 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
                        po::command_line_style::long_allow_next;
     const auto parsed =
         po::command_line_parser(words).options(description).style(style).allow_unregistered().run();
-    // Stray words after an unknown option are its values, and no faults of their own. If the
-    // command takes words, only the first one is such a value.
+    // Stray words after an unknown option are its values, not faults of their own. If the command
+    // takes words, only the first one is such a value.
     bool after_unknown = false;
     for (const po::option& option : parsed.options) {
       const bool is_word = option.position_key >= 0 || option.string_key.empty();

@@ -10,7 +10,7 @@ namespace tandem::app {
 enum class OnResume {
   kUnclassified,
   kFixed,             // must equal the value of the run's first start
-  kFixedForPictures,  // likewise if the set holds picture files; without effect on pixels
+  kFixedForPictures,  // likewise if the set holds picture files; no effect on a set of pixels
   kComparedByEffect,  // the data set's digest or the global batch must be equal, not the value
   kFree,
 };

@@ -51,7 +51,7 @@ struct OptionValue {
 // The upper limit of options that need no lower one.
 inline constexpr double kMaxReal = 1e9;
 
-// What is wrong with the options.
+// A fault in the options of a command.
 struct Fault {
   Fault(std::string words, std::string option = {})
       : text(std::move(words)), without_value(std::move(option)) {}
@@ -93,7 +93,7 @@ class Options {
   }
   // Replaces a value such as auto by the resolved one.
   void resolve(const std::string& name, const std::string& text) { values_.at(name).text = text; }
-  // An option that was given without a value has its fault already.
+  // Adds a fault if the option is not set. One that was given without a value already has a fault.
   void require(const std::string& name);
   void add_fault(const std::string& text) { faults_.push_back(text); }
   const Faults& faults() const { return faults_; }

@@ -1,10 +1,10 @@
 // The bare loop that tests/bench/packing.py compares `tandem pack` with: threads that read JPEG
-// files and decode them to RGB by libjpeg, into memory that they keep. It checks nothing.
+// files and decode them to RGB by libjpeg into buffers that they reuse. It checks nothing.
 //
 // Usage: bench_decode_files THREADS < LIST
-// The list has a path a line.
+// LIST has one path per line.
 #include <cstdio>
-// <jpeglib.h> needs it and does not say so.
+// <jpeglib.h> needs <cstdio> and does not include it.
 #include <jpeglib.h>
 
 #include <atomic>

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Compares `tandem pack --store encoded --check decode` with a bare loop of libjpeg that reads and decodes the same files. Prints a
-Markdown table. Both sides run in turn, each from a cold cache, so it needs root. Run it on an idle machine.
+Markdown table. Both sides run in turn. The kernel's caches are dropped before each run, which needs root. Run it on an idle machine.
 
 Usage: packing.py --tandem build/bin/tandem --loop build/tests/bench_decode_files --kept FOLDER
                   [--pictures 10000] [--pairs 3] [--threads 2]
@@ -36,7 +36,7 @@ def make_pictures(folder, count):
 
 
 def measure(words, stdin=subprocess.DEVNULL):
-    """Seconds, and seconds of processors."""
+    """Seconds, and processor seconds."""
     os.sync()
     CACHES.write_text("3")
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.monotonic()

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A shipped recipe that another version of tandem has changed: a run that began with it resumes with its own values, of which
-its device is made."""
+"""Another version of tandem has changed a shipped recipe. A run that began with the recipe resumes with its own values, and opens
+its device with them."""
 
 import json
 import pathlib
@@ -33,7 +33,7 @@ class ChangedRecipe(TandemTest):
         return json.loads((self.folder / "runs" / run_id / "summary.json").read_text())["weights_sha256"]
 
     def test_a_device_has_the_precision_of_the_run(self):
-        """CPUs have no fp16."""
+        """CPUs refuse fp16."""
         self.run_to(4, "whole", "precision = bf16\n")
         self.run_to(2, "parts", "precision = bf16\n")
         done = self.run_to(4, "parts", "precision = fp16\n")
@@ -41,7 +41,7 @@ class ChangedRecipe(TandemTest):
         self.assertEqual(self.digest("parts"), self.digest("whole"))
 
     def test_virtual_ranks_stay_on_cpus(self):
-        """libtorch cannot use these GPUs, and a run that tries to warns of that."""
+        """libtorch cannot use these GPUs, and a run that tries to use them prints a warning."""
         self.run_to(2, "a", "virtual-ranks = 2\n")
         done = self.run_to(4, "a", "virtual-ranks = 0\n", environment=gpus(2))
         self.assertIn("the run keeps its --virtual-ranks 2; ", done.stdout)

@@ -53,10 +53,10 @@ void read(const std::string& file) {
   try {
     picture = data::decode_picture(file, "picture", kMaxPixels);
   } catch (const DataError&) {
-    fuzz::require(!proven, "what is proven can be decoded");
+    fuzz::require(!proven, "a picture that passes the check can be decoded");
     throw;
   }
-  fuzz::require(proven, "what can be decoded is proven");
+  fuzz::require(proven, "a picture that can be decoded passes the check");
   const auto pixels =
       static_cast<std::uint64_t>(picture.height) * static_cast<std::uint64_t>(picture.width);
   fuzz::require(pixels >= 1 && pixels <= kMaxPixels, "no picture is larger than allowed");

@@ -119,7 +119,7 @@ def link_faults():
 
 
 def folder_faults(files, page):
-    """In the page's tables of folders, a folder uses those of earlier rows. A public header belongs to the .cpp file of its name."""
+    """A folder uses only folders in earlier rows of the page's tables. A public header belongs to the .cpp file of the same name."""
     for module, table in re.findall(r"^\| folder of `src/(\w+)/` .*\n\|-.*\n((?:\|.*\n)+)", page, re.MULTILINE):
         rows = re.findall(r"^\| `(\w+)` \|", table, re.MULTILINE)
         for name in set(rows) ^ {path.name for path in (ROOT / "src" / module).iterdir() if path.is_dir()}:
@@ -129,7 +129,7 @@ def folder_faults(files, page):
         for file in inside:
             for number, header, target in includes_of(file):
                 if target in inside and row_of.get(target.stem, -1) > row_of.get(file.stem, len(rows)):
-                    yield f"{file.relative_to(ROOT)}:{number}: {header}: is of {rows[row_of[target.stem]]}, a later row of the table"
+                    yield f"{file.relative_to(ROOT)}:{number}: {header}: belongs to {rows[row_of[target.stem]]}, a later row of the table"
 
 
 def page_faults(pages):

@@ -86,7 +86,7 @@ class EncodedPack {
     return std::max(all / part_.at_once, 1);
   }
 
-  // As many as decode wait for the disk meanwhile.
+  // Twice as many threads as decode, so that some read files while others decode.
   int readers() const {
     return request_.picture_check == PictureCheck::kDecode ? 2 * threads() : threads();
   }
@@ -213,7 +213,7 @@ class EncodedPack {
   const std::function<void()>& check_;
   Version2Writer writer_;
   MemoryBudget budget_;
-  MemoryBudget turns_;  // one for each picture that is decoded at the same time
+  MemoryBudget turns_;  // limits how many pictures are decoded at a time, not bytes
   BrokenFiles broken_;
   PictureNumbers packed_;
   std::vector<std::uint64_t> train_per_class_;  // that are packed

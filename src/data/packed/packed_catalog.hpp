@@ -15,7 +15,7 @@
 namespace tandem::data {
 
 enum class Filter : std::uint8_t { kFletcher32 = 1, kDeflate = 2, kShuffle = 3 };
-constexpr std::size_t kChecksumBytes = 4;  // which kFletcher32 puts behind a chunk
+constexpr std::size_t kChecksumBytes = 4;  // at the end of a chunk with kFletcher32
 
 struct StoredChunk {
   std::uint64_t offset = 0;   // in the file

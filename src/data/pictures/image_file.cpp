@@ -80,8 +80,7 @@ Picture decode_picture(std::string_view bytes, const std::string& where, std::ui
   throw_out_of_memory(where);
 }
 
-// Sizes do not affect which bytes a decoder of JPEG accepts. Its entropy decoder reads every code
-// at any size, and faults of a header are found before the size matters.
+// libjpeg refuses the same files at an eighth of the size; docs/design-notes.md has the reasons.
 PictureExtent prove_decodable(std::string_view bytes, const std::string& where,
                               std::uint64_t most_pixels, const BeforeDecoding& before) try {
   const auto decoder = open_picture(bytes, where);

@@ -208,7 +208,7 @@ class JpegDecoder : public PictureDecoder {
     const bool is_reduced =
         reading_.info.output_height == static_cast<JDIMENSION>(reduced(found.height)) &&
         reading_.info.output_width == static_cast<JDIMENSION>(reduced(found.width));
-    if (!is_reduced) eighths_ = kWholeSize;  // a lossless file, which later versions read
+    if (!is_reduced) eighths_ = kWholeSize;  // a lossless file, which libjpeg-turbo 3 can read
     return eighths_;
   }
 

@@ -41,10 +41,10 @@ class Moments {
 
 constexpr std::uint64_t kSampledPictures = 256;
 
-// Of a sample of the training pictures of a set of picture files: decoding all of them could take
-// hours. The sample is a function of their number alone: up to 256, evenly spaced. `read` writes
-// the pixels of a picture and returns whether it can be decoded; it may be called on several
-// threads. Nothing if none can.
+// The moments of a sample of the training pictures of a set of picture files, because decoding all
+// of them could take hours. The sample depends only on their number: up to 256, evenly spaced.
+// `read` writes the pixels of a picture and returns whether it can be decoded. It may be called on
+// several threads. Returns nothing if no picture can be decoded.
 std::optional<Moments> sample_moments(
     std::uint64_t count, const ImageShape& shape, int threads,
     const std::function<bool(std::uint64_t index, std::uint8_t* image)>& read);

@@ -35,8 +35,8 @@ class ImageSource {
                     Label* labels) const = 0;
 };
 
-// A packer asks for about so many bytes by one call of read(), so that many threads find enough
-// pictures in them.
+// About how many bytes a packer requests in one call of read(). They hold enough pictures for many
+// threads.
 constexpr std::uint64_t kReadBytes = std::uint64_t{16} << 20;
 
 // Reads CIFAR-10 and CIFAR-100 in their published binary form, from a folder or from the published

@@ -57,7 +57,7 @@ void keep_recipe(Job& job, const RunStart& start, RunRequest& run) {
   comm::agree(job.world, job.topology.host, [&] { run.train = read_train_options(options); });
 }
 
-// For any number of ranks.
+// The global batch stays the same at any number of ranks.
 void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config) {
   if (config.global_batch_size > 0) return;
   const std::uint64_t now = config.batch_size * config.micro_batches_per_step(

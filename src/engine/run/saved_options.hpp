@@ -9,20 +9,20 @@
 
 namespace tandem::app {
 
-// The options that must equal those of the run's first start. Some have no effect on a data set
-// without picture files (`has_pictures` is false).
+// The options that must equal those of the run's first start. `has_pictures`: whether the data set
+// holds picture files; without them, options that affect only picture files are left out.
 std::vector<OptionSpec> fixed_options(const Options& options, bool has_pictures = true);
 
-// What a checkpoint holds: the values of these options, as JSON.
+// The values of these options as JSON, for the metadata of a checkpoint.
 std::string options_to_save(const Options& options);
 // Rank 0. Reads them back; null or discarded if the checkpoint has none that can be read.
 Json saved_options(const RunStart& start);
 
-// The value of an option in `saved`, an object of the options of an earlier start, whose version
-// may have written it under an alias, or not known it.
+// The value of an option at an earlier start, whose options `saved` holds. The version of that
+// start may have written the option under an alias, or may not have had it.
 std::string saved_value(const Json& saved, const OptionSpec& spec);
 
-// "0.05" and "5e-2" are the same.
+// Equal texts, or equal numbers such as "0.05" and "5e-2".
 bool mean_the_same(const std::string& one, const std::string& other);
 
 }  // namespace tandem::app

@@ -1,4 +1,5 @@
-// prove_decodable() accepts what decode_picture() accepts, and refuses the rest with its words.
+// prove_decodable() accepts the same files as decode_picture(), and refuses others with the same
+// messages.
 #include <gtest/gtest.h>
 
 #include <map>
@@ -59,7 +60,7 @@ std::string damaged(std::string bytes, CounterRandom& random) {
   return bytes;
 }
 
-TEST(ProveDecodable, JudgesDamagedFilesAsDecodingDoes) {
+TEST(ProveDecodable, AgreesWithDecodingOnDamagedFiles) {
   CounterRandom random{1};
   for (const auto& [name, whole] : golden_pictures()) {
     ASSERT_TRUE(expect_equal_verdicts(whole, name));
@@ -74,9 +75,9 @@ TEST(ProveDecodable, JudgesDamagedFilesAsDecodingDoes) {
   }
 }
 
-// libjpeg refuses ratios of sampling factors that are not integers when it chooses how to enlarge
-// colors, which depends on the size.
-TEST(ProveDecodable, JudgesSamplingFactorsAsDecodingDoes) {
+// libjpeg refuses ratios of sampling factors that are not integers. It does so when it chooses how
+// to enlarge colors, and that choice depends on the size.
+TEST(ProveDecodable, AgreesWithDecodingOnSamplingFactors) {
   int accepted = 0;
   int fractions = 0;
   for (const char* name : {"444", "progressive", "cmyk"}) {
@@ -101,7 +102,7 @@ TEST(ProveDecodable, JudgesSamplingFactorsAsDecodingDoes) {
   EXPECT_GT(fractions, 0);
 }
 
-TEST(ProveDecodable, TakesLessMemoryForPicturesOfJpeg) {
+TEST(ProveDecodable, UsesLessMemoryForJpeg) {
   for (const auto& [name, file] : golden_pictures()) {
     std::uint64_t whole = 0;
     std::uint64_t proof = 0;
@@ -115,7 +116,7 @@ TEST(ProveDecodable, TakesLessMemoryForPicturesOfJpeg) {
   }
 }
 
-TEST(ProveDecodable, KeepsTheLimitsOfDecoding) {
+TEST(ProveDecodable, HasTheLimitsOfDecoding) {
   const std::string jpeg = golden_pictures().at("gray");  // 93 x 67
   EXPECT_EQ(prove_decodable(jpeg, "x.jpg", 93 * 67).width, 93);
   testing::expect_error(ExitCode::kBadData, {"x.jpg", "93 x 67"},
