@@ -8,8 +8,10 @@ namespace tandem::data {
 
 PictureStream::PictureStream(std::uint64_t count, int threads, std::uint64_t most_bytes, Make make)
     : count_(count), most_bytes_(most_bytes), make_(std::move(make)), slots_(kWindow) {
+  // Each makes one picture at a time, so more threads would only wait.
+  const auto most = static_cast<int>(std::min<std::uint64_t>(count, kWindow));
   try {
-    for (int i = 0; i < threads; ++i) threads_.emplace_back([this] { work(); });
+    for (int i = 0; i < std::min(threads, most); ++i) threads_.emplace_back([this] { work(); });
   } catch (const std::system_error&) {
     // The system grants no more threads. The threads that exist, or next(), do the work.
   }
