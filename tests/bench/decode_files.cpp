@@ -61,14 +61,20 @@ int main(int count, char** words) try {
   std::vector<std::string> paths;
   for (std::string path; std::getline(std::cin, path);) paths.push_back(path);
   std::atomic<std::size_t> next{0};
+  std::atomic<bool> failed{false};
   const auto work = [&] {
-    Decoder decoder;
-    for (std::size_t i = next++; i < paths.size(); i = next++) decoder.decode(paths[i]);
+    try {
+      Decoder decoder;
+      for (std::size_t i = next++; i < paths.size(); i = next++) decoder.decode(paths[i]);
+    } catch (const std::exception& error) {
+      std::fprintf(stderr, "bench_decode_files: %s\n", error.what());
+      failed = true;
+    }
   };
   std::vector<std::thread> threads;
   for (int i = 0; i < std::stoi(words[1]); ++i) threads.emplace_back(work);
   for (std::thread& thread : threads) thread.join();
-  return 0;
+  return failed ? 1 : 0;
 } catch (const std::exception& error) {
   std::fprintf(stderr, "bench_decode_files: %s\n", error.what());
   return 1;
