@@ -24,10 +24,10 @@ class ChangedRecipe(TandemTest):
         shutil.copy(PROGRAM_FOR_GPUS, self.program)
         (self.folder / "own/lib").symlink_to(pathlib.Path(PROGRAM_FOR_GPUS).parents[1] / "lib")
 
-    def run_to(self, steps, run_id, recipe, launcher=(), code=0, environment=NO_GPUS):
+    def run_to(self, steps, run_id, recipe, launcher=(), code=0, environment=NO_GPUS, more=()):
         self.recipe.write_text(recipe)
         return self.run_command([*launcher, self.program, "train", *QUICK, "--max-steps", steps, "--recipe", "changing",
-                                 "--run-id", run_id, "--resume", "auto", "--quiet", "--json"], code, environment)
+                                 "--run-id", run_id, "--resume", "auto", *more], code, environment)
 
     def digest(self, run_id):
         return json.loads((self.folder / "runs" / run_id / "summary.json").read_text())["weights_sha256"]
@@ -39,6 +39,11 @@ class ChangedRecipe(TandemTest):
         done = self.run_to(4, "parts", "precision = fp16\n")
         self.assertIn("the run keeps its --precision bf16; --recipe changing has other values\n", done.stdout)
         self.assertEqual(self.digest("parts"), self.digest("whole"))
+
+    def test_quiet_runs_print_only_what_was_asked(self):
+        self.run_to(2, "a", "weight-decay = 0.01\n")
+        done = self.run_to(4, "a", "weight-decay = 0.02\n", more=["--quiet", "--json"])
+        self.assertEqual(json.loads(done.stdout)["steps"], 4)
 
     def test_virtual_ranks_stay_on_cpus(self):
         """libtorch cannot use these GPUs, and a run that tries to use them prints a warning."""

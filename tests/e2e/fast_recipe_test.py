@@ -76,7 +76,7 @@ class FastRecipe(TandemTest):
     def test_a_run_of_an_earlier_recipe_keeps_its_values(self):
         """The recipe has changed since the run began: here the run had other values from the command line."""
         earlier = ["--early-epochs", "2", "--head-lr", "0.6", "--epochs", "2"]
-        begin = ["train", "--data", self.data, "--recipe", "cifar10-fast", "--global-batch-size", "80", "--threads", "1", "--quiet", "--json"]
+        begin = ["train", "--data", self.data, "--recipe", "cifar10-fast", "--global-batch-size", "80", "--threads", "1", "--json"]
         first = self.mpirun(2, *begin, *earlier, "--run-id", "whole", "--checkpoint-every", "4steps")
         parts = self.folder / "runs/parts"
         shutil.copytree(self.folder / "runs/whole", parts)

@@ -37,6 +37,10 @@ std::string epochs_of(const RunStart& start) {
   }
 }
 
+void show_kept(const Job& job, const RunRequest& run, const std::string& line) {
+  if (job.is_root() && !run.train.reporting.quiet) show_line("the run keeps its " + line);
+}
+
 // Reads all options again if any value is kept.
 void keep_recipe(Job& job, const RunStart& start, RunRequest& run) {
   Options& options = run.options;
@@ -50,23 +54,23 @@ void keep_recipe(Job& job, const RunStart& start, RunRequest& run) {
     words.push_back("--" + name + " " + text_of(values, name));
   }
   if (words.empty()) return;
-  if (job.is_root()) {
-    show_line("the run keeps its " + join(words, ", ") + "; --recipe " + options.text("recipe") +
-              " has other values");
-  }
+  show_kept(job, run,
+            join(words, ", ") + "; --recipe " + options.text("recipe") + " has other values");
   comm::agree(job.world, job.topology.host, [&] { run.train = read_train_options(options); });
 }
 
 // The global batch stays the same at any number of ranks.
-void keep_global_batch(Job& job, const RunStart& start, train::TrainConfig& config) {
+void keep_global_batch(Job& job, const RunStart& start, RunRequest& run) {
+  train::TrainConfig& config = run.train.config;
   if (config.global_batch_size > 0) return;
   const std::uint64_t now = config.batch_size * config.micro_batches_per_step(
                                                     static_cast<std::uint64_t>(job.topology.world));
   config.global_batch_size = start.global_batch;
-  if (now != start.global_batch && job.is_root()) {
-    show_line("the run keeps its global batch of " + std::to_string(start.global_batch) + "; " +
-              std::to_string(config.batch_size) + " images per rank would make " +
-              std::to_string(now));
+  if (now != start.global_batch) {
+    show_kept(job, run,
+              "global batch of " + std::to_string(start.global_batch) + "; " +
+                  std::to_string(config.batch_size) + " images per rank would make " +
+                  std::to_string(now));
   }
 }
 
@@ -88,7 +92,7 @@ void keep_lanes(Job& job, const RunStart& start, Options& options, train::TrainC
 void keep_choices(Job& job, const RunStart& start, RunRequest& run) {
   if (!start.resumes) return;
   keep_recipe(job, start, run);
-  keep_global_batch(job, start, run.train.config);
+  keep_global_batch(job, start, run);
   keep_convolution(start, run.options, run.train.config);
   keep_lanes(job, start, run.options, run.train.config);
 }
