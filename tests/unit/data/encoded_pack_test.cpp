@@ -1,9 +1,17 @@
 // Packing files of pictures as they are: broken ones, what each check finds, and the built-in set.
+#include "data/pack/encoded_pack.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <chrono>
+#include <condition_variable>
 #include <filesystem>
+#include <functional>
+#include <memory>
+#include <mutex>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "data/pictures/broken_files.hpp"
@@ -53,6 +61,66 @@ class EncodedPack : public ::testing::Test {
   TempDir folder_;
   std::string path_ = folder_ / "set.h5";
 };
+
+// Pictures of another source. The first reads return once `at_once` of them have begun, or after
+// ten seconds.
+class WaitingSource : public EncodedSource {
+ public:
+  WaitingSource(std::unique_ptr<EncodedSource> source, int at_once)
+      : source_(std::move(source)), at_once_(at_once) {}
+
+  int most() const { return most_; }
+
+  std::string read(Split split, std::uint64_t index,
+                   const std::function<void(std::uint64_t)>& before) override {
+    {
+      std::unique_lock<std::mutex> lock(mutex_);
+      most_ = std::max(most_, ++reading_);
+      changed_.notify_all();
+      changed_.wait_for(lock, std::chrono::seconds(has_waited_ ? 0 : 10),
+                        [&] { return most_ >= at_once_; });
+      has_waited_ = true;
+      --reading_;
+    }
+    return source_->read(split, index, before);
+  }
+  const DatasetInfo& info() const override { return source_->info(); }
+  Label label(Split split, std::uint64_t index) const override {
+    return source_->label(split, index);
+  }
+  std::string where(Split split, std::uint64_t index) const override {
+    return source_->where(split, index);
+  }
+  PictureStamp stamp(Split split, std::uint64_t index) const override {
+    return source_->stamp(split, index);
+  }
+  const BrokenFiles& broken() const override { return source_->broken(); }
+  const std::string& root() const override { return source_->root(); }
+  std::string source_sha256(const PictureNumbers& packed) const override {
+    return source_->source_sha256(packed);
+  }
+
+ private:
+  const std::unique_ptr<EncodedSource> source_;
+  const int at_once_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int reading_ = 0, most_ = 0;
+  bool has_waited_ = false;
+};
+
+TEST_F(EncodedPack, ReadsAsManyPicturesAheadAsItDecodes) {
+  for (const auto& [check, readers] :
+       {std::pair(PictureCheck::kDecode, 4), std::pair(PictureCheck::kStructure, 2)}) {
+    EncodedFolderOptions options;
+    options.test_split = 0.2;
+    WaitingSource source(open_encoded_folder(folder_ / "pets", options), readers);
+    PackRequest two = request(check);
+    two.threads = 2;
+    pack_encoded(two, source, {}, [] {});
+    EXPECT_EQ(source.most(), readers);
+  }
+}
 
 TEST_F(EncodedPack, BrokenPicturesAreListedOrLeftOut) {
   for (int i = 0; i < 25; ++i) {
