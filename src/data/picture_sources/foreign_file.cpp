@@ -86,7 +86,7 @@ ArchivedPictures look_into_archive(const std::string& path) {
   try {
     ArchiveReader archive(open_byte_stream(path));
     for (int i = 0; i < kMembersLookedAt && archive.next(); ++i) {
-      const std::string name = archive.name();
+      const std::string& name = archive.name();
       found.has_labels = found.has_labels || ends_with(name, ".cls") || ends_with(name, ".json") ||
                          ends_with(name, ".txt");
       if (found.folder.empty() && is_picture_name(name)) {
