@@ -10,7 +10,7 @@ namespace tandem::app {
 namespace {
 
 std::vector<std::string> parse_patterns(const std::string& text) {
-  const std::vector<std::string> patterns = split(text, ',');
+  std::vector<std::string> patterns = split(text, ',');
   for (const std::string& each : patterns) {
     if (!each.empty() && each == trim(each)) continue;
     throw UsageError("--freeze: '" + text +

@@ -97,7 +97,7 @@ std::uint64_t read_mebibytes(Options& options) {
 
 // A word of a directive, which no shell quotes.
 std::string read_name(Options& options, const std::string& option, const std::string& allowed) {
-  const std::string text = options.text(option);
+  std::string text = options.text(option);
   if (text.empty() && options.value(option).origin == Origin::kCommandLine) {
     options.add_fault("--" + option + " is empty; leave it out, or give a name");
   }
@@ -111,7 +111,7 @@ std::string read_name(Options& options, const std::string& option, const std::st
 }
 
 std::string read_array(Options& options, const std::string& form) {
-  const std::string text = options.text("array");
+  std::string text = options.text("array");
   const std::string range = "[0-9]{1,9}(-[0-9]{1,9}(:[0-9]{1,9})?)?";
   const bool is_pbs = form == "pbs";
   const std::string pattern =
