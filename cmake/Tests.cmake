@@ -57,10 +57,10 @@ function(tandem_name_refusal variable what refusal)
   set(${variable} "permission to make ${what}${cure}; here: ${refusal}" PARENT_SCOPE)
 endfunction()
 
-# The command line that starts a program on a number of ranks.
+# The command line that starts a program on a number of ranks; of another processor's, an emulator of that one for each.
 function(tandem_mpirun_command variable ranks)
   tandem_mpirun(mpirun)
-  set(${variable} ${mpirun} ${MPIEXEC_NUMPROC_FLAG} ${ranks} PARENT_SCOPE)
+  set(${variable} ${mpirun} ${MPIEXEC_NUMPROC_FLAG} ${ranks} ${CMAKE_CROSSCOMPILING_EMULATOR} PARENT_SCOPE)
 endfunction()
 
 function(tandem_add_test_program name)
@@ -109,6 +109,7 @@ function(tandem_add_mpi_test name)
     set(left_out ${ARG_ONLY})
     list(FILTER left_out EXCLUDE REGEX "=.*${ranks}")
     list(TRANSFORM left_out REPLACE "=.*" ".*")
+    list(APPEND left_out ${TANDEM_MPI_CASES_LEFT_OUT})
     list(JOIN left_out ":" left_out)
     tandem_mpirun_command(mpirun ${ranks})
     set(test mpi.${name}.np${ranks})

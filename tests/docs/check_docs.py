@@ -113,7 +113,7 @@ def check_command_lines(text, blocks, commands):
                     if name not in spellings(commands[owner]):
                         yield f"{where}: 'tandem {owner}' has no option --{name}: {line.strip()}"
         targets = (ROOT / "Makefile.hpc").read_text()
-        for target in re.findall(r"make -f Makefile\.hpc ([a-z-]+)", line):
+        for target in re.findall(r"make -f Makefile\.hpc ([a-z0-9-]+)", line):
             if not re.search(rf"^{target}:", targets, re.MULTILINE):
                 yield f"{where}: Makefile.hpc has no target '{target}'"
 
