@@ -382,6 +382,7 @@ class Resume(TandemTest):
         self.assertEqual(json.loads(done.stdout.splitlines()[-1]), self.summary("a"))
         text = self.tandem(*TRAIN, "--run-id", "a", "--max-steps", 4, "--resume", "auto").stdout
         self.assertRegex(text, r"\nThe run runs/a is complete: 4 steps.*\.\nTo go on with it, repeat the command with more --max-steps \(now 4\)\.\n$")
+        self.assertEqual(self.tandem(*TRAIN, "--run-id", "a", "--max-steps", 4, "--resume", "auto", "--quiet").stdout, "")
         after = {path: path.stat().st_mtime_ns for path in files}
         after.pop(self.folder / "runs/a/run.lock")
         self.assertEqual(after, {path: time for path, time in files.items() if path.name != "run.lock"})

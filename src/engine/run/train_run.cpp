@@ -110,7 +110,7 @@ bool TrainRun::is_complete(const RunStart& start, const RunInputs& inputs) {
   if (!job_.is_root()) return true;
   if (reporting_.json) {
     print_line_in_time(summary->dump());
-  } else {
+  } else if (!reporting_.quiet) {
     const std::string surplus = describe_surplus(start, inputs.arithmetic.total_steps);
     show_line(summary->dump(2) + "\n" +
               describe_complete(start.folder->path(), *summary, run_.train.config,
