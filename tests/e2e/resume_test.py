@@ -380,9 +380,10 @@ class Resume(TandemTest):
         files = {path: path.stat().st_mtime_ns for path in (self.folder / "runs/a").rglob("*")}
         done = self.run_to(4, "a", "--resume", "auto")
         self.assertEqual(json.loads(done.stdout.splitlines()[-1]), self.summary("a"))
-        text = self.tandem(*TRAIN, "--run-id", "a", "--max-steps", 4, "--resume", "auto").stdout
+        again = [*TRAIN, "--run-id", "a", "--max-steps", 4, "--resume", "auto"]
+        self.assertEqual(self.tandem(*again).stdout, "")
+        text = self.tandem(*again, "--no-quiet").stdout
         self.assertRegex(text, r"\nThe run runs/a is complete: 4 steps.*\.\nTo go on with it, repeat the command with more --max-steps \(now 4\)\.\n$")
-        self.assertEqual(self.tandem(*TRAIN, "--run-id", "a", "--max-steps", 4, "--resume", "auto", "--quiet").stdout, "")
         after = {path: path.stat().st_mtime_ns for path in files}
         after.pop(self.folder / "runs/a/run.lock")
         self.assertEqual(after, {path: time for path, time in files.items() if path.name != "run.lock"})
