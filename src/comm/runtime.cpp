@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <csignal>
 #include <cstdlib>
 #include <string_view>
 #include <system_error>
@@ -37,10 +38,14 @@ void check_mpi(int code, const char* call, const char* file, int line) {
 Runtime::Runtime() {
   int provided = 0;
   const FabricSearch search;
+  struct sigaction hangup {};
+  sigaction(SIGHUP, nullptr, &hangup);
   // Open MPI's own handler ends the process with its message before a code is returned.
   if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_MULTIPLE, &provided) != MPI_SUCCESS) {
     throw UnavailableError("MPI could not be started; try: mpirun -np 2 hostname");
   }
+  // UCX, which Open MPI loads, handles SIGHUP even if nohup has the process ignore it.
+  if (hangup.sa_handler == SIG_IGN) sigaction(SIGHUP, &hangup, nullptr);
   TANDEM_MPI(MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN));
   TANDEM_MPI(MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN));
 }

@@ -210,7 +210,6 @@ class Resume(TandemTest):
         mean = sum(map(operator.mul, losses, images)) / sum(images[:len(losses)])
         self.assertAlmostEqual(summary["train_loss"], mean, places=12)
 
-    @whole
     def test_nohup_keeps_it_running(self):
         job = subprocess.Popen(["nohup", PROGRAM, *TRAIN, "--run-id", "a", "--max-steps", "60"], cwd=self.folder,
                                stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
