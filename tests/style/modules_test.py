@@ -119,8 +119,8 @@ def link_faults():
 
 
 def folder_faults(files, page):
-    """A folder uses only folders in earlier rows of the page's tables. A public header belongs to the .cpp file of the same name. A
-    header without such a file has the last row of what it includes."""
+    """A folder uses only folders in earlier rows of the page's tables. A public header belongs to the folder of the .cpp file
+    of the same name. Without such a file it belongs to the folder that comes last in the table among those of its includes."""
     tables = re.findall(r"^\| folder of `src/(\w+)/` .*\n\|-.*\n((?:\|.*\n)+)", page, re.MULTILINE)
     if [module for module, _ in tables] != ["data", "train"]:
         yield "docs/architecture.md: a table of the folders of src/data/ and one of those of src/train/ are expected"
