@@ -81,8 +81,12 @@ void agree(Communicator& comm, const std::string& host, const std::function<void
 void agree_on_rank_0(Communicator& comm, const std::function<void()>& step) {
   std::optional<Failure> mine;
   if (comm.rank() == 0) mine = run(step);
-  if (comm.all_reduce_value<std::int64_t>(mine ? 1 : 0) == 0) return;
+  if (is_true_everywhere(comm, !mine)) return;
   throw_together(comm, mine, 0);
+}
+
+bool is_true_everywhere(Communicator& comm, bool here) {
+  return comm.all_reduce_value<std::int64_t>(here ? 1 : 0, Reduction::kMin) == 1;
 }
 
 void require_equal(Communicator& comm, const Fields& fields) {
@@ -91,7 +95,7 @@ void require_equal(Communicator& comm, const Fields& fields) {
   const std::uint64_t mine = hash64(values.data(), values.size());
   std::uint64_t first = mine;
   comm.broadcast(Span<std::uint64_t>(&first, 1));
-  if (comm.all_reduce_value<std::int64_t>(mine == first ? 0 : 1) == 0) return;
+  if (is_true_everywhere(comm, mine == first)) return;
   const std::vector<std::string> found = comm.gather_strings(values);
   agree_on_rank_0(comm, [&] { throw DisagreementError(describe_differences(fields, found)); });
 }

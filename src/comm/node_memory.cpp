@@ -18,10 +18,6 @@ namespace {
 
 constexpr std::size_t kPiece = std::size_t{1} << 28;
 
-bool on_all(Communicator& ranks, bool here) {
-  return ranks.all_reduce_value<std::int64_t>(here ? 1 : 0, Reduction::kMin) == 1;
-}
-
 // Calls `take(first, count)` piece by piece. Before each it checks that there is room for the rest,
 // because other jobs allocate memory at the same time.
 template <typename Take>
@@ -41,7 +37,7 @@ MemoryFile open_together(Communicator& node, MemoryFile (*make)()) {
   if (node.rank() == 0) file = make();
   const MemoryFile::SharedFileId there = node.all_gather(file.id()).front();
   if (node.rank() != 0) file = MemoryFile::open(there);
-  const bool is_open = on_all(node, static_cast<bool>(file));
+  const bool is_open = is_true_everywhere(node, static_cast<bool>(file));
   if (node.rank() == 0 && file) file.withdraw();
   return is_open ? std::move(file) : MemoryFile();
 }
@@ -66,7 +62,7 @@ struct NodeMemory::Mapping {
         node.rank() != 0 || (file && take_within_room(bytes, [&](std::size_t at, std::size_t some) {
                                return file.reserve(at, some);
                              }));
-    if (on_all(node, is_whole)) data = static_cast<std::uint8_t*>(file.map(bytes));
+    if (is_true_everywhere(node, is_whole)) data = static_cast<std::uint8_t*>(file.map(bytes));
   }
   void keep_own() {
     void* const at = ::mmap(nullptr, bytes, PROT_READ | PROT_WRITE,
@@ -92,7 +88,7 @@ std::optional<NodeMemory> NodeMemory::share(Communicator& world, Communicator& n
                                             std::size_t bytes) {
   auto mapping = std::make_unique<Mapping>(bytes);
   mapping->share(node);
-  mapping->shared = on_all(world, mapping->data != nullptr);
+  mapping->shared = is_true_everywhere(world, mapping->data != nullptr);
   mapping->fills = node.rank() == 0;
   if (mapping->shared) return NodeMemory(std::move(mapping));
   mapping->unmap();

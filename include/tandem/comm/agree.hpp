@@ -25,6 +25,9 @@ void agree(Communicator& comm, const std::string& host, const std::function<void
 // Collective. Runs `step` on rank 0; if it throws, every rank throws.
 void agree_on_rank_0(Communicator& comm, const std::function<void()>& step);
 
+// Collective. Whether `here` is true on every rank.
+bool is_true_everywhere(Communicator& comm, bool here);
+
 // Collective. Compares (name, value) fields, which every rank passes in the same order. If a value
 // differs from rank 0's, every rank throws the code of DisagreementError (78) with each such field,
 // the ranks and both values.

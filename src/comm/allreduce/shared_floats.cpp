@@ -7,6 +7,7 @@
 
 #include "chunk_partition.hpp"
 #include "memory_file.hpp"
+#include "tandem/comm/agree.hpp"
 
 namespace tandem::comm {
 namespace {
@@ -18,8 +19,7 @@ constexpr std::size_t kFloatsAtOnce = 8192;  // 32 KiB, the first-level cache
 std::shared_ptr<SharedFloats> SharedFloats::make(Communicator& host, std::size_t count) {
   std::shared_ptr<SharedFloats> floats(new SharedFloats(count));
   const bool is_mapped = floats->map(host);
-  const bool on_all = host.all_reduce_value<std::int64_t>(is_mapped ? 1 : 0, Reduction::kMin) == 1;
-  return on_all ? floats : nullptr;
+  return is_true_everywhere(host, is_mapped) ? floats : nullptr;
 }
 
 bool SharedFloats::map(Communicator& host) {

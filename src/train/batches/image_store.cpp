@@ -245,7 +245,7 @@ bool ImageStore::fits_memory(comm::MpiCommunicator& world, comm::MpiCommunicator
   bool fits = has_room && !is_limited;
   if (fits && options.reading.cache_bytes == 0 && !needs_all)
     fits = has_room_beside(options, info_, all);
-  if (world.all_reduce_value<std::int64_t>(fits ? 1 : 0, comm::Reduction::kMin) == 1) return true;
+  if (comm::is_true_everywhere(world, fits)) return true;
   comm::agree(world, topology.host, [&] {
     if (!needs_all || fits) return;
     const NeedForAll need = need_for_all(options);
