@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """tandem train --resume: nothing is lost, nothing is repeated, and what is damaged is refused."""
 
+import hashlib
 import json
 import operator
 import os
@@ -55,6 +56,16 @@ class Resume(TandemTest):
         header.pop("__metadata__")
         return {name: content[start + each["data_offsets"][0]:start + each["data_offsets"][1]]
                 for name, each in header.items()}
+
+    def replace_metadata(self, path, metadata):
+        """As docs/formats.md describes the file."""
+        content = path.read_bytes()
+        start = 8 + int.from_bytes(content[:8], "little")
+        header = {**json.loads(content[8:start]), "__metadata__": {**metadata, "sha256": "0" * 64}}
+        text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+        text += b" " * (-len(text) % 8)
+        content = len(text).to_bytes(8, "little") + text + content[start:]
+        path.write_bytes(content.replace(b"0" * 64, hashlib.sha256(content).hexdigest().encode(), 1))
 
     def flip_a_bit(self, path):
         content = bytearray(path.read_bytes())
@@ -176,6 +187,26 @@ class Resume(TandemTest):
         run_to(3, "parts", "--convolution", "auto")
         changes = [line["text"] for line in read_lines(self.folder / "runs/parts/metrics.jsonl") if line["event"] == "resume"]
         self.assertIn("direct convolution then, auto now", changes[-1])
+
+    def test_a_run_keeps_the_type_of_muons_products(self):
+        """A checkpoint with the other type continues with that type, on any processor."""
+        options = ["--optimizer", "muon", "--precision", "bf16", "--resume", "auto"]
+        self.run_to(4, "whole", *options)
+        for run_id in ("parts", "other"):
+            self.run_to(2, run_id, *options)
+        products = self.metadata("whole", 4).get("muon_products")
+        metadata = self.metadata("other", 2)
+        if products:
+            metadata.pop("muon_products")
+        else:
+            metadata["muon_products"] = "bf16"
+        self.replace_metadata(self.checkpoint("other", 2), metadata)
+        for run_id in ("parts", "other"):
+            self.run_to(4, run_id, *options)
+        self.assertEqual(self.digest("parts"), self.digest("whole"))
+        self.assertNotEqual(self.digest("other"), self.digest("whole"))
+        self.assertEqual(self.metadata("parts", 4).get("muon_products"), products)
+        self.assertEqual(self.metadata("other", 4).get("muon_products"), None if products else "bf16")
 
     def test_a_signal_stops_and_auto_goes_on_to_the_same_end(self):
         options = ["--schedule", "cosine", "--checkpoint-every", "0", "--resume", "auto"]

@@ -13,15 +13,21 @@
 #include <string>
 #include <vector>
 
+#include "tandem/model/precision.hpp"
 #include "tandem/train/optimizer.hpp"
 #include "tandem/train/parameter_arena.hpp"
 
 namespace tandem::train {
 
 // The nearest orthogonal matrix, roughly: three steps of Newton and Schulz's iteration in the
-// quintic form of Muon, after which singular values lie between 0.7 and 1.2 or so. `matrix`: float
-// [rows, columns].
-torch::Tensor orthogonalised(const torch::Tensor& matrix);
+// quintic form of Muon, after which singular values lie between 0.7 and 1.2 or so. `matrix` and the
+// result: float [rows, columns]. `products`: the type of factors and products, kFloat32 or, as
+// published, kBFloat16.
+torch::Tensor orthogonalised(const torch::Tensor& matrix, torch::Dtype products = torch::kFloat32);
+
+// Whether a new run should multiply in bfloat16 on this processor: with muon, --precision bf16 and
+// AMX. The products then take a fifth of the time.
+bool prefers_bfloat16_products(const OptimizerOptions& options, model::Precision precision);
 
 // The parameters of more than one dimension are Muon's, as matrices of shape[0] rows, but for the
 // last of them in the network, the head. `peak`: the learning rate of its steps at their peak, to

@@ -29,7 +29,8 @@ struct OptimizerOptions {
   double head_rate = 0.67;
   double bias_rate = 0.053;
   double sgd_momentum = 0.85;
-  std::uint64_t early_steps = 0;  // 0: all
+  std::uint64_t early_steps = 0;   // 0: all
+  bool bfloat16_products = false;  // muon on CPUs: factors of its matrix products are bfloat16
 };
 
 }  // namespace tandem::train

@@ -11,6 +11,7 @@
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/registry.hpp"
+#include "tandem/train/muon.hpp"
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/replicate.hpp"
 #include "tandem/train/step_runner.hpp"
@@ -74,7 +75,9 @@ void print_step(const Job& job, const StepRequest& request, const StepTiming& ti
 
 int time_step(Job& job, const StepRequest& request) {
   at::set_num_threads(request.threads);
-  const train::TrainConfig& config = request.config;
+  train::TrainConfig config = request.config;
+  config.optimizer.bfloat16_products = comm::is_true_everywhere(
+      job.world, train::prefers_bfloat16_products(config.optimizer, config.precision));
   DeviceChoice choice = choose_device(job, request.device.request);
   const torch::Device device = open_device(job, request.device.request, choice, {config.precision});
   torch::manual_seed(config.seed);

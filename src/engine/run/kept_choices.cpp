@@ -11,6 +11,7 @@
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/metrics/run_record.hpp"
+#include "tandem/train/muon.hpp"
 #include "tandem/train/schedule.hpp"
 
 namespace tandem::app {
@@ -18,20 +19,23 @@ namespace {
 
 constexpr char kOrderOfParts[] = "order_of_parts";
 constexpr char kInLanes[] = "lanes";
+constexpr char kMuonProducts[] = "muon_products";
+constexpr char kBfloat16[] = "bf16";
 
-bool has_parts_in_lanes(const RunStart& start) {
+// Rank 0.
+bool has_entry(const RunStart& start, const char* key, const char* value) {
   const auto& metadata = start.checkpoint->metadata;
-  const auto found = metadata.find(kOrderOfParts);
-  return found != metadata.end() && found->second == kInLanes;
+  const auto found = metadata.find(key);
+  return found != metadata.end() && found->second == value;
 }
 
-// The value of --epochs at the run's last start; empty if it cannot be read.
-std::string epochs_of(const RunStart& start) {
+// Rank 0. The value of a numerical option at the run's last start; empty if it cannot be read.
+std::string last_value(const RunStart& start, const std::string& option) {
   if (!start.folder) return "";
   try {
-    std::string epochs = metrics::read_run(start.folder->path()).option("epochs");
-    parse_real(epochs, 1e-6, 1e6, "epochs");
-    return epochs;
+    std::string value = metrics::read_run(start.folder->path()).option(option);
+    parse_real(value, 1e-6, 1e15, option);
+    return value;
   } catch (const Error&) {
     return "";
   }
@@ -78,23 +82,35 @@ void keep_global_batch(Job& job, const RunStart& start, RunRequest& run) {
 // given. Then require_same_run() refuses another value. A run of a version without lanes for sets
 // in several files continues to shuffle such a set as a whole.
 void keep_lanes(Job& job, const RunStart& start, Options& options, train::TrainConfig& config) {
-  const bool is_whole = job.is_root() && !has_parts_in_lanes(start);
-  config.reading.are_parts_whole = job.world.all_reduce_value<std::int64_t>(is_whole ? 1 : 0) == 1;
+  const bool has_lanes = !job.is_root() || has_entry(start, kOrderOfParts, kInLanes);
+  config.reading.are_parts_whole = !comm::is_true_everywhere(job.world, has_lanes);
   if (options.value("read-lanes").origin != Origin::kDefault) return;
-  const bool has_none = job.is_root() && !saved_options(start).contains("read-lanes");
-  if (job.world.all_reduce_value<std::int64_t>(has_none ? 1 : 0) == 0) return;
+  const bool has_option = !job.is_root() || saved_options(start).contains("read-lanes");
+  if (comm::is_true_everywhere(job.world, has_option)) return;
   config.reading.lanes = 0;
   options.resolve("read-lanes", "0");
+}
+
+// A run of a version that multiplied in fp32 continues with it.
+void keep_muon_products(Job& job, const RunStart& start, train::TrainConfig& config) {
+  const bool has_bfloat16 = !job.is_root() || has_entry(start, kMuonProducts, kBfloat16);
+  config.optimizer.bfloat16_products = comm::is_true_everywhere(job.world, has_bfloat16);
 }
 
 }  // namespace
 
 void keep_choices(Job& job, const RunStart& start, RunRequest& run) {
-  if (!start.resumes) return;
+  if (!start.resumes) {
+    train::TrainConfig& config = run.train.config;
+    config.optimizer.bfloat16_products = comm::is_true_everywhere(
+        job.world, train::prefers_bfloat16_products(config.optimizer, config.precision));
+    return;
+  }
   keep_recipe(job, start, run);
   keep_global_batch(job, start, run);
   keep_convolution(start, run.options, run.train.config);
   keep_lanes(job, start, run.options, run.train.config);
+  keep_muon_products(job, start, run.train.config);
 }
 
 std::map<std::string, std::string> recipe_values_to_keep(const RunStart& start, Options& options) {
@@ -115,7 +131,7 @@ std::map<std::string, std::string> recipe_values_to_keep(const RunStart& start, 
   const auto schedule = values.find("schedule");
   const bool has_length = train::Schedule::depends_on_length(
       {schedule == values.end() ? options.text("schedule") : schedule->second});
-  if (has_length && !options.flag("new-schedule")) keep("epochs", epochs_of(start));
+  if (has_length && !options.flag("new-schedule")) keep("epochs", last_value(start, "epochs"));
   return values;
 }
 
@@ -125,9 +141,10 @@ void keep_convolution(const RunStart& start, Options& options, train::TrainConfi
   options.resolve("convolution", model::name_of(start.convolution));
 }
 
-std::map<std::string, std::string> choices_to_save(const Options& options,
+std::map<std::string, std::string> choices_to_save(const RunRequest& run,
                                                    const data::DatasetInfo& info, bool has_lanes) {
-  std::map<std::string, std::string> metadata{{"options", options_to_save(options)}};
+  std::map<std::string, std::string> metadata{{"options", options_to_save(run.options)}};
+  if (run.train.config.optimizer.bfloat16_products) metadata[kMuonProducts] = kBfloat16;
   if (info.is_in_parts()) metadata[kOrderOfParts] = has_lanes ? kInLanes : "whole";
   return metadata;
 }

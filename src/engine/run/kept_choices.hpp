@@ -1,5 +1,5 @@
 // Choices that a resumed run keeps from its earlier starts: values of its recipe, global batch,
-// convolutions and order of images. Main thread.
+// convolutions, order of images and type of Muon's products. Main thread.
 #pragma once
 
 #include <map>
@@ -12,10 +12,10 @@
 
 namespace tandem::app {
 
-// Collective. Puts the kept values into `run`, and prints those that replace others. Call it before
-// the device is opened, because the device depends on them. The functions below and
-// docs/reference.md, "Resuming a run", have the rules. Throws AgreedError with 2 if a kept value
-// and an option of this start exclude each other.
+// Collective. Puts the kept values, or those that a new run starts with, into `run`, and prints
+// those that replace others. Call it before the device is opened, because the device depends on
+// them. The functions below and docs/reference.md, "Resuming a run", have the rules. Throws
+// AgreedError with 2 if a kept value and an option of this start exclude each other.
 void keep_choices(Job& job, const RunStart& start, RunRequest& run);
 
 // Rank 0. A shipped recipe may change between versions. Returns the run's own values, by option
@@ -29,10 +29,10 @@ std::map<std::string, std::string> recipe_values_to_keep(const RunStart& start, 
 // config file or recipe).
 void keep_convolution(const RunStart& start, Options& options, train::TrainConfig& config);
 
-// The metadata of a checkpoint that later starts keep or compare: the fixed options and, for a set
-// in several files, the order of its images. A run whose checkpoint lacks that order shuffles such
-// a set as a whole, at any --read-lanes.
-std::map<std::string, std::string> choices_to_save(const Options& options,
+// The metadata of a checkpoint that later starts keep or compare: the fixed options, Muon's
+// products if they are in bfloat16 and, for a set in several files, the order of its images. A run
+// whose checkpoint lacks that order shuffles such a set as a whole, at any --read-lanes.
+std::map<std::string, std::string> choices_to_save(const RunRequest& run,
                                                    const data::DatasetInfo& info, bool has_lanes);
 
 }  // namespace tandem::app

@@ -186,7 +186,7 @@ train::CheckpointManager TrainRun::manage_checkpoints(const RunStart& start,
   metadata.merge(session.setup.to_metadata());
   metadata["bucket_mb"] = format_real(run_.train.config.bucket_mb);
   metadata["schedule_steps"] = std::to_string(inputs.schedule.steps);
-  metadata.merge(choices_to_save(run_.options, inputs.images.info(), inputs.lanes != nullptr));
+  metadata.merge(choices_to_save(run_, inputs.images.info(), inputs.lanes != nullptr));
   std::function<std::vector<model::NamedTensor>()> more_state;
   if (const train::PowerSgdAllReduce* const sums = session.transport.power_sgd()) {
     more_state = [this, sums] { return sums->gather_state(job_.world); };

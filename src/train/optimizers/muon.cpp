@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "muon_pieces.hpp"
+#include "tandem/kernels/convolution.hpp"
 #include "tandem/train/host_copy.hpp"
 
 namespace tandem::train {
@@ -89,7 +90,9 @@ class Muon final : public Optimizer {
     const torch::Tensor new_velocity = velocity * options_.momentum + gradient;
     const torch::Tensor direction =
         options_.nesterov ? gradient + new_velocity * options_.momentum : new_velocity;
-    const torch::Tensor update = orthogonalised(direction.view({piece.rows, -1})).flatten();
+    const torch::Dtype products = options_.bfloat16_products ? torch::kBFloat16 : torch::kFloat32;
+    const torch::Tensor update =
+        orthogonalised(direction.view({piece.rows, -1}), products).flatten();
     torch::Tensor kept = value;
     if (piece.keeps_norm)
       kept = value * (std::sqrt(static_cast<double>(piece.rows)) / value.norm());
@@ -121,9 +124,9 @@ class Muon final : public Optimizer {
 
 }  // namespace
 
-torch::Tensor orthogonalised(const torch::Tensor& matrix) {
+torch::Tensor orthogonalised(const torch::Tensor& matrix, torch::Dtype products) {
   const bool tall = matrix.size(0) > matrix.size(1);
-  torch::Tensor x = matrix / (matrix.norm() + NewtonSchulz::kSmallestNorm);
+  torch::Tensor x = (matrix / (matrix.norm() + NewtonSchulz::kSmallestNorm)).to(products);
   if (tall) x = x.t().contiguous();
   for (int i = 0; i < NewtonSchulz::kIterations; ++i) {
     const torch::Tensor squares = x.mm(x.t());
@@ -131,7 +134,12 @@ torch::Tensor orthogonalised(const torch::Tensor& matrix) {
         torch::addmm(squares, squares, squares, NewtonSchulz::kB, NewtonSchulz::kC);
     x = torch::addmm(x, factor, x, NewtonSchulz::kA, 1);
   }
-  return tall ? x.t().contiguous() : x;
+  if (tall) x = x.t().contiguous();
+  return x.to(torch::kFloat32);
+}
+
+bool prefers_bfloat16_products(const OptimizerOptions& options, model::Precision precision) {
+  return options.name == "muon" && precision == model::Precision::kBf16 && kernels::has_amx();
 }
 
 std::unique_ptr<Optimizer> make_muon(const OptimizerOptions& options, const ParameterArena& arena,

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "support/golden.hpp"
+#include "tandem/kernels/convolution.hpp"
 #include "tandem/model/registry.hpp"
 #include "train/optimizers/muon_banks.hpp"
 
@@ -126,6 +127,34 @@ std::vector<MuonForm> muon_forms() {
   return forms;
 }
 
+TEST(Muon, PrefersBfloat16ProductsWithBf16AndAmx) {
+  OptimizerOptions options;
+  options.name = "muon";
+  EXPECT_EQ(prefers_bfloat16_products(options, model::Precision::kBf16), kernels::has_amx());
+  EXPECT_FALSE(prefers_bfloat16_products(options, model::Precision::kFp32));
+  options.name = "sgd";
+  EXPECT_FALSE(prefers_bfloat16_products(options, model::Precision::kBf16));
+}
+
+TEST(Muon, MultipliesInTheTypeOfItsOptions) {
+  const torch::NoGradGuard no_grad;
+  const Json fixture = testing::read_golden("muon.json");
+  const auto trained = [&](bool bfloat16_products) {
+    Parameters network(fixture);
+    ParameterArena arena(network, false);
+    OptimizerOptions options = options_of(fixture);
+    options.bfloat16_products = bfloat16_products;
+    torch::manual_seed(3);
+    arena.flat_gradients().normal_();
+    make_muon(options, arena, 0.2, {})->step(arena.flat_values(), arena.flat_gradients(), 0.2, {});
+    return arena.flat_values().clone();
+  };
+  const torch::Tensor exact = trained(false);
+  const torch::Tensor rounded = trained(true);
+  EXPECT_FALSE(torch::equal(exact, rounded));
+  EXPECT_LT(((exact - rounded).norm() / exact.norm()).item<double>(), 0.01);
+}
+
 INSTANTIATE_TEST_SUITE_P(Forms, MuonTest, ::testing::ValuesIn(muon_forms()),
                          [](const auto& form) { return form.param.name; });
 
@@ -217,6 +246,24 @@ TEST(Orthogonalised, BringsSingularValuesNearOne) {
       EXPECT_GT(found.min().item<float>(), 0.6) << rows << "x" << columns;
     }
     EXPECT_LT(found.max().item<float>(), 1.25) << rows << "x" << columns;
+  }
+}
+
+TEST(Orthogonalised, RoundsProductsOnRequest) {
+  // bfloat16 rounds by up to 2^-9, and an iteration multiplies by up to the sum of its
+  // coefficients.
+  const double allowed = 3 * (3.4445 + 4.7750 + 2.0315) / 512;
+  torch::manual_seed(3);
+  for (const auto& [rows, columns] : {std::pair{16, 40}, std::pair{256, 64}}) {
+    const torch::Tensor matrix = torch::randn({rows, columns});
+    const torch::Tensor exact = orthogonalised(matrix);
+    const torch::Tensor rounded = orthogonalised(matrix, torch::kBFloat16);
+    EXPECT_EQ(rounded.scalar_type(), torch::kFloat32);
+    EXPECT_EQ(rounded.sizes(), exact.sizes());
+    EXPECT_TRUE(torch::equal(rounded, rounded.to(torch::kBFloat16).to(torch::kFloat32)));
+    const double error = ((rounded - exact).norm() / exact.norm()).item<double>();
+    EXPECT_GT(error, 1e-4) << rows << "x" << columns;
+    EXPECT_LT(error, allowed) << rows << "x" << columns;
   }
 }
 
