@@ -40,6 +40,14 @@ class ChangedRecipe(TandemTest):
         self.assertIn("the run keeps its --precision bf16; --recipe changing has other values\n", done.stdout)
         self.assertEqual(self.digest("parts"), self.digest("whole"))
 
+    def test_a_run_keeps_its_global_batch(self):
+        words = [word for word in QUICK if word not in ("--global-batch-size", "64")]
+        for steps, batch in ((2, 32), (4, 16)):
+            self.recipe.write_text(f"batch-size = {batch}\n")
+            done = self.run_command([self.program, "train", *words, "--max-steps", steps, "--recipe", "changing", "--run-id", "a",
+                                     "--resume", "auto"], 0, NO_GPUS)
+        self.assertIn("the run keeps its global batch of 32; 16 images per rank would make 16\n", done.stdout)
+
     def test_quiet_runs_print_only_what_was_asked(self):
         self.run_to(2, "a", "weight-decay = 0.01\n")
         done = self.run_to(4, "a", "weight-decay = 0.02\n", more=["--quiet", "--json"])

@@ -318,7 +318,16 @@ class Resume(TandemTest):
         words = [*TRAIN[:5], "--run-id", "a", "--epochs", "1000", "--resume", "auto"]
         self.mpirun(2, *words, "--batch-size", "16", "--max-steps", "3")
         done = self.mpirun(1, *words, "--batch-size", "16", "--max-steps", "6")
-        self.assertIn("the run keeps its global batch of 32; 16 images per rank would make 16", done.stdout)
+        kept = "the run keeps its global batch of 32; 16 images per rank would make 16"
+        self.assertIn(kept, done.stdout)
+        self.assertIn(kept, self.mpirun(1, *words, "--batch-size", "16", "--max-steps", "7").stdout)
+        self.mpirun(1, *words, "--max-steps", "8")  # 64 images by default
+        done = self.mpirun(1, *words, "--batch-size", "8", "--max-steps", "9", code=78)
+        self.assertIn("global batch: the run has '32', now '8' is asked for", done.stderr)
+        self.mpirun(1, *words, "--batch-size", "32", "--max-steps", "9")
+        self.mpirun(1, *words, "--global-batch-size", "32", "--max-steps", "10")
+        done = self.mpirun(1, *words, "--batch-size", "8", "--max-steps", "11", code=78)
+        self.assertIn("global batch: the run has '32', now '8' is asked for", done.stderr)
 
     def test_newest_valid_checkpoint_is_taken(self):
         self.run_to(20, "a", "--checkpoint-every", "5steps")

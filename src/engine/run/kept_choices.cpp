@@ -41,6 +41,21 @@ std::string last_value(const RunStart& start, const std::string& option) {
   }
 }
 
+// Rank 0. Whether the user gives another --batch-size than at the run's last start, and the
+// checkpoint is from the same number of ranks. A shipped recipe may have another value in another
+// version; the run keeps its own.
+bool has_other_batch_size(const Job& job, const RunStart& start, const Options& options) {
+  const OptionValue& now = options.value("batch-size");
+  const bool is_of_user =
+      now.origin > Origin::kRecipe ||
+      (now.origin == Origin::kRecipe && !is_shipped_recipe(options.text("recipe")));
+  const std::string ranks = std::to_string(job.topology.world);
+  if (!is_of_user || !has_entry(start, "world_size", ranks.c_str())) return false;
+  const std::string then = last_value(start, "batch-size");
+  if (then.empty()) return !last_value(start, "global-batch-size").empty();
+  return !mean_the_same(then, now.text);
+}
+
 void show_kept(const Job& job, const RunRequest& run, const std::string& line) {
   if (job.is_root() && !run.train.reporting.quiet) show_line("the run keeps its " + line);
 }
@@ -63,12 +78,16 @@ void keep_recipe(Job& job, const RunStart& start, RunRequest& run) {
   comm::agree(job.world, job.topology.host, [&] { run.train = read_train_options(options); });
 }
 
-// The global batch stays the same at any number of ranks.
+// Keeps the global batch, unless the user gives --global-batch-size or, on the same number of
+// ranks, another --batch-size. Then require_same_run() compares it.
 void keep_global_batch(Job& job, const RunStart& start, RunRequest& run) {
   train::TrainConfig& config = run.train.config;
   if (config.global_batch_size > 0) return;
   const std::uint64_t now = config.batch_size * config.micro_batches_per_step(
                                                     static_cast<std::uint64_t>(job.topology.world));
+  bool keeps = true;
+  comm::agree_on_rank_0(job.world, [&] { keeps = !has_other_batch_size(job, start, run.options); });
+  if (!comm::is_true_everywhere(job.world, keeps)) return;
   config.global_batch_size = start.global_batch;
   if (now != start.global_batch) {
     show_kept(job, run,
