@@ -45,6 +45,21 @@ std::string begun_by(const std::string& name, const OptionTable& table) {
   return found;
 }
 
+// Whether the command has each option that the answer names. Options directly after `mpirun`,
+// `sbatch`, `srun`, `tandem` or RUN (a script's argument) belong to those programs.
+bool names_own_options(const std::string& answer, const OptionTable& table) {
+  const std::vector<std::string> others{"mpirun", "sbatch", "srun", "tandem", "RUN"};
+  const std::vector<std::string> words = split(answer, ' ');
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    if (!begins_with(words[i], "--")) continue;
+    const bool is_of_other =
+        i > 0 && std::find(others.begin(), others.end(), words[i - 1]) != others.end();
+    const std::size_t end = words[i].find_last_not_of(".,:;");
+    if (!is_of_other && !has(table, words[i].substr(2, end - 1))) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
 std::string unknown_option(const std::string& given, const OptionTable& table) {
@@ -60,7 +75,8 @@ std::string unknown_option(const std::string& given, const OptionTable& table) {
   if (name != given && has(table, name)) return unknown + "; here it is --" + name;
   const std::string begun = begun_by(name, table);
   if (!begun.empty()) return unknown + "; did you mean --" + begun + "?";
-  if (const char* answer = answer_to(name)) return unknown + ": " + answer;
+  const char* answer = answer_to(name);
+  if (answer != nullptr && names_own_options(answer, table)) return unknown + ": " + answer;
   if (const OptionSpec* spec = negated(table, name)) {
     return unknown + ": --" + spec->name + " needs a value, " + spec->placeholder +
            (spec->default_value.empty() ? "" : "; leave it out for " + spec->default_value);
@@ -112,18 +128,35 @@ std::optional<std::string> meant_choice(const std::string& given,
   return nearest(lower, choices);
 }
 
-std::string needs_value(const std::string& given, const OptionSpec& spec) {
-  return given + " needs a value, " + spec.placeholder + " (" + spec.help + ")";
-}
-
-std::optional<Fault> missing_value(const std::vector<std::string>& words,
-                                   const OptionTable& table) {
-  if (words.size() < 2 || words[1].rfind("--", 0) != 0) return std::nullopt;
-  const OptionSpec* spec = find_option(table, words[0].substr(2));
-  const std::string next = words[1].substr(2, words[1].find('=') - 2);
-  if (spec == nullptr || !has(table, next)) return std::nullopt;
-  return Fault(needs_value(words[0], *spec) + "; found the option --" + next + " in its place",
-               spec->name);
+Arguments take_incomplete(const Arguments& words, const OptionTable& table, Faults& faults) {
+  constexpr std::string_view kDashes = "--";
+  Arguments others;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const std::string& word = words[i];
+    const std::string option = split(word, '=').front();
+    const std::string name = option.substr(std::min(option.size(), kDashes.size()));
+    const OptionSpec* spec = begins_with(word, kDashes) ? find_option(table, name) : nullptr;
+    const bool is_joined = option.size() < word.size();
+    const bool is_empty = is_joined && option.size() + 1 == word.size();
+    const bool has_next = !is_joined && i + 1 < words.size();
+    if (is_joined && (is_switch(spec) || (spec == nullptr && is_switch(negated(table, name))))) {
+      faults.emplace_back(option + " takes no value" +
+                          (is_empty ? "" : ", found '" + word.substr(option.size() + 1) + "'"));
+    } else if (spec == nullptr && is_empty && !name.empty()) {
+      others.push_back(option);  // the parser would end with its own message
+    } else if (spec == nullptr || is_switch(spec)) {
+      others.push_back(word);
+    } else if (is_empty || (!is_joined && (!has_next || begins_with(words[i + 1], kDashes)))) {
+      faults.emplace_back(
+          option + " needs a value, " + spec->placeholder + " (" + spec->help + ")" +
+              (has_next ? "; found " + split(words[i + 1], '=').front() + " in its place" : ""),
+          spec->name);
+    } else {
+      others.push_back(word);
+      if (has_next) others.push_back(words[++i]);
+    }
+  }
+  return others;
 }
 
 }  // namespace tandem::app

@@ -1,4 +1,5 @@
-// Hints for an option that a command does not have, and for a value that does not exist.
+// Hints for unknown options and values. Faults of options without their value and of switches with
+// one.
 #pragma once
 
 #include <optional>
@@ -26,10 +27,8 @@ std::string unexpected_word(const std::string& word, bool takes_files);
 std::optional<std::string> meant_choice(const std::string& given,
                                         const std::vector<std::string>& choices);
 
-// "--data needs a value, FILE.h5 (…)". `given`: the option as the user wrote it.
-std::string needs_value(const std::string& given, const OptionSpec& spec);
-// The fault of an option without a value, if the parser has taken the next option for the value.
-// `words`: the option and, if it is a word of its own, the value.
-std::optional<Fault> missing_value(const std::vector<std::string>& words, const OptionTable& table);
+// Removes each option that lacks its value and each switch that has one, and adds a fault for it. A
+// word that begins with -- is a value only after an equal sign. Returns the other words.
+Arguments take_incomplete(const Arguments& words, const OptionTable& table, Faults& faults);
 
 }  // namespace tandem::app

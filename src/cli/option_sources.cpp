@@ -49,6 +49,10 @@ class Layer {
       faults_.push_back(show_(earlier->second) + " and " + show_(given) +
                         " are the same option; give only " + show_(spec.name));
     }
+    if (!is_first && spec.repetition == Repetition::kRefused) {
+      faults_.push_back(show_(given) + " is given twice, with " + values_[spec.name] + " and " +
+                        value + "; give one of them");
+    }
     const bool joins = !is_first && spec.repetition == Repetition::kJoins;
     values_[spec.name] = joins ? values_[spec.name] + "," + value : value;
   }
@@ -71,20 +75,6 @@ void store(const po::option& option, const OptionTable& table, Layer& layer) {
   }
   const std::string name = option.string_key.substr(3);  // of "no-…"
   layer.set(*find_option(table, name), name, "false");
-}
-
-std::string explain(const po::error& error, const OptionTable& table, const std::string& command) {
-  constexpr std::size_t kDashes = 2;
-  std::string text = error.what();
-  const auto* syntax = dynamic_cast<const po::invalid_command_line_syntax*>(&error);
-  if (syntax != nullptr && syntax->kind() == po::invalid_syntax::missing_parameter) {
-    const std::string given = syntax->get_option_name();
-    if (const OptionSpec* spec =
-            find_option(table, given.substr(std::min(given.size(), kDashes)))) {
-      text = needs_value(given, *spec);
-    }
-  }
-  return text + "; tandem " + command + " --help lists every option";
 }
 
 // A file of options cannot name another file of options, except that a configuration may name the
@@ -145,6 +135,7 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
   std::transform(arguments.begin(), end_of_options, std::back_inserter(words), with_dashes);
   const po::options_description description = describe(table);
   CommandLine result;
+  words = take_incomplete(words, table, result.faults);
   Layer layer(on_command_line, result.faults);
   try {
     // Abbreviations are off: they would change meaning whenever an option is added.
@@ -170,15 +161,13 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
         }
       } else if (option.unregistered) {
         result.faults.push_back(unknown_option(option.string_key, table));
-      } else if (const auto fault = missing_value(option.original_tokens, table)) {
-        result.faults.push_back(*fault);
-        after_unknown = true;
       } else {
         store(option, table, layer);
       }
     }
   } catch (const po::error& error) {
-    throw UsageError(explain(error, table, command));
+    throw UsageError(std::string(error.what()) + "; tandem " + command +
+                     " --help lists every option");
   }
   for (auto word = end_of_options; word != arguments.end(); ++word) {
     if (word == end_of_options) continue;

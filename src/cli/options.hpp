@@ -17,7 +17,8 @@ namespace tandem::app {
 using Arguments = std::vector<std::string>;
 
 // Of an option that one source gives more than once.
-enum class Repetition { kLastCounts, kJoins };  // kJoins: a list, with commas
+// kJoins: a list, with commas; kRefused: a fault.
+enum class Repetition { kLastCounts, kJoins, kRefused };
 
 struct OptionSpec {
   std::string name;                       // "batch-size"
@@ -95,7 +96,10 @@ class Options {
   void resolve(const std::string& name, const std::string& text) { values_.at(name).text = text; }
   // Adds a fault if the option is not set. One that was given without a value already has a fault.
   void require(const std::string& name);
-  void add_fault(const std::string& text) { faults_.push_back(text); }
+  // `option`: the one that was given without a value, if that is the fault.
+  void add_fault(const std::string& text, const std::string& option = {}) {
+    faults_.emplace_back(text, option);
+  }
   const Faults& faults() const { return faults_; }
   // Throws UsageError with all faults, if there are any.
   void throw_faults(const std::string& command) const;
@@ -118,7 +122,8 @@ std::string with_dashes(std::string word);
 std::vector<std::string> take_option(Arguments& words, const std::string& name);
 
 // One parsed command line, not yet merged with other sources. An unknown option is a fault that
-// suggests the nearest one. So is an option that is given by its name and by an alias.
+// suggests the nearest one. Other faults: an option without its value, a switch with a value, an
+// option that is given by its name and by an alias, and one that must not be repeated.
 struct CommandLine {
   std::map<std::string, std::string> values;  // by option name; switches "true" or "false"
   std::vector<std::string> positional;

@@ -210,7 +210,7 @@ TrainRequest read_train_options(Options& options) {
   for (const OptionSpec& spec : options.table()) {
     const std::string value = options.text(spec.name);
     if (value.empty() && options.value(spec.name).origin != Origin::kDefault) {
-      options.add_fault("--" + spec.name + " is empty; leave it out, or give a value");
+      options.add_fault("--" + spec.name + " is empty; leave it out, or give a value", spec.name);
     }
     if (value != trim(value) || value.find_first_of("#\n") != std::string::npos) {
       options.add_fault("--" + spec.name + ": '" + value +

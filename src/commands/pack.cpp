@@ -75,7 +75,9 @@ data::PackRequest read_request(Options& options) {
   request.seed = options.count("seed", 0, std::uint64_t{1} << 62);
   const bool is_synthetic = request.input == "synthetic" || request.format == "synthetic";
   if (!is_synthetic && options.value("images").origin != Origin::kDefault) {
-    options.add_fault("--images is for --input synthetic only");
+    const bool is_misspelled = nearest(request.input, {"synthetic"}).has_value();
+    options.add_fault(std::string("--images is for --input synthetic only") +
+                      (is_misspelled ? "; did you mean --input synthetic?" : ""));
   }
   const bool is_drawn = is_synthetic || request.test_split > 0 ||
                         (request.store == data::Store::kEncoded && !request.keep_order);
@@ -206,6 +208,15 @@ int run_pack_in_job(Job& job, const Arguments& arguments) {
   return 0;
 }
 
+OptionSpec input_option() {
+  OptionSpec spec{"input", "PATH", "",
+                  "published folder or .tar.gz, folder of pictures, FILE.csv or FILE.tsv of paths "
+                  "and labels, WebDataset's FILE.tar, .npz, or the word synthetic",
+                  "input"};
+  spec.repetition = Repetition::kRefused;
+  return spec;
+}
+
 }  // namespace
 
 Command pack_command() {
@@ -217,10 +228,7 @@ Command pack_command() {
       "--input PATH --output FILE.h5",
       "pack CIFAR, MNIST, images of one's own or the built-in data set into HDF5",
       "tandem pack --input synthetic --output synthetic.h5",
-      {{"input", "PATH", "",
-        "published folder or .tar.gz, folder of pictures, FILE.csv or FILE.tsv of paths and "
-        "labels, WebDataset's FILE.tar, .npz, or the word synthetic",
-        "input"},
+      {input_option(),
        {"test-input", "PATH", "", "test set of a list or of archives, in the same form", "input"},
        {"format", "NAME", "auto", join(formats, ", "), "input", {}, formats},
        {"name", "NAME", "", "of the data set, such as fashion-mnist", "input"},
@@ -249,15 +257,15 @@ Command pack_command() {
        {"multi-label", "", "false",
         "any number of labels for each picture: a;b in a list, several figures in the built-in set",
         "input"},
-       {"files", "N", "0",
-        "number of files of the set, FILE-001.h5 and so on; ranks share the work; 0: one file",
-        "output"},
        {"test-split", "X", "0", "share of each class for testing; 0: there is a test set", "input"},
        {"skip-broken", "", "false", "leave broken files out, and list them in FILE.h5.broken.txt",
         "input"},
        {"images", "N", default_images, "training images of the built-in set", "input"},
        {"seed", "N", "0", "seed of the built-in set, the test split and the order of stored files",
         "input"},
+       {"files", "N", "0",
+        "number of files of the set, FILE-001.h5 and so on; ranks share the work; 0: one file",
+        "output"},
        {"output", "FILE.h5", "", "appears only when it is complete", "output"}},
       run_pack,
       run_pack_in_job,

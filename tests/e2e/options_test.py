@@ -143,7 +143,7 @@ class Options(TandemTest):
 
     def test_a_missing_value_is_one_fault(self):
         done = self.mpirun(2, "train", "--data", "--model", "mlp", code=2)
-        self.assert_one_error(done, "--data needs a value, FILE.h5 .*; found the option --model in its place")
+        self.assert_one_error(done, "--data needs a value, FILE.h5 .*; found --model in its place")
         self.assertNotIn("--data is missing", done.stderr)
 
     def test_a_program_without_its_recipes_says_so(self):

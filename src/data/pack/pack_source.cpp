@@ -108,8 +108,10 @@ void require_usable_for_files(const PackRequest& request, const std::string& for
   }
   const bool is_sized = has_files(format) || request.store == Store::kEncoded;
   if ((request.height > 0 && !is_sized) || (request.channels > 0 && !has_files(format))) {
+    const bool is_store_at_fault = format == "synthetic" && !is_sized && request.channels == 0;
     throw UsageError("--size and --channels are for files of pictures; images of " + format +
-                     " are packed as they are");
+                     " are packed as they are" +
+                     (is_store_at_fault ? "; fix: add --store encoded for another --size" : ""));
   }
 }
 

@@ -60,6 +60,14 @@ TEST(OptionHints, OfTwoMeaningsTheOneThatTheCommandHasIsMeant) {
             "--host is not an option: MPI connects the ranks; no address is needed");
 }
 
+TEST(OptionHints, NoOptionOfAnotherCommandIsNamed) {
+  EXPECT_EQ(unknown_option("workers", {{"threads", "N", "", "", ""}}),
+            "--workers is not an option");
+  EXPECT_NE(unknown_option("workers", {{"loader-threads", "N", "", "", ""}}).find("adds more"),
+            std::string::npos);
+  EXPECT_NE(unknown_option("tee", {}).find("mpirun --output-filename"), std::string::npos);
+}
+
 TEST(OptionHints, AllValuesOfAnUnknownOptionAreItsOwn) {
   const OptionTable table{{"json", "", "false", "", ""}};
   const std::vector<std::string> words{"--lr_steps", "30", "60", "90", "--json", "x"};

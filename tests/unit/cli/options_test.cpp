@@ -98,9 +98,9 @@ TEST(CommandLine, TellsUsersOfOtherTrainersWhatPlaysThePart) {
       {{"--no-data"}, "--no-data is not an option: --data needs a value, FILE.h5"},
       {{"--no-epochs"}, "--epochs needs a value, X; leave it out for 10"},
       {{"--data", "--model", "mlp"}, "--data needs a value, FILE.h5 ("},
-      {{"--data", "--model", "mlp"}, "; found the option --model in its place"},
-      {{"--data", "--no-quiet"}, "; found the option --no-quiet in its place"},
-      {{"--data", "--lr=0.1"}, "; found the option --lr in its place"},
+      {{"--data", "--model", "mlp"}, "; found --model in its place"},
+      {{"--data", "--no-quiet"}, "; found --no-quiet in its place"},
+      {{"--data", "--lr=0.1"}, "; found --lr in its place"},
       {{"--vers"}, "--vers is not an option"}};
   for (const auto& [words, answer] : answers) {
     EXPECT_TRUE(contains(usage_error_of(words), answer)) << usage_error_of(words);
@@ -112,6 +112,47 @@ TEST(CommandLine, AMissingValueIsOneFault) {
   EXPECT_TRUE(contains(message, "--data needs a value")) << message;
   EXPECT_TRUE(contains(message, "--lr: 'fast'")) << message;
   EXPECT_FALSE(contains(message, "--data is missing")) << message;
+}
+
+TEST(CommandLine, AnOptionAfterOneWithoutValueCounts) {
+  EXPECT_EQ(usage_error_of({"--data", "--modle", "mlp"}).find("--data is missing"),
+            std::string::npos);
+  for (const Arguments& words :
+       {Arguments{"--data", "--modle", "mlp"}, Arguments{"--modle", "mlp", "--data"},
+        Arguments{"--modle=", "--data="}}) {
+    const std::string message = usage_error_of(words);
+    EXPECT_TRUE(contains(message, "--data needs a value, FILE.h5 (")) << message;
+    EXPECT_TRUE(contains(message, "--modle is not an option; did you mean --model?")) << message;
+    EXPECT_FALSE(contains(message, "was not expected")) << message;
+  }
+  const OptionTable table{{"input", "A", "", "", ""}, {"output", "B", "", "", ""}};
+  const CommandLine line = parse_command_line("pack", table, {"--input", "--output", "x"}, false);
+  EXPECT_EQ(line.faults.size(), 1U);
+  EXPECT_EQ(line.values.at("output"), "x");
+}
+
+TEST(CommandLine, AnEmptyOptionIsOneFault) {
+  const std::string message = usage_error_of({"--data", ""});
+  EXPECT_TRUE(contains(message, "--data is empty; leave it out")) << message;
+  EXPECT_FALSE(contains(message, "--data is missing")) << message;
+}
+
+TEST(CommandLine, SwitchesTakeNoValue) {
+  for (const char* word : {"--nesterov=true", "--no-nesterov=1"}) {
+    const std::string message = usage_error_of({word, "--lr", "fast"});
+    EXPECT_TRUE(contains(message, "nesterov takes no value, found '")) << message;
+    EXPECT_TRUE(contains(message, "--lr: 'fast'")) << message;
+  }
+}
+
+TEST(CommandLine, AnOptionThatMayNotBeRepeatedIsRefused) {
+  OptionSpec spec{"input", "PATH", "", "", ""};
+  const Arguments words{"--input", "a", "--input=b"};
+  EXPECT_TRUE(parse_command_line("pack", {spec}, words, false).faults.empty());
+  spec.repetition = Repetition::kRefused;
+  const CommandLine line = parse_command_line("pack", {spec}, words, false);
+  ASSERT_EQ(line.faults.size(), 1U);
+  EXPECT_EQ(line.faults.front().text, "--input is given twice, with a and b; give one of them");
 }
 
 TEST(CommandLine, AMissingValueOfAnAliasIsOneFault) {
