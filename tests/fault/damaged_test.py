@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Flipped bits and missing ends in data sets and checkpoints are found, soon; a run takes the checkpoint before."""
 
+import json
 import random
 import unittest
 from concurrent.futures import ThreadPoolExecutor
@@ -75,22 +76,28 @@ class Damaged(TandemTest):
             self.assert_one_error(done, r"data\.h5: block 1 \(\d+ bytes at offset \d+\) is damaged")
 
     def test_picture_that_cannot_be_decoded(self):
-        """Packed without decoding, it ends training when its batch is prepared."""
+        """Packed without decoding, it ends the run when TensorBoard's sheet of eight images or its batch is prepared."""
         for name in ("train/a", "train/b", "test/a", "test/b"):
             (self.folder / "pets" / name).mkdir(parents=True)
             for i in range(12):
                 pixels = numpy.random.default_rng(i).integers(0, 256, (32, 32, 3), dtype=numpy.uint8)
                 Image.fromarray(pixels).save(self.folder / f"pets/{name}/{i}.jpg", quality=95)
-        spoiled = self.folder / "pets/train/b/7.jpg"
-        content = bytearray(spoiled.read_bytes())
-        content[-40:-30] = b"\xff\xd3" * 5  # restart markers where none belong
-        spoiled.write_bytes(content)
-        pack = ["pack", "--input", "pets", "--size", "32", "--store", "encoded", "--output", "data.h5"]
-        self.assertIn("train/b/7.jpg", self.tandem(*pack, code=65).stderr)
-        self.tandem(*pack, "--check", "structure")
-        self.tandem("verify", "data.h5")
-        done = self.mpirun(2, *TRAIN, "--epochs", "1", code=65)
-        self.assertRegex(done.stderr, r"tandem: error: .*data\.h5: /train: picture \d+: is a damaged JPEG file")
+        for run_id, name in (("sheet", "train/a/0.jpg"), ("batch", "train/b/7.jpg")):
+            with self.subTest(run_id):
+                whole = (self.folder / "pets" / name).read_bytes()
+                # Restart markers where none belong.
+                (self.folder / "pets" / name).write_bytes(whole[:-40] + b"\xff\xd3" * 5 + whole[-30:])
+                pack = ["pack", "--input", "pets", "--size", "32", "--store", "encoded", "--keep-order", "--output", f"{run_id}.h5"]
+                self.assertIn(name, self.tandem(*pack, code=65).stderr)
+                self.tandem(*pack, "--check", "structure")
+                self.tandem("verify", f"{run_id}.h5")
+                done = self.mpirun(2, *TRAIN, "--data", f"{run_id}.h5", "--run-id", run_id, "--epochs", "1", code=65)
+                (self.folder / "pets" / name).write_bytes(whole)
+                words = rf"{run_id}\.h5: /train: picture \d+: is a damaged JPEG file"
+                self.assertRegex(done.stderr, f"tandem: error: .*{words}")
+                summary = json.loads((self.folder / "runs" / run_id / "summary.json").read_text())
+                self.assertEqual(summary["exit_reason"], "failed")
+                self.assertRegex(summary["error"], words)
 
     def test_checkpoint(self):
         self.tandem(*TRAIN, "--max-steps", "1")

@@ -80,6 +80,18 @@ void leave_failure_of_rank(const RunPlace& place, const std::string& owner, cons
 
 }  // namespace
 
+void open_run(Job& job, const std::optional<metrics::RunFolder>& folder,
+              const train::TrainResult& before, const std::function<void()>& work) {
+  comm::agree_on_rank_0(job.world, [&] {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      if (folder) leave_failure({folder, before, 0, ""}, job.topology.world, error);
+      throw;
+    }
+  });
+}
+
 train::TrainResult run_trainer(train::Trainer& trainer,
                                const std::optional<metrics::RunFolder>& folder,
                                const metrics::Sinks& sinks, Job& job, const RunPlace& place,

@@ -24,6 +24,12 @@ struct RunPlace {
   std::string path() const { return runs_dir + "/" + run_id; }
 };
 
+// Collective. Calls `work` on rank 0; it opens `folder` and fills it. If `work` fails, every rank
+// throws the same error, and an opened folder gets a summary of the failure. `before`: the result
+// that a resumed run starts with.
+void open_run(Job& job, const std::optional<metrics::RunFolder>& folder,
+              const train::TrainResult& before, const std::function<void()>& work);
+
 // Collective. Calls `start`, which makes what comes before the first step and returns the seconds
 // of the start-up, and trains. If either fails, makes the metrics durable and then writes a summary
 // of the failure, as far as the folder can still be written. `folder` and `sinks` are rank 0's. A

@@ -140,7 +140,7 @@ void TrainRun::announce(const RunStart& start, const RunInputs& inputs,
 // Collective. Opens the run folder and its sinks on rank 0.
 void TrainRun::open_output(RunStart& start, const RunInputs& inputs, TrainingSession& session,
                            const RunDevice& device, const RankTable& ranks) {
-  comm::agree_on_rank_0(job_.world, [&] {
+  open_run(job_, folder_, start.state.result, [&] {
     folder_ = open_folder(start);
     if (inputs.description.is_script()) folder_->write_network(inputs.network_file.bytes);
     const Json segment =
