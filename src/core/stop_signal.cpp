@@ -64,7 +64,7 @@ bool launcher_has_terminal() {
 const char* announcement_of_launcher() {
   const int children = StopSignal::count_children(notice_of_first.launcher);
   if (children > 0 && children < notice_of_first.launcher_children) {
-    return "tandem: a rank has died, so the job ends; add --resume auto to resume the run\n";
+    return "tandem: a rank has died, so the job ends; --resume auto resumes the run\n";
   }
   return launcher_has_terminal()
              ? "tandem: stopping after this step (Ctrl-C, or the launcher ends the job)\n"

@@ -97,7 +97,7 @@ class Console(TandemTest):
                 self.finish_cleanly(shown)
                 text = "\n".join(shown.screen.lines())
                 self.assertRegex(text, rf"(?ms)^tandem: stopping after this step.*^stopped: .* runs/{run_id}$")
-                self.assertRegex(text, rf"(?m)^  go on +{'mpirun -np 2 ' if launcher else ''}\S+ train --data .* --resume auto$")
+                self.assertRegex(text, rf"(?m)^  go on +{'mpirun (--bind-to none )?-np 2 ' if launcher else ''}\S+ train --data .* --resume auto$")
                 self.assertEqual("Ctrl-C" in text, bool(launcher))
                 self.assertNotIn("SIGTERM", text)
 

@@ -31,6 +31,7 @@ struct Launcher {
   const char* rank = nullptr;
   const char* size = nullptr;
   const char* job = nullptr;
+  const char* binding = nullptr;  // the word after --bind-to, if the user gave one
 
   // The file names of the processes between a rank and the user on the launcher's own host. The
   // streams of the outermost one show where the output goes.
@@ -73,7 +74,7 @@ std::vector<Launcher> all_launchers();
 // The first of these whose rank variable this process has; without one, `rank` is nullptr.
 Launcher launcher_of_process();
 // The words before the number of ranks that start this program as it was started, such as
-// "mpirun -np "; "" if no launcher is recognized.
+// "mpirun --bind-to none -np "; "" if no launcher is recognized.
 std::string start_of_process();
 // The launcher of the MPI library that this program uses; Open MPI 4's if the library is unknown.
 Launcher launcher_of_library();

@@ -21,7 +21,13 @@ std::string start_of_process() {
   for (const Launcher& each : all_launchers()) {
     const bool is_this = each.mark != nullptr && std::getenv(each.mark) != nullptr &&
                          std::getenv(each.rank) != nullptr;
-    if (is_this) return each.start;
+    if (!is_this) continue;
+    const std::string start = each.start;
+    const char* binding = each.binding == nullptr ? nullptr : std::getenv(each.binding);
+    // Other bindings depend on --map-by, which the line does not repeat.
+    if (binding == nullptr || std::string(binding) != "none") return start;
+    const std::size_t program = start.find(' ') + 1;
+    return start.substr(0, program) + "--bind-to none " + start.substr(program);
   }
   return "";
 }

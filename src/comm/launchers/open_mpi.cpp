@@ -56,6 +56,7 @@ Launcher open_mpi_4() {
   launcher.rank = "OMPI_COMM_WORLD_RANK";
   launcher.size = "OMPI_COMM_WORLD_SIZE";
   launcher.job = "PMIX_NAMESPACE";
+  launcher.binding = "OMPI_MCA_hwloc_base_binding_policy";
   launcher.programs = {"mpirun", "mpiexec", "orterun", "prterun", "prte"};
   launcher.start = "mpirun -np ";
   launcher.holds_output_after_interrupt = true;
@@ -77,6 +78,7 @@ Launcher open_mpi_5() {
   launcher.name = "openmpi5";
   launcher.title = "Open MPI 5";
   launcher.library = "Open MPI v5";
+  launcher.binding = nullptr;
   launcher.prints = "PRTE_LAUNCHED";
   launcher.is_quiet = nullptr;
   launcher.no_process_reads = "OMPI_MCA_smsc=^cma";

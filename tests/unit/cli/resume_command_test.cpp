@@ -52,7 +52,13 @@ TEST(ProgramWords, NameTheLauncher) {
   ::setenv("MPI_LOCALRANKID", "0", 1);  // Hydra, whose proxies srun has started
   EXPECT_EQ(program_words(1), "mpiexec -n 1 " + program);
   ::setenv("OMPI_COMM_WORLD_RANK", "0", 1);
+  ::unsetenv("OMPI_MCA_hwloc_base_binding_policy");
   EXPECT_EQ(program_words(1), "mpirun -np 1 " + program);
+  ::setenv("OMPI_MCA_hwloc_base_binding_policy", "none", 1);
+  EXPECT_EQ(program_words(1), "mpirun --bind-to none -np 1 " + program);
+  ::setenv("OMPI_MCA_hwloc_base_binding_policy", "core", 1);
+  EXPECT_EQ(program_words(1), "mpirun -np 1 " + program) << "--map-by slot:PE=N is not known";
+  ::unsetenv("OMPI_MCA_hwloc_base_binding_policy");
   forget();
 }
 
