@@ -22,12 +22,12 @@ std::string start_of_process() {
     const bool is_this = each.mark != nullptr && std::getenv(each.mark) != nullptr &&
                          std::getenv(each.rank) != nullptr;
     if (!is_this) continue;
-    const std::string start = each.start;
+    std::string start = each.start;
     const char* binding = each.binding == nullptr ? nullptr : std::getenv(each.binding);
     // Other bindings depend on --map-by, which the line does not repeat.
-    if (binding == nullptr || std::string(binding) != "none") return start;
-    const std::size_t program = start.find(' ') + 1;
-    return start.substr(0, program) + "--bind-to none " + start.substr(program);
+    const bool is_unbound = binding != nullptr && std::string(binding) == "none";
+    if (is_unbound) start.insert(start.find(' ') + 1, "--bind-to none ");
+    return start;
   }
   return "";
 }
