@@ -85,16 +85,17 @@ void keep_global_batch(Job& job, const RunStart& start, RunRequest& run) {
   if (config.global_batch_size > 0) return;
   const std::uint64_t now = config.batch_size * config.micro_batches_per_step(
                                                     static_cast<std::uint64_t>(job.topology.world));
-  bool keeps = true;
-  comm::agree_on_rank_0(job.world, [&] { keeps = !has_other_batch_size(job, start, run.options); });
-  if (!comm::is_true_everywhere(job.world, keeps)) return;
-  config.global_batch_size = start.global_batch;
   if (now != start.global_batch) {
+    bool keeps = true;
+    comm::agree_on_rank_0(job.world,
+                          [&] { keeps = !has_other_batch_size(job, start, run.options); });
+    if (!comm::is_true_everywhere(job.world, keeps)) return;
     show_kept(job, run,
               "global batch of " + std::to_string(start.global_batch) + "; " +
                   std::to_string(config.batch_size) + " images per rank would make " +
                   std::to_string(now));
   }
+  config.global_batch_size = start.global_batch;
 }
 
 // A run of a version without lanes continues to shuffle its set as a whole, unless the option is
@@ -111,25 +112,23 @@ void keep_lanes(Job& job, const RunStart& start, Options& options, train::TrainC
 }
 
 // A run of a version that multiplied in fp32 continues with it.
-void keep_muon_products(Job& job, const RunStart& start, train::TrainConfig& config) {
-  const bool has_bfloat16 = !job.is_root() || has_entry(start, kMuonProducts, kBfloat16);
+void choose_muon_products(Job& job, const RunStart& start, train::TrainConfig& config) {
+  const bool has_bfloat16 =
+      start.resumes ? !job.is_root() || has_entry(start, kMuonProducts, kBfloat16)
+                    : train::prefers_bfloat16_products(config.optimizer, config.precision);
   config.optimizer.bfloat16_products = comm::is_true_everywhere(job.world, has_bfloat16);
 }
 
 }  // namespace
 
 void keep_choices(Job& job, const RunStart& start, RunRequest& run) {
-  if (!start.resumes) {
-    train::TrainConfig& config = run.train.config;
-    config.optimizer.bfloat16_products = comm::is_true_everywhere(
-        job.world, train::prefers_bfloat16_products(config.optimizer, config.precision));
-    return;
+  if (start.resumes) {
+    keep_recipe(job, start, run);
+    keep_global_batch(job, start, run);
+    keep_convolution(start, run.options, run.train.config);
+    keep_lanes(job, start, run.options, run.train.config);
   }
-  keep_recipe(job, start, run);
-  keep_global_batch(job, start, run);
-  keep_convolution(start, run.options, run.train.config);
-  keep_lanes(job, start, run.options, run.train.config);
-  keep_muon_products(job, start, run.train.config);
+  choose_muon_products(job, start, run.train.config);
 }
 
 std::map<std::string, std::string> recipe_values_to_keep(const RunStart& start, Options& options) {
