@@ -17,7 +17,7 @@ bool is_switch(const OptionSpec* spec) { return spec != nullptr && spec->placeho
 // The option that "no-NAME" negates; nullptr if there is none.
 const OptionSpec* negated(const OptionTable& table, const std::string& name) {
   constexpr std::string_view kNo = "no-";
-  return name.rfind(kNo, 0) == 0 ? find_option(table, name.substr(kNo.size())) : nullptr;
+  return begins_with(name, kNo) ? find_option(table, name.substr(kNo.size())) : nullptr;
 }
 
 bool has(const OptionTable& table, const std::string& name) {
@@ -38,7 +38,7 @@ std::vector<std::string> option_names(const OptionTable& table) {
 std::string begun_by(const std::string& name, const OptionTable& table) {
   std::string found;
   for (const OptionSpec& spec : table) {
-    if (spec.name.rfind(name + "-", 0) != 0) continue;
+    if (!begins_with(spec.name, name + "-")) continue;
     if (!found.empty()) return "";
     found = spec.name;
   }
@@ -98,7 +98,7 @@ std::vector<std::string> mistyped_variables(const std::vector<std::string>& opti
   std::vector<std::string> warnings;
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string variable = split(*entry, '=').front();
-    if (variable.rfind(kPrefix, 0) != 0 || variable.size() < kPrefix.size() + kShortest) continue;
+    if (!begins_with(variable, kPrefix) || variable.size() < kPrefix.size() + kShortest) continue;
     std::string name = variable.substr(kPrefix.size());
     std::transform(name.begin(), name.end(), name.begin(), [](unsigned char letter) {
       return letter == '_' ? '-' : static_cast<char>(std::tolower(letter));

@@ -95,7 +95,7 @@ void require_no_other_file(const std::map<std::string, std::string>& values,
 std::size_t line_of_section(const std::string& text) {
   const std::vector<std::string> lines = split(text, '\n');
   const auto found = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
-    return trim(line).rfind('[', 0) == 0;
+    return begins_with(trim(line), "[");
   });
   return found == lines.end() ? 0 : static_cast<std::size_t>(found - lines.begin()) + 1;
 }
@@ -103,7 +103,7 @@ std::size_t line_of_section(const std::string& text) {
 }  // namespace
 
 std::string with_dashes(std::string word) {
-  if (word.rfind("--", 0) != 0) return word;
+  if (!begins_with(word, "--")) return word;
   const std::size_t end = std::min(word.find('='), word.size());
   std::replace(word.begin(), word.begin() + static_cast<std::ptrdiff_t>(end), '_', '-');
   return word;
@@ -117,7 +117,7 @@ std::vector<std::string> take_option(Arguments& words, const std::string& name) 
     const std::string given = with_dashes(words[i]);
     if (given == option && i + 1 < words.size()) {
       values.push_back(words[++i]);
-    } else if (given.rfind(option + "=", 0) == 0) {
+    } else if (begins_with(given, option + "=")) {
       values.push_back(given.substr(option.size() + 1));
     } else {
       others.push_back(words[i]);
@@ -154,7 +154,7 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
       if (is_word) {
         const std::string& word = option.original_tokens.at(0);
         // A lone dash is standard input.
-        if (allow_positional && (word.rfind('-', 0) != 0 || word == "-")) {
+        if (allow_positional && (!begins_with(word, "-") || word == "-")) {
           result.positional.push_back(word);
         } else {
           result.faults.push_back(unexpected_word(word, allow_positional));

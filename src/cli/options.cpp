@@ -129,6 +129,44 @@ void Options::throw_faults(const std::string& command) const {
                    " --help lists every option");
 }
 
+OptionSpec only_with(UsedWith used_with, OptionSpec spec) {
+  spec.used_with = std::move(used_with);
+  return spec;
+}
+
+namespace {
+
+// "a", "a or b", "a, b or c"
+std::string one_of(std::vector<std::string> values) {
+  const std::string last = values.back();
+  values.pop_back();
+  return values.empty() ? last : join(values, ", ") + " or " + last;
+}
+
+}  // namespace
+
+std::vector<std::string> describe_unused(const Options& options) {
+  std::vector<std::string> sentences;
+  for (const OptionSpec& spec : options.table()) {
+    const OptionValue& given = options.value(spec.name);
+    const bool is_switched_off = spec.placeholder.empty() && given.text == "false";
+    if (given.origin != Origin::kCommandLine || spec.used_with.option.empty() || is_switched_off) {
+      continue;
+    }
+    const auto& [other, values] = spec.used_with;
+    const std::string found = options.text(other);
+    const bool is_used = values.empty()
+                             ? !found.empty()
+                             : std::find(values.begin(), values.end(), found) != values.end();
+    if (is_used) continue;
+    sentences.push_back("--" + spec.name + " has no effect " +
+                        (found.empty() ? "without --" + other : "with --" + other + " " + found) +
+                        "; leave it out, or give --" + other +
+                        (values.empty() ? "" : " " + one_of(values)));
+  }
+  return sentences;
+}
+
 std::string describe_options(const Options& options) {
   std::string text;
   std::size_t name_width = 0;

@@ -20,6 +20,14 @@ using Arguments = std::vector<std::string>;
 // kJoins: a list, with commas; kRefused: a fault.
 enum class Repetition { kLastCounts, kJoins, kRefused };
 
+// The condition for an option to have an effect: another option has one of these values, or any
+// value if the list is empty. `train` warns about an option without effect, because scripts may
+// have it. A new option should be refused instead.
+struct UsedWith {
+  std::string option;  // empty: the option needs nothing
+  std::vector<std::string> values;
+};
+
 struct OptionSpec {
   std::string name;                       // "batch-size"
   std::string placeholder;                // "N"; empty: a switch, which also has a --no- form
@@ -32,11 +40,14 @@ struct OptionSpec {
   std::vector<std::string> aliases = {};  // other names, accepted wherever `name` is
   std::string earlier_value = {};         // of starts without the option; empty: the default
   Repetition repetition = Repetition::kLastCounts;
+  UsedWith used_with = {};
 };
 using OptionTable = std::vector<OptionSpec>;
 
 // The option with this name or alias; nullptr if the table has none.
 const OptionSpec* find_option(const OptionTable& table, const std::string& name);
+// `spec` with this condition.
+OptionSpec only_with(UsedWith used_with, OptionSpec spec);
 // The name, then the aliases.
 std::vector<std::string> names_of(const OptionSpec& spec);
 
@@ -146,6 +157,9 @@ std::map<std::string, std::string> read_config_file(const OptionTable& table,
 // --recipe, if the table has them.
 Options resolve(const OptionTable& table, const CommandLine& command_line);
 
+// A sentence for each option of the command line that has no effect with the values of the other
+// options. Options of other sources get none, because a run's config file has all options.
+std::vector<std::string> describe_unused(const Options& options);
 // "--name  value  origin" lines.
 std::string describe_options(const Options& options);
 // Help text: usage line, the options named by `first`, then all of them in groups, with defaults,

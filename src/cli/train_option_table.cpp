@@ -1,72 +1,15 @@
 // Every option of `tandem train`, in the order of its help.
+#include "execution_options.hpp"
 #include "loader_options.hpp"
 #include "network_options.hpp"
-#include "recipe_options.hpp"
+#include "optimizer_options.hpp"
 #include "stall_options.hpp"
-#include "tandem/comm/allreduce/all_reduce.hpp"
-#include "tandem/core/text.hpp"
-#include "tandem/model/convolution_choice.hpp"
-#include "tandem/model/precision.hpp"
 #include "train_options.hpp"
 
 namespace tandem::app {
+namespace {
 
-OptionSpec precision_option() {
-  return {"precision",
-          "NAME",
-          "fp32",
-          "fp32, or bf16 autocast with fp32 weights; on GPUs also tf32, or fp16 autocast",
-          "execution",
-          kOfResult,
-          model::precision_names()};
-}
-
-OptionSpec convolution_option() {
-  return {"convolution",
-          "NAME",
-          "auto",
-          "3x3 convolutions on CPUs: auto, by Winograd's algorithm where that is faster; or direct",
-          "execution",
-          kOfExecution,
-          model::convolution_names(),
-          {},
-          {},
-          "direct"};
-}
-
-OptionSpec channels_last_option() {
-  return {"channels-last", "",
-          "true",          "keep images and filters as height, width, channels",
-          "execution",     kOfExecution};
-}
-
-OptionSpec threads_option() {
-  return {
-      "threads",   "N",
-      "0",         "threads per rank; 0: OMP_NUM_THREADS, else the CPUs that no other rank uses",
-      "execution", kOfExecution};
-}
-
-OptionSpec share_weights_option() {
-  return {"share-weights", "",
-          "false",         "one copy of weights and optimizer state per host, for ranks on CPUs",
-          "execution",     kOfPlacement};
-}
-
-OptionSpec eval_batch_size_option() {
-  return {"eval-batch-size",
-          "N",
-          std::to_string(data::EvaluationSampler::kBatch),
-          "images that a rank evaluates at once",
-          "execution",
-          kOfExecution};
-}
-
-OptionTable train_option_table() {
-  const std::vector<std::string> optimizers{"sgd", "adamw", "muon", "lars", "lamb"};
-  const OptionTable stall = stall_options("safekeeping");
-  const std::vector<std::string> schedules{"constant", "step",       "cosine",
-                                           "linear",   "polynomial", "triangle"};
+OptionTable work_options() {
   return {
       {"data", "FILE.h5", "", "packed data set, made by tandem pack", "what to train", kOfInput},
       {"recipe", "NAME|FILE", "", "a set of defaults, such as mnist-lenet or cifar10-simple",
@@ -94,6 +37,11 @@ OptionTable train_option_table() {
        "what to train", kOfResult},
       decode_option("what to train"),
       eval_crop_option("what to train"),
+  };
+}
+
+OptionTable batch_options() {
+  return {
       {"batch-size",
        "N",
        "64",
@@ -116,113 +64,29 @@ OptionTable train_option_table() {
       read_lanes_option("batch"),
       shuffle_option("batch"),
       stage_option("batch"),
+  };
+}
 
+OptionTable duration_options() {
+  return {
       {"epochs", "X", "10", "length of the training; may be a fraction", "duration", kOfExecution},
       {"max-steps", "N", "0", "end after N steps; 0: no limit", "duration", kOfExecution},
-      early_stop_option("duration"),
+      {"early-stop", "N", "0",
+       "end after N evaluations in a row without a better accuracy, of the validation images if "
+       "there are any; 0: never",
+       "duration", kOfExecution},
       {"max-time", "HH:MM:SS", "", "stop, resumable, before this much time has passed", "duration",
        kOfExecution},
-      {"stop-margin", "S", "30", "seconds that --max-time leaves for the last step and checkpoint",
-       "duration", kOfExecution},
+      only_with({"max-time", {}},
+                {"stop-margin", "S", "30",
+                 "seconds that --max-time leaves for the last step and checkpoint", "duration",
+                 kOfExecution}),
+  };
+}
 
-      {"optimizer", "NAME", "sgd", join(optimizers, ", "), "optimizer", kOfResult, optimizers},
-      {"lr", "X", "0.05", "peak learning rate", "optimizer", kOfResult},
-      lr_scale_option("optimizer"),
-      {"lr-reference-batch", "N", "0",
-       "scale the learning rate by global batch / N; 0: do not scale", "optimizer", kOfResult},
-      {"momentum", "X", "0.9", "momentum of sgd, muon and lars", "optimizer", kOfResult},
-      {"nesterov", "", "false", "Nesterov momentum, of sgd, muon and lars", "optimizer", kOfResult},
-      {"weight-decay", "X", "0",
-       "weight decay; lars and lamb: only of parameters of more than one row", "optimizer",
-       kOfResult},
-      {"beta1", "X", "0.9", "adamw, lamb: decay rate of the mean gradient", "optimizer", kOfResult},
-      {"beta2", "X", "0.999", "adamw, lamb: decay rate of the mean squared gradient", "optimizer",
-       kOfResult},
-      {"epsilon", "X", "1e-8", "adamw, lamb: addend of the denominator", "optimizer", kOfResult},
-      trust_coefficient_option("optimizer"),
-      {"head-lr", "X", "0.67", "muon: peak learning rate of the last layer, which sgd updates",
-       "optimizer", kOfResult},
-      {"bias-lr", "X", "0.053",
-       "muon: peak learning rate of biases and norms, which sgd updates, too", "optimizer",
-       kOfResult},
-      {"sgd-momentum", "X", "0.85", "muon: Nesterov momentum of these sgd updates", "optimizer",
-       kOfResult},
-      {"early-epochs", "X", "0",
-       "muon: epochs in which fastnet's whitening bias is trained, at a falling rate; 0: all",
-       "optimizer", kOfResult},
-      {"schedule", "NAME", "constant", join(schedules, ", "), "optimizer", kOfResult, schedules},
-      {"warmup-epochs", "X", "0", "linear rise of the learning rate; triangle: up to its peak",
-       "optimizer", kOfResult},
-      {"step-epochs", "X", "30", "schedule step: epochs between two drops", "optimizer", kOfResult},
-      {"step-gamma", "X", "0.1", "schedule step: factor of a drop", "optimizer", kOfResult},
-      polynomial_power_option("optimizer"),
-      {"loss",
-       "mean|sum",
-       "mean",
-       "loss to minimize: the mean over the global batch, or the sum",
-       "optimizer",
-       kOfResult,
-       {"mean", "sum"}},
-      {"label-smoothing", "X", "0", "share of each label that is spread over all classes",
-       "optimizer", kOfResult},
-      class_weights_option("optimizer"),
-      {"clip-norm", "X", "0", "limit of the global gradient norm; 0: none", "optimizer", kOfResult},
-      ema_option("optimizer"),
-
-      precision_option(),
-      channels_last_option(),
-      convolution_option(),
-      gradient_checkpointing_option("execution"),
-      sync_bn_option("execution"),
-      device_option(),
-      gpu_ids_option(),
-      share_gpu_option(),
-      backend_option(),
-      init_timeout_option(),
-      {"cuda-graph",
-       "NAME",
-       "auto",
-       "auto: record steps on GPUs as a CUDA graph, where the run allows it; off: never",
-       "execution",
-       kOfExecution,
-       {"auto", "off"}},
-      threads_option(),
-      loader_threads_option("execution"),
-      eval_batch_size_option(),
-      {"bucket-mb",
-       "X|auto",
-       "",
-       "gradient bucket in MiB; 0: one bucket, exchanged after backward; auto: measured at the "
-       "start; if not given: 2 over NCCL, else 0",
-       "execution",
-       kOfExecution,
-       {},
-       {"auto", "another run may measure another size, and sums round otherwise; give a number"}},
-      {"all-reduce",
-       "NAME",
-       "flat",
-       "all-reduce of the gradients: flat, by all ranks alike; two-level, within each host "
-       "first, which sends less between hosts; mpi, by the all-reduce of the MPI library, which "
-       "may use the network's offloads",
-       "execution",
-       kOfExecution,
-       comm::all_reduce_algorithm_names(),
-       {"mpi", "the MPI library chooses the order of additions"},
-       {"sum-algorithm"}},
-      {"grad-dtype",
-       "NAME",
-       "fp32",
-       "format of gradients in messages: fp32, bf16 (half the bytes) or powersgd (low-rank "
-       "matrices; for CPUs on links below 1 Gbit/s)",
-       "execution",
-       kOfExecution,
-       {"fp32", "bf16", "powersgd"},
-       {"bf16", "what its rounding leaves over is in no checkpoint"}},
-      {"powersgd-rank", "R", "4",
-       "rank of the matrices of --grad-dtype powersgd; a higher one sends more and loses less",
-       "execution", kOfExecution},
-      share_weights_option(),
-
+OptionTable safekeeping_options() {
+  const OptionTable stall = stall_options("safekeeping");
+  return {
       {"resume", "MODE", "none",
        "none; auto: go on from the run's newest valid checkpoint; or the path of a checkpoint",
        "safekeeping", kOfThisStart},
@@ -255,7 +119,11 @@ OptionTable train_option_table() {
        {"abort", "skip"}},
       stall[0],
       stall[1],
+  };
+}
 
+OptionTable reporting_options() {
+  return {
       {"run-id", "ID", "", "name of the run's folder; by default made from the time", "reporting",
        kOfThisStart},
       {"runs-dir", "DIR", "runs", "folder that holds the run folders", "reporting", kOfOutput},
@@ -295,6 +163,18 @@ OptionTable train_option_table() {
        "given), oversubscription",
        "reporting", kOfThisStart},
   };
+}
+
+}  // namespace
+
+OptionTable train_option_table() {
+  OptionTable table;
+  for (const OptionTable& group :
+       {work_options(), batch_options(), duration_options(), optimizer_options(),
+        execution_options(), safekeeping_options(), reporting_options()}) {
+    table.insert(table.end(), group.begin(), group.end());
+  }
+  return table;
 }
 
 }  // namespace tandem::app

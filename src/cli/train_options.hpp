@@ -18,23 +18,6 @@ namespace tandem::app {
 
 OptionTable train_option_table();
 
-// Options that evaluation has, too.
-OptionSpec precision_option();
-OptionSpec convolution_option();
-OptionSpec channels_last_option();
-OptionSpec threads_option();
-OptionSpec share_weights_option();
-// Refuses what ranks cannot divide among each other. Call it after the other options are read.
-void read_share_weights(Options& options, const device::DeviceRequest& device,
-                        train::TrainConfig& config);
-OptionSpec eval_batch_size_option();
-std::uint64_t read_eval_batch_size(Options& options);
-
-// Reads --grad-dtype and --powersgd-rank, after --bucket-mb.
-void read_gradient_form(Options& options, train::TrainConfig& config);
-// Adds a fault if `algorithm` cannot add gradients of --grad-dtype bf16.
-void require_bfloat16_sums(Options& options, comm::AllReduceAlgorithm algorithm);
-
 // The value of --resume with "auto" for "latest", its other name.
 std::string normalized_resume(const std::string& text);
 // Whether --resume has one of its words, not the path of a checkpoint.

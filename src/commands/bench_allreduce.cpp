@@ -1,7 +1,7 @@
 // tandem bench allreduce: how long the sum of gradients over all ranks takes, and MPI's beside it.
 #include "bench_form.hpp"
 #include "cli/device_options.hpp"
-#include "cli/train_options.hpp"
+#include "cli/execution_options.hpp"
 #include "session/engine.hpp"
 #include "tandem/comm/agree.hpp"
 

@@ -1,8 +1,8 @@
 // tandem bench step: what a training step takes, part by part, on noise in memory.
 #include "bench_form.hpp"
 #include "cli/device_options.hpp"
+#include "cli/execution_options.hpp"
 #include "cli/network_options.hpp"
-#include "cli/train_options.hpp"
 #include "session/engine.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/text.hpp"

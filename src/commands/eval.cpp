@@ -1,4 +1,5 @@
 // tandem eval: exact loss and accuracy of a trained model on any number of ranks.
+#include "cli/execution_options.hpp"
 #include "cli/loader_options.hpp"
 #include "cli/stall_options.hpp"
 #include "commands.hpp"

@@ -1,5 +1,6 @@
 // tandem predict: classifies pictures of any size with a model.
 #include "cli/device_options.hpp"
+#include "cli/execution_options.hpp"
 #include "commands.hpp"
 #include "session/engine.hpp"
 #include "tandem/core/host.hpp"

@@ -26,6 +26,10 @@ int run_train(Job& job, const Arguments& arguments) {
   job.supervision().heartbeats().report(0, comm::Phase::kStartUp);
   TrainRequest request;
   comm::agree(job.world, job.topology.host, [&] { request = read_train_options(options); });
+  // Not of a resumed run, whose options must stay those of its first start.
+  if (request.reporting.resume == "none") {
+    for (const std::string& sentence : describe_unused(options)) job.warn(sentence);
+  }
   if (request.reporting.print_config) {
     job.say(describe_options(options));
     return 0;

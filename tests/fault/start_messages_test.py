@@ -113,6 +113,9 @@ class StartMessages(GoldenTest):
     def test_data_set_that_is_named_twice(self):
         self.assert_refused(66, *TRAIN, "--data", "b.h5", "--data", "absent.h5")
 
+    def test_options_without_effect(self):
+        self.assert_refused(66, *TRAIN, "--data", "absent.h5", "--beta1", "0.9", "--stop-margin", "5")
+
     def test_pickles_of_cifar10(self):
         folder = self.folder / "cifar-10-batches-py"
         folder.mkdir()

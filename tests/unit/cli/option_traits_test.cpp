@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 #include <vector>
 
@@ -32,6 +33,19 @@ TEST(OptionTraits, NoTwoOptionsShareAName) {
   std::set<std::string> seen;
   for (const OptionSpec& spec : train_option_table()) {
     for (const std::string& name : names_of(spec)) EXPECT_TRUE(seen.insert(name).second) << name;
+  }
+}
+
+TEST(OptionTraits, ConditionsNameValuesOfOptions) {
+  const OptionTable table = train_option_table();
+  for (const OptionSpec& spec : table) {
+    if (spec.used_with.option.empty()) continue;
+    const OptionSpec* other = find_option(table, spec.used_with.option);
+    ASSERT_NE(other, nullptr) << "--" << spec.name;
+    for (const std::string& value : spec.used_with.values) {
+      EXPECT_EQ(std::count(other->choices.begin(), other->choices.end(), value), 1)
+          << "--" << spec.name << ": " << value;
+    }
   }
 }
 

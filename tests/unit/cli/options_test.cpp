@@ -374,6 +374,31 @@ TEST(Repetition, OfAListThatDecidesTheResultJoinsIt) {
   EXPECT_EQ(config.learning_rate, 0.3);
 }
 
+std::vector<std::string> unused_of(std::vector<std::string> arguments) {
+  return describe_unused(resolve_train(std::move(arguments)));
+}
+
+TEST(UnusedOptions, AreNamedWithTheValuesThatTheyNeed) {
+  EXPECT_EQ(unused_of({"--beta1", "0.9", "--schedule", "cosine", "--polynomial-power", "3"}),
+            (std::vector<std::string>{
+                "--beta1 has no effect with --optimizer sgd; leave it out, or give --optimizer "
+                "adamw or lamb",
+                "--polynomial-power has no effect with --schedule cosine; leave it out, or give "
+                "--schedule polynomial"}));
+  EXPECT_EQ(unused_of({"--optimizer", "lamb", "--momentum", "0.5", "--stop-margin", "5"}),
+            (std::vector<std::string>{
+                "--stop-margin has no effect without --max-time; leave it out, or give --max-time",
+                "--momentum has no effect with --optimizer lamb; leave it out, or give --optimizer "
+                "sgd, muon or lars"}));
+}
+
+TEST(UnusedOptions, AreOfTheCommandLine) {
+  EXPECT_TRUE(unused_of({"--stop-margin", "5", "--max-time", "1:00:00"}).empty());
+  EXPECT_TRUE(unused_of({"--optimizer", "lamb", "--beta1", "0.9", "--no-nesterov"}).empty());
+  EXPECT_TRUE(unused_of({"--recipe", "cifar10-fast", "--head-lr", "0.5"}).empty());
+  EXPECT_TRUE(unused_of({"--recipe", "cifar10-fast", "--optimizer", "sgd"}).empty());
+}
+
 TEST(ShareWeights, IsForRanksOnCpus) {
   EXPECT_FALSE(request_of({}).config.share_weights);
   EXPECT_TRUE(request_of({"--share-weights"}).config.share_weights);

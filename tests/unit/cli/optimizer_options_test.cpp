@@ -1,4 +1,4 @@
-#include "cli/recipe_options.hpp"
+#include "cli/optimizer_options.hpp"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 namespace tandem::app {
 namespace {
 
-TrainRequest recipe_of(std::vector<std::string> arguments) {
+TrainRequest training_of(std::vector<std::string> arguments) {
   arguments.insert(arguments.begin(), {"--data", "x.h5"});
   Options options = resolve(train_option_table(),
                             parse_command_line("train", train_option_table(), arguments, false));
@@ -17,15 +17,15 @@ TrainRequest recipe_of(std::vector<std::string> arguments) {
 
 void expect_fault(const std::vector<std::string>& arguments, const std::string& fault) {
   try {
-    recipe_of(arguments);
+    training_of(arguments);
     ADD_FAILURE() << "no fault: " << fault;
   } catch (const UsageError& error) {
     EXPECT_NE(std::string(error.what()).find(fault), std::string::npos) << error.what();
   }
 }
 
-TEST(RecipeOptions, AreOffUnlessTheyAreGiven) {
-  const train::TrainConfig config = recipe_of({}).config;
+TEST(OptimizerOptions, AreOffUnlessTheyAreGiven) {
+  const train::TrainConfig config = training_of({}).config;
   EXPECT_EQ(config.ema, 0);
   EXPECT_EQ(config.early_stop, 0U);
   EXPECT_FALSE(config.weighs_classes());
@@ -33,10 +33,11 @@ TEST(RecipeOptions, AreOffUnlessTheyAreGiven) {
   EXPECT_EQ(config.schedule.polynomial_power, 2);
 }
 
-TEST(RecipeOptions, AreRead) {
+TEST(OptimizerOptions, AreRead) {
   const train::TrainConfig config =
-      recipe_of({"--ema", "0.99", "--early-stop", "3", "--optimizer", "lars", "--trust-coefficient",
-                 "0.02", "--schedule", "polynomial", "--polynomial-power", "0.5"})
+      training_of({"--ema", "0.99", "--early-stop", "3", "--optimizer", "lars",
+                   "--trust-coefficient", "0.02", "--schedule", "polynomial", "--polynomial-power",
+                   "0.5"})
           .config;
   EXPECT_EQ(config.ema, 0.99);
   EXPECT_EQ(config.early_stop, 3U);
@@ -46,24 +47,16 @@ TEST(RecipeOptions, AreRead) {
   EXPECT_EQ(config.schedule.polynomial_power, 0.5);
 }
 
-TEST(RecipeOptions, ClassWeightsAreBalancedOrAList) {
-  EXPECT_TRUE(recipe_of({"--class-weights", "balanced"}).config.has_balanced_classes);
-  EXPECT_EQ(recipe_of({"--class-weights", "1,2.5,1e-3"}).config.class_weights,
+TEST(OptimizerOptions, ClassWeightsAreBalancedOrAList) {
+  EXPECT_TRUE(training_of({"--class-weights", "balanced"}).config.has_balanced_classes);
+  EXPECT_EQ(training_of({"--class-weights", "1,2.5,1e-3"}).config.class_weights,
             (std::vector<double>{1, 2.5, 1e-3}));
   for (const char* list : {"1,,2", "1,zero", "1,0", "1,-1", "equal"}) {
     expect_fault({"--class-weights", list}, "--class-weights: '" + std::string(list) + "' is");
   }
 }
 
-TEST(RecipeOptions, AreRefusedWithoutEffect) {
-  expect_fault({"--trust-coefficient", "0.001"},
-               "--trust-coefficient is for --optimizer lars, and --optimizer is sgd; leave it out, "
-               "or give --optimizer lars");
-  expect_fault({"--polynomial-power", "3", "--schedule", "cosine"},
-               "--polynomial-power is for --schedule polynomial, and --schedule is cosine");
-}
-
-TEST(RecipeOptions, NameWhatTheyCannotBeCombinedWith) {
+TEST(OptimizerOptions, NameWhatTheyCannotBeCombinedWith) {
   expect_fault({"--class-weights", "balanced", "--loss", "sum"},
                "--class-weights and --loss sum exclude each other: ");
   expect_fault({"--class-weights", "balanced", "--augment", "flip,mixup"},
