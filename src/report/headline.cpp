@@ -103,7 +103,7 @@ Html rank_tile(const RunView& run) {
   const std::string slowest = describe_slowest_rank(run);
   const Html more = slowest.empty() ? Html() : Html("slowest rank: " + slowest);
   if (!host.empty()) return tile("cause of delay", "words", Html(host), more);
-  const bool stands_out = !slowest.empty() && slowest.rfind("none", 0) != 0;
+  const bool stands_out = !slowest.empty() && !begins_with(slowest, "none");
   if (stands_out) return tile("slowest rank", "words", Html(slowest), {});
   return tile("ranks", "words", dash_or(describe_ranks(run)), more);
 }

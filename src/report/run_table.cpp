@@ -125,18 +125,13 @@ std::size_t width_of(const std::vector<std::vector<std::string>>& cells) {
   return width;
 }
 
-// For people.
+// The text of a cell in a short column.
 std::string cell_of(const std::string& column, const Json& value) {
   if (value.is_null()) return "-";
   if (value.is_string()) return escape_for_terminal(value.get<std::string>());
   const double number = value.get<double>();
-  const bool is_fraction =
-      ends_with(column, "loss") || ends_with(column, "accuracy") || ends_with(column, "map");
-  if (is_fraction) return format_fixed(number, 4);
+  if (column == "test_accuracy" || column == "test_map") return format_fixed(number, 4);
   if (column == "duration_seconds") return format_duration(number);
-  if (column == "images_per_second" || column == "train_seconds") {
-    return format_count(std::llround(std::clamp(number, -9e15, 9e15)));
-  }
   if (value.is_number_integer()) return format_count(value.get<std::int64_t>());
   return format_fixed(number, 2);
 }
@@ -208,16 +203,6 @@ void sort_runs(std::vector<Json>& rows, const std::string& column, bool is_desce
     if (kind(one) == 2) return false;
     return is_descending ? other.at(column) < one.at(column) : one.at(column) < other.at(column);
   });
-}
-
-std::vector<std::vector<std::string>> to_cells(const std::vector<Json>& rows) {
-  std::vector<std::vector<std::string>> cells{run_columns()};
-  for (const Json& row : rows) {
-    std::vector<std::string> line;
-    for (const std::string& column : run_columns()) line.push_back(cell_of(column, row.at(column)));
-    cells.push_back(line);
-  }
-  return cells;
 }
 
 std::vector<std::vector<std::string>> to_short_cells(const std::vector<Json>& rows,

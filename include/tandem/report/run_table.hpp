@@ -25,11 +25,8 @@ RunList list_runs(const std::string& runs_dir);
 // stay as they are.
 void sort_runs(std::vector<Json>& rows, const std::string& column, bool is_descending);
 
-// Cells for people: fewer digits, and a dash for null.
-std::vector<std::vector<std::string>> to_cells(const std::vector<Json>& rows);
-
-// The same with the most useful columns. Leaves out columns until the table fits `width`; the names
-// of runs are never cut.
+// Cells for people, of the most useful columns: fewer digits, and a dash for null. Leaves out
+// columns until the table fits `width`; the names of runs are never cut.
 std::vector<std::vector<std::string>> to_short_cells(const std::vector<Json>& rows,
                                                      std::size_t width);
 
