@@ -4,11 +4,11 @@ restart."""
 
 import json
 import shutil
-import struct
 import subprocess
 import tempfile
 import unittest
 
+from safetensors_file import bytes_of_tensors
 from tandem import PROGRAM, TandemTest, read_lines, whole
 
 # Three steps an epoch; the whitening bias is trained in the first two of four epochs.
@@ -28,14 +28,6 @@ class FastRecipe(TandemTest):
     def fast(self, ranks, run_id, *options):
         done = self.mpirun(ranks, "train", "--data", self.data, *FAST, "--run-id", run_id, "--quiet", "--json", *options)
         return json.loads(done.stdout.splitlines()[-1])
-
-    def weights(self, path):
-        """The bytes of each tensor, by name."""
-        content = (self.folder / path).read_bytes()
-        begin = 8 + struct.unpack("<Q", content[:8])[0]
-        header = json.loads(content[8:begin])
-        return {name: content[begin + tensor["data_offsets"][0]:begin + tensor["data_offsets"][1]]
-                for name, tensor in header.items() if name != "__metadata__"}
 
     def test_learns_and_asks_about_six_views_in_the_end(self):
         summary = self.fast(2, "a")
@@ -93,7 +85,7 @@ class FastRecipe(TandemTest):
     @whole
     def test_the_whitening_bias_is_let_be(self):
         self.fast(1, "whole", "--checkpoint-every", "3steps", "--keep-checkpoints", "4")
-        half, whole = (self.weights(f"runs/whole/checkpoints/step-{step:08}.safetensors") for step in (6, 12))
+        half, whole = (bytes_of_tensors(self.folder / f"runs/whole/checkpoints/step-{step:08}.safetensors") for step in (6, 12))
         self.assertIn("whiten.bias", whole)
         for name in whole:
             if not name.startswith("optimizer."):

@@ -5,28 +5,10 @@ import json
 import os
 import unittest
 
+from safetensors_file import metadata_of, read_tensors, replace_metadata, write_tensors
 from tandem import DATA, QUICK, TandemTest
 
 STAY = ["--lr", "0", "--max-steps", "1"]
-
-
-def read_tensors(path):
-    """Shape and bytes of each tensor by name."""
-    content = path.read_bytes()
-    begin = 8 + int.from_bytes(content[:8], "little")
-    header = json.loads(content[8:begin])
-    return {name: (entry["shape"], content[begin + entry["data_offsets"][0]:begin + entry["data_offsets"][1]])
-            for name, entry in header.items() if name != "__metadata__"}
-
-
-def write_tensors(path, tensors):
-    """Of fp32, without metadata, as other programs write them."""
-    header, data = {}, b""
-    for name, (shape, content) in tensors.items():
-        header[name] = {"dtype": "F32", "shape": shape, "data_offsets": [len(data), len(data) + len(content)]}
-        data += content
-    text = json.dumps(header).encode()
-    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
 
 
 class InitFrom(TandemTest):
@@ -65,17 +47,13 @@ class InitFrom(TandemTest):
 
     def test_a_model_of_an_earlier_version_has_the_widths_of_its_time(self):
         """Without `hidden`; and one whose `hidden` is not that of its tensors is damaged."""
-        content = (self.folder / "runs/first/model/model.safetensors").read_bytes()
-        begin = 8 + int.from_bytes(content[:8], "little")
+        model = self.folder / "runs/first/model/model.safetensors"
         for name, hidden, code in (("old.safetensors", None, 0), ("odd.safetensors", "[9,512]", 65), ("huge.safetensors", "[65536,65536]", 65),
                                    ("many.safetensors", "[65537]", 65)):
-            header = json.loads(content[8:begin])
+            metadata = metadata_of(model)
             for key in ("hidden", "sha256", "hash64"):
-                header["__metadata__"].pop(key)
-            header["__metadata__"].update({"hidden": hidden} if hidden else {})
-            text = json.dumps(header).encode()
-            text += b" " * (-len(text) % 8)
-            (self.folder / name).write_bytes(len(text).to_bytes(8, "little") + text + content[begin:])
+                metadata.pop(key)
+            replace_metadata(model, {**metadata, **({"hidden": hidden} if hidden else {})}, self.folder / name)
             done = self.mpirun(2, "eval", "--data", DATA, "--checkpoint", name, "--json", code=code)
             if code:
                 self.assert_one_error(done, f"{name}: its __metadata__ (has a layer of|contradicts)")

@@ -17,6 +17,7 @@ import h5py
 import numpy
 from PIL import Image, ImageOps
 
+from safetensors_file import metadata_of, replace_metadata
 from tandem import DATA, PROGRAM, QUICK, TandemTest, whole
 
 
@@ -156,15 +157,11 @@ class Predict(TandemTest):
         (camera, upright), errors = self.predict("camera.jpg", "upright.png")
         self.assert_same(camera, upright)
         self.assertEqual(errors, "tandem: 1 picture turned upright by the EXIF orientation\n")
-        content = pathlib.Path(self.model, "model/model.safetensors").read_bytes()
-        length = int.from_bytes(content[:8], "little")
-        header = json.loads(content[8:8 + length])
+        model, old = pathlib.Path(self.model, "model/model.safetensors"), self.folder / "old.safetensors"
+        metadata = metadata_of(model)
         for key in ("exif_orientation", "sha256", "hash64"):
-            del header["__metadata__"][key]
-        text = json.dumps(header).encode()
-        text += b" " * (-len(text) % 8)
-        old = self.folder / "old.safetensors"
-        old.write_bytes(len(text).to_bytes(8, "little") + text + content[8 + length:])
+            del metadata[key]
+        replace_metadata(model, metadata, old)
         done = self.tandem("predict", "--checkpoint", old, "--json", "camera.jpg", "stored.png")
         camera, stored = map(json.loads, done.stdout.splitlines())
         self.assert_same(camera, stored)

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """tandem train --resume: nothing is lost, nothing is repeated, and what is damaged is refused."""
 
-import hashlib
 import json
 import operator
 import os
@@ -10,6 +9,7 @@ import subprocess
 import time
 import unittest
 
+from safetensors_file import bytes_of_tensors, metadata_of, replace_metadata
 from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines, whole
 
 # 600 images make 9.375 batches of 64, so that most steps lie in the middle of an epoch.
@@ -33,8 +33,7 @@ class Resume(TandemTest):
         return self.folder / "runs" / run_id / "checkpoints" / f"step-{step:08}.safetensors"
 
     def metadata(self, run_id, step):
-        content = self.checkpoint(run_id, step).read_bytes()
-        return json.loads(content[8:8 + int.from_bytes(content[:8], "little")])["__metadata__"]
+        return metadata_of(self.checkpoint(run_id, step))
 
     def steps_kept(self, run_id):
         names = (self.folder / "runs" / run_id / "checkpoints").glob("step-*.safetensors")
@@ -47,25 +46,6 @@ class Resume(TandemTest):
                    for line in lines if line["event"] in ("step", "eval")]
         self.assertTrue(numbers)
         return numbers
-
-    def tensors(self, path):
-        """The bytes of each tensor, by name."""
-        content = path.read_bytes()
-        start = 8 + int.from_bytes(content[:8], "little")
-        header = json.loads(content[8:start])
-        header.pop("__metadata__")
-        return {name: content[start + each["data_offsets"][0]:start + each["data_offsets"][1]]
-                for name, each in header.items()}
-
-    def replace_metadata(self, path, metadata):
-        """As docs/formats.md describes the file."""
-        content = path.read_bytes()
-        start = 8 + int.from_bytes(content[:8], "little")
-        header = {**json.loads(content[8:start]), "__metadata__": {**metadata, "sha256": "0" * 64}}
-        text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-        text += b" " * (-len(text) % 8)
-        content = len(text).to_bytes(8, "little") + text + content[start:]
-        path.write_bytes(content.replace(b"0" * 64, hashlib.sha256(content).hexdigest().encode(), 1))
 
     def flip_a_bit(self, path):
         content = bytearray(path.read_bytes())
@@ -156,9 +136,9 @@ class Resume(TandemTest):
         self.run_to(12, "parts", "--resume", "auto", *options)
         self.assertEqual(self.digest("parts"), self.digest("whole"))
         self.run_to(12, "plain", "--checkpoint-every", "4")
-        trained = self.tensors(self.checkpoint("plain", 12))
-        averaged = self.tensors(self.checkpoint("whole", 12))
-        model = self.tensors(self.folder / "runs/whole/model/model.safetensors")
+        trained = bytes_of_tensors(self.checkpoint("plain", 12))
+        averaged = bytes_of_tensors(self.checkpoint("whole", 12))
+        model = bytes_of_tensors(self.folder / "runs/whole/model/model.safetensors")
         for name, values in model.items():
             self.assertEqual(averaged[name], values, name)
             self.assertEqual(averaged["optimizer.trained_weights." + name], trained[name], name)
@@ -200,7 +180,7 @@ class Resume(TandemTest):
             metadata.pop("muon_products")
         else:
             metadata["muon_products"] = "bf16"
-        self.replace_metadata(self.checkpoint("other", 2), metadata)
+        replace_metadata(self.checkpoint("other", 2), metadata)
         for run_id in ("parts", "other"):
             self.run_to(4, run_id, *options)
         self.assertEqual(self.digest("parts"), self.digest("whole"))

@@ -11,15 +11,11 @@ import unittest
 import h5py
 from PIL import Image
 
+from safetensors_file import metadata_of
 from tandem import DATA, TandemTest, read_lines, whole
 
 SCRIPTS = pathlib.Path(os.environ["TANDEM_TEST_SCRIPTS"])
 STEPS = ["--lr", "0.02", "--momentum", "0.9", "--max-steps", "12", "--epochs", "100", "--log-every", "1"]
-
-
-def metadata_of(path):
-    content = path.read_bytes()
-    return json.loads(content[8:8 + int.from_bytes(content[:8], "little")])["__metadata__"]
 
 
 class ScriptModel(TandemTest):

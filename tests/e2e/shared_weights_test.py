@@ -4,7 +4,8 @@
 import json
 import unittest
 
-from tandem import DATA, QUICK, TandemTest, tensor_bytes_sha256
+from safetensors_file import tensor_bytes_sha256
+from tandem import DATA, QUICK, TandemTest
 
 SHARED = ["--share-weights"]
 LONGER = ["--data", DATA, "--model", "lenet", "--global-batch-size", "64", "--lr", "0.01", "--keep-checkpoints", 9,

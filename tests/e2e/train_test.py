@@ -7,6 +7,7 @@ import re
 import shlex
 import unittest
 
+from safetensors_file import bytes_of_tensors
 from tandem import DATA, QUICK, TandemTest, read_lines, whole
 
 SUMMARY_KEYS = {"run_id", "exit_reason", "world_size", "steps", "epochs", "images_seen", "train_seconds",
@@ -15,15 +16,8 @@ SUMMARY_KEYS = {"run_id", "exit_reason", "world_size", "steps", "epochs", "image
 
 def digest_of_weights(path):
     """SHA-256 over the tensors of a .safetensors file, names sorted bytewise."""
-    content = path.read_bytes()
-    header_bytes = int.from_bytes(content[:8], "little")
-    header = json.loads(content[8:8 + header_bytes])
-    header.pop("__metadata__")
-    digest = hashlib.sha256()
-    for name in sorted(header, key=lambda name: name.encode()):
-        begin, end = header[name]["data_offsets"]
-        digest.update(content[8 + header_bytes + begin:8 + header_bytes + end])
-    return digest.hexdigest()
+    tensors = bytes_of_tensors(path)
+    return hashlib.sha256(b"".join(tensors[name] for name in sorted(tensors, key=str.encode))).hexdigest()
 
 
 class Train(TandemTest):

@@ -4,6 +4,7 @@
 import json
 import unittest
 
+from safetensors_file import metadata_of
 from tandem import DATA, TandemTest, read_lines
 
 # Of 600 training images a quarter of each class: 450 are left, of which 8 steps make an epoch.
@@ -12,9 +13,7 @@ EPOCHS = ["--data", DATA, "--model", "mlp", "--global-batch-size", "64", "--virt
 
 
 def state_of(checkpoint):
-    content = checkpoint.read_bytes()
-    header = json.loads(content[8:8 + int.from_bytes(content[:8], "little")])
-    return json.loads(header["__metadata__"]["state"])
+    return json.loads(metadata_of(checkpoint)["state"])
 
 
 class Validation(TandemTest):

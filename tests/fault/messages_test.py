@@ -13,8 +13,9 @@ import time
 import unittest
 
 from golden_messages import GoldenTest
-from processes import flip_a_bit_in_memory, ranks_of, tensor_in
+from processes import flip_a_bit_in_memory, ranks_of
 from rank_variable import FIND_RANK
+from safetensors_file import bytes_of_tensors
 from tandem import DATA, MPIRUN, PROGRAM
 
 # After a rank's exit code mpirun would wait a second before it sees that the others have ended too.
@@ -190,7 +191,7 @@ class Messages(GoldenTest):
         while not checkpoint.exists():
             self.assertIsNone(process.poll())
             time.sleep(0.01)
-        self.assertGreater(flip_a_bit_in_memory(ranks_of(process.pid)[1], tensor_in(checkpoint, "fc1.weight")), 0)
+        self.assertGreater(flip_a_bit_in_memory(ranks_of(process.pid)[1], bytes_of_tensors(checkpoint)["fc1.weight"]), 0)
         output, errors = process.communicate()
         self.assertEqual(process.returncode, 78, errors)
         self.assert_says(subprocess.CompletedProcess(command, process.returncode, output, errors))

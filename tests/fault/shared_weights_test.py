@@ -8,7 +8,8 @@ import unittest
 
 from hang_run import LIBRARY
 from jobs import Job
-from tandem import DATA, MPIRUN, PROGRAM, TandemTest, tensor_bytes_sha256
+from safetensors_file import tensor_bytes_sha256
+from tandem import DATA, MPIRUN, PROGRAM, TandemTest
 
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--threads", 1, "--global-batch-size", 64, "--max-steps", 8, "--quiet",
          "--checkpoint-every", "3steps", "--resume", "auto", "--share-weights", "--run-id"]

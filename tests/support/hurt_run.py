@@ -7,7 +7,8 @@ import re
 
 from jobs import Job
 from rank_variable import FIND_RANK
-from tandem import DATA, MPIRUN, PROGRAM, read_lines, tensor_bytes_sha256
+from safetensors_file import tensor_bytes_sha256
+from tandem import DATA, MPIRUN, PROGRAM, read_lines
 
 TRAIN = ["train", "--data", DATA, "--model", "lenet", "--lr", 0.05, "--threads", 1, "--log-every", 1, "--quiet",
          "--resume", "auto"]

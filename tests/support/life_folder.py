@@ -5,6 +5,8 @@ import hashlib
 import json
 import re
 
+from safetensors_file import is_sealed, split_content
+
 Checkpoint = collections.namedtuple("Checkpoint", ["step", "weights"])
 
 
@@ -12,19 +14,16 @@ def read_checkpoint(path):
     """Step and SHA-256 of the weights of a safetensors file, as docs/formats.md describes it; None if it is damaged."""
     content = path.read_bytes()
     try:
-        begin = 8 + int.from_bytes(content[:8], "little")
-        header = json.loads(content[8:begin])
+        header, data = split_content(content)
         metadata = header.pop("__metadata__")
-        stated = metadata["sha256"]
+        if not is_sealed(content, metadata):
+            return None
     except (ValueError, KeyError):
-        return None
-    if hashlib.sha256(content.replace(stated.encode(), b"0" * 64, 1)).hexdigest() != stated:
         return None
     weights = hashlib.sha256()
     for name in sorted(header):
         if not name.startswith("optimizer."):
-            first, last = header[name]["data_offsets"]
-            weights.update(content[begin + first:begin + last])
+            weights.update(data[slice(*header[name]["data_offsets"])])
     step = json.loads(metadata["state"])["step"] if "state" in metadata else None
     return Checkpoint(step, weights.hexdigest())
 

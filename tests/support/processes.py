@@ -1,7 +1,6 @@
 """The processes of a running job: which they are, and what is in their memory."""
 
 import contextlib
-import json
 import os
 import pathlib
 import re
@@ -57,14 +56,6 @@ def state_of(process):
         return f"{process} {(folder / 'comm').read_text().strip()} {state} in calls {' '.join(calls)}"
     except OSError:
         return f"{process} has ended"
-
-
-def tensor_in(checkpoint, name):
-    """The bytes of a tensor of a safetensors file."""
-    content = checkpoint.read_bytes()
-    data = 8 + int.from_bytes(content[:8], "little")
-    begin, end = json.loads(content[8:data])[name]["data_offsets"]
-    return content[data + begin:data + end]
 
 
 @contextlib.contextmanager

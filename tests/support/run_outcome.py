@@ -5,6 +5,7 @@ import json
 import pathlib
 
 from file_changes import content_of, digest_of, is_whole
+from safetensors_file import is_sealed, split_content
 
 CHECKPOINTS = "runs/a/checkpoints/"
 CHANGING = ("time", "seconds", "images_per_second", "slowest_rank", "slowest_in", "world_size")  # between two runs
@@ -21,10 +22,8 @@ def steady(fields):
 def checkpoint_step(content):
     """The step of a checkpoint whose SHA-256 is correct (docs/formats.md), else None."""
     try:
-        metadata = json.loads(content[8:8 + int.from_bytes(content[:8], "little")])["__metadata__"]
-        stated = metadata["sha256"].encode()
-        is_whole = hashlib.sha256(content.replace(stated, b"0" * 64, 1)).hexdigest() == metadata["sha256"]
-        return json.loads(metadata["state"])["step"] if is_whole else None
+        metadata = split_content(content)[0]["__metadata__"]
+        return json.loads(metadata["state"])["step"] if is_sealed(content, metadata) else None
     except (ValueError, KeyError):
         return None
 

@@ -1,6 +1,5 @@
 """What the tests of the whole program share: running the program, alone and under mpirun, in a folder of their own."""
 
-import hashlib
 import json
 import os
 import pathlib
@@ -86,9 +85,3 @@ class TandemTest(unittest.TestCase):
 def read_lines(path):
     """The objects of a .jsonl file."""
     return [json.loads(line) for line in pathlib.Path(path).read_text().splitlines()]
-
-
-def tensor_bytes_sha256(path):
-    """Of a safetensors file without its header, which holds times."""
-    content = pathlib.Path(path).read_bytes()
-    return hashlib.sha256(content[8 + int.from_bytes(content[:8], "little"):]).hexdigest()
