@@ -48,7 +48,7 @@ std::string nccl_settings() {
   std::vector<std::string> found;
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string setting(*each);
-    if (setting.rfind("NCCL_", 0) == 0) found.push_back(setting);
+    if (begins_with(setting, "NCCL_")) found.push_back(setting);
   }
   std::sort(found.begin(), found.end());
   return found.empty() ? "no NCCL_* settings" : join(found, " ");

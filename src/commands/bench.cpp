@@ -20,7 +20,7 @@ std::vector<std::string> names_of_bench_forms() {
 }
 
 BenchForm find_bench_form(const Arguments& arguments) {
-  const bool has_word = !arguments.empty() && arguments.front().rfind('-', 0) != 0;
+  const bool has_word = !arguments.empty() && !begins_with(arguments.front(), "-");
   for (const BenchForm& form : bench_forms()) {
     if (has_word && form.name == arguments.front()) return form;
   }

@@ -18,12 +18,12 @@ std::vector<Candidate> values_of(const OptionSpec& spec, const std::string& type
   const bool is_recipe = spec.name == "recipe";
   std::vector<Candidate> values;
   for (const std::string& word : is_recipe ? recipe_names() : spec.choices) {
-    if (word.rfind(typed, 0) == 0) values.push_back({word, ""});
+    if (begins_with(word, typed)) values.push_back({word, ""});
   }
   if (is_recipe && !values.empty()) return values;
   constexpr std::string_view kFile = "FILE";
   for (const std::string& kind : split(spec.placeholder, '|')) {
-    if (kind.rfind(kFile, 0) == 0) {
+    if (begins_with(kind, kFile)) {
       const std::string ending = is_recipe ? ".conf" : kind.substr(kFile.size());
       values.push_back({kFiles, ending.empty() ? "" : "*" + ending});
     }
@@ -36,7 +36,7 @@ std::vector<Candidate> values_of(const OptionSpec& spec, const std::string& type
 // The candidates for the command's arguments besides options.
 std::vector<Candidate> words_of(const Command& command) {
   const bool takes_folders =
-      command.usage.rfind("RUN_DIR", 0) == 0 || command.usage.rfind("[DIR]", 0) == 0;
+      begins_with(command.usage, "RUN_DIR") || begins_with(command.usage, "[DIR]");
   return {{takes_folders ? kFolders : kFiles, ""}};
 }
 
@@ -68,9 +68,9 @@ std::vector<Candidate> candidates(const std::vector<Command>& commands,
   if (is_of_train) command = find(commands, "train");
   const std::string& previous = words[words.size() - 2];
   const OptionSpec* option =
-      previous.rfind("--", 0) == 0 ? find_option(command->options, previous.substr(2)) : nullptr;
+      begins_with(previous, "--") ? find_option(command->options, previous.substr(2)) : nullptr;
   if (option != nullptr && !option->placeholder.empty()) return values_of(*option, words.back());
-  if (words.back().rfind('-', 0) == 0) return spellings_of(*command);
+  if (begins_with(words.back(), "-")) return spellings_of(*command);
   if (command->forms.empty() || words.size() > 2) return words_of(*command);
   std::vector<Candidate> forms;
   for (const std::string& form : command->forms) forms.push_back({form, ""});
@@ -81,7 +81,7 @@ std::vector<Candidate> candidates(const std::vector<Command>& commands,
 std::vector<std::string> without_equals_signs(const std::vector<std::string>& words) {
   std::vector<std::string> plain;
   for (const std::string& word : words) {
-    const bool is_option = word.rfind("--", 0) == 0;
+    const bool is_option = begins_with(word, "--");
     if (const auto at = word.find('='); is_option && at != std::string::npos) {
       plain.push_back(word.substr(0, at));
       plain.push_back(word.substr(at + 1));
@@ -108,7 +108,7 @@ std::vector<Candidate> complete(const std::vector<Command>& commands,
     all = candidates(commands, words);
   }
   const auto differs = [&](const Candidate& each) {
-    return each.word.front() != ':' && each.word.rfind(words.back(), 0) != 0;
+    return each.word.front() != ':' && !begins_with(each.word, words.back());
   };
   all.erase(std::remove_if(all.begin(), all.end(), differs), all.end());
   return all;

@@ -157,7 +157,7 @@ int run_doctor_of_hosts(const Arguments& arguments) {
   if (!json) print_findings(trial, findings);
   const bool has_error = std::any_of(findings.begin(), findings.end(),
                                      [](const Finding& finding) { return finding.is_error(); });
-  const bool is_open_mpi = comm::mpi_library_version().rfind("Open MPI", 0) == 0;
+  const bool is_open_mpi = begins_with(comm::mpi_library_version(), "Open MPI");
   if (has_error || !is_open_mpi) {
     if (json) print_object(findings, object_without_ranks());
     if (has_error) return static_cast<int>(ExitCode::kDisagreement);

@@ -79,10 +79,10 @@ void refuse_options_of_train(const Arguments& words) {
   const auto has = [](const OptionTable& table, std::string word) {
     word = word.substr(0, word.find('='));
     std::replace(word.begin(), word.end(), '_', '-');
-    if (word.rfind("--", 0) != 0) return false;
+    if (!begins_with(word, "--")) return false;
     const std::string name = word.substr(2);
     return find_option(table, name) != nullptr ||
-           (name.rfind("no-", 0) == 0 && find_option(table, name.substr(3)) != nullptr);
+           (begins_with(name, "no-") && find_option(table, name.substr(3)) != nullptr);
   };
   for (const std::string& word : words) {
     if (has(emit_command().options, word) || !has(train_option_table(), word)) continue;

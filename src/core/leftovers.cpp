@@ -43,7 +43,7 @@ struct TemporaryName {
   // Whether it was made by a process of this host that has ended.
   bool is_orphan() const {
     const std::string here = kernel_host_name() + ".";
-    if (maker.rfind(here, 0) != 0) return false;
+    if (!begins_with(maker, here)) return false;
     const std::size_t end = std::min(maker.find('.', here.size()), maker.size());
     const std::string process = maker.substr(here.size(), end - here.size());
     return is_number(process) && ::kill(std::stoi(process), 0) != 0 && errno == ESRCH;

@@ -67,7 +67,7 @@ std::optional<std::string> only_one_with_part(std::string_view word,
     if (candidate.size() <= word.size()) continue;
     const char before = candidate[candidate.size() - word.size() - 1];
     const bool is_last_part = ends_with(candidate, word) && (before == '-' || before == '_');
-    if (candidate.rfind(word, 0) != 0 && !is_last_part) continue;
+    if (!begins_with(candidate, word) && !is_last_part) continue;
     if (found) return std::nullopt;
     found = candidate;
   }

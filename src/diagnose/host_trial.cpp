@@ -37,7 +37,7 @@ struct Host {
   std::vector<HostInterface> interfaces;  // of the networks that MPI may use
 };
 
-bool is_loopback(const std::string& address) { return address.rfind("127.", 0) == 0; }
+bool is_loopback(const std::string& address) { return begins_with(address, "127."); }
 
 // Whether an address is in "10.0.0.0/24", or is this address.
 bool is_in_network(const std::string& address, const std::string& network) {

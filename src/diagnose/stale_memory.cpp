@@ -30,7 +30,7 @@ std::string name_of(const std::string& path) { return std::filesystem::path(path
 
 bool is_segment(const std::string& path) {
   const std::string name = name_of(path);
-  return name.rfind("vader_segment.", 0) == 0 || name.rfind("tandem.", 0) == 0;
+  return begins_with(name, "vader_segment.") || begins_with(name, "tandem.");
 }
 
 // The inodes that processes have mapped: "begin-end flags offset device inode path" (proc(5)).
@@ -63,7 +63,7 @@ StaleMemory find_stale_memory(const std::string& folder, const std::string& proc
     if (mapped.count(std::to_string(status.st_ino)) != 0) continue;
     ++stale.files;
     stale.bytes += static_cast<std::uint64_t>(status.st_blocks) * 512;
-    const bool is_of_mpi = name_of(path).rfind("vader_segment.", 0) == 0;
+    const bool is_of_mpi = begins_with(name_of(path), "vader_segment.");
     patterns.insert(is_of_mpi ? path.substr(0, path.rfind('.') + 1) + "*" : path);
   }
   // One pattern for all would take away what a running job has mapped.

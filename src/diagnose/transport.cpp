@@ -76,7 +76,7 @@ std::string interface_of(int descriptor, const std::vector<Interface>& interface
 struct OpenFile {
   int descriptor;
   std::string target;  // "/dev/null", "socket:[1234]"
-  bool is_socket() const { return target.rfind("socket:", 0) == 0; }
+  bool is_socket() const { return begins_with(target, "socket:"); }
 };
 
 std::vector<OpenFile> open_files() {
@@ -98,7 +98,7 @@ std::string describe_transport() {
   const std::vector<Interface> all = interfaces();
   for (const OpenFile& file : open_files()) {
     for (const char* device : kDevices) {
-      if (file.target.rfind(device, 0) == 0) found.insert("RDMA device " + file.target);
+      if (begins_with(file.target, device)) found.insert("RDMA device " + file.target);
     }
     if (!file.is_socket()) continue;
     const std::string name = interface_of(file.descriptor, all);

@@ -14,6 +14,7 @@
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/host.hpp"
+#include "tandem/core/text.hpp"
 
 namespace tandem::metrics {
 namespace {
@@ -34,7 +35,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   for (const std::string& path : list_folder(folder)) {
     const std::string name = std::filesystem::path(path).filename();
-    if (name.rfind(kPrefix, 0) == 0) names.push_back(name);
+    if (begins_with(name, kPrefix)) names.push_back(name);
   }
   return names;
 }

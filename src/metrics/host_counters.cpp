@@ -36,7 +36,7 @@ void read_cpus(const std::string& stat, HostCounters& counters) {
   constexpr std::size_t kColumns = 8;
   std::uint64_t cpus = 0;
   for (const std::string& line : split(stat, '\n')) {
-    if (line.rfind(kName, 0) != 0) break;
+    if (!begins_with(line, kName)) break;
     if (line.size() > kName.size() && line[kName.size()] != ' ') {
       ++cpus;
       continue;

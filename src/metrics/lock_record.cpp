@@ -15,6 +15,7 @@
 
 #include "tandem/core/host.hpp"
 #include "tandem/core/kernel_file.hpp"
+#include "tandem/core/text.hpp"
 
 namespace tandem::metrics {
 namespace {
@@ -52,7 +53,7 @@ std::string random_token() {
 
 // The rest of a line that begins with `key` and a space.
 std::optional<std::string> value_of(const std::string& line, const std::string& key) {
-  if (line.rfind(key + " ", 0) != 0) return std::nullopt;
+  if (!begins_with(line, key + " ")) return std::nullopt;
   return line.substr(key.size() + 1);
 }
 

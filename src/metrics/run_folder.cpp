@@ -83,7 +83,7 @@ bool is_just_begun(const std::string& path) {
 bool is_named_as_checkpoint(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename();
   return name == "best.safetensors" ||
-         (name.rfind("step-", 0) == 0 && ends_with(name, ".safetensors"));
+         (begins_with(name, "step-") && ends_with(name, ".safetensors"));
 }
 
 // Refuses a folder of other files, which was named by mistake.
@@ -261,7 +261,7 @@ void RunFolder::supersede_after(const ResumePoint& point, Superseded& aside,
   JsonLinesSink::supersede_after(metrics_path(), point, aside, "metrics.jsonl");
   for (const std::string& path : list_folder(path_ + kRanks)) {
     const std::string name = std::filesystem::path(path).filename();
-    if (name.rfind(kRankFile, 0) != 0) continue;
+    if (!begins_with(name, kRankFile)) continue;
     call(touch);
     JsonLinesSink::supersede_after(path, point, aside, "ranks/" + name);
   }

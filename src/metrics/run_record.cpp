@@ -54,7 +54,7 @@ int rank_of(const std::string& path) {
   const std::string name = std::filesystem::path(path).filename();
   constexpr std::string_view kBefore = "rank-";
   constexpr std::string_view kAfter = ".jsonl";
-  if (name.rfind(kBefore, 0) != 0 || !ends_with(name, kAfter)) return -1;
+  if (!begins_with(name, kBefore) || !ends_with(name, kAfter)) return -1;
   int rank = -1;
   const char* last = name.data() + name.size() - kAfter.size();
   const auto [end, error] = std::from_chars(name.data() + kBefore.size(), last, rank);

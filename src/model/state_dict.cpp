@@ -96,7 +96,7 @@ std::vector<std::string> keep_head(const torch::nn::Module& module,
   const std::string layer = targets.back().name.substr(0, targets.back().name.rfind('.') + 1);
   std::vector<NamedTensor> head;
   for (const NamedTensor& target : targets) {
-    if (target.name.rfind(layer, 0) == 0) head.push_back(target);
+    if (begins_with(target.name, layer)) head.push_back(target);
   }
   std::size_t found = 0, differing = 0;
   for (const NamedTensor& own : head) {

@@ -14,6 +14,7 @@
 #include "tandem/comm/mpi_library.hpp"
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
 
 namespace tandem::app {
 namespace {
@@ -57,7 +58,7 @@ int count_of(const std::string& said) { return std::atoi(said.substr(said.find('
 
 void require_launcher_before_mpi() {
   if (std::getenv("OMPI_COMM_WORLD_SIZE") == nullptr || std::getenv("PMI_RANK") != nullptr) return;
-  if (comm::mpi_library_version().rfind("Open MPI", 0) == 0) return;
+  if (begins_with(comm::mpi_library_version(), "Open MPI")) return;
   const std::string said = launched_world();
   if (count_of(said) > 1) refuse(said, count_of(said));
 }

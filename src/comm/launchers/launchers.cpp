@@ -3,6 +3,7 @@
 #include <cstdlib>
 
 #include "tandem/comm/runtime.hpp"
+#include "tandem/core/text.hpp"
 
 namespace tandem::comm {
 
@@ -35,7 +36,7 @@ std::string start_of_process() {
 Launcher launcher_of_library() {
   const std::string version = mpi_library_version();
   for (const Launcher& each : all_launchers()) {
-    if (each.library != nullptr && version.rfind(each.library, 0) == 0) return each;
+    if (each.library != nullptr && begins_with(version, each.library)) return each;
   }
   return open_mpi_4();
 }

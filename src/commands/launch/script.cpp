@@ -31,7 +31,7 @@ std::vector<std::string> program(const Launch& launch) {
 
 bool gives(const std::vector<std::string>& words, const std::string& option) {
   return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-    return word == option || word.rfind(option + "=", 0) == 0;
+    return word == option || begins_with(word, option + "=");
   });
 }
 

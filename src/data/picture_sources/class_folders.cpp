@@ -37,7 +37,7 @@ bool is_output_of_pack(const std::string& path) {
     return false;  // who reads it later says why
   }
   return std::any_of(kStarts.begin(), kStarts.end(),
-                     [&](std::string_view each) { return start.rfind(each, 0) == 0; });
+                     [&](std::string_view each) { return begins_with(start, each); });
 }
 
 // The content of a folder, sorted.

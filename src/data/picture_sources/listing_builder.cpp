@@ -123,7 +123,7 @@ std::string common_folder(const std::vector<std::string>& paths) {
 }
 
 std::string name_within(const std::string& root, const std::string& path) {
-  const bool lies_within = !root.empty() && path.rfind(root + "/", 0) == 0;
+  const bool lies_within = !root.empty() && begins_with(path, root + "/");
   return lies_within ? path.substr(root.size() + 1) : path;
 }
 

@@ -146,7 +146,7 @@ bool TarIndex::next(TarMember& member) {
 TarMember TarIndex::member_of(const Header& header, const Extensions& extensions) {
   TarMember member;
   member.name = extensions.name.empty() ? header.name : extensions.name;
-  while (member.name.rfind("./", 0) == 0) member.name.erase(0, 2);
+  while (begins_with(member.name, "./")) member.name.erase(0, 2);
   member.offset = header.content();
   member.bytes = header.end() == header.content() ? 0 : header.bytes;
   member.is_folder = header.type == '5';
@@ -180,12 +180,12 @@ void TarIndex::read_extended_header(const Header& header, Extensions& extensions
     require(length >= blank - at + 3 && length <= text.size() - at &&
             text[at + length - 1] == '\n');
     const std::string record = text.substr(blank + 1, at + length - blank - 2);
-    if (record.rfind("path=", 0) == 0) extensions.name = record.substr(5);
-    if (record.rfind("size=", 0) == 0) {
+    if (begins_with(record, "path=")) extensions.name = record.substr(5);
+    if (begins_with(record, "size=")) {
       extensions.bytes = decimal(record.substr(5));
       require(extensions.bytes.has_value());
     }
-    if (record.rfind("GNU.sparse.", 0) == 0) extensions.is_sparse = true;
+    if (begins_with(record, "GNU.sparse.")) extensions.is_sparse = true;
     at += length;
   }
 }

@@ -34,7 +34,7 @@ bool is_picture(const std::string& suffix) {
 
 // Members such as __key__ describe the archive.
 bool is_about_archive(const std::string& name) {
-  return name.rfind("__", 0) == 0 && name.find("__", 2) != std::string::npos;
+  return begins_with(name, "__") && name.find("__", 2) != std::string::npos;
 }
 
 // `label` or `cls` of an object. Sets `fault` if it is neither a text nor a whole number. False if

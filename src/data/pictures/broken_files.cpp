@@ -28,7 +28,7 @@ std::string message_about(const std::string& folder, const BrokenFiles& files,
 std::string reason_of(const Error& error, const std::string& path) {
   const std::string message = error.what();
   const std::string beginning = path + ": ";
-  return message.rfind(beginning, 0) == 0 ? message.substr(beginning.size()) : message;
+  return begins_with(message, beginning) ? message.substr(beginning.size()) : message;
 }
 
 BrokenFiles sorted(BrokenFiles files) {

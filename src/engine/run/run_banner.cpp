@@ -72,7 +72,7 @@ std::vector<std::string> given_options(const Options& options, const Arguments& 
     parts.push_back(environment_variable(spec.name) + "=" + shell_word(value.text));
   }
   for (const std::string& word : words) {
-    const bool is_option = word.rfind("--", 0) == 0 || parts.empty();
+    const bool is_option = begins_with(word, "--") || parts.empty();
     if (is_option) {
       parts.push_back(shell_word(word));
     } else {

@@ -4,6 +4,7 @@
 
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/print.hpp"
+#include "tandem/core/text.hpp"
 
 namespace tandem::app {
 namespace {
@@ -14,7 +15,7 @@ constexpr int kError = 2;
 // "gpu1" of "cuda:1 NVIDIA H100 0000:3B:00.0"
 std::string short_device(const std::string& device) {
   const std::string cuda = "cuda:";
-  if (device.rfind(cuda, 0) != 0) return device;
+  if (!begins_with(device, cuda)) return device;
   return "gpu" + device.substr(cuda.size(), device.find(' ') - cuda.size());
 }
 

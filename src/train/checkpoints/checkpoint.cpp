@@ -29,7 +29,7 @@ void require_finite(const std::string& path, const std::vector<model::NamedTenso
 
 std::optional<std::uint64_t> step_of_name(const std::string& name) {
   const std::string prefix = kCheckpointPrefix;
-  if (name.rfind(prefix, 0) != 0 || !ends_with(name, kCheckpointSuffix)) return std::nullopt;
+  if (!begins_with(name, prefix) || !ends_with(name, kCheckpointSuffix)) return std::nullopt;
   const std::string digits =
       name.substr(prefix.size(), name.size() - prefix.size() - std::strlen(kCheckpointSuffix));
   const bool are_digits = !digits.empty() && digits.size() <= 18 &&

@@ -31,7 +31,7 @@ bool is_candidate(const std::string& path) {
 }
 
 bool is_superseded(const std::string& path) {
-  return name_of(path).rfind(kSuperseded, 0) == 0 && is_folder(path);
+  return begins_with(name_of(path), kSuperseded) && is_folder(path);
 }
 
 // Repeats `look` if a file disappears meanwhile. A listed file that cannot be found is not damage.
