@@ -62,9 +62,11 @@ std::vector<Candidate> candidates(const std::vector<Command>& commands,
                                   const std::vector<std::string>& words) {
   const Command* command = find(commands, words.front());
   if (command == nullptr) return {};
-  // What follows a -- of emit are options of train.
+  // Words after the -- of emit and of bench tta are options of train.
+  const bool takes_words_of_train =
+      command->name == "emit" || (command->name == "bench" && words[1] == "tta");
   const bool is_of_train =
-      command->name == "emit" && std::find(words.begin(), words.end() - 1, "--") != words.end() - 1;
+      takes_words_of_train && std::find(words.begin(), words.end() - 1, "--") != words.end() - 1;
   if (is_of_train) command = find(commands, "train");
   const std::string& previous = words[words.size() - 2];
   const OptionSpec* option =

@@ -50,7 +50,8 @@ TimedRun time_run(const metrics::RunRecord& run, std::uint64_t seed, double targ
     const std::string event = text_of(record, "event");
     if (event == "epoch") seconds += number_of(record, "train_seconds");
     if (event != "eval") continue;
-    timed.accuracy = number_of(record, "test_accuracy");
+    // A multi-label set has the mean average precision instead.
+    timed.accuracy = value_of(record, "test_accuracy").value_or(number_of(record, "test_map"));
     timed.accuracy_tta = value_of(record, "test_accuracy_tta");
     const bool reached = timed.accuracy_tta.value_or(timed.accuracy) >= target;
     if (reached && !timed.seconds_to_target) timed.seconds_to_target = seconds;

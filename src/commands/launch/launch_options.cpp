@@ -254,10 +254,10 @@ Launch read_launch(Options& options, const std::string& form) {
 }
 
 void check_train_options(const Launch& launch, const std::string& form, Options& options) {
-  if (!launch.array.empty() && gives(launch.train_options, "--seed")) {
+  if (!launch.array.empty() && gives(launch.train_options, "seed")) {
     options.add_fault("--array gives each task its number as --seed; leave out one of them");
   }
-  if (form == "kubernetes" && !gives(launch.train_options, "--data")) {
+  if (form == "kubernetes" && !gives(launch.train_options, "data")) {
     options.add_fault(
         "--data: name the data set after --, as it is in the volume: -- --data FILE.h5");
   }

@@ -1,6 +1,5 @@
 #include "script.hpp"
 
-#include <algorithm>
 #include <numeric>
 
 #include "cli/train_options.hpp"
@@ -29,15 +28,13 @@ std::vector<std::string> program(const Launch& launch) {
 
 }  // namespace
 
-bool gives(const std::vector<std::string>& words, const std::string& option) {
-  return std::any_of(words.begin(), words.end(), [&](const std::string& word) {
-    return word == option || begins_with(word, option + "=");
-  });
+bool gives(std::vector<std::string> words, const std::string& option) {
+  return !take_option(words, option).empty();
 }
 
 std::vector<std::string> train_words(const Launch& launch) {
   std::vector<std::string> words = program(launch);
-  if (!gives(launch.train_options, "--data")) {
+  if (!gives(launch.train_options, "data")) {
     words.insert(words.end(), {"--data", "\"$TANDEM_DATA\""});
   }
   for (const std::string& word : launch.train_options) words.push_back(shell_word(word));
@@ -47,12 +44,12 @@ std::vector<std::string> train_words(const Launch& launch) {
 std::vector<std::string> job_words(const Launch& launch, const std::string& task,
                                    bool stops_by_clock) {
   std::vector<std::string> words = train_words(launch);
-  if (!gives(launch.train_options, "--resume")) {
+  if (!gives(launch.train_options, "resume")) {
     words.insert(words.end(), {"--resume", "auto"});
   }
   if (!launch.array.empty()) words.insert(words.end(), {"--seed", "\"" + task + "\""});
   const std::uint64_t limit = launch.seconds_limit;
-  if (stops_by_clock && limit > 0 && !gives(launch.train_options, "--max-time")) {
+  if (stops_by_clock && limit > 0 && !gives(launch.train_options, "max-time")) {
     const std::uint64_t most = limit > kShortJob ? limit - kSecondsOfStart : limit;
     words.insert(words.end(), {"--max-time", std::to_string(most)});
   }
@@ -86,7 +83,7 @@ std::string prologue(const Launch& launch, const JobNames& names) {
       "# Modules and paths of the site, where it has such a file.\n"
       "# shellcheck source=/dev/null\n"
       "[ -z \"${TANDEM_SITE:-}\" ] || source \"$TANDEM_SITE\"\n";
-  if (!gives(launch.train_options, "--data")) {
+  if (!gives(launch.train_options, "data")) {
     text += ": \"${TANDEM_DATA:?" + names.submit + "; it names the packed data set}\"\n";
   }
   text += "export TANDEM_RUN_ID=\"${TANDEM_RUN_ID:-job-" + names.job + "}";

@@ -8,8 +8,8 @@
 
 namespace tandem::app {
 
-// Whether a command line gives this option, such as "--data".
-bool gives(const std::vector<std::string>& words, const std::string& option);
+// Whether a command line gives this option, such as "data", with dashes or underscores.
+bool gives(std::vector<std::string> words, const std::string& option);
 
 // "tandem train OPTIONS", quoted for a shell; in a container of Apptainer if there is an image. The
 // data set is $TANDEM_DATA if no option names it.

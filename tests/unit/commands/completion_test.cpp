@@ -24,6 +24,14 @@ TEST(Completion, OffersTheFilesThatAnOptionTakes) {
   EXPECT_EQ(offered({"verify", ""}), std::vector<std::string>{":files"});
 }
 
+TEST(Completion, OffersOptionsOfTrainAfterTwoDashes) {
+  const std::vector<std::string> recipe{"--recipe"};
+  EXPECT_EQ(offered({"emit", "sbatch", "--", "--reci"}), recipe);
+  EXPECT_EQ(offered({"bench", "tta", "--", "--reci"}), recipe);
+  const std::vector<std::string> of_step = offered({"bench", "step", "--", "--reci"});
+  EXPECT_EQ(std::count(of_step.begin(), of_step.end(), "--recipe"), 0);
+}
+
 TEST(Completion, OffersRecipesBeforeFiles) {
   const std::vector<std::string> recipes = offered({"train", "--recipe", ""});
   EXPECT_EQ(std::count(recipes.begin(), recipes.end(), "mnist-lenet"), 1);

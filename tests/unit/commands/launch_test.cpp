@@ -162,6 +162,14 @@ TEST(PbsScript, SelectsHosts) {
   EXPECT_NE(script.find("[ \"$restarts\" -lt 3 ]"), std::string::npos);
 }
 
+TEST(JobScripts, KeepAnOptionInAnyOfItsSpellings) {
+  Launch launch = with_data();
+  launch.seconds_limit = 3600;
+  launch.train_options.insert(launch.train_options.end(), {"--max_time", "00:10:00"});
+  const std::string script = pbs_script(launch);
+  EXPECT_NE(script.find("--max_time 00:10:00 --resume auto &\n"), std::string::npos) << script;
+}
+
 TEST(LsfScript, IsRequeuedByItsExitCode) {
   Launch launch = with_data();
   launch.nodes = 2;

@@ -81,6 +81,14 @@ TEST_F(RunTimes, CountStepsBeforeTheFirstEvaluationThatReachesTheTarget) {
   EXPECT_EQ(timed.train_seconds, 9.5);
 }
 
+TEST_F(RunTimes, OfAMultiLabelSetAreUpToAMeanAveragePrecision) {
+  const metrics::RunRecord run = record(R"({"event":"epoch","step":2,"train_seconds":3.0}
+{"event":"eval","step":2,"test_map":0.6}
+)");
+  EXPECT_EQ(time_run(run, 1, 0.5).accuracy, 0.6);
+  EXPECT_DOUBLE_EQ(time_run(run, 1, 0.5).seconds_to_target.value(), 3.0);
+}
+
 TEST_F(RunTimes, AreThoseOfACompletedRun) {
   EXPECT_THROW(time_run(record(kThreeEpochs, "stopped"), 1, 0.5), DataError);
 }
