@@ -70,14 +70,10 @@ ExitCode print_examination(const Examination& examination, bool json) {
     object["pairs"] = pairs_to_json(examination.measurements.pairs);
     print_line(object.dump(-1, ' ', false, Json::error_handler_t::replace));
   } else {
-    for (const Finding& finding : findings) {
-      print_line(finding.code + " " + finding.what + "\n     fix: " + finding.fix);
-    }
+    for (const Finding& finding : findings) print_line(finding.lines());
     print_line(describe_end_of(examination, findings));
   }
-  const bool has_error = std::any_of(findings.begin(), findings.end(),
-                                     [](const Finding& finding) { return finding.is_error(); });
-  return has_error ? ExitCode::kDisagreement : ExitCode::kDone;
+  return has_error(findings) ? ExitCode::kDisagreement : ExitCode::kDone;
 }
 
 // A rank may inherit variables that were meant for --hosts.
@@ -125,13 +121,6 @@ int run_lone_doctor(const Arguments& arguments) {
 }
 
 }  // namespace
-
-Json to_json(const Finding& finding) {
-  return {{"code", finding.code},  {"severity", finding.is_error() ? "error" : "warning"},
-          {"what", finding.what},  {"fix", finding.fix},
-          {"cure", finding.fix},  // the earlier name
-          {"ranks", finding.ranks}};
-}
 
 Command doctor_command() {
   return {

@@ -2,7 +2,6 @@
 // mpirun. By then, mpirun has no reason to hang.
 #include "doctor_hosts.hpp"
 
-#include <algorithm>
 #include <cstdlib>
 
 #include "commands.hpp"
@@ -82,9 +81,7 @@ void print_findings(const HostTrial& trial, const std::vector<Finding>& findings
                (trial.port_range.empty() ? "" : ", ports " + trial.port_range) +
                " and network work");
   }
-  for (const Finding& finding : findings) {
-    print_line(finding.code + " " + finding.what + "\n     fix: " + finding.fix);
-  }
+  for (const Finding& finding : findings) print_line(finding.lines());
 }
 
 // `object`: what the ranks found. The findings of the trial come first.
@@ -155,12 +152,10 @@ int run_doctor_of_hosts(const Arguments& arguments) {
 
   const std::vector<Finding> findings = try_hosts(trial);
   if (!json) print_findings(trial, findings);
-  const bool has_error = std::any_of(findings.begin(), findings.end(),
-                                     [](const Finding& finding) { return finding.is_error(); });
   const bool is_open_mpi = begins_with(comm::mpi_library_version(), "Open MPI");
-  if (has_error || !is_open_mpi) {
+  if (has_error(findings) || !is_open_mpi) {
     if (json) print_object(findings, object_without_ranks());
-    if (has_error) return static_cast<int>(ExitCode::kDisagreement);
+    if (has_error(findings)) return static_cast<int>(ExitCode::kDisagreement);
     print_note("for this MPI, start the rest by its own launcher: mpiexec … tandem doctor");
     return static_cast<int>(ExitCode::kDone);
   }

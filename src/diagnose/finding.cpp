@@ -28,4 +28,16 @@ std::vector<int> ranks_where(const std::vector<RankFacts>& facts,
   return ranks;
 }
 
+bool has_error(const std::vector<Finding>& findings) {
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& finding) { return finding.is_error(); });
+}
+
+Json to_json(const Finding& finding) {
+  return {{"code", finding.code},  {"severity", finding.is_error() ? "error" : "warning"},
+          {"what", finding.what},  {"fix", finding.fix},
+          {"cure", finding.fix},  // the earlier name
+          {"ranks", finding.ranks}};
+}
+
 }  // namespace tandem::app

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "doctor_facts.hpp"
+#include "tandem/core/json.hpp"
 
 namespace tandem::app {
 
@@ -16,9 +17,15 @@ struct Finding {
   std::vector<int> ranks;  // which it is about
 
   bool is_error() const { return code.front() == 'E'; }
-  // "W150 …; CURE"
+  // "W150 …; FIX"
   std::string text() const { return code + " " + what + "; " + fix; }
+  // "W150 …\n     fix: FIX"
+  std::string lines() const { return code + " " + what + "\n     fix: " + fix; }
 };
+
+bool has_error(const std::vector<Finding>& findings);
+// As `doctor --json` shows it.
+Json to_json(const Finding& finding);
 
 // "rank 3", "ranks 0, 1 and 5 more"
 std::string name_ranks(const std::vector<int>& ranks);
