@@ -3,6 +3,7 @@
 #include "session/engine.hpp"
 #include "session/terminal.hpp"
 #include "tandem/comm/agree.hpp"
+#include "tandem/core/print.hpp"
 #include "tandem/core/stop_signal.hpp"
 #include "tandem/core/text.hpp"
 
@@ -31,7 +32,7 @@ int run_train(Job& job, const Arguments& arguments) {
     for (const std::string& sentence : describe_unused(options)) job.warn(sentence);
   }
   if (request.reporting.print_config) {
-    job.say(describe_options(options));
+    if (job.is_root()) print_line(describe_options(options));
     return 0;
   }
   warn_of_unused_data(job, arguments, request.config.data);

@@ -48,7 +48,6 @@ void Superseded::move(const std::string& path, const std::string& name) {
     return;
   }
   move_durably(path, place_of(name));
-  ++count_;
 }
 
 }  // namespace tandem::metrics

@@ -51,8 +51,7 @@ std::string to_text(const Options& options) {
   return text;
 }
 
-Options from_text(const std::string& text, const OptionTable& table,
-                  const std::vector<std::string>& positional) {
+Options from_text(const std::string& text, const OptionTable& table) {
   std::map<std::string, OptionValue> values;
   Faults faults;
   const std::vector<std::string> parts = split(text, '\0');
@@ -63,7 +62,7 @@ Options from_text(const std::string& text, const OptionTable& table,
       values[parts[i]] = {parts[i + 1], static_cast<Origin>(std::stoi(parts[i + 2]))};
     }
   }
-  return Options(table, std::move(values), positional, std::move(faults));
+  return Options(table, std::move(values), {}, std::move(faults));
 }
 
 // Each rank's own command line, option by option, so that a difference can be named.
@@ -73,17 +72,13 @@ comm::Fields fields_of(const OptionTable& table, const CommandLine& line) {
     const auto found = line.values.find(spec.name);
     fields.emplace_back("--" + spec.name, found == line.values.end() ? "" : found->second);
   }
-  fields.emplace_back("arguments", join(line.positional, " "));
   fields.emplace_back("words that are no options", join(texts_of(line.faults), "; "));
   return fields;
 }
 
 // Applies the job's --stall-… options to the watchdog. A bad value is a fault of the options.
 Options watched(Job& job, Options options) {
-  const bool has_limits = std::any_of(
-      options.table().begin(), options.table().end(),
-      [](const OptionSpec& spec) { return spec.name == stall_options("").front().name; });
-  if (has_limits) {
+  if (find_option(options.table(), stall_options("").front().name) != nullptr) {
     const comm::StallLimits limits = read_stall_limits(options);
     if (job.has_same_versions()) job.supervision().set_limits(limits);
   }
@@ -111,10 +106,6 @@ void Job::end() {
 
 void Job::touch() { watch_->heartbeats().touch(); }
 
-void Job::say(const std::string& line) const {
-  if (is_root()) print_line(line);
-}
-
 void Job::warn(const std::string& message) const {
   if (is_root()) print_warning(message);
 }
@@ -130,7 +121,7 @@ Options resolve_together(Job& job, const std::string& command, const OptionTable
   comm::require_equal(job.world, fields_of(table, line));
   std::string resolved;
   comm::agree_on_rank_0(job.world, [&] { resolved = to_text(resolve(table, line)); });
-  return watched(job, from_text(job.world.broadcast_string(resolved), table, line.positional));
+  return watched(job, from_text(job.world.broadcast_string(resolved), table));
 }
 
 Options resolve_on_rank_0(Job& job, const std::string& command, const OptionTable& table,
@@ -139,7 +130,7 @@ Options resolve_on_rank_0(Job& job, const std::string& command, const OptionTabl
   comm::agree_on_rank_0(job.world, [&] {
     resolved = to_text(resolve(table, parse_command_line(command, table, arguments, false)));
   });
-  return watched(job, from_text(job.world.broadcast_string(resolved), table, {}));
+  return watched(job, from_text(job.world.broadcast_string(resolved), table));
 }
 
 std::string describe_versions() {

@@ -26,8 +26,7 @@ struct Job {
   comm::Topology topology = comm::discover_topology(world, node);
 
   bool is_root() const { return topology.rank == 0; }
-  // Prints a line, or a warning, on rank 0 only.
-  void say(const std::string& line) const;
+  // Prints a warning on rank 0.
   void warn(const std::string& message) const;
 
   // Requires has_same_versions().

@@ -75,7 +75,6 @@ void Trainer::log_step(std::uint64_t step, Totals totals) {
   totals = reduced(context_.comm, totals);
   metrics::StepRecord record;
   record.step = step + 1;
-  record.total_steps = settings_.plan.steps;
   record.epoch = epochs_after(step);
   record.loss = totals.mean_loss();
   record.accuracy = accuracy_of(totals);

@@ -16,7 +16,6 @@ namespace tandem::metrics {
 
 struct StepRecord {
   std::uint64_t step = 0;          // 1 is the first
-  std::uint64_t total_steps = 0;   // of the run
   double epoch = 0;                // epochs done after this step
   double loss = 0;                 // mean over the global batch
   std::optional<double> accuracy;  // not of a multi-label set

@@ -3,7 +3,6 @@
 // at a time, on rank 0. Throws: IoError, CannotCreateError.
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
 
@@ -25,13 +24,10 @@ class Superseded {
   std::string place_of(const std::string& name);
   // Moves a file there, or all files of a folder; the folder itself stays.
   void move(const std::string& path, const std::string& name);
-  // Number of files moved.
-  std::size_t count() const { return count_; }
 
  private:
   const std::string checkpoints_;
   std::string folder_;  // empty: nothing was moved yet
-  std::size_t count_ = 0;
 };
 
 }  // namespace tandem::metrics

@@ -31,7 +31,6 @@ ConsoleSettings settings_of(ProgressStyle progress) {
 StepRecord step_of_two_ranks() {
   StepRecord record;
   record.step = 3;
-  record.total_steps = 20;
   record.loss = 1.5;
   record.accuracy = 0.25;
   record.ranks.resize(2);

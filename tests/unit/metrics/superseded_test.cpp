@@ -30,7 +30,6 @@ TEST(Superseded, MovesFilesAndWhatFoldersHoldIntoOneFolderOfTheStart) {
   Superseded aside(run / "checkpoints");
   aside.move(run / "evaluation.json", "evaluation.json");
   aside.move(run / "model", "model");
-  EXPECT_EQ(aside.count(), 3U);
   EXPECT_EQ(read_file(run / "checkpoints/superseded-1/evaluation.json"), "{}");
   EXPECT_EQ(read_file(run / "checkpoints/superseded-1/model/a"), "a");
   EXPECT_EQ(read_file(run / "checkpoints/superseded-1/model/more/b"), "b");
