@@ -5,10 +5,6 @@ namespace {
 
 constexpr double kLongestTimeout = 86'400;
 
-bool has(const Options& options, const std::string& name) {
-  return find_option(options.table(), name) != nullptr;
-}
-
 device::DeviceKind to_device(const std::string& name) {
   if (name == "cpu") return device::DeviceKind::kCpu;
   return name == "cuda" ? device::DeviceKind::kCuda : device::DeviceKind::kAuto;
@@ -64,8 +60,8 @@ DeviceOptions read_device_options(Options& options) {
   device::DeviceRequest& request = device.request;
   request.device = to_device(options.choice("device"));
   request.gpu_ids = options.parsed("gpu-ids", device::parse_gpu_ids);
-  request.share_gpu = has(options, "share-gpu") && options.flag("share-gpu");
-  if (has(options, "backend")) {
+  request.share_gpu = has_option(options.table(), "share-gpu") && options.flag("share-gpu");
+  if (has_option(options.table(), "backend")) {
     request.backend = to_backend(options.choice("backend"));
     device.init_timeout_seconds = options.real("init-timeout", 1, kLongestTimeout);
   }

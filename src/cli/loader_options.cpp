@@ -10,33 +10,33 @@ constexpr unsigned kMiBShift = 20;
 
 }  // namespace
 
-OptionSpec decode_option(const std::string& group) {
+OptionSpec decode_option() {
   return {
       "decode",
       "NAME",
       "exact",
       "decoding of JPEG files of a set packed with --store encoded: exact; or scaled, at 1/2, 1/4 "
       "or 1/8 of their size, which is faster for large pictures and changes pixels a little",
-      group,
+      "what to train",
       kOfPictures,
       {"exact", "scaled"}};
 }
 
-OptionSpec eval_crop_option(const std::string& group) {
+OptionSpec eval_crop_option() {
   return {
       "eval-crop",
       "NAME",
       "none",
       "evaluation of a set packed with --store encoded: none, whole pictures, resized without "
       "keeping proportions; or center, a center crop as in torchvision's evaluation of ImageNet",
-      group,
+      "what to train",
       kOfPictures,
       {"none", "center"}};
 }
 
-OptionSpec loader_threads_option(const std::string& group) {
-  return {"loader-threads", "N", "1", "threads of each rank that decode and augment images", group,
-          kOfExecution};
+OptionSpec loader_threads_option() {
+  return {"loader-threads", "N",         "1", "threads of each rank that decode and augment images",
+          "execution",      kOfExecution};
 }
 
 data::Decoding read_decoding(Options& options) {
@@ -51,42 +51,42 @@ int read_loader_threads(Options& options) {
   return static_cast<int>(options.count("loader-threads", 1, kMaxThreads));
 }
 
-OptionSpec cache_option(const std::string& group) {
+OptionSpec cache_option() {
   return {"cache-mb",
           "M",
           "",
           "memory of a host for picture files, in MiB; a larger set is read from the file during "
           "training; if not given: the whole set if it fits, else half of the free memory",
-          group,
+          "batch",
           kOfPlacement};
 }
 
-OptionSpec read_lanes_option(const std::string& group) {
+OptionSpec read_lanes_option() {
   OptionSpec spec{
       "read-lanes",
       "L",
       "64",
       "sequences of blocks of picture files that are read side by side; a global batch takes an "
       "equal share of each; 0: shuffle the set as a whole, which must fit into memory",
-      group,
+      "batch",
       kOfPictures};
   spec.earlier_value = "0";
   return spec;
 }
 
-OptionSpec shuffle_option(const std::string& group) {
+OptionSpec shuffle_option() {
   return {"shuffle-mb", "M",
           "256",        "shuffle window for picture files, in MiB for all lanes together",
-          group,        kOfPictures};
+          "batch",      kOfPictures};
 }
 
-OptionSpec stage_option(const std::string& group) {
+OptionSpec stage_option() {
   return {"stage",
           "DIR",
           "",
           "folder on a disk of each host for a copy of picture files that do not fit into memory; "
           "the copy has no name and ends with the job",
-          group,
+          "batch",
           kOfPlacement};
 }
 

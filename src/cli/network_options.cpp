@@ -83,68 +83,72 @@ void read_layers(Options& options, train::TrainConfig& config) {
 
 }  // namespace
 
-OptionSpec model_option(const std::string& group) {
+OptionSpec model_option() {
   const std::string models =
       join(model::network_names(), ", ") + ", or a TorchScript file that Python exported";
-  return {"model", "NAME|FILE.pt", "simple", models, group, kOfResult, model::network_names()};
+  return {"model",   "NAME|FILE.pt",        "simple", models, "what to train",
+          kOfResult, model::network_names()};
 }
 
-OptionSpec hidden_option(const std::string& group) {
+OptionSpec hidden_option() {
   return {"hidden",
           "N[,N]",
           "",
           "widths of the hidden layers of mlp, such as 100; if not given: " +
               model::hidden_widths_text(model::default_hidden_widths()),
-          group,
+          "what to train",
           kOfResult};
 }
 
-OptionSpec stem_option(const std::string& group) {
+OptionSpec stem_option() {
   return {"stem",
           "NAME",
           "cifar",
           "first layers of resnet18, resnet34 and resnet50: cifar, for images of about 32 pixels; "
           "or imagenet, as in torchvision",
-          group,
+          "what to train",
           kOfResult,
           model::stem_names()};
 }
 
-OptionSpec init_from_option(const std::string& group) {
+OptionSpec init_from_option() {
   return {"init-from",
           "FILE",
           "",
           "start from the weights of a checkpoint or another .safetensors, for fine-tuning",
-          group,
+          "what to train",
           kOfExecution};
 }
 
-OptionSpec freeze_option(const std::string& group) {
-  OptionSpec spec{"freeze", "LIST",
-                  "",       "parameters that are not trained: patterns such as conv1.*,layer1.*",
-                  group,    kOfResult};
-  spec.repetition = Repetition::kJoins;
-  return spec;
-}
-
-OptionSpec lr_scale_option(const std::string& group) {
-  OptionSpec spec{"lr-scale",
+OptionSpec freeze_option() {
+  OptionSpec spec{"freeze",
                   "LIST",
                   "",
-                  "factors of the learning rate: pattern=factor, such as *=0.1,fc.*=1; the last "
-                  "pattern that fits counts",
-                  group,
+                  "parameters that are not trained: patterns such as conv1.*,layer1.*",
+                  "what to train",
                   kOfResult};
   spec.repetition = Repetition::kJoins;
   return spec;
 }
 
-OptionSpec gradient_checkpointing_option(const std::string& group) {
+OptionSpec lr_scale_option() {
+  OptionSpec spec{"lr-scale",
+                  "LIST",
+                  "",
+                  "factors of the learning rate: pattern=factor, such as *=0.1,fc.*=1; the last "
+                  "pattern that fits counts",
+                  "optimizer",
+                  kOfResult};
+  spec.repetition = Repetition::kJoins;
+  return spec;
+}
+
+OptionSpec gradient_checkpointing_option() {
   return {"gradient-checkpointing",
           "",
           "false",
           "keep only the inputs of a network's blocks, and recompute each block in backward",
-          group,
+          "execution",
           kOfExecution};
 }
 
@@ -156,9 +160,9 @@ void read_gradient_checkpointing(Options& options, train::TrainConfig& config) {
                     "; leave it out, or make batches smaller with --accumulate");
 }
 
-OptionSpec sync_bn_option(const std::string& group) {
-  return {"sync-bn", "",       "false", "normalize over the images of all ranks, on CPUs",
-          group,     kOfResult};
+OptionSpec sync_bn_option() {
+  return {"sync-bn",   "",       "false", "normalize over the images of all ranks, on CPUs",
+          "execution", kOfResult};
 }
 
 void read_network_options(Options& options, train::TrainConfig& config) {

@@ -6,14 +6,14 @@
 
 namespace tandem::app {
 
-OptionSpec model_option(const std::string& group);
-OptionSpec hidden_option(const std::string& group);
-OptionSpec stem_option(const std::string& group);
-OptionSpec init_from_option(const std::string& group);
-OptionSpec freeze_option(const std::string& group);
-OptionSpec lr_scale_option(const std::string& group);
-OptionSpec gradient_checkpointing_option(const std::string& group);
-OptionSpec sync_bn_option(const std::string& group);
+OptionSpec model_option();
+OptionSpec hidden_option();
+OptionSpec stem_option();
+OptionSpec init_from_option();
+OptionSpec freeze_option();
+OptionSpec lr_scale_option();
+OptionSpec gradient_checkpointing_option();
+OptionSpec sync_bn_option();
 
 // Both add faults to the options. The first reads the last option above, for config.model.
 void read_gradient_checkpointing(Options& options, train::TrainConfig& config);

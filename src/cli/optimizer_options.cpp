@@ -35,7 +35,7 @@ OptionTable optimizer_options() {
   return {
       choice_of("optimizer", "sgd", {"sgd", "adamw", "muon", "lars", "lamb"}),
       option_of("lr", "X", "0.05", "peak learning rate"),
-      lr_scale_option(kGroup),
+      lr_scale_option(),
       option_of("lr-reference-batch", "N", "0",
                 "scale the learning rate by global batch / N; 0: do not scale"),
       option_of("momentum", "X", "0.9", "momentum of sgd, muon and lars", momenta),

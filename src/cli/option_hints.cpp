@@ -14,16 +14,6 @@ namespace {
 
 bool is_switch(const OptionSpec* spec) { return spec != nullptr && spec->placeholder.empty(); }
 
-// The option that "no-NAME" negates; nullptr if there is none.
-const OptionSpec* negated(const OptionTable& table, const std::string& name) {
-  constexpr std::string_view kNo = "no-";
-  return begins_with(name, kNo) ? find_option(table, name.substr(kNo.size())) : nullptr;
-}
-
-bool has(const OptionTable& table, const std::string& name) {
-  return find_option(table, name) != nullptr || is_switch(negated(table, name));
-}
-
 std::vector<std::string> option_names(const OptionTable& table) {
   std::vector<std::string> names;
   for (const OptionSpec& spec : table) {
@@ -55,7 +45,7 @@ bool names_own_options(const std::string& answer, const OptionTable& table) {
     const bool is_of_other =
         i > 0 && std::find(others.begin(), others.end(), words[i - 1]) != others.end();
     const std::size_t end = words[i].find_last_not_of(".,:;");
-    if (!is_of_other && !has(table, words[i].substr(2, end - 1))) return false;
+    if (!is_of_other && !has_option(table, words[i].substr(2, end - 1))) return false;
   }
   return true;
 }
@@ -68,16 +58,17 @@ std::string unknown_option(const std::string& given, const OptionTable& table) {
   const std::string name = given.substr(given.rfind('.') + 1);
   const char* ours = our_option(name);
   // --hosts of a plan is a number, and no addresses.
-  const bool is_of_plan = ours != nullptr && ours == std::string("hosts") && has(table, "plan");
-  if (ours != nullptr && !is_of_plan && has(table, split(ours, ' ').front())) {
+  const bool is_of_plan =
+      ours != nullptr && ours == std::string("hosts") && has_option(table, "plan");
+  if (ours != nullptr && !is_of_plan && has_option(table, split(ours, ' ').front())) {
     return unknown + "; here it is --" + ours;
   }
-  if (name != given && has(table, name)) return unknown + "; here it is --" + name;
+  if (name != given && has_option(table, name)) return unknown + "; here it is --" + name;
   const std::string begun = begun_by(name, table);
   if (!begun.empty()) return unknown + "; did you mean --" + begun + "?";
   const char* answer = answer_to(name);
   if (answer != nullptr && names_own_options(answer, table)) return unknown + ": " + answer;
-  if (const OptionSpec* spec = negated(table, name)) {
+  if (const OptionSpec* spec = negated_option(table, name)) {
     return unknown + ": --" + spec->name + " needs a value, " + spec->placeholder +
            (spec->default_value.empty() ? "" : "; leave it out for " + spec->default_value);
   }
@@ -139,7 +130,8 @@ Arguments take_incomplete(const Arguments& words, const OptionTable& table, Faul
     const bool is_joined = option.size() < word.size();
     const bool is_empty = is_joined && option.size() + 1 == word.size();
     const bool has_next = !is_joined && i + 1 < words.size();
-    if (is_joined && (is_switch(spec) || (spec == nullptr && is_switch(negated(table, name))))) {
+    if (is_joined &&
+        (is_switch(spec) || (spec == nullptr && is_switch(negated_option(table, name))))) {
       faults.emplace_back(option + " takes no value" +
                           (is_empty ? "" : ", found '" + word.substr(option.size() + 1) + "'"));
     } else if (spec == nullptr && is_empty && !name.empty()) {

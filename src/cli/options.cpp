@@ -129,8 +129,24 @@ void Options::throw_faults(const std::string& command) const {
                    " --help lists every option");
 }
 
+const OptionSpec* negated_option(const OptionTable& table, const std::string& name) {
+  constexpr std::string_view kNo = "no-";
+  return begins_with(name, kNo) ? find_option(table, name.substr(kNo.size())) : nullptr;
+}
+
+bool has_option(const OptionTable& table, const std::string& name) {
+  const OptionSpec* negated = negated_option(table, name);
+  return find_option(table, name) != nullptr ||
+         (negated != nullptr && negated->placeholder.empty());
+}
+
 OptionSpec only_with(UsedWith used_with, OptionSpec spec) {
   spec.used_with = std::move(used_with);
+  return spec;
+}
+
+OptionSpec in_group(const std::string& group, OptionSpec spec) {
+  spec.group = group;
   return spec;
 }
 

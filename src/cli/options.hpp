@@ -46,8 +46,13 @@ using OptionTable = std::vector<OptionSpec>;
 
 // The option with this name or alias; nullptr if the table has none.
 const OptionSpec* find_option(const OptionTable& table, const std::string& name);
-// `spec` with this condition.
+// `spec` with this condition, or under another heading.
 OptionSpec only_with(UsedWith used_with, OptionSpec spec);
+OptionSpec in_group(const std::string& group, OptionSpec spec);
+// The option that "no-NAME" negates, a switch or not; nullptr if the table has none.
+const OptionSpec* negated_option(const OptionTable& table, const std::string& name);
+// Whether the table has --NAME: an option, an alias, or the no- form of a switch.
+bool has_option(const OptionTable& table, const std::string& name);
 // The name, then the aliases.
 std::vector<std::string> names_of(const OptionSpec& spec);
 

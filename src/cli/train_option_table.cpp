@@ -16,11 +16,11 @@ OptionTable work_options() {
        "what to train", kOfThisStart},
       {"config", "FILE", "", "options from a file of name = value lines", "what to train",
        kOfThisStart},
-      model_option("what to train"),
-      hidden_option("what to train"),
-      stem_option("what to train"),
-      init_from_option("what to train"),
-      freeze_option("what to train"),
+      model_option(),
+      hidden_option(),
+      stem_option(),
+      init_from_option(),
+      freeze_option(),
       {"seed", "N", "1", "random seed of initialization, order and augmentation", "what to train",
        kOfResult},
       {"validation-split", "X", "0",
@@ -35,8 +35,8 @@ OptionTable work_options() {
        "or alternate-flip; color-jitter=B,C,S,H; rand-augment[=N,M] or trivial-augment; "
        "random-erasing[=P]; mixup[=A]; cutmix[=A]",
        "what to train", kOfResult},
-      decode_option("what to train"),
-      eval_crop_option("what to train"),
+      decode_option(),
+      eval_crop_option(),
   };
 }
 
@@ -60,10 +60,10 @@ OptionTable batch_options() {
        "0: off",
        "batch", kOfResult},
       {"drop-last", "", "false", "leave out the short last batch of an epoch", "batch", kOfResult},
-      cache_option("batch"),
-      read_lanes_option("batch"),
-      shuffle_option("batch"),
-      stage_option("batch"),
+      cache_option(),
+      read_lanes_option(),
+      shuffle_option(),
+      stage_option(),
   };
 }
 

@@ -75,16 +75,11 @@ OptionSpec bench_json_option() {
 }
 
 OptionSpec bench_batch_option() {
-  return {"batch-size", "N", "64", "images per rank and step", "step and loader"};
+  return {"batch-size", "N", "64", "images per rank and step", kStepAndLoader};
 }
 
 OptionSpec bench_steps_option() {
-  return {"steps", "N", "30", "that are timed, after a few others", "step and loader"};
-}
-
-OptionSpec bench_channels_last_option() {
-  return {"channels-last", "", "true", "keep images and filters as height, width, channels",
-          "step and loader"};
+  return {"steps", "N", "30", "that are timed, after a few others", kStepAndLoader};
 }
 
 OptionSpec bench_grad_dtype_option() {
@@ -92,14 +87,9 @@ OptionSpec bench_grad_dtype_option() {
           "NAME",
           "fp32",
           "how gradients travel: fp32; bf16, in half the bytes; or powersgd (step only)",
-          "step and allreduce",
+          kStepAndAllReduce,
           {},
           {"fp32", "bf16", "powersgd"}};
-}
-
-OptionSpec bench_device_option(OptionSpec spec) {
-  spec.group = "step and allreduce";
-  return spec;
 }
 
 std::size_t parse_size(const std::string& text, const std::string& what) {

@@ -28,16 +28,17 @@ BenchForm bench_allreduce_form();
 BenchForm bench_loader_form();
 BenchForm bench_tta_form();
 
+// Headings of options that two forms have.
+inline constexpr char kStepAndLoader[] = "step and loader";
+inline constexpr char kStepAndAllReduce[] = "step and allreduce";
+
 // The options of all forms.
 OptionSpec bench_json_option();
 // The options of step and loader.
 OptionSpec bench_batch_option();
 OptionSpec bench_steps_option();
-OptionSpec bench_channels_last_option();
 // The options of step and allreduce.
 OptionSpec bench_grad_dtype_option();
-// One of cli/device_options.hpp.
-OptionSpec bench_device_option(OptionSpec spec);
 
 // A number of bytes: "4096", "64K", "32M", "1G", with powers of 1024 as in nccl-tests. From 4 bytes
 // to 4G.

@@ -1,5 +1,6 @@
 // tandem bench loader: how many images a second each rank's loader prepares while all do.
 #include "bench_form.hpp"
+#include "cli/execution_options.hpp"
 #include "cli/loader_options.hpp"
 #include "session/engine.hpp"
 #include "tandem/comm/agree.hpp"
@@ -37,15 +38,15 @@ BenchForm bench_loader_form() {
       {{"data", "FILE.h5", "", "packed data set; without it, noise of 3x32x32 in memory", "loader"},
        {"augment", "SPEC", "standard", "none, standard (crop=4,flip), or a list as train has",
         "loader"},
-       cache_option("loader"),
-       read_lanes_option("loader"),
-       shuffle_option("loader"),
-       stage_option("loader"),
-       decode_option("loader"),
-       loader_threads_option("loader"),
+       in_group("loader", cache_option()),
+       in_group("loader", read_lanes_option()),
+       in_group("loader", shuffle_option()),
+       in_group("loader", stage_option()),
+       in_group("loader", decode_option()),
+       in_group("loader", loader_threads_option()),
        bench_batch_option(),
        bench_steps_option(),
-       bench_channels_last_option(),
+       in_group(kStepAndLoader, channels_last_option()),
        bench_json_option()},
       run_bench_loader};
 }

@@ -37,11 +37,6 @@ StepRequest read_step_request(Options& options) {
   return request;
 }
 
-OptionSpec of_step(OptionSpec spec) {
-  spec.group = "step";
-  return spec;
-}
-
 int run_bench_step(Job& job, Options& options, const std::vector<std::string>&) {
   StepRequest request;
   comm::agree(job.world, job.topology.host, [&] {
@@ -65,22 +60,22 @@ BenchForm bench_step_form() {
         {},
         model::network_names()},
        {"optimizer", "NAME", "sgd", join(optimizers, ", "), "step", {}, optimizers},
-       of_step(precision_option()),
-       of_step(convolution_option()),
-       gradient_checkpointing_option("step"),
-       of_step(threads_option()),
+       in_group("step", precision_option()),
+       in_group("step", convolution_option()),
+       in_group("step", gradient_checkpointing_option()),
+       in_group("step", threads_option()),
        {"bucket-mb", "X", "0", "gradient bucket in MiB; 0: one, exchanged after backward", "step"},
-       bench_device_option(device_option()),
-       bench_device_option(gpu_ids_option()),
-       bench_device_option(share_gpu_option()),
-       bench_device_option(backend_option()),
-       bench_device_option(init_timeout_option()),
+       in_group(kStepAndAllReduce, device_option()),
+       in_group(kStepAndAllReduce, gpu_ids_option()),
+       in_group(kStepAndAllReduce, share_gpu_option()),
+       in_group(kStepAndAllReduce, backend_option()),
+       in_group(kStepAndAllReduce, init_timeout_option()),
        bench_batch_option(),
        bench_steps_option(),
-       bench_channels_last_option(),
+       in_group(kStepAndLoader, channels_last_option()),
        bench_grad_dtype_option(),
        {"powersgd-rank", "R", "4", "rank of the matrices of --grad-dtype powersgd", "step"},
-       of_step(share_weights_option()),
+       in_group("step", share_weights_option()),
        bench_json_option()},
       run_bench_step};
 }

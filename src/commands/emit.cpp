@@ -76,13 +76,11 @@ void read_words_of_train(const Arguments& words, Launch& launch, Options& job) {
 }
 
 void refuse_options_of_train(const Arguments& words) {
-  const auto has = [](const OptionTable& table, std::string word) {
-    word = word.substr(0, word.find('='));
-    std::replace(word.begin(), word.end(), '_', '-');
-    if (!begins_with(word, "--")) return false;
-    const std::string name = word.substr(2);
-    return find_option(table, name) != nullptr ||
-           (begins_with(name, "no-") && find_option(table, name.substr(3)) != nullptr);
+  const auto has = [](const OptionTable& table, const std::string& word) {
+    const std::string option = with_dashes(word.substr(0, word.find('=')));
+    if (!begins_with(option, "--")) return false;
+    const std::string name = option.substr(2);
+    return find_option(table, name) != nullptr || negated_option(table, name) != nullptr;
   };
   for (const std::string& word : words) {
     if (has(emit_command().options, word) || !has(train_option_table(), word)) continue;

@@ -55,7 +55,7 @@ Command eval_command() {
                share_gpu_option(),
                threads_option(),
                eval_batch_size_option(),
-               cache_option("execution"),
+               in_group("execution", cache_option()),
                {"tta", "", "false", "also test-time augmentation, six times the work", "reporting"},
                {"json", "", "false", "one JSON object on standard output", "reporting"}},
               "safekeeping"),
