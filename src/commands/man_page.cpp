@@ -35,16 +35,10 @@ constexpr std::pair<const char*, const char*> kVariables[] = {
     {"TERM", "where it is dumb or absent, no line is redrawn"},
 };
 
-// One character of UTF-8 that begins at `at`, as roff names it: \[u2026].
-std::string named_character(std::string_view text, std::size_t& at) {
-  const auto first = static_cast<unsigned char>(text[at]);
-  const int more = first >= 0xF0 ? 3 : first >= 0xE0 ? 2 : 1;
-  unsigned code = first & (0x3FU >> more);
-  for (int i = 0; i < more && at + 1 < text.size(); ++i) {
-    code = code << 6U | (static_cast<unsigned char>(text[++at]) & 0x3FU);
-  }
+// The character as roff names it: \[u2026].
+std::string named_character(const CodePoint& point) {
   char name[16];
-  std::snprintf(name, sizeof name, "\\[u%04X]", code);
+  std::snprintf(name, sizeof name, "\\[u%04X]", static_cast<unsigned>(point.value));
   return name;
 }
 
@@ -62,7 +56,9 @@ std::string roff(std::string_view text, bool verbatim = false) {
     } else if (text[at] == '-') {
       out += verbatim ? "\\-" : "-";
     } else if (static_cast<unsigned char>(text[at]) >= 0x80) {
-      out += named_character(text, at);
+      const CodePoint point = code_point_at(text.substr(at));
+      out += named_character(point);
+      at += point.bytes - 1;
     } else {
       out += text[at];
     }

@@ -9,26 +9,16 @@
 #include <ctime>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/print.hpp"
 
 namespace tandem {
 namespace {
 
-// A Unicode mark at the start of a text that reorders the displayed line.
-struct Mark {
-  unsigned code = 0;
-  std::size_t bytes = 0;  // 0: there is none
-};
+bool is_control(char32_t code) { return code < 0x20 || (code >= 0x7F && code <= 0x9F); }
 
-Mark mark_at(std::string_view text) {
-  if (text.substr(0, 2) == "\xD8\x9C") return {0x61C, 2};
-  if (text.size() < 3 || text[0] != '\xE2') return {};
-  const unsigned second = static_cast<unsigned char>(text[1]);
-  const unsigned third = static_cast<unsigned char>(text[2]);
-  if ((second & 0xC0U) != 0x80 || (third & 0xC0U) != 0x80) return {};
-  const unsigned code = 0x2000U | (second & 0x3FU) << 6U | (third & 0x3FU);
-  const bool reorders = code == 0x200E || code == 0x200F || (code >= 0x202A && code <= 0x202E) ||
-                        (code >= 0x2066 && code <= 0x2069);
-  return reorders ? Mark{code, 3} : Mark{};
+bool reorders_line(char32_t code) {
+  return code == 0x61C || code == 0x200E || code == 0x200F || (code >= 0x202A && code <= 0x202E) ||
+         (code >= 0x2066 && code <= 0x2069);
 }
 
 // Damerau-Levenshtein, in the form that edits no letter twice: letters put in, left out, replaced,
@@ -76,27 +66,42 @@ std::optional<std::string> only_one_with_part(std::string_view word,
 
 }  // namespace
 
+CodePoint code_point_at(std::string_view text) {
+  const auto first = static_cast<unsigned char>(text[0]);
+  const std::size_t length = first < 0x80             ? 1
+                             : (first & 0xE0) == 0xC0 ? 2
+                             : (first & 0xF0) == 0xE0 ? 3
+                             : (first & 0xF8) == 0xF0 ? 4
+                                                      : 0;
+  if (length == 0 || length > text.size()) return {};
+  constexpr unsigned char kPayload[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
+  constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
+  char32_t value = first & kPayload[length];
+  for (std::size_t i = 1; i < length; ++i) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if ((byte & 0xC0) != 0x80) return {};
+    value = value << 6U | (byte & 0x3F);
+  }
+  const bool is_surrogate = value >= 0xD800 && value <= 0xDFFF;
+  if (value < kSmallest[length] || value > 0x10FFFF || is_surrogate) return {};
+  return {value, length, true};
+}
+
 std::string escape_for_terminal(std::string_view text) {
   std::string out;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    if (const Mark mark = mark_at(text.substr(i)); mark.bytes > 0) {
-      char code[8];
-      std::snprintf(code, sizeof code, "\\u%04x", mark.code);
+  while (!text.empty()) {
+    const CodePoint point = code_point_at(text);
+    char code[16];
+    if (is_control(point.value)) {
+      std::snprintf(code, sizeof code, "\\x%02x", static_cast<unsigned>(point.value));
       out += code;
-      i += mark.bytes - 1;
-      continue;
+    } else if (reorders_line(point.value)) {
+      std::snprintf(code, sizeof code, "\\u%04x", static_cast<unsigned>(point.value));
+      out += code;
+    } else {
+      out += text.substr(0, point.bytes);
     }
-    const auto byte = static_cast<unsigned char>(text[i]);
-    const auto next = i + 1 < text.size() ? static_cast<unsigned char>(text[i + 1]) : 0U;
-    const bool c1_control = byte == 0xC2 && next >= 0x80 && next <= 0x9F;
-    if (byte >= 0x20 && byte != 0x7F && !c1_control) {
-      out += text[i];
-      continue;
-    }
-    char code[8];
-    std::snprintf(code, sizeof code, "\\x%02x", c1_control ? next : byte);
-    out += code;
-    i += c1_control;
+    text.remove_prefix(point.bytes);
   }
   return out;
 }

@@ -1,6 +1,5 @@
 #include "html.hpp"
 
-#include <cstdint>
 #include <cstdio>
 
 #include "tandem/core/text.hpp"
@@ -8,38 +7,17 @@
 namespace tandem::report {
 namespace {
 
-constexpr std::uint32_t kReplacement = 0xFFFD;
-
-// Takes one character of UTF-8 from the front; kReplacement, and one byte less, where there is
-// none.
-std::uint32_t take_character(std::string_view& text) {
-  const auto byte = [&](std::size_t at) {
-    return at < text.size() ? static_cast<std::uint32_t>(static_cast<std::uint8_t>(text[at])) : 0U;
-  };
-  const std::uint32_t first = byte(0);
-  const std::size_t length = first < 0x80 ? 1 : first < 0xE0 ? 2 : first < 0xF0 ? 3 : 4;
-  std::uint32_t code = length == 1 ? first : first & (0xFFU >> (length + 1));
-  bool is_whole = length == 1 || (first >= 0xC2 && first <= 0xF4);
-  for (std::size_t i = 1; i < length; ++i) {
-    is_whole = is_whole && (byte(i) & 0xC0U) == 0x80;
-    code = code << 6 | (byte(i) & 0x3FU);
-  }
-  // Longer than it need be, half of a UTF-16 pair, or beyond the last.
-  constexpr std::uint32_t kMin[] = {0, 0, 0x80, 0x800, 0x10000};
-  is_whole = is_whole && code >= kMin[length] && code <= 0x10FFFF && code / 0x800 != 0x1B;
-  text.remove_prefix(is_whole ? length : 1);
-  return is_whole && (code & 0xFFFEU) != 0xFFFE ? code : kReplacement;
-}
+constexpr char32_t kReplacement = 0xFFFD;
 
 // Marks that no reader sees, and that reorder or join what they do see.
-bool is_unseen(std::uint32_t code) {
+bool is_unseen(char32_t code) {
   return code == 0xAD || code == 0x61C || code == 0x180E || (code >= 0x200B && code <= 0x200F) ||
          (code >= 0x2028 && code <= 0x202E) || (code >= 0x2060 && code <= 0x206F) ||
          code == 0xFEFF || (code >= 0xFFF9 && code <= 0xFFFB) ||
          (code >= 0xE0000 && code <= 0xE007F);
 }
 
-std::string_view named(std::uint32_t code) {
+std::string_view named(char32_t code) {
   switch (code) {
     case '&':
       return "&amp;";
@@ -61,20 +39,22 @@ std::string_view named(std::uint32_t code) {
 std::string escape(std::string_view text) {
   std::string out;
   while (!text.empty()) {
-    const std::string_view before = text;
-    const std::uint32_t code = take_character(text);
+    const CodePoint point = code_point_at(text);
+    // Unicode reserves the last two code points of each plane, and XML forbids U+FFFE and U+FFFF.
+    const char32_t code = (point.value & 0xFFFEU) == 0xFFFE ? kReplacement : point.value;
     char shown[16];
     if (code < 0x20 || (code >= 0x7F && code <= 0x9F)) {
-      std::snprintf(shown, sizeof shown, "\\x%02x", code);
+      std::snprintf(shown, sizeof shown, "\\x%02x", static_cast<unsigned>(code));
       out += shown;
     } else if (is_unseen(code)) {
-      std::snprintf(shown, sizeof shown, "\\u%04x", code);
+      std::snprintf(shown, sizeof shown, "\\u%04x", static_cast<unsigned>(code));
       out += shown;
     } else if (!named(code).empty()) {
       out += named(code);
     } else {
-      out += before.substr(0, before.size() - text.size());
+      out += text.substr(0, point.bytes);
     }
+    text.remove_prefix(point.bytes);
   }
   return out;
 }

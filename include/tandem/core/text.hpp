@@ -2,6 +2,7 @@
 // functions throw UsageError.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -10,6 +11,16 @@
 #include <vector>
 
 namespace tandem {
+
+// A character of UTF-8.
+struct CodePoint {
+  char32_t value = 0xFFFD;
+  std::size_t bytes = 1;
+  bool is_valid = false;
+};
+// The character at the start of `text`, which is not empty. Returns U+FFFD for one byte if the
+// bytes are not valid UTF-8: truncated, overlong, a surrogate, or beyond U+10FFFF.
+CodePoint code_point_at(std::string_view text);
 
 // The text with control characters (C0, DEL, C1 in UTF-8) as \xNN and marks that reorder a line as
 // \uNNNN, so that it cannot steer a terminal. A newline that is wanted must be printed by the

@@ -4,40 +4,17 @@
 #include <array>
 
 #include "tandem/core/error.hpp"
+#include "tandem/core/text.hpp"
 #include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
-namespace {
-
-// The code point at the start of `text`, and how many bytes it takes: 0 where it is not UTF-8.
-std::size_t decode(std::string_view text, char32_t& point) {
-  const auto first = static_cast<unsigned char>(text[0]);
-  const std::size_t length = first < 0x80             ? 1
-                             : (first & 0xE0) == 0xC0 ? 2
-                             : (first & 0xF0) == 0xE0 ? 3
-                             : (first & 0xF8) == 0xF0 ? 4
-                                                      : 0;
-  if (length == 0 || length > text.size()) return 0;
-  constexpr unsigned char kPayload[] = {0, 0x7F, 0x1F, 0x0F, 0x07};
-  constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};
-  point = first & kPayload[length];
-  for (std::size_t i = 1; i < length; ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if ((byte & 0xC0) != 0x80) return 0;
-    point = (point << 6) | (byte & 0x3F);
-  }
-  const bool surrogate = point >= 0xD800 && point <= 0xDFFF;
-  return point < kSmallest[length] || point > 0x10FFFF || surrogate ? 0 : length;
-}
-
-}  // namespace
 
 bool is_clean_utf8(std::string_view text) {
   while (!text.empty()) {
-    char32_t point = 0;
-    const std::size_t length = decode(text, point);
-    if (length == 0 || point < 0x20 || (point >= 0x7F && point < 0xA0)) return false;
-    text.remove_prefix(length);
+    const CodePoint point = code_point_at(text);
+    const bool is_control = point.value < 0x20 || (point.value >= 0x7F && point.value < 0xA0);
+    if (!point.is_valid || is_control) return false;
+    text.remove_prefix(point.bytes);
   }
   return true;
 }

@@ -13,6 +13,38 @@
 namespace tandem {
 namespace {
 
+TEST(CodePointAt, ReadsOneToFourBytes) {
+  struct Character {
+    const char* text;
+    char32_t value;
+    std::size_t bytes;
+  };
+  for (const Character& expected :
+       {Character{"ab", U'a', 1}, Character{"\xC2\x80z", 0x80, 2}, Character{"\xDF\xBF", 0x7FF, 2},
+        Character{"\xE0\xA0\x80", 0x800, 3}, Character{"\xED\x9F\xBF", 0xD7FF, 3},
+        Character{"\xEF\xBF\xBF", 0xFFFF, 3}, Character{"\xF0\x90\x80\x80", 0x10000, 4},
+        Character{"\xF4\x8F\xBF\xBFz", 0x10FFFF, 4}}) {
+    const CodePoint point = code_point_at(expected.text);
+    EXPECT_TRUE(point.is_valid) << expected.text;
+    EXPECT_EQ(point.value, expected.value);
+    EXPECT_EQ(point.bytes, expected.bytes) << expected.text;
+  }
+  EXPECT_TRUE(code_point_at(std::string(1, '\0')).is_valid);
+}
+
+TEST(CodePointAt, OtherBytesAreOneReplacementEach) {
+  for (const char* text : {"\x80", "\xBF", "\xC2", "\xC2\x41", "\xE2\x80", "\xE2\x41\x80",
+                           "\xF0\x9F\x98", "\xF0\x9F\x98\x41", "\xF8\x88\x80\x80\x80", "\xFF",
+                           "\xC1\xBF", "\xE0\x9F\xBF", "\xF0\x8F\xBF\xBF",  // too long
+                           "\xED\xA0\x80", "\xED\xBF\xBF",                  // halves of a pair
+                           "\xF4\x90\x80\x80"}) {                           // beyond the last
+    const CodePoint point = code_point_at(text);
+    EXPECT_FALSE(point.is_valid) << escape_for_terminal(text);
+    EXPECT_EQ(point.value, char32_t{0xFFFD});
+    EXPECT_EQ(point.bytes, 1U);
+  }
+}
+
 TEST(EscapeForTerminal, ControlCharactersBecomeHex) {
   EXPECT_EQ(escape_for_terminal("a\x1b[31mb"), "a\\x1b[31mb");
   EXPECT_EQ(escape_for_terminal(std::string("\0\n\r\x7f", 4)), "\\x00\\x0a\\x0d\\x7f");
