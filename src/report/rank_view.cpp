@@ -70,32 +70,34 @@ constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
 constexpr char kStep[] = "step";
 constexpr char kComm[] = "comm_seconds";
 
-const std::pair<const char*, const char*> kTitles[] = {
-    {"step_seconds", "Whole step"},
-    {"data_seconds", "Waiting for data"},
-    {"compute_seconds", "Forward and backward"},
-    {"comm_seconds", "Exchange, waiting for others included"},
-    {"cpu_percent", "CPU"},
-    {"rss_bytes", "Memory"},
-    {"threads", "Threads"},
-    {"context_switches_per_second", "CPU given up, times a second"},
-    {"forced_switches_per_second", "CPU taken away, times a second"},
-    {"read_bytes_per_second", "Read from storage, a second"},
-    {"write_bytes_per_second", "Written to storage, a second"},
-    {"cgroup_memory_bytes", "Memory of the control group"},
-    {"cgroup_memory_limit_bytes", "Limit of the control group's memory"},
-    {"throttled_percent", "Held back by the CPU limit"},
-    {"host_cpu_percent", "CPU of the host, by all programs"},
-    {"host_cpus", "CPUs of the host"},
-    {"host_memory_bytes", "Memory in use on the host, by all programs"},
-    {"host_memory_total_bytes", "Memory of the host"},
-    {"host_network_received_bytes_per_second", "Received by the host's network, a second"},
-    {"host_network_sent_bytes_per_second", "Sent by the host's network, a second"},
-    {"gpu_percent", "GPU"},
-    {"gpu_memory_bytes", "GPU memory"},
-    {"gpu_watts", "GPU power, W"},
-    {"gpu_celsius", "GPU temperature, °C"},
+struct Titled {
+  const char* name;
+  const char* title;
 };
+
+constexpr Titled kStepTimes[] = {{"step_seconds", "Whole step"},
+                                 {"data_seconds", "Waiting for data"},
+                                 {"compute_seconds", "Forward and backward"},
+                                 {kComm, "Exchange, waiting for others included"}};
+
+// A metric's place on the page, and its title; nullptr for metrics without one, which come last.
+struct Place {
+  std::size_t number;
+  const char* title;
+};
+
+Place place_of(const std::string& field) {
+  std::size_t number = 0;
+  for (const Titled& each : kStepTimes) {
+    if (field == each.name) return {number, each.title};
+    ++number;
+  }
+  for (const metrics::SystemValueSpec& spec : metrics::kSystemValueSpecs) {
+    if (field == spec.name) return {number, spec.title};
+    ++number;
+  }
+  return {number, nullptr};
+}
 
 std::vector<double> starts_of(const metrics::RunRecord& run) {
   std::vector<double> starts;
@@ -210,24 +212,18 @@ RankRow summarise(int rank, const metrics::MetricLines& lines, const std::vector
 }  // namespace
 
 std::string metric_title(const std::string& field) {
-  for (const auto& [name, title] : kTitles) {
-    if (field == name) return title;
-  }
-  return field;
+  const char* title = place_of(field).title;
+  return title == nullptr ? field : title;
 }
 
 bool stands_before(const std::string& field, const std::string& other) {
-  const auto place = [](const std::string& name) {
-    const auto is_it = [&](const auto& title) { return name == title.first; };
-    return std::find_if(std::begin(kTitles), std::end(kTitles), is_it);
-  };
-  if (place(field) != place(other)) return place(field) < place(other);
-  return field < other;
+  const std::size_t place = place_of(field).number;
+  const std::size_t other_place = place_of(other).number;
+  return place == other_place ? field < other : place < other_place;
 }
 
 bool is_step_time(const std::string& field) {
-  return field == "step_seconds" || field == "data_seconds" || field == "compute_seconds" ||
-         field == kComm;
+  return place_of(field).number < std::size(kStepTimes);
 }
 
 RankView read_ranks(const metrics::RunRecord& run, const Columns& columns) {

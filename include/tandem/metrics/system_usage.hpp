@@ -43,32 +43,35 @@ enum class Over {
 };
 
 struct SystemValueSpec {
-  const char* name;  // in ranks/*.jsonl and TensorBoard
-  bool is_whole;     // written without a fraction
+  const char* name;   // in ranks/*.jsonl and TensorBoard
+  const char* title;  // on the page of a run
+  bool is_whole;      // written without a fraction
   Over over;
 };
 
 constexpr std::array<SystemValueSpec, kSystemValues> kSystemValueSpecs = {{
-    {"cpu_percent", false, Over::kTime},
-    {"rss_bytes", true, Over::kHighest},
-    {"threads", true, Over::kHighest},
-    {"context_switches_per_second", false, Over::kTime},
-    {"forced_switches_per_second", false, Over::kTime},
-    {"read_bytes_per_second", false, Over::kTime},
-    {"write_bytes_per_second", false, Over::kTime},
-    {"cgroup_memory_bytes", true, Over::kHighest},
-    {"cgroup_memory_limit_bytes", true, Over::kLast},
-    {"throttled_percent", false, Over::kTime},
-    {"host_cpu_percent", false, Over::kTime},
-    {"host_cpus", true, Over::kLast},
-    {"host_memory_bytes", true, Over::kHighest},
-    {"host_memory_total_bytes", true, Over::kLast},
-    {"host_network_received_bytes_per_second", false, Over::kTime},
-    {"host_network_sent_bytes_per_second", false, Over::kTime},
-    {"gpu_percent", false, Over::kMean},
-    {"gpu_memory_bytes", true, Over::kHighest},
-    {"gpu_watts", false, Over::kMean},
-    {"gpu_celsius", false, Over::kMean},
+    {"cpu_percent", "CPU", false, Over::kTime},
+    {"rss_bytes", "Memory", true, Over::kHighest},
+    {"threads", "Threads", true, Over::kHighest},
+    {"context_switches_per_second", "CPU given up, times a second", false, Over::kTime},
+    {"forced_switches_per_second", "CPU taken away, times a second", false, Over::kTime},
+    {"read_bytes_per_second", "Read from storage, a second", false, Over::kTime},
+    {"write_bytes_per_second", "Written to storage, a second", false, Over::kTime},
+    {"cgroup_memory_bytes", "Memory of the control group", true, Over::kHighest},
+    {"cgroup_memory_limit_bytes", "Limit of the control group's memory", true, Over::kLast},
+    {"throttled_percent", "Held back by the CPU limit", false, Over::kTime},
+    {"host_cpu_percent", "CPU of the host, by all programs", false, Over::kTime},
+    {"host_cpus", "CPUs of the host", true, Over::kLast},
+    {"host_memory_bytes", "Memory in use on the host, by all programs", true, Over::kHighest},
+    {"host_memory_total_bytes", "Memory of the host", true, Over::kLast},
+    {"host_network_received_bytes_per_second", "Received by the host's network, a second", false,
+     Over::kTime},
+    {"host_network_sent_bytes_per_second", "Sent by the host's network, a second", false,
+     Over::kTime},
+    {"gpu_percent", "GPU", false, Over::kMean},
+    {"gpu_memory_bytes", "GPU memory", true, Over::kHighest},
+    {"gpu_watts", "GPU power, W", false, Over::kMean},
+    {"gpu_celsius", "GPU temperature, °C", false, Over::kMean},
 }};
 
 struct SystemUsage {

@@ -126,7 +126,7 @@ TEST(RankView, TakesSystemMetricsWhereThereAreAny) {
   EXPECT_EQ(view.curves.by_metric.count("loss"), 0U);
 }
 
-TEST(RankView, HasRoomForAllThatAMachineTellsAndNamesIt) {
+TEST(RankView, HasRoomForAllThatAMachineTells) {
   std::vector<metrics::RankRecord> ranks(1);
   ranks.front().system.values.fill(1);
   const RankView view = WrittenRun({record_of(1, ranks)}).read();
