@@ -38,7 +38,7 @@ Topology discover_topology(const Communicator& world, Communicator& node) {
 std::vector<Topology> gather_topology(Communicator& world, const Topology& mine) {
   std::vector<Topology> all;
   // The name of a host may hold any byte.
-  const std::string line = Json(mine).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string line = dump_any_bytes(Json(mine));
   for (const std::string& text : world.gather_strings(line)) {
     all.push_back(Json::parse(text).get<Topology>());
   }

@@ -68,7 +68,7 @@ ExitCode print_examination(const Examination& examination, bool json) {
         {"findings", Json::array()}, {"ranks", examination.facts}, {"pairs", Json::array()}};
     for (const Finding& finding : findings) object["findings"].push_back(to_json(finding));
     object["pairs"] = pairs_to_json(examination.measurements.pairs);
-    print_line(object.dump(-1, ' ', false, Json::error_handler_t::replace));
+    print_line(dump_any_bytes(object));
   } else {
     for (const Finding& finding : findings) print_line(finding.lines());
     print_line(describe_end_of(examination, findings));

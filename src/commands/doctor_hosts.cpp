@@ -90,7 +90,7 @@ void print_object(const std::vector<Finding>& findings, Json object) {
   for (const Finding& finding : findings) list.push_back(to_json(finding));
   for (const Json& finding : object.at("findings")) list.push_back(finding);
   object["findings"] = list;
-  print_line(object.dump(-1, ' ', false, Json::error_handler_t::replace));
+  print_line(dump_any_bytes(object));
 }
 
 Json object_without_ranks() {

@@ -11,12 +11,6 @@ namespace {
 
 constexpr std::size_t kWidth = 100;
 
-// Texts of a run's files may be invalid UTF-8. The output is ASCII, because print_line() escapes
-// control characters in a form that JSON lacks.
-std::string to_line(const Json& row) {
-  return row.dump(-1, ' ', true, Json::error_handler_t::replace);
-}
-
 void explain_unfinished(const std::vector<Json>& rows) {
   const auto count = std::count_if(rows.begin(), rows.end(),
                                    [](const Json& row) { return row.at("state") == "unfinished"; });
@@ -47,7 +41,8 @@ int run_runs(const Arguments& arguments) {
   if (csv) {
     print_bytes(report::to_csv(runs.rows));
   } else if (json) {
-    for (const Json& row : runs.rows) print_line(to_line(row));
+    // ASCII, because print_line() escapes control characters in a form that JSON lacks.
+    for (const Json& row : runs.rows) print_line(dump_as_ascii(row));
   } else {
     print_line(format_table(report::to_short_cells(runs.rows, kWidth)));
     explain_unfinished(runs.rows);

@@ -50,6 +50,14 @@ double number_of(const Json& object, const std::string& name) {
   return found.is_number() ? found.get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 
+std::string dump_any_bytes(const Json& json, int indent) {
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string dump_as_ascii(const Json& json) {
+  return json.dump(-1, ' ', true, Json::error_handler_t::replace);
+}
+
 Json parse_json(std::string_view text) {
   if (depth_of(text) > kMaxJsonDepth) {
     throw DataError("JSON is nested more than " + std::to_string(kMaxJsonDepth) +

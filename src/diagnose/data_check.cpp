@@ -64,7 +64,7 @@ std::string lock_error_of_set(const std::string& files) {
 
 void look_at_data(Job& job, const std::string& path, RankFacts& facts, const Touch& touch) {
   FileView mine = job.node.rank() == 0 ? read_through(path, touch) : glance_at(path);
-  const std::string text = Json(mine).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = dump_any_bytes(Json(mine));
   const auto first = Json::parse(job.node.broadcast_string(text)).get<FileView>();
   if (job.node.rank() != 0) mine = mine.start == first.start ? first : read_through(path, touch);
   facts.data_digest = mine.digest;

@@ -174,7 +174,7 @@ int run_host_agent(const std::vector<std::string>& words) {
     facts.ports.push_back(listen_on(number, sockets));
   }
   facts.names = look_up_all(split(words[1], ','));
-  print_line(Json(facts).dump(-1, ' ', true, Json::error_handler_t::replace));
+  print_line(dump_as_ascii(Json(facts)));
   for (std::string line; std::getline(std::cin, line);) {
     const auto targets = parse_json(line).get<std::vector<HostTarget>>();
     print_line(Json(connect_to(targets)).dump());

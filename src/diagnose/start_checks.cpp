@@ -66,7 +66,7 @@ RankFacts look_at_start(Job& job, int threads) {
 
 std::vector<RankFacts> gather_facts(Job& job, const RankFacts& mine) {
   // Messages of the system and names of hosts may hold any byte.
-  const std::string text = Json(mine).dump(-1, ' ', false, Json::error_handler_t::replace);
+  const std::string text = dump_any_bytes(Json(mine));
   std::vector<RankFacts> facts;
   for (const std::string& each : job.world.gather_strings(text)) {
     facts.push_back(Json::parse(each).get<RankFacts>());

@@ -245,8 +245,7 @@ void ProtoMessage::fixed(Number value) {
 }
 
 std::string as_utf8(const std::string& text) {
-  return Json::parse(Json(text).dump(-1, ' ', false, Json::error_handler_t::replace))
-      .get<std::string>();
+  return Json::parse(dump_any_bytes(Json(text))).get<std::string>();
 }
 
 }  // namespace tandem::metrics

@@ -201,7 +201,7 @@ void JsonLinesSink::sync() {
 }
 
 void JsonLinesSink::write(Output& output, const Json& line) {
-  const std::string text = line.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
+  const std::string text = dump_any_bytes(line) + "\n";
   warn_of_failure([&] {
     if (output.file) return output.file->append_whole(text);
     File file = open_to_append(output.path);

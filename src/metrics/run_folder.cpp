@@ -42,11 +42,6 @@ void make_folder(const std::string& path, const std::string& around = "") {
   }
 }
 
-// Command lines may hold any byte; what is not UTF-8 is replaced.
-std::string to_text(const Json& json) {
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
-}
-
 Json read_json(const std::string& path) {
   if (!file_exists(path)) return nullptr;
   const Json json = parse_json_or_discard(read_file(path));
@@ -239,7 +234,7 @@ void RunFolder::write_network(const std::string& bytes) const {
 }
 
 void RunFolder::write_manifest(const Json& manifest) const {
-  write_file_atomically(manifest_path(), to_text(manifest));
+  write_file_atomically(manifest_path(), dump_any_bytes(manifest, 2) + "\n");
 }
 
 Json RunFolder::read_manifest() const { return read_json(manifest_path()); }
@@ -247,8 +242,7 @@ Json RunFolder::read_summary() const { return read_json(summary_path()); }
 
 void RunFolder::write_evaluation(const Json& evaluation) const {
   // Not indented: a row of counts is a line's worth.
-  write_file_atomically(evaluation_path(),
-                        evaluation.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n");
+  write_file_atomically(evaluation_path(), dump_any_bytes(evaluation) + "\n");
 }
 
 bool RunFolder::has_evaluation_after(std::uint64_t step) const {
@@ -293,7 +287,7 @@ void RunFolder::supersede_model(Superseded& aside) const {
 }
 
 void RunFolder::write_summary(const Json& summary) const {
-  write_file_atomically(summary_path(), to_text(summary));
+  write_file_atomically(summary_path(), dump_any_bytes(summary, 2) + "\n");
 }
 
 }  // namespace tandem::metrics

@@ -62,8 +62,7 @@ void add_unsealed_digests(Metadata& metadata, const std::vector<NamedTensor>& te
   for (const NamedTensor& each : tensors) {
     digests[each.name] = hex_of(each.tensor.data_ptr(), each.tensor.nbytes());
   }
-  metadata[kTensorDigests] =
-      digests.dump(-1, ' ', false, Json::error_handler_t::replace);  // names are checked later
+  metadata[kTensorDigests] = dump_any_bytes(digests);  // names are checked later
   metadata[kFileDigest] = std::string(kDigits, '0');
 }
 

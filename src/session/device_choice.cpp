@@ -30,11 +30,6 @@ device::RankGpus rank_from(const Json& json) {
   return rank;
 }
 
-// The environment may hold any byte.
-std::string to_text(const Json& json) {
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
-}
-
 Json to_json(const std::vector<device::GpuBinding>& bindings) {
   Json gpus = Json::array();
   for (const device::GpuBinding& binding : bindings) {
@@ -77,7 +72,7 @@ Json gpus_to_json(const std::vector<device::Gpu>& gpus) { return gpus; }
 
 std::vector<device::RankGpus> gather_gpus(Job& job, const device::RankGpus& mine) {
   std::vector<device::RankGpus> ranks;
-  for (const std::string& text : job.world.gather_strings(to_text(to_json(mine)))) {
+  for (const std::string& text : job.world.gather_strings(dump_any_bytes(to_json(mine)))) {
     ranks.push_back(rank_from(Json::parse(text)));
   }
   return ranks;
@@ -85,7 +80,7 @@ std::vector<device::RankGpus> gather_gpus(Job& job, const device::RankGpus& mine
 
 device::GpuBinding gpu_by_place(Job& job, const std::vector<device::RankGpus>& ranks) {
   const Json gpus = to_json(device::gpus_by_place(ranks));
-  return binding_of(job, Json::parse(job.world.broadcast_string(to_text(gpus))));
+  return binding_of(job, Json::parse(job.world.broadcast_string(dump_any_bytes(gpus))));
 }
 
 DeviceChoice choose_device(Job& job, const device::DeviceRequest& request) {
@@ -106,7 +101,7 @@ DeviceChoice choose_device(Job& job, const device::DeviceRequest& request) {
   });
   for (const std::string& warning : decision.warnings) job.warn(warning);
   choice.note = decision.note;
-  shared = Json::parse(job.world.broadcast_string(to_text(shared)));
+  shared = Json::parse(job.world.broadcast_string(dump_any_bytes(shared)));
   choice.backend = shared.at("backend");
   choice.mine = binding_of(job, shared.at("gpus"));
   return choice;

@@ -18,6 +18,12 @@ std::string text_of(const Json& object, const std::string& name);
 // NaN if it is not a number.
 double number_of(const Json& object, const std::string& name);
 
+// Json::dump() throws if a text is not UTF-8. These replace such bytes with U+FFFD.
+// A negative `indent`: one line.
+std::string dump_any_bytes(const Json& json, int indent = -1);
+// One line, with other characters than ASCII as \uNNNN.
+std::string dump_as_ascii(const Json& json);
+
 // Parses JSON from outside. nlohmann's parser accepts any depth, but copying and printing the
 // result recurse: a megabyte of '[' would overflow the stack. So deep nesting is refused first.
 // JSON that tandem writes has only a few levels.

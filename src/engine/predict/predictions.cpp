@@ -13,13 +13,6 @@ namespace {
 constexpr std::array<const char*, kShownClasses> kHeadings = {"class", "second", "third"};
 constexpr char kBetween[] = "  ";
 
-// A name may hold any bytes.
-std::string ascii_line(const Json& object) {
-  constexpr int kOneLine = -1;
-  constexpr bool kAscii = true;
-  return object.dump(kOneLine, ' ', kAscii, Json::error_handler_t::replace);
-}
-
 Guesses likely_ones(const Guesses& guesses) {
   Guesses likely;
   for (const Guess& guess : guesses) {
@@ -38,7 +31,7 @@ std::string multi_label_json(const std::string& file, const Guesses& guesses) {
   for (const Guess& guess : likely_ones(guesses)) labels.push_back(guess.name);
   Json probabilities = Json::object();
   for (const Guess& guess : guesses) probabilities[guess.name] = guess.probability;
-  return ascii_line({{"file", file}, {"labels", labels}, {"probabilities", probabilities}});
+  return dump_as_ascii({{"file", file}, {"labels", labels}, {"probabilities", probabilities}});
 }
 
 std::string multi_label_line(const std::string& file, const Guesses& guesses) {
@@ -58,7 +51,7 @@ std::string prediction_json(const std::string& file, const Guesses& guesses) {
                     {"class", guesses.front().name},
                     {"probability", guesses.front().probability},
                     {"top", top}};
-  return ascii_line(object);
+  return dump_as_ascii(object);
 }
 
 PredictionTable::PredictionTable(const std::vector<std::string>& classes)

@@ -71,8 +71,7 @@ void leave_failure_of_rank(const RunPlace& place, const std::string& owner, cons
     if (owner.empty() || metrics::RunLock::owner_of(path) != owner) return;
     const Json summary =
         make_failure_summary(place.run_id, result, job.topology.world, startup_seconds, reason);
-    write_file_atomically(path + "/summary.json",
-                          summary.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+    write_file_atomically(path + "/summary.json", dump_any_bytes(summary, 2) + "\n");
   } catch (const std::exception& unwritten) {
     print_warning(message_of(unwritten));
   }

@@ -20,7 +20,7 @@ std::vector<OptionSpec> fixed_options(const Options& options, bool has_pictures)
 std::string options_to_save(const Options& options) {
   Json saved = Json::object();
   for (const OptionSpec& spec : fixed_options(options)) saved[spec.name] = options.text(spec.name);
-  return saved.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return dump_any_bytes(saved);
 }
 
 Json saved_options(const RunStart& start) {

@@ -18,6 +18,14 @@ std::string nested(std::size_t levels, const std::string& open, const std::strin
   return text;
 }
 
+TEST(DumpAnyBytes, ReplacesWhatIsNotUtf8) {
+  const Json json{{"name", "caf\xc3\xa9 \xff"}};
+  EXPECT_THROW(json.dump(), Json::type_error);
+  EXPECT_EQ(dump_any_bytes(json), "{\"name\":\"caf\xc3\xa9 \xef\xbf\xbd\"}");
+  EXPECT_EQ(dump_any_bytes(json, 2), "{\n  \"name\": \"caf\xc3\xa9 \xef\xbf\xbd\"\n}");
+  EXPECT_EQ(dump_as_ascii(json), "{\"name\":\"caf\\u00e9 \\ufffd\"}");
+}
+
 TEST(ParseJson, DeepNestingIsRefusedBeforeItIsParsed) {
   for (const auto& [open, close] :
        {std::pair<std::string, std::string>{"[", "]"}, {"{\"a\":", "}"}, {"{\"\\\"[\":[", "]}"}}) {
