@@ -8,18 +8,49 @@
 #include "engine/entry.hpp"
 #include "engine/model/model_file.hpp"
 #include "picture_list.hpp"
-#include "predict_device.hpp"
 #include "predictions.hpp"
+#include "session/cuda_build.hpp"
+#include "session/device_choice.hpp"
 #include "session/fault_code.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/host.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/data/picture_batches.hpp"
+#include "tandem/device/gpu_binding.hpp"
+#include "tandem/model/cuda.hpp"
+#include "tandem/model/gpu_failure.hpp"
 #include "tandem/train/batch_source.hpp"
 #include "tandem/train/parameter_arena.hpp"
 
 namespace tandem::app {
 namespace {
+
+// The GPU that is asked for, ready to compute, or the CPU, for one process without MPI. Call it
+// before other code of libtorch that checks for CUDA. Warns if --device auto takes the CPU in place
+// of a GPU that does not work. Throws UnavailableError if a GPU is required and cannot be used.
+torch::Device open_own_device(const device::DeviceRequest& request) {
+  if (request.device == device::DeviceKind::kCpu) return torch::kCPU;
+  device::RankGpus rank;
+  rank.host = kernel_host_name();
+  look_at_gpus(rank);
+  const device::GpuDecision decision = device::bind_gpus(request, cuda_of_build(), {rank});
+  for (const std::string& warning : decision.warnings) print_warning(warning);
+  const device::GpuBinding& binding = decision.bindings.front();
+  if (!binding.gpu) return torch::kCPU;
+  try {
+    model::CudaSettings settings;
+    settings.is_deterministic = true;
+    settings.opens_kernels = false;
+    const torch::Device device = model::open_cuda(binding.gpu->index, settings);
+    model::name_gpu(binding.text());
+    return device;
+  } catch (const UnavailableError& error) {
+    if (!device::may_take_cpu(request)) throw;
+    print_warning(std::string("--device auto takes the CPU: ") + error.what());
+    return torch::kCPU;
+  }
+}
 
 // Of a network for multi-label sets: every class of each image, in their order.
 std::vector<Guesses> probabilities_of(const torch::Tensor& logits,
