@@ -1,7 +1,9 @@
 #include "tandem/metrics/straggler.hpp"
 
 #include <algorithm>
+#include <utility>
 
+#include "tandem/core/median.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::metrics {
@@ -19,9 +21,7 @@ double median_of_others(const std::vector<RankRecord>& ranks, std::size_t withou
   for (std::size_t i = 0; i < ranks.size(); ++i) {
     if (i != without) values.push_back(value(ranks[i]));
   }
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  return median_of(std::move(values));
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <utility>
 
+#include "tandem/core/median.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::report {
@@ -42,9 +43,8 @@ bool spans_decades(const std::vector<Curve>& curves, const Extent& extent) {
       if (std::isfinite(point.y)) values.push_back(point.y);
     }
   }
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return extent.high_y / *middle > kMuch || *middle / extent.low_y > kMuch;
+  const double median = median_of(std::move(values));
+  return extent.high_y / median > kMuch || median / extent.low_y > kMuch;
 }
 
 struct Place {

@@ -5,6 +5,7 @@
 #include <limits>
 #include <utility>
 
+#include "tandem/core/median.hpp"
 #include "tandem/metrics/metric_lines.hpp"
 
 namespace tandem::report {
@@ -42,12 +43,10 @@ std::vector<metrics::Sample> of_whole_windows(const std::vector<metrics::Sample>
     lengths.push_back(sample.step - std::exchange(before, sample.step));
   }
   if (lengths.empty()) return {};
-  std::vector<double> sorted = lengths;
-  const auto middle = sorted.begin() + static_cast<std::ptrdiff_t>(sorted.size() / 2);
-  std::nth_element(sorted.begin(), middle, sorted.end());
+  const double median = median_of(lengths);
   std::vector<metrics::Sample> whole;
   for (std::size_t i = 0; i < samples.size(); ++i) {
-    if (lengths[i] >= *middle / 2) whole.push_back(samples[i]);
+    if (lengths[i] >= median / 2) whole.push_back(samples[i]);
   }
   return whole;
 }

@@ -17,9 +17,9 @@
 #include "model/layers.hpp"
 #include "model/tile_convolution.hpp"
 #include "model/winograd_convolution.hpp"
+#include "tandem/core/median.hpp"
 #include "tandem/model/autocast.hpp"
 #include "tandem/model/tensor_memory.hpp"
-#include "tandem/train/step_timing.hpp"
 
 namespace tandem::model {
 namespace {
@@ -56,8 +56,8 @@ void measure(const Work& work, int runs) {
     ratios.push_back(libtorchs.back() / ours.back());
   }
   std::cout << "| " << work.name << " | " << std::fixed << std::setprecision(2)
-            << 1e3 * train::median_of(ours) << " | " << 1e3 * train::median_of(libtorchs) << " | "
-            << train::median_of(ratios) << " |" << std::endl;
+            << 1e3 * median_of(ours) << " | " << 1e3 * median_of(libtorchs) << " | "
+            << median_of(ratios) << " |" << std::endl;
 }
 
 torch::Tensor activations(const std::vector<std::int64_t>& shape, torch::Dtype type) {

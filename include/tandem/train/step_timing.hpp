@@ -1,5 +1,4 @@
 // For measurements of training steps: a batch of noise, and statistics over steps and ranks.
-// median_of() throws InternalError if nothing was measured.
 #pragma once
 
 #include <cstdint>
@@ -25,10 +24,8 @@ class SyntheticBatch final : public BatchSource {
   TensorBatch batch_;
 };
 
-double median_of(std::vector<double> values);
-
 // Collective. The median of each phase over these steps, of the rank whose steps take longest; the
-// same on every rank.
+// same on every rank. Throws InternalError if there are no steps.
 StepCost of_slowest_rank(comm::Communicator& world, const std::vector<StepCost>& steps);
 
 }  // namespace tandem::train

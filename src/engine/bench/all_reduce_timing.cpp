@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cmath>
 
+#include "tandem/core/median.hpp"
+
 namespace tandem::app {
 namespace {
 
@@ -17,12 +19,6 @@ constexpr std::size_t kAboutMaxSum = 50;  // bfloat16 has all whole numbers up t
 
 double seconds_now() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
-
-double median_seconds(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 // The values after which number_of() repeats. More ranks have a longer period, so that their sums
@@ -131,12 +127,12 @@ AllReduceTiming measure_all_reduce(comm::Communicator& world, comm::Collectives&
     world.all_reduce(Span<double>(times, 2), comm::Reduction::kMax);
     ratios.push_back(times[0] / times[1]);
   }
-  const double median = median_seconds(mine);
+  const double median = median_of(mine);
   timing.least = world.all_reduce_value(median, comm::Reduction::kMin);
   timing.most = world.all_reduce_value(median, comm::Reduction::kMax);
   timing.mean = world.all_reduce_value(median) / world.size();
-  timing.bare = world.all_reduce_value(median_seconds(bare_ones)) / world.size();
-  timing.ratio = median_seconds(ratios);
+  timing.bare = world.all_reduce_value(median_of(bare_ones)) / world.size();
+  timing.ratio = median_of(ratios);
   return timing;
 }
 

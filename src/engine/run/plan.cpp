@@ -10,10 +10,10 @@
 #include "plan_target.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/json.hpp"
+#include "tandem/core/median.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/model/libtorch.hpp"
-#include "tandem/train/step_timing.hpp"
 
 namespace tandem::app {
 namespace {
@@ -186,7 +186,7 @@ void print_plan(Job& job, const PlannedRun& run, const train::ForecastContext& c
 }
 
 double median_and_range(std::vector<double> values, Range& range) {
-  const double median = train::median_of(values);
+  const double median = median_of(values);
   const auto [least, most] = std::minmax_element(values.begin(), values.end());
   range = {std::min(*least, (1 - kRunSpread) * median), std::max(*most, (1 + kRunSpread) * median)};
   return median;

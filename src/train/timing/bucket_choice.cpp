@@ -4,6 +4,7 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/core/median.hpp"
 #include "tandem/train/config.hpp"
 #include "tandem/train/kept_buffers.hpp"
 #include "tandem/train/reducer.hpp"

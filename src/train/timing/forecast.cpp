@@ -8,6 +8,7 @@
 
 #include "tandem/comm/progress_thread.hpp"
 #include "tandem/core/clock.hpp"
+#include "tandem/core/median.hpp"
 #include "tandem/train/bucket_timeline.hpp"
 #include "tandem/train/host_copy.hpp"
 #include "tandem/train/reducer.hpp"

@@ -1,10 +1,9 @@
 #include "tandem/train/step_timing.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
-#include "tandem/core/error.hpp"
+#include "tandem/core/median.hpp"
 #include "tandem/core/random.hpp"
 
 namespace tandem::train {
@@ -29,13 +28,6 @@ SyntheticBatch::SyntheticBatch(std::uint64_t images, std::uint64_t global_count,
   batch_.labels = torch::zeros({count}, torch::TensorOptions(torch::kInt64).device(device));
   batch_.request.global_count = global_count;
   batch_.request.images.resize(images);
-}
-
-double median_of(std::vector<double> values) {
-  if (values.empty()) throw InternalError("nothing was measured");
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
 }
 
 StepCost of_slowest_rank(comm::Communicator& world, const std::vector<StepCost>& steps) {

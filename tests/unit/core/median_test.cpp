@@ -1,10 +1,10 @@
-#include "tandem/train/step_timing.hpp"
+#include "tandem/core/median.hpp"
 
 #include <gtest/gtest.h>
 
 #include "tandem/core/error.hpp"
 
-namespace tandem::train {
+namespace tandem {
 namespace {
 
 TEST(MedianOf, IsTheMiddleOneOrTheHigherOfTwo) {
@@ -15,4 +15,4 @@ TEST(MedianOf, IsTheMiddleOneOrTheHigherOfTwo) {
 }
 
 }  // namespace
-}  // namespace tandem::train
+}  // namespace tandem
