@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "tandem/core/clock.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
 
@@ -35,8 +36,7 @@ PackProgress::~PackProgress() {
 }
 
 void PackProgress::show(std::uint64_t done, std::uint64_t all) {
-  const std::chrono::duration<double> since = Clock::now() - began_;
-  const double seconds = since.count();
+  const double seconds = seconds_since(began_);
   if (seconds < next_at_ || done == all) return;
   const std::string line = describe_progress(done, all, seconds);
   if (!terminal_) {

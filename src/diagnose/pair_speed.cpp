@@ -4,6 +4,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "tandem/core/clock.hpp"
+
 namespace tandem::app {
 namespace {
 
@@ -18,8 +20,7 @@ double time_exchange(comm::Communicator& comm, int partner, Span<const std::uint
                      Span<std::uint8_t> theirs) {
   const auto start = std::chrono::steady_clock::now();
   comm.sendrecv(partner, mine, theirs);
-  const std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-  const double here = passed.count();
+  const double here = seconds_since(start);
   double there = 0;
   comm.sendrecv(partner, Span<const double>(&here, 1), Span<double>(&there, 1));
   return std::max(here, there);

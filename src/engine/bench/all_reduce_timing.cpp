@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "tandem/core/clock.hpp"
 #include "tandem/core/median.hpp"
 
 namespace tandem::app {
@@ -16,10 +17,6 @@ constexpr int kMinTimedPairs = 5;
 constexpr int kMaxTimedPairs = 1000;
 constexpr std::size_t kNumbers = 3;
 constexpr std::size_t kAboutMaxSum = 50;  // bfloat16 has all whole numbers up to 256
-
-double seconds_now() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
 
 // The values after which number_of() repeats. More ranks have a longer period, so that their sums
 // stay small.
@@ -67,10 +64,10 @@ std::uint64_t count_wrong(comm::Communicator& world, comm::Collectives& ours,
 template <typename Sum>
 double time_block(comm::Communicator& world, int count, const Sum& sum, const Touch& finish = {}) {
   world.barrier();
-  const double begin = seconds_now();
+  const auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < count; ++i) sum();
   call(finish);
-  return std::max(seconds_now() - begin, kShortest) / count;
+  return std::max(seconds_since(begin), kShortest) / count;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "engine/compute.hpp"
 #include "engine/entry.hpp"
 #include "tandem/comm/agree.hpp"
+#include "tandem/core/clock.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/random.hpp"
@@ -58,8 +59,7 @@ double rate_of_loader(Job& job, const LoaderRequest& request, const data::Images
     images += batch->size();
     job.touch();
   }
-  const std::chrono::duration<double> seconds = std::chrono::steady_clock::now() - begin;
-  return static_cast<double>(images) / seconds.count();
+  return static_cast<double>(images) / seconds_since(begin);
 }
 
 // On rank 0.

@@ -1,5 +1,4 @@
 // A training run from a request to its summary. TrainRun::run() names what happens, in order.
-#include <chrono>
 #include <filesystem>
 #include <optional>
 
@@ -20,6 +19,7 @@
 #include "start_report.hpp"
 #include "step_recording.hpp"
 #include "tandem/comm/agree.hpp"
+#include "tandem/core/clock.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 #include "tandem/core/print.hpp"
@@ -238,18 +238,18 @@ RunOutcome TrainRun::train(const RunStart& start, const RunInputs& inputs, Train
   train::Trainer trainer(
       {job_.world, step, session.schedule, evaluator, sinks_, &checkpoints, &progress, &system},
       trainer_settings_of(run_.train, inputs, session.plan, session.step_settings), start.state);
-  std::chrono::duration<double> startup{};
+  double startup_seconds = 0;
   const train::TrainResult result =
       run_trainer(trainer, folder_, sinks_, job_, {start.runs_dir, start.run_id}, [&] {
         session.warm_up(job_, run_.train, inputs, touch_);
-        startup = std::chrono::steady_clock::now() - run_.began;
-        return startup.count();
+        startup_seconds = seconds_since(run_.began);
+        return startup_seconds;
       });
   if (profiler && !profiler->finish()) {
     job_.warn("--profile " + run_.options.text("profile") + ": the run made no such step");
   }
   heartbeats_.report(result.steps, comm::Phase::kCheckpoint);
-  return {folder_, result, startup.count(), checkpoints.finish()};
+  return {folder_, result, startup_seconds, checkpoints.finish()};
 }
 
 // Collective. Leaves the model, the page and the summary.
