@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cctype>
 #include <string_view>
 
 #include "other_trainers.hpp"
@@ -90,10 +89,8 @@ std::vector<std::string> mistyped_variables(const std::vector<std::string>& opti
   for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
     const std::string variable = split(*entry, '=').front();
     if (!begins_with(variable, kPrefix) || variable.size() < kPrefix.size() + kShortest) continue;
-    std::string name = variable.substr(kPrefix.size());
-    std::transform(name.begin(), name.end(), name.begin(), [](unsigned char letter) {
-      return letter == '_' ? '-' : static_cast<char>(std::tolower(letter));
-    });
+    std::string name = to_lower(variable.substr(kPrefix.size()));
+    std::replace(name.begin(), name.end(), '_', '-');
     if (std::find(options.begin(), options.end(), name) != options.end()) continue;
     const char* ours = our_option(name);
     const auto meant = nearest(ours == nullptr ? name : split(ours, ' ').front(), options);
@@ -107,9 +104,7 @@ std::vector<std::string> mistyped_variables(const std::vector<std::string>& opti
 
 std::optional<std::string> meant_choice(const std::string& given,
                                         const std::vector<std::string>& choices) {
-  std::string lower = given;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char letter) { return std::tolower(letter); });
+  const std::string lower = to_lower(given);
   const auto is_choice = [&choices](const std::string& word) {
     return std::find(choices.begin(), choices.end(), word) != choices.end();
   };

@@ -1,7 +1,6 @@
 #include "plan_options.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <utility>
 
 #include "tandem/core/text.hpp"
@@ -53,12 +52,9 @@ void refuse_unplanned(Options& options, const train::TrainConfig& config, int ra
 }  // namespace
 
 comm::Link parse_link(const std::string& text) {
-  std::string lower = text;
-  std::transform(lower.begin(), lower.end(), lower.begin(),
-                 [](unsigned char letter) { return static_cast<char>(std::tolower(letter)); });
   comm::Link link;
   try {
-    for (const std::string& part : split(lower, ',')) {
+    for (const std::string& part : split(to_lower(text), ',')) {
       if (const auto gigabits = number_in(part, "gbit", 1e-3, 1e6)) {
         link.bytes_per_second = *gigabits * 1e9 / kBitsPerByte;
       } else if (const auto megabits = number_in(part, "mbit", 1e-3, 1e9)) {

@@ -24,10 +24,7 @@ void read_size(const std::string& text, data::PackRequest& request) {
   if (text.empty()) return;
   constexpr std::int64_t kMax = 65'536;
   const std::vector<std::string> sides = split(text, 'x');
-  const auto is_side = [](const std::string& side) {
-    return !side.empty() && side.find_first_not_of("0123456789") == std::string::npos;
-  };
-  if (sides.size() > 2 || !std::all_of(sides.begin(), sides.end(), is_side)) {
+  if (sides.size() > 2 || !std::all_of(sides.begin(), sides.end(), is_digits)) {
     throw UsageError("--size: '" + text + "' is neither N nor HxW, such as 64x64");
   }
   request.height = static_cast<int>(parse_integer(sides.front(), 1, kMax, "--size"));

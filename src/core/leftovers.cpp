@@ -21,10 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 constexpr char kMark[] = ".tmp.";
 
-bool is_number(const std::string& text) {
-  return !text.empty() && text.size() <= 9 &&
-         text.find_first_not_of("0123456789") == std::string::npos;
-}
+bool is_number(const std::string& text) { return is_digits(text) && text.size() <= 9; }
 
 // ".NAME.tmp.HOST.PID", optionally followed by ".N"; HOST may contain dots and numbers.
 struct TemporaryName {

@@ -37,7 +37,7 @@ bool is_segment(const std::string& path) {
 std::set<std::string> mapped_inodes(const std::string& processes) {
   std::set<std::string> inodes;
   for (const std::string& process : paths_in(processes)) {
-    if (name_of(process).find_first_not_of("0123456789") != std::string::npos) continue;
+    if (!is_digits(name_of(process))) continue;
     for (const std::string& line : split(read_kernel_file(process + "/maps").value_or(""), '\n')) {
       const std::vector<std::string> words = split(line, ' ');
       if (words.size() > 5 && words[4] != "0") inodes.insert(words[4]);

@@ -45,7 +45,7 @@ std::int64_t seconds_for_name(const std::string& folder) {
   std::int64_t seconds = std::time(nullptr);
   for (const std::string& name : names_in(folder)) {
     const std::string digits = name.substr(sizeof kPrefix - 1, kSecondsDigits);
-    if (digits.find_first_not_of("0123456789") != std::string::npos || digits.empty()) continue;
+    if (!is_digits(digits)) continue;
     seconds = std::max<std::int64_t>(seconds, std::stoll(digits) + 1);
   }
   return seconds;

@@ -43,6 +43,10 @@ std::vector<std::string> split(std::string_view text, char separator);
 std::string trim(std::string_view text);
 bool begins_with(std::string_view text, std::string_view beginning);
 bool ends_with(std::string_view text, std::string_view ending);
+// Whether the text is one or more of the digits 0 to 9.
+bool is_digits(std::string_view text);
+// The text in lower case; changes only A to Z.
+std::string to_lower(std::string_view text);
 // Whether the whole text fits a shell pattern (fnmatch(3)): * is any text, ? any character, [ab]
 // one of these.
 bool fits_pattern(const std::string& text, const std::string& pattern);

@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "tandem/core/text.hpp"
+
 namespace tandem::train {
 
 constexpr char kOptimizerPrefix[] = "optimizer.";
@@ -14,11 +16,11 @@ inline std::string optimizer_tensor_name(const std::string& array, const std::st
   return kOptimizerPrefix + array + "." + parameter;
 }
 inline bool is_optimizer_tensor(const std::string& name) {
-  return name.rfind(kOptimizerPrefix, 0) == 0;
+  return begins_with(name, kOptimizerPrefix);
 }
 inline bool is_power_sgd_tensor(const std::string& name) {
-  return name.rfind(optimizer_tensor_name(kPowerSgdQ, ""), 0) == 0 ||
-         name.rfind(optimizer_tensor_name(kPowerSgdErrors, ""), 0) == 0;
+  return begins_with(name, optimizer_tensor_name(kPowerSgdQ, "")) ||
+         begins_with(name, optimizer_tensor_name(kPowerSgdErrors, ""));
 }
 
 }  // namespace tandem::train

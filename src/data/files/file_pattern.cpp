@@ -35,10 +35,7 @@ std::vector<std::string> split_outside_braces(const std::string& text) {
   return parts;
 }
 
-bool is_number(const std::string& text) {
-  return !text.empty() && text.size() <= 9 &&
-         text.find_first_not_of("0123456789") == std::string::npos;
-}
+bool is_number(const std::string& text) { return is_digits(text) && text.size() <= 9; }
 
 // "000..009": the numbers, filled with zeros to the longer of both. Absent for another text.
 std::optional<std::vector<std::string>> numbers_of(const std::string& text) {

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <optional>
 #include <string_view>
@@ -212,9 +211,8 @@ std::string how_to_make(const std::string& path) {
     return "; did you mean " + path + ".h5?";
   }
   std::string name;
-  for (const char c : stem_of(path)) {
-    if (c != '-' && c != '_')
-      name += static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  for (const char c : to_lower(stem_of(path))) {
+    if (c != '-' && c != '_') name += c;
   }
   for (const Known& known : kKnown) {
     if (name != known.name) continue;

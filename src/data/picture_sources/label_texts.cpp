@@ -32,9 +32,7 @@ std::optional<std::vector<std::uint64_t>> LabelTexts::numbers() const {
   std::vector<std::uint64_t> numbers;
   for (const Text& each : texts_) {
     const std::string& text = each.text;
-    const bool is_number =
-        text.size() <= 9 && text.find_first_not_of("0123456789") == std::string::npos;
-    if (!is_number) return std::nullopt;
+    if (!is_digits(text) || text.size() > 9) return std::nullopt;
     numbers.push_back(std::stoull(text));
   }
   return numbers;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <filesystem>
 #include <string_view>
 
@@ -23,18 +22,12 @@ constexpr std::array<std::string_view, 7> kPathNames = {
 constexpr std::array<std::string_view, 5> kLabelNames = {"label", "labels", "class", "class_name",
                                                          "target"};
 
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
-
 // The index of the column with one of these names; the number of columns if there is none.
 template <std::size_t N>
 std::size_t column_of(const std::vector<std::string>& header,
                       const std::array<std::string_view, N>& names) {
   const auto is_named = [&](const std::string& field) {
-    return std::find(names.begin(), names.end(), lower(trim(field))) != names.end();
+    return std::find(names.begin(), names.end(), to_lower(trim(field))) != names.end();
   };
   return static_cast<std::size_t>(std::find_if(header.begin(), header.end(), is_named) -
                                   header.begin());
@@ -50,7 +43,7 @@ ListFile::ListFile(const std::string& path)
   if (begins_with(start, kByteOrderMark)) at_ = kByteOrderMark.size();
   const std::string_view first_line = start.substr(0, start.find('\n'));
   const bool has_tab = first_line.find('\t') != std::string_view::npos;
-  if (ends_with(lower(path), ".tsv") || (!ends_with(lower(path), ".csv") && has_tab)) {
+  if (ends_with(to_lower(path), ".tsv") || (!ends_with(to_lower(path), ".csv") && has_tab)) {
     between_ = '\t';
   }
   read_header();
@@ -163,7 +156,7 @@ void ListFile::fail(std::uint64_t line, const std::string& fault) const {
 }
 
 bool looks_like_list(const std::string& path) {
-  const std::string name = lower(path);
+  const std::string name = to_lower(path);
   return (ends_with(name, ".csv") || ends_with(name, ".tsv")) && is_regular_file(path);
 }
 

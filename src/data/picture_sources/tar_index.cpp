@@ -47,10 +47,7 @@ bool read_number(const char* field, std::size_t bytes, std::uint64_t& value) {
 }
 
 std::optional<std::uint64_t> decimal(const std::string& digits) {
-  if (digits.empty() || digits.size() > 15 ||
-      digits.find_first_not_of("0123456789") != std::string::npos) {
-    return std::nullopt;
-  }
+  if (!is_digits(digits) || digits.size() > 15) return std::nullopt;
   return std::stoull(digits);
 }
 

@@ -1,9 +1,5 @@
 #include "tar_samples.hpp"
 
-#include <algorithm>
-#include <cctype>
-#include <utility>
-
 #include "tandem/core/json.hpp"
 #include "tandem/core/text.hpp"
 
@@ -22,10 +18,7 @@ KeyAndSuffix split_name(const std::string& name) {
   const std::size_t begin = slash == std::string::npos ? 0 : slash + 1;
   const std::size_t dot = name.find('.', begin);
   if (dot == std::string::npos || dot == begin) return {name, ""};
-  std::string suffix = name.substr(dot + 1);
-  std::transform(suffix.begin(), suffix.end(), suffix.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return {name.substr(0, dot), std::move(suffix)};
+  return {name.substr(0, dot), to_lower(name.substr(dot + 1))};
 }
 
 bool is_picture(const std::string& suffix) {
@@ -113,9 +106,7 @@ void TarSamples::take_label(const TarMember& member, LabelForm form) {
     } else {
       label = trim(content);
     }
-    const bool is_number =
-        !label.empty() && label.find_first_not_of("0123456789") == std::string::npos;
-    if (form == LabelForm::kClass && !is_number) {
+    if (form == LabelForm::kClass && !is_digits(label)) {
       fault = "is '" + label.substr(0, 40) + "', a whole number was expected";
     }
   }

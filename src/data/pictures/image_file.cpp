@@ -1,7 +1,6 @@
 #include "tandem/data/image_file.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <filesystem>
 #include <memory>
 #include <new>
@@ -147,9 +146,7 @@ PictureExtent read_picture_extent(const std::string& path) {
 }
 
 bool is_picture_name(const std::string& path) {
-  std::string name = path;
-  std::transform(name.begin(), name.end(), name.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  const std::string name = to_lower(path);
   return ends_with(name, ".png") || ends_with(name, ".jpg") || ends_with(name, ".jpeg");
 }
 

@@ -32,9 +32,7 @@ std::optional<std::uint64_t> step_of_name(const std::string& name) {
   if (!begins_with(name, prefix) || !ends_with(name, kCheckpointSuffix)) return std::nullopt;
   const std::string digits =
       name.substr(prefix.size(), name.size() - prefix.size() - std::strlen(kCheckpointSuffix));
-  const bool are_digits = !digits.empty() && digits.size() <= 18 &&
-                          digits.find_first_not_of("0123456789") == std::string::npos;
-  if (!are_digits) return std::nullopt;
+  if (!is_digits(digits) || digits.size() > 18) return std::nullopt;
   return std::stoull(digits);
 }
 

@@ -93,6 +93,16 @@ TEST(BeginsWith, ComparesTheBeginning) {
   EXPECT_FALSE(begins_with("s", "ss"));
 }
 
+TEST(IsDigits, NeedsOneDigitAndNothingElse) {
+  EXPECT_TRUE(is_digits("0123456789"));
+  for (const char* text : {"", "-1", "1 ", "1.0", "0x1"}) EXPECT_FALSE(is_digits(text)) << text;
+}
+
+TEST(ToLower, ChangesLettersOfAsciiOnly) {
+  EXPECT_EQ(to_lower("A.JPEG@[`{z\xC3\x84"), "a.jpeg@[`{z\xC3\x84");
+  EXPECT_EQ(to_lower(""), "");
+}
+
 TEST(EndsWith, ComparesTheEnd) {
   EXPECT_TRUE(ends_with("step.safetensors", ".safetensors"));
   EXPECT_TRUE(ends_with("a", "a"));
