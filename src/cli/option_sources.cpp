@@ -5,7 +5,6 @@
 #include <boost/program_options.hpp>
 #include <cctype>
 #include <cstdlib>
-#include <fstream>
 #include <sstream>
 #include <utility>
 

@@ -1,7 +1,6 @@
 #include "plan_options.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "tandem/core/text.hpp"
 

@@ -1,6 +1,5 @@
 #include "rank_choice.hpp"
 
-#include <algorithm>
 #include <set>
 
 #include "tandem/core/error.hpp"

@@ -1,8 +1,6 @@
 // tandem bench tta: time to accuracy. Trains with several seeds, and prints how soon the
 // runs reach an accuracy, how many do, the confidence intervals, and the p-value of a mean accuracy
 // above the target.
-#include <algorithm>
-
 #include "bench_form.hpp"
 #include "cli/train_options.hpp"
 #include "commands.hpp"

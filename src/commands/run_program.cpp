@@ -11,7 +11,6 @@
 #include <cstring>
 #include <filesystem>
 #include <optional>
-#include <vector>
 
 #include "tandem/comm/mpi_library.hpp"
 #include "tandem/core/error.hpp"

@@ -1,7 +1,6 @@
 // Programs that a command starts.
 #pragma once
 
-#include <cstdint>
 #include <string>
 
 #include "cli/options.hpp"

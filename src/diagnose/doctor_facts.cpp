@@ -1,10 +1,8 @@
 #include "doctor_facts.hpp"
 
-#include <fcntl.h>
 #include <sys/file.h>
 #include <sys/statvfs.h>
 #include <sys/uio.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cerrno>

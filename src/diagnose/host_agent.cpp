@@ -16,7 +16,6 @@
 #include <cstring>
 #include <future>
 #include <iostream>
-#include <set>
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"

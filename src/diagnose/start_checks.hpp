@@ -2,7 +2,6 @@
 // `info` from them. Main thread. Throws InternalError if MPI fails.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "doctor_facts.hpp"

@@ -1,6 +1,5 @@
 // The curves of loss, accuracy, throughput and learning rate: one set of drawings over steps, one
 // over epochs and one over time. Radio buttons and style rules show one of them, without a script.
-#include <algorithm>
 #include <cmath>
 #include <string>
 #include <utility>

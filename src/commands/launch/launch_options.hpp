@@ -2,7 +2,6 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
 #include "cli/options.hpp"
 #include "commands/launch.hpp"

@@ -1,7 +1,6 @@
 // IBM Spectrum LSF 10.1. It requeues a job by its exit code; the queue's MAX_JOB_REQUEUE says how
 // often.
 #include "script.hpp"
-#include "tandem/core/text.hpp"
 
 namespace tandem::app {
 namespace {

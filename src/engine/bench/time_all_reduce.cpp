@@ -1,5 +1,4 @@
 // The engine of tandem bench allreduce: times the all-reduce of gradients, and MPI's beside it.
-#include <algorithm>
 #include <optional>
 
 #include "all_reduce_timing.hpp"

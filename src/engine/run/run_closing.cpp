@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <optional>
-#include <utility>
 #include <vector>
 
 #include "plan.hpp"

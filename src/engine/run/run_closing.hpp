@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <string>
 
-#include "cli/options.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/metrics/console.hpp"
 #include "tandem/metrics/run_folder.hpp"

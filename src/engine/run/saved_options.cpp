@@ -2,8 +2,6 @@
 
 #include <cstdlib>
 
-#include "tandem/core/text.hpp"
-
 namespace tandem::app {
 
 std::vector<OptionSpec> fixed_options(const Options& options, bool has_pictures) {
