@@ -4,6 +4,7 @@
 #include <condition_variable>
 #include <future>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "nccl_report.hpp"
@@ -150,18 +151,22 @@ void NcclHandle::check() {
   report(asked == ncclSuccess ? state : asked, "an NCCL collective");
 }
 
-// Either way of ending may wait for peers that are gone, so a thread does it, which is left behind
-// where it does.
+// Ending may wait for peers that are gone. A thread does it, and is left behind if it waits.
 void NcclHandle::end(End how, double seconds) noexcept {
   if (comm_ == nullptr) return;
-  const auto done = std::make_shared<std::promise<void>>();
-  std::future<void> is_done = done->get_future();
-  std::thread([api = api_, comm = comm_, device = settings_.device, how, done] {
-    api->cudaSetDevice(device);
-    how == End::kDisconnect ? api->ncclCommDestroy(comm) : api->ncclCommAbort(comm);
-    done->set_value();
-  }).detach();
-  is_done.wait_for(to_duration(seconds));
+  try {
+    const auto done = std::make_shared<std::promise<void>>();
+    std::future<void> is_done = done->get_future();
+    std::thread([api = api_, comm = comm_, device = settings_.device, how, done] {
+      api->cudaSetDevice(device);
+      how == End::kDisconnect ? api->ncclCommDestroy(comm) : api->ncclCommAbort(comm);
+      done->set_value();
+    }).detach();
+    is_done.wait_for(to_duration(seconds));
+  } catch (const std::exception&) {
+    // No thread can be started, or there is no memory for it. The connection stays until this
+    // process ends, and peers that wait for its end stop waiting at their own limit.
+  }
   comm_ = nullptr;
 }
 

@@ -8,6 +8,7 @@
 
 #include "nccl_subject.hpp"
 #include "support/mpi_test.hpp"
+#include "support/no_more_threads.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/runtime.hpp"
 
@@ -229,6 +230,18 @@ TEST_F(NcclFaults, AnEndThatHangsIsLeft) {
   subject_.nccl.reset();
   EXPECT_LT(Clock::now() - start, std::chrono::seconds(10));
 }
+
+#ifndef TANDEM_SANITIZED  // see NoMoreThreads
+TEST_F(NcclFaults, AnEndWithoutAThreadLeavesTheConnectionAsItIs) {
+  subject_.connect();
+  {
+    const NoMoreThreads refused;
+    ASSERT_TRUE(refused.are_refused);
+    subject_.nccl.reset();
+  }
+  EXPECT_EQ(stand_in().living(), 1);
+}
+#endif
 
 TEST_F(NcclFaults, AnExceptionLeavesTheConnectionAsItIs) {
   const auto fail = [&] {
