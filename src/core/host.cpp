@@ -11,12 +11,18 @@
 #include <cerrno>
 #include <csignal>
 #include <fstream>
+#include <memory>
 #include <set>
 
 namespace tandem {
 namespace {
 
 constexpr rlim_t kEnoughFiles = 65'536;
+constexpr std::size_t kMostCpus = std::size_t{1} << 20;  // far more than a kernel can have
+
+struct FreeCpus {
+  void operator()(cpu_set_t* set) const { CPU_FREE(set); }
+};
 
 // open() returns the lowest free descriptor, so the order matters. Opened in the wrong direction,
 // as GNU coreutils does (stdopen.c), so that a write to a closed stream fails and is noticed.
@@ -43,15 +49,24 @@ std::string kernel_host_name() {
 
 void name_this_thread(const char* name) { ::pthread_setname_np(::pthread_self(), name); }
 
+// The kernel refuses a set that is smaller than that of all possible CPUs, and does not report
+// their number.
 std::vector<int> allowed_cpus() {
-  cpu_set_t mask;
-  CPU_ZERO(&mask);
-  if (::sched_getaffinity(0, sizeof mask, &mask) != 0) return {0};
-  std::vector<int> cpus;
-  for (std::size_t i = 0; i < CPU_SETSIZE; ++i) {
-    if (CPU_ISSET(i, &mask)) cpus.push_back(static_cast<int>(i));
+  for (std::size_t size = CPU_SETSIZE; size <= kMostCpus; size *= 2) {
+    const std::unique_ptr<cpu_set_t, FreeCpus> mask(CPU_ALLOC(size));
+    const std::size_t bytes = CPU_ALLOC_SIZE(size);
+    if (mask == nullptr) break;
+    CPU_ZERO_S(bytes, mask.get());
+    if (::sched_getaffinity(0, bytes, mask.get()) == 0) {
+      std::vector<int> cpus;
+      for (std::size_t i = 0; i < size; ++i) {
+        if (CPU_ISSET_S(i, bytes, mask.get())) cpus.push_back(static_cast<int>(i));
+      }
+      return cpus;
+    }
+    if (errno != EINVAL) break;
   }
-  return cpus;
+  return {0};
 }
 
 int cores_of(const std::vector<int>& cpus, const std::string& folder) {

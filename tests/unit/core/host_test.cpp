@@ -1,8 +1,10 @@
 #include "tandem/core/host.hpp"
 
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 #include <sched.h>
 
+#include <cerrno>
 #include <filesystem>
 
 #include "support/temp_dir.hpp"
@@ -10,6 +12,55 @@
 
 namespace tandem {
 namespace {
+
+// In place of the kernel's answer on this thread.
+struct AffinityAnswer {
+  std::size_t smallest_set = 0;  // bytes
+  std::size_t cpu = 0;
+  int error = EINVAL;  // for smaller sets
+};
+thread_local const AffinityAnswer* affinity_answer = nullptr;
+
+}  // namespace
+}  // namespace tandem
+
+extern "C" int sched_getaffinity(pid_t process, std::size_t bytes, cpu_set_t* set) noexcept {
+  using Function = int(pid_t, std::size_t, cpu_set_t*);
+  const tandem::AffinityAnswer* const answer = tandem::affinity_answer;
+  if (answer == nullptr) {
+    static auto* const original =
+        reinterpret_cast<Function*>(dlsym(RTLD_NEXT, "sched_getaffinity"));
+    return original(process, bytes, set);
+  }
+  if (bytes < answer->smallest_set) {
+    errno = answer->error;
+    return -1;
+  }
+  CPU_ZERO_S(bytes, set);
+  CPU_SET_S(answer->cpu, bytes, set);
+  return 0;
+}
+
+namespace tandem {
+namespace {
+
+std::vector<int> cpus_by(const AffinityAnswer& answer) {
+  affinity_answer = &answer;
+  const std::vector<int> cpus = allowed_cpus();
+  affinity_answer = nullptr;
+  return cpus;
+}
+
+TEST(Host, CpusBeyondTheFixedSetAreFound) {
+  EXPECT_EQ(cpus_by({sizeof(cpu_set_t), 7}), std::vector<int>{7});
+  EXPECT_EQ(cpus_by({4 * sizeof(cpu_set_t), 3000}), std::vector<int>{3000});
+}
+
+TEST(Host, WithoutAnAnswerThereIsOneCpu) {
+  constexpr std::size_t kNone = ~std::size_t{0};
+  EXPECT_EQ(cpus_by({kNone, 7, EPERM}), std::vector<int>{0});
+  EXPECT_EQ(cpus_by({kNone, 7, EINVAL}), std::vector<int>{0});
+}
 
 TEST(Host, CpusAreThoseOfTheAffinityMask) {
   const std::vector<int> before = allowed_cpus();
