@@ -34,33 +34,17 @@ class RequestGroup final : public Request {
   std::vector<std::unique_ptr<Request>> all_;
 };
 
-// An MPI_Iallreduce, with a copy of the values to send. In place Open MPI sends all values along a
-// binomial tree; with two buffers it chooses by size (ompi/mca/coll/libnbc/nbc_iallreduce.c).
-class LibraryRequest final : public Request {
- public:
-  LibraryRequest(MPI_Comm mpi, void* values, int count, MPI_Datatype type, std::size_t bytes)
-      : sent_(new char[bytes]) {
-    std::copy_n(static_cast<const char*>(values), bytes, sent_.get());
-    TANDEM_MPI(MPI_Iallreduce(sent_.get(), values, count, type, MPI_SUM, mpi, &request_));
-  }
-  ~LibraryRequest() override {
-    if (freeing_could_hang()) {
-      sent_.release();  // MPI may still read it
-      return;
-    }
-    MPI_Wait(&request_, MPI_STATUS_IGNORE);
-  }
-  void wait() override { TANDEM_MPI(MPI_Wait(&request_, MPI_STATUS_IGNORE)); }
-  bool test() override {
-    int is_done = 0;
-    TANDEM_MPI(MPI_Test(&request_, &is_done, MPI_STATUS_IGNORE));
-    return is_done != 0;
-  }
-
- private:
-  std::unique_ptr<char[]> sent_;
-  MPI_Request request_ = MPI_REQUEST_NULL;
-};
+// Starts MPI_Iallreduce with a copy of the values to send. In place Open MPI sends all values along
+// a binomial tree; with two buffers it chooses by size (ompi/mca/coll/libnbc/nbc_iallreduce.c).
+std::unique_ptr<Request> start_library_all_reduce(MPI_Comm mpi, Buffer values) {
+  const auto* const first = static_cast<const char*>(values.data);
+  auto sent = std::make_unique<std::vector<char>>(first, first + values.bytes());
+  return std::make_unique<MpiRequest>(
+      std::move(sent), [&](const char* bytes, MPI_Request* request) {
+        TANDEM_MPI(MPI_Iallreduce(bytes, values.data, static_cast<int>(values.size),
+                                  mpi_type(values.type), MPI_SUM, mpi, request));
+      });
+}
 
 std::unique_ptr<Request> completed_request() {
   return std::make_unique<MpiRequest>(std::vector<MPI_Request>());
@@ -84,7 +68,7 @@ int MpiCommunicator::next_tag() {
 }
 
 std::unique_ptr<Request> MpiCommunicator::iall_reduce_along(Route route, Buffer values) {
-  const MPI_Datatype mpi = mpi_type(values.type);
+  mpi_type(values.type);  // a single rank refuses bfloat16, too
   if (size() == 1) return completed_request();
   const bool are_many = size() > kMaxRanksInLinearRounds && route != Route::kLibrary;
   const auto start = [&](Buffer piece) -> std::unique_ptr<Request> {
@@ -96,8 +80,7 @@ std::unique_ptr<Request> MpiCommunicator::iall_reduce_along(Route route, Buffer 
       case Route::kCirculant:
         return start_circulant_all_reduce(handle_->mpi, piece, next_tag());
       case Route::kLibrary:
-        return std::make_unique<LibraryRequest>(handle_->mpi, piece.data,
-                                                static_cast<int>(piece.size), mpi, piece.bytes());
+        return start_library_all_reduce(handle_->mpi, piece);
     }
     return nullptr;
   };

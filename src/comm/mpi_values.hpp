@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <memory>
 #include <utility>
 #include <vector>
 
@@ -77,11 +78,22 @@ void for_each_piece_of_bytes(Buffer values, std::size_t piece, const Work& work)
   for_each_piece(Buffer(values.data, values.bytes(), DataType::kByte), piece, work);
 }
 
+// May own the buffer that MPI reads until the request is complete.
 class MpiRequest final : public Request {
  public:
   explicit MpiRequest(std::vector<MPI_Request> requests) : requests_(std::move(requests)) {}
+  // `start` begins the one request with the bytes of `sent`. Both exist before, so that no failed
+  // allocation frees what MPI reads.
+  template <typename Start>
+  MpiRequest(std::unique_ptr<std::vector<char>> sent, const Start& start)
+      : requests_{MPI_REQUEST_NULL}, sent_(std::move(sent)) {
+    start(sent_->data(), &requests_.front());
+  }
   ~MpiRequest() override {
-    if (freeing_could_hang()) return;
+    if (freeing_could_hang()) {
+      sent_.release();  // MPI may still read it
+      return;
+    }
     // A destructor must not throw; MPI reports the error at its next call.
     MPI_Waitall(static_cast<int>(requests_.size()), requests_.data(), MPI_STATUSES_IGNORE);
   }
@@ -98,6 +110,7 @@ class MpiRequest final : public Request {
 
  private:
   std::vector<MPI_Request> requests_;
+  std::unique_ptr<std::vector<char>> sent_;
 };
 
 }  // namespace tandem::comm
