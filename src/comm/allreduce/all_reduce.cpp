@@ -6,6 +6,7 @@
 #include "chunked_all_reduce.hpp"
 #include "deterministic_all_reduce.hpp"
 #include "hierarchical_all_reduce.hpp"
+#include "tandem/comm/agree.hpp"
 #include "tandem/comm/forwarding_collectives.hpp"
 #include "tandem/core/error.hpp"
 
@@ -33,10 +34,9 @@ Route route_between(MpiCommunicator& world, MpiCommunicator& node) {
   const std::int64_t rank = world.rank();
   const auto first = node.all_reduce_value(rank, Reduction::kMin);
   const auto last = node.all_reduce_value(rank, Reduction::kMax);
-  const std::int64_t follow_each_other = last - first + 1 == node.size() ? 1 : 0;
+  const bool follow_each_other = last - first + 1 == node.size();
   const auto most = world.all_reduce_value<std::int64_t>(node.size(), Reduction::kMax);
-  const bool suits_ring =
-      world.all_reduce_value(follow_each_other, Reduction::kMin) == 1 && most > 1;
+  const bool suits_ring = is_true_everywhere(world, follow_each_other) && most > 1;
   return suits_ring ? Route::kRing : Route::kDirect;
 }
 
@@ -45,8 +45,7 @@ std::shared_ptr<SharedFloats> share_on_all_hosts(MpiCommunicator& world, MpiComm
                                                  std::size_t count) {
   if (world.size() == 1 || count == 0) return nullptr;
   std::shared_ptr<SharedFloats> shared = SharedFloats::make(node, count);
-  const std::int64_t is_shared = shared != nullptr ? 1 : 0;
-  return world.all_reduce_value(is_shared, Reduction::kMin) == 1 ? shared : nullptr;
+  return is_true_everywhere(world, shared != nullptr) ? shared : nullptr;
 }
 
 std::shared_ptr<float> memory_of(const std::shared_ptr<SharedFloats>& shared) {

@@ -79,8 +79,7 @@ TargetPlan plan_target(Job& job, const PlannedRun& run, const train::ForecastCon
   times.ranks = job.world.size();
   times.windows = windows;
   times.forecast = forecast;
-  times.can_overlap = job.world.all_reduce_value<std::int64_t>(
-                          job.world.is_test_thread_safe() ? 1 : 0, comm::Reduction::kMin) == 1;
+  times.can_overlap = comm::is_true_everywhere(job.world, job.world.is_test_thread_safe());
   plan.has_measured_sums = times.ranks > 1;
   if (times.ranks > 1 && plan.traffic.messages > 0) {
     const comm::AllReduceOptions between{comm::AllReduceAlgorithm::kFlat, sums.as_bfloat16};

@@ -1,5 +1,6 @@
 #include "step_recording.hpp"
 
+#include "tandem/comm/agree.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/model/fused_operators.hpp"
 #include "tandem/model/network_names.hpp"
@@ -31,8 +32,7 @@ std::unique_ptr<train::RecordedSteps> StepRecording::steps_of(Job& job, Training
   facts_.sums_on_host = gradients.size() > 1 && !gradients.has_async_progress();
   why_not_ = why_not_recorded(facts_);
   // Free memory may differ between GPUs, and NCCL prepares recordings on all ranks together.
-  const std::int64_t records = why_not_.empty() ? 1 : 0;
-  const bool all = job.world.all_reduce_value(records, comm::Reduction::kMin) == 1;
+  const bool all = comm::is_true_everywhere(job.world, why_not_.empty());
   if (!all && why_not_.empty()) why_not_ = "another rank cannot record its steps";
   if (!all) return nullptr;
   return std::make_unique<train::RecordedSteps>(model::make_step_graph, print_warning);

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "evaluation_counts.hpp"
+#include "tandem/comm/agree.hpp"
 #include "tandem/core/clock.hpp"
 #include "tandem/model/autocast.hpp"
 #include "tandem/train/batch_source.hpp"
@@ -25,8 +26,7 @@ constexpr std::size_t kMaxUnreadBatches = 32;
 bool is_given_up(comm::Communicator& comm, const EvaluationSettings& settings,
                  double batch_seconds) {
   if (!settings.is_interrupted) return false;
-  const std::int64_t mine = settings.is_interrupted(batch_seconds) ? 1 : 0;
-  return comm.all_reduce_value<std::int64_t>(mine, comm::Reduction::kMax) > 0;
+  return !comm::is_true_everywhere(comm, !settings.is_interrupted(batch_seconds));
 }
 
 // The answers to a batch as they lie on the device.

@@ -6,6 +6,7 @@
 #include <ctime>
 #include <future>
 
+#include "tandem/comm/agree.hpp"
 #include "tandem/comm/progress_thread.hpp"
 #include "tandem/core/clock.hpp"
 #include "tandem/core/median.hpp"
@@ -84,8 +85,8 @@ double processor_seconds_of_this_thread() {
 // time of the thread that lets it advance, are taken from backward.
 double measure_overlap(const ForecastContext& context, const AlphaBetaCost& sum) {
   if (context.gradients.has_async_progress()) return 1;
-  const std::int64_t allows_thread = context.gradients.is_test_thread_safe() ? 1 : 0;
-  if (context.world.all_reduce_value(allows_thread, comm::Reduction::kMin) == 0) return 0;
+  const bool allows_thread = context.gradients.is_test_thread_safe();
+  if (!comm::is_true_everywhere(context.world, allows_thread)) return 0;
   const Span<float> gradients = context.step.arena.gradients();
   const double alone = sum.seconds(static_cast<double>(gradients.size() * sizeof(float)));
   std::unique_ptr<comm::Request> request;
