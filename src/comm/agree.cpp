@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "tandem/core/digest.hpp"
+#include "tandem/core/listing.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::comm {
@@ -32,12 +33,6 @@ std::optional<Failure> run(const std::function<void()>& step) {
                     comm.broadcast_string(mine ? mine->message : "", from));
 }
 
-std::string describe_ranks(const std::vector<int>& ranks) {
-  std::vector<std::string> names;
-  for (const int rank : ranks) names.push_back(std::to_string(rank));
-  return (ranks.size() == 1 ? "rank " : "ranks ") + join(names, ", ");
-}
-
 std::string describe_value(const std::string& value) {
   return value.empty() ? "none" : "'" + value + "'";
 }
@@ -54,7 +49,7 @@ std::string describe_differences(const Fields& expected, const std::vector<std::
       }
     }
     for (const auto& [value, ranks] : ranks_by_value) {
-      lines.push_back(expected[field].first + ": " + describe_ranks(ranks) +
+      lines.push_back(expected[field].first + ": " + name_ranks(ranks) +
                       (ranks.size() == 1 ? " has " : " have ") + describe_value(value) +
                       ", rank 0 has " + describe_value(expected[field].second));
     }

@@ -11,6 +11,7 @@
 #include <memory>
 
 #include "tandem/core/host.hpp"
+#include "tandem/core/listing.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::comm {
@@ -77,19 +78,17 @@ std::string describe_versions(const std::vector<std::string>& versions,
 }
 
 std::string describe_connect_timeout(double seconds, const std::vector<ConnectReport>& ranks) {
-  std::vector<std::string> missing;
+  std::vector<int> missing;
   std::string lines;
   for (std::size_t rank = 0; rank < ranks.size(); ++rank) {
     const std::string number = std::to_string(rank);
-    if (!ranks[rank].connected) missing.push_back(number);
+    if (!ranks[rank].connected) missing.push_back(static_cast<int>(rank));
     lines += "\n  rank " + number + (ranks[rank].connected ? " connected: " : " waits: ") +
              ranks[rank].place;
   }
-  std::string who = missing.size() == 1 ? "rank " : "ranks ";
-  who += join(missing, ", ");
-  if (missing.size() == ranks.size()) who = "any rank";
-  return "NCCL did not connect " + who + " of " + std::to_string(ranks.size()) + " within " +
-         format_real(seconds) +
+  const bool none_connected = missing.size() == ranks.size();
+  return "NCCL did not connect " + (none_connected ? "any rank" : name_ranks(missing)) + " of " +
+         std::to_string(ranks.size()) + " within " + format_real(seconds) +
          " s (--init-timeout); name an interface by which all hosts reach each other in "
          "NCCL_SOCKET_IFNAME, open the firewall between them, and see what NCCL_DEBUG=INFO says" +
          lines;

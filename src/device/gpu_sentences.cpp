@@ -4,19 +4,11 @@
 #include <map>
 #include <utility>
 
+#include "tandem/core/listing.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::device {
 namespace {
-
-constexpr std::size_t kMaxNamed = 8;  // hosts, GPUs
-
-std::string shorten(std::vector<std::string> names) {
-  if (names.size() <= kMaxNamed) return join(names, ", ");
-  const std::size_t more = names.size() - kMaxNamed;
-  names.resize(kMaxNamed);
-  return join(names, ", ") + " and " + std::to_string(more) + " more";
-}
 
 // "sees 2 GPUs, 0 is 0000:3B:00.0, 1 is 0000:5E:00.0; CUDA_VISIBLE_DEVICES=0,1"
 std::string describe_view(const RankGpus& rank) {
@@ -24,7 +16,7 @@ std::string describe_view(const RankGpus& rank) {
   for (const Gpu& gpu : rank.view.gpus) {
     gpus.push_back(std::to_string(gpu.index) + " is " + gpu.bus_id);
   }
-  return "sees " + format_quantity(gpus.size(), "GPU") + ", " + shorten(gpus) + "; " +
+  return "sees " + format_quantity(gpus.size(), "GPU") + ", " + list_some(gpus) + "; " +
          describe_visibility(rank);
 }
 
@@ -41,18 +33,6 @@ const char* cure_of(GpuView::State state) {
 }
 
 }  // namespace
-
-std::string name_ranks(const std::vector<int>& ranks) {
-  std::vector<std::string> parts;
-  for (std::size_t first = 0; first < ranks.size();) {
-    std::size_t last = first;
-    while (last + 1 < ranks.size() && ranks[last + 1] == ranks[last] + 1) ++last;
-    parts.push_back(std::to_string(ranks[first]) +
-                    (last == first ? "" : "-" + std::to_string(ranks[last])));
-    first = last + 1;
-  }
-  return (ranks.size() == 1 ? "rank " : "ranks ") + shorten(parts);
-}
 
 std::string name_of(const RankGpus& rank) {
   return "rank " + std::to_string(rank.rank) + " (" + rank.host + ")";
@@ -93,7 +73,7 @@ std::string ranks_without_gpu(const std::vector<RankGpus>& ranks) {
         hosts.push_back(rank->host);
       }
     }
-    text += "\n  " + name_ranks(numbers) + " (" + shorten(hosts) + "): " + why.first + "; " +
+    text += "\n  " + name_ranks(numbers) + " (" + list_some(hosts) + "): " + why.first + "; " +
             why.second;
   }
   return text;

@@ -9,8 +9,6 @@
 
 namespace tandem::device {
 
-// "rank 2", "ranks 0-3, 6"; of ascending numbers.
-std::string name_ranks(const std::vector<int>& ranks);
 // "rank 2 (n1)"
 std::string name_of(const RankGpus& rank);
 // "CUDA_VISIBLE_DEVICES=0,1", "… is not set"

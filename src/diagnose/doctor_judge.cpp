@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "tandem/core/listing.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {

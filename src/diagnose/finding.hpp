@@ -1,4 +1,4 @@
-// One fault with its code and its fix, and the names of ranks in messages.
+// One fault with its code and its fix.
 #pragma once
 
 #include <functional>
@@ -27,8 +27,6 @@ bool has_error(const std::vector<Finding>& findings);
 // As `doctor --json` shows it.
 Json to_json(const Finding& finding);
 
-// "rank 3", "ranks 0, 1 and 5 more"
-std::string name_ranks(const std::vector<int>& ranks);
 std::vector<int> ranks_where(const std::vector<RankFacts>& facts,
                              const std::function<bool(const RankFacts&)>& holds);
 

@@ -6,6 +6,7 @@
 
 #include "doctor_judge.hpp"
 #include "tandem/comm/launchers.hpp"
+#include "tandem/core/listing.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {

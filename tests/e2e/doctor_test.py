@@ -241,7 +241,7 @@ class Doctor(TandemTest):
     def test_a_gpu_with_one_core(self):
         command, environment = self.on_gpus(FIND_RANK + 'exec taskset --cpu-list "$rank" "$@"', gpus(2))
         finding = self.assert_finds("W152", command, 0, [0, 1], environment, self.of_this_machine() | {"W111"})
-        self.assertRegex(finding["what"], "^ranks 0, 1 drive GPUs with 1 core of ")
+        self.assertRegex(finding["what"], "^ranks 0-1 drive GPUs with 1 core of ")
         self.assertIn("--cpus-per-task=8", finding["fix"])
 
     def test_the_gpu_that_train_takes(self):
@@ -257,7 +257,7 @@ class Doctor(TandemTest):
         command, environment = self.on_gpus('exec "$@"', gpus(4, CUDA_VISIBLE_DEVICES="2"))
         by_itself = self.of_machine_with_gpus() | {"W111"}
         finding = self.assert_finds("E110", command, 78, [0, 1], environment, by_itself)
-        self.assertRegex(finding["what"], "ranks 0, 1 on .* hold one GPU, cuda:0 NVIDIA H100 0000:3B:00.0")
+        self.assertRegex(finding["what"], "ranks 0-1 on .* hold one GPU, cuda:0 NVIDIA H100 0000:3B:00.0")
 
     def test_more_ranks_than_gpus(self):
         script = FIND_RANK + 'if [ "$rank" = 1 ]; then export CUDA_VISIBLE_DEVICES=; fi; exec "$@"'

@@ -8,6 +8,7 @@
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/digest.hpp"
+#include "tandem/core/listing.hpp"
 #include "tandem/core/text.hpp"
 #include "tandem/train/finite.hpp"
 #include "tandem/train/host_copy.hpp"
@@ -38,9 +39,9 @@ std::string describe_difference(const std::vector<std::string>& names,
     std::vector<std::string> hashes;
     for (const auto& row : table) hashes.push_back(row.at(tensor));
     const std::string common = most_common(hashes);
-    std::vector<std::string> ranks;
+    std::vector<int> ranks;
     for (std::size_t rank = 0; rank < hashes.size(); ++rank) {
-      if (hashes[rank] != common) ranks.push_back(std::to_string(rank));
+      if (hashes[rank] != common) ranks.push_back(static_cast<int>(rank));
     }
     if (ranks.empty()) continue;
     if (ranks.size() * 2 >= hashes.size()) {
@@ -50,8 +51,7 @@ std::string describe_difference(const std::vector<std::string>& names,
              "which are right; suspect the memory or processor of one of them, and resume from the "
              "last checkpoint elsewhere";
     }
-    return "tensor '" + names[tensor] + "' of " + (ranks.size() == 1 ? "rank " : "ranks ") +
-           join(ranks, ", ") +
+    return "tensor '" + names[tensor] + "' of " + name_ranks(ranks) +
            " differs from that of the others, all should be equal bit for bit; suspect its memory "
            "or processor, and resume from the last checkpoint elsewhere";
   }

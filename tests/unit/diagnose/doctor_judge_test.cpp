@@ -111,7 +111,7 @@ TEST(DoctorJudge, E110TwoRanksOnOneGpu) {
               facts[3].gpu = facts[2].gpu;
               measurements.gpu_warnings = {"rank 2 and rank 3 have the same GPU"};
             }),
-            "E110", {2, 3}, {"ranks 2, 3 on n2", "cuda:0", "--gpu-ids"});
+            "E110", {2, 3}, {"ranks 2-3 on n2", "cuda:0", "--gpu-ids"});
 }
 
 TEST(DoctorJudge, W112GpusThatTrainingWouldNotTake) {
@@ -173,7 +173,7 @@ TEST(DoctorJudge, W150OneCpuOfMany) {
                 facts[i].allowed_cores = 1;
               }
             }),
-            "W150", {0, 1}, {"ranks 0, 1 may use only 1 of 8 CPUs of n1", "--bind-to none"});
+            "W150", {0, 1}, {"ranks 0-1 may use only 1 of 8 CPUs of n1", "--bind-to none"});
   std::vector<RankFacts> full = healthy();
   for (RankFacts& each : full) {
     each.allowed_cpus = each.allowed_cores = each.threads = each.cpu_sharers = 1;
@@ -194,7 +194,7 @@ TEST(DoctorJudge, W150OneCoreOfManyWhereACoreIsTwoCpus) {
                 facts[i].allowed_cores = facts[i].cpu_sharers = 1;
               }
             }),
-            "W150", {2, 3}, {"ranks 2, 3 may use only one core, 2 of 8 CPUs of n2", "--bind-to"});
+            "W150", {2, 3}, {"ranks 2-3 may use only one core, 2 of 8 CPUs of n2", "--bind-to"});
 }
 
 TEST(DoctorJudge, W152FewCoresForGpus) {
@@ -211,7 +211,7 @@ TEST(DoctorJudge, W152FewCoresForGpus) {
               for (auto& each : facts) each.drives_gpu = true;
             }),
             "W152", {0, 1, 2, 3},
-            {"ranks 0, 1, 2, 3 drive GPUs with 4 cores of n1 for 2 ranks; each needs at least 4"});
+            {"ranks 0-3 drive GPUs with 4 cores of n1 for 2 ranks; each needs at least 4"});
 }
 
 TEST(DoctorJudge, W151MoreThreadsThanCpus) {
