@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "tandem/kernels/convolution.hpp"
 #include "tandem/model/libtorch.hpp"
 
 namespace tandem::model {
@@ -46,6 +47,52 @@ inline bool pads_zeros(const torch::nn::Conv2dImpl& convolution) {
 
 inline bool all_are(const torch::ExpandingArray<2>& sizes, std::int64_t size) {
   return sizes->front() == size && sizes->back() == size;
+}
+
+// Whether the convolution is of a form that kernels know: square fp32 filters with one stride and
+// one padding by zeros, no groups or dilation, and images on the CPU. Both are in channels-last
+// layout, and an image with its padding has room for a filter.
+inline bool is_plain(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x) {
+  const auto& options = convolution.options;
+  const torch::Tensor& filters = convolution.weight;
+  const std::int64_t side = options.kernel_size()->front();
+  if (!x.is_cpu() || !filters.is_cpu() || filters.scalar_type() != torch::kFloat32 ||
+      x.dim() != 4 || x.size(1) != filters.size(1) || options.groups() != 1 ||
+      !pads_zeros(convolution) || !all_are(options.kernel_size(), side) ||
+      !all_are(options.stride(), options.stride()->front()) || !all_are(options.dilation(), 1)) {
+    return false;
+  }
+  const std::int64_t padding = padding_of(convolution)->front();
+  return all_are(padding_of(convolution), padding) &&
+         std::min(x.size(2), x.size(3)) + 2 * padding >= side &&
+         x.is_contiguous(at::MemoryFormat::ChannelsLast) &&
+         filters.is_contiguous(at::MemoryFormat::ChannelsLast);
+}
+
+inline kernels::ConvolutionSizes convolution_sizes(const torch::Tensor& x,
+                                                   const torch::Tensor& filters,
+                                                   std::int64_t stride, std::int64_t padding) {
+  const auto size = [](const torch::Tensor& tensor, std::int64_t dimension) {
+    return static_cast<std::size_t>(tensor.size(dimension));
+  };
+  kernels::ConvolutionSizes sizes;
+  sizes.images = size(x, 0);
+  sizes.channels = size(x, 1);
+  sizes.height = size(x, 2);
+  sizes.width = size(x, 3);
+  sizes.filters = size(filters, 0);
+  sizes.side = size(filters, 2);
+  sizes.stride = static_cast<std::size_t>(stride);
+  sizes.padding = static_cast<std::size_t>(padding);
+  return sizes;
+}
+
+// Memory for the results of a convolution of x, in channels-last layout.
+inline torch::Tensor empty_results(const torch::Tensor& x, const kernels::ConvolutionSizes& sizes) {
+  return torch::empty(
+      {x.size(0), static_cast<std::int64_t>(sizes.filters),
+       static_cast<std::int64_t>(sizes.out_height()), static_cast<std::int64_t>(sizes.out_width())},
+      x.options(), at::MemoryFormat::ChannelsLast);
 }
 
 // Runs tasks 0 to count - 1.

@@ -19,23 +19,6 @@ constexpr std::size_t kMinChannels = 16;
 constexpr std::size_t kMaxPixels = 64;
 constexpr std::int64_t kImagesOfTile = 32;
 
-kernels::ConvolutionSizes tile_sizes(const torch::Tensor& x, const torch::Tensor& filters,
-                                     std::int64_t stride, std::int64_t padding) {
-  const auto size = [](const torch::Tensor& tensor, std::int64_t dimension) {
-    return static_cast<std::size_t>(tensor.size(dimension));
-  };
-  kernels::ConvolutionSizes sizes;
-  sizes.images = size(x, 0);
-  sizes.channels = size(x, 1);
-  sizes.height = size(x, 2);
-  sizes.width = size(x, 3);
-  sizes.filters = size(filters, 0);
-  sizes.side = size(filters, 2);
-  sizes.stride = static_cast<std::size_t>(stride);
-  sizes.padding = static_cast<std::size_t>(padding);
-  return sizes;
-}
-
 bool has_few_pixels(const kernels::ConvolutionSizes& sizes) {
   return sizes.height * sizes.width <= kMaxPixels;
 }
@@ -51,7 +34,7 @@ struct TileConvolution : public torch::autograd::Function<TileConvolution> {
                                const torch::Tensor& filters,
                                const c10::optional<torch::Tensor>& bias, const TileLayer& layer) {
     const auto [stride, padding, with_amx] = layer;
-    const kernels::ConvolutionSizes sizes = tile_sizes(x, filters, stride, padding);
+    const kernels::ConvolutionSizes sizes = convolution_sizes(x, filters, stride, padding);
     torch::Tensor rounded;  // for libtorch
     if (!has_few_pixels(sizes)) rounded = filters.to(torch::kBFloat16);
     context->save_for_backward({x, filters, rounded});
@@ -64,10 +47,7 @@ struct TileConvolution : public torch::autograd::Function<TileConvolution> {
       if (bias) rounded_bias = bias->to(torch::kBFloat16);
       return torch::conv2d(x, rounded, rounded_bias, stride, padding);
     }
-    torch::Tensor out =
-        torch::empty({x.size(0), filters.size(0), static_cast<std::int64_t>(sizes.out_height()),
-                      static_cast<std::int64_t>(sizes.out_width())},
-                     x.options(), at::MemoryFormat::ChannelsLast);
+    torch::Tensor out = empty_results(x, sizes);
     kernels::Convolution(sizes, with_amx, for_each)
         .forward(bits_of(x), filters.data_ptr<float>(), bias ? bias->data_ptr<float>() : nullptr,
                  bits_of(out));
@@ -81,7 +61,7 @@ struct TileConvolution : public torch::autograd::Function<TileConvolution> {
     const std::int64_t stride = context->saved_data["stride"].toInt();
     const std::int64_t padding = context->saved_data["padding"].toInt();
     const torch::Tensor above = gradients.front().contiguous(at::MemoryFormat::ChannelsLast);
-    const kernels::ConvolutionSizes sizes = tile_sizes(x, filters, stride, padding);
+    const kernels::ConvolutionSizes sizes = convolution_sizes(x, filters, stride, padding);
     const kernels::Convolution convolution(sizes, context->saved_data["with_amx"].toBool(),
                                            for_each);
 
@@ -120,25 +100,14 @@ bool fills_tiles(const kernels::ConvolutionSizes& sizes) {
 
 bool fits_tiles(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x) {
   const Autocast autocast = autocast_on(torch::kCPU);
-  if (!torch::GradMode::is_enabled() || !autocast.enabled || autocast.type != torch::kBFloat16) {
+  if (!torch::GradMode::is_enabled() || !autocast.enabled || autocast.type != torch::kBFloat16 ||
+      !is_plain(convolution, x)) {
     return false;
   }
-  const auto& options = convolution.options;
-  const torch::Tensor& filters = convolution.weight;
-  const std::int64_t side = options.kernel_size()->front(), stride = options.stride()->front();
+  const std::int64_t stride = convolution.options.stride()->front();
   const std::int64_t padding = padding_of(convolution)->front();
-  if (!x.is_cpu() || !filters.is_cpu() || filters.scalar_type() != torch::kFloat32 ||
-      options.groups() != 1 || x.dim() != 4 || !pads_zeros(convolution) ||
-      x.size(1) != filters.size(1) || !all_are(options.kernel_size(), side) ||
-      !all_are(options.stride(), stride) || !all_are(options.dilation(), 1) ||
-      !all_are(padding_of(convolution), padding)) {
-    return false;
-  }
-  const std::int64_t padded = std::min(x.size(2), x.size(3)) + 2 * padding;
   const std::int64_t tiles = (x.size(0) + kImagesOfTile - 1) / kImagesOfTile;
-  return x.is_contiguous(at::MemoryFormat::ChannelsLast) &&
-         filters.is_contiguous(at::MemoryFormat::ChannelsLast) && padded >= side &&
-         fills_tiles(tile_sizes(x, filters, stride, padding)) && x.size(0) > 0 &&
+  return fills_tiles(convolution_sizes(x, convolution.weight, stride, padding)) && x.size(0) > 0 &&
          4 * x.size(0) >= 3 * tiles * kImagesOfTile;
 }
 

@@ -19,19 +19,6 @@ constexpr double kMinGain = 1.4;
 // Transforming filters takes as long as the products of a few tiles.
 constexpr std::int64_t kMinTiles = 32;
 
-kernels::ConvolutionSizes winograd_sizes(const torch::Tensor& x, const torch::Tensor& filters,
-                                         std::int64_t padding) {
-  kernels::ConvolutionSizes sizes;
-  sizes.images = static_cast<std::size_t>(x.size(0));
-  sizes.channels = static_cast<std::size_t>(x.size(1));
-  sizes.height = static_cast<std::size_t>(x.size(2));
-  sizes.width = static_cast<std::size_t>(x.size(3));
-  sizes.filters = static_cast<std::size_t>(filters.size(0));
-  sizes.side = kFilterSide;
-  sizes.padding = static_cast<std::size_t>(padding);
-  return sizes;
-}
-
 torch::Dtype type_of(const kernels::WinogradForm& form) {
   return numbers_of(form) == kernels::ImageNumbers::kFp32 ? torch::kFloat32 : torch::kBFloat16;
 }
@@ -48,11 +35,8 @@ struct WinogradConvolution : public torch::autograd::Function<WinogradConvolutio
     context->save_for_backward({x, filters, numbers});
     context->saved_data["padding"] = layer.padding;
     context->saved_data["form"] = reinterpret_cast<std::int64_t>(layer.form);
-    const kernels::ConvolutionSizes sizes = winograd_sizes(x, filters, layer.padding);
-    torch::Tensor out =
-        torch::empty({x.size(0), filters.size(0), static_cast<std::int64_t>(sizes.out_height()),
-                      static_cast<std::int64_t>(sizes.out_width())},
-                     x.options(), at::MemoryFormat::ChannelsLast);
+    const kernels::ConvolutionSizes sizes = convolution_sizes(x, filters, 1, layer.padding);
+    torch::Tensor out = empty_results(x, sizes);
     kernels::Winograd(sizes, *layer.form, for_each)
         .forward(x.data_ptr(), numbers.data_ptr(), out.data_ptr());
     return out;
@@ -66,7 +50,7 @@ struct WinogradConvolution : public torch::autograd::Function<WinogradConvolutio
         reinterpret_cast<const kernels::WinogradForm*>(context->saved_data["form"].toInt());
     const torch::Tensor above = gradients.front().contiguous(at::MemoryFormat::ChannelsLast);
     const kernels::Winograd convolution(
-        winograd_sizes(x, filters, context->saved_data["padding"].toInt()), *form, for_each);
+        convolution_sizes(x, filters, 1, context->saved_data["padding"].toInt()), *form, for_each);
     torch::Tensor of_x;
     if (context->needs_input_grad(0)) {
       of_x = torch::empty(x.sizes(), x.options(), at::MemoryFormat::ChannelsLast);
@@ -95,26 +79,18 @@ double gain_of_side(std::int64_t size, std::int64_t padding, std::int64_t tile) 
 bool fits_winograd(const torch::nn::Conv2dImpl& convolution, const torch::Tensor& x,
                    const kernels::WinogradForm& form) {
   const auto& options = convolution.options;
-  const torch::Tensor& filters = convolution.weight;
   const Autocast autocast = autocast_on(torch::kCPU);
   const bool is_bf16 = type_of(form) == torch::kBFloat16;
   const bool has_type = autocast.enabled ? is_bf16 && autocast.type == torch::kBFloat16
                                          : !is_bf16 && x.scalar_type() == torch::kFloat32;
-  if (!torch::GradMode::is_enabled() || !has_type || !x.is_cpu() || !filters.is_cpu() ||
-      filters.scalar_type() != torch::kFloat32 || convolution.bias.defined() || x.dim() != 4 ||
-      options.groups() != 1 || x.size(1) != filters.size(1) || !pads_zeros(convolution) ||
-      !all_are(options.kernel_size(), kFilterSide) || !all_are(options.stride(), 1) ||
-      !all_are(options.dilation(), 1)) {
+  if (!torch::GradMode::is_enabled() || !has_type || !is_plain(convolution, x) ||
+      convolution.bias.defined() || options.kernel_size()->front() != kFilterSide ||
+      options.stride()->front() != 1 ||
+      std::min(x.size(1), convolution.weight.size(0)) < kMinFullChannels) {
     return false;
   }
   const std::int64_t padding = padding_of(convolution)->front();
-  if (!all_are(padding_of(convolution), padding) || padding > 1 ||
-      std::min(x.size(2), x.size(3)) + 2 * padding < kFilterSide ||
-      !x.is_contiguous(at::MemoryFormat::ChannelsLast) ||
-      !filters.is_contiguous(at::MemoryFormat::ChannelsLast) ||
-      std::min(x.size(1), filters.size(0)) < kMinFullChannels) {
-    return false;
-  }
+  if (padding > 1) return false;
   const auto tile = static_cast<std::int64_t>(tile_side_of(form));
   const auto tiles_of = [&](std::int64_t size) { return (size + 2 * padding - 3 + tile) / tile; };
   return gain_of_side(x.size(2), padding, tile) * gain_of_side(x.size(3), padding, tile) >=
