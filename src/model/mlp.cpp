@@ -30,12 +30,8 @@ class Mlp : public Network {
 
 }  // namespace
 
-NetworkPtr make_mlp_of(InputShape shape, std::int64_t classes, const HiddenWidths& widths) {
+NetworkPtr make_mlp(InputShape shape, std::int64_t classes, const HiddenWidths& widths) {
   return std::make_shared<Mlp>(shape, classes, widths_or_default(widths));
-}
-
-NetworkPtr make_mlp(InputShape shape, std::int64_t classes) {
-  return make_mlp_of(shape, classes, {});
 }
 
 }  // namespace tandem::model

@@ -1,4 +1,4 @@
-// The factory functions of the registry's table, each defined in the .cpp of its network. Throws
+// The factory functions of the registry, each defined in the .cpp of its network. Throws
 // UsageError for an unsupported shape.
 #pragma once
 
@@ -10,14 +10,11 @@
 
 namespace tandem::model {
 
-NetworkPtr make_mlp(InputShape shape, std::int64_t classes);
-NetworkPtr make_mlp_of(InputShape shape, std::int64_t classes, const HiddenWidths& widths);
+NetworkPtr make_mlp(InputShape shape, std::int64_t classes, const HiddenWidths& widths);
 NetworkPtr make_lenet(InputShape shape, std::int64_t classes);
 NetworkPtr make_simple(InputShape shape, std::int64_t classes);
 NetworkPtr make_resnet9(InputShape shape, std::int64_t classes);
-NetworkPtr make_resnet18(InputShape shape, std::int64_t classes);
-NetworkPtr make_resnet34(InputShape shape, std::int64_t classes);
-NetworkPtr make_resnet50(InputShape shape, std::int64_t classes);
+// resnet18, resnet34 or resnet50.
 NetworkPtr make_resnet(const std::string& name, InputShape shape, std::int64_t classes, Stem stem);
 NetworkPtr make_vit_tiny(InputShape shape, std::int64_t classes);
 NetworkPtr make_vit_small(InputShape shape, std::int64_t classes);

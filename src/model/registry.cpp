@@ -1,6 +1,6 @@
 #include "tandem/model/registry.hpp"
 
-#include <array>
+#include <algorithm>
 
 #include "layers.hpp"
 #include "networks.hpp"
@@ -10,12 +10,20 @@
 namespace tandem::model {
 namespace {
 
-using Maker = NetworkPtr (*)(InputShape shape, std::int64_t classes);
-
-// In the order of kNetworkNames.
-constexpr std::array<Maker, kNetworkNames.size()> kMakers{
-    make_mlp,      make_lenet,    make_simple,   make_fastnet,  make_resnet9,
-    make_resnet18, make_resnet34, make_resnet50, make_vit_tiny, make_vit_small};
+// Requires one of kNetworkNames.
+NetworkPtr make_by_name(const std::string& name, InputShape shape, std::int64_t classes,
+                        const HiddenWidths& widths, Stem stem) {
+  if (name == kNetworkWithHiddenLayers) return make_mlp(shape, classes, widths);
+  if (has_stem(name)) return make_resnet(name, shape, classes, stem);
+  if (name == "lenet") return make_lenet(shape, classes);
+  if (name == "simple") return make_simple(shape, classes);
+  if (name == "fastnet") return make_fastnet(shape, classes);
+  if (name == "resnet9") return make_resnet9(shape, classes);
+  if (name == "vit-tiny") return make_vit_tiny(shape, classes);
+  if (name == "vit-small") return make_vit_small(shape, classes);
+  throw InternalError("model " + name +
+                      " is in kNetworkNames, but no line of make_by_name() makes it");
+}
 
 }  // namespace
 
@@ -30,22 +38,20 @@ NetworkPtr make_network(const std::string& name, InputShape shape, std::int64_t 
     throw UsageError("model " + name + ": has no " + name_of(stem) +
                      " stem; only resnet18, resnet34 and resnet50 have one");
   }
-  for (std::size_t i = 0; i < kMakers.size(); ++i) {
-    if (name != kNetworkNames[i]) continue;
-    require_smallest_image(kNetworkNames[i], shape, 1);
-    if (shape.channels < 1 || classes < 1) {
-      throw UsageError("model " + name + ": found " + std::to_string(shape.channels) +
-                       " channels and " + std::to_string(classes) +
-                       " classes, expected at least one of each");
-    }
-    if (!widths.empty()) return make_mlp_of(shape, classes, widths);
-    if (stem != Stem::kCifar) return make_resnet(name, shape, classes, stem);
-    return kMakers[i](shape, classes);
+  const std::vector<std::string> known = network_names();
+  if (std::find(known.begin(), known.end(), name) == known.end()) {
+    const std::optional<std::string> near = nearest(name, known);
+    throw UsageError("model '" + name + "' is not known" +
+                     (near ? "; did you mean '" + *near + "'?" : "") +
+                     " (known: " + join(known, ", ") + ")");
   }
-  const std::optional<std::string> near = nearest(name, network_names());
-  throw UsageError("model '" + name + "' is not known" +
-                   (near ? "; did you mean '" + *near + "'?" : "") +
-                   " (known: " + join(network_names(), ", ") + ")");
+  require_smallest_image(name.c_str(), shape, 1);
+  if (shape.channels < 1 || classes < 1) {
+    throw UsageError("model " + name + ": found " + std::to_string(shape.channels) +
+                     " channels and " + std::to_string(classes) +
+                     " classes, expected at least one of each");
+  }
+  return make_by_name(name, shape, classes, widths, stem);
 }
 
 void choose_convolution(Network& network, ConvolutionChoice choice) {

@@ -129,16 +129,4 @@ NetworkPtr make_resnet(const std::string& name, InputShape shape, std::int64_t c
   return std::make_shared<ResNet>(form, stem, shape, classes);
 }
 
-NetworkPtr make_resnet18(InputShape shape, std::int64_t classes) {
-  return make_resnet("resnet18", shape, classes, Stem::kCifar);
-}
-
-NetworkPtr make_resnet34(InputShape shape, std::int64_t classes) {
-  return make_resnet("resnet34", shape, classes, Stem::kCifar);
-}
-
-NetworkPtr make_resnet50(InputShape shape, std::int64_t classes) {
-  return make_resnet("resnet50", shape, classes, Stem::kCifar);
-}
-
 }  // namespace tandem::model

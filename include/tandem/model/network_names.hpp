@@ -7,7 +7,7 @@
 
 namespace tandem::model {
 
-// From small to large of each kind; registry.cpp has a maker for each, in this order.
+// From small to large of each kind; registry.cpp makes each.
 inline constexpr std::array<const char*, 10> kNetworkNames{
     "mlp",      "lenet",    "simple",   "fastnet",  "resnet9",
     "resnet18", "resnet34", "resnet50", "vit-tiny", "vit-small"};

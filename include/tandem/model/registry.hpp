@@ -1,4 +1,4 @@
-// Networks by name. A new network is a row in registry.cpp. Throws UsageError for an unknown name
+// Networks by name. A new network is a line in registry.cpp. Throws UsageError for an unknown name
 // or a shape that the network cannot take.
 #pragma once
 
