@@ -1,21 +1,21 @@
 #include "tandem/model/convolution_choice.hpp"
 
-#include "tandem/core/error.hpp"
-#include "tandem/core/text.hpp"
+#include "tandem/core/named_values.hpp"
 
 namespace tandem::model {
+namespace {
 
-std::vector<std::string> convolution_names() { return {"auto", "direct"}; }
+constexpr NamedValues<ConvolutionChoice, 2> kConvolutions{
+    {{ConvolutionChoice::kAuto, "auto"}, {ConvolutionChoice::kDirect, "direct"}}};
 
-std::string name_of(ConvolutionChoice choice) {
-  return choice == ConvolutionChoice::kAuto ? "auto" : "direct";
-}
+}  // namespace
+
+std::vector<std::string> convolution_names() { return tandem::names_of(kConvolutions); }
+
+std::string name_of(ConvolutionChoice choice) { return tandem::name_of(kConvolutions, choice); }
 
 ConvolutionChoice parse_convolution(const std::string& name) {
-  if (name == "auto") return ConvolutionChoice::kAuto;
-  if (name == "direct") return ConvolutionChoice::kDirect;
-  throw UsageError("convolution '" + name + "' is not known, expected " +
-                   join(convolution_names(), " or "));
+  return tandem::value_of(kConvolutions, "convolution", name);
 }
 
 }  // namespace tandem::model

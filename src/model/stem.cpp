@@ -1,20 +1,19 @@
 #include "tandem/model/stem.hpp"
 
-#include "tandem/core/error.hpp"
-#include "tandem/core/text.hpp"
+#include "tandem/core/named_values.hpp"
 
 namespace tandem::model {
+namespace {
 
-std::vector<std::string> stem_names() { return {"cifar", "imagenet"}; }
+constexpr NamedValues<Stem, 2> kStems{{{Stem::kCifar, "cifar"}, {Stem::kImagenet, "imagenet"}}};
 
-std::string name_of(Stem stem) { return stem == Stem::kImagenet ? "imagenet" : "cifar"; }
+}  // namespace
 
-Stem parse_stem(const std::string& name) {
-  for (const Stem stem : {Stem::kCifar, Stem::kImagenet}) {
-    if (name == name_of(stem)) return stem;
-  }
-  throw UsageError("stem '" + name + "' is not known, expected " + join(stem_names(), " or "));
-}
+std::vector<std::string> stem_names() { return tandem::names_of(kStems); }
+
+std::string name_of(Stem stem) { return tandem::name_of(kStems, stem); }
+
+Stem parse_stem(const std::string& name) { return tandem::value_of(kStems, "stem", name); }
 
 bool has_stem(const std::string& network) {
   return network == "resnet18" || network == "resnet34" || network == "resnet50";

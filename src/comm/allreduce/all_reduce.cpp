@@ -1,7 +1,5 @@
 #include "tandem/comm/allreduce/all_reduce.hpp"
 
-#include <algorithm>
-
 #include "bf16_all_reduce.hpp"
 #include "chunked_all_reduce.hpp"
 #include "deterministic_all_reduce.hpp"
@@ -9,9 +7,15 @@
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/forwarding_collectives.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/named_values.hpp"
 
 namespace tandem::comm {
 namespace {
+
+constexpr NamedValues<AllReduceAlgorithm, 3> kAlgorithms{
+    {{AllReduceAlgorithm::kFlat, "flat"},
+     {AllReduceAlgorithm::kTwoLevel, "two-level"},
+     {AllReduceAlgorithm::kLibrary, "mpi"}}};
 
 // The all-reduce of the site's MPI, which may have offloads (hcoll, UCC, SHARP).
 class LibraryAllReduce final : public ForwardingCollectives {
@@ -55,17 +59,14 @@ std::shared_ptr<float> memory_of(const std::shared_ptr<SharedFloats>& shared) {
 
 }  // namespace
 
-std::vector<std::string> all_reduce_algorithm_names() { return {"flat", "two-level", "mpi"}; }
+std::vector<std::string> all_reduce_algorithm_names() { return tandem::names_of(kAlgorithms); }
 
 std::string all_reduce_algorithm_name(AllReduceAlgorithm algorithm) {
-  return all_reduce_algorithm_names()[static_cast<std::size_t>(algorithm)];
+  return tandem::name_of(kAlgorithms, algorithm);
 }
 
 AllReduceAlgorithm all_reduce_algorithm_of(const std::string& name) {
-  const std::vector<std::string> names = all_reduce_algorithm_names();
-  const auto found = std::find(names.begin(), names.end(), name);
-  return found == names.end() ? AllReduceAlgorithm::kFlat
-                              : static_cast<AllReduceAlgorithm>(found - names.begin());
+  return tandem::value_of(kAlgorithms, "all-reduce", name);
 }
 
 AllReduce make_all_reduce(MpiCommunicator& world, MpiCommunicator& node, Span<float> gradients,

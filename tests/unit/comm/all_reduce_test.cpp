@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "tandem/core/error.hpp"
+
 namespace tandem::comm {
 namespace {
 
@@ -12,6 +14,7 @@ TEST(AllReduceAlgorithm, IsThatOfItsName) {
   for (const std::string& name : all_reduce_algorithm_names()) {
     EXPECT_EQ(all_reduce_algorithm_name(all_reduce_algorithm_of(name)), name);
   }
+  EXPECT_THROW(all_reduce_algorithm_of("rings"), UsageError);
 }
 
 }  // namespace

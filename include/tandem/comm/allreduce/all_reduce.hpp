@@ -15,10 +15,10 @@ enum class AllReduceAlgorithm {
   kLibrary,   // MPI_Allreduce and MPI_Iallreduce, whose order of additions is MPI's
 };
 
-// "flat", "two-level", "mpi", in the order of the enumeration.
+// "flat", "two-level", "mpi"
 std::vector<std::string> all_reduce_algorithm_names();
 std::string all_reduce_algorithm_name(AllReduceAlgorithm algorithm);
-// The algorithm of one of these names.
+// The algorithm of one of these names; throws UsageError.
 AllReduceAlgorithm all_reduce_algorithm_of(const std::string& name);
 
 struct AllReduceOptions {
