@@ -57,11 +57,11 @@ void MpiCommunicator::do_all_reduce(Buffer values, Reduction op) {
   });
 }
 
-void MpiCommunicator::do_reduce(Buffer values, Reduction op, int root) {
+void MpiCommunicator::do_reduce(Buffer values, Reduction op) {
   for_each_piece(values, piece_, [&](void* at, int n) {
-    const bool here = rank() == root;
+    const bool here = rank() == 0;
     TANDEM_MPI(MPI_Reduce(here ? MPI_IN_PLACE : at, here ? at : nullptr, n, mpi_type(values.type),
-                          mpi_op(op), root, handle_->mpi));
+                          mpi_op(op), 0, handle_->mpi));
   });
 }
 

@@ -110,25 +110,25 @@ std::unique_ptr<Request> MpiCommunicator::ibarrier() {
   return std::make_unique<MpiRequest>(std::move(requests));
 }
 
-std::unique_ptr<Request> MpiCommunicator::do_ireduce(Buffer values, int root) {
+std::unique_ptr<Request> MpiCommunicator::do_ireduce(Buffer values) {
   const MPI_Datatype mpi = mpi_type(values.type);
   if (size() == 1) return completed_request();
-  const bool here = rank() == root;
+  const bool here = rank() == 0;
   std::vector<MPI_Request> requests;
   for_each_piece(values, piece_, [&](void* at, int n) {
     requests.push_back(MPI_REQUEST_NULL);
-    TANDEM_MPI(MPI_Ireduce(here ? MPI_IN_PLACE : at, here ? at : nullptr, n, mpi, MPI_SUM, root,
+    TANDEM_MPI(MPI_Ireduce(here ? MPI_IN_PLACE : at, here ? at : nullptr, n, mpi, MPI_SUM, 0,
                            handle_->mpi, &requests.back()));
   });
   return std::make_unique<MpiRequest>(std::move(requests));
 }
 
-std::unique_ptr<Request> MpiCommunicator::do_ibroadcast(Buffer values, int root) {
+std::unique_ptr<Request> MpiCommunicator::do_ibroadcast(Buffer values) {
   if (size() == 1) return completed_request();
   std::vector<MPI_Request> requests;
   for_each_piece_of_bytes(values, piece_, [&](void* at, int n) {
     requests.push_back(MPI_REQUEST_NULL);
-    TANDEM_MPI(MPI_Ibcast(at, n, MPI_BYTE, root, handle_->mpi, &requests.back()));
+    TANDEM_MPI(MPI_Ibcast(at, n, MPI_BYTE, 0, handle_->mpi, &requests.back()));
   });
   return std::make_unique<MpiRequest>(std::move(requests));
 }

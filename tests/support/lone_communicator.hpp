@@ -27,12 +27,12 @@ class LoneCommunicator : public comm::Communicator {
   std::unique_ptr<comm::Request> do_iall_reduce(comm::Buffer) override {
     return std::make_unique<Done>();
   }
-  void do_reduce(comm::Buffer, comm::Reduction, int) override {}
+  void do_reduce(comm::Buffer, comm::Reduction) override {}
   void do_broadcast(comm::Buffer, int) override {}
-  std::unique_ptr<comm::Request> do_ireduce(comm::Buffer, int) override {
+  std::unique_ptr<comm::Request> do_ireduce(comm::Buffer) override {
     return std::make_unique<Done>();
   }
-  std::unique_ptr<comm::Request> do_ibroadcast(comm::Buffer, int) override {
+  std::unique_ptr<comm::Request> do_ibroadcast(comm::Buffer) override {
     return std::make_unique<Done>();
   }
   std::unique_ptr<comm::Request> do_iall_to_all(const void* mine, comm::Buffer theirs) override {

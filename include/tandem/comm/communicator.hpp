@@ -19,16 +19,15 @@ namespace tandem::comm {
 
 class Communicator : public Collectives {
  public:
-  // In place on `root`; values of other ranks are unchanged.
-  void reduce(Buffer values, Reduction reduction = Reduction::kSum, int root = 0) {
-    do_reduce(values, reduction, root);
+  // In place on rank 0; values of other ranks are unchanged.
+  void reduce(Buffer values, Reduction reduction = Reduction::kSum) {
+    do_reduce(values, reduction);
   }
-  // Non-blocking forms of reduce() and broadcast(). MPI matches them in the order of their starts,
-  // so calls that depend on the end of others need a communicator of their own (comm/pipeline.hpp).
-  std::unique_ptr<Request> ireduce(Buffer values, int root = 0) { return do_ireduce(values, root); }
-  std::unique_ptr<Request> ibroadcast(Buffer values, int root = 0) {
-    return do_ibroadcast(values, root);
-  }
+  // Non-blocking forms of a sum by reduce() and of broadcast() from rank 0. MPI matches them in the
+  // order of their starts, so calls that depend on the end of others need a communicator of their
+  // own (comm/pipeline.hpp).
+  std::unique_ptr<Request> ireduce(Buffer values) { return do_ireduce(values); }
+  std::unique_ptr<Request> ibroadcast(Buffer values) { return do_ibroadcast(values); }
   // As MPI_Ialltoall, with one equal chunk per rank. Both buffers must live until it completes.
   template <typename T>
   std::unique_ptr<Request> iall_to_all(Span<const T> mine, Span<T> theirs) {
@@ -80,9 +79,9 @@ class Communicator : public Collectives {
     do_gather(mine.data(), all.data(), bytes_of);
     return all;
   }
-  virtual void do_reduce(Buffer values, Reduction op, int root) = 0;
-  virtual std::unique_ptr<Request> do_ireduce(Buffer values, int root) = 0;
-  virtual std::unique_ptr<Request> do_ibroadcast(Buffer values, int root) = 0;
+  virtual void do_reduce(Buffer values, Reduction op) = 0;
+  virtual std::unique_ptr<Request> do_ireduce(Buffer values) = 0;
+  virtual std::unique_ptr<Request> do_ibroadcast(Buffer values) = 0;
   virtual std::unique_ptr<Request> do_iall_to_all(const void* mine, Buffer theirs) = 0;
   virtual std::unique_ptr<Request> do_iall_gather(Buffer values) = 0;
   virtual void do_sendrecv(int partner, const void* mine, Buffer theirs) = 0;

@@ -62,10 +62,10 @@ class MpiCommunicator final : public Communicator {
   std::unique_ptr<Request> do_iall_reduce(Buffer values) override {
     return iall_reduce_along(Route::kDirect, values);
   }
-  void do_reduce(Buffer values, Reduction op, int root) override;
+  void do_reduce(Buffer values, Reduction op) override;
   void do_broadcast(Buffer values, int root) override;
-  std::unique_ptr<Request> do_ireduce(Buffer values, int root) override;
-  std::unique_ptr<Request> do_ibroadcast(Buffer values, int root) override;
+  std::unique_ptr<Request> do_ireduce(Buffer values) override;
+  std::unique_ptr<Request> do_ibroadcast(Buffer values) override;
   std::unique_ptr<Request> do_iall_to_all(const void* mine, Buffer theirs) override;
   std::unique_ptr<Request> do_iall_gather(Buffer values) override;
   void do_sendrecv(int partner, const void* mine, Buffer theirs) override;
