@@ -172,6 +172,16 @@ std::vector<PictureFile> read_classes_of(const std::string& path, ClassFolders& 
 
 }  // namespace
 
+std::string root_of_class_folders(std::string path) {
+  if (!is_folder(path)) {
+    throw DataError(path +
+                    ": is not a folder; one with a folder of pictures for each class was "
+                    "expected");
+  }
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
 bool holds_class_folders(const std::string& path) { return has_folder_with_picture(path); }
 
 ClassFolders find_class_folders(const std::string& root, bool splits_off_test,

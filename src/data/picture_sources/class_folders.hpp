@@ -31,6 +31,9 @@ struct ClassFolders {
   std::string usage_fault;  // not empty: the message that --test-split is missing
 };
 
+// `path` without slashes at its end; DataError if it is not a folder.
+std::string root_of_class_folders(std::string path);
+
 // True if a folder in `path` holds a picture at any depth. An unreadable folder holds none.
 bool holds_class_folders(const std::string& path);
 

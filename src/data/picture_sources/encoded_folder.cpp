@@ -5,21 +5,13 @@
 #include "encoded_listing.hpp"
 #include "encoded_source.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/core/file.hpp"
-#include "tandem/data/image_file.hpp"
 
 namespace tandem::data {
 
 std::unique_ptr<EncodedSource> open_encoded_folder(const std::string& path,
                                                    const EncodedFolderOptions& options) {
-  if (!is_folder(path)) {
-    throw DataError(path +
-                    ": is not a folder; one with a folder of pictures for each class was "
-                    "expected");
-  }
   PictureListing listing;
-  listing.root = path;
-  while (listing.root.size() > 1 && listing.root.back() == '/') listing.root.pop_back();
+  listing.root = root_of_class_folders(path);
   ClassFolders found = find_class_folders(listing.root, options.test_split > 0, options.check);
   if (!found.usage_fault.empty()) throw UsageError(found.usage_fault);
   listing.name = std::filesystem::path(listing.root).filename().string();
@@ -32,8 +24,6 @@ std::unique_ptr<EncodedSource> open_encoded_folder(const std::string& path,
       listing.labels.push_back(file.label);
     }
   }
-  listing.read = [](std::uint32_t /*picture*/, const std::string& where,
-                    const BeforeTaking& before) { return read_picture_bytes(where, before); };
   return make_listed_source(std::move(listing), path, options.test_split, options.seed);
 }
 

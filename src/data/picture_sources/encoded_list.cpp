@@ -46,11 +46,7 @@ std::unique_ptr<EncodedSource> open_encoded_list(const std::string& input,
     const std::string folder = std::filesystem::path(name_within(root, lists[i])).parent_path();
     add_rows(lists[i], folder, options, pictures);
   }
-  return pictures.finish(
-      std::filesystem::path(input).stem().string(),
-      [](std::uint32_t /*picture*/, const std::string& where, const BeforeTaking& before) {
-        return read_picture_bytes(where, before);
-      });
+  return pictures.finish(std::filesystem::path(input).stem().string());
 }
 
 }  // namespace tandem::data

@@ -55,7 +55,9 @@ struct PictureListing {
   // several threads.
   std::function<std::string(std::uint32_t picture, const std::string& where,
                             const BeforeTaking& before)>
-      read;
+      read = [](std::uint32_t /*picture*/, const std::string& where, const BeforeTaking& before) {
+        return read_picture_bytes(where, before);
+      };
   // The stamp of a picture; as EncodedSource::stamp().
   std::function<PictureStamp(std::uint32_t picture, const std::string& where)> stamp =
       [](std::uint32_t /*picture*/, const std::string& where) { return stamp_of(where); };

@@ -254,11 +254,6 @@ class ImageFolder : public ImageSource {
   mutable BrokenFiles unreadable_;
 };
 
-std::string without_slashes(std::string path) {
-  while (path.size() > 1 && path.back() == '/') path.pop_back();
-  return path;
-}
-
 }  // namespace
 
 bool looks_like_image_folder(const std::string& path) {
@@ -267,12 +262,7 @@ bool looks_like_image_folder(const std::string& path) {
 
 std::unique_ptr<ImageSource> open_image_folder(const std::string& path,
                                                const ImageFolderOptions& options) {
-  if (!is_folder(path)) {
-    throw DataError(path +
-                    ": is not a folder; one with a folder of pictures for each class was "
-                    "expected");
-  }
-  return std::make_unique<ImageFolder>(without_slashes(path), options);
+  return std::make_unique<ImageFolder>(root_of_class_folders(path), options);
 }
 
 }  // namespace tandem::data

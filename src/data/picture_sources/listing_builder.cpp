@@ -98,7 +98,7 @@ std::unique_ptr<EncodedSource> ListingBuilder::finish(const std::string& name,
   listing_.classes = std::move(classes.names);
   listing_.may_lack_pictures = !names.empty();
   listing_.name = name;
-  listing_.read = std::move(read);
+  if (read) listing_.read = std::move(read);
   if (stamp) listing_.stamp = std::move(stamp);
   require_different_files(listing_, input_, options_.test_split > 0, options_.check);
   return make_listed_source(std::move(listing_), input_, options_.test_split, options_.seed);

@@ -25,9 +25,10 @@ class ListingBuilder {
   void add_broken(std::string_view name, const std::string& reason);
   // The pictures so far are for training, all later ones for testing.
   void begin_test() { listing_.train_count = listing_.names.size(); }
-  // The source of all pictures. `name`: of the data set.
+  // The source of all pictures. `name`: of the data set. Without `read` and `stamp` the pictures
+  // are files.
   std::unique_ptr<EncodedSource> finish(const std::string& name,
-                                        decltype(PictureListing::read) read,
+                                        decltype(PictureListing::read) read = nullptr,
                                         decltype(PictureListing::stamp) stamp = nullptr);
 
  private:
