@@ -50,12 +50,6 @@ class DeviceLayerwise : public CountingOptimizer {
         (adapts_ > 0).logical_and(weight_norms > 0).logical_and(other_norms > 0);
     return torch::where(is_valid, ratios, torch::ones_like(ratios));
   }
-  // The values of a skipped step may be NaN, so nothing is multiplied by 0.
-  static void write(const torch::Tensor& to, const torch::Tensor& values,
-                    const std::optional<torch::Tensor>& skipped) {
-    to.copy_(skipped ? torch::where(skipped->reshape({}) == 1, to, values) : values);
-  }
-
   torch::Tensor weight_decay_;  // of each element
 
  private:
@@ -85,8 +79,8 @@ class DeviceLars final : public DeviceLayerwise {
     const torch::Tensor velocity = velocity_ * options_.momentum + change;
     const torch::Tensor direction =
         options_.nesterov ? change + velocity * options_.momentum : velocity;
-    write(velocity_, velocity, skipped);
-    write(values, values - direction * learning_rate.to(torch::kFloat32), skipped);
+    write_unless_skipped(velocity_, velocity, skipped);
+    write_unless_skipped(values, values - direction * learning_rate.to(torch::kFloat32), skipped);
   }
 
   const torch::Tensor velocity_;
@@ -120,9 +114,9 @@ class DeviceLamb final : public DeviceLayerwise {
     const torch::Tensor length = norms_of(direction);
     const torch::Tensor rates =
         valid(weight / length, weight, length) * learning_rate.to(torch::kFloat32);
-    write(first_, first, skipped);
-    write(second_, second, skipped);
-    write(values, values - direction * spread(rates), skipped);
+    write_unless_skipped(first_, first, skipped);
+    write_unless_skipped(second_, second, skipped);
+    write_unless_skipped(values, values - direction * spread(rates), skipped);
   }
 
   torch::Tensor correction(double beta) const {

@@ -143,8 +143,9 @@ class DeviceMuon final : public CountingOptimizer {
       direction = torch::where(tables_.in_matrix, orthogonalised_banks(), direction);
       kept = values * scales_.index_select(0, tables_.scale);
     }
-    write(values, torch::addcmul(kept, direction, rates(learning_rate), -1), skipped);
-    write(velocity_, velocity, skipped);
+    write_unless_skipped(values, torch::addcmul(kept, direction, rates(learning_rate), -1),
+                         skipped);
+    write_unless_skipped(velocity_, velocity, skipped);
   }
 
   // In the places of the arena, and anything elsewhere. Sets the factors of the values' norms.
@@ -174,16 +175,6 @@ class DeviceMuon final : public CountingOptimizer {
     const auto early_steps = static_cast<double>(options_.early_steps);
     const torch::Tensor left = (1 - (steps_ - 1) / early_steps).clamp_min(0);
     return torch::addcmul(usual, tables_.early, left);
-  }
-
-  static void write(torch::Tensor to, const torch::Tensor& values,
-                    const std::optional<torch::Tensor>& skipped) {
-    if (!skipped) {
-      to.copy_(values);
-    } else {
-      // The values of a skipped step may be NaN, so nothing is multiplied by 0.
-      torch::where_out(to, skipped->to(torch::kBool), to, values);
-    }
   }
 
   const std::int64_t size_;

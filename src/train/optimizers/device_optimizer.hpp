@@ -12,6 +12,17 @@ constexpr char kNoFusedOptimizers[] =
     "this libtorch is older than 2.4 and has no fused optimizers, which a GPU needs; build against "
     "a newer one: make -f Makefile.hpc build LIBTORCH=wheel";
 
+// Copies `values` to `to`, except in a skipped step. Its values may be NaN, so nothing is
+// multiplied by 0.
+inline void write_unless_skipped(torch::Tensor to, const torch::Tensor& values,
+                                 const std::optional<torch::Tensor>& skipped) {
+  if (skipped) {
+    torch::where_out(to, skipped->to(torch::kBool), to, values);
+  } else {
+    to.copy_(values);
+  }
+}
+
 // Counts its steps on the device, because only the device detects which steps are skipped.
 class DeviceOptimizer : public Optimizer {
  public:
