@@ -16,8 +16,6 @@ namespace {
 
 constexpr std::size_t kChunk = std::size_t{1} << 20;
 
-std::string reason_of(int error) { return std::strerror(error); }
-
 // Errors of link() on vfat, exFAT, SMB, FUSE and AFS, and for a file at its limit of links.
 bool means_no_hard_links(int error) {
   return error == EPERM || error == ENOTSUP || error == EOPNOTSUPP || error == EMLINK ||
@@ -26,7 +24,7 @@ bool means_no_hard_links(int error) {
 
 void remove_if_there(const std::string& path) {
   if (::unlink(path.c_str()) == 0 || errno == ENOENT) return;
-  throw IoError(path + ": cannot be removed: " + reason_of(errno));
+  throw IoError(path + ": cannot be removed: " + errno_text());
 }
 
 // Replaces `to` by a copy of `from`.
@@ -55,11 +53,11 @@ void sync_folder(const std::string& path) {
   // not readable. SQLite accepts both, too.
   if (descriptor < 0 && errno == EACCES) return;
   if (descriptor < 0) {
-    throw IoError(path + ": fsync of the folder failed: " + reason_of(errno));
+    throw IoError(path + ": fsync of the folder failed: " + errno_text());
   }
   const File folder(descriptor, path);
   if (::fsync(descriptor) == 0 || errno == EINVAL || errno == ENOTSUP) return;
-  throw IoError(path + ": fsync of the folder failed: " + reason_of(errno));
+  throw IoError(path + ": fsync of the folder failed: " + errno_text());
 }
 
 std::vector<std::string> make_folders_durably(const std::string& path) {
@@ -73,7 +71,7 @@ std::vector<std::string> make_folders_durably(const std::string& path) {
     const int error = errno;
     if (error == EEXIST && is_folder(path)) return made;
     if (error == ENOENT && attempt < kAttempts) continue;
-    throw CannotCreateError(path + ": the folder cannot be created: " + reason_of(error));
+    throw CannotCreateError(path + ": the folder cannot be created: " + errno_text(error));
   }
   sync_folder(parent);
   made.push_back(path);
@@ -86,11 +84,11 @@ void give_second_name(const std::string& from, const std::string& to, const Touc
   if (::link(from.c_str(), temporary.c_str()) != 0) {
     const int error = errno;
     if (means_no_hard_links(error)) return copy_durably(from, to, touch);
-    throw IoError(to + ": cannot be written: " + reason_of(error));
+    throw IoError(to + ": cannot be written: " + errno_text(error));
   }
   const int error = ::rename(temporary.c_str(), to.c_str()) == 0 ? 0 : errno;
   remove_if_there(temporary);  // rename() does nothing if both names already are the same file
-  if (error != 0) throw IoError(to + ": cannot be written: " + reason_of(error));
+  if (error != 0) throw IoError(to + ": cannot be written: " + errno_text(error));
   sync_folder(folder_of(to));
 }
 
@@ -98,7 +96,7 @@ void move_durably(const std::string& from, const std::string& to) {
   if (::rename(from.c_str(), to.c_str()) != 0) {
     const int error = errno;
     if (error != EXDEV) {
-      throw IoError(from + ": cannot be moved to " + to + ": " + reason_of(error));
+      throw IoError(from + ": cannot be moved to " + to + ": " + errno_text(error));
     }
     copy_durably(from, to);
     remove_if_there(from);
@@ -113,7 +111,7 @@ bool have_equal_bytes(const std::string& one, const std::string& other, const To
   struct stat second {};
   if (::stat(one.c_str(), &first) != 0 || ::stat(other.c_str(), &second) != 0) {
     if (errno == ENOENT) return false;
-    throw IoError(one + ", " + other + ": cannot be compared: " + reason_of(errno));
+    throw IoError(one + ", " + other + ": cannot be compared: " + errno_text());
   }
   if (first.st_dev == second.st_dev && first.st_ino == second.st_ino) return true;
   if (first.st_size != second.st_size) return false;

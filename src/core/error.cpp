@@ -1,5 +1,6 @@
 #include "tandem/core/error.hpp"
 
+#include <cstring>
 #include <filesystem>
 #include <system_error>
 
@@ -14,6 +15,8 @@ bool is_of_a_thread(const std::exception& error) {
 }
 
 }  // namespace
+
+std::string errno_text(int error) { return std::strerror(error); }
 
 ExitCode code_of(const std::exception& error) {
   if (is_of_a_thread(error)) return ExitCode::kUnavailable;

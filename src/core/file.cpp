@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <optional>
 #include <utility>
@@ -23,8 +22,6 @@ namespace {
 
 constexpr int kMaxLeftovers = 100;
 constexpr std::size_t kPiece = std::size_t{16} << 20;
-
-std::string errno_text() { return std::strerror(errno); }
 
 // Absent if there is no such file. Other failures leave that unknown: IoError.
 std::optional<struct stat> find_status(const std::string& path) {

@@ -4,6 +4,7 @@
 // message is printed (core/text.hpp), not when it is composed.
 #pragma once
 
+#include <cerrno>
 #include <exception>
 #include <stdexcept>
 #include <string>
@@ -50,6 +51,9 @@ using CannotCreateError = ErrorWithCode<ExitCode::kCannotCreate>;  // an output 
 using IoError = ErrorWithCode<ExitCode::kIo>;                      // a read or write that failed
 using DisagreementError = ErrorWithCode<ExitCode::kDisagreement>;  // ranks that differ
 using InternalError = ErrorWithCode<ExitCode::kInternal>;          // a broken promise of our own
+
+// The system's text of an error number.
+std::string errno_text(int error = errno);
 
 // The exit code of any exception; a thread that the system refuses is kUnavailable.
 ExitCode code_of(const std::exception& error);

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <exception>
 #include <functional>
 #include <thread>
@@ -29,8 +28,6 @@ using Clock = std::chrono::steady_clock;
 // How long a killed process may take to end. One that is blocked in a dead file system never does.
 constexpr std::chrono::seconds kMaxSecondsForEnd(5);
 constexpr Clock::duration kLongestWait = std::chrono::seconds(1);
-
-std::string errno_text() { return std::strerror(errno); }
 
 // A crash of the child must reach neither the terminal, nor a connection of MPI, nor a run's files.
 void close_all_but(int one, int other) {
