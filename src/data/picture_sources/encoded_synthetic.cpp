@@ -20,20 +20,16 @@ constexpr int kQuality = 90;
 constexpr std::uint64_t kStream = 0x62B1;  // apart from the images of make_synthetic()
 constexpr std::uint64_t kFiguresStream = 0x62B2;
 
-float between(CounterRandom& random, float low, float high) {
-  return low + (high - low) * static_cast<float>(random.uniform());
-}
-
 // The place of a figure, in units of half the picture's height and width.
 struct Place {
   float x, y, inverse_size, cosine, sine;
 
   // Around a center, and smaller by `scale`.
   Place(CounterRandom& random, float center_x, float center_y, float scale) {
-    x = center_x + scale * between(random, -0.2F, 0.2F);
-    y = center_y + scale * between(random, -0.2F, 0.2F);
-    inverse_size = 1 / (scale * between(random, 0.6F, 0.8F));
-    const float t = between(random, -0.315F, 0.315F);  // of half the angle
+    x = center_x + scale * random_between(random, -0.2F, 0.2F);
+    y = center_y + scale * random_between(random, -0.2F, 0.2F);
+    inverse_size = 1 / (scale * random_between(random, 0.6F, 0.8F));
+    const float t = random_between(random, -0.315F, 0.315F);  // of half the angle
     cosine = (1 - t * t) / (1 + t * t);
     sine = 2 * t / (1 + t * t);
   }
@@ -58,7 +54,7 @@ struct Drawn {
 
   static Drawn of(const Figure& figure, CounterRandom& random) {
     std::array<float, kChannels> color{};
-    for (float& each : color) each = between(random, 110, 255);
+    for (float& each : color) each = random_between(random, 110, 255);
     if (figure.quarter < 0) return {figure.kind, color, Place(random, 0, 0, 1)};
     const float x = figure.quarter % 2 == 0 ? -0.5F : 0.5F;
     const float y = figure.quarter / 2 == 0 ? -0.5F : 0.5F;
@@ -70,12 +66,12 @@ struct Drawn {
 std::vector<std::uint8_t> draw(CounterRandom random, const std::vector<Figure>& figures,
                                const ImageShape& shape) {
   std::array<float, kChannels> ground{};
-  for (float& each : ground) each = between(random, 0, 130);
+  for (float& each : ground) each = random_between(random, 0, 130);
   std::vector<Drawn> drawn;
   for (const Figure& figure : figures) drawn.push_back(Drawn::of(figure, random));
-  const float slope_x = between(random, -24, 24);
-  const float slope_y = between(random, -24, 24);
-  const float noise = between(random, 2, 10) / 74;  // 74: the deviation of a byte
+  const float slope_x = random_between(random, -24, 24);
+  const float slope_y = random_between(random, -24, 24);
+  const float noise = random_between(random, 2, 10) / 74;  // 74: the deviation of a byte
   std::vector<std::uint8_t> pixels(shape.pixels());
   std::uint8_t* to = pixels.data();
   for (int row = 0; row < shape.height; ++row) {

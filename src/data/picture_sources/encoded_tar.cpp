@@ -17,7 +17,6 @@ namespace tandem::data {
 namespace {
 
 constexpr std::uint64_t kSamplesBetweenChecks = 4096;
-// The limit of read_picture_bytes().
 // With more archives, each picture opens its archive, because a process may have only 1,024 open
 // files.
 constexpr std::size_t kMostOpenFiles = 256;

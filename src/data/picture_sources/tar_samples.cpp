@@ -33,9 +33,10 @@ bool is_about_archive(const std::string& name) {
 // `label` or `cls` of an object. Sets `fault` if it is neither a text nor a whole number. False if
 // the object has neither.
 bool read_json_label(const std::string& text, std::string& label, std::string& fault) {
-  const Json object = Json::parse(text, nullptr, false);
+  const Json object = parse_json_or_discard(text);
   if (!object.is_object()) {
-    fault = "is not a JSON object";
+    fault = "is not a JSON object, or is nested more than " + std::to_string(kMaxJsonDepth) +
+            " levels deep";
     return true;
   }
   for (const char* name : {"label", "cls"}) {

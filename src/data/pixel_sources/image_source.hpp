@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "data/pictures/broken_files.hpp"
+#include "tandem/core/random.hpp"
 #include "tandem/data/dataset_info.hpp"
 
 namespace tandem::data {
@@ -142,5 +143,7 @@ constexpr std::uint64_t synthetic_test_images(std::uint64_t images) {
 // Whether the point belongs to figure `shape` (an index into kShapeNames), which fills about
 // [-1, 1] x [-1, 1]; x grows to the right, y downwards.
 bool shape_contains(int shape, float x, float y);
+// A random number, uniform from `low` to `high`.
+float random_between(CounterRandom& random, float low, float high);
 
 }  // namespace tandem::data

@@ -57,12 +57,9 @@ using Values = std::array<float, std::size_t{3} * kSide * kSide>;
 
 using Color = std::array<float, 3>;
 
-float between(CounterRandom& random, float low, float high) {
-  return low + (high - low) * static_cast<float>(random.uniform());
-}
-
 Color random_color(CounterRandom& random, float low, float high) {
-  return {between(random, low, high), between(random, low, high), between(random, low, high)};
+  return {random_between(random, low, high), random_between(random, low, high),
+          random_between(random, low, high)};
 }
 
 // Takes a point of the image to the figure's own coordinates: rotation by up to 35 degrees either
@@ -71,14 +68,14 @@ struct Pose {
   float center_x, center_y, inverse_size, cosine, sine, slant;
 
   explicit Pose(CounterRandom& random) {
-    const float size = between(random, 8, 12);
-    center_x = between(random, size - 1, kSide + 1 - size);
-    center_y = between(random, size - 1, kSide + 1 - size);
+    const float size = random_between(random, 8, 12);
+    center_x = random_between(random, size - 1, kSide + 1 - size);
+    center_y = random_between(random, size - 1, kSide + 1 - size);
     inverse_size = 1 / size;
-    const float t = between(random, -0.315F, 0.315F);
+    const float t = random_between(random, -0.315F, 0.315F);
     cosine = (1 - t * t) / (1 + t * t);
     sine = 2 * t / (1 + t * t);
-    slant = between(random, -0.25F, 0.25F);
+    slant = random_between(random, -0.25F, 0.25F);
   }
 
   bool contains(int shape, float x, float y) const {
@@ -98,8 +95,8 @@ struct Occlusion {
   explicit Occlusion(CounterRandom& random) {
     present = random.below(3) == 0;
     upright = random.below(2) == 0;
-    begin = between(random, 4, 25);
-    end = begin + between(random, 2, 4);
+    begin = random_between(random, 4, 25);
+    end = begin + random_between(random, 2, 4);
     color = random_color(random, 0, 255);
   }
 
@@ -142,9 +139,9 @@ void draw(CounterRandom random, int shape, std::uint8_t* pixels) {
   const Color figure = random_color(random, 110, 255);
   const Pose pose(random);
   const Occlusion occlusion(random);
-  const float shade_x = between(random, -1.5F, 1.5F);  // a background gradient, per pixel
-  const float shade_y = between(random, -1.5F, 1.5F);
-  const float deviation = between(random, 4, 20);
+  const float shade_x = random_between(random, -1.5F, 1.5F);  // a background gradient, per pixel
+  const float shade_y = random_between(random, -1.5F, 1.5F);
+  const float deviation = random_between(random, 4, 20);
 
   Values image;
   for (int row = 0; row < kSide; ++row) {
@@ -200,6 +197,10 @@ class Synthetic : public ImageSource {
 };
 
 }  // namespace
+
+float random_between(CounterRandom& random, float low, float high) {
+  return low + (high - low) * static_cast<float>(random.uniform());
+}
 
 bool shape_contains(int shape, float x, float y) {
   switch (shape) {
