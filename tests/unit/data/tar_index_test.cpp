@@ -154,7 +154,9 @@ TEST_F(Tar, FaultySamplesAreNamed) {
   EXPECT_EQ(samples(tar_member("a.jpg", "", '2') + label),
             Names{"a.jpg! is a link or a device; store the file itself"});
   for (const auto& [content, fault] : std::vector<std::pair<std::string, std::string>>{
-           {"[1]", "is not a JSON object"},
+           {"[1]", "is not a JSON object, or is nested more than 64 levels deep"},
+           {R"({"label": "1", "deep": )" + std::string(100, '[') + std::string(100, ']') + "}",
+            "is not a JSON object, or is nested more than 64 levels deep"},
            {R"({"label": [1]})", "has a label that is neither a text nor a whole number"},
            {R"({"label": 1.5})", "has a label that is neither a text nor a whole number"}}) {
     EXPECT_EQ(samples(tar_member("a.jpg", "x") + tar_member("a.json", content)),
