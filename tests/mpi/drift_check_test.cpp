@@ -43,6 +43,9 @@ class DriftCheck : public ::testing::Test {
     }
     return {ExitCode::kDone, ""};
   }
+  void require_finite() {
+    require_finite_state(world_, arena_, state_on_host(*network_, arena_, *optimizer_));
+  }
 
   comm::MpiCommunicator world_ = comm::MpiCommunicator::world();
   model::NetworkPtr network_ = model::make_network("lenet", {1, 28, 28}, 10);
@@ -52,7 +55,7 @@ class DriftCheck : public ::testing::Test {
 
 TEST_F(DriftCheck, EqualRanksPass) {
   EXPECT_NO_THROW(require_equal_state(world_, arena_, *optimizer_));
-  EXPECT_NO_THROW(require_finite_state(world_, *network_, arena_, *optimizer_));
+  EXPECT_NO_THROW(require_finite());
 }
 
 TEST_F(DriftCheck, AFlippedBitOfAWeightNamesTensorAndRank) {
@@ -83,8 +86,7 @@ TEST_F(DriftCheck, AFlippedBitOfTheOptimizerIsFoundToo) {
 
 TEST_F(DriftCheck, StatesThatAreNotFiniteAreNamed) {
   arena_.values().data()[5] = NAN;
-  const auto [code, message] =
-      refusal([&] { require_finite_state(world_, *network_, arena_, *optimizer_); });
+  const auto [code, message] = refusal([&] { require_finite(); });
   EXPECT_EQ(code, ExitCode::kTrainingFailed);
   EXPECT_NE(message.find("'" + arena_.slots()[0].name + "' is not finite"), std::string::npos)
       << message;
@@ -93,7 +95,7 @@ TEST_F(DriftCheck, StatesThatAreNotFiniteAreNamed) {
 TEST_F(DriftCheck, ABufferOfRank0ThatIsNotFiniteIsNamed) {
   const torch::Tensor buffer = network_->register_buffer("variance", torch::ones({3}));
   network_->register_buffer("count", torch::ones({}, torch::kInt64));
-  const auto check = [&] { require_finite_state(world_, *network_, arena_, *optimizer_); };
+  const auto check = [&] { require_finite(); };
   if (world_.rank() == 1) buffer[1] = NAN;  // takes rank 0's
   EXPECT_NO_THROW(check());
   if (world_.rank() == 0) buffer[2] = INFINITY;

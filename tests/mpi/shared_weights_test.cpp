@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "support/mpi_test.hpp"
+#include "support/snapshot_of.hpp"
 #include "tandem/train/drift_check.hpp"
 #include "tandem/train/snapshot.hpp"
 #include "train_on.hpp"
@@ -128,7 +129,7 @@ class Holder {
     optimizer_->set_steps(steps);
   }
   std::vector<model::NamedTensor> snapshot() {
-    return take_snapshot(*network_, *arena_, *optimizer_);
+    return testing::snapshot_of(*network_, *arena_, *optimizer_);
   }
   // Rank 0 flips the lowest bit of one value of a slot in `values`.
   void flip(const torch::Tensor& values, std::size_t slot) {

@@ -50,10 +50,9 @@ PictureExtent upright(PictureExtent extent);
 using BeforeTaking = std::function<void(std::uint64_t)>;
 // The whole file, at most 268 MB.
 std::string read_picture_bytes(const std::string& path, const BeforeTaking& before = nullptr);
-// The content decides between PNG and JPEG, not the name.
-Picture read_picture(const std::string& path, std::uint64_t most_pixels = kMaxPicturePixels);
 using BeforeDecoding = BeforeTaking;
-// Decodes bytes in memory; `where` names them in messages.
+// Decodes bytes in memory; `where` names them in messages. The content decides between PNG and
+// JPEG, not the name.
 Picture decode_picture(std::string_view bytes, const std::string& where,
                        std::uint64_t most_pixels = kMaxPicturePixels,
                        const BeforeDecoding& before = nullptr);

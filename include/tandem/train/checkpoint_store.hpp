@@ -19,7 +19,6 @@ namespace tandem::train {
 
 class CheckpointStore {
  public:
-  using Keep = KeepRules;
   struct Newest {
     std::optional<Checkpoint> checkpoint;  // absent: none is valid
     std::string path;
@@ -46,7 +45,7 @@ class CheckpointStore {
   // checkpoint itself is not durable. Returns other failures: of best.safetensors, `latest` or the
   // removal of an older one. If best.safetensors cannot be made, its checkpoint is kept, and the
   // next write() or name_best() tries again.
-  std::vector<std::string> write(const Checkpoint& checkpoint, Keep keep);
+  std::vector<std::string> write(const Checkpoint& checkpoint, KeepRules keep);
   // Makes best.safetensors if that is still due. Returns why it failed, or "".
   std::string name_best();
   // The score() in best.safetensors; absent if there is no valid one.
@@ -58,7 +57,7 @@ class CheckpointStore {
   void go_on_from(const std::string& path, std::uint64_t step, metrics::Superseded& aside) const;
 
  private:
-  void rotate(Keep keep, std::uint64_t written) const;
+  void rotate(KeepRules keep, std::uint64_t written) const;
   void restore_best(std::uint64_t step) const;
   std::optional<Checkpoint> read_best() const;  // if it is valid
 

@@ -50,7 +50,7 @@ class Checkpointer {
 
   // `metadata` goes into every checkpoint. The reports are called on rank 0, by save(),
   // finish_write() and finish(). `durable`: the state that the run resumes from, if it does.
-  Checkpointer(Context context, CheckpointStore store, CheckpointStore::Keep keep,
+  Checkpointer(Context context, CheckpointStore store, KeepRules keep,
                std::map<std::string, std::string> metadata, Reports reports,
                const std::optional<TrainingState>& durable = std::nullopt);
 
@@ -71,7 +71,7 @@ class Checkpointer {
   void share_buffers();
 
   Context context_;
-  const CheckpointStore::Keep keep_;
+  const KeepRules keep_;
   const std::map<std::string, std::string> metadata_;
   const Reports reports_;
   CheckpointStore store_;     // used by the write while it is in progress

@@ -4,7 +4,6 @@
 #pragma once
 
 #include "tandem/comm/communicator.hpp"
-#include "tandem/model/network.hpp"
 #include "tandem/train/optimizer.hpp"
 #include "tandem/train/parameter_arena.hpp"
 #include "tandem/train/snapshot.hpp"
@@ -25,8 +24,6 @@ void require_no_foreign_write(comm::Communicator& comm, Optimizer& optimizer);
 
 // Collective. Checks on rank 0 that no weight, optimizer value or buffer is infinite or NaN. The
 // ranks' states must be equal; buffers are rank 0's.
-void require_finite_state(comm::Communicator& comm, const model::Network& network,
-                          ParameterArena& arena, Optimizer& optimizer);
 void require_finite_state(comm::Communicator& comm, const ParameterArena& arena,
                           const HostState& state);
 

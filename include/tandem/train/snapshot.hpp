@@ -31,8 +31,6 @@ HostState arrays_on_host(const ParameterArena& arena, Optimizer& optimizer);
 HostState state_on_host(const model::Network& network, const ParameterArena& arena,
                         Optimizer& optimizer);
 
-std::vector<model::NamedTensor> take_snapshot(const model::Network& network,
-                                              const ParameterArena& arena, Optimizer& optimizer);
 // Of `state`, the current one with buffers, as it is: the caller has exchanged averages. A GPU's
 // tensors are copies already and are not copied again.
 std::vector<model::NamedTensor> take_snapshot(const model::Network& network,

@@ -126,10 +126,6 @@ std::string read_picture_bytes(const std::string& path, const BeforeTaking& befo
   throw_out_of_memory(path);
 }
 
-Picture read_picture(const std::string& path, std::uint64_t most_pixels) {
-  return decode_picture(read_picture_bytes(path), path, most_pixels);
-}
-
 PictureExtent read_picture_extent(const std::string& path) {
   const File file = File::open_for_reading(path);
   const std::uint64_t size = checked_size(file);

@@ -136,7 +136,7 @@ void CheckpointStore::sweep() const {
   }
 }
 
-std::vector<std::string> CheckpointStore::write(const Checkpoint& checkpoint, Keep keep) {
+std::vector<std::string> CheckpointStore::write(const Checkpoint& checkpoint, KeepRules keep) {
   make_folders_durably(folder_);
   const std::uint64_t step = checkpoint.state.step;
   const std::string path = path_of(step);
@@ -188,7 +188,7 @@ std::optional<double> CheckpointStore::best_accuracy() const {
 }
 
 // Never removes a file whose name the run did not choose.
-void CheckpointStore::rotate(Keep keep, std::uint64_t written) const {
+void CheckpointStore::rotate(KeepRules keep, std::uint64_t written) const {
   const std::vector<std::uint64_t> all = steps();
   for (std::size_t i = keep.last; i < all.size(); ++i) {
     const bool is_needed = all[i] == written || all[i] == best_due_;

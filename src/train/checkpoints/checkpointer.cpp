@@ -33,7 +33,7 @@ Json progress_of(const TrainingState& state) {
 
 }  // namespace
 
-Checkpointer::Checkpointer(Context context, CheckpointStore store, CheckpointStore::Keep keep,
+Checkpointer::Checkpointer(Context context, CheckpointStore store, KeepRules keep,
                            std::map<std::string, std::string> metadata, Reports reports,
                            const std::optional<TrainingState>& durable)
     : context_(std::move(context)),

@@ -110,11 +110,6 @@ void require_equal_state(comm::Communicator& comm, const ParameterArena& arena,
   comm::agree_on_rank_0(comm, [&] { throw DisagreementError(describe_difference(names, all)); });
 }
 
-void require_finite_state(comm::Communicator& comm, const model::Network& network,
-                          ParameterArena& arena, Optimizer& optimizer) {
-  require_finite_state(comm, arena, state_on_host(network, arena, optimizer));
-}
-
 void require_finite_state(comm::Communicator& comm, const ParameterArena& arena,
                           const HostState& state) {
   comm::agree_on_rank_0(comm, [&] {

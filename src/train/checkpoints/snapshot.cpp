@@ -76,14 +76,6 @@ HostState state_on_host(const model::Network& network, const ParameterArena& are
 }
 
 std::vector<model::NamedTensor> take_snapshot(const model::Network& network,
-                                              const ParameterArena& arena, Optimizer& optimizer) {
-  optimizer.exchange_average();
-  auto tensors = take_snapshot(network, arena, state_on_host(network, arena, optimizer));
-  optimizer.exchange_average();
-  return tensors;
-}
-
-std::vector<model::NamedTensor> take_snapshot(const model::Network& network,
                                               const ParameterArena& arena, const HostState& state) {
   const torch::NoGradGuard no_grad;
   std::vector<model::NamedTensor> tensors = model::state_dict(network);

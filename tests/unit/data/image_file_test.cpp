@@ -32,6 +32,10 @@ std::string golden_file(const std::string& name) {
   return "";
 }
 
+Picture read_picture(const std::string& path) {
+  return decode_picture(read_picture_bytes(path), path);
+}
+
 // Decoders of JPEG may round differently from version to version, those of PNG may not.
 TEST(ImageFile, EveryKindOfFileGivesWhatPillowReads) {
   const Json golden = read_golden("pictures.json");

@@ -37,8 +37,7 @@ Checkpoint checkpoint_of(std::uint64_t step) {
 
 class CheckpointStoreTest : public ::testing::Test {
  protected:
-  std::vector<std::string> write(std::uint64_t step, bool is_best = false,
-                                 CheckpointStore::Keep keep = {}) {
+  std::vector<std::string> write(std::uint64_t step, bool is_best = false, KeepRules keep = {}) {
     Checkpoint checkpoint = checkpoint_of(step);
     checkpoint.is_best = is_best;
     return store_.write(checkpoint, keep);

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "support/lone_communicator.hpp"
+#include "support/snapshot_of.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/model/registry.hpp"
 
@@ -28,7 +29,9 @@ class SnapshotTest : public ::testing::Test {
     }
     return "restored";
   }
-  std::vector<model::NamedTensor> taken() { return take_snapshot(*network_, arena_, *optimizer_); }
+  std::vector<model::NamedTensor> taken() {
+    return testing::snapshot_of(*network_, arena_, *optimizer_);
+  }
   void expect_equal(const std::vector<model::NamedTensor>& found,
                     const std::vector<model::NamedTensor>& expected) {
     ASSERT_EQ(found.size(), expected.size());

@@ -7,6 +7,7 @@
 
 #include "support/golden.hpp"
 #include "support/lone_communicator.hpp"
+#include "support/snapshot_of.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/train/reducer.hpp"
 #include "tandem/train/snapshot.hpp"
@@ -122,7 +123,7 @@ TEST(WeightAverage, IsTheModelOfASnapshotAndIsRestoredBitForBit) {
   run.network.batches_.fill_(4);
   run.update();
   std::map<std::string, torch::Tensor> taken;
-  const auto tensors = take_snapshot(run.network, run.arena, run.average);
+  const auto tensors = testing::snapshot_of(run.network, run.arena, run.average);
   for (const model::NamedTensor& each : tensors) taken[each.name] = each.tensor;
   EXPECT_EQ(taken.at("weight")[0].item<float>(), 0.75);
   EXPECT_EQ(taken.at("optimizer.trained_weights.weight")[0].item<float>(), 1.5);
