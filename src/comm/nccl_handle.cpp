@@ -2,9 +2,9 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <future>
 #include <mutex>
-#include <system_error>
 #include <thread>
 
 #include "nccl_report.hpp"
