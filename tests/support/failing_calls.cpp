@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -197,6 +198,19 @@ int mkdir(const char* path, mode_t mode) noexcept {
 
 int stat(const char* path, struct stat* status) noexcept {
   return tandem::testing::fails("stat", path) ? -1 : ORIGINAL(stat)(path, status);
+}
+
+// A sanitizer's, which has to know all threads. clang links it into the program itself, where
+// RTLD_NEXT does not look.
+int sanitized_pthread_create(pthread_t*, const pthread_attr_t*, void* (*)(void*),
+                             void*) __asm__("__interceptor_pthread_create") __attribute__((weak));
+
+int pthread_create(pthread_t* thread, const pthread_attr_t* attributes, void* (*function)(void*),
+                   void* argument) noexcept {
+  if (tandem::testing::fails("pthread_create", "")) return errno;
+  const auto next =
+      sanitized_pthread_create == nullptr ? ORIGINAL(pthread_create) : &sanitized_pthread_create;
+  return next(thread, attributes, function, argument);
 }
 
 }  // extern "C"

@@ -10,7 +10,8 @@ namespace tandem::testing {
 class FailingCalls {
  public:
   // `call`: open, read, write, sync_file_range, link, rename, unlink, fsync, fdatasync, close,
-  // mkdir or stat. Of two paths the new one counts.
+  // mkdir, stat or pthread_create. Of two paths the new one counts; pthread_create has an empty
+  // one.
   FailingCalls(std::string call, std::string part_of_path, int error, int times = 1'000'000);
   ~FailingCalls();
   FailingCalls(const FailingCalls&) = delete;
