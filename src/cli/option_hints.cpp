@@ -34,24 +34,35 @@ std::string begun_by(const std::string& name, const OptionTable& table) {
   return found;
 }
 
-// Whether the command has each option that the answer names. Options directly after `mpirun`,
-// `sbatch`, `srun`, `tandem` or RUN (a script's argument) belong to those programs.
-bool names_own_options(const std::string& answer, const OptionTable& table) {
+// The name of the option that has this name or alias; "" if the table has none.
+std::string meant_option(const OptionTable& table, const std::string& name) {
+  const OptionSpec* spec = find_option(table, name);
+  return spec == nullptr ? "" : spec->name;
+}
+
+// The last option that the answer names; "" if it names none. Absent if the command lacks one of
+// them. Options directly after `mpirun`, `sbatch`, `srun`, `tandem` or RUN (a script's argument)
+// belong to those programs.
+std::optional<std::string> option_of_answer(const std::string& answer, const OptionTable& table) {
   const std::vector<std::string> others{"mpirun", "sbatch", "srun", "tandem", "RUN"};
+  std::string last;
   const std::vector<std::string> words = split(answer, ' ');
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (!begins_with(words[i], "--")) continue;
     const bool is_of_other =
         i > 0 && std::find(others.begin(), others.end(), words[i - 1]) != others.end();
     const std::size_t end = words[i].find_last_not_of(".,:;");
-    if (!is_of_other && !has_option(table, words[i].substr(2, end - 1))) return false;
+    if (is_of_other) continue;
+    const std::string name = words[i].substr(2, end - 1);
+    if (!has_option(table, name)) return std::nullopt;
+    last = meant_option(table, name);
   }
-  return true;
+  return last;
 }
 
 }  // namespace
 
-std::string unknown_option(const std::string& given, const OptionTable& table) {
+Fault unknown_option(const std::string& given, const OptionTable& table) {
   const std::string unknown = "--" + given + " is not an option";
   // Of --trainer.max_epochs, as Lightning's command line has it, the last part counts.
   const std::string name = given.substr(given.rfind('.') + 1);
@@ -59,24 +70,35 @@ std::string unknown_option(const std::string& given, const OptionTable& table) {
   // --hosts of a plan is a number, and no addresses.
   const bool is_of_plan =
       ours != nullptr && ours == std::string("hosts") && has_option(table, "plan");
-  if (ours != nullptr && !is_of_plan && has_option(table, split(ours, ' ').front())) {
-    return unknown + "; here it is --" + ours;
+  const std::string other = ours == nullptr ? "" : split(ours, ' ').front();
+  if (ours != nullptr && !is_of_plan && has_option(table, other)) {
+    return {unknown + "; here it is --" + ours, meant_option(table, other)};
   }
-  if (name != given && has_option(table, name)) return unknown + "; here it is --" + name;
+  if (name != given && has_option(table, name)) {
+    return {unknown + "; here it is --" + name, meant_option(table, name)};
+  }
   const std::string begun = begun_by(name, table);
-  if (!begun.empty()) return unknown + "; did you mean --" + begun + "?";
+  if (!begun.empty()) return {unknown + "; did you mean --" + begun + "?", begun};
   const char* answer = answer_to(name);
-  if (answer != nullptr && names_own_options(answer, table)) return unknown + ": " + answer;
+  const auto of_answer = answer == nullptr ? std::nullopt : option_of_answer(answer, table);
+  if (of_answer) return {unknown + ": " + answer, *of_answer};
   if (const OptionSpec* spec = negated_option(table, name)) {
-    return unknown + ": --" + spec->name + " needs a value, " + spec->placeholder +
-           (spec->default_value.empty() ? "" : "; leave it out for " + spec->default_value);
+    return {unknown + ": --" + spec->name + " needs a value, " + spec->placeholder +
+                (spec->default_value.empty() ? "" : "; leave it out for " + spec->default_value),
+            spec->name};
   }
   const auto suggestion = nearest(name, option_names(table));
-  return unknown + (suggestion ? "; did you mean --" + *suggestion + "?" : "");
+  if (!suggestion) return unknown;
+  return {unknown + "; did you mean --" + *suggestion + "?", meant_option(table, *suggestion)};
 }
 
-std::string unexpected_word(const std::string& word, bool takes_files) {
-  return "'" + word + "' was not expected; options begin with --" +
+Fault unexpected_word(const std::string& word, bool takes_files, const OptionTable& table) {
+  const std::string found = "'" + word + "' was not expected; ";
+  const std::string option = with_dashes("-" + word.substr(0, word.find('=')));
+  if (begins_with(option, "--") && has_option(table, option.substr(2))) {
+    return {found + "did you mean " + option + "?", meant_option(table, option.substr(2))};
+  }
+  return found + "options begin with --" +
          (takes_files ? ", and a file of this name is given as " + shell_word("./" + word) +
                             " or after the word --"
                       : "");

@@ -11,16 +11,17 @@
 namespace tandem::app {
 
 // "--given is not an option", with the option of `table` that it abbreviates, misspells or has as
-// its counterpart in another trainer.
-std::string unknown_option(const std::string& given, const OptionTable& table);
+// its counterpart in another trainer. That option has no value because of the fault.
+Fault unknown_option(const std::string& given, const OptionTable& table);
 
 // A warning for each TANDEM_ variable of the environment that misspells the variable of one of
 // these options. All others may belong to other programs.
 std::vector<std::string> mistyped_variables(const std::vector<std::string>& options);
 
-// "'word' was not expected; …" for a word that is no option. If the command takes files, the text
-// also explains how to give a file of this name.
-std::string unexpected_word(const std::string& word, bool takes_files);
+// "'word' was not expected; …" for a word that is no option, with the option of `table` that has
+// one dash too few. If the command takes files, the text also explains how to give a file of this
+// name.
+Fault unexpected_word(const std::string& word, bool takes_files, const OptionTable& table);
 
 // The likely one of `choices`: equal except for case, the counterpart of another trainer's value,
 // or the nearest spelling.

@@ -156,7 +156,10 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
         if (allow_positional && (!begins_with(word, "-") || word == "-")) {
           result.positional.push_back(word);
         } else {
-          result.faults.push_back(unexpected_word(word, allow_positional));
+          result.faults.push_back(unexpected_word(word, allow_positional, table));
+          const OptionSpec* meant = find_option(table, result.faults.back().without_value);
+          after_unknown = meant != nullptr && !meant->placeholder.empty() &&
+                          word.find('=') == std::string::npos;
         }
       } else if (option.unregistered) {
         result.faults.push_back(unknown_option(option.string_key, table));
@@ -173,7 +176,7 @@ CommandLine parse_command_line(const std::string& command, const OptionTable& ta
     if (allow_positional) {
       result.positional.push_back(*word);
     } else {
-      result.faults.push_back(unexpected_word(*word, false));
+      result.faults.push_back(unexpected_word(*word, false, table));
     }
   }
   result.values = layer.values();
@@ -223,7 +226,8 @@ std::map<std::string, std::string> read_config_file(const OptionTable& table,
       if (const OptionSpec* spec = find_option(table, option.string_key)) {
         layer.set(*spec, option.string_key, option.value.at(0));
       } else {
-        faults.push_back(path + ": " + unknown_option(option.string_key, table));
+        const Fault unknown = unknown_option(option.string_key, table);
+        faults.emplace_back(path + ": " + unknown.text, unknown.without_value);
       }
     }
   } catch (const po::error& error) {

@@ -74,7 +74,7 @@ struct Fault {
       : text(std::move(words)), without_value(std::move(option)) {}
 
   std::string text;
-  std::string without_value;  // the option that was given without a value; otherwise empty
+  std::string without_value;  // the option that has no value because of this fault; may be empty
 };
 using Faults = std::vector<Fault>;
 std::vector<std::string> texts_of(const Faults& faults);
@@ -110,20 +110,19 @@ class Options {
   }
   // Replaces a value such as auto by the resolved one.
   void resolve(const std::string& name, const std::string& text) { values_.at(name).text = text; }
-  // Adds a fault if the option is not set. One that was given without a value already has a fault.
+  // Adds a fault if the option is not set, unless an earlier fault explains that.
   void require(const std::string& name);
-  // `option`: the one that was given without a value, if that is the fault.
+  // `option`: the one that has no value because of this fault, if any.
   void add_fault(const std::string& text, const std::string& option = {}) {
     faults_.emplace_back(text, option);
   }
   const Faults& faults() const { return faults_; }
   // Throws UsageError with all faults, if there are any.
   void throw_faults(const std::string& command) const;
-
- private:
   // " (from TANDEM_LR)", for values from outside the command line.
   std::string where_from(const std::string& name) const;
 
+ private:
   OptionTable table_;
   std::map<std::string, OptionValue> values_;
   std::vector<std::string> positional_;

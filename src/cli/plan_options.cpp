@@ -93,6 +93,7 @@ std::optional<PlanTarget> read_plan_target(Options& options, const train::TrainC
   if (!has_hosts) return std::nullopt;
   if (!options.flag("plan")) {
     options.add_fault("--hosts is for --plan, which predicts and does not train; add --plan");
+    return std::nullopt;
   }
   PlanTarget target;
   target.placement.hosts = static_cast<int>(options.count("hosts", 1, kMaxPlannedRanks));

@@ -53,22 +53,36 @@ void refuse_other_bits(Options& options) {
   }
 }
 
+// Adds a fault for each value that config.ini cannot keep. Replaces the value, so that no other
+// check reports it.
+void refuse_unkeepable(Options& options) {
+  const auto is_broken = [](const std::string& value) {
+    return value.find_first_of("#\n") != std::string::npos;
+  };
+  for (const OptionSpec& spec : options.table()) {
+    const std::string value = options.text(spec.name);
+    std::string fault;
+    if (value.empty() && options.value(spec.name).origin != Origin::kDefault) {
+      fault = " is empty; leave it out, or give a value";
+    } else if (value != trim(value) || is_broken(value)) {
+      fault = ": '" + value +
+              "' has a '#', a line break or a blank at an end, which config.ini cannot keep; "
+              "rename it";
+    } else {
+      continue;
+    }
+    options.add_fault("--" + spec.name + fault + options.where_from(spec.name), spec.name);
+    const std::string kept = trim(value);
+    options.resolve(spec.name, kept.empty() || is_broken(kept) ? spec.default_value : kept);
+  }
+}
+
 }  // namespace
 
 TrainRequest read_train_options(Options& options) {
   TrainRequest request;
   train::TrainConfig& config = request.config;
-  for (const OptionSpec& spec : options.table()) {
-    const std::string value = options.text(spec.name);
-    if (value.empty() && options.value(spec.name).origin != Origin::kDefault) {
-      options.add_fault("--" + spec.name + " is empty; leave it out, or give a value", spec.name);
-    }
-    if (value != trim(value) || value.find_first_of("#\n") != std::string::npos) {
-      options.add_fault("--" + spec.name + ": '" + value +
-                        "' has a '#', a line break or a blank at an end, which config.ini cannot "
-                        "keep; rename it");
-    }
-  }
+  refuse_unkeepable(options);
   options.require("data");
   config.data = options.text("data");
   read_network_options(options, config);

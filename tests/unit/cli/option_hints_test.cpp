@@ -51,21 +51,43 @@ TEST(OptionHints, EachNameOfThePagesForNewcomersIsAnswered) {
 
 TEST(OptionHints, OfTwoMeaningsTheOneThatTheCommandHasIsMeant) {
   const OptionTable emit{{"hosts", "LIST", "", "", ""}, {"ranks-per-node", "N", "", "", ""}};
-  EXPECT_EQ(unknown_option("host", emit), "--host is not an option; here it is --hosts");
+  EXPECT_EQ(unknown_option("host", emit).text, "--host is not an option; here it is --hosts");
   OptionTable train = emit;
   train.push_back({"plan", "", "false", "", ""});
-  EXPECT_NE(unknown_option("host", train).find("MPI connects the ranks"), std::string::npos)
+  EXPECT_NE(unknown_option("host", train).text.find("MPI connects the ranks"), std::string::npos)
       << "--hosts of a plan";
-  EXPECT_EQ(unknown_option("host", {}),
+  EXPECT_EQ(unknown_option("host", {}).text,
             "--host is not an option: MPI connects the ranks; no address is needed");
 }
 
 TEST(OptionHints, NoOptionOfAnotherCommandIsNamed) {
-  EXPECT_EQ(unknown_option("workers", {{"threads", "N", "", "", ""}}),
+  EXPECT_EQ(unknown_option("workers", {{"threads", "N", "", "", ""}}).text,
             "--workers is not an option");
-  EXPECT_NE(unknown_option("workers", {{"loader-threads", "N", "", "", ""}}).find("adds more"),
+  EXPECT_NE(unknown_option("workers", {{"loader-threads", "N", "", "", ""}}).text.find("adds more"),
             std::string::npos);
-  EXPECT_NE(unknown_option("tee", {}).find("mpirun --output-filename"), std::string::npos);
+  EXPECT_NE(unknown_option("tee", {}).text.find("mpirun --output-filename"), std::string::npos);
+}
+
+TEST(OptionHints, AFaultNamesTheOptionThatHasNoValue) {
+  const std::vector<std::pair<const char*, const char*>> meant{{"learning-rate", "lr"},
+                                                               {"amp", "precision"},
+                                                               {"disable-tqdm", ""},
+                                                               {"trainer.epochs", "epochs"},
+                                                               {"drop", "drop-last"},
+                                                               {"data-dir", "data"},
+                                                               {"workers", "loader-threads"},
+                                                               {"rank", ""},
+                                                               {"no-data", "data"},
+                                                               {"no-epochs", "epochs"},
+                                                               {"dta", "data"},
+                                                               {"no-nestorov", ""},
+                                                               {"qqqqqq", ""}};
+  for (const auto& [given, option] : meant) {
+    const Fault fault = unknown_option(given, train_option_table());
+    EXPECT_EQ(fault.without_value, option) << fault.text;
+  }
+  EXPECT_EQ(unexpected_word("-data=x", false, train_option_table()).without_value, "data");
+  EXPECT_EQ(unexpected_word("-no-quiet", false, train_option_table()).without_value, "");
 }
 
 TEST(OptionHints, AllValuesOfAnUnknownOptionAreItsOwn) {

@@ -137,6 +137,20 @@ TEST(CommandLine, AnEmptyOptionIsOneFault) {
   EXPECT_FALSE(contains(message, "--data is missing")) << message;
 }
 
+TEST(CommandLine, AMisspelledRequiredOptionIsOneFault) {
+  const std::vector<std::pair<Arguments, const char*>> faults{
+      {{"--dta", "x.h5"}, "--dta is not an option; did you mean --data?"},
+      {{"--data-dir", "x"}, "--data-dir is not an option: tandem pack makes one file"},
+      {{"-data", "x.h5"}, "'-data' was not expected; did you mean --data?"},
+      {{"-data=x.h5"}, "'-data=x.h5' was not expected; did you mean --data?"}};
+  for (const auto& [words, fault] : faults) {
+    const std::string message = usage_error_of(words);
+    EXPECT_TRUE(contains(message, fault)) << message;
+    EXPECT_EQ(split(message, '\n').size(), 2U) << message;  // the second names --help
+  }
+  EXPECT_TRUE(contains(usage_error_of({"--epoch", "3"}), "--data is missing"));
+}
+
 TEST(CommandLine, SwitchesTakeNoValue) {
   for (const char* word : {"--nesterov=true", "--no-nesterov=1"}) {
     const std::string message = usage_error_of({word, "--lr", "fast"});
@@ -168,6 +182,20 @@ TEST(CommandLine, AMissingValueOfAnAliasIsOneFault) {
 
 TEST(CommandLine, RefusesStrayWords) {
   EXPECT_TRUE(contains(usage_error_of({"--data", "x.h5", "y.h5"}), "'y.h5' was not expected"));
+}
+
+TEST(CommandLine, AWordAfterOneDashTooFewIsAValueIfTheOptionTakesOne) {
+  EXPECT_TRUE(contains(usage_error_of({"-epochs=3", "stray"}), "'stray' was not expected"));
+  EXPECT_TRUE(contains(usage_error_of({"-quiet", "stray"}), "'stray' was not expected"));
+  EXPECT_FALSE(contains(usage_error_of({"-epochs", "3"}), "'3' was not expected"));
+  const OptionTable table{{"json", "", "false", "", ""}, {"html", "FILE", "", "", ""}};
+  for (const char* word : {"-v", "-json", "-html=x"}) {
+    const CommandLine line = parse_command_line("inspect", table, {word, "runs/a"}, true);
+    EXPECT_EQ(line.positional, Arguments{"runs/a"}) << word;
+    EXPECT_EQ(line.faults.size(), 1U) << word;
+  }
+  const CommandLine line = parse_command_line("inspect", table, {"-html", "x", "runs/a"}, true);
+  EXPECT_EQ(line.positional, Arguments{"runs/a"});
 }
 
 TEST(CommandLine, AnOptionIsAValueWhereItIsJoined) {
@@ -299,13 +327,24 @@ TEST(TrainOptions, SayWhereRanksCompute) {
 }
 
 TEST(TrainOptions, RefusesTrailingTextNanAndOverflow) {
-  for (const char* text : {"1x", "nan", "inf", "1e400", "", "0x10", "1,5", " 1"}) {
+  for (const char* text : {"1x", "nan", "inf", "1e400", "0x10", "1,5", " 1"}) {
     EXPECT_TRUE(contains(usage_error_of({"--data", "x", "--lr", text}), "--lr: '")) << text;
   }
   for (const char* text : {"1.5", "-1", "99999999999999999999", "1e3"}) {
     EXPECT_TRUE(contains(usage_error_of({"--data", "x", "--batch-size", text}), "--batch-size: '"))
         << text;
   }
+}
+
+TEST(TrainOptions, AnEmptyValueOrABlankIsOneFault) {
+  const Variable seed("TANDEM_SEED", "");
+  const std::string message = usage_error_of({"--data", "x", "--batch-size", " 64"});
+  EXPECT_TRUE(contains(message,
+                       "--seed is empty; leave it out, or give a value (from the "
+                       "environment: TANDEM_SEED)\n"))
+      << message;
+  EXPECT_TRUE(contains(message, "--batch-size: ' 64' has a '#', a line break or a blank"));
+  EXPECT_EQ(split(message, '\n').size(), 3U) << message;
 }
 
 TEST(TrainOptions, TheStrongerOfTheTwoBatchSizesHolds) {

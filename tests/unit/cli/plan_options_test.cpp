@@ -61,6 +61,8 @@ TEST(PlanOptions, AFaultHasItsFix) {
   EXPECT_TRUE(has({"--plan", "--link", "25gbit"}, "--link describes the hosts of a plan; add"));
   EXPECT_TRUE(has({"--plan", "--ranks-per-host", "2"}, "add --hosts"));
   EXPECT_TRUE(has({"--hosts", "1", "--ranks-per-host", "2"}, "add --plan"));
+  EXPECT_TRUE(has({"--hosts", "a,b"}, "add --plan"));
+  EXPECT_FALSE(has({"--hosts", "a,b"}, "is not a whole number")) << "one fault, one message";
   const auto with = [&](std::vector<std::string> more, const std::string& fix) {
     more.insert(more.begin(), {"--plan", "--hosts"});
     return has(more, fix);
