@@ -89,14 +89,19 @@ void require_no_other_file(const std::map<std::string, std::string>& values,
   }
 }
 
-// From 1 on; 0 where there is none. The parser would put the name of the section before every name
-// in it, however long it is and however many they are.
-std::size_t line_of_section(const std::string& text) {
-  const std::vector<std::string> lines = split(text, '\n');
-  const auto found = std::find_if(lines.begin(), lines.end(), [](const std::string& line) {
-    return begins_with(trim(line), "[");
-  });
-  return found == lines.end() ? 0 : static_cast<std::size_t>(found - lines.begin()) + 1;
+// Empties the lines that begin a section. The parser would put the name of the section before every
+// name in it, however long it is and however many they are. Returns the number of the first such
+// line, from 1 on; 0 if there is none.
+std::size_t empty_sections(std::string& text) {
+  std::vector<std::string> lines = split(text, '\n');
+  std::size_t first = 0;
+  for (std::size_t i = 0; i < lines.size(); ++i) {
+    if (!begins_with(trim(lines[i]), "[")) continue;
+    if (first == 0) first = i + 1;
+    lines[i].clear();
+  }
+  text = join(lines, "\n");
+  return first;
 }
 
 }  // namespace
@@ -212,12 +217,11 @@ std::map<std::string, std::string> read_config_file(const OptionTable& table,
                      ": is larger than 64 KiB, lines of the form name = value were expected");
     return {};
   }
-  const std::string text = read_file(path);
-  if (const std::size_t line = line_of_section(text); line > 0) {
+  std::string text = read_file(path);
+  if (const std::size_t line = empty_sections(text); line > 0) {
     faults.push_back(path + ": line " + std::to_string(line) +
                      " begins a section, and options have none; lines of the form name = value "
                      "are expected");
-    return {};
   }
   std::istringstream stream(text);
   try {

@@ -15,9 +15,15 @@ HiddenWidths widths_or_default(const HiddenWidths& widths) {
 
 HiddenWidths parse_hidden_widths(const std::string& text) {
   HiddenWidths widths;
+  std::vector<std::string> faults;
   for (const std::string& word : split(text, ',')) {
-    widths.push_back(parse_integer(word, 1, kMaxHiddenWidth, "--hidden"));
+    try {
+      widths.push_back(parse_integer(word, 1, kMaxHiddenWidth, "--hidden"));
+    } catch (const UsageError& error) {
+      faults.emplace_back(error.what());
+    }
   }
+  if (!faults.empty()) throw UsageError(join(faults, "\n  "));
   if (!are_possible(widths)) {
     throw UsageError("--hidden: " + std::to_string(widths.size()) +
                      " layers are too many, at most " + std::to_string(kMaxHiddenLayers) +

@@ -37,15 +37,22 @@ CheckpointInterval CheckpointInterval::parse(const std::string& text) {
 CheckpointIntervals CheckpointIntervals::parse(const std::string& text) {
   CheckpointIntervals intervals;
   intervals.all.clear();
-  for (const std::string& each : split(text, ',')) {
-    intervals.all.push_back(CheckpointInterval::parse(trim(each)));
+  std::vector<std::string> faults;
+  const std::vector<std::string> words = split(text, ',');
+  for (const std::string& each : words) {
+    try {
+      intervals.all.push_back(CheckpointInterval::parse(trim(each)));
+    } catch (const UsageError& error) {
+      faults.emplace_back(error.what());
+    }
   }
   const bool has_zero = std::any_of(intervals.all.begin(), intervals.all.end(),
                                     [](const auto& each) { return each.count == 0; });
-  if (has_zero && intervals.all.size() > 1) {
-    throw UsageError("--checkpoint-every: '" + text +
+  if (has_zero && words.size() > 1) {
+    faults.push_back("--checkpoint-every: '" + text +
                      "' has a 0 beside other intervals; give 0 alone, or leave it out");
   }
+  if (!faults.empty()) throw UsageError(join(faults, "\n  "));
   return intervals;
 }
 

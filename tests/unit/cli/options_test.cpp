@@ -237,6 +237,16 @@ TEST(TrainOptions, NamesAllFaultsAtOnce) {
   EXPECT_TRUE(contains(message, "'spin' is not known")) << message;
 }
 
+TEST(TrainOptions, NamesAllFaultsOfAList) {
+  const std::string message = usage_error_of(
+      {"--model", "mlp", "--hidden", "0,5,-3,a", "--checkpoint-every", "5x,0,3days"});
+  for (const char* fault :
+       {"--hidden: '0' is", "--hidden: '-3' is", "--hidden: 'a' is", "--checkpoint-every: '5x' is",
+        "--checkpoint-every: '3days' is", "--checkpoint-every: '5x,0,3days' has a 0 beside"}) {
+    EXPECT_TRUE(contains(message, fault)) << message;
+  }
+}
+
 TEST(TrainOptions, TheStemIsOfResidualNetworks) {
   EXPECT_EQ(request_of({"--model", "resnet50", "--stem", "imagenet"}).config.stem,
             model::Stem::kImagenet);
@@ -552,8 +562,11 @@ TEST(ConfigFile, RefusesUnknownNamesWithTheNearest) {
 
 TEST(ConfigFile, RefusesSections) {
   const TempDir folder;
-  write_file_atomically(folder / "c.ini", "# sections\n \t[train]\nepochs = 3\n");
-  EXPECT_TRUE(contains(usage_error_of({"--config", folder / "c.ini"}), "line 2 begins a section"));
+  write_file_atomically(folder / "c.ini", "# sections\n \t[train]\nepoch = 3\n[more]\nlr = fast\n");
+  const std::string message = usage_error_of({"--config", folder / "c.ini"});
+  EXPECT_TRUE(contains(message, "line 2 begins a section")) << message;
+  EXPECT_TRUE(contains(message, "did you mean --epochs?")) << message;
+  EXPECT_TRUE(contains(message, "--lr: 'fast'")) << message;
 }
 
 TEST(ToIni, RepeatsTheRun) {
