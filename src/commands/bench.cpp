@@ -1,8 +1,10 @@
 // tandem bench: measures one part of the work, in the form that its first word names.
 #include <algorithm>
+#include <utility>
 
 #include "bench_form.hpp"
 #include "cli/stall_options.hpp"
+#include "cli/train_options.hpp"
 #include "commands.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/core/error.hpp"
@@ -33,6 +35,40 @@ BenchForm find_bench_form(const Arguments& arguments) {
       (suggestion ? "; did you mean " + *suggestion + "?" : "; for example: tandem bench step"));
 }
 
+// The fault of an option that only other forms have, or `train`; "" for other options.
+std::string fault_of_other_form(const BenchForm& form, const std::string& option) {
+  const std::string name = option.substr(2);
+  if (has_option(form.options, name)) return "";
+  if (form.takes_words_of_train && has_option(train_option_table(), name)) {
+    return option + " is an option of `tandem train`; give it after a --";
+  }
+  std::vector<std::string> others;
+  for (const BenchForm& other : bench_forms()) {
+    if (has_option(other.options, name)) others.push_back(other.name);
+  }
+  if (others.empty()) return "";
+  return option + " is for bench " + join(others, " and ") + ", not for bench " + form.name +
+         "; leave it out";
+}
+
+// Takes such options out of the words, each with the words after it. Returns their faults.
+std::vector<std::string> take_options_of_other_forms(const BenchForm& form, Arguments& words) {
+  std::vector<std::string> faults;
+  Arguments own;
+  bool is_own = true;
+  for (const std::string& word : words) {
+    if (begins_with(word, "--")) {
+      const std::string fault =
+          fault_of_other_form(form, with_dashes(word.substr(0, word.find('='))));
+      is_own = fault.empty();
+      if (!is_own) faults.push_back(fault);
+    }
+    if (is_own) own.push_back(word);
+  }
+  words = std::move(own);
+  return faults;
+}
+
 // The options of all forms without duplicates, grouped.
 OptionTable options_of_all_forms() {
   OptionTable all;
@@ -57,7 +93,10 @@ int run_bench(Job& job, const Arguments& arguments) {
   auto end = arguments.end();
   if (form.takes_words_of_train) end = std::find(arguments.begin(), end, "--");
   const Arguments words(end == arguments.end() ? end : end + 1, arguments.end());
-  Options options = resolve_together(job, "bench", form.options, {arguments.begin() + 1, end});
+  Arguments own(arguments.begin() + 1, end);
+  const std::vector<std::string> faults = take_options_of_other_forms(form, own);
+  Options options = resolve_together(job, "bench", form.options, own);
+  for (const std::string& fault : faults) options.add_fault(fault);
   return form.run(job, options, words);
 }
 

@@ -116,20 +116,25 @@ class Bench(TandemTest):
         self.assert_one_error(done, "--device cuda: (this program was built without CUDA|no GPU for ranks 0-1)")
 
     def test_what_is_no_form_or_belongs_to_another(self):
-        for words, said in (([], "the form is missing: step, allreduce, loader, tta; .*: tandem bench step"),
-                            (["--json"], "the form is missing"),
-                            (["allredcue"], r"'allredcue' is not a form: .*; did you mean allreduce\?"),
-                            (["allreduce", "--model", "mlp"], "--model"),
-                            (["allreduce", "--min-bytes", "2M", "--max-bytes", "1M"], "--min-bytes 2M is more than --max-bytes 1M"),
-                            (["allreduce", "--max-bytes", "3"], "--max-bytes"),
-                            (["allreduce", "--max-bytes", "1.5M"], "--max-bytes: '1.5M' is not a number of bytes"),
-                            (["step", "--precision", "fp16", "--grad-dtype", "bf16"], "exclude each other"),
-                            (["allreduce", "--all-reduce", "mpi", "--grad-dtype", "bf16"], "exclude each other"),
-                            (["allreduce", "--grad-dtype", "powersgd"], "measure it by tandem bench step"),
-                            (["step", "--model", "resnet"], "--model: 'resnet' is not one of")):
+        for words, *said in (([], "the form is missing: step, allreduce, loader, tta; .*: tandem bench step"),
+                             (["--json"], "the form is missing"),
+                             (["allredcue"], r"'allredcue' is not a form: .*; did you mean allreduce\?"),
+                             (["allreduce", "--model", "mlp"], "--model is for bench step, not for bench allreduce; leave it out"),
+                             (["step", "--target=0.9", "--max_bytes", "1M"], "--target is for bench tta, not for bench step", "--max-bytes is for bench allreduce"),
+                             (["tta", "--steps", "3", "--", "--batch-size", "8"], "--steps is for bench step and loader, not for bench tta"),
+                             (["tta", "--model", "mlp"], "--model is an option of `tandem train`; give it after a --"),
+                             (["allreduce", "--min-bytes", "2M", "--max-bytes", "1M"], "--min-bytes 2M is more than --max-bytes 1M"),
+                             (["allreduce", "--max-bytes", "3"], "--max-bytes"),
+                             (["allreduce", "--max-bytes", "1.5M"], "--max-bytes: '1.5M' is not a number of bytes"),
+                             (["step", "--precision", "fp16", "--grad-dtype", "bf16"], "exclude each other"),
+                             (["allreduce", "--all-reduce", "mpi", "--grad-dtype", "bf16"], "exclude each other"),
+                             (["allreduce", "--grad-dtype", "powersgd"], "measure it by tandem bench step"),
+                             (["step", "--model", "resnet"], "--model: 'resnet' is not one of")):
             with self.subTest(words=words):
-                self.assert_one_error(self.mpirun(2, "bench", *words, code=2), said)
+                self.assert_one_error(self.mpirun(2, "bench", *words, code=2), *said)
 
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
+                             (["step", "--target", "0.9", "--steps", "abc"], "--target is for bench tta", "--steps: 'abc'"),
+                             (["step", "--target", "--steps=abc"], "--target is for bench tta", "--steps: 'abc'"),
