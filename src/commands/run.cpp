@@ -45,11 +45,22 @@ std::string help_of(const Command& command) {
                    command.options, command.example, command.first_options);
 }
 
+// Words that users take for commands, and their counterparts; nullptr: unknown.
+const char* counterpart_of(const std::string& word) {
+  if (word == "plan") return "train --plan";
+  if (word == "resume") return "train --resume auto";
+  if (word == "man") return "emit man";
+  return word == "completion" ? "emit bash-completion or emit zsh-completion" : nullptr;
+}
+
 Command find_command(const std::string& name) {
   std::vector<std::string> names;
   for (const Command& command : all_commands()) {
     if (command.name == name) return command;
     names.push_back(command.name);
+  }
+  if (const char* ours = counterpart_of(name)) {
+    throw UsageError("'" + name + "' is not a command; use tandem " + ours);
   }
   names.insert(names.end(), {"--help", "--version"});
   const auto suggestion = nearest(name, names);

@@ -38,6 +38,9 @@ class Options(TandemTest):
 
     def test_unknown_names_suggest_the_nearest(self):
         self.assert_one_error(self.tandem("trian", code=2), "trian.*did you mean train")
+        for word, ours in (("plan", "train --plan"), ("completion", "emit bash-completion or emit zsh-completion"),
+                           ("resume", "train --resume auto"), ("man", "emit man")):
+            self.assert_one_error(self.tandem(word, code=2), f"'{word}' is not a command; use tandem {ours}\n")
         done = self.mpirun(2, "train", "--data", DATA, "--batchsize", "3", code=2)
         self.assert_one_error(done, "--batchsize.*did you mean --batch-size")
         done = self.mpirun(2, "train", "--data", DATA, "--model", "resnet8", code=2)
