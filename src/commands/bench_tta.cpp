@@ -5,6 +5,8 @@
 #include "cli/train_options.hpp"
 #include "commands.hpp"
 #include "tandem/comm/agree.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
 #include "tandem/core/text.hpp"
@@ -40,11 +42,14 @@ void read_words_of_runs(Job& job, const Arguments& words, AccuracyRequest& reque
   Options options = resolve_together(job, "train", train_option_table(), words);
   TrainRequest train;
   comm::agree(job.world, job.topology.host, [&] {
+    constexpr char kWhole[] =
+        "bench tta: each run is trained from its beginning to its end; leave out --resume, "
+        "--new-schedule, --plan and --print-config";
+    // Before `train` advises to add --resume auto. Of a copy, because `train` adds the fault, too.
+    if (Options(options).flag("new-schedule")) throw UsageError(kWhole);
     train = read_train_options(options);
     if (train.reporting.resume != "none" || train.reporting.plan || train.reporting.print_config) {
-      throw UsageError(
-          "bench tta: each run is trained from its beginning to its end; leave out --resume, "
-          "--plan and --print-config");
+      throw UsageError(kWhole);
     }
     if (train.config.eval_every == 0) {
       throw UsageError("bench tta: --eval-every 0 would leave nothing to compare; leave it out");
@@ -60,6 +65,20 @@ void read_words_of_runs(Job& job, const Arguments& words, AccuracyRequest& reque
   request.run_id = train.reporting.run_id;
   if (request.run_id.empty()) {
     request.run_id = job.world.broadcast_string(job.is_root() ? metrics::make_run_id() : "");
+  }
+}
+
+std::string run_id_of(const AccuracyRequest& request, std::uint64_t run) {
+  return request.run_id + "-" + std::to_string(request.first_seed + run);
+}
+
+// Before the first run, and without the advice to resume it that `train` gives.
+void refuse_folders_of_earlier_runs(const AccuracyRequest& request) {
+  for (std::uint64_t run = 0; run < request.runs; ++run) {
+    const std::string path = request.runs_dir + "/" + run_id_of(request, run);
+    if (!output_exists(path)) continue;
+    throw CannotCreateError("bench tta: " + path +
+                            " exists already, and nothing was changed; choose another --run-id");
   }
 }
 
@@ -124,10 +143,11 @@ int run_bench_tta(Job& job, Options& options, const Arguments& words) {
   AccuracyRequest request;
   comm::agree(job.world, job.topology.host, [&] { request = read_accuracy_request(options); });
   read_words_of_runs(job, words, request);
+  comm::agree_on_rank_0(job.world, [&] { refuse_folders_of_earlier_runs(request); });
   std::vector<TimedRun> runs;  // on rank 0
   for (std::uint64_t i = 0; i < request.runs; ++i) {
     const std::uint64_t seed = request.first_seed + i;
-    const std::string run_id = request.run_id + "-" + std::to_string(seed);
+    const std::string run_id = run_id_of(request, i);
     Arguments arguments = words;
     for (const std::string& word :
          {std::string("--seed"), std::to_string(seed), std::string("--run-id"), run_id,

@@ -2,9 +2,14 @@
 """What `tandem bench` measures, in each of its forms: that it does, on any number of ranks, and what it says. Not how fast."""
 
 import json
+import os
 import unittest
 
-from tandem import DATA, TandemTest, read_lines, whole
+from tandem import DATA, MPIRUN, PROGRAM, TandemTest, read_lines, whole
+
+UNSHARE = os.environ["TANDEM_TEST_UNSHARE"].split()
+# Root may search every folder, unless these capabilities are taken from it.
+WITHOUT_ROOTS_RIGHTS = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", "--inh-caps", "-dac_override,-dac_read_search"]
 
 
 class Bench(TandemTest):
@@ -101,15 +106,31 @@ class Bench(TandemTest):
         self.assertGreaterEqual(1, result["p_above_target"])
         self.assertGreaterEqual(result["p_above_target"], 0)
         self.assertEqual(result["seconds_to_target_after_first_run"]["mean"], result["runs"][1]["seconds_to_target"])
+        done = self.mpirun(2, "bench", *words, *train, code=73)
+        self.assert_one_error(done, "bench tta: runs/a-5 exists already, and nothing was changed; choose another --run-id")
+        self.assertNotIn("--resume", done.stderr)
         train[train.index("a")] = "b"
         done = self.mpirun(2, *["bench", *words[:-1], "1", *train])
         self.assertRegex(done.stdout, r"(?m)^seed 6: accuracy 0\.\d{4}, with several views -; target after - s of \d+\.\d\d s$")
         self.assertRegex(done.stdout, r"(?m)^0 of 2 runs reached 1 \(0 %\); ")
         self.assertRegex(done.stdout, r"(?m)^p-value of a mean above the target, one-sided t-test +[01]")
         self.assert_one_error(self.mpirun(2, "bench", *words, *train, "--resume", "auto", code=2), "leave out --resume")
+        done = self.mpirun(2, "bench", *words, *train, "--new-schedule", code=2)
+        self.assert_one_error(done, "leave out --resume, --new-schedule")
+        self.assertNotIn("--resume auto", done.stderr)
+        done = self.mpirun(2, "bench", *words, *train, code=2, environment={"TANDEM_NEW_SCHEDULE": "1"})
+        self.assert_one_error(done, "leave out --resume, --new-schedule")
+        done = self.mpirun(2, "bench", *words, *train, code=2, environment={"TANDEM_NEW_SCHEDULE": "maybe"})
+        self.assertEqual(done.stderr.count("'maybe' is not true or false"), 1, done.stderr)
         self.assert_one_error(self.mpirun(2, "bench", *words, *train, "--eval-every", "0", code=2), "--eval-every 0 would leave nothing")
         self.assert_one_error(self.mpirun(2, "bench", *words, *train, "--validation-split", "0.2", code=2), "--validation-split")
         self.assert_one_error(self.mpirun(2, "bench", *words, "--", "--modle", "mlp", code=2), "did you mean --model")
+
+    def test_time_to_accuracy_in_a_folder_without_permission(self):
+        (self.folder / "locked").mkdir(mode=0)
+        words = ["bench", "tta", "--", "--data", DATA, "--run-id", "a", "--seed", "5", "--runs-dir", "locked"]
+        done = self.run_command([*UNSHARE, *WITHOUT_ROOTS_RIGHTS, *MPIRUN, "-n", "2", PROGRAM, *words], 73, {})
+        self.assert_one_error(done, "locked/a-5: cannot be created: Permission denied; choose a folder that exists and is writable")
 
     def test_sums_between_gpus_need_gpus(self):
         done = self.mpirun(2, "bench", "allreduce", "--max-bytes", "4K", "--seconds", "0", "--device", "cuda", code=69)
@@ -121,6 +142,8 @@ class Bench(TandemTest):
                              (["allredcue"], r"'allredcue' is not a form: .*; did you mean allreduce\?"),
                              (["allreduce", "--model", "mlp"], "--model is for bench step, not for bench allreduce; leave it out"),
                              (["step", "--target=0.9", "--max_bytes", "1M"], "--target is for bench tta, not for bench step", "--max-bytes is for bench allreduce"),
+                             (["step", "--target", "0.9", "--steps", "abc"], "--target is for bench tta", "--steps: 'abc'"),
+                             (["step", "--target", "--steps=abc"], "--target is for bench tta", "--steps: 'abc'"),
                              (["tta", "--steps", "3", "--", "--batch-size", "8"], "--steps is for bench step and loader, not for bench tta"),
                              (["tta", "--model", "mlp"], "--model is an option of `tandem train`; give it after a --"),
                              (["allreduce", "--min-bytes", "2M", "--max-bytes", "1M"], "--min-bytes 2M is more than --max-bytes 1M"),
@@ -136,5 +159,3 @@ class Bench(TandemTest):
 
 if __name__ == "__main__":
     unittest.main(verbosity=2)
-                             (["step", "--target", "0.9", "--steps", "abc"], "--target is for bench tta", "--steps: 'abc'"),
-                             (["step", "--target", "--steps=abc"], "--target is for bench tta", "--steps: 'abc'"),
