@@ -159,6 +159,7 @@ class BatchSystems(TandemTest):
                 (["sbatch", "--ranks-per-node", "4,x"], "--ranks-per-node: 'x'"),
                 (["sbatch", "--mpi", "openmpi"], "--mpi: 'openmpi'.*did you mean"),
                 (["kubernetes", "--", "--data", "d.h5"], "--image.*\n.*--claim"),
+                (["kubernetes", "--image", "Tandem", "--claim", "My_Data"], "--claim: 'My_Data' is not a valid name; .*\n.*--image: 'Tandem' is not a valid name"),
                 (["kubernetes", "--image", "i", "--claim", "c"], "--data: name the data set after --"),
                 (["pbs", "--", "--resume", "none"], "--resume none: a requeued job")):
             with self.subTest(arguments=arguments):

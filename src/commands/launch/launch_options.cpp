@@ -110,6 +110,31 @@ std::string read_name(Options& options, const std::string& option, const std::st
   return text;
 }
 
+// Adds a fault for a text that is longer or does not fit the pattern.
+void require_fit(Options& options, const std::string& option, std::size_t longest,
+                 const std::string& pattern, const char* expected) {
+  const std::string text = options.text(option);
+  if (text.size() <= longest && std::regex_match(text, std::regex(pattern))) return;
+  if (text.empty()) return;
+  options.add_fault("--" + option + ": '" + text + "' is not a valid name; " + expected);
+}
+
+// The claim is a subdomain of RFC 1123. The image has [HOST[:PORT]/]PATH[:TAG][@DIGEST].
+void require_names_of_kubernetes(Options& options) {
+  options.require("image");
+  options.require("claim");
+  const std::string label = "[a-z0-9]([a-z0-9-]*[a-z0-9])?";
+  require_fit(options, "claim", 253, label + "([.]" + label + ")*",
+              "expected at most 253 lower-case letters, digits, '-' and '.', with a letter or "
+              "digit at both ends, such as shared-data");
+  const std::string part = "[a-z0-9]+(([._]|__|-+)[a-z0-9]+)*";
+  require_fit(options, "image", 512,
+              "([A-Za-z0-9][A-Za-z0-9.-]*(:[0-9]{1,5})?/)?" + part + "(/" + part +
+                  ")*(:[A-Za-z0-9_][A-Za-z0-9_.-]{0,127})?(@[a-z0-9]+:[a-f0-9]{32,128})?",
+              "expected an image of a registry, in lower case before the tag, such as "
+              "registry.example.org/tandem:cuda");
+}
+
 std::string read_array(Options& options, const std::string& form) {
   std::string text = options.text("array");
   const std::string range = "[0-9]{1,9}(-[0-9]{1,9}(:[0-9]{1,9})?)?";
@@ -244,12 +269,9 @@ Launch read_launch(Options& options, const std::string& form) {
   launch.array = read_array(options, form);
   launch.most_requeues = read_requeues(options, form, !launch.array.empty());
   launch.image = options.text("image");
-  launch.claim = read_name(options, "claim", "a-z0-9.-");
+  launch.claim = options.text("claim");
   if (form == "apptainer" && launch.image.empty()) launch.image = kDefaultImage;
-  if (form == "kubernetes") {
-    options.require("image");
-    options.require("claim");
-  }
+  if (form == "kubernetes") require_names_of_kubernetes(options);
   return launch;
 }
 

@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "commands/launch/launch_options.hpp"
+#include "tandem/core/text.hpp"
+
 namespace tandem::app {
 namespace {
 
@@ -36,6 +39,37 @@ TEST(MpirunLine, QuotesWhatAShellWouldReadInAHost) {
   launch.hosts = {"n[1]"};
   EXPECT_NE(mpirun_line(launch).find(" --host 'n[1]:1' "), std::string::npos)
       << mpirun_line(launch);
+}
+
+TEST(KubernetesNames, AreThoseThatKubernetesAccepts) {
+  const auto faults_of = [](const std::string& image, const std::string& claim) {
+    const OptionTable table = launch_option_table();
+    const Arguments words{"--image", image, "--claim", claim};
+    Options options = resolve(table, parse_command_line("emit", table, words, false));
+    read_launch(options, "kubernetes");
+    return join(texts_of(options.faults()), "\n");
+  };
+  const std::string digest = "@sha256:" + std::string(64, 'a');
+  for (const std::string& image :
+       {std::string("tandem"), std::string("tandem:Cuda_1.2"), "a.org:5000/x/y__z:1" + digest,
+        std::string("Registry/tandem")}) {
+    EXPECT_EQ(faults_of(image, "shared-1.data"), "") << image;
+  }
+  for (const char* image : {"Tandem", "a.org/Tandem:cpu", "tandem:", "a b", "-x", "tandem:-x"}) {
+    EXPECT_EQ(faults_of(image, "a"), "--image: '" + std::string(image) +
+                                         "' is not a valid name; expected an image of a "
+                                         "registry, in lower case before the tag, such as "
+                                         "registry.example.org/tandem:cuda");
+  }
+  for (const char* claim : {"Shared", "a_b", "-a", "a-", "a..b", "a/b"}) {
+    EXPECT_EQ(faults_of("tandem", claim),
+              "--claim: '" + std::string(claim) +
+                  "' is not a valid name; expected at most 253 lower-case "
+                  "letters, digits, '-' and '.', with a letter or "
+                  "digit at both ends, such as shared-data");
+  }
+  EXPECT_EQ(faults_of("tandem", std::string(253, 'a')), "");
+  EXPECT_NE(faults_of("tandem", std::string(254, 'a')), "");
 }
 
 TEST(SbatchScript, AsksForWhatIsGiven) {
