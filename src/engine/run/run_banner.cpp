@@ -40,6 +40,15 @@ std::string range_text(int first, int last) {
   return std::to_string(first) + (first == last ? "" : "-" + std::to_string(last));
 }
 
+// For a batch of one image, which cannot be smaller.
+std::string fix_of_least_batch(const train::TrainConfig& config, int world) {
+  if (config.global_batch_size > 0) return "more training images";
+  if (config.virtual_ranks > static_cast<std::uint64_t>(world)) return "a lower --virtual-ranks";
+  if (config.virtual_ranks > 1) return "fewer ranks and a lower --virtual-ranks";
+  if (config.accumulate > 1) return "a lower --accumulate";
+  return world > 1 ? "fewer ranks" : "more training images";
+}
+
 }  // namespace
 
 std::string brief_rank_table(const RankTable& ranks) {
@@ -117,9 +126,11 @@ std::string describe_few_steps(const train::TrainConfig& config,
   return "the global batch of " + format_count(arithmetic.global_batch) +
          (full == 0 ? " is larger than the " : " is a large part of the ") +
          format_quantity(image_count, "training image") + ", so an epoch has " +
-         format_quantity(arithmetic.steps_per_epoch, "step") +
-         "; fix: " + (is_global ? "--global-batch-size " : "--batch-size ") +
-         std::to_string(std::max<std::uint64_t>(1, enough / parts));
+         format_quantity(arithmetic.steps_per_epoch, "step") + "; fix: " +
+         ((is_global ? config.global_batch_size : config.batch_size) == 1
+              ? fix_of_least_batch(config, world)
+              : (is_global ? "--global-batch-size " : "--batch-size ") +
+                    std::to_string(std::max<std::uint64_t>(1, enough / parts)));
 }
 
 void warn_of_length(const Job& job, const train::TrainConfig& config, const RunInputs& inputs) {

@@ -95,6 +95,21 @@ TEST(DescribeFewSteps, WarnsOfABatchThatLeavesHardlyAnyFullStep) {
   EXPECT_EQ(warning(144, 2),
             "the global batch of 512 is larger than the 144 training images, so an epoch has 1 "
             "step; fix: --global-batch-size 14");
+  config.global_batch_size = 0;
+  config.batch_size = 1;
+  EXPECT_EQ(warning(5, 2),
+            "the global batch of 2 is a large part of the 5 training images, so an epoch has 3 "
+            "steps; fix: fewer ranks");
+  EXPECT_NE(warning(2, 1).find("; fix: more training images"), std::string::npos);
+  config.accumulate = 4;
+  EXPECT_NE(warning(20, 2).find("; fix: a lower --accumulate"), std::string::npos);
+  config.accumulate = 1;
+  config.virtual_ranks = 4;
+  EXPECT_NE(warning(5, 2).find("; fix: a lower --virtual-ranks"), std::string::npos);
+  EXPECT_NE(warning(5, 4).find("; fix: fewer ranks and a lower --virtual-ranks"), std::string::npos)
+      << "fewer shards cannot be dealt to these ranks";
+  config.global_batch_size = 1;
+  EXPECT_NE(warning(2, 4).find("; fix: more training images"), std::string::npos);
 }
 
 TEST(DescribeShortAverage, WarnsOfARunThatIsTooShortForIt) {
