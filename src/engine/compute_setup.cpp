@@ -57,7 +57,7 @@ std::string describe_change(const std::map<std::string, std::string>& metadata,
   const std::string changes = ranks + threads + place + sums;
   if (changes.empty()) return "";
   const bool same_bits = now.are_virtual && threads.empty() && place.empty() && sums.empty();
-  return changes + ": the same global batch of " + std::to_string(global_batch) +
+  return changes.substr(2) + ": the same global batch of " + std::to_string(global_batch) +
          " and the same images in each step, " +
          (same_bits ? "and the same bits" : "sums round differently");
 }

@@ -21,7 +21,7 @@ struct ComputeSetup {
   std::map<std::string, std::string> to_metadata() const;
 };
 
-// "; 1 rank then, 2 now: …", and whether that changes bits; "" without changes. `metadata` is a
+// "1 rank then, 2 now: …", and whether that changes bits; "" without changes. `metadata` is a
 // checkpoint's; fields that an older one lacks count as unchanged.
 std::string describe_change(const std::map<std::string, std::string>& metadata,
                             const ComputeSetup& now, std::uint64_t global_batch);

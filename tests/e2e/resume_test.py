@@ -4,6 +4,7 @@
 import json
 import operator
 import os
+import re
 import signal
 import subprocess
 import time
@@ -255,7 +256,8 @@ class Resume(TandemTest):
         self.run_to(6, "a", "--eval-every", "0")
         done = self.mpirun(3, *[word for word in TRAIN if word != "--quiet"], "--run-id", "a", "--max-steps", "20",
                            "--resume", "auto")
-        self.assertIn("2 ranks then, 3 now: the same global batch of 64", done.stdout)
+        self.assertIn("; 2 ranks then, 3 now: the same global batch of 64", " ".join(done.stdout.split()))
+        self.assertLessEqual(len(re.search("(?m)^resumed from .*$", done.stdout)[0]), 80)
         self.run_to(20, "b")
         self.assertEqual(len(self.numbers("a")), len(self.numbers("b")))
         for one, other in zip(self.numbers("a"), self.numbers("b"), strict=True):
@@ -288,11 +290,11 @@ class Resume(TandemTest):
         self.mpirun(1, *words, *options, "--max-steps", "2")
         done = self.mpirun(2, *words, *options, "--max-steps", "4")
         self.assertIn("; 1 rank then, 2 now: the same global batch of 64 and the same images in each step, and the same bits",
-                      done.stdout)
+                      " ".join(done.stdout.split()))
         options[-1] = "2"
         done = self.mpirun(2, *words, *options, "--max-steps", "6")
         self.assertIn("; 1 thread per rank then, 2 now: the same global batch of 64 and the same images in each step, "
-                      "sums round differently", done.stdout)
+                      "sums round differently", " ".join(done.stdout.split()))
 
     def test_the_checkpoints_global_batch_holds(self):
         words = [*TRAIN[:5], "--run-id", "a", "--epochs", "1000", "--resume", "auto"]

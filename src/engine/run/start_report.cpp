@@ -46,13 +46,15 @@ void report_start(const RunStart& start, const RunInputs& inputs, const ComputeS
     return;
   }
   const double epoch = inputs.arithmetic.epochs_of(start.state.step);
-  std::vector<std::string> parts{
-      "resumed from " + start.checkpoint_path + ": step " + std::to_string(start.state.step) +
-      ", epoch " + format_fixed(epoch, 2) +
-      describe_change(start.checkpoint->metadata, setup, start.global_batch)};
-  if (start.killed_after) parts.push_back(killed_text(start));
+  std::vector<std::string> parts{"resumed from " + start.checkpoint_path + ": step " +
+                                 std::to_string(start.state.step) + ", epoch " +
+                                 format_fixed(epoch, 2)};
+  const std::string changes =
+      describe_change(start.checkpoint->metadata, setup, start.global_batch);
+  const std::string killed = start.killed_after ? killed_text(start) : "";
   for (const std::string& more :
-       {describe_surplus(start, inputs.arithmetic.total_steps), inputs.schedule.note}) {
+       {changes, killed, describe_surplus(start, inputs.arithmetic.total_steps),
+        inputs.schedule.note}) {
     if (!more.empty()) parts.push_back(more);
   }
   if (!quiet) show_line(fold_after_first(parts));
