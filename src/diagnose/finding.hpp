@@ -17,8 +17,11 @@ struct Finding {
   std::vector<int> ranks;  // which it is about
 
   bool is_error() const { return code.front() == 'E'; }
-  // "W150 …; FIX"
-  std::string text() const { return code + " " + what + "; " + fix; }
+  // "W150 …; FIX", or a line of its own for a fix of several lines
+  std::string text() const {
+    const bool is_long = fix.find('\n') != std::string::npos;
+    return code + " " + what + (is_long ? "\n  fix: " : "; ") + fix;
+  }
   // "W150 …\n     fix: FIX"
   std::string lines() const { return code + " " + what + "\n     fix: " + fix; }
 };

@@ -67,12 +67,11 @@ StaleMemory find_stale_memory(const std::string& folder, const std::string& proc
     patterns.insert(is_of_mpi ? path.substr(0, path.rfind('.') + 1) + "*" : path);
   }
   // One pattern for all would take away what a running job has mapped.
-  const std::size_t named = std::min(patterns.size(), kMaxNamed);
-  if (named > 0) {
-    stale.command =
-        "rm " +
-        join({patterns.begin(), std::next(patterns.begin(), static_cast<long>(named))}, " ");
+  std::vector<std::string> words{"rm"};
+  for (const std::string& pattern : patterns) {
+    if (words.size() <= kMaxNamed) words.push_back(pattern);
   }
+  if (!patterns.empty()) stale.command = join(split(fold(words), '\n'), " \\\n");
   return stale;
 }
 

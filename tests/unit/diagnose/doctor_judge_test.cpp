@@ -282,6 +282,12 @@ TEST(DoctorJudge, W183MemoryThatKilledJobsHaveLeft) {
             {"/dev/shm of n2 holds 3 files with 12.6 MB", "rm /dev/shm/vader_segment.n2"});
 }
 
+TEST(Finding, AFixOfSeveralLinesBeginsALine) {
+  EXPECT_EQ((Finding{"W183", "files", "rm a", {}}).text(), "W183 files; rm a");
+  EXPECT_EQ((Finding{"W183", "files", "rm a \\\n  b", {}}).text(),
+            "W183 files\n  fix: rm a \\\n  b");
+}
+
 TEST(DoctorJudge, W190ClocksThatDiffer) {
   expect_in(found([](auto& facts, auto&) { facts[2].clock_offset = -3600; }), "W190", {2},
             {"rank 2 (n2) is 3600.0 s behind that of rank 0 (n1)", "chronyd"});
