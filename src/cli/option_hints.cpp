@@ -147,10 +147,11 @@ Arguments take_incomplete(const Arguments& words, const OptionTable& table, Faul
     const bool is_joined = option.size() < word.size();
     const bool is_empty = is_joined && option.size() + 1 == word.size();
     const bool has_next = !is_joined && i + 1 < words.size();
-    if (is_joined &&
-        (is_switch(spec) || (spec == nullptr && is_switch(negated_option(table, name))))) {
+    const OptionSpec* of_switch = spec == nullptr ? negated_option(table, name) : spec;
+    if (is_joined && is_switch(of_switch)) {
       faults.emplace_back(option + " takes no value" +
-                          (is_empty ? "" : ", found '" + word.substr(option.size() + 1) + "'"));
+                          (is_empty ? "" : ", found '" + word.substr(option.size() + 1) + "'") +
+                          "; give --" + of_switch->name + " or --no-" + of_switch->name);
     } else if (spec == nullptr && is_empty && !name.empty()) {
       others.push_back(option);  // the parser would end with its own message
     } else if (spec == nullptr || is_switch(spec)) {

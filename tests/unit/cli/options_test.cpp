@@ -155,6 +155,7 @@ TEST(CommandLine, SwitchesTakeNoValue) {
   for (const char* word : {"--nesterov=true", "--no-nesterov=1"}) {
     const std::string message = usage_error_of({word, "--lr", "fast"});
     EXPECT_TRUE(contains(message, "nesterov takes no value, found '")) << message;
+    EXPECT_TRUE(contains(message, "'; give --nesterov or --no-nesterov\n")) << message;
     EXPECT_TRUE(contains(message, "--lr: 'fast'")) << message;
   }
 }
