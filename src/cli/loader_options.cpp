@@ -90,6 +90,17 @@ OptionSpec stage_option() {
           kOfPlacement};
 }
 
+std::vector<std::string> describe_unused_by_pixels(const Options& options) {
+  std::vector<std::string> sentences;
+  for (const char* name : {"decode", "cache-mb", "read-lanes", "shuffle-mb", "stage"}) {
+    if (options.value(name).origin != Origin::kCommandLine) continue;
+    sentences.push_back("--" + std::string(name) + " has no effect on " + options.text("data") +
+                        ", which has pixels of one size; leave it out, or pack with --store "
+                        "encoded");
+  }
+  return sentences;
+}
+
 std::uint64_t read_cache_option(Options& options) {
   return options.is_set("cache-mb") ? options.count("cache-mb", 1, kMaxMb) << kMiBShift : 0;
 }

@@ -1,6 +1,9 @@
 // The options of train, eval and bench on how a rank reads, orders, decodes and augments images.
 #pragma once
 
+#include <string>
+#include <vector>
+
 #include "options.hpp"
 #include "tandem/data/augment.hpp"
 #include "tandem/train/config.hpp"
@@ -19,6 +22,10 @@ OptionSpec cache_option();
 OptionSpec read_lanes_option();
 OptionSpec shuffle_option();
 OptionSpec stage_option();
+
+// Sentences about options on the command line that affect picture files only. Call it for a set of
+// pixels.
+std::vector<std::string> describe_unused_by_pixels(const Options& options);
 
 // Requires cache_option() in the table. Bytes; 0: not given.
 std::uint64_t read_cache_option(Options& options);

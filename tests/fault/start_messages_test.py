@@ -116,6 +116,10 @@ class StartMessages(GoldenTest):
     def test_options_without_effect(self):
         self.assert_refused(66, *TRAIN, "--data", "absent.h5", "--beta1", "0.9", "--stop-margin", "5")
 
+    def test_options_of_picture_files(self):
+        self.copy_of_data("data.h5")
+        self.assert_says(self.tandem(*TRAIN, "--data", "data.h5", "--read-lanes", "4"), errors=0)
+
     def test_pickles_of_cifar10(self):
         folder = self.folder / "cifar-10-batches-py"
         folder.mkdir()

@@ -1,5 +1,6 @@
 #include "run_inputs.hpp"
 
+#include "cli/loader_options.hpp"
 #include "engine/compute.hpp"
 #include "memory_plan.hpp"
 #include "resume_check.hpp"
@@ -105,6 +106,9 @@ RunInputs::RunInputs(Job& job, const RunRequest& run, const RunStart& start,
     throw UsageError("--eval-crop center is for picture files, and " + run.train.config.data +
                      " has pixels of one size; leave it out, or pack with --store encoded");
   });
+  if (!start.resumes && !images.info().is_encoded()) {
+    for (const std::string& each : describe_unused_by_pixels(run.options)) job.warn(each);
+  }
   lanes = images.lanes(run.train.config.reading);
   warn_about(job, run.train.config.data, images);
   const auto world = static_cast<std::uint64_t>(job.topology.world);

@@ -4,6 +4,7 @@
 
 #include <cstdlib>
 
+#include "cli/loader_options.hpp"
 #include "cli/option_hints.hpp"
 #include "cli/train_options.hpp"
 #include "support/temp_dir.hpp"
@@ -447,6 +448,13 @@ TEST(UnusedOptions, AreOfTheCommandLine) {
   EXPECT_TRUE(unused_of({"--optimizer", "lamb", "--beta1", "0.9", "--no-nesterov"}).empty());
   EXPECT_TRUE(unused_of({"--recipe", "cifar10-fast", "--head-lr", "0.5"}).empty());
   EXPECT_TRUE(unused_of({"--recipe", "cifar10-fast", "--optimizer", "sgd"}).empty());
+}
+
+TEST(UnusedOptions, OfPictureFilesAreThoseOfTheCommandLine) {
+  const Variable lanes("TANDEM_READ_LANES", "3");
+  EXPECT_EQ(describe_unused_by_pixels(resolve_train({"--stage", "d", "--batch-size", "8"})),
+            std::vector<std::string>{"--stage has no effect on x.h5, which has pixels of one size; "
+                                     "leave it out, or pack with --store encoded"});
 }
 
 TEST(ShareWeights, IsForRanksOnCpus) {
