@@ -64,6 +64,11 @@ void Watchdog::set_limits(StallLimits limits) {
   settings_.limits = limits;
 }
 
+void Watchdog::set_fix(const std::string& fix) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  fix_ = "\n  fix: " + fix;
+}
+
 void Watchdog::stop_exchange() {
   const std::lock_guard<std::mutex> lock(mutex_);
   exchanges_ = false;
@@ -73,6 +78,7 @@ void Watchdog::leave_mpi() {
   const std::lock_guard<std::mutex> lock(mutex_);
   exchanges_ = false;
   has_left_mpi_ = true;
+  fix_.clear();
 }
 
 // After MPI has ended, the exit code of this rank makes the launcher end the others.
@@ -137,7 +143,7 @@ void Watchdog::watch() {
     };
     const auto [warn_seconds, abort_seconds] = settings_.limits;
     if (abort_seconds > 0 && seconds >= abort_seconds) {
-      settings_.report_end(words() + "; the job ends, see --stall-abort");
+      settings_.report_end(words() + "; the job ends, see --stall-abort" + fix_);
       end_job(ExitCode::kStalled);
     }
     if (!warned && warn_seconds > 0 && seconds >= warn_seconds) {

@@ -144,6 +144,7 @@ int run_bench_tta(Job& job, Options& options, const Arguments& words) {
   comm::agree(job.world, job.topology.host, [&] { request = read_accuracy_request(options); });
   read_words_of_runs(job, words, request);
   comm::agree_on_rank_0(job.world, [&] { refuse_folders_of_earlier_runs(request); });
+  job.has_several_runs = true;
   std::vector<TimedRun> runs;  // on rank 0
   for (std::uint64_t i = 0; i < request.runs; ++i) {
     const std::uint64_t seed = request.first_seed + i;

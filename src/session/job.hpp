@@ -25,6 +25,9 @@ struct Job {
   comm::MpiCommunicator node = world.node();
   comm::Topology topology = comm::discover_topology(world, node);
 
+  // The command trains one run after another, so that it cannot be resumed.
+  bool has_several_runs = false;
+
   bool is_root() const { return topology.rank == 0; }
   // Prints a warning on rank 0.
   void warn(const std::string& message) const;

@@ -22,11 +22,14 @@ FAULT_POINTS = os.environ["TANDEM_TEST_FAULT_POINTS"]
 
 class Stall(TandemTest):
     def start(self, run_id, ranks, *options):
-        command = [*MPIRUN, "-n", str(ranks), PROGRAM, *TRAIN, "--run-id", run_id, *options]
+        return self.start_command(ranks, [*TRAIN, "--run-id", run_id, *options], f"runs/{run_id}")
+
+    def start_command(self, ranks, words, run):
+        command = [*MPIRUN, "-n", str(ranks), PROGRAM, *words]
         process = subprocess.Popen(command, cwd=self.folder, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         self.addCleanup(process.communicate)
         self.addCleanup(process.kill)
-        metrics = self.folder / "runs" / run_id / "metrics.jsonl"
+        metrics = self.folder / run / "metrics.jsonl"
         while not (metrics.exists() and '"step":5,' in metrics.read_text()):
             self.assertIsNone(process.poll())
             time.sleep(0.01)
@@ -51,7 +54,30 @@ class Stall(TandemTest):
                 named = rf"rank 1 \(\S+, process {stopped}\) has not advanced for \d+ s: step \d+, [a-z]+; its process does not run"
                 self.assertEqual(len(re.findall("warning: " + named, errors)), 1, errors)
                 self.assertEqual(len(re.findall("error: " + named, errors)), 1, errors)
+                self.assertRegex(errors, rf"; the job ends, see --stall-abort\n  fix: mpirun (--bind-to none )?-np {ranks} \S+ train --data .* "
+                                         rf"--stall-abort 5 --run-id np{ranks} --resume auto\n")
                 self.wait_until_gone([stopped])
+
+    def fix_of_stall(self, words, run):
+        """What the message names after "fix: ", or None, if rank 1 of this command stops."""
+        process = self.start_command(2, [*words, "--stall-abort", "3"], run)
+        os.kill(ranks_of(process.pid)[1], signal.SIGSTOP)
+        _, errors = process.communicate()
+        self.assertEqual(process.returncode, 124, errors)
+        found = re.search("the job ends, see --stall-abort(?:\n  fix: (.*))?\n", errors)
+        self.assertIsNotNone(found, errors)
+        return found[1]
+
+    @whole
+    def test_the_fix_finds_the_run_of_a_checkpoint(self):
+        self.mpirun(1, *TRAIN, "--run-id", "a", "--runs-dir", "mine", "--max-steps", "2")
+        fix = self.fix_of_stall([*TRAIN, "--resume", "mine/a/checkpoints/step-00000002.safetensors"], "mine/a")
+        self.assertRegex(fix, r" --runs-dir /\S+/mine --run-id a --resume auto$")
+
+    @whole
+    def test_no_fix_resumes_one_of_several_runs(self):
+        self.assertIsNone(self.fix_of_stall(["bench", "tta", "--", *TRAIN[1:TRAIN.index("--eval-every")], "--run-id", "a", "--seed", "5"],
+                                            "runs/a-5"))
 
     @whole
     def test_a_suspended_job_goes_on(self):

@@ -43,6 +43,8 @@ class Watchdog {
   Watchdog& operator=(const Watchdog&) = delete;
 
   void set_limits(StallLimits limits);
+  // The last line of the message before a stall ends the job, until leave_mpi().
+  void set_fix(const std::string& fix);
   // Stops the exchange with other hosts. Call it after an error, before freeing memory
   // that MPI still receives into: any MPI call may write there.
   void stop_exchange();
@@ -74,6 +76,7 @@ class Watchdog {
   const int rank_;
   int failed_looks_ = 0;  // used by its thread only
   std::mutex mutex_;      // guards the members below and settings_.limits
+  std::string fix_;       // empty: none is known
   bool exchanges_ = true;
   bool has_left_mpi_ = false;
   std::condition_variable changed_;

@@ -7,6 +7,7 @@
 #include <thread>
 #include <utility>
 
+#include "cli/resume_command.hpp"
 #include "tandem/comm/agree.hpp"
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/error.hpp"
@@ -232,15 +233,20 @@ void take_shared_part(const Json& shared, RunStart& start) {
   shared.at("loss_scale_steps").get_to(start.state.loss_scale.good_steps);
 }
 
-RunStart find_start(Job& job, const TrainReporting& reporting, const Touch& touch) {
+RunStart find_start(Job& job, const RunRequest& run, const Touch& touch) {
   RunStart start;
   std::string shared;
   comm::agree_on_rank_0(job.world, [&] {
-    start = find_start_alone(reporting, lock_settings(touch), touch);
+    start = find_start_alone(run.train.reporting, lock_settings(touch), touch);
     shared = shared_part(start).dump();
   });
   take_shared_part(Json::parse(job.world.broadcast_string(shared)), start);
   start.runs_dir = job.world.broadcast_string(start.runs_dir);
+  auto& watchdog = job.supervision().watchdog();
+  if (watchdog && !job.has_several_runs) {
+    watchdog->set_fix(
+        resume_command(program_words(job.topology.world), run.words, start.run_id, start.runs_dir));
+  }
   return start;
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "cli/train_options.hpp"
-#include "session/job.hpp"
+#include "session/engine.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/metrics/run_folder.hpp"
 #include "tandem/model/convolution_choice.hpp"
@@ -51,8 +51,9 @@ struct RunStart {
 
 // Collective. By the rules of --resume (docs/reference.md): finds and verifies the checkpoint to
 // resume from, or checks that a new run can have its folder. Writes nothing. `touch` is called on
-// rank 0 while it reads or watches the lock of another run.
-RunStart find_start(Job& job, const TrainReporting& reporting, const Touch& touch);
+// rank 0 while it reads or watches the lock of another run. Tells the watchdog the command that
+// resumes the run.
+RunStart find_start(Job& job, const RunRequest& run, const Touch& touch);
 // Rank 0's part; the part of its result that every rank needs, as JSON; and reading that back.
 RunStart find_start_alone(const TrainReporting& reporting, metrics::LockSettings lock = {},
                           const Touch& touch = {});

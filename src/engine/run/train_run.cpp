@@ -45,7 +45,7 @@ class TrainRun {
         console_(job, reporting_) {}
 
   int run() {
-    RunStart start = reporting_.plan ? RunStart() : find_start(job_, reporting_, touch_);
+    RunStart start = reporting_.plan ? RunStart() : find_start(job_, run_, touch_);
     keep_choices(job_, start, run_);
     const RunDevice device = open_run_device(job_, run_.train);
     StepRecording recording(run_, device);
