@@ -198,7 +198,7 @@ class PackInputs(TandemTest):
         self.assert_one_error(self.pack("no-*.tar", "--test-split", "0.2", code=66), "no-[*].tar: no file has such a name")
         self.assert_one_error(self.pack("set.tar", code=2), "--test-split is missing", "--test-input")
         self.assert_one_error(self.pack("set.tar", "--test-split", "0.2", "--test-input", "set.tar", code=2), "leave one of them out")
-        self.assert_one_error(self.pack("set.tar", "--test-input", "set.tar", code=65), "has the picture set.tar/0000.png twice")
+        self.assert_one_error(self.pack("set.tar", "--test-input", "set.tar", code=65), "set.tar: has the picture set.tar/0000.png, and set.tar has it for testing")
         self.assert_one_error(self.tandem("pack", "--input", "set.tar", "--output", "out.h5", code=2), "add --store encoded")
         (self.folder / "names.txt").write_text("cat\ndog\n")
         self.assert_one_error(self.pack("set.tar", "--test-split", "0.2", "--classes", "names.txt", code=65),
@@ -248,7 +248,10 @@ class PackInputs(TandemTest):
         self.assertEqual((sorted(train), sorted(test)), (self.expected(range(18)), self.expected(range(18, 24))))
         self.write_list("photos/test.csv", rows[18:] + [(paths[0], "yak")])
         self.assert_one_error(self.pack("photos/train.csv", "--test-input", "photos/test.csv", code=65),
-                              "twice")
+                              f"photos/train.csv: has the picture {paths[0]}, and photos/test.csv has it for testing")
+        self.write_list("photos/test.csv", rows[18:] + rows[20:21])
+        self.assert_one_error(self.pack("photos/train.csv", "--test-input", "photos/test.csv", code=65),
+                              f"photos/test.csv: has the picture {paths[20]} twice")
         (self.folder / "photos/link.jpg").symlink_to(paths[1])
         (self.folder / "other").symlink_to("photos")
         for alias in (f"./{paths[1]}", f"dog/../{paths[1]}", "link.jpg", f"../other/{paths[1]}",

@@ -118,14 +118,23 @@ class ListedSource : public EncodedSource {
   void require_different_names(const std::string& input) const {
     Numbers order(listing_.names.size());
     std::iota(order.begin(), order.end(), 0U);
-    std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    std::stable_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
       return listing_.names[a] < listing_.names[b];
     });
     for (std::size_t i = 1; i < order.size(); ++i) {
       const std::string_view name = listing_.names[order[i]];
       if (name != listing_.names[order[i - 1]]) continue;
-      throw DataError(input + ": has the picture " + std::string(name) +
-                      " twice; an epoch uses each picture once, so remove one of them");
+      const auto input_of = [&](std::uint32_t picture) {
+        const bool is_tested = picture >= listing_.train_count && !listing_.test_input.empty();
+        return is_tested ? listing_.test_input : input;
+      };
+      const bool is_in_both =
+          order[i - 1] < listing_.train_count && order[i] >= listing_.train_count;
+      throw DataError(input_of(order[i - 1]) + ": has the picture " + std::string(name) +
+                      (is_in_both ? ", and " + input_of(order[i]) +
+                                        " has it for testing; remove it from one of them"
+                                  : " twice; an epoch uses each picture once, so remove one of "
+                                    "them"));
     }
   }
 

@@ -38,8 +38,9 @@ class NameList {
 // Pictures are numbered in the order of the input: first those for training, then those for
 // testing.
 struct PictureListing {
-  std::string root;  // the folder that paths begin with; empty: none
-  std::string name;  // of the data set, if it can be one
+  std::string root;        // the folder that paths begin with; empty: none
+  std::string test_input;  // that lists the pictures for testing; empty: the input lists all
+  std::string name;        // of the data set, if it can be one
   std::vector<std::string> classes;
   bool may_lack_pictures = false;  // classes for which there are none
   NameList names;                  // paths within `root`, or absolute ones

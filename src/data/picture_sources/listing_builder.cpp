@@ -54,6 +54,7 @@ ListingBuilder::ListingBuilder(const std::string& input, std::string root,
     : input_(input), options_(options) {
   require_one_test_set(input, options);
   listing_.root = std::move(root);
+  listing_.test_input = options.test_input;
 }
 
 bool ListingBuilder::add(std::string_view name, const std::string& label) {
