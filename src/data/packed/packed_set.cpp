@@ -115,9 +115,9 @@ void PackedSet::require_complete() const {
     throw DataError(first.path() + ": is " + part_of(first.info()) +
                     " of a set; give all of them: " + pattern_of(first.path()));
   }
+  for (std::size_t i = 1; i < files_.size(); ++i) require_like_first(files_[i], first);
   std::vector<const PackedFile*> of_part(all);
   for (const PackedFile& file : files_) {
-    require_like_first(file, first);
     const PackedFile*& own = of_part[file.info().part - 1];
     if (own != nullptr) {
       throw DataError(file.path() + ": is " + part_of(file.info()) + ", as " + own->path() +

@@ -171,6 +171,13 @@ TEST_F(Set, MissingDoubledAndForeignFilesAreNamed) {
   pack(request(0, "whole.h5"));
   fs::copy_file(folder_ / "whole.h5", part(3), fs::copy_options::overwrite_existing);
   refuses({part(3) + ": is a whole set in one file"});
+  const std::string whole = folder_ / "whole.h5";
+  fs::copy_file(whole, folder_ / "twin.h5");
+  for (const std::string& other : {folder_ / "twin.h5", part(1)}) {
+    expect_error(ExitCode::kBadData, {other + ": is ", " set than " + whole + ";"}, [&] {
+      PackedSet set(std::vector<std::string>{whole, other});
+    });
+  }
   write_bytes(part(3), third);
   EXPECT_NO_THROW(PackedSet set(all()));
   fs::rename(part(3), folder_ / "set-000.h5");
