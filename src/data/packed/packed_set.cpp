@@ -7,6 +7,7 @@
 #include "tandem/core/digest.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
+#include "tandem/core/listing.hpp"
 #include "tandem/core/text.hpp"
 #include "user_block.hpp"
 
@@ -64,6 +65,31 @@ void require_like_first(const PackedFile& file, const PackedFile& first) {
   require(b.is_encoded() && a.is_encoded() && b.name == a.name &&
               b.exif_orientation == a.exif_orientation && b.multi_label == a.multi_label,
           "has another name, form, kind of labels or handling of EXIF");
+}
+
+// `of_part`: the file of each part, null for one that was not given.
+void require_all_parts(const std::vector<const PackedFile*>& of_part) {
+  const PackedFile& given = **std::find_if(of_part.begin(), of_part.end(),
+                                           [](const PackedFile* file) { return file != nullptr; });
+  std::vector<std::uint64_t> beside, missing;  // the parts that lie beside the others, and others
+  for (std::uint64_t i = 0; i < of_part.size(); ++i) {
+    if (of_part[i] != nullptr) continue;
+    (is_regular_file(name_of_part(given, i + 1)) ? beside : missing).push_back(i + 1);
+  }
+  if (beside.empty() && missing.empty()) return;
+  const bool are_there = missing.empty();
+  const std::vector<std::uint64_t>& named = are_there ? beside : missing;
+  const bool is_one = named.size() == 1;
+  const std::string first = name_of_part(given, named.front());
+  std::vector<std::string> numbers;
+  for (const std::uint64_t part : named) numbers.push_back(std::to_string(part));
+  throw DataError((first.empty() ? given.path() : first) + ": part" + (is_one ? " " : "s ") +
+                  list_some(numbers) + " of " + std::to_string(of_part.size()) + " of the set " +
+                  (is_one ? "is" : "are") +
+                  (are_there ? " not given; give all of them: " + pattern_of(given.path())
+                             : std::string(" missing; copy ") + (is_one ? "it" : "them") +
+                                   ", or repeat the tandem pack command, which packs missing "
+                                   "parts"));
 }
 
 // Sums over the training images of all files, so that each image has the same weight.
@@ -125,14 +151,7 @@ void PackedSet::require_complete() const {
     }
     own = &file;
   }
-  for (std::uint64_t i = 0; i < all; ++i) {
-    if (of_part[i] != nullptr) continue;
-    const std::string name = name_of_part(first, i + 1);
-    throw DataError((name.empty() ? first.path() : name) + ": part " + std::to_string(i + 1) +
-                    " of " + std::to_string(all) +
-                    " of the set is missing; copy it, or repeat the tandem pack command, which "
-                    "packs missing parts");
-  }
+  require_all_parts(of_part);
   for (std::uint64_t i = 0; i < all; ++i) {
     if (files_[i].info().part == i + 1) continue;
     throw DataError(files_[i].path() + ": is " + part_of(files_[i].info()) + ", but file " +

@@ -160,7 +160,19 @@ TEST_F(Set, MissingDoubledAndForeignFilesAreNamed) {
   EXPECT_EQ(verify_dataset(part(2)).info.part, 2U);
   const std::string third = read_bytes(part(3));
   fs::remove(part(3));
-  refuses({part(3) + ": part 3 of 4 of the set is missing"});
+  refuses({part(3) + ": part 3 of 4 of the set is missing; copy it"});
+  const auto refuses_two = [&](const std::string& fault) {
+    expect_error(ExitCode::kBadData, {part(3) + ": part" + fault},
+                 [&] { PackedSet set(part(1) + "," + part(2)); });
+  };
+  refuses_two(" 3 of 4 of the set is missing; copy it");  // the fourth lies beside the others
+  const std::string fourth = read_bytes(part(4));
+  fs::remove(part(4));
+  refuses_two("s 3, 4 of 4 of the set are missing; copy them");
+  write_bytes(part(3), third);
+  write_bytes(part(4), fourth);
+  refuses_two("s 3, 4 of 4 of the set are not given; give all of them: '" + folder_ / "set-*.h5'");
+  fs::remove(part(3));
   fs::copy_file(part(2), part(3));
   refuses({part(3) + ": is part 2 of 4, as " + part(2) + " is"});
   PackRequest other = request(4, "other.h5");
@@ -173,9 +185,9 @@ TEST_F(Set, MissingDoubledAndForeignFilesAreNamed) {
   refuses({part(3) + ": is a whole set in one file"});
   const std::string whole = folder_ / "whole.h5";
   fs::copy_file(whole, folder_ / "twin.h5");
-  for (const std::string& other : {folder_ / "twin.h5", part(1)}) {
-    expect_error(ExitCode::kBadData, {other + ": is ", " set than " + whole + ";"}, [&] {
-      PackedSet set(std::vector<std::string>{whole, other});
+  for (const std::string& second : {folder_ / "twin.h5", part(1)}) {
+    expect_error(ExitCode::kBadData, {second + ": is ", " set than " + whole + ";"}, [&] {
+      PackedSet set(std::vector<std::string>{whole, second});
     });
   }
   write_bytes(part(3), third);
