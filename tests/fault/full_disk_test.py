@@ -65,7 +65,8 @@ class FullDisk(TandemTest):
         self.assertEqual(len(re.findall("tandem: error: ", done.stderr)), 1, done.stderr)
         self.assertRegex(done.stderr, "(?s)error: .*model.*the last checkpoint could not be written either: .*"
                                       "so the final weights are in no file: .* from the beginning")
-        self.assertNotIn("the run itself is done", done.stderr)
+        self.assertRegex(done.stderr, "\n  so the final weights are in no file: ")
+        self.assertNotRegex(done.stderr, "the run itself is done|the run is whole|warning: .*/(summary|report)")
         for name in ("metrics", "rank-0000", "rank-0001"):
             steps = [line["step"] for line in read_lines(self.folder / f"{name}.jsonl") if line["event"] == "step"]
             self.assertEqual(steps, sorted(set(steps)))

@@ -23,6 +23,12 @@ std::vector<train::CheckpointFile> checkpoints_of(const metrics::RunFolder& fold
   return train::CheckpointStore(folder.checkpoints_path()).files();
 }
 
+// A full disk can make creating a file fail as well as writing it.
+bool is_of_disk(const std::exception& error) {
+  const ExitCode code = code_of(error);
+  return code == ExitCode::kIo || code == ExitCode::kCannotCreate;
+}
+
 // A checkpoint may have been saved before the evaluation whose results could not be added.
 bool has_last_checkpoint(const RunOutcome& outcome) {
   const std::vector<train::CheckpointFile> all = checkpoints_of(*outcome.folder);
@@ -34,13 +40,13 @@ std::string what_is_left(const RunOutcome& outcome, bool has_safetensors) {
   constexpr char kFix[] = ": free space on the disk, and the same command with --resume auto ";
   if (outcome.lost.empty() || has_last_checkpoint(outcome)) {
     const std::string lost =
-        outcome.lost.empty() ? "; the run itself is done" : "\n" + describe_lost(outcome);
+        outcome.lost.empty() ? "; the run itself is done" : "\n  " + describe_lost(outcome);
     return lost + kFix + (outcome.lost.empty() ? "" : "evaluates again and ") + "writes the model";
   }
-  std::string text = "\nthe last checkpoint could not be written either: " + outcome.lost;
+  std::string text = "\n  the last checkpoint could not be written either: " + outcome.lost;
   text += has_safetensors
-              ? "\nthe final weights are in " + outcome.folder->safetensors_path() + " alone"
-              : "\nso the final weights are in no file";
+              ? "\n  the final weights are in " + outcome.folder->safetensors_path() + " alone"
+              : "\n  so the final weights are in no file";
   return text + kFix + "trains again from the " +
          (checkpoints_of(*outcome.folder).empty() ? "beginning" : "checkpoint before");
 }
@@ -50,10 +56,12 @@ void leave_failure(const RunOutcome& outcome, int world, const std::exception& e
     // A rank that failed first has written a summary. It is the cause of this failure.
     const std::string earlier = text_of(outcome.folder->read_summary(), "error");
     const std::string cause = earlier.empty() ? message_of(error) : earlier;
-    leave_result(*outcome.folder, make_failure_summary(outcome.folder->run_id(), outcome.result,
-                                                       world, outcome.startup_seconds, cause));
+    leave_result(*outcome.folder,
+                 make_failure_summary(outcome.folder->run_id(), outcome.result, world,
+                                      outcome.startup_seconds, cause),
+                 is_of_disk(error));
   } catch (const std::exception& unwritten) {
-    print_warning(message_of(unwritten));
+    if (!is_of_disk(error) || !is_of_disk(unwritten)) print_warning(message_of(unwritten));
   }
 }
 
@@ -134,13 +142,22 @@ void export_model(Job& job, const RunOutcome& outcome, model::Network& network,
       model::write_pth(folder.pth_path(description.dataset), tensors);
       job.touch();
     } catch (const Error& error) {
-      // A full disk can make creating a file fail as well as writing it.
-      if (error.code() != ExitCode::kIo && error.code() != ExitCode::kCannotCreate) throw;
+      if (!is_of_disk(error)) throw;
       const Error told(error.code(), error.what() + what_is_left(outcome, has_safetensors));
       leave_failure(outcome, job.topology.world, told);
       throw told;
     }
   });
+}
+
+void leave_outcome(const RunOutcome& outcome, const Json& summary) {
+  outcome.folder->require_held();
+  try {
+    leave_result(*outcome.folder, summary, !outcome.lost.empty());
+  } catch (const Error& error) {
+    if (outcome.lost.empty() || !is_of_disk(error)) throw;
+    throw IoError(describe_lost(outcome));
+  }
 }
 
 std::string describe_lost(const RunOutcome& outcome) {

@@ -52,6 +52,10 @@ struct RunOutcome {
 void export_model(Job& job, const RunOutcome& outcome, model::Network& network,
                   const ModelDescription& description);
 
+// Rank 0: leaves the page and the summary of a run that is complete or was stopped. An error names
+// the last state, if that could not be saved either.
+void leave_outcome(const RunOutcome& outcome, const Json& summary);
+
 // Rank 0: what `outcome.lost` means for the run.
 std::string describe_lost(const RunOutcome& outcome);
 

@@ -11,10 +11,11 @@ namespace tandem::app {
 namespace {
 
 // A page that cannot be written is only a warning, because the run itself is complete.
-void leave_page(const metrics::RunFolder& folder, const Json& summary) {
+void leave_page(const metrics::RunFolder& folder, const Json& summary, bool has_error) {
   try {
     report::write_report_at_end(folder.path(), summary, folder.report_path());
   } catch (const std::exception& error) {
+    if (has_error) return;
     print_warning(message_of(error) + "; the run is whole without it, and `tandem report " +
                   folder.path() + " --output FILE.html` shows it");
   }
@@ -107,12 +108,12 @@ Json make_failure_summary(const std::string& run_id, const train::TrainResult& r
   return summary;
 }
 
-void leave_result(const metrics::RunFolder& folder, const Json& summary) {
+void leave_result(const metrics::RunFolder& folder, const Json& summary, bool has_error) {
   folder.require_held();
   // A run that was stopped early should end soon, and its summary matters most.
   const bool is_complete = summary.at("exit_reason") == "completed";
   if (!is_complete) folder.write_summary(summary);
-  leave_page(folder, summary);
+  leave_page(folder, summary, has_error);
   if (is_complete) folder.write_summary(summary);
 }
 

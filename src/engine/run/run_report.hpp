@@ -24,7 +24,8 @@ Json make_failure_summary(const std::string& run_id, const train::TrainResult& r
                           double startup_seconds, const std::string& error);
 
 // Writes the summary and report.html; a missing page does no harm. The summary of a completed run
-// is written last, because it marks completion; otherwise it is written first.
-void leave_result(const metrics::RunFolder& folder, const Json& summary);
+// is written last, because it marks completion; otherwise it is written first. `has_error`: an
+// error of the run follows, so a page that fails, often for the same reason, gets no warning.
+void leave_result(const metrics::RunFolder& folder, const Json& summary, bool has_error);
 
 }  // namespace tandem::app

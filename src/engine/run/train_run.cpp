@@ -267,7 +267,7 @@ int TrainRun::finish(const RunOutcome& outcome, const RunInputs& inputs, Trainin
     const Json summary =
         make_summary(folder_->run_id(), result, job_.topology.world,
                      model::weights_sha256(*session.network), outcome.startup_seconds);
-    leave_result(*folder_, summary);
+    leave_outcome(outcome, summary);
     if (!reporting_.quiet) show_line(describe_end(outcome, inputs));
     // A stopped run must end with 75 even if the line cannot be written.
     if (reporting_.json) (result.stopped ? show_line : print_line_in_time)(summary.dump());
