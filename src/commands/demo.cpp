@@ -66,7 +66,7 @@ int run_demo(const Arguments& arguments) {
   options.throw_faults("demo");
 
   const std::string data = folder + "/synthetic.h5";
-  const bool is_new = !file_exists(data);
+  const bool is_new = !output_exists(data);
   if (is_new) {
     make_folder(folder);
     const int code = run_program({own_program(), "pack", "--input", "synthetic", "--output", data},

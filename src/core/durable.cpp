@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
+#include <system_error>
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -61,7 +62,8 @@ void sync_folder(const std::string& path) {
 }
 
 std::vector<std::string> make_folders_durably(const std::string& path) {
-  if (is_folder(path)) return {};
+  std::error_code unknown;  // mkdir() reports the fault
+  if (std::filesystem::is_directory(path, unknown)) return {};
   constexpr int kAttempts = 5;  // another process may remove its empty folders again
   const std::string parent = folder_of(path);
   std::vector<std::string> made;

@@ -177,6 +177,15 @@ std::string read_file(const std::string& path, std::uint64_t limit) {
 
 bool file_exists(const std::string& path) { return find_status(path).has_value(); }
 
+bool output_exists(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) != 0 && errno == EACCES) {
+    throw CannotCreateError(path + ": cannot be created: " + errno_text() +
+                            "; choose a folder that exists and is writable");
+  }
+  return file_exists(path);
+}
+
 std::vector<std::string> list_folder(const std::string& path) {
   std::vector<std::string> paths;
   std::error_code error;
@@ -219,11 +228,11 @@ std::string temporary_name(const std::string& path) {
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), file_(-1, "") {
   const std::string name = std::filesystem::path(path_).filename().string();
-  if (name.empty() || is_folder(path_)) {
+  if (name.empty() || (output_exists(path_) && is_folder(path_))) {
     throw CannotCreateError(path_ + ": is a folder, the name of a file was expected");
   }
   std::error_code error;
-  const auto status = std::filesystem::symlink_status(path_, error);
+  const auto status = std::filesystem::status(path_, error);
   if (std::filesystem::is_other(status)) {
     throw CannotCreateError(path_ + ": is a device or pipe, the name of a file was expected");
   }

@@ -109,7 +109,7 @@ std::vector<std::string> make_runs_dir(const std::string& runs_dir) {
 // The path of the run. Nothing is at this path yet.
 std::string free_path(const std::string& runs_dir, const std::string& run_id) {
   std::string path = runs_dir + "/" + run_id;
-  if (!file_exists(path)) return path;
+  if (!output_exists(path)) return path;
   require_run(path);
   throw CannotCreateError(path +
                           (is_just_begun(path)
@@ -168,7 +168,7 @@ RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_
                             LockSettings lock) {
   check_run_id(run_id);
   const std::string path = runs_dir + "/" + run_id;
-  if (file_exists(path)) {
+  if (output_exists(path)) {
     throw CannotCreateError(path +
                             ": another run has just started in this folder; wait for it, or "
                             "choose another --run-id");
@@ -189,7 +189,8 @@ RunFolder RunFolder::create(const std::string& runs_dir, const std::string& run_
 
 bool RunFolder::exists(const std::string& runs_dir, const std::string& run_id) {
   check_run_id(run_id);
-  return is_folder(runs_dir + "/" + run_id);
+  const std::string path = runs_dir + "/" + run_id;
+  return output_exists(path) && is_folder(path);
 }
 
 RunFolder RunFolder::open(const std::string& runs_dir, const std::string& run_id,

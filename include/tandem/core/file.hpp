@@ -59,6 +59,8 @@ std::string read_file(const std::string& path, std::uint64_t limit = std::uint64
 // Both throw IoError if the system cannot tell, as without permission to search a folder.
 bool file_exists(const std::string& path);
 bool is_folder(const std::string& path);
+// As file_exists(), of an output: CannotCreateError without permission to search its folder.
+bool output_exists(const std::string& path);
 bool is_regular_file(const std::string& path);  // or a link to one
 // The paths of a folder's entries, unordered; empty if there is no such folder.
 std::vector<std::string> list_folder(const std::string& path);

@@ -33,7 +33,7 @@ void require_variation(const DatasetInfo& info, const std::string& input) {
 }
 
 void require_replaceable(const std::string& path) {
-  if (!file_exists(path) || is_folder(path)) return;
+  if (!is_regular_file(path)) return;  // AtomicFile refuses folders and devices
   const File file = File::open_for_reading(path);
   std::array<char, kUserBlockBytes + 8> start{};
   const std::size_t size = file.read_at(0, start.data(), start.size());

@@ -57,7 +57,7 @@ std::string options_text(const PackRequest& request, const EncodedSource& source
 void require_no_other_parts(const PackRequest& request) {
   for (std::uint64_t part = request.files + 1; part <= kMaxParts; ++part) {
     const std::string path = part_path(request.output, part);
-    if (!file_exists(path)) continue;
+    if (!output_exists(path)) continue;
     throw CannotCreateError(path + ": exists already and is not one of the " +
                             format_quantity(request.files, "file") + " to write, but " +
                             pattern_of_parts(request.output) +

@@ -55,7 +55,7 @@ ExitCode verify_run(const std::string& folder, bool run_network, std::set<std::s
 int export_model_file(const std::string& checkpoint, const std::string& output) {
   const bool to_pth = ends_with(output, ".pth");
   const bool to_pt = ends_with(output, ".pt");
-  if (!to_pth && !to_pt && file_exists(output) && train::look_at_checkpoint(output).step) {
+  if (!to_pth && !to_pt && is_regular_file(output) && train::look_at_checkpoint(output).step) {
     throw CannotCreateError(output +
                             ": is a checkpoint, from which a run resumes; choose another --output");
   }

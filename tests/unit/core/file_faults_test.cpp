@@ -9,6 +9,7 @@
 
 #include "support/failing_calls.hpp"
 #include "support/temp_dir.hpp"
+#include "tandem/core/durable.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
 
@@ -64,6 +65,20 @@ TEST(FileFaults, AFileThatCannotBeLookedAtIsNotMissing) {
     EXPECT_THROW(file_exists(folder / "one"), IoError);
     EXPECT_THROW(is_folder(folder / "one"), IoError);
   }
+}
+
+TEST(FileFaults, AnOutputInAFolderThatMayNotBeSearchedCannotBeCreated) {
+  const TempDir folder;
+  const std::string path = folder / "out";
+  EXPECT_FALSE(output_exists(path));
+  {
+    const FailingCalls calls("stat", path, EACCES);
+    EXPECT_THROW(output_exists(path), CannotCreateError);
+    EXPECT_THROW(AtomicFile file(path), CannotCreateError);
+    EXPECT_NO_THROW(make_folders_durably(path)) << "mkdir() decides";
+  }
+  const FailingCalls calls("stat", path, EIO);
+  EXPECT_THROW(output_exists(path), IoError) << "the disk has failed";
 }
 
 TEST(FileFaults, AppendWholeLeavesNoHalfARecord) {

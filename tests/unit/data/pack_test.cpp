@@ -328,6 +328,11 @@ TEST_F(Pack, WrongOptionsAreRefused) {
   wrong = request("synthetic");
   wrong.output = folder_ / "absent/set.h5";
   expect_refused(ExitCode::kCannotCreate, {"absent/set.h5"}, wrong);
+  wrong.output = "/dev/null";
+  expect_refused(ExitCode::kCannotCreate, {"/dev/null", "the name of a file was expected"}, wrong);
+  wrong.output = folder_ / "link";
+  std::filesystem::create_symlink("/dev/null", wrong.output);
+  expect_refused(ExitCode::kCannotCreate, {"link", "is a device or pipe"}, wrong);
 }
 
 // The signal is held back by the test itself, so that it is there when the work first looks.

@@ -3,8 +3,10 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <cerrno>
 #include <filesystem>
 
+#include "support/failing_calls.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -66,6 +68,11 @@ TEST_F(OpenRunFolder, SaysWhatIsInTheWayOfANewRun) {
       EXPECT_NE(std::string(error.what()).find(why), std::string::npos) << error.what();
     }
   };
+  {
+    const testing::FailingCalls calls("stat", "/a", EACCES);
+    expect_refusal("/a: cannot be created: Permission denied");
+    EXPECT_THROW(RunFolder::exists(folder_.path(), "a"), CannotCreateError);
+  }
   expect_refusal("exists already, without a run; start in it with --resume auto");
   write("thesis.tex");
   expect_refusal("is neither empty nor the folder of a run");
