@@ -170,9 +170,10 @@ const std::vector<std::string>& run_columns() {
 
 RunList list_runs(const std::string& runs_dir) {
   if (!is_folder(runs_dir)) {
-    throw MissingInputError(runs_dir +
-                            ": is not a folder; expected the folder of runs that "
-                            "`tandem train --runs-dir` names");
+    constexpr char kExpected[] =
+        "; expected the folder of runs that `tandem train --runs-dir` names";
+    if (file_exists(runs_dir)) throw DataError(runs_dir + ": is a file" + kExpected);
+    throw MissingInputError(runs_dir + ": is not there" + kExpected);
   }
   if (metrics::is_run_folder(runs_dir)) {
     throw DataError(runs_dir +

@@ -370,7 +370,8 @@ class Runs(TandemTest):
 
     def test_mistakes_are_named(self):
         for arguments, code, pattern in (
-                (["absent"], 66, "absent: is not a folder"), (["runs/a"], 65, "runs/a: is a run"),
+                (["absent"], 66, "absent: is not there"), (["runs/file"], 65, "runs/file: is a file"),
+                (["runs/a"], 65, "runs/a: is a run"),
                 (["--sort", "accuracy"], 2, "'accuracy' is not one of.*test_accuracy"),
                 (["--json", "--csv"], 2, "--json and --csv"), (["runs", "more"], 2, "one DIR is expected")):
             with self.subTest(arguments=arguments):

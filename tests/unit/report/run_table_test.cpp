@@ -56,6 +56,7 @@ TEST(RunTable, ListsWhatARunSaysOfItself) {
   EXPECT_EQ(list.rows[0].at("model"), "mlp");
   for (const Json& row : list.rows) EXPECT_EQ(row.size(), run_columns().size());
   EXPECT_THROW(list_runs(folder / "absent"), MissingInputError);
+  EXPECT_THROW(list_runs(folder / "runs/file"), DataError);
 }
 
 TEST(RunTable, FindsAnEvaluationFarBack) {
