@@ -64,6 +64,7 @@ int rank_of(const std::string& path) {
 }  // namespace
 
 std::string RunRecord::state() const {
+  if (is_damaged && !is_locked) return "damaged";
   if (summary.is_null()) return is_locked ? "running" : "unfinished";
   const std::string reason = text_of(summary, "exit_reason");
   return reason.empty() ? "unfinished" : reason;
@@ -112,6 +113,7 @@ RunRecord read_run(const std::string& path) {
   run.is_locked = RunLock::is_held(run.path);
   run.manifest = read_object(run.path + kManifest, run.faults);
   run.summary = read_object(run.path + "/summary.json", run.faults);
+  run.is_damaged = !run.faults.empty();
   run.evaluation = read_object(run.path + "/evaluation.json", run.faults);
   run.config = read_config(run.path + kConfig, run.faults);
   run.run_id = text_of(run.manifest, "run_id");

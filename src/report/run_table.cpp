@@ -181,8 +181,8 @@ RunList list_runs(const std::string& runs_dir) {
   }
   RunList runs;
   for (const std::string& path : list_folder(runs_dir)) {
-    if (!metrics::is_run_folder(path)) continue;
     try {
+      if (!metrics::is_run_folder(path)) continue;
       metrics::RunRecord run = metrics::read_run(path);
       runs.rows.push_back(row_of(run));
       runs.faults.insert(runs.faults.end(), run.faults.begin(), run.faults.end());

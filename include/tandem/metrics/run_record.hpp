@@ -21,10 +21,11 @@ struct RunRecord {     // NOLINT(bugprone-exception-escape)
   Json evaluation;
   std::vector<std::pair<std::string, std::string>> config;  // option and value
   bool is_locked = false;                                   // some process works in the folder
+  bool is_damaged = false;  // the manifest or the summary is there and cannot be read
   std::vector<std::string> faults;
 
   // The state in its summary: "completed", "stopped" or "failed". Without a summary "running", or
-  // "unfinished" if no process holds the folder.
+  // "unfinished" if no process holds the folder. "damaged" without a process if is_damaged.
   std::string state() const;
   // An option of its config; empty if absent.
   std::string option(const std::string& name) const;

@@ -51,7 +51,7 @@ TEST(RunRecord, OfDamagedFilesNamesThemAndHasTheRest) {
   ASSERT_EQ(run.faults.size(), 2U);
   EXPECT_NE(run.faults[0].find("manifest.json"), std::string::npos);
   EXPECT_NE(run.faults[1].find("summary.json"), std::string::npos);
-  EXPECT_EQ(run.state(), "unfinished");
+  EXPECT_EQ(run.state(), "damaged");
   EXPECT_EQ(run.config.size(), 1U);
   EXPECT_TRUE(std::isnan(run.started()));
   EXPECT_FALSE(run.run_id.empty()) << "the folder's name stands for it";

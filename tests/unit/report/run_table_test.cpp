@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cerrno>
+#include <filesystem>
+
+#include "support/failing_calls.hpp"
 #include "support/temp_dir.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/file.hpp"
@@ -86,6 +90,12 @@ TEST(RunTable, NamesWhatCannotBeRead) {
   EXPECT_EQ(column_of(list.rows, "run"), (std::vector<std::string>{"\"torn\""}));
   ASSERT_EQ(list.faults.size(), 1U);
   EXPECT_NE(list.faults.front().find("torn/manifest.json"), std::string::npos);
+  EXPECT_EQ(list.rows.front().at("state"), "damaged");
+  const testing::FailingCalls calls("stat", "locked/config.ini", EACCES);
+  std::filesystem::create_directory(folder / "locked");
+  const RunList others = list_runs(folder.path());
+  EXPECT_EQ(others.rows.size(), 1U) << "a folder that may not be searched is no end of the list";
+  EXPECT_EQ(others.faults.size(), 2U);
 }
 
 TEST(RunTable, SortsEitherWayAndPutsMissingValuesLast) {
