@@ -1,6 +1,7 @@
 #include "encoded_pack.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <utility>
 #include <vector>
@@ -54,8 +55,8 @@ class EncodedPack {
   EncodedPacked run() {
     for (const Split split : {Split::kTrain, Split::kTest}) write_split(split);
     std::sort(broken_.begin(), broken_.end());
-    if (!broken_.empty() && !request_.skip_broken) throw BrokenFilesError(root(), broken_);
     require_every_class();
+    if (!broken_.empty() && !request_.skip_broken) throw BrokenFilesError(root(), broken_);
     writer_.finish_pictures();
     EncodedPacked packed;
     DatasetInfo& info = packed.info;
@@ -121,6 +122,7 @@ class EncodedPack {
         broken_.push_back({source_.where(split, index), picture.fault});
         continue;
       }
+      ++whole_[index_of(split)];
       has_color_ = has_color_ || picture.has_color;
       turned_ += picture.is_turned ? 1 : 0;
       if (split == Split::kTrain) {
@@ -170,7 +172,7 @@ class EncodedPack {
           ", and class " + source_.info().classes[i] + " has no other for training");
     }
     for (const Split split : {Split::kTrain, Split::kTest}) {
-      if (writer_.count(split) > 0) continue;
+      if (whole_[index_of(split)] > 0) continue;
       throw BrokenFilesError(root(), broken_,
                              std::string(", and there is no other for ") +
                                  (split == Split::kTrain ? "training" : "testing") +
@@ -216,7 +218,8 @@ class EncodedPack {
   MemoryBudget turns_;  // limits how many pictures are decoded at a time, not bytes
   BrokenFiles broken_;
   PictureNumbers packed_;
-  std::vector<std::uint64_t> train_per_class_;  // that are packed
+  std::array<std::uint64_t, 2> whole_{};        // pictures of each split that can be packed
+  std::vector<std::uint64_t> train_per_class_;  // likewise
   std::vector<std::uint64_t> given_per_class_;  // of the source
   std::uint64_t done_ = 0;
   std::uint64_t turned_ = 0;

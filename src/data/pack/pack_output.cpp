@@ -91,9 +91,10 @@ void throw_listed(const PackRequest& request, const BrokenFilesError& error) {
     listed.clear();
     unlisted = std::string("; the list could not be written: ") + failure.what();
   }
+  const bool may_skip = !request.skip_broken && error.addition().empty();
   throw BrokenFilesError(request.input, error.files(),
                          error.addition() + listed + "; repair or remove them" +
-                             (request.skip_broken ? "" : ", or add --skip-broken") + unlisted);
+                             (may_skip ? ", or add --skip-broken" : "") + unlisted);
 }
 
 std::string broken_list_path(const std::string& output) { return output + ".broken.txt"; }

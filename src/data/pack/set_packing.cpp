@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <mutex>
+#include <set>
 #include <utility>
 
 #include "data/parallel.hpp"
@@ -80,6 +81,27 @@ void require_every_class(const PackRequest& request, const PackedSet& set,
         request.input, skipped,
         ", and class " + set.info().classes[label] + " has no other for training");
   }
+}
+
+// What the message about broken files adds if a class has only such files for training.
+std::string lack_of_class(const EncodedSource& source, const BrokenFiles& broken) {
+  if (source.info().multi_label) return "";
+  std::set<std::string> paths;
+  for (const BrokenFile& file : broken) paths.insert(file.path);
+  const std::vector<std::string>& classes = source.info().classes;
+  std::vector<bool> is_given(classes.size()), is_there(classes.size());
+  for (std::uint64_t i = 0; i < source.info().train_count; ++i) {
+    const Label label = source.label(Split::kTrain, i);
+    is_given[label] = true;
+    is_there[label] =
+        is_there[label] || paths.count(escape_for_terminal(source.where(Split::kTrain, i))) == 0;
+  }
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    if (is_given[i] && !is_there[i]) {
+      return ", and class " + classes[i] + " has no other for training";
+    }
+  }
+  return "";
 }
 
 std::string text_of(const std::vector<Label>& labels) {
@@ -254,7 +276,10 @@ DatasetInfo SetPacking::finish(const Packed& packed) const {
   const PackRequest& request = work.request;
   BrokenFiles broken = broken_files_of(packed.broken);
   if (!broken.empty() || !packed.addition.empty()) {
-    throw_listed(request, BrokenFilesError(request.input, broken, packed.addition));
+    const bool may_skip = !request.skip_broken && packed.addition.empty();
+    throw_listed(request, BrokenFilesError(
+                              request.input, broken,
+                              may_skip ? lack_of_class(*work.source, broken) : packed.addition));
   }
   std::vector<std::string> paths;
   std::string skipped;

@@ -121,6 +121,7 @@ class ImageFolder : public ImageSource {
     if (!usage_faults.empty()) throw UsageError(join(usage_faults, "\n  "));
     if (options.skip_broken || broken_.empty()) return;
     look_at_files(true);
+    require_every_class(options.test_split == 0);  // else --skip-broken would not help
     throw BrokenFilesError(root_, broken_);
   }
 

@@ -81,7 +81,9 @@ std::unique_ptr<EncodedSource> ListingBuilder::finish(const std::string& name,
                                                       decltype(PictureListing::read) read,
                                                       decltype(PictureListing::stamp) stamp) {
   if (listing_.names.size() == 0) {
-    if (!listing_.broken.empty()) throw BrokenFilesError(listing_.root, listing_.broken);
+    if (!listing_.broken.empty()) {
+      throw BrokenFilesError(listing_.root, listing_.broken, ", and there is no other");
+    }
     throw DataError(input_ + ": holds no picture with a label");
   }
   if (options_.test_split > 0) listing_.train_count = listing_.names.size();

@@ -25,7 +25,7 @@ BrokenFiles broken_files_of(const std::string& list);
 class BrokenFilesError : public DataError {
  public:
   // The message is "FOLDER: N files cannot be packed" with `addition`, then up to 20 files and the
-  // number of the others.
+  // number of the others. An addition states why the other files are not enough.
   BrokenFilesError(const std::string& folder, BrokenFiles files, const std::string& addition = "");
   const BrokenFiles& files() const { return files_; }  // sorted by path
   const std::string& addition() const { return addition_; }

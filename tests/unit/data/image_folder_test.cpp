@@ -210,6 +210,7 @@ TEST_F(ImageFolderTest, OptionsThatAreMissingAreNamedAtOnce) {
 TEST_F(ImageFolderTest, BrokenPicturesAreNamedInOrder) {
   for (int i = 10; i < 40; ++i) write("train/a/" + std::to_string(i) + ".png");
   write("test/a/1.png");
+  write("test/a/2.png");
   for (const char* name : {"17.png", "23.png", "39.png"}) {
     write_bytes(root_ + "/train/a/" + name, "<html>");
   }
@@ -255,8 +256,12 @@ TEST_F(ImageFolderTest, BrokenFilesMayBeLeftOut) {
   EXPECT_NE(list.find("\nin/train/dog/1.png\tis a damaged PNG"), std::string::npos) << list;
   // The rest must still be a data set.
   std::filesystem::remove(root_ + "/train/dog/2.png");
-  expect_error(ExitCode::kBadData, {"3 files cannot", "and class dog has no other for training"},
-               [&] { open(options); });
+  for (const bool skips : {true, false}) {
+    options.skip_broken = skips;
+    expect_error(ExitCode::kBadData, {"3 files cannot", "and class dog has no other for training"},
+                 [&] { open(options); });
+  }
+  options.skip_broken = true;
   write_bytes(path, whole);
   write_bytes(root_ + "/test/dog/1.png", "");
   expect_error(ExitCode::kBadData, {"there is no other for testing"}, [&] { open(options); });

@@ -228,6 +228,21 @@ TEST_F(Set, BrokenPicturesAreListedOnceForAllParts) {
   EXPECT_FALSE(SetPacking(request(4)).missing_parts().empty()) << "a part without pictures";
 }
 
+TEST_F(Set, SkippingIsNotOfferedIfAClassHasNoOtherPicture) {
+  for (const auto& entry : fs::directory_iterator(folder_ / "pets/class001")) {
+    write_bytes(entry.path(), "no picture");
+  }
+  try {
+    pack_parts(request(2));
+    ADD_FAILURE() << "not refused";
+  } catch (const DataError& error) {
+    const std::string message = error.what();
+    EXPECT_NE(message.find("and class class001 has no other for training"), std::string::npos)
+        << message;
+    EXPECT_EQ(message.find("--skip-broken"), std::string::npos) << message;
+  }
+}
+
 TEST_F(Set, WhatAPatternWouldNameTooIsRefused) {
   write_bytes(part(7), "anything");
   expect_error(ExitCode::kCannotCreate, {part(7), "set-*.h5"},
