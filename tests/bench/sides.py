@@ -167,20 +167,23 @@ class Sides:
     # Memory of the second rank, bytes.
 
     def peak_of_second_rank(self, command, environment={}):
-        """The most of its proportional set size, looked at ten times a second."""
+        """The most of its proportional set size, looked at ten times a second while both ranks run. Pages that they share, such as
+        those of libtorch, count in full to the second one as soon as the first has ended."""
         mark = uuid.uuid4().hex
         self.commands.append(self.said([*(f"{name}={value}" for name, value in environment.items()), *command]))
         job = subprocess.Popen([str(word) for word in command], env={**os.environ, **environment, MARK: mark}, stdout=subprocess.DEVNULL)
-        most, second, end = 0, None, time.monotonic() + self.most_seconds
+        most, ranks, end = 0, {}, time.monotonic() + self.most_seconds
         while job.poll() is None:
             time.sleep(0.1)
             if time.monotonic() > end:
                 job.terminate()
                 end = math.inf
-            second = second or find_second_rank(mark)
+            ranks = ranks if len(ranks) == 2 else find_ranks(mark)
             try:
-                text = pathlib.Path(f"/proc/{second}/smaps_rollup").read_text() if second else ""
-            except OSError:  # it has just ended
+                text = (ranks[1] / "smaps_rollup").read_text()
+                if not (ranks[0] / "maps").read_text():
+                    continue
+            except (KeyError, OSError):  # one of them has not started yet, or has just ended
                 continue
             most = max([most, *(1024 * int(size) for size in re.findall(r"(?m)^Pss: +(\d+) kB", text))])
         if job.returncode != 0 or most == 0:
@@ -232,12 +235,16 @@ class Sides:
                 second.wait()
 
 
-def find_second_rank(mark):
-    for folder in pathlib.Path("/proc").glob("[0-9]*"):
+def find_ranks(mark):
+    """The folders of the two ranks in /proc, not those of processes that they have started."""
+    ranks = {}
+    for folder in sorted(pathlib.Path("/proc").glob("[0-9]*"), key=lambda each: int(each.name)):
         try:
             variables = (folder / "environ").read_bytes().split(b"\0")
         except OSError:  # of another user, or it has ended
             continue
-        if f"{MARK}={mark}".encode() in variables and {b"OMPI_COMM_WORLD_RANK=1", b"RANK=1"} & set(variables):
-            return folder.name
-    return None
+        if f"{MARK}={mark}".encode() in variables:
+            for rank in (0, 1):
+                if {f"OMPI_COMM_WORLD_RANK={rank}".encode(), f"RANK={rank}".encode()} & set(variables):
+                    ranks.setdefault(rank, folder)
+    return ranks
