@@ -126,13 +126,19 @@ class Muon final : public Optimizer {
 
 torch::Tensor orthogonalised(const torch::Tensor& matrix, torch::Dtype products) {
   const bool tall = matrix.size(0) > matrix.size(1);
-  torch::Tensor x = (matrix / (matrix.norm() + NewtonSchulz::kSmallestNorm)).to(products);
+  // On a processor without instructions for bfloat16, libtorch would sum in bfloat16, too. Products
+  // of two such numbers are exact in fp32.
+  const bool is_native = !matrix.is_cpu() || kernels::has_amx();
+  const auto rounded = [&](const torch::Tensor& values) {
+    return is_native ? values.to(products) : values.to(products).to(torch::kFloat32);
+  };
+  torch::Tensor x = rounded(matrix / (matrix.norm() + NewtonSchulz::kSmallestNorm));
   if (tall) x = x.t().contiguous();
   for (int i = 0; i < NewtonSchulz::kIterations; ++i) {
-    const torch::Tensor squares = x.mm(x.t());
+    const torch::Tensor squares = rounded(x.mm(x.t()));
     const torch::Tensor factor =
-        torch::addmm(squares, squares, squares, NewtonSchulz::kB, NewtonSchulz::kC);
-    x = torch::addmm(x, factor, x, NewtonSchulz::kA, 1);
+        rounded(torch::addmm(squares, squares, squares, NewtonSchulz::kB, NewtonSchulz::kC));
+    x = rounded(torch::addmm(x, factor, x, NewtonSchulz::kA, 1));
   }
   if (tall) x = x.t().contiguous();
   return x.to(torch::kFloat32);
