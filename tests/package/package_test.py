@@ -6,7 +6,9 @@ Dockerfile's variant `cpu` and %post of apptainer.def, in that same Debian, whic
 
 As root, with a network: Debian's packages are fetched."""
 
+import getpass
 import json
+import os
 import pathlib
 import re
 import shutil
@@ -119,6 +121,20 @@ class InFreshDebian(unittest.TestCase):
         shutil.copy(PACKAGE, self.debian.root / "tmp/tandem.deb")
         self.debian.run(script)
         self.assertRegex(self.run_inside("tandem --version"), "^tandem ")
+
+    def test_4_two_ranks_train_each_in_a_container_of_its_own_under_the_hosts_mpirun(self):
+        """By Charliecloud in place of Apptainer, which Debian has not: both show a folder as the root and need no daemon."""
+        data = self.folder / "data"
+        data.mkdir()
+        inside = ["ch-run", f"--bind={data}:/mnt", "--cd=/mnt", self.debian.root, "--", "tandem"]
+        exports = re.search(r"^%environment\n(.*?)^%", APPTAINER, re.MULTILINE | re.DOTALL)[1]
+        environment = {**os.environ, "USER": getpass.getuser(), **dict(re.findall(r"export (\w+)=(\S+)", exports))}
+        for command in ([*inside, "pack", "--input", "synthetic", "--images", "600", "--output", "s.h5"],
+                        [*MPIRUN.split(), *inside, "train", "--data", "s.h5", "--model", "lenet", "--run-id", "a", "--quiet"]):
+            done = subprocess.run(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+            self.assertEqual(done.returncode, 0, f"{command}\n{done.stdout}")
+        summary = json.loads((data / "runs/a/summary.json").read_text())
+        self.assertEqual((summary["world_size"], summary["exit_reason"]), (2, "completed"))
 
 
 if __name__ == "__main__":
