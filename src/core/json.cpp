@@ -33,7 +33,7 @@ int depth_of(std::string_view text) {
 
 }  // namespace
 
-const Json& member(const Json& object, const std::string& name) {
+const Json& member(const Json& object, const char* name) {
   static const Json kNull;
   if (!object.is_object()) return kNull;
   const auto found = object.find(name);
@@ -41,12 +41,12 @@ const Json& member(const Json& object, const std::string& name) {
 }
 
 std::string text_of(const Json& object, const std::string& name) {
-  const Json& found = member(object, name);
+  const Json& found = member(object, name.c_str());
   return found.is_string() ? found.get<std::string>() : "";
 }
 
 double number_of(const Json& object, const std::string& name) {
-  const Json& found = member(object, name);
+  const Json& found = member(object, name.c_str());
   return found.is_number() ? found.get<double>() : std::numeric_limits<double>::quiet_NaN();
 }
 

@@ -20,9 +20,9 @@ constexpr std::size_t kMaxWorstImages = 1000;
                   "; `tandem train` writes it anew at the end of a run");
 }
 
-const Json& array_of(const Json& object, const std::string& name) {
+const Json& array_of(const Json& object, const char* name) {
   const Json& found = member(object, name);
-  if (!found.is_array()) refuse("'" + name + "' is not a list");
+  if (!found.is_array()) refuse("'" + std::string(name) + "' is not a list");
   return found;
 }
 

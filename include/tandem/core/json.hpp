@@ -12,7 +12,7 @@ using Json = nlohmann::ordered_json;
 
 // Members of an untrusted JSON object. Each may be absent or of another type.
 // Null if `object` is no object or has no such member.
-const Json& member(const Json& object, const std::string& name);
+const Json& member(const Json& object, const char* name);
 // Empty if it is not text.
 std::string text_of(const Json& object, const std::string& name);
 // NaN if it is not a number.

@@ -110,8 +110,8 @@ ChunkReader::ChunkReader(StoredArray array, std::string object)
 
 void ChunkReader::read(const File& file, std::uint64_t first, std::uint64_t count,
                        std::uint8_t* values, const Touch& touch) {
-  Extent chunk;
-  Extent extent;
+  Extent chunk{};
+  Extent extent{};
   std::copy(array_.chunk.begin(), array_.chunk.end(), chunk.begin());
   std::copy(array_.extent.begin(), array_.extent.end(), extent.begin());
   Extent grid;
