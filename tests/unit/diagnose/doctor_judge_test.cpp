@@ -4,6 +4,8 @@
 
 #include <functional>
 
+#include "tandem/comm/launchers.hpp"
+
 namespace tandem::app {
 namespace {
 
@@ -269,7 +271,7 @@ TEST(DoctorJudge, W182ImagesThatDoNotFit) {
 
 TEST(DoctorJudge, W181MemoryOfOtherRanksThatIsClosed) {
   expect_in(found([](auto& facts, auto&) { facts[1].reads_sibling = false; }), "W181", {1},
-            {"process_vm_readv", "vader_single_copy_mechanism=none"});
+            {"process_vm_readv", comm::launcher_of_library().no_process_reads});
 }
 
 TEST(DoctorJudge, W183MemoryThatKilledJobsHaveLeft) {
