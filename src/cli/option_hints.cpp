@@ -53,9 +53,8 @@ std::optional<std::string> option_of_answer(const std::string& answer, const Opt
         i > 0 && std::find(others.begin(), others.end(), words[i - 1]) != others.end();
     const std::size_t end = words[i].find_last_not_of(".,:;");
     if (is_of_other) continue;
-    const std::string name = words[i].substr(2, end - 1);
-    if (!has_option(table, name)) return std::nullopt;
-    last = meant_option(table, name);
+    last = meant_option(table, words[i].substr(2, end - 1));
+    if (last.empty()) return std::nullopt;
   }
   return last;
 }
@@ -95,9 +94,8 @@ Fault unknown_option(const std::string& given, const OptionTable& table) {
 Fault unexpected_word(const std::string& word, bool takes_files, const OptionTable& table) {
   const std::string found = "'" + word + "' was not expected; ";
   const std::string option = with_dashes("-" + word.substr(0, word.find('=')));
-  if (begins_with(option, "--") && has_option(table, option.substr(2))) {
-    return {found + "did you mean " + option + "?", meant_option(table, option.substr(2))};
-  }
+  const std::string meant = begins_with(option, "--") ? meant_option(table, option.substr(2)) : "";
+  if (!meant.empty()) return {found + "did you mean " + option + "?", meant};
   return found + "options begin with --" +
          (takes_files ? ", and a file of this name is given as " + shell_word("./" + word) +
                             " or after the word --"

@@ -114,8 +114,8 @@ std::string read_name(Options& options, const std::string& option, const std::st
 void require_fit(Options& options, const std::string& option, std::size_t longest,
                  const std::string& pattern, const char* expected) {
   const std::string text = options.text(option);
-  if (text.size() <= longest && std::regex_match(text, std::regex(pattern))) return;
-  if (text.empty()) return;
+  const bool fits = text.size() <= longest && std::regex_match(text, std::regex(pattern));
+  if (text.empty() || fits) return;
   options.add_fault("--" + option + ": '" + text + "' is not a valid name; " + expected);
 }
 
