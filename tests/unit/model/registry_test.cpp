@@ -93,7 +93,7 @@ TEST_P(EveryShape, DoesNotDependOnTheMemoryFormat) {
   const torch::NoGradGuard no_grad;
   const NetworkPtr network = make();
   network->eval();
-  const torch::Tensor images = random_images(GetParam().shape, 4);
+  const torch::Tensor images = random_images(GetParam().shape, 1);
   const torch::Tensor expected = network->forward(images);
   const torch::Tensor found =
       network->forward(images.contiguous(torch::MemoryFormat::ChannelsLast));
@@ -148,8 +148,8 @@ INSTANTIATE_TEST_SUITE_P(Registry, EveryNetwork, ::testing::ValuesIn(network_nam
 
 TEST_P(EveryNetwork, GivesEveryParameterAGradient) {
   const NetworkPtr network = make();
-  const torch::Tensor logits = network->forward(random_images(kCifar, 4));
-  at::cross_entropy_loss(logits, torch::arange(4)).backward();
+  const torch::Tensor logits = network->forward(random_images(kCifar, 2));
+  at::cross_entropy_loss(logits, torch::arange(2)).backward();
   for (const auto& parameter : network->named_parameters()) {
     ASSERT_TRUE(parameter.value().grad().defined()) << parameter.key();
     EXPECT_GT(parameter.value().grad().count_nonzero().item<std::int64_t>(), 0) << parameter.key();
@@ -161,7 +161,7 @@ TEST_P(EveryNetwork, RunsInBfloat16) {
   torch::Tensor logits;
   {
     const AutocastScope scope(Precision::kBf16);
-    logits = network->forward(random_images(kCifar, 4));
+    logits = network->forward(random_images(kCifar, 2));
     EXPECT_EQ(logits.scalar_type(), torch::kBFloat16);
   }
   logits.to(torch::kFloat32).sum().backward();
