@@ -66,23 +66,6 @@ void require_no_other_parts(const PackRequest& request) {
   }
 }
 
-// All pictures of a class may have been broken.
-void require_every_class(const PackRequest& request, const PackedSet& set,
-                         const EncodedSource& source, const BrokenFiles& skipped) {
-  if (set.info().multi_label) return;
-  std::vector<bool> is_there(set.info().classes.size());
-  for (const PackedFile& file : set.files()) {
-    for (const Label label : file.labels(Split::kTrain)) is_there[label] = true;
-  }
-  for (std::uint64_t i = 0; i < source.info().train_count; ++i) {
-    const Label label = source.label(Split::kTrain, i);
-    if (is_there[label]) continue;
-    throw BrokenFilesError(
-        request.input, skipped,
-        ", and class " + set.info().classes[label] + " has no other for training");
-  }
-}
-
 // What the message about broken files adds if a class has only such files for training.
 std::string lack_of_class(const EncodedSource& source, const BrokenFiles& broken) {
   if (source.info().multi_label) return "";
@@ -290,8 +273,9 @@ DatasetInfo SetPacking::finish(const Packed& packed) const {
   BrokenFiles sorted = broken_files_of(skipped);
   std::sort(sorted.begin(), sorted.end());
   replace_broken_list(broken_list_path(request.output), list_of(sorted));
+  const std::string lack = lack_of_class(*work.source, sorted);
+  if (!lack.empty()) throw BrokenFilesError(request.input, sorted, lack);
   const PackedSet set(paths, work_->request.touch);
-  require_every_class(request, set, *work.source, sorted);
   DatasetInfo info = set.info();
   info.turned_pictures = packed.turned_pictures;
   return info;
