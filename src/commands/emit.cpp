@@ -85,7 +85,7 @@ void refuse_options_of_train(const Arguments& words) {
   for (const std::string& word : words) {
     if (has(emit_command().options, word) || !has(train_option_table(), word)) continue;
     throw UsageError(word.substr(0, word.find('=')) +
-                     " belongs to `tandem train`, whose options stand after a --: tandem emit " +
+                     " is an option of `tandem train`; give it after a --: tandem emit " +
                      words.front() + " … -- " + word + " …");
   }
 }
