@@ -32,6 +32,16 @@ std::optional<struct stat> find_status(const std::string& path) {
                 "; check the permissions of its folders, and the disk");
 }
 
+// The same of a file that is to be written. CannotCreateError without permission to search a
+// folder.
+std::optional<struct stat> find_output_status(const std::string& path) {
+  struct stat status {};
+  if (::stat(path.c_str(), &status) == 0) return status;
+  if (errno != EACCES) return find_status(path);
+  throw CannotCreateError(path + ": cannot be created: " + errno_text() +
+                          "; choose a folder that exists and is writable");
+}
+
 // Not every file system supports sync_file_range().
 bool means_no_such_call(int error) {
   return error == ENOSYS || error == EINVAL || error == ESPIPE || error == EOPNOTSUPP;
@@ -177,14 +187,7 @@ std::string read_file(const std::string& path, std::uint64_t limit) {
 
 bool file_exists(const std::string& path) { return find_status(path).has_value(); }
 
-bool output_exists(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0 && errno == EACCES) {
-    throw CannotCreateError(path + ": cannot be created: " + errno_text() +
-                            "; choose a folder that exists and is writable");
-  }
-  return file_exists(path);
-}
+bool output_exists(const std::string& path) { return find_output_status(path).has_value(); }
 
 std::vector<std::string> list_folder(const std::string& path) {
   std::vector<std::string> paths;
@@ -228,12 +231,11 @@ std::string temporary_name(const std::string& path) {
 
 AtomicFile::AtomicFile(std::string path) : path_(std::move(path)), file_(-1, "") {
   const std::string name = std::filesystem::path(path_).filename().string();
-  if (name.empty() || (output_exists(path_) && is_folder(path_))) {
+  const auto status = find_output_status(path_);
+  if (name.empty() || (status && S_ISDIR(status->st_mode))) {
     throw CannotCreateError(path_ + ": is a folder, the name of a file was expected");
   }
-  std::error_code error;
-  const auto status = std::filesystem::status(path_, error);
-  if (std::filesystem::is_other(status)) {
+  if (status && !S_ISREG(status->st_mode)) {
     throw CannotCreateError(path_ + ": is a device or pipe, the name of a file was expected");
   }
   remove_orphans(folder_of(path_), name);
