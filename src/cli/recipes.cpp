@@ -4,6 +4,7 @@
 
 #include "options.hpp"
 #include "tandem/core/error.hpp"
+#include "tandem/core/spawn.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
@@ -11,9 +12,8 @@ namespace {
 
 // Beside the program.
 std::filesystem::path recipe_folder() {
-  std::error_code error;
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe", error);
-  return program.parent_path().parent_path() / "share" / "tandem" / "recipes";
+  return std::filesystem::path(own_program()).parent_path().parent_path() / "share" / "tandem" /
+         "recipes";
 }
 
 }  // namespace

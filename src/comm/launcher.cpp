@@ -18,6 +18,7 @@
 #include "tandem/comm/launchers.hpp"
 #include "tandem/core/host.hpp"
 #include "tandem/core/kernel_file.hpp"
+#include "tandem/core/spawn.hpp"
 
 namespace tandem::comm {
 namespace {
@@ -83,8 +84,7 @@ Identity own_identity() {
 
 bool runs_this_program(int process) {
   std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  return fs::read_symlink(folder_of(process) + "/exe", error) == program && !error;
+  return fs::read_symlink(folder_of(process) + "/exe", error) == own_program() && !error;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "tandem/core/file.hpp"
 #include "tandem/core/json.hpp"
 #include "tandem/core/print.hpp"
+#include "tandem/core/spawn.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {

@@ -10,6 +10,7 @@
 #include "tandem/comm/runtime.hpp"
 #include "tandem/core/error.hpp"
 #include "tandem/core/print.hpp"
+#include "tandem/core/spawn.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {

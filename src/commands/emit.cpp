@@ -1,6 +1,5 @@
 // tandem emit: the line or the job script that starts a training run on given hosts.
 #include <algorithm>
-#include <filesystem>
 #include <map>
 #include <optional>
 
@@ -11,6 +10,7 @@
 #include "launch/launch_options.hpp"
 #include "self_description.hpp"
 #include "tandem/core/print.hpp"
+#include "tandem/core/spawn.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::app {
@@ -114,7 +114,7 @@ int run_emit(const Arguments& arguments) {
   if (separator != arguments.end()) {
     read_words_of_train({separator + 1, arguments.end()}, launch, options);
   }
-  if (form == "mpirun") launch.program = std::filesystem::read_symlink("/proc/self/exe");
+  if (form == "mpirun") launch.program = own_program();
   check_train_options(launch, form, options);
   options.throw_faults("emit");
   print_line(text_of(form, launch));

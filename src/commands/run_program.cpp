@@ -1,6 +1,5 @@
 #include "run_program.hpp"
 
-#include <fcntl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -8,13 +7,9 @@
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
-#include <cstring>
-#include <filesystem>
-#include <optional>
 
 #include "tandem/comm/mpi_library.hpp"
 #include "tandem/core/error.hpp"
-#include "tandem/core/file.hpp"
 #include "tandem/core/spawn.hpp"
 
 namespace tandem::app {
@@ -65,8 +60,6 @@ Arguments with_mpirun(const Arguments& words) {
 
 }  // namespace
 
-std::string own_program() { return std::filesystem::read_symlink("/proc/self/exe").string(); }
-
 int run_program(const Arguments& words, const std::string& fix) {
   return await(start_program(words, {}, fix));
 }
@@ -74,19 +67,14 @@ int run_program(const Arguments& words, const std::string& fix) {
 int run_mpirun(const Arguments& words) { return run_program(with_mpirun(words), kInstallMpi); }
 
 ProgramEnd capture_mpirun(const Arguments& words) {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    throw UnavailableError(std::string("a pipe cannot be made: ") + std::strerror(errno));
-  }
-  const File reading(ends[0], "a pipe");
-  std::optional<File> writing(std::in_place, ends[1], "a pipe");
+  Pipe pipe = make_pipe();
   const pid_t process =
-      start_program(with_mpirun(words), {{writing->descriptor(), STDOUT_FILENO}}, kInstallMpi);
-  writing.reset();
+      start_program(with_mpirun(words), {{pipe.writing.descriptor(), STDOUT_FILENO}}, kInstallMpi);
+  pipe.writing.close();
   ProgramEnd end;
   std::array<char, 4096> part{};
   while (true) {
-    const ssize_t got = ::read(reading.descriptor(), part.data(), part.size());
+    const ssize_t got = ::read(pipe.reading.descriptor(), part.data(), part.size());
     if (got == 0 || (got < 0 && errno != EINTR)) break;
     if (got > 0) end.output.append(part.data(), static_cast<std::size_t>(got));
   }

@@ -7,9 +7,6 @@
 
 namespace tandem::app {
 
-// The path of this program.
-std::string own_program();
-
 // Waits for a program, found on the PATH. The exit code, as a shell gives it. Throws
 // UnavailableError if it cannot be started; `fix` follows in the message.
 int run_program(const Arguments& words, const std::string& fix);

@@ -73,7 +73,7 @@ void remove_temporaries(const std::string& folder) {
     const auto parts = TemporaryName::parse(fs::path(path).filename());
     if (!parts || !is_written_by_runs(parts->name)) continue;
     if (::unlink(path.c_str()) != 0) {
-      throw IoError(path + ": cannot be removed: " + std::strerror(errno));
+      throw IoError(path + ": cannot be removed: " + errno_text());
     }
   }
 }

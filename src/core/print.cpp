@@ -62,7 +62,7 @@ void write_to_standard_error(const std::string& text) {
 
 std::string describe_failure(int failure) {
   return std::string("standard output: ") +
-         (failure == ETIMEDOUT ? "no process reads it" : std::strerror(failure));
+         (failure == ETIMEDOUT ? "no process reads it" : errno_text(failure));
 }
 
 void write_to_standard_output(std::string_view text, int patience = -1) {

@@ -1,13 +1,28 @@
 #include "tandem/core/spawn.hpp"
 
+#include <fcntl.h>
 #include <spawn.h>
 #include <unistd.h>
 
-#include <cstring>
+#include <array>
+#include <filesystem>
 
 #include "tandem/core/error.hpp"
 
 namespace tandem {
+
+std::string own_program() {
+  std::error_code error;
+  return std::filesystem::read_symlink("/proc/self/exe", error).string();
+}
+
+Pipe make_pipe() {
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    throw UnavailableError("a pipe cannot be made: " + errno_text());
+  }
+  return {File(ends[0], "a pipe"), File(ends[1], "a pipe")};
+}
 
 pid_t start_program(const std::vector<std::string>& words,
                     const std::vector<std::pair<int, int>>& descriptors, const std::string& fix) {
@@ -24,7 +39,7 @@ pid_t start_program(const std::vector<std::string>& words,
       ::posix_spawnp(&process, pointers.front(), &actions, nullptr, pointers.data(), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   if (error == 0) return process;
-  throw UnavailableError(words.front() + ": cannot be started: " + std::strerror(error) +
+  throw UnavailableError(words.front() + ": cannot be started: " + errno_text(error) +
                          (fix.empty() ? "" : "; " + fix));
 }
 

@@ -60,7 +60,7 @@ std::string lock_error_of(const std::string& path) {
   try {
     const File file = File::open_for_reading(path);
     if (::flock(file.descriptor(), LOCK_SH | LOCK_NB) == 0) return "";
-    return errno == EWOULDBLOCK ? "another program holds it for writing" : std::strerror(errno);
+    return errno == EWOULDBLOCK ? "another program holds it for writing" : errno_text();
   } catch (const Error&) {
     return "";  // that it cannot be read is another finding
   }

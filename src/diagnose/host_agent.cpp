@@ -13,7 +13,6 @@
 #include <bitset>
 #include <cerrno>
 #include <chrono>
-#include <cstring>
 #include <future>
 #include <iostream>
 
@@ -49,7 +48,7 @@ sockaddr_in end_point(const in_addr& address, int port) {
 // accept().
 HostPort listen_on(int port, std::vector<File>& kept) {
   const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-  if (descriptor < 0) return {port, std::strerror(errno)};
+  if (descriptor < 0) return {port, errno_text()};
   kept.emplace_back(descriptor, "a socket");
   const int on = 1;
   ::setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &on, sizeof on);
@@ -58,7 +57,7 @@ HostPort listen_on(int port, std::vector<File>& kept) {
   auto* const address = reinterpret_cast<sockaddr*>(&point);
   if (::bind(descriptor, address, size) != 0 || ::listen(descriptor, SOMAXCONN) != 0 ||
       ::getsockname(descriptor, address, &size) != 0) {
-    return {port, std::strerror(errno)};
+    return {port, errno_text()};
   }
   return {ntohs(point.sin_port), ""};
 }
@@ -74,12 +73,12 @@ Attempt begin(const HostTarget& target, std::vector<File>& kept) {
   if (::inet_pton(AF_INET, target.address.c_str(), &address) != 1)
     return {{-1, 0, 0}, "is no address"};
   const int descriptor = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-  if (descriptor < 0) return {{-1, 0, 0}, std::strerror(errno)};
+  if (descriptor < 0) return {{-1, 0, 0}, errno_text()};
   kept.emplace_back(descriptor, "a socket");
   const sockaddr_in point = end_point(address, target.port);
   const int code = ::connect(descriptor, reinterpret_cast<const sockaddr*>(&point), sizeof point);
   if (code == 0) return {{-1, 0, 0}, ""};
-  if (errno != EINPROGRESS) return {{-1, 0, 0}, std::strerror(errno)};
+  if (errno != EINPROGRESS) return {{-1, 0, 0}, errno_text()};
   return {{descriptor, POLLOUT, 0}, "no answer within " + std::to_string(kConnectSeconds) + " s"};
 }
 
@@ -104,7 +103,7 @@ std::vector<std::string> connect_to(const std::vector<HostTarget>& targets) {
       int error = 0;
       socklen_t size = sizeof error;
       ::getsockopt(waiting[i].fd, SOL_SOCKET, SO_ERROR, &error, &size);
-      errors[i] = error == 0 ? "" : std::strerror(error);
+      errors[i] = error == 0 ? "" : errno_text(error);
       waiting[i].fd = -1;
     }
   }

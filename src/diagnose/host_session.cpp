@@ -8,7 +8,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstring>
 #include <thread>
 #include <utility>
 
@@ -21,19 +20,6 @@ namespace {
 
 constexpr std::chrono::milliseconds kPatience(500);
 constexpr std::chrono::milliseconds kBetweenLooks(20);
-
-struct Pipe {
-  File reading;
-  File writing;
-};
-
-Pipe make_pipe() {
-  std::array<int, 2> ends{};
-  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
-    throw UnavailableError(std::string("a pipe cannot be made: ") + std::strerror(errno));
-  }
-  return {File(ends[0], "a pipe"), File(ends[1], "a pipe")};
-}
 
 }  // namespace
 

@@ -64,7 +64,7 @@ File make_file(const std::string& folder) {
     if (descriptor >= 0) return File(descriptor, path);
     if (errno != EEXIST) break;
   }
-  throw CannotCreateError(stem + "0: cannot be created: " + std::strerror(errno) +
+  throw CannotCreateError(stem + "0: cannot be created: " + errno_text() +
                           "; make the folder writable, or choose another --runs-dir");
 }
 

@@ -25,7 +25,7 @@ File open_to_append(const std::string& path) {
   const int flags = O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC;
   const int descriptor = ::open(path.c_str(), flags, 0666);
   if (descriptor < 0) {
-    throw CannotCreateError(path + ": cannot be created: " + std::strerror(errno));
+    throw CannotCreateError(path + ": cannot be created: " + errno_text());
   }
   return File(descriptor, path);
 }
@@ -111,7 +111,7 @@ void JsonLinesSink::supersede_after(const std::string& path, const ResumePoint& 
                                     Superseded& aside, const std::string& name) {
   const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
   if (descriptor < 0 && errno == ENOENT) return;
-  if (descriptor < 0) throw IoError(path + ": cannot be opened: " + std::strerror(errno));
+  if (descriptor < 0) throw IoError(path + ": cannot be opened: " + errno_text());
   const File file(descriptor, path);
   const std::uint64_t size = file.size();
   std::uint64_t kept = 0;

@@ -35,7 +35,7 @@ void make_folder(const std::string& path, const std::string& around = "") {
   for (int tries = 10; ::mkdir(path.c_str(), 0777) != 0; --tries) {
     const int error = errno;
     if (around.empty() || error != ENOENT || tries == 0) {
-      throw CannotCreateError(path + ": the folder cannot be created: " + std::strerror(error) +
+      throw CannotCreateError(path + ": the folder cannot be created: " + errno_text(error) +
                               "; choose a writable place with --runs-dir");
     }
     make_folders_durably(around);
@@ -50,7 +50,7 @@ Json read_json(const std::string& path) {
 
 void remove_file(const std::string& path) {
   if (::unlink(path.c_str()) != 0 && errno != ENOENT) {
-    throw IoError(path + ": cannot be removed: " + std::strerror(errno));
+    throw IoError(path + ": cannot be removed: " + errno_text());
   }
 }
 

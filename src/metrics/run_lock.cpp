@@ -7,7 +7,6 @@
 #include <cerrno>
 #include <chrono>
 #include <condition_variable>
-#include <cstring>
 #include <ctime>
 #include <mutex>
 #include <optional>
@@ -29,7 +28,7 @@ constexpr std::size_t kLongest = 4096;
 
 [[noreturn]] void throw_unusable(const std::string& path, const char* what, int error) {
   const bool is_full = error == ENOSPC || error == EDQUOT;
-  throw CannotCreateError(path + what + std::strerror(error) +
+  throw CannotCreateError(path + what + errno_text(error) +
                           (is_full ? "; free space there" : "; make it writable") +
                           ", or choose another --runs-dir");
 }
@@ -154,7 +153,7 @@ class RunLock::Heartbeat {
   std::string content() const {
     const auto content = look_into(file_.path());
     if (content) return *content;
-    throw IoError(file_.path() + ": cannot be read: " + std::strerror(errno) +
+    throw IoError(file_.path() + ": cannot be read: " + errno_text() +
                   "; another run may work in this folder");
   }
 

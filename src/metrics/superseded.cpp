@@ -3,7 +3,6 @@
 #include <sys/stat.h>
 
 #include <cerrno>
-#include <cstring>
 #include <filesystem>
 #include <utility>
 
@@ -24,7 +23,7 @@ std::string make_numbered(const std::string& checkpoints) {
       return path;
     }
     if (errno == EEXIST) continue;
-    throw IoError(path + ": the folder cannot be created: " + std::strerror(errno) +
+    throw IoError(path + ": the folder cannot be created: " + errno_text() +
                   "; a resumed run moves its later files there");
   }
 }

@@ -6,6 +6,8 @@
 
 #include "engine.hpp"
 #include "tandem/comm/gpu_libraries.hpp"
+#include "tandem/core/error.hpp"
+#include "tandem/core/spawn.hpp"
 #include "tandem/core/version.hpp"
 
 namespace tandem::app {
@@ -18,7 +20,7 @@ constexpr const char* kFix =
 
 // The dynamic loader counts, so a second call finds the library that is open.
 void* open_engine_library() {
-  const std::filesystem::path program = std::filesystem::read_symlink("/proc/self/exe");
+  const std::filesystem::path program = own_program();
   const std::filesystem::path beside = program.parent_path().parent_path() / "lib/tandem" / kEngine;
   const std::string name = std::filesystem::exists(beside) ? beside.string() : kEngine;
   if (void* library = ::dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL)) return library;

@@ -1,4 +1,4 @@
-// Starts another program.
+// Starts another program, and what that needs: this program's own path, and pipes.
 #pragma once
 
 #include <sys/types.h>
@@ -7,7 +7,20 @@
 #include <utility>
 #include <vector>
 
+#include "tandem/core/file.hpp"
+
 namespace tandem {
+
+// The path of this program; empty where /proc is not mounted.
+std::string own_program();
+
+struct Pipe {
+  File reading;
+  File writing;
+};
+
+// Both ends close on exec. Throws UnavailableError.
+Pipe make_pipe();
 
 // Starts words[0], which is looked up in PATH, with these words. `descriptors`: pairs of a
 // descriptor of this process and its number in the program. The program inherits all others that do

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <filesystem>
 #include <string>
 #include <string_view>
@@ -25,8 +24,8 @@ File open_nameless() {
   std::string path = folder + "/tandem-pack-XXXXXX";
   const int descriptor = ::mkostemp(path.data(), O_CLOEXEC);
   if (descriptor < 0) {
-    throw CannotCreateError(folder + ": a temporary file cannot be made there: " +
-                            std::strerror(errno) + "; set TMPDIR to a writable folder");
+    throw CannotCreateError(folder + ": a temporary file cannot be made there: " + errno_text() +
+                            "; set TMPDIR to a writable folder");
   }
   ::unlink(path.c_str());
   return File(descriptor, path);

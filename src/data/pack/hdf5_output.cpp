@@ -117,7 +117,7 @@ struct Hdf5Output::Target {
 Hdf5Output::Hdf5Output(const std::string& path, hsize_t user_block, Content content) {
   const bool keeps = content == Content::kKept;
   const int descriptor = ::open(path.c_str(), O_RDWR | (keeps ? 0 : O_TRUNC) | O_CLOEXEC);
-  if (descriptor < 0) throw CannotCreateError(path + ": " + std::strerror(errno));
+  if (descriptor < 0) throw CannotCreateError(path + ": " + errno_text());
   target_ = std::make_unique<Target>(File(descriptor, path), keeps);
   const H5FD_class_t driver = Target::driver_class();
   driver_ = Hdf5Handle(H5FDregister(&driver), H5FDunregister);

@@ -18,6 +18,7 @@
 
 #include "tandem/core/error.hpp"
 #include "tandem/core/kernel_file.hpp"
+#include "tandem/core/spawn.hpp"
 #include "tandem/core/text.hpp"
 
 namespace tandem::data {
@@ -144,18 +145,15 @@ std::string run_in_child(const File& file, const ChildLimits& limits,
                          const std::function<std::string()>& work, const Touch& touch) {
   constexpr char kAdvice[] = "; the file is damaged or hostile, pack it again";
   const std::string& path = file.path();
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw IoError("no pipe can be made: " + errno_text());
-  const File from_child(ends[0], "pipe");
-  File to_parent(ends[1], "pipe");
+  Pipe pipe = make_pipe();
   const pid_t child = ::fork();
   if (child < 0) {
     throw IoError(path + ": no process can be started to check it: " + errno_text());
   }
-  if (child == 0) run_and_exit(file, to_parent, limits, work);
-  to_parent.close();
+  if (child == 0) run_and_exit(file, pipe.writing, limits, work);
+  pipe.writing.close();
   std::string reply;
-  const End end = receive(from_child.descriptor(), limits, touch, reply);
+  const End end = receive(pipe.reading.descriptor(), limits, touch, reply);
   if (end != End::kClosed) ::kill(child, SIGKILL);
   int status = 0;
   if (!await_end(child, status)) {

@@ -174,7 +174,7 @@ PictureStamp stamp_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0) {
     if (errno == ENOENT || errno == ENOTDIR || errno == ELOOP) return {};
-    throw IoError(path + ": stat failed: " + std::strerror(errno));
+    throw IoError(path + ": stat failed: " + errno_text());
   }
   return {static_cast<std::uint64_t>(status.st_size),
           status.st_mtim.tv_sec * std::int64_t{1'000'000'000} + status.st_mtim.tv_nsec};

@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstring>
 #include <iterator>
 #include <utility>
 
@@ -24,7 +23,7 @@ constexpr char kList[] = "-";
 
 LineReader::LineReader(int descriptor, std::string name)
     : descriptor_(descriptor), name_(std::move(name)), stop_event_(::eventfd(0, EFD_CLOEXEC)) {
-  if (stop_event_ < 0) throw IoError(name_ + ": eventfd failed: " + std::strerror(errno));
+  if (stop_event_ < 0) throw IoError(name_ + ": eventfd failed: " + errno_text());
 }
 
 LineReader::~LineReader() { ::close(stop_event_); }
@@ -61,7 +60,7 @@ bool LineReader::read_more() {
     }
     const ssize_t got = waited ? ::read(descriptor_, bytes.data(), bytes.size()) : -1;
     if (got < 0 && (errno == EINTR || errno == EAGAIN)) continue;
-    if (got < 0) throw IoError(name_ + ": cannot be read: " + std::strerror(errno));
+    if (got < 0) throw IoError(name_ + ": cannot be read: " + errno_text());
     ended_ = got == 0;
     buffer_.append(bytes.data(), static_cast<std::size_t>(got));
     return !ended_;

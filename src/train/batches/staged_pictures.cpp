@@ -5,7 +5,6 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstring>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -57,7 +56,7 @@ File open_together(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
         ::open(path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (descriptor < 0) {
       throw CannotCreateError("--stage " + folder + ": a file cannot be created there: " +
-                              std::strerror(errno) + "; name a folder on a disk of each host");
+                              errno_text() + "; name a folder on a disk of each host");
     }
     name.emplace(path);
     file.emplace(descriptor, path);
@@ -67,10 +66,9 @@ File open_together(comm::MpiCommunicator& world, comm::MpiCommunicator& node,
     if (file) return;
     const int descriptor = ::open(path.c_str(), O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
     if (descriptor < 0) {
-      throw CannotCreateError(
-          "--stage " + folder + ": this rank cannot open " + path +
-          ", which the first rank of its host created: " + std::strerror(errno) +
-          "; name a folder that all ranks of the host share");
+      throw CannotCreateError("--stage " + folder + ": this rank cannot open " + path +
+                              ", which the first rank of its host created: " + errno_text() +
+                              "; name a folder that all ranks of the host share");
     }
     file.emplace(descriptor, path);
   });

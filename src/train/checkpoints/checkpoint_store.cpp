@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <filesystem>
 #include <functional>
 #include <tuple>
@@ -194,7 +193,7 @@ void CheckpointStore::rotate(KeepRules keep, std::uint64_t written) const {
     const bool is_needed = all[i] == written || all[i] == best_due_;
     if (is_needed || (keep.every > 0 && all[i] % keep.every == 0)) continue;
     if (::unlink(path_of(all[i]).c_str()) != 0 && errno != ENOENT) {
-      throw IoError(path_of(all[i]) + ": cannot be removed: " + std::strerror(errno));
+      throw IoError(path_of(all[i]) + ": cannot be removed: " + errno_text());
     }
   }
 }
