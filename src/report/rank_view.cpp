@@ -176,7 +176,7 @@ std::vector<Field> fields_of(const metrics::MetricLines& lines) {
   std::vector<Field> fields;
   for (const auto& [event, of_event] : lines.events) {
     for (const auto& [name, series] : of_event.fields) {
-      const auto is_same = [&name = name](const Field& other) { return other.name == name; };
+      const auto is_same = [&field = name](const Field& other) { return other.name == field; };
       const bool is_known = std::any_of(fields.begin(), fields.end(), is_same);
       if (is_worth_a_curve(name) && !is_known && fields.size() < kMaxRankMetrics) {
         fields.push_back({event, name});

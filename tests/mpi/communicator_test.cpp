@@ -37,7 +37,7 @@ struct Self {
 using MpiCases =
     ::testing::Types<Case<World, float>, Case<World, double>, Case<World, std::int64_t>,
                      Case<World, std::uint64_t>, Case<Self, float>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(Mpi, Conformance, MpiCases);
+INSTANTIATE_TYPED_TEST_SUITE_P(Mpi, Conformance, MpiCases, CaseNumber);
 
 TEST(Communicator, ReduceFillsRankZeroAlone) {
   auto comm = MpiCommunicator::world();

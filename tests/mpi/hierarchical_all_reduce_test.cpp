@@ -35,7 +35,7 @@ struct HierarchicalJob {
 using Cases =
     ::testing::Types<Case<HierarchicalJob, float>, Case<HierarchicalJob, double>,
                      Case<HierarchicalJob, std::int64_t>, Case<HierarchicalJob, std::uint64_t>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(HierarchicalJob, Conformance, Cases);
+INSTANTIATE_TYPED_TEST_SUITE_P(HierarchicalJob, Conformance, Cases, CaseNumber);
 
 TEST(HierarchicalAllReduce, GiveAllRanksTheSameBitsOfASumThatRounds) {
   HierarchicalJob subject;

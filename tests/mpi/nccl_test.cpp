@@ -12,7 +12,7 @@ namespace {
 
 using NcclCases = ::testing::Types<Case<NcclSubject, float>, Case<NcclSubject, Bfloat16>,
                                    Case<NcclSubject, double>, Case<NcclSubject, std::int64_t>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(Nccl, Conformance, NcclCases);
+INSTANTIATE_TYPED_TEST_SUITE_P(Nccl, Conformance, NcclCases, CaseNumber);
 
 class Nccl : public ::testing::Test {
  protected:

@@ -26,7 +26,7 @@ struct Staged {
 
 using Cases = ::testing::Types<Case<Staged, float>, Case<Staged, double>,
                                Case<Staged, std::int64_t>, Case<Staged, std::uint64_t>>;
-INSTANTIATE_TYPED_TEST_SUITE_P(Staged, Conformance, Cases);
+INSTANTIATE_TYPED_TEST_SUITE_P(Staged, Conformance, Cases, CaseNumber);
 
 TEST(StagedCollectives, SayWhatCarriesThem) {
   Staged subject;
